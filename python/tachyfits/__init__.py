@@ -17,6 +17,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from tachyfits.base.upper import upper
+
 if TYPE_CHECKING:
     from tachyfits import fortran, info
     from tachyfits._core import (
@@ -52,13 +54,14 @@ if TYPE_CHECKING:
     from tachyfits.header.summary import CoordinateSummary
     from tachyfits.image.expressions import along, evaluate
     from tachyfits.image.image import Image
-    from tachyfits.results.plane import Plane, Spectrum
+    from tachyfits.results.plane import Plane
+    from tachyfits.results.spectrum import Spectrum
     from tachyfits.table.columns import Columns, TableColumn
     from tachyfits.table.ragged import Ragged
     from tachyfits.table.table import Table
     from tachyfits.text.axes import WorldAxis
     from tachyfits.text.regions import Box, Circle, Ellipse, Polygon, Region
-    from tachyfits.writing.writer import write
+    from tachyfits.writing.write import write
 
 __all__ = [
     "Box",
@@ -155,15 +158,41 @@ _NAMES = {
     "header.summary": ("CoordinateSummary",),
     "image.expressions": ("along", "evaluate"),
     "image.image": ("Image",),
-    "results.plane": ("Plane", "Spectrum"),
+    "results.plane": ("Plane",),
+    "results.spectrum": ("Spectrum",),
     "table.columns": ("Columns", "TableColumn"),
     "table.ragged": ("Ragged",),
     "table.table": ("Table",),
     "text.axes": ("WorldAxis",),
     "text.regions": ("Box", "Circle", "Ellipse", "Polygon", "Region"),
-    "writing.writer": ("write",),
+    "writing.write": ("write",),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}
+
+#: Functions and classes that methods of lower layers use, through `base.upper`, and their modules.
+_UPPER = {
+    "Image": "image.image",
+    "Table": "table.table",
+    "Verification": "checks.verify",
+    "arrow_reader": "interop.arrow",
+    "arrow_table": "interop.arrow",
+    "astropy_table": "interop.frames",
+    "export": "writing.export",
+    "pandas_frame": "interop.frames",
+    "plane_figure": "plot",
+    "polars_frame": "interop.frames",
+    "save_figure": "plot",
+    "spectrum_figure": "plot",
+    "write": "writing.write",
+}
+
+
+def _load(module: str, name: str) -> Any:
+    """Import what is needed now; only this function knows modules by their name."""
+    return getattr(importlib.import_module(f"tachyfits.{module}"), name)
+
+
+upper.provide(lambda name: _load(_UPPER[name], name))
 
 
 if not TYPE_CHECKING:  # type checkers know every name from the imports above
@@ -174,8 +203,7 @@ if not TYPE_CHECKING:  # type checkers know every name from the imports above
             return importlib.import_module(f"tachyfits.{name}")
         if name not in _MODULES:
             raise AttributeError(f"module 'tachyfits' has no attribute {name!r}")
-        value = getattr(importlib.import_module(f"tachyfits.{_MODULES[name]}"), name)
-        globals()[name] = value
+        value = globals()[name] = _load(_MODULES[name], name)
         return value
 
 

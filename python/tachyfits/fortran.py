@@ -41,8 +41,8 @@ from typing import Any
 from tachyfits import _core
 from tachyfits._core import FormatError
 from tachyfits.base.errors import usage, warn_of
+from tachyfits.base.numbers import check_threads
 from tachyfits.base.sources import path_text
-from tachyfits.base.threads import check_threads
 from tachyfits.records.file import EndOfRecords, File, Record
 from tachyfits.records.layouts import MemoryOrder, check_access, check_name
 from tachyfits.records.numbers import ComplexStats

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 import tachyfits as tf
+from tachyfits.base.upper import upper
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -54,8 +55,15 @@ FORBIDDEN_MODULES = {
 #: Imported only inside the functions that need them: importing tachyfits costs NumPy and no more.
 HEAVY_LIBRARIES = {"astropy", "dask", "matplotlib", "pandas", "polars", "pyarrow", "xarray"}
 
-#: Parts of the Python package above the API; the API does not know them.
-ABOVE_THE_API = ("cli", "demo", "server")
+#: Layers of the Python package, from the lowest: folders, and single modules. A module imports
+#: from its own layer and from lower ones; DESIGN.md lists the layers too.
+LAYERS = (
+    "base", "info", "text", "header", "file", "results", "image", "table", "interop", "writing",
+    "editing", "checks", "records", "fortran", "plot", "cli", "demo",
+)  # fmt: skip
+
+#: Where modules are imported by a name in a table: public names, `base.upper`, and commands.
+IMPORT_BY_NAME = {"__init__.py", "cli/__init__.py"}
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -175,10 +183,29 @@ def imported_modules(path: Path, *, top_level_only: bool) -> set[str]:
     return names
 
 
-def part_of_package(path: Path) -> str:
-    """Name the part that a file belongs to: `cli`, `plot`, ...; `api` for the rest."""
-    part = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-    return part if part in (*ABOVE_THE_API, "plot", "__main__") else "api"
+def package_modules() -> dict[str, Path]:
+    """Return the modules of the package by their dotted names; "" is the package itself."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imports_within(path: Path, modules: dict[str, Path]) -> set[str]:
+    """Return the modules of the package that one of them imports, also inside functions."""
+    names = imported_modules(path, top_level_only=False)
+    return {
+        name.partition(".")[2]
+        for name in names
+        if name.partition(".")[0] == "tachyfits" and name.partition(".")[2] in modules
+    } - {""}
+
+
+def layer_of(module: str) -> int:
+    """Return the number of a module's layer, from the lowest."""
+    top = module.partition(".")[0]
+    return len(LAYERS) if top in ("", "__main__") else LAYERS.index(top)
 
 
 def test_every_crate_has_its_arrows() -> None:
@@ -223,20 +250,58 @@ def test_the_format_crate_forbids_unsafe_code() -> None:
     assert "#![forbid(unsafe_code)]" in library
 
 
-@pytest.mark.parametrize("part", ["api", "plot"])
-def test_the_api_does_not_import_cli_or_server(part: str) -> None:
-    above = tuple(f"tachyfits.{name}" for name in ABOVE_THE_API)
-    for path in sorted(PACKAGE.rglob("*.py")):
-        if part_of_package(path) == part:
-            imports = imported_modules(path, top_level_only=False)
-            assert not {name for name in imports if name.startswith(above)}, place(path)
+def test_layers_are_the_folders_and_modules_of_the_package() -> None:
+    found = {path.stem for path in PACKAGE.glob("*.py")} - {"__init__", "__main__"}
+    found |= {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    assert found == set(LAYERS)
 
 
-def test_the_api_imports_plots_only_when_one_is_drawn() -> None:
-    for path in sorted(PACKAGE.rglob("*.py")):
-        if part_of_package(path) == "api":
-            imports = imported_modules(path, top_level_only=True)
-            assert not {name for name in imports if name.startswith("tachyfits.plot")}, place(path)
+def test_the_design_lists_the_layers() -> None:
+    text = (ROOT / "DESIGN.md").read_text(encoding="utf-8")
+    section = text.partition("### Which Python module may import which?")[2].partition("\n### ")[0]
+    listed = re.findall(r"^(\w+) ", section.partition("```\n")[2].partition("```")[0], re.MULTILINE)
+    assert listed == list(reversed(LAYERS))
+
+
+def test_python_modules_import_from_their_layer_and_lower_ones() -> None:
+    modules = package_modules()
+    offenders = [
+        f"{place(path)} imports {used}"
+        for module, path in modules.items()
+        for used in sorted(imports_within(path, modules))
+        if layer_of(used) > layer_of(module)
+    ]
+    assert not offenders, "\n".join(offenders)
+
+
+def test_python_modules_import_in_no_circle() -> None:
+    modules = package_modules()
+    waiting = {module: imports_within(path, modules) for module, path in modules.items()}
+    while free := {module for module, used in waiting.items() if not used & set(waiting)}:
+        waiting = {module: used for module, used in waiting.items() if module not in free}
+    circles = {module: sorted(used & set(waiting)) for module, used in waiting.items()}
+    assert not circles, circles
+
+
+def test_modules_are_imported_by_name_in_the_tables_only() -> None:
+    named = re.compile(r"(?:import_module|__import__)\(\s*f?[\"']tachyfits")
+    found = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
+        if named.search(path.read_text(encoding="utf-8"))
+    }
+    assert found == IMPORT_BY_NAME
+
+
+def test_functions_of_upper_layers_are_in_the_table_and_above_their_users() -> None:
+    used = set()
+    for module, path in package_modules().items():
+        for name in re.findall(r"\bupper\.([A-Za-z]\w*)", path.read_text(encoding="utf-8")):
+            if name not in ("provide", "Upper"):
+                used.add(name)
+                assert layer_of(tf._UPPER[name]) > layer_of(module), f"{place(path)}: {name}"
+    assert used == set(tf._UPPER)
+    assert all(callable(getattr(upper, name)) for name in used)
 
 
 def test_plots_do_not_know_the_compiled_module() -> None:

@@ -18,15 +18,15 @@ from smallcubes import write_cube
 #: Modules of this package that open files and describe their HDUs.
 OPENING = {
     "_core", "base", "base.errors", "base.lazy_numpy", "base.numbers", "base.sources",
-    "base.threads", "file", "file.file", "file.hdu", "file.image_hdu", "header", "header.beam",
+    "base.upper", "file", "file.file", "file.hdu", "file.image_hdu", "header", "header.beam",
     "header.cards", "header.coordinates", "header.summary", "header.wcs_cards", "text",
     "text.axes", "text.units",
 }  # fmt: skip
 
 #: Modules of this package that any command loads besides.
 COMMANDS = {
-    "cli", "cli._common", "cli._group", "cli._output", "cli._progress", "cli._syntax",
-    "text.regions", "text.sections", "text.statistics",
+    "cli", "cli._common", "cli._failures", "cli._group", "cli._output", "cli._progress",
+    "cli._syntax", "text.regions", "text.sections", "text.statistics",
 }  # fmt: skip
 
 #: Libraries that take long to import, and that listing needs for no usual header.

@@ -24,7 +24,7 @@ from tachyfits._core import (
 )
 
 #: Where the package is: warnings are about lines that are not in it.
-_PACKAGE = os.path.join(os.path.dirname(__file__), "")
+_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
 
 
 _P = ParamSpec("_P")

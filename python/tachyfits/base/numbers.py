@@ -5,6 +5,8 @@ from __future__ import annotations
 from operator import index
 from typing import Any
 
+from tachyfits.base.errors import usage
+
 
 def whole_number(value: Any, least: int = 0) -> int | None:
     """Return a whole number of 64 bits, of any library, as Python's; None for anything else.
@@ -22,3 +24,13 @@ def whole_number(value: Any, least: int = 0) -> int | None:
     except TypeError:
         return None
     return number if least <= number < 2**63 else None
+
+
+def check_threads(threads: Any) -> int:
+    """Return a valid number of threads; raise UsageError otherwise."""
+    number = whole_number(threads)
+    if number is None:
+        raise usage(
+            f"invalid threads {threads!r}: expected an integer", "use 1, 2, ...; 0: one per core"
+        )
+    return number

@@ -10,14 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tachyfits import _core
 from tachyfits.base.errors import usage
-from tachyfits.base.threads import check_threads
+from tachyfits.base.numbers import check_threads
 from tachyfits.file.file import File
 from tachyfits.file.file import open as open_file
 from tachyfits.header.cards import looked_up
 
 if TYPE_CHECKING:
-    from tachyfits.image.pixels import Progress
+    from tachyfits.base.progress import Progress
 
 #: Types of a source of bytes; an open File too.
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview | File
@@ -195,8 +196,6 @@ def diff(
     if places < 0:
         raise usage(f"places={places!r}", "give the number of values to list: 0 or more")
     a, b = (_opened(source) for source in (first, second))
-    from tachyfits import _core
-
     found = _core.diff(
         a._open_core(),
         b._open_core(),

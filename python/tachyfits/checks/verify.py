@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from tachyfits import _core
 from tachyfits.base.errors import usage, warn_of
-from tachyfits.base.numbers import whole_number
+from tachyfits.base.numbers import check_threads, whole_number
 from tachyfits.base.sources import Source, given, name_of, path_text, read_source
-from tachyfits.base.threads import check_threads
 
 if TYPE_CHECKING:
-    from tachyfits.image.pixels import Progress
+    from tachyfits.base.progress import Progress
 
 
 class Verification(Sequence["_core.Finding"]):

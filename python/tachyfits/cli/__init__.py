@@ -17,7 +17,8 @@ from typing import Any
 
 import click
 
-from tachyfits._core import TachyfitsError, UsageError, set_on_command_line
+from tachyfits._core import TachyfitsError, set_on_command_line
+from tachyfits.cli._failures import complain, unwritten
 from tachyfits.cli._group import Group
 
 #: Every command with what it does, by purpose: the overview of ``tachyfits --help``.
@@ -190,16 +191,3 @@ def run(arguments: list[str]) -> int:
     finally:
         set_on_command_line(before)
     return status if isinstance(status, int) else 0
-
-
-def complain(error: TachyfitsError) -> int:
-    """Say what went wrong, and return the exit status of that kind of error."""
-    click.echo(f"tachyfits: {error}", err=True)
-    return 2 if isinstance(error, UsageError) else 1
-
-
-def unwritten(error: OSError) -> int:
-    """Say that the output could not be written, and return the exit status."""
-    where = error.filename or "the output cannot be written"
-    click.echo(f"tachyfits: {where}: {error.strerror or error}", err=True)
-    return 1

@@ -16,6 +16,7 @@ import tachyfits
 from tachyfits import TachyfitsError, TachyfitsWarning
 from tachyfits.base.errors import usage
 from tachyfits.cli import _progress
+from tachyfits.cli._failures import complain
 from tachyfits.cli._output import say
 from tachyfits.cli._syntax import CHANNELS, REGION, SECTION, Range, numpy_index
 from tachyfits.file.file import STORAGES, File
@@ -25,7 +26,7 @@ from tachyfits.text.regions import Region
 
 if TYPE_CHECKING:
     from tachyfits import Image
-    from tachyfits.image.pixels import Progress
+    from tachyfits.base.progress import Progress
 
 
 @contextmanager
@@ -81,8 +82,6 @@ class Common:
 
     def each(self, action: Callable[[File], object], *, show_warnings: bool = True) -> int:
         """Do something with each file in turn, going on after a failure; the exit status."""
-        from tachyfits.cli import complain
-
         status = 0
         for path in self.files:
             try:

@@ -12,6 +12,7 @@ import click
 import tachyfits
 from tachyfits import Image
 from tachyfits.base.errors import usage
+from tachyfits.base.output import write_atomically
 from tachyfits.cli._common import (
     ChannelsOption,
     Common,
@@ -28,7 +29,6 @@ from tachyfits.cli._common import (
 )
 from tachyfits.cli._syntax import LIMITS, NUMBERS
 from tachyfits.header.spectral_units import CONVENTIONS, MEDIA
-from tachyfits.writing.writer import write_atomically
 
 #: As `tachyfits.plot` has them, which is imported for drawing alone.
 STRETCHES = ("linear", "log", "asinh", "sqrt")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import rich.progress
 
-    from tachyfits.image.pixels import Progress
+    from tachyfits.base.progress import Progress
 
 #: Shorter work shows nothing: a bar that only flashes up is of no use.
 PATIENCE_SECONDS = 1.0

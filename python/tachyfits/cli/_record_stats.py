@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tachyfits._core import Report, Stats
+from tachyfits.base.progress import Progress
 from tachyfits.cli._output import aligned, cell_text, columns_text
-from tachyfits.records.arrays import Progress
 from tachyfits.records.file import File
 from tachyfits.records.numbers import ComplexStats
 

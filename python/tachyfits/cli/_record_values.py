@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 import tachyfits as tf
 from tachyfits.base.errors import usage
+from tachyfits.base.output import write_atomically
 from tachyfits.cli._output import csv_text, number_text
-from tachyfits.writing.writer import write_atomically
 
 #: Characters that pad text.
 _PADDING = " \0"

@@ -12,6 +12,7 @@ from tachyfits import FileDifference
 from tachyfits.checks.diff import DataDifference, HduDifference, HduLabel
 from tachyfits.cli import _progress
 from tachyfits.cli._common import warnings_said
+from tachyfits.cli._failures import complain
 from tachyfits.cli._output import json_text, number_text
 
 
@@ -93,8 +94,6 @@ def command(
       tachyfits diff cube.fits cube.fits --tolerance 1e-6 --ignore 'DATE*' --ignore HISTORY
       tachyfits diff cube.fits cube.fits --relative 1e-5 --json
     """  # fmt: skip
-    from tachyfits.cli import complain
-
     try:
         with warnings_said(), _progress.progress(progress, "diff") as meter:
             found = tachyfits.diff(

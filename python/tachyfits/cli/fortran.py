@@ -14,6 +14,7 @@ import tachyfits as tf
 from tachyfits import TachyfitsError
 from tachyfits.base.errors import listed, usage
 from tachyfits.cli import _progress
+from tachyfits.cli._failures import complain
 from tachyfits.cli._group import Group
 from tachyfits.cli._output import (
     json_text,
@@ -94,8 +95,6 @@ def _opened(path: str, given: dict[str, Any]) -> File:
 
 def _each(files: tuple[str, ...], action: Callable[[str], int | None]) -> int:
     """Do something with each file in turn, going on after a failure; the exit status."""
-    from tachyfits.cli import complain
-
     status = 0
     for path in files:
         try:

@@ -11,6 +11,7 @@ import click
 
 from tachyfits import Image, TachyfitsError, along, evaluate, info
 from tachyfits.cli._common import Common, common_options, described, heading
+from tachyfits.cli._failures import complain
 from tachyfits.cli._output import json_text, number_text, say
 from tachyfits.cli._written import Output, optional_output_options, report_fields, report_text
 
@@ -85,8 +86,6 @@ def command(common: Common, expression: str, unit: str | None, output: Output) -
       tachyfits math 'sqrt(q**2 + u**2)' q='cube.fits[1]' u='cube.fits[SCI,1]' -o p.fits
       tachyfits math '(a - b) / b' a=cube.fits b=continuum.fits --json
     """  # fmt: skip
-    from tachyfits.cli import complain
-
     with ExitStack() as files:
         try:
             inputs = {name: _value(common, text, files) for name, text in _inputs(common.files)}

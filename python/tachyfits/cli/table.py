@@ -13,6 +13,7 @@ import numpy as np
 import tachyfits
 from tachyfits import Columns, File, Ragged, Table
 from tachyfits.base.errors import usage
+from tachyfits.base.output import FORMATS, format_of
 from tachyfits.cli._common import Common, common_options, overwrite_option, warnings_said
 from tachyfits.cli._output import aligned, in_blocks, json_text, say, size_text
 from tachyfits.cli._table_chosen import chosen_columns, chosen_places, chosen_rows, chosen_slice
@@ -21,7 +22,7 @@ from tachyfits.interop.table_files import TableFile, open_table_file
 from tachyfits.table.display import columns_of_text
 from tachyfits.table.part import Part
 from tachyfits.table.rows import resolve_rows
-from tachyfits.writing.export import FORMATS, format_of, write_stream
+from tachyfits.writing.export import write_stream
 
 #: Default number of rows shown.
 HEAD = 20

@@ -7,6 +7,7 @@ import click
 import tachyfits
 from tachyfits import TachyfitsError
 from tachyfits.cli import _progress
+from tachyfits.cli._failures import complain
 from tachyfits.cli._findings import finding_dict, finding_lines
 from tachyfits.cli._output import aligned, json_text, row_width
 
@@ -86,8 +87,6 @@ def command(
         return 0
     if not files:
         raise click.UsageError("Missing argument 'FILE...'.")
-    from tachyfits.cli import complain
-
     status = 0
     for path in files:
         try:

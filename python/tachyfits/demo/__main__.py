@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 import tachyfits as tf
-from tachyfits.cli import complain
+from tachyfits.cli._failures import complain
 from tachyfits.cli._output import aligned, number_text, size_text
 from tachyfits.cli._progress import progress
 from tachyfits.demo.compare import HEADING, compare, galaxy_plan

@@ -15,8 +15,9 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from tachyfits.base.output import write_atomically
 from tachyfits.header.cards import Header
-from tachyfits.writing.writer import header_block, padding, write_atomically
+from tachyfits.writing.images import header_block, padding
 
 Floats = NDArray[np.float64]
 

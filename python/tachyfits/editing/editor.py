@@ -17,17 +17,16 @@ import numpy as np
 
 from tachyfits import _core
 from tachyfits.base.errors import not_found, placing, usage, warn_of
-from tachyfits.base.numbers import whole_number
+from tachyfits.base.numbers import check_threads, whole_number
+from tachyfits.base.progress import Progress
 from tachyfits.base.sources import path_text
-from tachyfits.base.threads import check_threads
 from tachyfits.editing.hdu import EditedHdu
 from tachyfits.file.file import File
 from tachyfits.file.hdu import Hdu
-from tachyfits.image.pixels import Progress
-from tachyfits.interop.nddata import parts_of
+from tachyfits.interop.nddata import is_nddata, parts_of
 from tachyfits.writing.columns import check_length
+from tachyfits.writing.images import image_cards, native, unit_of
 from tachyfits.writing.tables import write_table
-from tachyfits.writing.writer import image_cards, is_nddata, native, unit_of
 
 
 def edit(

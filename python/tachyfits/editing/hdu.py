@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from tachyfits import _core
 from tachyfits.base.errors import either, not_found, placing, usage
 from tachyfits.base.numbers import whole_number
-from tachyfits.editing.fitting import row_cells, values_for
 from tachyfits.editing.header import EditedHeader
 from tachyfits.editing.pixels import EditedPixels
 from tachyfits.file.hdu import place_of
+from tachyfits.interop.cards import comments_brought, values_brought
 from tachyfits.interop.inputs import column_of, columns_of
 from tachyfits.interop.mixins import cards_for, check_objects, with_parts
 from tachyfits.interop.observatory import PLACE, differs_by_row, in_metres, with_places
@@ -23,8 +23,8 @@ from tachyfits.table.rows import Rows, count_of
 from tachyfits.table.table import Table
 from tachyfits.writing.ascii_columns import new_text_column
 from tachyfits.writing.columns import check_length, description_cards
+from tachyfits.writing.fitting import row_cells, values_for
 from tachyfits.writing.forms import formed_column
-from tachyfits.writing.table_cards import comments_brought, values_brought
 
 if TYPE_CHECKING:
     from tachyfits.editing.editor import Editor

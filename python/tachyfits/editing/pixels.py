@@ -14,6 +14,7 @@ from tachyfits.base.errors import usage, warn
 from tachyfits.file.hdu import place_of
 from tachyfits.image.image import Image
 from tachyfits.text.sections import resolve
+from tachyfits.text.units import fits_unit
 
 if TYPE_CHECKING:
     from tachyfits.editing.editor import Editor
@@ -167,8 +168,6 @@ def _stored(values: Any, layout: _Layout, where: str) -> NDArray[Any]:
 
 def _in_unit(values: Any, layout: _Layout, where: str) -> Any:
     import astropy.units as u
-
-    from tachyfits.text.units import fits_unit
 
     try:
         return values.to_value(fits_unit(layout.unit or "") or u.dimensionless_unscaled)

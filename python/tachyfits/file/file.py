@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any, cast, overload
 
 from tachyfits import _core
 from tachyfits.base.errors import either, in_lines, listed, not_found, usage, warn, warn_of
-from tachyfits.base.numbers import whole_number
+from tachyfits.base.numbers import check_threads, whole_number
 from tachyfits.base.sources import Source, given, read_source
-from tachyfits.base.threads import check_threads
+from tachyfits.base.upper import upper
 from tachyfits.file.hdu import Hdu, compression_of, no_pixels_hint
 from tachyfits.file.image_hdu import ImageHdu
 
 if TYPE_CHECKING:
+    from tachyfits.base.progress import Progress
     from tachyfits.checks.verify import Verification
     from tachyfits.image.image import Image
-    from tachyfits.image.pixels import Progress
     from tachyfits.table.table import Table
 
 #: How to restore an object when it is unpickled: a function and its arguments.
@@ -348,10 +348,8 @@ class File:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            from tachyfits.image.image import Image
-
             problem = f"'File' object has no attribute {name!r}"
-            if not name.startswith("_") and hasattr(Image, name):
+            if not name.startswith("_") and hasattr(upper.Image, name):
                 problem += f"\nhint: an image has it: file[0].{name}"
             raise AttributeError(problem, name=name, obj=self)
 
@@ -366,15 +364,14 @@ class File:
         progress: Progress | None = None,
     ) -> Verification:
         """Check the file against the FITS Standard; see `tachyfits.verify`."""
-        from tachyfits.checks.verify import Verification
-
         number = self._threads if threads is None else check_threads(threads)
         if self._recipe is not None and self._recipe[0] is not _reopen:
             raise usage(f"{self._name} is computed", "write it, and verify the file")
         hdus, findings, _ = self._open_core().verify(
             headers_only=headers_only, threads=number, progress=progress
         )
-        return Verification(self._name, hdus, findings)
+        found: Verification = upper.Verification(self._name, hdus, findings)
+        return found
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return the table of HDUs as text: number, name, version, kind, type, shape, unit."""
@@ -446,15 +443,8 @@ class File:
 
 def _class_of(core: _core.Hdu) -> type[Hdu]:
     """Return the class of an HDU; its readers of data are imported when they are first needed."""
-    if core.has_image:
-        from tachyfits.image.image import Image
-
-        return Image
-    if core.has_table:
-        from tachyfits.table.table import Table
-
-        return Table
-    return Hdu
+    kind: type[Hdu] = upper.Image if core.has_image else upper.Table if core.has_table else Hdu
+    return kind
 
 
 def _reopen(source: str | bytes, strict: bool, storage: str, threads: int) -> File:

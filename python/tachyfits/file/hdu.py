@@ -10,16 +10,15 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from tachyfits import _core
-from tachyfits.base.numbers import whole_number
-from tachyfits.base.threads import check_threads
+from tachyfits.base.numbers import check_threads, whole_number
 from tachyfits.header.cards import Header
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from tachyfits.base.progress import Progress
     from tachyfits.file.file import File
-    from tachyfits.image.pixels import Progress
 
 #: NAXIS is 999 at most.
 _MOST_AXES = 999

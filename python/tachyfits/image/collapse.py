@@ -21,18 +21,17 @@ from tachyfits.base.reports import reports
 from tachyfits.header.cards import Header
 from tachyfits.header.spectral_units import Channels, Line, channels_of
 from tachyfits.image.expressions import evaluate
-from tachyfits.image.reductions import UNITLESS
+from tachyfits.image.reductions import UNITLESS, reduced
 from tachyfits.image.spectra import check_single, cube_section, result_header
 from tachyfits.results.plane import Plane
 from tachyfits.results.quantities import number_in
 from tachyfits.text.regions import Regions, as_list
 from tachyfits.text.sections import Section
-from tachyfits.text.statistics import reduced
 from tachyfits.text.units import product_text
 
 if TYPE_CHECKING:
+    from tachyfits.base.progress import Progress
     from tachyfits.image.image import Image
-    from tachyfits.image.pixels import Progress
 
 #: Results of `Image.collapse` besides the statistics: the channel of an extreme, as a number from 0
 #: and as its coordinate.

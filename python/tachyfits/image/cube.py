@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, SupportsFloat, cast, overload
 
+from tachyfits.base.progress import Progress
 from tachyfits.header.spectral_units import Line
 from tachyfits.image.collapse import Collapse, Selection, collapse, moments
 from tachyfits.image.operations import Operations
-from tachyfits.image.pixels import Progress
 from tachyfits.image.spectra import picture, spectra
-from tachyfits.results.plane import Plane, Spectrum
+from tachyfits.results.plane import Plane
+from tachyfits.results.spectrum import Spectrum
 from tachyfits.text.regions import Region, Regions, as_list
 
 if TYPE_CHECKING:

@@ -11,20 +11,22 @@ import itertools
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _core
 from tachyfits.base.errors import usage
+from tachyfits.file.file import File
+from tachyfits.file.file import open as open_file
 from tachyfits.file.hdu import Hdu
+from tachyfits.image.pixels import Pixels
 from tachyfits.results.measured import Measured, amount, has_unit, unit_parts
 from tachyfits.text.axes import axis_number
 from tachyfits.text.units import text_of_unit
 
 if TYPE_CHECKING:
-    from tachyfits.file.file import File
     from tachyfits.image.image import Image
 
 #: Name of an array in memory.
@@ -141,8 +143,6 @@ def _file(
 
     ``unit``: BUNIT, "" for none; None: the engine finds it.
     """
-    from tachyfits.file.file import File
-
     images = [value.spectrum if isinstance(value, Along) else value for value in inputs.values()]
     threads = next((image.file.threads for image in images if not isinstance(image, float)), 0)
     ndim = max(
@@ -166,24 +166,21 @@ def _given(value: Any, ndim: int) -> float | _core.Image | tuple[_core.Image, in
 
 def resolve(value: Any) -> Image | Along | float:
     """Find the image, the spectrum or the number of an argument."""
-    from tachyfits.file import file
-    from tachyfits.image.image import Image
-
-    if isinstance(value, Image):
-        return value
+    if isinstance(value, Pixels):
+        return cast("Image", value)
     if has_unit(value):
         return _of_amount(value)
     if isinstance(value, Along):
         spectrum = resolve(value.spectrum)
-        if isinstance(spectrum, Image):
+        if isinstance(spectrum, Pixels):
             return Along(spectrum, value.axis)
         raise usage(
             f"invalid spectrum {value.spectrum!r}: expected an array",
             "give the number alone",
         )
     if isinstance(value, (str, os.PathLike)):
-        return resolve(file.open(value))
-    if isinstance(value, file.File):
+        return resolve(open_file(value))
+    if isinstance(value, File):
         return value.image()
     array = np.asarray(value)
     return float(array) if array.ndim == 0 and array.dtype.kind in "biuf" else _of_array(array)
@@ -211,8 +208,6 @@ def _of_array(array: NDArray[Any], unit: str = "") -> Image:
 
 def _array_file(array: NDArray[Any], unit: str = "") -> File:
     """Return an array as a file in memory; also called to unpickle it."""
-    from tachyfits.file.file import File
-
     cards = [("BUNIT", unit, "")] if unit else []
     core = _core.array_file(array, cards, name=ARRAY_NAME)
     return File.computed(core, (_array_file, (array, unit)))
@@ -301,10 +296,8 @@ def formula_of(value: Any, beside: Any = None) -> Formula | None:
 
     ``beside``: an image along whose spectral axis a spectrum lies.
     """
-    from tachyfits.image.image import Image
-
-    if isinstance(value, Image):
-        formula = value._formula
+    if isinstance(value, Pixels):
+        formula: Formula | None = getattr(value, "_formula", None)
         short = formula is not None and formula.characters() < MOST_CHARACTERS
         return formula if short and formula is not None else Formula((value,), ATOM)
     if isinstance(value, Measured) and value.ndim == 1 and beside is not None:

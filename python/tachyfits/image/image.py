@@ -18,19 +18,19 @@ from numpy.typing import NDArray
 from tachyfits import _core
 from tachyfits.base.errors import either, usage
 from tachyfits.base.numbers import whole_number
+from tachyfits.base.output import fits_name
+from tachyfits.base.progress import Progress
 from tachyfits.image.array_functions import array_function
 from tachyfits.image.collapse import selected
 from tachyfits.image.cube import Cube
 from tachyfits.image.operators import Operators
 from tachyfits.image.order_statistics import OrderStatistics
-from tachyfits.image.pixels import Progress
 from tachyfits.image.reductions import STANDARD_STATISTICS, finished, reduction_method
 from tachyfits.image.reshape import Reshaping
-from tachyfits.results.plane import table_html
+from tachyfits.results.html import table_html
 from tachyfits.text.axes import Axis
 from tachyfits.text.regions import Region, Regions, as_list, kept_shape, to_core
 from tachyfits.text.sections import Section
-from tachyfits.writing.writer import fits_name
 
 #: Names in other packages, and the equivalent here.
 _ELSEWHERE = {

@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 
 from tachyfits import _core
 from tachyfits.base.errors import either, warn
+from tachyfits.base.output import fits_name, tell_rounding
+from tachyfits.base.progress import Progress
+from tachyfits.file.file import File
 from tachyfits.header import beam
-from tachyfits.image.pixels import Pixels, Progress
-from tachyfits.writing.writer import fits_name, tell_rounding
+from tachyfits.image.pixels import Pixels
 
 if TYPE_CHECKING:
     from tachyfits.image.image import Image
@@ -240,8 +242,6 @@ class Operations(Pixels):
 
     def _computed(self, core: _core.FitsFile, method: str, *args: Any, **kwargs: Any) -> Image:
         """Return the image that the engine computes; it pickles as the call that made it."""
-        from tachyfits.file.file import File
-
         recipe = (_recomputed, (self, method, args, kwargs))
         image: Image = File.computed(core, recipe, threads=self._file.threads)[0]
         return image

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tachyfits.base.errors import usage
-from tachyfits.image.pixels import Pixels, Progress
+from tachyfits.base.progress import Progress
+from tachyfits.image.pixels import Pixels
 from tachyfits.text.axes import Axis
 from tachyfits.text.regions import Regions, as_list, kept_shape, to_core
 

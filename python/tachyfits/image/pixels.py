@@ -6,14 +6,15 @@ It translates NumPy indices and types into the engine's terms. `file.image_hdu` 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits.base.errors import either, placing, usage
-from tachyfits.base.threads import check_threads
+from tachyfits.base.numbers import check_threads
+from tachyfits.base.progress import Progress
 from tachyfits.file.image_hdu import ImageHdu
 from tachyfits.results.measured import as_array
 from tachyfits.text.axes import Axis, WorldAxis, axis_number, axis_numbers
@@ -22,9 +23,6 @@ from tachyfits.text.sections import Section, resolve, slice_range
 
 if TYPE_CHECKING:
     import astropy.wcs
-
-#: Called repeatedly with (bytes done, total bytes); returning False stops the operation.
-Progress = Callable[[int, int], bool | None]
 
 
 class Pixels(ImageHdu):

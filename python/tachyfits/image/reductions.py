@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits.image.pixels import Progress
+from tachyfits import _core
+from tachyfits.base.errors import usage
+from tachyfits.base.progress import Progress
 from tachyfits.text.axes import Axis
-from tachyfits.text.regions import Regions
+from tachyfits.text.regions import Region, Regions, to_core
+from tachyfits.text.statistics import ORDER_STATISTICS, order_statistic
+
+if TYPE_CHECKING:
+    from tachyfits.image.pixels import Pixels
+    from tachyfits.text.sections import Section
 
 #: The statistics of `Image.stats` with an axis.
 #: Statistics that are pure numbers, whatever the unit of the pixels.
@@ -56,3 +63,30 @@ def finished(values: NDArray[Any], dtype: Any = None, out: NDArray[Any] | None =
     whole = bool(np.all(values == np.floor(values)))
     np.copyto(out, values, casting="unsafe" if whole else "same_kind")
     return out
+
+
+def reduced(
+    image: Pixels,
+    statistic: str,
+    axes: Sequence[int],
+    where: Section,
+    *,
+    regions: Sequence[Region] | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> NDArray[Any]:
+    """Reduce a section along axes by a statistic of `info.statistics` or of this module."""
+    core, ranges = image._core_image(), image._ranges(where)
+    common: dict[str, Any] = {
+        "regions": to_core(regions),
+        "threads": image._threads(threads),
+        "progress": progress,
+    }
+    order = order_statistic(statistic) if isinstance(statistic, str) else None
+    if order is not None:
+        return core.order([order], list(axes), ranges, **common)[0]
+    names = [name for name, _ in _core.statistics()]
+    if not isinstance(statistic, str) or statistic not in names:
+        known = ", ".join([*names, *ORDER_STATISTICS, "percentile90 (any number)"])
+        raise usage(f"invalid statistic {statistic!r}", f"use one of {known}")
+    return core.reduce([statistic], list(axes), ranges, **common)[statistic]

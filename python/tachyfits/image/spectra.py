@@ -15,15 +15,16 @@ from tachyfits.base.errors import either, usage
 from tachyfits.base.reports import reports
 from tachyfits.header.cards import Card, Header
 from tachyfits.header.spectral_units import Channels, Line, channels_of
-from tachyfits.image.reductions import UNITLESS
-from tachyfits.results.plane import Plane, Spectrum
+from tachyfits.image.reductions import UNITLESS, reduced
+from tachyfits.results.plane import Plane
+from tachyfits.results.spectrum import Spectrum
 from tachyfits.text.axes import WorldAxis
 from tachyfits.text.regions import Region
 from tachyfits.text.sections import Section, slice_range
-from tachyfits.text.statistics import reduced
 
 if TYPE_CHECKING:
-    from tachyfits.image.pixels import Pixels, Progress
+    from tachyfits.base.progress import Progress
+    from tachyfits.image.pixels import Pixels
 
 
 def cube_section(image: Pixels, section: Any, channels: slice | None, axis: int) -> Section:

@@ -25,14 +25,14 @@ def _pyarrow() -> Any:
     return needed("pyarrow", "Arrow", extra="arrow")
 
 
-def table_of(columns: Columns) -> pa.Table:
+def arrow_table(columns: Columns) -> pa.Table:
     """Return columns as a pyarrow Table."""
     pa = _pyarrow()
     arrays = [array_of(array) for array in columns.values()]
     return pa.Table.from_arrays(arrays, schema=_schema(columns, arrays))
 
 
-def reader_of(empty: Columns, batches: Iterable[Columns]) -> pa.RecordBatchReader:
+def arrow_reader(empty: Columns, batches: Iterable[Columns]) -> pa.RecordBatchReader:
     """Return a reader of batches; ``empty`` has the columns without a row."""
     pa = _pyarrow()
     schema = _schema(empty, [array_of(array) for array in empty.values()])

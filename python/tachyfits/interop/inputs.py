@@ -31,6 +31,7 @@ from tachyfits.table.metadata import (
     time_scale_of,
 )
 from tachyfits.table.ragged import Ragged
+from tachyfits.table.table import Table
 from tachyfits.table.values import ColumnData, column_data, is_card_text
 from tachyfits.text.units import text_of_unit
 
@@ -90,8 +91,6 @@ Named = Iterator[tuple[str, Any, dict[str, Any]]]
 
 def _named(data: Any) -> Named:
     """Give (name, values, what is known: unit, null, display, description) of each column."""
-    from tachyfits.table.table import Table
-
     if isinstance(data, Table):
         data = data.read()
     if isinstance(data, Columns):

@@ -13,15 +13,23 @@ from numpy.typing import NDArray
 
 from tachyfits.base.errors import warn
 from tachyfits.header.cards import Header
+from tachyfits.interop.cards import cards_of
 from tachyfits.interop.mixins import Cards
 from tachyfits.text.units import text_of_unit
-from tachyfits.writing.table_cards import cards_of
 
 #: An array, and the cards of its HDU.
 Part = tuple[NDArray[Any], Header]
 
 #: Uncertainties that CCDData.read knows again, by their class: their unit is a power of the data's.
 _POWERS = {"StdDevUncertainty": 1, "VarianceUncertainty": 2, "InverseVariance": -2}
+
+
+def is_nddata(data: Any) -> bool:
+    """Return whether something is an image of astropy.nddata, such as CCDData."""
+    modules = (base.__module__ for base in type(data).__mro__)
+    return hasattr(data, "uncertainty") and any(
+        name.startswith("astropy.nddata") for name in modules
+    )
 
 
 def parts_of(data: Any, header: Any = None) -> list[Part]:

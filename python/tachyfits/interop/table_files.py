@@ -17,8 +17,8 @@ import numpy as np
 
 from tachyfits.base.errors import io_error, listed, not_found, usage, warn
 from tachyfits.base.optional import needed
+from tachyfits.base.output import format_of
 from tachyfits.base.sources import path_text
-from tachyfits.writing.export import format_of
 
 #: Rows that are taken at a time.
 BATCH_ROWS = 1 << 16

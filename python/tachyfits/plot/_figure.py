@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tachyfits.base.errors import usage
+from tachyfits.base.output import write_atomically
 from tachyfits.plot._labels import fit_titles
-from tachyfits.writing.writer import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tachyfits import TachyfitsError
 from tachyfits.base.errors import either, foreign_errors, usage, warn
+from tachyfits.base.output import write_atomically
 from tachyfits.header.beam import beam_of
 from tachyfits.header.cards import Header
 from tachyfits.header.coordinates import Coordinates
@@ -27,7 +28,6 @@ from tachyfits.plot._labels import (
 )
 from tachyfits.plot._limits import limits_of, noise_of, round_values, sample, stretched
 from tachyfits.results.plane import Plane
-from tachyfits.writing.writer import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

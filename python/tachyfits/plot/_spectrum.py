@@ -18,7 +18,7 @@ from tachyfits.plot._labels import (
     title_of,
     with_unit,
 )
-from tachyfits.results.plane import Spectrum
+from tachyfits.results.spectrum import Spectrum
 from tachyfits.text.regions import Polygon
 
 if TYPE_CHECKING:

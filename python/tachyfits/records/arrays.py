@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tachyfits import _core
 from tachyfits._core import TachyfitsError, UsageError
 from tachyfits.base.errors import either, not_found, placed, usage
-from tachyfits.base.threads import check_threads
+from tachyfits.base.numbers import check_threads
 from tachyfits.records.fields import Field, Layout
 from tachyfits.records.forms import is_form, is_items, least_bytes
 from tachyfits.records.layouts import empty_layout, layout

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from tachyfits import _core
 from tachyfits._core import Stats, UsageError
 from tachyfits.base.errors import usage
-from tachyfits.base.threads import check_threads
+from tachyfits.base.numbers import check_threads
+from tachyfits.base.progress import Progress
 from tachyfits.file.file import Recipe
-from tachyfits.records.arrays import Arrays, Progress, index_of, number_from_0
+from tachyfits.records.arrays import Arrays, index_of, number_from_0
 from tachyfits.records.convert import convert_file
 from tachyfits.records.layouts import MemoryOrder, Shape, one_axis_each, shaped
 from tachyfits.records.numbers import ComplexStats

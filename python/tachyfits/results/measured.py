@@ -212,3 +212,15 @@ def cut_header(
     image = _core.array_file(array, cards).hdu(0).image()
     kept = list(range(len(shape)))
     return with_unit(Header(image.result_cards(list(ranges), kept=kept)), header.get("BUNIT"))
+
+
+def both(one: str, other: str) -> str:
+    """Return what a result of two is called."""
+    return one if other in one.split(", ") else f"{one}, {other}"
+
+
+def slice_of(pixels: tuple[int, int, int]) -> slice:
+    """Return a range of pixels as a slice."""
+    start, count, step = pixels
+    stop = start + count * step
+    return slice(start, None if stop < 0 else stop, step)

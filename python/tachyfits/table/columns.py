@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits.base.errors import listed, not_found, usage
+from tachyfits.base.upper import upper
 from tachyfits.table.display import html_of, text_of
 from tachyfits.table.ragged import Ragged
 
@@ -204,27 +205,23 @@ class Columns(Mapping[str, Any]):
 
     def to_arrow(self) -> pyarrow.Table:
         """Return a pyarrow Table; see `Table.to_arrow`."""
-        from tachyfits.interop.arrow import table_of
-
-        return table_of(self)
+        table: pyarrow.Table = upper.arrow_table(self)
+        return table
 
     def to_astropy(self) -> astropy.table.Table:
         """Return an astropy Table; see `Table.to_astropy`."""
-        from tachyfits.interop.frames import astropy_table
-
-        return astropy_table(self)
+        table: astropy.table.Table = upper.astropy_table(self)
+        return table
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a pandas DataFrame; see `Table.to_pandas`."""
-        from tachyfits.interop.frames import pandas_frame
-
-        return pandas_frame(self)
+        frame: pandas.DataFrame = upper.pandas_frame(self)
+        return frame
 
     def to_polars(self) -> polars.DataFrame:
         """Return a polars DataFrame; see `Table.to_polars`."""
-        from tachyfits.interop.frames import polars_frame
-
-        return polars_frame(self)
+        frame: polars.DataFrame = upper.polars_frame(self)
+        return frame
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.to_arrow().__arrow_c_stream__(requested_schema)

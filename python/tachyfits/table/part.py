@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tachyfits.image.pixels import Progress
+from tachyfits.base.progress import Progress
 from tachyfits.table.columns import Columns, TableColumn
 from tachyfits.table.rows import Rows
 

@@ -16,12 +16,20 @@ from numpy.typing import NDArray
 
 from tachyfits import _core
 from tachyfits.base.errors import either, in_lines, listed, not_found, placing, usage, warn
-from tachyfits.base.threads import check_threads
+from tachyfits.base.numbers import check_threads
+from tachyfits.base.progress import Progress
 from tachyfits.file.hdu import Compression, Hdu, compression_of
 from tachyfits.header.cards import Header
-from tachyfits.image.pixels import Progress
 from tachyfits.table.columns import Columns, TableColumn, Values
 from tachyfits.table.decoding import Given, beginning, divided, is_apart, masked, ragged
+from tachyfits.table.metadata import (
+    carried_by_column,
+    comments_of,
+    description_of,
+    meta_of,
+    position_of,
+    time_scale_of,
+)
 from tachyfits.table.ragged import Ragged
 from tachyfits.table.rows import (
     Rows,
@@ -94,8 +102,6 @@ class TableReading(Hdu):
     def columns(self) -> tuple[TableColumn, ...]:
         """Properties of each column: name, unit, form, dtype, shape of a cell, null, ..."""
         if self._known is None:
-            from tachyfits.table.metadata import carried_by_column
-
             carried = carried_by_column(self.header)
             self._known = tuple(
                 _described(number, column, self.header, carried.get(number + 1, ()))
@@ -338,8 +344,6 @@ class TableReading(Hdu):
         Not those of its structure.
         """
         if self._said_of is None:
-            from tachyfits.table.metadata import comments_of, meta_of
-
             self._said_of = meta_of(self.header), comments_of(self.header)
         meta, comments = self._said_of
         # Lists of comments are everybody's own.
@@ -446,8 +450,6 @@ class TableReading(Hdu):
 def _described(
     number: int, core: _core.Column, header: Header, carried: tuple[tuple[str, Any], ...]
 ) -> TableColumn:
-    from tachyfits.table.metadata import description_of, position_of, time_scale_of
-
     return TableColumn(
         number=number,
         key=core.key,

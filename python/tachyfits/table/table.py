@@ -10,7 +10,8 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from tachyfits import _core
-from tachyfits.image.pixels import Progress
+from tachyfits.base.progress import Progress
+from tachyfits.base.upper import upper
 from tachyfits.table.columns import Columns
 from tachyfits.table.display import html_of, text_of
 from tachyfits.table.part import Part
@@ -86,12 +87,11 @@ class Table(TableReading):
         within: Any = None, threads: int | None = None,
     ) -> pyarrow.RecordBatchReader:  # fmt: skip
         """Return a pyarrow reader that reads the table batch by batch; options as of `batches`."""
-        from tachyfits.interop.arrow import reader_of
-
         wanted, chosen = self._chosen(columns), self._rows(within)
         part = Part(self, wanted, chosen, where, batch_size(rows), threads)
         batches = (part.read(piece, "bytes") for piece in part.pieces())
-        return reader_of(part.read((0, 0), "bytes"), batches)
+        reader: pyarrow.RecordBatchReader = upper.arrow_reader(part.read((0, 0), "bytes"), batches)
+        return reader
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.arrow_reader().__arrow_c_stream__(requested_schema)
@@ -188,12 +188,10 @@ class Table(TableReading):
         NAME,MAG
         epsilon,17.0
         """
-        from tachyfits.writing.export import export
-
         wanted, chosen = self._chosen(columns), self._rows(rows)
         size = batch_size(batch_rows)
         part = Part(self, wanted, chosen, where, size, threads, progress)
-        export(part, path, overwrite)
+        upper.export(part, path, overwrite)
 
     # Looks.
 

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits.base.errors import either, usage
-from tachyfits.editing.fitting import fitted
 from tachyfits.table.columns import TableColumn
 from tachyfits.table.ragged import Ragged
 from tachyfits.table.values import ColumnData
 from tachyfits.writing.columns import Cells, NewColumn, plain_spec
+from tachyfits.writing.fitting import fitted
 
 #: Text of an undefined float: programs that do not know TNULL read it as NaN.
 _NULL_FLOAT = "NaN"

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tachyfits import _core
 from tachyfits._core import UsageError
 from tachyfits.base.errors import cancelled, either, usage
-from tachyfits.image.pixels import Progress
+from tachyfits.base.progress import Progress
 from tachyfits.interop.mixins import cards_for
 from tachyfits.interop.times import time_cards
 from tachyfits.table.ragged import Ragged

@@ -20,7 +20,7 @@ from tachyfits.interop.mixins import Cards
 from tachyfits.table.ragged import Ragged
 from tachyfits.table.strings import characters_of, delimiter_of, field_width, joined_strings
 from tachyfits.table.values import ColumnData
-from tachyfits.writing.writer import ZEROS
+from tachyfits.writing.images import ZEROS
 
 #: Characters of text in a card of the fixed format.
 _CARD_TEXT = 68

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from tachyfits import _core
 from tachyfits.base.errors import usage, warn
+from tachyfits.base.output import fits_name
 from tachyfits.header.cards import COMMENTARY
 from tachyfits.interop.mixins import Cards, cards_for
 from tachyfits.table.columns import TableColumn
 from tachyfits.table.part import Part
 from tachyfits.table.rows import Rows, count_of
 from tachyfits.writing.columns import Cells, bytes_of, description_cards
-from tachyfits.writing.writer import fits_name
 
 if TYPE_CHECKING:
     from tachyfits.table.reading import TableReading

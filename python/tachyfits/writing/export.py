@@ -9,26 +9,19 @@ import csv
 import io
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _core
-from tachyfits.base.errors import usage
 from tachyfits.base.optional import needed
+from tachyfits.base.output import format_of, write_atomically
+from tachyfits.interop.arrow import arrow_reader
 from tachyfits.table.columns import Columns
 from tachyfits.table.part import Part
 from tachyfits.table.ragged import Ragged
-from tachyfits.writing.writer import write_atomically
-
-#: Endings of file names, and what they mean.
-FORMATS = {
-    ".fits": "fits", ".fit": "fits", ".fts": "fits", ".csv": "csv",
-    ".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow",
-}  # fmt: skip
-
+from tachyfits.writing.copying import copy_table
 
 #: A column as the compiled formatter takes it: the name of its type, the bytes of its elements,
 #: which of them are undefined, and the elements of its cells.
@@ -37,26 +30,10 @@ CsvColumn: TypeAlias = tuple[
 ]
 
 
-def format_of(path: str | os.PathLike[str]) -> str:
-    """Return the format that a name ends in.
-
-    Raises
-    ------
-    UsageError
-        It is none of `FORMATS`.
-    """
-    suffix = Path(path).suffix.lower()
-    if suffix not in FORMATS:
-        raise usage(f"unknown format of {os.fspath(path)!r}", f"use {', '.join(FORMATS)}")
-    return FORMATS[suffix]
-
-
 def export(part: Part, path: str | os.PathLike[str], overwrite: bool) -> None:
     """Write a part of a table in the format that the name ends in."""
     form = format_of(path)
     if form == "fits":
-        from tachyfits.writing.copying import copy_table
-
         copy_table(part, path, overwrite)
         return
     if form != "csv":
@@ -79,9 +56,7 @@ def write_stream(part: Part, stream: BinaryIO, form: str) -> None:
 
 
 def _write_arrow(stream: BinaryIO, form: str, empty: Columns, batches: Iterator[Columns]) -> None:
-    from tachyfits.interop.arrow import reader_of
-
-    reader = reader_of(empty, batches)
+    reader = arrow_reader(empty, batches)
     if form == "arrow":
         ipc = needed("pyarrow.ipc", "writing arrow", extra="arrow")
         with ipc.new_file(stream, reader.schema) as writer:

@@ -10,20 +10,21 @@ import numpy as np
 
 from tachyfits import _core
 from tachyfits.base.errors import usage
+from tachyfits.base.output import fits_name
+from tachyfits.base.progress import Progress
 from tachyfits.file.hdu import Hdu
 from tachyfits.image.image import Image
-from tachyfits.image.pixels import Progress
+from tachyfits.interop.cards import cards_of
 from tachyfits.interop.inputs import columns_of
 from tachyfits.interop.mixins import with_parts
-from tachyfits.interop.nddata import parts_of
+from tachyfits.interop.nddata import is_nddata, parts_of
 from tachyfits.results.measured import Measured
 from tachyfits.table.part import Part
 from tachyfits.table.table import Table
 from tachyfits.writing.copying import copy_into
+from tachyfits.writing.images import image_cards, native, unit_of
 from tachyfits.writing.stacking import stacked
-from tachyfits.writing.table_cards import cards_of
 from tachyfits.writing.tables import new_columns, write_columns
-from tachyfits.writing.writer import fits_name, image_cards, is_nddata, native, unit_of
 
 
 def write_hdus(

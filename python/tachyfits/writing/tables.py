@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from tachyfits import _core
 from tachyfits.base.errors import either, listed, not_found, usage
-from tachyfits.base.threads import check_threads
+from tachyfits.base.numbers import check_threads
+from tachyfits.base.output import fits_name
+from tachyfits.base.progress import Progress
 from tachyfits.header.cards import Header
-from tachyfits.image.pixels import Progress
+from tachyfits.interop.cards import cards_of
 from tachyfits.interop.inputs import columns_of
 from tachyfits.interop.mixins import Cards, cards_for, with_parts
 from tachyfits.interop.observatory import with_places
@@ -19,7 +21,8 @@ from tachyfits.interop.table_files import TableFile, is_table_file, open_table_f
 from tachyfits.interop.times import time_cards
 from tachyfits.table.part import Part
 from tachyfits.table.reading import TableReading
-from tachyfits.table.values import ColumnData
+from tachyfits.table.table import Table
+from tachyfits.table.values import ColumnData, with_null
 from tachyfits.writing.ascii_columns import new_text_column
 from tachyfits.writing.batches import batches_of, write_batches
 from tachyfits.writing.columns import (
@@ -30,8 +33,6 @@ from tachyfits.writing.columns import (
 )
 from tachyfits.writing.copying import copy_into, refuse_part
 from tachyfits.writing.forms import formed_column
-from tachyfits.writing.table_cards import cards_of
-from tachyfits.writing.writer import fits_name
 
 if TYPE_CHECKING:
     from tachyfits.table.table import Table
@@ -125,8 +126,6 @@ def _check_by_name(**options: Any) -> None:
 
 def _table_of_kind(data: Any, kind: str) -> Table | None:
     """Return a `Table` of this kind, whose cells need not become others; None for anything else."""
-    from tachyfits.table.table import Table
-
     return data if isinstance(data, Table) and data.kind == f"{kind} table" else None
 
 
@@ -206,8 +205,6 @@ def described(
     descriptions: Mapping[str, str] | None,
 ) -> list[ColumnData]:
     """Return columns with the given properties."""
-    from tachyfits.table.values import with_null
-
     for option, said in (("units", units), ("nulls", nulls), ("descriptions", descriptions)):
         _refuse_unknown(said or {}, [column.name for column in made], option)
     result = []

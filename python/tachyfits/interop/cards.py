@@ -21,6 +21,7 @@ from tachyfits.interop.fits_records import cards_of_records, is_records
 from tachyfits.interop.mixins import Cards, block_of
 from tachyfits.table.columns import Columns
 from tachyfits.table.metadata import describing_cards
+from tachyfits.table.table import Table
 
 #: Types of values that a card can hold.
 _HELD = "a card holds text, a number, a truth value or None; write the value as text"
@@ -95,8 +96,6 @@ def values_brought(data: Any) -> dict[str, Any]:
 
 def _said_by(data: Any) -> tuple[Cards, list[str]]:
     """Return what a table says of itself as cards, and what is of no type that a card can hold."""
-    from tachyfits.table.table import Table
-
     if isinstance(data, Table):
         return list(describing_cards(data.header)), []
     return _cards(meta_items(data))

@@ -1,0 +1,162 @@
+"""Images that are written: arrays as the engine takes them, and their cards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits.base.errors import either, usage
+from tachyfits.base.numbers import whole_number
+from tachyfits.header.cards import Header
+from tachyfits.interop.cards import cards_of
+from tachyfits.text.units import text_of_unit
+
+#: FITS files consist of blocks of this many bytes.
+BLOCK = 2880
+
+
+def header_block(header: Header, bitpix: int, shape: Sequence[int]) -> bytes:
+    """Return the header of a primary image, mandatory cards first, padded to whole blocks.
+
+    Parameters
+    ----------
+    header
+        The other cards.
+    bitpix
+        Type of the pixels.
+    shape
+        In NumPy order.
+    """
+    from astropy.io import fits
+
+    cards = fits.Header()
+    cards.append(("SIMPLE", True, "FITS Standard 4.0"))
+    cards.append(("BITPIX", bitpix, "bits per pixel; negative: floating point"))
+    cards.append(("NAXIS", len(shape), "number of axes"))
+    for number, length in enumerate(reversed(shape), 1):
+        cards.append((f"NAXIS{number}", length))
+    cards.extend(header.to_astropy(), unique=False, update=False)
+    return bytes(cards.tostring(sep="", endcard=True, padding=True).encode("ascii"))
+
+
+def padding(data_bytes: int) -> bytes:
+    """Return the zeros that pad the last block of data."""
+    return bytes(-data_bytes % BLOCK)
+
+
+def image_cards(header: Any, unit: Any = None) -> list[tuple[str, Any, str]]:
+    """Return the cards for an image: those of a header, or values by keyword, and BUNIT.
+
+    ``unit``: astropy's, of the pixels; written if the header has none.
+    """
+    cards = cards_given(header)
+    text = text_of_unit(unit)
+    if text is not None and not any(card[0].upper() == "BUNIT" for card in cards):
+        cards.append(("BUNIT", text, ""))
+    return cards
+
+
+def unit_of(array: Any) -> Any:
+    """Return the unit of an astropy array; None for anything else."""
+    return getattr(array, "unit", None) if isinstance(array, np.ndarray) else None
+
+
+def cards_given(header: Any) -> list[tuple[str, Any, str]]:
+    """Return the cards of a header, or values by keyword; none for None."""
+    if header is None:
+        return []
+    if isinstance(header, Header):
+        return list(header.cards)
+    # An astropy header is not a Mapping, but has its items.
+    if hasattr(header, "items"):
+        return cards_of(None, header)
+    raise usage(
+        f"invalid header of type {type(header).__name__}",
+        "give a tachyfits Header, or a dict of values by keyword",
+    )
+
+
+#: Hint for an array of a type that no image has, by NumPy's kind.
+_OTHER_TYPES = {
+    "b": 'give array.astype("uint8"), which holds the same values',
+    "f": 'give array.astype("float32"), or "float64" for wider types',
+    "c": "give array.real and array.imag, as two images",
+    "U": "give numbers, or a dict of columns for a table",
+}
+
+
+def native(array: Any) -> NDArray[Any]:
+    """Return an array for the engine: native-endian, contiguous in C order, not masked."""
+    # An object with ``__array__`` may give a masked array.
+    array = array if isinstance(array, np.ndarray) else np.asanyarray(array)
+    if np.ma.is_masked(array):
+        if array.dtype.kind in "iu" and array.dtype.itemsize == 8:
+            _refuse_rounding(np.asarray(np.ma.filled(array, 0)))
+        floats = array if array.dtype.kind == "f" else array.astype(np.float64)
+        array = np.ma.filled(floats, np.nan)
+    array = np.asarray(array)
+    kind, size = array.dtype.kind, array.dtype.itemsize
+    if kind not in "iuf" or (kind == "f" and size not in (4, 8)):
+        raise usage(
+            f"an array of {array.dtype}: FITS has no image of that type",
+            either(_OTHER_TYPES.get(kind, "give numbers, or a dict of columns for a table")),
+        )
+    if not array.ndim:
+        raise usage(f"a single number, {array}: FITS has no image of it", f"give a list: [{array}]")
+    result: NDArray[Any] = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
+    return result
+
+
+#: Offset of the conventions for unsigned integers and signed bytes.
+ZEROS = {"int8": -(2**7), "uint16": 2**15, "uint32": 2**31, "uint64": 2**63}
+
+
+def with_blank(array: Any, dtype: Any, blank: int) -> Any:
+    """Return integers of a type with BLANK where they are masked, all exactly.
+
+    Other values, and values that become floats, are returned unchanged. ``dtype``: None for theirs.
+
+    Raises
+    ------
+    UsageError
+        A defined value equals BLANK, or does not fit the type.
+    """
+    array = array if isinstance(array, np.ndarray) else np.asanyarray(array)
+    own = array.dtype.newbyteorder("=")
+    kind = own if dtype is None else np.dtype(dtype)
+    number = whole_number(blank, least=-(2**63))
+    if array.dtype.kind not in "iu" or kind.kind not in "iu" or number is None:
+        return array
+    limits, stands = np.iinfo(kind), number + ZEROS.get(kind.name, 0)
+    if not limits.min <= stands <= limits.max:
+        # The engine says what it may be.
+        return array
+    mask = np.ma.getmaskarray(array) if np.ma.is_masked(array) else None
+    data = np.ma.getdata(array)
+    defined = data if mask is None else data[~mask]
+    least, greatest = (int(defined.min()), int(defined.max())) if defined.size else (0, 0)
+    if not limits.min <= least <= greatest <= limits.max:
+        odd = least if least < limits.min else greatest
+        raise usage(f"{odd} does not fit pixels of {kind}", "choose a wider dtype")
+    if least <= stands <= greatest and bool((defined == stands).any()):
+        raise usage(
+            f"invalid blank {number}: {stands} is among the defined values",
+            "choose one that does not occur",
+        )
+    filled = data.astype(kind)
+    if mask is not None:
+        filled[mask] = stands
+    return filled
+
+
+def _refuse_rounding(integers: NDArray[Any]) -> None:
+    """Refuse masked integers that float64, which has NaN for them, cannot represent."""
+    odd = integers[(integers > 2**53) | (integers < -(2**53))]
+    if odd.size:
+        raise usage(
+            f"cannot convert masked integers to float64 exactly: {odd[0]} is among them",
+            either("give an integer that does not occur: blank="),
+        )
