@@ -139,7 +139,7 @@ _DECIDED: list[tuple[str, list[str], str, str]] = [
     ("image", ["CONTINUE  'x'"], "warning", "orphan-continue"),
     ("image", ["+OBJECT  = 'a&'", "+CONTINUE  'b'"], "error", "continue-forbidden"),
     ("image", ["+MYTEXT  = 'a&'", "+CONTINUE  'b'"], "right", ""),
-    ("image", [n("ABC", 5), "+" + n("ABC", 5)], "right", ""),
+    ("image", [n("ABC", 5), "+" + n("ABC", 5)], "warning", "repeated-keyword"),
     ("image", [n("ABC", 5), "+" + n("ABC", 6)], "warning", "duplicate-keyword"),
     # Types and values of reserved keywords.
     ("image", ["OBJECT    'M 31'"], "error", "reserved-type"),
@@ -260,6 +260,26 @@ def test_a_mandatory_card_must_not_be_repeated_and_another_should_not(
     found = _verdict(_blocks([*_PRIMARY, *cards]))
     assert found[0] == verdict
     assert "duplicate-keyword" in found[1]
+
+
+@pytest.mark.parametrize(
+    ("cards", "verdict", "code"),
+    [
+        ([t("OBJECT", "a"), t("OBJECT", "a")], "warning", "repeated-keyword"),
+        ([n("EXPTIME", "1.0"), n("EXPTIME", "1.00E0")], "warning", "repeated-keyword"),
+        ([n("EXPTIME", "1.0"), n("EXPTIME", "1.5")], "warning", "duplicate-keyword"),
+        ([t("DP1", "NAXES: 2"), t("DP1", "AXIS.1: 1")], "right", ""),
+        (["FOO", "FOO", "COMMENT a", "COMMENT a", "", ""], "right", ""),
+        (["HIERARCH ESO A = 1", "HIERARCH ESO A = 1"], "right", ""),
+    ],
+)
+def test_a_keyword_repeated_with_the_same_value_is_against_the_advice(
+    cards: list[str], verdict: str, code: str
+) -> None:
+    # "All other keywords that have a value should not appear more than once" (4.1.2.3).
+    found = _verdict(_blocks([*_PRIMARY, *cards]))
+    assert found[0] == verdict
+    assert code in found[1] or not code
 
 
 @pytest.mark.parametrize(

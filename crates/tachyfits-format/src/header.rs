@@ -495,7 +495,7 @@ fn record_twin(
 }
 
 /// Field and number of a record: dotted words, a colon, blanks, a number.
-fn record(card: &Card) -> Option<(&str, f64)> {
+pub(crate) fn record(card: &Card) -> Option<(&str, f64)> {
     let (field, number) = card.value()?.as_text()?.split_once(':')?;
     let word = |word: &str| {
         !word.is_empty()
@@ -507,7 +507,7 @@ fn record(card: &Card) -> Option<(&str, f64)> {
 }
 
 /// Values that say the same: numbers however they are written, and records of the same number.
-fn is_same_value(card: &Card, other: &Card) -> bool {
+pub(crate) fn is_same_value(card: &Card, other: &Card) -> bool {
     let (Some(a), Some(b)) = (card.value(), other.value()) else { return false };
     match (a, b) {
         (Value::Integer(a), Value::Integer(b)) if a.as_i128().is_some() => {

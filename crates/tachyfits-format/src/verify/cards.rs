@@ -1,5 +1,7 @@
 //! Rules of single cards: fixed format, dates, units, types of reserved keywords.
 
+use std::collections::HashMap;
+
 use super::Finding;
 use super::reserved::{self, Match, Wanted};
 use super::rules::Rule;
@@ -8,6 +10,7 @@ use crate::card::Card;
 use crate::code::Code;
 use crate::error::quoted;
 use crate::hdu::HduKind;
+use crate::header::{is_same_value, record};
 use crate::limits::CARD_BYTES;
 use crate::scan;
 use crate::value::Value;
@@ -98,6 +101,32 @@ pub(super) fn undefined_value(subject: &Subject<'_>, report: &mut Report) {
         if matches!(card.value(), Some(Value::Undefined)) {
             let found = "an empty value field";
             report.push(Rule::UndefinedValue, subject.place(at), "a value", found);
+        }
+    }
+}
+
+/// Keywords with other values, and mandatory ones, are found by reading.
+pub(super) fn repeated(subject: &Subject<'_>, report: &mut Report) {
+    let mut first = HashMap::new();
+    for (at, card) in subject.header.cards().iter().enumerate() {
+        // HIERARCH cards are commentary for the Standard; records such as DP1 share a keyword.
+        let has_value = card.value().is_some() && card.raw()[8..10] == *b"= ";
+        if !has_value || record(card).is_some() || writer::is_mandatory(card.keyword()) {
+            continue;
+        }
+        match first.get(card.keyword()) {
+            Some(&earlier) if is_same_value(card, earlier) => {
+                let found = card.value().map_or_else(String::new, Value::to_string);
+                let found = format!("{} again", quoted(&found));
+                report.push(
+                    Rule::RepeatedKeyword,
+                    subject.place(at),
+                    "one card of this keyword",
+                    found,
+                );
+            }
+            Some(_) => {}
+            None => drop(first.insert(card.keyword(), card)),
         }
     }
 }

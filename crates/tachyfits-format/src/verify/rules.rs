@@ -80,6 +80,9 @@ rules! {
     UndefinedValue = "undefined-value", Warning, "4.1.2.3", Some(cards::undefined_value),
         "A keyword has no value.",
         hint "this is legal and means that the value is unknown; remove the card if that is not intended";
+    RepeatedKeyword = "repeated-keyword", Warning, "4.1.2.3", Some(cards::repeated),
+        "A keyword is repeated with the same value.",
+        hint "remove the later card: a program that edits only one of them makes the value indeterminate";
     DateForm = "date-form", Error, "9.1.1", Some(cards::date_form),
         "A date is not of the form YYYY-MM-DD or YYYY-MM-DDThh:mm:ss[.sss].",
         hint "write the date in the ISO-8601 form, without a time zone";

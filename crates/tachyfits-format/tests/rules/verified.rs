@@ -84,6 +84,7 @@ pub fn provoked(rule: Rule) -> Option<Vec<u8>> {
         Rule::IndexZeros => image(&["CRPIX01 =                  1.0"]),
         Rule::ContinueForbidden => image(&["OBJECT  = 'M 31 &'", "CONTINUE  'and its companions'"]),
         Rule::UndefinedValue => image(&["OBJECT  ="]),
+        Rule::RepeatedKeyword => image(&["OBJECT  = 'M 31'", "OBJECT  = 'M 31'"]),
         Rule::DateForm => image(&["DATE-OBS= '2026-02-30'"]),
         Rule::OldDate => image(&["DATE    = '06/02/02'"]),
         Rule::Deprecated => image(&["EPOCH   =               1950.0"]),
