@@ -32,7 +32,7 @@ help: ## this list
 		awk -F '|' '{ printf "%-14s %s\n", $$1, $$2 }'
 
 demo: $(VENV)/built ## make a cube of a galaxy, measure it, compare with the truth; FILE=cube.fits uses yours
-	$(PY) -m tachyfits.demo $(if $(FILE),"$(FILE)") $(ARGS)
+	$(PY) -m examples.galaxy $(if $(FILE),"$(FILE)") $(ARGS)
 
 test: $(VENV)/built ## every test: Rust, Python, and both again under each vector tier
 	$(PY) tools/steps.py test
@@ -61,16 +61,16 @@ miri: require ## the tests of the format and kernels crates under Miri, which fi
 	@tools/require miri
 	PROPTEST_CASES=2 MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p tachyfits-format -p tachyfits-kernels --lib
 
-bigendian: require ## the same tests on a big-endian machine (s390x), emulated by QEMU
+bigendian: require ## these and the tests of records on a big-endian machine (s390x), emulated by QEMU
 	@tools/require s390x
 	PROPTEST_CASES=16 CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_LINKER=s390x-linux-gnu-gcc \
 		CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_RUNNER="qemu-s390x -L /usr/s390x-linux-gnu" \
-		cargo test -p tachyfits-format -p tachyfits-kernels --target s390x-unknown-linux-gnu
+		cargo test -p tachyfits-format -p tachyfits-kernels -p tachyfits-records --target s390x-unknown-linux-gnu
 
 portable: require ## type-checks with the oldest supported Rust, and for macOS, Windows and WebAssembly
 	@tools/require targets
 	cargo +$(OLDEST_RUST) check --workspace
-	cargo check -p tachyfits --target aarch64-apple-darwin
+	cargo check -p tachyfits -p tachyfits-records --target aarch64-apple-darwin
 	cargo check -p tachyfits-format -p tachyfits-kernels --target x86_64-pc-windows-gnu
 	cargo check -p tachyfits-format -p tachyfits-kernels --target wasm32-unknown-unknown
 

@@ -157,31 +157,6 @@ codes! {
         "A column of a new table has invalid properties.",
         example "a null value of a floating-point column",
         hint "give a form, scaling, null and dimensions that match; a table has at most 999 columns";
-    RecordMarkers = "record-markers", Format,
-        "The markers before and after a record of a Fortran file disagree.",
-        example "a record that begins with the length 80 and ends with 81",
-        hint "the file is damaged here, or the given marker width or byte order is wrong; records before this one can be read; {recover=True|--recover} continues with the next whole record";
-    RecordCut = "record-cut", Format,
-        "A Fortran file ends within a record.",
-        example "a marker of 800 with 100 bytes after it",
-        hint "fetch the file again, or give other {markers=|--markers} (for direct access {record_bytes=|--record-bytes}) if it is complete; records before this one can be read; \
-            {recover=True|--recover} continues with the next whole record";
-    RecordFraming = "record-framing", Format,
-        "No width and byte order of markers fits the first record of a Fortran file.",
-        example "a text file",
-        hint "for direct or stream access, which have no markers, give {access=|--access}; decompress formats other than gzip first; to read records before damage, give {markers= and order=|--markers and --order}";
-    RecordFramingAmbiguous = "record-framing-ambiguous", Format,
-        "Markers of several widths or byte orders fit a Fortran file.",
-        example "16 bytes of 0: two empty records, or one",
-        hint "give {markers=4 or 8, and order=\"big\" or \"little\"|--markers 4 or 8, and --order big or little}";
-    RecordIndexTooLarge = "record-index-too-large", Limit,
-        "The record length of a Fortran file changes more often than the limit.",
-        example "records of 1, 2, 1, 2, ... bytes, more than the limit",
-        hint "read it with {access=\"stream\"|--access stream}";
-    RecordForm = "record-form", Usage,
-        "A record form is invalid, or does not match the record.",
-        example "i4,3f8 for a record of 24 bytes",
-        hint "write items such as i4, 3f8, c16, l4, a16, x8, 9(i4,f8), separated by commas; *f8 fills the record";
     NotRandomGroups = "not-random-groups", Usage,
         "The HDU has no random groups.",
         example "the group parameters of an image",

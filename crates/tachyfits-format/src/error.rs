@@ -23,8 +23,6 @@ pub struct Place {
     pub row: Option<u64>,
     /// Column of a table: its number from 1, and its name.
     pub column: Option<(usize, String)>,
-    /// Record of a Fortran file, from 1.
-    pub record: Option<u64>,
 }
 
 impl fmt::Display for Place {
@@ -44,9 +42,6 @@ impl fmt::Display for Place {
         }
         if let Some(row) = self.row {
             parts.push(format!("row {row} (from 1)"));
-        }
-        if let Some(record) = self.record {
-            parts.push(format!("record {record} (from 1)"));
         }
         if let Some(offset) = self.offset {
             parts.push(format!("byte {offset}"));

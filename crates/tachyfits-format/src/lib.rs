@@ -6,7 +6,6 @@
 //! - [`Walker`]: from one HDU to the next, giving an [`Hdu`] for each.
 //! - [`ImageLayout`], [`RandomGroups`] and [`TableLayout`]: position and interpretation of the numbers.
 //! - [`verify_header`]: every rule of the Standard that a header can break, as a [`Finding`] each; [`fixed_header`].
-//! - [`RecordWalker`] and its kin: the records of unformatted Fortran files.
 //! - [`LinearAxis`] and [`cutout_header`]: the coordinates of an axis, and those of a part of an
 //!   image; [`reordered_header`], [`rebinned_header`] and [`path_header`] those of other shapes;
 //!   [`result_cards`] those of numbers computed from an image, with some of its axes.
@@ -20,7 +19,6 @@ mod card;
 mod code;
 mod cutout;
 mod error;
-mod fortran;
 mod groups;
 mod hdu;
 mod header;
@@ -45,10 +43,6 @@ pub use cutout::{
     path_header, rebinned_header, reordered_header, result_cards,
 };
 pub use error::{FormatError, Place, Problem, Warning};
-pub use fortran::{
-    Detection, FileOrder, ItemKind, MarkerDetector, MarkerEvidence, RecordForm, RecordIndex,
-    RecordItem, RecordLimits, RecordMarkers, RecordRun, RecordStep, RecordWalker, Subrecord,
-};
 pub use groups::{GroupParameter, RandomGroups};
 pub use hdu::{Hdu, HduKind, StoredType};
 pub use header::{ColumnKeyword, Context, Header, column_keyword, is_structural};

@@ -3,6 +3,7 @@
 //! PyO3 cannot declare two base classes, so the classes are made as Python makes them, by calling `type`.
 
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::path::Path;
 
 use pyo3::exceptions::{
@@ -142,25 +143,58 @@ fn class<'py>(
 fn error_codes() -> Vec<(&'static str, &'static str, String)> {
     let engine = tachyfits::error_codes().into_iter().map(|row| (row.code, row.kind, row.meaning));
     let (code, kind, meaning) = ARGUMENT;
-    engine.chain([(code, kind, meaning.to_owned())]).collect()
+    let records = tachyfits_records::Code::ALL.iter();
+    let records =
+        records.map(|code| (code.as_str(), code.kind().as_str(), code.meaning().to_owned()));
+    engine.chain(records).chain([(code, kind, meaning.to_owned())]).collect()
 }
 
-/// Results of the engine as Python raises them.
+/// An error of a crate below, of which Python makes an exception.
+pub(crate) trait Raised: Display + Send {
+    fn kind(&self) -> ErrorKind;
+    fn code(&self) -> &'static str;
+    fn io(&self) -> Option<&IoError>;
+}
+
+macro_rules! raised {
+    ($($error:ty),+) => {
+        $(impl Raised for $error {
+            fn kind(&self) -> ErrorKind {
+                self.kind()
+            }
+
+            fn code(&self) -> &'static str {
+                self.code()
+            }
+
+            fn io(&self) -> Option<&IoError> {
+                match self {
+                    Self::Io(error) => Some(error),
+                    _ => None,
+                }
+            }
+        })+
+    };
+}
+
+raised!(Error, tachyfits_records::Error);
+
+/// Results of the crates below as Python raises them.
 pub(crate) trait OrRaise<T> {
     fn or_raise(self, py: Python<'_>) -> PyResult<T>;
 }
 
-impl<T> OrRaise<T> for Result<T, Error> {
+impl<T, E: Raised> OrRaise<T> for Result<T, E> {
     fn or_raise(self, py: Python<'_>) -> PyResult<T> {
         self.map_err(|error| exception(py, &error))
     }
 }
 
-/// The exception for an error of the engine.
-pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
+/// The exception for an error.
+pub(crate) fn exception(py: Python<'_>, error: &impl Raised) -> PyErr {
     let (code, message) = (error.code(), error.to_string());
-    match (error, error.kind()) {
-        (Error::Io(io), ErrorKind::Io) => {
+    match (error.io(), error.kind()) {
+        (Some(io), ErrorKind::Io) => {
             let number = number_of(py, io).unwrap_or(None);
             let path = path_of(io).map(|path| path.as_os_str().to_owned());
             io_error(py, &message, code, path, number).unwrap_or_else(|failed| failed)

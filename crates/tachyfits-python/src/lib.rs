@@ -19,7 +19,6 @@ mod errors;
 mod expression;
 mod file;
 mod file_writer;
-mod fortran;
 mod hdu;
 mod header;
 mod histogram;
@@ -32,6 +31,7 @@ mod order;
 mod output;
 mod progress;
 mod reader;
+mod records;
 mod region;
 mod repair;
 mod report;
@@ -78,7 +78,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(expression::expression_names, module)?)?;
     stats::add_to(module)?;
     histogram::add_to(module)?;
-    fortran::add_to(module)?;
+    records::add_to(module)?;
     // A list that PyO3 keeps, private functions included; the underscore says what is private.
     module.delattr("__all__")
 }

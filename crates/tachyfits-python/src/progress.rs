@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use pyo3::prelude::*;
 use tachyfits::{Error, RunOptions, SharedWatch, SpoolOptions, Watch};
 
-use crate::errors::{OrRaise, not_negative};
+use crate::errors::{OrRaise, Raised, not_negative};
 use crate::report;
 
 /// Calls of the progress function are at least this far apart: a drawn bar need not move faster.
@@ -48,11 +48,11 @@ pub(crate) fn set_defaults(
 
 /// Runs an operation of the engine. An exception in the progress function stops it and is raised, as KeyboardInterrupt
 /// is; `False` stops it with the error of code "io-cancelled".
-pub(crate) fn run<T: Send>(
+pub(crate) fn run<T: Send, E: Raised>(
     py: Python<'_>,
     threads: usize,
     progress: Option<Py<PyAny>>,
-    operation: impl FnOnce(&RunOptions<'_>) -> Result<T, Error> + Send,
+    operation: impl FnOnce(&RunOptions<'_>) -> Result<T, E> + Send,
 ) -> PyResult<T> {
     run_opening(py, threads, progress, |options, _spool| operation(options))
 }
@@ -71,11 +71,11 @@ pub(crate) fn reported<T: Send>(
 }
 
 /// Runs an operation that opens a file first, whose compressed content Ctrl-C interrupts too.
-pub(crate) fn run_opening<T: Send>(
+pub(crate) fn run_opening<T: Send, E: Raised>(
     py: Python<'_>,
     threads: usize,
     progress: Option<Py<PyAny>>,
-    operation: impl FnOnce(&RunOptions<'_>, SpoolOptions) -> Result<T, Error> + Send,
+    operation: impl FnOnce(&RunOptions<'_>, SpoolOptions) -> Result<T, E> + Send,
 ) -> PyResult<T> {
     let (threads, progress) = {
         let defaults = DEFAULTS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -92,9 +92,9 @@ pub(crate) fn run_opening<T: Send>(
 }
 
 /// Opens something, which Ctrl-C interrupts.
-pub(crate) fn open<T: Send>(
+pub(crate) fn open<T: Send, E: Raised>(
     py: Python<'_>,
-    operation: impl FnOnce(SpoolOptions) -> Result<T, Error> + Send,
+    operation: impl FnOnce(SpoolOptions) -> Result<T, E> + Send,
 ) -> PyResult<T> {
     run_opening(py, 0, None, |_options, spool| operation(spool))
 }
@@ -186,7 +186,7 @@ impl Watcher {
 
     /// The outcome, as Python sees it: what was raised meanwhile comes before what the engine says. After success the
     /// progress function hears of the end; the result is there, so it can no longer stop the work.
-    fn finish<T>(&self, py: Python<'_>, outcome: Result<T, Error>) -> PyResult<T> {
+    fn finish<T, E: Raised>(&self, py: Python<'_>, outcome: Result<T, E>) -> PyResult<T> {
         if let Some(error) = self.lock().raised.take() {
             return Err(error);
         }

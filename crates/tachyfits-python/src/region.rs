@@ -102,7 +102,7 @@ impl Region {
                 let row = (span.y * width) as usize;
                 inside[row + span.first as usize..=row + span.last as usize].fill(true);
             }
-            Ok(())
+            Ok::<_, tachyfits::Error>(())
         })?;
         Ok(mask.clone())
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
-use tachyfits::{Editor, OpenOptions};
+use tachyfits::{Editor, Error, OpenOptions};
 
 use crate::progress;
 
@@ -41,7 +41,7 @@ fn repair(
         let said = |fix: tachyfits::Fix| {
             (fix.code.to_owned(), fix.place.to_string(), fix.before, fix.after)
         };
-        Ok((fixes.into_iter().map(said).collect(), in_place, notices))
+        Ok::<_, Error>((fixes.into_iter().map(said).collect(), in_place, notices))
     })
 }
 
@@ -65,6 +65,6 @@ fn update_checksums(
             editor.update_checksums(hdu)?;
         }
         editor.commit(sync, run)?;
-        Ok((hdus, notices))
+        Ok::<_, Error>((hdus, notices))
     })
 }

@@ -183,18 +183,6 @@ reasons! {
     PixelKind = "pixel-kind", Usage,
         "The pixels cannot be read as this type.",
         hint "read scaled or floating-point pixels as float32 or float64, or use \"raw\" for stored values";
-    Records = "records", Usage,
-        "Records are outside a Fortran file.",
-        hint "count records from 0, below the number of records of the file";
-    RecordType = "record-type", Usage,
-        "Records of a Fortran file cannot be read or written as these numbers.",
-        hint "use numbers of 1, 2, 4, 8 or 16 bytes that fill the records; the index shows the length of each record";
-    RecordLength = "record-length", Usage,
-        "A direct-access record has another length than the others.",
-        hint "pad all records to record_bytes, or use sequential or stream access";
-    Precision = "precision", Usage,
-        "A number is too large for the shorter type.",
-        hint "keep the precision of these records, or scale the numbers first";
     Memory = "memory", Limit,
         "The result, or the regions, do not fit in memory.",
         hint "reduce more axes, or use a smaller section or smaller regions";
@@ -214,17 +202,6 @@ impl Error {
             expected,
             found,
         }))
-    }
-
-    /// The same, with the name of a file that has no HDUs.
-    pub(crate) fn of_file(self, file: &str) -> Error {
-        match self {
-            Error::Refused(mut refusal) => {
-                refusal.file = file.to_owned();
-                Error::Refused(refusal)
-            }
-            other => other,
-        }
     }
 
     /// The same, with its place.

@@ -34,7 +34,6 @@ mod error;
 mod expression;
 mod file;
 mod fold;
-mod fortran;
 mod grid;
 mod groups;
 mod histogram;
@@ -76,11 +75,6 @@ pub use expression::{
     expression_functions, expression_names,
 };
 pub use file::{FitsFile, OpenOptions};
-pub use fortran::{
-    Conversion, Narrowing, NewRecords, RecordAccess, RecordField, RecordFile, RecordLayout,
-    RecordNumber, RecordOptions, RecordPart, RecordWriter, append_records, record_items,
-    record_least_bytes,
-};
 pub use groups::GroupParameters;
 pub use image::Image;
 pub use moment::Coordinates;
@@ -103,11 +97,10 @@ pub use verify::{Verification, VerifyOptions, verify, verify_bytes, verify_stora
 pub use writer::{FileWriter, NewPixels, WriteOptions};
 
 pub use tachyfits_format::{
-    Card, Code, Column, ColumnKeyword, Context, Detection, Element, Fate, Field, FileOrder,
-    Finding, Fix, FormatError, Hdu, HduKind, Header, ImageLayout, Integer, ItemKind, Limits,
-    LinearAxis, MarkerEvidence, NewColumn, NewTable, Null, Place, Real, RecordForm, RecordIndex,
-    RecordItem, RecordLimits, RecordMarkers, RecordRun, Rule, Severity, StoredType, Substrings,
-    TableKind, TableLayout, TextForm, Value, ValueType, Warning, column_keyword, is_structural,
+    Card, Code, Column, ColumnKeyword, Context, Element, Fate, Field, Finding, Fix, FormatError,
+    Hdu, HduKind, Header, ImageLayout, Integer, Limits, LinearAxis, NewColumn, NewTable, Null,
+    Place, Real, Rule, Severity, StoredType, Substrings, TableKind, TableLayout, TextForm, Value,
+    ValueType, Warning, column_keyword, is_structural,
 };
 pub use tachyfits_io::operation::RunOptions;
 pub use tachyfits_io::{

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use common::{fits, table_file};
 use tachyfits::{
-    ColumnOutput, FileOrder, FitsFile, OpenOptions, OutputPixels, ReadAs, RecordFile, RecordLayout,
-    RecordMarkers, RecordOptions, Rows, RunOptions, StorageKind, TextAs,
+    ColumnOutput, FitsFile, OpenOptions, OutputPixels, ReadAs, Rows, RunOptions, StorageKind,
+    TextAs,
 };
 
 /// A little more than half of what the caches hold, in numbers of 8 bytes.
@@ -78,57 +78,4 @@ fn columns_that_are_the_whole_row() {
         table.read(&mut [column], &Rows::Range(0..rows), &threads()).unwrap();
         assert!(out == numbers, "{storage:?}");
     }
-}
-
-#[test]
-fn records_of_any_length_and_order() {
-    let (folder, numbers) = (tempfile::tempdir().unwrap(), numbers());
-    for elements in [1, 8, 1000, 5000, 100_000, 4_000_000] {
-        for markers in [RecordMarkers::ALL[0], RecordMarkers::ALL[1]] {
-            let count = COUNT.div_ceil(elements);
-            let mut expected = numbers.clone();
-            expected.resize(count * elements, 7);
-            let (content, options) = records(&expected, elements, markers);
-            let path = written(folder.path(), "records.dat", &content);
-            let layout = RecordLayout::plain(8 * elements as u64, 8);
-            for storage in STORAGES {
-                let options = RecordOptions { storage, ..options.clone() };
-                let file = RecordFile::open(&path, &options).unwrap();
-                let mut out = vec![0u64; expected.len()];
-                let bytes = bytemuck::cast_slice_mut(&mut out);
-                // Before the markers are known, where a record is short enough for that, and after.
-                let ahead = file.read_ahead(0, count as u64, &layout, bytes, &threads()).unwrap();
-                assert_eq!(ahead.is_some(), elements <= 5000);
-                assert!(ahead.is_none() || out == expected, "{elements} {markers:?} {storage:?}");
-                out.fill(0);
-                let bytes = bytemuck::cast_slice_mut(&mut out);
-                file.index().unwrap();
-                file.read(0, count as u64, &layout, bytes, &threads()).unwrap();
-                assert!(out == expected, "{elements} {markers:?} {storage:?}");
-            }
-        }
-    }
-}
-
-/// A file of records with these counts of numbers, and how to open it.
-fn records(numbers: &[u64], elements: usize, markers: RecordMarkers) -> (Vec<u8>, RecordOptions) {
-    let mut content = Vec::new();
-    for record in numbers.chunks(elements) {
-        let marker = markers.write(8 * elements as i64);
-        let marker = &marker[..markers.bytes()];
-        content.extend_from_slice(marker);
-        for number in record {
-            content.extend_from_slice(&match markers.order() {
-                FileOrder::NATIVE => number.to_ne_bytes(),
-                _ => number.swap_bytes().to_ne_bytes(),
-            });
-        }
-        content.extend_from_slice(marker);
-    }
-    let options = RecordOptions {
-        marker_bytes: Some(markers.bytes()),
-        order: Some(markers.order()),
-        ..RecordOptions::default()
-    };
-    (content, options)
 }

@@ -207,11 +207,6 @@ fn every_reason_has_place_expectation_finding_and_hint() {
         Reason::CellValues,
         Reason::Edit,
         Reason::Structure,
-        // The tests of Fortran files provoke the reasons about records.
-        Reason::Records,
-        Reason::RecordType,
-        Reason::RecordLength,
-        Reason::Precision,
     ];
     for &reason in Reason::ALL.iter().filter(|reason| !elsewhere.contains(reason)) {
         let (error, expected, found) = provoke(reason);

@@ -148,12 +148,7 @@ fn requests() -> Vec<FormatError> {
 #[test]
 fn every_code_can_be_provoked() {
     let mut found: HashSet<Code> = warnings().into_iter().collect();
-    for error in structure()
-        .into_iter()
-        .chain(requests())
-        .chain(errors_of_columns())
-        .chain(crate::fortran_records::errors())
-    {
+    for error in structure().into_iter().chain(requests()).chain(errors_of_columns()) {
         assert!(error.kind() != Kind::Warning);
         let message = error.to_string();
         assert!(message.contains("expected ") && message.contains(", found "), "{message}");

@@ -12,7 +12,6 @@ mod card_rules;
 mod codes;
 mod cutouts;
 mod fixed;
-mod fortran_records;
 mod hostile;
 mod hostile_tables;
 mod image_rules;

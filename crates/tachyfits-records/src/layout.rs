@@ -8,13 +8,13 @@ use std::ops::Range;
 
 use tachyfits_kernels::{Fields, Tier, Transfer};
 
-use crate::error::{Error, Reason};
+use crate::error::{Code, Error};
 
 /// Bytes that a thread takes at a time: half of a second-level cache, with where they come from.
-pub(super) const BLOCK_BYTES: u64 = 256 << 10;
+pub(crate) const BLOCK_BYTES: u64 = 256 << 10;
 
 /// Records of several fields of more bytes are read, converted and written field by field.
-pub(super) const LONG_RECORD: u64 = 1 << 20;
+pub(crate) const LONG_RECORD: u64 = 1 << 20;
 
 /// So are derived types of more.
 const LONG_TYPE: u64 = 256 << 10;
@@ -49,23 +49,23 @@ pub(crate) struct FieldPlace {
 
 /// How often something is there, and bytes from one to the next where it is and where it goes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Steps {
-    pub(super) count: u64,
-    pub(super) from: u64,
-    pub(super) to: u64,
+pub(crate) struct Steps {
+    pub(crate) count: u64,
+    pub(crate) from: u64,
+    pub(crate) to: u64,
 }
 
 /// Contiguous numbers: bytes of each, their count, and whether their bytes are swapped.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct NumberRun {
-    pub(super) size: u64,
-    pub(super) elements: u64,
-    pub(super) swap: bool,
+pub(crate) struct NumberRun {
+    pub(crate) size: u64,
+    pub(crate) elements: u64,
+    pub(crate) swap: bool,
 }
 
 impl NumberRun {
     /// Moves them, as often as they are there, in any number of steps within steps: the kernel goes the way of the most.
-    pub(super) fn run(
+    pub(crate) fn run(
         self,
         steps: &[Steps],
         (from, from_offset): (&[u8], u64),
@@ -218,7 +218,7 @@ impl RecordLayout {
                 let expected = format!(
                     "fields within records of {record_bytes} bytes and items of {item_bytes}"
                 );
-                Err(Error::refused(Reason::RecordType, expected, format!("{field:?}")))
+                Err(Error::refused(Code::Type, expected, format!("{field:?}")))
             }
         }
     }
@@ -386,7 +386,7 @@ mod tests {
         let stopped = group.each(true, |one| {
             found.push((one.in_record(), one.in_item()));
             match found.len() {
-                3 => Err(Error::refused(Reason::Records, "three", "no more")),
+                3 => Err(Error::refused(Code::Records, "three", "no more")),
                 _ => Ok(()),
             }
         });

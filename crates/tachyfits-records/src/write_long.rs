@@ -4,13 +4,13 @@
 use tachyfits_io::operation::RunOptions;
 use tachyfits_kernels::{Fields, Transfer};
 
-use super::layout::{BLOCK_BYTES, FieldGroup, RecordLayout};
-use super::write::{Target, in_turn, told};
 use crate::error::Error;
+use crate::layout::{BLOCK_BYTES, FieldGroup, RecordLayout};
+use crate::write::{Target, in_turn, told};
 
 impl Target<'_> {
     /// One record, field by field, piece by piece.
-    pub(super) fn write_long(
+    pub(crate) fn write_long(
         &self,
         item: &[u8],
         layout: &RecordLayout,

@@ -1,7 +1,7 @@
 //! Which records of a file that is converted are converted together, in bounded memory for records of any number and
 //! length.
 
-use super::layout::BLOCK_BYTES;
+use crate::layout::BLOCK_BYTES;
 
 /// Blocks that are planned at a time.
 const MOST_TASKS: usize = 4096;
@@ -11,17 +11,17 @@ const MOST_STRETCHES: usize = if cfg!(test) { 5000 } else { 1 << 16 };
 
 /// Records of one length and form, and where they go.
 #[derive(Clone, Debug)]
-pub(super) struct Stretch {
-    pub(super) record: u64,
-    pub(super) count: u64,
+pub(crate) struct Stretch {
+    pub(crate) record: u64,
+    pub(crate) count: u64,
     /// Bytes of a record, of what it becomes, and of that with markers.
-    pub(super) bytes: u64,
-    pub(super) new_bytes: u64,
-    pub(super) stored: u64,
-    pub(super) form: usize,
+    pub(crate) bytes: u64,
+    pub(crate) new_bytes: u64,
+    pub(crate) stored: u64,
+    pub(crate) form: usize,
     /// Where the payload of the first is, and where it goes in the file.
-    pub(super) position: u64,
-    pub(super) at: u64,
+    pub(crate) position: u64,
+    pub(crate) at: u64,
 }
 
 impl Stretch {
@@ -33,7 +33,7 @@ impl Stretch {
 
 /// Stretches that follow each other, in tasks that have about a block each.
 #[derive(Debug, Default)]
-pub(super) struct Stretches {
+pub(crate) struct Stretches {
     tasks: Vec<Vec<Stretch>>,
     count: usize,
     /// Bytes of the last task.
@@ -41,7 +41,7 @@ pub(super) struct Stretches {
 }
 
 impl Stretches {
-    pub(super) fn push(&mut self, stretch: Stretch) {
+    pub(crate) fn push(&mut self, stretch: Stretch) {
         let bytes = stretch.most_bytes();
         self.count += 1;
         match self.tasks.last_mut() {
@@ -57,12 +57,12 @@ impl Stretches {
     }
 
     /// They are to be converted before there are more.
-    pub(super) fn are_many(&self) -> bool {
+    pub(crate) fn are_many(&self) -> bool {
         self.tasks.len() >= MOST_TASKS || self.count >= MOST_STRETCHES
     }
 
     /// Takes the stretches of each task; none remain.
-    pub(super) fn take(&mut self) -> Vec<Vec<Stretch>> {
+    pub(crate) fn take(&mut self) -> Vec<Vec<Stretch>> {
         std::mem::take(self).tasks
     }
 }

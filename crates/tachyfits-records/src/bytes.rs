@@ -4,12 +4,12 @@
 use std::cell::Cell;
 use std::ops::Range;
 
-use super::markers::RecordMarkers;
+use crate::markers::RecordMarkers;
 
 /// Two pieces of the file: one to go along, and one for a look at another place.
 #[derive(Debug)]
-pub(super) struct Bytes {
-    pub(super) file_bytes: u64,
+pub(crate) struct Bytes {
+    pub(crate) file_bytes: u64,
     here: Piece,
     there: Piece,
     /// The requested bytes: where, how much, and whether they are in another part of the file.
@@ -26,25 +26,25 @@ struct Piece {
 
 /// Bytes that are not at hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Need {
-    pub(super) offset: u64,
-    pub(super) bytes: usize,
+pub(crate) struct Need {
+    pub(crate) offset: u64,
+    pub(crate) bytes: usize,
 }
 
 /// A subrecord, its markers agreeing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Whole {
+pub(crate) struct Whole {
     /// The bytes between the markers.
-    pub(super) payload: Range<u64>,
+    pub(crate) payload: Range<u64>,
     /// Whether another subrecord of the same record follows.
-    pub(super) goes_on: bool,
+    pub(crate) goes_on: bool,
     /// Where the next leading marker is.
-    pub(super) next: u64,
+    pub(crate) next: u64,
 }
 
 /// Why there is no subrecord.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Stop {
+pub(crate) enum Stop {
     /// Bytes must be supplied first.
     Need(Need),
     /// The bytes are invalid.
@@ -53,12 +53,12 @@ pub(super) enum Stop {
 
 /// A fault and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Fault {
-    pub(super) offset: u64,
+pub(crate) struct Fault {
+    pub(crate) offset: u64,
     /// The file ends too early, rather than that markers disagree.
-    pub(super) cut: bool,
-    pub(super) expected: String,
-    pub(super) found: String,
+    pub(crate) cut: bool,
+    pub(crate) expected: String,
+    pub(crate) found: String,
 }
 
 impl From<Need> for Stop {
@@ -68,7 +68,7 @@ impl From<Need> for Stop {
 }
 
 impl Bytes {
-    pub(super) fn new(file_bytes: u64) -> Bytes {
+    pub(crate) fn new(file_bytes: u64) -> Bytes {
         Bytes {
             file_bytes,
             here: Piece::default(),
@@ -79,7 +79,7 @@ impl Bytes {
     }
 
     /// Asks for bytes, no more than the file has; as the piece to go along, or as a look elsewhere.
-    pub(super) fn want(&mut self, need: Need, elsewhere: bool) -> Need {
+    pub(crate) fn want(&mut self, need: Need, elsewhere: bool) -> Need {
         let rest = self.file_bytes.saturating_sub(need.offset);
         let need =
             Need { bytes: need.bytes.min(usize::try_from(rest).unwrap_or(usize::MAX)), ..need };
@@ -88,7 +88,7 @@ impl Bytes {
     }
 
     /// Takes the requested bytes. Fewer mean that the file ends there.
-    pub(super) fn supply(&mut self, bytes: &[u8]) {
+    pub(crate) fn supply(&mut self, bytes: &[u8]) {
         let Some((need, elsewhere)) = self.wanted.take() else { return };
         let bytes = &bytes[..bytes.len().min(need.bytes)];
         if bytes.len() < need.bytes {
@@ -101,11 +101,11 @@ impl Bytes {
     }
 
     /// The bytes from an offset on, as many as are at hand in one piece.
-    pub(super) fn at_hand(&self, offset: u64) -> &[u8] {
+    pub(crate) fn at_hand(&self, offset: u64) -> &[u8] {
         self.here.from(offset)
     }
 
-    pub(super) fn view(&self, offset: u64, bytes: usize) -> Result<&[u8], Need> {
+    pub(crate) fn view(&self, offset: u64, bytes: usize) -> Result<&[u8], Need> {
         [&self.here, &self.there]
             .into_iter()
             .find_map(|piece| piece.from(offset).get(..bytes))
@@ -113,7 +113,7 @@ impl Bytes {
     }
 
     /// The leading marker at an offset.
-    pub(super) fn leading(&self, markers: RecordMarkers, offset: u64) -> Result<i64, Need> {
+    pub(crate) fn leading(&self, markers: RecordMarkers, offset: u64) -> Result<i64, Need> {
         if let Some((at, of, leading)) = self.leading.get()
             && (at, of) == (offset, markers)
         {
@@ -125,7 +125,7 @@ impl Bytes {
     }
 
     /// The subrecord that begins at an offset; `continued` where it must continue another one.
-    pub(super) fn subrecord(
+    pub(crate) fn subrecord(
         &self,
         markers: RecordMarkers,
         offset: u64,

@@ -1,39 +1,17 @@
-//! Unformatted files of Fortran programs: records found once, then read at random, many of them as one array, straight
-//! from the file's byte order; written, appended and converted.
-//!
-//! `tachyfits-format` finds the positions of records in a file ([`RecordIndex`]); this module reads
-//! the bytes. The bytes of the records, concatenated without their markers, are the *payload*.
-//! Views of it are storages, so that reading in parallel, reductions and progress work as for every
-//! other file (`views.rs`).
-
-mod ahead;
-mod convert;
-mod layout;
-mod payload;
-mod read;
-mod stats;
-mod stretches;
-mod views;
-mod write;
-mod write_long;
-mod write_plain;
+//! An open unformatted file: its markers, and the index of its records, made when it is first
+//! needed.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use tachyfits_format::{
-    Detection, FileOrder, FormatError, MarkerDetector, RecordForm, RecordIndex, RecordItem,
-    RecordLimits, RecordMarkers, RecordStep, RecordWalker,
-};
 use tachyfits_io::operation::{OPEN_ATTEMPTS, repeated_if_changed};
 use tachyfits_io::{MemoryStorage, Notice, Purpose, SpoolOptions, Storage, StorageKind};
 
-pub use convert::{Conversion, Narrowing};
-pub use layout::{RecordField, RecordLayout};
-pub use stats::RecordNumber;
-pub use write::{NewRecords, RecordPart, RecordWriter, append_records};
-
-use crate::error::{Error, Reason};
+use crate::detect::{Detection, MarkerDetector};
+use crate::error::{Code, Error};
+use crate::index::RecordIndex;
+use crate::markers::{FileOrder, RecordMarkers};
+use crate::walk::{RecordLimits, RecordStep, RecordWalker};
 
 /// Records no further apart than this are found by reading on where the file has to come from a device.
 const NEAR_ON_DEVICE: u64 = 256 << 10;
@@ -72,7 +50,7 @@ pub struct RecordOptions {
 /// An open unformatted file.
 ///
 /// ```
-/// use tachyfits::{RecordFile, RecordLayout, RecordOptions, RunOptions};
+/// use tachyfits_records::{RecordFile, RecordLayout, RecordOptions, RunOptions};
 /// // Two records of two big-endian integers.
 /// let bytes = [0, 0, 0, 4, 0, 1, 0, 2, 0, 0, 0, 4, 0, 0, 0, 4, 0, 3, 0, 4, 0, 0, 0, 4];
 /// let file = RecordFile::from_bytes("example", bytes.to_vec(), &RecordOptions::default())?;
@@ -80,7 +58,7 @@ pub struct RecordOptions {
 /// let out = bytemuck::cast_slice_mut(&mut values);
 /// file.read(0, 2, &RecordLayout::plain(4, 2), out, &RunOptions::default())?;
 /// assert_eq!(values, [1, 2, 3, 4]);
-/// # Ok::<(), tachyfits::Error>(())
+/// # Ok::<(), tachyfits_records::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct RecordFile {
@@ -148,11 +126,7 @@ impl RecordFile {
             RecordAccess::Sequential => {
                 if let Some(width) = options.marker_bytes.filter(|width| ![4, 8].contains(width)) {
                     let found = format!("{width} bytes");
-                    return Err(Error::refused(
-                        Reason::RecordType,
-                        "markers of 4 or 8 bytes",
-                        found,
-                    ));
+                    return Err(Error::refused(Code::Type, "markers of 4 or 8 bytes", found));
                 }
                 let given = options.marker_bytes.zip(options.order);
                 markers = given.and_then(|(width, order)| RecordMarkers::new(width, order));
@@ -164,7 +138,7 @@ impl RecordFile {
             }
             RecordAccess::Direct(0) => {
                 let expected = "the bytes of a record of direct access";
-                return Err(Error::refused(Reason::RecordType, expected, "records of 0 bytes"));
+                return Err(Error::refused(Code::Type, expected, "records of 0 bytes"));
             }
             RecordAccess::Direct(_) | RecordAccess::Stream => {}
         }
@@ -251,15 +225,23 @@ impl RecordFile {
         Ok(walker.finish())
     }
 
+    pub(crate) fn is_indexed(&self) -> bool {
+        self.index.get().is_some()
+    }
+
+    pub(crate) fn storage(&self) -> &dyn Storage {
+        &*self.storage
+    }
+
     pub(crate) fn check_unchanged(&self) -> Result<(), Error> {
         Ok(self.storage.check_unchanged()?)
     }
 
-    fn walked(&self) -> MutexGuard<'_, Option<RecordWalker>> {
+    pub(crate) fn walked(&self) -> MutexGuard<'_, Option<RecordWalker>> {
         self.walk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn walker(&self, markers: RecordMarkers) -> RecordWalker {
+    pub(crate) fn walker(&self, markers: RecordMarkers) -> RecordWalker {
         let bytes = self.bytes();
         let mut limits = self.options.limits.clone();
         // Reading on is faster for a device than reading again.
@@ -277,7 +259,7 @@ impl RecordFile {
         let index = self.index()?;
         match index.damage() {
             None => Ok(index.len()),
-            Some(damage) => Err(self.format_error(damage.clone())),
+            Some(damage) => Err(damage.clone().in_file(self.name()).into()),
         }
     }
 
@@ -289,39 +271,14 @@ impl RecordFile {
         Ok(self.len()? == 0)
     }
 
-    pub(crate) fn format_error(&self, error: FormatError) -> Error {
-        Error::Format { file: self.name().to_owned(), error }
-    }
-
     pub(crate) fn refused(
         &self,
-        reason: Reason,
+        code: Code,
         expected: impl Into<String>,
         found: impl Into<String>,
     ) -> Error {
-        Error::refused(reason, expected, found).of_file(self.name())
+        Error::refused(code, expected, found).in_file(self.name())
     }
-}
-
-/// The items of a record of `record_bytes` bytes, by its form.
-///
-/// # Errors
-/// If the form cannot be understood or does not fit.
-pub fn record_items(form: &str, record_bytes: u64) -> Result<Vec<RecordItem>, Error> {
-    let items = RecordForm::parse(form).and_then(|form| form.items(record_bytes));
-    items.map_err(of_form)
-}
-
-/// The bytes that a record of a form has at least: those of all items but the one that fills it.
-///
-/// # Errors
-/// If the form cannot be understood.
-pub fn record_least_bytes(form: &str) -> Result<u64, Error> {
-    RecordForm::parse(form).map(|form| form.least_bytes()).map_err(of_form)
-}
-
-fn of_form(error: FormatError) -> Error {
-    Error::Format { file: "a form of records".to_owned(), error }
 }
 
 /// Finds out the markers.
@@ -331,8 +288,7 @@ fn detect(storage: &dyn Storage, options: &RecordOptions) -> Result<Detection, E
     while let RecordStep::Read { offset, bytes } = detector.step() {
         bring(storage, offset, bytes, &mut buffer, |bytes| detector.supply(bytes))?;
     }
-    let found = detector.finish();
-    found.map_err(|error| Error::Format { file: storage.name().to_owned(), error })
+    detector.finish().map_err(|problem| problem.in_file(storage.name()).into())
 }
 
 /// Supplies bytes to a state machine, without a copy if the storage lends them.

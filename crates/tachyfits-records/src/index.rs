@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use crate::code::Code;
-use crate::error::{FormatError, Place};
+use crate::error::{Code, Problem};
 
 /// Bytes from one record to the next that are read sooner than the next one is read by itself.
 const NEAR_BYTES: u64 = 4 << 10;
@@ -37,11 +36,11 @@ impl RecordRun {
 /// All records of a file, or those before the first damage.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordIndex {
-    pub(super) runs: Vec<RecordRun>,
-    pub(super) records: u64,
-    pub(super) end: u64,
-    pub(super) damage: Option<FormatError>,
-    pub(super) skipped: Vec<(Range<u64>, FormatError)>,
+    pub(crate) runs: Vec<RecordRun>,
+    pub(crate) records: u64,
+    pub(crate) end: u64,
+    pub(crate) damage: Option<Problem>,
+    pub(crate) skipped: Vec<(Range<u64>, Problem)>,
 }
 
 impl RecordIndex {
@@ -49,11 +48,11 @@ impl RecordIndex {
     /// `recover` they are skipped.
     ///
     /// ```
-    /// let index = tachyfits_format::RecordIndex::direct(10, 35, false);
+    /// let index = tachyfits_records::RecordIndex::direct(10, 35, false);
     /// assert_eq!((index.len(), index.end()), (3, 30));
     /// assert_eq!(index.payload(2), [20..30]);
-    /// assert_eq!(index.damage().unwrap().code().as_str(), "record-cut");
-    /// assert_eq!(tachyfits_format::RecordIndex::direct(10, 35, true).skipped()[0].0, 30..35);
+    /// assert_eq!(index.damage().unwrap().code.as_str(), "record-cut");
+    /// assert_eq!(tachyfits_records::RecordIndex::direct(10, 35, true).skipped()[0].0, 30..35);
     /// ```
     #[must_use]
     pub fn direct(record_bytes: u64, file_bytes: u64, recover: bool) -> RecordIndex {
@@ -62,11 +61,9 @@ impl RecordIndex {
         index.push(0, record_bytes, record_bytes, count);
         index.end = count * record_bytes;
         if index.end < file_bytes {
-            let (record, offset) = (Some(count + 1), Some(index.end));
-            let place = Place { record, offset, ..Place::default() };
             let expected = format!("a record of {record_bytes} bytes");
             let found = format!("{} bytes before the file ends", file_bytes - index.end);
-            let error = FormatError::new(Code::RecordCut, place, expected, found);
+            let error = Problem::new(Code::Cut, expected, found).at(count + 1, index.end);
             match recover {
                 true => index.skipped.push((index.end..file_bytes, error)),
                 false => index.damage = Some(error),
@@ -107,13 +104,13 @@ impl RecordIndex {
 
     /// Why the records end before the file does.
     #[must_use]
-    pub fn damage(&self) -> Option<&FormatError> {
+    pub fn damage(&self) -> Option<&Problem> {
         self.damage.as_ref()
     }
 
     /// Bytes skipped after damage, and the reason.
     #[must_use]
-    pub fn skipped(&self) -> &[(Range<u64>, FormatError)] {
+    pub fn skipped(&self) -> &[(Range<u64>, Problem)] {
         &self.skipped
     }
 
@@ -144,7 +141,7 @@ impl RecordIndex {
     /// the records stay with this index.
     ///
     /// ```
-    /// let index = tachyfits_format::RecordIndex::direct(10, 90, false);
+    /// let index = tachyfits_records::RecordIndex::direct(10, 90, false);
     /// let chosen = index.every(1, 3, 3);
     /// assert_eq!((chosen.len(), chosen.payload(2)), (3, vec![70..80]));
     /// assert_eq!((chosen.runs().len(), index.every(1, 4, 3).len()), (1, 2));
@@ -206,7 +203,7 @@ impl RecordIndex {
     }
 
     /// Adds records of one length, the bytes of the first of which begin at `offset`.
-    pub(super) fn push(&mut self, offset: u64, bytes: u64, stride: u64, count: u64) {
+    pub(crate) fn push(&mut self, offset: u64, bytes: u64, stride: u64, count: u64) {
         if count == 0 {
             return;
         }
@@ -225,7 +222,7 @@ impl RecordIndex {
     }
 
     /// Adds a record of several subrecords.
-    pub(super) fn push_pieces(&mut self, pieces: Vec<Range<u64>>) {
+    pub(crate) fn push_pieces(&mut self, pieces: Vec<Range<u64>>) {
         let bytes = pieces.iter().map(|piece| piece.end - piece.start).sum();
         let offset = pieces.first().map_or(0, |piece| piece.start);
         let (first, stride, pieces) = (self.records, 0, pieces.into_boxed_slice());

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tachyfits_format::{MarkerDetector, RecordForm, RecordLimits, RecordMarkers, RecordStep, RecordWalker};
+use tachyfits_records::{MarkerDetector, RecordForm, RecordLimits, RecordMarkers, RecordStep, RecordWalker};
 
 fuzz_target!(|bytes: &[u8]| {
     let mut detector = MarkerDetector::new(None, None, bytes.len() as u64);

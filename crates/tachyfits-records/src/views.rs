@@ -6,9 +6,8 @@ use std::ops::Range;
 use tachyfits_io::{IoError, Storage};
 use tachyfits_kernels::Tier;
 
-use super::RecordField;
-use super::layout::{BLOCK_BYTES, FieldGroup};
-use super::payload::Payload;
+use crate::layout::{BLOCK_BYTES, FieldGroup, RecordField};
+use crate::payload::Payload;
 
 /// The bytes of records, swapped or not.
 #[derive(Debug)]

@@ -54,7 +54,7 @@ impl RecordMarkers {
     /// Markers of 4 or 8 bytes; `None` for any other number.
     ///
     /// ```
-    /// use tachyfits_format::{FileOrder, RecordMarkers};
+    /// use tachyfits_records::{FileOrder, RecordMarkers};
     /// let markers = RecordMarkers::new(4, FileOrder::Big).unwrap();
     /// assert_eq!(markers.read(&[0, 0, 1, 0]), 256);
     /// assert_eq!(RecordMarkers::new(2, FileOrder::Big), None);
@@ -127,7 +127,7 @@ impl RecordMarkers {
     /// How many whole records of `bytes` bytes each, markers on both sides, `block` begins with.
     ///
     /// ```
-    /// use tachyfits_format::{FileOrder, RecordMarkers};
+    /// use tachyfits_records::{FileOrder, RecordMarkers};
     /// let markers = RecordMarkers::new(4, FileOrder::Big).unwrap();
     /// let block = [0, 0, 0, 1, 7, 0, 0, 0, 1, 0, 0, 0, 1, 8, 0, 0, 0, 2];
     /// assert_eq!(markers.equal_records(&block, 1), 1);
@@ -160,7 +160,7 @@ impl RecordMarkers {
     /// The subrecords of a record of `bytes` bytes, none of more than `longest` bytes.
     ///
     /// ```
-    /// use tachyfits_format::{FileOrder, RecordMarkers};
+    /// use tachyfits_records::{FileOrder, RecordMarkers};
     /// let markers = RecordMarkers::new(4, FileOrder::Little).unwrap();
     /// let parts: Vec<_> = markers.subrecords(25, 10).map(|x| (x.leading, x.trailing)).collect();
     /// assert_eq!(parts, [(-10, 10), (-10, -10), (5, -5)]);

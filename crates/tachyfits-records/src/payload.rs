@@ -6,12 +6,11 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use tachyfits_format::{RecordIndex, RecordRun};
 use tachyfits_io::{IoError, PlacedBuffer, Storage};
 use tachyfits_kernels::{Fields, Tier, Transfer, streaming, swap_in_place};
 
-use super::RecordField;
-use super::layout::BLOCK_BYTES;
+use crate::index::{RecordIndex, RecordRun};
+use crate::layout::{BLOCK_BYTES, RecordField};
 
 /// Records that take fewer bytes than this are read together.
 const SHORT_RECORD: u64 = 16 << 10;
@@ -377,11 +376,11 @@ mod tests {
     use std::io::Write;
 
     use super::*;
-    use tachyfits_format::{FileOrder, RecordMarkers};
+    use crate::markers::{FileOrder, RecordMarkers};
     use tachyfits_io::{MemoryStorage, StorageKind};
 
-    use crate::fortran::{RecordFile, RecordLayout, RecordOptions};
-    use crate::image::tier;
+    use crate::file::{RecordFile, RecordOptions};
+    use crate::layout::RecordLayout;
     use tachyfits_io::operation::RunOptions;
 
     const BLOCK: usize = BLOCK_BYTES as usize;
@@ -443,7 +442,7 @@ mod tests {
 
     #[test]
     fn lent_bytes_are_the_same_at_any_offset() {
-        let tier = tier().unwrap();
+        let tier = Tier::current().unwrap();
         for (bytes, count) in [(8, 99), (40, 30), (1000, 7), (BLOCK + 8, 2)] {
             let payload = content(bytes * count);
             let marker = RecordMarkers::ALL[0].write(bytes as i64);
@@ -460,7 +459,7 @@ mod tests {
             let file = RecordFile::from_bytes("made.dat", file, &options).unwrap();
             let skipped = 1;
             let records = skipped..count as u64;
-            let view = Payload::new(file.bytes_of(), file.index().unwrap(), records);
+            let view = Payload::new(file.storage(), file.index().unwrap(), records);
             let payload = &payload[bytes..];
             let mut pages = Pages::new(payload.len());
             for (swap, begin, less) in [(8, 0, 0), (8, 8, 8), (4, 4, 0), (2, 6, 2), (1, 3, 7)] {
@@ -479,7 +478,7 @@ mod tests {
 
     #[test]
     fn records_that_a_map_lent_and_did_not_have_are_an_error_and_no_zeros() {
-        let tier = tier().unwrap();
+        let tier = Tier::current().unwrap();
         let marker = RecordMarkers::ALL[0];
         let record = [&marker.write(40)[..marker.bytes()], &[1; 40]].concat();
         let record = [&record[..], &record[..marker.bytes()]].concat();
@@ -494,7 +493,7 @@ mod tests {
                 ..RecordOptions::default()
             };
             let file = RecordFile::open(written.path(), &options).unwrap();
-            let view = Payload::new(file.bytes_of(), file.index().unwrap(), 0..1000);
+            let view = Payload::new(file.storage(), file.index().unwrap(), 0..1000);
             let mut out = vec![0; 20_000];
             let mut read = || view.read_lent(20_000, &mut out, 1, tier);
             assert!(read().unwrap());

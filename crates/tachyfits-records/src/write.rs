@@ -11,17 +11,16 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use tachyfits_format::{FileOrder, RecordMarkers};
 use tachyfits_io::operation::RunOptions;
 use tachyfits_io::{
     AppendBlock, IoError, MemoryStorage, Notice, OutputFile, Patch, Purpose, Stamp, Tasks,
 };
 use tachyfits_kernels::Tier;
 
-use super::layout::{BLOCK_BYTES, LONG_RECORD};
-use super::{RecordAccess, RecordFile, RecordLayout, RecordOptions};
-use crate::error::{Error, Reason};
-use crate::image::tier;
+use crate::error::{Code, Error};
+use crate::file::{RecordAccess, RecordFile, RecordOptions};
+use crate::layout::{BLOCK_BYTES, LONG_RECORD, RecordLayout};
+use crate::markers::{FileOrder, RecordMarkers};
 
 /// Blocks that may be made and wait for an earlier one to be written.
 const WAITING_BLOCKS: usize = 3;
@@ -68,7 +67,7 @@ impl NewRecords {
         let found = || format!("{} bytes", self.marker_bytes);
         markers
             .map(Some)
-            .ok_or_else(|| Error::refused(Reason::RecordType, "markers of 4 or 8 bytes", found()))
+            .ok_or_else(|| Error::refused(Code::Type, "markers of 4 or 8 bytes", found()))
     }
 }
 
@@ -86,7 +85,7 @@ pub struct RecordPart<'a> {
 /// A new unformatted file.
 ///
 /// ```
-/// use tachyfits::{FileOrder, NewRecords, RecordLayout, RecordPart, RecordWriter, RunOptions};
+/// use tachyfits_records::{FileOrder, NewRecords, RecordLayout, RecordPart, RecordWriter, RunOptions};
 /// # let directory = tempfile::tempdir().unwrap();
 /// # let path = directory.path().join("new.dat");
 /// let new = NewRecords { order: FileOrder::Big, ..NewRecords::default() };
@@ -96,7 +95,7 @@ pub struct RecordPart<'a> {
 /// writer.write(&RecordPart { items, count: 1, layout: &layout }, &RunOptions::default())?;
 /// writer.finish()?;
 /// assert_eq!(std::fs::read(&path).unwrap(), [0, 0, 0, 4, 0, 1, 0, 2, 0, 0, 0, 4]);
-/// # Ok::<(), tachyfits::Error>(())
+/// # Ok::<(), tachyfits_records::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct RecordWriter {
@@ -111,7 +110,7 @@ impl RecordWriter {
     /// Begins a file.
     ///
     /// # Errors
-    /// As [`OutputFile::create`], and [`Reason::RecordType`] for invalid markers.
+    /// As [`OutputFile::create`], and [`Code::Type`] for invalid markers.
     pub fn create(path: impl AsRef<Path>, new: &NewRecords) -> Result<RecordWriter, Error> {
         let path = path.as_ref();
         let markers = new.markers()?;
@@ -122,18 +121,18 @@ impl RecordWriter {
     /// Writes records after the last ones.
     ///
     /// # Errors
-    /// [`Reason::Output`] if the items do not match the layout, [`Reason::RecordLength`] if its
+    /// [`Code::Array`] if the items do not match the layout, [`Code::Length`] if its
     /// records are not direct-access records; also if the disk is full or fails. Discard the file
     /// then.
     pub fn write(&mut self, part: &RecordPart<'_>, options: &RunOptions<'_>) -> Result<(), Error> {
         let checked = check_part(part, self.new.access);
-        checked.map_err(|error| error.of_file(&self.output.path().display().to_string()))?;
+        checked.map_err(|error| error.in_file(&self.output.path().display().to_string()))?;
         let to = Target {
             sink: &self.output,
             at: self.end.end(),
             markers: self.markers,
             swap: self.new.order != FileOrder::NATIVE,
-            tier: tier()?,
+            tier: Tier::current()?,
         };
         to.write(part, &mut self.end, options)?;
         self.records += part.count;
@@ -181,11 +180,11 @@ pub fn append_records(
     if end != stamp.bytes() {
         let expected = format!("whole records up to the end of the file at byte {}", stamp.bytes());
         let found = format!("the last whole record ends at byte {end}");
-        return Err(file.refused(Reason::RecordType, expected, found));
+        return Err(file.refused(Code::Type, expected, found));
     }
     let mut all = end;
     for part in parts {
-        check_part(part, file.access()).map_err(|error| error.of_file(file.name()))?;
+        check_part(part, file.access()).map_err(|error| error.in_file(file.name()))?;
         all += part.count * stored_bytes(file.markers(), part.layout.record_bytes);
     }
     let patch = Patch::begin(path, &stamp, &[], all)?;
@@ -196,7 +195,7 @@ pub fn append_records(
             at: end.end(),
             markers: file.markers(),
             swap: file.order() != FileOrder::NATIVE,
-            tier: tier()?,
+            tier: Tier::current()?,
         };
         to.write(part, &mut end, run)?;
     }
@@ -211,13 +210,13 @@ fn check_part(part: &RecordPart<'_>, access: RecordAccess) -> Result<(), Error> 
     let wanted = u128::from(*count) * u128::from(layout.item_bytes);
     if wanted != items.len() as u128 {
         let expected = format!("{wanted} bytes of items for {count} records");
-        return Err(Error::refused(Reason::Output, expected, format!("{} bytes", items.len())));
+        return Err(Error::refused(Code::Array, expected, format!("{} bytes", items.len())));
     }
     match access {
         RecordAccess::Direct(record_bytes) if record_bytes != layout.record_bytes => {
             let expected = format!("records of direct access of {record_bytes} bytes");
             let found = format!("records of {} bytes", layout.record_bytes);
-            Err(Error::refused(Reason::RecordLength, expected, found))
+            Err(Error::refused(Code::Length, expected, found))
         }
         _ => Ok(()),
     }
@@ -347,7 +346,7 @@ fn mark_as<const WIDTH: usize>(block: &mut [u8], stored: u64, marker: [u8; WIDTH
 }
 
 /// Tells the progress; an error where it wants an end.
-pub(super) fn told(options: &RunOptions<'_>, done: u64, total: u64) -> Result<(), Error> {
+pub(crate) fn told(options: &RunOptions<'_>, done: u64, total: u64) -> Result<(), Error> {
     match options.progress.map(|progress| progress(done.min(total), total)) {
         Some(ControlFlow::Break(())) => Err(IoError::Cancelled.into()),
         _ => Ok(()),
@@ -360,7 +359,7 @@ pub(super) fn told(options: &RunOptions<'_>, done: u64, total: u64) -> Result<()
 ///
 /// Where numbers are only copied or swapped, `light`, one thread does both: waking another one for a block takes as long as
 /// making it does.
-pub(super) fn in_turn(
+pub(crate) fn in_turn(
     options: &RunOptions<'_>,
     light: bool,
     (tasks, total): (u64, u64),

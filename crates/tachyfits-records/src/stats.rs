@@ -6,7 +6,6 @@
 
 use std::ops::Range;
 
-use tachyfits_format::FileOrder;
 use tachyfits_io::operation::{Progress, RunOptions};
 use tachyfits_io::{Report, Storage, Tasks};
 use tachyfits_kernels::{
@@ -14,13 +13,12 @@ use tachyfits_kernels::{
     swap_in_place,
 };
 
-use super::layout::{FieldGroup, LONG_RECORD};
-use super::payload::Payload;
-use super::views::{GroupView, ItemsView, PayloadView};
-use super::{RecordField, RecordFile, RecordLayout};
-use crate::error::{Error, Reason};
-use crate::fold::{LineFold, StatsFold};
-use crate::image::tier;
+use crate::error::{Code, Error};
+use crate::file::RecordFile;
+use crate::layout::{FieldGroup, LONG_RECORD, RecordField, RecordLayout};
+use crate::markers::FileOrder;
+use crate::payload::Payload;
+use crate::views::{GroupView, ItemsView, PayloadView};
 
 /// Numbers of a piece that becomes a separate state, as in images.
 const LINE_NUMBERS: u64 = 1 << 16;
@@ -100,11 +98,11 @@ impl RecordFile {
         fields: Option<&[RecordField]>,
         options: &RunOptions<'_>,
     ) -> Result<([Stats; 2], Report), Error> {
-        let tier = tier()?;
+        let tier = Tier::current()?;
         let (first, count) = (records.start, records.end - records.start);
         let records = self.check_records(first, count)?;
         self.check_numbers(numbers, records.clone(), fields)?;
-        let payload = Payload::new(self.bytes_of(), self.index()?, records);
+        let payload = Payload::new(self.storage(), self.index()?, records);
         let (order, swap) = match self.order() {
             order if order == FileOrder::NATIVE => (ByteOrder::Native, false),
             FileOrder::Big => (ByteOrder::BigEndian, false),
@@ -160,7 +158,7 @@ impl RecordFile {
                     [_] => Ok(()),
                     several => layout(bytes_of(several)).check(),
                 });
-                checked.map_err(|error| error.of_file(self.name()))?;
+                checked.map_err(|error| error.in_file(self.name()))?;
             }
             let is_odd = |field: &&RecordField| {
                 field.size != numbers.number.bytes()
@@ -169,7 +167,7 @@ impl RecordFile {
             if let Some(field) = fields.iter().find(is_odd) {
                 let found =
                     format!("a field of {} numbers of {} bytes", field.elements, field.size);
-                return Err(self.refused(Reason::RecordType, numbers.expected("fields"), found));
+                return Err(self.refused(Code::Type, numbers.expected("fields"), found));
             }
             let in_order = |one: &RecordField, next: &RecordField| {
                 one.offset < next.offset && one.to < next.to
@@ -177,7 +175,7 @@ impl RecordFile {
             if !fields.is_sorted_by(in_order) {
                 let expected = "fields in the order of the record and of the items";
                 let found = "others before them".to_owned();
-                return Err(self.refused(Reason::RecordType, expected.to_owned(), found));
+                return Err(self.refused(Code::Type, expected.to_owned(), found));
             }
             return Ok(());
         }
@@ -187,7 +185,7 @@ impl RecordFile {
         for run in runs {
             if run.bytes % size != 0 {
                 let found = format!("record {} (from 0) of {} bytes", run.first, run.bytes);
-                return Err(self.refused(Reason::RecordType, numbers.expected("records"), found));
+                return Err(self.refused(Code::Type, numbers.expected("records"), found));
             }
         }
         Ok(())
@@ -309,7 +307,7 @@ impl Reduction<'_> {
             RecordNumber::Pixel(pixel) if !self.numbers.complex => {
                 let (order, bytes) = self.as_in_fits(pixel, bytes, flipped);
                 let encoding = Encoding { order, ..Encoding::plain(pixel) };
-                StatsFold { encoding, tier: self.tier }.accumulate(&mut parts[0], bytes, first);
+                parts[0].accumulate_exactly(bytes, &encoding, self.tier, first);
                 return parts;
             }
             number => {

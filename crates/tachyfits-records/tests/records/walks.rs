@@ -2,8 +2,8 @@
 //! damaged, and of any bytes.
 
 use proptest::prelude::*;
-use tachyfits_format::{
-    Code, Detection, FileOrder, FormatError, ItemKind, MarkerDetector, RecordForm, RecordIndex,
+use tachyfits_records::{
+    Code, Detection, FileOrder, ItemKind, MarkerDetector, Problem, RecordForm, RecordIndex,
     RecordItem, RecordLimits, RecordMarkers, RecordStep, RecordWalker,
 };
 
@@ -49,7 +49,7 @@ fn index(markers: RecordMarkers, file: &[u8], recover: bool) -> RecordIndex {
     found
 }
 
-pub(crate) fn detect(file: &[u8]) -> Result<Detection, FormatError> {
+pub(crate) fn detect(file: &[u8]) -> Result<Detection, Problem> {
     let mut detector = MarkerDetector::new(None, None, file.len() as u64);
     let mut steps = 0;
     while let RecordStep::Read { offset, bytes } = detector.step() {
@@ -169,7 +169,7 @@ proptest! {
             Ok(found) if !bytes.is_empty() => prop_assert_eq!(found.markers, markers),
             Ok(_) => {}
             Err(error) => {
-                prop_assert_eq!(error.code(), Code::RecordFramingAmbiguous);
+                prop_assert_eq!(error.code, Code::FramingAmbiguous);
                 prop_assert!(records.iter().take(64).all(|record| record.len() < 9), "{error}");
             }
         }
@@ -188,8 +188,8 @@ proptest! {
         match index.damage() {
             None => prop_assert_eq!(index.end(), kept.len() as u64),
             Some(damage) => {
-                prop_assert_eq!(damage.code(), Code::RecordCut);
-                prop_assert_eq!(damage.problem().place.record, Some(index.len() + 1));
+                prop_assert_eq!(damage.code, Code::Cut);
+                prop_assert_eq!(damage.record, Some(index.len() + 1));
             }
         }
     }
@@ -349,7 +349,7 @@ fn records_of_one_length_are_one_run() {
     let few = RecordLimits { max_runs: 3, ..RecordLimits::default() };
     let mixed: Vec<_> = (0..10).map(|number| vec![1; number]).collect();
     let damage = walk(markers, &file(markers, &mixed, u64::MAX), few, false);
-    assert_eq!(damage.damage().unwrap().code(), Code::RecordIndexTooLarge);
+    assert_eq!(damage.damage().unwrap().code, Code::IndexTooLarge);
 }
 
 #[test]
@@ -480,7 +480,7 @@ fn forms_give_places() {
         (ItemKind::Complex, 28, 8)
     );
     for wrong in ["", "f3", "8", "*f8,*f4", "i4,,i4", "a0", "-1f8", "99999999999999999999f8"] {
-        assert_eq!(RecordForm::parse(wrong).unwrap_err().code(), Code::RecordForm, "{wrong}");
+        assert_eq!(RecordForm::parse(wrong).unwrap_err().code, Code::Form, "{wrong}");
     }
     assert!(form.items(71).is_err());
     assert!(RecordForm::parse("i4,*f8").unwrap().items(11).is_err());
@@ -525,7 +525,7 @@ fn faults_of_a_form_name_their_position() {
 }
 
 /// The errors that such files have.
-pub(crate) fn errors() -> Vec<FormatError> {
+pub(crate) fn problems() -> Vec<Problem> {
     let markers = four(FileOrder::Little);
     let whole = file(markers, &[vec![1; 8]], u64::MAX);
     let mut wrong = whole.clone();

@@ -9,8 +9,7 @@
 //! Items in parentheses are a group, which has a count as an item has: `1000(3f8,i4)` is an array of 1000 derived types.
 //! Groups may lie in groups; `*` is not within one, but may be the count of one.
 
-use crate::code::Code;
-use crate::error::{FormatError, Place, quoted};
+use crate::error::{Code, Error, Problem, quoted};
 
 /// The most items of a form as it is written. Each costs some bytes and a move.
 const MOST_ITEMS: usize = 1 << 20;
@@ -89,12 +88,12 @@ impl RecordItem {
 /// The items of a record.
 ///
 /// ```
-/// use tachyfits_format::RecordForm;
+/// use tachyfits_records::RecordForm;
 /// let items = RecordForm::parse("i4,*f8,2(i2,f4)")?.items(40)?;
 /// let places: Vec<_> = items.iter().map(|item| (item.offset, item.count, item.size)).collect();
 /// assert_eq!(places, [(0, 1, 4), (4, 3, 8), (28, 2, 6)]);
 /// assert_eq!(items[2].parts[1].offset, 2);
-/// # Ok::<(), tachyfits_format::FormatError>(())
+/// # Ok::<(), tachyfits_records::Problem>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordForm {
@@ -111,7 +110,7 @@ impl RecordForm {
     ///
     /// # Errors
     /// If it is not a form.
-    pub fn parse(text: &str) -> Result<RecordForm, FormatError> {
+    pub fn parse(text: &str) -> Result<RecordForm, Problem> {
         let mut parser = Parser { text, at: 0, items: 0, filling: None };
         let (items, least_bytes) = parser.items(0)?;
         match parser.rest().chars().next() {
@@ -127,7 +126,7 @@ impl RecordForm {
     ///
     /// # Errors
     /// If the items do not fill such a record.
-    pub fn items(&self, record_bytes: u64) -> Result<Vec<RecordItem>, FormatError> {
+    pub fn items(&self, record_bytes: u64) -> Result<Vec<RecordItem>, Problem> {
         let Some(rest) = record_bytes.checked_sub(self.least_bytes) else {
             return Err(self.misfit(record_bytes));
         };
@@ -155,7 +154,7 @@ impl RecordForm {
         self.least_bytes
     }
 
-    fn misfit(&self, record_bytes: u64) -> FormatError {
+    fn misfit(&self, record_bytes: u64) -> Problem {
         let filler = if self.fills() { " and what * fills" } else { "" };
         let least = self.least_bytes;
         let expected = format!("a record of {least} bytes{filler}, for {}", quoted(&self.text));
@@ -163,8 +162,29 @@ impl RecordForm {
     }
 }
 
-fn problem(expected: impl Into<String>, found: impl Into<String>) -> FormatError {
-    FormatError::new(Code::RecordForm, Place::default(), expected, found)
+fn problem(expected: impl Into<String>, found: impl Into<String>) -> Problem {
+    Problem::new(Code::Form, expected, found)
+}
+
+/// The items of a record of `record_bytes` bytes, by its form.
+///
+/// # Errors
+/// If the form cannot be understood or does not fit.
+pub fn record_items(form: &str, record_bytes: u64) -> Result<Vec<RecordItem>, Error> {
+    let items = RecordForm::parse(form).and_then(|form| form.items(record_bytes));
+    items.map_err(of_form)
+}
+
+/// The bytes that a record of a form has at least: those of all items but the one that fills it.
+///
+/// # Errors
+/// If the form cannot be understood.
+pub fn record_least_bytes(form: &str) -> Result<u64, Error> {
+    RecordForm::parse(form).map(|form| form.least_bytes()).map_err(of_form)
+}
+
+fn of_form(problem: Problem) -> Error {
+    problem.in_file("a form of records").into()
 }
 
 struct Parser<'a> {
@@ -176,7 +196,7 @@ struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     /// Items separated by commas, up to the end or to a parenthesis that closes a group, and their bytes.
-    fn items(&mut self, depth: usize) -> Result<(Vec<RecordItem>, u64), FormatError> {
+    fn items(&mut self, depth: usize) -> Result<(Vec<RecordItem>, u64), Problem> {
         let mut items: Vec<RecordItem> = Vec::new();
         let mut offset = 0;
         loop {
@@ -200,7 +220,7 @@ impl<'a> Parser<'a> {
     }
 
     /// An item or a group: how often it is there, and what it is.
-    fn item(&mut self, depth: usize) -> Result<(Option<u64>, RecordItem), FormatError> {
+    fn item(&mut self, depth: usize) -> Result<(Option<u64>, RecordItem), Problem> {
         self.items += 1;
         if self.items > MOST_ITEMS {
             return Err(problem(format!("at most {MOST_ITEMS} items"), "more"));
@@ -247,7 +267,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The error about some bytes of the text.
-    fn problem(&self, expected: impl Into<String>, at: usize, bytes: usize) -> FormatError {
+    fn problem(&self, expected: impl Into<String>, at: usize, bytes: usize) -> Problem {
         let (before, rest) = self.text.split_at(at);
         let what: String =
             rest.char_indices().take_while(|&(n, _)| n < bytes).map(|(_, c)| c).collect();

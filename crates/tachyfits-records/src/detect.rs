@@ -7,12 +7,10 @@
 
 use std::fmt;
 
-use crate::code::Code;
-use crate::error::{FormatError, Place};
-
-use super::bytes::{Bytes, Fault, Need, Stop};
-use super::markers::{FileOrder, RecordMarkers};
-use super::walk::RecordStep;
+use crate::bytes::{Bytes, Fault, Need, Stop};
+use crate::error::{Code, Problem};
+use crate::markers::{FileOrder, RecordMarkers};
+use crate::walk::RecordStep;
 
 /// Number of records with bytes to check: empty ones look alike in either byte order.
 const LOOKED_AT: u64 = 64;
@@ -66,7 +64,7 @@ pub struct Detection {
 /// Detects the markers of a file of known size, from bytes that the caller supplies.
 ///
 /// ```
-/// use tachyfits_format::{FileOrder, MarkerDetector, RecordStep};
+/// use tachyfits_records::{FileOrder, MarkerDetector, RecordStep};
 /// // A record of two bytes, big-endian.
 /// let file = [0, 0, 0, 2, 7, 9, 0, 0, 0, 2];
 /// let mut detector = MarkerDetector::new(None, None, file.len() as u64);
@@ -75,7 +73,7 @@ pub struct Detection {
 /// }
 /// let found = detector.finish()?;
 /// assert_eq!((found.markers.bytes(), found.markers.order()), (4, FileOrder::Big));
-/// # Ok::<(), tachyfits_format::FormatError>(())
+/// # Ok::<(), tachyfits_records::Problem>(())
 /// ```
 #[derive(Debug)]
 pub struct MarkerDetector {
@@ -141,7 +139,7 @@ impl MarkerDetector {
     ///
     /// # Errors
     /// If no markers fit, or several do.
-    pub fn finish(self) -> Result<Detection, FormatError> {
+    pub fn finish(self) -> Result<Detection, Problem> {
         let file_bytes = self.bytes.file_bytes;
         if file_bytes == 0 {
             let native = self.trials.iter().find(|t| t.markers.order() == FileOrder::NATIVE);
@@ -166,7 +164,7 @@ impl MarkerDetector {
         }
         if holds.len() > 1 {
             return Err(error(
-                Code::RecordFramingAmbiguous,
+                Code::FramingAmbiguous,
                 "markers with only one interpretation",
                 &evidence,
             ));
@@ -186,15 +184,14 @@ impl MarkerDetector {
                 );
                 detection(markers, reason)
             }
-            _ => Err(error(Code::RecordFraming, "markers before and after each record", &evidence)),
+            _ => Err(error(Code::Framing, "markers before and after each record", &evidence)),
         }
     }
 }
 
-fn error(code: Code, expected: &str, evidence: &[MarkerEvidence]) -> FormatError {
-    let place = Place { record: Some(1), offset: Some(0), ..Place::default() };
+fn error(code: Code, expected: &str, evidence: &[MarkerEvidence]) -> Problem {
     let found: Vec<_> = evidence.iter().map(ToString::to_string).collect();
-    FormatError::new(code, place, expected, found.join("; "))
+    Problem::new(code, expected, found.join("; ")).at(1, 0)
 }
 
 impl Trial {

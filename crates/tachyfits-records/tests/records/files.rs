@@ -1,10 +1,8 @@
 //! Unformatted Fortran files: read against the bytes themselves for any threads and storage, and what is refused.
 
-#![expect(clippy::disallowed_methods, reason = "tests read files directly")]
-
 use proptest::prelude::*;
-use tachyfits::{
-    Conversion, Error, FileOrder, Narrowing, NewRecords, PixelType, Reason, RecordAccess,
+use tachyfits_records::{
+    Code, Conversion, Error, FileOrder, Narrowing, NewRecords, PixelType, Problem, RecordAccess,
     RecordField, RecordFile, RecordForm, RecordLayout, RecordMarkers, RecordNumber, RecordOptions,
     RecordPart, RecordWriter, RunOptions, Stats,
 };
@@ -347,14 +345,45 @@ fn gaps_of_records_are_0_whatever_was_written_before() {
     assert_eq!(found.len(), 40_000 * 24 + 2 * 160_000 * 20);
 }
 
-/// The reason, and that the text says the file and what to do.
-fn reason<T: std::fmt::Debug>(result: Result<T, Error>) -> Reason {
+/// A problem of each code that a request provokes.
+pub(crate) fn problems() -> Vec<Problem> {
+    let markers = RecordMarkers::new(4, FileOrder::Big).unwrap();
+    let large = 1e300f64.to_be_bytes().to_vec();
+    let file = opened(markers, &[vec![1; 8], vec![3; 4], large]);
+    let run = threads(1);
+    let read = |first, count, item_bytes, out: &mut [u8]| {
+        file.read(first, count, &RecordLayout::plain(8, item_bytes), out, &run).map(drop)
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.dat");
+    let forms = ["8i1", "4i1", "f8"].map(|form| RecordForm::parse(form).unwrap()).to_vec();
+    let narrowing = Some(Narrowing::Single);
+    let single = Conversion { forms, narrowing, ..Conversion::default() };
+    let access = RecordAccess::Direct(8);
+    let new = NewRecords { access, order: FileOrder::Big, ..NewRecords::default() };
+    let direct = Conversion { new, ..Conversion::default() };
+    [
+        read(3, 1, 4, &mut [0; 8]),
+        read(0, 1, 3, &mut [0; 8]),
+        read(0, 1, 4, &mut [0; 7]),
+        file.convert(&path, &single, &run).map(drop),
+        file.convert(&path, &direct, &run).map(drop),
+    ]
+    .map(|outcome| match outcome {
+        Err(Error::Problem(problem)) => *problem,
+        other => panic!("no problem: {other:?}"),
+    })
+    .to_vec()
+}
+
+/// The code, and that the text says the file and what to do.
+fn code<T: std::fmt::Debug>(result: Result<T, Error>) -> Code {
     let error = result.unwrap_err();
     let text = error.to_string();
-    let Error::Refused(refusal) = error else { panic!("another error: {text}") };
-    assert!(text.ends_with(&format!("\nhint: {}", refusal.reason.hint())), "{text}");
+    let Error::Problem(problem) = error else { panic!("another error: {text}") };
+    assert!(text.ends_with(&format!("\nhint: {}", problem.code.hint())), "{text}");
     assert!(text.starts_with("made.dat: expected "), "{text}");
-    refusal.reason
+    problem.code
 }
 
 #[test]
@@ -409,11 +438,8 @@ fn derived_types_over_each_other_are_refused() {
     ] {
         let layout = RecordLayout { record_bytes: 64, item_bytes: 64, fields: vec![wrong] };
         let found = file.read(0, 1, &layout, &mut [0; 64], &threads(1));
-        assert_eq!(reason(found), Reason::RecordType, "{wrong:?}");
-        assert_eq!(
-            reason(file.stats(0, 1, PixelType::F64, Some(&[wrong]), &threads(1))),
-            Reason::RecordType
-        );
+        assert_eq!(code(found), Code::Type, "{wrong:?}");
+        assert_eq!(code(file.stats(0, 1, PixelType::F64, Some(&[wrong]), &threads(1))), Code::Type);
     }
     let layout = RecordLayout { record_bytes: 64, item_bytes: 64, fields: vec![field] };
     file.read(0, 1, &layout, &mut [0; 64], &threads(1)).unwrap();
@@ -462,7 +488,7 @@ fn several_fields_are_the_numbers_of_groups_in_groups() {
             fields.iter().map(|field| RecordField { to: field.to + 4, ..*field }).collect();
         for wrong in [turned, beyond] {
             let found = file.stats(0, 2, PixelType::I32, Some(&wrong), &threads(1));
-            assert_eq!(reason(found), Reason::RecordType);
+            assert_eq!(code(found), Code::Type);
         }
     }
 }
@@ -493,46 +519,40 @@ fn impossible_requests_are_refused() {
     let file = opened(markers, &[vec![1; 8], vec![2; 8], vec![3; 4], large]);
     let run = threads(1);
     let layout = RecordLayout::plain(8, 4);
-    assert_eq!(reason(file.read(4, 1, &layout, &mut [0; 8], &run)), Reason::Records);
-    assert_eq!(reason(file.read(u64::MAX, u64::MAX, &layout, &mut [], &run)), Reason::Records);
-    assert_eq!(reason(file.read(0, 3, &layout, &mut [0; 24], &run)), Reason::RecordType);
-    assert_eq!(reason(file.read(2, 1, &layout, &mut [0; 8], &run)), Reason::RecordType);
-    assert_eq!(reason(file.read_every(0, 2, 2, &layout, &mut [0; 16], &run)), Reason::RecordType);
-    assert_eq!(reason(file.read_every(0, 2, 3, &layout, &mut [0; 24], &run)), Reason::Records);
+    assert_eq!(code(file.read(4, 1, &layout, &mut [0; 8], &run)), Code::Records);
+    assert_eq!(code(file.read(u64::MAX, u64::MAX, &layout, &mut [], &run)), Code::Records);
+    assert_eq!(code(file.read(0, 3, &layout, &mut [0; 24], &run)), Code::Type);
+    assert_eq!(code(file.read(2, 1, &layout, &mut [0; 8], &run)), Code::Type);
+    assert_eq!(code(file.read_every(0, 2, 2, &layout, &mut [0; 16], &run)), Code::Type);
+    assert_eq!(code(file.read_every(0, 2, 3, &layout, &mut [0; 24], &run)), Code::Records);
     let far = file.read_every(1, u64::MAX, 2, &layout, &mut [0; 16], &run);
-    assert_eq!(reason(far), Reason::Records);
-    assert_eq!(reason(file.read(0, 2, &layout, &mut [0; 15], &run)), Reason::Output);
+    assert_eq!(code(far), Code::Records);
+    assert_eq!(code(file.read(0, 2, &layout, &mut [0; 15], &run)), Code::Array);
     let odd = RecordLayout::plain(8, 3);
-    assert_eq!(reason(file.read(0, 1, &odd, &mut [0; 8], &run)), Reason::RecordType);
-    assert_eq!(reason(file.stats(0, 3, PixelType::F64, None, &run)), Reason::RecordType);
-    assert_eq!(reason(file.stats(0, 1, RecordNumber::Quad, None, &run)), Reason::RecordType);
-    assert_eq!(reason(file.complex_stats(2, 1, PixelType::F32, None, &run)), Reason::RecordType);
+    assert_eq!(code(file.read(0, 1, &odd, &mut [0; 8], &run)), Code::Type);
+    assert_eq!(code(file.stats(0, 3, PixelType::F64, None, &run)), Code::Type);
+    assert_eq!(code(file.stats(0, 1, RecordNumber::Quad, None, &run)), Code::Type);
+    assert_eq!(code(file.complex_stats(2, 1, PixelType::F32, None, &run)), Code::Type);
     let odd = RecordField::once(0, 4, 1, 0);
-    assert_eq!(
-        reason(file.complex_stats(0, 1, PixelType::F32, Some(&[odd]), &run)),
-        Reason::RecordType
-    );
+    assert_eq!(code(file.complex_stats(0, 1, PixelType::F32, Some(&[odd]), &run)), Code::Type);
     let outside = RecordField::once(u64::MAX, 4, u64::MAX, 0);
-    assert_eq!(
-        reason(file.stats(0, 1, PixelType::I32, Some(&[outside]), &run)),
-        Reason::RecordType
-    );
+    assert_eq!(code(file.stats(0, 1, PixelType::I32, Some(&[outside]), &run)), Code::Type);
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("out.dat");
     let turned = NewRecords { order: FileOrder::Little, ..NewRecords::default() };
     let conversion = Conversion { new: turned, ..Conversion::default() };
-    assert_eq!(reason(file.convert(&path, &conversion, &run)), Reason::RecordType);
+    assert_eq!(code(file.convert(&path, &conversion, &run)), Code::Type);
     let forms = ["8i1", "8i1", "4i1", "f8"].map(|form| RecordForm::parse(form).unwrap()).to_vec();
     let single = Conversion { forms, narrowing: Some(Narrowing::Single), ..conversion };
-    assert_eq!(reason(file.convert(&path, &single, &run)), Reason::Precision);
+    assert_eq!(code(file.convert(&path, &single, &run)), Code::Precision);
     let access = RecordAccess::Direct(8);
     let new = NewRecords { access, order: FileOrder::Big, ..NewRecords::default() };
     let mut writer = RecordWriter::create(&path, &new).unwrap();
     let part = RecordPart { items: &[0; 4], count: 1, layout: &RecordLayout::plain(4, 1) };
-    assert_eq!(writer.write(&part, &run).unwrap_err().code(), Reason::RecordLength.code());
+    assert_eq!(writer.write(&part, &run).unwrap_err().code(), Code::Length.as_str());
     drop(writer);
     let conversion = Conversion { new, ..Conversion::default() };
-    assert_eq!(reason(file.convert(&path, &conversion, &run)), Reason::RecordLength);
+    assert_eq!(code(file.convert(&path, &conversion, &run)), Code::Length);
     assert!(!path.exists());
     let direct = RecordOptions { access: RecordAccess::Direct(0), ..RecordOptions::default() };
     assert!(RecordFile::from_bytes("made.dat", vec![0; 8], &direct).is_err());

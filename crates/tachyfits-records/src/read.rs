@@ -2,23 +2,23 @@
 
 use std::ops::Range;
 
-use tachyfits_format::{FileOrder, RecordIndex};
 use tachyfits_io::operation::{Progress, RunOptions};
 use tachyfits_io::{IoError, OtherWay, Report, Storage};
-use tachyfits_kernels::is_past_caches;
+use tachyfits_kernels::{Tier, is_past_caches};
 
-use super::layout::{BLOCK_BYTES, FieldGroup, LONG_RECORD};
-use super::payload::Payload;
-use super::views::{GroupView, ItemsView, PayloadView};
-use super::{RecordFile, RecordLayout};
-use crate::error::{Error, Reason};
-use crate::image::tier;
+use crate::error::{Code, Error};
+use crate::file::RecordFile;
+use crate::index::RecordIndex;
+use crate::layout::{BLOCK_BYTES, FieldGroup, LONG_RECORD, RecordLayout};
+use crate::markers::FileOrder;
+use crate::payload::Payload;
+use crate::views::{GroupView, ItemsView, PayloadView};
 
 impl RecordFile {
     /// Checks that there are such records; damage before the last of them is an error.
     ///
     /// # Errors
-    /// [`Reason::Records`], or what the damage is.
+    /// [`Code::Records`], or what the damage is.
     pub fn check_records(&self, first: u64, count: u64) -> Result<Range<u64>, Error> {
         let index = self.index()?;
         let end = first.saturating_add(count);
@@ -26,20 +26,20 @@ impl RecordFile {
             return Ok(first..end);
         }
         if let Some(damage) = index.damage() {
-            return Err(self.format_error(damage.clone()));
+            return Err(damage.clone().in_file(self.name()).into());
         }
         let expected = format!("records below {}", index.len());
         let found = match count {
             1 => format!("record {first} (from 0)"),
             _ => format!("records {first} to {} (from 0)", end - 1),
         };
-        Err(self.refused(Reason::Records, expected, found))
+        Err(self.refused(Code::Records, expected, found))
     }
 
     /// The length that records have in common; 0 where there are none.
     ///
     /// # Errors
-    /// [`Reason::RecordType`] when lengths differ, and as [`RecordFile::check_records`].
+    /// [`Code::Type`] when lengths differ, and as [`RecordFile::check_records`].
     pub fn common_bytes(&self, first: u64, count: u64) -> Result<u64, Error> {
         let records = self.check_records(first, count)?;
         let index = self.index()?;
@@ -52,7 +52,7 @@ impl RecordFile {
             if run.bytes != bytes {
                 let expected = format!("records of {bytes} bytes, as record {first} (from 0) has");
                 let found = format!("record {} (from 0) of {} bytes", run.first, run.bytes);
-                return Err(self.refused(Reason::RecordType, expected, found));
+                return Err(self.refused(Code::Type, expected, found));
             }
         }
         Ok(bytes)
@@ -61,7 +61,7 @@ impl RecordFile {
     /// Reads records of one length as items, one after the other, in the machine's byte order.
     ///
     /// # Errors
-    /// [`Reason::Records`] and [`Reason::RecordType`] if there are no such records, [`Reason::Output`] if `out` is not
+    /// [`Code::Records`] and [`Code::Type`] if there are no such records, [`Code::Array`] if `out` is not
     /// the items of as many records.
     pub fn read(
         &self,
@@ -71,12 +71,12 @@ impl RecordFile {
         out: &mut [u8],
         options: &RunOptions<'_>,
     ) -> Result<Report, Error> {
-        layout.check().map_err(|error| error.of_file(self.name()))?;
+        layout.check().map_err(|error| error.in_file(self.name()))?;
         let bytes = self.common_bytes(first, count)?;
         if count > 0 && bytes != layout.record_bytes {
             let expected = format!("records of {} bytes", layout.record_bytes);
             let found = format!("records of {bytes} bytes from record {first} (from 0) on");
-            return Err(self.refused(Reason::RecordType, expected, found));
+            return Err(self.refused(Code::Type, expected, found));
         }
         self.read_records(self.index()?, first..first + count, layout, out, options)
     }
@@ -94,7 +94,7 @@ impl RecordFile {
         out: &mut [u8],
         options: &RunOptions<'_>,
     ) -> Result<Report, Error> {
-        layout.check().map_err(|error| error.of_file(self.name()))?;
+        layout.check().map_err(|error| error.in_file(self.name()))?;
         let last = count.saturating_sub(1).saturating_mul(step.max(1)).saturating_add(first);
         self.check_records(last, count.min(1))?;
         let chosen = self.index()?.every(first, step, count);
@@ -102,7 +102,7 @@ impl RecordFile {
             let expected = format!("records of {} bytes", layout.record_bytes);
             let record = first + run.first * step;
             let found = format!("record {record} (from 0) of {} bytes", run.bytes);
-            return Err(self.refused(Reason::RecordType, expected, found));
+            return Err(self.refused(Code::Type, expected, found));
         }
         self.read_records(&chosen, 0..count, layout, out, options)
     }
@@ -116,17 +116,17 @@ impl RecordFile {
         out: &mut [u8],
         options: &RunOptions<'_>,
     ) -> Result<Report, Error> {
-        let tier = tier()?;
+        let tier = Tier::current()?;
         let (count, bytes) = (records.end - records.start, layout.record_bytes);
         let wanted = u128::from(count) * u128::from(layout.item_bytes);
         if wanted != out.len() as u128 {
             let expected = format!("{wanted} bytes for {count} records");
-            return Err(self.refused(Reason::Output, expected, format!("{} bytes", out.len())));
+            return Err(self.refused(Code::Array, expected, format!("{} bytes", out.len())));
         }
         if out.is_empty() || bytes == 0 {
             return Ok(Report::default());
         }
-        let payload = Payload::new(self.bytes_of(), index, records);
+        let payload = Payload::new(self.storage(), index, records);
         let swap = self.order() != FileOrder::NATIVE;
         if let Some(size) = layout.is_plain() {
             let swap = if swap { size } else { 1 };
@@ -167,7 +167,7 @@ impl RecordFile {
         out: &mut [u8],
         options: &RunOptions<'_>,
     ) -> Result<Report, Error> {
-        let (tier, swap) = (tier()?, self.order() != FileOrder::NATIVE);
+        let (tier, swap) = (Tier::current()?, self.order() != FileOrder::NATIVE);
         if let Some(size) = group.number() {
             let view = PayloadView { payload, swap: if swap { size } else { 1 }, tier };
             let from = begin + group.in_record().start;
@@ -178,10 +178,6 @@ impl RecordFile {
         let view = GroupView { payload, begin, group, fields: &group.fields(), swap, tier };
         Ok(fill(&view, 0, out, group.items_of(BLOCK_BYTES), options, None)?)
     }
-
-    pub(crate) fn bytes_of(&self) -> &dyn Storage {
-        &*self.storage
-    }
 }
 
 /// Bytes of a block: whole records, where they are short, else whole numbers.
@@ -191,7 +187,7 @@ fn whole_blocks(record_bytes: u64, size: u64) -> u64 {
 }
 
 /// Fills memory with what a view gives, or, where that is quicker, with what it makes of bytes that are lent to it.
-pub(super) fn fill(
+pub(crate) fn fill(
     view: &dyn Storage,
     offset: u64,
     out: &mut [u8],

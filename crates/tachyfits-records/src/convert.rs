@@ -6,18 +6,20 @@
 
 use std::path::Path;
 
-use tachyfits_format::{FileOrder, ItemKind, RecordForm, RecordItem};
 use tachyfits_io::OutputFile;
 use tachyfits_io::operation::RunOptions;
-use tachyfits_kernels::{ByteOrder, Encoding, PixelType, decode_f32, decode_quads, swap_in_place};
+use tachyfits_kernels::{
+    ByteOrder, Encoding, PixelType, Tier, decode_f32, decode_quads, swap_in_place,
+};
 
-use super::layout::{BLOCK_BYTES, LONG_RECORD, NumberRun, Steps};
-use super::payload::Payload;
-use super::stretches::{Stretch, Stretches};
-use super::write::{NewRecords, Target, parallel, stored_bytes};
-use super::{RecordAccess, RecordFile};
-use crate::error::{Error, Reason};
-use crate::image::tier;
+use crate::error::{Code, Error};
+use crate::file::{RecordAccess, RecordFile};
+use crate::form::{ItemKind, RecordForm, RecordItem};
+use crate::layout::{BLOCK_BYTES, LONG_RECORD, NumberRun, Steps};
+use crate::markers::FileOrder;
+use crate::payload::Payload;
+use crate::stretches::{Stretch, Stretches};
+use crate::write::{NewRecords, Target, parallel, stored_bytes};
 
 /// Options of a conversion.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -69,8 +71,8 @@ impl RecordFile {
     /// Writes the records as a new file.
     ///
     /// # Errors
-    /// [`Reason::RecordType`] if forms are needed and not given, [`Reason::RecordLength`] if records of direct access
-    /// would have several lengths, [`Reason::Precision`] if a number does not fit the shorter type; if records do not have
+    /// [`Code::Type`] if forms are needed and not given, [`Code::Length`] if records of direct access
+    /// would have several lengths, [`Code::Precision`] if a number does not fit the shorter type; if records do not have
     /// their forms; if the file is damaged, or cannot be read or written. A file of that name is then as it was.
     pub fn convert(
         &self,
@@ -83,16 +85,16 @@ impl RecordFile {
         let swap = new.order != self.order();
         if conversion.forms.is_empty() && (swap || conversion.narrowing.is_some()) {
             let expected = "the form of the records, to change byte order or precision";
-            return Err(self.refused(Reason::RecordType, expected, "none"));
+            return Err(self.refused(Code::Type, expected, "none"));
         }
         let records = self.len()?;
-        let markers = new.markers().map_err(|error| error.of_file(self.name()))?;
+        let markers = new.markers().map_err(|error| error.in_file(self.name()))?;
         let output = OutputFile::create(path, new.overwrite)?;
         let converter = Converter {
             file: self,
-            payload: Payload::new(self.bytes_of(), self.index()?, 0..records),
+            payload: Payload::new(self.storage(), self.index()?, 0..records),
             conversion,
-            target: Target { sink: &output, at: 0, markers, swap: false, tier: tier()? },
+            target: Target { sink: &output, at: 0, markers, swap: false, tier: Tier::current()? },
             options,
         };
         converter.run()?;
@@ -179,7 +181,7 @@ impl Converter<'_> {
             RecordAccess::Direct(wanted) if wanted != new_bytes => {
                 let expected = format!("records of direct access of {wanted} bytes");
                 let found = format!("record {record} (from 0), which becomes one of {new_bytes}");
-                Err(self.file.refused(Reason::RecordLength, expected, found))
+                Err(self.file.refused(Code::Length, expected, found))
             }
             _ => Ok(new_bytes),
         }
@@ -194,7 +196,7 @@ impl Converter<'_> {
         };
         form.items(bytes).map_err(|error| {
             let place = format!("{}: record {record} (from 0)", self.file.name());
-            Error::Format { file: place, error }
+            error.in_file(&place).into()
         })
     }
 
@@ -385,7 +387,7 @@ impl Converter<'_> {
         if let Some(lost) = lost {
             let expected = format!("numbers that real({}) can hold", narrowing.bytes() / 2);
             let found = format!("{lost} in record {record} (from 0) or one of those after it");
-            return Err(self.file.refused(Reason::Precision, expected, found));
+            return Err(self.file.refused(Code::Precision, expected, found));
         }
         if self.conversion.new.order != FileOrder::NATIVE {
             swap_in_place(turned, narrowing.bytes() as usize / 2, tier);

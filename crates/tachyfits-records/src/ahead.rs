@@ -7,17 +7,16 @@
 
 use std::ops::Range;
 
-use tachyfits_format::{FileOrder, RecordMarkers};
 use tachyfits_io::operation::RunOptions;
 use tachyfits_io::{IoError, Report, Storage};
 use tachyfits_kernels::{Fields, Tier, Transfer, streaming};
 
-use super::layout::BLOCK_BYTES;
-use super::payload::{read_numbers, with_block};
-use super::read::fill;
-use super::{RecordFile, RecordLayout};
 use crate::error::Error;
-use crate::image::tier;
+use crate::file::RecordFile;
+use crate::layout::{BLOCK_BYTES, RecordLayout};
+use crate::markers::{FileOrder, RecordMarkers};
+use crate::payload::{read_numbers, with_block};
+use crate::read::fill;
 
 /// Records that take more bytes than this are read directly to their destination.
 const SHORT_RECORD: u64 = 16 << 10;
@@ -64,7 +63,7 @@ impl RecordFile {
         out: &mut [u8],
         options: &RunOptions<'_>,
     ) -> Result<Option<Report>, Error> {
-        let tier = tier()?;
+        let tier = Tier::current()?;
         let (Some(guess), Some(size)) = (self.guess(first)?, layout.is_plain()) else {
             return Ok(None);
         };
@@ -77,7 +76,7 @@ impl RecordFile {
             return Ok(None);
         }
         let swap = if self.order() == FileOrder::NATIVE { 1 } else { size };
-        let view = AheadView { storage: self.bytes_of(), guess, count, swap, tier };
+        let view = AheadView { storage: self.storage(), guess, count, swap, tier };
         let block = (BLOCK_BYTES / guess.stride).max(1) * guess.bytes;
         let lent = |offset, block: &mut [u8]| view.read_lent(offset, block);
         match fill(&view, 0, out, block, options, Some(&lent)) {
@@ -91,7 +90,7 @@ impl RecordFile {
         let Some(markers) = self.markers() else { return Ok(None) };
         let width = markers.bytes() as u64;
         let mut walk = self.walked();
-        if self.index.get().is_some() {
+        if self.is_indexed() {
             return Ok(None);
         }
         let walker = walk.get_or_insert_with(|| self.walker(markers));
@@ -104,7 +103,7 @@ impl RecordFile {
             }
             let mut marker = [0; 8];
             let marker = &mut marker[..markers.bytes()];
-            self.bytes_of().read_exact_at(at, marker)?;
+            self.storage().read_exact_at(at, marker)?;
             (at, u64::try_from(markers.read(marker)).unwrap_or(0))
         } else if let Some(run) = last.filter(|run| (run.first..known.len()).contains(&first)) {
             (run.offset - width + (first - run.first) * run.stride, run.bytes)

@@ -3,17 +3,17 @@
 
 use std::ops::Range;
 
-use tachyfits_format::RecordMarkers;
 use tachyfits_io::AppendBlock;
 use tachyfits_io::operation::RunOptions;
 use tachyfits_kernels::{Fields, Transfer};
 
-use super::write::{RecordPart, Target, stored_bytes, told};
 use crate::error::Error;
+use crate::markers::RecordMarkers;
+use crate::write::{RecordPart, Target, stored_bytes, told};
 
 impl Target<'_> {
     /// Writes records of numbers of `size` bytes where `end` is.
-    pub(super) fn write_plain(
+    pub(crate) fn write_plain(
         &self,
         part: &RecordPart<'_>,
         size: u64,
@@ -131,13 +131,13 @@ fn place(at: u64, part: &Range<u64>) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use crate::markers::{FileOrder, RecordMarkers};
     use proptest::prelude::*;
-    use tachyfits_format::{FileOrder, RecordMarkers};
     use tachyfits_io::{AppendBlock, IoError};
     use tachyfits_kernels::Tier;
 
     use super::PlainRecords;
-    use crate::fortran::write::{Sink, Target};
+    use crate::write::{Sink, Target};
 
     #[derive(Debug)]
     struct Nowhere;

@@ -8,13 +8,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use numpy::{PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use tachyfits::{
-    Conversion, FileOrder, Narrowing, NewRecords, PixelType, Reason, RecordAccess, RecordField,
-    RecordForm, RecordItem, RecordLayout, RecordNumber, RecordOptions, RecordPart, RunOptions,
+use tachyfits_records::{
+    Code, Conversion, Error, FileOrder, Narrowing, NewRecords, PixelType, Problem, RecordAccess,
+    RecordField, RecordForm, RecordItem, RecordLayout, RecordNumber, RecordOptions, RecordPart,
+    RunOptions,
 };
 
 use crate::buffer::name;
-use crate::errors::{OrRaise, argument, refused};
+use crate::errors::{OrRaise, argument};
 use crate::options;
 use crate::progress;
 use crate::report;
@@ -75,7 +76,7 @@ fn order(py: Python<'_>, name: Option<&str>) -> PyResult<Option<FileOrder>> {
 /// An open unformatted file. Opening costs the first records; the index is made when it is first needed.
 #[pyclass(frozen, module = "tachyfits._core")]
 pub(crate) struct RecordFile {
-    file: Arc<tachyfits::RecordFile>,
+    file: Arc<tachyfits_records::RecordFile>,
 }
 
 #[pymethods]
@@ -104,7 +105,7 @@ impl RecordFile {
         };
         let opened = progress::open(py, |spool| {
             options.spool = spool;
-            tachyfits::RecordFile::open(&path, &options)
+            tachyfits_records::RecordFile::open(&path, &options)
         })?;
         Ok(RecordFile { file: Arc::new(opened) })
     }
@@ -191,7 +192,7 @@ impl RecordFile {
             self.file.check_records(record, 1)?;
             let index = self.file.index()?;
             let begin = index.payload(record).first().map_or(0, |piece| piece.start);
-            Ok((index.bytes(record).unwrap_or(0), begin))
+            Ok::<_, Error>((index.bytes(record).unwrap_or(0), begin))
         })
         .or_raise(py)
     }
@@ -255,7 +256,7 @@ impl RecordFile {
     ) -> PyResult<Vec<Stats>> {
         let number = number(dtype).ok_or_else(|| {
             let expected = "integers, reals or complex numbers";
-            refused(Reason::RecordType, (self.file.name(), None), expected, dtype)
+            Error::from(Problem::new(Code::Type, expected, dtype).in_file(self.file.name()))
         });
         let number = number.or_raise(py)?;
         let fields: Option<Vec<_>> = fields.map(|fields| fields.into_iter().map(field).collect());
@@ -264,7 +265,7 @@ impl RecordFile {
             true => {
                 let (parts, report) =
                     self.file.complex_stats(first, count, number, fields, options)?;
-                Ok((parts.to_vec(), report))
+                Ok::<_, Error>((parts.to_vec(), report))
             }
             false => {
                 let (stats, report) = self.file.stats(first, count, number, fields, options)?;
@@ -273,7 +274,7 @@ impl RecordFile {
         })?;
         report::collect(py, report)?;
         let common = self.file.common_bytes(first, count);
-        let shaped = |stats: tachyfits::Stats| {
+        let shaped = |stats: tachyfits_records::Stats| {
             let all = stats.count + stats.nan;
             let shape = match common {
                 Ok(bytes) if count > 0 && bytes > 0 => vec![count, all / count],
@@ -343,14 +344,14 @@ fn number(dtype: &str) -> Option<RecordNumber> {
 
 /// Reads a form, or raises what is wrong with it.
 fn form(py: Python<'_>, text: &str) -> PyResult<RecordForm> {
-    let read = RecordForm::parse(text);
-    let file = "a form of records".to_owned();
-    read.map_err(|error| tachyfits::Error::Format { file, error }).or_raise(py)
+    let form = RecordForm::parse(text);
+    let form = form.map_err(|problem| Error::from(problem.in_file("a form of records")));
+    form.or_raise(py)
 }
 
 /// A new unformatted file, which appears when it is finished.
 #[pyclass(frozen, module = "tachyfits._core")]
-pub(crate) struct RecordWriter(Mutex<Option<tachyfits::RecordWriter>>);
+pub(crate) struct RecordWriter(Mutex<Option<tachyfits_records::RecordWriter>>);
 
 #[pymethods]
 impl RecordWriter {
@@ -371,7 +372,8 @@ impl RecordWriter {
         let access = self::access(py, access, record_bytes)?;
         let order = self::order(py, order)?.unwrap_or(FileOrder::NATIVE);
         let new = NewRecords { access, marker_bytes: markers, order, overwrite, sync };
-        let writer = py.detach(|| tachyfits::RecordWriter::create(&path, &new)).or_raise(py)?;
+        let writer =
+            py.detach(|| tachyfits_records::RecordWriter::create(&path, &new)).or_raise(py)?;
         Ok(RecordWriter(Mutex::new(Some(writer))))
     }
 
@@ -414,7 +416,7 @@ impl RecordWriter {
 }
 
 impl RecordWriter {
-    fn take(&self, py: Python<'_>) -> PyResult<tachyfits::RecordWriter> {
+    fn take(&self, py: Python<'_>) -> PyResult<tachyfits_records::RecordWriter> {
         let writer = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         writer.ok_or_else(|| {
             let hint = "create a new file; after an error nothing of the old one remains";
@@ -450,7 +452,7 @@ fn append_records(
         .map(|(part, layout)| Ok(RecordPart { items: part.0.as_slice()?, count: part.1, layout }))
         .collect::<PyResult<_>>()?;
     let notices = progress::run(py, threads, progress, |run: &RunOptions<'_>| {
-        tachyfits::append_records(&path, &options, &given, run)
+        tachyfits_records::append_records(&path, &options, &given, run)
     })?;
     Ok(notices.iter().map(ToString::to_string).collect())
 }
@@ -469,7 +471,7 @@ fn record_items<'py>(
     form: &str,
     record_bytes: u64,
 ) -> PyResult<Bound<'py, PyList>> {
-    listed(py, &tachyfits::record_items(form, record_bytes).or_raise(py)?)
+    listed(py, &tachyfits_records::record_items(form, record_bytes).or_raise(py)?)
 }
 
 fn listed<'py>(py: Python<'py>, items: &[RecordItem]) -> PyResult<Bound<'py, PyList>> {
@@ -490,5 +492,5 @@ fn listed<'py>(py: Python<'py>, items: &[RecordItem]) -> PyResult<Bound<'py, PyL
 /// 10
 #[pyfunction]
 fn record_least_bytes(py: Python<'_>, form: &str) -> PyResult<u64> {
-    tachyfits::record_least_bytes(form).or_raise(py)
+    tachyfits_records::record_least_bytes(form).or_raise(py)
 }

@@ -12,12 +12,10 @@
 
 use std::ops::Range;
 
-use crate::code::Code;
-use crate::error::{FormatError, Place};
-
-use super::bytes::{Bytes, Fault, Need, Stop};
-use super::index::RecordIndex;
-use super::markers::RecordMarkers;
+use crate::bytes::{Bytes, Fault, Need, Stop};
+use crate::error::{Code, Problem};
+use crate::index::RecordIndex;
+use crate::markers::RecordMarkers;
 
 const SMALLEST_BLOCK: usize = 64;
 const LARGEST_BLOCK: usize = 1 << 20;
@@ -66,7 +64,7 @@ impl Default for RecordLimits {
 /// Walks over the records of a file of known size.
 ///
 /// ```
-/// use tachyfits_format::{FileOrder, RecordLimits, RecordMarkers, RecordStep, RecordWalker};
+/// use tachyfits_records::{FileOrder, RecordLimits, RecordMarkers, RecordStep, RecordWalker};
 /// let file = [0, 0, 0, 2, 7, 9, 0, 0, 0, 2];
 /// let markers = RecordMarkers::new(4, FileOrder::Big).unwrap();
 /// let mut walker = RecordWalker::new(markers, file.len() as u64, RecordLimits::default(), false);
@@ -102,7 +100,7 @@ pub struct RecordWalker {
 struct Search {
     /// Where the damaged record began.
     from: u64,
-    error: FormatError,
+    error: Problem,
     /// Position of the marker that points past the damaged record, until it was followed; whether
     /// the search is where it points.
     pointer: Option<u64>,
@@ -185,7 +183,7 @@ impl RecordWalker {
     /// limit. A caller that reads the records anyway saves the walk over them.
     ///
     /// ```
-    /// # use tachyfits_format::{FileOrder, RecordLimits, RecordMarkers, RecordStep, RecordWalker};
+    /// # use tachyfits_records::{FileOrder, RecordLimits, RecordMarkers, RecordStep, RecordWalker};
     /// let file = [0, 0, 0, 1, 7, 0, 0, 0, 1, 0, 0, 0, 1, 8, 0, 0, 0, 1];
     /// let markers = RecordMarkers::new(4, FileOrder::Big).unwrap();
     /// let mut walker = RecordWalker::new(markers, 18, RecordLimits::default(), false);
@@ -267,28 +265,21 @@ impl RecordWalker {
         need.into()
     }
 
-    fn place(&self, offset: u64) -> Place {
-        let record = Some(self.index.len() + 1);
-        Place { record, offset: Some(offset), ..Place::default() }
+    fn problem(&self, code: Code, offset: u64, expected: &str, found: &str) -> Problem {
+        Problem::new(code, expected, found).at(self.index.len() + 1, offset)
     }
 
     fn too_many(&mut self) {
         let most = self.limits.max_runs;
         let expected = format!("at most {most} runs of records of equal length");
-        let place = self.place(self.at);
-        self.index.damage =
-            Some(FormatError::new(Code::RecordIndexTooLarge, place, expected, "one more"));
+        let problem = self.problem(Code::IndexTooLarge, self.at, &expected, "one more");
+        self.index.damage = Some(problem);
         self.finished = true;
     }
 
     fn damaged(&mut self, fault: &Fault) {
-        let code = if fault.cut { Code::RecordCut } else { Code::RecordMarkers };
-        let error = FormatError::new(
-            code,
-            self.place(fault.offset),
-            fault.expected.clone(),
-            fault.found.clone(),
-        );
+        let code = if fault.cut { Code::Cut } else { Code::Markers };
+        let error = self.problem(code, fault.offset, &fault.expected, &fault.found);
         let from = self.index.end.max(self.recovered);
         self.pieces.clear();
         if !self.recover {

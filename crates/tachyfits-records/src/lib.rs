@@ -1,0 +1,61 @@
+//! Unformatted files of Fortran programs: records found once, then read at random, many of them as
+//! one array, straight from the file's byte order; reduced, written, appended and converted. Such a
+//! file does not store the types of the numbers, so its reader has to know them.
+//!
+//! Sans I/O, from bytes that the caller supplies:
+//!
+//! - [`RecordMarkers`]: a sequential record is enclosed by two markers with its length, of 4 or 8
+//!   bytes in either byte order. With markers of 4 bytes a record of more than 2 147 483 639 bytes
+//!   is written as several subrecords: the leading marker is negative if another one follows, the
+//!   trailing marker if one precedes. gfortran and ifort agree on this ("File format of unformatted
+//!   sequential files" in the manual of gfortran, "Record Types" in that of ifort).
+//! - [`MarkerDetector`] detects width and byte order from the bytes, and gives the evidence for
+//!   each.
+//! - [`RecordWalker`] goes from marker to marker and gives a [`RecordIndex`]: a run for records of
+//!   one length that follow each other, so that 10^8 of them cost what one does. Records of direct
+//!   access (one length, no markers) are such a run as well.
+//! - [`RecordForm`]: what a record is made of, in a short notation: `i4,3f8,a16`.
+//!
+//! On storages of `tachyfits-io`:
+//!
+//! - [`RecordFile`] reads, reduces and converts records. The bytes of the records, concatenated
+//!   without their markers, are the *payload*. Views of it are storages, so that reading in
+//!   parallel, reductions and progress work as for every other file.
+//! - [`RecordWriter`] makes a new file, [`append_records`] adds to one.
+#![forbid(unsafe_code)]
+
+mod ahead;
+mod bytes;
+mod convert;
+mod detect;
+mod error;
+mod file;
+mod form;
+mod index;
+mod layout;
+mod markers;
+mod payload;
+mod read;
+mod stats;
+mod stretches;
+mod views;
+mod walk;
+mod write;
+mod write_long;
+mod write_plain;
+
+pub use convert::{Conversion, Narrowing};
+pub use detect::{Detection, MarkerDetector, MarkerEvidence};
+pub use error::{Code, Error, Problem};
+pub use file::{RecordAccess, RecordFile, RecordOptions};
+pub use form::{ItemKind, RecordForm, RecordItem, record_items, record_least_bytes};
+pub use index::{RecordIndex, RecordRun};
+pub use layout::{RecordField, RecordLayout};
+pub use markers::{FileOrder, RecordMarkers, Subrecord};
+pub use stats::RecordNumber;
+pub use walk::{RecordLimits, RecordStep, RecordWalker};
+pub use write::{NewRecords, RecordPart, RecordWriter, append_records};
+
+pub use tachyfits_io::operation::RunOptions;
+pub use tachyfits_io::{ErrorKind, IoError, Notice, Report, SpoolOptions, StorageKind};
+pub use tachyfits_kernels::{PixelType, Stats};
