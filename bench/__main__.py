@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bench import HERE, BenchError, bars, data, definitions, host, measure, peers, report
+from bench import HERE, BenchError, bars, data, definitions, host, measure, one_file, peers, report
 from bench.cache import drop
 from bench.definitions import Definition
 from bench.measure import Result, Source
@@ -30,7 +30,13 @@ from bench.setup import setup
 def arguments(words: list[str]) -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("command", nargs="?", choices=["run", "setup"], default="run")
+    parser.add_argument(
+        "command",
+        nargs="?",
+        choices=["run", "setup", "file"],
+        default="run",
+        help="file: measure this engine on files of yours (python -m bench file --help)",
+    )
     parser.add_argument("--only", metavar="NAME", help="definitions whose name has NAME in it")
     parser.add_argument("--list", action="store_true", help="show definitions, inputs and peers")
     parser.add_argument("--small", action="store_true", help="small inputs: a minute, not an hour")
@@ -297,9 +303,12 @@ def exit_status(verdicts: list[bars.Verdict], *, wrong: bool, strict: bool) -> i
 
 def main() -> int:
     """Run the command line."""
-    options = arguments(sys.argv[1:])
+    words = sys.argv[1:]
+    options = arguments(words) if words[:1] != ["file"] else None
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # files that were written are deleted
     try:
+        if options is None:
+            return one_file.main(words[1:])
         if options.command == "setup":
             return 0 if setup(also=options.also) else 2
         return run(options)

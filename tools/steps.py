@@ -116,7 +116,7 @@ def check_steps() -> Iterator[Step]:
     )
     yield Step("Python format", [PYTHON, "-m", "ruff", "format", "--check", *code])
     yield Step("Python lints", [PYTHON, "-m", "ruff", "check", *code])
-    yield Step("Python types", [PYTHON, "-m", "mypy", "python/tachyfits"])
+    yield Step("Python types", [PYTHON, "-m", "mypy", "python/tachyfits", "examples/galaxy"])
     # Without the path mypy.stubtest finds no stub for a private module, and passes.
     stubtest = [PYTHON, "-m", "mypy.stubtest", "tachyfits._core"]
     yield Step("stubs match the module", stubtest, {"MYPYPATH": "python"})

@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tachyfits as tf
+
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
@@ -30,6 +32,7 @@ from bench import (  # noqa: E402
     makers,
     measure,
     memory,
+    one_file,
     peers,
     report,
 )
@@ -412,3 +415,30 @@ def test_memory_is_held_between_runs_and_the_page_cache_left_alone(
     reserve.take()
     assert reserve.held == 4 << 20, "no more than is free, in whole huge pages"
     reserve.release()
+
+
+@pytest.fixture
+def cube(tmp_path: Path) -> str:
+    path = tmp_path / "cube.fits"
+    tf.write(path, np.random.default_rng(8).normal(1, 2, (6, 12, 14)).astype("f4"))
+    return str(path)
+
+
+def test_a_file_is_measured_and_its_bits_are_compared(
+    cube: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert one_file.main([cube, "--repeat", "2", "--threads", "2", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert {row["experiment"] for row in answer["rows"]} == set(one_file.EXPERIMENTS)
+    assert {row["threads"] for row in answer["rows"]} == {1, 2}
+    assert all(len(row["seconds"]) == 2 for row in answer["rows"])
+    assert one_file.main([cube, "--repeat", "1", "--only", "sum", "--hdu", "0"]) == 0
+    assert "GB/s" in capsys.readouterr().out
+
+
+def test_measuring_a_file_fails_when_the_bits_differ(
+    cube: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(one_file.EXPERIMENTS, "sum", lambda image, threads: threads)
+    with pytest.raises(BenchError, match="depends on the number of threads"):
+        one_file.main([cube, "--only", "sum", "--threads", "2"])

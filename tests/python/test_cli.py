@@ -516,23 +516,6 @@ def test_cutouts(cli: Any, folder: Path) -> None:
     cli("cutout", "cube.fits", "--section", "1:2", "-o", "no/where.fits", status=1)
 
 
-def test_bench_measures_and_compares_bits(cli: Any) -> None:
-    answer = cli("bench", "cube.fits", "--repeat", "2", "--threads", "2", "--json").json
-    assert {row["experiment"] for row in answer["rows"]} >= {"sum", "statistics", "read"}
-    assert {row["threads"] for row in answer["rows"]} == {1, 2}
-    assert all(len(row["seconds"]) == 2 for row in answer["rows"])
-    text = cli("bench", "cube.fits", "--repeat", "1", "--only", "sum").out
-    assert "GB/s" in text
-
-
-def test_bench_fails_when_the_bits_differ(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tachyfits.cli import bench
-
-    monkeypatch.setitem(bench.EXPERIMENTS, "sum", lambda image, threads: threads)
-    said = cli("bench", "cube.fits", "--only", "sum", "--threads", "2", status=1)
-    assert "depends on the number of threads" in said.err
-
-
 def test_errors_lists_the_codes(cli: Any) -> None:
     rows = cli("errors", "--json").json
     assert rows

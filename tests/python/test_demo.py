@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from examples.galaxy.__main__ import main
+from examples.galaxy.compare import compare, galaxy_plan
+from examples.galaxy.galaxy import Galaxy, Truth, write_galaxy
+from examples.galaxy.measure import measure
 
 import tachyfits as tf
 from fitsbytes import cube_cards, primary
-from tachyfits.demo.__main__ import main
-from tachyfits.demo.compare import compare, galaxy_plan
-from tachyfits.demo.galaxy import Galaxy, Truth, write_galaxy
-from tachyfits.demo.measure import measure
 
 pytestmark = pytest.mark.once
 

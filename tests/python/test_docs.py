@@ -106,8 +106,6 @@ def test_command_examples(words: str, folder: Path, capfd: pytest.CaptureFixture
     (folder / "cube.fits").write_bytes(content + extension(np.zeros((2, 2), "f4"), beam))
     (folder / "kept.fits").unlink()
     arguments = [w for a in arguments for w in (["cube.fits"] if a == "*.fits" else [a])]
-    if "direct" in arguments or "bench" in arguments:
-        arguments += ["--repeat", "1"]
     status = run(arguments)
     assert status == 0, capfd.readouterr().err
 

@@ -51,7 +51,7 @@ def called(node: ast.AST) -> str:
 
 
 def sources() -> list[Path]:
-    return sorted(path for path in PACKAGE.rglob("*.py") if "demo" not in path.parts)
+    return sorted(PACKAGE.rglob("*.py"))
 
 
 @pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(PACKAGE)))

@@ -49,7 +49,6 @@ SECTIONS = {
     },
     "Other": {
         "fortran": "unformatted Fortran records: info, dump, statistics, conversion",
-        "bench": "measure this machine on a file: GB/s of sums, statistics, reading",
         "errors": "list the codes of errors and warnings",
     },
 }

@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 
 import tachyfits as tf
-from tachyfits.demo.galaxy import Galaxy, Truth
-from tachyfits.demo.measure import Measured, Plan
+
+from .galaxy import Galaxy, Truth
+from .measure import Measured, Plan
 
 #: How many times the expected error of a measurement may be.
 SIGMAS = 5.0

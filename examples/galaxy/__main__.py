@@ -1,4 +1,4 @@
-"""`python -m tachyfits.demo [FILE]`: make a galaxy, measure it, compare with the truth."""
+"""`python -m examples.galaxy [FILE]`: make a galaxy, measure it, compare with the truth."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ import tachyfits as tf
 from tachyfits.cli._failures import complain
 from tachyfits.cli._output import aligned, number_text, size_text
 from tachyfits.cli._progress import progress
-from tachyfits.demo.compare import HEADING, compare, galaxy_plan
-from tachyfits.demo.galaxy import Galaxy, Truth, write_galaxy
-from tachyfits.demo.measure import Measured, Plan, general_plan, measure
-from tachyfits.demo.pictures import draw
+
+from .compare import HEADING, compare, galaxy_plan
+from .galaxy import Galaxy, Truth, write_galaxy
+from .measure import Measured, Plan, general_plan, measure
+from .pictures import draw
 
 
 @click.command()
@@ -97,7 +98,7 @@ def _print_pictures(image: tf.Image, found: Measured, folder: Path, faint: float
 def main() -> None:
     """Run the demo and exit: 0 when every result holds."""
     try:
-        status = command.main(standalone_mode=False, prog_name="python -m tachyfits.demo")
+        status = command.main(standalone_mode=False, prog_name="python -m examples.galaxy")
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)

@@ -123,7 +123,7 @@ class Galaxy:
         """Return the header of the cube, in SI units and degrees."""
         middle = (self.side + 1) / 2
         cards: list[tuple[str, object, str]] = [
-            ("OBJECT", "H I disc", "made by tachyfits.demo"),
+            ("OBJECT", "H I disc", "made by examples.galaxy"),
             ("BUNIT", "Jy/beam", ""),
             ("BMAJ", self.beam_major / 3600, "[deg]"),
             ("BMIN", self.beam_minor / 3600, "[deg]"),

@@ -7,13 +7,14 @@ from pathlib import Path
 import numpy as np
 
 import tachyfits as tf
-from tachyfits.demo.measure import Measured, bright
 from tachyfits.plot import colormap_of, histogram_figure, save_figure, spectrum_figure
 from tachyfits.plot._figure import fit, new_figure, style
 from tachyfits.plot._histogram import draw_histogram
 from tachyfits.plot._limits import limits_of
 from tachyfits.plot._plane import draw_plane
 from tachyfits.plot._spectrum import draw_spectra
+
+from .measure import Measured, bright
 
 
 def draw(image: tf.Image, found: Measured, folder: Path, *, faint: float | None) -> list[Path]:

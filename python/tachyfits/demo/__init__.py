@@ -1,4 +1,0 @@
-"""The demo: a galaxy made from physics, measured, and compared with what was put in.
-
-Run it with ``python -m tachyfits.demo [FILE]``; a FILE of yours is measured without the truth.
-"""
