@@ -121,6 +121,8 @@ class FileWriter:
         checksum: bool = False,
         sync: bool = False,
     ) -> FileWriter: ...
+    @staticmethod
+    def spooled(name: str, *, checksum: bool = False) -> FileWriter: ...  # a temporary file without a name
     def begin_table(
         self,
         columns: Sequence[dict[str, Any]],  # name, element, repeat, width, variable, null, dimensions, unit, display, scaling
@@ -169,6 +171,7 @@ class FileWriter:
         progress: _Progress | None = None,
     ) -> None: ...
     def commit(self) -> None: ...
+    def open(self) -> FitsFile: ...  # complete, and opened
     def discard(self) -> None: ...  # nothing stays
 
 @final

@@ -34,6 +34,7 @@ mod pipeline;
 mod placed_buffer;
 mod report;
 mod spool;
+mod spool_file;
 mod storage;
 mod system;
 mod unfinished;
@@ -55,4 +56,5 @@ pub use report::Report;
 pub use spool::{
     Compression, SharedWatch, SpoolOptions, SpoolWriter, compression_of, open_bytes, spool,
 };
+pub use spool_file::SpoolFile;
 pub use storage::{Purpose, Storage, StorageKind, Wanted, open, open_for, open_with};

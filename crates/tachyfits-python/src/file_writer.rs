@@ -116,6 +116,14 @@ impl FileWriter {
         Ok(FileWriter(Mutex::new(State::File(Box::new(file)))))
     }
 
+    /// Begin a temporary file without a name, which `open` opens; errors call it by ``name``.
+    #[staticmethod]
+    #[pyo3(signature = (name, *, checksum=false))]
+    fn spooled(py: Python<'_>, name: &str, checksum: bool) -> PyResult<FileWriter> {
+        let file = tachyfits::FileWriter::spooled(name, checksum).or_raise(py)?;
+        Ok(FileWriter(Mutex::new(State::File(Box::new(file)))))
+    }
+
     /// Begin a table of these columns, dictionaries of name, element, repeat, width, variable, null (stored), dimensions,
     /// substrings, unit, display and scaling.
     ///
@@ -306,6 +314,12 @@ impl FileWriter {
     fn commit(&self, py: Python<'_>) -> PyResult<()> {
         let file = self.file(py)?;
         py.detach(|| file.commit()).or_raise(py)
+    }
+
+    /// Complete the file and open it.
+    fn open(&self, py: Python<'_>) -> PyResult<FitsFile> {
+        let file = self.file(py)?;
+        Ok(FitsFile::new(py.detach(|| file.into_file()).or_raise(py)?))
     }
 
     /// Forget the file: nothing of it stays.

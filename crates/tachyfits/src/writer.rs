@@ -6,12 +6,12 @@ use std::sync::{Mutex, PoisonError};
 
 use tachyfits_format::{FormatError, HduKind, Header, NewImage, padded};
 use tachyfits_io::operation::RunOptions;
-use tachyfits_io::{OutputFile, Report};
+use tachyfits_io::{OutputFile, Report, SpoolFile};
 use tachyfits_kernels::{OnesComplement, Tier};
 
 use crate::checksum::{each_piece, update_checksums};
 use crate::error::Error;
-use crate::file::FitsFile;
+use crate::file::{FitsFile, OpenOptions};
 use crate::image::tier;
 
 /// How an image is written.
@@ -63,13 +63,22 @@ pub struct NewPixels {
 /// ```
 #[derive(Debug)]
 pub struct FileWriter {
-    output: OutputFile,
+    output: Output,
     checksum: bool,
     sync: bool,
     tier: Tier,
     hdus: usize,
     /// Where the next HDU begins.
     end: u64,
+}
+
+/// Where the bytes go.
+#[derive(Debug)]
+enum Output {
+    /// A file that gets a name.
+    Named(OutputFile),
+    /// A file without a name, to be read at once.
+    Spooled(SpoolFile),
 }
 
 impl FileWriter {
@@ -83,19 +92,36 @@ impl FileWriter {
         if options.sync {
             output.flush_early()?;
         }
-        Ok(FileWriter {
-            output,
-            checksum: options.checksum,
-            sync: options.sync,
-            tier: tier()?,
-            hdus: 0,
-            end: 0,
-        })
+        FileWriter::begin(Output::Named(output), options.checksum, options.sync)
+    }
+
+    /// Begins a temporary file without a name, which [`FileWriter::into_file`] opens; `name` is for
+    /// messages.
+    ///
+    /// ```
+    /// use tachyfits::FileWriter;
+    ///
+    /// let file = FileWriter::spooled("new HDUs", false)?.into_file()?;
+    /// assert_eq!((file.name(), file.hdus().len()), ("new HDUs", 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`SpoolFile::new`].
+    pub fn spooled(name: &str, checksum: bool) -> Result<FileWriter, Error> {
+        FileWriter::begin(Output::Spooled(SpoolFile::new(name)?), checksum, false)
+    }
+
+    fn begin(output: Output, checksum: bool, sync: bool) -> Result<FileWriter, Error> {
+        Ok(FileWriter { output, checksum, sync, tier: tier()?, hdus: 0, end: 0 })
     }
 
     /// The file's name.
     pub fn name(&self) -> String {
-        self.output.path().display().to_string()
+        match &self.output {
+            Output::Named(output) => output.path().display().to_string(),
+            Output::Spooled(spool) => spool.name().to_owned(),
+        }
     }
 
     /// How many HDUs it has so far.
@@ -111,11 +137,31 @@ impl FileWriter {
         if self.hdus == 0 {
             self.begin_extension()?;
         }
-        match self.sync {
-            true => self.output.commit_durably()?,
-            false => self.output.commit()?,
+        match self.output {
+            Output::Named(output) if self.sync => output.commit_durably()?,
+            Output::Named(output) => output.commit()?,
+            Output::Spooled(_) => {}
         }
         Ok(())
+    }
+
+    /// Completes the file, as [`FileWriter::commit`] does, and opens it.
+    ///
+    /// # Errors
+    /// As [`FileWriter::commit`] and [`FitsFile::open`].
+    pub fn into_file(mut self) -> Result<FitsFile, Error> {
+        if self.hdus == 0 {
+            self.begin_extension()?;
+        }
+        let options = OpenOptions::default();
+        match self.output {
+            Output::Spooled(spool) => FitsFile::from_storage(spool.finish()?, &options),
+            Output::Named(_) => {
+                let name = self.name();
+                self.commit()?;
+                FitsFile::open(name, &options)
+            }
+        }
     }
 
     /// Copies an extension as the next HDU, byte by byte, under `header`, whose structure is that
@@ -207,12 +253,18 @@ impl FileWriter {
 
     /// Sets room aside up to a size of the file.
     pub(crate) fn reserve(&mut self, bytes: u64) -> Result<(), Error> {
-        Ok(self.output.reserve(bytes)?)
+        match &mut self.output {
+            Output::Named(output) => Ok(output.reserve(bytes)?),
+            Output::Spooled(_) => Ok(()),
+        }
     }
 
     /// Writes anywhere, from any thread.
     pub(crate) fn write_all_at(&self, offset: u64, bytes: &[u8]) -> Result<(), Error> {
-        Ok(self.output.write_all_at(offset, bytes)?)
+        match &self.output {
+            Output::Named(output) => Ok(output.write_all_at(offset, bytes)?),
+            Output::Spooled(spool) => Ok(spool.write_all_at(offset, bytes)?),
+        }
     }
 
     pub(crate) fn format_error<T>(&self, result: Result<T, FormatError>) -> Result<T, Error> {

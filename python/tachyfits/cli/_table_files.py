@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 import click
 
-import tachyfits
 from tachyfits import File
 from tachyfits.cli._common import Common, warnings_said
 from tachyfits.cli._output import aligned, json_text
 from tachyfits.interop.table_files import TableFile
+from tachyfits.writing.tables import table_file
 
 COLUMN_HEADING = ("column", "name", "type", "unit", "description")
 
@@ -49,14 +47,11 @@ def places_needed(source: TableFile, chosen: Sequence[int] | None, where: str | 
 @contextmanager
 def as_fits(common: Common, source: TableFile) -> Iterator[File]:
     """Open a file of another format as the FITS table that it becomes."""
-    with tempfile.TemporaryDirectory(prefix="tachyfits-") as folder, warnings_said():
-        made = str(Path(folder) / "table.fits")
-        with common.meter("table") as progress:
-            tachyfits.write(made, source, threads=common.threads, progress=progress)
-        # The conversion has already printed the warnings.
-        with common.open(made, show_warnings=False) as file, warnings_said(False):
-            file._name = source.name
-            yield file
+    with warnings_said(), common.meter("table") as progress:
+        core = table_file(source, source.name, threads=common.threads, progress=progress)
+    # The conversion has already printed the warnings.
+    with File.computed(core, None, threads=common.threads) as file, warnings_said(False):
+        yield file
 
 
 def list_columns(common: Common, source: TableFile, chosen: Sequence[int] | None) -> None:

@@ -7,9 +7,7 @@ replaces it when it is complete. A failure leaves the file unchanged.
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -26,7 +24,7 @@ from tachyfits.file.hdu import Hdu
 from tachyfits.interop.nddata import is_nddata, parts_of
 from tachyfits.writing.columns import check_length
 from tachyfits.writing.images import image_cards, native, unit_of
-from tachyfits.writing.tables import write_table
+from tachyfits.writing.tables import table_file
 
 
 def edit(
@@ -179,18 +177,11 @@ class Editor:
                 at, _core.array_file(native(data), image_cards(header, unit_of(data))), 0
             )
         else:
-            self._core.copy(at, self._table_file(data, name, options), 1)
+            self._core.copy(at, table_file(data, "a new table", name=name, **options), 1)
         if name is not None:
             # A table as the first HDU gets a primary HDU before it.
             place = at + len(self) - before - 1
             self._core.set_cards(place, [("EXTNAME", name, "")])
-
-    def _table_file(self, data: Any, name: str | None, options: dict[str, Any]) -> _core.FitsFile:
-        """Return a table as an open file without a name, which belongs to the editor."""
-        with tempfile.TemporaryDirectory(prefix="tachyfits-") as folder:
-            path = Path(folder) / "table.fits"
-            write_table(path, data, name=name, **options)
-            return _core.FitsFile.open(str(path))
 
     def copy(self, hdu: Hdu, *, at: int | None = None) -> None:
         """Copy an HDU of any file unchanged before the HDU of a number; None: to the end."""

@@ -127,8 +127,8 @@ class File:
         self._begin(core, recipe if isinstance(found, (str, bytes)) else None, threads)
 
     @classmethod
-    def computed(cls, core: _core.FitsFile, recipe: Recipe, *, threads: int = 0) -> File:
-        """Return the file that the engine computes; ``recipe`` restores it when unpickled."""
+    def computed(cls, core: _core.FitsFile, recipe: Recipe | None, *, threads: int = 0) -> File:
+        """Return the file that the engine computes; ``recipe`` restores it, None: nothing does."""
         file = cls.__new__(cls)
         file._begin(core, recipe, threads)
         return file

@@ -57,6 +57,53 @@ def write_table(
     progress: Progress | None = None,
 ) -> None:
     """Write a table as the first extension of a new file: see `tachyfits.write`."""
+    writer = _core.FileWriter(fits_name(path), overwrite=overwrite, checksum=checksum, sync=sync)
+    try:
+        add_table(
+            writer, data, columns=columns, units=units, nulls=nulls, descriptions=descriptions,
+            name=name, header=header, kind=kind, forms=forms, threads=threads, progress=progress,
+        )  # fmt: skip
+        writer.commit()
+    finally:
+        writer.discard()
+
+
+def table_file(
+    data: Any, label: str, /, *, checksum: bool = False, **options: Any
+) -> _core.FitsFile:
+    """Return a table as the first extension of an open temporary file without a name.
+
+    Parameters
+    ----------
+    label
+        The file's name in messages.
+    options
+        Those of `add_table`.
+    """
+    writer = _core.FileWriter.spooled(label, checksum=checksum)
+    try:
+        add_table(writer, data, **options)
+        return writer.open()
+    finally:
+        writer.discard()
+
+
+def add_table(
+    writer: _core.FileWriter,
+    data: Any,
+    *,
+    columns: str | Sequence[str] | None = None,
+    units: Mapping[str, str] | None = None,
+    nulls: Mapping[str, int] | None = None,
+    descriptions: Mapping[str, str] | None = None,
+    name: str | None = None,
+    header: Header | Mapping[str, Any] | None = None,
+    kind: str = "binary",
+    forms: Mapping[str, str] | None = None,
+    threads: int = 0,
+    progress: Progress | None = None,
+) -> None:
+    """Write a table as the next HDU of a file; options as of `tachyfits.write`."""
     check_length("name", name)
     _check_by_name(units=units, nulls=nulls, descriptions=descriptions, forms=forms)
     source, parts = (
@@ -78,29 +125,24 @@ def write_table(
     def made(table: Any) -> list[ColumnData]:
         return described(chosen(columns_of(table), columns), units, nulls, descriptions)
 
-    writer = _core.FileWriter(fits_name(path), overwrite=overwrite, checksum=checksum, sync=sync)
-    try:
-        if copied is not None:
-            _copy(writer, copied, columns, descriptions or {}, cards, name, workers, progress)
-        elif isinstance(source, TableFile) and kind == "binary" and not forms:
-            places = source.chosen(columns)
-            write_batches(
-                writer,
-                next(batches_of(source.name, [source.empty(places)], made)),
-                lambda: batches_of(source.name, source.batches(places), made),
-                source.rows,
-                cards,
-                name,
-                workers,
-                progress,
-            )
-        else:
-            whole = source.read(columns) if isinstance(source, TableFile) else source
-            new = new_columns(made(whole), kind, forms)
-            write_columns(writer, new, cards, kind, name, workers, progress)
-        writer.commit()
-    finally:
-        writer.discard()
+    if copied is not None:
+        _copy(writer, copied, columns, descriptions or {}, cards, name, workers, progress)
+    elif isinstance(source, TableFile) and kind == "binary" and not forms:
+        places = source.chosen(columns)
+        write_batches(
+            writer,
+            next(batches_of(source.name, [source.empty(places)], made)),
+            lambda: batches_of(source.name, source.batches(places), made),
+            source.rows,
+            cards,
+            name,
+            workers,
+            progress,
+        )
+    else:
+        whole = source.read(columns) if isinstance(source, TableFile) else source
+        new = new_columns(made(whole), kind, forms)
+        write_columns(writer, new, cards, kind, name, workers, progress)
 
 
 def _names(columns: str | Sequence[str], parts: Mapping[str, Sequence[str]]) -> list[str]:
