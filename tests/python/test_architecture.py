@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+import rustmodules
 import tachyfits as tf
 from rustsource import closing_brace, rust_code, without_tests
 from tachyfits.base.upper import upper
@@ -38,6 +39,9 @@ ARROWS = {
         re.MULTILINE,
     )
 }
+
+#: Crates in which more than two files still use each other in a circle.
+WITH_CIRCLES = {"tachyfits", "tachyfits-io"}
 
 #: The only files with unsafe code: vector tiers, memory maps and the signal that these raise.
 UNSAFE_FILES = {
@@ -177,6 +181,32 @@ def test_the_design_lists_a_crate_above_those_that_it_uses() -> None:
     crates = list(ARROWS)
     for crate, used in ARROWS.items():
         assert all(crates.index(name) > crates.index(crate) for name in used), crate
+
+
+@pytest.mark.parametrize("crate", sorted(set(ARROWS) - WITH_CIRCLES))
+def test_no_more_than_two_files_of_a_crate_use_each_other(crate: str) -> None:
+    circles = rustmodules.circles(rustmodules.uses(CRATES / crate / "src"))
+    assert not [circle for circle in circles if len(circle) > 2]
+
+
+def test_uses_of_rust_modules_are_found(tmp_path: Path) -> None:
+    files = {
+        "lib.rs": "mod a;\nmod b;\npub use a::Low;\n",
+        "a.rs": "mod deep;\npub use deep::Deep;\npub struct Low;\n",
+        "a/deep.rs": "use super::Low;\nstruct Deep(Low);\n#[cfg(test)]\nmod t { use crate::b; }",
+        "b.rs": "use std::fmt;\nuse crate::{Low, a::{self, Deep as D}};\nfn f() { a::go() }\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    assert rustmodules.uses(tmp_path) == {
+        "lib.rs": set(),
+        "a.rs": set(),
+        "a/deep.rs": {"a.rs"},
+        "b.rs": {"a.rs", "a/deep.rs"},
+    }
+    graph = {"1": {"2"}, "2": {"3"}, "3": {"2", "4"}, "4": set()}
+    assert rustmodules.circles(graph) == [["2", "3"]]
 
 
 @pytest.mark.parametrize("crate", FORBIDDEN_MODULES)

@@ -27,20 +27,8 @@ use section::Section;
 pub use arrays::arrays_header;
 pub use path::{OffsetAxis, path_header};
 pub use reshaped::{AxisBlocks, rebinned_header, reordered_header};
-pub use result::{Fate, ResultAxis, result_cards};
-
-/// The pixels that are taken along one axis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AxisSelection {
-    /// The first pixel taken, 0-based.
-    pub first: u64,
-    /// How many, 1 or more.
-    pub count: u64,
-    /// From each to the next; negative to go backwards, not 0.
-    pub step: i64,
-    /// The axis stays; only one of a single pixel can be left out.
-    pub keep: bool,
-}
+pub use result::result_cards;
+pub use section::{AxisSelection, Fate, ResultAxis};
 
 /// The header of a file that holds a part of the HDU's image as its primary array: whole blocks of
 /// 2880 bytes, in ASCII. One selection per axis in FITS order, NAXIS1 first.

@@ -1,11 +1,12 @@
 //! Everything that a machine can check of a header against the Standard, each finding with its place and what to do. Not
 //! the data, of which only the engine has the bytes; their findings are of the same kind ([`Finding`], [`Rule`]).
 //!
-//! Problems noticed while reading ([`Code`]) are findings as well; [`Rule`] has the rules that
+//! Problems noticed while reading ([`crate::Code`]) are findings as well; [`Rule`] has the rules that
 //! reading does not need. Checking continues after a finding.
 
 mod cards;
 mod columns;
+mod finding;
 mod fix;
 mod reserved;
 mod rules;
@@ -15,134 +16,58 @@ mod wcs;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::fmt;
 
-use crate::code::Code;
-use crate::error::{Place, Problem, Warning};
+use crate::error::{Problem, Warning};
 use crate::hdu::{Hdu, HduKind};
 use crate::header::Header;
-use crate::writer;
 
+pub use finding::Finding;
 pub use fix::{Fix, fixed_header};
 pub(crate) use reserved::{is_reserved, wants_integer};
-pub use rules::Rule;
+pub use rules::{Rule, Severity};
 use subject::{Report, Subject};
 
-/// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Severity {
-    /// The Standard allows it and advises against it, or it is probably not what was meant.
-    Warning,
-    /// The Standard forbids it.
-    Error,
-}
+/// Searches a header for one kind of problem.
+type Check = fn(&Subject<'_>, &mut Report);
 
-impl Severity {
-    /// "error" or "warning".
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Severity::Warning => "warning",
-            Severity::Error => "error",
-        }
-    }
-}
-
-/// One departure from the Standard.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// How bad it is.
-    pub severity: Severity,
-    /// The stable text of the [`Rule`] or [`Code`].
-    pub code: &'static str,
-    /// Where it is.
-    pub place: Place,
-    /// The expected value, as words that follow "expected".
-    pub expected: String,
-    /// The value found, as words that follow "found".
-    pub found: String,
-    /// How many more of the same it stands for.
-    pub repeats: u64,
-    /// The hint.
-    pub advice: &'static str,
-    /// The section of the Standard 4.0, where there is one to name.
-    pub section: &'static str,
-    /// Whether `verify --fix` can repair it without guessing.
-    pub fixable: bool,
-}
-
-impl Finding {
-    /// A finding of a rule.
-    #[must_use]
-    pub fn of_rule(
-        rule: Rule,
-        place: Place,
-        expected: impl Into<String>,
-        found: impl Into<String>,
-    ) -> Self {
-        Finding {
-            severity: rule.severity(),
-            code: rule.as_str(),
-            place,
-            expected: expected.into(),
-            found: found.into(),
-            repeats: 0,
-            advice: rule.hint(),
-            section: rule.section(),
-            fixable: matches!(rule, Rule::DataFill),
-        }
-    }
-
-    /// Problems noticed while reading, or that prevented it.
-    #[must_use]
-    pub fn of_problem(problem: &Problem) -> Self {
-        Finding {
-            severity: severity(problem),
-            code: problem.code.as_str(),
-            place: problem.place.clone(),
-            expected: problem.expected.clone(),
-            found: problem.found.clone(),
-            repeats: problem.repeats as u64,
-            advice: problem.code.hint(),
-            section: "",
-            fixable: matches!(
-                problem.code,
-                Code::HeaderFill | Code::HeaderPadding | Code::DataPadding
-            ),
-        }
-    }
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: ", self.severity.as_str())?;
-        let place = self.place.to_string();
-        if !place.is_empty() {
-            write!(f, "{place}: ")?;
-        }
-        write!(f, "expected {}, found {}", self.expected, self.found)?;
-        if self.repeats > 0 {
-            write!(f, " (and {} similar ones)", self.repeats)?;
-        }
-        write!(f, " [{}]\nhint: {}", self.code, self.advice)
-    }
-}
-
-/// Matters that the Standard leaves open or only advises are warnings.
-fn severity(problem: &Problem) -> Severity {
-    let keyword = problem.place.keyword.as_deref().unwrap_or_default();
-    match problem.code {
-        Code::DuplicateKeyword if writer::is_mandatory(keyword) => Severity::Error,
-        // SIMPLE = F is legal. Any other value is invalid.
-        Code::SimpleFalse if problem.found != "F" => Severity::Error,
-        Code::SimpleFalse
-        | Code::OrphanContinue
-        | Code::DuplicateKeyword
-        | Code::NullIgnored
-        | Code::DuplicateColumn => Severity::Warning,
-        _ => Severity::Error,
-    }
-}
+/// The checks of a header, in the order of the rules.
+const CHECKS: &[Check] = &[
+    cards::fixed_format,
+    cards::xtension_padding,
+    cards::index_zeros,
+    cards::continue_forbidden,
+    cards::undefined_value,
+    cards::repeated,
+    cards::date_form,
+    cards::old_date,
+    cards::deprecated,
+    cards::unit_brackets,
+    cards::value_range,
+    cards::reserved_value,
+    structure::forbidden_keyword,
+    structure::misplaced_keyword,
+    structure::index_range,
+    structure::extension_shape,
+    structure::fields_place,
+    structure::inherit_place,
+    structure::unregistered,
+    structure::compressed,
+    columns::form,
+    columns::unnamed,
+    columns::name,
+    columns::display,
+    columns::dimensions,
+    columns::keyword,
+    columns::heap_keyword,
+    columns::heap_unused,
+    columns::scale_zero,
+    wcs::axes_place,
+    wcs::matrices,
+    wcs::singular,
+    wcs::types,
+    wcs::units,
+    wcs::alternates,
+];
 
 /// Everything that is wrong with a header: what the walk noticed while it read it, and what the rules find. `hdu` is what
 /// the walk made of it, where it could.
@@ -169,11 +94,9 @@ pub fn verify_header(header: &Header, hdu: Option<&Hdu>, warnings: &[Warning]) -
     if let Some(hdu) = hdu {
         report.findings.extend(layout_findings(hdu).iter().map(Finding::of_problem));
     }
-    for rule in Rule::ALL {
-        if let Some(check) = rule.check() {
-            report.begin();
-            check(&subject, &mut report);
-        }
+    for check in CHECKS {
+        report.begin();
+        check(&subject, &mut report);
     }
     let mut findings = without_repeats(report.findings);
     excuse_conventions(&subject, &mut findings);

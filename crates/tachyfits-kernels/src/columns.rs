@@ -11,28 +11,18 @@
 //! contiguous column: see [`values`].
 
 use crate::encode::Bits;
-use crate::isa::{Cached, Stores, Streaming, Tier};
+use crate::isa::{Cached, Streaming, Tier};
 use crate::pixel::PixelType;
 use runs::Turned;
+use ways::{LONG_FIELD, Ways};
+
+pub use ways::Fields;
 
 pub mod digits;
 pub(crate) mod runs;
 pub mod transfer;
 pub mod values;
-
-/// Bytes of a field from which on it is swapped row by row in vector code.
-const LONG_FIELD: usize = 32;
-
-/// Where the fields of a column lie in the bytes of rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fields {
-    /// The first byte of the first row's field.
-    pub offset: usize,
-    /// From one row to the next.
-    pub stride: usize,
-    /// Elements of a field.
-    pub elements: usize,
-}
+pub(crate) mod ways;
 
 /// Moves the fields of rows to a contiguous column in the machine's byte order, the unsigned conventions of `pixel`
 /// applied; `out` says how many rows. The bits of floats are kept. Complex numbers are pairs of floats.
@@ -136,36 +126,6 @@ fn sign_flip(pixel: PixelType) -> u64 {
     u64::from(flips) << (8 * pixel.bytes() - 1)
 }
 
-impl Fields {
-    /// The way of fields to a contiguous column of `bytes`, and the rows from the first field on; `None` without any.
-    fn gathered<'a>(&self, rows: &'a [u8], bytes: usize, size: usize) -> Option<(Ways, &'a [u8])> {
-        let (count, run) = self.rows_in(bytes, size)?;
-        let ways = Ways { from_stride: self.stride, to_stride: run, run, count };
-        Some((ways, &rows[self.offset..]))
-    }
-
-    /// How many rows a contiguous column of `bytes` has, and the bytes of a field; `None` without any.
-    fn rows_in(&self, bytes: usize, size: usize) -> Option<(usize, usize)> {
-        let run = self.elements.checked_mul(size).expect("a field fits in memory");
-        if bytes == 0 || run == 0 {
-            assert_eq!(bytes, 0, "fields without bytes make no column");
-            return None;
-        }
-        assert!(bytes.is_multiple_of(run), "a whole number of fields");
-        assert!(self.stride >= run, "fields do not overlap");
-        Some((bytes / run, run))
-    }
-}
-
-/// Runs of bytes that are moved from equally spaced places to others.
-#[derive(Clone, Copy)]
-pub(crate) struct Ways {
-    from_stride: usize,
-    to_stride: usize,
-    run: usize,
-    count: usize,
-}
-
 impl Ways {
     fn go<T: Bits>(self, from: &[u8], flip: T, tier: Tier, to: &mut [u8]) {
         let (from, to) = self.cut(from, to);
@@ -216,58 +176,5 @@ impl Ways {
                 runs.for_each(|(from, to)| to[..run].copy_from_slice(&from[..run]));
             }
         }
-    }
-
-    /// The same; runs without anything between them are one run.
-    fn joined(self) -> Ways {
-        let Ways { from_stride, to_stride, run, count } = self;
-        if from_stride != run || to_stride != run {
-            return self;
-        }
-        let run = run * count;
-        Ways { from_stride: run, to_stride: run, run, count: 1 }
-    }
-
-    /// Both sides up to the end of the last run.
-    fn cut<'a>(self, from: &'a [u8], to: &'a mut [u8]) -> (&'a [u8], &'a mut [u8]) {
-        let last = self.count - 1;
-        let to_end = last * self.to_stride + self.run;
-        (&from[..last * self.from_stride + self.run], &mut to[..to_end])
-    }
-
-    /// Moves and converts the first element of each run.
-    #[inline(always)]
-    pub(crate) fn each<const BYTES: usize>(
-        self,
-        from: &[u8],
-        to: &mut [u8],
-        make: impl Fn([u8; BYTES]) -> [u8; BYTES],
-        stores: impl Stores,
-    ) {
-        let Ways { from_stride, to_stride, count, .. } = self;
-        // Said here so that the loop need not ask.
-        assert!(from_stride >= BYTES && to_stride >= BYTES, "elements do not overlap");
-        // The last run may end where the bytes do, not a stride later.
-        let last = count - 1;
-        let (from, last_from) = from.split_at(last * from_stride);
-        let (to, last_to) = to.split_at_mut(last * to_stride);
-        for (from, to) in from.chunks_exact(from_stride).zip(to.chunks_exact_mut(to_stride)) {
-            put(from, to, &make, stores);
-        }
-        put(last_from, last_to, &make, stores);
-    }
-}
-
-/// Moves the element at the beginning.
-#[inline(always)]
-fn put<const BYTES: usize>(
-    from: &[u8],
-    to: &mut [u8],
-    make: &impl Fn([u8; BYTES]) -> [u8; BYTES],
-    stores: impl Stores,
-) {
-    let (from, to) = (from.first_chunk(), to.first_chunk_mut());
-    if let (Some(from), Some(to)) = (from, to) {
-        stores.put(to, make(*from));
     }
 }

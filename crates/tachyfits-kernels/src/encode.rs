@@ -12,7 +12,7 @@
     reason = "indexed loops become vector code on every tier; some iterators of std are not inlined across codegen units"
 )]
 
-use crate::columns::Ways;
+use crate::columns::ways::Ways;
 use crate::isa::{self, Kernel, Stores, Tier};
 use crate::pixel::{Pixel, PixelType};
 use crate::source::Encoding;

@@ -4,9 +4,9 @@
 
 #![expect(clippy::needless_range_loop, reason = "indexed loops become vector code on every tier")]
 
+use crate::byte_order::Order;
 use crate::isa;
 use crate::pixel::Pixel;
-use crate::source::Order;
 
 /// Words of four bytes that are added at a time: a line of the cache.
 const WORDS: usize = 16;

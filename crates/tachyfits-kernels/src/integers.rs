@@ -7,14 +7,11 @@
 
 #![expect(clippy::needless_range_loop, reason = "indexed loops become vector code on every tier")]
 
+use crate::LEAF_PIXELS;
 use crate::common::Common;
 use crate::compensated::Compensated;
 use crate::isa::{self, Kernel, Tier};
-use crate::source::{Encoding, Source, Visitor};
-use crate::{LANES, LEAF_PIXELS};
-
-/// Pixels that are taken at a time: 64 bytes of 16-bit numbers.
-pub(crate) const SHORTS: usize = 2 * LANES;
+use crate::source::{Encoding, SHORTS, Source, Visitor};
 
 const PAIRS: usize = SHORTS / 2;
 

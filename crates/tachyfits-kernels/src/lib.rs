@@ -12,6 +12,7 @@
 //! The lane count fixes the bits of a sum, the tier does not: every tier runs the same operations in the same order,
 //! without fused multiply-add, so every tier gives the same bits. [`naive`] holds the slow twin of each kernel.
 
+mod byte_order;
 mod checksum;
 mod columns;
 mod common;

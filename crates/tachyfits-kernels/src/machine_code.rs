@@ -151,7 +151,7 @@ pub const UNSOURCED: &[Subject] = unsourced! {
     "decoding to native" Flat Stored |encoding, tier| decode::native_address(encoding.pixel, tier);
     "fields of many elements" Flat Stored |encoding, tier| crate::columns::runs::turning(encoding.pixel_bytes(), tier);
     "fields of many elements, past the caches" Flat Stored |encoding, tier| crate::columns::runs::streaming(encoding.pixel_bytes(), tier);
-    "swapped fields" Flat Stored |encoding, tier| crate::columns::runs::swapping(encoding.pixel_bytes(), tier);
+    "swapped fields" Flat Stored |encoding, tier| crate::columns::transfer::swapping(encoding.pixel_bytes(), tier);
     "encoding, division" Flat Numbers |_, tier| isa::address::<encode::Unscale<'static>>(tier);
     "encoding, widening" Flat Numbers |_, tier| isa::address::<encode::Widen<'static>>(tier);
     "encoding of f32 as they are" Flat Numbers |_, tier| isa::address::<encode::TurnSingles<'static>>(tier);

@@ -4,10 +4,13 @@
 //! pixel, so that a reduction needs one rule for both NaN and BLANK.
 
 use crate::LANES;
+use crate::byte_order::{BigEndian, Native, Order};
 use crate::exact;
-use crate::integers::SHORTS;
 use crate::pixel::{Pixel, PixelType, with_source_pixel};
 use std::marker::PhantomData;
+
+/// Pixels of up to 16 bits that are taken at a time as integers: 64 bytes.
+pub(crate) const SHORTS: usize = 2 * LANES;
 
 /// Order of the bytes within a pixel. FITS is always big-endian; native serves arrays that are in memory already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -145,45 +148,6 @@ pub trait Source: Copy {
             *lane = f64::NAN;
         }
         lanes
-    }
-}
-
-pub(crate) trait Order: Copy + Send + Sync + 'static {
-    /// Whether the most significant byte comes first.
-    const HIGH_FIRST: bool;
-    fn load<P: Pixel>(chunk: &[u8]) -> [P; LANES];
-    fn read<P: Pixel>(pixel: &[u8]) -> P;
-}
-
-#[derive(Clone, Copy)]
-pub(crate) struct BigEndian;
-impl Order for BigEndian {
-    const HIGH_FIRST: bool = true;
-
-    #[inline(always)]
-    fn load<P: Pixel>(chunk: &[u8]) -> [P; LANES] {
-        P::load_big_endian(chunk)
-    }
-
-    #[inline(always)]
-    fn read<P: Pixel>(pixel: &[u8]) -> P {
-        P::read_big_endian(pixel)
-    }
-}
-
-#[derive(Clone, Copy)]
-pub(crate) struct Native;
-impl Order for Native {
-    const HIGH_FIRST: bool = cfg!(target_endian = "big");
-
-    #[inline(always)]
-    fn load<P: Pixel>(chunk: &[u8]) -> [P; LANES] {
-        P::load_native(chunk)
-    }
-
-    #[inline(always)]
-    fn read<P: Pixel>(pixel: &[u8]) -> P {
-        P::read_native(pixel)
     }
 }
 

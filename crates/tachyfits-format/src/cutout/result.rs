@@ -1,37 +1,12 @@
 //! The cards of a result: of numbers that were computed from a part of an image, and have some of its axes.
 
 use super::coordinates::{Coordinates, Distortions};
-use super::section::Section;
+use super::section::{ResultAxis, Section};
 use crate::card::Card;
 use crate::error::FormatError;
 use crate::hdu::Hdu;
 use crate::survival::{Pixels, survives};
 use crate::wcs::Description;
-
-/// Treatment of an axis of the image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// It is an axis of the result.
-    Kept,
-    /// Its pixels have become one: an axis of length 1, as wide as they are together.
-    Collapsed,
-    /// Its pixels have become one and the axis is gone, with its coordinates. Where those of an axis that stays depend
-    /// on it (through PC, CD or CROTA, or as the other axis of the sky), they stay, without an axis of the array.
-    Removed,
-}
-
-/// The pixels that are used along one axis, and what becomes of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ResultAxis {
-    /// The first pixel, 0-based.
-    pub first: u64,
-    /// How many; 0 as well, which move nothing.
-    pub count: u64,
-    /// From each to the next; negative to go backwards, not 0.
-    pub step: i64,
-    /// Treatment of each axis.
-    pub fate: Fate,
-}
 
 /// The cards of a result, without the mandatory ones: the writer knows its pixels. One selection per axis in FITS order,
 /// NAXIS1 first.

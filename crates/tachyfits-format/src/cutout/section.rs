@@ -1,11 +1,47 @@
 //! Which pixels of an image are taken, where they are found again, and the new numbers of its axes.
 
-use super::AxisSelection;
-use super::result::{Fate, ResultAxis};
 use crate::code::Code;
 use crate::error::{FormatError, Place};
 use crate::hdu::Hdu;
 use crate::wcs::Description;
+
+/// The pixels that are taken along one axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AxisSelection {
+    /// The first pixel taken, 0-based.
+    pub first: u64,
+    /// How many, 1 or more.
+    pub count: u64,
+    /// From each to the next; negative to go backwards, not 0.
+    pub step: i64,
+    /// The axis stays; only one of a single pixel can be left out.
+    pub keep: bool,
+}
+
+/// Treatment of an axis of the image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is an axis of the result.
+    Kept,
+    /// Its pixels have become one: an axis of length 1, as wide as they are together.
+    Collapsed,
+    /// Its pixels have become one and the axis is gone, with its coordinates. Where those of an axis that stays depend
+    /// on it (through PC, CD or CROTA, or as the other axis of the sky), they stay, without an axis of the array.
+    Removed,
+}
+
+/// The pixels that are used along one axis, and what becomes of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResultAxis {
+    /// The first pixel, 0-based.
+    pub first: u64,
+    /// How many; 0 as well, which move nothing.
+    pub count: u64,
+    /// From each to the next; negative to go backwards, not 0.
+    pub step: i64,
+    /// Treatment of each axis.
+    pub fate: Fate,
+}
 
 /// A section that lies within its image.
 #[derive(Debug)]

@@ -6,39 +6,15 @@
 //! through the standard library (`slow`), which is also the specification that tests compare with. Neither allocates.
 
 mod decimal;
+mod error;
 mod parse;
 mod slow;
 mod window;
 mod write;
 
 use super::TextForm;
-use std::fmt;
 
-/// Why the text of a field is no number, or a number no text of the field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum TextError {
-    /// The characters are no number of the form.
-    NotANumber,
-    /// The integer does not fit 64 bits, or the real number is beyond f64.
-    OutOfRange,
-    /// The number needs more characters than the field has.
-    TooWide,
-    /// NaN and infinities have no text in FITS; a null value (TNULLn) may stand for them.
-    NotFinite,
-}
-
-impl fmt::Display for TextError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            TextError::NotANumber => "not a number of this form",
-            TextError::OutOfRange => "beyond the range of 64 bits",
-            TextError::TooWide => "wider than the field",
-            TextError::NotFinite => "not finite",
-        })
-    }
-}
-
-impl std::error::Error for TextError {}
+pub use error::TextError;
 
 /// The integer in an `Iw` field: a sign or none and digits, blanks around; 0 if the field is blank.
 ///

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::Finding;
+use super::finding::Finding;
 use super::reserved::{self, Match, Wanted};
 use super::rules::Rule;
 use super::subject::{Report, Subject, keyword_as_read};

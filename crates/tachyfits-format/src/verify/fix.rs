@@ -4,9 +4,11 @@
 use std::collections::HashMap;
 
 use super::cards::{self, Date};
+use super::finding::Finding;
 use super::reserved::{self, Wanted};
+use super::rules::Rule;
 use super::subject::Subject;
-use super::{Finding, Rule, columns, wcs};
+use super::{columns, wcs};
 use crate::card::Card;
 use crate::code::Code;
 use crate::error::Place;

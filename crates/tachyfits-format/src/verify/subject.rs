@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
+use super::finding::Finding;
 use super::reserved::{self, Match};
-use super::rules::Rule;
-use super::{Finding, Severity};
+use super::rules::{Rule, Severity};
 use crate::card::Card;
 use crate::error::Place;
 use crate::hdu::{Hdu, HduKind};

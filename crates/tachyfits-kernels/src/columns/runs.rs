@@ -1,10 +1,7 @@
 //! Runs of many elements, moved between equally spaced positions and converted on the way, in
 //! vector code, through the caches or bypassing them.
 
-use std::marker::PhantomData;
-
-use super::Ways;
-use super::transfer::Swap;
+use super::ways::Ways;
 use crate::encode::Bits;
 use crate::isa::{self, Kernel, Stores, Streaming, Tier};
 
@@ -33,19 +30,6 @@ impl<T: Bits> Make for Turned<T> {
     #[inline(always)]
     fn make(self, from: &[u8], to: &mut [u8]) {
         T::turn(from, self.0, to);
-    }
-}
-
-/// Their bytes are swapped.
-#[derive(Clone, Copy)]
-pub(crate) struct Swapped<T>(pub(crate) PhantomData<T>);
-
-impl<T: Swap> Make for Swapped<T> {
-    const BYTES: usize = size_of::<T>();
-
-    #[inline(always)]
-    fn make(self, from: &[u8], to: &mut [u8]) {
-        T::swap_run(from, to);
     }
 }
 
@@ -177,15 +161,5 @@ pub(crate) fn streaming(bytes: usize, tier: Tier) -> Option<usize> {
         2 => isa::address::<StreamedRuns<'static, 'static, Turned<u16>>>(tier),
         4 => isa::address::<StreamedRuns<'static, 'static, Turned<u32>>>(tier),
         _ => isa::address::<StreamedRuns<'static, 'static, Turned<u64>>>(tier),
-    }
-}
-
-/// Where the code that swaps runs of elements of `bytes` bytes begins.
-#[cfg(target_arch = "x86_64")]
-pub(crate) fn swapping(bytes: usize, tier: Tier) -> Option<usize> {
-    match bytes {
-        2 => isa::address::<Runs<'static, Swapped<u16>>>(tier),
-        4 => isa::address::<Runs<'static, Swapped<u32>>>(tier),
-        _ => isa::address::<Runs<'static, Swapped<u64>>>(tier),
     }
 }

@@ -6,8 +6,10 @@
 
 use std::marker::PhantomData;
 
-use super::runs::{Kept, Swapped};
-use super::{Fields, LONG_FIELD, Ways};
+#[cfg(target_arch = "x86_64")]
+use super::runs::Runs;
+use super::runs::{Kept, Make};
+use super::ways::{Fields, LONG_FIELD, Ways};
 use crate::isa::{self, Cached, Kernel, Streaming, Tier};
 
 /// A move of fields.
@@ -136,6 +138,19 @@ impl Ways {
     }
 }
 
+/// Their bytes are swapped.
+#[derive(Clone, Copy)]
+pub(crate) struct Swapped<T>(pub(crate) PhantomData<T>);
+
+impl<T: Swap> Make for Swapped<T> {
+    const BYTES: usize = size_of::<T>();
+
+    #[inline(always)]
+    fn make(self, from: &[u8], to: &mut [u8]) {
+        T::swap_run(from, to);
+    }
+}
+
 /// Unsigned integers of the size of an element, which stand for its bits.
 pub(crate) trait Swap: Copy {
     /// The elements of a run.
@@ -186,4 +201,14 @@ swap! { u16, 2; u32, 4; u64, 8; u128, 16; }
 /// Swaps elements where they are.
 struct SwapThere<'a, const BYTES: usize> {
     elements: &'a mut [[u8; BYTES]],
+}
+
+/// Where the code that swaps runs of elements of `bytes` bytes begins.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn swapping(bytes: usize, tier: Tier) -> Option<usize> {
+    match bytes {
+        2 => isa::address::<Runs<'static, Swapped<u16>>>(tier),
+        4 => isa::address::<Runs<'static, Swapped<u32>>>(tier),
+        _ => isa::address::<Runs<'static, Swapped<u64>>>(tier),
+    }
 }

@@ -1,9 +1,10 @@
 //! The plain way: the form of the text checked character by character, numbers turned by the standard library, which rounds
 //! correctly. It is the specification of the fast way, and what reads and writes the rare.
 
+use super::error::TextError;
 use super::write::End;
-use super::{TextError, TextForm};
 use crate::scan;
+use crate::table::TextForm;
 use std::fmt::{self, Write};
 
 /// More digits than needed to distinguish any two neighbouring f64 (767), so further digits count
