@@ -24,8 +24,9 @@ const LENDS: bool = cfg!(target_os = "linux");
 /// Smaller files are not worth asking, which takes a part of a millisecond (docs/performance).
 const LEAST_FILE: u64 = 64 << 20;
 
-/// Shorter ranges are better copied: those that lie near each other are read together.
-const LEAST_RANGE: u64 = 16 << 10;
+/// So few bytes are lent without asking: entering a page costs no more than the call that reads a range, and the next
+/// request finds the page there (docs/performance).
+const FEW_BYTES: u64 = 4 << 20;
 
 /// How many bytes are copied at a time when the clock runs: as many as runs copy, which stay in the cache.
 const COPIED: usize = 256 << 10;
@@ -38,7 +39,7 @@ const TRIES: usize = 2;
 
 /// The largest file whose pages stay mapped: mapping them again for each column of a table takes up to two thirds of the
 /// time of reading the column (docs/performance).
-const MOST_KEPT: u64 = 512 << 20;
+pub(crate) const MOST_KEPT: u64 = 512 << 20;
 
 /// How often a file is asked in vain: it may begin with small pages and go on with large ones, and a clock may be wrong.
 const ASKS: u32 = 4;
@@ -195,10 +196,12 @@ impl Storage for CachedStorage {
         if self.always || !wanted.free || enough(self.least.load(Ordering::Relaxed)) {
             return self.always || wanted.free;
         }
+        if LENDS && wanted.bytes <= FEW_BYTES {
+            return true;
+        }
         let places = self.asked_about(&wanted.all);
         if !LENDS
             || self.bytes() < LEAST_FILE
-            || wanted.range.end.saturating_sub(wanted.range.start) < LEAST_RANGE
             || !places.iter().all(|range| self.is_resident(range.clone()))
             || self.asked.fetch_add(1, Ordering::Relaxed) >= ASKS
         {
@@ -210,6 +213,10 @@ impl Storage for CachedStorage {
         enough(self.least.fetch_min(least, Ordering::Relaxed).min(least))
     }
 
+    fn keeps_pages(&self) -> bool {
+        self.bytes() <= MOST_KEPT
+    }
+
     fn prepare_to_lend(&self) {
         if let Some(map) = self.map.get().and_then(Option::as_ref) {
             map.renew_guard();
@@ -217,10 +224,6 @@ impl Storage for CachedStorage {
     }
 
     fn cached(&self, range: Range<u64>) -> Option<&[u8]> {
-        let worth_it = LENDS && range.end.saturating_sub(range.start) >= LEAST_RANGE;
-        if !self.always && !worth_it {
-            return None;
-        }
         let map = self.map()?;
         if self.always {
             return map.slice(range);
@@ -255,7 +258,7 @@ impl Storage for CachedStorage {
 
 #[cfg(test)]
 mod tests {
-    use super::{ASKS, CachedStorage, LEAST_FILE, LEAST_RANGE, LENDS, MOST_ENTERED, MOST_KEPT};
+    use super::{ASKS, CachedStorage, FEW_BYTES, LEAST_FILE, LENDS, MOST_ENTERED, MOST_KEPT};
     use crate::aligned::LARGE_PAGE;
     use crate::conformance::{storage_suite, temporary_file};
     use crate::{Buffering, FileStorage, IoError, Report, RunOptions, Storage, Tasks, Wanted, run};
@@ -271,7 +274,7 @@ mod tests {
 
     /// `bytes` bytes, in ranges of `length`.
     fn wanted(length: u64, bytes: u64, free: bool) -> Wanted {
-        Wanted { range: 0..length, all: 0..bytes, share: 1.0, free }
+        Wanted { range: 0..length, all: 0..bytes, share: 1.0, bytes, free }
     }
 
     /// Tasks of a fixed number of bytes.
@@ -343,36 +346,37 @@ mod tests {
     }
 
     #[test]
-    fn long_ranges_within_the_file_are_lent_and_small_files_are_not_asked() {
+    fn few_bytes_are_lent_and_small_files_are_not_asked() {
         let (_directory, path) = temporary_file(&[7; 1 << 20]);
         let storage = lending(&path);
         assert_eq!(storage.cached(5..400_005), Some(&[7; 400_000][..]));
-        assert!(storage.cached(0..LEAST_RANGE - 1).is_none());
+        assert_eq!(storage.cached(7..8), Some(&[7][..]));
         assert!(storage.cached(5..(1 << 20) + 1).is_none());
         // Nothing is lent to callers that did not ask for the page cache.
         assert!(storage.slice(5..400_005).is_none());
         let asking = CachedStorage::new(FileStorage::open(&path).unwrap());
-        assert!(!asking.lends_cached(&wanted(1 << 20, 1 << 20, true)));
+        for (bytes, free) in [(FEW_BYTES, true), (FEW_BYTES, false), (FEW_BYTES + 1, true)] {
+            let lends = LENDS && free && bytes == FEW_BYTES;
+            assert_eq!(asking.lends_cached(&wanted(4, bytes, free)), lends, "{bytes} {free}");
+        }
         assert_eq!(asking.asked.into_inner(), 0);
     }
 
     #[test]
-    fn a_large_file_is_asked_by_long_ranges_until_it_is_cheaper_and_not_for_ever() {
+    fn a_large_file_is_asked_until_it_is_cheaper_and_not_for_ever() {
         let (_directory, path) = temporary_file(b"");
         OpenOptions::new().write(true).open(&path).unwrap().set_len(LEAST_FILE).unwrap();
         let storage = CachedStorage::new(FileStorage::open(&path).unwrap());
         let lends = |bytes, free| storage.lends_cached(&wanted(bytes, LEAST_FILE, free));
-        assert!(!lends(LEAST_RANGE - 1, true));
-        assert_eq!(storage.asked.load(Ordering::Relaxed), 0);
         if !LENDS {
             return assert!(!lends(LEAST_FILE, true));
         }
         // A share that nothing could be cheaper for is refused, however cheap a map is.
-        let sparse = Wanted { share: 0.0, ..wanted(LEAST_RANGE, LEAST_FILE, true) };
+        let sparse = Wanted { share: 0.0, ..wanted(1, LEAST_FILE, true) };
         assert!(!storage.lends_cached(&sparse));
         assert_eq!(storage.asked.swap(0, Ordering::Relaxed), 1);
         storage.least.store(u32::MAX, Ordering::Relaxed);
-        let lent = (0..2 * ASKS).position(|_| lends(LEAST_RANGE, true));
+        let lent = (0..2 * ASKS).position(|_| lends(1, true));
         let asked = storage.asked.load(Ordering::Relaxed);
         match lent {
             // Once bytes were lent, it is not measured again.
@@ -425,7 +429,7 @@ mod tests {
         assert_eq!(marked(), 1);
         for page in 1..MOST_ENTERED / PAGE + 1 {
             assert_eq!(marked(), page);
-            storage.cached(page * PAGE..page * PAGE + LEAST_RANGE).unwrap();
+            storage.cached(page * PAGE..page * PAGE + 1).unwrap();
         }
         assert_eq!(marked(), 0);
         assert!(kept == content);
@@ -452,7 +456,7 @@ mod tests {
             super::look_at(all);
             assert!(entered(&path) >= first.end);
             for page in first.end / PAGE..MOST_ENTERED / PAGE + 1 {
-                storage.cached(page * PAGE..page * PAGE + LEAST_RANGE).unwrap();
+                storage.cached(page * PAGE..page * PAGE + 1).unwrap();
             }
             assert_eq!(entered(&path) >= first.end, stays, "a file of {bytes} bytes");
         }

@@ -178,7 +178,8 @@ impl<'s> Block<'s> {
     fn borrow(&mut self, storage: &'s dyn Storage, cached: bool) -> bool {
         // A page is entered whole for any byte of it: a box of many planes would seem to need many times its size.
         let most = MOST_ENTERED.max(self.wanted().saturating_mul(ENTERED_FOR_EACH));
-        let cached = cached && entered_bytes(&self.ranges) <= most;
+        let cached =
+            cached && (storage.keeps_pages() || entered_bytes(&self.ranges) <= most);
         self.places.clear();
         for range in &self.ranges {
             let wanted = match cached {
@@ -363,17 +364,20 @@ mod tests {
     fn a_task_that_would_enter_many_pages_is_copied() {
         const PAGE: u64 = crate::aligned::LARGE_PAGE as u64;
         const MOST: u64 = crate::entered::MOST_ENTERED / PAGE;
+        use crate::cached::MOST_KEPT;
         let (_directory, path) = temporary_file(b"");
         let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
-        file.set_len((MOST + 2) * PAGE).unwrap();
-        let storage = CachedStorage::mapped(&path, FileStorage::open(&path).unwrap()).unwrap();
         let read = |pages: u64, bytes: u64| {
+            let storage = CachedStorage::mapped(&path, FileStorage::open(&path).unwrap()).unwrap();
             let ranges = (0..pages).map(|page| page * PAGE..page * PAGE + bytes).collect();
             Block { ranges, ..Block::default() }.fetch(&storage, true).unwrap()
         };
+        file.set_len(MOST_KEPT + 1).unwrap();
         assert_eq!((read(MOST, 100), read(MOST + 1, 100)), (0, (MOST + 1) * 100));
-        // Unless it wants much of each.
+        // Unless it wants much of each, or the pages stay mapped in any case.
         assert_eq!(read(MOST + 1, PAGE / 2), 0);
+        file.set_len(MOST_KEPT).unwrap();
+        assert_eq!(read(MOST + 1, 100), 0);
     }
 
     #[test]

@@ -28,6 +28,8 @@ pub struct Wanted {
     pub all: Range<u64>,
     /// Fraction of that which is requested.
     pub share: f64,
+    /// How many bytes are requested.
+    pub bytes: u64,
     /// Whether it is in the page cache, few tasks share it, and no buffering was requested.
     pub free: bool,
 }
@@ -69,6 +71,11 @@ pub trait Storage: Send + Sync + Debug {
 
     /// Prepares for [`Storage::cached`]: to be called once before each run that asks for it.
     fn prepare_to_lend(&self) {}
+
+    /// Whether pages that were lent stay mapped, so that a run may enter as many as it likes.
+    fn keeps_pages(&self) -> bool {
+        false
+    }
 
     /// As [`Storage::slice`], and also bytes of a map. These may turn out to be missing: the caller
     /// must ask [`Storage::intact`] before it uses results from them, as [`crate::run`] and

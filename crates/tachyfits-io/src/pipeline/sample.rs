@@ -60,8 +60,8 @@ impl Sample {
             let all_bytes = bytes as f64 * (tasks.len() as f64 / count as f64);
             let share = all_bytes / (end - start) as f64;
             let free = may_lend && resident && share < SHARED;
-            let share = share.min(1.0);
-            storage.lends_cached(&Wanted { range, share, all: start..end, free })
+            let (share, bytes) = (share.min(1.0), all_bytes as u64);
+            storage.lends_cached(&Wanted { range, share, bytes, all: start..end, free })
         });
         Sample { borrowed, cached, resident, in_order, bytes: of_first }
     }
