@@ -301,6 +301,7 @@ class Image:
         threads: int = 0,
         progress: _Progress | None = None,
     ) -> NDArray[Any]: ...
+    def indexed(self, index: Any, threads: int = 0) -> Any | None: ...  # pixels of integers, slices, Ellipsis; else None
     def stats(
         self,
         section: _Section | None = None,

@@ -178,8 +178,7 @@ impl<'s> Block<'s> {
     fn borrow(&mut self, storage: &'s dyn Storage, cached: bool) -> bool {
         // A page is entered whole for any byte of it: a box of many planes would seem to need many times its size.
         let most = MOST_ENTERED.max(self.wanted().saturating_mul(ENTERED_FOR_EACH));
-        let cached =
-            cached && (storage.keeps_pages() || entered_bytes(&self.ranges) <= most);
+        let cached = cached && (storage.keeps_pages() || entered_bytes(&self.ranges) <= most);
         self.places.clear();
         for range in &self.ranges {
             let wanted = match cached {

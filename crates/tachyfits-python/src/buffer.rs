@@ -100,12 +100,23 @@ pub(crate) fn zeros<'py, T: Element>(
     make(py, "zeros", shape, place)
 }
 
+/// Arrays that cannot be refused, and are so small that zeros cost nothing.
+const FEW_AXES: usize = 32;
+const FEW_BYTES: u64 = 64 << 10;
+
 fn make<'py, T: Element>(
     py: Python<'py>,
     maker: &str,
     shape: &[u64],
     place: Place<'_>,
 ) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
+    // To look for NumPy and its function takes longer than to read few pixels.
+    let bytes =
+        shape.iter().fold(size_of::<T>() as u64, |bytes, &length| bytes.saturating_mul(length));
+    if shape.len() <= FEW_AXES && bytes <= FEW_BYTES {
+        let shape: Vec<usize> = shape.iter().map(|&length| length as usize).collect();
+        return Ok(PyArrayDyn::zeros(py, shape, false));
+    }
     let axes = PyTuple::new(py, shape)?;
     let made = py.import("numpy")?.call_method1(maker, (axes, dtype::<T>(py)));
     let array = made.map_err(|error| no_array(py, place, shape, &error))?;

@@ -12,7 +12,7 @@ use crate::errors::{OrRaise, exception, not_negative, refused};
 use crate::histogram::Histogram;
 use crate::progress::reported;
 use crate::region::{Region, engine_regions};
-use crate::section::{Ranges, fits_axes, place, section, shape};
+use crate::section::{Ranges, fits_axes, indexed, place, section, shape};
 use crate::stats::Stats;
 
 /// Pixels of one HDU, read on request.
@@ -39,6 +39,36 @@ impl Image {
 
     pub(crate) fn section(&self, py: Python<'_>, ranges: Option<Ranges>) -> PyResult<Section> {
         section(&self.image, ranges).or_raise(py)
+    }
+
+    /// Reads a section into an array of a shape, which may leave out axes of length 1.
+    fn read_section<'py>(
+        &self,
+        py: Python<'py>,
+        section: &Section,
+        read: ReadAs,
+        shape: &[u64],
+        out: Option<Bound<'py, PyUntypedArray>>,
+        (threads, progress): (i64, Option<Py<PyAny>>),
+    ) -> PyResult<Bound<'py, PyUntypedArray>> {
+        let pixel = self.image.read_type(read).or_raise(py)?;
+        if section.pixels() > self.image.layout().pixels_present {
+            // No array is made for more pixels than the file has: any operation says what is missing.
+            py.detach(|| self.image.total(section, &RunOptions::default())).or_raise(py)?;
+        }
+        let place = place(&self.image);
+        let fill = |pixels: OutputPixels<'_>| {
+            reported(py, threads, progress, |options| {
+                Ok(((), self.image.read(section, read, pixels, options)?))
+            })
+        };
+        match out {
+            None => buffer::filled(py, pixel, shape, place, fill),
+            Some(out) => {
+                buffer::fill_out(py, &out, pixel, shape, place, fill)?;
+                Ok(out)
+            }
+        }
     }
 
     /// The type to read pixels as.
@@ -151,24 +181,38 @@ impl Image {
     ) -> PyResult<Bound<'py, PyUntypedArray>> {
         let section = self.section(py, section)?;
         let read = self.read_as(py, dtype)?;
-        let pixel = self.image.read_type(read).or_raise(py)?;
-        if section.pixels() > self.image.layout().pixels_present {
-            // No array is made for more pixels than the file has: any operation says what is missing.
-            py.detach(|| self.image.total(&section, &RunOptions::default())).or_raise(py)?;
+        let shape = shape(&section);
+        self.read_section(py, &section, read, &shape, out, (threads, progress))
+    }
+
+    /// Return the pixels of a NumPy index of integers, slices and an Ellipsis, of the default type: an array, or a
+    /// number where every axis has an integer. None for any other index, for one out of bounds or without pixels, and
+    /// for truth values.
+    ///
+    /// Examples
+    /// --------
+    /// >>> from tachyfits import _core
+    /// >>> image = _core.FitsFile.open("cube.fits").hdu(0).image()
+    /// >>> image.indexed((2, 3, slice(None, None, -2)))
+    /// array([59., 57., 55.], dtype=float32)
+    #[pyo3(signature = (index, threads=0))]
+    fn indexed<'py>(
+        &self,
+        py: Python<'py>,
+        index: &Bound<'py, PyAny>,
+        threads: i64,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if self.image.is_logical() {
+            return Ok(None);
         }
-        let (shape, place) = (shape(&section), place(&self.image));
-        let fill = |pixels: OutputPixels<'_>| {
-            reported(py, threads, progress, |options| {
-                Ok(((), self.image.read(&section, read, pixels, options)?))
-            })
-        };
-        match out {
-            None => buffer::filled(py, pixel, &shape, place, fill),
-            Some(out) => {
-                buffer::fill_out(py, &out, pixel, &shape, place, fill)?;
-                Ok(out)
-            }
-        }
+        let Some(indexed) = indexed(index, self.image.axes()) else { return Ok(None) };
+        let section = self.image.section(&indexed.ranges).or_raise(py)?;
+        let (read, shape) = (self.image.default_read(), &indexed.shape);
+        let found = self.read_section(py, &section, read, shape, None, (threads, None))?;
+        // NumPy's numbers are what an array of no axes becomes.
+        let found =
+            if shape.is_empty() { found.get_item(PyTuple::empty(py))? } else { found.into_any() };
+        Ok(Some(found))
     }
 
     /// Return the full statistics of a section, or of each region in every plane of it: a list of `Stats`.

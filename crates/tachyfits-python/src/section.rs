@@ -1,5 +1,8 @@
 //! Axis orders: NumPy's on one side, FITS' on the other. Every reversal is made here.
 
+use numpy::PyUntypedArray;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyEllipsis, PySlice, PyTuple};
 use tachyfits::{AxisRange, Error, Image, Reason, Section};
 
 use crate::errors::refused;
@@ -33,6 +36,61 @@ pub(crate) fn axis_ranges(
             }
         })
         .collect()
+}
+
+/// What an index of integers, slices and an Ellipsis takes.
+pub(crate) struct Indexed {
+    /// In the order of the axes of FITS.
+    pub(crate) ranges: Vec<AxisRange>,
+    /// The shape that NumPy gives it: axes with an integer are dropped.
+    pub(crate) shape: Vec<u64>,
+}
+
+/// What a NumPy index takes of these axes of FITS; `None` for one with anything but integers, slices and an Ellipsis, and
+/// for one that is wrong or takes nothing. `text.sections` knows these, and has the errors.
+pub(crate) fn indexed(index: &Bound<'_, PyAny>, axes: &[u64]) -> Option<Indexed> {
+    let items: Vec<Bound<'_, PyAny>> = match index.cast::<PyTuple>() {
+        Ok(items) => items.iter().collect(),
+        Err(_) => vec![index.clone()],
+    };
+    let is_ellipsis = |item: &Bound<'_, PyAny>| item.is(PyEllipsis::get(item.py()));
+    let given = items.iter().filter(|item| !is_ellipsis(item)).count();
+    if given > axes.len() || items.len() > given + 1 {
+        return None;
+    }
+    let mut lengths = axes.iter().rev();
+    let mut found = Indexed { ranges: Vec::with_capacity(axes.len()), shape: Vec::new() };
+    for item in &items {
+        if is_ellipsis(item) {
+            lengths.by_ref().take(axes.len() - given).for_each(|&length| found.keep_all(length));
+            continue;
+        }
+        let length = *lengths.next()?;
+        if let Ok(slice) = item.cast::<PySlice>() {
+            let indices = slice.indices(isize::try_from(length).ok()?).ok()?;
+            let count = u64::try_from(indices.slicelength).ok().filter(|&count| count > 0)?;
+            let (first, step) = (u64::try_from(indices.start).ok()?, indices.step as i64);
+            found.ranges.push(AxisRange { first, count, step });
+            found.shape.push(count);
+        } else if item.is_instance_of::<PyBool>() || item.is_instance_of::<PyUntypedArray>() {
+            return None;
+        } else {
+            let number: i64 = item.extract().ok()?;
+            let from_start = if number < 0 { number.checked_add_unsigned(length)? } else { number };
+            let first = u64::try_from(from_start).ok().filter(|&first| first < length)?;
+            found.ranges.push(AxisRange { first, count: 1, step: 1 });
+        }
+    }
+    lengths.for_each(|&length| found.keep_all(length));
+    found.ranges.reverse();
+    Some(found)
+}
+
+impl Indexed {
+    fn keep_all(&mut self, length: u64) {
+        self.ranges.push(AxisRange { first: 0, count: length, step: 1 });
+        self.shape.push(length);
+    }
 }
 
 /// The shape of a section in NumPy order.
