@@ -6,7 +6,7 @@ use tachyfits_kernels::{Encoding, Stats, Sum, Tier};
 
 use crate::error::Error;
 use crate::image::{Image, filled};
-use crate::lines::{LineReads, Lines};
+use crate::lines::{LeafPlace, Line, LineReads, Lines};
 use crate::statistic::OutputState;
 
 /// Operation on the pixels of a line.
@@ -16,6 +16,30 @@ pub(crate) trait LineFold: Sync {
     fn accumulate(&self, state: &mut Self::State, bytes: &[u8], position: u64);
     /// Adds the state of later pixels.
     fn merge(&self, state: &mut Self::State, later: &Self::State);
+    /// Replaces positions that count the pixels of a leaf by linear indices.
+    fn place(&self, state: &mut Self::State, rows: &LeafRows);
+}
+
+/// Rows that lie side by side in a leaf.
+#[derive(Default)]
+pub(crate) struct LeafRows {
+    /// Of each row how many pixels of the leaf come before it, and the linear index of its first pixel.
+    rows: Vec<(u64, u64)>,
+}
+
+impl LeafRows {
+    /// The linear index of a pixel of the leaf.
+    fn position(&self, of_leaf: u64) -> u64 {
+        let after = self.rows.partition_point(|&(before, _)| before <= of_leaf);
+        let (before, position) = self.rows[after.saturating_sub(1)];
+        position + (of_leaf - before)
+    }
+
+    fn place(&self, stats: &mut Stats) {
+        for extremum in [&mut stats.min, &mut stats.max].into_iter().flatten() {
+            extremum.position = self.position(extremum.position);
+        }
+    }
 }
 
 /// Count and sum.
@@ -34,6 +58,8 @@ impl LineFold for SumFold {
     fn merge(&self, state: &mut Sum, later: &Sum) {
         state.merge(later);
     }
+
+    fn place(&self, _state: &mut Sum, _rows: &LeafRows) {}
 }
 
 /// The full statistics.
@@ -52,6 +78,10 @@ impl LineFold for StatsFold {
     fn merge(&self, state: &mut Stats, later: &Stats) {
         state.merge(later);
     }
+
+    fn place(&self, state: &mut Stats, rows: &LeafRows) {
+        rows.place(state);
+    }
 }
 
 /// The full statistics and the moments of higher order.
@@ -68,6 +98,39 @@ impl LineFold for ShapeFold {
     fn merge(&self, state: &mut OutputState, later: &OutputState) {
         self.0.merge(&mut state.stats, &later.stats);
         state.shape.merge(&later.shape);
+    }
+
+    fn place(&self, state: &mut OutputState, rows: &LeafRows) {
+        rows.place(&mut state.stats);
+    }
+}
+
+/// The leaf that a task is filling with rows.
+#[derive(Default)]
+struct OpenLeaf {
+    output: u64,
+    bytes: Vec<u8>,
+    rows: LeafRows,
+}
+
+impl OpenLeaf {
+    fn add(&mut self, line: &Line, bytes: &[u8], size: u64) {
+        self.output = line.output;
+        self.rows.rows.push((self.bytes.len() as u64 / size, line.position));
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Folds the rows, where there are any, and empties the leaf.
+    fn fold<F: LineFold>(&mut self, fold: &F, folded: &mut Vec<(u64, F::State)>) {
+        if self.rows.rows.is_empty() {
+            return;
+        }
+        let mut state = F::State::default();
+        fold.accumulate(&mut state, &self.bytes, 0);
+        fold.place(&mut state, &self.rows);
+        folded.push((self.output, state));
+        self.bytes.clear();
+        self.rows.rows.clear();
     }
 }
 
@@ -87,16 +150,24 @@ pub(crate) fn fold_lines<F: LineFold>(
         &LineReads { lines, pixels },
         lines.pixels(),
         options,
-        Vec::new,
-        |gathered, task, fetched| {
+        <(Vec<u8>, OpenLeaf)>::default,
+        |(gathered, leaf), task, fetched| {
             let mut piece = 0;
             let mut folded: Vec<(u64, F::State)> = Vec::new();
             lines.visit(task, &mut |line| {
                 let bytes = line.stretch.collect(fetched, &mut piece, pixels.size, gathered);
-                let mut state = F::State::default();
-                fold.accumulate(&mut state, bytes, line.position);
-                folded.push((line.output, state));
+                if line.leaf != LeafPlace::Next {
+                    leaf.fold(fold, &mut folded);
+                }
+                if line.leaf == LeafPlace::Alone {
+                    let mut state = F::State::default();
+                    fold.accumulate(&mut state, bytes, line.position);
+                    folded.push((line.output, state));
+                } else {
+                    leaf.add(&line, bytes, pixels.size);
+                }
             });
+            leaf.fold(fold, &mut folded);
             Ok(folded)
         },
         |_task, folded| {

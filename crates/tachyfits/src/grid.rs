@@ -27,6 +27,8 @@ pub(crate) struct Grid {
     pub(crate) outputs: u64,
     /// Pixels per output.
     pub(crate) reduced: u64,
+    /// Both axes of the plane are reduced, and its rows do not run on into each other.
+    has_rows: bool,
 }
 
 /// Position of the outer loops.
@@ -53,7 +55,8 @@ impl Grid {
         section: &Section,
         reduced: &[bool],
     ) -> Grid {
-        let mut grid = Grid { origin: 0, loops: Vec::new(), outputs: 1, reduced: 1 };
+        let mut grid =
+            Grid { origin: 0, loops: Vec::new(), outputs: 1, reduced: 1, has_rows: false };
         let empty = section.pixels() == 0;
         // A reduction of planes goes plane by plane and row by row, as regions must: then a box has the same bits as a
         // section and as a region. Rows that run on into each other are joined in both.
@@ -80,6 +83,7 @@ impl Grid {
                 }
                 if plane && axis == 1 {
                     plane_loops = grid.loops.len();
+                    grid.has_rows = plane_loops == 2;
                 }
             }
             pixels_below = pixels_below.saturating_mul(length);
@@ -114,6 +118,11 @@ impl Grid {
                 (one, Outer { origin: self.origin, loops: self.loops.clone() })
             }
         }
+    }
+
+    /// How many rows each plane has, where both axes of it are reduced and the rows lie apart.
+    pub(crate) fn rows_of_plane(&self) -> Option<u64> {
+        self.loops.get(1).filter(|_| self.has_rows).map(|rows| rows.count)
     }
 
     /// Neighbours in the file go to different outputs: the road of rows is the better one.

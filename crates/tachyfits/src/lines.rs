@@ -16,7 +16,7 @@ use crate::grid::{Grid, Loop, Outer};
 pub(crate) const LINE_PIXELS: u64 = 1 << 16;
 
 /// The most lines of a task.
-const LINES_PER_TASK: u64 = 256;
+const LINES_PER_TASK: u64 = 1024;
 
 /// Pixels further apart than this are read one by one: a page of the page cache.
 const FAR_BYTES: u64 = 4096;
@@ -108,6 +108,19 @@ pub(crate) struct Line {
     pub(crate) output: u64,
     /// Linear index of the first pixel among the reduced ones; those of the others follow.
     pub(crate) position: u64,
+    pub(crate) leaf: LeafPlace,
+}
+
+/// How a line is folded. The short rows of a plane go into leaves together, as many whole ones as a leaf has room for: a
+/// kernel that is called for each row takes most of the time of a small region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LeafPlace {
+    /// By itself.
+    Alone,
+    /// As the first of a leaf.
+    First,
+    /// Side by side with the line before it, which has the same output and is of the same task.
+    Next,
 }
 
 /// A plan made of lines.
@@ -157,7 +170,10 @@ pub(crate) struct GridLines {
     /// Pixels of a line, but of the last of a loop.
     length: u64,
     lines_per_loop: u64,
-    lines_per_task: u64,
+    /// Lines of a plane that may share leaves, and how many share one; both 1 where each line is alone.
+    lines_per_plane: u64,
+    lines_per_leaf: u64,
+    leaves_per_task: u64,
     lines: u64,
     sequential: bool,
     pixels: u64,
@@ -175,13 +191,21 @@ impl GridLines {
             _ => 1,
         };
         let lines = outer.count() * lines_per_loop;
+        let (lines_per_plane, lines_per_leaf) = match grid.rows_of_plane() {
+            Some(rows) if reduced && inner.count < LEAF_PIXELS as u64 => {
+                (rows, rows_of_leaf(inner.count))
+            }
+            _ => (1, 1),
+        };
         let kept_after_reduced =
             outer.loops.iter().skip_while(|level| level.reduced).all(|level| !level.reduced);
         GridLines {
             inner,
             length,
             lines_per_loop,
-            lines_per_task,
+            lines_per_plane,
+            lines_per_leaf,
+            leaves_per_task: (lines_per_task / lines_per_leaf).max(1),
             lines,
             sequential: kept_after_reduced,
             pixels: outer.count() * inner.count,
@@ -196,18 +220,39 @@ impl GridLines {
         let first = place.pixel.wrapping_add_signed(self.inner.stride * before as i64);
         let count = self.length.min(self.inner.count - before);
         let stretch = Stretch { first, count, stride: self.inner.stride };
-        Line { stretch, output: place.output, position: place.position + before }
+        let leaf = match index % self.lines_per_plane % self.lines_per_leaf {
+            _ if self.lines_per_leaf == 1 => LeafPlace::Alone,
+            0 => LeafPlace::First,
+            _ => LeafPlace::Next,
+        };
+        Line { stretch, output: place.output, position: place.position + before, leaf }
     }
+
+    fn leaves_per_plane(&self) -> u64 {
+        self.lines_per_plane.div_ceil(self.lines_per_leaf)
+    }
+
+    /// The number of the first line of a leaf.
+    fn first_line(&self, leaf: u64) -> u64 {
+        let (plane, of_plane) = (leaf / self.leaves_per_plane(), leaf % self.leaves_per_plane());
+        (plane * self.lines_per_plane + of_plane * self.lines_per_leaf).min(self.lines)
+    }
+}
+
+/// How many rows of so many pixels a leaf has room for.
+fn rows_of_leaf(pixels: u64) -> u64 {
+    (LEAF_PIXELS as u64 / pixels.max(1)).max(1)
 }
 
 impl Lines for GridLines {
     fn tasks(&self) -> u64 {
-        self.lines.div_ceil(self.lines_per_task)
+        let leaves = self.lines / self.lines_per_plane * self.leaves_per_plane();
+        leaves.div_ceil(self.leaves_per_task)
     }
 
     fn visit(&self, task: u64, line: &mut dyn FnMut(Line)) {
-        let first = task * self.lines_per_task;
-        for index in first..self.lines.min(first + self.lines_per_task) {
+        let first = task * self.leaves_per_task;
+        for index in self.first_line(first)..self.first_line(first + self.leaves_per_task) {
             line(self.line(index));
         }
     }

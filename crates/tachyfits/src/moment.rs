@@ -5,7 +5,7 @@ use tachyfits_io::operation::RunOptions;
 use tachyfits_kernels::{Encoding, SpectralRows, SpectralSum, Tier};
 
 use crate::error::{Error, Reason};
-use crate::fold::{LineFold, fold_lines};
+use crate::fold::{LeafRows, LineFold, fold_lines};
 use crate::grid::Grid;
 use crate::image::{Image, filled, tier};
 use crate::lines::GridLines;
@@ -248,6 +248,9 @@ impl LineFold for Moments<'_> {
             state.widths.accumulate(bytes, &self.encoding, self.tier, &widths[at..]);
         }
     }
+
+    /// One axis is reduced: no rows of a plane share a leaf.
+    fn place(&self, _state: &mut Self::State, _rows: &LeafRows) {}
 
     fn merge(&self, state: &mut LineSums, later: &LineSums) {
         state.powers.merge(&later.powers);

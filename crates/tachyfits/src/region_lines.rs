@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use tachyfits_kernels::LEAF_PIXELS;
+
 use tachyfits_io::operation::RunOptions;
 
 use crate::error::{Error, Reason};
 use crate::grid::{Grid, Outer, steps_forward};
 use crate::image::Image;
-use crate::lines::{Line, Lines, Stretch, line_pixels};
+use crate::lines::{LeafPlace, Line, Lines, Stretch, line_pixels};
 use crate::region::{Region, RegionRows, RowSpan};
 use crate::section::{AxisRange, Section};
 
@@ -27,6 +29,9 @@ struct PlaneLine {
     region: u64,
     stretch: Stretch,
     position: u64,
+    leaf: LeafPlace,
+    /// The position of the first line of its leaf.
+    leaf_position: u64,
 }
 
 /// The lines of regions.
@@ -133,18 +138,38 @@ fn plane_lines(
         })?;
         let region = if union { 0 } else { number };
         let size = image.pixel_bytes().size;
+        let mut leaf = None;
         for (stretch, position) in whole {
             let more = stretch.count.div_ceil(line_pixels(stretch.stride, size));
             if lines.len() as u64 + more > MOST_LINES as u64 {
                 return Err(too_many(image));
             }
             split(stretch, size, |stretch, before| {
-                lines.push(PlaneLine { region, stretch, position: position + before });
+                let position = position + before;
+                let (leaf, leaf_position) = place_in_leaf(&mut leaf, stretch.count, position);
+                lines.push(PlaneLine { region, stretch, position, leaf, leaf_position });
             });
         }
     }
-    lines.sort_by_key(|line| (line.position / columns.count.max(1), line.region, line.position));
+    let row = |line: &PlaneLine| line.leaf_position / columns.count.max(1);
+    lines.sort_by_key(|line| (row(line), line.region, line.position));
     Ok(lines)
+}
+
+/// Where the next line of a region goes, as in [`crate::lines::GridLines`]: into the open leaf, of which the pixels and the
+/// position of the first line are known, or into a new one.
+fn place_in_leaf(open: &mut Option<(u64, u64)>, count: u64, position: u64) -> (LeafPlace, u64) {
+    const LEAF: u64 = LEAF_PIXELS as u64;
+    match open {
+        Some((pixels, first)) if *pixels + count <= LEAF => {
+            *pixels += count;
+            (LeafPlace::Next, *first)
+        }
+        _ => {
+            *open = (count < LEAF).then_some((count, position));
+            (if count < LEAF { LeafPlace::First } else { LeafPlace::Alone }, position)
+        }
+    }
 }
 
 /// Calls `each` with every row of the section, by its number within it, that a region has pixels in, and with their
@@ -275,7 +300,8 @@ fn pieces(lines: &[PlaneLine]) -> Vec<usize> {
     let mut pixels = 0;
     for (index, line) in lines.iter().enumerate() {
         let begun = pieces[pieces.len() - 1];
-        if index > begun && (pixels >= TASK_PIXELS || index - begun >= TASK_LINES) {
+        let may_begin = line.leaf != LeafPlace::Next;
+        if may_begin && index > begun && (pixels >= TASK_PIXELS || index - begun >= TASK_LINES) {
             pieces.push(index);
             pixels = 0;
         }
@@ -308,6 +334,7 @@ impl Lines for RegionLines {
                     stretch: Stretch { first, ..part.stretch },
                     output: part.region * self.outputs + place.output,
                     position: part.position + place.position,
+                    leaf: part.leaf,
                 });
             }
         }
