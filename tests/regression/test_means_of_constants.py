@@ -58,3 +58,12 @@ def test_scaled_integers_too(tmp_path: Path) -> None:
     value = image[0, 0]
     assert image.mean() == value
     assert (image.mean(axis="y") == value).all()
+
+
+@pytest.mark.parametrize("value", [1e300, -1e200, 1e-200, 0.0])
+def test_rms_of_values_whose_squares_leave_float64(tmp_path: Path, value: float) -> None:
+    tf.write(tmp_path / "far.fits", np.full((4, 8), value))
+    image = tf.open(tmp_path / "far.fits")[0]
+    assert image.stats().rms == pytest.approx(abs(value), rel=1e-12)
+    np.testing.assert_allclose(image.rms(axis=0), np.full(8, abs(value)), rtol=1e-12)
+    np.testing.assert_allclose(image.rms(axis=1), np.full(4, abs(value)), rtol=1e-12)

@@ -43,6 +43,8 @@ def test_equal_values_in_any_notation_are_not_a_conflict() -> None:
         "EQUINOX =                 2000",
         "OBJECT  = 'M 31'",
         "OBJECT  = 'M 31    '",
+        "GAIN    = (1.0, 2.5)",
+        "GAIN    = (1, 25.0E-1)",
     )
 
 
@@ -52,6 +54,8 @@ def test_other_values_are_a_conflict() -> None:
         ("BIGINT  = 12345678901234567890", "BIGINT  = 12345678901234567891"),
         ("NOTE    = 'gain: 1.0'", "NOTE    = 'gain: high'"),
         ("NOTE    = 'a'", "NOTE    = 'b'"),
+        ("GAIN    = (1.0, 2.5)", "GAIN    = (1.0, 2.0)"),
+        ("GAIN    = (1.0, 0.0)", "GAIN    = 1.0"),
         ("FLAG    = T", "FLAG    = F"),
     ]
     for pair in cards:

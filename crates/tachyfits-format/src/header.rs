@@ -506,6 +506,15 @@ pub(crate) fn record(card: &Card) -> Option<(&str, f64)> {
     field.split('.').all(word).then_some((field, number))
 }
 
+/// The real part of a number, and its imaginary part if it is complex.
+fn numbers(value: &Value) -> Option<(f64, Option<f64>)> {
+    match value {
+        Value::ComplexInteger(re, im) => Some((re.as_f64(), Some(im.as_f64()))),
+        Value::Complex(re, im) => Some((re.as_f64(), Some(im.as_f64()))),
+        _ => value.as_f64().map(|number| (number, None)),
+    }
+}
+
 /// Values that say the same: numbers however they are written, and records of the same number.
 pub(crate) fn is_same_value(card: &Card, other: &Card) -> bool {
     let (Some(a), Some(b)) = (card.value(), other.value()) else { return false };
@@ -516,7 +525,7 @@ pub(crate) fn is_same_value(card: &Card, other: &Card) -> bool {
         (Value::Text(_), Value::Text(_)) => {
             a == b || (record(card).is_some() && record(card) == record(other))
         }
-        _ => a == b || (a.as_f64().is_some() && a.as_f64() == b.as_f64()),
+        _ => a == b || (numbers(a).is_some() && numbers(a) == numbers(b)),
     }
 }
 

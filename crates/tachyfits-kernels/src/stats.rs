@@ -208,8 +208,10 @@ impl Stats {
         if [self.min, self.max].iter().flatten().any(|extreme| extreme.value.is_infinite()) {
             return f64::INFINITY;
         }
-        let mean = self.center.value();
-        (self.variance(self.count) + mean * mean).sqrt()
+        let (variance, mean) = (self.variance(self.count), self.center.value());
+        let square = variance + mean * mean;
+        // f64 has no room for squares of values above 1e154, and no digits for those below 1e-154.
+        if square.is_normal() { square.sqrt() } else { variance.sqrt().hypot(mean) }
     }
 
     /// Standard deviation about the mean with `count - ddof` in the denominator; NaN when that is not positive.
