@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tachyfits::{RunOptions, SpoolOptions, VerifyOptions, verify_bytes};
+use tachyfits::{RunOptions, Source, SpoolOptions, VerifyOptions, verify};
 use tachyfits_format::{Context, Header, fixed_header, verify_header};
 
 fuzz_target!(|bytes: &[u8]| {
@@ -11,7 +11,7 @@ fuzz_target!(|bytes: &[u8]| {
         let run = RunOptions { threads, ..RunOptions::default() };
         let spool = SpoolOptions { total_bytes: 1 << 22, ..SpoolOptions::default() };
         let options = VerifyOptions { spool, ..VerifyOptions::default() };
-        verify_bytes("fuzzed", bytes.to_vec(), &options, &run)
+        verify(Source::bytes("fuzzed", bytes.to_vec()), &options, &run)
     };
     let one = match verified(1) {
         Ok(one) => one,

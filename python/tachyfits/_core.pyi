@@ -33,6 +33,8 @@ _Progress = Callable[[int, int], bool | None]
 class _Reader(Protocol):
     def read(self, size: int, /) -> bytes: ...
 
+_Source = str | os.PathLike[str] | bytes | _Reader
+
 #: A kind of tuple, such as a named one.
 _Tuple = TypeVar("_Tuple", bound=tuple[Any, ...])
 
@@ -157,20 +159,15 @@ class Finding:
     def __ne__(self, other: object, /) -> bool: ...
 
 def verify(
-    path: str | os.PathLike[str], *, headers_only: bool = False, threads: int = 0, progress: _Progress | None = None
-) -> tuple[int, list[Finding], list[str]]: ...  # HDUs, findings, what was found beside the file
-def verify_bytes(
-    data: bytes, *, name: str = "<bytes>", headers_only: bool = False, threads: int = 0, progress: _Progress | None = None
-) -> tuple[int, list[Finding], list[str]]: ...
-def compression(first: bytes) -> str | None: ...  # "gzip" "bzip2" "xz" "zstd"
-def verify_reader(
-    reader: _Reader,
+    source: _Source,
     *,
-    name: str = "<stream>",
+    name: str = "<bytes>",
+    on_demand: bool = False,
     headers_only: bool = False,
     threads: int = 0,
     progress: _Progress | None = None,
-) -> tuple[int, list[Finding], list[str]]: ...
+) -> tuple[int, list[Finding], list[str]]: ...  # HDUs, findings, what was found beside the file
+def compression(first: bytes) -> str | None: ...  # "gzip" "bzip2" "xz" "zstd"
 def repair(
     path: str | os.PathLike[str], *, sync: bool = False, threads: int = 0, progress: _Progress | None = None
 ) -> tuple[list[tuple[str, str, str, str]], bool, list[str]]: ...
@@ -202,11 +199,14 @@ class FitsFile:
     """An open FITS file: its HDUs. Costs the headers."""
 
     @staticmethod
-    def open(path: str | os.PathLike[str], *, strict: bool = False, storage: str = "auto") -> FitsFile: ...
-    @staticmethod
-    def from_bytes(data: bytes, *, name: str = "<bytes>", strict: bool = False) -> FitsFile: ...
-    @staticmethod
-    def from_reader(reader: _Reader, *, name: str = "<stream>", strict: bool = False) -> FitsFile: ...
+    def open(
+        source: _Source,
+        *,
+        name: str = "<bytes>",  # of bytes and objects
+        on_demand: bool = False,  # an object is read by seek and read, not to its end
+        strict: bool = False,
+        storage: str = "auto",
+    ) -> FitsFile: ...
     @property
     def name(self) -> str: ...
     @property

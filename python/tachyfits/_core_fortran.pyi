@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits._core import Stats
+from tachyfits._core import Stats, _Source
 
 #: Called now and then with (bytes done, bytes in all); returning False cancels.
 _Progress = Callable[[int, int], bool | None]
@@ -27,8 +27,10 @@ class RecordFile:
 
     @staticmethod
     def open(
-        path: str | os.PathLike[str],
+        source: _Source,
         *,
+        name: str = "<bytes>",  # of bytes and objects
+        on_demand: bool = False,  # an object is read by seek and read, not to its end
         access: str = "sequential",  # "sequential" "direct" "stream"
         record_bytes: int | None = None,  # of direct access
         markers: int | None = None,  # 4, 8; None: detected

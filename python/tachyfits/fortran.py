@@ -42,7 +42,7 @@ from tachyfits import _core
 from tachyfits._core import FormatError
 from tachyfits.base.errors import usage, warn_of
 from tachyfits.base.numbers import check_threads
-from tachyfits.base.sources import path_text
+from tachyfits.base.sources import Source, given, path_text, read_source
 from tachyfits.records.file import EndOfRecords, File, Record
 from tachyfits.records.layouts import MemoryOrder, check_access, check_name
 from tachyfits.records.numbers import ComplexStats
@@ -66,7 +66,7 @@ _Progress = Callable[[int, int], bool | None]
 
 
 def open(  # noqa: A001
-    path: _Path,
+    path: Source,
     markers: int | None = None,
     order: str | None = None,
     access: str = "sequential",
@@ -80,7 +80,7 @@ def open(  # noqa: A001
     Parameters
     ----------
     path
-        The file; gzipped ones can be read.
+        The file, its bytes or a file object, as in `tachyfits.open`; gzipped ones can be read.
     markers
         Bytes of a marker, 4 or 8; None: detected. For sequential access alone.
     order
@@ -114,21 +114,28 @@ def open(  # noqa: A001
     8 [3.]
     """
     check_access(access, markers, record_bytes)
-    core = _core.RecordFile.open(
-        path_text(path),
-        access=access,
-        record_bytes=record_bytes,
-        markers=markers,
-        order=order,
-        recover=recover,
-        storage=storage,
+    source = given(path)
+    core = read_source(
+        source,
+        lambda source, how: _core.RecordFile.open(
+            source,
+            access=access,
+            record_bytes=record_bytes,
+            markers=markers,
+            order=order,
+            recover=recover,
+            storage=storage,
+            **how,
+        ),
     )
     warn_of(core.name, core.notices)
-    again = (os.path.abspath(path), markers, order, access, record_bytes, recover, storage)
-    return File(core, access, (_reopen, again))
+    if isinstance(source, str):
+        source = os.path.abspath(source)
+    options = (markers, order, access, record_bytes, recover, storage)
+    return File(core, access, (_reopen, (source, *options)))
 
 
-def _reopen(path: str, *options: Any) -> File:
+def _reopen(path: Source, *options: Any) -> File:
     """Unpickle a File: open the same path again."""
     *most, recover, storage = options
     return open(path, *most, recover=recover, storage=storage)

@@ -16,6 +16,7 @@ import tarfile
 import tempfile
 import zipfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,91 @@ def test_streams_are_read_from_their_beginning_and_left_where_they_were(content:
     assert stream.tell() == len(content)
     with gzip.open(io.BytesIO(gzip.compress(content))) as inflated:
         check(tf.open(inflated))
+
+
+class Counting(io.BytesIO):
+    """A file object that seeks, and counts the bytes that were read."""
+
+    def __init__(self, content: bytes) -> None:
+        super().__init__(content)
+        self.bytes = 0
+
+    def getvalue(self) -> bytes:
+        raise AssertionError("the content was copied")
+
+    def read(self, size: int | None = -1) -> bytes:
+        given = super().read(size)
+        self.bytes += len(given)
+        return given
+
+
+class Seeking:
+    """A file object of a class outside the standard library."""
+
+    def __init__(self, content: bytes) -> None:
+        self.stream = Counting(content)
+        self.seekable, self.seek, self.tell = (
+            self.stream.seekable, self.stream.seek, self.stream.tell
+        )  # fmt: skip
+
+    def read(self, size: int = -1) -> bytes:
+        # Fewer bytes than requested, as a network gives them.
+        return self.stream.read(min(size, 5000))
+
+
+def test_objects_that_seek_are_read_on_demand_by_any_number_of_threads(tmp_path: Path) -> None:
+    pixels = np.arange(200 * 300 * 40, dtype="f4").reshape(40, 300, 200)
+    path = write_cube(tmp_path / "long.fits", data=pixels)
+    source = Seeking(path.read_bytes())
+    source.seek(77)
+    with tf.open(source) as file:
+        assert source.stream.bytes <= 20_000
+        np.testing.assert_array_equal(file[0][7, 100], pixels[7, 100])
+        assert source.stream.bytes <= 90_000
+        with ThreadPoolExecutor(4) as pool:
+            sums = list(pool.map(lambda _: file[0].sum(threads=3), range(4)))
+        assert sums == [pixels.sum(dtype="f8")] * 4
+        assert file.storage == "object"
+        assert file[0].stats().report.storage == "object"  # type: ignore[union-attr]
+        assert tf.verify(source).ok
+    assert source.tell() == 77
+
+
+def test_errors_of_an_object_that_is_read_on_demand_are_those_of_the_operation(
+    content: bytes,
+) -> None:
+    source = Seeking(content)
+    image = tf.open(source)[0]
+
+    def fail(size: int) -> bytes:
+        raise wrong
+
+    source.read = fail  # type: ignore[method-assign, assignment]
+    wrong: BaseException = ConnectionError("the line is down")
+    with pytest.raises(tf.IoError, match="the line is down") as caught:
+        image.sum()
+    assert caught.value.__cause__ is wrong
+    wrong = KeyboardInterrupt()
+    with pytest.raises(KeyboardInterrupt):
+        image.read()
+    source.read = lambda size: b""  # type: ignore[method-assign]
+    with pytest.raises(tf.IoError, match="the file ends at"):
+        image.median()
+    source.read = lambda size: bytes(size + 1)  # type: ignore[method-assign]
+    with pytest.raises(tf.IoError, match=r"read\(\d+\) gave \d+ bytes"):
+        image.mean()
+
+
+def test_records_are_read_from_every_source(tmp_path: Path) -> None:
+    path = tmp_path / "run.dat"
+    tf.fortran.write(path, PIXELS[0], PIXELS[1])
+    content = path.read_bytes()
+    packed = gzip.compress(content)
+    for source in (content, packed, io.BytesIO(content), Seeking(packed), Pipe(content, 9)):
+        with tf.fortran.open(source) as file:
+            assert len(file) == 2
+            assert file.stats("f4").sum == PIXELS[:2].sum()
+    assert len(pickle.loads(pickle.dumps(tf.fortran.open(content)))) == 2
 
 
 @pytest.mark.parametrize("compression", ["bzip2", "xz", "zstd"])

@@ -2,10 +2,7 @@
 //! crate or elsewhere.
 
 use std::ops::Range;
-use std::path::PathBuf;
 use std::sync::Arc;
-
-use tempfile::TempDir;
 
 use crate::error::IoError;
 use crate::storage::Storage;
@@ -44,10 +41,8 @@ pub fn storage_suite(make: impl Fn(&[u8]) -> Arc<dyn Storage>) {
 }
 
 /// Writes `content` to a file in a separate directory, which is removed when the first of the two is dropped.
-///
-/// # Panics
-/// If the temporary directory cannot be written.
-pub fn temporary_file(content: &[u8]) -> (TempDir, PathBuf) {
+#[cfg(test)]
+pub(crate) fn temporary_file(content: &[u8]) -> (tempfile::TempDir, std::path::PathBuf) {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let path = directory.path().join("storage.bin");
     std::fs::write(&path, content).expect("a temporary file");

@@ -153,7 +153,7 @@ fn open_direct(path: &Path) -> Result<File, IoError> {
     let opened = File::options().read(true).custom_flags(flags).open(path);
     opened.map_err(|source| match is_refusal(&source) {
         true => IoError::Direct { path: path.to_owned(), source },
-        false => crate::storage::open_error(path, source),
+        false => IoError::opening(path, source),
     })
 }
 

@@ -6,7 +6,7 @@
 use std::error::Error;
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The kind of error: Python has one exception class for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -239,6 +239,16 @@ pub enum Pending {
 }
 
 impl IoError {
+    /// The error for a file that cannot be opened or examined.
+    pub(crate) fn opening(path: &Path, source: io::Error) -> IoError {
+        let path = path.to_owned();
+        match source.kind() {
+            io::ErrorKind::NotFound => IoError::NotFound { path },
+            io::ErrorKind::IsADirectory => IoError::NotAFile { path, found: "a directory" },
+            _ => IoError::Open { path, source },
+        }
+    }
+
     /// The kind of error.
     pub fn kind(&self) -> ErrorKind {
         match self {

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use crate::error::IoError;
 use crate::patch::Stamp;
-use crate::storage::{Storage, check_within, open_error, open_file};
+use crate::storage::{Storage, check_within};
 use crate::system;
 
 /// A regular file, read at offsets.
@@ -38,7 +38,7 @@ impl FileStorage {
     /// # Errors
     /// If the file cannot be examined or is not a regular file.
     pub fn from_file(path: &Path, file: File) -> Result<FileStorage, IoError> {
-        let metadata = file.metadata().map_err(|source| open_error(path, source))?;
+        let metadata = file.metadata().map_err(|source| IoError::opening(path, source))?;
         if !metadata.is_file() {
             let found = if metadata.is_dir() { "a directory" } else { "a device or a pipe" };
             return Err(IoError::NotAFile { path: path.to_owned(), found });
@@ -98,6 +98,11 @@ impl Storage for FileStorage {
     fn will_need(&self, range: Range<u64>) {
         system::will_need(&self.file, range);
     }
+}
+
+/// Opens a file for reading, with the error that names it.
+pub(crate) fn open_file(path: &Path) -> Result<File, IoError> {
+    File::open(path).map_err(|source| IoError::opening(path, source))
 }
 
 /// Reads until the buffer is full or the file ends, and says how far it came.

@@ -1,12 +1,15 @@
 //! Bytes from anywhere: storages, the coalescing of ranges, the pipeline that overlaps reading and computing, output
 //! files that appear only when they are complete, and changes in place that happen wholly or not at all. It knows no FITS and no pixels.
 //!
-//! - [`open`] makes a [`Storage`] of a name; [`MemoryStorage`] and [`spool`] make one of bytes and of a stream.
+//! - A [`Source`] is what can be opened; opening it gives a [`Storage`]. [`spool`] makes one of a stream.
 //! - [`run`] reads the ranges of many [`Tasks`], computes on them on several threads and merges in order.
 //! - [`fill`] reads one range straight into its destination.
 //! - [`OutputFile`] gives a file its name when it is complete, [`AppendBlock`] collects what is written to it one after the
 //!   other, [`PlacedBuffer`] is memory for what is written anywhere; [`Patch`] changes a file in place and puts it
 //!   back as it was if it does not come to the end.
+//!
+//! A storage of another crate implements [`Storage`]; with the feature `conformance` its tests call
+//! `conformance::storage_suite`.
 //!
 //! Every error is an [`IoError`] and names the file.
 
@@ -14,6 +17,7 @@ mod aligned;
 mod append;
 mod cached;
 mod coalesce;
+#[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 mod coordinator;
 mod direct;
@@ -33,6 +37,7 @@ mod patch;
 mod pipeline;
 mod placed_buffer;
 mod report;
+mod source;
 mod spool;
 mod spool_file;
 mod storage;
@@ -53,8 +58,7 @@ pub use patch::{Held, Notice, Patch, Recovery, Stamp};
 pub use pipeline::{Buffering, RunOptions, Tasks, Watch, run, threads_or_all};
 pub use placed_buffer::PlacedBuffer;
 pub use report::Report;
-pub use spool::{
-    Compression, SharedWatch, SpoolOptions, SpoolWriter, compression_of, open_bytes, spool,
-};
+pub use source::{Purpose, Source, SourceOptions, StorageKind, open};
+pub use spool::{Compression, SharedWatch, SpoolOptions, SpoolWriter, compression_of, spool};
 pub use spool_file::SpoolFile;
-pub use storage::{Purpose, Storage, StorageKind, Wanted, open, open_for, open_with};
+pub use storage::{Storage, Wanted};

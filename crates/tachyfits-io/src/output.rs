@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 use crate::error::IoError;
 use crate::flusher::Flusher;
 use crate::patch::forget_journal;
-use crate::storage::open_error;
 use crate::system;
 use crate::unfinished::{ANY_NEW, Unfinished, directory_of, sync_directory};
 
@@ -79,7 +78,8 @@ impl OutputFile {
             }
             Ok(_) if !overwrite => return Err(IoError::Exists { path: path.to_owned() }),
             Ok(_) => {
-                let target = fs::canonicalize(path).map_err(|error| open_error(path, error))?;
+                let target =
+                    fs::canonicalize(path).map_err(|error| IoError::opening(path, error))?;
                 (target, true)
             }
             // A link to nothing: the name is taken all the same.

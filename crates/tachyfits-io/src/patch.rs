@@ -28,7 +28,6 @@ use std::time::{Duration, Instant, SystemTime};
 use journal::{Found, Journal};
 
 use crate::error::{IoError, Pending};
-use crate::storage::open_error;
 use crate::system;
 
 /// Identity of a file when it was checked, to detect later changes by other processes.
@@ -55,7 +54,7 @@ impl Stamp {
     /// # Errors
     /// If there is no such file or it is not a regular one.
     pub fn of(path: &Path) -> Result<Stamp, IoError> {
-        let metadata = std::fs::metadata(path).map_err(|error| open_error(path, error))?;
+        let metadata = std::fs::metadata(path).map_err(|error| IoError::opening(path, error))?;
         if !metadata.is_file() {
             let found = if metadata.is_dir() { "a directory" } else { "a device or a pipe" };
             return Err(IoError::NotAFile { path: path.to_owned(), found });
@@ -79,7 +78,7 @@ impl Stamp {
         file: &File,
         may_grow: bool,
     ) -> Result<(), IoError> {
-        let metadata = file.metadata().map_err(|error| open_error(path, error))?;
+        let metadata = file.metadata().map_err(|error| IoError::opening(path, error))?;
         let found = Stamp::of_metadata(&metadata);
         match found == *self || (may_grow && found.bytes > self.bytes) {
             true => Ok(()),
@@ -336,7 +335,7 @@ impl Patch {
         let path = followed(path)?;
         let file = open_for_change(&path)?;
         clear(&path, &file.file)?;
-        let metadata = file.file.metadata().map_err(|error| open_error(&path, error))?;
+        let metadata = file.file.metadata().map_err(|error| IoError::opening(&path, error))?;
         let found = Stamp::of_metadata(&metadata);
         if found != *stamp {
             return Err(IoError::Changed { path, expected: stamp.bytes, found: found.bytes });
@@ -447,12 +446,12 @@ impl Drop for Patch {
 
 /// The file itself, links followed.
 fn followed(path: &Path) -> Result<PathBuf, IoError> {
-    std::fs::canonicalize(path).map_err(|error| open_error(path, error))
+    std::fs::canonicalize(path).map_err(|error| IoError::opening(path, error))
 }
 
 /// Opens a file for reading and writing, locked against others that do the same.
 fn open_for_change(path: &Path) -> Result<Held, IoError> {
-    let failed = |error| open_error(path, error);
+    let failed = |error| IoError::opening(path, error);
     loop {
         let file = OpenOptions::new().read(true).write(true).open(path).map_err(failed)?;
         let held = match file.try_lock() {

@@ -134,21 +134,6 @@ pub fn spool(
     kept.finish()
 }
 
-/// Makes a storage of the bytes of a file, which are kept as they are; gzip content is inflated.
-///
-/// # Errors
-/// As [`spool()`].
-pub fn open_bytes(
-    name: &str,
-    bytes: impl AsRef<[u8]> + Send + Sync + 'static,
-    options: &SpoolOptions,
-) -> Result<Arc<dyn Storage>, IoError> {
-    match Compression::of(bytes.as_ref()) {
-        Some(Compression::Gzip) => spool(name, bytes.as_ref(), options),
-        _ => Ok(Arc::new(MemoryStorage::new(name, bytes))),
-    }
-}
-
 /// How the content of a storage is compressed, by its first bytes.
 ///
 /// # Errors
@@ -158,6 +143,28 @@ pub fn compression_of(storage: &dyn Storage) -> Result<Option<Compression>, IoEr
     let length = first.len().min(usize::try_from(storage.bytes()).unwrap_or(usize::MAX));
     storage.read_exact_at(0, &mut first[..length])?;
     Ok(Compression::of(&first[..length]))
+}
+
+/// Reads a storage from beginning to end.
+pub(crate) struct StorageReader<'a> {
+    storage: &'a dyn Storage,
+    offset: u64,
+}
+
+impl<'a> StorageReader<'a> {
+    pub(crate) fn new(storage: &'a dyn Storage) -> StorageReader<'a> {
+        StorageReader { storage, offset: 0 }
+    }
+}
+
+impl Read for StorageReader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let rest = self.storage.bytes() - self.offset;
+        let length = buffer.len().min(usize::try_from(rest).unwrap_or(usize::MAX));
+        self.storage.read_exact_at(self.offset, &mut buffer[..length]).map_err(io::Error::other)?;
+        self.offset += length as u64;
+        Ok(length)
+    }
 }
 
 /// Inflates all members, one after the other. Zeros may follow the last (RFC 1952 knows no padding, tapes do).
@@ -317,6 +324,11 @@ impl SpoolWriter {
 
     /// The error of a failed read: the decoder reports damage by a few kinds, the rest is the input's.
     fn read_error(&self, source: io::Error) -> IoError {
+        // A storage that is inflated says itself what is wrong.
+        let source = match source.downcast::<IoError>() {
+            Ok(error) => return error,
+            Err(source) => source,
+        };
         match (self.member, source.kind()) {
             (Some(_), io::ErrorKind::UnexpectedEof) => self.gzip_error("it is cut short"),
             (Some(_), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData) => {
@@ -334,12 +346,10 @@ impl SpoolWriter {
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        BLOCK_BYTES, Compression, SharedWatch, SpoolOptions, compression_of, open_bytes, spool,
-    };
+    use super::{BLOCK_BYTES, Compression, SharedWatch, SpoolOptions, compression_of, spool};
     use crate::Watch;
     use crate::conformance::{storage_suite, temporary_file};
-    use crate::{IoError, Storage, StorageKind, open, open_with};
+    use crate::{IoError, Source, SourceOptions, Storage, StorageKind, open};
     use flate2::write::GzEncoder;
     use proptest::prelude::*;
     use std::io::Write;
@@ -397,7 +407,9 @@ mod tests {
             storage_suite(|content| {
                 let (_directory, path) = temporary_file(&gzip(content));
                 let options = SpoolOptions { memory_bytes, ..SpoolOptions::default() };
-                open_with(&path, StorageKind::Positioned, &options).unwrap()
+                let kind = StorageKind::Positioned;
+                let options = SourceOptions { kind, spool: options, ..SourceOptions::default() };
+                Source::from(&path).open(&options, &mut Vec::new()).unwrap()
             });
         }
     }
@@ -425,7 +437,7 @@ mod tests {
     fn bytes_in_memory_are_inflated_as_files_are() {
         let content = sample(300_000);
         for bytes in [gzip(&content), content.clone()] {
-            let storage = open_bytes("<bytes>", bytes, &SpoolOptions::default()).unwrap();
+            let storage = open(Source::bytes("<bytes>", bytes), StorageKind::Auto).unwrap();
             assert_eq!(all(&*storage), content);
         }
     }
@@ -443,7 +455,7 @@ mod tests {
             let (_directory, path) = temporary_file(content);
             let storages = [
                 spool("pipe", content, &options).unwrap(),
-                open_bytes("<bytes>", content, &options).unwrap(),
+                open(Source::bytes("<bytes>", content), StorageKind::Auto).unwrap(),
                 open(&path, StorageKind::Auto).unwrap(),
             ];
             for storage in storages {

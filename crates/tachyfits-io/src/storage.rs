@@ -1,23 +1,11 @@
-//! The trait that every source of bytes implements, and the one place that opens a name as one of them.
+//! The trait that every source of bytes implements; it knows none of them.
 //!
 //! A storage has a fixed size and is read at offsets, by any number of threads at once; there is no position to share.
-//! Compressed or unseekable input is turned into an ordinary storage when it is opened (see [`crate::spool`]).
 
 use std::fmt::Debug;
-use std::fs::File;
-use std::io;
 use std::ops::Range;
-use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
-use std::sync::Arc;
 
-use crate::cached::CachedStorage;
-use crate::direct::DirectStorage;
 use crate::error::IoError;
-use crate::file::FileStorage;
-use crate::memory::MemoryStorage;
-use crate::patch::{Notice, look_beside};
-use crate::spool::{self, SpoolOptions};
 
 /// The bytes that a run will take, estimated from a few of its tasks.
 #[derive(Clone, Debug)]
@@ -127,147 +115,6 @@ pub trait Storage: Send + Sync + Debug {
     }
 }
 
-/// How a file is read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum StorageKind {
-    /// The default: uses cached files through a memory map where that is faster than a copy, and
-    /// reads otherwise as `Positioned` does.
-    #[default]
-    Auto,
-    /// Positioned reads into reused buffers.
-    Positioned,
-    /// A memory map, without asking which is faster.
-    Mapped,
-    /// Reads that bypass the page cache (`O_DIRECT`), for files far larger than memory. Refused with
-    /// [`IoError::Direct`] by file systems that cannot.
-    Direct,
-    /// The whole file is read into memory when it is opened.
-    Memory,
-}
-
-/// Opens a file; gzip content is inflated, with the default [`SpoolOptions`].
-///
-/// ```
-/// use tachyfits_io::{StorageKind, open};
-///
-/// # let directory = tempfile::tempdir()?;
-/// # let path = directory.path().join("cube.fits");
-/// std::fs::write(&path, b"SIMPLE  =                    T")?;
-/// let storage = open(&path, StorageKind::Positioned)?;
-/// let mut keyword = [0; 8];
-/// storage.read_exact_at(0, &mut keyword)?;
-/// assert_eq!(&keyword, b"SIMPLE  ");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
-/// # Errors
-/// If the file cannot be opened or its compressed content is damaged or too large; the error names the file.
-pub fn open(path: &Path, kind: StorageKind) -> Result<Arc<dyn Storage>, IoError> {
-    open_with(path, kind, &SpoolOptions::default())
-}
-
-/// Opens a file; gzip content, and what can only be read from beginning to end (a pipe), is kept within `options`.
-///
-/// The compression is recognised by the content, not by the name. Inflated content is in memory or in an unlinked
-/// temporary file, whatever `kind` says. Content that is compressed in another way is read as it is
-/// ([`crate::compression_of`] names the format).
-///
-/// # Errors
-/// As for [`open`].
-pub fn open_with(
-    path: &Path,
-    kind: StorageKind,
-    options: &SpoolOptions,
-) -> Result<Arc<dyn Storage>, IoError> {
-    open_for(path, kind, options, Purpose::Reading, &mut Vec::new())
-}
-
-/// Purpose of opening a file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Purpose {
-    /// To be read as it is now.
-    #[default]
-    Reading,
-    /// To be read while another program may add to its end.
-    Following,
-    /// For editing, so that no other process edits it: an interrupted change is undone also on a
-    /// file system without locks.
-    Changing,
-}
-
-/// How often a file is opened again because another process changed it meanwhile.
-const ATTEMPTS: usize = 20;
-
-/// As [`open_with`], for a purpose. A change of the file that was interrupted is undone first; that, and what else was
-/// found beside it, is added to `notices`.
-///
-/// # Errors
-/// As for [`open`]; [`IoError::Unfinished`], [`IoError::Journal`] or [`IoError::Unrestored`] if an interrupted change cannot
-/// be undone.
-pub fn open_for(
-    path: &Path,
-    kind: StorageKind,
-    options: &SpoolOptions,
-    purpose: Purpose,
-    notices: &mut Vec<Notice>,
-) -> Result<Arc<dyn Storage>, IoError> {
-    for _ in 1..ATTEMPTS {
-        match attempt(path, kind, options, purpose, notices) {
-            Ok(None) | Err(IoError::Changed { .. }) => {}
-            Ok(Some(storage)) => return Ok(storage),
-            Err(error) => return Err(error),
-        }
-    }
-    let unsettled = || IoError::Busy { path: path.to_owned() };
-    attempt(path, kind, options, purpose, notices)?.ok_or_else(unsettled)
-}
-
-/// `None` where the file was made whole and is to be opened again.
-fn attempt(
-    path: &Path,
-    kind: StorageKind,
-    options: &SpoolOptions,
-    purpose: Purpose,
-    notices: &mut Vec<Notice>,
-) -> Result<Option<Arc<dyn Storage>>, IoError> {
-    let file = open_file(path)?;
-    let metadata = file.metadata().map_err(|source| open_error(path, source))?;
-    if metadata.is_dir() {
-        return Err(IoError::NotAFile { path: path.to_owned(), found: "a directory" });
-    }
-    if metadata.file_type().is_char_device() {
-        // A terminal, or something without an end.
-        return Err(IoError::NotAFile { path: path.to_owned(), found: "a device" });
-    }
-    if !metadata.is_file() {
-        return spool::spool(&path.display().to_string(), file, options).map(Some);
-    }
-    // Record the state of the file before looking for a journal, so that later changes are noticed.
-    let mut storage = FileStorage::from_file(path, file)?;
-    if purpose == Purpose::Following {
-        storage.allow_growth();
-    }
-    if !look_beside(path, storage.file(), purpose != Purpose::Changing, notices)? {
-        return Ok(None);
-    }
-    if spool::compression_of(&storage)? == Some(spool::Compression::Gzip) {
-        let inflated = spool::spool(storage.name(), storage.file(), options);
-        storage.check_unchanged()?;
-        return inflated.map(Some);
-    }
-    Ok(Some(match kind {
-        StorageKind::Auto => Arc::new(CachedStorage::new(storage)),
-        StorageKind::Positioned => Arc::new(storage),
-        StorageKind::Mapped => Arc::new(CachedStorage::mapped(path, storage)?),
-        StorageKind::Direct => Arc::new(DirectStorage::of(path, storage)?),
-        StorageKind::Memory => {
-            let content = MemoryStorage::read(&storage)?;
-            storage.check_unchanged()?;
-            Arc::new(content)
-        }
-    }))
-}
-
 /// The outcome of a run, unless the storage was changed meanwhile. A truncated file keeps the error
 /// that states its present end.
 pub(crate) fn unless_changed<T, E: From<IoError>>(
@@ -279,22 +126,6 @@ pub(crate) fn unless_changed<T, E: From<IoError>>(
             outcome
         }
         unchanged => unchanged.map_err(E::from).and(outcome),
-    }
-}
-
-/// Opens a file for reading, with the error that names it.
-pub(crate) fn open_file(path: &Path) -> Result<File, IoError> {
-    File::open(path).map_err(|source| open_error(path, source))
-}
-
-/// The error for a file that cannot be opened or examined.
-pub(crate) fn open_error(path: &Path, source: io::Error) -> IoError {
-    match source.kind() {
-        io::ErrorKind::NotFound => IoError::NotFound { path: path.to_owned() },
-        io::ErrorKind::IsADirectory => {
-            IoError::NotAFile { path: path.to_owned(), found: "a directory" }
-        }
-        _ => IoError::Open { path: path.to_owned(), source },
     }
 }
 

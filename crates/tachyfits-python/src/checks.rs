@@ -1,22 +1,17 @@
 //! Whether files are what they should be: sums, and the rules of the Standard.
 
 use std::borrow::Cow;
-use std::path::PathBuf;
 
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::PyBytes;
 use tachyfits::VerifyOptions;
 
-use crate::reader::spooled;
+use crate::source::Given;
 use crate::{interface, progress};
 
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Checksum>()?;
     module.add_class::<Finding>()?;
     module.add_function(wrap_pyfunction!(verify, module)?)?;
-    module.add_function(wrap_pyfunction!(verify_bytes, module)?)?;
-    module.add_function(wrap_pyfunction!(verify_reader, module)?)?;
     module.add_function(wrap_pyfunction!(verify_rules, module)?)
 }
 
@@ -199,40 +194,26 @@ fn findings(verified: tachyfits::Verification) -> Verified {
 
 /// Compare a file with the Standard; return the number of HDUs, the findings, and what was found beside the file.
 ///
+/// The source is as of `FitsFile.open`.
+///
 /// Raises
 /// ------
 /// IoError
 ///     The file cannot be read.
 #[pyfunction]
-#[pyo3(signature = (path, *, headers_only=false, threads=0, progress=None))]
+#[pyo3(signature = (source, *, name="<bytes>", on_demand=false, headers_only=false, threads=0, progress=None))]
 fn verify(
     py: Python<'_>,
-    path: PathBuf,
-    headers_only: bool,
-    threads: usize,
-    progress: Option<Py<PyAny>>,
-) -> PyResult<Verified> {
-    let verified = progress::run_opening(py, threads, progress, |run, spool| {
-        tachyfits::verify(&path, &VerifyOptions { spool, ..options(headers_only) }, run)
-    })?;
-    Ok(findings(verified))
-}
-
-/// The same of the bytes of a file.
-#[pyfunction]
-#[pyo3(signature = (data, *, name="<bytes>", headers_only=false, threads=0, progress=None))]
-fn verify_bytes(
-    py: Python<'_>,
-    data: Bound<'_, PyBytes>,
+    source: Given<'_>,
     name: &str,
+    on_demand: bool,
     headers_only: bool,
     threads: usize,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Verified> {
-    let data = PyBackedBytes::from(data);
+    let source = source.source(py, name, on_demand)?;
     let verified = progress::run_opening(py, threads, progress, |run, spool| {
-        let options = VerifyOptions { spool, ..options(headers_only) };
-        tachyfits::verify_bytes(name, data, &options, run)
+        tachyfits::verify(source, &VerifyOptions { spool, ..options(headers_only) }, run)
     })?;
     Ok(findings(verified))
 }
@@ -247,24 +228,6 @@ pub(crate) fn verify_file(
 ) -> PyResult<Verified> {
     let options = options(headers_only);
     let verified = progress::run(py, threads, progress, |run| file.verify(&options, run))?;
-    Ok(findings(verified))
-}
-
-/// The same of what an object gives by ``read(size)``, to its end.
-#[pyfunction]
-#[pyo3(signature = (reader, *, name="<stream>", headers_only=false, threads=0, progress=None))]
-fn verify_reader(
-    py: Python<'_>,
-    reader: Py<PyAny>,
-    name: &str,
-    headers_only: bool,
-    threads: usize,
-    progress: Option<Py<PyAny>>,
-) -> PyResult<Verified> {
-    let content = spooled(py, name, &reader)?;
-    let verified = progress::run(py, threads, progress, |run| {
-        tachyfits::verify_storage(content, &options(headers_only), run)
-    })?;
     Ok(findings(verified))
 }
 

@@ -190,8 +190,34 @@ impl<T, E: Raised> OrRaise<T> for Result<T, E> {
     }
 }
 
-/// The exception for an error.
+/// The exception for an error of the engine.
+///
+/// An exception of a file object is the cause of it. If that is one of ours, or ends the program (KeyboardInterrupt), it
+/// replaces the error.
 pub(crate) fn exception(py: Python<'_>, error: &impl Raised) -> PyErr {
+    match raised(error.io()) {
+        Some(raised) if is_ours(py, raised) || !raised.is_instance_of::<PyException>(py) => {
+            raised.clone_ref(py)
+        }
+        raised => {
+            let error = exception_of(py, error);
+            if let Some(raised) = raised {
+                error.set_cause(py, Some(raised.clone_ref(py)));
+            }
+            error
+        }
+    }
+}
+
+/// The exception that a file object raised when it was read.
+fn raised(error: Option<&IoError>) -> Option<&PyErr> {
+    match error? {
+        IoError::Read { source, .. } => source.get_ref()?.downcast_ref(),
+        _ => None,
+    }
+}
+
+fn exception_of(py: Python<'_>, error: &impl Raised) -> PyErr {
     let (code, message) = (error.code(), error.to_string());
     match (error.io(), error.kind()) {
         (Some(io), ErrorKind::Io) => {
@@ -237,7 +263,7 @@ fn io_error(
 }
 
 /// Whether an exception is one of these.
-pub(crate) fn is_ours(py: Python<'_>, error: &PyErr) -> bool {
+fn is_ours(py: Python<'_>, error: &PyErr) -> bool {
     CLASSES.get(py).is_some_and(|classes| error.is_instance(py, classes.base.bind(py)))
 }
 

@@ -1,16 +1,13 @@
 //! An open FITS file.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::PyBytes;
 use tachyfits::{OpenOptions, Reason};
 
 use crate::errors::{OrRaise, exception, refused};
 use crate::hdu::Hdu;
-use crate::reader::spooled;
+use crate::source::Given;
 use crate::{checks, interface, options, progress};
 
 /// An open FITS file: its HDUs. Opening costs the headers.
@@ -37,18 +34,22 @@ impl FitsFile {
 
 #[pymethods]
 impl FitsFile {
-    /// Open a file by its path; gzip content is inflated.
+    /// Open a path, the bytes of a file, or a file object; gzip content is inflated.
     ///
     /// Parameters
     /// ----------
-    /// path
-    ///     The file.
+    /// source
+    ///     The path; the bytes, which are kept and not copied; or an object with ``read(size)``.
+    /// name
+    ///     What messages call bytes and objects.
+    /// on_demand
+    ///     An object is read by ``seek`` and ``read`` whenever bytes of it are needed; otherwise once, to its end.
     /// strict
     ///     Refuse what the Standard does not allow, instead of reading it with a warning.
     /// storage
-    ///     How bytes are read: "auto", where they lie in the page cache if that is faster, else copied, the default;
-    ///     "pread", copied by positioned reads; "mmap", through a memory map; "direct", past the page cache; "memory",
-    ///     the whole file at once.
+    ///     How the bytes of a path are read: "auto", where they lie in the page cache if that is faster, else copied, the
+    ///     default; "pread", copied by positioned reads; "mmap", through a memory map; "direct", past the page cache;
+    ///     "memory", the whole file at once.
     ///
     /// Raises
     /// ------
@@ -57,46 +58,22 @@ impl FitsFile {
     /// FormatError
     ///     It is not a FITS file, or, with strict, breaks the Standard.
     #[staticmethod]
-    #[pyo3(signature = (path, *, strict=false, storage="auto"))]
-    fn open(py: Python<'_>, path: PathBuf, strict: bool, storage: &str) -> PyResult<FitsFile> {
+    #[pyo3(signature = (source, *, name="<bytes>", on_demand=false, strict=false, storage="auto"))]
+    fn open(
+        py: Python<'_>,
+        source: Given<'_>,
+        name: &str,
+        on_demand: bool,
+        strict: bool,
+        storage: &str,
+    ) -> PyResult<FitsFile> {
         let storage = options::storage(py, storage)?;
+        let source = source.source(py, name, on_demand)?;
         let file = progress::open(py, |spool| {
             let options = OpenOptions { strict, storage, spool, ..OpenOptions::default() };
-            tachyfits::FitsFile::open(&path, &options)
+            tachyfits::FitsFile::open(source, &options)
         })?;
         Ok(FitsFile(Arc::new(file)))
-    }
-
-    /// Open the bytes of a file, which are kept and not copied; gzip content is inflated. Errors call them by the name.
-    #[staticmethod]
-    #[pyo3(signature = (data, *, name="<bytes>", strict=false))]
-    fn from_bytes(
-        py: Python<'_>,
-        data: Bound<'_, PyBytes>,
-        name: &str,
-        strict: bool,
-    ) -> PyResult<FitsFile> {
-        let data = PyBackedBytes::from(data);
-        let file = progress::open(py, |spool| {
-            let options = OpenOptions { strict, spool, ..OpenOptions::default() };
-            tachyfits::FitsFile::from_bytes(name, data, &options)
-        })?;
-        Ok(FitsFile(Arc::new(file)))
-    }
-
-    /// Open what an object gives by ``read(size)``, to its end; gzip content is inflated. Errors call it by the name.
-    #[staticmethod]
-    #[pyo3(signature = (reader, *, name="<stream>", strict=false))]
-    fn from_reader(
-        py: Python<'_>,
-        reader: Py<PyAny>,
-        name: &str,
-        strict: bool,
-    ) -> PyResult<FitsFile> {
-        let options = OpenOptions { strict, ..OpenOptions::default() };
-        let content = spooled(py, name, &reader)?;
-        let file = py.detach(|| tachyfits::FitsFile::from_storage(content, &options));
-        Ok(FitsFile(Arc::new(file.or_raise(py)?)))
     }
 
     /// The path, or the name that the bytes were given.
@@ -111,7 +88,7 @@ impl FitsFile {
         self.0.bytes()
     }
 
-    /// How bytes are read: "auto", "positioned", "mapped", "direct" or "memory".
+    /// How bytes are read: "auto", "positioned", "mapped", "direct", "memory" or "object".
     #[getter]
     fn storage(&self) -> &'static str {
         self.0.storage()

@@ -19,6 +19,7 @@ use crate::errors::{OrRaise, argument};
 use crate::options;
 use crate::progress;
 use crate::report;
+use crate::source::Given;
 use crate::stats::Stats;
 
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -81,13 +82,15 @@ pub(crate) struct RecordFile {
 
 #[pymethods]
 impl RecordFile {
-    /// Open a file by its path.
+    /// Open a path, the bytes of a file or a file object, as `FitsFile.open` does.
     #[staticmethod]
-    #[pyo3(signature = (path, *, access="sequential", record_bytes=None, markers=None, order=None, recover=false, storage="auto"))]
+    #[pyo3(signature = (source, *, name="<bytes>", on_demand=false, access="sequential", record_bytes=None, markers=None, order=None, recover=false, storage="auto"))]
     #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
     fn open(
         py: Python<'_>,
-        path: PathBuf,
+        source: Given<'_>,
+        name: &str,
+        on_demand: bool,
         access: &str,
         record_bytes: Option<u64>,
         markers: Option<usize>,
@@ -103,9 +106,10 @@ impl RecordFile {
             storage: options::storage(py, storage)?,
             ..RecordOptions::default()
         };
+        let source = source.source(py, name, on_demand)?;
         let opened = progress::open(py, |spool| {
             options.spool = spool;
-            tachyfits_records::RecordFile::open(&path, &options)
+            tachyfits_records::RecordFile::open(source, &options)
         })?;
         Ok(RecordFile { file: Arc::new(opened) })
     }

@@ -1,11 +1,10 @@
 //! An open unformatted file: its markers, and the index of its records, made when it is first
 //! needed.
 
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use tachyfits_io::operation::{OPEN_ATTEMPTS, repeated_if_changed};
-use tachyfits_io::{MemoryStorage, Notice, Purpose, SpoolOptions, Storage, StorageKind};
+use tachyfits_io::operation::OPEN_ATTEMPTS;
+use tachyfits_io::{Notice, Purpose, Source, SourceOptions, SpoolOptions, Storage, StorageKind};
 
 use crate::detect::{Detection, MarkerDetector};
 use crate::error::{Code, Error};
@@ -75,28 +74,22 @@ pub struct RecordFile {
 }
 
 impl RecordFile {
-    /// Opens a file; its records are searched for at the first request.
+    /// Opens a file by its name, or any other [`Source`]; its records are searched for at the first request.
     ///
     /// # Errors
     /// If it cannot be read, or its markers cannot be detected.
-    pub fn open(path: impl AsRef<Path>, options: &RecordOptions) -> Result<RecordFile, Error> {
-        let path = path.as_ref();
-        RecordFile::open_for(path, options, Purpose::Following)
+    pub fn open(source: impl Into<Source>, options: &RecordOptions) -> Result<RecordFile, Error> {
+        RecordFile::open_for(&source.into(), options, Purpose::Following)
     }
 
     pub(crate) fn open_for(
-        path: &Path,
+        source: &Source,
         options: &RecordOptions,
         purpose: Purpose,
     ) -> Result<RecordFile, Error> {
-        let mut notices = Vec::new();
-        let file = repeated_if_changed(OPEN_ATTEMPTS, Error::is_changed, || {
-            let (kind, spool) = (options.storage, &options.spool);
-            let storage = tachyfits_io::open_for(path, kind, spool, purpose, &mut notices)?;
-            let file = RecordFile::from_storage(Arc::clone(&storage), options);
-            storage.check_unchanged()?;
-            file
-        })?;
+        let how = SourceOptions { kind: options.storage, spool: options.spool.clone(), purpose };
+        let begin = |storage| RecordFile::from_storage(storage, options);
+        let (file, notices) = source.read(&how, OPEN_ATTEMPTS, Error::is_changed, begin)?;
         Ok(RecordFile { notices, ..file })
     }
 
@@ -114,7 +107,7 @@ impl RecordFile {
         bytes: impl AsRef<[u8]> + Send + Sync + 'static,
         options: &RecordOptions,
     ) -> Result<RecordFile, Error> {
-        RecordFile::from_storage(Arc::new(MemoryStorage::new(name, bytes)), options)
+        RecordFile::open(Source::bytes(name, bytes), options)
     }
 
     fn from_storage(

@@ -172,7 +172,7 @@ pub fn append_records(
 ) -> Result<Vec<Notice>, Error> {
     let path = path.as_ref();
     let options = RecordOptions { recover: false, ..options.clone() };
-    let file = RecordFile::open_for(path, &options, Purpose::Changing)?;
+    let file = RecordFile::open_for(&path.into(), &options, Purpose::Changing)?;
     let stamp = Stamp::of(path)?;
     file.len()?;
     file.check_unchanged()?;

@@ -78,7 +78,7 @@ impl Editor {
     /// As [`FitsFile::open`], and [`Reason::Edit`] if the file is compressed.
     pub fn open(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Editor, Error> {
         let path = path.as_ref();
-        let file = FitsFile::open_for(path, options, Purpose::Changing)?;
+        let file = FitsFile::open_for(&path.into(), options, Purpose::Changing)?;
         let stamp = Stamp::of(path)?;
         // The stamp is that of what was opened.
         file.shared_bytes().check_unchanged()?;

@@ -1,14 +1,14 @@
 //! An open FITS file: its storage and its HDUs. Opening reads the headers and nothing else.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use tachyfits_format::{
     Code, FormatError, Hdu, HduKind, Limits, ReadOptions, Step, TableLayout, Walker, Warning,
 };
-use tachyfits_io::operation::{OPEN_ATTEMPTS, repeated_if_changed};
+use tachyfits_io::operation::OPEN_ATTEMPTS;
 use tachyfits_io::{
-    IoError, Notice, Purpose, SpoolOptions, Storage, StorageKind, compression_of, open_bytes,
+    IoError, Notice, Purpose, Source, SourceOptions, SpoolOptions, Storage, StorageKind,
+    compression_of,
 };
 
 use crate::computed::{Computed, ComputedStorage};
@@ -41,37 +41,25 @@ pub struct FitsFile {
 }
 
 impl FitsFile {
-    /// Opens a file by name; `.fits.gz` content is inflated.
+    /// Opens a file by its name, or any other [`Source`]; gzip content is inflated.
     ///
     /// # Errors
     /// If the file cannot be read, its first HDU is not FITS, or, with `strict`, anything breaks
     /// the Standard. A later HDU that cannot be read gives a warning: the HDUs before it stay
     /// readable.
-    pub fn open(path: impl AsRef<Path>, options: &OpenOptions) -> Result<FitsFile, Error> {
-        let path = path.as_ref();
-        FitsFile::open_for(path, options, Purpose::Reading)
+    pub fn open(source: impl Into<Source>, options: &OpenOptions) -> Result<FitsFile, Error> {
+        FitsFile::open_for(&source.into(), options, Purpose::Reading)
     }
 
     /// As [`FitsFile::open`], for a purpose.
     pub(crate) fn open_for(
-        path: &Path,
+        source: &Source,
         options: &OpenOptions,
         purpose: Purpose,
     ) -> Result<FitsFile, Error> {
-        let mut notices = Vec::new();
-        let file = repeated_if_changed(OPEN_ATTEMPTS, Error::is_changed, || {
-            let storage = tachyfits_io::open_for(
-                path,
-                options.storage,
-                &options.spool,
-                purpose,
-                &mut notices,
-            )?;
-            let file = FitsFile::from_storage(Arc::clone(&storage), options);
-            // Headers that another process was writing say nothing.
-            storage.check_unchanged()?;
-            file
-        })?;
+        let how = SourceOptions { kind: options.storage, spool: options.spool.clone(), purpose };
+        let walk = |storage| FitsFile::from_storage(storage, options);
+        let (file, notices) = source.read(&how, OPEN_ATTEMPTS, Error::is_changed, walk)?;
         Ok(FitsFile { notices, ..file })
     }
 
@@ -84,7 +72,7 @@ impl FitsFile {
         bytes: impl AsRef<[u8]> + Send + Sync + 'static,
         options: &OpenOptions,
     ) -> Result<FitsFile, Error> {
-        FitsFile::from_storage(open_bytes(name, bytes, &options.spool)?, options)
+        FitsFile::open(Source::bytes(name, bytes), options)
     }
 
     /// The file that a computed image would be. No pixel is computed for it: headers are read by blocks, beyond their ends.
@@ -101,7 +89,7 @@ impl FitsFile {
         Ok(FitsFile { computed: Some(image), ..FitsFile::walked(storage, options, read)? })
     }
 
-    /// Opens what a storage holds, such as the content that [`crate::spool()`] has read.
+    /// Opens what a storage holds, as it is.
     ///
     /// # Errors
     /// As [`FitsFile::open`].

@@ -93,7 +93,7 @@ pub use table::{
     Arrays, CellKind, Cells, ColumnInput, ColumnOutput, CsvCells, CsvColumn, CsvValues, Rows,
     Table, TableWriter, TextAs, csv_rows,
 };
-pub use verify::{Verification, VerifyOptions, verify, verify_bytes, verify_storage};
+pub use verify::{Verification, VerifyOptions, verify};
 pub use writer::{FileWriter, NewPixels, WriteOptions};
 
 pub use tachyfits_format::{
@@ -105,7 +105,7 @@ pub use tachyfits_format::{
 pub use tachyfits_io::operation::RunOptions;
 pub use tachyfits_io::{
     Buffering, Compression, ErrorKind, IoError, Notice, OutputFile, Recovery, Report, SharedWatch,
-    SpoolOptions, Storage, StorageKind, Watch, spool,
+    Source, SpoolOptions, Storage, StorageKind, Watch, spool,
 };
 pub use tachyfits_kernels::{
     Blanks, Common, Compensated, Extremum, Histogram, HistogramRange, PixelType, Stats, Sum, Tier,

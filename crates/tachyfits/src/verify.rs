@@ -9,15 +9,14 @@ mod heap;
 mod tally;
 
 use std::collections::HashMap;
-use std::path::Path;
 use std::sync::Arc;
 
 use tachyfits_format::{
     Code, Context, Finding, Hdu, Header, Limits, Place, ReadOptions, Rule, Severity, Step, Walker,
     Warning, verify_header,
 };
-use tachyfits_io::operation::{RunOptions, repeated_if_changed};
-use tachyfits_io::{Notice, Purpose, SpoolOptions, Storage, StorageKind, open_bytes, open_for};
+use tachyfits_io::operation::RunOptions;
+use tachyfits_io::{Notice, Purpose, Source, SourceOptions, SpoolOptions, Storage, StorageKind};
 
 use crate::edit::is_zeros;
 use crate::error::Error;
@@ -62,51 +61,37 @@ impl Verification {
     }
 }
 
-/// Verifies a file: gzip content is inflated.
+/// Verifies a file, by its name or any other [`Source`]: gzip content is inflated.
 ///
 /// # Errors
 /// If the file cannot be read. Faults in its content are findings, not errors.
 ///
 /// ```
-/// use tachyfits::{RunOptions, Severity, VerifyOptions, verify_bytes};
+/// use tachyfits::{RunOptions, Severity, Source, VerifyOptions, verify};
 /// # let cards = ["SIMPLE  =                    T", "BITPIX  =                   16", "NAXIS   =                    1",
 /// #     "NAXIS1  =                    3", "DATE    = 'yesterday'", "END"];
 /// # let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
 /// # bytes.resize(2880, b' ');
 /// # bytes.extend([0, 1, 0, 2, 0, 6]);
 /// // Three pixels without fill, written "yesterday".
-/// let verified = verify_bytes("three pixels", bytes, &VerifyOptions::default(), &RunOptions::default())?;
+/// let source = Source::bytes("three pixels", bytes);
+/// let verified = verify(source, &VerifyOptions::default(), &RunOptions::default())?;
 /// let codes: Vec<&str> = verified.findings.iter().map(|finding| finding.code).collect();
 /// assert_eq!(codes, ["data-padding", "date-form"]);
 /// assert_eq!(verified.count(Severity::Error), 2);
 /// # Ok::<(), tachyfits::Error>(())
 /// ```
 pub fn verify(
-    path: impl AsRef<Path>,
+    source: impl Into<Source>,
     options: &VerifyOptions,
     run: &RunOptions<'_>,
 ) -> Result<Verification, Error> {
-    let path = path.as_ref();
-    let mut notices = Vec::new();
-    let verified = repeated_if_changed(VERIFY_ATTEMPTS, Error::is_changed, || {
-        let (kind, spool) = (options.storage, &options.spool);
-        let storage = open_for(path, kind, spool, Purpose::Reading, &mut notices)?;
-        verify_storage(storage, options, run)
-    })?;
+    let (kind, spool) = (options.storage, options.spool.clone());
+    let how = SourceOptions { kind, spool, purpose: Purpose::Reading };
+    let check = |storage: Arc<dyn Storage>| verify_storage(&*storage, options, run);
+    let source = source.into();
+    let (verified, notices) = source.read(&how, VERIFY_ATTEMPTS, Error::is_changed, check)?;
     Ok(Verification { notices, ..verified })
-}
-
-/// Verifies the bytes of a file: gzip content is inflated.
-///
-/// # Errors
-/// As [`verify`].
-pub fn verify_bytes(
-    name: &str,
-    bytes: impl AsRef<[u8]> + Send + Sync + 'static,
-    options: &VerifyOptions,
-    run: &RunOptions<'_>,
-) -> Result<Verification, Error> {
-    verify_storage(open_bytes(name, bytes, &options.spool)?, options, run)
 }
 
 impl FitsFile {
@@ -119,34 +104,30 @@ impl FitsFile {
         options: &VerifyOptions,
         run: &RunOptions<'_>,
     ) -> Result<Verification, Error> {
-        verify_storage(Arc::clone(self.shared_bytes()), options, run)
+        verify_storage(self.bytes_of(), options, run)
     }
 }
 
-/// Verifies what a storage holds.
-///
-/// # Errors
-/// As [`verify`].
-pub fn verify_storage(
-    storage: Arc<dyn Storage>,
+fn verify_storage(
+    storage: &dyn Storage,
     options: &VerifyOptions,
     run: &RunOptions<'_>,
 ) -> Result<Verification, Error> {
-    check_plain(&*storage)?;
-    let walked = Walked::new(&*storage, &options.limits)?;
+    check_plain(storage)?;
+    let walked = Walked::new(storage, &options.limits)?;
     let mut findings = Vec::new();
     let tier = tier()?;
     for (hdu, warnings) in &walked.hdus {
         findings.extend(verify_header(&hdu.header, Some(hdu), warnings));
         if !options.headers_only {
-            DataCheck { storage: &*storage, hdu, run, tier }.check(&mut findings)?;
+            DataCheck { storage, hdu, run, tier }.check(&mut findings)?;
         }
     }
     findings.extend(walked.wrong_extensions());
     let mut rest = walked.rest;
     for finding in rest.iter_mut().filter(|found| found.code == Code::TrailingBytes.as_str()) {
         let begin = finding.place.offset.unwrap_or_default();
-        finding.fixable = is_zeros(&*storage, begin..storage.bytes())?;
+        finding.fixable = is_zeros(storage, begin..storage.bytes())?;
     }
     findings.extend(rest);
     findings.extend(repeated_names(&walked.hdus));

@@ -6,13 +6,13 @@ mod common;
 
 use common::{Numbers, fits, header};
 use tachyfits::{
-    Editor, Finding, FitsFile, OpenOptions, RunOptions, Severity, Verification, VerifyOptions,
-    verify, verify_bytes,
+    Editor, Finding, FitsFile, OpenOptions, RunOptions, Severity, Source, Verification,
+    VerifyOptions, verify,
 };
 
 fn verified_with(bytes: &[u8], threads: usize) -> Verification {
     let run = RunOptions { threads, ..RunOptions::default() };
-    verify_bytes("made.fits", bytes.to_vec(), &VerifyOptions::default(), &run).unwrap()
+    verify(Source::bytes("made.fits", bytes.to_vec()), &VerifyOptions::default(), &run).unwrap()
 }
 
 fn findings(bytes: &[u8]) -> Vec<Finding> {

@@ -12,7 +12,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol, TypeVar
 
 from tachyfits import _core
@@ -98,26 +98,50 @@ def name_of(source: str | bytes | Readable) -> str:
 
 
 def read_source(
-    source: str | bytes | Readable,
-    *,
-    path: Callable[[str], _T],
-    content: Callable[[bytes], _T],
-    stream: Callable[[Readable, str], _T],
+    source: str | bytes | Readable, read: Callable[[str | bytes | Readable, dict[str, Any]], _T]
 ) -> _T:
-    """Call one of three functions of the engine with a source, decompressed where it must be."""
+    """Call a function of the engine with a source, decompressed where it must be.
+
+    ``read`` gets the source and the engine's arguments about it: how messages call it, and whether
+    an object is read on demand.
+    """
     name = name_of(source)
-    if not isinstance(source, (str, bytes)):
-        with _from_the_beginning(source):
-            return stream(_decompressed(name, source), name)
-    try:
-        return path(source) if isinstance(source, str) else content(source)
-    except IoError as error:
-        if error.code != _COMPRESSED:
-            raise
+    on_demand = not isinstance(source, (str, bytes)) and _seeks_quickly(source)
+    if on_demand or isinstance(source, (str, bytes)):
+        try:
+            return read(source, {"name": name, "on_demand": on_demand})
+        except IoError as error:
+            if error.code != _COMPRESSED:
+                raise
+    with _stream(source) as stream:
+        return read(_decompressed(name, stream), {"name": name})
+
+
+def _stream(source: str | bytes | Readable) -> AbstractContextManager[Readable]:
+    if isinstance(source, str):
+        return builtins.open(source, "rb")
     if isinstance(source, bytes):
-        return stream(_decompressed(name, io.BytesIO(source)), name)
-    with builtins.open(source, "rb") as raw:
-        return stream(_decompressed(name, raw), name)
+        return io.BytesIO(source)
+    return _from_the_beginning(source)
+
+
+#: Classes whose objects seek by reading everything before, as modules and names.
+_SLOW = (
+    ("gzip", "GzipFile"),
+    ("bz2", "BZ2File"),
+    ("lzma", "LZMAFile"),
+    ("zipfile", "ZipExtFile"),
+)
+
+
+def _seeks_quickly(source: Any) -> bool:
+    """Say whether any part of a file object can be read at any time."""
+    seekable = getattr(source, "seekable", None)
+    if seekable is None or not seekable():
+        return False
+    source = getattr(source, "raw", source)
+    loaded = ((sys.modules[module], name) for module, name in _SLOW if module in sys.modules)
+    return not isinstance(source, tuple(getattr(module, name) for module, name in loaded))
 
 
 def _standard_input() -> Readable:
@@ -144,16 +168,16 @@ def _path_of(source: Readable) -> str | None:
 
 
 @contextmanager
-def _from_the_beginning(source: Any) -> Iterator[None]:
+def _from_the_beginning(source: Any) -> Iterator[Readable]:
     """Go to the beginning of what can seek, and back to where it was; leave a pipe as it is."""
     seekable = getattr(source, "seekable", None)
     if seekable is None or not seekable():
-        yield
+        yield source
         return
     position = source.tell()
     source.seek(0)
     try:
-        yield
+        yield source
     finally:
         source.seek(position)
 

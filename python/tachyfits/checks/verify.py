@@ -136,10 +136,7 @@ def verify(
     }
     found = given(source)
     hdus, findings, notices = read_source(
-        found,
-        path=lambda path: _core.verify(path, **options),
-        content=lambda content: _core.verify_bytes(content, **options),
-        stream=lambda reader, name: _core.verify_reader(reader, name=name, **options),
+        found, lambda source, how: _core.verify(source, **how, **options)
     )
     warn_of(name_of(found), notices)
     return Verification(name_of(found), hdus, findings)

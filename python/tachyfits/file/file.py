@@ -46,10 +46,11 @@ def open(  # noqa: A001 - tf.open is the name people expect
     ----------
     source
         A path (``~`` is the home directory), "-" for standard input, the bytes of a file, or a file
-        object with ``read()``. A file object that can seek is read from its beginning. Content that
-        is compressed by gzip, bzip2, xz or zstd is recognised by its first bytes and decompressed
-        into memory or, beyond 64 MiB, into a temporary file; zstd needs Python 3.14 or one of the
-        packages zstandard and pyarrow.
+        object with ``read()``. A file object that can seek, such as one of fsspec, is read on
+        demand from its beginning on, and must stay open; its position does not change. Any other
+        is read to its end. Content that is compressed by gzip, bzip2, xz or zstd is recognised by
+        its first bytes and decompressed into memory or, beyond 64 MiB, into a temporary file; zstd
+        needs Python 3.14 or one of the packages zstandard and pyarrow.
     strict
         Refuse what the FITS Standard does not allow, instead of reading it with a warning.
     storage
@@ -114,11 +115,7 @@ class File:
         found = given(source)
         core = read_source(
             found,
-            path=lambda path: _core.FitsFile.open(path, strict=strict, storage=storage),
-            content=lambda content: _core.FitsFile.from_bytes(content, strict=strict),
-            stream=lambda reader, name: _core.FitsFile.from_reader(
-                reader, name=name, strict=strict
-            ),
+            lambda source, how: _core.FitsFile.open(source, strict=strict, storage=storage, **how),
         )
         # A path object would take as long as a third of all of opening.
         if isinstance(found, str) and not os.path.isabs(found):

@@ -85,7 +85,7 @@ def test_a_folder_and_a_file_of_something_else(tmp_path: Path) -> None:
         _core.FitsFile.open(tmp_path)
     assert raised.value.errno == errno.EISDIR
     with pytest.raises(_core.FormatError, match="hint: "):
-        _core.FitsFile.from_bytes(b"no FITS at all" * 300)
+        _core.FitsFile.open(b"no FITS at all" * 300)
 
 
 def test_bad_arguments_have_codes_and_hints(cube: Path) -> None:

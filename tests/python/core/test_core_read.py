@@ -170,7 +170,7 @@ def test_more_axes_than_numpy_has_are_refused(tmp_path: Path) -> None:
     cards += [f"NAXIS{n:<3}=                    1" for n in range(1, 100)] + ["END"]
     header = "".join(f"{card:<80}" for card in cards).encode()
     data = header.ljust(-(-len(header) // 2880) * 2880) + b"\7".ljust(2880, b"\0")
-    image = _core.FitsFile.from_bytes(data).hdu(0).image()
+    image = _core.FitsFile.open(data).hdu(0).image()
     assert image.stats()[0].sum == 7
     assert image.stats()[0].max_position == (0,) * 99
     with pytest.raises(_core.LimitError, match="NumPy says") as raised:
@@ -188,7 +188,7 @@ def test_a_truncated_file_is_reported_without_allocating() -> None:
         "END",
     ]
     data = "".join(f"{card:<80}" for card in cards).encode().ljust(2880) + bytes(8 * 360)
-    file = _core.FitsFile.from_bytes(data, name="cut")
+    file = _core.FitsFile.open(data, name="cut")
     assert len(file.warnings) == 1
     image = file.hdu(0).image()
     with pytest.raises(_core.FormatError, match="8000000000000 bytes") as raised:
@@ -199,7 +199,7 @@ def test_a_truncated_file_is_reported_without_allocating() -> None:
 
 def test_bytes_are_not_copied(cube: Path) -> None:
     data = cube.read_bytes()
-    file = _core.FitsFile.from_bytes(data, name="here")
+    file = _core.FitsFile.open(data, name="here")
     assert (file.name, file.storage, file.bytes) == ("here", "memory", len(data))
     del data
     np.testing.assert_array_equal(file.hdu(0).image().read(), fits.getdata(cube))

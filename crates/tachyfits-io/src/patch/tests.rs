@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use super::journal::path_of;
 use super::{Notice, Patch, Recovery, Stamp, joined};
-use crate::{IoError, Purpose, SpoolOptions, StorageKind, open, open_for};
+use crate::{IoError, Purpose, Source, SourceOptions, StorageKind, open};
 
 /// Event at a step.
 #[derive(Clone, Copy)]
@@ -89,8 +89,8 @@ fn changed(new_bytes: u64) -> Vec<u8> {
 /// Opens the file, and gives its content and what was found beside it.
 fn opened(path: &Path) -> Result<(Vec<u8>, Vec<Notice>), IoError> {
     let mut notices = Vec::new();
-    let (kind, spool) = (StorageKind::Memory, SpoolOptions::default());
-    let storage = open_for(path, kind, &spool, Purpose::Reading, &mut notices)?;
+    let options = SourceOptions { kind: StorageKind::Memory, ..SourceOptions::default() };
+    let storage = Source::from(path).open(&options, &mut notices)?;
     let mut content = vec![0; storage.bytes() as usize];
     storage.read_exact_at(0, &mut content)?;
     Ok((content, notices))
@@ -308,8 +308,8 @@ fn opening_a_file_undoes_an_interrupted_change() {
         let (directory, path) = file(OLD);
         interrupt(&path);
         let mut notices = Vec::new();
-        let (kind, spool) = (StorageKind::Auto, SpoolOptions::default());
-        let storage = open_for(&path, kind, &spool, purpose, &mut notices).unwrap();
+        let options = SourceOptions { purpose, ..SourceOptions::default() };
+        let storage = Source::from(&path).open(&options, &mut notices).unwrap();
         let mut content = [0; 36];
         storage.read_exact_at(0, &mut content).unwrap();
         storage.check_unchanged().unwrap();
@@ -472,8 +472,8 @@ fn a_reader_notices_every_change_since_it_opened_the_file() {
 #[test]
 fn a_file_that_grows_is_the_same_to_those_who_follow_it() {
     let (_directory, path) = file(OLD);
-    let (kind, spool) = (StorageKind::Auto, SpoolOptions::default());
-    let storage = open_for(&path, kind, &spool, Purpose::Following, &mut Vec::new()).unwrap();
+    let options = SourceOptions { purpose: Purpose::Following, ..SourceOptions::default() };
+    let storage = Source::from(&path).open(&options, &mut Vec::new()).unwrap();
     overwrite(&path, 36, b"more");
     storage.check_unchanged().unwrap();
     fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(30).unwrap();

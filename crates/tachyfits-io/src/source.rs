@@ -1,0 +1,254 @@
+//! The one way to open anything: a file by its name, bytes, or a storage that is open already.
+//!
+//! Compressed or unseekable input becomes an ordinary storage when it is opened (see [`crate::spool()`]).
+
+use std::ffi::OsStr;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::cached::CachedStorage;
+use crate::direct::DirectStorage;
+use crate::error::IoError;
+use crate::file::{FileStorage, open_file};
+use crate::memory::MemoryStorage;
+use crate::operation::{OPEN_ATTEMPTS, repeated_if_changed};
+use crate::patch::{Notice, look_beside};
+use crate::spool::{Compression, SpoolOptions, StorageReader, compression_of, spool};
+use crate::storage::Storage;
+
+/// A thing that can be opened: a name, or a storage.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tachyfits_io::{MemoryStorage, Source, SourceOptions, Storage};
+///
+/// // A path in any of its types is a source, and so is a storage of any kind.
+/// let by_name = Source::from("cube.fits");
+/// let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new("example", b"SIMPLE  =".to_vec()));
+/// let opened = Source::from(storage).open(&SourceOptions::default(), &mut Vec::new())?;
+/// assert_eq!((by_name.name(), opened.name()), ("cube.fits".into(), "example"));
+/// # Ok::<(), tachyfits_io::IoError>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Source {
+    /// A file by its name.
+    Path(PathBuf),
+    /// Bytes that can be read already.
+    Storage(Arc<dyn Storage>),
+}
+
+impl Source {
+    /// The bytes of a file, which are kept and not copied, under a name for messages.
+    pub fn bytes(name: &str, bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Source {
+        Source::Storage(Arc::new(MemoryStorage::new(name, bytes)))
+    }
+
+    /// The name for messages.
+    pub fn name(&self) -> String {
+        match self {
+            Source::Path(path) => path.display().to_string(),
+            Source::Storage(storage) => storage.name().to_owned(),
+        }
+    }
+
+    /// Opens it; gzip content is inflated.
+    ///
+    /// The compression is recognised by the content, not by the name. Inflated content is in memory or in an unlinked
+    /// temporary file, whatever the kind. Content that is compressed in another way is read as it is
+    /// ([`crate::compression_of`] names the format). An interrupted change of a file is undone first; that, and what
+    /// else was found beside it, is added to `notices`.
+    ///
+    /// # Errors
+    /// If the file cannot be opened or its compressed content is damaged or too large; the error names the file.
+    /// [`IoError::Unfinished`], [`IoError::Journal`] or [`IoError::Unrestored`] if an interrupted change cannot be undone.
+    pub fn open(
+        &self,
+        options: &SourceOptions,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Arc<dyn Storage>, IoError> {
+        let path = match self {
+            Source::Path(path) => path,
+            Source::Storage(storage) => {
+                let inflated = inflated(&**storage, &options.spool)?;
+                return Ok(inflated.unwrap_or_else(|| Arc::clone(storage)));
+            }
+        };
+        for _ in 1..OPEN_ATTEMPTS {
+            match attempt(path, options, notices) {
+                Ok(None) | Err(IoError::Changed { .. }) => {}
+                Ok(Some(storage)) => return Ok(storage),
+                Err(error) => return Err(error),
+            }
+        }
+        let unsettled = || IoError::Busy { path: path.clone() };
+        attempt(path, options, notices)?.ok_or_else(unsettled)
+    }
+
+    /// Opens it and hands the storage to `use_it`, again (at most `attempts` times) where another process changed the file
+    /// meanwhile. Returns what that made, and what was noticed.
+    ///
+    /// # Errors
+    /// As [`Source::open`], and those of `use_it`.
+    pub fn read<T, E: From<IoError>>(
+        &self,
+        options: &SourceOptions,
+        attempts: usize,
+        is_changed: impl Fn(&E) -> bool,
+        use_it: impl Fn(Arc<dyn Storage>) -> Result<T, E>,
+    ) -> Result<(T, Vec<Notice>), E> {
+        let mut notices = Vec::new();
+        let made = repeated_if_changed(attempts, is_changed, || {
+            let storage = self.open(options, &mut notices)?;
+            let made = use_it(Arc::clone(&storage));
+            // Bytes that another process was writing mean nothing.
+            storage.check_unchanged()?;
+            made
+        })?;
+        Ok((made, notices))
+    }
+}
+
+/// The types that name a file.
+macro_rules! paths {
+    ($($type:ty)+) => {$(
+        impl From<$type> for Source {
+            fn from(path: $type) -> Source {
+                Source::Path(path.into())
+            }
+        }
+    )+};
+}
+paths!(PathBuf &PathBuf &Path &OsStr String &String &str);
+
+impl From<Arc<dyn Storage>> for Source {
+    fn from(storage: Arc<dyn Storage>) -> Source {
+        Source::Storage(storage)
+    }
+}
+
+impl<S: Storage + 'static> From<Arc<S>> for Source {
+    fn from(storage: Arc<S>) -> Source {
+        Source::Storage(storage)
+    }
+}
+
+/// How a source is opened.
+#[derive(Clone, Debug, Default)]
+pub struct SourceOptions {
+    /// How the bytes of a file are read.
+    pub kind: StorageKind,
+    /// How much of compressed content, and of what can only be read from beginning to end, is kept, and where.
+    pub spool: SpoolOptions,
+    /// Why it is opened.
+    pub purpose: Purpose,
+}
+
+/// How a file is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum StorageKind {
+    /// The default: uses cached files through a memory map where that is faster than a copy, and
+    /// reads otherwise as `Positioned` does.
+    #[default]
+    Auto,
+    /// Positioned reads into reused buffers.
+    Positioned,
+    /// A memory map, without asking which is faster.
+    Mapped,
+    /// Reads that bypass the page cache (`O_DIRECT`), for files far larger than memory. Refused with
+    /// [`IoError::Direct`] by file systems that cannot.
+    Direct,
+    /// The whole file is read into memory when it is opened.
+    Memory,
+}
+
+/// Purpose of opening a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Purpose {
+    /// To be read as it is now.
+    #[default]
+    Reading,
+    /// To be read while another program may add to its end.
+    Following,
+    /// For editing, so that no other process edits it: an interrupted change is undone also on a
+    /// file system without locks.
+    Changing,
+}
+
+/// Opens a source with the default [`SpoolOptions`]; see [`Source::open`].
+///
+/// ```
+/// use tachyfits_io::{StorageKind, open};
+///
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("cube.fits");
+/// std::fs::write(&path, b"SIMPLE  =                    T")?;
+/// let storage = open(&path, StorageKind::Positioned)?;
+/// let mut keyword = [0; 8];
+/// storage.read_exact_at(0, &mut keyword)?;
+/// assert_eq!(&keyword, b"SIMPLE  ");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As [`Source::open`].
+pub fn open(source: impl Into<Source>, kind: StorageKind) -> Result<Arc<dyn Storage>, IoError> {
+    let options = SourceOptions { kind, ..SourceOptions::default() };
+    source.into().open(&options, &mut Vec::new())
+}
+
+/// The content of a storage that holds gzip content; `None` for any other.
+fn inflated(
+    storage: &dyn Storage,
+    options: &SpoolOptions,
+) -> Result<Option<Arc<dyn Storage>>, IoError> {
+    if compression_of(storage)? != Some(Compression::Gzip) {
+        return Ok(None);
+    }
+    let inflated = spool(storage.name(), StorageReader::new(storage), options);
+    storage.check_unchanged()?;
+    inflated.map(Some)
+}
+
+/// `None` where the file was made whole and is to be opened again.
+fn attempt(
+    path: &Path,
+    options: &SourceOptions,
+    notices: &mut Vec<Notice>,
+) -> Result<Option<Arc<dyn Storage>>, IoError> {
+    let file = open_file(path)?;
+    let metadata = file.metadata().map_err(|source| IoError::opening(path, source))?;
+    if metadata.is_dir() {
+        return Err(IoError::NotAFile { path: path.to_owned(), found: "a directory" });
+    }
+    if metadata.file_type().is_char_device() {
+        // A terminal, or something without an end.
+        return Err(IoError::NotAFile { path: path.to_owned(), found: "a device" });
+    }
+    if !metadata.is_file() {
+        return spool(&path.display().to_string(), file, &options.spool).map(Some);
+    }
+    // Record the state of the file before looking for a journal, so that later changes are noticed.
+    let mut storage = FileStorage::from_file(path, file)?;
+    if options.purpose == Purpose::Following {
+        storage.allow_growth();
+    }
+    if !look_beside(path, storage.file(), options.purpose != Purpose::Changing, notices)? {
+        return Ok(None);
+    }
+    if let Some(inflated) = inflated(&storage, &options.spool)? {
+        return Ok(Some(inflated));
+    }
+    Ok(Some(match options.kind {
+        StorageKind::Auto => Arc::new(CachedStorage::new(storage)),
+        StorageKind::Positioned => Arc::new(storage),
+        StorageKind::Mapped => Arc::new(CachedStorage::mapped(path, storage)?),
+        StorageKind::Direct => Arc::new(DirectStorage::of(path, storage)?),
+        StorageKind::Memory => {
+            let content = MemoryStorage::read(&storage)?;
+            storage.check_unchanged()?;
+            Arc::new(content)
+        }
+    }))
+}

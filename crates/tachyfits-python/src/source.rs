@@ -1,0 +1,155 @@
+//! Sources from Python: a path, bytes, or an object with `read`, which is read on demand if it can seek.
+
+use std::io::{self, Read};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::sync::MutexExt;
+use pyo3::types::PyBytes;
+use tachyfits::{Compression, Error, IoError, Source, SpoolOptions, Storage, spool};
+
+use crate::errors::OrRaise;
+
+/// A source as Python gives it.
+#[derive(FromPyObject)]
+pub(crate) enum Given<'py> {
+    Bytes(Bound<'py, PyBytes>),
+    Path(PathBuf),
+    Object(Bound<'py, PyAny>),
+}
+
+impl Given<'_> {
+    /// The source for the engine. Bytes and objects are called by `name`; `on_demand`: the object is read by `seek` and
+    /// `read` whenever bytes of it are needed, else once to its end.
+    pub(crate) fn source(self, py: Python<'_>, name: &str, on_demand: bool) -> PyResult<Source> {
+        Ok(match self {
+            Given::Path(path) => Source::Path(path),
+            Given::Bytes(bytes) => Source::bytes(name, PyBackedBytes::from(bytes)),
+            Given::Object(object) if on_demand => {
+                Source::from(Arc::new(FileObject::new(name, &object)?))
+            }
+            Given::Object(object) => {
+                let stream = Stream(object.unbind());
+                let kept = py.detach(|| spool(name, stream, &SpoolOptions::default()));
+                Source::Storage(kept.map_err(Error::from).or_raise(py)?)
+            }
+        })
+    }
+}
+
+/// An object that gives bytes by `read(size)`.
+struct Stream(Py<PyAny>);
+
+impl Read for Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        Python::attach(|py| {
+            py.check_signals()?;
+            read_into(self.0.bind(py), buffer)
+        })
+    }
+}
+
+/// Fills a part of a buffer by one call of `read`; an exception of the object is the error.
+fn read_into(object: &Bound<'_, PyAny>, buffer: &mut [u8]) -> io::Result<usize> {
+    let asked = buffer.len();
+    // None, of a stream that does not block and has nothing yet, is refused: waiting here would never end.
+    let given: PyBackedBytes =
+        object.call_method1("read", (asked,))?.extract().map_err(PyErr::from)?;
+    match buffer.get_mut(..given.len()) {
+        Some(part) => part.copy_from_slice(&given),
+        None => {
+            let problem = format!("read({asked}) gave {} bytes", given.len());
+            return Err(io::Error::other(problem));
+        }
+    }
+    Ok(given.len())
+}
+
+/// A file object that can seek, read on demand. Its own position stays.
+#[derive(Debug)]
+struct FileObject {
+    name: String,
+    bytes: u64,
+    object: Py<PyAny>,
+    /// The object has one position.
+    turn: Mutex<()>,
+}
+
+impl FileObject {
+    fn new(name: &str, object: &Bound<'_, PyAny>) -> PyResult<FileObject> {
+        let position = object.call_method0("tell")?;
+        object.call_method1("seek", (0, 2))?;
+        let bytes = object.call_method0("tell")?.extract()?;
+        object.call_method1("seek", (position,))?;
+        let object = object.clone().unbind();
+        Ok(FileObject { name: name.to_owned(), bytes, object, turn: Mutex::new(()) })
+    }
+
+    /// Fills the buffer, unless the object ends before; returns how much.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        Python::attach(|py| {
+            py.check_signals()?;
+            // The object may let other threads run while it reads. Waiting for them lets them run, too.
+            let _turn = self.turn.lock_py_attached(py);
+            let object = self.object.bind(py);
+            let position = object.call_method0("tell")?;
+            object.call_method1("seek", (offset,))?;
+            let mut done = 0;
+            while done < buffer.len() {
+                match read_into(object, &mut buffer[done..])? {
+                    0 => break,
+                    count => done += count,
+                }
+            }
+            object.call_method1("seek", (position,))?;
+            Ok(done)
+        })
+    }
+}
+
+impl Storage for FileObject {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn kind(&self) -> &'static str {
+        "object"
+    }
+
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+        let (name, expected) = (|| self.name.clone(), buffer.len() as u64);
+        let short = |size| Err(IoError::Short { name: name(), offset, expected, size });
+        if offset.checked_add(expected).is_none_or(|end| end > self.bytes) {
+            return short(self.bytes);
+        }
+        match self.read_at(offset, buffer) {
+            Ok(count) if count == buffer.len() => Ok(()),
+            Ok(count) => short(offset + count as u64),
+            Err(source) => Err(IoError::Read { name: name(), offset, expected, source }),
+        }
+    }
+
+    /// Reading it may take long, so that other threads read ahead.
+    fn is_resident(&self, _range: std::ops::Range<u64>) -> bool {
+        false
+    }
+}
+
+/// Return the name of the compressed format whose content begins with these bytes: "gzip", "bzip2", "xz" or "zstd"; None
+/// for other content.
+///
+/// Examples
+/// --------
+/// >>> from tachyfits import _core
+/// >>> _core.compression(b"\x28\xb5\x2f\xfd"), _core.compression(b"SIMPLE  = ")
+/// ('zstd', None)
+#[pyfunction]
+pub(crate) fn compression(first: &[u8]) -> Option<&'static str> {
+    Compression::of(first).map(Compression::name)
+}
