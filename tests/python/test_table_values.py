@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import tachyfits as tf
-from tachyfits.interop.inputs import columns_of
+from tachyfits.interop.to_columns import to_columns
 from tachyfits.table.values import column_data
 
 pytestmark = pytest.mark.once
@@ -316,7 +316,7 @@ def test_columns_survive_other_libraries(library: str) -> None:
     if library == "polars":
         pytest.importorskip("pyarrow", reason="LEFT OUT: pyarrow is not installed")
     columns = everything()
-    found = {made.name: made for made in columns_of(through(library, columns))}
+    found = {made.name: made for made in to_columns(through(library, columns)).columns}
     assert list(found) == list(columns)
     for name, expected in columns.items():
         made = found[name]
@@ -337,7 +337,7 @@ def test_columns_survive_other_libraries(library: str) -> None:
 def test_complex_numbers_survive_arrow() -> None:
     pytest.importorskip("pyarrow", reason="LEFT OUT: pyarrow is not installed")
     values = np.array([[1 + 2j, 0], [np.nan, -1j]], "c8")
-    (made,) = columns_of(tf.Columns({"Z": values}).to_arrow())
+    (made,) = to_columns(tf.Columns({"Z": values}).to_arrow()).columns
     np.testing.assert_array_equal(made.values, values)
     assert made.values.dtype == np.complex64
 
@@ -358,7 +358,7 @@ def test_astropy_units_masks_and_times() -> None:
     table["v"] = [1.0, 2.0] * u.km / u.s
     table["n"] = MaskedColumn([1, 2], mask=[False, True], description="a number")
     table["t"] = Time(["2026-11-21T00:00:00", "2026-11-22T12:00:00.5"])
-    v, n, t = columns_of(table)
+    v, n, t = to_columns(table).columns
     assert (v.unit, v.values.tolist()) == ("km s-1", [1.0, 2.0])
     assert (n.description, n.null is not None) == ("a number", True)
     assert t.values[1] == b"2026-11-22T12:00:00.500"
@@ -366,18 +366,16 @@ def test_astropy_units_masks_and_times() -> None:
 
 def test_coordinates_in_one_column_are_refused_with_the_way_out() -> None:
     from astropy.coordinates import SkyCoord
-    from astropy.table import QTable
 
-    table = QTable({"where": SkyCoord([1, 2], [3, 4], unit="deg")})
     with pytest.raises(tf.UsageError, match="represent_mixins_as_columns"):
-        columns_of(table)
+        to_columns({"where": SkyCoord([1, 2], [3, 4], unit="deg")})
 
 
 def test_tables_of_no_known_kind_and_uneven_ones_are_refused() -> None:
     with pytest.raises(tf.UsageError, match="invalid table of type"):
-        columns_of(42)
+        to_columns(42)
     with pytest.raises(tf.UsageError, match="different lengths"):
-        columns_of({"a": [1, 2], "b": [1]})
+        to_columns({"a": [1, 2], "b": [1]})
 
 
 @pytest.mark.parametrize(

@@ -24,11 +24,3 @@ def needed(module: str, what_for: str, *, extra: str | None = None) -> Any:
             f"pip install {library}"
         )  # fmt: skip
         raise usage(f"{what_for} needs {library}, which is not installed ({error})", how) from error
-
-
-def is_lazy(data: Any) -> bool:
-    """Return whether something is a frame whose rows are still to be made, as polars' LazyFrame.
-
-    To ask one of those for its columns is work, of which it warns.
-    """
-    return hasattr(data, "collect") and not hasattr(data, "__arrow_c_stream__")

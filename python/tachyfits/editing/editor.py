@@ -15,14 +15,15 @@ import numpy as np
 
 from tachyfits import _core
 from tachyfits.base.errors import not_found, placing, usage, warn_of
+from tachyfits.base.kinds import kind_of
 from tachyfits.base.numbers import check_threads, whole_number
 from tachyfits.base.progress import Progress
 from tachyfits.base.sources import path_text
 from tachyfits.editing.hdu import EditedHdu
 from tachyfits.file.file import File
 from tachyfits.file.hdu import Hdu
-from tachyfits.interop.nddata import is_nddata, parts_of
 from tachyfits.writing.columns import check_length
+from tachyfits.writing.hdus import parts_of
 from tachyfits.writing.images import image_cards, native, unit_of
 from tachyfits.writing.tables import table_file
 
@@ -160,7 +161,8 @@ class Editor:
         check_length("name", name)
         before = len(self)
         at = min(place, before)
-        if is_nddata(data):
+        kind = kind_of(data)
+        if kind in ("measured", "nddata"):
             first, *further = parts_of(data, options.pop("header", None))
             _refuse(options)
             self.insert(at, first[0], name=name, header=first[1])
@@ -170,7 +172,7 @@ class Editor:
         if isinstance(data, Hdu):
             _refuse(options)
             self._core.copy(at, data.file._open_core(), data.index)
-        elif isinstance(data, np.ndarray) and data.dtype.names is None:
+        elif kind == "array":
             header = options.pop("header", None)
             _refuse(options)
             self._core.copy(

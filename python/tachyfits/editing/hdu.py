@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from tachyfits import _core
 from tachyfits.base.errors import either, not_found, placing, usage
+from tachyfits.base.kinds import kind_of
 from tachyfits.base.numbers import whole_number
 from tachyfits.editing.header import EditedHeader
 from tachyfits.editing.pixels import EditedPixels
 from tachyfits.file.hdu import place_of
-from tachyfits.interop.cards import comments_brought, values_brought
-from tachyfits.interop.inputs import column_of, columns_of
-from tachyfits.interop.mixins import cards_for, check_objects, with_parts
+from tachyfits.interop.mixins import cards_for, check_objects
 from tachyfits.interop.observatory import PLACE, differs_by_row, in_metres, with_places
 from tachyfits.interop.time_pairs import with_pairs
 from tachyfits.interop.times import Brought, Stated, place_cards
+from tachyfits.interop.to_columns import column_of, to_columns
 from tachyfits.table.columns import TableColumn
 from tachyfits.table.metadata import describing_cards, time_reference
 from tachyfits.table.rows import Rows, count_of
@@ -118,14 +118,17 @@ class EditedHdu:
             raise usage(f"invalid row {at!r}: expected an integer", f"use 0 to {len(table)}")
         if not 0 <= number <= len(table):
             raise not_found(f"no row {at}", f"use 0 to {len(table)}")
-        whole = with_parts(data, theirs=table.names)[0]
-        check_objects(comments_brought(table), comments_brought(whole), self._where())
+        new = to_columns(data, theirs=table.names)
+        check_objects(
+            [str(c.value) for c in table.header.cards if c.keyword == "COMMENT"],
+            new.comments,
+            self._where(),
+        )
         since = time_reference(table.header)
-        made = with_pairs(columns_of(whole), whole, table.columns, since)
-        made = with_places(made, table.columns)
-        said = values_brought(whole)
+        made = with_places(with_pairs(new.columns, new.source, table.columns, since), table.columns)
+        said = new.values
         brought = Brought(
-            said.get("TIMESYS"), time_reference(said), of_each=not hasattr(whole, "itercols")
+            said.get("TIMESYS"), time_reference(said), of_each=kind_of(new.source) != "astropy"
         )
         cells, rows = row_cells(
             table.columns, made, _stated(table), self._where(), brought, fill_missing

@@ -31,6 +31,8 @@ class Hdu:
     HDUs, foreign extensions) only have a header.
     """
 
+    _data_kind = "hdu"
+
     def __init__(self, file: File, index: int) -> None:
         self._file = file
         self._index = index

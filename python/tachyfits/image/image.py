@@ -92,6 +92,8 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
     ((4, 5), 20)
     """
 
+    _data_kind = "image"
+
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:

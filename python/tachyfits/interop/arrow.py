@@ -1,21 +1,30 @@
-"""Columns as Arrow: arrays over the memory of NumPy's, without another copy.
+"""Columns as Arrow, and back.
 
-pyarrow makes them; it is imported on demand. Numbers and offsets are passed without a copy; truth
-values become bits and text becomes UTF-8, as in Arrow.
+Numbers and offsets are passed to Arrow without a copy; truth values become bits and text becomes
+UTF-8, as in Arrow. pyarrow is imported on demand.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tachyfits.base.errors import usage
 from tachyfits.base.optional import needed
+from tachyfits.interop.polars import refuse_objects
 from tachyfits.table.columns import Columns, TableColumn
+from tachyfits.table.metadata import (
+    carried_by_column,
+    carried_keyword,
+    is_carried,
+    time_scale_of,
+)
 from tachyfits.table.ragged import Ragged
+from tachyfits.table.values import Named
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -153,3 +162,169 @@ def _lists_over(inner: pa.Array, offsets: NDArray[np.int64]) -> pa.Array:
     kind = pa.large_list(pa.field("item", inner.type))
     buffers = [None, pa.py_buffer(np.ascontiguousarray(offsets))]
     return pa.Array.from_buffers(kind, len(offsets) - 1, buffers, children=[inner])
+
+
+def columns_of_arrow(data: Any) -> Named:
+    """Give the columns of an Arrow stream."""
+    pa = needed("pyarrow", "taking an Arrow stream", extra="arrow")
+    try:
+        table = pa.RecordBatchReader.from_stream(data).read_all()
+    except pa.ArrowException as error:
+        raise usage(
+            f"invalid table of type {type(data).__name__}: {error}",
+            "name the column: {'NAME': values}",
+        ) from error
+    refuse_objects("", data)
+    for field, column in zip(table.schema, table.columns, strict=True):
+        # Other programs may have put values there that are not text.
+        said = {
+            key.decode(errors="replace"): text.decode(errors="replace")
+            for key, text in (field.metadata or {}).items()
+        }
+        known = {"unit": said.get("unit"), "description": said.get("description", "")}
+        known["display"], known["position"] = said.get("fits.TDISP"), said.get("fits.TRPOS")
+        known["coordinate"] = time_scale_of({"TCTYP1": said.get("fits.TCTYP")}, 1)
+        known["carried"] = carried_in(said)
+        pairs = "fits.complex" in said
+        values = arrow_values(field.name, column, pairs=pairs)
+        if isinstance(values, Ragged) and "fits.TDIM" in said:
+            shape = _shape_said(field.name, said["fits.TDIM"])
+            values = Ragged(values.offsets, values.values, cell_shape=shape)
+        yield field.name, values, known
+
+
+def carried_in(said: Mapping[str, str]) -> tuple[tuple[str, Any], ...]:
+    """Return what the metadata of an Arrow field has for cards of the column."""
+    cards = {}
+    for key, text in said.items():
+        word = key.removeprefix("fits.")
+        if word == key or not is_carried(word):
+            continue
+        try:
+            cards[carried_keyword(word, 1)] = json.loads(text)
+        except ValueError:
+            # Another program wrote this keyword.
+            continue
+    return carried_by_column(cards).get(1, ())
+
+
+def _shape_said(name: str, dimensions: str) -> tuple[int, ...]:
+    """Return the shape that TDIMn says, the first axis last."""
+    lengths = dimensions.strip("() ").split(",")
+    if not all(length.strip().isdecimal() for length in lengths):
+        raise usage(
+            f"column {name!r}: invalid fits.TDIM {dimensions!r} in its metadata",
+            "give lengths of axes as in TDIMn, such as '(4,2)', or leave it out",
+        )
+    return tuple(map(int, reversed(lengths)))
+
+
+def meta_of_arrow(metadata: Mapping[Any, Any]) -> Iterable[tuple[str, Any]]:
+    """Give the cards that `Table.to_arrow` put into the metadata of a schema."""
+    known = {}
+    for key in (b"fits.header", b"fits.comments"):
+        try:
+            found = json.loads(metadata.get(key, b"{}"))
+        except ValueError:
+            # Another program's.
+            found = {}
+        known[key] = found if isinstance(found, dict) else {}
+    comments = known[b"fits.comments"]
+    for key, value in known[b"fits.header"].items():
+        yield key, (value, str(comments[key])) if key in comments else value
+
+
+def arrow_values(name: str, array: Any, *, pairs: bool = False) -> Any:
+    """Return an Arrow array as NumPy's, masked where null; lists as `Ragged` or more axes.
+
+    ``pairs``: the innermost lists, of two floats each, are complex numbers.
+    """
+    pa = needed("pyarrow", "taking an Arrow stream", extra="arrow")
+    kind = array.type
+    if isinstance(array, pa.ChunkedArray):
+        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.nulls(0, kind)
+    if pa.types.is_dictionary(kind):
+        return arrow_values(name, _decoded(array))
+    if pa.types.is_fixed_size_list(kind):
+        return _fixed_values(name, array, pairs=pairs)
+    if str(kind).partition("<")[0] in ("list", "large_list", "list_view", "large_list_view"):
+        lengths = array.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
+        offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+        # flatten() drops the elements of null lists.
+        inner = arrow_values(name, array.flatten(), pairs=pairs)
+        if isinstance(inner, Ragged) or inner.ndim > 1:
+            raise usage(f"column {name!r}: lists of lists", "flatten the inner ones")
+        return Ragged(offsets, inner)
+    missing = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
+    values = _plain_values(name, array)
+    return values if missing is None else np.ma.MaskedArray(values, mask=missing)
+
+
+def _decoded(array: Any) -> Any:
+    """Return the values of a dictionary's array."""
+    pa = needed("pyarrow", "taking an Arrow stream", extra="arrow")
+    # pyarrow cannot take values from views, in which polars keeps text.
+    plain = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}
+    values = array.dictionary
+    return values.cast(plain.get(str(values.type), values.type)).take(array.indices)
+
+
+def _complex(values: NDArray[Any]) -> NDArray[Any]:
+    """Return pairs of floats as the complex numbers that they were, one axis less."""
+    kind = np.dtype(f"c{2 * values.dtype.itemsize}")
+    pairs = np.ascontiguousarray(np.ma.getdata(values))
+    numbers = pairs.view(kind).reshape(pairs.shape[:-1])
+    if not np.ma.isMaskedArray(values):
+        return numbers
+    return np.ma.MaskedArray(numbers, mask=np.ma.getmaskarray(values).any(axis=-1))
+
+
+def _fixed_values(name: str, array: Any, *, pairs: bool) -> Any:
+    """Return lists of one length as an array of one axis more."""
+    pa = needed("pyarrow", "taking an Arrow stream", extra="arrow")
+    length = array.type.list_size
+    first = array.offset * length
+    inner = arrow_values(name, array.values.slice(first, len(array) * length), pairs=pairs)
+    if isinstance(inner, Ragged):
+        raise usage(f"column {name!r}: lists of one length of lists", "flatten the inner lists")
+    cells = inner.reshape((len(array), length, *inner.shape[1:]))
+    if array.null_count:
+        missing = array.is_null().to_numpy(zero_copy_only=False)
+        mask = np.ma.getmaskarray(cells).copy()
+        mask[missing] = True
+        cells = np.ma.MaskedArray(np.ma.getdata(cells), mask=mask)
+    is_pair = pairs and length == 2 and pa.types.is_floating(array.type.value_type)
+    return _complex(cells) if is_pair else cells
+
+
+def _plain_values(name: str, array: Any) -> NDArray[Any]:
+    pa = needed("pyarrow", "taking an Arrow stream", extra="arrow")
+    kind = array.type
+    types = pa.types
+    if types.is_boolean(kind):
+        return array.fill_null(False).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+    if types.is_integer(kind) or types.is_floating(kind):
+        # An integer would become a float where it is null: the mask says so already.
+        full = array.fill_null(0) if array.null_count else array
+        return full.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+    if types.is_timestamp(kind):
+        return array.cast(pa.timestamp(kind.unit)).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+    if types.is_date(kind) or types.is_duration(kind):
+        return array.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+    if types.is_decimal(kind):
+        return array.cast(pa.float64()).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+    if types.is_null(kind):
+        return np.full(len(array), np.nan)
+    if types.is_time(kind):
+        return _plain_values(name, array.cast(pa.string()))
+    if str(kind) in ("string", "large_string", "string_view"):
+        # Text of no length too, and where nothing is defined: what the cells are does not tell.
+        text = array.cast(pa.large_string()).fill_null("")
+        return text.to_numpy(zero_copy_only=False).astype("U")  # type: ignore[no-any-return]
+    if str(kind) in ("binary", "large_binary", "binary_view") or types.is_fixed_size_binary(kind):
+        text = array.cast(pa.large_binary()).fill_null(b"")
+        return text.to_numpy(zero_copy_only=False).astype("S")  # type: ignore[no-any-return]
+    raise usage(
+        f"column {name!r}: FITS has no type for Arrow's {kind}",
+        "cast it to numbers, truth values, text, or lists of these",
+    )

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tachyfits.base.errors import usage
+from tachyfits.header.given import Cards
 from tachyfits.interop.astropy_yaml import OBJECTS, ODD, changed
 from tachyfits.interop.times import left_in_meta
 from tachyfits.text.units import unit_text
@@ -33,10 +34,6 @@ _SHOWN = frozenset(["name", "unit", "wrap_angle", "format", "precision", "in_sub
 
 #: Subclasses of Quantity that astropy's readers restore.
 _QUANTITIES = frozenset(["Angle", "Latitude", "Longitude", "Distance"])
-
-
-#: Cards as the engine takes them.
-Cards = list[tuple[str, Any, str]]
 
 
 def cards_for(

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from tachyfits.base.errors import warn
 from tachyfits.header.cards import Header
-from tachyfits.interop.cards import cards_of
-from tachyfits.interop.mixins import Cards
+from tachyfits.header.given import Cards, given_cards, last_of_each
+from tachyfits.interop.to_columns import meta_cards, table_cards
 from tachyfits.text.units import text_of_unit
 
 #: An array, and the cards of its HDU.
@@ -22,14 +22,6 @@ Part = tuple[NDArray[Any], Header]
 
 #: Uncertainties that CCDData.read knows again, by their class: their unit is a power of the data's.
 _POWERS = {"StdDevUncertainty": 1, "VarianceUncertainty": 2, "InverseVariance": -2}
-
-
-def is_nddata(data: Any) -> bool:
-    """Return whether something is an image of astropy.nddata, such as CCDData."""
-    modules = (base.__module__ for base in type(data).__mro__)
-    return hasattr(data, "uncertainty") and any(
-        name.startswith("astropy.nddata") for name in modules
-    )
 
 
 def parts_of(data: Any, header: Any = None) -> list[Part]:
@@ -50,11 +42,10 @@ def parts_of(data: Any, header: Any = None) -> list[Part]:
 
 def _cards_of(data: Any, header: Any) -> Cards:
     """Return the cards of the pixels: those of meta, coordinates, the unit, and those given."""
-    is_header = hasattr(data.meta, "cards")
-    cards = cards_of(None, data.meta) if is_header else cards_of(data, None)
+    cards = given_cards(data.meta) if hasattr(data.meta, "cards") else meta_cards(data)
     cards += _unit_cards(data.unit)
     if hasattr(data.wcs, "to_header"):
-        cards += cards_of(None, data.wcs.to_header(relax=True))
+        cards += given_cards(data.wcs.to_header(relax=True))
     elif data.wcs is not None:
         warn(
             f"coordinates of type {type(data.wcs).__name__} cannot be written as cards and are "
@@ -62,7 +53,7 @@ def _cards_of(data: Any, header: Any) -> Cards:
             "hint: give astropy.wcs.WCS for them"
         )
     # Of one keyword the last.
-    return cards_of(None, Header([*cards, *cards_of(None, header)]))
+    return last_of_each(table_cards(Header([*cards, *table_cards(header)])))
 
 
 def _unit_cards(unit: Any) -> Cards:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -37,6 +37,8 @@ class TableFile:
     rows
         How many there are.
     """
+
+    _data_kind: ClassVar[str] = "table file"
 
     name: str
     schema: Any
@@ -148,11 +150,6 @@ def keys_of(names: Sequence[str]) -> list[str]:
         taken.add(key.lower())
         keys[place] = key
     return keys
-
-
-def is_table_file(data: Any) -> bool:
-    """Return whether something names a file, rather than being a table."""
-    return isinstance(data, (str, os.PathLike))
 
 
 def open_table_file(path: str | os.PathLike[str]) -> TableFile:

@@ -30,6 +30,8 @@ _Self = TypeVar("_Self", bound="Measured")
 class Measured(NDArrayOperatorsMixin, ABC):
     """Values with a unit and a header; `Plane` and `Spectrum` say of what."""
 
+    _data_kind = "measured"
+
     values: NDArray[np.float64]
     unit: str | None
     header: Header

@@ -121,6 +121,8 @@ class Columns(Mapping[str, Any]):
         The comments of these cards, by keyword.
     """
 
+    _data_kind = "columns"
+
     def __init__(
         self,
         arrays: Mapping[str, Values],

@@ -59,6 +59,8 @@ class Table(TableReading):
     array(['alpha', 'gamma', 'epsilon'], dtype='<U8')
     """
 
+    _data_kind = "table"
+
     @property
     def shape(self) -> tuple[int, ...]:
         """Rows and columns, as in data frames; the header's NAXIS1 is the bytes of a row."""

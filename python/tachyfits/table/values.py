@@ -6,6 +6,7 @@ has integers of 8 to 64 bits, floats and complex numbers of 32 and 64, truth val
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +16,9 @@ from numpy.typing import NDArray
 from tachyfits.base.errors import either, usage
 from tachyfits.table.cells import as_array, with_numpys_mask
 from tachyfits.table.ragged import Ragged
+
+#: Each column of a table: name, values, and what is known of it, as `column_data` takes it.
+Named = Iterator[tuple[str, Any, dict[str, Any]]]
 
 
 @dataclass(frozen=True)

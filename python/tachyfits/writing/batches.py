@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -81,13 +82,20 @@ def batches_of(name: str, tables: Iterable[Any], made: Callable[[Any], Batch]) -
     """Give what is made of the tables of a file; an error names the file, and the row in it."""
     first = 0
     for table in tables:
-        try:
+        with naming(name, first):
             batch = made(table)
-        except UsageError as error:
-            error.args = (f"{name}: {_further(str(error), first)}",)
-            raise
         yield batch
         first += _rows(batch)
+
+
+@contextmanager
+def naming(name: str, first: int = 0) -> Iterator[None]:
+    """Let errors name a file, and the rows in it, the first of which is that of the data."""
+    try:
+        yield
+    except UsageError as error:
+        error.args = (f"{name}: {_further(str(error), first)}",)
+        raise
 
 
 def _further(text: str, rows: int) -> str:

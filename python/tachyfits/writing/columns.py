@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tachyfits import _core
 from tachyfits.base.errors import usage, warn
-from tachyfits.interop.mixins import Cards
+from tachyfits.header.given import Cards
 from tachyfits.table.ragged import Ragged
 from tachyfits.table.strings import characters_of, delimiter_of, field_width, joined_strings
 from tachyfits.table.values import ColumnData

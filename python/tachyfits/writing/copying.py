@@ -13,7 +13,8 @@ from tachyfits import _core
 from tachyfits.base.errors import usage, warn
 from tachyfits.base.output import fits_name
 from tachyfits.header.cards import COMMENTARY
-from tachyfits.interop.mixins import Cards, cards_for
+from tachyfits.header.given import Cards
+from tachyfits.interop.mixins import cards_for
 from tachyfits.table.columns import TableColumn
 from tachyfits.table.part import Part
 from tachyfits.table.rows import Rows, count_of

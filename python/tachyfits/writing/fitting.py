@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits.base.errors import either, listed, memory_error, not_found, usage, warn
-from tachyfits.interop.inputs import with_what_they_say
+from tachyfits.interop.column_values import with_what_they_say
 from tachyfits.interop.time_text import rounding_to, without_zeros_beyond
 from tachyfits.interop.times import Brought, Stated, check_location, check_times
 from tachyfits.table.cells import as_array

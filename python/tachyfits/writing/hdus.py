@@ -10,17 +10,13 @@ import numpy as np
 
 from tachyfits import _core
 from tachyfits.base.errors import usage
+from tachyfits.base.kinds import kind_of
 from tachyfits.base.output import fits_name
 from tachyfits.base.progress import Progress
 from tachyfits.file.hdu import Hdu
-from tachyfits.image.image import Image
-from tachyfits.interop.cards import cards_of
-from tachyfits.interop.inputs import columns_of
-from tachyfits.interop.mixins import with_parts
-from tachyfits.interop.nddata import is_nddata, parts_of
-from tachyfits.results.measured import Measured
+from tachyfits.interop.nddata import parts_of as nddata_parts
+from tachyfits.interop.to_columns import table_cards, to_columns
 from tachyfits.table.part import Part
-from tachyfits.table.table import Table
 from tachyfits.writing.copying import copy_into
 from tachyfits.writing.images import image_cards, native, unit_of
 from tachyfits.writing.stacking import stacked
@@ -41,8 +37,6 @@ def write_hdus(
     try:
         for place, hdu in enumerate(hdus):
             data, header = hdu if isinstance(hdu, tuple) and len(hdu) == 2 else (hdu, None)
-            if isinstance(data, Measured):
-                data, header = data.as_written(header)
             if data is None and place == 0:
                 # A primary HDU without data comes by itself before a table; before an image not.
                 data = np.zeros((0,), np.uint8)
@@ -51,36 +45,42 @@ def write_hdus(
                     f"HDU {place} (0-based) is None: only the primary HDU can be without data",
                     "put a pair of array and header into a list: [(array, None)]",
                 )
-            parts = parts_of(data, header) if is_nddata(data) else [(data, header)]
-            for one, cards in parts:
+            for one, cards in parts_of(data, header):
                 _write_hdu(writer, one, cards, threads, progress)
         writer.commit()
     finally:
         writer.discard()
 
 
+def parts_of(data: Any, header: Any) -> Sequence[tuple[Any, Any]]:
+    """Return the HDUs that some data become, with their headers: several for a CCDData."""
+    kind = kind_of(data)
+    if kind == "measured":
+        return [data.as_written(header)]
+    if kind == "nddata":
+        return nddata_parts(data, header)
+    return [(data, header)]
+
+
 def _write_hdu(
     writer: _core.FileWriter, data: Any, header: Any, threads: int, progress: Progress | None
 ) -> None:
-    if isinstance(data, Image) and header is None:
+    kind = kind_of(data)
+    if kind == "image" and header is None:
         writer.write_image(data._core_image(), threads=threads, progress=progress)
-    elif isinstance(data, Table):
+    elif kind == "table":
         part = Part(data, data.columns, (0, len(data)), threads=threads, progress=progress)
-        copy_into(writer, part, cards=cards_of(None, header))
-    elif isinstance(data, Hdu) and not isinstance(data, Image):
+        copy_into(writer, part, cards=table_cards(header))
+    elif kind == "hdu":
         _copy_other(writer, data, header, threads, progress)
-    elif isinstance(data, (list, tuple)):
-        array, unit = stacked(data)
+    elif kind in ("image", "array", "list"):
+        array, unit = stacked(data) if kind == "list" else (data, unit_of(data))
         cards = image_cards(header, unit)
         writer.write_array(native(array), cards, threads=threads, progress=progress)
-    elif isinstance(data, Image) or (isinstance(data, np.ndarray) and data.dtype.names is None):
-        cards = image_cards(header, unit_of(data))
-        writer.write_array(native(data), cards, threads=threads, progress=progress)
     else:
-        data, _ = with_parts(data)
-        new = new_columns(columns_of(data), "binary", None)
-        cards = cards_of(data, header)
-        write_columns(writer, new, cards, "binary", None, threads, progress)
+        table = to_columns(data)
+        new = new_columns(table.columns, "binary", None)
+        write_columns(writer, new, table.cards(header), "binary", None, threads, progress)
 
 
 def _copy_other(
@@ -93,5 +93,5 @@ def _copy_other(
         cards = image_cards(hdu.header if header is None else header)
         writer.write_array(np.zeros((0,), np.uint8), cards, threads=threads, progress=progress)
         return
-    core, cards = hdu.file._open_core(), cards_of(None, header)
+    core, cards = hdu.file._open_core(), table_cards(header)
     writer.copy(core, hdu.index, cards, threads=threads, progress=progress)

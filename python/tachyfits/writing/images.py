@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tachyfits.base.errors import either, usage
 from tachyfits.base.numbers import whole_number
 from tachyfits.header.cards import Header
-from tachyfits.interop.cards import cards_of
+from tachyfits.header.given import Cards, given_cards
 from tachyfits.text.units import text_of_unit
 
 #: FITS files consist of blocks of this many bytes.
@@ -47,7 +47,7 @@ def padding(data_bytes: int) -> bytes:
     return bytes(-data_bytes % BLOCK)
 
 
-def image_cards(header: Any, unit: Any = None) -> list[tuple[str, Any, str]]:
+def image_cards(header: Any, unit: Any = None) -> Cards:
     """Return the cards for an image: those of a header, or values by keyword, and BUNIT.
 
     ``unit``: astropy's, of the pixels; written if the header has none.
@@ -64,19 +64,9 @@ def unit_of(array: Any) -> Any:
     return getattr(array, "unit", None) if isinstance(array, np.ndarray) else None
 
 
-def cards_given(header: Any) -> list[tuple[str, Any, str]]:
+def cards_given(header: Any) -> Cards:
     """Return the cards of a header, or values by keyword; none for None."""
-    if header is None:
-        return []
-    if isinstance(header, Header):
-        return list(header.cards)
-    # An astropy header is not a Mapping, but has its items.
-    if hasattr(header, "items"):
-        return cards_of(None, header)
-    raise usage(
-        f"invalid header of type {type(header).__name__}",
-        "give a tachyfits Header, or a dict of values by keyword",
-    )
+    return list(header.cards) if isinstance(header, Header) else given_cards(header)
 
 
 #: Hint for an array of a type that no image has, by NumPy's kind.

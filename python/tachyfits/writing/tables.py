@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tachyfits import _core
 from tachyfits.base.errors import either, listed, not_found, usage
+from tachyfits.base.kinds import kind_of
 from tachyfits.base.numbers import check_threads
 from tachyfits.base.output import fits_name
 from tachyfits.base.progress import Progress
 from tachyfits.header.cards import Header
-from tachyfits.interop.cards import cards_of
-from tachyfits.interop.inputs import columns_of
-from tachyfits.interop.mixins import Cards, cards_for, with_parts
+from tachyfits.header.given import Cards
+from tachyfits.interop.mixins import cards_for
 from tachyfits.interop.observatory import with_places
-from tachyfits.interop.table_files import TableFile, is_table_file, open_table_file
+from tachyfits.interop.table_files import TableFile, open_table_file
 from tachyfits.interop.times import time_cards
+from tachyfits.interop.to_columns import table_cards, to_columns
 from tachyfits.table.part import Part
 from tachyfits.table.reading import TableReading
 from tachyfits.table.table import Table
 from tachyfits.table.values import ColumnData, with_null
 from tachyfits.writing.ascii_columns import new_text_column
-from tachyfits.writing.batches import batches_of, write_batches
+from tachyfits.writing.batches import batches_of, naming, write_batches
 from tachyfits.writing.columns import (
     NewColumn,
     check_length,
@@ -33,9 +34,6 @@ from tachyfits.writing.columns import (
 )
 from tachyfits.writing.copying import copy_into, refuse_part
 from tachyfits.writing.forms import formed_column
-
-if TYPE_CHECKING:
-    from tachyfits.table.table import Table
 
 
 def write_table(
@@ -106,43 +104,49 @@ def add_table(
     """Write a table as the next HDU of a file; options as of `tachyfits.write`."""
     check_length("name", name)
     _check_by_name(units=units, nulls=nulls, descriptions=descriptions, forms=forms)
-    source, parts = (
-        (open_table_file(data), {}) if is_table_file(data) else with_parts(data, descriptions)
-    )
+    workers = check_threads(threads)
+    if kind_of(data) == "path":
+        data = open_table_file(data)
+    if isinstance(data, Table) and data.kind == f"{kind} table" and not (units or nulls or forms):
+        cards = table_cards(header)
+        names = None if columns is None else _names(columns, {})
+        _copy(writer, data, names, descriptions or {}, cards, name, workers, progress)
+        return
+    if isinstance(data, TableReading):
+        refuse_part(data)
+    batches = isinstance(data, TableFile) and kind == "binary" and not forms
+    places = data.chosen(columns) if batches else []
+    if batches:
+        with naming(data.name):
+            table = to_columns(data.empty(places))
+    else:
+        table = to_columns(
+            data.read(columns) if isinstance(data, TableFile) else data, descriptions
+        )
     if descriptions:
         # Descriptions of objects are in the comments.
-        whole = [name for name, names in parts.items() if name not in names]
+        whole = [name for name, names in table.parts.items() if name not in names]
         descriptions = {name: descriptions[name] for name in descriptions if name not in whole}
-    columns = None if columns is None else _names(columns, parts)
-    copied = None if units or nulls or forms else _table_of_kind(source, kind)
-    if copied is None and isinstance(source, TableReading):
-        refuse_part(source)
-    workers = check_threads(threads)
-    cards = cards_of(source if copied is None else None, header, columns)
+    names = None if columns is None else _names(columns, table.parts)
+    cards = table.cards(header, names)
     if descriptions:
         cards = cards_for(cards, None, descriptions=descriptions)
 
-    def made(table: Any) -> list[ColumnData]:
-        return described(chosen(columns_of(table), columns), units, nulls, descriptions)
+    def made(columns: list[ColumnData]) -> list[ColumnData]:
+        return described(chosen(columns, names), units, nulls, descriptions)
 
-    if copied is not None:
-        _copy(writer, copied, columns, descriptions or {}, cards, name, workers, progress)
-    elif isinstance(source, TableFile) and kind == "binary" and not forms:
-        places = source.chosen(columns)
-        write_batches(
-            writer,
-            next(batches_of(source.name, [source.empty(places)], made)),
-            lambda: batches_of(source.name, source.batches(places), made),
-            source.rows,
-            cards,
-            name,
-            workers,
-            progress,
-        )
-    else:
-        whole = source.read(columns) if isinstance(source, TableFile) else source
-        new = new_columns(made(whole), kind, forms)
-        write_columns(writer, new, cards, kind, name, workers, progress)
+    if batches:
+
+        def read() -> Iterator[list[ColumnData]]:
+            tables = data.batches(places)
+            return batches_of(data.name, tables, lambda batch: made(to_columns(batch).columns))
+
+        with naming(data.name):
+            empty = made(table.columns)
+        write_batches(writer, empty, read, data.rows, cards, name, workers, progress)
+        return
+    new = new_columns(made(table.columns), kind, forms)
+    write_columns(writer, new, cards, kind, name, workers, progress)
 
 
 def _names(columns: str | Sequence[str], parts: Mapping[str, Sequence[str]]) -> list[str]:
@@ -166,11 +170,6 @@ def _check_by_name(**options: Any) -> None:
             )
 
 
-def _table_of_kind(data: Any, kind: str) -> Table | None:
-    """Return a `Table` of this kind, whose cells need not become others; None for anything else."""
-    return data if isinstance(data, Table) and data.kind == f"{kind} table" else None
-
-
 def _copy(
     writer: _core.FileWriter,
     table: Table,
@@ -184,6 +183,8 @@ def _copy(
     """Write a table as the next HDU of a file, its cells as they are stored."""
     wanted = table._chosen(columns)
     _refuse_unknown(descriptions, [column.name for column in wanted], "descriptions")
+    if descriptions:
+        cards = cards_for(cards, None, descriptions=descriptions)
     if name is not None:
         cards = [*(card for card in cards if card[0] != "EXTNAME"), ("EXTNAME", name, "")]
     part = Part(table, wanted, (0, len(table)), threads=threads, progress=progress)

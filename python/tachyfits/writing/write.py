@@ -8,26 +8,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tachyfits import _core
 from tachyfits.base.errors import usage
+from tachyfits.base.kinds import TABLES, kind_of
 from tachyfits.base.numbers import check_threads
-from tachyfits.base.optional import is_lazy
 from tachyfits.base.output import fits_name, tell_rounding
 from tachyfits.header.cards import Header
-from tachyfits.image.image import Image
-from tachyfits.interop.nddata import is_nddata, parts_of
-from tachyfits.results.measured import Measured
-from tachyfits.writing.hdus import write_hdus
 from tachyfits.writing.images import cards_given, image_cards, native, unit_of, with_blank
 from tachyfits.writing.stacking import stacked
-from tachyfits.writing.tables import write_table
-
-if TYPE_CHECKING:
-    pass
 
 
 def write(
@@ -137,17 +129,23 @@ def write(
     }  # fmt: skip
     of_images = {"dtype": dtype, "scaling": scaling, "blank": blank}
     given = [option for option, value in of_tables.items() if value is not None]
-    if given or _is_table(data) or isinstance(data, (str, os.PathLike)):
+    what = kind_of(data)
+    if given or what in TABLES or what == "path":
         _refuse_options(of_images, "a table")
+        # The modules of tables load when a table is written.
+        from tachyfits.writing.tables import write_table
+
         write_table(
             path, data, columns=columns, units=units, nulls=nulls, descriptions=descriptions,
             name=name, header=header, kind="binary" if kind is None else kind, forms=forms,
             overwrite=overwrite, checksum=checksum, sync=sync, threads=threads, progress=progress,
         )  # fmt: skip
         return
-    if isinstance(data, Measured):
+    if what == "measured":
         data, header = data.as_written(header)
-    if is_nddata(data):
+    elif what == "nddata":
+        from tachyfits.interop.nddata import parts_of
+
         parts = parts_of(data, header)
         data, header = parts[0] if len(parts) == 1 else (parts, None)
     if isinstance(data, (list, tuple)) and not _is_numbers(data):
@@ -155,14 +153,16 @@ def write(
             problem = "header= and name= go with a single HDU"
             raise usage(problem, "give pairs (array, header) in the list")
         _refuse_options(of_images, "a list of HDUs")
+        from tachyfits.writing.hdus import write_hdus
+
         write_hdus(path, data, overwrite, checksum, sync, check_threads(threads), progress)
         return
-    if name is not None and header is None and _is_image(data):
+    if name is not None and header is None and what == "image":
         data = data._named(name)
     elif name is not None:
         cards = [card for card in cards_given(header) if card[0].upper() != "EXTNAME"]
         header = Header([*cards, ("EXTNAME", name, "")])
-    if _is_image(data) and header is None:
+    if what == "image" and header is None:
         data.write(
             path, dtype=dtype, scaling=scaling, blank=blank, overwrite=overwrite,
             checksum=checksum, sync=sync, threads=threads, progress=progress,
@@ -190,22 +190,6 @@ def _refuse_options(options: Mapping[str, Any], data: str) -> None:
             f"invalid options for {data}: {', '.join(given)}",
             "give arrays of the type to write",
         )
-
-
-def _is_image(data: Any) -> bool:
-    return isinstance(data, Image)
-
-
-def _is_table(data: Any) -> bool:
-    """Return whether an object has columns by name, as `write` takes them."""
-    if isinstance(data, np.ndarray):
-        return data.dtype.names is not None
-    # Whole tables have `columns` (astropy, pandas, polars, pyarrow, ours), files of other formats
-    # `batches`. A stream of tables may have neither; a single column is a stream too, and an array.
-    is_stream = hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__array__")
-    if isinstance(data, Mapping) or is_stream or is_lazy(data):
-        return True
-    return hasattr(data, "columns") or hasattr(data, "batches")
 
 
 def _is_numbers(items: Sequence[Any]) -> bool:

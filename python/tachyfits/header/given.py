@@ -1,0 +1,96 @@
+"""Cards of a header as users give them: of astropy, or values by keyword."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tachyfits.base.errors import usage
+from tachyfits.header.cards import COMMENTARY
+
+#: Cards as the engine takes them.
+Cards = list[tuple[str, Any, str]]
+
+#: Types of values that a card can hold.
+_HELD = "a card holds text, a number, a truth value or None; write the value as text"
+
+
+def given_cards(header: Any) -> Cards:
+    """Return the cards of a header of astropy, or of values by keyword; none for None.
+
+    Raises
+    ------
+    UsageError
+        A value is of no type that a card can hold.
+    """
+    if header is None:
+        return []
+    cards, unfit = cards_of_items(_items_of(header))
+    if unfit:
+        raise usage(f"header: {unfit[0]}", _HELD)
+    return last_of_each(cards)
+
+
+def _items_of(header: Any) -> Iterable[tuple[Any, Any]]:
+    """Give keywords with values, or values and comments; a header of astropy has cards."""
+    cards = getattr(header, "cards", None)
+    if cards is None:
+        if not hasattr(header, "items"):
+            raise usage(
+                f"invalid header of type {type(header).__name__}",
+                "give a tachyfits Header, or a dict of values by keyword",
+            )
+        return header.items()  # type: ignore[no-any-return]
+    return (
+        (card.keyword, card.value if card.keyword in COMMENTARY else (card.value, card.comment))
+        for card in cards
+    )
+
+
+def last_of_each(cards: Cards) -> Cards:
+    """Leave out cards whose keyword comes again, commentary aside."""
+    last = {keyword: place for place, (keyword, _, _) in enumerate(cards)}
+    return [
+        card for place, card in enumerate(cards) if card[0] in COMMENTARY or last[card[0]] == place
+    ]
+
+
+def cards_of_items(items: Iterable[tuple[Any, Any]]) -> tuple[Cards, list[str]]:
+    """Return keywords and values as cards, and what is of no type that a card can hold."""
+    cards: Cards = []
+    unfit = []
+    for key, value in items:
+        keyword = str(key).upper()
+        lines = _lines_of(value)
+        if (keyword in COMMENTARY or key == "comments") and lines is not None:
+            name = "COMMENT" if key == "comments" else keyword
+            cards += [(name, line, "") for line in lines]
+            continue
+        comment = ""
+        if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], str):
+            value, comment = value
+        if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
+            value = value.item()
+        if value is None or isinstance(value, (bool, int, float, str, complex)):
+            cards.append((keyword, value, comment))
+        elif type(value).__name__ == "Undefined":
+            # Value of None in astropy's headers.
+            cards.append((keyword, None, comment))
+        else:
+            unfit.append(f"{keyword}: a value of type {type(value).__name__}")
+    return cards, unfit
+
+
+def _lines_of(value: Any) -> Sequence[str] | None:
+    """Return the lines of a comment; None for other values."""
+    if isinstance(value, str):
+        return [value]
+    if not isinstance(value, Iterable) or isinstance(value, (Mapping, bytes, np.ndarray)):
+        return None
+    try:
+        return [str(line) for line in value]
+    except TypeError:
+        # A scalar Time of astropy has __iter__, but raises TypeError.
+        return None

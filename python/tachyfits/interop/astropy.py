@@ -1,0 +1,167 @@
+"""Tables of astropy, and of astropy.io.fits, which are imported on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tachyfits.base.errors import warn
+from tachyfits.interop.astropy_yaml import OBJECTS
+from tachyfits.interop.formats import format_of
+from tachyfits.interop.mixins import (
+    known_of,
+    parted,
+    with_objects,
+    without_lost,
+)
+from tachyfits.interop.times import make_times
+from tachyfits.table.columns import Columns, TableColumn
+from tachyfits.table.metadata import (
+    carried_by_column,
+    describing_cards,
+    description_of,
+    position_of,
+    time_scale_of,
+)
+from tachyfits.table.ragged import Ragged
+
+if TYPE_CHECKING:
+    import astropy.table
+
+
+def astropy_table(columns: Columns) -> astropy.table.Table:
+    """Return an astropy Table with units, masks, descriptions and meta."""
+    from astropy.table import Column, Table
+
+    table = Table(meta=dict(columns.meta))
+    unfit = []
+    for key, values in columns.items():
+        info = columns.info.get(key)
+        column = _astropy_column(values, info)
+        if info is not None and not _set_format(column, info.display):
+            unfit.append(f"{key} (TFORM {info.form!r}): {info.display!r}")
+        table.add_column(column, name=key)
+    if unfit:
+        listed = "\n".join(f"  - {each}" for each in unfit)
+        warn(f"TDISP does not fit the column; astropy gets no format for it:\n{listed}")
+    table = _with_block(table)
+    known = {
+        key: columns.info[key]
+        for key in columns
+        if key in columns.info and isinstance(table.columns.get(key), Column)
+    }
+    make_times(table, known, columns.meta)
+    return table
+
+
+def _with_block(table: astropy.table.Table) -> astropy.table.Table:
+    """Return a table with what the block of comments that astropy wrote says of its columns."""
+    comments, lines = parted(table.meta.get("COMMENT", []))
+    if not lines:
+        return table
+    try:
+        known, objects = known_of(lines)
+        whole = without_lost(objects, table.colnames)
+        for name in known.keys() & set(table.colnames):
+            for attribute in {"description", "meta"} & known[name].keys():
+                setattr(table[name].info, attribute, known[name][attribute])
+    except (ValueError, TypeError):
+        # Text that was divided, or that fits no column, can still be read among the comments.
+        return table
+    table, left = with_objects(table, whole)
+    # Where astropy's own readers have it before they make objects of the columns.
+    table.meta |= {OBJECTS: left} if left else {}
+    table.meta.pop("COMMENT")
+    table.meta |= {"COMMENT": comments} if comments else {}
+    return table
+
+
+def _astropy_column(values: Any, known: TableColumn | None) -> Any:
+    from astropy.table import Column, MaskedColumn
+
+    if isinstance(values, Ragged):
+        values = values.to_object_array()
+    kind = MaskedColumn if np.ma.isMaskedArray(values) else Column
+    column = kind(values)
+    if known is not None:
+        column.unit = _astropy_unit(known.unit)
+        column.description = known.description or None
+        if isinstance(known.null, int) and np.ma.isMaskedArray(values):
+            column.fill_value = _fill_value(known, values.dtype)
+    return column
+
+
+def _set_format(column: Any, display: str | None) -> bool:
+    """Give a column of astropy the format of TDISPn; return whether that fits its values."""
+    letter = (display or "").strip()[:1].upper()
+    kind = column.dtype.kind
+    fits = {"A": "SUO", "L": "b"}.get(letter, "iu" if letter in "IZOB" else "iufcO")
+    if not letter or (kind not in "O" and kind not in fits):
+        return not letter
+    if kind in "iuf":
+        try:
+            column.format = format_of(display)
+        except ValueError:
+            # The letter is valid, but Python does not accept the digits.
+            return False
+    return True
+
+
+def _astropy_unit(text: str | None) -> Any:
+    """Return astropy's unit; one that it does not know keeps its text."""
+    from astropy import units
+
+    return None if text is None else units.Unit(text, format="fits", parse_strict="silent")
+
+
+def _fill_value(known: TableColumn, dtype: np.dtype[Any]) -> Any:
+    """Return TNULLn as a value of the column; None if it is invalid."""
+    value = known.scale * int(known.null or 0) + known.zero
+    if dtype.kind in "iu" and known.scale == 1 and known.zero == int(known.zero):
+        whole = int(known.null or 0) + int(known.zero)
+        limits = np.iinfo(dtype)
+        return whole if limits.min <= whole <= limits.max else None
+    return value
+
+
+def columns_of_records(data: Any) -> Iterator[tuple[str, Any, dict[str, Any]]]:
+    """Give (name, values, what is known) of each column; TNULLn is undefined in scaled ones too."""
+    header = getattr(data, "header", None)
+    records = data if header is None else data.data
+    carried = {} if header is None else carried_by_column(header)
+    for number, column in enumerate(records.columns):
+        values = np.asarray(records.field(number))
+        known: dict[str, Any] = {"unit": column.unit, "display": column.disp}
+        if header is not None:
+            known["description"] = description_of(header, number + 1)
+            known["position"] = position_of(header, number + 1)
+            known["coordinate"] = time_scale_of(header, number + 1)
+            known["carried"] = carried.get(number + 1, ())
+        if values.dtype.kind == "O":
+            values = _joined(values)
+        if isinstance(column.null, (int, np.integer)):
+            null = (column.bscale or 1) * int(column.null) + (column.bzero or 0)
+            if values.dtype.kind == "f":
+                values = np.ma.MaskedArray(values, mask=values == null)
+            elif values.dtype.kind == "O" or null == np.array(null).astype(values.dtype):
+                known["null"] = int(null)
+        yield column.name, values, known
+
+
+def _joined(cells: Any) -> Any:
+    """Return text of any length, which is there as arrays of characters, as text."""
+    if not all(getattr(cell, "dtype", np.dtype("O")).kind in "SU" for cell in cells):
+        return cells
+    texts = [np.asarray(cell).tolist() for cell in cells]
+    return [(text[0][:0] if text else "").join(text) for text in texts]
+
+
+def cards_of_records(data: Any) -> Iterator[tuple[str, Any]]:
+    """Give what the header of an HDU says of the table as a whole: keywords, values, comments."""
+    for card in describing_cards(data.header) if hasattr(data, "header") else []:
+        if card.keyword in ("COMMENT", "HISTORY"):
+            yield card.keyword, str(card.value)
+        elif card.keyword:
+            yield card.keyword, (card.value, card.comment)

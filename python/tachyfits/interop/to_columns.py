@@ -1,0 +1,278 @@
+"""Tables of every supported kind, converted to columns that the engine writes.
+
+Dictionaries, structured arrays, tables of astropy, frames of pandas, Arrow streams: each becomes a
+list of `ColumnData`, native arrays with what the header is to say of them. How one array becomes a
+column of FITS is in `table.values`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits import _core
+from tachyfits.base.errors import either, in_lines, usage, warn
+from tachyfits.base.kinds import kind_of
+from tachyfits.header.cards import Header
+from tachyfits.header.given import Cards, cards_of_items, given_cards, last_of_each
+from tachyfits.interop.arrow import columns_of_arrow, meta_of_arrow
+from tachyfits.interop.astropy import cards_of_records, columns_of_records
+from tachyfits.interop.astropy_yaml import OBJECTS
+from tachyfits.interop.column_values import with_what_they_say
+from tachyfits.interop.mixins import (
+    block_of,
+    with_parts,
+)
+from tachyfits.interop.pandas import columns_of_pandas
+from tachyfits.table.columns import Columns
+from tachyfits.table.metadata import (
+    describing_cards,
+)
+from tachyfits.table.table import Table
+from tachyfits.table.values import ColumnData, Named, column_data, is_card_text
+
+if TYPE_CHECKING:
+    pass
+
+
+KNOWN = (
+    "a dict of arrays or lists, a structured array, an astropy Table, FITS_rec or BinTableHDU, a "
+    "pandas or polars frame, "
+    "whatever gives an Arrow stream (pyarrow, DuckDB), Columns or a Table of tachyfits"
+)
+
+
+@dataclass(frozen=True)
+class TableData:
+    """A table of any kind as FITS has it.
+
+    Attributes
+    ----------
+    columns
+        Its columns.
+    parts
+        Names of the columns that objects of astropy became, by the name of the object.
+    source
+        The table; one of astropy with the columns of its objects.
+    """
+
+    columns: list[ColumnData]
+    parts: Mapping[str, list[str]]
+    source: Any
+
+    @cached_property
+    def _said(self) -> tuple[Cards, list[str]]:
+        """Its information about itself: cards, and entries that no card can hold."""
+        return said_of(self.source)
+
+    @property
+    def comments(self) -> list[str]:
+        """Its comments, including astropy's description of columns."""
+        return [str(value) for keyword, value, _ in self._said[0] if keyword == "COMMENT"]
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The values of its cards, by keyword; the first of duplicates."""
+        return {keyword: value for keyword, value, _ in reversed(self._said[0])}
+
+    def cards(self, header: Any = None, columns: Sequence[str] | None = None) -> Cards:
+        """Return its cards for some columns (None: all), followed by those of ``header``.
+
+        Values that no card can hold are left out with a warning; in ``header`` they are an error.
+        """
+        cards = _valid(*self._said)
+        if columns is not None and hasattr(self.source, "colnames"):
+            cards = _renumbered(cards, self.source.colnames, columns)
+        return last_of_each([*cards, *table_cards(header)])
+
+
+def to_columns(
+    data: Any, descriptions: Mapping[str, str] | None = None, theirs: Collection[str] = ()
+) -> TableData:
+    """Translate a table of any known kind; nothing of it is changed.
+
+    Parameters
+    ----------
+    descriptions
+        Of objects (a SkyCoord), which become columns, by name.
+    theirs
+        Names of the columns of the table that these are rows of; see `with_parts`.
+
+    Raises
+    ------
+    UsageError
+        It is of an unknown kind, or FITS cannot represent a column.
+    """
+    data, parts = with_parts(data, descriptions, theirs)
+    kind = kind_of(data)
+    if kind == "lazy":
+        raise usage(
+            f"a {type(data).__name__} has no rows yet", either("give the result of .collect()")
+        )
+    if kind not in READERS:
+        raise usage(f"invalid table of type {type(data).__name__}", f"give {KNOWN}")
+    columns = [
+        column_data(name, values, **_sayable(name, known))
+        for name, values, known in READERS[kind](data)
+    ]
+    lengths = {column.name: column.rows for column in columns}
+    if len(set(lengths.values())) > 1:
+        raise usage(
+            f"columns have different lengths: {lengths}", "give all columns the same number of rows"
+        )
+    return TableData(columns, parts, data)
+
+
+def column_of(name: str, values: Any, **said: Any) -> ColumnData:
+    """Translate one column; what is ``said`` of it comes before what the values say themselves."""
+    values, known = with_what_they_say(name, values)
+    told = {key: value for key, value in said.items() if value not in (None, "")}
+    return column_data(name, values, **_sayable(name, known) | told)
+
+
+def _sayable(name: str, known: dict[str, Any]) -> dict[str, Any]:
+    """Return what is known of a column, its description in the characters that a card has.
+
+    Lines of a description are joined; text outside ASCII is left out, with a warning.
+    """
+    text = known.get("description") or ""
+    if is_card_text(text):
+        return known
+    line = " ".join(text.split())
+    if not is_card_text(line):
+        warn(
+            f"column {name!r}: its description {text!a} has characters that FITS does not have; "
+            "the column's cards leave it out" + either("\nhint: give one by descriptions=")
+        )
+        line = ""
+    return known | {"description": line}
+
+
+def _columns_of_ours(data: Columns) -> Named:
+    for key, values in data.items():
+        info = data.info.get(key)
+        if info is None:
+            yield key, values, {}
+            continue
+        known: dict[str, Any] = {"unit": info.unit, "description": info.description}
+        known["display"], known["position"] = info.display, info.position
+        known["coordinate"], known["carried"] = info.time_scale, info.carried
+        if isinstance(info.null, int) and values.dtype.kind in "iu" and info.scale == 1:
+            known["null"] = info.null + int(info.zero)
+        yield info.name, values, known
+
+
+def _of_structured(data: NDArray[Any]) -> Named:
+    if data.ndim != 1:
+        raise usage(f"a structured array of shape {data.shape}", "give one of one axis: the rows")
+    fields: Any = np.ma.getdata(data)
+    mask: Any = np.ma.getmaskarray(data) if np.ma.isMaskedArray(data) else None
+    for name in data.dtype.names or ():
+        # Masked arrays of fields without elements fail to give these themselves.
+        values = fields[name]
+        yield name, values if mask is None else np.ma.MaskedArray(values, mask=mask[name]), {}
+
+
+def _of_mapping(data: Mapping[Any, Any]) -> Named:
+    return ((str(name), *with_what_they_say(name, values)) for name, values in data.items())
+
+
+def _of_astropy(table: Any) -> Named:
+    for column in table.itercols():
+        yield column.info.name, *with_what_they_say(column.info.name, column)
+
+
+#: Functions that give (name, values, what is known: unit, null, display, description) of each
+#: column of a table, by the kind of table.
+READERS: dict[str, Callable[[Any], Named]] = {
+    "table": lambda table: _columns_of_ours(table.read()),
+    "columns": _columns_of_ours,
+    "mapping": _of_mapping,
+    "records": columns_of_records,
+    "structured": _of_structured,
+    "astropy": _of_astropy,
+    "pandas": columns_of_pandas,
+    "arrow": columns_of_arrow,
+    "arrow column": columns_of_arrow,
+}
+
+
+def table_cards(header: Any) -> Cards:
+    """Return the cards of a header for a table; those of ours about structure are left out."""
+    return list(describing_cards(header)) if isinstance(header, Header) else given_cards(header)
+
+
+def meta_cards(data: Any) -> Cards:
+    """Return the cards of the meta of an astropy object; warn of values that no card can hold."""
+    return _valid(*said_of(data))
+
+
+def _valid(cards: Cards, unfit: list[str]) -> Cards:
+    """Return the cards that are valid; warn of others and of what is ``unfit`` for any card."""
+    if _problem(cards):
+        problems = [_problem([card]) for card in cards]
+        odd = [f"{card[0]}: {why}" for card, why in zip(cards, problems, strict=True) if why]
+        cards = [card for card, why in zip(cards, problems, strict=True) if not why]
+        unfit = [*unfit, *odd]
+    if unfit:
+        lines = in_lines(unfit)
+        warn(f"no card can hold these entries of the table's meta; they are left out:\n{lines}")
+    return cards
+
+
+def said_of(data: Any) -> tuple[Cards, list[str]]:
+    """Return what a table says of itself as cards, and what is of no type that a card can hold."""
+    if isinstance(data, Table):
+        return list(describing_cards(data.header)), []
+    return cards_of_items(_meta_items(data))
+
+
+def _renumbered(cards: Cards, names: Sequence[str], columns: Sequence[str]) -> Cards:
+    """Return cards of a table whose columns get other numbers: those of others go.
+
+    astropy leaves in a table's meta what it does not know of columns, TUCDn for example.
+    """
+    old = {name: number for number, name in enumerate(names, 1)}
+    places = {old[name]: new for new, name in enumerate(columns, 1) if name in old}
+    renumbered = []
+    for keyword, value, comment in cards:
+        is_of_a_column, moved = _core.column_keyword(keyword, places)
+        if moved is not None or not is_of_a_column:
+            renumbered.append((moved or keyword, value, comment))
+    return renumbered
+
+
+def _problem(cards: Cards) -> str | None:
+    """Return why these cards are invalid, in a line; None if they are valid."""
+    try:
+        _core.array_file(np.zeros(1, np.uint8), cards)
+    except (_core.TachyfitsError, OverflowError) as error:
+        return str(error).splitlines()[0]
+    return None
+
+
+def _meta_items(data: Any) -> Iterable[tuple[Any, Any]]:
+    """Give what a table says of itself as a whole: keywords with values, or values and comments."""
+    if isinstance(data, Columns):
+        comments = data.comments
+        for key, value in data.meta.items():
+            yield key, (value, comments[key]) if comments.get(key) else value
+        return
+    if kind_of(data) == "records":
+        yield from cards_of_records(data)
+        return
+    metadata = getattr(getattr(data, "schema", None), "metadata", None)
+    if isinstance(metadata, Mapping):
+        yield from meta_of_arrow(metadata)
+        return
+    meta = getattr(data, "meta", None)
+    if not isinstance(meta, Mapping):
+        return
+    yield from ((key, value) for key, value in meta.items() if key != OBJECTS)
+    if hasattr(data, "itercols"):
+        yield "COMMENT", block_of(data)
