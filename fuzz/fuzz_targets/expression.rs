@@ -15,7 +15,7 @@ fuzz_target!(|text: &str| {
     };
     let inputs: Vec<ExpressionInput> =
         names.into_iter().enumerate().map(|(number, name)| input(number, name)).collect();
-    match evaluate(text, &inputs, ExpressionPixels::Automatic) {
+    match evaluate(text, &inputs, ExpressionPixels::Automatic, None) {
         Ok(file) => {
             let image = file.image(0).expect("what is computed is an image");
             let (stats, _) = image

@@ -65,7 +65,6 @@ fn selection(size: u64, choice: u8) -> AxisSelection {
 
 fn cutout(hdu: &Hdu, axes: &[AxisSelection]) {
     let Ok(header) = cutout_header(hdu, axes) else { return };
-    assert!(header.is_ascii());
     let cut = walk(&header, false).pop().expect("a cutout's header begins a file");
     let kept: Vec<u64> = axes.iter().filter(|axis| axis.keep).map(|axis| axis.count).collect();
     assert_eq!(cut.axes, kept);
