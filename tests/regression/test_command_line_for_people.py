@@ -176,3 +176,11 @@ def test_machines_read_json_from_every_command(cli: Any) -> None:
         said = cli(*words, "--json")
         assert said.status in (0, 1), (words, said.err)
         assert json.loads(said.out.splitlines()[0]) is not None
+
+
+def test_warnings_of_expressions_are_lines_for_people(cli: Any) -> None:
+    said = cli("math", "a / 3", "a=cube.fits", "--bitpix", "16", "-o", "third.fits")
+    lines = said.err.splitlines()
+    assert said.status == 0
+    assert lines[0].startswith("warning: third.fits: values were rounded to integers")
+    assert "TachyfitsWarning" not in said.err

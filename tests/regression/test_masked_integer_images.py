@@ -87,3 +87,16 @@ def test_everything_masked(tmp_path: Path) -> None:
     tf.write(tmp_path / "a.fits", np.ma.masked_all((2, 2), "i2"), blank=-1)
     stored, _ = _raw(tmp_path / "a.fits")
     assert stored.tolist() == [[-1, -1], [-1, -1]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "blank", "stored"),
+    [("i2", 40000, "-32768 to 32767"), ("i1", -128, "0 to 255"), ("u2", 40000, "-32768 to 32767")],
+)
+def test_a_blank_that_the_type_cannot_store_is_named(
+    tmp_path: Path, kind: str, blank: int, stored: str
+) -> None:
+    masked = np.ma.masked_equal(np.arange(5, dtype=kind), 3)
+    for array in (masked, np.arange(5, dtype=kind)):
+        with pytest.raises(tf.UsageError, match=f"invalid blank {blank}: .* from {stored}"):
+            tf.write(tmp_path / "blank.fits", array, blank=blank)

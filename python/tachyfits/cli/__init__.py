@@ -20,6 +20,7 @@ import click
 from tachyfits._core import TachyfitsError, set_on_command_line
 from tachyfits.cli._failures import complain, unwritten
 from tachyfits.cli._group import Group
+from tachyfits.cli._output import warnings_said
 
 #: Every command with what it does, by purpose: the overview of ``tachyfits --help``.
 SECTIONS = {
@@ -109,7 +110,7 @@ class LazyGroup(Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
-        with _closed_pipe_is_success():
+        with _closed_pipe_is_success(), warnings_said():
             return super().invoke(ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

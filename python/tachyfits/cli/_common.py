@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import functools
 import os
-import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 import tachyfits
-from tachyfits import TachyfitsError, TachyfitsWarning
+from tachyfits import TachyfitsError
 from tachyfits.base.errors import usage
 from tachyfits.cli import _progress
 from tachyfits.cli._failures import complain
-from tachyfits.cli._output import say
+from tachyfits.cli._output import say, warnings_said
 from tachyfits.cli._syntax import CHANNELS, REGION, SECTION, Range, numpy_index
 from tachyfits.file.file import STORAGES, File
 from tachyfits.file.hdu import Hdu, no_pixels_hint
@@ -27,34 +26,6 @@ from tachyfits.text.regions import Region
 if TYPE_CHECKING:
     from tachyfits import Image
     from tachyfits.base.progress import Progress
-
-
-@contextmanager
-def warnings_said(said: bool = True) -> Iterator[None]:
-    """Say the warnings of this package in a line on stderr, or leave them out."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("always" if said else "ignore", TachyfitsWarning)
-        shown = warnings.showwarning
-        # Several statistics of one command may give the same warning.
-        told: set[str] = set()
-
-        def show(
-            message: Warning | str,
-            category: type[Warning],
-            filename: str,
-            lineno: int,
-            file: TextIO | None = None,
-            line: str | None = None,
-        ) -> None:
-            if issubclass(category, TachyfitsWarning):
-                if str(message) not in told:
-                    told.add(str(message))
-                    say(f"warning: {message}")
-            else:
-                shown(message, category, filename, lineno, file, line)
-
-        warnings.showwarning = show
-        yield
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,16 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import zip_longest
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
 from tachyfits import _core
+from tachyfits._core import TachyfitsWarning
 
 #: Characters that a column of text has at least, however narrow the terminal.
 _LEAST_CELL = 8
@@ -247,3 +250,31 @@ def report_line(report: _core.Report) -> str:
 def say(text: str) -> None:
     """Write words for people to stderr."""
     click.echo(text, err=True)
+
+
+@contextmanager
+def warnings_said(said: bool = True) -> Iterator[None]:
+    """Say the warnings of this package in a line on stderr, or leave them out."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always" if said else "ignore", TachyfitsWarning)
+        shown = warnings.showwarning
+        # Several statistics of one command may give the same warning.
+        told: set[str] = set()
+
+        def show(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if issubclass(category, TachyfitsWarning):
+                if str(message) not in told:
+                    told.add(str(message))
+                    say(f"warning: {message}")
+            else:
+                shown(message, category, filename, lineno, file, line)
+
+        warnings.showwarning = show
+        yield

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 import click
 
 from tachyfits import File
-from tachyfits.cli._common import Common, warnings_said
-from tachyfits.cli._output import aligned, json_text
+from tachyfits.cli._common import Common
+from tachyfits.cli._output import aligned, json_text, warnings_said
 from tachyfits.interop.table_files import TableFile
 from tachyfits.writing.tables import table_file
 

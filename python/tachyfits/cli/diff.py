@@ -11,9 +11,8 @@ import tachyfits
 from tachyfits import FileDifference
 from tachyfits.checks.diff import DataDifference, HduDifference, HduLabel
 from tachyfits.cli import _progress
-from tachyfits.cli._common import warnings_said
 from tachyfits.cli._failures import complain
-from tachyfits.cli._output import json_text, number_text
+from tachyfits.cli._output import json_text, number_text, warnings_said
 
 
 @click.command()

@@ -14,8 +14,8 @@ import tachyfits
 from tachyfits import Columns, File, Ragged, Table
 from tachyfits.base.errors import usage
 from tachyfits.base.output import FORMATS, format_of
-from tachyfits.cli._common import Common, common_options, overwrite_option, warnings_said
-from tachyfits.cli._output import aligned, in_blocks, json_text, say, size_text
+from tachyfits.cli._common import Common, common_options, overwrite_option
+from tachyfits.cli._output import aligned, in_blocks, json_text, say, size_text, warnings_said
 from tachyfits.cli._table_chosen import chosen_columns, chosen_places, chosen_rows, chosen_slice
 from tachyfits.cli._table_files import as_fits, list_columns, places_needed
 from tachyfits.interop.table_files import TableFile, open_table_file

@@ -112,7 +112,7 @@ def with_blank(array: Any, dtype: Any, blank: int) -> Any:
     Raises
     ------
     UsageError
-        A defined value equals BLANK, or does not fit the type.
+        A defined value equals BLANK, or one of them does not fit the type.
     """
     array = array if isinstance(array, np.ndarray) else np.asanyarray(array)
     own = array.dtype.newbyteorder("=")
@@ -120,10 +120,14 @@ def with_blank(array: Any, dtype: Any, blank: int) -> Any:
     number = whole_number(blank, least=-(2**63))
     if array.dtype.kind not in "iu" or kind.kind not in "iu" or number is None:
         return array
-    limits, stands = np.iinfo(kind), number + ZEROS.get(kind.name, 0)
+    limits, zero = np.iinfo(kind), ZEROS.get(kind.name, 0)
+    stands = number + zero
     if not limits.min <= stands <= limits.max:
-        # The engine says what it may be.
-        return array
+        raise usage(
+            f"invalid blank {number}: expected a stored value of {kind} pixels, "
+            f"from {limits.min - zero} to {limits.max - zero}",
+            "choose one that does not occur",
+        )
     mask = np.ma.getmaskarray(array) if np.ma.is_masked(array) else None
     data = np.ma.getdata(array)
     defined = data if mask is None else data[~mask]
