@@ -41,7 +41,7 @@ ARROWS = {
 }
 
 #: Crates in which more than two files still use each other in a circle.
-WITH_CIRCLES = {"tachyfits", "tachyfits-io"}
+WITH_CIRCLES = {"tachyfits-io"}
 
 #: The only files with unsafe code: vector tiers, memory maps and the signal that these raise.
 UNSAFE_FILES = {

@@ -10,9 +10,10 @@ use tachyfits_kernels::{Encoding, PixelType, Tier, decode_f64, encode_f64, encod
 
 use crate::error::{Error, Reason};
 use crate::file::{FitsFile, OpenOptions};
-use crate::image::{no_memory, stored_type_of, tier};
+use crate::image::{no_memory, tier};
 use crate::number::rounding;
-use crate::write::{check_new_pixels, holds, new_image, value_range};
+use crate::stored_type::{holds, new_image, stored_type_of};
+use crate::write::{check_new_pixels, value_range};
 use crate::writer::{FileWriter, ImageWriter, NewPixels, WriteOptions};
 
 /// Pixels of a piece that is encoded and written at a time.

@@ -19,10 +19,8 @@ use tachyfits_io::{IoError, JoinedStorage, PlacedBuffer, Report};
 use tachyfits_kernels::Tier;
 
 use crate::error::Error;
-use crate::file::{FitsFile, OpenOptions};
-use crate::image::tier;
+use crate::stored_type::new_image;
 use crate::survival::Survivors;
-use crate::write::new_image;
 
 pub(crate) use leaf::Leaf;
 pub(crate) use node::{Feed, Node, Reads, Scratch, Sources};
@@ -55,7 +53,7 @@ impl Computed {
         let mut sources = Sources::default();
         node.sources(&mut sources);
         let joined = sources.joined();
-        Ok(Arc::new(Computed { name, node, sources, joined, survivors, tier: tier()? }))
+        Ok(Arc::new(Computed { name, node, sources, joined, survivors, tier: Tier::current()? }))
     }
 
     pub(crate) fn node(&self) -> &Arc<dyn Node> {
@@ -64,13 +62,6 @@ impl Computed {
 
     pub(crate) fn survivors(&self) -> &Survivors {
         &self.survivors
-    }
-
-    /// The image as a file that is computed when it is read.
-    pub(crate) fn file(self: &Arc<Self>) -> Result<FitsFile, Error> {
-        let header = self.format_error(self.as_new().header(&self.survivors.header))?;
-        let storage = Arc::new(ComputedStorage::new(Arc::clone(self), header.to_bytes()));
-        FitsFile::computed(storage, Arc::clone(self), &OpenOptions::default())
     }
 
     fn as_new(&self) -> NewImage {

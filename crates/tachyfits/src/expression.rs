@@ -30,32 +30,13 @@ use crate::number::float_encoding;
 use crate::survival::{Change, Survivors};
 
 use check::{Bound, BoundImage, Checked, check};
+pub use check::{ExpressionInput, InputValue};
 pub use language::{ExpressionFunction, expression_functions};
 use node::{Evaluate, Input};
 use parse::{Expression, parse};
 use program::{Given, Program};
 use token::Dialect;
 use unit::{Unit, unit_of};
-
-/// Value of a name in an expression.
-#[derive(Clone, Debug)]
-pub enum InputValue {
-    /// An image of any rank.
-    Image(Image),
-    /// A spectrum, and the axis of the result that it lies along; 0 is NAXIS1.
-    Along(Image, usize),
-    /// A number.
-    Number(f64),
-}
-
-/// A name of an expression, and what it stands for.
-#[derive(Clone, Debug)]
-pub struct ExpressionInput {
-    /// The name: letters, digits and underscores.
-    pub name: String,
-    /// Its value.
-    pub value: InputValue,
-}
 
 /// The type of the pixels that an expression gives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -111,7 +92,7 @@ pub fn evaluate(
     let checked = check(expression, &parsed, inputs)?;
     let node = node_of(&parsed, &checked, pixels)?;
     let survivors = survivors_of(expression, &parsed, &checked, unit)?;
-    Computed::new(expression.to_owned(), Arc::new(node), survivors)?.file()
+    FitsFile::computed(Computed::new(expression.to_owned(), Arc::new(node), survivors)?)
 }
 
 /// Says what is wrong with an expression, names and shapes aside, and which names it has.

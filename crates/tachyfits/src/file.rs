@@ -76,17 +76,15 @@ impl FitsFile {
     }
 
     /// The file that a computed image would be. No pixel is computed for it: headers are read by blocks, beyond their ends.
-    pub(crate) fn computed(
-        storage: Arc<ComputedStorage>,
-        image: Arc<Computed>,
-        options: &OpenOptions,
-    ) -> Result<FitsFile, Error> {
+    pub(crate) fn computed(image: Arc<Computed>) -> Result<FitsFile, Error> {
+        let storage = Arc::new(ComputedStorage::new(Arc::clone(&image))?);
         let header = Arc::clone(&storage);
         let read = |offset, buffer: &mut [u8]| {
             header.read_header_at(offset, buffer);
             Ok(())
         };
-        Ok(FitsFile { computed: Some(image), ..FitsFile::walked(storage, options, read)? })
+        let file = FitsFile::walked(storage, &OpenOptions::default(), read)?;
+        Ok(FitsFile { computed: Some(image), ..file })
     }
 
     /// Opens what a storage holds, as it is.

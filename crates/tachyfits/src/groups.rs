@@ -92,7 +92,7 @@ impl FitsFile {
         };
         let survivors = Survivors::of_header(header);
         let computed = Computed::new(self.name().to_owned(), Arc::new(leaf), survivors)?;
-        computed.file()?.image(0)
+        FitsFile::computed(computed)?.image(0)
     }
 }
 

@@ -25,6 +25,7 @@
 //! ```
 
 mod array;
+mod byte_sums;
 mod checksum;
 mod computed;
 mod cutout;
@@ -55,6 +56,7 @@ mod rows;
 mod section;
 mod smooth;
 mod statistic;
+mod stored_type;
 mod survival;
 mod table;
 mod verify;

@@ -5,6 +5,7 @@
 //! again and again until the value is found (`stream`), which after a sample is usually once. Zeros are one value, 0.0.
 
 mod cuts;
+mod limits;
 mod passes;
 mod rank;
 mod sample;
@@ -27,39 +28,10 @@ use crate::reduce::Reduced;
 use crate::region::Region;
 use crate::section::{AxisRange, Section};
 use crate::statistic::Values;
+pub use limits::OrderLimits;
 
 /// Pixels that one thread goes over faster than others are started.
 const ALONE_PIXELS: u64 = 1 << 16;
-
-/// How much order statistics keep in memory. Nothing here changes a result; tests make it small.
-#[derive(Clone, Copy, Debug)]
-pub struct OrderLimits {
-    /// The most pixels of an output that are gathered in memory: a thread needs 8 bytes for each.
-    pub gathered: u64,
-    /// Bytes of the pixels of outputs that are in memory together.
-    pub tile_bytes: u64,
-    /// The most values that a pass keeps (64 MiB); with fewer pixels there is no sample.
-    pub kept: u64,
-    /// Pixels of a sample.
-    pub sample: u64,
-    /// The most bins that a pass counts in, at least 2.
-    pub bins: usize,
-    /// The most ranges that a pass looks at one by one, at least 1; more are cut out of the order together.
-    pub ranges: usize,
-}
-
-impl Default for OrderLimits {
-    fn default() -> OrderLimits {
-        OrderLimits {
-            gathered: 1 << 20,
-            tile_bytes: 128 << 20,
-            kept: 8 << 20,
-            sample: 1 << 20,
-            bins: 1 << 14,
-            ranges: 8,
-        }
-    }
-}
 
 /// The most statistics of a request: percentiles in steps of 0.01.
 const MOST_STATISTICS: usize = 10_000;

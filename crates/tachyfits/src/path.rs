@@ -75,7 +75,11 @@ impl Image {
         );
         self.format_error(survivors.header.push_commentary("HISTORY", &history))?;
         let name = format!("{} (cut along a path)", self.file_name());
-        Computed::new(name, Arc::new(Path::new(self.node()?, samples, chunks)), survivors)?.file()
+        FitsFile::computed(Computed::new(
+            name,
+            Arc::new(Path::new(self.node()?, samples, chunks)),
+            survivors,
+        )?)
     }
 
     /// Where the cut is sampled, if it makes sense.

@@ -107,7 +107,7 @@ impl Image {
             _ => None,
         };
         let node = Rebin::new(self.node()?, &blocks, rebinning.statistic, integers);
-        Computed::new(name, Arc::new(node), survivors)?.file()
+        FitsFile::computed(Computed::new(name, Arc::new(node), survivors)?)
     }
 }
 

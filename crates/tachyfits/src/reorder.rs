@@ -50,7 +50,11 @@ impl Image {
         }
         let survivors = self.survivors(Change::Order(order))?;
         let name = format!("{} (reordered)", self.file_name());
-        Computed::new(name, Arc::new(Reorder::new(self.node()?, order)), survivors)?.file()
+        FitsFile::computed(Computed::new(
+            name,
+            Arc::new(Reorder::new(self.node()?, order)),
+            survivors,
+        )?)
     }
 }
 

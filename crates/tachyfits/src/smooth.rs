@@ -185,7 +185,7 @@ impl Image {
         self.format_error(survivors.header.push_commentary("HISTORY", &history))?;
         let name = format!("{} (smoothed)", self.file_name());
         let node = Arc::new(Smooth::new(input, axes, smoothing.clone()));
-        Computed::new(name, node, survivors)?.file()
+        FitsFile::computed(Computed::new(name, node, survivors)?)
     }
 }
 

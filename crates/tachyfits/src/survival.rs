@@ -7,21 +7,18 @@
 //! channels are combined, or all get one beam, table and CASAMBM are left out, and HISTORY records
 //! it.
 
+mod of_image;
+
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use tachyfits_format::{
-    AxisBlocks, AxisSelection, Card, Context, Element, Field, FormatError, Hdu, Header, OffsetAxis,
-    ResultAxis, TableKind, ValueType, cutout_header, padded, path_header, rebinned_header,
-    reordered_header, result_cards,
+    AxisBlocks, AxisSelection, Card, Element, Field, FormatError, Hdu, Header, OffsetAxis,
+    TableKind, ValueType, padded,
 };
 use tachyfits_io::Storage;
-use tachyfits_kernels::OnesComplement;
 
-use crate::checksum::update_checksums;
 use crate::error::Error;
-use crate::image::Image;
-use crate::writer::FileWriter;
 
 /// The name of a table of beams, and the card that announces it.
 const TABLE: &str = "BEAMS";
@@ -83,22 +80,15 @@ impl Survivors {
         Ok(self)
     }
 
-    /// Writes the companion after the image.
-    pub(crate) fn write_companion(&self, file: &mut FileWriter) -> Result<(), Error> {
-        let Some(beams) = &self.beams else { return Ok(()) };
+    /// The bytes of the companion, empty without one; `complete` may change its header, and is given its rows.
+    pub(crate) fn completed_companion<E>(
+        &self,
+        complete: impl FnOnce(&mut Header, &[u8]) -> Result<(), E>,
+    ) -> Result<Vec<u8>, E> {
+        let Some(beams) = &self.beams else { return Ok(Vec::new()) };
         let mut header = beams.header.clone();
-        if file.updates_checksums() {
-            let mut sum = OnesComplement::default();
-            sum.accumulate(0, &beams.rows, file.tier());
-            let stated = update_checksums(&mut header, sum, file.tier());
-            file.format_error(stated)?;
-        }
-        let begin = file.end();
-        let bytes = beams.bytes(&header);
-        file.reserve(begin + bytes.len() as u64)?;
-        file.write_all_at(begin, &bytes)?;
-        file.ended(begin + bytes.len() as u64);
-        Ok(())
+        complete(&mut header, &beams.rows)?;
+        Ok(beams.bytes(&header))
     }
 
     /// The bytes of the companion as the next HDU of a file, empty without one.
@@ -162,119 +152,6 @@ impl KeptPixels {
             _ => return None,
         };
         u64::try_from(place).ok().filter(|place| *place < self.count)
-    }
-}
-
-impl Image {
-    /// The parts of the image that survive an operation.
-    pub(crate) fn survivors(&self, change: Change<'_>) -> Result<Survivors, Error> {
-        let mut header = self.format_error(self.changed_header(change))?;
-        self.format_error(keep_comments(&self.hdu().header, &mut header))?;
-        let survivors = Survivors { header, beams: self.beams()? };
-        let kept = kept(self.hdu(), self.axes(), change);
-        let beams = match (&survivors.beams, kept) {
-            (None, Some(_)) => return Ok(survivors),
-            (Some(_), Some(_)) if matches!(change, Change::Values) => return Ok(survivors),
-            (Some(beams), Some(kept)) => Some(Arc::new(self.format_error(beams.keep(&kept))?)),
-            (_, None) => None,
-        };
-        let Survivors { mut header, beams: before } = survivors;
-        if beams.is_none() && (before.is_some() || is_announced(&header)) {
-            header.remove(ANNOUNCED);
-            let text =
-                "tachyfits: channels of different beams are combined: the table BEAMS is left out";
-            self.format_error(header.push_commentary("HISTORY", text))?;
-        }
-        Ok(Survivors { header, beams })
-    }
-
-    fn changed_header(&self, change: Change<'_>) -> Result<Header, FormatError> {
-        match change {
-            Change::Values | Change::Along { every: 1, .. } => Ok(self.carried_header()),
-            Change::Along { axis, every } => {
-                let selection = |(number, &length): (usize, &u64)| match number == axis {
-                    true => AxisSelection {
-                        first: 0,
-                        count: length.div_ceil(every),
-                        step: every as i64,
-                        keep: true,
-                    },
-                    false => AxisSelection { first: 0, count: length, step: 1, keep: true },
-                };
-                let selections: Vec<_> = self.axes().iter().enumerate().map(selection).collect();
-                self.changed_header(Change::Section(&selections))
-            }
-            Change::Section(selections) => {
-                let blocks = cutout_header(self.hdu(), selections)?;
-                Ok(Header::parse(&blocks, Context::default())?.0)
-            }
-            Change::Blocks(blocks, what) => rebinned_header(self.hdu(), blocks, what),
-            Change::Order(order) => {
-                let numbers: Vec<usize> = order.iter().map(|axis| axis + 1).collect();
-                reordered_header(self.hdu(), &numbers)
-            }
-            Change::Path(offsets) => path_header(self.hdu(), offsets),
-        }
-    }
-
-    /// The cards of a result over a section, as [`tachyfits_format::result_cards`] gives them. A result that has the
-    /// pixels of one channel has that channel's beam; one without the quantity of the pixels has no BTYPE.
-    pub(crate) fn surviving_cards(
-        &self,
-        axes: &[ResultAxis],
-        same_quantity: bool,
-    ) -> Result<Vec<Card>, Error> {
-        let mut header = Header::from_cards(self.format_error(result_cards(self.hdu(), axes))?);
-        self.format_error(keep_comments(&self.hdu().header, &mut header))?;
-        if !same_quantity {
-            header.remove("BTYPE");
-        }
-        let beams = self.beams()?;
-        if beams.is_some() || is_announced(&header) {
-            self.format_error(self.beam_of_result(&mut header, beams.as_deref(), axes))?;
-        }
-        Ok(header.cards().to_vec())
-    }
-
-    /// Replaces the cards about a table of beams, which a result does not have, by its single beam.
-    fn beam_of_result(
-        &self,
-        header: &mut Header,
-        beams: Option<&Beams>,
-        axes: &[ResultAxis],
-    ) -> Result<(), FormatError> {
-        let one = |axis: Option<usize>| match axis.and_then(|axis| axes.get(axis)) {
-            Some(axis) if axis.count == 1 => Some(axis.first),
-            _ => None,
-        };
-        let spectral = spectral_axis(self.hdu(), self.axes());
-        let stokes = self.hdu().stokes_axis();
-        let (channel, polarisation) = (one(spectral), one(stokes).unwrap_or(0));
-        let beam = channel.and_then(|channel| beams?.beam(channel, polarisation));
-        header.remove(ANNOUNCED);
-        let Some(beam) = beam else {
-            let text = "tachyfits: channels have beams of their own: the table BEAMS is left out";
-            return header.push_commentary("HISTORY", text);
-        };
-        for (keyword, value) in BEAM.into_iter().zip(beam) {
-            let comment = "[deg] beam of the channel";
-            let real = tachyfits_format::Real::from_f64(value);
-            if let Some(real) = real {
-                header.set(keyword, tachyfits_format::Value::Real(real), comment)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The table of beams that goes with the image.
-    fn beams(&self) -> Result<Option<Arc<Beams>>, Error> {
-        if let Some(computed) = self.computed() {
-            return Ok(computed.survivors().beams.clone());
-        }
-        match self.companion() {
-            None => Ok(None),
-            Some(hdu) => Ok(Beams::read(&**self.storage(), hdu)?.map(Arc::new)),
-        }
     }
 }
 

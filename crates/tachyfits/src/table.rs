@@ -27,8 +27,9 @@ use crate::file::FitsFile;
 pub use arrays::Arrays;
 pub use cells::{CellKind, Cells};
 pub use csv::{CsvCells, CsvColumn, CsvValues, csv_rows};
+pub use decode::TextAs;
 pub use encode::ColumnInput;
-pub use read::{ColumnOutput, TextAs};
+pub use read::ColumnOutput;
 pub use rows::Rows;
 pub use write::TableWriter;
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tachyfits_format::{FormatError, Header, NewImage, StoredType};
+use tachyfits_format::{FormatError, Header};
 use tachyfits_io::Report;
 use tachyfits_io::operation::RunOptions;
 use tachyfits_kernels::{ByteOrder, Encoding, PixelType, encode_f64};
@@ -11,8 +11,9 @@ use tachyfits_kernels::{ByteOrder, Encoding, PixelType, encode_f64};
 use crate::computed::{Computed, Feed, Window};
 use crate::error::{Error, Reason};
 use crate::file::FitsFile;
-use crate::image::{Image, stored_type_of};
+use crate::image::Image;
 use crate::number::rounding;
+use crate::stored_type::{holds, new_image, stored_type_of};
 use crate::survival::Change;
 use crate::writer::{FileWriter, ImageWriter, NewPixels, WriteOptions};
 
@@ -35,7 +36,7 @@ impl Image {
         let mut file = FileWriter::create(path, options)?;
         let image = self.to_computed()?;
         let report = self.write_computed(&image, &mut file, options.pixels, run)?;
-        image.survivors().write_companion(&mut file)?;
+        file.write_companion(image.survivors())?;
         file.commit()?;
         Ok(report)
     }
@@ -118,7 +119,7 @@ impl Image {
     ) -> Result<FitsFile, Error> {
         let survivors = self.survivors(Change::Values)?.change(change);
         let survivors = self.format_error(survivors)?;
-        Computed::new(self.file_name().to_owned(), self.node()?, survivors)?.file()
+        FitsFile::computed(Computed::new(self.file_name().to_owned(), self.node()?, survivors)?)
     }
 
     /// Makes the values of a box and encodes them; returns the largest error of rounding to integers.
@@ -143,13 +144,6 @@ impl Image {
         let among = format!("{} pixels from pixel ({}) on", window.pixels(), first.join(", "));
         Err(self.place(value_range(to, refused, &among)))
     }
-}
-
-/// A new image with pixels of an encoding.
-pub(crate) fn new_image(axes: &[u64], encoding: &Encoding, checksum: bool) -> NewImage {
-    let (stored, flip) = stored_type_of(encoding.pixel);
-    let scaling = encoding.scaling.or(flip);
-    NewImage { axes: axes.to_vec(), stored, scaling, blank: encoding.blank, checksum }
 }
 
 /// The error for values that an encoding cannot represent.
@@ -190,15 +184,4 @@ pub(crate) fn check_new_pixels(pixels: NewPixels, from: &Encoding) -> Result<Enc
         return refused("64-bit integers written as they are, or as another type", found);
     }
     Ok(to)
-}
-
-/// Whether an integer is within the range of the stored ones.
-pub(crate) fn holds(stored: StoredType, integer: i64) -> bool {
-    match stored {
-        StoredType::U8 => u8::try_from(integer).is_ok(),
-        StoredType::I16 => i16::try_from(integer).is_ok(),
-        StoredType::I32 => i32::try_from(integer).is_ok(),
-        StoredType::I64 => true,
-        StoredType::F32 | StoredType::F64 => false,
-    }
 }

@@ -9,10 +9,10 @@ use tachyfits_io::operation::RunOptions;
 use tachyfits_io::{OutputFile, Report, SpoolFile};
 use tachyfits_kernels::{OnesComplement, Tier};
 
-use crate::checksum::{each_piece, update_checksums};
+use crate::byte_sums::{each_piece, update_checksums};
 use crate::error::Error;
 use crate::file::{FitsFile, OpenOptions};
-use crate::image::tier;
+use crate::survival::Survivors;
 
 /// How an image is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -113,7 +113,7 @@ impl FileWriter {
     }
 
     fn begin(output: Output, checksum: bool, sync: bool) -> Result<FileWriter, Error> {
-        Ok(FileWriter { output, checksum, sync, tier: tier()?, hdus: 0, end: 0 })
+        Ok(FileWriter { output, checksum, sync, tier: Tier::current()?, hdus: 0, end: 0 })
     }
 
     /// The file's name.
@@ -162,6 +162,26 @@ impl FileWriter {
                 FitsFile::open(name, &options)
             }
         }
+    }
+
+    /// Writes the companion of an image, if it has one, after the image.
+    pub(crate) fn write_companion(&mut self, survivors: &Survivors) -> Result<(), Error> {
+        let bytes = survivors.completed_companion(|header, rows| {
+            if self.checksum {
+                let mut sum = OnesComplement::default();
+                sum.accumulate(0, rows, self.tier);
+                self.format_error(update_checksums(header, sum, self.tier))?;
+            }
+            Ok::<_, Error>(())
+        })?;
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let end = self.end + bytes.len() as u64;
+        self.reserve(end)?;
+        self.write_all_at(self.end, &bytes)?;
+        self.ended(end);
+        Ok(())
     }
 
     /// Copies an extension as the next HDU, byte by byte, under `header`, whose structure is that

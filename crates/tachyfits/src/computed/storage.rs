@@ -9,6 +9,7 @@ use tachyfits_io::{IoError, Storage, fetch};
 use super::node::{Feed, Reads, Scratch};
 use super::window::{Window, windows_of_stretch};
 use super::{Computed, tiles};
+use crate::error::Error;
 
 /// See the module.
 pub(crate) struct ComputedStorage {
@@ -31,13 +32,15 @@ impl fmt::Debug for ComputedStorage {
 }
 
 impl ComputedStorage {
-    pub(crate) fn new(image: Arc<Computed>, header: Vec<u8>) -> ComputedStorage {
+    pub(crate) fn new(image: Arc<Computed>) -> Result<ComputedStorage, Error> {
+        let header = image.as_new().header(&image.survivors.header);
+        let header = image.format_error(header)?.to_bytes();
         let size = image.node.encoding().pixel_bytes() as u64;
         let data_bytes = image.node.axes().iter().product::<u64>() * size;
         let bytes = header.len() as u64 + tachyfits_format::padded(data_bytes);
         let box_pixels = image.node.box_shape().iter().product();
         let scratch = Mutex::default();
-        ComputedStorage { image, header, size, data_bytes, bytes, box_pixels, scratch }
+        Ok(ComputedStorage { image, header, size, data_bytes, bytes, box_pixels, scratch })
     }
 
     /// The header from `offset` on, and zeros beyond it.

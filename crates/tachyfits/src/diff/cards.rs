@@ -5,9 +5,8 @@ use std::collections::{HashMap, HashSet};
 
 use tachyfits_format::{Card, Header, Value, column_keyword};
 
-use super::DiffOptions;
 use super::tables::ColumnPairs;
-use super::values::Scalar;
+use super::values::{DiffOptions, Scalar};
 
 /// How a card differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -7,8 +7,7 @@ use tachyfits_io::operation::{Progress, RunOptions};
 use tachyfits_io::{JoinedStorage, Storage, Tasks};
 use tachyfits_kernels::{Encoding, PixelType, Tier, decode_f64, decode_native};
 
-use super::DiffOptions;
-use super::values::{Differences, Scalar, ValuesDifference};
+use super::values::{DiffOptions, Differences, Scalar, ValuesDifference};
 use crate::error::Error;
 use crate::image::Image;
 

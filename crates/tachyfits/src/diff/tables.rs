@@ -3,8 +3,7 @@
 use tachyfits_format::{Field, TableLayout};
 use tachyfits_io::operation::RunOptions;
 
-use super::values::{Differences, Scalar};
-use super::{DataDifference, DiffOptions};
+use super::values::{DataDifference, DiffOptions, Differences, Scalar};
 use crate::error::Error;
 use crate::image::filled;
 use crate::table::{Arrays, CellKind, Cells, ColumnOutput, Rows, Table, TextAs};

@@ -2,7 +2,27 @@
 
 use tachyfits_kernels::PixelType;
 
-use super::DiffOptions;
+/// How two files are compared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DiffOptions {
+    /// Numbers are the same if they differ by no more than this.
+    pub absolute: f64,
+    /// Numbers are the same if they differ by no more than this times the larger magnitude of the two.
+    pub relative: f64,
+    /// Keywords that are not compared; one that ends in `*` stands for all that begin so.
+    pub ignore: Vec<String>,
+    /// Comments of cards are not compared.
+    pub ignore_comments: bool,
+    /// How many different values of each array or column are listed.
+    pub places: usize,
+}
+
+impl Default for DiffOptions {
+    fn default() -> Self {
+        let (absolute, relative) = (0.0, 0.0);
+        DiffOptions { absolute, relative, ignore: Vec::new(), ignore_comments: false, places: 10 }
+    }
+}
 
 /// A value that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +51,30 @@ pub struct ValuesDifference {
     pub undefined: u64,
     /// The first values that differ.
     pub places: Vec<DifferentValue>,
+}
+
+/// A difference of the data of two HDUs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DataDifference {
+    /// One is an image or a table and the other is not: values are not compared.
+    Kind([String; 2]),
+    /// The axes differ, in FITS order; for data of unknown meaning, their numbers of bytes.
+    Shape([Vec<u64>; 2]),
+    /// The numbers of rows of tables differ. Rows that both have are compared.
+    Rows([u64; 2]),
+    /// Columns that one table has alone.
+    Columns([Vec<String>; 2]),
+    /// The columns of both, if paired columns are in another order.
+    Order([Vec<String>; 2]),
+    /// The cells of a column are of types, or of shapes, that cannot be compared.
+    Cells {
+        /// The column.
+        column: String,
+        /// Type of their cells.
+        cells: [String; 2],
+    },
+    /// Pixels, or the cells of a column.
+    Values(ValuesDifference),
 }
 
 /// A value of a cell or a pixel.

@@ -12,7 +12,8 @@ use tachyfits_kernels::{OnesComplement, Tier, encode_checksum};
 use super::content::{Kept, Rope, Source};
 use super::plan::Plan;
 use super::unit::Unit;
-use crate::checksum::{same_sum, sum_of_range};
+use crate::byte_sums::sum_of_range;
+use crate::checksum::same_sum;
 use crate::error::Error;
 
 /// Updates the checksums in the header of a changed unit that has them.

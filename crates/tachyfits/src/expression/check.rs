@@ -8,9 +8,28 @@
 use super::language::{is_name, reserved};
 use super::parse::{Expression, Name};
 use super::problem::Problem;
-use super::{ExpressionInput, InputValue};
 use crate::error::Error;
 use crate::image::Image;
+
+/// Value of a name in an expression.
+#[derive(Clone, Debug)]
+pub enum InputValue {
+    /// An image of any rank.
+    Image(Image),
+    /// A spectrum, and the axis of the result that it lies along; 0 is NAXIS1.
+    Along(Image, usize),
+    /// A number.
+    Number(f64),
+}
+
+/// A name of an expression, and what it stands for.
+#[derive(Clone, Debug)]
+pub struct ExpressionInput {
+    /// The name: letters, digits and underscores.
+    pub name: String,
+    /// Its value.
+    pub value: InputValue,
+}
 
 /// Value of a name.
 #[derive(Debug)]

@@ -12,8 +12,8 @@ use tachyfits_kernels::{
     Encoding, KeyBins, LEAF_PIXELS, Split, Tier, decode_f64, deviate, key_of, split, value_of_key,
 };
 
-use super::OrderLimits;
 use super::cuts::{Cuts, Sorted};
+use super::limits::OrderLimits;
 use super::passes::Passes;
 use super::rank::OrderStatistic;
 use super::sample::{Part, Sample, SampledLines};

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use tachyfits_io::Tasks;
 use tachyfits_kernels::{Encoding, Tier, decode_f64, transpose};
 
-use super::OrderLimits;
+use super::limits::OrderLimits;
 use super::passes::Passes;
 use super::rank::{OrderStatistic, Selection};
 use crate::error::Error;

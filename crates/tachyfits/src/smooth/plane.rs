@@ -67,7 +67,7 @@ impl Image {
         }
         self.format_error(survivors.header.push_commentary("HISTORY", &history))?;
         let name = format!("{} (smoothed)", self.file_name());
-        Computed::new(name, Arc::new(node), survivors)?.file()
+        FitsFile::computed(Computed::new(name, Arc::new(node), survivors)?)
     }
 }
 

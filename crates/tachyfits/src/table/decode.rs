@@ -13,10 +13,19 @@ use tachyfits_kernels::{
 
 use super::block::CellsOut;
 use super::cells::{CellKind, Cells, cells, cells_of_elements};
-use super::read::TextAs;
 use super::rows::RowBlock;
 use super::text::{BadText, TextNumbers};
 use crate::image::pixel_type;
+
+/// How strings are given. They end at their first NUL, and before blanks at their end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum TextAs {
+    /// A byte for each character, padded with NUL.
+    #[default]
+    Bytes,
+    /// UCS-4 in the machine's byte order, padded with NUL; bytes beyond ASCII are taken as Latin-1.
+    Ucs4,
+}
 
 /// Elements that are scaled at a time: as floats 16 KiB.
 const PIECE: usize = 2048;

@@ -8,7 +8,7 @@ use tachyfits_kernels::{
 };
 
 use super::cells::{CellKind, Cells, cells, cells_of_elements};
-use super::read::TextAs;
+use super::decode::TextAs;
 use super::write_text::{TextField, write_text};
 use crate::error::{Error, Reason};
 use crate::image::pixel_type;

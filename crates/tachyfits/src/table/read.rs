@@ -10,7 +10,7 @@ use tachyfits_kernels::{CACHES_BYTES, Streaming, Tier, streaming};
 
 use super::Table;
 use super::block::{CellsOut, PlacedDecoder, decode_columns};
-use super::decode::{Decoder, Scratch};
+use super::decode::{Decoder, Scratch, TextAs};
 use super::rows::{RowReads, Rows};
 use super::text::BadText;
 use crate::error::{Error, Reason};
@@ -43,16 +43,6 @@ pub struct ColumnOutput<'a> {
     /// Set by reading: how many elements were not as the Standard has them. They are logical values that are not T, F or a
     /// byte of 0: a byte of 1 is taken as true, others as null.
     pub odd: u64,
-}
-
-/// How strings are given. They end at their first NUL, and before blanks at their end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum TextAs {
-    /// A byte for each character, padded with NUL.
-    #[default]
-    Bytes,
-    /// UCS-4 in the machine's byte order, padded with NUL; bytes beyond ASCII are taken as Latin-1.
-    Ucs4,
 }
 
 impl Table {

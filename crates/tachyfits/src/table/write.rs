@@ -11,7 +11,7 @@ use tachyfits_kernels::OnesComplement;
 
 use super::encode::ColumnInput;
 use super::rows_out::{NewRows, write_arrays};
-use crate::checksum::update_checksums;
+use crate::byte_sums::update_checksums;
 use crate::error::{Error, Reason};
 use crate::writer::FileWriter;
 

@@ -11,7 +11,8 @@ use tachyfits_kernels::{OnesComplement, Tier};
 use super::fields::RowCheck;
 use super::heap::check_heap;
 use super::tally::Tally;
-use crate::checksum::{Agreement, Checksum, sum_of_range};
+use crate::byte_sums::sum_of_range;
+use crate::checksum::{Agreement, Checksum};
 use crate::error::Error;
 
 /// Bytes of rows checked together.
