@@ -189,6 +189,14 @@ def test_no_more_than_two_files_of_a_crate_use_each_other(crate: str) -> None:
     assert not [circle for circle in circles if len(circle) > 2]
 
 
+@pytest.mark.parametrize("crate", ARROWS)
+def test_a_file_of_a_crate_has_a_name_of_its_own(crate: str) -> None:
+    # The slow twins in `naive` have the names of the files that they check.
+    names = [path.name for path in crate_sources(crate) if path.parent.name != "naive"]
+    shared = {name for name in names if names.count(name) > 1} - {"tests.rs"}
+    assert not shared
+
+
 def test_uses_of_rust_modules_are_found(tmp_path: Path) -> None:
     files = {
         "lib.rs": "mod a;\nmod b;\npub use a::Low;\n",

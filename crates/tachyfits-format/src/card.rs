@@ -1,15 +1,15 @@
 //! One card: a keyword with its value and comment, and its raw records. Not the reading of fields
-//! ([`crate::scan`]) and not their layout when written ([`crate::writer`]).
+//! ([`crate::scan`]) and not their layout when written ([`crate::card_writer`]).
 //!
 //! The raw bytes are the card; what is parsed from them is a view. A card that is not changed is
 //! written as it was read.
 
+use crate::card_writer;
 use crate::code::Code;
 use crate::error::{FormatError, quoted};
 use crate::limits::CARD_BYTES;
 use crate::scan::{self, Issue};
 use crate::value::Value;
-use crate::writer;
 
 /// A card of a header: one 80-byte record, or more when a string continues.
 ///
@@ -66,8 +66,8 @@ impl Card {
     /// # Errors
     /// [`Code::CardText`] for a keyword or text that a header cannot hold, [`Code::CardTooLong`].
     pub fn new(keyword: &str, value: impl Into<Value>, comment: &str) -> Result<Card, FormatError> {
-        writer::check_text(keyword, comment)?;
-        let raw = writer::records(keyword, &value.into(), comment.trim().as_bytes())?;
+        card_writer::check_text(keyword, comment)?;
+        let raw = card_writer::records(keyword, &value.into(), comment.trim().as_bytes())?;
         Ok(Card::from_raw(&raw, &mut Vec::new()))
     }
 
@@ -94,11 +94,11 @@ impl Card {
         let comment = self.comment.as_bytes();
         let is_stored_so = self.raw().windows(comment.len().max(1)).any(|bytes| bytes == comment);
         let raw = match is_stored_so || self.comment.chars().any(|c| c > '\u{ff}') {
-            true => writer::records(keyword, &value.into(), comment),
+            true => card_writer::records(keyword, &value.into(), comment),
             // Read as Latin-1.
             false => {
                 let comment: Vec<u8> = self.comment.chars().map(|c| c as u8).collect();
-                writer::records(keyword, &value.into(), &comment)
+                card_writer::records(keyword, &value.into(), &comment)
             }
         };
         Ok(Card::from_raw(&raw?, &mut Vec::new()))
@@ -138,7 +138,7 @@ impl Card {
     /// # Errors
     /// [`Code::CardText`] for another keyword, or text that is not printable ASCII.
     pub fn commentary(keyword: &str, text: &str) -> Result<Vec<Card>, FormatError> {
-        let bytes = writer::commentary(keyword, text)?;
+        let bytes = card_writer::commentary(keyword, text)?;
         let (records, _) = bytes.as_chunks::<CARD_BYTES>();
         Ok(records.iter().map(|record| Card::from_record(record, &mut Vec::new())).collect())
     }
@@ -154,7 +154,7 @@ impl Card {
         let keyword = scan::decode(scan::trim(&record[..8]));
         check_keyword(&record[..8], &keyword, issues);
         let indicator = record[8] == b'=' && scan::is_blank(record[9]);
-        if !indicator || writer::is_commentary(&keyword) {
+        if !indicator || card_writer::is_commentary(&keyword) {
             if record[8] == b'=' && needs_value(&keyword) {
                 issues.push((Code::ValueIndicator, quoted(&scan::decode(&record[..16]))));
             }
@@ -168,7 +168,7 @@ impl Card {
     /// The string may go on in the next record. Mandatory keywords never do (Sect. 4.2.1.2).
     pub(crate) fn may_continue(&self) -> bool {
         matches!(&self.value, Some(Value::Text(text)) if text.ends_with('&'))
-            && !writer::is_mandatory(&self.keyword)
+            && !card_writer::is_mandatory(&self.keyword)
     }
 
     /// Joins the CONTINUE records at the start of `records`; gives how many there were.
@@ -280,5 +280,5 @@ fn check_keyword(field: &[u8], keyword: &str, issues: &mut Vec<Issue>) {
 /// Keywords that change the meaning of the data: without a value indicator they would be ignored
 /// silently.
 fn needs_value(keyword: &str) -> bool {
-    writer::is_mandatory(keyword) || matches!(keyword, "BSCALE" | "BZERO" | "BLANK")
+    card_writer::is_mandatory(keyword) || matches!(keyword, "BSCALE" | "BZERO" | "BLANK")
 }

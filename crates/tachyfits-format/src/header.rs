@@ -4,22 +4,22 @@
 //! Unchanged cards keep their bytes: a header that was only read returns the blocks it was read
 //! from.
 
-mod columns;
+mod column_cards;
 mod edit;
 
 use std::collections::HashMap;
 
-pub use columns::{ColumnKeyword, column_keyword};
+pub use column_cards::{ColumnKeyword, column_keyword};
 pub use edit::is_structural;
 
 use crate::card::Card;
+use crate::card_writer;
 use crate::code::Code;
 use crate::error::{FormatError, Place, Warning, Warnings, quoted};
 use crate::limits::{BLOCK_BYTES, CARD_BYTES, CARDS_PER_BLOCK};
 use crate::scan;
 use crate::value::{Real, Value};
 use crate::verify::wants_integer;
-use crate::writer;
 
 /// Position of a header, for messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -446,7 +446,7 @@ impl Reader {
     /// (Sect. 4.1.2.3).
     fn duplicate(&mut self, at: usize, card: &Card, first: Option<&Card>) {
         let Some(first) = first else { return };
-        if is_same_value(card, first) && !writer::is_mandatory(card.keyword()) {
+        if is_same_value(card, first) && !card_writer::is_mandatory(card.keyword()) {
             return;
         }
         let text = |card: &Card| card.value().map_or_else(String::new, Value::to_string);

@@ -16,6 +16,7 @@
 
 mod axis;
 mod card;
+mod card_writer;
 mod code;
 mod cutout;
 mod error;
@@ -33,7 +34,6 @@ mod value;
 mod verify;
 mod walk;
 mod wcs;
-mod writer;
 
 pub use axis::LinearAxis;
 pub use card::Card;

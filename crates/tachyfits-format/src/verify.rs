@@ -4,15 +4,15 @@
 //! Problems noticed while reading ([`crate::Code`]) are findings as well; [`Rule`] has the rules that
 //! reading does not need. Checking continues after a finding.
 
-mod cards;
-mod columns;
+mod card_rules;
+mod column_rules;
 mod finding;
 mod fix;
 mod reserved;
 mod rules;
-mod structure;
+mod structure_rules;
 mod subject;
-mod wcs;
+mod wcs_rules;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -32,41 +32,41 @@ type Check = fn(&Subject<'_>, &mut Report);
 
 /// The checks of a header, in the order of the rules.
 const CHECKS: &[Check] = &[
-    cards::fixed_format,
-    cards::xtension_padding,
-    cards::index_zeros,
-    cards::continue_forbidden,
-    cards::undefined_value,
-    cards::repeated,
-    cards::date_form,
-    cards::old_date,
-    cards::deprecated,
-    cards::unit_brackets,
-    cards::value_range,
-    cards::reserved_value,
-    structure::forbidden_keyword,
-    structure::misplaced_keyword,
-    structure::index_range,
-    structure::extension_shape,
-    structure::fields_place,
-    structure::inherit_place,
-    structure::unregistered,
-    structure::compressed,
-    columns::form,
-    columns::unnamed,
-    columns::name,
-    columns::display,
-    columns::dimensions,
-    columns::keyword,
-    columns::heap_keyword,
-    columns::heap_unused,
-    columns::scale_zero,
-    wcs::axes_place,
-    wcs::matrices,
-    wcs::singular,
-    wcs::types,
-    wcs::units,
-    wcs::alternates,
+    card_rules::fixed_format,
+    card_rules::xtension_padding,
+    card_rules::index_zeros,
+    card_rules::continue_forbidden,
+    card_rules::undefined_value,
+    card_rules::repeated,
+    card_rules::date_form,
+    card_rules::old_date,
+    card_rules::deprecated,
+    card_rules::unit_brackets,
+    card_rules::value_range,
+    card_rules::reserved_value,
+    structure_rules::forbidden_keyword,
+    structure_rules::misplaced_keyword,
+    structure_rules::index_range,
+    structure_rules::extension_shape,
+    structure_rules::fields_place,
+    structure_rules::inherit_place,
+    structure_rules::unregistered,
+    structure_rules::compressed,
+    column_rules::form,
+    column_rules::unnamed,
+    column_rules::name,
+    column_rules::display,
+    column_rules::dimensions,
+    column_rules::keyword,
+    column_rules::heap_keyword,
+    column_rules::heap_unused,
+    column_rules::scale_zero,
+    wcs_rules::axes_place,
+    wcs_rules::matrices,
+    wcs_rules::singular,
+    wcs_rules::types,
+    wcs_rules::units,
+    wcs_rules::alternates,
 ];
 
 /// Everything that is wrong with a header: what the walk noticed while it read it, and what the rules find. `hdu` is what

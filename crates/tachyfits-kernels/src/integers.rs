@@ -8,7 +8,7 @@
 #![expect(clippy::needless_range_loop, reason = "indexed loops become vector code on every tier")]
 
 use crate::LEAF_PIXELS;
-use crate::common::Common;
+use crate::common_value::Common;
 use crate::compensated::Compensated;
 use crate::isa::{self, Kernel, Tier};
 use crate::source::{Encoding, SHORTS, Source, Visitor};

@@ -15,7 +15,7 @@
 mod byte_order;
 mod checksum;
 mod columns;
-mod common;
+mod common_value;
 mod compensated;
 mod decode;
 mod elementwise;
@@ -29,7 +29,7 @@ pub mod isa;
 #[doc(hidden)]
 pub mod machine_code;
 pub mod naive;
-mod order;
+mod order_statistics;
 mod pixel;
 mod reals;
 mod rows;
@@ -52,7 +52,7 @@ pub use columns::values::{
 pub use columns::{
     Fields, gather_field_bytes, gather_fields, scatter_field_bytes, scatter_fields, stream_fields,
 };
-pub use common::Common;
+pub use common_value::Common;
 pub use compensated::Compensated;
 pub use decode::{decode_f32, decode_f64, decode_native, gather, native_in_place};
 pub use elementwise::{
@@ -61,7 +61,9 @@ pub use elementwise::{
 pub use encode::{encode_f32, encode_f64, encode_native};
 pub use histogram::{Histogram, HistogramRange};
 pub use isa::{CACHES_BYTES, Streaming, Tier, UnknownTier, is_past_caches, streaming};
-pub use order::{CellCounts, Cells, KeyBins, KeyCuts, Split, deviate, key_of, split, value_of_key};
+pub use order_statistics::{
+    CellCounts, Cells, KeyBins, KeyCuts, Split, deviate, key_of, split, value_of_key,
+};
 pub use pixel::{Pixel, PixelType};
 pub use reals::{decode_halves, decode_quads};
 pub use rows::{ExtremaRows, MomentRows, SpectralRows, SumRows, TILE_PIXELS};

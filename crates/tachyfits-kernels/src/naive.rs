@@ -9,7 +9,7 @@ mod checksum;
 mod columns;
 mod elementwise;
 mod encode;
-mod order;
+mod order_statistics;
 mod rows;
 mod stencil;
 mod transpose;
@@ -21,7 +21,7 @@ pub use columns::{
 };
 pub use elementwise::{binary, select, unary};
 pub use encode::{encode_f32, encode_f64, encode_native};
-pub use order::{cell_counts, deviations, key_counts, key_piece, split};
+pub use order_statistics::{cell_counts, deviations, key_counts, key_piece, split};
 pub use rows::{Extrema, Moments, common_rows, extrema_rows, moment_slab, spectral_rows, sum_rows};
 pub use stencil::smooth_rows;
 pub use transpose::transpose;

@@ -5,20 +5,20 @@
 //! piece updates the quantities: elementwise loops of this form vectorise on every tier, where a loop over blocks of
 //! lanes was turned into gathers (rustc 1.95 with AVX-512, 7 GB/s instead of 50).
 
-pub(crate) mod columns;
-mod common;
-pub(crate) mod extrema;
-pub(crate) mod moments;
-pub(crate) mod spectral;
+mod common_rows;
+pub(crate) mod extrema_rows;
+pub(crate) mod moment_rows;
+pub(crate) mod slab;
+pub(crate) mod spectral_rows;
 
-pub use extrema::ExtremaRows;
-pub use moments::MomentRows;
-pub use spectral::SpectralRows;
+pub use extrema_rows::ExtremaRows;
+pub use moment_rows::MomentRows;
+pub use spectral_rows::SpectralRows;
 
-use crate::common::Common;
+use crate::common_value::Common;
 use crate::isa::{self, Kernel, Tier};
 use crate::source::{Encoding, Source, Visitor};
-use common::CommonRows;
+use common_rows::CommonRows;
 
 /// Outputs whose states stay in the first-level cache while the rows of a slab pass over them.
 pub const TILE_PIXELS: usize = 1024;

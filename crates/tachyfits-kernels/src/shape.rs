@@ -6,7 +6,7 @@
 use crate::compensated::Compensated;
 use crate::fold::{Accumulator, add_lanes, fold};
 use crate::isa::Tier;
-use crate::rows::columns::{COLUMNS, ColumnStep, Columns, each_column};
+use crate::rows::slab::{COLUMNS, ColumnStep, Columns, each_column};
 use crate::source::{Encoding, Source};
 use crate::sum::DefinedLanes;
 use crate::{LANES, LEAF_PIXELS};

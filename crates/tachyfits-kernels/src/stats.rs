@@ -13,7 +13,7 @@
 
 use std::marker::PhantomData;
 
-use crate::common::Common;
+use crate::common_value::Common;
 use crate::compensated::Compensated;
 use crate::decode::decode_f64;
 use crate::fold::{Accumulator, add_lanes, fold, fold_decoded, fold_tail};

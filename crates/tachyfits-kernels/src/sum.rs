@@ -5,7 +5,7 @@
     reason = "indexed loops become vector code on every tier; some iterators of std are not inlined across codegen units"
 )]
 
-use crate::common::Common;
+use crate::common_value::Common;
 use crate::compensated::Compensated;
 use crate::fold::{Accumulator, add_lanes, fold};
 use crate::integers::IntegerMoments;

@@ -27,7 +27,7 @@ mod interface;
 mod moment;
 mod new_columns;
 mod options;
-mod order;
+mod order_statistics;
 mod output;
 mod progress;
 mod records;

@@ -10,11 +10,11 @@ use tachyfits_kernels::{Encoding, PixelType, Tier, decode_f64, encode_f64, encod
 
 use crate::error::{Error, Reason};
 use crate::file::{FitsFile, OpenOptions};
+use crate::file_writer::{FileWriter, ImageWriter, NewPixels, WriteOptions};
 use crate::image::{no_memory, tier};
 use crate::number::rounding;
 use crate::stored_type::{holds, new_image, stored_type_of};
-use crate::write::{check_new_pixels, value_range};
-use crate::writer::{FileWriter, ImageWriter, NewPixels, WriteOptions};
+use crate::write_image::{check_new_pixels, value_range};
 
 /// Pixels of a piece that is encoded and written at a time.
 const PIECE_PIXELS: u64 = 1 << 16;

@@ -6,18 +6,18 @@
 //! yet, under a journal that can undo it, if that is less than writing a new file; otherwise a new
 //! file replaces the old one.
 
-mod cells;
-mod columns;
 mod commit;
 mod content;
-mod heap;
-mod pixels;
+mod edited_cells;
+mod edited_columns;
+mod edited_hdu;
+mod edited_heap;
+mod edited_pixels;
+mod edited_sums;
+mod edited_table;
 mod plan;
 mod repair;
 mod restride;
-mod sums;
-mod table;
-mod unit;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,9 +28,9 @@ use tachyfits_io::{Notice, Purpose, Stamp};
 
 pub use commit::Committed;
 use content::{Source, Stored};
+use edited_hdu::{Unit, memory};
 use plan::{Plan, Rest};
 pub(crate) use repair::is_zeros;
-use unit::{Unit, memory};
 
 use crate::error::{Error, Reason};
 use crate::file::{FitsFile, OpenOptions};
@@ -258,7 +258,7 @@ impl Editor {
         let mut units = self.units.clone();
         let tier = tier()?;
         for unit in &mut units {
-            sums::restate(unit, &self.own, run, tier)?;
+            edited_sums::restate(unit, &self.own, run, tier)?;
         }
         let plan = Plan::new(&self.name, &units, &self.own, self.rest)?;
         commit::commit(&self.path, &self.stamp, &plan, sync, run)

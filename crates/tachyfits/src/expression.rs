@@ -9,13 +9,13 @@
 //! with it are false (`!=` is true), and as a truth value it counts as true, both as in NumPy; `isnan` tells it.
 
 mod check;
+mod evaluate;
 pub(crate) mod language;
-mod node;
 pub(crate) mod parse;
 pub(crate) mod problem;
 pub(crate) mod program;
+mod result_unit;
 pub(crate) mod token;
-mod unit;
 
 use std::sync::Arc;
 
@@ -31,12 +31,12 @@ use crate::survival::{Change, Survivors};
 
 use check::{Bound, BoundImage, Checked, check};
 pub use check::{ExpressionInput, InputValue};
+use evaluate::{Evaluate, Input};
 pub use language::{ExpressionFunction, expression_functions};
-use node::{Evaluate, Input};
 use parse::{Expression, parse};
 use program::{Given, Program};
+use result_unit::{Unit, unit_of};
 use token::Dialect;
-use unit::{Unit, unit_of};
 
 /// The type of the pixels that an expression gives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

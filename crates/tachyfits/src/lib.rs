@@ -34,25 +34,26 @@ mod edit;
 mod error;
 mod expression;
 mod file;
-mod fold;
+mod file_writer;
 mod grid;
 mod groups;
 mod histogram;
 mod image;
+mod line_fold;
 mod lines;
 mod moment;
 mod native;
 mod number;
-mod order;
-mod path;
-mod read;
+mod order_statistics;
+mod path_cut;
+mod read_pixels;
 mod rebin;
 mod reduce;
 mod region;
 mod region_lines;
 mod reorder;
 mod robust;
-mod rows;
+mod row_fold;
 mod section;
 mod smooth;
 mod statistic;
@@ -61,8 +62,7 @@ mod survival;
 mod table;
 mod verify;
 mod workers;
-mod write;
-mod writer;
+mod write_image;
 
 pub use array::Array;
 pub use checksum::{Agreement, Checksum};
@@ -77,14 +77,15 @@ pub use expression::{
     expression_functions, expression_names,
 };
 pub use file::{FitsFile, OpenOptions};
+pub use file_writer::{FileWriter, NewPixels, WriteOptions};
 pub use groups::GroupParameters;
 pub use image::Image;
 pub use moment::Coordinates;
 #[doc(hidden)]
-pub use order::OrderLimits;
-pub use order::OrderStatistic;
-pub use path::PathCut;
-pub use read::{OutputPixels, ReadAs};
+pub use order_statistics::OrderLimits;
+pub use order_statistics::OrderStatistic;
+pub use path_cut::PathCut;
+pub use read_pixels::{OutputPixels, ReadAs};
 pub use rebin::{BlockStatistic, Rebinning};
 pub use reduce::Reduced;
 pub use region::{Region, RowSpan};
@@ -96,7 +97,6 @@ pub use table::{
     Table, TableWriter, TextAs, csv_rows,
 };
 pub use verify::{Verification, VerifyOptions, verify};
-pub use writer::{FileWriter, NewPixels, WriteOptions};
 
 pub use tachyfits_format::{
     Card, Code, Column, ColumnKeyword, Context, Element, Fate, Field, Finding, Fix, FormatError,

@@ -5,11 +5,11 @@ use tachyfits_io::operation::RunOptions;
 use tachyfits_kernels::{Encoding, SpectralRows, SpectralSum, Tier};
 
 use crate::error::{Error, Reason};
-use crate::fold::{LeafRows, LineFold, fold_lines};
 use crate::grid::Grid;
 use crate::image::{Image, filled, tier};
+use crate::line_fold::{LeafRows, LineFold, fold_lines};
 use crate::lines::GridLines;
-use crate::rows::{Row, RowFold, RowPlan, fold_rows};
+use crate::row_fold::{Row, RowFold, RowPlan, fold_rows};
 use crate::section::Section;
 
 /// The coordinate of each pixel along the axis.

@@ -10,13 +10,13 @@ use tachyfits_kernels::{
 };
 
 use crate::error::{Error, Reason};
-use crate::fold::{ShapeFold, StatsFold, SumFold, fold_lines};
 use crate::grid::Grid;
 use crate::image::{Image, no_memory, tier};
+use crate::line_fold::{ShapeFold, StatsFold, SumFold, fold_lines};
 use crate::lines::{GridLines, Lines};
 use crate::region::Region;
 use crate::region_lines::RegionLines;
-use crate::rows::{Row, RowFold, RowPlan, each_tile, fold_rows};
+use crate::row_fold::{Row, RowFold, RowPlan, each_tile, fold_rows};
 use crate::section::Section;
 use crate::statistic::{Needs, OutputState, Statistic, Values};
 

@@ -15,11 +15,11 @@ use tachyfits_io::{Buffering, Fetched, Report, Tasks, threads_or_all};
 use tachyfits_kernels::{CellCounts, Cells, Encoding, LEAF_PIXELS, Stats, Tier, decode_f64};
 
 use crate::error::Error;
-use crate::fold::{LineFold, StatsFold, fold_lines};
 use crate::grid::Grid;
 use crate::image::{Image, filled, tier};
+use crate::line_fold::{LineFold, StatsFold, fold_lines};
 use crate::lines::{GridLines, LineReads, Lines, PixelBytes};
-use crate::order::{Passes, part};
+use crate::order_statistics::{Passes, part};
 use crate::section::Section;
 use crate::workers::{Own, Workers};
 

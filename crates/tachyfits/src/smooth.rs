@@ -1,6 +1,6 @@
 //! Smoothing along one axis: weighted sums of neighbouring pixels.
 
-mod lines;
+mod input_rows;
 mod plane;
 
 use std::fmt::Write as _;
@@ -16,7 +16,7 @@ use crate::image::Image;
 use crate::number::{Native, Number, float_encoding, sums_stay_in_f32};
 use crate::survival::Change;
 
-use lines::{Lines, Pieces};
+use input_rows::{Lines, Pieces};
 pub use plane::PlaneSmoothing;
 
 /// Values of the pixels beyond the ends of an axis.

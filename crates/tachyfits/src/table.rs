@@ -4,16 +4,16 @@
 
 mod arrays;
 mod block;
+pub(crate) mod built_rows;
 mod cells;
 mod condition;
 mod csv;
 mod decode;
 pub(crate) mod encode;
-mod read;
-mod rows;
-pub(crate) mod rows_out;
-mod text;
-pub(crate) mod write;
+mod read_columns;
+mod read_text;
+mod row_ranges;
+pub(crate) mod table_writer;
 mod write_text;
 
 use std::sync::Arc;
@@ -29,9 +29,9 @@ pub use cells::{CellKind, Cells};
 pub use csv::{CsvCells, CsvColumn, CsvValues, csv_rows};
 pub use decode::TextAs;
 pub use encode::ColumnInput;
-pub use read::ColumnOutput;
-pub use rows::Rows;
-pub use write::TableWriter;
+pub use read_columns::ColumnOutput;
+pub use row_ranges::Rows;
+pub use table_writer::TableWriter;
 
 /// The rows of one HDU, read on request.
 #[derive(Clone, Debug)]

@@ -4,10 +4,10 @@
 
 use super::Header;
 use crate::card::Card;
+use crate::card_writer;
 use crate::error::FormatError;
 use crate::limits::{BLOCK_BYTES, CARD_BYTES};
 use crate::value::Value;
-use crate::writer;
 
 impl Header {
     /// Puts a card before the card of index `at`, or at the end.
@@ -202,12 +202,12 @@ impl Header {
 #[must_use]
 pub fn is_structural(keyword: &str) -> bool {
     let keyword = &*keyword.to_ascii_uppercase();
-    matches!(keyword, "THEAP" | "END") || writer::is_mandatory(keyword)
+    matches!(keyword, "THEAP" | "END") || card_writer::is_mandatory(keyword)
 }
 
 /// The keyword field has room for it: it is none of a HIERARCH card.
 fn is_plain(keyword: &str) -> bool {
-    keyword.len() <= writer::KEYWORD_BYTES && !keyword.contains(' ')
+    keyword.len() <= card_writer::KEYWORD_BYTES && !keyword.contains(' ')
 }
 
 #[cfg(test)]

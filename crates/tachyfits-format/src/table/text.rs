@@ -6,15 +6,15 @@
 //! through the standard library (`slow`), which is also the specification that tests compare with. Neither allocates.
 
 mod decimal;
-mod error;
 mod parse;
 mod slow;
+mod text_error;
 mod window;
 mod write;
 
 use super::TextForm;
 
-pub use error::TextError;
+pub use text_error::TextError;
 
 /// The integer in an `Iw` field: a sign or none and digits, blanks around; 0 if the field is blank.
 ///

@@ -3,9 +3,9 @@
 use std::fmt;
 
 use super::rules::{Rule, Severity};
+use crate::card_writer;
 use crate::code::Code;
 use crate::error::{Place, Problem};
-use crate::writer;
 
 /// One departure from the Standard.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl fmt::Display for Finding {
 fn severity(problem: &Problem) -> Severity {
     let keyword = problem.place.keyword.as_deref().unwrap_or_default();
     match problem.code {
-        Code::DuplicateKeyword if writer::is_mandatory(keyword) => Severity::Error,
+        Code::DuplicateKeyword if card_writer::is_mandatory(keyword) => Severity::Error,
         // SIMPLE = F is legal. Any other value is invalid.
         Code::SimpleFalse if problem.found != "F" => Severity::Error,
         Code::SimpleFalse

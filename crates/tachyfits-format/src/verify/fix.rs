@@ -3,13 +3,14 @@
 
 use std::collections::HashMap;
 
-use super::cards::{self, Date};
+use super::card_rules::{self, Date};
 use super::finding::Finding;
 use super::reserved::{self, Wanted};
 use super::rules::Rule;
 use super::subject::Subject;
-use super::{columns, wcs};
+use super::{column_rules, wcs_rules};
 use crate::card::Card;
+use crate::card_writer;
 use crate::code::Code;
 use crate::error::Place;
 use crate::hdu::{Hdu, HduKind};
@@ -17,7 +18,6 @@ use crate::header::Header;
 use crate::limits::CARD_BYTES;
 use crate::scan;
 use crate::value::{Real, Value};
-use crate::writer;
 
 /// A repair.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -147,13 +147,13 @@ fn fixed_card(header: &Header, spellings: &Spellings, card: &Card) -> Option<(&'
     let anew = |value: Value| {
         card.with_value(keyword, value).ok().filter(|new| new.comment() == card.comment())
     };
-    let mandatory = writer::is_mandatory(keyword) || keyword == "CHECKSUM";
-    if mandatory && !cards::is_fixed_format(card) {
+    let mandatory = card_writer::is_mandatory(keyword) || keyword == "CHECKSUM";
+    if mandatory && !card_rules::is_fixed_format(card) {
         // A number of more than 20 digits has no place there.
-        let fixed = anew(value.clone()).filter(cards::is_fixed_format)?;
+        let fixed = anew(value.clone()).filter(card_rules::is_fixed_format)?;
         return Some((Rule::FixedFormat.as_str(), fixed));
     }
-    if keyword == "XTENSION" && !cards::is_padded(card) {
+    if keyword == "XTENSION" && !card_rules::is_padded(card) {
         return Some((Rule::XtensionPadding.as_str(), anew(value.clone())?));
     }
     match value {
@@ -184,13 +184,13 @@ fn regular_text(header: &Header, keyword: &str, text: &str) -> Option<(&'static 
         let code = Rule::UnregisteredExtension.as_str();
         return (upper != text && is_known).then_some((code, upper));
     }
-    columns::regular(header, &known, text)
+    column_rules::regular(header, &known, text)
 }
 
 /// A date in the ISO form: DATE of the form DD/MM/YY; date and time with a blank between them; DATE with the Z of UTC, which
 /// it always has (Sect. 4.4.2.1).
 fn regular_date(keyword: &str, text: &str) -> Option<(&'static str, String)> {
-    match cards::date(text) {
+    match card_rules::date(text) {
         Date::Old(day, month, year) if keyword == "DATE" && year >= FIRST_YEAR => {
             let date = format!("19{year:02}-{month:02}-{day:02}");
             Some((Rule::OldDate.as_str(), date))
@@ -199,7 +199,7 @@ fn regular_date(keyword: &str, text: &str) -> Option<(&'static str, String)> {
             let is_utc = keyword == "DATE" && text.contains(':');
             let date =
                 text.strip_suffix('Z').filter(|_| is_utc).unwrap_or(text).replacen(' ', "T", 1);
-            (cards::date(&date) == Date::Iso).then_some((Rule::DateForm.as_str(), date))
+            (card_rules::date(&date) == Date::Iso).then_some((Rule::DateForm.as_str(), date))
         }
         _ => None,
     }
@@ -215,7 +215,7 @@ fn upper_case(spellings: &Spellings, card: &Card) -> Option<String> {
         return None;
     }
     let alone = spellings.0.get(&upper) == Some(&1);
-    (alone && !writer::is_commentary(&upper)).then_some(upper)
+    (alone && !card_writer::is_commentary(&upper)).then_some(upper)
 }
 
 /// Adds PCOUNT = 0 and GCOUNT = 1 to an extension that has none, in either case, as which it is read.
@@ -250,7 +250,7 @@ fn put_axes_first(cards: &mut Vec<Card>) -> Vec<(&'static str, String)> {
         return Vec::new();
     }
     let header = Header::from_cards(cards.clone());
-    let late = wcs::late_axes(&Subject::new(&header, None));
+    let late = wcs_rules::late_axes(&Subject::new(&header, None));
     // Those that are late go before the first of their description, in the order that they have.
     let mut places: Vec<(usize, bool)> = (0..cards.len()).map(|at| (at, true)).collect();
     late.iter().for_each(|&(at, first)| places[at] = (first, false));

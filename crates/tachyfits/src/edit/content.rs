@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use tachyfits_io::{IoError, Storage};
 
-use super::cells::Overlay;
+use super::edited_cells::Overlay;
 
 /// Pieces of one source with gaps up to this many bytes are read together.
 const GAP_BYTES: u64 = 32 << 10;

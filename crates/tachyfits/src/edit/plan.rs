@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tachyfits_io::{IoError, Storage};
 
 use super::content::{Kept, Rope, Source};
-use super::unit::{Unit, memory};
+use super::edited_hdu::{Unit, memory};
 use crate::error::{Error, Reason};
 
 /// Ranges that are written with less than this between them are written as one: a page of the page cache.

@@ -14,7 +14,7 @@ use super::Table;
 use super::block::CellsOut;
 use super::cells::{Cells, cells_of_elements};
 use super::decode::{Decoder, Scratch};
-use super::rows::{RowReads, Rows};
+use super::row_ranges::{RowReads, Rows};
 use crate::error::{Error, Reason};
 use crate::image::{filled, tier};
 

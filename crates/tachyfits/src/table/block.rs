@@ -8,8 +8,8 @@ use tachyfits_io::look_at;
 use tachyfits_kernels::{Streaming, Tier};
 
 use super::decode::{Decoder, Scratch};
-use super::rows::RowBlock;
-use super::text::BadText;
+use super::read_text::BadText;
+use super::row_ranges::RowBlock;
 
 /// Bytes of rows that columns are gathered from one after another: half of a first-level cache of 32 or 48 KiB, which the
 /// columns' ends pass through as well.
@@ -85,7 +85,7 @@ pub(crate) fn decode_columns(
 #[cfg(test)]
 mod tests {
     use super::{CACHED_BYTES, LEAST_ROWS};
-    use crate::table::rows::RowBlock;
+    use crate::table::row_ranges::RowBlock;
     use proptest::prelude::*;
 
     proptest! {

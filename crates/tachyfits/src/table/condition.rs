@@ -5,8 +5,8 @@
 //! [`check`] resolves its names. Operands that need their own evaluation (strings, exact 64-bit
 //! integers) become single operands, each a [`leaf`], so the remaining program works on f64.
 
-mod check;
-mod leaf;
+mod operand;
+mod resolve;
 mod side;
 
 use std::ops::Range;
@@ -16,14 +16,14 @@ use tachyfits_io::operation::{Progress, RunOptions};
 use tachyfits_kernels::Tier;
 
 use super::Table;
-use super::rows::{RowBlock, RowReads, Rows};
+use super::row_ranges::{RowBlock, RowReads, Rows};
 use crate::error::{Error, Reason};
 use crate::expression::parse::parse;
 use crate::expression::program::{Given, Program};
 use crate::expression::token::Dialect;
 use crate::image::tier;
-use check::check;
-use leaf::{Chunk, Leaf, Scratch};
+use operand::{Chunk, Leaf, Scratch};
+use resolve::check;
 
 /// Rows that a program takes at a time: a buffer is 8 KiB of f64, so that several stay in the first-level cache.
 const CHUNK: usize = 1024;

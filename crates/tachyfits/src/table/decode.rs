@@ -13,8 +13,8 @@ use tachyfits_kernels::{
 
 use super::block::CellsOut;
 use super::cells::{CellKind, Cells, cells, cells_of_elements};
-use super::rows::RowBlock;
-use super::text::{BadText, TextNumbers};
+use super::read_text::{BadText, TextNumbers};
+use super::row_ranges::RowBlock;
 use crate::image::pixel_type;
 
 /// How strings are given. They end at their first NUL, and before blanks at their end.

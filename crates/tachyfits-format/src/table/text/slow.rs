@@ -1,7 +1,7 @@
 //! The plain way: the form of the text checked character by character, numbers turned by the standard library, which rounds
 //! correctly. It is the specification of the fast way, and what reads and writes the rare.
 
-use super::error::TextError;
+use super::text_error::TextError;
 use super::write::End;
 use crate::scan;
 use crate::table::TextForm;

@@ -1,7 +1,7 @@
 //! Numbers to fields, of what is usually written; `None` asks for the plain way ([`super::slow`]).
 
 use super::decimal::{Binary, TENS};
-use super::error::TextError;
+use super::text_error::TextError;
 use crate::table::TextForm;
 
 /// Characters of the digits of a 64-bit number, in whole words.

@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use tachyfits_format::text::TextError;
 use tachyfits_kernels::{Binary, PixelType};
 
-use super::super::text::{BadText, TextNumbers};
-use super::leaf::{Chunk, Leaf};
+use super::super::read_text::{BadText, TextNumbers};
+use super::operand::{Chunk, Leaf};
 use crate::error::Error;
 
 /// An integer of each row.

@@ -9,11 +9,11 @@ use tachyfits_io::operation::RunOptions;
 use tachyfits_io::{Report, SpoolOptions, SpoolWriter, Storage};
 use tachyfits_kernels::OnesComplement;
 
+use super::built_rows::{NewRows, write_arrays};
 use super::encode::ColumnInput;
-use super::rows_out::{NewRows, write_arrays};
 use crate::byte_sums::update_checksums;
 use crate::error::{Error, Reason};
-use crate::writer::FileWriter;
+use crate::file_writer::FileWriter;
 
 /// Bytes of a heap that are copied at a time.
 const COPY_BYTES: u64 = 1 << 20;
@@ -186,7 +186,7 @@ impl TableWriter {
         &mut self,
         inputs: &[ColumnInput<'_>],
         rows: u64,
-    ) -> Result<super::rows_out::Descriptors, Error> {
+    ) -> Result<super::built_rows::Descriptors, Error> {
         let is_variable = |field: &Field| matches!(field, Field::Variable { .. });
         if !self.layout.columns.iter().any(|column| is_variable(&column.field)) {
             return Ok(Vec::new());

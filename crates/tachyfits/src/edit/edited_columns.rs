@@ -10,11 +10,11 @@ use tachyfits_io::operation::RunOptions;
 
 use super::Editor;
 use super::content::Rope;
+use super::edited_table::made_fields;
 use super::restride::{Restride, Run};
-use super::table::made_fields;
 use crate::error::{Error, Reason};
 use crate::table::encode::ColumnInput;
-use crate::table::write::layout_of;
+use crate::table::table_writer::layout_of;
 
 impl Editor {
     /// Inserts a column before the column of index `at`, from 0. Its field precedes that one's, in

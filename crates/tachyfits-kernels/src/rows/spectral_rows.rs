@@ -6,7 +6,7 @@
 )]
 
 use super::add_all;
-use super::columns::{COLUMNS, ColumnStep, Columns, RowAccumulator, each_column};
+use super::slab::{COLUMNS, ColumnStep, Columns, RowAccumulator, each_column};
 use crate::LANES;
 use crate::isa::Tier;
 use crate::source::{Encoding, Source};

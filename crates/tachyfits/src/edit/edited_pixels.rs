@@ -4,7 +4,7 @@
 use tachyfits_format::{Hdu, ImageLayout};
 
 use super::Editor;
-use super::cells::{Overlay, Patch};
+use super::edited_cells::{Overlay, Patch};
 use crate::error::{Error, Reason};
 use crate::section::{AxisRange, Section};
 
@@ -152,9 +152,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{AxisRange, runs, scattered};
-    use crate::edit::cells::Overlay;
     use crate::edit::content::Rope;
-    use crate::edit::unit::memory;
+    use crate::edit::edited_cells::Overlay;
+    use crate::edit::edited_hdu::memory;
 
     fn all(rope: &Rope) -> Vec<u8> {
         let mut bytes = vec![0; rope.bytes() as usize];

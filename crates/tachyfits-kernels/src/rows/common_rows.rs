@@ -5,7 +5,7 @@
 
 use super::{RowStep, add_row};
 use crate::LANES;
-use crate::common::Common;
+use crate::common_value::Common;
 use crate::fold::Accumulator;
 use crate::isa::Tier;
 use crate::source::Encoding;

@@ -6,8 +6,8 @@
 )]
 
 use super::SumRows;
-use super::columns::{COLUMNS, ColumnStep, Columns, each_column};
-use super::common::CommonLanes;
+use super::common_rows::CommonLanes;
+use super::slab::{COLUMNS, ColumnStep, Columns, each_column};
 use crate::LANES;
 use crate::compensated::Compensated;
 use crate::fold::Accumulator;

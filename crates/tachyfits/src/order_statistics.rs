@@ -6,12 +6,12 @@
 
 mod cuts;
 mod limits;
+mod output_tiles;
 mod passes;
 mod rank;
 mod sample;
 mod select;
 mod stream;
-mod tiles;
 
 use tachyfits_io::Report;
 use tachyfits_io::operation::RunOptions;
@@ -105,7 +105,7 @@ impl Image {
             results.iter_mut().for_each(|values| values.resize(nothing, f64::NAN));
         } else if asked && regions.is_none() && grid.reduced <= limits.gathered {
             let all = &mut results[..];
-            tiles::push_outputs(self, &grid, tier()?, limits, statistics, &mut passes, all)?;
+            output_tiles::push_outputs(self, &grid, tier()?, limits, statistics, &mut passes, all)?;
         } else if asked {
             plan.stream(statistics, &mut passes, &mut results)?;
         }

@@ -1,4 +1,4 @@
-//! Tables that are edited: rows added, inserted and removed, cells updated; for columns see [`super::columns`]. Row bytes that
+//! Tables that are edited: rows added, inserted and removed, cells updated; for columns see [`super::edited_columns`]. Row bytes that
 //! stay are neither read nor moved before the file is written.
 //!
 //! Arrays of variable-length columns: new ones go to the end of the heap, old ones stay where they are, so descriptors that
@@ -12,16 +12,16 @@ use tachyfits_io::{SpoolOptions, SpoolWriter};
 use tachyfits_kernels::Tier;
 
 use super::Editor;
-use super::cells::{Overlay, Patch};
 use super::content::Rope;
-use super::heap::Replaced;
-use super::unit::Unit;
+use super::edited_cells::{Overlay, Patch};
+use super::edited_hdu::Unit;
+use super::edited_heap::Replaced;
 use crate::error::{Error, Reason};
 use crate::image::tier;
 use crate::table::Rows;
+use crate::table::built_rows::{Descriptors, NewRows, write_arrays};
 use crate::table::encode::ColumnInput;
-use crate::table::rows_out::{Descriptors, NewRows, write_arrays};
-use crate::table::write::layout_of;
+use crate::table::table_writer::layout_of;
 
 /// Largest depth of stacked sources; beyond it rows are rebuilt and kept.
 const DEEPEST: usize = 40;

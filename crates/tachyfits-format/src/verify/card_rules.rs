@@ -7,6 +7,7 @@ use super::reserved::{self, Match, Wanted};
 use super::rules::Rule;
 use super::subject::{Report, Subject, keyword_as_read};
 use crate::card::Card;
+use crate::card_writer;
 use crate::code::Code;
 use crate::error::quoted;
 use crate::hdu::HduKind;
@@ -14,7 +15,6 @@ use crate::header::{is_same_value, record};
 use crate::limits::CARD_BYTES;
 use crate::scan;
 use crate::value::Value;
-use crate::writer;
 
 /// The first record of a card from its value field on.
 fn field(card: &Card) -> &[u8] {
@@ -40,7 +40,7 @@ pub(super) fn is_fixed_format(card: &Card) -> bool {
 pub(super) fn fixed_format(subject: &Subject<'_>, report: &mut Report) {
     for (at, card) in subject.header.cards().iter().enumerate() {
         let keyword = keyword_as_read(subject.header, at);
-        let mandatory = writer::is_mandatory(&keyword) || keyword == "CHECKSUM";
+        let mandatory = card_writer::is_mandatory(&keyword) || keyword == "CHECKSUM";
         if mandatory && card.value().is_some() && !is_fixed_format(card) {
             let expected = match card.value() {
                 Some(Value::Text(_)) => "a string that begins in byte 11",
@@ -84,7 +84,7 @@ pub(super) fn index_zeros(subject: &Subject<'_>, report: &mut Report) {
 pub(super) fn continue_forbidden(subject: &Subject<'_>, report: &mut Report) {
     let cards = subject.header.cards();
     for (at, card) in cards.iter().enumerate() {
-        let mandatory = writer::is_mandatory(card.keyword());
+        let mandatory = card_writer::is_mandatory(card.keyword());
         let dangling = mandatory
             && matches!(card.value(), Some(Value::Text(text)) if text.ends_with('&'))
             && cards.get(at + 1).is_some_and(|next| next.keyword() == "CONTINUE");
@@ -111,7 +111,7 @@ pub(super) fn repeated(subject: &Subject<'_>, report: &mut Report) {
     for (at, card) in subject.header.cards().iter().enumerate() {
         // HIERARCH cards are commentary for the Standard; records such as DP1 share a keyword.
         let has_value = card.value().is_some() && card.raw()[8..10] == *b"= ";
-        if !has_value || record(card).is_some() || writer::is_mandatory(card.keyword()) {
+        if !has_value || record(card).is_some() || card_writer::is_mandatory(card.keyword()) {
             continue;
         }
         match first.get(card.keyword()) {

@@ -8,9 +8,9 @@ use tachyfits_format::{Descriptor, Field, Value};
 use tachyfits_io::{SpoolOptions, SpoolWriter};
 
 use super::Editor;
-use super::cells::{Overlay, Patch};
 use super::content::Rope;
-use super::table::Parts;
+use super::edited_cells::{Overlay, Patch};
+use super::edited_table::Parts;
 use crate::error::{Error, Reason};
 use crate::table::Rows;
 

@@ -5,8 +5,8 @@
 use tachyfits_format::{Column, Element, Field, Null, TableLayout, TextForm};
 use tachyfits_kernels::{Binary, Encoding, Unary};
 
-use super::super::text::TextNumbers;
-use super::leaf::Leaf;
+use super::super::read_text::TextNumbers;
+use super::operand::Leaf;
 use super::side::{Decimal, Text, TextField, Whole, significant};
 use crate::expression::language::constant;
 use crate::expression::parse::{Expression, Id, Item, Name};

@@ -10,8 +10,8 @@ use tachyfits_io::operation::RunOptions;
 use tachyfits_kernels::{OnesComplement, Tier, encode_checksum};
 
 use super::content::{Kept, Rope, Source};
+use super::edited_hdu::Unit;
 use super::plan::Plan;
-use super::unit::Unit;
 use crate::byte_sums::sum_of_range;
 use crate::checksum::same_sum;
 use crate::error::Error;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use tachyfits_kernels::{Binary, Encoding, Fields, Tier, decode_f64, gather_field_bytes};
 
 use super::super::Table;
-use super::super::rows::RowBlock;
+use super::super::row_ranges::RowBlock;
 use super::side::{Text, TextField, Whole, compare_long, compare_texts, holds};
 use crate::error::Error;
 

@@ -4,11 +4,11 @@
 
 use super::Header;
 use crate::card::Card;
+use crate::card_writer::KEYWORD_BYTES;
 use crate::code::Code;
 use crate::error::FormatError;
 use crate::new_table::{NewColumn, NewTable};
 use crate::table::TableKind;
-use crate::writer::KEYWORD_BYTES;
 
 /// The forms of keywords that belong to a column, each with its words.
 ///

@@ -11,12 +11,12 @@ use tachyfits_kernels::{CACHES_BYTES, Streaming, Tier, streaming};
 use super::Table;
 use super::block::{CellsOut, PlacedDecoder, decode_columns};
 use super::decode::{Decoder, Scratch, TextAs};
-use super::rows::{RowReads, Rows};
-use super::text::BadText;
+use super::read_text::BadText;
+use super::row_ranges::{RowReads, Rows};
 use crate::error::{Error, Reason};
 use crate::image::{filled, tier};
 use crate::native::read_native;
-use crate::order::sort;
+use crate::order_statistics::sort;
 
 /// Bytes from which on a cell is worth a separate run.
 const LONG_CELL: u64 = 4 << 20;

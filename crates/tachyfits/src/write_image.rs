@@ -11,11 +11,11 @@ use tachyfits_kernels::{ByteOrder, Encoding, PixelType, encode_f64};
 use crate::computed::{Computed, Feed, Window};
 use crate::error::{Error, Reason};
 use crate::file::FitsFile;
+use crate::file_writer::{FileWriter, ImageWriter, NewPixels, WriteOptions};
 use crate::image::Image;
 use crate::number::rounding;
 use crate::stored_type::{holds, new_image, stored_type_of};
 use crate::survival::Change;
-use crate::writer::{FileWriter, ImageWriter, NewPixels, WriteOptions};
 
 impl Image {
     /// Writes the image as the primary array of a new file, which appears when it is complete. Pixels are written as they

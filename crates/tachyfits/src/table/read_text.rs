@@ -4,7 +4,7 @@ use tachyfits_format::text::{TextError, is_text, parse_integer, parse_real};
 use tachyfits_format::{Column, Field, Null, TextForm};
 use tachyfits_kernels::{Fields, TEXT_INTEGER_WIDTH, Tier, integers_of_text};
 
-use super::rows::RowBlock;
+use super::row_ranges::RowBlock;
 
 /// Integers that are read at a time: they stay in the first-level cache.
 const PIECE: usize = 512;
