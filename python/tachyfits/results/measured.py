@@ -44,6 +44,10 @@ class Measured(NDArrayOperatorsMixin, ABC):
     def _cut(self: _Self, section: Section) -> _Self:
         """Return a part along every axis, with the coordinates of its pixels."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        # The cost belongs to the process that computed it.
+        return self.__dict__ | {"report": None}
+
     def as_written(self, header: Any = None) -> tuple[NDArray[Any], Any]:
         """Return the array and the header of the image that is written, unless another is given."""
         return self.values, self.header if header is None else header

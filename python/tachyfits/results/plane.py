@@ -81,10 +81,6 @@ class Plane(Measured):
         values, header = super().as_written(header)
         return values if self.kept_axis is None else np.expand_dims(values, self.kept_axis), header
 
-    def __getstate__(self) -> dict[str, Any]:
-        # The cost belongs to the process that computed it.
-        return self.__dict__ | {"report": None}
-
     @property
     def wcs(self) -> astropy.wcs.WCS:
         """World coordinates of the two axes of ``values``, by astropy."""
