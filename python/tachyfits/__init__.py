@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from tachyfits.base.reports import reports
     from tachyfits.checks.diff import FileDifference, diff
     from tachyfits.checks.verify import Fix, Verification, repair, update_checksums, verify
+    from tachyfits.editing.edited_hdu import EditedHdu
+    from tachyfits.editing.edited_header import EditedHeader
     from tachyfits.editing.editor import Editor, edit
-    from tachyfits.editing.hdu import EditedHdu
-    from tachyfits.editing.header import EditedHeader
     from tachyfits.file.file import File, open  # noqa: A004 - tf.open is the name people expect
     from tachyfits.file.hdu import Hdu
     from tachyfits.header.cards import Card, Cards, Header
@@ -150,8 +150,8 @@ _NAMES = {
     "checks.diff": ("FileDifference", "diff"),
     "checks.verify": ("Fix", "Verification", "repair", "update_checksums", "verify"),
     "editing.editor": ("Editor", "edit"),
-    "editing.hdu": ("EditedHdu",),
-    "editing.header": ("EditedHeader",),
+    "editing.edited_hdu": ("EditedHdu",),
+    "editing.edited_header": ("EditedHeader",),
     "file.file": ("File", "open"),
     "file.hdu": ("Hdu",),
     "header.cards": ("Card", "Cards", "Header"),

@@ -41,12 +41,12 @@ from typing import Any
 from tachyfits import _core
 from tachyfits._core import FormatError
 from tachyfits.base.errors import usage, warn_of
-from tachyfits.base.numbers import check_threads
 from tachyfits.base.sources import Source, given, path_text, read_source
-from tachyfits.records.file import EndOfRecords, File, Record
+from tachyfits.base.whole_numbers import check_threads
 from tachyfits.records.layouts import MemoryOrder, check_access, check_name
 from tachyfits.records.numbers import ComplexStats
 from tachyfits.records.parts import Part, many_records, one_record
+from tachyfits.records.record_file import EndOfRecords, File, Record
 
 __all__ = [
     "ComplexStats",

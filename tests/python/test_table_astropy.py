@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from astropy.table import Column, MaskedColumn, QTable, Table
 from astropy.time import Time
 
 import tachyfits as tf
+from tachyfits.interop import astropy_private
 
 DAYS = ["2020-01-01", "2021-01-01"]
 
@@ -548,3 +550,30 @@ def test_a_column_that_has_the_name_of_a_part_is_refused(tmp_path: Path) -> None
     table = QTable({"pos": SkyCoord([1.0], [2.0], unit="deg"), "pos.ra": [1.0]})
     with pytest.raises(tf.UsageError, match=r"are both named 'pos\.ra'"):
         tf.write(tmp_path / "no.fits", table)
+
+
+def test_functions_that_astropy_does_not_document_do_what_is_expected() -> None:
+    coords = SkyCoord([1.0, 2.0], [3.0, 4.0], unit="deg")
+    parts = astropy_private.columns_of_mixins(QTable({"C": coords}))
+    assert parts.colnames == ["C.ra", "C.dec"]
+    objects = parts.meta["__serialized_columns__"]
+    assert set(objects) == {"C"}
+    restored = astropy_private.table_with_mixins(parts.copy())
+    assert isinstance(restored["C"], SkyCoord)
+    lines = astropy_private.yaml_of_columns(
+        list(parts.itercols()), {"__serialized_columns__": objects}
+    )
+    told = astropy_private.description_of_columns(lines)
+    assert [column["name"] for column in told["datatype"]] == ["C.ra", "C.dec"]
+    assert set(told["meta"]["__serialized_columns__"]) == {"C"}
+    with pytest.raises(ValueError, match="invalid YAML"):
+        astropy_private.description_of_columns(["{"])
+
+
+def test_private_functions_of_astropy_are_used_in_one_module() -> None:
+    package = Path(astropy_private.__file__).parents[1]
+    private = re.compile(r"astropy\S* import .*\b_\w|astropy\.table\.(meta|serialize) import")
+        r"from astropy\S* import .*\b_\w|astropy\.table\.(?:meta|serialize) import"
+    )
+    found = {path.name for path in package.rglob("*.py") if private.search(path.read_text())}
+    assert found == {"astropy_private.py"}

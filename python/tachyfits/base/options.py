@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tachyfits import _core
-from tachyfits.base.numbers import check_threads
+from tachyfits.base.whole_numbers import check_threads
 
 __all__ = ["Options", "options"]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tachyfits import _core
 from tachyfits.base.errors import usage
-from tachyfits.base.numbers import check_threads
+from tachyfits.base.whole_numbers import check_threads
 from tachyfits.file.file import File
 from tachyfits.file.file import open as open_file
 from tachyfits.header.cards import looked_up

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from tachyfits import _core
 from tachyfits.base.errors import usage, warn_of
-from tachyfits.base.numbers import check_threads, whole_number
 from tachyfits.base.sources import Source, given, name_of, path_text, read_source
+from tachyfits.base.whole_numbers import check_threads, whole_number
 
 if TYPE_CHECKING:
     from tachyfits.base.progress import Progress

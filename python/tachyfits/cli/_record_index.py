@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tachyfits.cli._output import aligned, json_text, say, size_text
 from tachyfits.records.arrays import INDEX
-from tachyfits.records.file import File
+from tachyfits.records.record_file import File
 
 #: Rows of the index that are shown.
 _SHOWN = 20

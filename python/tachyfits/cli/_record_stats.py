@@ -10,8 +10,8 @@ import numpy as np
 from tachyfits._core import Report, Stats
 from tachyfits.base.progress import Progress
 from tachyfits.cli._output import aligned, cell_text, columns_text
-from tachyfits.records.file import File
 from tachyfits.records.numbers import ComplexStats
+from tachyfits.records.record_file import File
 
 _Row = dict[str, Any]
 

@@ -27,7 +27,7 @@ from tachyfits.cli._record_index import tell
 from tachyfits.cli._record_stats import as_text, statistics
 from tachyfits.cli._record_values import line, plain, save
 from tachyfits.records.convert import as_list, number_of_form
-from tachyfits.records.file import File, Record
+from tachyfits.records.record_file import File, Record
 
 #: Values of a record that are printed.
 SHOWN = 20

@@ -16,15 +16,15 @@ import numpy as np
 from tachyfits import _core
 from tachyfits.base.errors import not_found, placing, usage, warn_of
 from tachyfits.base.kinds import kind_of
-from tachyfits.base.numbers import check_threads, whole_number
 from tachyfits.base.progress import Progress
 from tachyfits.base.sources import path_text
-from tachyfits.editing.hdu import EditedHdu
+from tachyfits.base.whole_numbers import check_threads, whole_number
+from tachyfits.editing.edited_hdu import EditedHdu
 from tachyfits.file.file import File
 from tachyfits.file.hdu import Hdu
-from tachyfits.writing.columns import check_length
 from tachyfits.writing.hdus import parts_of
 from tachyfits.writing.images import image_cards, native, unit_of
+from tachyfits.writing.new_columns import check_length
 from tachyfits.writing.tables import table_file
 
 

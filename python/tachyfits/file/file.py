@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, cast, overload
 
 from tachyfits import _core
 from tachyfits.base.errors import either, in_lines, listed, not_found, usage, warn, warn_of
-from tachyfits.base.numbers import check_threads, whole_number
 from tachyfits.base.sources import Source, given, read_source
 from tachyfits.base.upper import upper
+from tachyfits.base.whole_numbers import check_threads, whole_number
 from tachyfits.file.hdu import Hdu, compression_of, no_pixels_hint
 from tachyfits.file.image_hdu import ImageHdu
 

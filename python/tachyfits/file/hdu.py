@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from tachyfits import _core
-from tachyfits.base.numbers import check_threads, whole_number
+from tachyfits.base.whole_numbers import check_threads, whole_number
 from tachyfits.header.cards import Header
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from tachyfits import _core
 from tachyfits.base.errors import either, usage
-from tachyfits.base.numbers import whole_number
 from tachyfits.base.reports import reports
+from tachyfits.base.whole_numbers import whole_number
 from tachyfits.header.cards import Header
 from tachyfits.header.spectral_units import Channels, Line, channels_of
 from tachyfits.image.expressions import evaluate

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from tachyfits import _core
 from tachyfits.base.errors import either, usage
-from tachyfits.base.numbers import whole_number
 from tachyfits.base.output import fits_name
 from tachyfits.base.progress import Progress
+from tachyfits.base.whole_numbers import whole_number
 from tachyfits.image.array_functions import array_function
 from tachyfits.image.collapse import selected
 from tachyfits.image.cube import Cube

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits.base.errors import either, placing, usage
-from tachyfits.base.numbers import check_threads
 from tachyfits.base.progress import Progress
+from tachyfits.base.whole_numbers import check_threads
 from tachyfits.file.image_hdu import ImageHdu
 from tachyfits.results.measured import as_array
 from tachyfits.text.axes import Axis, WorldAxis, axis_number, axis_numbers

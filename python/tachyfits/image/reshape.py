@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits.base.errors import either, foreign_errors, usage, warn
-from tachyfits.base.numbers import whole_number
+from tachyfits.base.whole_numbers import whole_number
 from tachyfits.header.coordinates import Sky, is_celestial
 from tachyfits.image.operations import Operations
 from tachyfits.text.axes import axis_number

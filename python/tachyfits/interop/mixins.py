@@ -16,6 +16,12 @@ import numpy as np
 
 from tachyfits.base.errors import usage
 from tachyfits.header.given import Cards
+from tachyfits.interop.astropy_private import (
+    columns_of_mixins,
+    description_of_columns,
+    table_with_mixins,
+    yaml_of_columns,
+)
 from tachyfits.interop.astropy_yaml import OBJECTS, ODD, changed
 from tachyfits.interop.times import left_in_meta
 from tachyfits.text.units import unit_text
@@ -92,13 +98,11 @@ def known_of(lines: Sequence[str]) -> tuple[dict[str, dict[str, Any]], dict[str,
     ValueError
         It is no such block.
     """
-    from astropy.table.meta import YamlParseError, get_header_from_yaml
-
     try:
-        header = get_header_from_yaml(list(lines))
+        header = description_of_columns(lines)
         columns = {column["name"]: dict(column) for column in header["datatype"]}
         return columns, dict(header.get("meta", {}).get(OBJECTS, {}))
-    except (YamlParseError, *ODD) as error:
+    except ODD as error:
         raise ValueError(f"no description of columns: {error}") from error
 
 
@@ -128,8 +132,6 @@ def with_parts(
     if not odd:
         return data, {}
     from astropy.table import QTable, Table
-    from astropy.table.serialize import represent_mixins_as_columns
-    from astropy.utils.data_info import serialize_context_as
 
     kind = QTable if isinstance(data, QTable) else Table
     columns: list[Any] = []
@@ -143,8 +145,7 @@ def with_parts(
         alone = kind([column], names=[name])
         if descriptions and name in descriptions:
             alone[name].info.description = str(descriptions[name] or "") or None
-        with serialize_context_as("fits"):
-            parts = represent_mixins_as_columns(alone)
+        parts = columns_of_mixins(alone)
         columns.extend(parts.itercols())
         names[name] = parts.colnames
         objects |= parts.meta.get(OBJECTS, {})
@@ -263,8 +264,6 @@ def _is_same(ours: Any, new: Any) -> bool:
 
 def block_of(table: Any) -> list[str]:
     """Return the block for an astropy Table; nothing where FITS's own keywords say everything."""
-    from astropy.table.meta import get_yaml_from_header
-
     objects = table.meta.get(OBJECTS) or {}
     columns = list(table[:0].itercols())
     for column in columns:
@@ -272,8 +271,7 @@ def block_of(table: Any) -> list[str]:
     said = any(column.info.description or column.info.meta for column in columns)
     if not objects and not said:
         return []
-    header = {"cols": columns, "meta": {OBJECTS: objects}}
-    return _block(get_yaml_from_header(header))
+    return _block(yaml_of_columns(columns, {OBJECTS: objects}))
 
 
 def _bounds(comments: Sequence[str]) -> tuple[int, int] | None:
@@ -314,7 +312,6 @@ def with_objects(table: Any, objects: Mapping[str, Any]) -> tuple[Any, dict[str,
     These are what a Table has as columns of numbers, quantities, and what astropy cannot make.
     """
     from astropy.table import Table
-    from astropy.table.serialize import _construct_mixins_from_columns
     from astropy.units import Quantity
 
     columns = dict(table.columns)
@@ -327,7 +324,7 @@ def with_objects(table: Any, objects: Mapping[str, Any]) -> tuple[Any, dict[str,
             continue
         alone = Table([columns[key] for key in parts], names=parts, meta={OBJECTS: {name: made}})
         try:
-            new = _construct_mixins_from_columns(alone)[name]
+            new = table_with_mixins(alone)[name]
         except ODD:
             # For example, another version of astropy wrote it.
             left[name] = made

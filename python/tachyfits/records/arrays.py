@@ -1,6 +1,6 @@
 """Records of a Fortran file as arrays: which ones, laid out how, and read into which memory.
 
-`records.file` defines records and the order in which they are read.
+`records.record_file` defines records and the order in which they are read.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tachyfits import _core
 from tachyfits._core import TachyfitsError, UsageError
 from tachyfits.base.errors import either, not_found, placed, usage
-from tachyfits.base.numbers import check_threads
+from tachyfits.base.whole_numbers import check_threads
 from tachyfits.records.fields import Field, Layout
 from tachyfits.records.forms import is_form, is_items, least_bytes
 from tachyfits.records.layouts import empty_layout, layout

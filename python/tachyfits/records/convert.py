@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from tachyfits import _core
 from tachyfits.base.errors import either, listed, usage
-from tachyfits.base.numbers import check_threads
 from tachyfits.base.sources import path_text
+from tachyfits.base.whole_numbers import check_threads
 from tachyfits.records.forms import Item, filling, form_items
 from tachyfits.records.layouts import check_access, check_name, dtype_of, form_text, layout
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from tachyfits import _core
 from tachyfits.base.errors import either, in_lines, listed, not_found, placing, usage, warn
-from tachyfits.base.numbers import check_threads
 from tachyfits.base.progress import Progress
+from tachyfits.base.whole_numbers import check_threads
 from tachyfits.file.hdu import Compression, Hdu, compression_of
 from tachyfits.header.cards import Header
 from tachyfits.table.columns import Columns, TableColumn, Values

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits.base.errors import either, memory_error, not_found, usage
-from tachyfits.base.numbers import whole_number
+from tachyfits.base.whole_numbers import whole_number
 
 #: Forms of a selection of rows.
 _ROWS = "give a slice, row numbers (0-based integers), or a mask of bool for every row"

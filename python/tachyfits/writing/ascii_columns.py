@@ -18,8 +18,8 @@ from tachyfits.base.errors import either, usage
 from tachyfits.table.columns import TableColumn
 from tachyfits.table.ragged import Ragged
 from tachyfits.table.values import ColumnData
-from tachyfits.writing.columns import Cells, NewColumn, plain_spec
 from tachyfits.writing.fitting import fitted
+from tachyfits.writing.new_columns import Cells, NewColumn, plain_spec
 
 #: Text of an undefined float: programs that do not know TNULL read it as NaN.
 _NULL_FLOAT = "NaN"

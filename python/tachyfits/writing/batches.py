@@ -24,7 +24,13 @@ from tachyfits.interop.times import time_cards
 from tachyfits.table.ragged import Ragged
 from tachyfits.table.strings import DELIMITERS, field_width, free_delimiters
 from tachyfits.table.values import ColumnData, with_null
-from tachyfits.writing.columns import Cells, NewColumn, new_column, warn_of_names, with_descriptions
+from tachyfits.writing.new_columns import (
+    Cells,
+    NewColumn,
+    new_column,
+    warn_of_names,
+    with_descriptions,
+)
 
 #: Of integers of more than 16 bits, this many below the greatest are checked.
 _KNOWN_OF_LONG = 15

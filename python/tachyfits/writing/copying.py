@@ -18,7 +18,7 @@ from tachyfits.interop.mixins import cards_for
 from tachyfits.table.columns import TableColumn
 from tachyfits.table.part import Part
 from tachyfits.table.rows import Rows, count_of
-from tachyfits.writing.columns import Cells, bytes_of, description_cards
+from tachyfits.writing.new_columns import Cells, bytes_of, description_cards
 
 if TYPE_CHECKING:
     from tachyfits.table.reading import TableReading

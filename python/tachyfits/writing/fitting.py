@@ -24,7 +24,7 @@ from tachyfits.table.ragged import Ragged
 from tachyfits.table.strings import as_ragged, characters_of, joined_strings
 from tachyfits.table.values import ColumnData, column_data
 from tachyfits.text.units import fits_unit
-from tachyfits.writing.columns import Cells, bytes_of
+from tachyfits.writing.new_columns import Cells, bytes_of
 
 #: The forms of numbers in an ASCII table; those of a binary one have no width after the letter.
 _IN_TEXT = re.compile(r"[IFED]\d")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits.base.errors import either, usage
-from tachyfits.base.numbers import whole_number
+from tachyfits.base.whole_numbers import whole_number
 from tachyfits.header.cards import Header
 from tachyfits.header.given import Cards, given_cards
 from tachyfits.text.units import text_of_unit

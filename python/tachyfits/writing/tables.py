@@ -10,9 +10,9 @@ from typing import Any
 from tachyfits import _core
 from tachyfits.base.errors import either, listed, not_found, usage
 from tachyfits.base.kinds import kind_of
-from tachyfits.base.numbers import check_threads
 from tachyfits.base.output import fits_name
 from tachyfits.base.progress import Progress
+from tachyfits.base.whole_numbers import check_threads
 from tachyfits.header.cards import Header
 from tachyfits.header.given import Cards
 from tachyfits.interop.mixins import cards_for
@@ -26,14 +26,14 @@ from tachyfits.table.table import Table
 from tachyfits.table.values import ColumnData, with_null
 from tachyfits.writing.ascii_columns import new_text_column
 from tachyfits.writing.batches import batches_of, naming, write_batches
-from tachyfits.writing.columns import (
+from tachyfits.writing.column_forms import formed_column
+from tachyfits.writing.copying import copy_into, refuse_part
+from tachyfits.writing.new_columns import (
     NewColumn,
     check_length,
     warn_of_names,
     with_descriptions,
 )
-from tachyfits.writing.copying import copy_into, refuse_part
-from tachyfits.writing.forms import formed_column
 
 
 def write_table(

@@ -15,8 +15,8 @@ import numpy as np
 from tachyfits import _core
 from tachyfits.base.errors import usage
 from tachyfits.base.kinds import TABLES, kind_of
-from tachyfits.base.numbers import check_threads
 from tachyfits.base.output import fits_name, tell_rounding
+from tachyfits.base.whole_numbers import check_threads
 from tachyfits.header.cards import Header
 from tachyfits.writing.images import cards_given, image_cards, native, unit_of, with_blank
 from tachyfits.writing.stacking import stacked

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from tachyfits import _core
 from tachyfits._core import Stats, UsageError
 from tachyfits.base.errors import usage
-from tachyfits.base.numbers import check_threads
 from tachyfits.base.progress import Progress
+from tachyfits.base.whole_numbers import check_threads
 from tachyfits.file.file import Recipe
 from tachyfits.records.arrays import Arrays, index_of, number_from_0
 from tachyfits.records.convert import convert_file

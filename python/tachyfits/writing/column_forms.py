@@ -17,7 +17,7 @@ from tachyfits.base.errors import usage
 from tachyfits.table.ragged import Ragged
 from tachyfits.table.strings import as_ragged
 from tachyfits.table.values import ColumnData, filled_integers
-from tachyfits.writing.columns import NewColumn, new_column
+from tachyfits.writing.new_columns import NewColumn, new_column
 
 _FORM = re.compile(r"(?P<repeat>\d*)(?P<heap>[PQ]?)(?P<letter>[LXABIJKEDCM])(\(\d*\))?")
 

@@ -20,7 +20,7 @@ from tachyfits.header.cards import (
     looked_up,
     matching,
 )
-from tachyfits.writing.columns import check_length
+from tachyfits.writing.new_columns import check_length
 
 #: Names, units and formats, which readers take from a single card.
 _ONE_CARD = re.compile(r"(TTYPE|TUNIT|TDISP)[1-9]\d*|EXTNAME")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from tachyfits import _core
 from tachyfits.base.errors import either, not_found, placing, usage
 from tachyfits.base.kinds import kind_of
-from tachyfits.base.numbers import whole_number
-from tachyfits.editing.header import EditedHeader
-from tachyfits.editing.pixels import EditedPixels
+from tachyfits.base.whole_numbers import whole_number
+from tachyfits.editing.edited_header import EditedHeader
+from tachyfits.editing.edited_pixels import EditedPixels
 from tachyfits.file.hdu import place_of
 from tachyfits.interop.mixins import cards_for, check_objects
 from tachyfits.interop.observatory import PLACE, differs_by_row, in_metres, with_places
@@ -22,9 +22,9 @@ from tachyfits.table.metadata import describing_cards, time_reference
 from tachyfits.table.rows import Rows, count_of
 from tachyfits.table.table import Table
 from tachyfits.writing.ascii_columns import new_text_column
-from tachyfits.writing.columns import check_length, description_cards
+from tachyfits.writing.column_forms import formed_column
 from tachyfits.writing.fitting import row_cells, values_for
-from tachyfits.writing.forms import formed_column
+from tachyfits.writing.new_columns import check_length, description_cards
 
 if TYPE_CHECKING:
     from tachyfits.editing.editor import Editor
