@@ -8,6 +8,7 @@ use crate::aligned::{AlignedBuffer, CACHE_LINE};
 use crate::coalesce::Plan;
 use crate::entered::{MOST_ENTERED, entered_bytes};
 use crate::error::IoError;
+use crate::mmap::enter_all;
 use crate::storage::{Storage, check_within};
 
 /// Sparse segments are read in steps of this many bytes, which stay in the second-level cache while they are picked
@@ -176,10 +177,13 @@ impl<'s> Block<'s> {
 
     /// Takes every range from the memory of the storage, or none.
     fn borrow(&mut self, storage: &'s dyn Storage, cached: bool) -> bool {
+        self.places.clear();
+        if let Some(all) = storage.kept().filter(|_| cached) {
+            return self.borrow_of(all);
+        }
         // A page is entered whole for any byte of it: a box of many planes would seem to need many times its size.
         let most = MOST_ENTERED.max(self.wanted().saturating_mul(ENTERED_FOR_EACH));
-        let cached = cached && (storage.keeps_pages() || entered_bytes(&self.ranges) <= most);
-        self.places.clear();
+        let cached = cached && entered_bytes(&self.ranges) <= most;
         for range in &self.ranges {
             let wanted = match cached {
                 _ if range.is_empty() => Some(&[][..]),
@@ -191,6 +195,26 @@ impl<'s> Block<'s> {
                 None => return false,
             }
         }
+        true
+    }
+
+    /// Takes every range from all bytes of the storage, and enters its pages: in a loop of its own, in which the processor
+    /// waits for many of them at once.
+    fn borrow_of(&mut self, all: &'s [u8]) -> bool {
+        for range in &self.ranges {
+            let bytes = match range.is_empty() {
+                true => Some(&[][..]),
+                false => all.get(range.start as usize..range.end as usize),
+            };
+            match bytes {
+                Some(bytes) => self.places.push(Place::Borrowed(bytes)),
+                None => return false,
+            }
+        }
+        enter_all(self.places.iter().filter_map(|place| match place {
+            Place::Borrowed(bytes) => Some(*bytes),
+            Place::Buffer(_) => None,
+        }));
         true
     }
 

@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 use std::panic;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -46,8 +46,7 @@ pub fn fill(
 /// they were [`Storage::intact`]. It says whether it did.
 pub type OtherWay<'a> = &'a (dyn Fn(u64, &mut [u8]) -> Result<bool, IoError> + Sync);
 
-/// As [`fill`], or from the page cache, whichever is faster: if the bytes are cached, the first
-/// blocks are filled both ways and timed. A caller that chooses a buffering gets reads.
+/// As [`fill`], or the other way where the bytes seem to be in the page cache. A caller that chooses a buffering gets reads.
 ///
 /// Bytes filled from the page cache count as borrowed: none of them were read, and the time is
 /// computing time.
@@ -79,7 +78,7 @@ pub fn fill_either_way(
         share_bytes,
         rest: Mutex::new((offset, out)),
         work,
-        other: other.filter(|_| is_cached()).map(Trial::of),
+        other: other.filter(|_| is_cached()),
         options,
         failed: AtomicBool::new(false),
         done: Mutex::new(0),
@@ -126,39 +125,6 @@ pub fn enter_large_pages(bytes: &mut [u8]) {
     }
 }
 
-/// How many blocks are filled either way before one is chosen. The quickest of each counts: one may be the first in a page of
-/// memory, or of a map, or wait for another thread.
-const TRIES: usize = 4;
-
-/// The other way, and what the first blocks took.
-struct Trial<'a> {
-    other: OtherWay<'a>,
-    begun: AtomicUsize,
-    /// Nanoseconds for 1 MiB, by either way.
-    quickest: [AtomicU64; 2],
-}
-
-impl<'a> Trial<'a> {
-    fn of(other: OtherWay<'a>) -> Trial<'a> {
-        let quickest = [const { AtomicU64::new(u64::MAX) }; 2];
-        Trial { other, begun: AtomicUsize::new(0), quickest }
-    }
-
-    /// Whether the next block goes the other way.
-    fn is_next(&self) -> bool {
-        if self.begun.load(Ordering::Relaxed) < 2 * TRIES {
-            return self.begun.fetch_add(1, Ordering::Relaxed) % 2 == 1;
-        }
-        let [first, other] = &self.quickest;
-        other.load(Ordering::Relaxed) < first.load(Ordering::Relaxed)
-    }
-
-    fn took(&self, other: bool, time: Duration, bytes: usize) {
-        let each = (time.as_nanos() << 20) / bytes.max(1) as u128;
-        self.quickest[usize::from(other)].fetch_min(each as u64, Ordering::Relaxed);
-    }
-}
-
 /// State shared by the threads.
 struct Shared<'a, 'b, W> {
     storage: &'a dyn Storage,
@@ -168,7 +134,7 @@ struct Shared<'a, 'b, W> {
     /// The bytes that no thread has taken yet, and their offset in the storage.
     rest: Mutex<(u64, &'b mut [u8])>,
     work: W,
-    other: Option<Trial<'a>>,
+    other: Option<OtherWay<'a>>,
     options: &'a RunOptions<'a>,
     /// Another thread reported an error.
     failed: AtomicBool,
@@ -236,9 +202,7 @@ impl<'b, W: Fn(&mut [u8]) + Sync> Shared<'_, 'b, W> {
 
     fn block(&self, offset: u64, block: &mut [u8]) -> Result<(), IoError> {
         let begun = Instant::now();
-        let trial = self.other.as_ref();
-        let other = trial.filter(|trial| trial.is_next());
-        let is_filled = other.map_or(Ok(false), |trial| (trial.other)(offset, block))?;
+        let is_filled = self.other.map_or(Ok(false), |other| other(offset, block))?;
         let mut read = Duration::ZERO;
         if !is_filled {
             self.storage.read_exact_at(offset, block)?;
@@ -247,10 +211,6 @@ impl<'b, W: Fn(&mut [u8]) + Sync> Shared<'_, 'b, W> {
             (self.work)(block);
         }
         let all = begun.elapsed();
-        // A trial that could not use the page cache measures neither way.
-        if let Some(trial) = trial.filter(|_| other.is_some() == is_filled) {
-            trial.took(is_filled, all, block.len());
-        }
         self.io.fetch_add(read.as_nanos() as u64, Ordering::Relaxed);
         self.compute.fetch_add((all - read).as_nanos() as u64, Ordering::Relaxed);
         let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
@@ -267,6 +227,7 @@ mod tests {
     use super::*;
     use crate::memory::MemoryStorage;
     use crate::pipeline::Watch;
+    use std::sync::atomic::AtomicUsize;
 
     #[test]
     fn large_pages_are_entered_where_they_begin_alone() {
@@ -319,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_filled_by_both_ways_and_once() {
+    fn blocks_are_filled_the_other_way_where_it_can() {
         let flipped = |offset: u64| !((offset % 251) as u8);
         let expected: Vec<u8> = (5..).take(FILLED).map(flipped).collect();
         let (blocks, bytes) = (AtomicUsize::new(0), AtomicU64::new(0));
@@ -331,17 +292,13 @@ mod tests {
         };
         let (out, report) = filled(Buffering::Auto, &by_itself).unwrap();
         assert!(out == expected);
-        assert!((TRIES..=BLOCKS - TRIES).contains(&blocks.into_inner()));
-        assert_eq!(report.read_bytes, FILLED as u64 - bytes.into_inner());
-        // A storage that cannot lend is not asked again and again.
-        let asked = AtomicUsize::new(0);
-        let never = |_, _: &mut [u8]| {
-            asked.fetch_add(1, Ordering::Relaxed);
-            Ok(false)
-        };
+        assert_eq!((blocks.into_inner(), bytes.into_inner()), (BLOCKS, FILLED as u64));
+        assert_eq!(report.read_bytes, 0);
+        // A storage that does not lend is read.
+        let never = |_, _: &mut [u8]| Ok(false);
         let (out, report) = filled(Buffering::Auto, &never).unwrap();
         assert!(out == expected);
-        assert_eq!((asked.into_inner(), report.read_bytes), (TRIES, FILLED as u64));
+        assert_eq!(report.read_bytes, FILLED as u64);
         let failing = |_, _: &mut [u8]| Err(IoError::Cancelled);
         assert_eq!(filled(Buffering::Auto, &failing).unwrap_err().code(), "io-cancelled");
         // Nor is it asked if buffers are requested.
@@ -353,33 +310,19 @@ mod tests {
     #[test]
     fn reports_distinguish_borrowed_from_read_bytes() {
         const NAP: Duration = Duration::from_millis(5);
-        let storage = MemoryStorage::new("content", vec![7; 2 * TRIES]);
-        let slowly = |_, block: &mut [u8]| {
+        let storage = MemoryStorage::new("content", vec![7; 8]);
+        // Every second block.
+        let slowly = |offset, block: &mut [u8]| {
             thread::sleep(NAP);
             block.fill(7);
-            Ok(true)
+            Ok(offset % 2 == 0)
         };
-        let (mut out, options) = ([0; 2 * TRIES], RunOptions::default());
+        let (mut out, options) = ([0; 8], RunOptions::default());
         let report = fill_either_way(&storage, 0, &mut out, 1, &options, |_| (), Some(&slowly));
         let report = report.unwrap();
-        assert_eq!((report.bytes, report.read_bytes), (2 * TRIES as u64, TRIES as u64));
-        assert!(report.compute_seconds >= (NAP * TRIES as u32).as_secs_f64());
+        assert_eq!((report.bytes, report.read_bytes), (8, 4));
+        assert!(report.compute_seconds >= (NAP * 4).as_secs_f64());
         assert!(report.io_seconds < report.compute_seconds);
-    }
-
-    #[test]
-    fn the_quicker_way_is_gone_by_its_best_block() {
-        let never = |_, _: &mut [u8]| Ok(false);
-        for (times, expected) in [([5, 9], false), ([9, 5], true), ([5, 5], false)] {
-            let trial = Trial::of(&never);
-            let tried: Vec<bool> = (0..2 * TRIES).map(|_| trial.is_next()).collect();
-            assert_eq!(tried, [false, true].repeat(TRIES));
-            for (other, time) in [false, true].into_iter().zip(times) {
-                trial.took(other, Duration::from_micros(10), 1 << 20);
-                trial.took(other, Duration::from_micros(time), 2 << 20);
-            }
-            assert!([trial.is_next(), trial.is_next()] == [expected; 2]);
-        }
     }
 
     #[test]

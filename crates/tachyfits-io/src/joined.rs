@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::IoError;
-use crate::storage::{Storage, Wanted, check_within};
+use crate::storage::{Storage, check_within};
 
 /// Storages one after the other, each beginning at a multiple of the greatest alignment among them; the gaps read as
 /// zeros.
@@ -108,13 +108,8 @@ impl Storage for JoinedStorage {
         member.slice(range)
     }
 
-    fn lends_cached(&self, wanted: &Wanted) -> bool {
-        self.member_of(wanted.range.clone()).is_some_and(|(member, range)| {
-            let before = wanted.range.start - range.start;
-            let of_member = |offset: u64| offset.saturating_sub(before).min(member.bytes());
-            let all = of_member(wanted.all.start)..of_member(wanted.all.end);
-            member.lends_cached(&Wanted { range, all, ..*wanted })
-        })
+    fn lends_cached(&self, is_free: bool) -> bool {
+        self.members.iter().all(|(_, member)| member.lends_cached(is_free))
     }
 
     fn prepare_to_lend(&self) {

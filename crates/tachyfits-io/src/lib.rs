@@ -45,7 +45,7 @@ mod system;
 mod unfinished;
 
 pub use append::AppendBlock;
-pub use cached::{CachedStorage, look_at};
+pub use cached::CachedStorage;
 pub use direct::DirectStorage;
 pub use error::{ErrorKind, IoError, Pending};
 pub use fetch::{Fetched, fetch};
@@ -61,4 +61,4 @@ pub use report::Report;
 pub use source::{Purpose, Source, SourceOptions, StorageKind, open};
 pub use spool::{Compression, SharedWatch, SpoolOptions, SpoolWriter, compression_of, spool};
 pub use spool_file::SpoolFile;
-pub use storage::{Storage, Wanted};
+pub use storage::Storage;

@@ -70,9 +70,20 @@ impl GuardedMap {
 ///
 /// `MADV_POPULATE_READ` does the same, but visits every page once more, which is slower.
 pub(crate) fn enter(bytes: &[u8]) {
-    let next = AROUND - bytes.as_ptr().addr() % AROUND;
-    let others = bytes.iter().skip(next).step_by(AROUND);
-    let seen = bytes.first().into_iter().chain(others).fold(0, |seen, byte| seen ^ byte);
+    enter_all(std::iter::once(bytes));
+}
+
+/// The same for bytes of several places.
+pub(crate) fn enter_all<'a>(places: impl Iterator<Item = &'a [u8]>) {
+    let mut seen = 0;
+    for bytes in places {
+        let Some(first) = bytes.first() else { continue };
+        seen ^= first;
+        let next = AROUND - bytes.as_ptr().addr() % AROUND;
+        if next < bytes.len() {
+            seen ^= bytes[next..].iter().step_by(AROUND).fold(0, |seen, byte| seen ^ byte);
+        }
+    }
     std::hint::black_box(seen);
 }
 

@@ -34,6 +34,9 @@ const AHEAD_BYTES: u64 = 32 << 20;
 const FEW_AHEAD: u64 = 4;
 const FEW_AHEAD_BYTES: u64 = 64 << 20;
 
+/// So few bytes in memory are for one thread: another one begins when they are done.
+const FOR_ONE_THREAD: u64 = 1 << 20;
+
 /// Units of work, each needing some byte ranges of the storage.
 ///
 /// About 1 MiB per task is right: small enough for the cache, large enough for the device. A task is never split.
@@ -219,8 +222,10 @@ impl Arrangement {
         let threads = threads_or_all(options.threads);
         // A caller that chooses a buffering gets buffers.
         let may_lend = options.buffering == Buffering::Auto;
-        let Sample { borrowed, cached, resident, in_order, bytes } =
+        let Sample { borrowed, cached, resident, in_order, bytes, all_bytes } =
             Sample::of(storage, tasks, may_lend);
+        let is_little = (borrowed || cached) && all_bytes <= FOR_ONE_THREAD;
+        let threads = if is_little { 1 } else { threads };
         let ahead = match options.buffering {
             Buffering::Auto => !resident,
             Buffering::Single => false,

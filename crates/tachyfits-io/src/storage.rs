@@ -7,21 +7,6 @@ use std::ops::Range;
 
 use crate::error::IoError;
 
-/// The bytes that a run will take, estimated from a few of its tasks.
-#[derive(Clone, Debug)]
-pub struct Wanted {
-    /// A range of a task in the middle.
-    pub range: Range<u64>,
-    /// The span of all ranges.
-    pub all: Range<u64>,
-    /// Fraction of that which is requested.
-    pub share: f64,
-    /// How many bytes are requested.
-    pub bytes: u64,
-    /// Whether it is in the page cache, few tasks share it, and no buffering was requested.
-    pub free: bool,
-}
-
 /// A source of bytes of known size.
 ///
 /// An implementation provides three methods; [`crate::conformance::storage_suite`] is its test.
@@ -51,18 +36,20 @@ pub trait Storage: Send + Sync + Debug {
         None
     }
 
-    /// Whether borrowing is expected to beat copying for the wanted bytes.
-    fn lends_cached(&self, wanted: &Wanted) -> bool {
-        let _ = wanted;
+    /// Whether [`Storage::cached`] is to be asked for the bytes of a run. `is_free`: they seem to be in the page cache, few
+    /// tasks share them, and no buffering was requested.
+    fn lends_cached(&self, is_free: bool) -> bool {
+        let _ = is_free;
         false
     }
 
     /// Prepares for [`Storage::cached`]: to be called once before each run that asks for it.
     fn prepare_to_lend(&self) {}
 
-    /// Whether pages that were lent stay mapped, so that a run may enter as many as it likes.
-    fn keeps_pages(&self) -> bool {
-        false
+    /// All bytes, where they are mapped and their pages stay so: as [`Storage::cached`], without a call for each range. Their
+    /// pages are entered by the caller.
+    fn kept(&self) -> Option<&[u8]> {
+        None
     }
 
     /// As [`Storage::slice`], and also bytes of a map. These may turn out to be missing: the caller

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Tasks;
-use crate::storage::{Storage, Wanted};
+use crate::storage::Storage;
 
 /// Number of sampled tasks.
 const SAMPLED_TASKS: u64 = 16;
@@ -24,6 +24,8 @@ pub(super) struct Sample {
     pub(super) in_order: bool,
     /// The bytes of the first task, which the others are about as large as.
     pub(super) bytes: u64,
+    /// Those of all tasks, estimated.
+    pub(super) all_bytes: u64,
 }
 
 impl Sample {
@@ -32,7 +34,7 @@ impl Sample {
         let count = tasks.len().min(SAMPLED_TASKS);
         let (mut borrowed, mut resident, mut in_order) = (true, true, true);
         let (mut start, mut end, mut bytes, mut of_first) = (u64::MAX, 0, 0u64, 0);
-        let (mut ranges, mut middle) = (Vec::new(), None);
+        let mut ranges = Vec::new();
         for sample in 0..count {
             ranges.clear();
             // Evenly spread, the first task included; in u128 because the product may exceed u64.
@@ -52,18 +54,21 @@ impl Sample {
             if let Some(range) = ranges.get(place) {
                 borrowed = borrowed && storage.slice(range.clone()).is_some();
                 resident = resident && storage.is_resident(range.clone());
-                middle = middle.filter(|_| sample > count / 2).or(Some(range.clone()));
             }
         }
-        // The range in the middle represents all, and the sampled tasks the others.
-        let cached = middle.is_some_and(|range| {
-            let all_bytes = bytes as f64 * (tasks.len() as f64 / count as f64);
-            let share = all_bytes / (end - start) as f64;
-            let free = may_lend && resident && share < SHARED;
-            let (share, bytes) = (share.min(1.0), all_bytes as u64);
-            storage.lends_cached(&Wanted { range, share, bytes, all: start..end, free })
-        });
-        Sample { borrowed, cached, resident, in_order, bytes: of_first }
+        // The sampled tasks represent the others.
+        let all_bytes = bytes as f64 * (tasks.len() as f64 / count as f64);
+        let is_free =
+            may_lend && resident && end > start && all_bytes / ((end - start) as f64) < SHARED;
+        let cached = storage.lends_cached(is_free);
+        Sample {
+            borrowed,
+            cached,
+            resident,
+            in_order,
+            bytes: of_first,
+            all_bytes: all_bytes as u64,
+        }
     }
 }
 
