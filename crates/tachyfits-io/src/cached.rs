@@ -90,7 +90,7 @@ impl Storage for CachedStorage {
         self.always || (LENDS && is_free)
     }
 
-    fn kept(&self) -> Option<&[u8]> {
+    fn all_mapped(&self) -> Option<&[u8]> {
         let stays = self.bytes() <= MOST_KEPT;
         self.map().filter(|_| stays)?.slice(0..self.bytes())
     }

@@ -313,9 +313,12 @@ mod tests {
         let storage = MemoryStorage::new("content", vec![7; 8]);
         // Every second block.
         let slowly = |offset, block: &mut [u8]| {
+            if offset % 2 == 1 {
+                return Ok(false);
+            }
             thread::sleep(NAP);
             block.fill(7);
-            Ok(offset % 2 == 0)
+            Ok(true)
         };
         let (mut out, options) = ([0; 8], RunOptions::default());
         let report = fill_either_way(&storage, 0, &mut out, 1, &options, |_| (), Some(&slowly));

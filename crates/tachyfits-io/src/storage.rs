@@ -48,7 +48,7 @@ pub trait Storage: Send + Sync + Debug {
 
     /// All bytes, where they are mapped and their pages stay so: as [`Storage::cached`], without a call for each range. Their
     /// pages are entered by the caller.
-    fn kept(&self) -> Option<&[u8]> {
+    fn all_mapped(&self) -> Option<&[u8]> {
         None
     }
 
