@@ -1,4 +1,4 @@
-//! What survives of an image: its cards and its table of beams after an operation.
+//! The cards and the table of beams of an image, after an operation on it.
 
 use std::sync::Arc;
 
