@@ -19,7 +19,7 @@ use crate::card::Card;
 use crate::error::FormatError;
 use crate::hdu::Hdu;
 use crate::header::Header;
-use crate::survival::{Pixels, survives};
+use crate::survival::{SurvivingPixels, survives};
 use crate::value::Value;
 use coordinates::{Coordinates, Distortions};
 use section::Section;
@@ -84,7 +84,7 @@ pub fn cutout_header(hdu: &Hdu, axes: &[AxisSelection]) -> Result<Vec<u8>, Forma
 fn section_header(hdu: &Hdu, section: &Section, history: &str) -> Result<Header, FormatError> {
     let coordinates = Coordinates::new(&hdu.header, section, Distortions::Refused)?;
     let source = hdu.header.cards();
-    let pixels = Pixels::Stored { is_float: hdu.stored.is_float() };
+    let pixels = SurvivingPixels::Stored { is_float: hdu.stored.is_float() };
     let mut cards = mandatory(hdu, section, source)?;
     cards.extend(coordinates.numbers_of_axes()?);
     for card in source.iter().filter(|card| survives(card, pixels)) {

@@ -4,7 +4,7 @@ use crate::card::Card;
 use crate::error::FormatError;
 use crate::hdu::{Hdu, StoredType};
 use crate::header::Header;
-use crate::survival::{Pixels, survives};
+use crate::survival::{SurvivingPixels, survives};
 use crate::value::{Integer, Real, Value};
 
 /// Pixels of a new primary image.
@@ -63,7 +63,9 @@ impl NewImage {
         if let Some(blank) = self.blank.filter(|_| !self.stored.is_float()) {
             cards.push(Card::new("BLANK", blank, "pixel that is undefined")?);
         }
-        cards.extend(carried.cards().iter().filter(|card| survives(card, Pixels::New)).cloned());
+        cards.extend(
+            carried.cards().iter().filter(|card| survives(card, SurvivingPixels::New)).cloned(),
+        );
         let mut header = Header::from_cards(cards);
         if self.checksum {
             header.set("DATASUM", "0", "sum of the data")?;
@@ -90,7 +92,7 @@ impl Hdu {
     /// Cards about structure, scaling, the old file or all of the old pixels are left out.
     #[must_use]
     pub fn carried_header(&self) -> Header {
-        let cards = self.header.cards().iter().filter(|card| survives(card, Pixels::New));
+        let cards = self.header.cards().iter().filter(|card| survives(card, SurvivingPixels::New));
         Header::from_cards(cards.cloned().collect())
     }
 }

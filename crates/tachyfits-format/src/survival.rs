@@ -6,7 +6,7 @@ use crate::value::Value;
 
 /// Effect of an operation on the pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pixels {
+pub(crate) enum SurvivingPixels {
     /// They are copied as they are stored, so that their scaling stays true.
     Stored {
         /// Floating-point pixels must not have BLANK (Sect. 4.4.2.5).
@@ -20,7 +20,7 @@ pub(crate) enum Pixels {
 
 /// Subject of a keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Subject {
+enum CardSubject {
     /// The structure of the HDU, which the writer states.
     Structure,
     /// How stored pixels become values.
@@ -34,36 +34,36 @@ enum Subject {
 }
 
 /// Whether a card stays true. Coordinates are another matter: they follow the pixels.
-pub(crate) fn survives(card: &Card, pixels: Pixels) -> bool {
+pub(crate) fn survives(card: &Card, pixels: SurvivingPixels) -> bool {
     let keyword = card.keyword().to_ascii_uppercase();
     match subject(&keyword) {
-        Subject::Structure | Subject::File => false,
-        Subject::Scaling => {
-            matches!(pixels, Pixels::Stored { is_float } if !(is_float && keyword == "BLANK"))
+        CardSubject::Structure | CardSubject::File => false,
+        CardSubject::Scaling => {
+            matches!(pixels, SurvivingPixels::Stored { is_float } if !(is_float && keyword == "BLANK"))
         }
-        Subject::Hdu if pixels == Pixels::Result => false,
+        CardSubject::Hdu if pixels == SurvivingPixels::Result => false,
         // Others may follow in a new file.
-        Subject::Hdu if pixels == Pixels::New && keyword == "EXTEND" => {
+        CardSubject::Hdu if pixels == SurvivingPixels::New && keyword == "EXTEND" => {
             card.value() != Some(&Value::Logical(false))
         }
-        Subject::Hdu | Subject::Other => true,
+        CardSubject::Hdu | CardSubject::Other => true,
     }
 }
 
-fn subject(keyword: &str) -> Subject {
+fn subject(keyword: &str) -> CardSubject {
     let size = keyword
         .strip_prefix("NAXIS")
         .is_some_and(|n| !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit()));
     match keyword {
         "SIMPLE" | "XTENSION" | "BITPIX" | "NAXIS" | "PCOUNT" | "GCOUNT" | "GROUPS" => {
-            Subject::Structure
+            CardSubject::Structure
         }
-        _ if size => Subject::Structure,
-        "BSCALE" | "BZERO" | "BLANK" | "ZBLANK" => Subject::Scaling,
+        _ if size => CardSubject::Structure,
+        "BSCALE" | "BZERO" | "BLANK" | "ZBLANK" => CardSubject::Scaling,
         "INHERIT" | "NEXTEND" | "BLOCKED" | "CHECKSUM" | "DATASUM" | "DATAMIN" | "DATAMAX" => {
-            Subject::File
+            CardSubject::File
         }
-        "EXTEND" | "EXTNAME" | "EXTVER" | "EXTLEVEL" | "END" => Subject::Hdu,
-        _ => Subject::Other,
+        "EXTEND" | "EXTNAME" | "EXTVER" | "EXTLEVEL" | "END" => CardSubject::Hdu,
+        _ => CardSubject::Other,
     }
 }

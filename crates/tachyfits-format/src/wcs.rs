@@ -30,7 +30,7 @@ pub(crate) const PRIMARY: char = ' ';
 
 /// The part of a name after the axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Part {
+pub(crate) enum NamePart {
     /// Nothing.
     None,
     /// The pixel axis of a matrix element.
@@ -51,7 +51,7 @@ pub(crate) struct AxisName {
     /// The axis, from 1; of a matrix element its row.
     pub axis: usize,
     /// The part after the axis.
-    pub part: Part,
+    pub part: NamePart,
     /// The letter of an alternate description, [`PRIMARY`] for none.
     pub letter: char,
 }
@@ -59,7 +59,7 @@ pub(crate) struct AxisName {
 impl AxisName {
     /// `CTYPE3A` and its like.
     pub fn of(root: &'static str, axis: usize, letter: char) -> Self {
-        AxisName { root, axis, part: Part::None, letter }
+        AxisName { root, axis, part: NamePart::None, letter }
     }
 
     /// Reads the keyword of a card; `None` for one that belongs to no axis.
@@ -72,12 +72,12 @@ impl AxisName {
         let two = |root: &&'static str| {
             let (axis, rest) = number(keyword.strip_prefix(*root)?)?;
             let (column, letter) = number(rest.strip_prefix('_')?)?;
-            Some(AxisName { root, axis, part: Part::Column(column), letter: end(letter)? })
+            Some(AxisName { root, axis, part: NamePart::Column(column), letter: end(letter)? })
         };
         let parameter = |root: &&'static str| {
             let (axis, rest) = number(keyword.strip_prefix(*root)?)?;
             let (n, letter) = digits(rest.strip_prefix('_')?)?;
-            let name = AxisName { root, axis, part: Part::Parameter(n), letter: end(letter)? };
+            let name = AxisName { root, axis, part: NamePart::Parameter(n), letter: end(letter)? };
             // "PV1_01" would be written back as "PV1_1".
             (name.to_string() == keyword).then_some(name)
         };
@@ -95,8 +95,8 @@ impl AxisName {
     /// The name with renumbered axes.
     pub fn renumbered(self, number: impl Fn(usize) -> usize) -> Self {
         let part = match self.part {
-            Part::Column(column) => Part::Column(number(column)),
-            Part::OldColumn(column) => Part::OldColumn(number(column)),
+            NamePart::Column(column) => NamePart::Column(number(column)),
+            NamePart::OldColumn(column) => NamePart::OldColumn(number(column)),
             other => other,
         };
         AxisName { axis: number(self.axis), part, ..self }
@@ -105,7 +105,7 @@ impl AxisName {
     /// The pixel axis of a matrix element.
     pub fn column(self) -> Option<usize> {
         match self.part {
-            Part::Column(column) | Part::OldColumn(column) => Some(column),
+            NamePart::Column(column) | NamePart::OldColumn(column) => Some(column),
             _ => None,
         }
     }
@@ -119,10 +119,12 @@ impl AxisName {
 impl fmt::Display for AxisName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.part {
-            Part::None => write!(f, "{}{}", self.root, self.axis)?,
-            Part::Column(n) | Part::Parameter(n) => write!(f, "{}{}_{n}", self.root, self.axis)?,
-            Part::OldColumn(n) => write!(f, "{}{:03}{n:03}", self.root, self.axis)?,
-            Part::Record(n) => write!(f, "{}{}_{n:03}", self.root, self.axis)?,
+            NamePart::None => write!(f, "{}{}", self.root, self.axis)?,
+            NamePart::Column(n) | NamePart::Parameter(n) => {
+                write!(f, "{}{}_{n}", self.root, self.axis)?
+            }
+            NamePart::OldColumn(n) => write!(f, "{}{:03}{n:03}", self.root, self.axis)?,
+            NamePart::Record(n) => write!(f, "{}{}_{n:03}", self.root, self.axis)?,
         }
         if self.letter == PRIMARY { Ok(()) } else { write!(f, "{}", self.letter) }
     }
@@ -155,13 +157,13 @@ fn old_matrix(keyword: &str, root: &'static str) -> Option<AxisName> {
     let (axis, column) = rest.split_at_checked(3)?;
     let axis = digits(axis).filter(|(axis, rest)| *axis > 0 && rest.is_empty())?.0;
     let column = digits(column).filter(|(column, rest)| *column > 0 && rest.is_empty())?.0;
-    Some(AxisName { root, axis, part: Part::OldColumn(column), letter: PRIMARY })
+    Some(AxisName { root, axis, part: NamePart::OldColumn(column), letter: PRIMARY })
 }
 
 fn record(keyword: &str) -> Option<AxisName> {
     let (axis, rest) = number(keyword.strip_prefix("WAT")?)?;
     let (n, rest) = digits(rest.strip_prefix('_')?)?;
-    let name = AxisName { root: "WAT", axis, part: Part::Record(n), letter: PRIMARY };
+    let name = AxisName { root: "WAT", axis, part: NamePart::Record(n), letter: PRIMARY };
     (rest.is_empty() && name.to_string() == keyword).then_some(name)
 }
 
@@ -222,7 +224,7 @@ impl Matrix {
 
     /// The name of the diagonal element as the others are written.
     pub fn diagonal(&self, root: &'static str, axis: usize, letter: char) -> AxisName {
-        let part = if self.old { Part::OldColumn(axis) } else { Part::Column(axis) };
+        let part = if self.old { NamePart::OldColumn(axis) } else { NamePart::Column(axis) };
         AxisName { root, axis, part, letter }
     }
 
@@ -297,7 +299,7 @@ impl Description {
         let Some(column) = name.column() else { return Ok(()) };
         self.axes.insert(column);
         let matrix = if name.root == "PC" { &mut self.pc } else { &mut self.cd };
-        matrix.old |= matches!(name.part, Part::OldColumn(_));
+        matrix.old |= matches!(name.part, NamePart::OldColumn(_));
         if let Some(value) = card_number(header, card)? {
             matrix.insert(name.axis, column, value);
         }

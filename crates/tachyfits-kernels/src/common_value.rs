@@ -49,7 +49,7 @@ impl Common {
     /// Takes the pixels of `bytes`, up to the first that differs.
     pub(crate) fn accumulate(&mut self, bytes: &[u8], encoding: &Encoding, tier: Tier) {
         if *self != Common::Different {
-            *self = encoding.visit(OnBytes { bytes, tier, common: *self });
+            *self = encoding.visit(CommonOnBytes { bytes, tier, common: *self });
         }
     }
 
@@ -64,13 +64,13 @@ impl Common {
     }
 }
 
-struct OnBytes<'a> {
+struct CommonOnBytes<'a> {
     bytes: &'a [u8],
     tier: Tier,
     common: Common,
 }
 
-impl Visitor for OnBytes<'_> {
+impl Visitor for CommonOnBytes<'_> {
     type Output = Common;
     fn visit<S: Source>(self, source: S) -> Common {
         // Most lines differ at their ends already, which costs less to see than calling a kernel.
@@ -89,7 +89,7 @@ impl Visitor for OnBytes<'_> {
 
 /// The loop over chunks of pixels.
 pub(crate) struct CommonKernel<'a, S> {
-    on: OnBytes<'a>,
+    on: CommonOnBytes<'a>,
     source: S,
 }
 

@@ -120,7 +120,7 @@ fn encode_block(values: &[f64], encoding: &Encoding, tier: Tier, out: &mut [u8])
             quotients
         }
     };
-    let block = Block { values, unscaled, out };
+    let block = EncodedBlock { values, unscaled, out };
     with_stored!(encoding.pixel, T BYTES => block.encode::<T, BYTES>(encoding, tier))
 }
 
@@ -142,16 +142,16 @@ pub(crate) fn native_address(pixel: PixelType, tier: Tier) -> Option<usize> {
 }
 
 /// Values, the same without the scaling, and where their pixels go.
-struct Block<'a> {
+struct EncodedBlock<'a> {
     values: &'a [f64],
     unscaled: &'a [f64],
     out: &'a mut [u8],
 }
 
-impl Block<'_> {
+impl EncodedBlock<'_> {
     fn encode<T: Stored<BYTES>, const BYTES: usize>(self, encoding: &Encoding, tier: Tier) -> u64 {
         let blank = encoding.blank.and_then(T::from_stored);
-        let rule = Rule {
+        let rule = EncodeRule {
             flip: encoding.pixel.in_f64().1,
             blank: blank.unwrap_or(T::ZERO),
             has_blank: blank.is_some(),
@@ -162,7 +162,7 @@ impl Block<'_> {
 
 /// Properties of the encoding that the bytes of a pixel type depend on.
 #[derive(Clone, Copy)]
-pub(crate) struct Rule<T> {
+pub(crate) struct EncodeRule<T> {
     /// Offset of the unsigned and signed-byte conventions.
     flip: f64,
     blank: T,
@@ -172,7 +172,7 @@ pub(crate) struct Rule<T> {
 /// A type that the file stores, or that is turned into one by its sign bit (u64).
 pub(crate) trait Stored<const BYTES: usize>: Pixel {
     /// The bytes of a value that is `unscaled` without the scaling, and whether it is lost.
-    fn encode(value: f64, unscaled: f64, rule: &Rule<Self>) -> ([u8; BYTES], bool);
+    fn encode(value: f64, unscaled: f64, rule: &EncodeRule<Self>) -> ([u8; BYTES], bool);
 }
 
 /// Added to a number below 2^51 in size, it leaves no room for a fraction: the sum is rounded to an integer, ties to the
@@ -184,7 +184,7 @@ macro_rules! narrow_integer {
     ($type:ty, $bits:ty, $bytes:literal) => {
         impl Stored<$bytes> for $type {
             #[inline(always)]
-            fn encode(value: f64, unscaled: f64, rule: &Rule<Self>) -> ([u8; $bytes], bool) {
+            fn encode(value: f64, unscaled: f64, rule: &EncodeRule<Self>) -> ([u8; $bytes], bool) {
                 const { assert!(<$type>::BITS <= 32) };
                 const FAR: f64 = (1u64 << 40) as f64;
                 let (least, most) = (<$type>::MIN as f64, <$type>::MAX as f64);
@@ -223,7 +223,7 @@ macro_rules! wide_integer {
     ($type:ty, $flip:expr) => {
         impl Stored<8> for $type {
             #[inline(always)]
-            fn encode(value: f64, unscaled: f64, rule: &Rule<Self>) -> ([u8; 8], bool) {
+            fn encode(value: f64, unscaled: f64, rule: &EncodeRule<Self>) -> ([u8; 8], bool) {
                 // The first number above the range: MAX itself is not an f64.
                 const ABOVE: f64 = ((<$type>::MAX / 2 + 1) as f64) * 2.0;
                 let rounded = round_ties_even(unscaled);
@@ -243,7 +243,7 @@ wide_integer!(u64, 1 << 63);
 
 impl Stored<4> for f32 {
     #[inline(always)]
-    fn encode(value: f64, unscaled: f64, _: &Rule<f32>) -> ([u8; 4], bool) {
+    fn encode(value: f64, unscaled: f64, _: &EncodeRule<f32>) -> ([u8; 4], bool) {
         let rounded = unscaled as f32;
         (rounded.to_bits().to_be_bytes(), is_lost(value, rounded.into()))
     }
@@ -251,7 +251,7 @@ impl Stored<4> for f32 {
 
 impl Stored<8> for f64 {
     #[inline(always)]
-    fn encode(value: f64, unscaled: f64, _: &Rule<f64>) -> ([u8; 8], bool) {
+    fn encode(value: f64, unscaled: f64, _: &EncodeRule<f64>) -> ([u8; 8], bool) {
         (unscaled.to_bits().to_be_bytes(), is_lost(value, unscaled))
     }
 }
@@ -263,8 +263,8 @@ fn is_lost(value: f64, stored: f64) -> bool {
 }
 
 pub(crate) struct EncodeKernel<'a, T, const BYTES: usize> {
-    block: Block<'a>,
-    rule: Rule<T>,
+    block: EncodedBlock<'a>,
+    rule: EncodeRule<T>,
 }
 
 impl<T: Stored<BYTES>, const BYTES: usize> Kernel for EncodeKernel<'_, T, BYTES> {
@@ -272,7 +272,7 @@ impl<T: Stored<BYTES>, const BYTES: usize> Kernel for EncodeKernel<'_, T, BYTES>
 
     #[inline(always)]
     fn run(self) -> u64 {
-        let Block { values, unscaled, out } = self.block;
+        let EncodedBlock { values, unscaled, out } = self.block;
         let (pixels, _) = out.as_chunks_mut::<BYTES>();
         let (values, unscaled) = (&values[..pixels.len()], &unscaled[..pixels.len()]);
         let mut lost = 0u64;

@@ -142,7 +142,7 @@ impl Histogram {
 
     /// Counts the pixels of `bytes`.
     pub fn accumulate(&mut self, bytes: &[u8], encoding: &Encoding, tier: Tier) {
-        encoding.visit(OnBytes { bytes, tier, histogram: self });
+        encoding.visit(HistogramOnBytes { bytes, tier, histogram: self });
     }
 
     /// Adds the counts of another histogram over the same range; `false`, and nothing added, when the ranges differ.
@@ -184,13 +184,13 @@ impl Histogram {
     }
 }
 
-struct OnBytes<'a> {
+struct HistogramOnBytes<'a> {
     bytes: &'a [u8],
     tier: Tier,
     histogram: &'a mut Histogram,
 }
 
-impl Visitor for OnBytes<'_> {
+impl Visitor for HistogramOnBytes<'_> {
     type Output = ();
     fn visit<S: Source>(self, source: S) {
         let kernel = HistogramKernel { bytes: self.bytes, source, histogram: self.histogram };

@@ -60,7 +60,9 @@ impl IntegerMoments {
 
     /// Statistics of all pixels of `bytes`, if they can be computed exactly.
     pub(crate) fn of(bytes: &[u8], encoding: &Encoding, tier: Tier) -> Option<IntegerMoments> {
-        encoding.has_exact_moments().then(|| encoding.visit(OnBytes { bytes, encoding, tier }))
+        encoding
+            .has_exact_moments()
+            .then(|| encoding.visit(IntegersOnBytes { bytes, encoding, tier }))
     }
 
     /// Takes one pixel.
@@ -141,13 +143,13 @@ fn scaled(pixel: i16, encoding: &Encoding) -> f64 {
     zero + scale * (f64::from(pixel) + flip)
 }
 
-struct OnBytes<'a> {
+struct IntegersOnBytes<'a> {
     bytes: &'a [u8],
     encoding: &'a Encoding,
     tier: Tier,
 }
 
-impl Visitor for OnBytes<'_> {
+impl Visitor for IntegersOnBytes<'_> {
     type Output = IntegerMoments;
     fn visit<S: Source>(self, source: S) -> IntegerMoments {
         let mut moments = IntegerMoments::NONE;

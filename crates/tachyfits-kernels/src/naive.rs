@@ -33,7 +33,7 @@ use crate::{
 
 /// A pixel before scaling. Integers are exact.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Stored {
+enum NaiveStored {
     Integer(i128),
     Single(f32),
     Double(f64),
@@ -54,14 +54,20 @@ fn first<const BYTES: usize>(bytes: &[u8]) -> [u8; BYTES] {
 }
 
 /// The pixel as the file has it, the unsigned conventions not yet applied (Standard 4.0, section 5).
-fn stored(bytes: &[u8], pixel: PixelType) -> Stored {
+fn stored(bytes: &[u8], pixel: PixelType) -> NaiveStored {
     match pixel {
-        PixelType::U8 | PixelType::I8 => Stored::Integer(bytes[0].into()),
-        PixelType::I16 | PixelType::U16 => Stored::Integer(i16::from_be_bytes(first(bytes)).into()),
-        PixelType::I32 | PixelType::U32 => Stored::Integer(i32::from_be_bytes(first(bytes)).into()),
-        PixelType::I64 | PixelType::U64 => Stored::Integer(i64::from_be_bytes(first(bytes)).into()),
-        PixelType::F32 => Stored::Single(f32::from_be_bytes(first(bytes))),
-        PixelType::F64 => Stored::Double(f64::from_be_bytes(first(bytes))),
+        PixelType::U8 | PixelType::I8 => NaiveStored::Integer(bytes[0].into()),
+        PixelType::I16 | PixelType::U16 => {
+            NaiveStored::Integer(i16::from_be_bytes(first(bytes)).into())
+        }
+        PixelType::I32 | PixelType::U32 => {
+            NaiveStored::Integer(i32::from_be_bytes(first(bytes)).into())
+        }
+        PixelType::I64 | PixelType::U64 => {
+            NaiveStored::Integer(i64::from_be_bytes(first(bytes)).into())
+        }
+        PixelType::F32 => NaiveStored::Single(f32::from_be_bytes(first(bytes))),
+        PixelType::F64 => NaiveStored::Double(f64::from_be_bytes(first(bytes))),
     }
 }
 
@@ -77,10 +83,10 @@ fn offset(pixel: PixelType) -> i128 {
 }
 
 /// A pixel that is decoded: undefined, or what it stands for before scaling.
-fn pixel(bytes: &[u8], encoding: &Encoding) -> Option<Stored> {
+fn pixel(bytes: &[u8], encoding: &Encoding) -> Option<NaiveStored> {
     match stored(&most_significant_first(bytes, encoding.order), encoding.pixel) {
-        Stored::Integer(x) if encoding.blank.map(i128::from) == Some(x) => None,
-        Stored::Integer(x) => Some(Stored::Integer(x + offset(encoding.pixel))),
+        NaiveStored::Integer(x) if encoding.blank.map(i128::from) == Some(x) => None,
+        NaiveStored::Integer(x) => Some(NaiveStored::Integer(x + offset(encoding.pixel))),
         float => Some(float),
     }
 }
@@ -89,9 +95,9 @@ fn pixel(bytes: &[u8], encoding: &Encoding) -> Option<Stored> {
 fn value(bytes: &[u8], encoding: &Encoding) -> f64 {
     let plain = match pixel(bytes, encoding) {
         None => return f64::NAN,
-        Some(Stored::Integer(x)) => x as f64,
-        Some(Stored::Single(x)) => f64::from(x),
-        Some(Stored::Double(x)) => x,
+        Some(NaiveStored::Integer(x)) => x as f64,
+        Some(NaiveStored::Single(x)) => f64::from(x),
+        Some(NaiveStored::Double(x)) => x,
     };
     match encoding.scaling {
         Some((scale, zero)) => zero + scale * plain,
@@ -108,8 +114,8 @@ pub fn decode_f64(bytes: &[u8], encoding: &Encoding) -> Vec<f64> {
 pub fn decode_f32(bytes: &[u8], encoding: &Encoding) -> Vec<f32> {
     let rounded = |bytes: &[u8]| match (encoding.scaling, pixel(bytes, encoding)) {
         (_, None) => f32::NAN,
-        (None, Some(Stored::Integer(x))) => x as f32,
-        (None, Some(Stored::Single(x))) => x,
+        (None, Some(NaiveStored::Integer(x))) => x as f32,
+        (None, Some(NaiveStored::Single(x))) => x,
         _ => value(bytes, encoding) as f32,
     };
     bytes.chunks_exact(encoding.pixel_bytes()).map(rounded).collect()
@@ -120,9 +126,9 @@ pub fn decode_native(bytes: &[u8], pixel: PixelType) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     for bytes in bytes.chunks_exact(pixel.bytes()) {
         let native = match stored(bytes, pixel) {
-            Stored::Integer(x) => (x + offset(pixel)).to_le_bytes()[..pixel.bytes()].to_vec(),
-            Stored::Single(x) => x.to_bits().to_le_bytes().to_vec(),
-            Stored::Double(x) => x.to_bits().to_le_bytes().to_vec(),
+            NaiveStored::Integer(x) => (x + offset(pixel)).to_le_bytes()[..pixel.bytes()].to_vec(),
+            NaiveStored::Single(x) => x.to_bits().to_le_bytes().to_vec(),
+            NaiveStored::Double(x) => x.to_bits().to_le_bytes().to_vec(),
         };
         // Little-endian bytes, turned where the machine is not.
         let turned = native.iter().rev().copied().collect();
@@ -180,7 +186,7 @@ fn integer_moments(bytes: &[u8], encoding: &Encoding) -> Option<IntegerMoments> 
     }
     let mut moments = IntegerMoments { count: 0, sum: 0, squares: 0 };
     for bytes in bytes.chunks_exact(encoding.pixel_bytes()) {
-        if let Some(Stored::Integer(x)) = pixel(bytes, encoding) {
+        if let Some(NaiveStored::Integer(x)) = pixel(bytes, encoding) {
             moments.count += 1;
             moments.sum += x;
             moments.squares += x * x;

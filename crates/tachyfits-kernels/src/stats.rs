@@ -90,14 +90,14 @@ impl Stats {
         for bytes in bytes.chunks(LEAF_PIXELS * encoding.pixel_bytes()) {
             let values = &mut decoded[..bytes.len() / encoding.pixel_bytes()];
             let mut pixels = LeafPixels { bytes, encoding, tier, values };
-            let leaf = Leaf::new(&mut pixels, &mut holes);
+            let leaf = StatsLeaf::new(&mut pixels, &mut holes);
             self.add_leaf(&leaf, pixels, position);
             position += values.len() as u64;
         }
     }
 
     /// Merges one leaf. Its extremes are looked for only when they improve.
-    fn add_leaf(&mut self, leaf: &Leaf, mut pixels: LeafPixels<'_>, position: u64) {
+    fn add_leaf(&mut self, leaf: &StatsLeaf, mut pixels: LeafPixels<'_>, position: u64) {
         let mut state = Stats {
             count: leaf.count,
             nan: pixels.values.len() as u64 - leaf.count,
@@ -291,7 +291,7 @@ impl LeafPixels<'_> {
 }
 
 /// Result of the two passes over a leaf.
-struct Leaf {
+struct StatsLeaf {
     count: u64,
     sum: f64,
     mean: f64,
@@ -301,8 +301,8 @@ struct Leaf {
     max: f64,
 }
 
-impl Leaf {
-    fn new(pixels: &mut LeafPixels<'_>, holes: &mut Holes) -> Leaf {
+impl StatsLeaf {
+    fn new(pixels: &mut LeafPixels<'_>, holes: &mut Holes) -> StatsLeaf {
         let all = pixels.values.len() as u64;
         let (count, sum, min, max);
         if holes.expected {
@@ -323,7 +323,7 @@ impl Leaf {
             pixels.pass(DefinedSecondPass(second)).0
         };
         let (differences, squares) = (add_lanes(&second.differences), add_lanes(&second.squares));
-        Leaf { count, sum, mean, differences, squares, min, max }
+        StatsLeaf { count, sum, mean, differences, squares, min, max }
     }
 }
 

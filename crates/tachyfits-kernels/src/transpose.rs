@@ -35,7 +35,7 @@ pub fn transpose<'a>(
     out_pitch: usize,
 ) {
     assert!(out_pitch >= rows, "rows do not overlap");
-    let part = Part { rows, columns, out_pitch };
+    let part = Extent { rows, columns, out_pitch };
     match pixel_bytes {
         1 => part.transpose::<1, { LINE }>(row, out),
         2 => part.transpose::<2, { LINE / 2 }>(row, out),
@@ -47,13 +47,13 @@ pub fn transpose<'a>(
 
 /// Size of the transposition, in pixels, and the pitch of the rows of the result, in pixels.
 #[derive(Clone, Copy)]
-struct Part {
+struct Extent {
     rows: usize,
     columns: usize,
     out_pitch: usize,
 }
 
-impl Part {
+impl Extent {
     /// Block after block of pixels of `BYTES` bytes, in tiles of `SIDE` by `SIDE`.
     fn transpose<'a, const BYTES: usize, const SIDE: usize>(
         self,
@@ -74,7 +74,7 @@ impl Part {
                 for (line, part) in lines[..rows].iter().zip(buffer.chunks_exact_mut(pitch)) {
                     part[..columns].copy_from_slice(&line[column..column + columns]);
                 }
-                let block = Part { rows, columns, ..self };
+                let block = Extent { rows, columns, ..self };
                 block.tiles::<BYTES, SIDE>(
                     &buffer,
                     pitch,

@@ -116,7 +116,7 @@ struct Converter<'a> {
 
 /// State of a worker.
 #[derive(Default)]
-struct Buffers {
+struct ConvertBuffers {
     payload: Vec<u8>,
     native: Vec<u8>,
     double: Vec<f64>,
@@ -132,7 +132,7 @@ struct Move<'a> {
     steps: Vec<Steps>,
     payload: &'a [u8],
     out: &'a mut [u8],
-    buffers: &'a mut Buffers,
+    buffers: &'a mut ConvertBuffers,
 }
 
 impl Converter<'_> {
@@ -235,15 +235,23 @@ impl Converter<'_> {
         };
         let options = RunOptions { progress: Some(&tell), ..*self.options };
         let in_all = planned.iter().flatten().map(|stretch| stretch.count * stretch.bytes).sum();
-        parallel(&options, planned.len() as u64, in_all, Buffers::default, |buffers, task| {
-            self.convert_block(&planned[task as usize], buffers)
-        })?;
+        parallel(
+            &options,
+            planned.len() as u64,
+            in_all,
+            ConvertBuffers::default,
+            |buffers, task| self.convert_block(&planned[task as usize], buffers),
+        )?;
         *done += in_all;
         Ok(())
     }
 
     /// Converts stretches that follow each other, and writes them at once.
-    fn convert_block(&self, stretches: &[Stretch], buffers: &mut Buffers) -> Result<u64, Error> {
+    fn convert_block(
+        &self,
+        stretches: &[Stretch],
+        buffers: &mut ConvertBuffers,
+    ) -> Result<u64, Error> {
         let mut read = 0;
         let mut block = std::mem::take(&mut buffers.block);
         let Some(first) = stretches.first() else { return Ok(0) };
@@ -276,7 +284,7 @@ impl Converter<'_> {
         stretch: &Stretch,
         payload: &[u8],
         out: &mut [u8],
-        buffers: &mut Buffers,
+        buffers: &mut ConvertBuffers,
     ) -> Result<(), Error> {
         let width = self.target.markers.map_or(0, |markers| markers.bytes());
         let items = self.items(stretch.record, stretch.bytes, stretch.form)?;
@@ -351,9 +359,9 @@ impl Converter<'_> {
         &self,
         narrowing: Narrowing,
         record: u64,
-        buffers: &mut Buffers,
+        buffers: &mut ConvertBuffers,
     ) -> Result<(), Error> {
-        let Buffers { native, double, single, turned, .. } = buffers;
+        let ConvertBuffers { native, double, single, turned, .. } = buffers;
         let (order, tier) = (self.file.order(), self.target.tier);
         if order != FileOrder::NATIVE {
             swap_in_place(native, narrowing.bytes() as usize, tier);
@@ -453,7 +461,7 @@ impl Converter<'_> {
         };
         let options = RunOptions { progress: Some(&tell), ..*self.options };
         let tasks = units.div_ceil(in_block);
-        parallel(&options, tasks, item.bytes(), Buffers::default, |buffers, task| {
+        parallel(&options, tasks, item.bytes(), ConvertBuffers::default, |buffers, task| {
             let first = task * in_block;
             let count = in_block.min(units - first);
             let (from, to) = (from + first * unit, to + first * new_unit);
@@ -483,7 +491,7 @@ impl Converter<'_> {
         parts: &[RecordItem],
         record: u64,
         groups: Steps,
-        buffers: &mut Buffers,
+        buffers: &mut ConvertBuffers,
     ) -> Result<(), Error> {
         let payload = std::mem::take(&mut buffers.native);
         let mut out = std::mem::take(&mut buffers.block);

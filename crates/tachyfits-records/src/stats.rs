@@ -244,7 +244,7 @@ struct Reduction<'a> {
 
 /// State of a worker.
 #[derive(Default)]
-struct Buffers {
+struct StatsBuffers {
     flipped: Vec<u8>,
     wide: Vec<f64>,
     parts: [Vec<f64>; 2],
@@ -283,10 +283,10 @@ impl Reduction<'_> {
         let mut all = <[Stats; 2]>::default();
         let report = tachyfits_io::run(
             view,
-            &Pieces { range, piece },
+            &NumberTasks { range, piece },
             &progress.run_options(),
-            Buffers::default,
-            |buffers: &mut Buffers, task, fetched| {
+            StatsBuffers::default,
+            |buffers: &mut StatsBuffers, task, fetched| {
                 let first = task * piece / self.numbers.bytes();
                 Ok::<_, Error>(self.of_bytes(fetched.piece(0), first, buffers))
             },
@@ -299,10 +299,10 @@ impl Reduction<'_> {
     }
 
     /// Statistics of some bytes, the first number of which has that position.
-    fn of_bytes(&self, bytes: &[u8], first: u64, buffers: &mut Buffers) -> [Stats; 2] {
+    fn of_bytes(&self, bytes: &[u8], first: u64, buffers: &mut StatsBuffers) -> [Stats; 2] {
         let mut parts = <[Stats; 2]>::default();
         let wide = Encoding { order: ByteOrder::Native, ..Encoding::plain(PixelType::F64) };
-        let Buffers { flipped, wide: values, parts: [real, imaginary] } = buffers;
+        let StatsBuffers { flipped, wide: values, parts: [real, imaginary] } = buffers;
         match self.numbers.number {
             RecordNumber::Pixel(pixel) if !self.numbers.complex => {
                 let (order, bytes) = self.as_in_fits(pixel, bytes, flipped);
@@ -368,12 +368,12 @@ impl Reduction<'_> {
 }
 
 /// Pieces of a range.
-struct Pieces {
+struct NumberTasks {
     range: Range<u64>,
     piece: u64,
 }
 
-impl Tasks for Pieces {
+impl Tasks for NumberTasks {
     fn len(&self) -> u64 {
         (self.range.end - self.range.start).div_ceil(self.piece)
     }

@@ -96,7 +96,7 @@ impl Array<'_> {
             &MemoryStorage::new("an array", self.bytes),
             &pieces,
             &progress.run_options(),
-            Buffers::default,
+            ArrayBuffers::default,
             |buffers, index, fetched| {
                 let (out, error) = encode(fetched.piece(0), &from, &written, tier, buffers)?;
                 writer.write(index * PIECE_PIXELS, out)?;
@@ -155,7 +155,7 @@ fn is_with_blank(pixels: NewPixels, own: PixelType) -> bool {
 
 /// State that a worker keeps between pieces.
 #[derive(Default)]
-struct Buffers {
+struct ArrayBuffers {
     big_endian: Vec<u8>,
     values: Vec<f64>,
     out: Vec<u8>,
@@ -167,9 +167,9 @@ fn encode<'b>(
     from: &Encoding,
     to: &Encoding,
     tier: Tier,
-    buffers: &'b mut Buffers,
+    buffers: &'b mut ArrayBuffers,
 ) -> Result<(&'b [u8], f64), Error> {
-    let Buffers { big_endian, values, out } = buffers;
+    let ArrayBuffers { big_endian, values, out } = buffers;
     big_endian.resize(bytes.len(), 0);
     encode_native(bytes, from.pixel, tier, big_endian);
     if to == from {

@@ -57,7 +57,7 @@ pub(crate) fn each_piece<T: Send>(
     let progress = Progress { options: *options, total: range.end - range.start };
     tachyfits_io::run(
         storage,
-        &Runs(range),
+        &SumTasks(range),
         &progress.run_options(),
         || (),
         |(), task, fetched| work(task * TASK_BYTES, fetched.piece(0)),
@@ -69,9 +69,9 @@ pub(crate) fn each_piece<T: Send>(
 }
 
 /// A range of bytes in pieces of equal size.
-struct Runs(Range<u64>);
+struct SumTasks(Range<u64>);
 
-impl Tasks for Runs {
+impl Tasks for SumTasks {
     fn len(&self) -> u64 {
         (self.0.end - self.0.start).div_ceil(TASK_BYTES)
     }

@@ -23,7 +23,7 @@ use crate::stored_type::new_image;
 use crate::survival::Survivors;
 
 pub(crate) use leaf::Leaf;
-pub(crate) use node::{Feed, Node, Reads, Scratch, Sources};
+pub(crate) use node::{Feed, Node, NodeScratch, Reads, Sources};
 pub(crate) use storage::ComputedStorage;
 use tiles::{TileReads, Tiles};
 pub(crate) use tiles::{reordered_shape, usual_shape};
@@ -102,7 +102,7 @@ impl Computed {
             &self.joined,
             &reads,
             &tachyfits_io::RunOptions { waiting: WAITING_BOXES, ..progress.run_options() },
-            Scratch::default,
+            NodeScratch::default,
             |scratch, index, fetched| {
                 let mut out = lock(&spare).pop().unwrap_or_default();
                 let mut feed = Feed { fetched, next: 0, scratch, tier: self.tier };

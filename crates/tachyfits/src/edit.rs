@@ -27,9 +27,9 @@ use tachyfits_io::operation::RunOptions;
 use tachyfits_io::{Notice, Purpose, Stamp};
 
 pub use commit::Committed;
-use content::{Source, Stored};
+use content::{Source, StoredSource};
 use edited_hdu::{Unit, memory};
-use plan::{Plan, Rest};
+use plan::{EditPlan, Rest};
 pub(crate) use repair::is_zeros;
 
 use crate::error::{Error, Reason};
@@ -88,7 +88,7 @@ impl Editor {
             return Err(refused.at(file.name(), 0));
         }
         let storage = Arc::clone(file.shared_bytes());
-        let own: Arc<dyn Source> = Arc::new(Stored { storage, own: true });
+        let own: Arc<dyn Source> = Arc::new(StoredSource { storage, own: true });
         let begin = file.hdus().last().map_or(0, |hdu| hdu.data_offset + padded(hdu.data_bytes));
         let is_error = |warning: &Warning| warning.code().kind() != Kind::Warning;
         Ok(Editor {
@@ -224,7 +224,7 @@ impl Editor {
         // The edited file itself, opened once more: what is to be written over is read before.
         let is_file = matches!(from.storage(), "auto" | "positioned" | "mapped" | "direct");
         let own = is_file && Stamp::of(from.name().as_ref()).is_ok_and(|stamp| stamp == self.stamp);
-        let source: Arc<dyn Source> = Arc::new(Stored { storage, own });
+        let source: Arc<dyn Source> = Arc::new(StoredSource { storage, own });
         self.insert(at, Unit::of(found, &source))
     }
 
@@ -244,7 +244,7 @@ impl Editor {
     /// # Errors
     /// As [`Editor::commit`], but for writing.
     pub fn preview(&self) -> Result<FitsFile, Error> {
-        let plan = Plan::new(&self.name, &self.units, &self.own, self.rest)?;
+        let plan = EditPlan::new(&self.name, &self.units, &self.own, self.rest)?;
         FitsFile::from_storage(Arc::new(plan), &self.options)
     }
 
@@ -260,7 +260,7 @@ impl Editor {
         for unit in &mut units {
             edited_sums::restate(unit, &self.own, run, tier)?;
         }
-        let plan = Plan::new(&self.name, &units, &self.own, self.rest)?;
+        let plan = EditPlan::new(&self.name, &units, &self.own, self.rest)?;
         commit::commit(&self.path, &self.stamp, &plan, sync, run)
     }
 

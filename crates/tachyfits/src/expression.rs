@@ -34,7 +34,7 @@ pub use check::{ExpressionInput, InputValue};
 use evaluate::{Evaluate, Input};
 pub use language::{ExpressionFunction, expression_functions};
 use parse::{Expression, parse};
-use program::{Given, Program};
+use program::{NameValue, Program};
 use result_unit::{Unit, unit_of};
 use token::Dialect;
 
@@ -109,10 +109,10 @@ fn node_of(
     checked: &Checked<'_>,
     pixels: ExpressionPixels,
 ) -> Result<Evaluate, Error> {
-    let given: Vec<Given> = (0..checked.inputs.len())
+    let given: Vec<NameValue> = (0..checked.inputs.len())
         .map(|number| match &checked.inputs[number] {
-            Bound::Number(value) => Given::Number(*value),
-            Bound::Image(_) => Given::Pixels(checked.first_alike(number)),
+            Bound::Number(value) => NameValue::Number(*value),
+            Bound::Image(_) => NameValue::Pixels(checked.first_alike(number)),
         })
         .collect();
     let (program, needed) = Program::new(parsed, &given, tier()?);

@@ -6,7 +6,7 @@ use tachyfits_kernels::{
     smooth_rows_f32, smooth_rows_f64,
 };
 
-use crate::computed::{Feed, Node, Scratch, Window};
+use crate::computed::{Feed, Node, NodeScratch, Window};
 
 /// Encoding of computed numbers from pixels of this encoding, at most `gain` times as large: f32
 /// for f32 and integers of up to 16 bits, unless scaling exceeds its range, f64 for the others.
@@ -87,8 +87,8 @@ pub(crate) trait Number: Copy + Send + Sync + 'static {
     /// The number, rounded.
     fn from_f64(value: f64) -> Self;
     /// A buffer of this length with any content.
-    fn take(scratch: &mut Scratch, length: usize) -> Vec<Self>;
-    fn give_back(scratch: &mut Scratch, buffer: Vec<Self>);
+    fn take(scratch: &mut NodeScratch, length: usize) -> Vec<Self>;
+    fn give_back(scratch: &mut NodeScratch, buffer: Vec<Self>);
     /// Weighted sums of rows.
     fn smooth(rows: &[&[Self]], stencil: &Stencil<'_>, tier: Tier, out: &mut [Self]);
     /// Weighted sums of rows, as big-endian bytes in an encoding of floats.
@@ -127,10 +127,10 @@ macro_rules! number {
             fn from_f64(value: f64) -> $type {
                 value as $type
             }
-            fn take(scratch: &mut Scratch, length: usize) -> Vec<$type> {
+            fn take(scratch: &mut NodeScratch, length: usize) -> Vec<$type> {
                 scratch.$take(length)
             }
-            fn give_back(scratch: &mut Scratch, buffer: Vec<$type>) {
+            fn give_back(scratch: &mut NodeScratch, buffer: Vec<$type>) {
                 scratch.$give_back(buffer);
             }
             fn smooth(rows: &[&[$type]], stencil: &Stencil<'_>, tier: Tier, out: &mut [$type]) {
@@ -161,10 +161,10 @@ impl Number for [u8; 4] {
     fn from_f64(value: f64) -> [u8; 4] {
         (value as f32).to_be_bytes()
     }
-    fn take(scratch: &mut Scratch, length: usize) -> Vec<[u8; 4]> {
+    fn take(scratch: &mut NodeScratch, length: usize) -> Vec<[u8; 4]> {
         scratch.big_endian_f32s(length)
     }
-    fn give_back(scratch: &mut Scratch, buffer: Vec<[u8; 4]>) {
+    fn give_back(scratch: &mut NodeScratch, buffer: Vec<[u8; 4]>) {
         scratch.give_back_big_endian_f32s(buffer);
     }
     fn smooth(rows: &[&[[u8; 4]]], stencil: &Stencil<'_>, tier: Tier, out: &mut [[u8; 4]]) {

@@ -91,7 +91,7 @@ impl Image {
         let reduced = self.reduced_axes(axes)?;
         self.check_section(section)?;
         let grid = Grid::new(self.axes(), section, &reduced);
-        let plan = Plan { image: self, section, reduced: &reduced, regions, limits: *limits };
+        let plan = OrderPlan { image: self, section, reduced: &reduced, regions, limits: *limits };
         let outputs = grid.outputs.saturating_mul(regions.map_or(1, |all| all.len() as u64));
         let mut results = plan.room(statistics.len(), outputs)?;
         let total = section.pixels().saturating_mul(self.pixel_bytes().size);
@@ -133,7 +133,7 @@ impl Image {
 }
 
 /// Requested order statistics.
-struct Plan<'a> {
+struct OrderPlan<'a> {
     image: &'a Image,
     section: &'a Section,
     reduced: &'a [bool],
@@ -141,7 +141,7 @@ struct Plan<'a> {
     limits: OrderLimits,
 }
 
-impl Plan<'_> {
+impl OrderPlan<'_> {
     /// Empty results with room for all outputs.
     fn room(&self, statistics: usize, outputs: u64) -> Result<Vec<Vec<f64>>, Error> {
         let empty = || {

@@ -15,10 +15,10 @@ use crate::error::{Error, Reason};
 /// # Ok::<(), tachyfits::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct Region(Shape);
+pub struct Region(RegionShape);
 
 #[derive(Clone, Debug, PartialEq)]
-enum Shape {
+enum RegionShape {
     Box { x: f64, y: f64, half_width: f64, half_height: f64 },
     Ellipse { x: f64, y: f64, semi_x: f64, semi_y: f64, cos: f64, sin: f64 },
     Polygon(Vec<(f64, f64)>),
@@ -60,7 +60,7 @@ impl Region {
         check_numbers(&[x, y, width, height])?;
         check_sizes(&[width, height])?;
         let (half_width, half_height) = (width / 2.0, height / 2.0);
-        Ok(Region(Shape::Box { x, y, half_width, half_height }))
+        Ok(Region(RegionShape::Box { x, y, half_width, half_height }))
     }
 
     /// A circle.
@@ -81,7 +81,7 @@ impl Region {
         check_sizes(&[semi_x, semi_y])?;
         // A circle is upright at any angle.
         let (sin, cos) = sin_cos_degrees(if semi_x == semi_y { 0.0 } else { angle });
-        Ok(Region(Shape::Ellipse { x, y, semi_x, semi_y, cos, sin }))
+        Ok(Region(RegionShape::Ellipse { x, y, semi_x, semi_y, cos, sin }))
     }
 
     /// A polygon by its corners, closed by itself; where it overlaps itself, the even-odd rule says what is inside.
@@ -95,16 +95,16 @@ impl Region {
             let expected = format!("a polygon of 3 to {} corners", Region::MOST_CORNERS);
             return Err(Error::refused(Reason::Region, expected, corners.len().to_string()));
         }
-        Ok(Region(Shape::Polygon(corners.to_vec())))
+        Ok(Region(RegionShape::Polygon(corners.to_vec())))
     }
 
     /// Whether a point lies inside or on the border: the definition, one pixel at a time.
     pub fn contains(&self, at_x: f64, at_y: f64) -> bool {
         match &self.0 {
-            Shape::Box { x, y, half_width, half_height } => {
+            RegionShape::Box { x, y, half_width, half_height } => {
                 (at_x - x).abs() <= *half_width && (at_y - y).abs() <= *half_height
             }
-            Shape::Ellipse { x, y, semi_x, semi_y, cos, sin } => {
+            RegionShape::Ellipse { x, y, semi_x, semi_y, cos, sin } => {
                 let (dx, dy) = (at_x - x, at_y - y);
                 let (u, v) = (dx * cos + dy * sin, dy * cos - dx * sin);
                 if is_flat(*semi_x, *semi_y) {
@@ -121,7 +121,7 @@ impl Region {
                 let (middle, half_width) = ellipse_row(dy, *semi_x, *semi_y, *cos, *sin);
                 (dx - middle).abs() <= half_width
             }
-            Shape::Polygon(corners) => polygon_contains(corners, at_x, at_y),
+            RegionShape::Polygon(corners) => polygon_contains(corners, at_x, at_y),
         }
     }
 
@@ -155,12 +155,12 @@ impl Region {
     /// The first and last row of an image of this height that it may have pixels in.
     pub(crate) fn rows(&self, height: u64) -> Option<(u64, u64)> {
         let (low, high) = match &self.0 {
-            Shape::Box { y, half_height, .. } => (y - half_height, y + half_height),
-            Shape::Ellipse { y, semi_x, semi_y, .. } => {
+            RegionShape::Box { y, half_height, .. } => (y - half_height, y + half_height),
+            RegionShape::Ellipse { y, semi_x, semi_y, .. } => {
                 let reach = semi_x.max(*semi_y);
                 (y - reach, y + reach)
             }
-            Shape::Polygon(corners) => {
+            RegionShape::Polygon(corners) => {
                 let fold = |pick: fn(f64, f64) -> f64, start| {
                     corners.iter().fold(start, |edge, &(_, y)| pick(edge, y))
                 };
@@ -193,11 +193,11 @@ pub(crate) struct RegionRows<'a> {
     region: &'a Region,
     upwards: bool,
     /// The edges of a polygon in the order in which rows meet them.
-    edges: Vec<Edge>,
+    edges: Vec<PolygonEdge>,
     /// How many of them were met.
     met: usize,
     /// Those that the present row meets.
-    active: Vec<Edge>,
+    active: Vec<PolygonEdge>,
     /// The first pixel that is no longer to the left of each edge whose sides differ.
     crossings: Vec<u64>,
     found: Vec<RowSpan>,
@@ -206,8 +206,8 @@ pub(crate) struct RegionRows<'a> {
 impl<'a> RegionRows<'a> {
     /// Rows are requested with rising `y`, or with falling.
     pub(crate) fn new(region: &'a Region, upwards: bool) -> RegionRows<'a> {
-        let mut edges: Vec<Edge> = match &region.0 {
-            Shape::Polygon(corners) => self::edges(corners).map(Edge).collect(),
+        let mut edges: Vec<PolygonEdge> = match &region.0 {
+            RegionShape::Polygon(corners) => self::edges(corners).map(PolygonEdge).collect(),
             _ => Vec::new(),
         };
         edges.sort_by(|a, b| a.first(upwards).total_cmp(&b.first(upwards)));
@@ -220,11 +220,11 @@ impl<'a> RegionRows<'a> {
     pub(crate) fn row(&mut self, y: u64, width: u64, spans: &mut Vec<RowSpan>) {
         let at_y = y as f64;
         let middle = match &self.region.0 {
-            Shape::Box { x, .. } => *x,
-            Shape::Ellipse { x, y, semi_x, semi_y, cos, sin } => {
+            RegionShape::Box { x, .. } => *x,
+            RegionShape::Ellipse { x, y, semi_x, semi_y, cos, sin } => {
                 x + ellipse_row(at_y - y, *semi_x, *semi_y, *cos, *sin).0
             }
-            Shape::Polygon(_) => return self.polygon_row(y, width, spans),
+            RegionShape::Polygon(_) => return self.polygon_row(y, width, spans),
         };
         self.region.convex_row(middle, y, width, spans);
     }
@@ -243,7 +243,7 @@ impl<'a> RegionRows<'a> {
         self.found.clear();
         for edge in &self.active {
             let (left, on) = edge.left_and_on(at_y, width);
-            let Edge(((x0, y0), (x1, y1))) = *edge;
+            let PolygonEdge(((x0, y0), (x1, y1))) = *edge;
             if let Some((low, high)) = integers(x0.min(x1), x0.max(x1), width)
                 && low.max(left) < on.min(high + 1)
             {
@@ -265,24 +265,24 @@ impl<'a> RegionRows<'a> {
 
 /// An edge of a polygon.
 #[derive(Clone, Copy, Debug)]
-struct Edge(((f64, f64), (f64, f64)));
+struct PolygonEdge(((f64, f64), (f64, f64)));
 
-impl Edge {
+impl PolygonEdge {
     /// Where rows meet it first, of those that fall with the sign turned.
     fn first(&self, upwards: bool) -> f64 {
-        let Edge(((_, y0), (_, y1))) = *self;
+        let PolygonEdge(((_, y0), (_, y1))) = *self;
         if upwards { y0.min(y1) } else { -y0.max(y1) }
     }
 
     /// Where they meet it last.
     fn last(&self, upwards: bool) -> f64 {
-        let Edge(((_, y0), (_, y1))) = *self;
+        let PolygonEdge(((_, y0), (_, y1))) = *self;
         if upwards { y0.max(y1) } else { -y0.min(y1) }
     }
 
     /// How many pixels of a row that meets it lie to the left of the edge's line, and how many do or lie on it.
     fn left_and_on(&self, y: f64, width: u64) -> (u64, u64) {
-        let Edge(((x0, y0), (x1, y1))) = *self;
+        let PolygonEdge(((x0, y0), (x1, y1))) = *self;
         if y0 == y1 {
             return (0, width);
         }

@@ -12,7 +12,7 @@ use crate::error::{Error, Reason};
 use crate::file::FitsFile;
 use crate::image::Image;
 use crate::survival::Change;
-use permute::{Pieces, permute};
+use permute::{BoxPieces, permute};
 
 impl Image {
     /// The image with its axes in another order, computed when it is read or written: the new axis n is the axis
@@ -111,11 +111,11 @@ impl Node for Reorder {
             let fetched = feed.fetched;
             let piece = |index: usize| fetched.piece(stored.start + index);
             let length = out.len() / size / stored.len().max(1);
-            return permute(&Pieces { piece, length }, &needed.count, &self.order, size, out);
+            return permute(&BoxPieces { piece, length }, &needed.count, &self.order, size, out);
         }
         let mut pixels = feed.scratch.bytes(out.len());
         self.input.bytes(&needed, feed, &mut pixels);
-        let pieces = Pieces { piece: |_| &pixels[..], length: out.len() / size };
+        let pieces = BoxPieces { piece: |_| &pixels[..], length: out.len() / size };
         permute(&pieces, &needed.count, &self.order, size, out);
         feed.scratch.give_back_bytes(pixels);
     }

@@ -46,7 +46,7 @@ const TRIES: usize = 20;
 const HALF_WIDTHS: usize = 3;
 
 /// Pixels that can be read repeatedly.
-trait Pixels {
+trait RobustPixels {
     fn stats(&mut self) -> Result<Stats, Error>;
     /// Adds the pixels to counters that were made for the cells.
     fn count(&mut self, cells: &Cells, counts: &mut CellCounts) -> Result<(), Error>;
@@ -54,7 +54,7 @@ trait Pixels {
 
 /// The robust rms; NaN for fewer than five defined pixels, an infinite one among them, or a peak of
 /// a cell or two.
-fn robust_rms(pixels: &mut dyn Pixels, counts: &mut CellCounts) -> Result<f64, Error> {
+fn robust_rms(pixels: &mut dyn RobustPixels, counts: &mut CellCounts) -> Result<f64, Error> {
     let stats = pixels.stats()?;
     let (Some(min), Some(max)) = (stats.min, stats.max) else { return Ok(f64::NAN) };
     let (mut low, mut high) = (min.value, max.value);
@@ -290,7 +290,11 @@ impl Planes<'_> {
 }
 
 /// The robust rms, computed several times; NaN for never.
-fn repeated(pixels: &mut dyn Pixels, repeat: u64, counts: &mut CellCounts) -> Result<f64, Error> {
+fn repeated(
+    pixels: &mut dyn RobustPixels,
+    repeat: u64,
+    counts: &mut CellCounts,
+) -> Result<f64, Error> {
     let mut rms = f64::NAN;
     for _ in 0..repeat {
         rms = robust_rms(pixels, counts)?;
@@ -427,7 +431,7 @@ impl Plane<'_> {
     }
 }
 
-impl Pixels for Plane<'_> {
+impl RobustPixels for Plane<'_> {
     fn stats(&mut self) -> Result<Stats, Error> {
         // Line by line, as statistics of a section are: so the bits are theirs.
         let fold = StatsFold { encoding: self.image.encoding(), tier: self.tier };
@@ -510,7 +514,7 @@ impl Passed<'_, '_> {
     }
 }
 
-impl Pixels for Passed<'_, '_> {
+impl RobustPixels for Passed<'_, '_> {
     fn stats(&mut self) -> Result<Stats, Error> {
         let fold = StatsFold { encoding: self.image.encoding(), tier: self.tier };
         let (image, lines) = (self.image, self.lines);

@@ -16,7 +16,7 @@ use crate::image::Image;
 use crate::number::{Native, Number, float_encoding, sums_stay_in_f32};
 use crate::survival::Change;
 
-use input_rows::{Lines, Pieces};
+use input_rows::{InputPieces, InputRows};
 pub use plane::PlaneSmoothing;
 
 /// Values of the pixels beyond the ends of an axis.
@@ -293,7 +293,7 @@ impl Smooth {
         }
         let Some(pieces) = self.input.stored(&needed, feed) else { return false };
         let pieces = pieces.map(|piece| feed.fetched.piece(piece).as_chunks().0).collect();
-        self.smooth::<[u8; 4]>(&Pieces { pieces, length: piece }, &needed, window, feed, out);
+        self.smooth::<[u8; 4]>(&InputPieces { pieces, length: piece }, &needed, window, feed, out);
         true
     }
 
@@ -302,14 +302,14 @@ impl Smooth {
         let needed = self.needed(window);
         let mut values = T::take(feed.scratch, needed.pixels() as usize);
         T::values(&*self.input, &needed, feed, &mut values);
-        let pieces = Pieces { length: values.len(), pieces: vec![&values[..]] };
+        let pieces = InputPieces { length: values.len(), pieces: vec![&values[..]] };
         self.smooth(&pieces, &needed, window, feed, out);
         T::give_back(feed.scratch, values);
     }
 
     fn smooth<T: Number>(
         &self,
-        values: &Pieces<'_, T>,
+        values: &InputPieces<'_, T>,
         needed: &Window,
         window: &Window,
         feed: &mut Feed<'_>,
@@ -341,7 +341,7 @@ impl Smooth {
                 let line = values.part(part * length, length);
                 self.along_line(line, begin, first..first + results as u64, feed, out);
             } else {
-                let lines = Lines { values, part: part * inner * length, begin, inner, length };
+                let lines = InputRows { values, part: part * inner * length, begin, inner, length };
                 self.across_rows(&lines, first, feed, out);
             }
         }
@@ -350,7 +350,7 @@ impl Smooth {
     /// Results of which each is a row of pixels side by side.
     fn across_rows<T: Number>(
         &self,
-        lines: &Lines<'_, T>,
+        lines: &InputRows<'_, T>,
         first: u64,
         feed: &mut Feed<'_>,
         out: &mut [u8],
@@ -393,7 +393,7 @@ impl Smooth {
 
     /// Number of next results that are smoothed as one row, whose neighbours are contiguous and all
     /// inside the image: the overhead of a row matters if it is short.
-    fn rows_at_once<T: Number>(&self, lines: &Lines<'_, T>, index: u64, left: usize) -> usize {
+    fn rows_at_once<T: Number>(&self, lines: &InputRows<'_, T>, index: u64, left: usize) -> usize {
         let half = self.smoothing.half();
         let most = left.min(SHORT_ROWS / lines.inner);
         if self.smoothing.every > 1 || most < 2 || index < half || index + half >= self.length() {

@@ -24,7 +24,9 @@ use crate::code::Code;
 use crate::error::FormatError;
 use crate::header::Header;
 use crate::value::Value;
-use crate::wcs::{AxisName, Description, PRIMARY, Part, card_number, is_spectral, wcsaxes_letter};
+use crate::wcs::{
+    AxisName, Description, NamePart, PRIMARY, card_number, is_spectral, wcsaxes_letter,
+};
 
 /// Treatment of distortions that cannot be kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -160,7 +162,7 @@ impl<'a> Coordinates<'a> {
                     continue;
                 }
                 let diagonal =
-                    AxisName { part: Part::Column(axis), ..AxisName::of("LTM", axis, PRIMARY) };
+                    AxisName { part: NamePart::Column(axis), ..AxisName::of("LTM", axis, PRIMARY) };
                 let step = self.section.step(axis);
                 self.add(diagonal, 1.0 / step, step != 1.0, &mut cards)?;
                 let offset = AxisName::of("LTV", axis, PRIMARY);

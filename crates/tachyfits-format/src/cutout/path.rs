@@ -9,7 +9,9 @@ use crate::error::FormatError;
 use crate::hdu::Hdu;
 use crate::header::Header;
 use crate::value::{Real, Value};
-use crate::wcs::{AxisName, Description, PRIMARY, Part, card_number, is_celestial, wcsaxes_letter};
+use crate::wcs::{
+    AxisName, Description, NamePart, PRIMARY, card_number, is_celestial, wcsaxes_letter,
+};
 
 /// The axis of offsets along a path.
 #[derive(Clone, Debug, PartialEq)]
@@ -150,7 +152,7 @@ fn offset_cards(hdu: &Hdu, offsets: &OffsetAxis, letter: char) -> Result<Vec<Car
     let stays = |name: AxisName| name.axis > 2 && name.column().is_some_and(|column| column > 2);
     if names.into_iter().any(|name| name.root == "CD" && name.letter == letter && stays(name)) {
         // With any CDi_j there, CDELTi does not count (Sect. 8.2).
-        cards.push(number(AxisName { part: Part::Column(1), ..name("CD") }, offsets.step)?);
+        cards.push(number(AxisName { part: NamePart::Column(1), ..name("CD") }, offsets.step)?);
     }
     Ok(cards)
 }

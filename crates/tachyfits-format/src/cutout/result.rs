@@ -5,7 +5,7 @@ use super::section::{ResultAxis, Section};
 use crate::card::Card;
 use crate::error::FormatError;
 use crate::hdu::Hdu;
-use crate::survival::{Pixels, survives};
+use crate::survival::{SurvivingPixels, survives};
 use crate::wcs::Description;
 
 /// The cards of a result, without the mandatory ones: the writer knows its pixels. One selection per axis in FITS order,
@@ -48,7 +48,7 @@ pub fn result_cards(hdu: &Hdu, axes: &[ResultAxis]) -> Result<Vec<Card>, FormatE
     let section = Section::of_result(hdu, axes, &Description::all(&hdu.header)?)?;
     let coordinates = Coordinates::new(&hdu.header, &section, Distortions::Dropped)?;
     let mut cards = coordinates.numbers_of_axes()?;
-    for card in hdu.header.cards().iter().filter(|card| survives(card, Pixels::Result)) {
+    for card in hdu.header.cards().iter().filter(|card| survives(card, SurvivingPixels::Result)) {
         cards.extend(coordinates.card(card)?);
     }
     // Space for more cards is the writer's to leave.

@@ -17,9 +17,9 @@ use crate::table::TableKind;
 /// Sect. 10.3 for compressed tables. TDBIN, CDL and letters after the long words come from X-ray
 /// archives, TCOMM, TUCD, TUTYP, TDESC, TDOC and TCCLS from others, TSSTR is ours
 /// ([`crate::Substrings`]).
-const FORMS: [(Form, &[&str]); 6] = [
+const FORMS: [(CardForm, &[&str]); 6] = [
     (
-        Form { axes: 0, behind: Behind::Nothing, letter: false },
+        CardForm { axes: 0, behind: Behind::Nothing, letter: false },
         &[
             "TTYPE", "TFORM", "TUNIT", "TSCAL", "TZERO", "TNULL", "TDISP", "TDIM", "TBCOL",
             "TDMIN", "TDMAX", "TLMIN", "TLMAX", "TDBIN", "TRPOS", "TRDIR", "ZFORM", "ZCTYP",
@@ -28,7 +28,7 @@ const FORMS: [(Form, &[&str]); 6] = [
         ],
     ),
     (
-        Form { axes: 0, behind: Behind::Nothing, letter: true },
+        CardForm { axes: 0, behind: Behind::Nothing, letter: true },
         &[
             "TCTYP", "TCTY", "TCUNI", "TCUN", "TCRVL", "TCRV", "TCDLT", "TCDE", "TCDL", "TCRPX",
             "TCRP", "TCROT", "TCNA", "TCRD", "TCSY", "TCZPH", "TCZP", "TCPER", "TCPR", "TWCS",
@@ -36,16 +36,16 @@ const FORMS: [(Form, &[&str]); 6] = [
             "SPEC", "SOBS", "SSRC", "VSYS", "ZSOU", "VANG",
         ],
     ),
-    (Form { axes: 0, behind: Behind::Column, letter: true }, &["TP", "TPC", "TC", "TCD"]),
-    (Form { axes: 0, behind: Behind::Parameter, letter: true }, &["TV", "TPV", "TS", "TPS"]),
+    (CardForm { axes: 0, behind: Behind::Column, letter: true }, &["TP", "TPC", "TC", "TCD"]),
+    (CardForm { axes: 0, behind: Behind::Parameter, letter: true }, &["TV", "TPV", "TS", "TPS"]),
     (
-        Form { axes: 1, behind: Behind::Nothing, letter: true },
+        CardForm { axes: 1, behind: Behind::Nothing, letter: true },
         &[
             "CTYP", "CTY", "CUNI", "CUN", "CRVL", "CRV", "CDLT", "CDE", "CDL", "CRPX", "CRP",
             "CROT", "CNA", "CRD", "CSY", "CZPH", "CZP", "CPER", "CPR",
         ],
     ),
-    (Form { axes: 1, behind: Behind::Parameter, letter: true }, &["V", "PV", "S", "PS"]),
+    (CardForm { axes: 1, behind: Behind::Parameter, letter: true }, &["V", "PV", "S", "PS"]),
 ];
 
 /// Matrices of vectors in cells: the digits of two axes precede the word.
@@ -53,7 +53,7 @@ const MATRICES: [&str; 2] = ["PC", "CD"];
 
 /// How the keywords of some words are put together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Form {
+struct CardForm {
     /// Digits of axes at least before the word; 0: none.
     axes: usize,
     behind: Behind,
@@ -72,9 +72,9 @@ enum Behind {
 }
 
 /// The form of a word, in upper case, behind these digits.
-fn form_of(axes: usize, word: &str) -> Option<Form> {
+fn form_of(axes: usize, word: &str) -> Option<CardForm> {
     if axes > 1 && MATRICES.contains(&word) {
-        return Some(Form { axes: 2, behind: Behind::Nothing, letter: true });
+        return Some(CardForm { axes: 2, behind: Behind::Nothing, letter: true });
     }
     let mut forms = FORMS.iter().filter(|(form, _)| (form.axes > 0) == (axes > 0));
     forms.find(|(_, words)| words.contains(&word)).map(|(form, _)| *form)

@@ -81,7 +81,7 @@ pub fn trim_text(text: &[u8], width: usize) -> Vec<u8> {
 /// Twin of [`crate::mark_nulls`], of the column as it is stored: big-endian.
 pub fn mark_nulls(stored: &[u8], pixel: PixelType, null: i64) -> Vec<u8> {
     let is_null = |bytes: &[u8]| match super::stored(bytes, pixel) {
-        super::Stored::Integer(x) => u8::from(x == i128::from(null)),
+        super::NaiveStored::Integer(x) => u8::from(x == i128::from(null)),
         _ => 0,
     };
     stored.chunks_exact(pixel.bytes()).map(is_null).collect()

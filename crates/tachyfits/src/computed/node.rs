@@ -113,7 +113,7 @@ impl Reads<'_> {
 pub(crate) struct Feed<'a> {
     pub(crate) fetched: &'a Fetched<'a>,
     pub(crate) next: usize,
-    pub(crate) scratch: &'a mut Scratch,
+    pub(crate) scratch: &'a mut NodeScratch,
     pub(crate) tier: Tier,
 }
 
@@ -126,7 +126,7 @@ impl<'a> Feed<'a> {
     }
 
     /// Encodes the values of a node, which has an encoding of floats. Finite values that float32 cannot hold are counted:
-    /// see [`Scratch::take_lost`].
+    /// see [`NodeScratch::take_lost`].
     pub(crate) fn encode(&mut self, values: &[f64], encoding: &Encoding, out: &mut [u8]) {
         self.scratch.lost += encode_f64(values, encoding, self.tier, out);
     }
@@ -134,7 +134,7 @@ impl<'a> Feed<'a> {
 
 /// Buffers that are used again and again.
 #[derive(Debug, Default)]
-pub(crate) struct Scratch {
+pub(crate) struct NodeScratch {
     bytes: Vec<Vec<u8>>,
     f32s: Vec<Vec<f32>>,
     f64s: Vec<Vec<f64>>,
@@ -143,7 +143,7 @@ pub(crate) struct Scratch {
     lost: u64,
 }
 
-impl Scratch {
+impl NodeScratch {
     /// How many finite values nodes could not represent since the last call.
     pub(crate) fn take_lost(&mut self) -> u64 {
         std::mem::take(&mut self.lost)
@@ -152,7 +152,7 @@ impl Scratch {
 
 macro_rules! buffers {
     ($($take:ident $give_back:ident $field:ident $type:ty;)+) => {
-        impl Scratch {
+        impl NodeScratch {
             $(
                 /// A buffer of this length with any content.
                 pub(crate) fn $take(&mut self, length: usize) -> Vec<$type> {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tachyfits_io::{IoError, Storage, fetch};
 
-use super::node::{Feed, Reads, Scratch};
+use super::node::{Feed, NodeScratch, Reads};
 use super::window::{Window, windows_of_stretch};
 use super::{Computed, tiles};
 use crate::error::Error;
@@ -22,7 +22,7 @@ pub(crate) struct ComputedStorage {
     /// The most pixels that are computed at a time.
     box_pixels: u64,
     /// Buffers that readers reuse; one per thread that reads at a time.
-    scratch: Mutex<Vec<Scratch>>,
+    scratch: Mutex<Vec<NodeScratch>>,
 }
 
 impl fmt::Debug for ComputedStorage {
@@ -71,7 +71,7 @@ impl ComputedStorage {
     fn window(
         &self,
         window: &Window,
-        scratch: &mut Scratch,
+        scratch: &mut NodeScratch,
         out: &mut [u8],
     ) -> Result<(), IoError> {
         let Computed { node, sources, joined, tier, .. } = &*self.image;
@@ -87,7 +87,7 @@ impl ComputedStorage {
         }
     }
 
-    fn take_scratch(&self) -> Scratch {
+    fn take_scratch(&self) -> NodeScratch {
         let mut kept = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
         kept.pop().unwrap_or_default()
     }

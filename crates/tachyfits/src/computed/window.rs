@@ -35,7 +35,7 @@ impl Window {
 
     /// The contiguous runs of pixels in an image with these axes: linear index of the first and
     /// number of pixels, all of the same length, in the order of the box's own pixels.
-    pub(crate) fn runs(&self, axes: &[u64]) -> Runs<'_> {
+    pub(crate) fn runs(&self, axes: &[u64]) -> WindowRuns<'_> {
         // The axes that a run spans: all but the last of them wholly.
         let whole = self.count.iter().zip(axes).take_while(|(count, length)| count == length);
         let joined = (whole.count() + 1).min(axes.len());
@@ -47,7 +47,7 @@ impl Window {
         let origin = self.first_index(axes);
         let runs = self.count[joined..].iter().product();
         let empty = self.count.contains(&0);
-        Runs {
+        WindowRuns {
             window: self,
             strides,
             joined,
@@ -60,7 +60,7 @@ impl Window {
 }
 
 /// See [`Window::runs`].
-pub(crate) struct Runs<'a> {
+pub(crate) struct WindowRuns<'a> {
     window: &'a Window,
     strides: Vec<u64>,
     /// How many axes a run spans.
@@ -71,7 +71,7 @@ pub(crate) struct Runs<'a> {
     runs: u64,
 }
 
-impl Iterator for Runs<'_> {
+impl Iterator for WindowRuns<'_> {
     type Item = (u64, u64);
 
     fn next(&mut self) -> Option<(u64, u64)> {

@@ -73,7 +73,7 @@ impl Comparison<'_> {
         let joined = JoinedStorage::new(storages.to_vec());
         let offsets = [0, 1].map(|side| joined.base(side) + self.sides[side].offset);
         let sizes = self.sides.map(|side| side.encoding.pixel_bytes() as u64);
-        let tasks = Pieces { offsets, sizes, pixels: self.pixels };
+        let tasks = PixelPairs { offsets, sizes, pixels: self.pixels };
         let total = self.pixels * (sizes[0] + sizes[1]);
         let progress = Progress { options: *run, total };
         let mut found = Differences::default();
@@ -164,13 +164,13 @@ impl Comparison<'_> {
 }
 
 /// The same pixels of both.
-struct Pieces {
+struct PixelPairs {
     offsets: [u64; 2],
     sizes: [u64; 2],
     pixels: u64,
 }
 
-impl Tasks for Pieces {
+impl Tasks for PixelPairs {
     fn len(&self) -> u64 {
         self.pixels.div_ceil(TASK_PIXELS)
     }

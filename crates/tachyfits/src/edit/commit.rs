@@ -9,7 +9,7 @@ use tachyfits_io::{
     IoError, OutputFile, Patch, Report, SpoolOptions, SpoolWriter, Stamp, Storage, Tasks,
 };
 
-use super::plan::Plan;
+use super::plan::EditPlan;
 use crate::error::Error;
 
 /// Bytes of a task.
@@ -30,7 +30,7 @@ pub struct Committed {
 pub(crate) fn commit(
     path: &Path,
     stamp: &Stamp,
-    plan: &Plan,
+    plan: &EditPlan,
     sync: bool,
     run: &RunOptions<'_>,
 ) -> Result<Committed, Error> {
@@ -68,7 +68,7 @@ pub(crate) fn commit(
 fn in_place(
     path: &Path,
     stamp: &Stamp,
-    plan: &Plan,
+    plan: &EditPlan,
     dirty: &[Range<u64>],
     run: &RunOptions<'_>,
 ) -> Result<(), Error> {
@@ -106,7 +106,7 @@ fn in_place(
 fn rebuild(
     path: &Path,
     stamp: &Stamp,
-    plan: &Plan,
+    plan: &EditPlan,
     sync: bool,
     run: &RunOptions<'_>,
 ) -> Result<(), Error> {
@@ -125,7 +125,7 @@ fn rebuild(
 
 /// Hands a range to `write`, piece by piece, on several threads.
 fn copy(
-    plan: &Plan,
+    plan: &EditPlan,
     range: Range<u64>,
     options: &RunOptions<'_>,
     write: impl Fn(u64, &[u8]) -> Result<(), Error> + Sync,
@@ -134,7 +134,7 @@ fn copy(
     let begin = range.start;
     tachyfits_io::run(
         plan,
-        &Pieces(range),
+        &CommitTasks(range),
         &progress.run_options(),
         || (),
         |(), task, fetched| write(begin + task * PIECE_BYTES, fetched.piece(0)),
@@ -143,9 +143,9 @@ fn copy(
 }
 
 /// A range in pieces.
-struct Pieces(Range<u64>);
+struct CommitTasks(Range<u64>);
 
-impl Tasks for Pieces {
+impl Tasks for CommitTasks {
     fn len(&self) -> u64 {
         (self.0.end - self.0.start).div_ceil(PIECE_BYTES)
     }

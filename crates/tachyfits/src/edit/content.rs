@@ -20,7 +20,7 @@ const TOGETHER_BYTES: u64 = 1 << 20;
 /// The source of a piece.
 pub(crate) trait Source: Storage {
     /// Appends the parts that are bytes of the edited file, in rising order; those not within `range` may be left out.
-    fn kept(&self, range: Range<u64>, parts: &mut Vec<Kept>);
+    fn kept(&self, range: Range<u64>, parts: &mut Vec<KeptBytes>);
 
     /// Whether reading it reads the edited file.
     fn reads_own(&self) -> bool;
@@ -38,7 +38,7 @@ pub(crate) trait Source: Storage {
 
 /// A part of some data that is the bytes of the edited file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Kept {
+pub(crate) struct KeptBytes {
     /// Where it is in the data.
     pub(crate) at: u64,
     /// Where it is in the edited file.
@@ -48,17 +48,17 @@ pub(crate) struct Kept {
 
 /// A storage as a source.
 #[derive(Debug)]
-pub(crate) struct Stored {
+pub(crate) struct StoredSource {
     pub(crate) storage: Arc<dyn Storage>,
     /// It is the edited file.
     pub(crate) own: bool,
 }
 
-impl Source for Stored {
-    fn kept(&self, range: Range<u64>, parts: &mut Vec<Kept>) {
+impl Source for StoredSource {
+    fn kept(&self, range: Range<u64>, parts: &mut Vec<KeptBytes>) {
         if self.own && !range.is_empty() {
             let (at, bytes) = (range.start, range.end - range.start);
-            parts.push(Kept { at, offset: at, bytes });
+            parts.push(KeptBytes { at, offset: at, bytes });
         }
     }
 
@@ -106,18 +106,18 @@ macro_rules! storage_of {
         }
     };
 }
-storage_of!(Stored, storage);
+storage_of!(StoredSource, storage);
 
 /// Some data, as pieces one after the other.
 #[derive(Clone, Default)]
 pub(crate) struct Rope {
     /// Where each piece begins, and the piece.
-    pieces: Vec<(u64, Piece)>,
+    pieces: Vec<(u64, RopePiece)>,
     bytes: u64,
 }
 
 #[derive(Clone)]
-struct Piece {
+struct RopePiece {
     source: Arc<dyn Source>,
     /// Where the piece begins in its source.
     from: u64,
@@ -134,21 +134,21 @@ impl Rope {
     /// A part of a source.
     pub(crate) fn of(source: Arc<dyn Source>, range: Range<u64>) -> Rope {
         let mut rope = Rope::default();
-        rope.push(Piece { source, from: range.start, bytes: range.end - range.start });
+        rope.push(RopePiece { source, from: range.start, bytes: range.end - range.start });
         rope
     }
 
     /// All of a storage that is not the edited file.
     pub(crate) fn of_storage(storage: Arc<dyn Storage>) -> Rope {
         let bytes = storage.bytes();
-        Rope::of(Arc::new(Stored { storage, own: false }), 0..bytes)
+        Rope::of(Arc::new(StoredSource { storage, own: false }), 0..bytes)
     }
 
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    fn push(&mut self, piece: Piece) {
+    fn push(&mut self, piece: RopePiece) {
         if piece.bytes == 0 {
             return;
         }
@@ -179,7 +179,7 @@ impl Rope {
             let start = range.start.max(*begin);
             let end = range.end.min(begin + piece.bytes);
             let source = Arc::clone(&piece.source);
-            self.push(Piece { source, from: piece.from + start - begin, bytes: end - start });
+            self.push(RopePiece { source, from: piece.from + start - begin, bytes: end - start });
         }
     }
 
@@ -191,7 +191,7 @@ impl Rope {
     }
 
     /// The parts of `range` that are bytes of the edited file, in rising order.
-    pub(crate) fn kept(&self, range: Range<u64>, parts: &mut Vec<Kept>) {
+    pub(crate) fn kept(&self, range: Range<u64>, parts: &mut Vec<KeptBytes>) {
         for index in self.first_piece(range.start)..self.pieces.len() {
             let (begin, piece) = &self.pieces[index];
             if *begin >= range.end {
@@ -210,7 +210,7 @@ impl Rope {
                 let stop = (end.max(start) - within.start + begin).min(range.end);
                 if at < stop {
                     let skipped = at + within.start - begin - part.at;
-                    parts[kept] = Kept { at, offset: part.offset + skipped, bytes: stop - at };
+                    parts[kept] = KeptBytes { at, offset: part.offset + skipped, bytes: stop - at };
                     kept += 1;
                 }
             }
@@ -334,7 +334,7 @@ mod tests {
 
     fn stored(content: &[u8], own: bool) -> Arc<dyn Source> {
         let storage = Arc::new(MemoryStorage::new("made", content.to_vec()));
-        Arc::new(Stored { storage, own })
+        Arc::new(StoredSource { storage, own })
     }
 
     fn all(rope: &Rope) -> Vec<u8> {
@@ -387,7 +387,7 @@ mod tests {
             let mut parts = Vec::new();
             rope.kept(from as u64..to as u64, &mut parts);
             let mut reached = from as u64;
-            for Kept { at, offset, bytes } in parts {
+            for KeptBytes { at, offset, bytes } in parts {
                 prop_assert!(at >= reached && at + bytes <= to as u64 && bytes > 0);
                 reached = at + bytes;
                 let (at, offset) = (at as usize, offset as usize);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use tachyfits_io::{IoError, Storage};
 
-use super::content::{Kept, Rope, Source};
+use super::content::{KeptBytes, Rope, Source};
 
 /// Bytes between two updates up to which they are written as one: a page of the page cache.
 const NEAR_BYTES: u64 = 4096;
@@ -221,7 +221,7 @@ impl Storage for Overlay {
 }
 
 impl Source for Overlay {
-    fn kept(&self, range: Range<u64>, parts: &mut Vec<Kept>) {
+    fn kept(&self, range: Range<u64>, parts: &mut Vec<KeptBytes>) {
         let mut base = Vec::new();
         self.base.kept(range.clone(), &mut base);
         for patch in &self.patches {
@@ -252,7 +252,7 @@ impl Source for Overlay {
 }
 
 /// The parts outside the ranges; both are sorted.
-fn without(parts: &[Kept], ranges: &[Range<u64>]) -> Vec<Kept> {
+fn without(parts: &[KeptBytes], ranges: &[Range<u64>]) -> Vec<KeptBytes> {
     let mut left = Vec::with_capacity(parts.len() + ranges.len());
     let mut first = 0;
     for part in parts {
@@ -261,7 +261,7 @@ fn without(parts: &[Kept], ranges: &[Range<u64>]) -> Vec<Kept> {
         let mut keep = |from: u64, to: u64| {
             if from < to {
                 let offset = part.offset + (from - part.at);
-                left.push(Kept { at: from, offset, bytes: to - from });
+                left.push(KeptBytes { at: from, offset, bytes: to - from });
             }
         };
         while first < ranges.len() && ranges[first].end <= at {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tachyfits_format::{Hdu, HduKind, Header, padded};
 use tachyfits_io::{MemoryStorage, Storage};
 
-use super::content::{Rope, Source, Stored};
+use super::content::{Rope, Source, StoredSource};
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -143,5 +143,5 @@ impl Unit {
 pub(crate) fn memory(bytes: Vec<u8>) -> Rope {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new("new bytes", bytes));
     let bytes = storage.bytes();
-    Rope::of(Arc::new(Stored { storage, own: false }), 0..bytes)
+    Rope::of(Arc::new(StoredSource { storage, own: false }), 0..bytes)
 }

@@ -9,9 +9,9 @@ use tachyfits_format::{FormatError, Header, NO_CHECKSUM, Value};
 use tachyfits_io::operation::RunOptions;
 use tachyfits_kernels::{OnesComplement, Tier, encode_checksum};
 
-use super::content::{Kept, Rope, Source};
+use super::content::{KeptBytes, Rope, Source};
 use super::edited_hdu::Unit;
-use super::plan::Plan;
+use super::plan::EditPlan;
 use crate::byte_sums::sum_of_range;
 use crate::checksum::same_sum;
 use crate::error::Error;
@@ -174,7 +174,7 @@ fn difference(data: &Rope, old: Range<u64>) -> Option<(Ranges, Ranges)> {
     data.kept(0..data.bytes(), &mut parts);
     let (mut taken_out, mut put_in) = (Vec::new(), Vec::new());
     let (mut reached_old, mut reached) = (old.start, 0);
-    for Kept { at, offset, bytes } in parts {
+    for KeptBytes { at, offset, bytes } in parts {
         let in_order = offset >= reached_old && offset + bytes <= old.end;
         if !in_order || (offset - old.start) % 4 != at % 4 {
             return None;
@@ -205,7 +205,7 @@ fn sum_of_part(
     tier: Tier,
 ) -> Result<OnesComplement, Error> {
     let begin = range.start;
-    let part = Plan::of_rope(rope.part(range));
+    let part = EditPlan::of_rope(rope.part(range));
     let (sum, _report) = sum_of_range(&part, 0, 0..part.rope.bytes(), run, tier)?;
     // Where it lies within the words of the whole.
     Ok(OnesComplement::from_sum(sum.sum().rotate_right(8 * (begin % 4) as u32)))

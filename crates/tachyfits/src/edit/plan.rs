@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tachyfits_io::{IoError, Storage};
 
-use super::content::{Kept, Rope, Source};
+use super::content::{KeptBytes, Rope, Source};
 use super::edited_hdu::{Unit, memory};
 use crate::error::{Error, Reason};
 
@@ -15,20 +15,20 @@ use crate::error::{Error, Reason};
 const NEAR_BYTES: u64 = 4096;
 
 /// See the module.
-pub(crate) struct Plan {
+pub(crate) struct EditPlan {
     name: String,
     pub(crate) rope: Rope,
     /// Size of the file as it is.
     old_bytes: u64,
 }
 
-impl fmt::Debug for Plan {
+impl fmt::Debug for EditPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Plan({:?}, {:?})", self.name, self.rope)
+        write!(f, "EditPlan({:?}, {:?})", self.name, self.rope)
     }
 }
 
-impl Plan {
+impl EditPlan {
     /// Lays the HDUs out one after another. `rest` is the end of the last HDU of the old file: the
     /// bytes after it stay as long as the same HDU precedes them.
     pub(crate) fn new(
@@ -36,7 +36,7 @@ impl Plan {
         units: &[Unit],
         own: &Arc<dyn Source>,
         rest: Rest,
-    ) -> Result<Plan, Error> {
+    ) -> Result<EditPlan, Error> {
         let mut rope = Rope::default();
         for (index, unit) in units.iter().enumerate() {
             let is_last = index + 1 == units.len();
@@ -77,12 +77,12 @@ impl Plan {
             let last = units.len().saturating_sub(1);
             return Err(Error::refused(Reason::Edit, expected, found).at(name, last));
         }
-        Ok(Plan { name: name.to_owned(), rope, old_bytes: own.bytes() })
+        Ok(EditPlan { name: name.to_owned(), rope, old_bytes: own.bytes() })
     }
 
     /// Some bytes, to be read as a storage.
-    pub(crate) fn of_rope(rope: Rope) -> Plan {
-        Plan { name: "edited data".to_owned(), rope, old_bytes: 0 }
+    pub(crate) fn of_rope(rope: Rope) -> EditPlan {
+        EditPlan { name: "edited data".to_owned(), rope, old_bytes: 0 }
     }
 
     /// The ranges that the old file does not have at their place, near ones joined.
@@ -96,7 +96,7 @@ impl Plan {
             Some(last) if range.start - last.end < NEAR_BYTES => last.end = range.end,
             _ => dirty.push(range),
         };
-        for Kept { at, offset, bytes } in parts {
+        for KeptBytes { at, offset, bytes } in parts {
             if at == offset {
                 add(reached..at);
                 reached = at + bytes;
@@ -123,7 +123,7 @@ impl Plan {
     }
 }
 
-/// See [`Plan::cost`].
+/// See [`EditPlan::cost`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cost {
     pub(crate) overwritten: u64,
@@ -147,7 +147,7 @@ pub(crate) struct Rest {
     pub(crate) unreadable: bool,
 }
 
-impl Storage for Plan {
+impl Storage for EditPlan {
     fn name(&self) -> &str {
         &self.name
     }

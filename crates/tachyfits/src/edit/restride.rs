@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use tachyfits_io::{IoError, Storage};
 
-use super::content::{Kept, Rope, Source};
+use super::content::{KeptBytes, Rope, Source};
 
 /// Bytes of old rows processed together.
 const BLOCK_BYTES: u64 = 256 << 10;
@@ -130,7 +130,7 @@ impl Storage for Restride {
 }
 
 impl Source for Restride {
-    fn kept(&self, _range: Range<u64>, _parts: &mut Vec<Kept>) {}
+    fn kept(&self, _range: Range<u64>, _parts: &mut Vec<KeptBytes>) {}
 
     fn reads_own(&self) -> bool {
         self.base.reads_own(0..self.base.bytes())

@@ -7,7 +7,7 @@
 
 use super::language::{is_name, reserved};
 use super::parse::{Expression, Name};
-use super::problem::Problem;
+use super::problem::ExpressionProblem;
 use crate::error::Error;
 use crate::image::Image;
 
@@ -99,20 +99,23 @@ fn value_of<'a>(inputs: &'a [ExpressionInput], name: &Name) -> Option<&'a Expres
 }
 
 /// Checks that each name has an input, and each input a name.
-fn check_names(expression: &Expression, inputs: &[ExpressionInput]) -> Result<(), Problem> {
+fn check_names(
+    expression: &Expression,
+    inputs: &[ExpressionInput],
+) -> Result<(), ExpressionProblem> {
     for (number, input) in inputs.iter().enumerate() {
         let name = &input.name;
         let found = format!("{name:?}");
         if !is_name(name) {
             let expected = "names of inputs with letters, digits and _, not beginning with a digit";
-            return Err(Problem::input(0..0, expected, found));
+            return Err(ExpressionProblem::input(0..0, expected, found));
         }
         if let Some(what) = reserved(name) {
             let expected = format!("another name for an input: {name:?} is {what}");
-            return Err(Problem::input(0..0, expected, found));
+            return Err(ExpressionProblem::input(0..0, expected, found));
         }
         if inputs[..number].iter().any(|other| other.name == *name) {
-            return Err(Problem::input(0..0, "each name once", format!("{found} twice")));
+            return Err(ExpressionProblem::input(0..0, "each name once", format!("{found} twice")));
         }
     }
     for name in &expression.names {
@@ -122,22 +125,26 @@ fn check_names(expression: &Expression, inputs: &[ExpressionInput]) -> Result<()
                 true => "inputs for the names of the expression".to_owned(),
                 false => format!("one of the inputs: {}", known.join(", ")),
             };
-            return Err(Problem::input(name.at.clone(), expected, format!("{:?}", name.text))
-                .hint(format!("give an image or a number for {}", name.text)));
+            return Err(ExpressionProblem::input(
+                name.at.clone(),
+                expected,
+                format!("{:?}", name.text),
+            )
+            .hint(format!("give an image or a number for {}", name.text)));
         }
     }
     let unused =
         inputs.iter().find(|input| expression.names.iter().all(|name| name.text != input.name));
     if let Some(input) = unused {
         let found = format!("{:?}, which is not in it", input.name);
-        return Err(Problem::input(0..0, "inputs that the expression names", found)
+        return Err(ExpressionProblem::input(0..0, "inputs that the expression names", found)
             .hint("leave it out, or correct its name"));
     }
     Ok(())
 }
 
 /// The axes of the result: of the images that say their place by their shape.
-fn result_axes(named: &[(&Name, &InputValue)]) -> Result<Vec<u64>, Problem> {
+fn result_axes(named: &[(&Name, &InputValue)]) -> Result<Vec<u64>, ExpressionProblem> {
     let mut axes: Vec<u64> = Vec::new();
     // Whose length each axis has.
     let mut owners: Vec<&Name> = Vec::new();
@@ -145,7 +152,11 @@ fn result_axes(named: &[(&Name, &InputValue)]) -> Result<Vec<u64>, Problem> {
     for (name, value) in named {
         let InputValue::Image(image) = value else { continue };
         if image.axes().is_empty() {
-            return Err(Problem::input(name.at.clone(), "an image with pixels", "no axes"));
+            return Err(ExpressionProblem::input(
+                name.at.clone(),
+                "an image with pixels",
+                "no axes",
+            ));
         }
         // A spectrum beside images of more axes is laid along one of theirs.
         if image.axes().len() == 1 && most > 1 {
@@ -167,11 +178,13 @@ fn result_axes(named: &[(&Name, &InputValue)]) -> Result<Vec<u64>, Problem> {
             true => "no inputs",
             false => "numbers, or spectra without an image",
         };
-        return Err(Problem::input(0..0, "an image among the inputs", found));
+        return Err(ExpressionProblem::input(0..0, "an image among the inputs", found));
     }
     match pixels(&axes) {
         Some(_) => Ok(axes),
-        None => Err(Problem::input(0..0, "a result of at most 2^63 pixels", shape(&axes))),
+        None => {
+            Err(ExpressionProblem::input(0..0, "a result of at most 2^63 pixels", shape(&axes)))
+        }
     }
 }
 
@@ -189,11 +202,17 @@ fn pixels(axes: &[u64]) -> Option<u64> {
     (product < 1 << 60).then_some(product)
 }
 
-fn mismatch(name: &Name, image: &Image, axis: usize, length: u64, owner: &Name) -> Problem {
+fn mismatch(
+    name: &Name,
+    image: &Image,
+    axis: usize,
+    length: u64,
+    owner: &Name,
+) -> ExpressionProblem {
     let number = axis + 1;
     let expected = format!("NAXIS{number} = {length} as in {}, or 1", owner.text);
     let found = format!("{} of {} pixels", name.text, shape(image.axes()));
-    Problem::input(name.at.clone(), expected, found).hint(
+    ExpressionProblem::input(name.at.clone(), expected, found).hint(
         "use sections of equal shape, or images whose axes have 1 pixel or are missing at the end",
     )
 }
@@ -204,7 +223,11 @@ fn shape(axes: &[u64]) -> String {
     format!("{} (NAXIS1 first)", lengths.join(" x "))
 }
 
-fn bind<'a>(name: &Name, value: &'a InputValue, axes: &[u64]) -> Result<Bound<'a>, Problem> {
+fn bind<'a>(
+    name: &Name,
+    value: &'a InputValue,
+    axes: &[u64],
+) -> Result<Bound<'a>, ExpressionProblem> {
     let image = |image, axes| Ok(Bound::Image(BoundImage { image, axes }));
     match value {
         InputValue::Number(number) => Ok(Bound::Number(*number)),
@@ -226,8 +249,8 @@ fn along(
     spectrum: &Image,
     axis: usize,
     axes: &[u64],
-) -> Result<Vec<Option<usize>>, Problem> {
-    let problem = |expected, found| Err(Problem::input(name.at.clone(), expected, found));
+) -> Result<Vec<Option<usize>>, ExpressionProblem> {
+    let problem = |expected, found| Err(ExpressionProblem::input(name.at.clone(), expected, found));
     let own = spectrum.axes();
     let long = own.iter().position(|&length| length != 1);
     let others = own.iter().enumerate().any(|(axis, &length)| length != 1 && Some(axis) != long);
@@ -251,7 +274,7 @@ fn along(
 }
 
 /// The only axis with this length, for a spectrum without a given axis.
-fn only_axis(name: &Name, length: u64, axes: &[u64]) -> Result<usize, Problem> {
+fn only_axis(name: &Name, length: u64, axes: &[u64]) -> Result<usize, ExpressionProblem> {
     let fits: Vec<usize> = (0..axes.len()).filter(|&axis| axes[axis] == length).collect();
     match fits[..] {
         [axis] => Ok(axis),
@@ -259,13 +282,17 @@ fn only_axis(name: &Name, length: u64, axes: &[u64]) -> Result<usize, Problem> {
         _ if length == 1 => Ok(0),
         [] => {
             let expected = format!("an axis of {length} pixels for the spectrum {}", name.text);
-            Err(Problem::input(name.at.clone(), expected, format!("axes of {}", shape(axes))))
+            Err(ExpressionProblem::input(
+                name.at.clone(),
+                expected,
+                format!("axes of {}", shape(axes)),
+            ))
         }
         _ => {
             let numbers: Vec<String> =
                 fits.iter().map(|axis| format!("NAXIS{}", axis + 1)).collect();
             let expected = format!("one axis of {length} pixels for {}", name.text);
-            Err(Problem::input(name.at.clone(), expected, numbers.join(" and ")).hint(
+            Err(ExpressionProblem::input(name.at.clone(), expected, numbers.join(" and ")).hint(
                 "name the axis of the spectrum: {tachyfits.along(spectrum, \
                        \"z\")|s=spectrum.fits@z}",
             ))

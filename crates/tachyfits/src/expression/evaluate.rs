@@ -57,7 +57,7 @@ impl Input {
 }
 
 /// The pixels of an input's box, and how to get at those of any stretch of the result's box.
-enum Pixels<'a> {
+enum InputPixels<'a> {
     /// Bytes as they are stored, cut into pieces of `length` pixels.
     Stored { pieces: Vec<&'a [u8]>, length: usize, encoding: Encoding },
     /// Numbers, one for each pixel of the result's box.
@@ -75,13 +75,13 @@ struct Group {
     stride: usize,
 }
 
-impl Pixels<'_> {
+impl InputPixels<'_> {
     /// Puts the numbers for the pixels from `first` of the result's box on into `out`.
     fn load(&self, first: usize, tier: tachyfits_kernels::Tier, out: &mut [f64]) {
         match self {
-            Pixels::Values(values) => out.copy_from_slice(&values[first..first + out.len()]),
-            Pixels::Repeated { values, groups } => repeat(values, groups, first, out),
-            Pixels::Stored { pieces, length, encoding } => {
+            InputPixels::Values(values) => out.copy_from_slice(&values[first..first + out.len()]),
+            InputPixels::Repeated { values, groups } => repeat(values, groups, first, out),
+            InputPixels::Stored { pieces, length, encoding } => {
                 let size = encoding.pixel_bytes();
                 let (mut at, mut rest) = (first, out);
                 while !rest.is_empty() {
@@ -150,20 +150,20 @@ impl Evaluate {
     }
 
     /// Takes the bytes of an input's box.
-    fn pixels<'a>(&self, input: &Input, window: &Window, feed: &mut Feed<'a>) -> Pixels<'a> {
+    fn pixels<'a>(&self, input: &Input, window: &Window, feed: &mut Feed<'a>) -> InputPixels<'a> {
         let own = input.window(window);
         let whole = input.is_whole(window);
         if whole && let Some(pieces) = input.node.stored(&own, feed) {
             let encoding = input.node.encoding();
             let pieces: Vec<&[u8]> = pieces.map(|piece| feed.fetched.piece(piece)).collect();
             let length = pieces.first().map_or(1, |piece| piece.len() / encoding.pixel_bytes());
-            return Pixels::Stored { pieces, length, encoding };
+            return InputPixels::Stored { pieces, length, encoding };
         }
         let mut values = feed.scratch.f64s(own.pixels() as usize);
         input.node.values_f64(&own, feed, &mut values);
         match whole {
-            true => Pixels::Values(values),
-            false => Pixels::Repeated { values, groups: groups(input, window) },
+            true => InputPixels::Values(values),
+            false => InputPixels::Repeated { values, groups: groups(input, window) },
         }
     }
 
@@ -174,7 +174,7 @@ impl Evaluate {
         feed: &mut Feed<'_>,
         mut place: impl FnMut(usize, &[f64], &mut Feed<'_>),
     ) {
-        let mut pixels: Vec<Pixels<'_>> =
+        let mut pixels: Vec<InputPixels<'_>> =
             self.inputs.iter().map(|input| self.pixels(input, window, feed)).collect();
         let mut slots: Vec<Vec<f64>> =
             (0..self.program.slots()).map(|_| feed.scratch.f64s(CHUNK)).collect();
@@ -189,7 +189,7 @@ impl Evaluate {
         }
         slots.into_iter().for_each(|slot| feed.scratch.give_back_f64s(slot));
         for pixels in pixels.drain(..) {
-            if let Pixels::Values(values) | Pixels::Repeated { values, .. } = pixels {
+            if let InputPixels::Values(values) | InputPixels::Repeated { values, .. } = pixels {
                 feed.scratch.give_back_f64s(values);
             }
         }

@@ -13,8 +13,8 @@ use std::ops::Range;
 use tachyfits_kernels::{Binary, Unary};
 
 use super::language::{ExpressionFunction, Rule, constant, function};
-use super::problem::Problem;
-use super::token::{Dialect, Kind, Token, tokens, unquoted};
+use super::problem::ExpressionProblem;
+use super::token::{Dialect, Token, TokenKind, tokens, unquoted};
 
 /// Largest depth of nested brackets, signs and powers.
 const MOST_DEPTH: usize = 200;
@@ -74,7 +74,7 @@ impl Expression {
 }
 
 /// Understands an expression.
-pub(crate) fn parse(text: &str, dialect: Dialect) -> Result<Expression, Problem> {
+pub(crate) fn parse(text: &str, dialect: Dialect) -> Result<Expression, ExpressionProblem> {
     let tokens = tokens(text, dialect)?;
     let mut parser = Parser {
         text,
@@ -88,7 +88,7 @@ pub(crate) fn parse(text: &str, dialect: Dialect) -> Result<Expression, Problem>
         texts: Vec::new(),
     };
     let result = parser.expression(LOWEST)?.id;
-    if parser.peek().kind != Kind::End {
+    if parser.peek().kind != TokenKind::End {
         return Err(parser.unexpected("an operator or the end"));
     }
     let Parser { items, places, names, texts, .. } = parser;
@@ -97,7 +97,7 @@ pub(crate) fn parse(text: &str, dialect: Dialect) -> Result<Expression, Problem>
 
 /// Notation of a part, as far as it matters to its neighbours.
 #[derive(Clone, Copy, PartialEq)]
-enum Form {
+enum ParsedForm {
     /// A number, a name, a call, something in brackets, or arithmetic.
     Plain,
     /// Ends in the operator `&` or `|`.
@@ -107,9 +107,9 @@ enum Form {
 }
 
 #[derive(Clone, Copy)]
-struct Part {
+struct Parsed {
     id: Id,
-    form: Form,
+    form: ParsedForm,
 }
 
 /// An operator between two operands.
@@ -167,11 +167,11 @@ struct Parser<'a> {
 
 impl Parser<'_> {
     /// A part whose operators have at least this power.
-    fn expression(&mut self, least: u8) -> Result<Part, Problem> {
+    fn expression(&mut self, least: u8) -> Result<Parsed, ExpressionProblem> {
         self.depth += 1;
         if self.depth > MOST_DEPTH {
             let expected = format!("at most {MOST_DEPTH} brackets and signs within each other");
-            return Err(Problem::new(self.peek().at.clone(), expected, "more")
+            return Err(ExpressionProblem::new(self.peek().at.clone(), expected, "more")
                 .hint("split it: use parts of it as separate images"));
         }
         let mut part = self.prefix(least)?;
@@ -190,78 +190,81 @@ impl Parser<'_> {
     /// The operator that comes next.
     fn infix(&self) -> Option<Infix> {
         let text = match self.peek().kind {
-            Kind::Symbol(symbol) => symbol,
-            Kind::Name => self.word(),
-            Kind::Number(_) | Kind::Text | Kind::Quoted | Kind::End => return None,
+            TokenKind::Symbol(symbol) => symbol,
+            TokenKind::Name => self.word(),
+            TokenKind::Number(_) | TokenKind::Text | TokenKind::Quoted | TokenKind::End => {
+                return None;
+            }
         };
         INFIX.iter().find(|infix| infix.symbol == text).copied()
     }
 
-    fn right_operand(&mut self, left: Part, infix: Infix) -> Result<Part, Problem> {
+    fn right_operand(&mut self, left: Parsed, infix: Infix) -> Result<Parsed, ExpressionProblem> {
         let place = self.take().at;
         // Powers associate to the right, and a sign may begin an exponent.
         let least = if infix.power == POWER { SIGN } else { infix.power + 1 };
         let right = self.expression(least)?;
-        if infix.power == COMPARISON && right.form == Form::Bits {
+        if infix.power == COMPARISON && right.form == ParsedForm::Bits {
             return Err(brackets_missing(place, infix.symbol));
         }
-        let form = if matches!(infix.symbol, "&" | "|") { Form::Bits } else { Form::Plain };
-        Ok(Part { id: self.push(Item::Binary(infix.binary, left.id, right.id), place), form })
+        let form =
+            if matches!(infix.symbol, "&" | "|") { ParsedForm::Bits } else { ParsedForm::Plain };
+        Ok(Parsed { id: self.push(Item::Binary(infix.binary, left.id, right.id), place), form })
     }
 
     /// Checks that the left side of a comparison is not misleading.
-    fn check_comparison(&self, left: Part, compared: bool) -> Result<(), Problem> {
+    fn check_comparison(&self, left: Parsed, compared: bool) -> Result<(), ExpressionProblem> {
         if compared {
             return Err(self
                 .unexpected("one comparison")
                 .hint("write a < b < c as (a < b) & (b < c)"));
         }
         match left.form {
-            Form::Plain => Ok(()),
-            Form::Bits => Err(brackets_missing(self.peek().at.clone(), self.word())),
-            Form::Inverted => Err(self
+            ParsedForm::Plain => Ok(()),
+            ParsedForm::Bits => Err(brackets_missing(self.peek().at.clone(), self.word())),
+            ParsedForm::Inverted => Err(self
                 .unexpected("brackets around the operand of ~ or !")
                 .hint("write ~(a > b), or (~a) > b if intended")),
         }
     }
 
     /// An operand: with signs, in brackets, a number, a name or a call.
-    fn prefix(&mut self, least: u8) -> Result<Part, Problem> {
-        let plain = |id| Ok(Part { id, form: Form::Plain });
+    fn prefix(&mut self, least: u8) -> Result<Parsed, ExpressionProblem> {
+        let plain = |id| Ok(Parsed { id, form: ParsedForm::Plain });
         let Token { kind, at } = self.take();
         match kind {
-            Kind::Number(value) => plain(self.push(Item::Number(value), at)),
-            Kind::Text => {
+            TokenKind::Number(value) => plain(self.push(Item::Number(value), at)),
+            TokenKind::Text => {
                 self.texts.push(unquoted(&self.text[at.clone()]));
                 plain(self.push(Item::Text(self.texts.len() - 1), at))
             }
-            Kind::Quoted => {
+            TokenKind::Quoted => {
                 let name = unquoted(&self.text[at.clone()]);
                 plain(self.input(name, at, true)?)
             }
-            Kind::Symbol("(") => {
+            TokenKind::Symbol("(") => {
                 let inner = self.expression(LOWEST)?;
                 self.close("an operator or \")\"")?;
                 plain(inner.id)
             }
-            Kind::Symbol("+") => plain(self.expression(SIGN)?.id),
-            Kind::Symbol("-") => {
+            TokenKind::Symbol("+") => plain(self.expression(SIGN)?.id),
+            TokenKind::Symbol("-") => {
                 let operand = self.expression(SIGN)?.id;
                 plain(self.push(Item::Unary(Unary::Negate, operand), at))
             }
-            Kind::Symbol("~" | "!") => {
+            TokenKind::Symbol("~" | "!") => {
                 let operand = self.expression(SIGN)?.id;
                 let id = self.push(Item::Unary(Unary::Not, operand), at);
-                Ok(Part { id, form: Form::Inverted })
+                Ok(Parsed { id, form: ParsedForm::Inverted })
             }
-            Kind::Name if &self.text[at.clone()] == "not" && least <= NOT => {
+            TokenKind::Name if &self.text[at.clone()] == "not" && least <= NOT => {
                 let operand = self.expression(NOT)?.id;
                 plain(self.push(Item::Unary(Unary::Not, operand), at))
             }
-            Kind::Name if !matches!(&self.text[at.clone()], "and" | "or" | "not") => {
+            TokenKind::Name if !matches!(&self.text[at.clone()], "and" | "or" | "not") => {
                 plain(self.name(at)?)
             }
-            Kind::Name | Kind::Symbol(_) | Kind::End => {
+            TokenKind::Name | TokenKind::Symbol(_) | TokenKind::End => {
                 self.next -= 1;
                 Err(self.unexpected("a number, a name or \"(\""))
             }
@@ -269,14 +272,14 @@ impl Parser<'_> {
     }
 
     /// A call, a constant, or the name of an input.
-    fn name(&mut self, at: Range<usize>) -> Result<Id, Problem> {
+    fn name(&mut self, at: Range<usize>) -> Result<Id, ExpressionProblem> {
         let text = &self.text[at.clone()];
-        let called = self.peek().kind == Kind::Symbol("(");
+        let called = self.peek().kind == TokenKind::Symbol("(");
         match (function(text), called) {
             (Some(function), true) => return self.call(function, at),
             (None, true) => {
                 let found = format!("{text:?}");
-                return Err(Problem::new(at, "the name of a function", found)
+                return Err(ExpressionProblem::new(at, "the name of a function", found)
                     .hint(suggestion(text, self.dialect)));
             }
             // A column may have the name of a function.
@@ -293,7 +296,12 @@ impl Parser<'_> {
     }
 
     /// The name of an input, and the index of its element.
-    fn input(&mut self, text: String, at: Range<usize>, is_quoted: bool) -> Result<Id, Problem> {
+    fn input(
+        &mut self,
+        text: String,
+        at: Range<usize>,
+        is_quoted: bool,
+    ) -> Result<Id, ExpressionProblem> {
         let element = self.element()?;
         let same =
             |name: &Name| (&name.text, name.is_quoted, name.element) == (&text, is_quoted, element);
@@ -306,8 +314,8 @@ impl Parser<'_> {
     }
 
     /// A number in square brackets.
-    fn element(&mut self) -> Result<Option<u64>, Problem> {
-        if self.peek().kind != Kind::Symbol("[") {
+    fn element(&mut self) -> Result<Option<u64>, ExpressionProblem> {
+        if self.peek().kind != TokenKind::Symbol("[") {
             return Ok(None);
         }
         self.next += 1;
@@ -316,7 +324,7 @@ impl Parser<'_> {
             return Err(self.unexpected("the number of an element, from 1"));
         };
         self.next += 1;
-        if self.peek().kind != Kind::Symbol("]") {
+        if self.peek().kind != TokenKind::Symbol("]") {
             return Err(self
                 .unexpected("\"]\"")
                 .hint("count the elements of an array in one number, in the order of the file"));
@@ -325,12 +333,16 @@ impl Parser<'_> {
         Ok(Some(element))
     }
 
-    fn call(&mut self, function: &ExpressionFunction, at: Range<usize>) -> Result<Id, Problem> {
+    fn call(
+        &mut self,
+        function: &ExpressionFunction,
+        at: Range<usize>,
+    ) -> Result<Id, ExpressionProblem> {
         self.next += 1;
         let mut arguments = Vec::new();
-        if self.peek().kind != Kind::Symbol(")") {
+        if self.peek().kind != TokenKind::Symbol(")") {
             arguments.push(self.expression(LOWEST)?.id);
-            while self.peek().kind == Kind::Symbol(",") {
+            while self.peek().kind == TokenKind::Symbol(",") {
                 self.next += 1;
                 arguments.push(self.expression(LOWEST)?.id);
             }
@@ -341,8 +353,12 @@ impl Parser<'_> {
             let ExpressionFunction { names, arguments: written, .. } = function;
             let end = self.tokens[self.next - 1].at.end;
             let found = format!("{} arguments", arguments.len());
-            return Err(Problem::new(at.start..end, format!("{}({written})", names[0]), found)
-                .hint("see the functions in the documentation of expressions"));
+            return Err(ExpressionProblem::new(
+                at.start..end,
+                format!("{}({written})", names[0]),
+                found,
+            )
+            .hint("see the functions in the documentation of expressions"));
         }
         let end = self.tokens[self.next - 1].at.end;
         Ok(self.apply(function.rule, &arguments, &(at.start..end)))
@@ -371,8 +387,8 @@ impl Parser<'_> {
         }
     }
 
-    fn close(&mut self, expected: &str) -> Result<(), Problem> {
-        if self.peek().kind != Kind::Symbol(")") {
+    fn close(&mut self, expected: &str) -> Result<(), ExpressionProblem> {
+        if self.peek().kind != TokenKind::Symbol(")") {
             return Err(self.unexpected(expected));
         }
         self.next += 1;
@@ -402,15 +418,15 @@ impl Parser<'_> {
     }
 
     /// The problem that the next token is not what it should be.
-    fn unexpected(&self, expected: &str) -> Problem {
+    fn unexpected(&self, expected: &str) -> ExpressionProblem {
         let at = self.peek().at.clone();
         let found = match self.peek().kind {
-            Kind::End => "the end".to_owned(),
+            TokenKind::End => "the end".to_owned(),
             _ => format!("\"{}\"", self.word()),
         };
-        let problem = Problem::new(at, expected, found);
+        let problem = ExpressionProblem::new(at, expected, found);
         let before = self.next.checked_sub(1).map(|last| self.tokens[last].kind);
-        if (before, self.peek().kind) == (Some(Kind::Symbol("<")), Kind::Symbol(">")) {
+        if (before, self.peek().kind) == (Some(TokenKind::Symbol("<")), TokenKind::Symbol(">")) {
             return problem.hint("write != for values that differ");
         }
         match of_other_languages(self.word(), self.dialect) {
@@ -440,9 +456,9 @@ fn of_other_languages(word: &str, dialect: Dialect) -> Option<&'static str> {
 }
 
 /// The problem of a comparison beside `&` or `|`, which take its operand as in Python.
-fn brackets_missing(at: Range<usize>, symbol: &str) -> Problem {
+fn brackets_missing(at: Range<usize>, symbol: &str) -> ExpressionProblem {
     let expected = "brackets around comparisons beside & and |, which bind tighter";
-    Problem::new(at, expected, format!("\"{symbol}\""))
+    ExpressionProblem::new(at, expected, format!("\"{symbol}\""))
         .hint("write (a > 1) & (b > 2), or a > 1 && b > 2")
 }
 

@@ -6,7 +6,7 @@ use crate::error::{Error, ExpressionError, Reason};
 
 /// A problem at some bytes of an expression.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Problem {
+pub(crate) struct ExpressionProblem {
     reason: Reason,
     at: Range<usize>,
     expected: String,
@@ -14,15 +14,15 @@ pub(crate) struct Problem {
     hint: Option<String>,
 }
 
-impl Problem {
+impl ExpressionProblem {
     /// A problem of the expression as such.
     pub(crate) fn new(
         at: Range<usize>,
         expected: impl Into<String>,
         found: impl Into<String>,
-    ) -> Problem {
+    ) -> ExpressionProblem {
         let (expected, found) = (expected.into(), found.into());
-        Problem { reason: Reason::Expression, at, expected, found, hint: None }
+        ExpressionProblem { reason: Reason::Expression, at, expected, found, hint: None }
     }
 
     /// A problem of what a name stands for.
@@ -30,23 +30,26 @@ impl Problem {
         at: Range<usize>,
         expected: impl Into<String>,
         found: impl Into<String>,
-    ) -> Problem {
-        Problem { reason: Reason::ExpressionInput, ..Problem::new(at, expected, found) }
+    ) -> ExpressionProblem {
+        ExpressionProblem {
+            reason: Reason::ExpressionInput,
+            ..ExpressionProblem::new(at, expected, found)
+        }
     }
 
     /// The same, with what to do about it.
-    pub(crate) fn hint(self, hint: impl Into<String>) -> Problem {
-        Problem { hint: Some(hint.into()), ..self }
+    pub(crate) fn hint(self, hint: impl Into<String>) -> ExpressionProblem {
+        ExpressionProblem { hint: Some(hint.into()), ..self }
     }
 
     /// The same problem, `by` bytes later.
-    pub(crate) fn moved(self, by: usize) -> Problem {
-        Problem { at: self.at.start + by..self.at.end + by, ..self }
+    pub(crate) fn moved(self, by: usize) -> ExpressionProblem {
+        ExpressionProblem { at: self.at.start + by..self.at.end + by, ..self }
     }
 
     /// The error, with the text of the expression.
     pub(crate) fn of(self, expression: &str) -> Error {
-        let Problem { reason, at, expected, found, hint } = self;
+        let ExpressionProblem { reason, at, expected, found, hint } = self;
         let expression = expression.to_owned();
         Error::Expression(Box::new(ExpressionError {
             reason,

@@ -13,7 +13,7 @@ use super::parse::{Expression, Id, Item};
 
 /// Value of a name of the expression in a program.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Given {
+pub(crate) enum NameValue {
     Number(f64),
     /// The pixels of the input of this number.
     Pixels(usize),
@@ -24,7 +24,7 @@ pub(crate) type Slot = usize;
 
 /// A buffer, or the same number everywhere.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Place {
+pub(crate) enum OperandPlace {
     Slot(Slot),
     Number(f64),
 }
@@ -55,7 +55,7 @@ pub(crate) enum Step {
     Binary {
         binary: Binary,
         left: Slot,
-        right: Place,
+        right: OperandPlace,
     },
     /// The result is where `right` was.
     Reversed {
@@ -66,8 +66,8 @@ pub(crate) enum Step {
     /// The result is where `condition` was.
     Select {
         condition: Slot,
-        then: Place,
-        otherwise: Place,
+        then: OperandPlace,
+        otherwise: OperandPlace,
     },
 }
 
@@ -84,10 +84,10 @@ impl Program {
     /// their positions in that list.
     pub(crate) fn new(
         expression: &Expression,
-        given: &[Given],
+        given: &[NameValue],
         tier: Tier,
     ) -> (Program, Vec<usize>) {
-        let (values, result) = Values::of(expression, given, tier);
+        let (values, result) = KnownValues::of(expression, given, tier);
         let mut program = Compiler::new(&values, result).compile(&values);
         let mut needed = Vec::new();
         for step in &mut program.steps {
@@ -147,10 +147,10 @@ impl Program {
     }
 }
 
-fn operand(slots: &[Vec<f64>], place: Place, count: usize) -> Operand<'_> {
+fn operand(slots: &[Vec<f64>], place: OperandPlace, count: usize) -> Operand<'_> {
     match place {
-        Place::Slot(slot) => Operand::Slice(&slots[slot][..count]),
-        Place::Number(value) => Operand::Scalar(value),
+        OperandPlace::Slot(slot) => Operand::Slice(&slots[slot][..count]),
+        OperandPlace::Number(value) => Operand::Scalar(value),
     }
 }
 
@@ -177,22 +177,22 @@ impl Value {
 }
 
 /// The different values of an expression, each after its operands.
-struct Values {
+struct KnownValues {
     values: Vec<Value>,
     known: HashMap<Value, Id>,
     tier: Tier,
 }
 
-impl Values {
-    fn of(expression: &Expression, given: &[Given], tier: Tier) -> (Vec<Value>, Id) {
-        let mut values = Values { values: Vec::new(), known: HashMap::new(), tier };
+impl KnownValues {
+    fn of(expression: &Expression, given: &[NameValue], tier: Tier) -> (Vec<Value>, Id) {
+        let mut values = KnownValues { values: Vec::new(), known: HashMap::new(), tier };
         let mut ids: Vec<Id> = Vec::with_capacity(expression.items.len());
         for item in &expression.items {
             let value = match *item {
                 Item::Number(number) => Value::Number(number.to_bits()),
                 Item::Name(name) => match given[name] {
-                    Given::Number(number) => Value::Number(number.to_bits()),
-                    Given::Pixels(input) => Value::Pixels(input),
+                    NameValue::Number(number) => Value::Number(number.to_bits()),
+                    NameValue::Pixels(input) => Value::Pixels(input),
                 },
                 // Strings are compared where they are read, and are not operands by themselves.
                 Item::Text(_) => Value::Number(f64::NAN.to_bits()),
@@ -349,10 +349,10 @@ impl Compiler {
     }
 
     /// Where the value is.
-    fn place(&self, id: Id, values: &[Value]) -> Place {
+    fn place(&self, id: Id, values: &[Value]) -> OperandPlace {
         match (values[id], self.places[id]) {
-            (Value::Number(bits), _) => Place::Number(f64::from_bits(bits)),
-            (_, Some(slot)) => Place::Slot(slot),
+            (Value::Number(bits), _) => OperandPlace::Number(f64::from_bits(bits)),
+            (_, Some(slot)) => OperandPlace::Slot(slot),
             (_, None) => unreachable!("operands are computed before"),
         }
     }

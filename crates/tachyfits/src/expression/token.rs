@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::language::{begins_name, continues_name};
-use super::problem::Problem;
+use super::problem::ExpressionProblem;
 
 /// Subject of an expression. The words are the same; conditions on rows also have strings, names of
 /// columns with any characters, and elements of columns.
@@ -17,7 +17,7 @@ pub(crate) enum Dialect {
 
 /// Kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Kind {
+pub(crate) enum TokenKind {
     Number(f64),
     /// A name, also of a function, constant or operator.
     Name,
@@ -33,7 +33,7 @@ pub(crate) enum Kind {
 /// A token and its bytes in the expression.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Token {
-    pub(crate) kind: Kind,
+    pub(crate) kind: TokenKind,
     pub(crate) at: Range<usize>,
 }
 
@@ -48,11 +48,11 @@ const ROW_SYMBOLS: [&str; 2] = ["[", "]"];
 /// The most bytes of an expression: enough for thousands of operations.
 pub(crate) const MOST_BYTES: usize = 1 << 14;
 
-/// Splits an expression into tokens, the last of them [`Kind::End`].
-pub(crate) fn tokens(text: &str, dialect: Dialect) -> Result<Vec<Token>, Problem> {
+/// Splits an expression into tokens, the last of them [`TokenKind::End`].
+pub(crate) fn tokens(text: &str, dialect: Dialect) -> Result<Vec<Token>, ExpressionProblem> {
     if text.len() > MOST_BYTES {
         let found = format!("{} bytes", text.len());
-        return Err(Problem::new(
+        return Err(ExpressionProblem::new(
             0..0,
             format!("an expression of at most {MOST_BYTES} bytes"),
             found,
@@ -71,12 +71,16 @@ pub(crate) fn tokens(text: &str, dialect: Dialect) -> Result<Vec<Token>, Problem
         tokens.push(Token { kind, at: at..at + length });
         at += length;
     }
-    tokens.push(Token { kind: Kind::End, at: text.len()..text.len() });
+    tokens.push(Token { kind: TokenKind::End, at: text.len()..text.len() });
     Ok(tokens)
 }
 
 /// The token that `rest` begins with, and its length.
-fn token(rest: &str, first: char, dialect: Dialect) -> Result<(Kind, usize), Problem> {
+fn token(
+    rest: &str,
+    first: char,
+    dialect: Dialect,
+) -> Result<(TokenKind, usize), ExpressionProblem> {
     if dialect == Dialect::Rows
         && let Some(found) = token_of_rows(rest, first)
     {
@@ -88,13 +92,16 @@ fn token(rest: &str, first: char, dialect: Dialect) -> Result<(Kind, usize), Pro
     }
     if begins_name(first) {
         let length = rest.find(|character| !continues_name(character)).unwrap_or(rest.len());
-        return Ok((Kind::Name, length));
+        return Ok((TokenKind::Name, length));
     }
     if let Some(symbol) = SYMBOLS.iter().find(|symbol| rest.starts_with(**symbol)) {
-        return Ok((Kind::Symbol(symbol), symbol.len()));
+        return Ok((TokenKind::Symbol(symbol), symbol.len()));
     }
-    let problem =
-        Problem::new(0..first.len_utf8(), "a number, a name or an operator", format!("{first:?}"));
+    let problem = ExpressionProblem::new(
+        0..first.len_utf8(),
+        "a number, a name or an operator",
+        format!("{first:?}"),
+    );
     Err(match first {
         '.' => problem.hint("write &&, ||, ! or and, or, not for Fortran's .AND., .OR., .NOT."),
         '^' => problem.hint("write ** for powers"),
@@ -109,23 +116,27 @@ fn token(rest: &str, first: char, dialect: Dialect) -> Result<(Kind, usize), Pro
 }
 
 /// A token that only conditions on rows have.
-fn token_of_rows(rest: &str, first: char) -> Option<Result<(Kind, usize), Problem>> {
+fn token_of_rows(rest: &str, first: char) -> Option<Result<(TokenKind, usize), ExpressionProblem>> {
     match first {
-        '\'' | '"' => Some(quoted(rest, first, Kind::Text)),
-        '`' => Some(quoted(rest, first, Kind::Quoted)),
+        '\'' | '"' => Some(quoted(rest, first, TokenKind::Text)),
+        '`' => Some(quoted(rest, first, TokenKind::Quoted)),
         '#' => {
             let length = rest[1..].find(|character| !continues_name(character));
-            Some(Ok((Kind::Name, length.map_or(rest.len(), |length| length + 1))))
+            Some(Ok((TokenKind::Name, length.map_or(rest.len(), |length| length + 1))))
         }
         _ => {
             let symbol = ROW_SYMBOLS.iter().find(|symbol| rest.starts_with(**symbol))?;
-            Some(Ok((Kind::Symbol(symbol), symbol.len())))
+            Some(Ok((TokenKind::Symbol(symbol), symbol.len())))
         }
     }
 }
 
 /// The text between two quotes; two adjacent quotes are one in the text.
-fn quoted(rest: &str, quote: char, kind: Kind) -> Result<(Kind, usize), Problem> {
+fn quoted(
+    rest: &str,
+    quote: char,
+    kind: TokenKind,
+) -> Result<(TokenKind, usize), ExpressionProblem> {
     let mut at = 1;
     while let Some(found) = rest[at..].find(quote) {
         at += found + 1;
@@ -134,7 +145,7 @@ fn quoted(rest: &str, quote: char, kind: Kind) -> Result<(Kind, usize), Problem>
         }
         at += 1;
     }
-    Err(Problem::new(0..rest.len(), format!("a {quote} at the end of the text"), "none"))
+    Err(ExpressionProblem::new(0..rest.len(), format!("a {quote} at the end of the text"), "none"))
 }
 
 /// The text of a token between quotes.
@@ -146,7 +157,7 @@ pub(crate) fn unquoted(token: &str) -> String {
 }
 
 /// A number: digits, a point, an exponent.
-fn number(rest: &str) -> Result<(Kind, usize), Problem> {
+fn number(rest: &str) -> Result<(TokenKind, usize), ExpressionProblem> {
     let bytes = rest.as_bytes();
     let digits =
         |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -164,8 +175,8 @@ fn number(rest: &str) -> Result<(Kind, usize), Problem> {
     }
     let text = &rest[..length];
     match text.parse::<f64>() {
-        Ok(value) if value.is_finite() => Ok((Kind::Number(value), length)),
-        _ => Err(Problem::new(0..length, "a number within the range of f64", text)
+        Ok(value) if value.is_finite() => Ok((TokenKind::Number(value), length)),
+        _ => Err(ExpressionProblem::new(0..length, "a number within the range of f64", text)
             .hint("write inf for infinity")),
     }
 }

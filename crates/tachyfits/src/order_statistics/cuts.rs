@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use tachyfits_kernels::{KeyCuts, key_of, value_of_key};
 
 use super::select::select;
-use super::stream::{Open, Piece};
+use super::stream::{KeyRange, Open};
 
 /// The cuts of a pass, and which pieces it keeps.
 pub(super) struct Cuts {
@@ -64,8 +64,8 @@ impl Cuts {
     }
 
     /// The next cuts: the pieces that have room, those with few pixels first, are kept, the others divided evenly.
-    pub(super) fn next(within: &[Piece], mut room: u64, most: usize) -> Cuts {
-        let mut pieces: Vec<&Piece> = within.iter().collect();
+    pub(super) fn next(within: &[KeyRange], mut room: u64, most: usize) -> Cuts {
+        let mut pieces: Vec<&KeyRange> = within.iter().collect();
         pieces.sort_by_key(|piece| (piece.end - piece.below, piece.first));
         let parts = (most / pieces.len().max(1)).max(2) as u64;
         let mut firsts = BTreeMap::new();
@@ -146,7 +146,7 @@ impl Sorted {
             if at == ends.len() {
                 return true;
             }
-            let piece = Piece {
+            let piece = KeyRange {
                 first: if at == 0 { 0 } else { firsts[at - 1] },
                 last: firsts.get(at).map_or(u64::MAX, |next| next - 1),
                 below: ends[at] - self.counts[at],

@@ -27,7 +27,7 @@ const GATHERED_OUTPUTS: u64 = 256;
 
 /// Blocks of outputs, one after the other. Where the innermost loop is kept, a block is some of its outputs, and its
 /// runs are rows of these; where it is reduced, a block is one output, and its runs follow each other.
-struct Blocks {
+struct OutputBlocks {
     kept: Outer,
     reduced: Outer,
     stride: i64,
@@ -49,8 +49,8 @@ struct Tile {
     run: u64,
 }
 
-impl Blocks {
-    fn new(grid: &Grid, pixels: PixelBytes, tile_bytes: u64) -> Blocks {
+impl OutputBlocks {
+    fn new(grid: &Grid, pixels: PixelBytes, tile_bytes: u64) -> OutputBlocks {
         let side_by_side = grid.is_kept_innermost();
         let (inner, outer) = grid.split_innermost(!side_by_side);
         let (kept, reduced) = (outer.only(false, grid.origin), outer.only(true, 0));
@@ -59,7 +59,7 @@ impl Blocks {
         let run = if side_by_side { most.min(inner.count) } else { inner.count };
         let (stride, inner) = (inner.stride, inner.count);
         let parts = inner.div_ceil(run);
-        Blocks { kept, reduced, stride, inner, run, parts, side_by_side, rows, pixels }
+        OutputBlocks { kept, reduced, stride, inner, run, parts, side_by_side, rows, pixels }
     }
 
     fn count(&self) -> u64 {
@@ -97,14 +97,14 @@ impl Blocks {
 
 /// The reads of a tile: runs, or parts of long ones.
 struct TileReads<'a> {
-    blocks: &'a Blocks,
+    blocks: &'a OutputBlocks,
     tile: &'a Tile,
     parts: u64,
     runs_per_task: u64,
 }
 
 impl<'a> TileReads<'a> {
-    fn new(blocks: &'a Blocks, tile: &'a Tile) -> TileReads<'a> {
+    fn new(blocks: &'a OutputBlocks, tile: &'a Tile) -> TileReads<'a> {
         let parts = tile.run.div_ceil(LINE_PIXELS);
         let runs_per_task = match parts {
             1 => (LINE_PIXELS / tile.run).clamp(1, TASK_RUNS),
@@ -171,7 +171,7 @@ pub(crate) fn push_outputs(
     passes: &mut Passes<'_>,
     results: &mut [Vec<f64>],
 ) -> Result<(), Error> {
-    let blocks = Blocks::new(grid, image.pixel_bytes(), limits.tile_bytes);
+    let blocks = OutputBlocks::new(grid, image.pixel_bytes(), limits.tile_bytes);
     let mut bytes: Vec<u8> = Vec::new();
     let mut first = 0;
     while first < blocks.count() {
@@ -194,7 +194,7 @@ pub(crate) fn push_outputs(
 /// Reads a tile.
 fn read(
     image: &Image,
-    blocks: &Blocks,
+    blocks: &OutputBlocks,
     tile: &Tile,
     passes: &mut Passes<'_>,
     bytes: &mut [u8],
@@ -227,7 +227,7 @@ fn read(
 
 /// The outputs of a tile that is in memory.
 struct Columns<'a> {
-    blocks: &'a Blocks,
+    blocks: &'a OutputBlocks,
     tile: &'a Tile,
     /// Of each output.
     pixels: u64,

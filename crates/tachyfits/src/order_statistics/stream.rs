@@ -92,8 +92,8 @@ impl Found {
     }
 
     /// The order of all keys in pieces, each with the number of its pixels, up to the piece that has a rank.
-    fn piece(&self, rank: u64) -> Piece {
-        let mut pieces = Pieces { first: 0, below: 0, rank };
+    fn piece(&self, rank: u64) -> KeyRange {
+        let mut pieces = KeyRanges { first: 0, below: 0, rank };
         match self {
             Found::Kept { low, high, counts, .. } => {
                 let (low, high) = (key_of(*low), key_of(*high));
@@ -124,7 +124,7 @@ impl Found {
 
 /// Keys `first..=last`, with the number of pixels below them and up to their end.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Piece {
+pub(super) struct KeyRange {
     pub(super) first: u64,
     pub(super) last: u64,
     pub(super) below: u64,
@@ -132,22 +132,23 @@ pub(super) struct Piece {
 }
 
 /// Goes along the pieces of an order.
-struct Pieces {
+struct KeyRanges {
     first: u64,
     below: u64,
     rank: u64,
 }
 
-impl Pieces {
+impl KeyRanges {
     /// The next piece, if it contains the rank.
-    fn next(&mut self, last: u64, count: u64) -> Option<Piece> {
-        let piece = Piece { first: self.first, last, below: self.below, end: self.below + count };
+    fn next(&mut self, last: u64, count: u64) -> Option<KeyRange> {
+        let piece =
+            KeyRange { first: self.first, last, below: self.below, end: self.below + count };
         (self.first, self.below) = (last.saturating_add(1), piece.end);
         (self.rank < piece.end).then_some(piece)
     }
 
-    fn rest(&self, count: u64) -> Piece {
-        Piece { first: self.first, last: u64::MAX, below: self.below, end: self.below + count }
+    fn rest(&self, count: u64) -> KeyRange {
+        KeyRange { first: self.first, last: u64::MAX, below: self.below, end: self.below + count }
     }
 }
 
@@ -165,13 +166,13 @@ enum Narrowed {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Open {
     rank: u64,
-    within: Piece,
+    within: KeyRange,
 }
 
 impl Open {
     fn new(rank: u64, count: u64) -> Open {
         let (first, last) = (key_of(f64::NEG_INFINITY), key_of(f64::INFINITY));
-        Open { rank, within: Piece { first, last, below: 0, end: count } }
+        Open { rank, within: KeyRange { first, last, below: 0, end: count } }
     }
 
     /// Narrows it by what a pass found. `whole`: nothing that was to be kept was left out.
@@ -194,7 +195,7 @@ impl Open {
     }
 
     /// Narrows it to a piece; the value, where that has one key.
-    pub(super) fn within(&mut self, piece: Piece) -> Option<f64> {
+    pub(super) fn within(&mut self, piece: KeyRange) -> Option<f64> {
         let within = &mut self.within;
         if piece.first > within.first {
             (within.first, within.below) = (piece.first, piece.below);
@@ -282,7 +283,7 @@ impl<'a> Population<'a> {
             return Ok(vec![f64::NAN; statistics.len()]);
         }
         while !opens.is_empty() {
-            let mut within: Vec<Piece> = opens.iter().map(|open| open.within).collect();
+            let mut within: Vec<KeyRange> = opens.iter().map(|open| open.within).collect();
             within.sort_unstable_by_key(|piece| piece.first);
             within.dedup();
             if within.len() > self.limits.ranges {
@@ -387,9 +388,9 @@ impl<'a> Population<'a> {
     }
 
     /// The ranges that are still to be looked into.
-    fn next_tasks(&self, within: Vec<Piece>) -> Vec<Task> {
+    fn next_tasks(&self, within: Vec<KeyRange>) -> Vec<Task> {
         let mut room = self.limits.kept;
-        let task = |piece: Piece| {
+        let task = |piece: KeyRange| {
             let count = piece.end - piece.below;
             if count > room {
                 return Task::Count(self.bins(piece.first, piece.last));

@@ -25,7 +25,7 @@ pub(super) struct Tap {
 
 /// The pixels of one row that some samples need: the first and how many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Row {
+pub(super) struct SampleRow {
     pub(super) y: u64,
     pub(super) first: u64,
     pub(super) count: u64,
@@ -36,7 +36,7 @@ pub(super) struct Row {
 pub(super) struct Chunk {
     pub(super) samples: Range<usize>,
     /// By rising y.
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<SampleRow>,
     /// How many pixels there are in the rows before each.
     before: Vec<usize>,
 }
@@ -115,7 +115,7 @@ impl Samples {
                     (*first, *last) = ((*first).min(tap.x), (*last).max(tap.x));
                 }
             }
-            let row = |(y, (first, last))| Row { y, first, count: last - first + 1 };
+            let row = |(y, (first, last))| SampleRow { y, first, count: last - first + 1 };
             Chunk::new(samples, rows.into_iter().map(row).collect())
         };
         (0..self.len()).step_by(CHUNK).map(chunk).collect()
@@ -123,7 +123,7 @@ impl Samples {
 }
 
 impl Chunk {
-    fn new(samples: Range<usize>, rows: Vec<Row>) -> Chunk {
+    fn new(samples: Range<usize>, rows: Vec<SampleRow>) -> Chunk {
         let mut before = Vec::with_capacity(rows.len());
         let mut pixels = 0;
         for row in &rows {
@@ -139,7 +139,7 @@ impl Chunk {
     }
 
     /// A needed row: its y, and the number of pixels before it.
-    pub(super) fn row(&self, y: u64) -> (usize, Row) {
+    pub(super) fn row(&self, y: u64) -> (usize, SampleRow) {
         let number = self.rows.partition_point(|row| row.y < y);
         (self.before[number], self.rows[number])
     }

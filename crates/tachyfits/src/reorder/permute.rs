@@ -4,7 +4,7 @@ use tachyfits_kernels::transpose;
 
 /// One axis of the output: its length, and how far apart its neighbours are in the input and in the output, in pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Loop {
+struct PermuteLoop {
     count: usize,
     from: usize,
     to: usize,
@@ -15,14 +15,14 @@ struct Loop {
 const ROWS: usize = 256;
 
 /// The pixels of a box one after the other, in pieces of the same number of pixels.
-pub(super) struct Pieces<P> {
+pub(super) struct BoxPieces<P> {
     /// The bytes of a piece.
     pub(super) piece: P,
     /// How many pixels a piece has.
     pub(super) length: usize,
 }
 
-impl<'a, P: Fn(usize) -> &'a [u8]> Pieces<P> {
+impl<'a, P: Fn(usize) -> &'a [u8]> BoxPieces<P> {
     /// The bytes from a pixel to the end of its piece.
     fn from(&self, pixel: usize, size: usize) -> &'a [u8] {
         &(self.piece)(pixel / self.length)[pixel % self.length * size..]
@@ -31,7 +31,7 @@ impl<'a, P: Fn(usize) -> &'a [u8]> Pieces<P> {
 
 /// Copies the pixels of a box with these counts along its axes so that the new axis n is the axis `order[n]`.
 pub(super) fn permute<'a, P: Fn(usize) -> &'a [u8]>(
-    pixels: &Pieces<P>,
+    pixels: &BoxPieces<P>,
     counts: &[u64],
     order: &[usize],
     size: usize,
@@ -43,7 +43,7 @@ pub(super) fn permute<'a, P: Fn(usize) -> &'a [u8]>(
     let mut loops = loops(counts, order, pixels.length);
     // Pixels side by side in the output come from pixels so far apart in the input.
     let inner = match loops.is_empty() {
-        true => Loop { count: 1, from: 1, to: 1 },
+        true => PermuteLoop { count: 1, from: 1, to: 1 },
         false => loops.remove(0),
     };
     if inner.from == 1 {
@@ -69,15 +69,15 @@ pub(super) fn permute<'a, P: Fn(usize) -> &'a [u8]>(
 
 /// The axes of the output, fastest first, those of one pixel left out and those that stay together made one; but what is
 /// the fastest axis of the input ends with a piece of `length` pixels.
-fn loops(counts: &[u64], order: &[usize], length: usize) -> Vec<Loop> {
+fn loops(counts: &[u64], order: &[usize], length: usize) -> Vec<PermuteLoop> {
     let mut strides = vec![1; counts.len()];
     for axis in 1..counts.len() {
         strides[axis] = strides[axis - 1] * counts[axis - 1] as usize;
     }
-    let mut loops: Vec<Loop> = Vec::new();
+    let mut loops: Vec<PermuteLoop> = Vec::new();
     let mut to = 1;
     for &axis in order {
-        let one = Loop { count: counts[axis] as usize, from: strides[axis], to };
+        let one = PermuteLoop { count: counts[axis] as usize, from: strides[axis], to };
         to *= one.count;
         match loops.last_mut() {
             _ if one.count == 1 => {}
@@ -85,18 +85,18 @@ fn loops(counts: &[u64], order: &[usize], length: usize) -> Vec<Loop> {
             _ => loops.push(one),
         }
     }
-    let longer = |one: &Loop| one.from == 1 && one.count > length;
+    let longer = |one: &PermuteLoop| one.from == 1 && one.count > length;
     if let Some(position) = loops.iter().position(longer) {
         let long = loops[position];
         loops[position].count = length;
-        let pieces = Loop { count: long.count / length, from: length, to: long.to * length };
+        let pieces = PermuteLoop { count: long.count / length, from: length, to: long.to * length };
         loops.insert(position + 1, pieces);
     }
     loops
 }
 
 /// Calls `visit` with where each round of the loops begins in the input and in the output.
-fn each(loops: &[Loop], mut visit: impl FnMut(usize, usize)) {
+fn each(loops: &[PermuteLoop], mut visit: impl FnMut(usize, usize)) {
     let rounds: usize = loops.iter().map(|one| one.count).product();
     for round in 0..rounds {
         let (mut rest, mut from, mut to) = (round, 0, 0);
@@ -156,14 +156,14 @@ mod tests {
             let mut out = vec![0; bytes];
             let length = counts.iter().take(in_pieces).product::<u64>() as usize;
             let piece = |piece: usize| &pixels[piece * length * size..][..length * size];
-            permute(&Pieces { piece, length }, &counts, &order, size, &mut out);
+            permute(&BoxPieces { piece, length }, &counts, &order, size, &mut out);
             prop_assert!(out == naive(&pixels, &counts, &order, size));
         }
     }
 
     #[test]
     fn axes_that_stay_together_are_one() {
-        let one = |count, from, to| Loop { count, from, to };
+        let one = |count, from, to| PermuteLoop { count, from, to };
         assert_eq!(loops(&[4, 5, 6], &[2, 0, 1], 120), [one(6, 20, 1), one(20, 1, 6)]);
         assert_eq!(loops(&[4, 1, 6], &[0, 2, 1], 24), [one(24, 1, 1)]);
         assert_eq!(loops(&[1, 1], &[1, 0], 1), []);
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn the_fastest_axis_of_the_input_ends_with_a_piece() {
-        let one = |count, from, to| Loop { count, from, to };
+        let one = |count, from, to| PermuteLoop { count, from, to };
         let turned = [one(6, 20, 1), one(4, 1, 6), one(5, 4, 24)];
         assert_eq!(loops(&[4, 5, 6], &[2, 0, 1], 4), turned);
         assert_eq!(loops(&[4, 5], &[0, 1], 4), [one(4, 1, 1), one(5, 4, 4)]);

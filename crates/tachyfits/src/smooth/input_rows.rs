@@ -1,12 +1,12 @@
 //! The numbers that a box is smoothed from, as lines and rows.
 
 /// Numbers one after the other, in pieces of the same length.
-pub(super) struct Pieces<'a, T> {
+pub(super) struct InputPieces<'a, T> {
     pub(super) pieces: Vec<&'a [T]>,
     pub(super) length: usize,
 }
 
-impl<'a, T> Pieces<'a, T> {
+impl<'a, T> InputPieces<'a, T> {
     /// Numbers that lie within one piece.
     pub(super) fn part(&self, first: usize, count: usize) -> &'a [T] {
         let (piece, at) = (first / self.length, first % self.length);
@@ -15,8 +15,8 @@ impl<'a, T> Pieces<'a, T> {
 }
 
 /// The rows of a part of the input: `length` rows of `inner` pixels, the first being row `begin` of the image.
-pub(super) struct Lines<'a, T> {
-    pub(super) values: &'a Pieces<'a, T>,
+pub(super) struct InputRows<'a, T> {
+    pub(super) values: &'a InputPieces<'a, T>,
     /// Where the part begins.
     pub(super) part: usize,
     pub(super) begin: u64,
@@ -24,7 +24,7 @@ pub(super) struct Lines<'a, T> {
     pub(super) length: usize,
 }
 
-impl<'a, T> Lines<'a, T> {
+impl<'a, T> InputRows<'a, T> {
     pub(super) fn row(&self, index: u64) -> &'a [T] {
         let row = (index - self.begin) as usize;
         debug_assert!(row < self.length, "the box of the input has every row that is needed");

@@ -15,7 +15,7 @@ use tachyfits_kernels::{
 };
 
 use super::{Edge, Neighbour, check_weights, neighbour, policies_text, weights_text};
-use crate::computed::{Computed, Feed, Node, Reads, Scratch, Sources, Window, usual_shape};
+use crate::computed::{Computed, Feed, Node, NodeScratch, Reads, Sources, Window, usual_shape};
 use crate::error::Error;
 use crate::file::FitsFile;
 use crate::image::Image;
@@ -127,13 +127,13 @@ impl SmoothPlanes {
     }
 
     /// Smooths a part of a plane, band after band.
-    fn smooth(&self, part: &Part<'_>, feed: &mut Feed<'_>, out: &mut [u8]) {
+    fn smooth(&self, part: &PlanePart<'_>, feed: &mut Feed<'_>, out: &mut [u8]) {
         let (width, tier) = (part.width(), feed.tier);
         let row_bytes = width * self.encoding.pixel_bytes();
         let renormalises = self.smoothing.blanks == Blanks::Renormalise;
         let mut has_nan = vec![false; part.y.needed];
-        let mut sums = Sums::new(self, part, feed.scratch);
-        let mut good: Option<Sums> = None;
+        let mut sums = PlaneSums::new(self, part, feed.scratch);
+        let mut good: Option<PlaneSums> = None;
         let mut own = feed.scratch.f64s(part.x.needed);
         for (band, out) in out.chunks_mut(BAND * row_bytes).enumerate() {
             if feed.fetched.is_cancelled() {
@@ -142,7 +142,7 @@ impl SmoothPlanes {
             let rows = band * BAND..band * BAND + out.len() / row_bytes;
             self.sum(part, Of::Pixels, &rows, &mut sums, &mut has_nan, tier);
             if renormalises && part.has_undefined(&rows, self.edge, &has_nan) {
-                let good = good.get_or_insert_with(|| Sums::new(self, part, feed.scratch));
+                let good = good.get_or_insert_with(|| PlaneSums::new(self, part, feed.scratch));
                 self.sum(part, Of::Weights, &rows, good, &mut has_nan, tier);
                 self.divide(sums.results(), good.results());
             } else if renormalises && self.edge == Edge::Blank {
@@ -167,10 +167,10 @@ impl SmoothPlanes {
     /// Sums pixels or weights around rows of results, which follow the rows of the last call.
     fn sum(
         &self,
-        part: &Part<'_>,
+        part: &PlanePart<'_>,
         of: Of,
         results: &Range<usize>,
-        sums: &mut Sums,
+        sums: &mut PlaneSums,
         has_nan: &mut [bool],
         tier: Tier,
     ) {
@@ -192,7 +192,7 @@ impl SmoothPlanes {
             }
             match place {
                 Neighbour::Pixel(pixels) => {
-                    let sum = |sums: &mut Sums| {
+                    let sum = |sums: &mut PlaneSums| {
                         part.x.pad(&mut sums.line[..length], beyond);
                         sums.along_x(row, &stencil, tier)
                     };
@@ -215,12 +215,12 @@ impl SmoothPlanes {
     /// Sums the pixels of a row along x, and notes whether one is undefined.
     fn sum_pixels(
         &self,
-        part: &Part<'_>,
+        part: &PlanePart<'_>,
         row: usize,
-        sums: &mut Sums,
+        sums: &mut PlaneSums,
         has_nan: &mut [bool],
         tier: Tier,
-        sum: impl Fn(&mut Sums) -> bool,
+        sum: impl Fn(&mut PlaneSums) -> bool,
     ) {
         let inside = part.x.inside();
         part.row(row, tier, &mut sums.line[inside.clone()]);
@@ -241,7 +241,7 @@ impl SmoothPlanes {
 
     /// Returns the sums of weights for a row if every pixel around it is defined, but for those
     /// beyond the edges along x.
-    fn weights_of_defined(&self, part: &Part<'_>, tier: Tier) -> Vec<f64> {
+    fn weights_of_defined(&self, part: &PlanePart<'_>, tier: Tier) -> Vec<f64> {
         let PlaneSmoothing { x, y, .. } = &self.smoothing;
         let mut padded = vec![1.0; part.width() + x.len() - 1];
         part.x.pad(&mut padded, Beyond { edge: self.edge, zero: 1.0, blank: 0.0 });
@@ -262,7 +262,7 @@ impl SmoothPlanes {
     /// Puts the pixels back that stay as they are, and scales; `own` takes the pixels of a row.
     fn finish_row(
         &self,
-        part: &Part<'_>,
+        part: &PlanePart<'_>,
         row: usize,
         has_nan: &[bool],
         own: &mut [f64],
@@ -364,7 +364,7 @@ impl Places {
 }
 
 /// The pixels of a window of the input.
-enum Pixels<'a> {
+enum PlanePixels<'a> {
     /// Stored, in pieces of whole rows: each row is decoded on request.
     Stored {
         pieces: Vec<&'a [u8]>,
@@ -373,27 +373,29 @@ enum Pixels<'a> {
     Values(Vec<f64>),
 }
 
-impl<'a> Pixels<'a> {
-    fn new(input: &dyn Node, window: &Window, feed: &mut Feed<'a>) -> Pixels<'a> {
+impl<'a> PlanePixels<'a> {
+    fn new(input: &dyn Node, window: &Window, feed: &mut Feed<'a>) -> PlanePixels<'a> {
         let (encoding, next, fetched) = (input.encoding(), feed.next, feed.fetched);
         let row_bytes = window.count[0] as usize * encoding.pixel_bytes();
         if let Some(pieces) = input.stored(window, feed) {
             let pieces: Vec<&[u8]> = pieces.map(|piece| fetched.piece(piece)).collect();
             if pieces.iter().all(|piece| piece.len().is_multiple_of(row_bytes)) {
-                return Pixels::Stored { pieces, encoding };
+                return PlanePixels::Stored { pieces, encoding };
             }
             feed.next = next;
         }
         let mut values = feed.scratch.f64s(window.pixels() as usize);
         input.values_f64(window, feed, &mut values);
-        Pixels::Values(values)
+        PlanePixels::Values(values)
     }
 
     /// Gives the values of a row, NaN where undefined.
     fn row(&self, row: usize, tier: Tier, out: &mut [f64]) {
         match self {
-            Pixels::Values(values) => out.copy_from_slice(&values[row * out.len()..][..out.len()]),
-            Pixels::Stored { pieces, encoding } => {
+            PlanePixels::Values(values) => {
+                out.copy_from_slice(&values[row * out.len()..][..out.len()])
+            }
+            PlanePixels::Stored { pieces, encoding } => {
                 let row_bytes = out.len() * encoding.pixel_bytes();
                 let rows = pieces[0].len() / row_bytes;
                 let bytes = &pieces[row / rows][row % rows * row_bytes..][..row_bytes];
@@ -404,15 +406,15 @@ impl<'a> Pixels<'a> {
 }
 
 /// The pixels of a plane that some results need.
-struct Part<'a> {
-    pixels: &'a Pixels<'a>,
+struct PlanePart<'a> {
+    pixels: &'a PlanePixels<'a>,
     /// The first of its rows.
     first: usize,
     x: Places,
     y: Places,
 }
 
-impl Part<'_> {
+impl PlanePart<'_> {
     fn width(&self) -> usize {
         self.x.results
     }
@@ -432,7 +434,7 @@ impl Part<'_> {
 }
 
 /// Puts the weights of the pixels of a row in a line.
-fn put_weights(part: &Part<'_>, row: usize, has_nan: bool, line: &mut [f64], tier: Tier) {
+fn put_weights(part: &PlanePart<'_>, row: usize, has_nan: bool, line: &mut [f64], tier: Tier) {
     let weights = &mut line[part.x.inside()];
     if has_nan {
         part.row(row, tier, weights);
@@ -451,7 +453,7 @@ enum Of {
 }
 
 /// Sums for one band of results after another.
-struct Sums {
+struct PlaneSums {
     /// The pixels of a row and the values beyond its ends, then zeros for the last strip.
     line: Vec<f64>,
     /// The length of the line without these zeros.
@@ -467,15 +469,15 @@ struct Sums {
     room: usize,
 }
 
-impl Sums {
-    fn new(node: &SmoothPlanes, part: &Part<'_>, scratch: &mut Scratch) -> Sums {
+impl PlaneSums {
+    fn new(node: &SmoothPlanes, part: &PlanePart<'_>, scratch: &mut NodeScratch) -> PlaneSums {
         let PlaneSmoothing { x, y, .. } = &node.smoothing;
         let count = part.width().div_ceil(BLOCK);
         let room = BAND + y.len() - 1;
         let length = part.width() + x.len() - 1;
         let mut line = scratch.f64s(count * BLOCK + x.len() - 1);
         line[length..].fill(0.0);
-        Sums {
+        PlaneSums {
             line,
             length,
             strips: Aligned::new(scratch, count * room * BLOCK),
@@ -486,7 +488,7 @@ impl Sums {
         }
     }
 
-    fn give_back(self, scratch: &mut Scratch) {
+    fn give_back(self, scratch: &mut NodeScratch) {
         for buffer in [self.band.buffer, self.strips.buffer, self.line] {
             scratch.give_back_f64s(buffer);
         }
@@ -552,7 +554,7 @@ struct Aligned {
 impl Aligned {
     const LINE: usize = 64 / size_of::<f64>();
 
-    fn new(scratch: &mut Scratch, length: usize) -> Aligned {
+    fn new(scratch: &mut NodeScratch, length: usize) -> Aligned {
         Aligned { buffer: scratch.f64s(length + Self::LINE), length }
     }
 
@@ -592,15 +594,15 @@ impl Node for SmoothPlanes {
 
     fn bytes(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) {
         let (needed, [x, y]) = self.needed(window);
-        let pixels = Pixels::new(&*self.input, &needed, feed);
+        let pixels = PlanePixels::new(&*self.input, &needed, feed);
         let plane = x.results * y.results * self.encoding.pixel_bytes();
         if plane > 0 {
             for (number, out) in out.chunks_exact_mut(plane).enumerate() {
-                let part = Part { pixels: &pixels, first: number * y.needed, x, y };
+                let part = PlanePart { pixels: &pixels, first: number * y.needed, x, y };
                 self.smooth(&part, feed, out);
             }
         }
-        if let Pixels::Values(values) = pixels {
+        if let PlanePixels::Values(values) = pixels {
             feed.scratch.give_back_f64s(values);
         }
     }

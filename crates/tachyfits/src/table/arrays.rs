@@ -13,7 +13,7 @@ use tachyfits_kernels::Tier;
 use super::Table;
 use super::block::CellsOut;
 use super::cells::{Cells, cells_of_elements};
-use super::decode::{Decoder, Scratch};
+use super::decode::{DecodeScratch, Decoder};
 use super::row_ranges::{RowReads, Rows};
 use crate::error::{Error, Reason};
 use crate::image::{filled, tier};
@@ -79,7 +79,7 @@ impl Table {
             self.bytes_of(),
             &plan,
             &progress.run_options(),
-            Scratch::default,
+            DecodeScratch::default,
             |scratch, task, fetched| {
                 let mut out = outs[task as usize].lock().unwrap_or_else(PoisonError::into_inner);
                 Ok::<_, Error>(plan.decode(task, fetched, &decoder, tier, scratch, &mut out))
@@ -180,7 +180,7 @@ impl Table {
 
 /// A part of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Piece {
+struct ArrayPart {
     array: usize,
     /// Elements before it.
     first: u64,
@@ -194,7 +194,7 @@ struct HeapPlan<'a> {
     size: u64,
     heap_offset: u64,
     /// The first piece of each task, and where the last one ends.
-    tasks: Vec<Piece>,
+    tasks: Vec<ArrayPart>,
 }
 
 impl<'a> HeapPlan<'a> {
@@ -206,7 +206,7 @@ impl<'a> HeapPlan<'a> {
     ) -> HeapPlan<'a> {
         // Whole bytes of bits.
         let most = (TASK_BYTES / size.max(1)).next_multiple_of(8);
-        let mut tasks = vec![Piece { array: 0, first: 0 }];
+        let mut tasks = vec![ArrayPart { array: 0, first: 0 }];
         let mut room = most;
         for (array, descriptor) in descriptors.iter().enumerate() {
             let mut first = 0;
@@ -215,12 +215,12 @@ impl<'a> HeapPlan<'a> {
                 if room == most || descriptor.count > most {
                     first += room / 8 * 8;
                 }
-                tasks.push(Piece { array, first });
+                tasks.push(ArrayPart { array, first });
                 room = most;
             }
             room -= descriptor.count - first;
         }
-        tasks.push(Piece { array: descriptors.len(), first: 0 });
+        tasks.push(ArrayPart { array: descriptors.len(), first: 0 });
         HeapPlan { descriptors, element, size, heap_offset, tasks }
     }
 
@@ -292,7 +292,7 @@ impl<'a> HeapPlan<'a> {
         fetched: &Fetched<'_>,
         decoder: &Decoder,
         tier: Tier,
-        scratch: &mut Scratch,
+        scratch: &mut DecodeScratch,
         out: &mut CellsOut<'_>,
     ) -> u64 {
         let (mut piece, mut done, mut odd) = (0, 0, 0);

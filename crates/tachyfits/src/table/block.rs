@@ -6,7 +6,7 @@
 
 use tachyfits_kernels::{Streaming, Tier};
 
-use super::decode::{Decoder, Scratch};
+use super::decode::{DecodeScratch, Decoder};
 use super::read_text::BadText;
 use super::row_ranges::RowBlock;
 
@@ -75,7 +75,7 @@ pub(crate) fn decode_columns(
     block: &RowBlock<'_>,
     columns: &[PlacedDecoder<'_>],
     tier: Tier,
-    scratch: &mut Scratch,
+    scratch: &mut DecodeScratch,
     outs: &mut [CellsOut<'_>],
     odd: &mut [u64],
     stores: Option<Streaming<'_>>,

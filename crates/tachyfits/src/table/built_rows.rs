@@ -7,7 +7,7 @@ use tachyfits_io::operation::{Progress, RunOptions};
 use tachyfits_io::{MemoryStorage, Report, Tasks};
 use tachyfits_kernels::Tier;
 
-use super::encode::{Block, ColumnInput, Encoder, Scratch, Values};
+use super::encode::{ColumnInput, EncodeScratch, EncodedValues, Encoder, RowBlock};
 use crate::error::{Error, Reason};
 
 /// Bytes of rows that are made at a time.
@@ -98,14 +98,14 @@ impl<'a> NewRows<'a> {
         let first = self.columns.first().map_or(&[][..], |(_, input)| input.values);
         let cell = first.len() as u64 / self.rows.max(1);
         let storage = MemoryStorage::new("cells", first);
-        let tasks = Blocks { rows: self.rows, block: self.block_rows(), cell };
+        let tasks = BuiltBlocks { rows: self.rows, block: self.block_rows(), cell };
         let progress = Progress { options: *options, total: first.len() as u64 };
         let block_rows = self.block_rows();
         tachyfits_io::run(
             &storage,
             &tasks,
             &progress.run_options(),
-            || (Scratch::default(), Vec::new()),
+            || (EncodeScratch::default(), Vec::new()),
             |(scratch, out), task, _fetched| {
                 let first = task * block_rows;
                 let rows = first..self.rows.min(first + block_rows);
@@ -120,7 +120,7 @@ impl<'a> NewRows<'a> {
         &self,
         rows: Range<u64>,
         tier: Tier,
-        scratch: &mut Scratch,
+        scratch: &mut EncodeScratch,
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
         out.clear();
@@ -140,10 +140,10 @@ impl<'a> NewRows<'a> {
         &self,
         rows: Range<u64>,
         tier: Tier,
-        scratch: &mut Scratch,
+        scratch: &mut EncodeScratch,
         out: &mut [u8],
     ) -> Result<(), Error> {
-        let mut block = Block {
+        let mut block = RowBlock {
             bytes: out,
             stride: self.row_bytes as usize,
             first_row: self.first_row + rows.start,
@@ -153,7 +153,7 @@ impl<'a> NewRows<'a> {
             let (cell, each) = (encoder.cell_bytes(), encoder.elements());
             let values = &input.values[begin * cell..end * cell];
             let nulls = input.nulls.map(|nulls| &nulls[begin * each..end * each]);
-            encoder.encode(Values { values, nulls }, &mut block, tier, scratch)?;
+            encoder.encode(EncodedValues { values, nulls }, &mut block, tier, scratch)?;
         }
         Ok(())
     }
@@ -169,14 +169,14 @@ fn encoder(layout: &TableLayout, number: usize, input: &ColumnInput<'_>) -> Resu
 }
 
 /// Rows in blocks.
-struct Blocks {
+struct BuiltBlocks {
     rows: u64,
     block: u64,
     /// Bytes of a cell that stand for its row.
     cell: u64,
 }
 
-impl Tasks for Blocks {
+impl Tasks for BuiltBlocks {
     fn len(&self) -> u64 {
         self.rows.div_ceil(self.block)
     }
@@ -209,7 +209,7 @@ pub(crate) fn write_arrays(
         let Field::Variable { element, wide, repeat, .. } = layout.columns[number].field else {
             continue;
         };
-        let arrays = Arrays { layout, number, element, input, rows };
+        let arrays = BuiltArrays { layout, number, element, input, rows };
         let counts = arrays.counts()?;
         if repeat == 0 && rows > 0 && counts.iter().any(|count| *count > 0) {
             return Err(arrays.refused("no elements in a column without descriptors", "some"));
@@ -230,7 +230,7 @@ pub(crate) fn write_arrays(
 }
 
 /// The arrays of one column.
-struct Arrays<'a> {
+struct BuiltArrays<'a> {
     layout: &'a TableLayout,
     number: usize,
     element: Element,
@@ -238,7 +238,7 @@ struct Arrays<'a> {
     rows: u64,
 }
 
-impl Arrays<'_> {
+impl BuiltArrays<'_> {
     fn refused(&self, expected: impl Into<String>, found: impl AsRef<str>) -> Error {
         self.encoder().refused(expected, found)
     }
@@ -316,7 +316,7 @@ impl Arrays<'_> {
             }
             return Ok(());
         }
-        let (encoder, mut scratch) = (self.encoder(), Scratch::default());
+        let (encoder, mut scratch) = (self.encoder(), EncodeScratch::default());
         let (cell, stride) = (encoder.cell_bytes(), self.element.bytes() as usize);
         let elements = self.input.values.len() / cell.max(1);
         for first in (0..elements).step_by(BLOCK_ELEMENTS) {
@@ -325,8 +325,8 @@ impl Arrays<'_> {
             out.resize((end - first) * stride, 0);
             let values = &self.input.values[first * cell..end * cell];
             let nulls = self.input.nulls.map(|nulls| &nulls[first..end]);
-            let mut block = Block { bytes: &mut out, stride, first_row: first as u64 };
-            encoder.encode(Values { values, nulls }, &mut block, tier, &mut scratch)?;
+            let mut block = RowBlock { bytes: &mut out, stride, first_row: first as u64 };
+            encoder.encode(EncodedValues { values, nulls }, &mut block, tier, &mut scratch)?;
             write(&out)?;
         }
         Ok(())

@@ -19,10 +19,10 @@ use super::Table;
 use super::row_ranges::{RowBlock, RowReads, Rows};
 use crate::error::{Error, Reason};
 use crate::expression::parse::parse;
-use crate::expression::program::{Given, Program};
+use crate::expression::program::{NameValue, Program};
 use crate::expression::token::Dialect;
 use crate::image::tier;
-use operand::{Chunk, Leaf, Scratch};
+use operand::{Chunk, ConditionLeaf, ConditionScratch};
 use resolve::check;
 
 /// Rows that a program takes at a time: a buffer is 8 KiB of f64, so that several stay in the first-level cache.
@@ -83,10 +83,10 @@ impl Table {
         let checked = check(condition, &parsed, &self.layout);
         let checked = checked.map_err(|problem| problem.of(condition))?;
         self.check_rows(&Rows::Range(rows.clone()))?;
-        let given: Vec<Given> = (0..checked.leaves.len()).map(Given::Pixels).collect();
+        let given: Vec<NameValue> = (0..checked.leaves.len()).map(NameValue::Pixels).collect();
         let (program, needed) = Program::new(&checked.expression, &given, tier);
         let leaves = needed.iter().map(|&leaf| checked.leaves[leaf].clone()).collect();
-        let search = Search { table: self, program, leaves, tier };
+        let search = RowSearch { table: self, program, leaves, tier };
         if rows.is_empty() {
             return Ok((Vec::new(), Report::default()));
         }
@@ -95,14 +95,14 @@ impl Table {
 }
 
 /// A condition that is understood.
-struct Search<'a> {
+struct RowSearch<'a> {
     table: &'a Table,
     program: Program,
-    leaves: Vec<Leaf>,
+    leaves: Vec<ConditionLeaf>,
     tier: Tier,
 }
 
-impl Search<'_> {
+impl RowSearch<'_> {
     fn rows(
         &self,
         rows: Range<u64>,
@@ -120,7 +120,7 @@ impl Search<'_> {
             self.table.bytes_of(),
             &reads,
             &progress.run_options(),
-            || (Vec::new(), Scratch::new(self.program.slots(), CHUNK, self.leaves.len())),
+            || (Vec::new(), ConditionScratch::new(self.program.slots(), CHUNK, self.leaves.len())),
             |(packed, scratch), task, fetched| {
                 let first_row = reads.number(reads.places(task).start);
                 let block = reads.block(task, fetched, packed);
@@ -139,7 +139,7 @@ impl Search<'_> {
                 format!("at most {MOST_UNREAD_ROWS} rows for a condition without columns");
             return Err(self.table.refused(Reason::Memory, expected, count.to_string()));
         }
-        let mut scratch = Scratch::new(self.program.slots(), CHUNK, self.leaves.len());
+        let mut scratch = ConditionScratch::new(self.program.slots(), CHUNK, self.leaves.len());
         let mut found = Vec::new();
         let mut first = rows.start;
         while first < rows.end {
@@ -166,7 +166,7 @@ impl Search<'_> {
         block: &RowBlock<'_>,
         offset: &dyn Fn(u64) -> usize,
         first_row: u64,
-        scratch: &mut Scratch,
+        scratch: &mut ConditionScratch,
     ) -> Result<Vec<u64>, Error> {
         let mut found = Vec::new();
         for first in (0..block.rows).step_by(CHUNK) {

@@ -33,7 +33,7 @@ const PIECE: usize = 2048;
 /// Makes cells of the fields of a column.
 #[derive(Clone, Debug)]
 pub(crate) struct Decoder {
-    way: Way,
+    way: DecodeWay,
     /// The bytes of a row that it needs.
     pub(crate) field: Range<u64>,
     /// Elements of a cell, each of which may be null; of text strings.
@@ -44,7 +44,7 @@ pub(crate) struct Decoder {
 
 /// Conversion of the elements of a field.
 #[derive(Clone, Debug)]
-enum Way {
+enum DecodeWay {
     /// Swaps bytes: `numbers` numbers per element; null ones are marked.
     Turn {
         pixel: PixelType,
@@ -73,7 +73,7 @@ enum Way {
 
 /// State of a decoder between blocks.
 #[derive(Debug, Default)]
-pub(crate) struct Scratch {
+pub(crate) struct DecodeScratch {
     bytes: Vec<u8>,
     floats: Vec<f64>,
 }
@@ -86,17 +86,17 @@ impl Decoder {
             Field::Fixed { element, .. } => element_way(column, element, &cells, raw, text),
             Field::Variable { wide, .. } if raw => {
                 let pixel = if wide { PixelType::I64 } else { PixelType::I32 };
-                Way::Turn { pixel, numbers: 1, null: None }
+                DecodeWay::Turn { pixel, numbers: 1, null: None }
             }
             Field::Text { .. } if matches!(cells.kind, CellKind::Text { .. }) => {
                 text_way(&cells, text, raw)
             }
-            Field::Text { .. } => Way::Numbers(TextNumbers::new(column)?),
+            Field::Text { .. } => DecodeWay::Numbers(TextNumbers::new(column)?),
             Field::Variable { .. } => return None,
         };
         let elements = usize::try_from(cells.elements()).ok()?;
         let element_bytes = usize::try_from(cells.kind.bytes()).ok()?;
-        let widened = if matches!(way, Way::Text { text: TextAs::Ucs4, .. }) { 4 } else { 1 };
+        let widened = if matches!(way, DecodeWay::Text { text: TextAs::Ucs4, .. }) { 4 } else { 1 };
         let cell_bytes = elements.checked_mul(element_bytes)?.checked_mul(widened)?;
         let stored = way.stored_bytes(elements)? as u64;
         let field = column.offset..column.offset + stored;
@@ -108,9 +108,9 @@ impl Decoder {
         let cells = cells_of_elements(column, element, raw);
         let way = match element {
             // Each array of characters is a string, which its reader ends.
-            Element::Character => Way::Copy,
+            Element::Character => DecodeWay::Copy,
             // Elements are bits even where they are wanted as they are stored: arrays begin with a separate byte.
-            Element::Bit => Way::Bits,
+            Element::Bit => DecodeWay::Bits,
             _ => element_way(column, element, &cells, raw, TextAs::Bytes),
         };
         Decoder { way, field: 0..0, elements: 1, cell_bytes: cells.kind.bytes() as usize }
@@ -121,7 +121,7 @@ impl Decoder {
         &self,
         bytes: &[u8],
         tier: Tier,
-        scratch: &mut Scratch,
+        scratch: &mut DecodeScratch,
         values: &mut [u8],
         nulls: Option<&mut [u8]>,
     ) -> u64 {
@@ -134,7 +134,9 @@ impl Decoder {
     /// Elements are turned where they are, and never null: the numbers, and how many bytes of them a field has.
     pub(crate) fn in_place(&self) -> Option<(PixelType, u64)> {
         match self.way {
-            Way::Turn { pixel, null: None, .. } => Some((pixel, self.field.end - self.field.start)),
+            DecodeWay::Turn { pixel, null: None, .. } => {
+                Some((pixel, self.field.end - self.field.start))
+            }
             _ => None,
         }
     }
@@ -150,13 +152,15 @@ impl Decoder {
         block: &RowBlock<'_>,
         offset: usize,
         tier: Tier,
-        scratch: &mut Scratch,
+        scratch: &mut DecodeScratch,
         out: CellsOut<'_>,
         stores: Option<Streaming<'_>>,
     ) -> Result<u64, BadText> {
         let CellsOut { values, nulls } = out;
         match (&self.way, stores) {
-            (Way::Turn { pixel, numbers, null: None }, Some(stores)) if pixel.bytes() >= 4 => {
+            (DecodeWay::Turn { pixel, numbers, null: None }, Some(stores))
+                if pixel.bytes() >= 4 =>
+            {
                 let elements = self.elements * numbers;
                 let fields = Fields { offset, stride: block.stride, elements };
                 stream_fields(block.bytes, fields, *pixel, tier, values, stores);
@@ -165,7 +169,7 @@ impl Decoder {
                 }
                 Ok(0)
             }
-            (Way::Numbers(numbers), _) => {
+            (DecodeWay::Numbers(numbers), _) => {
                 numbers.decode(block, offset, tier, values, nulls).map(|()| 0)
             }
             _ => Ok(self.decode_bytes(block, offset, tier, scratch, values, nulls)),
@@ -178,13 +182,13 @@ impl Decoder {
         block: &RowBlock<'_>,
         offset: usize,
         tier: Tier,
-        scratch: &mut Scratch,
+        scratch: &mut DecodeScratch,
         values: &mut [u8],
         nulls: Option<&mut [u8]>,
     ) -> u64 {
         let fields = |elements: usize| Fields { offset, stride: block.stride, elements };
         match &self.way {
-            Way::Turn { pixel, numbers, null } => {
+            DecodeWay::Turn { pixel, numbers, null } => {
                 gather_fields(block.bytes, fields(self.elements * numbers), *pixel, tier, values);
                 match (nulls, null) {
                     (Some(nulls), Some(null)) => mark_nulls(values, *pixel, *null, tier, nulls),
@@ -193,12 +197,12 @@ impl Decoder {
                 }
                 return 0;
             }
-            Way::Scale { encoding, numbers, zero } => {
+            DecodeWay::Scale { encoding, numbers, zero } => {
                 let scaled = Scaled { encoding, zero: *zero, numbers: self.elements * numbers };
                 scaled.decode(block, offset, tier, scratch, values);
             }
-            Way::Copy => gather_field_bytes(block.bytes, fields(self.cell_bytes), values),
-            Way::Logical => {
+            DecodeWay::Copy => gather_field_bytes(block.bytes, fields(self.cell_bytes), values),
+            DecodeWay::Logical => {
                 gather_field_bytes(block.bytes, fields(self.elements), values);
                 let nulls = nulls.unwrap_or_else(|| {
                     scratch.bytes.resize(values.len(), 0);
@@ -206,19 +210,19 @@ impl Decoder {
                 });
                 return decode_logical(values, nulls, tier);
             }
-            Way::Bits => {
+            DecodeWay::Bits => {
                 let field = self.elements.div_ceil(8);
                 scratch.bytes.resize(block.rows * field, 0);
                 gather_field_bytes(block.bytes, fields(field), &mut scratch.bytes);
                 unpack_bits(&scratch.bytes, self.elements, values);
             }
-            Way::Text { width, text: TextAs::Bytes, raw } => {
+            DecodeWay::Text { width, text: TextAs::Bytes, raw } => {
                 gather_field_bytes(block.bytes, fields(self.elements * width), values);
                 if !raw {
                     trim_text(values, *width);
                 }
             }
-            Way::Text { width, text: TextAs::Ucs4, raw } => {
+            DecodeWay::Text { width, text: TextAs::Ucs4, raw } => {
                 scratch.bytes.resize(block.rows * self.elements * width, 0);
                 gather_field_bytes(block.bytes, fields(self.elements * width), &mut scratch.bytes);
                 if !raw {
@@ -226,7 +230,7 @@ impl Decoder {
                 }
                 widen_text(&scratch.bytes, tier, values);
             }
-            Way::Numbers(_) => unreachable!("numbers as text are decoded apart"),
+            DecodeWay::Numbers(_) => unreachable!("numbers as text are decoded apart"),
         }
         if let Some(nulls) = nulls {
             nulls.fill(0);
@@ -235,52 +239,58 @@ impl Decoder {
     }
 }
 
-impl Way {
+impl DecodeWay {
     /// Bytes of `elements` elements in the file.
     fn stored_bytes(&self, elements: usize) -> Option<usize> {
         match self {
-            Way::Turn { pixel, numbers, .. } => elements.checked_mul(numbers * pixel.bytes()),
-            Way::Scale { encoding, numbers, .. } => {
+            DecodeWay::Turn { pixel, numbers, .. } => elements.checked_mul(numbers * pixel.bytes()),
+            DecodeWay::Scale { encoding, numbers, .. } => {
                 elements.checked_mul(numbers * encoding.pixel_bytes())
             }
-            Way::Copy | Way::Logical => Some(elements),
-            Way::Bits => Some(elements.div_ceil(8)),
-            Way::Text { width, .. } => elements.checked_mul(*width),
-            Way::Numbers(numbers) => Some(numbers.width),
+            DecodeWay::Copy | DecodeWay::Logical => Some(elements),
+            DecodeWay::Bits => Some(elements.div_ceil(8)),
+            DecodeWay::Text { width, .. } => elements.checked_mul(*width),
+            DecodeWay::Numbers(numbers) => Some(numbers.width),
         }
     }
 }
 
 /// The way of the elements of a binary table's column.
-fn element_way(column: &Column, element: Element, cells: &Cells, raw: bool, text: TextAs) -> Way {
+fn element_way(
+    column: &Column,
+    element: Element,
+    cells: &Cells,
+    raw: bool,
+    text: TextAs,
+) -> DecodeWay {
     let scaled = column.scaled && !raw;
     match (element, cells.kind) {
-        (Element::Logical | Element::Bit, _) if raw => Way::Copy,
-        (Element::Logical, _) => Way::Logical,
-        (Element::Bit, _) => Way::Bits,
+        (Element::Logical | Element::Bit, _) if raw => DecodeWay::Copy,
+        (Element::Logical, _) => DecodeWay::Logical,
+        (Element::Bit, _) => DecodeWay::Bits,
         (Element::Character, _) => text_way(cells, text, raw),
         (Element::Number(value), _) if scaled => {
             let scaling = Some((column.scale, column.zero));
             let encoding =
                 Encoding { scaling, blank: stored_null(column), ..plain(pixel_type(value)) };
-            Way::Scale { encoding, numbers: 1, zero: None }
+            DecodeWay::Scale { encoding, numbers: 1, zero: None }
         }
         (Element::Number(_), CellKind::Number(pixel)) => {
             let null = stored_null(column).filter(|_| !raw);
-            Way::Turn { pixel, numbers: 1, null }
+            DecodeWay::Turn { pixel, numbers: 1, null }
         }
         (Element::Number(value), _) => {
-            Way::Turn { pixel: pixel_type(value), numbers: 1, null: None }
+            DecodeWay::Turn { pixel: pixel_type(value), numbers: 1, null: None }
         }
         (Element::Complex32 | Element::Complex64, _) => {
             let single = element == Element::Complex32;
             let pixel = if single { PixelType::F32 } else { PixelType::F64 };
             if !scaled {
-                return Way::Turn { pixel, numbers: 2, null: None };
+                return DecodeWay::Turn { pixel, numbers: 2, null: None };
             }
             // Both parts are multiplied; -0.0 changes no number, not even a zero.
             let encoding = Encoding { scaling: Some((column.scale, -0.0)), ..plain(pixel) };
-            Way::Scale { encoding, numbers: 2, zero: Some(column.zero) }
+            DecodeWay::Scale { encoding, numbers: 2, zero: Some(column.zero) }
         }
     }
 }
@@ -289,12 +299,12 @@ fn plain(pixel: PixelType) -> Encoding {
     Encoding::plain(pixel)
 }
 
-fn text_way(cells: &Cells, text: TextAs, raw: bool) -> Way {
+fn text_way(cells: &Cells, text: TextAs, raw: bool) -> DecodeWay {
     let width = match cells.kind {
         CellKind::Text { width } => usize::try_from(width).unwrap_or(usize::MAX),
         _ => 1,
     };
-    Way::Text { width, text, raw }
+    DecodeWay::Text { width, text, raw }
 }
 
 fn stored_null(column: &Column) -> Option<i64> {
@@ -320,7 +330,7 @@ impl Scaled<'_> {
         block: &RowBlock<'_>,
         offset: usize,
         tier: Tier,
-        scratch: &mut Scratch,
+        scratch: &mut DecodeScratch,
         values: &mut [u8],
     ) {
         let size = self.encoding.pixel_bytes();

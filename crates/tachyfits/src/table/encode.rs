@@ -39,7 +39,7 @@ impl<'a> ColumnInput<'a> {
 /// Puts the cells of a column into rows.
 #[derive(Clone, Debug)]
 pub(crate) struct Encoder {
-    way: Way,
+    way: EncodeWay,
     /// Number, from 1, and name, for messages.
     place: String,
     /// Where its field begins in a row.
@@ -51,7 +51,7 @@ pub(crate) struct Encoder {
 }
 
 #[derive(Clone, Debug)]
-enum Way {
+enum EncodeWay {
     /// Swaps the numbers of each element.
     Turn {
         pixel: PixelType,
@@ -80,14 +80,14 @@ enum Way {
 
 /// State of an encoder between blocks.
 #[derive(Debug, Default)]
-pub(crate) struct Scratch {
+pub(crate) struct EncodeScratch {
     bytes: Vec<u8>,
     more: Vec<u8>,
     floats: Vec<f64>,
 }
 
 /// Rows that are being made.
-pub(crate) struct Block<'a> {
+pub(crate) struct RowBlock<'a> {
     pub(crate) bytes: &'a mut [u8],
     /// From one row to the next.
     pub(crate) stride: usize,
@@ -97,7 +97,7 @@ pub(crate) struct Block<'a> {
 
 /// The cells of some rows.
 #[derive(Clone, Copy)]
-pub(crate) struct Values<'a> {
+pub(crate) struct EncodedValues<'a> {
     pub(crate) values: &'a [u8],
     pub(crate) nulls: Option<&'a [u8]>,
 }
@@ -113,18 +113,18 @@ impl Encoder {
         let way = match column.field {
             Field::Variable { wide, .. } => {
                 let pixel = if wide { PixelType::I64 } else { PixelType::I32 };
-                Way::Turn { pixel, numbers: 1, null: None }
+                EncodeWay::Turn { pixel, numbers: 1, null: None }
             }
             Field::Fixed { element, .. } => element_way(column, element, &cells, raw, text),
             Field::Text { text: form, width, decimals } => match cells.kind {
-                CellKind::Text { .. } if raw && text == TextAs::Bytes => Way::Copy,
+                CellKind::Text { .. } if raw && text == TextAs::Bytes => EncodeWay::Copy,
                 CellKind::Text { .. } => text_way(&cells, text, b' '),
-                _ => Way::Number(TextField::new(column, form, width as usize, decimals)),
+                _ => EncodeWay::Number(TextField::new(column, form, width as usize, decimals)),
             },
         };
         let elements = usize::try_from(cells.elements()).ok()?;
         let element_bytes = usize::try_from(cells.kind.bytes()).ok()?;
-        let widened = if matches!(way, Way::Text { text: TextAs::Ucs4, .. }) { 4 } else { 1 };
+        let widened = if matches!(way, EncodeWay::Text { text: TextAs::Ucs4, .. }) { 4 } else { 1 };
         let cell_bytes = elements.checked_mul(element_bytes)?.checked_mul(widened)?;
         let offset = usize::try_from(column.offset).ok()?;
         Some(Encoder { way, place: place(column, number), offset, elements, cell_bytes })
@@ -187,10 +187,10 @@ impl Encoder {
     /// [`Reason::CellValues`] if the column cannot hold one of them.
     pub(crate) fn encode(
         &self,
-        input: Values<'_>,
-        block: &mut Block<'_>,
+        input: EncodedValues<'_>,
+        block: &mut RowBlock<'_>,
         tier: Tier,
-        scratch: &mut Scratch,
+        scratch: &mut EncodeScratch,
     ) -> Result<(), Error> {
         if self.cell_bytes == 0 || input.values.is_empty() {
             return Ok(());
@@ -198,43 +198,43 @@ impl Encoder {
         let fields =
             |elements: usize| Fields { offset: self.offset, stride: block.stride, elements };
         let nulls = input.nulls.filter(|nulls| nulls.iter().any(|null| *null != 0));
-        let values = Values { nulls, ..input };
+        let values = EncodedValues { nulls, ..input };
         match &self.way {
-            Way::Turn { pixel, numbers, null } => {
+            EncodeWay::Turn { pixel, numbers, null } => {
                 let fields = fields(self.elements * numbers);
                 if null.is_none() && nulls.is_none() {
                     scatter_fields(values.values, fields, *pixel, tier, block.bytes);
                     return Ok(());
                 }
-                let (Scratch { bytes, more, .. }, first) = (scratch, block.first_row);
+                let (EncodeScratch { bytes, more, .. }, first) = (scratch, block.first_row);
                 self.with_nulls(values, *pixel, *numbers, *null, first, tier, bytes, more)?;
                 scatter_fields(bytes, fields, *pixel, tier, block.bytes);
             }
-            Way::Scale { encoding, numbers, zero } => {
+            EncodeWay::Scale { encoding, numbers, zero } => {
                 self.unscale(values, encoding, *numbers, *zero, block.first_row, tier, scratch)?;
                 let bytes = self.elements * numbers * encoding.pixel_bytes();
                 scatter_field_bytes(&scratch.bytes, fields(bytes), block.bytes);
             }
-            Way::Copy => {
+            EncodeWay::Copy => {
                 self.no_nulls(nulls)?;
                 scatter_field_bytes(values.values, fields(self.cell_bytes), block.bytes);
             }
-            Way::Logical => {
+            EncodeWay::Logical => {
                 scratch.bytes.clear();
                 scratch.bytes.extend_from_slice(values.values);
                 encode_logical(&mut scratch.bytes, nulls);
                 scatter_field_bytes(&scratch.bytes, fields(self.elements), block.bytes);
             }
-            Way::Bits => {
+            EncodeWay::Bits => {
                 self.no_nulls(nulls)?;
                 self.bits(values, &mut scratch.bytes);
                 scatter_field_bytes(&scratch.bytes, fields(self.elements.div_ceil(8)), block.bytes);
             }
-            Way::Text { width, text, fill } => {
+            EncodeWay::Text { width, text, fill } => {
                 self.text(values, *width, *text, *fill, block.first_row, &mut scratch.bytes)?;
                 scatter_field_bytes(&scratch.bytes, fields(self.elements * width), block.bytes);
             }
-            Way::Number(field) => {
+            EncodeWay::Number(field) => {
                 let first = block.first_row;
                 write_text(field, values, self.offset, block).map_err(|refused| {
                     let (row, expected, found) = refused;
@@ -246,7 +246,7 @@ impl Encoder {
     }
 
     /// Packs truth values into the bytes of fields.
-    fn bits(&self, values: Values<'_>, bytes: &mut Vec<u8>) {
+    fn bits(&self, values: EncodedValues<'_>, bytes: &mut Vec<u8>) {
         let rows = values.values.len() / self.cell_bytes;
         bytes.clear();
         bytes.resize(rows * self.elements.div_ceil(8), 0);
@@ -267,7 +267,7 @@ impl Encoder {
     #[expect(clippy::too_many_arguments, reason = "the parts of a way, and two buffers")]
     fn with_nulls(
         &self,
-        input: Values<'_>,
+        input: EncodedValues<'_>,
         pixel: PixelType,
         numbers: usize,
         null: Option<i64>,
@@ -321,13 +321,13 @@ impl Encoder {
     #[expect(clippy::too_many_arguments, reason = "the parts of a way, and a buffer")]
     fn unscale(
         &self,
-        input: Values<'_>,
+        input: EncodedValues<'_>,
         encoding: &Encoding,
         numbers: usize,
         zero: f64,
         first_row: u64,
         tier: Tier,
-        scratch: &mut Scratch,
+        scratch: &mut EncodeScratch,
     ) -> Result<(), Error> {
         let (values, _) = input.values.as_chunks::<8>();
         scratch.floats.clear();
@@ -356,7 +356,7 @@ impl Encoder {
     /// Strings as they are stored.
     fn text(
         &self,
-        input: Values<'_>,
+        input: EncodedValues<'_>,
         width: usize,
         text: TextAs,
         fill: u8,
@@ -400,24 +400,30 @@ fn place(column: &Column, number: usize) -> String {
     format!("column {} (from 1) {:?}", number + 1, column.name)
 }
 
-fn element_way(column: &Column, element: Element, cells: &Cells, raw: bool, text: TextAs) -> Way {
+fn element_way(
+    column: &Column,
+    element: Element,
+    cells: &Cells,
+    raw: bool,
+    text: TextAs,
+) -> EncodeWay {
     let scaled = column.scaled && !raw;
     let null = match column.null {
         Some(Null::Stored(null)) if !raw => Some(null),
         _ => None,
     };
     match (element, cells.kind) {
-        (Element::Logical | Element::Bit, _) if raw => Way::Copy,
+        (Element::Logical | Element::Bit, _) if raw => EncodeWay::Copy,
         // A copy keeps text unchanged, even if the Standard forbids it.
-        (Element::Character, _) if raw && text == TextAs::Bytes => Way::Copy,
-        (Element::Logical, _) => Way::Logical,
-        (Element::Bit, _) => Way::Bits,
+        (Element::Character, _) if raw && text == TextAs::Bytes => EncodeWay::Copy,
+        (Element::Logical, _) => EncodeWay::Logical,
+        (Element::Bit, _) => EncodeWay::Bits,
         (Element::Character, _) => text_way(cells, text, 0),
         (Element::Number(value), _) if scaled => {
             let scaling = Some((column.scale, column.zero));
             let pixel = pixel_type(value);
             let order = ByteOrder::BigEndian;
-            Way::Scale {
+            EncodeWay::Scale {
                 encoding: Encoding { pixel, order, scaling, blank: null },
                 numbers: 1,
                 zero: 0.0,
@@ -428,27 +434,27 @@ fn element_way(column: &Column, element: Element, cells: &Cells, raw: bool, text
                 CellKind::Number(pixel) => pixel,
                 _ => pixel_type(value),
             };
-            Way::Turn { pixel, numbers: 1, null: null.filter(|_| !pixel.is_float()) }
+            EncodeWay::Turn { pixel, numbers: 1, null: null.filter(|_| !pixel.is_float()) }
         }
         (Element::Complex32 | Element::Complex64, _) => {
             let single = element == Element::Complex32;
             let pixel = if single { PixelType::F32 } else { PixelType::F64 };
             if !scaled {
-                return Way::Turn { pixel, numbers: 2, null: None };
+                return EncodeWay::Turn { pixel, numbers: 2, null: None };
             }
             let scaling = Some((column.scale, -0.0));
             let encoding = Encoding { scaling, ..Encoding::plain(pixel) };
-            Way::Scale { encoding, numbers: 2, zero: column.zero }
+            EncodeWay::Scale { encoding, numbers: 2, zero: column.zero }
         }
     }
 }
 
-fn text_way(cells: &Cells, text: TextAs, fill: u8) -> Way {
+fn text_way(cells: &Cells, text: TextAs, fill: u8) -> EncodeWay {
     let width = match cells.kind {
         CellKind::Text { width } => usize::try_from(width).unwrap_or(usize::MAX),
         _ => 1,
     };
-    Way::Text { width, text, fill }
+    EncodeWay::Text { width, text, fill }
 }
 
 impl TextField {

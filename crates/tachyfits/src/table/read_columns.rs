@@ -10,7 +10,7 @@ use tachyfits_kernels::{CACHES_BYTES, Streaming, Tier, streaming};
 
 use super::Table;
 use super::block::{CellsOut, PlacedDecoder, decode_columns};
-use super::decode::{Decoder, Scratch, TextAs};
+use super::decode::{DecodeScratch, Decoder, TextAs};
 use super::read_text::BadText;
 use super::row_ranges::{RowReads, Rows};
 use crate::error::{Error, Reason};
@@ -239,7 +239,7 @@ impl Reading<'_> {
             self.table.bytes_of(),
             &reads,
             &progress.run_options(),
-            <(Vec<u8>, Scratch)>::default,
+            <(Vec<u8>, DecodeScratch)>::default,
             |(packed, scratch), task, fetched| {
                 // `try_lock`: its owner is already touching the pages.
                 if let Some(Ok(mut part)) =
@@ -378,12 +378,12 @@ fn spread(cells: &[u8], size: usize, places: &[usize], out: &mut [u8]) {
 
 /// The outputs of a task.
 #[derive(Debug, Default)]
-struct Part<'a> {
+struct ReadPart<'a> {
     outs: Vec<CellsOut<'a>>,
     begun: bool,
 }
 
-impl<'a> Part<'a> {
+impl<'a> ReadPart<'a> {
     /// Those to be written now.
     fn begin(&mut self) -> &mut [CellsOut<'a>] {
         self.begun = true;
@@ -406,8 +406,8 @@ fn parts<'a>(
     outs: &'a mut [CellsOut<'_>],
     decoders: &[Decoder],
     task_rows: usize,
-) -> Vec<Mutex<Part<'a>>> {
-    let mut parts: Vec<Part<'a>> = Vec::new();
+) -> Vec<Mutex<ReadPart<'a>>> {
+    let mut parts: Vec<ReadPart<'a>> = Vec::new();
     for (index, (out, decoder)) in outs.iter_mut().zip(decoders).enumerate() {
         let (mut values, mut nulls) = (&mut *out.values, out.nulls.as_deref_mut());
         let mut task = 0;
@@ -415,7 +415,7 @@ fn parts<'a>(
             let cells = take(&mut values, task_rows * decoder.cell_bytes);
             let marks = nulls.as_mut().map(|nulls| take(nulls, task_rows * decoder.elements));
             if task == parts.len() {
-                parts.push(Part::default());
+                parts.push(ReadPart::default());
             }
             // Columns without bytes have no parts.
             parts[task].outs.resize_with(index, CellsOut::default);
@@ -449,7 +449,7 @@ mod tests {
         for (begun, expected) in [(true, 7), (false, 0)] {
             let cells = &mut values[page..][..LARGE_PAGE];
             let mut part =
-                Part { outs: vec![CellsOut { values: cells, nulls: None }], begun: false };
+                ReadPart { outs: vec![CellsOut { values: cells, nulls: None }], begun: false };
             if begun {
                 part.begin();
             }

@@ -3,7 +3,7 @@
 use tachyfits_format::TextForm;
 use tachyfits_format::text::{TextError, is_text, write_integer, write_real};
 
-use super::encode::{Block, Values};
+use super::encode::{EncodedValues, RowBlock};
 
 /// A field of an ASCII table that holds a number.
 #[derive(Clone, Debug)]
@@ -23,9 +23,9 @@ pub(crate) type Misfit = (u64, String, String);
 /// Writes one number into each row, at `offset`.
 pub(crate) fn write_text(
     field: &TextField,
-    input: Values<'_>,
+    input: EncodedValues<'_>,
     offset: usize,
-    block: &mut Block<'_>,
+    block: &mut RowBlock<'_>,
 ) -> Result<(), Misfit> {
     let (values, _) = input.values.as_chunks::<8>();
     let rows = block.bytes.chunks_mut(block.stride).zip(values);

@@ -8,7 +8,7 @@ use tachyfits_format::{
 };
 
 use super::ascii;
-use super::tally::{Kind, Tally, in_cell};
+use super::tally::{Tally, TallyKind, in_cell};
 
 /// Checks of the rows of a table.
 pub(super) struct RowCheck<'a> {
@@ -129,7 +129,7 @@ impl<'a> RowCheck<'a> {
     /// T, F, or 0 for null (Standard 4.0, section 7.3.3.1); also of arrays in the heap.
     pub(super) fn logical(&self, column: usize, row: u64, bytes: &[u8], tally: &mut Tally) {
         for byte in bytes.iter().filter(|byte| !matches!(byte, b'T' | b'F' | 0)) {
-            tally.hit(column, Kind::Value, || {
+            tally.hit(column, TallyKind::Value, || {
                 let found = format!("0x{byte:02x}");
                 in_cell(self, Rule::LogicalValue, column, row, "'T', 'F' or a byte of 0", found)
             });
@@ -152,7 +152,7 @@ impl<'a> RowCheck<'a> {
             let text = string.split(|&byte| byte == 0).next().unwrap_or_default();
             let wrong = text.iter().find(|byte| !matches!(byte, b' '..=b'~'));
             if let Some(byte) = wrong {
-                tally.hit(column, Kind::Value, || {
+                tally.hit(column, TallyKind::Value, || {
                     let found = format!("0x{byte:02x}");
                     in_cell(self, Rule::TextValue, column, row, "printable ASCII", found)
                 });
@@ -164,7 +164,7 @@ impl<'a> RowCheck<'a> {
     fn bits(&self, column: usize, row: u64, bytes: &[u8], unused: u32, tally: &mut Tally) {
         let fill = bytes.last().map_or(0, |byte| byte & ((1 << unused) - 1));
         if fill != 0 {
-            tally.hit(column, Kind::Value, || {
+            tally.hit(column, TallyKind::Value, || {
                 let expected = format!("{unused} unused bits of 0");
                 in_cell(self, Rule::BitFill, column, row, &expected, format!("0b{fill:b}"))
             });
@@ -181,13 +181,13 @@ impl<'a> RowCheck<'a> {
     ) {
         match self.layout.descriptor(column, row, bytes) {
             Err(error) => {
-                tally.hit(column, Kind::Descriptor, || Finding::of_problem(error.problem()));
+                tally.hit(column, TallyKind::Descriptor, || Finding::of_problem(error.problem()));
             }
             Ok(descriptor) => {
                 let size = element.total_bytes(descriptor.count).unwrap_or(u64::MAX);
                 tally.heap_bytes[column] += u128::from(size);
                 if most.is_some_and(|most| descriptor.count > most) {
-                    tally.hit(column, Kind::Length, || {
+                    tally.hit(column, TallyKind::Length, || {
                         let expected = format!("at most {} elements", most.unwrap_or_default());
                         let found = descriptor.count.to_string();
                         in_cell(self, Rule::DescriptorLength, column, row, &expected, found)
@@ -215,14 +215,14 @@ impl<'a> RowCheck<'a> {
         };
         let is_null = || null.is_some_and(|null| bytes.trim_ascii_end() == null.as_bytes());
         if !right && !is_null() {
-            tally.hit(column, Kind::Value, || {
+            tally.hit(column, TallyKind::Value, || {
                 let found = format!("{:?}", String::from_utf8_lossy(&bytes[..bytes.len().min(40)]));
                 in_cell(self, rule, column, row, expected, found)
             });
         }
         let pointless = text.has_decimals() && !bytes.contains(&b'.');
         if right && pointless && !bytes.trim_ascii().is_empty() && !is_null() {
-            tally.hit(column, Kind::Point, || {
+            tally.hit(column, TallyKind::Point, || {
                 let found = format!("{:?}", String::from_utf8_lossy(&bytes[..bytes.len().min(40)]));
                 let expected = "a number with a decimal point";
                 in_cell(self, Rule::AsciiPoint, column, row, expected, found)
@@ -234,7 +234,7 @@ impl<'a> RowCheck<'a> {
     fn gaps(&self, row: u64, bytes: &[u8], tally: &mut Tally) {
         for gap in &self.gaps {
             for at in gap.clone().filter(|&at| !bytes[at].is_ascii()) {
-                tally.hit(self.len(), Kind::Value, || {
+                tally.hit(self.len(), TallyKind::Value, || {
                     let offset = self.layout.data_offset + row * self.layout.row_bytes + at as u64;
                     let place = tachyfits_format::Place {
                         row: Some(row + 1),

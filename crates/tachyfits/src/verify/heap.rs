@@ -42,7 +42,7 @@ pub(super) fn check_heap(
             let found = format!("{bytes} bytes in a heap of {}", layout.heap.bytes);
             findings.push(Finding::of_rule(Rule::NotChecked, place, expected, found));
         } else if bytes > 0 {
-            let arrays = Arrays { storage, layout, check, column, logical };
+            let arrays = HeapArrays { storage, layout, check, column, logical };
             arrays.check(hdu, run, tally)?;
         }
     }
@@ -50,7 +50,7 @@ pub(super) fn check_heap(
 }
 
 /// The arrays of a column.
-struct Arrays<'a> {
+struct HeapArrays<'a> {
     storage: &'a dyn Storage,
     layout: &'a TableLayout,
     check: &'a RowCheck<'a>,
@@ -58,7 +58,7 @@ struct Arrays<'a> {
     logical: bool,
 }
 
-impl Arrays<'_> {
+impl HeapArrays<'_> {
     fn check(&self, hdu: &Hdu, run: &RunOptions<'_>, tally: &mut Tally) -> Result<(), Error> {
         let column = &self.layout.columns[self.column];
         let bytes = column.field.row_bytes();

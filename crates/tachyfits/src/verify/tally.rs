@@ -7,7 +7,7 @@ use super::fields::RowCheck;
 
 /// Findings counted separately per column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TallyKind {
     /// A value that is none of its type.
     Value,
     /// A descriptor that leaves the heap.
@@ -42,7 +42,12 @@ impl Tally {
     }
 
     /// One more; `finding` makes it if it is the first.
-    pub(super) fn hit(&mut self, column: usize, kind: Kind, finding: impl FnOnce() -> Finding) {
+    pub(super) fn hit(
+        &mut self,
+        column: usize,
+        kind: TallyKind,
+        finding: impl FnOnce() -> Finding,
+    ) {
         let hit = &mut self.hits[column][kind as usize];
         match hit {
             Some(hit) => hit.count += 1,

@@ -11,7 +11,7 @@ use crate::error::Error;
 
 /// Source of a number for each row.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Leaf {
+pub(super) enum ConditionLeaf {
     /// The number of the row, from 1.
     Row,
     /// A number of a binary table; NaN where it is null.
@@ -45,7 +45,7 @@ pub(super) struct Chunk<'a> {
 }
 
 /// Buffers kept from chunk to chunk.
-pub(super) struct Scratch {
+pub(super) struct ConditionScratch {
     /// The buffers of the program.
     pub(super) slots: Vec<Vec<f64>>,
     /// For each leaf its fields, side by side, if they have a few bytes.
@@ -53,17 +53,17 @@ pub(super) struct Scratch {
     wholes: [Vec<Option<i128>>; 2],
 }
 
-impl Scratch {
-    pub(super) fn new(slots: usize, rows: usize, leaves: usize) -> Scratch {
+impl ConditionScratch {
+    pub(super) fn new(slots: usize, rows: usize, leaves: usize) -> ConditionScratch {
         let slots = vec![vec![0.0; rows]; slots];
-        Scratch { slots, fields: vec![Vec::new(); leaves], wholes: Default::default() }
+        ConditionScratch { slots, fields: vec![Vec::new(); leaves], wholes: Default::default() }
     }
 
     /// Puts fields of all leaves side by side, while the rows are in the first-level cache.
     pub(super) fn gather(
         &mut self,
         block: &RowBlock<'_>,
-        leaves: &[Leaf],
+        leaves: &[ConditionLeaf],
         offset: &dyn Fn(u64) -> usize,
     ) {
         let gathered = leaves.iter().zip(&mut self.fields);
@@ -110,18 +110,20 @@ impl Chunk<'_> {
     }
 }
 
-impl Leaf {
+impl ConditionLeaf {
     /// Appends the bytes of a row that it needs.
     pub(super) fn fields(&self, fields: &mut Vec<Range<u64>>) {
         let mut field = |at: u64, width: usize| fields.push(at..at + width as u64);
         match self {
-            Leaf::Row => {}
-            Leaf::Number { at, encoding } => field(*at, encoding.pixel_bytes()),
-            Leaf::Parsed(parsed) => field(parsed.at, parsed.numbers.width),
-            Leaf::Logical { at } | Leaf::Bit { at, .. } => field(*at, 1),
-            Leaf::Whole(whole) | Leaf::Rest(whole) => whole.fields(&mut field),
-            Leaf::Wholes(_, sides) => sides.iter().for_each(|side| side.fields(&mut field)),
-            Leaf::Texts(_, sides) => {
+            ConditionLeaf::Row => {}
+            ConditionLeaf::Number { at, encoding } => field(*at, encoding.pixel_bytes()),
+            ConditionLeaf::Parsed(parsed) => field(parsed.at, parsed.numbers.width),
+            ConditionLeaf::Logical { at } | ConditionLeaf::Bit { at, .. } => field(*at, 1),
+            ConditionLeaf::Whole(whole) | ConditionLeaf::Rest(whole) => whole.fields(&mut field),
+            ConditionLeaf::Wholes(_, sides) => {
+                sides.iter().for_each(|side| side.fields(&mut field))
+            }
+            ConditionLeaf::Texts(_, sides) => {
                 for side in sides {
                     if let Text::Field { at, width } = side {
                         field(*at, *width);
@@ -134,14 +136,14 @@ impl Leaf {
     /// The first byte of the field that it has put side by side, and how many bytes.
     fn gathers(&self) -> Option<(u64, usize)> {
         match self {
-            Leaf::Number { at, encoding } => Some((*at, encoding.pixel_bytes())),
-            Leaf::Logical { at } | Leaf::Bit { at, .. } => Some((*at, 1)),
-            Leaf::Row
-            | Leaf::Parsed(_)
-            | Leaf::Wholes(..)
-            | Leaf::Whole(_)
-            | Leaf::Rest(_)
-            | Leaf::Texts(..) => None,
+            ConditionLeaf::Number { at, encoding } => Some((*at, encoding.pixel_bytes())),
+            ConditionLeaf::Logical { at } | ConditionLeaf::Bit { at, .. } => Some((*at, 1)),
+            ConditionLeaf::Row
+            | ConditionLeaf::Parsed(_)
+            | ConditionLeaf::Wholes(..)
+            | ConditionLeaf::Whole(_)
+            | ConditionLeaf::Rest(_)
+            | ConditionLeaf::Texts(..) => None,
         }
     }
 }
@@ -150,7 +152,7 @@ impl Loader<'_> {
     /// Puts the numbers of the rows of a chunk into `out`, which says how many: those of a leaf, `index` among all.
     pub(super) fn load(
         &mut self,
-        leaf: &Leaf,
+        leaf: &ConditionLeaf,
         index: usize,
         chunk: &Chunk<'_>,
         tier: Tier,
@@ -158,22 +160,23 @@ impl Loader<'_> {
     ) -> Result<(), Error> {
         let fields = &self.fields[index];
         match leaf {
-            Leaf::Row => {
+            ConditionLeaf::Row => {
                 let first = chunk.row + 1;
                 out.iter_mut().zip(first..).for_each(|(out, row)| *out = row as f64);
             }
-            Leaf::Number { encoding, .. } => decode_f64(fields, encoding, tier, out),
-            Leaf::Parsed(field) => field.values(chunk, out)?,
-            Leaf::Logical { .. } => {
+            ConditionLeaf::Number { encoding, .. } => decode_f64(fields, encoding, tier, out),
+            ConditionLeaf::Parsed(field) => field.values(chunk, out)?,
+            ConditionLeaf::Logical { .. } => {
                 let values = fields.iter().map(|&byte| LOGICAL[usize::from(byte)]);
                 out.iter_mut().zip(values).for_each(|(out, value)| *out = value);
             }
-            Leaf::Bit { mask, .. } => {
+            ConditionLeaf::Bit { mask, .. } => {
                 let bit = |byte: u8| f64::from(u8::from(byte & mask != 0));
                 out.iter_mut().zip(fields).for_each(|(out, &byte)| *out = bit(byte));
             }
-            Leaf::Wholes(comparison, sides) if compare_long(chunk, *comparison, sides, out) => {}
-            Leaf::Wholes(comparison, sides) => {
+            ConditionLeaf::Wholes(comparison, sides)
+                if compare_long(chunk, *comparison, sides, out) => {}
+            ConditionLeaf::Wholes(comparison, sides) => {
                 for (side, values) in sides.iter().zip(self.wholes.iter_mut()) {
                     side.values(chunk, values, out.len())?;
                 }
@@ -186,17 +189,17 @@ impl Loader<'_> {
                     *out = f64::from(u8::from(truth));
                 }
             }
-            Leaf::Whole(whole) | Leaf::Rest(whole) => {
+            ConditionLeaf::Whole(whole) | ConditionLeaf::Rest(whole) => {
                 let [values, _] = &mut *self.wholes;
                 whole.values(chunk, values, out.len())?;
                 let part: fn(i128) -> f64 = match leaf {
-                    Leaf::Rest(_) => |value| (value - value as f64 as i128) as f64,
+                    ConditionLeaf::Rest(_) => |value| (value - value as f64 as i128) as f64,
                     _ => |value| value as f64,
                 };
                 let numbers = values.iter().map(|value| value.map_or(f64::NAN, part));
                 out.iter_mut().zip(numbers).for_each(|(out, number)| *out = number);
             }
-            Leaf::Texts(comparison, [left, right]) => {
+            ConditionLeaf::Texts(comparison, [left, right]) => {
                 compare_texts(chunk, *comparison, [left, right], out);
             }
         }

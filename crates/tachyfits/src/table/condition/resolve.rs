@@ -1,27 +1,27 @@
 //! Resolves the names of a condition, and checks whether its operands match: numbers with numbers,
 //! strings with strings, truth values where truth is needed. The result is an expression over
-//! [`Leaf`]s. Nothing is read here.
+//! [`ConditionLeaf`]s. Nothing is read here.
 
 use tachyfits_format::{Column, Element, Field, Null, TableLayout, TextForm};
 use tachyfits_kernels::{Binary, Encoding, Unary};
 
 use super::super::read_text::TextNumbers;
-use super::operand::Leaf;
+use super::operand::ConditionLeaf;
 use super::side::{Decimal, Text, TextField, Whole, significant};
 use crate::expression::language::constant;
 use crate::expression::parse::{Expression, Id, Item, Name};
-use crate::expression::problem::Problem;
+use crate::expression::problem::ExpressionProblem;
 use crate::image::pixel_type;
 
 /// A condition whose names are numbers of leaves.
-pub(super) struct Checked {
+pub(super) struct Resolved {
     pub(super) expression: Expression,
-    pub(super) leaves: Vec<Leaf>,
+    pub(super) leaves: Vec<ConditionLeaf>,
 }
 
 /// Type of a part of a condition.
 #[derive(Clone, Debug)]
-enum Kind {
+enum PartKind {
     Number,
     /// 1 or 0, never null.
     Truth,
@@ -33,9 +33,9 @@ enum Kind {
 /// A part of a condition: its operation in the new expression, and its value as an integer where it is one, or as it is
 /// written where it is a number.
 #[derive(Clone, Debug)]
-struct Part {
+struct ResolvedPart {
     id: Id,
-    kind: Kind,
+    kind: PartKind,
     whole: Option<Whole>,
     decimal: Option<Decimal>,
 }
@@ -45,7 +45,7 @@ pub(super) fn check(
     text: &str,
     expression: &Expression,
     layout: &TableLayout,
-) -> Result<Checked, Problem> {
+) -> Result<Resolved, ExpressionProblem> {
     let mut checker = Checker {
         text,
         expression,
@@ -62,7 +62,7 @@ pub(super) fn check(
     let Checker { items, leaves, .. } = checker;
     let expression =
         Expression { items, places: Vec::new(), names: Vec::new(), texts: Vec::new(), result };
-    Ok(Checked { expression, leaves })
+    Ok(Resolved { expression, leaves })
 }
 
 struct Checker<'a> {
@@ -71,19 +71,19 @@ struct Checker<'a> {
     layout: &'a TableLayout,
     /// The new expression.
     items: Vec<Item>,
-    leaves: Vec<Leaf>,
+    leaves: Vec<ConditionLeaf>,
     /// The new part for each item of the old expression.
-    parts: Vec<Part>,
+    parts: Vec<ResolvedPart>,
 }
 
 impl Checker<'_> {
-    fn part(&mut self, id: Id) -> Result<Part, Problem> {
+    fn part(&mut self, id: Id) -> Result<ResolvedPart, ExpressionProblem> {
         match self.expression.items[id] {
             Item::Number(value) => {
                 let digits = &self.text[self.expression.places[id].clone()];
                 let whole = digits.parse().ok().map(Whole::Constant);
                 let decimal = Decimal::of_text(digits);
-                Ok(Part { whole, decimal, ..self.number_part(Item::Number(value)) })
+                Ok(ResolvedPart { whole, decimal, ..self.number_part(Item::Number(value)) })
             }
             Item::Text(number) => {
                 let text = significant(self.expression.texts[number].as_bytes()).to_vec();
@@ -97,7 +97,7 @@ impl Checker<'_> {
             Item::Unary(Unary::IsNan, x) => Ok(self.is_null(x)),
             Item::Unary(unary, x) => {
                 let (whole, decimal) = match (unary, &self.parts[x]) {
-                    (Unary::Negate, Part { whole, decimal, .. }) => {
+                    (Unary::Negate, ResolvedPart { whole, decimal, .. }) => {
                         let negated = match whole {
                             Some(Whole::Constant(value)) => Some(Whole::Constant(-value)),
                             _ => None,
@@ -107,7 +107,7 @@ impl Checker<'_> {
                     _ => (None, None),
                 };
                 let x = self.number(x)?;
-                Ok(Part { whole, decimal, ..self.number_part(Item::Unary(unary, x)) })
+                Ok(ResolvedPart { whole, decimal, ..self.number_part(Item::Unary(unary, x)) })
             }
             Item::Binary(binary, a, b) => self.binary(id, binary, a, b),
             Item::Select(condition, a, b) => {
@@ -117,14 +117,20 @@ impl Checker<'_> {
         }
     }
 
-    fn binary(&mut self, id: Id, binary: Binary, a: Id, b: Id) -> Result<Part, Problem> {
+    fn binary(
+        &mut self,
+        id: Id,
+        binary: Binary,
+        a: Id,
+        b: Id,
+    ) -> Result<ResolvedPart, ExpressionProblem> {
         use Binary::{And, Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual, Or};
         match binary {
             And | Or => {
                 if let Some(sides) = self.bits(id, a, b) {
                     let whole = Whole::Bits(binary, Box::new(sides));
-                    let item = self.leaf(Leaf::Whole(whole.clone()));
-                    return Ok(Part { whole: Some(whole), ..self.number_part(item) });
+                    let item = self.leaf(ConditionLeaf::Whole(whole.clone()));
+                    return Ok(ResolvedPart { whole: Some(whole), ..self.number_part(item) });
                 }
                 let item = Item::Binary(binary, self.truth(a)?, self.truth(b)?);
                 Ok(self.truth_part(item))
@@ -143,7 +149,7 @@ impl Checker<'_> {
     fn bits(&self, id: Id, a: Id, b: Id) -> Option<[Whole; 2]> {
         let symbol = &self.text[self.expression.places[id].clone()];
         match (&self.parts[a], &self.parts[b]) {
-            (Part { whole: Some(left), .. }, Part { whole: Some(right), .. })
+            (ResolvedPart { whole: Some(left), .. }, ResolvedPart { whole: Some(right), .. })
                 if matches!(symbol, "&" | "|") =>
             {
                 Some([left.clone(), right.clone()])
@@ -152,32 +158,38 @@ impl Checker<'_> {
         }
     }
 
-    fn comparison(&mut self, id: Id, binary: Binary, a: Id, b: Id) -> Result<Part, Problem> {
+    fn comparison(
+        &mut self,
+        id: Id,
+        binary: Binary,
+        a: Id,
+        b: Id,
+    ) -> Result<ResolvedPart, ExpressionProblem> {
         let leaf = match (&self.parts[a], &self.parts[b]) {
-            (Part { kind: Kind::Text(left), .. }, Part { kind: Kind::Text(right), .. }) => {
-                Some(Leaf::Texts(binary, [left.clone(), right.clone()]))
-            }
-            (Part { kind: Kind::Text(_), .. }, _) | (_, Part { kind: Kind::Text(_), .. }) => {
+            (
+                ResolvedPart { kind: PartKind::Text(left), .. },
+                ResolvedPart { kind: PartKind::Text(right), .. },
+            ) => Some(ConditionLeaf::Texts(binary, [left.clone(), right.clone()])),
+            (ResolvedPart { kind: PartKind::Text(_), .. }, _)
+            | (_, ResolvedPart { kind: PartKind::Text(_), .. }) => {
                 let place = self.expression.places[id].clone();
                 let expected = "strings on both sides, or numbers on both sides";
-                return Err(Problem::new(place, expected, "a string and a number")
+                return Err(ExpressionProblem::new(place, expected, "a string and a number")
                     .hint("write strings in quotes and numbers without quotes quotes quotes"));
             }
-            (Part { whole: Some(left), .. }, Part { whole: Some(right), .. })
+            (ResolvedPart { whole: Some(left), .. }, ResolvedPart { whole: Some(right), .. })
                 if left.is_long() || right.is_long() =>
             {
-                Some(Leaf::Wholes(binary, [left.clone(), right.clone()]))
+                Some(ConditionLeaf::Wholes(binary, [left.clone(), right.clone()]))
             }
-            (Part { whole: Some(whole), .. }, Part { decimal: Some(decimal), .. })
-                if whole.is_long_of_rows() =>
-            {
-                Some(decimal.compared(binary, whole))
-            }
-            (Part { decimal: Some(decimal), .. }, Part { whole: Some(whole), .. })
-                if whole.is_long_of_rows() =>
-            {
-                Some(decimal.compared(mirrored(binary), whole))
-            }
+            (
+                ResolvedPart { whole: Some(whole), .. },
+                ResolvedPart { decimal: Some(decimal), .. },
+            ) if whole.is_long_of_rows() => Some(decimal.compared(binary, whole)),
+            (
+                ResolvedPart { decimal: Some(decimal), .. },
+                ResolvedPart { whole: Some(whole), .. },
+            ) if whole.is_long_of_rows() => Some(decimal.compared(mirrored(binary), whole)),
             _ => None,
         };
         if let Some(leaf) = leaf {
@@ -202,13 +214,19 @@ impl Checker<'_> {
 
     /// Compares integers that f64 does not hold with f64, exactly: an integer is the nearest f64 and a rest. As rounding
     /// keeps order, the rest decides only where the nearest is the other side.
-    fn long_comparison(&mut self, binary: Binary, whole: Whole, x: Id) -> Result<Part, Problem> {
+    fn long_comparison(
+        &mut self,
+        binary: Binary,
+        whole: Whole,
+        x: Id,
+    ) -> Result<ResolvedPart, ExpressionProblem> {
         use Binary::{And, Equal, Greater, GreaterEqual, Less, LessEqual, Or};
         let x = self.number(x)?;
-        let [nearest, rest] = [Leaf::Whole(whole.clone()), Leaf::Rest(whole)].map(|leaf| {
-            let item = self.leaf(leaf);
-            self.push(item)
-        });
+        let [nearest, rest] = [ConditionLeaf::Whole(whole.clone()), ConditionLeaf::Rest(whole)]
+            .map(|leaf| {
+                let item = self.leaf(leaf);
+                self.push(item)
+            });
         let zero = self.push(Item::Number(0.0));
         let mut joined = |binary, a, b| self.push(Item::Binary(binary, a, b));
         let is_nearest = joined(Equal, nearest, x);
@@ -225,22 +243,22 @@ impl Checker<'_> {
             let by_nearest = joined(order, nearest, x);
             truth = joined(Or, truth, by_nearest);
         }
-        Ok(Part { id: truth, kind: Kind::Truth, whole: None, decimal: None })
+        Ok(ResolvedPart { id: truth, kind: PartKind::Truth, whole: None, decimal: None })
     }
 
     /// Whether a number is null, or a string has no characters.
-    fn is_null(&mut self, x: Id) -> Part {
-        let Part { id, kind, .. } = self.parts[x].clone();
+    fn is_null(&mut self, x: Id) -> ResolvedPart {
+        let ResolvedPart { id, kind, .. } = self.parts[x].clone();
         let item = match kind {
-            Kind::Text(text) => {
-                self.leaf(Leaf::Texts(Binary::Equal, [text, Text::Constant(Vec::new())]))
+            PartKind::Text(text) => {
+                self.leaf(ConditionLeaf::Texts(Binary::Equal, [text, Text::Constant(Vec::new())]))
             }
             _ => Item::Unary(Unary::IsNan, id),
         };
         self.truth_part(item)
     }
 
-    fn name(&mut self, name: &Name) -> Result<Part, Problem> {
+    fn name(&mut self, name: &Name) -> Result<ResolvedPart, ExpressionProblem> {
         let column = self.layout.column(&name.text);
         let word = if name.is_quoted { None } else { word(&name.text) };
         match (column, word) {
@@ -250,33 +268,35 @@ impl Checker<'_> {
                     "write `{0}` in backquotes for the column, #ROW for the number of the row",
                     name.text
                 );
-                Err(Problem::input(name.at.clone(), "an unambiguous name", found).hint(hint))
+                Err(ExpressionProblem::input(name.at.clone(), "an unambiguous name", found)
+                    .hint(hint))
             }
             (Some(column), None) => self.column(name, column),
             (None, Some(word)) if name.element.is_none() => Ok(match word {
                 Word::Row => {
-                    let item = self.leaf(Leaf::Row);
-                    Part { whole: Some(Whole::Row), ..self.number_part(item) }
+                    let item = self.leaf(ConditionLeaf::Row);
+                    ResolvedPart { whole: Some(Whole::Row), ..self.number_part(item) }
                 }
                 Word::Truth(value) => self.truth_part(Item::Number(f64::from(u8::from(value)))),
                 Word::Number(value) => self.number_part(Item::Number(value)),
             }),
-            (None, Some(_)) => Err(Problem::input(
+            (None, Some(_)) => Err(ExpressionProblem::input(
                 name.at.clone(),
                 "a column of arrays before [",
                 format!("{:?}", name.text),
             )),
             (None, None) => {
                 let expected = super::super::a_column_of(self.layout);
-                Err(Problem::input(name.at.clone(), expected, format!("{:?}", name.text)).hint(
-                    "names may be in either case; put strings into quotes, and names with \
+                Err(ExpressionProblem::input(name.at.clone(), expected, format!("{:?}", name.text))
+                    .hint(
+                        "names may be in either case; put strings into quotes, and names with \
                            characters other than letters, digits and _ into backquotes",
-                ))
+                    ))
             }
         }
     }
 
-    fn column(&mut self, name: &Name, number: usize) -> Result<Part, Problem> {
+    fn column(&mut self, name: &Name, number: usize) -> Result<ResolvedPart, ExpressionProblem> {
         let column = &self.layout.columns[number];
         let index = element_index(name, column)?;
         match column.field {
@@ -289,8 +309,8 @@ impl Checker<'_> {
                 };
                 let field = TextField { column: number, at: column.offset, numbers };
                 let whole = field.numbers.are_integers().then(|| Whole::Parsed(field.clone()));
-                let item = self.leaf(Leaf::Parsed(field));
-                Ok(Part { whole, ..self.number_part(item) })
+                let item = self.leaf(ConditionLeaf::Parsed(field));
+                Ok(ResolvedPart { whole, ..self.number_part(item) })
             }
             Field::Fixed { .. } if column.substrings.is_some() => {
                 Err(refused(name, column, "a column of single strings", ELSEWHERE))
@@ -312,7 +332,7 @@ impl Checker<'_> {
         element: Element,
         width: u64,
         index: u64,
-    ) -> Result<Part, Problem> {
+    ) -> Result<ResolvedPart, ExpressionProblem> {
         let null = match column.null {
             Some(Null::Stored(null)) => Some(null),
             _ => None,
@@ -327,22 +347,22 @@ impl Checker<'_> {
                 Ok(self.text_part(Text::Field { at, width }))
             }
             Element::Logical => {
-                let item = self.leaf(Leaf::Logical { at });
-                Ok(Part { kind: Kind::Logical, ..self.number_part(item) })
+                let item = self.leaf(ConditionLeaf::Logical { at });
+                Ok(ResolvedPart { kind: PartKind::Logical, ..self.number_part(item) })
             }
             Element::Bit => {
                 let (at, mask) = (column.offset + index / 8, 0x80 >> (index % 8));
-                let item = self.leaf(Leaf::Bit { at, mask });
+                let item = self.leaf(ConditionLeaf::Bit { at, mask });
                 Ok(self.truth_part(item))
             }
             Element::Number(value) => {
                 let pixel = pixel_type(value);
                 let scaling = column.scaled.then_some((column.scale, column.zero));
                 let encoding = Encoding { scaling, blank: null, ..Encoding::plain(pixel) };
-                let item = self.leaf(Leaf::Number { at, encoding });
+                let item = self.leaf(ConditionLeaf::Number { at, encoding });
                 let is_whole = !column.scaled && !pixel.is_float();
                 let whole = is_whole.then_some(Whole::Stored { at, pixel, null });
-                Ok(Part { whole, ..self.number_part(item) })
+                Ok(ResolvedPart { whole, ..self.number_part(item) })
             }
             Element::Complex32 | Element::Complex64 => {
                 Err(refused(name, column, "a column of numbers that are not complex", ELSEWHERE))
@@ -351,49 +371,53 @@ impl Checker<'_> {
     }
 
     /// The operation of a part that is a number, or can be taken for one.
-    fn number(&self, id: Id) -> Result<Id, Problem> {
+    fn number(&self, id: Id) -> Result<Id, ExpressionProblem> {
         match self.parts[id].kind {
-            Kind::Text(_) => {
+            PartKind::Text(_) => {
                 let place = self.expression.places[id].clone();
-                Err(Problem::new(place, "a number", "a string")
+                Err(ExpressionProblem::new(place, "a number", "a string")
                     .hint("compare strings only with strings"))
             }
-            Kind::Number | Kind::Truth | Kind::Logical => Ok(self.parts[id].id),
+            PartKind::Number | PartKind::Truth | PartKind::Logical => Ok(self.parts[id].id),
         }
     }
 
     /// The operation of a part that is a truth value; of a null it is false.
-    fn truth(&mut self, id: Id) -> Result<Id, Problem> {
+    fn truth(&mut self, id: Id) -> Result<Id, ExpressionProblem> {
         let part = self.parts[id].clone();
         let found = match part.kind {
-            Kind::Truth => return Ok(part.id),
-            Kind::Logical => {
+            PartKind::Truth => return Ok(part.id),
+            PartKind::Logical => {
                 let one = self.push(Item::Number(1.0));
                 return Ok(self.push(Item::Binary(Binary::Equal, part.id, one)));
             }
-            Kind::Number => "a number",
-            Kind::Text(_) => "a string",
+            PartKind::Number => "a number",
+            PartKind::Text(_) => "a string",
         };
         let place = self.expression.places[id].clone();
-        Err(Problem::new(place, "a truth value: a comparison, or a logical column", found)
-            .hint("compare it, as in FLAGS != 0 or CLASS == 'STAR'"))
+        Err(ExpressionProblem::new(
+            place,
+            "a truth value: a comparison, or a logical column",
+            found,
+        )
+        .hint("compare it, as in FLAGS != 0 or CLASS == 'STAR'"))
     }
 
-    fn number_part(&mut self, item: Item) -> Part {
-        Part { id: self.push(item), kind: Kind::Number, whole: None, decimal: None }
+    fn number_part(&mut self, item: Item) -> ResolvedPart {
+        ResolvedPart { id: self.push(item), kind: PartKind::Number, whole: None, decimal: None }
     }
 
-    fn truth_part(&mut self, item: Item) -> Part {
-        Part { kind: Kind::Truth, ..self.number_part(item) }
+    fn truth_part(&mut self, item: Item) -> ResolvedPart {
+        ResolvedPart { kind: PartKind::Truth, ..self.number_part(item) }
     }
 
-    fn text_part(&mut self, text: Text) -> Part {
+    fn text_part(&mut self, text: Text) -> ResolvedPart {
         // No operation of the new expression uses it.
-        Part { id: usize::MAX, kind: Kind::Text(text), whole: None, decimal: None }
+        ResolvedPart { id: usize::MAX, kind: PartKind::Text(text), whole: None, decimal: None }
     }
 
     /// The item that stands for a leaf; equal ones are one.
-    fn leaf(&mut self, leaf: Leaf) -> Item {
+    fn leaf(&mut self, leaf: ConditionLeaf) -> Item {
         let known = self.leaves.iter().position(|other| *other == leaf);
         Item::Name(known.unwrap_or_else(|| {
             self.leaves.push(leaf);
@@ -437,7 +461,7 @@ fn word(name: &str) -> Option<Word> {
 }
 
 /// Index of the element of the column, from 0.
-fn element_index(name: &Name, column: &Column) -> Result<u64, Problem> {
+fn element_index(name: &Name, column: &Column) -> Result<u64, ExpressionProblem> {
     let (elements, width) = match column.field {
         Field::Fixed { element: Element::Character, repeat, width } => (repeat, width),
         Field::Fixed { repeat, .. } => (repeat, 1),
@@ -469,8 +493,8 @@ const ELSEWHERE: &str = "conditions need single numbers, strings, logical values
 const ELEMENTS: &str = "count elements from 1, in file order: the first axis of TDIM varies \
                         fastest";
 
-fn refused(name: &Name, column: &Column, expected: &str, hint: &str) -> Problem {
+fn refused(name: &Name, column: &Column, expected: &str, hint: &str) -> ExpressionProblem {
     let element = name.element.map_or_else(String::new, |element| format!("[{element}]"));
     let found = format!("{}{element} of TFORM '{}'", column.name, column.form);
-    Problem::input(name.at.clone(), expected, found).hint(hint)
+    ExpressionProblem::input(name.at.clone(), expected, found).hint(hint)
 }

@@ -6,7 +6,7 @@ use tachyfits_format::text::TextError;
 use tachyfits_kernels::{Binary, PixelType};
 
 use super::super::read_text::{BadText, TextNumbers};
-use super::operand::{Chunk, Leaf};
+use super::operand::{Chunk, ConditionLeaf};
 use crate::error::Error;
 
 /// An integer of each row.
@@ -95,7 +95,7 @@ impl Decimal {
     }
 
     /// Whether the comparison of integers with this number holds.
-    pub(super) fn compared(self, comparison: Binary, whole: &Whole) -> Leaf {
+    pub(super) fn compared(self, comparison: Binary, whole: &Whole) -> ConditionLeaf {
         use Binary::{Equal, Greater, GreaterEqual, Less, LessEqual};
         let floor = || Whole::Constant(self.floor);
         let (comparison, other) = match comparison {
@@ -106,7 +106,7 @@ impl Decimal {
             Equal => (Less, whole.clone()),
             _ => (Equal, whole.clone()),
         };
-        Leaf::Wholes(comparison, [whole.clone(), other])
+        ConditionLeaf::Wholes(comparison, [whole.clone(), other])
     }
 }
 
