@@ -47,21 +47,23 @@ pub(crate) fn decode(bytes: &[u8]) -> String {
 
 /// The value and comment of a value field (bytes 11 to 80).
 #[derive(Debug)]
-pub(crate) struct Field {
+pub(crate) struct CardField {
     pub value: Value,
     pub comment: String,
 }
 
 /// Reads bytes 11 to 80 of a record that has a value indicator.
-pub(crate) fn value_field(bytes: &[u8], issues: &mut Vec<Issue>) -> Field {
+pub(crate) fn value_field(bytes: &[u8], issues: &mut Vec<Issue>) -> CardField {
     let bytes = trim(bytes);
     match bytes.first() {
-        None | Some(b'/') => Field { value: Value::Undefined, comment: after_value(bytes, issues) },
+        None | Some(b'/') => {
+            CardField { value: Value::Undefined, comment: after_value(bytes, issues) }
+        }
         Some(b'\'') => {
             let (mut text, rest) = string(bytes, issues);
             text.truncate(significant(&text).len());
             let comment = after_value(rest, issues);
-            Field { value: Value::Text(text), comment }
+            CardField { value: Value::Text(text), comment }
         }
         Some(b'(') => complex(bytes, issues),
         Some(_) => token(bytes, issues),
@@ -158,7 +160,7 @@ fn looks_numeric(rest: &[u8]) -> bool {
 }
 
 /// A logical or a number: a token up to a blank or a slash.
-fn token(bytes: &[u8], issues: &mut Vec<Issue>) -> Field {
+fn token(bytes: &[u8], issues: &mut Vec<Issue>) -> CardField {
     let end = bytes.iter().position(|&byte| is_blank(byte) || byte == b'/').unwrap_or(bytes.len());
     let (token, rest) = bytes.split_at(end);
     let value = match token {
@@ -167,13 +169,15 @@ fn token(bytes: &[u8], issues: &mut Vec<Issue>) -> Field {
         _ => std::str::from_utf8(token).ok().and_then(|text| number(text, issues)),
     };
     match value {
-        Some(value) if !looks_numeric(rest) => Field { value, comment: after_value(rest, issues) },
+        Some(value) if !looks_numeric(rest) => {
+            CardField { value, comment: after_value(rest, issues) }
+        }
         _ => invalid(bytes, issues),
     }
 }
 
 /// `(re, im)`.
-fn complex(bytes: &[u8], issues: &mut Vec<Issue>) -> Field {
+fn complex(bytes: &[u8], issues: &mut Vec<Issue>) -> CardField {
     let parts = bytes.iter().position(|&byte| byte == b')').and_then(|close| {
         let inside = std::str::from_utf8(&bytes[1..close]).ok()?;
         let (re, im) = inside.split_once(',')?;
@@ -191,7 +195,7 @@ fn complex(bytes: &[u8], issues: &mut Vec<Issue>) -> Field {
     if looks_numeric(rest) {
         return invalid(bytes, issues);
     }
-    Field { value, comment: after_value(rest, issues) }
+    CardField { value, comment: after_value(rest, issues) }
 }
 
 /// A number as a real, with the text it has.
@@ -216,10 +220,10 @@ fn number(text: &str, issues: &mut Vec<Issue>) -> Option<Value> {
 }
 
 /// A value of no FITS type: its text up to a slash, and the comment after that.
-fn invalid(bytes: &[u8], issues: &mut Vec<Issue>) -> Field {
+fn invalid(bytes: &[u8], issues: &mut Vec<Issue>) -> CardField {
     let slash = bytes.iter().position(|&byte| byte == b'/').unwrap_or(bytes.len());
     let text = decode(trim(&bytes[..slash]));
     let comment = decode(trim(bytes.get(slash + 1..).unwrap_or_default()));
     issues.push((Code::InvalidValue, text.clone()));
-    Field { value: Value::Invalid(text), comment }
+    CardField { value: Value::Invalid(text), comment }
 }

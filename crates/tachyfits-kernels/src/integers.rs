@@ -184,7 +184,7 @@ impl<S: Source> Kernel for IntegerKernel<'_, S> {
 
 #[inline(always)]
 fn fold<S: Source, const BLANKS: bool>(leaf: &[u8], source: S, blank: i16) -> IntegerMoments {
-    let mut lanes = Lanes::NONE;
+    let mut lanes = IntegerLanes::NONE;
     let chunks = leaf.chunks_exact(2 * S::CHUNK);
     let rest = chunks.remainder();
     for chunk in chunks {
@@ -192,9 +192,11 @@ fn fold<S: Source, const BLANKS: bool>(leaf: &[u8], source: S, blank: i16) -> In
         lanes.step::<BLANKS>(&source.shorts(chunk), blank);
     }
     // A copy: the lanes themselves stay in registers.
-    let Lanes { undefined, low_bytes, high_bytes, low_squares, high_squares, min, max } = lanes;
+    let IntegerLanes { undefined, low_bytes, high_bytes, low_squares, high_squares, min, max } =
+        lanes;
     let mut moments =
-        Lanes { undefined, low_bytes, high_bytes, low_squares, high_squares, min, max }.joined();
+        IntegerLanes { undefined, low_bytes, high_bytes, low_squares, high_squares, min, max }
+            .joined();
     moments.count = ((leaf.len() - rest.len()) / S::BYTES) as u64 - moments.undefined;
     if !rest.is_empty() {
         let mut padded = [0; 2 * SHORTS];
@@ -207,7 +209,7 @@ fn fold<S: Source, const BLANKS: bool>(leaf: &[u8], source: S, blank: i16) -> In
 }
 
 /// The same in lanes.
-struct Lanes {
+struct IntegerLanes {
     undefined: [i16; SHORTS],
     low_bytes: [u16; SHORTS],
     high_bytes: [i16; SHORTS],
@@ -217,8 +219,8 @@ struct Lanes {
     max: [i16; SHORTS],
 }
 
-impl Lanes {
-    const NONE: Lanes = Lanes {
+impl IntegerLanes {
+    const NONE: IntegerLanes = IntegerLanes {
         undefined: [0; SHORTS],
         low_bytes: [0; SHORTS],
         high_bytes: [0; SHORTS],

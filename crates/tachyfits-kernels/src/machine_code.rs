@@ -23,7 +23,7 @@ use crate::sum::{AllLanes, DefinedLanes, ExactKernel};
 
 /// Required form of the arithmetic of a kernel's loops.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Shape {
+pub enum LoopShape {
     /// Accumulators in lanes: no loop has floating-point arithmetic on single numbers.
     Lanes,
     /// The same, of which some are half as wide as others, and so are their vectors.
@@ -51,7 +51,7 @@ pub struct Subject {
     /// The computed quantity.
     pub name: &'static str,
     /// Required form of its loops.
-    pub shape: Shape,
+    pub shape: LoopShape,
     /// For which encodings there is code of its own.
     pub takes: Takes,
     /// The first byte of its code; `None` without separate code, as on the scalar tier.
@@ -65,7 +65,7 @@ impl Subject {
             matches!(encoding.pixel, PixelType::U8 | PixelType::I16 | PixelType::I32);
         let plain = encoding.scaling.is_none() && encoding.blank.is_none();
         match self.takes {
-            Takes::Source => self.shape != Shape::Integers || (adds_exactly && plain),
+            Takes::Source => self.shape != LoopShape::Integers || (adds_exactly && plain),
             // The conversion to 64-bit integers that saturates is of single numbers on every tier.
             Takes::Stored => {
                 let wide = matches!(encoding.pixel, PixelType::I64 | PixelType::U64);
@@ -92,7 +92,7 @@ macro_rules! subjects {
     ($($name:literal $shape:ident $Kernel:ty;)+) => {
         &[$(Subject {
             name: $name,
-            shape: Shape::$shape,
+            shape: LoopShape::$shape,
             takes: Takes::Source,
             address: |encoding, tier| {
                 struct Address(Tier);
@@ -135,7 +135,7 @@ macro_rules! unsourced {
     ($($name:literal $shape:ident $takes:ident $address:expr;)+) => {
         &[$(Subject {
             name: $name,
-            shape: Shape::$shape,
+            shape: LoopShape::$shape,
             takes: Takes::$takes,
             address: $address,
         }),+]

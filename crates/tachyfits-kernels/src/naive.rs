@@ -171,20 +171,20 @@ fn add_pairwise(mut lanes: [f64; LANES]) -> f64 {
 }
 
 /// Exact moments of integers of up to 16 bits, the unsigned conventions applied.
-struct IntegerMoments {
+struct NaiveIntegerMoments {
     count: i128,
     sum: i128,
     squares: i128,
 }
 
 /// Return the exact moments of integers; `None` where scaling them may overflow or underflow.
-fn integer_moments(bytes: &[u8], encoding: &Encoding) -> Option<IntegerMoments> {
+fn integer_moments(bytes: &[u8], encoding: &Encoding) -> Option<NaiveIntegerMoments> {
     let (scale, zero) = encoding.scaling.unwrap_or((1.0, 0.0));
     let usual = scale.abs() >= 1e-100 && scale.abs() <= 1e100 && zero.abs() <= 1e100;
     if encoding.pixel_bytes() > 2 || !usual {
         return None;
     }
-    let mut moments = IntegerMoments { count: 0, sum: 0, squares: 0 };
+    let mut moments = NaiveIntegerMoments { count: 0, sum: 0, squares: 0 };
     for bytes in bytes.chunks_exact(encoding.pixel_bytes()) {
         if let Some(NaiveStored::Integer(x)) = pixel(bytes, encoding) {
             moments.count += 1;
@@ -195,7 +195,7 @@ fn integer_moments(bytes: &[u8], encoding: &Encoding) -> Option<IntegerMoments> 
     Some(moments)
 }
 
-impl IntegerMoments {
+impl NaiveIntegerMoments {
     /// Scale times sum, and zero times count: rounded products first, then what rounding took from them.
     fn scaled_sum(&self, encoding: &Encoding) -> Compensated {
         let (scale, zero) = encoding.scaling.unwrap_or((1.0, 0.0));
@@ -274,7 +274,7 @@ pub fn shape(bytes: &[u8], encoding: &Encoding) -> Shape {
 
 /// The state of pixels with exact moments, of any number.
 fn integer_stats(
-    moments: &IntegerMoments,
+    moments: &NaiveIntegerMoments,
     values: &[f64],
     encoding: &Encoding,
     position: u64,

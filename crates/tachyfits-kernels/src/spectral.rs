@@ -57,12 +57,12 @@ impl SpectralSum {
 }
 
 #[derive(Clone, Copy)]
-pub(crate) struct Lanes {
+pub(crate) struct SpectralLanes {
     count: [u64; LANES],
     sums: [[f64; LANES]; 3],
 }
 
-impl Lanes {
+impl SpectralLanes {
     /// Adds the terms of up to sixteen pixels; a lane without a pixel is NaN.
     #[inline(always)]
     fn step(&mut self, x: &[f64; LANES], u: &[f64; LANES]) {
@@ -89,8 +89,8 @@ struct OnLine<'a> {
 }
 
 impl Visitor for OnLine<'_> {
-    type Output = Lanes;
-    fn visit<S: Source>(self, source: S) -> Lanes {
+    type Output = SpectralLanes;
+    fn visit<S: Source>(self, source: S) -> SpectralLanes {
         isa::dispatch(self.tier, LineKernel { line: self, source })
     }
 }
@@ -101,11 +101,11 @@ pub(crate) struct LineKernel<'a, S> {
 }
 
 impl<S: Source> Kernel for LineKernel<'_, S> {
-    type Output = Lanes;
+    type Output = SpectralLanes;
 
     #[inline(always)]
-    fn run(self) -> Lanes {
-        let mut lanes = Lanes { count: [0; LANES], sums: [[0.0; LANES]; 3] };
+    fn run(self) -> SpectralLanes {
+        let mut lanes = SpectralLanes { count: [0; LANES], sums: [[0.0; LANES]; 3] };
         let mut decoded = [0.0; DECODED];
         let pieces = self.line.bytes.chunks(DECODED * S::BYTES);
         for (bytes, u) in pieces.zip(self.line.coordinates.chunks(DECODED)) {

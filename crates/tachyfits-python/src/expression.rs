@@ -11,7 +11,7 @@ use crate::text::GivenText;
 
 /// Value of a name: a number, or an image and optionally the axis along which it lies.
 #[derive(FromPyObject)]
-pub(crate) enum Given {
+pub(crate) enum GivenValue {
     Number(f64),
     Image(Py<Image>),
     Along(Py<Image>, i64),
@@ -36,7 +36,7 @@ pub(crate) enum Given {
 pub(crate) fn evaluate(
     py: Python<'_>,
     expression: GivenText,
-    inputs: Vec<(GivenText, Given)>,
+    inputs: Vec<(GivenText, GivenValue)>,
     dtype: Option<&str>,
     unit: Option<GivenText>,
 ) -> PyResult<FitsFile> {
@@ -53,9 +53,9 @@ pub(crate) fn evaluate(
     let mut given = Vec::with_capacity(inputs.len());
     for (name, value) in inputs {
         let value = match value {
-            Given::Number(number) => InputValue::Number(number),
-            Given::Image(image) => InputValue::Image(image.get().engine().clone()),
-            Given::Along(spectrum, axis) => {
+            GivenValue::Number(number) => InputValue::Number(number),
+            GivenValue::Image(image) => InputValue::Image(image.get().engine().clone()),
+            GivenValue::Along(spectrum, axis) => {
                 InputValue::Along(spectrum.get().engine().clone(), from_the_end(py, axis)?)
             }
         };

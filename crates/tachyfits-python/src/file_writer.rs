@@ -39,10 +39,10 @@ use crate::text::GivenText;
 /// >>> _core.FitsFile.open("new.fits").hdu(1).table().read([0], (0, 2))
 /// [(array([1, 2], dtype=int16), None, 0)]
 #[pyclass(frozen, module = "tachyfits._core")]
-pub(crate) struct FileWriter(Mutex<State>);
+pub(crate) struct FileWriter(Mutex<WriterState>);
 
 /// The object being written.
-enum State {
+enum WriterState {
     /// HDUs may be begun.
     File(Box<tachyfits::FileWriter>),
     /// A table takes rows.
@@ -51,28 +51,28 @@ enum State {
     Over,
 }
 
-impl State {
+impl WriterState {
     fn words(&self) -> &'static str {
         match self {
-            State::File(_) => "a file between two HDUs",
-            State::Table(_) => "a file in a table that takes rows",
-            State::Over => "a file that is finished, or failed",
+            WriterState::File(_) => "a file between two HDUs",
+            WriterState::Table(_) => "a file in a table that takes rows",
+            WriterState::Over => "a file that is finished, or failed",
         }
     }
 }
 
 impl FileWriter {
     /// Takes the state; the caller sets the next one, or none after a failure.
-    fn take(&self) -> State {
-        mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), State::Over)
+    fn take(&self) -> WriterState {
+        mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), WriterState::Over)
     }
 
-    fn put(&self, state: State) {
+    fn put(&self, state: WriterState) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = state;
     }
 
     /// The error for a call that the state does not allow; the state stays.
-    fn unfit(&self, py: Python<'_>, expected: &str, state: State) -> PyErr {
+    fn unfit(&self, py: Python<'_>, expected: &str, state: WriterState) -> PyErr {
         let error = argument(py, expected, state.words(), "write HDUs one after another");
         self.put(state);
         error
@@ -80,14 +80,14 @@ impl FileWriter {
 
     fn file(&self, py: Python<'_>) -> PyResult<Box<tachyfits::FileWriter>> {
         match self.take() {
-            State::File(file) => Ok(file),
+            WriterState::File(file) => Ok(file),
             other => Err(self.unfit(py, "a file between two HDUs", other)),
         }
     }
 
     fn table(&self, py: Python<'_>) -> PyResult<Box<TableWriter>> {
         match self.take() {
-            State::Table(table) => Ok(table),
+            WriterState::Table(table) => Ok(table),
             other => Err(self.unfit(py, "a table that takes rows", other)),
         }
     }
@@ -95,7 +95,7 @@ impl FileWriter {
     fn begin(&self, py: Python<'_>, new: NewTable, header: Header) -> PyResult<()> {
         let file = self.file(py)?;
         let table = py.detach(|| TableWriter::new(*file, new, &header)).or_raise(py)?;
-        self.put(State::Table(Box::new(table)));
+        self.put(WriterState::Table(Box::new(table)));
         Ok(())
     }
 }
@@ -113,7 +113,7 @@ impl FileWriter {
     ) -> PyResult<FileWriter> {
         let options = WriteOptions { overwrite, checksum, sync, pixels: None };
         let file = tachyfits::FileWriter::create(&path, &options).or_raise(py)?;
-        Ok(FileWriter(Mutex::new(State::File(Box::new(file)))))
+        Ok(FileWriter(Mutex::new(WriterState::File(Box::new(file)))))
     }
 
     /// Begin a temporary file without a name, which `open` opens; errors call it by ``name``.
@@ -121,7 +121,7 @@ impl FileWriter {
     #[pyo3(signature = (name, *, checksum=false))]
     fn spooled(py: Python<'_>, name: &str, checksum: bool) -> PyResult<FileWriter> {
         let file = tachyfits::FileWriter::spooled(name, checksum).or_raise(py)?;
-        Ok(FileWriter(Mutex::new(State::File(Box::new(file)))))
+        Ok(FileWriter(Mutex::new(WriterState::File(Box::new(file)))))
     }
 
     /// Begin a table of these columns, dictionaries of name, element, repeat, width, variable, null (stored), dimensions,
@@ -215,7 +215,7 @@ impl FileWriter {
         let given = inputs(&cells, raw)?;
         let mut table = self.table(py)?;
         progress::run(py, threads, progress, |run| table.write_rows(&given, rows, run))?;
-        self.put(State::Table(table));
+        self.put(WriterState::Table(table));
         Ok(())
     }
 
@@ -223,7 +223,7 @@ impl FileWriter {
     fn end_table(&self, py: Python<'_>) -> PyResult<()> {
         let table = self.table(py)?;
         let file = py.detach(|| table.finish()).or_raise(py)?;
-        self.put(State::File(Box::new(file)));
+        self.put(WriterState::File(Box::new(file)));
         Ok(())
     }
 
@@ -248,7 +248,7 @@ impl FileWriter {
                 array.write_into(&mut file, &header, None, run).map(drop)
             })
         })?;
-        self.put(State::File(file));
+        self.put(WriterState::File(file));
         Ok(())
     }
 
@@ -266,7 +266,7 @@ impl FileWriter {
         progress::run(py, threads, progress, |run| {
             image.engine().write_into(&mut file, None, run).map(drop)
         })?;
-        self.put(State::File(file));
+        self.put(WriterState::File(file));
         Ok(())
     }
 
@@ -306,7 +306,7 @@ impl FileWriter {
         }
         let mut writer = self.file(py)?;
         progress::run(py, threads, progress, |run| writer.copy(from, hdu, header, run).map(drop))?;
-        self.put(State::File(writer));
+        self.put(WriterState::File(writer));
         Ok(())
     }
 

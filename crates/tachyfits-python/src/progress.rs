@@ -103,10 +103,10 @@ pub(crate) fn open<T: Send, E: Raised>(
 struct Watcher {
     callback: Option<Py<PyAny>>,
     caller: ThreadId,
-    state: Mutex<State>,
+    state: Mutex<WatcherState>,
 }
 
-struct State {
+struct WatcherState {
     called: Instant,
     checked: Instant,
     /// Latest progress of the engine, from any thread: (bytes done, total bytes).
@@ -125,7 +125,8 @@ impl Watch for Watcher {
 impl Watcher {
     fn new(callback: Option<Py<PyAny>>) -> Watcher {
         let now = Instant::now();
-        let state = State { called: now, checked: now, latest: None, told: None, raised: None };
+        let state =
+            WatcherState { called: now, checked: now, latest: None, told: None, raised: None };
         Watcher { callback, caller: thread::current().id(), state: Mutex::new(state) }
     }
 
@@ -203,7 +204,7 @@ impl Watcher {
         Ok(value)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, WatcherState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

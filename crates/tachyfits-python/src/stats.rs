@@ -39,7 +39,7 @@ pub(crate) struct Stats {
 /// Every field; floats as their bits.
 #[derive(PartialEq, Eq, Hash, FromPyObject, IntoPyObject)]
 #[pyo3(from_item_all)]
-struct State {
+struct StatsState {
     count: u64,
     nan: u64,
     sum: (u64, u64),
@@ -61,11 +61,11 @@ impl Stats {
         Stats { stats, shape: Some(shape), report: Some(report) }
     }
 
-    fn state(&self) -> State {
+    fn state(&self) -> StatsState {
         let bits = |sum: Compensated| (sum.high.to_bits(), sum.low.to_bits());
         let extreme = |at: Extremum| (at.value.to_bits(), at.position);
         let stats = &self.stats;
-        State {
+        StatsState {
             count: stats.count,
             nan: stats.nan,
             sum: bits(stats.sum),
@@ -89,7 +89,7 @@ impl Stats {
 
 /// Makes a Stats of what was pickled.
 #[pyfunction]
-fn _stats_from_state(state: State) -> Stats {
+fn _stats_from_state(state: StatsState) -> Stats {
     let float = |(high, low)| Compensated { high: f64::from_bits(high), low: f64::from_bits(low) };
     let extreme = |(value, position)| Extremum { value: f64::from_bits(value), position };
     let stats = tachyfits::Stats {
@@ -207,7 +207,7 @@ impl Stats {
         hasher.finish()
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (State,))> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (StatsState,))> {
         Ok((py.import("tachyfits._core")?.getattr("_stats_from_state")?, (self.state(),)))
     }
 

@@ -28,7 +28,7 @@ use tachyfits_io::{Notice, Purpose, Stamp};
 
 pub use commit::Committed;
 use content::{Source, StoredSource};
-use edited_hdu::{Unit, memory};
+use edited_hdu::{EditedHdu, memory};
 use plan::{EditPlan, Rest};
 pub(crate) use repair::is_zeros;
 
@@ -68,7 +68,7 @@ pub struct Editor {
     options: OpenOptions,
     own: Arc<dyn Source>,
     rest: Rest,
-    units: Vec<Unit>,
+    units: Vec<EditedHdu>,
 }
 
 impl Editor {
@@ -98,7 +98,7 @@ impl Editor {
             notices: file.notices().to_vec(),
             options: options.clone(),
             rest: Rest { begin, unreadable: file.warnings().iter().any(is_error) },
-            units: file.hdus().iter().map(|hdu| Unit::of(hdu, &own)).collect(),
+            units: file.hdus().iter().map(|hdu| EditedHdu::of(hdu, &own)).collect(),
             own,
         })
     }
@@ -225,7 +225,7 @@ impl Editor {
         let is_file = matches!(from.storage(), "auto" | "positioned" | "mapped" | "direct");
         let own = is_file && Stamp::of(from.name().as_ref()).is_ok_and(|stamp| stamp == self.stamp);
         let source: Arc<dyn Source> = Arc::new(StoredSource { storage, own });
-        self.insert(at, Unit::of(found, &source))
+        self.insert(at, EditedHdu::of(found, &source))
     }
 
     /// Removes an HDU. If a table is the first then, a primary HDU without data takes the place.
@@ -264,7 +264,7 @@ impl Editor {
         commit::commit(&self.path, &self.stamp, &plan, sync, run)
     }
 
-    pub(super) fn insert(&mut self, at: usize, unit: Unit) -> Result<(), Error> {
+    pub(super) fn insert(&mut self, at: usize, unit: EditedHdu) -> Result<(), Error> {
         let mut units = self.units.clone();
         units.insert(at.min(units.len()), unit);
         self.arrange(units)
@@ -272,9 +272,9 @@ impl Editor {
 
     /// Takes these HDUs, each with the mandatory cards that its place asks for; EXTEND and NEXTEND of the first say what is
     /// there.
-    fn arrange(&mut self, mut units: Vec<Unit>) -> Result<(), Error> {
-        if !units.first().is_some_and(Unit::may_be_first) {
-            units.insert(0, Unit::new(Header::empty_primary(), memory(Vec::new())));
+    fn arrange(&mut self, mut units: Vec<EditedHdu>) -> Result<(), Error> {
+        if !units.first().is_some_and(EditedHdu::may_be_first) {
+            units.insert(0, EditedHdu::new(Header::empty_primary(), memory(Vec::new())));
         }
         if let Some(index) = (1..units.len()).find(|&index| units[index].must_be_first()) {
             let refused =
@@ -303,7 +303,7 @@ impl Editor {
         Ok(())
     }
 
-    fn unit(&self, hdu: usize) -> Result<&Unit, Error> {
+    fn unit(&self, hdu: usize) -> Result<&EditedHdu, Error> {
         self.units.get(hdu).ok_or_else(|| {
             let expected = format!("an HDU from 0 to {}", self.units.len().saturating_sub(1));
             Error::refused(Reason::NoSuchHdu, expected, hdu.to_string()).at(&self.name, hdu)

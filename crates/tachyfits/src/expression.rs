@@ -35,7 +35,7 @@ use evaluate::{Evaluate, Input};
 pub use language::{ExpressionFunction, expression_functions};
 use parse::{Expression, parse};
 use program::{NameValue, Program};
-use result_unit::{Unit, unit_of};
+use result_unit::{ResultUnit, unit_of};
 use token::Dialect;
 
 /// The type of the pixels that an expression gives.
@@ -183,22 +183,23 @@ fn described(
     given: Option<&str>,
 ) -> Result<(), FormatError> {
     let unit = match given.map(str::trim) {
-        Some("") => Unit::None,
-        Some(given) => Unit::Known(given.to_owned()),
+        Some("") => ResultUnit::None,
+        Some(given) => ResultUnit::Known(given.to_owned()),
         None => unit_of(parsed, &checked.inputs),
     };
     let carried = header.get_text("BUNIT")?.map(str::trim).unwrap_or_default().to_owned();
-    if unit != Unit::Known(carried.clone()) {
+    if unit != ResultUnit::Known(carried.clone()) {
         // It names the quantity of the pixels, which is another one.
         header.remove("BTYPE");
     }
     match &unit {
         // A unit that a card cannot hold is an error if it was requested, and otherwise left out.
-        Unit::Known(unit) if given.is_some() && *unit != carried => {
+        ResultUnit::Known(unit) if given.is_some() && *unit != carried => {
             header.set("BUNIT", &**unit, "")?
         }
-        Unit::Known(unit) if *unit != carried && header.set("BUNIT", &**unit, "").is_ok() => {}
-        Unit::Known(unit) if *unit == carried => {}
+        ResultUnit::Known(unit) if *unit != carried && header.set("BUNIT", &**unit, "").is_ok() => {
+        }
+        ResultUnit::Known(unit) if *unit == carried => {}
         _ => drop(header.remove("BUNIT")),
     }
     header.push_commentary("HISTORY", &printable(&format!("tachyfits math: {expression}")))?;
@@ -211,7 +212,9 @@ fn described(
         };
         header.push_commentary("HISTORY", &printable(&format!("  {} = {what}", name.text)))?;
     }
-    if unit == Unit::Unknown && checked.images().any(|bound| bound.image.layout().unit.is_some()) {
+    if unit == ResultUnit::Unknown
+        && checked.images().any(|bound| bound.image.layout().unit.is_some())
+    {
         header.push_commentary("HISTORY", "  without BUNIT, because the unit is not certain")?;
     }
     Ok(())

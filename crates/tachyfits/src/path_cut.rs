@@ -13,7 +13,7 @@ use crate::file::FitsFile;
 use crate::image::Image;
 use crate::number::float_encoding;
 use crate::survival::Change;
-use samples::{Chunk, Samples};
+use samples::{SampleChunk, Samples};
 
 /// A path through the planes of an image, and how it is sampled.
 #[derive(Clone, Debug, PartialEq)]
@@ -125,12 +125,12 @@ struct Path {
     input: Arc<dyn Node>,
     axes: Vec<u64>,
     samples: Samples,
-    chunks: Vec<Chunk>,
+    chunks: Vec<SampleChunk>,
     encoding: Encoding,
 }
 
 impl Path {
-    fn new(input: Arc<dyn Node>, samples: Samples, chunks: Vec<Chunk>) -> Path {
+    fn new(input: Arc<dyn Node>, samples: Samples, chunks: Vec<SampleChunk>) -> Path {
         let encoding = float_encoding(&input.encoding(), 1.0);
         let mut axes = vec![samples.len() as u64];
         axes.extend_from_slice(&input.axes()[2..]);
@@ -138,14 +138,18 @@ impl Path {
     }
 
     /// The chunks that have the samples of a box.
-    fn chunks(&self, window: &Window) -> &[Chunk] {
+    fn chunks(&self, window: &Window) -> &[SampleChunk] {
         let (first, last) = (window.first[0], window.first[0] + window.count[0] - 1);
         let size = samples::CHUNK as u64;
         &self.chunks[(first / size) as usize..=(last / size) as usize]
     }
 
     /// The boxes of the input that a chunk needs for a box: the part of each row, for every pixel of the further axes.
-    fn rows<'a>(&self, chunk: &'a Chunk, window: &'a Window) -> impl Iterator<Item = Window> + 'a {
+    fn rows<'a>(
+        &self,
+        chunk: &'a SampleChunk,
+        window: &'a Window,
+    ) -> impl Iterator<Item = Window> + 'a {
         chunk.rows.iter().map(|row| {
             let mut needed = Window { first: vec![row.first, row.y], count: vec![row.count, 1] };
             needed.first.extend_from_slice(&window.first[1..]);
@@ -155,7 +159,7 @@ impl Path {
     }
 
     /// The results of the samples of a chunk that are within a box.
-    fn results(&self, chunk: &Chunk, window: &Window, values: &[f64], results: &mut [f64]) {
+    fn results(&self, chunk: &SampleChunk, window: &Window, values: &[f64], results: &mut [f64]) {
         let planes: usize = window.count[1..].iter().product::<u64>() as usize;
         let (begin, width) = (window.first[0] as usize, window.count[0] as usize);
         let mut taps = Vec::new();
@@ -230,7 +234,7 @@ impl Node for Path {
     }
 
     fn expansion(&self) -> u64 {
-        let pixels = self.chunks.iter().map(Chunk::pixels).max().unwrap_or(0) as u64;
+        let pixels = self.chunks.iter().map(SampleChunk::pixels).max().unwrap_or(0) as u64;
         let samples = samples::CHUNK.min(self.samples.len()) as u64;
         pixels.div_ceil(samples).saturating_mul(self.input.expansion())
     }

@@ -196,7 +196,7 @@ impl Rebin {
         let mut values = T::take(feed.scratch, needed.pixels() as usize);
         T::values(&*self.input, &needed, feed, &mut values);
         let mut results = feed.scratch.f64s(window.pixels() as usize);
-        let rows = Rows { needed: &needed, window, block: &self.block };
+        let rows = BlockRows { needed: &needed, window, block: &self.block };
         match self.statistic {
             BlockStatistic::Mean => rows.sums(&values, true, &mut results),
             BlockStatistic::Sum => rows.sums(&values, false, &mut results),
@@ -227,7 +227,7 @@ impl Rebin {
         feed.scratch.give_back_bytes(bytes);
         let mut results: Vec<Option<i128>> = vec![None; window.pixels() as usize];
         let (width, length) = (window.count[0] as usize, self.block[0] as usize);
-        Rows { needed: &needed, window, block: &self.block }.each(&pixels, |row, number| {
+        BlockRows { needed: &needed, window, block: &self.block }.each(&pixels, |row, number| {
             let results = &mut results[number * width..(number + 1) * width];
             for (block, result) in row.chunks(length).zip(results) {
                 for pixel in block.iter().copied().flatten() {
@@ -248,13 +248,13 @@ impl Rebin {
 }
 
 /// The rows of pixels along x that the blocks of a box are made of.
-struct Rows<'a> {
+struct BlockRows<'a> {
     needed: &'a Window,
     window: &'a Window,
     block: &'a [u64],
 }
 
-impl Rows<'_> {
+impl BlockRows<'_> {
     /// Visits the rows in order, each with the number of the row of results that it belongs to.
     fn each<'v, T>(&self, values: &'v [T], mut visit: impl FnMut(&'v [T], usize)) {
         let length = self.needed.count[0] as usize;

@@ -57,7 +57,7 @@ impl MomentRows {
 
     /// Sets `outputs` outputs from `at` on to what the two passes gave.
     #[inline(always)]
-    fn set(&mut self, at: usize, outputs: usize, sums: &DefinedLanes, second: &SecondPass) {
+    fn set(&mut self, at: usize, outputs: usize, sums: &DefinedLanes, second: &RowsSecondPass) {
         for (lane, output) in (at..at + outputs).enumerate() {
             let n = sums.count[lane];
             self.sums.count[output] = n;
@@ -133,7 +133,7 @@ impl ColumnStep for MomentStep<'_> {
     #[inline(always)]
     fn take<S: Source>(&mut self, columns: &Columns<'_, S>) {
         let (sums, defined) = self.sums(columns);
-        let second = sums.map(|sums| SecondPass {
+        let second = sums.map(|sums| RowsSecondPass {
             mean: std::array::from_fn(|lane| match sums.count[lane] {
                 0 => 0.0,
                 count => sums.sum[lane] / count as f64,
@@ -146,7 +146,7 @@ impl ColumnStep for MomentStep<'_> {
             columns.fold(&mut second);
             second
         } else {
-            let mut second = second.map(DefinedSecondPass);
+            let mut second = second.map(DefinedRowsSecondPass);
             columns.fold(&mut second);
             second.map(|second| second.0)
         };
@@ -172,7 +172,7 @@ impl ColumnStep for MomentStep<'_> {
 #[inline(always)]
 fn may_be_constant(
     sums: &[DefinedLanes; COLUMNS],
-    second: &[SecondPass; COLUMNS],
+    second: &[RowsSecondPass; COLUMNS],
     columns: usize,
 ) -> bool {
     let mut any = false;
@@ -209,13 +209,13 @@ impl MomentStep<'_> {
 
 /// Differences of each output from its own mean, and their squares, where every pixel is defined.
 #[derive(Clone, Copy)]
-pub(crate) struct SecondPass {
+pub(crate) struct RowsSecondPass {
     mean: [f64; LANES],
     differences: [f64; LANES],
     squares: [f64; LANES],
 }
 
-impl SecondPass {
+impl RowsSecondPass {
     #[inline(always)]
     fn add(&mut self, difference: &[f64; LANES]) {
         for lane in 0..LANES {
@@ -227,7 +227,7 @@ impl SecondPass {
     }
 }
 
-impl Accumulator for SecondPass {
+impl Accumulator for RowsSecondPass {
     #[inline(always)]
     fn step(&mut self, x: &[f64]) {
         let mut differences = [0.0; LANES];
@@ -240,9 +240,9 @@ impl Accumulator for SecondPass {
 
 /// The same where some are not: they differ by nothing.
 #[derive(Clone, Copy)]
-pub(crate) struct DefinedSecondPass(SecondPass);
+pub(crate) struct DefinedRowsSecondPass(RowsSecondPass);
 
-impl Accumulator for DefinedSecondPass {
+impl Accumulator for DefinedRowsSecondPass {
     #[inline(always)]
     fn step(&mut self, x: &[f64]) {
         let mut differences = [0.0; LANES];

@@ -4,7 +4,7 @@ use iced_x86::{Decoder, DecoderOptions, Instruction, InstructionInfoFactory, Reg
 use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
 use std::collections::HashMap;
 use tachyfits_kernels::machine_code::{
-    CONTROL, SUBJECTS, Shape, Subject, Takes, UNSOURCED, encodings,
+    CONTROL, LoopShape, SUBJECTS, Subject, Takes, UNSOURCED, encodings,
 };
 use tachyfits_kernels::{Encoding, PixelType, Tier};
 
@@ -157,17 +157,17 @@ fn complaint(subject: &Subject, loops: &[Loop], tier: Tier) -> Option<String> {
     // Decoding and arithmetic make two; a loop over native numbers may have nothing to do but one square root.
     let operations = if subject.takes == Takes::Numbers { 1 } else { 2 };
     let is_vector = |body: &&Loop| match subject.shape {
-        Shape::HalfLanes => {
+        LoopShape::HalfLanes => {
             body.packed >= operations && body.single == 0 && 2 * body.width >= least
         }
-        Shape::Integers => body.integers >= 1 && body.integer_width >= least,
+        LoopShape::Integers => body.integers >= 1 && body.integer_width >= least,
         _ => body.packed >= operations && body.single == 0 && body.width >= least,
     };
     if !loops.iter().any(|body| is_vector(&body)) {
         return Some(format!("no loop is vector code: {loops:?}"));
     }
     let single: usize = loops.iter().map(|body| body.single).sum();
-    let in_lanes = matches!(subject.shape, Shape::Lanes | Shape::HalfLanes);
+    let in_lanes = matches!(subject.shape, LoopShape::Lanes | LoopShape::HalfLanes);
     (in_lanes && single > 0).then(|| format!("a loop works on single numbers: {loops:?}"))
 }
 

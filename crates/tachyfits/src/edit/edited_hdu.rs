@@ -9,7 +9,7 @@ use super::content::{Rope, Source, StoredSource};
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub(crate) struct Unit {
+pub(crate) struct EditedHdu {
     /// The HDU that it was, in the edited file or another; none if it is new.
     pub(crate) origin: Option<Arc<Hdu>>,
     /// The origin is in the edited file.
@@ -29,16 +29,16 @@ pub(crate) struct Unit {
     pub(crate) arrays_are_whole: bool,
 }
 
-impl Unit {
+impl EditedHdu {
     /// An HDU as it is in a file.
-    pub(crate) fn of(hdu: &Arc<Hdu>, source: &Arc<dyn Source>) -> Unit {
+    pub(crate) fn of(hdu: &Arc<Hdu>, source: &Arc<dyn Source>) -> EditedHdu {
         let begin = hdu.data_offset.min(source.bytes());
         let end = begin + hdu.data_bytes_present.min(source.bytes() - begin);
         let fill = (hdu.end_offset() <= source.bytes())
             .then(|| Rope::of(Arc::clone(source), end..hdu.end_offset()));
         let stored = (hdu.data_bytes_present == hdu.data_bytes)
             .then(|| Rope::of(Arc::clone(source), begin..hdu.end_offset().min(source.bytes())));
-        Unit {
+        EditedHdu {
             origin: Some(Arc::clone(hdu)),
             own: source.reads_own(),
             changed: None,
@@ -52,8 +52,8 @@ impl Unit {
     }
 
     /// A new HDU.
-    pub(crate) fn new(header: Header, data: Rope) -> Unit {
-        Unit {
+    pub(crate) fn new(header: Header, data: Rope) -> EditedHdu {
+        EditedHdu {
             origin: None,
             own: false,
             changed: Some(header),

@@ -10,7 +10,7 @@ use tachyfits_io::operation::RunOptions;
 use tachyfits_kernels::{OnesComplement, Tier, encode_checksum};
 
 use super::content::{KeptBytes, Rope, Source};
-use super::edited_hdu::Unit;
+use super::edited_hdu::EditedHdu;
 use super::plan::EditPlan;
 use crate::byte_sums::sum_of_range;
 use crate::checksum::same_sum;
@@ -18,7 +18,7 @@ use crate::error::Error;
 
 /// Updates the checksums in the header of a changed unit that has them.
 pub(crate) fn restate(
-    unit: &mut Unit,
+    unit: &mut EditedHdu,
     own: &Arc<dyn Source>,
     run: &RunOptions<'_>,
     tier: Tier,
@@ -83,7 +83,7 @@ enum Stated {
 }
 
 /// The sum that DATASUM states, or the one of which CHECKSUM would be right.
-fn stated_sum(unit: &Unit, tier: Tier) -> Stated {
+fn stated_sum(unit: &EditedHdu, tier: Tier) -> Stated {
     let Some(hdu) = &unit.origin else { return Stated::Nothing };
     let text = |keyword: &str| match hdu.header.get(keyword) {
         None | Some(Value::Undefined) => String::new(),
@@ -106,7 +106,7 @@ fn stated_sum(unit: &Unit, tier: Tier) -> Stated {
 
 /// The sum of all data as they are now, beside which the one stated for the old ones is as wrong as it was.
 fn carried_sum(
-    unit: &Unit,
+    unit: &EditedHdu,
     stated: OnesComplement,
     run: &RunOptions<'_>,
     tier: Tier,
@@ -125,7 +125,7 @@ fn carried_sum(
 
 /// The sum of data that are those of the origin in part.
 fn changed_sum(
-    unit: &Unit,
+    unit: &EditedHdu,
     stated: OnesComplement,
     own: &Arc<dyn Source>,
     run: &RunOptions<'_>,
@@ -190,7 +190,7 @@ fn difference(data: &Rope, old: Range<u64>) -> Option<(Ranges, Ranges)> {
 }
 
 /// The sum of all data and their fill.
-fn whole_sum(unit: &Unit, run: &RunOptions<'_>, tier: Tier) -> Result<OnesComplement, Error> {
+fn whole_sum(unit: &EditedHdu, run: &RunOptions<'_>, tier: Tier) -> Result<OnesComplement, Error> {
     let mut rope = unit.data.clone();
     rope.append(unit.fill());
     let end = rope.bytes();

@@ -14,7 +14,7 @@ use tachyfits_kernels::Tier;
 use super::Editor;
 use super::content::Rope;
 use super::edited_cells::{Overlay, Patch};
-use super::edited_hdu::Unit;
+use super::edited_hdu::EditedHdu;
 use super::edited_heap::Replaced;
 use crate::error::{Error, Reason};
 use crate::image::tier;
@@ -88,7 +88,7 @@ impl Editor {
         self.format_error(sizes(&mut header, &parts, &most))?;
         let mut data = parts.rows;
         data.append(parts.heap);
-        let mut unit = Unit::new(header, data);
+        let mut unit = EditedHdu::new(header, data);
         unit.updates_checksums = updates_checksums;
         self.insert(at, unit)
     }

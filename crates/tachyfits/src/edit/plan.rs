@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tachyfits_io::{IoError, Storage};
 
 use super::content::{KeptBytes, Rope, Source};
-use super::edited_hdu::{Unit, memory};
+use super::edited_hdu::{EditedHdu, memory};
 use crate::error::{Error, Reason};
 
 /// Ranges that are written with less than this between them are written as one: a page of the page cache.
@@ -33,7 +33,7 @@ impl EditPlan {
     /// bytes after it stay as long as the same HDU precedes them.
     pub(crate) fn new(
         name: &str,
-        units: &[Unit],
+        units: &[EditedHdu],
         own: &Arc<dyn Source>,
         rest: Rest,
     ) -> Result<EditPlan, Error> {

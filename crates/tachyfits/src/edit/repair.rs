@@ -8,7 +8,7 @@ use tachyfits_format::{Code, Field, Fix, Hdu, HduKind, Place, Rule, ValueType, f
 use tachyfits_io::{Storage, fetch};
 
 use super::content::Rope;
-use super::{Editor, Unit};
+use super::{EditedHdu, Editor};
 use crate::error::{Error, Reason};
 use crate::file::FitsFile;
 
@@ -134,7 +134,7 @@ impl Readable {
 }
 
 /// The fill after the data becomes zeros, of an ASCII table blanks.
-fn repair_fill(unit: &mut Unit, hdu: &Hdu) -> Result<Option<Fix>, Error> {
+fn repair_fill(unit: &mut EditedHdu, hdu: &Hdu) -> Result<Option<Fix>, Error> {
     let (Some(before), after) = (unit.fill.clone(), unit.new_fill()) else { return Ok(None) };
     let bytes = |rope: &Rope| -> Result<Vec<u8>, Error> {
         let mut bytes = vec![0; rope.bytes() as usize];

@@ -7,7 +7,7 @@ use super::parse::{Expression, Item};
 
 /// Knowledge about the unit of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Unit {
+pub(crate) enum ResultUnit {
     /// A number without a unit: a constant, a truth value, a ratio of like things.
     None,
     /// BUNIT.
@@ -16,16 +16,16 @@ pub(crate) enum Unit {
 }
 
 /// The unit of the result of an expression.
-pub(crate) fn unit_of(expression: &Expression, inputs: &[Bound<'_>]) -> Unit {
-    let mut units: Vec<Unit> = Vec::with_capacity(expression.items.len());
+pub(crate) fn unit_of(expression: &Expression, inputs: &[Bound<'_>]) -> ResultUnit {
+    let mut units: Vec<ResultUnit> = Vec::with_capacity(expression.items.len());
     for item in &expression.items {
         let unit = match *item {
-            Item::Number(_) | Item::Text(_) => Unit::None,
+            Item::Number(_) | Item::Text(_) => ResultUnit::None,
             Item::Name(name) => match &inputs[name] {
-                Bound::Number(_) => Unit::None,
+                Bound::Number(_) => ResultUnit::None,
                 Bound::Image(bound) => match &bound.image.layout().unit {
-                    Some(unit) => Unit::Known(unit.clone()),
-                    None => Unit::Unknown,
+                    Some(unit) => ResultUnit::Known(unit.clone()),
+                    None => ResultUnit::Unknown,
                 },
             },
             Item::Unary(unary, x) => of_unary(unary, &units[x]),
@@ -37,41 +37,43 @@ pub(crate) fn unit_of(expression: &Expression, inputs: &[Bound<'_>]) -> Unit {
     units.swap_remove(expression.result)
 }
 
-fn of_unary(unary: Unary, unit: &Unit) -> Unit {
+fn of_unary(unary: Unary, unit: &ResultUnit) -> ResultUnit {
     use Unary::{Abs, Ceil, Floor, IsNan, Negate, Not, Round};
     match unary {
         Negate | Abs | Floor | Ceil | Round => unit.clone(),
-        Not | IsNan => Unit::None,
-        _ if *unit == Unit::None => Unit::None,
-        _ => Unit::Unknown,
+        Not | IsNan => ResultUnit::None,
+        _ if *unit == ResultUnit::None => ResultUnit::None,
+        _ => ResultUnit::Unknown,
     }
 }
 
-fn of_binary(binary: Binary, left: &Unit, right: &Unit) -> Unit {
+fn of_binary(binary: Binary, left: &ResultUnit, right: &ResultUnit) -> ResultUnit {
     use Binary::{Add, Divide, FloorDivide, Maximum, Minimum, Multiply, Remainder, Subtract};
     use Binary::{And, Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual, Or};
     match binary {
         Add | Subtract | Minimum | Maximum | Remainder => alike(left, right),
         Multiply => match (left, right) {
-            (unit, Unit::None) | (Unit::None, unit) => unit.clone(),
-            _ => Unit::Unknown,
+            (unit, ResultUnit::None) | (ResultUnit::None, unit) => unit.clone(),
+            _ => ResultUnit::Unknown,
         },
         Divide | FloorDivide => match (left, right) {
-            (unit, Unit::None) => unit.clone(),
-            (Unit::Known(left), Unit::Known(right)) if left == right => Unit::None,
-            _ => Unit::Unknown,
+            (unit, ResultUnit::None) => unit.clone(),
+            (ResultUnit::Known(left), ResultUnit::Known(right)) if left == right => {
+                ResultUnit::None
+            }
+            _ => ResultUnit::Unknown,
         },
-        Less | LessEqual | Greater | GreaterEqual | Equal | NotEqual | And | Or => Unit::None,
-        _ if [left, right] == [&Unit::None; 2] => Unit::None,
-        _ => Unit::Unknown,
+        Less | LessEqual | Greater | GreaterEqual | Equal | NotEqual | And | Or => ResultUnit::None,
+        _ if [left, right] == [&ResultUnit::None; 2] => ResultUnit::None,
+        _ => ResultUnit::Unknown,
     }
 }
 
 /// The unit of what is one or the other, or their sum: a number beside a quantity is taken in its unit.
-fn alike(left: &Unit, right: &Unit) -> Unit {
+fn alike(left: &ResultUnit, right: &ResultUnit) -> ResultUnit {
     match (left, right) {
-        (unit, Unit::None) | (Unit::None, unit) => unit.clone(),
+        (unit, ResultUnit::None) | (ResultUnit::None, unit) => unit.clone(),
         (left, right) if left == right => left.clone(),
-        _ => Unit::Unknown,
+        _ => ResultUnit::Unknown,
     }
 }

@@ -96,21 +96,21 @@ impl OutputBlocks {
 }
 
 /// The reads of a tile: runs, or parts of long ones.
-struct TileReads<'a> {
+struct OutputReads<'a> {
     blocks: &'a OutputBlocks,
     tile: &'a Tile,
     parts: u64,
     runs_per_task: u64,
 }
 
-impl<'a> TileReads<'a> {
-    fn new(blocks: &'a OutputBlocks, tile: &'a Tile) -> TileReads<'a> {
+impl<'a> OutputReads<'a> {
+    fn new(blocks: &'a OutputBlocks, tile: &'a Tile) -> OutputReads<'a> {
         let parts = tile.run.div_ceil(LINE_PIXELS);
         let runs_per_task = match parts {
             1 => (LINE_PIXELS / tile.run).clamp(1, TASK_RUNS),
             _ => 1,
         };
-        TileReads { blocks, tile, parts, runs_per_task }
+        OutputReads { blocks, tile, parts, runs_per_task }
     }
 
     /// The stretches of a task.
@@ -140,7 +140,7 @@ impl<'a> TileReads<'a> {
     }
 }
 
-impl Tasks for TileReads<'_> {
+impl Tasks for OutputReads<'_> {
     fn len(&self) -> u64 {
         self.blocks.runs(self.tile).div_ceil(self.runs_per_task) * self.parts
     }
@@ -200,7 +200,7 @@ fn read(
     bytes: &mut [u8],
 ) -> Result<(), Error> {
     let size = blocks.pixels.size;
-    let reads = TileReads::new(blocks, tile);
+    let reads = OutputReads::new(blocks, tile);
     let total = bytes.len() as u64;
     let parts = reads.cut(bytes);
     passes.run(total, |options| {

@@ -18,7 +18,7 @@ pub(super) fn select<T: Copy, E>(
     check: &dyn Fn() -> Result<(), E>,
     give: &mut dyn FnMut(usize, T),
 ) -> Result<(), E> {
-    Selection { compare, check, give }.part(values, 0, ranks)
+    RankSearch { compare, check, give }.part(values, 0, ranks)
 }
 
 /// Sorts `values`; `check` is asked as in [`select`].
@@ -37,13 +37,13 @@ pub(crate) fn sort<T: Copy, E>(
     sort(high, compare, check)
 }
 
-struct Selection<'a, T, E> {
+struct RankSearch<'a, T, E> {
     compare: fn(&T, &T) -> Ordering,
     check: &'a dyn Fn() -> Result<(), E>,
     give: &'a mut dyn FnMut(usize, T),
 }
 
-impl<T: Copy, E> Selection<'_, T, E> {
+impl<T: Copy, E> RankSearch<'_, T, E> {
     /// Selects from the values of the ranks `first..`.
     fn part(&mut self, values: &mut [T], first: usize, ranks: &[usize]) -> Result<(), E> {
         if ranks.is_empty() {

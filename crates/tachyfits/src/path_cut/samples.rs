@@ -33,7 +33,7 @@ pub(super) struct SampleRow {
 
 /// Samples that are computed together, and the rows that they need.
 #[derive(Debug)]
-pub(super) struct Chunk {
+pub(super) struct SampleChunk {
     pub(super) samples: Range<usize>,
     /// By rising y.
     pub(super) rows: Vec<SampleRow>,
@@ -103,7 +103,7 @@ impl Samples {
     }
 
     /// The samples in chunks, with the rows that they need.
-    pub(super) fn chunks(&self) -> Vec<Chunk> {
+    pub(super) fn chunks(&self) -> Vec<SampleChunk> {
         let mut taps = Vec::new();
         let chunk = |first: usize| {
             let samples = first..(first + CHUNK).min(self.len());
@@ -116,21 +116,21 @@ impl Samples {
                 }
             }
             let row = |(y, (first, last))| SampleRow { y, first, count: last - first + 1 };
-            Chunk::new(samples, rows.into_iter().map(row).collect())
+            SampleChunk::new(samples, rows.into_iter().map(row).collect())
         };
         (0..self.len()).step_by(CHUNK).map(chunk).collect()
     }
 }
 
-impl Chunk {
-    fn new(samples: Range<usize>, rows: Vec<SampleRow>) -> Chunk {
+impl SampleChunk {
+    fn new(samples: Range<usize>, rows: Vec<SampleRow>) -> SampleChunk {
         let mut before = Vec::with_capacity(rows.len());
         let mut pixels = 0;
         for row in &rows {
             before.push(pixels);
             pixels += row.count as usize;
         }
-        Chunk { samples, rows, before }
+        SampleChunk { samples, rows, before }
     }
 
     /// How many pixels of a plane the rows have.

@@ -7,7 +7,7 @@ use tachyfits_io::operation::{Progress, RunOptions};
 use tachyfits_io::{MemoryStorage, Report, Tasks};
 use tachyfits_kernels::Tier;
 
-use super::encode::{ColumnInput, EncodeScratch, EncodedValues, Encoder, RowBlock};
+use super::encode::{ColumnInput, EncodeScratch, EncodedRows, EncodedValues, Encoder};
 use crate::error::{Error, Reason};
 
 /// Bytes of rows that are made at a time.
@@ -143,7 +143,7 @@ impl<'a> NewRows<'a> {
         scratch: &mut EncodeScratch,
         out: &mut [u8],
     ) -> Result<(), Error> {
-        let mut block = RowBlock {
+        let mut block = EncodedRows {
             bytes: out,
             stride: self.row_bytes as usize,
             first_row: self.first_row + rows.start,
@@ -325,7 +325,7 @@ impl BuiltArrays<'_> {
             out.resize((end - first) * stride, 0);
             let values = &self.input.values[first * cell..end * cell];
             let nulls = self.input.nulls.map(|nulls| &nulls[first..end]);
-            let mut block = RowBlock { bytes: &mut out, stride, first_row: first as u64 };
+            let mut block = EncodedRows { bytes: &mut out, stride, first_row: first as u64 };
             encoder.encode(EncodedValues { values, nulls }, &mut block, tier, &mut scratch)?;
             write(&out)?;
         }

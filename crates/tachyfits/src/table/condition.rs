@@ -22,7 +22,7 @@ use crate::expression::parse::parse;
 use crate::expression::program::{NameValue, Program};
 use crate::expression::token::Dialect;
 use crate::image::tier;
-use operand::{Chunk, ConditionLeaf, ConditionScratch};
+use operand::{ConditionLeaf, ConditionScratch, RowChunk};
 use resolve::check;
 
 /// Rows that a program takes at a time: a buffer is 8 KiB of f64, so that several stay in the first-level cache.
@@ -174,7 +174,7 @@ impl RowSearch<'_> {
             let (bytes, row) = (&block.bytes[first * block.stride..], first_row + first as u64);
             let block = RowBlock { bytes, rows, ..*block };
             scratch.gather(&block, &self.leaves, offset);
-            let chunk = Chunk { table: self.table, bytes, stride: block.stride, row, offset };
+            let chunk = RowChunk { table: self.table, bytes, stride: block.stride, row, offset };
             let (slots, mut loader) = scratch.split();
             let mut failed = None;
             let truths = self.program.run(slots, rows, self.tier, |leaf, out| {

@@ -9,7 +9,7 @@ use tachyfits_kernels::{
 
 use super::cells::{CellKind, Cells, cells, cells_of_elements};
 use super::decode::TextAs;
-use super::write_text::{TextField, write_text};
+use super::write_text::{WrittenField, write_text};
 use crate::error::{Error, Reason};
 use crate::image::pixel_type;
 
@@ -75,7 +75,7 @@ enum EncodeWay {
         fill: u8,
     },
     /// Numbers as text.
-    Number(TextField),
+    Number(WrittenField),
 }
 
 /// State of an encoder between blocks.
@@ -87,7 +87,7 @@ pub(crate) struct EncodeScratch {
 }
 
 /// Rows that are being made.
-pub(crate) struct RowBlock<'a> {
+pub(crate) struct EncodedRows<'a> {
     pub(crate) bytes: &'a mut [u8],
     /// From one row to the next.
     pub(crate) stride: usize,
@@ -119,7 +119,7 @@ impl Encoder {
             Field::Text { text: form, width, decimals } => match cells.kind {
                 CellKind::Text { .. } if raw && text == TextAs::Bytes => EncodeWay::Copy,
                 CellKind::Text { .. } => text_way(&cells, text, b' '),
-                _ => EncodeWay::Number(TextField::new(column, form, width as usize, decimals)),
+                _ => EncodeWay::Number(WrittenField::new(column, form, width as usize, decimals)),
             },
         };
         let elements = usize::try_from(cells.elements()).ok()?;
@@ -188,7 +188,7 @@ impl Encoder {
     pub(crate) fn encode(
         &self,
         input: EncodedValues<'_>,
-        block: &mut RowBlock<'_>,
+        block: &mut EncodedRows<'_>,
         tier: Tier,
         scratch: &mut EncodeScratch,
     ) -> Result<(), Error> {
@@ -457,13 +457,13 @@ fn text_way(cells: &Cells, text: TextAs, fill: u8) -> EncodeWay {
     EncodeWay::Text { width, text, fill }
 }
 
-impl TextField {
-    fn new(column: &Column, form: TextForm, width: usize, decimals: u32) -> TextField {
+impl WrittenField {
+    fn new(column: &Column, form: TextForm, width: usize, decimals: u32) -> WrittenField {
         let null = match &column.null {
             Some(Null::Text(text)) => Some(text.clone()),
             _ => None,
         };
         let scaling = column.scaled.then_some((column.scale, column.zero));
-        TextField { form, width, decimals, scaling, null }
+        WrittenField { form, width, decimals, scaling, null }
     }
 }

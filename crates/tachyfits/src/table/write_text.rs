@@ -3,11 +3,11 @@
 use tachyfits_format::TextForm;
 use tachyfits_format::text::{TextError, is_text, write_integer, write_real};
 
-use super::encode::{EncodedValues, RowBlock};
+use super::encode::{EncodedRows, EncodedValues};
 
 /// A field of an ASCII table that holds a number.
 #[derive(Clone, Debug)]
-pub(crate) struct TextField {
+pub(crate) struct WrittenField {
     pub(crate) form: TextForm,
     pub(crate) width: usize,
     pub(crate) decimals: u32,
@@ -22,10 +22,10 @@ pub(crate) type Misfit = (u64, String, String);
 
 /// Writes one number into each row, at `offset`.
 pub(crate) fn write_text(
-    field: &TextField,
+    field: &WrittenField,
     input: EncodedValues<'_>,
     offset: usize,
-    block: &mut RowBlock<'_>,
+    block: &mut EncodedRows<'_>,
 ) -> Result<(), Misfit> {
     let (values, _) = input.values.as_chunks::<8>();
     let rows = block.bytes.chunks_mut(block.stride).zip(values);
@@ -61,7 +61,7 @@ pub(crate) fn write_text(
     Ok(())
 }
 
-impl TextField {
+impl WrittenField {
     fn write_real(&self, value: f64, text: &mut [u8]) -> Result<(), TextError> {
         let value = match self.scaling {
             Some((scale, zero)) => (value - zero) / scale,

@@ -13,14 +13,14 @@ use super::tally::{Tally, TallyKind, in_cell};
 /// Checks of the rows of a table.
 pub(super) struct RowCheck<'a> {
     layout: &'a TableLayout,
-    columns: Vec<Checked<'a>>,
+    columns: Vec<CheckedColumn<'a>>,
     /// Parts of a row of an ASCII table that no field has.
     gaps: Vec<Range<usize>>,
 }
 
 /// A column with a rule.
 #[derive(Clone, Copy)]
-pub(super) struct Checked<'a> {
+pub(super) struct CheckedColumn<'a> {
     /// Its number, from 0.
     pub(super) column: usize,
     found: &'a Column,
@@ -67,7 +67,7 @@ impl<'a> RowCheck<'a> {
                 }
                 _ => return None,
             };
-            (found.field.row_bytes() > 0).then_some(Checked { column, found, rule })
+            (found.field.row_bytes() > 0).then_some(CheckedColumn { column, found, rule })
         });
         RowCheck { layout, columns: columns.collect(), gaps: gaps(layout) }
     }
@@ -92,7 +92,7 @@ impl<'a> RowCheck<'a> {
     }
 
     /// The checked columns, with their bytes in a row.
-    pub(super) fn fields(&self) -> impl Iterator<Item = (Checked<'a>, Range<u64>)> {
+    pub(super) fn fields(&self) -> impl Iterator<Item = (CheckedColumn<'a>, Range<u64>)> {
         self.columns.iter().map(|checked| {
             let begin = checked.found.offset;
             (*checked, begin..begin + checked.found.field.row_bytes())
@@ -112,7 +112,13 @@ impl<'a> RowCheck<'a> {
     }
 
     /// Looks at the field of a column in a row.
-    pub(super) fn field(&self, checked: Checked<'_>, row: u64, bytes: &[u8], tally: &mut Tally) {
+    pub(super) fn field(
+        &self,
+        checked: CheckedColumn<'_>,
+        row: u64,
+        bytes: &[u8],
+        tally: &mut Tally,
+    ) {
         match checked.rule {
             FieldRule::Logical => self.logical(checked.column, row, bytes, tally),
             FieldRule::Text(width) => self.text(checked.column, row, bytes, width, tally),
@@ -250,7 +256,7 @@ impl<'a> RowCheck<'a> {
 
     /// The columns whose arrays in the heap have a rule: the column, and whether it holds logical values.
     pub(super) fn arrays(&self) -> Vec<(usize, bool)> {
-        let of = |checked: &Checked<'_>| match checked.rule {
+        let of = |checked: &CheckedColumn<'_>| match checked.rule {
             FieldRule::Descriptor { element: Element::Logical, .. } => Some((checked.column, true)),
             FieldRule::Descriptor { element: Element::Character, .. } => {
                 Some((checked.column, false))

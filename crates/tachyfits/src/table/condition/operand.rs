@@ -33,7 +33,7 @@ pub(super) enum ConditionLeaf {
 }
 
 /// Some rows.
-pub(super) struct Chunk<'a> {
+pub(super) struct RowChunk<'a> {
     pub(super) table: &'a Table,
     pub(super) bytes: &'a [u8],
     /// From one row to the next in `bytes`.
@@ -95,7 +95,7 @@ pub(super) struct Loader<'a> {
     wholes: &'a mut [Vec<Option<i128>>; 2],
 }
 
-impl Chunk<'_> {
+impl RowChunk<'_> {
     /// The fields of `count` rows that begin at a byte of the row.
     pub(super) fn fields(
         &self,
@@ -154,7 +154,7 @@ impl Loader<'_> {
         &mut self,
         leaf: &ConditionLeaf,
         index: usize,
-        chunk: &Chunk<'_>,
+        chunk: &RowChunk<'_>,
         tier: Tier,
         out: &mut [f64],
     ) -> Result<(), Error> {

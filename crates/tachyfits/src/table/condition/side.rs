@@ -6,7 +6,7 @@ use tachyfits_format::text::TextError;
 use tachyfits_kernels::{Binary, PixelType};
 
 use super::super::read_text::{BadText, TextNumbers};
-use super::operand::{Chunk, ConditionLeaf};
+use super::operand::{ConditionLeaf, RowChunk};
 use crate::error::Error;
 
 /// An integer of each row.
@@ -140,7 +140,7 @@ impl Whole {
     /// The integers of the rows of a chunk; `None` where they are null.
     pub(super) fn values(
         &self,
-        chunk: &Chunk<'_>,
+        chunk: &RowChunk<'_>,
         out: &mut Vec<Option<i128>>,
         count: usize,
     ) -> Result<(), Error> {
@@ -180,7 +180,7 @@ impl Whole {
 /// Compares 64-bit integers of a binary table with a constant: the same as [`Whole::values`] and [`holds`], without going
 /// through 128 bits. `false` if the sides are others.
 pub(super) fn compare_long(
-    chunk: &Chunk<'_>,
+    chunk: &RowChunk<'_>,
     comparison: Binary,
     sides: &[Whole; 2],
     out: &mut [f64],
@@ -226,12 +226,12 @@ fn stored(bytes: &[u8], pixel: PixelType, null: Option<i64>) -> Option<i128> {
 
 impl TextField {
     /// The fields of the rows of a chunk.
-    fn texts<'a>(&self, chunk: &'a Chunk<'_>, count: usize) -> impl Iterator<Item = &'a [u8]> {
+    fn texts<'a>(&self, chunk: &'a RowChunk<'_>, count: usize) -> impl Iterator<Item = &'a [u8]> {
         chunk.fields(self.at, self.numbers.width, count)
     }
 
     /// The numbers of the rows of a chunk.
-    pub(super) fn values(&self, chunk: &Chunk<'_>, out: &mut [f64]) -> Result<(), Error> {
+    pub(super) fn values(&self, chunk: &RowChunk<'_>, out: &mut [f64]) -> Result<(), Error> {
         let texts = self.texts(chunk, out.len());
         for (row, (out, text)) in out.iter_mut().zip(texts).enumerate() {
             *out = self.numbers.real(text).map_err(|error| self.bad(chunk, row, text, error))?;
@@ -241,7 +241,7 @@ impl TextField {
 
     /// The error of text that is no number.
     #[cold]
-    fn bad(&self, chunk: &Chunk<'_>, row: usize, text: &[u8], error: TextError) -> Error {
+    fn bad(&self, chunk: &RowChunk<'_>, row: usize, text: &[u8], error: TextError) -> Error {
         let found = format!("{:?}", String::from_utf8_lossy(text));
         let bad = BadText { row, found, error };
         chunk.table.bad_text(self.column, chunk.row + row as u64, &bad)
@@ -269,7 +269,7 @@ fn is_same(field: &[u8], text: &[u8]) -> bool {
 
 /// Compares strings.
 pub(super) fn compare_texts(
-    chunk: &Chunk<'_>,
+    chunk: &RowChunk<'_>,
     comparison: Binary,
     [left, right]: [&Text; 2],
     out: &mut [f64],
@@ -295,7 +295,11 @@ pub(super) fn compare_texts(
 
 impl Text {
     /// The strings of the rows of a chunk.
-    fn values<'a>(&'a self, chunk: &'a Chunk<'_>, count: usize) -> impl Iterator<Item = &'a [u8]> {
+    fn values<'a>(
+        &'a self,
+        chunk: &'a RowChunk<'_>,
+        count: usize,
+    ) -> impl Iterator<Item = &'a [u8]> {
         let (constant, at, width) = match self {
             Text::Constant(text) => (Some(text.as_slice()), 0, 0),
             Text::Field { at, width } => (None, *at, *width),
