@@ -13,6 +13,7 @@ import bits_of_cubes
 import cubes
 import numpy as np
 import records
+import small_requests as small_requests_of
 import table_models
 from opened import opened, right_tier
 from python_runner import Model, Request, checksum, serve
@@ -54,6 +55,20 @@ def spectrum(request: Request) -> dict[str, Any]:
         "last": float(values[-1]),
         "channels": len(values) if cards else 0,
     }
+
+
+def small_requests(request: Request) -> small_requests_of.Ask:
+    """Ask for pixels by an index, or for the spectrum of a circle."""
+    image = tf.open(request["path"], threads=1)[0]
+    radius = request.get("radius", 0)
+    asks: dict[str, small_requests_of.Ask] = {
+        "cutout": lambda _, y, x: image[y : y + 64, x : x + 64],
+        "spectrum": lambda _, y, x: image[:, y, x],
+        "row": lambda number, y, _: image[number, y],
+        "pixel": lambda number, y, x: image[number, y, x],
+        "circle": lambda _, y, x: image.spectrum(tf.Circle(x, y, radius), statistic="sum").values,
+    }
+    return asks[request["of"]]
 
 
 def bits(request: Request) -> dict[str, Any]:
@@ -108,6 +123,7 @@ def version() -> str:
 
 
 MODELS = {
+    "small-requests": small_requests_of.model(small_requests),
     "sum": Model(total),
     "stats": Model(stats),
     "read": Model(read, checksum),

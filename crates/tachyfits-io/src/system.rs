@@ -11,6 +11,10 @@ use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::Path;
 use std::time::Duration;
 
+/// The smallest page of the page cache.
+#[cfg(target_os = "linux")]
+const PAGE: u64 = 4096;
+
 /// Whether a few pages of `range` (first, middle, last) are in the page cache.
 #[cfg(target_os = "linux")]
 pub(crate) fn is_resident(file: &File, range: Range<u64>) -> bool {
@@ -18,7 +22,9 @@ pub(crate) fn is_resident(file: &File, range: Range<u64>) -> bool {
         return true;
     }
     let middle = range.start + (range.end - range.start) / 2;
-    [range.start, middle, range.end - 1].into_iter().all(|offset| page_is_resident(file, offset))
+    let pages = [range.start, middle, range.end - 1].map(|offset| offset / PAGE * PAGE);
+    let is_new = |&(index, page): &(usize, u64)| index == 0 || pages[index - 1] != page;
+    pages.into_iter().enumerate().filter(is_new).all(|(_, page)| page_is_resident(file, page))
 }
 
 #[cfg(target_os = "linux")]

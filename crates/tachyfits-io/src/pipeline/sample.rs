@@ -5,8 +5,10 @@ use std::ops::Range;
 use super::Tasks;
 use crate::storage::Storage;
 
-/// Number of sampled tasks.
+/// Number of sampled tasks; fewer of small runs, whose tasks take no longer than their samples.
 const SAMPLED_TASKS: u64 = 16;
+const SAMPLED_OF_FEW: u64 = 3;
+const FEW_BYTES: u64 = 16 << 20;
 
 /// If bytes are used more often than this on average, they are copied: several tasks would each
 /// enter a shared page, while a copy stays in the processor's caches (`python -m bench --only 11`).
@@ -20,7 +22,7 @@ pub(super) struct Sample {
     pub(super) cached: bool,
     /// Whether they seem to be in memory.
     pub(super) resident: bool,
-    /// Whether each task begins where the one before it ends.
+    /// Whether each task begins where the one before it ends; not looked at where they are in memory.
     pub(super) in_order: bool,
     /// The bytes of the first task, which the others are about as large as.
     pub(super) bytes: u64,
@@ -31,24 +33,20 @@ pub(super) struct Sample {
 impl Sample {
     /// `may_lend`: what is in the page cache may be lent.
     pub(super) fn of(storage: &dyn Storage, tasks: &dyn Tasks, may_lend: bool) -> Sample {
-        let count = tasks.len().min(SAMPLED_TASKS);
-        let (mut borrowed, mut resident, mut in_order) = (true, true, true);
-        let (mut start, mut end, mut bytes, mut of_first) = (u64::MAX, 0, 0u64, 0);
-        let mut ranges = Vec::new();
+        let mut ranges = ranges_of(tasks, 0);
+        let of_first = bytes_of(&ranges);
+        let is_small = of_first.saturating_mul(tasks.len()) <= FEW_BYTES;
+        let count = tasks.len().min(if is_small { SAMPLED_OF_FEW } else { SAMPLED_TASKS });
+        let (mut borrowed, mut resident) = (true, true);
+        let (mut start, mut end, mut bytes) = (u64::MAX, 0, 0u64);
         for sample in 0..count {
-            ranges.clear();
-            // Evenly spread, the first task included; in u128 because the product may exceed u64.
-            let index = u128::from(sample) * u128::from(tasks.len()) / u128::from(count);
-            tasks.ranges(index as u64, &mut ranges);
-            ranges.retain(|range| !range.is_empty());
+            if sample > 0 {
+                ranges = ranges_of(tasks, sampled(tasks, sample, count));
+            }
+            bytes = bytes.saturating_add(bytes_of(&ranges));
             for range in &ranges {
-                bytes = bytes.saturating_add(range.end - range.start);
                 (start, end) = (start.min(range.start), end.max(range.end));
             }
-            if index == 0 {
-                of_first = bytes;
-            }
-            in_order = in_order && goes_on(tasks, index as u64, &ranges);
             // Of the first task its first range, of the last one of its last: all tasks may begin in the same part of a file.
             let place = sample as usize * ranges.len() / count as usize;
             if let Some(range) = ranges.get(place) {
@@ -56,6 +54,11 @@ impl Sample {
                 resident = resident && storage.is_resident(range.clone());
             }
         }
+        let in_order = || {
+            let mut indices = (0..count).map(|sample| sampled(tasks, sample, count));
+            indices.all(|index| goes_on(tasks, index))
+        };
+        let in_order = resident || in_order();
         // The sampled tasks represent the others.
         let all_bytes = bytes as f64 * (tasks.len() as f64 / count as f64);
         let is_free =
@@ -72,14 +75,30 @@ impl Sample {
     }
 }
 
-/// Whether the ranges of a task follow each other, and the next task begins there, or within them and goes beyond.
-fn goes_on(tasks: &dyn Tasks, index: u64, ranges: &[Range<u64>]) -> bool {
-    let (Some(first), Some(last)) = (ranges.first(), ranges.last()) else { return true };
-    let mut next = Vec::new();
-    if index + 1 < tasks.len() {
-        tasks.ranges(index + 1, &mut next);
+/// The number of a sampled task: evenly spread, the first included; in u128 because the product may exceed u64.
+fn sampled(tasks: &dyn Tasks, sample: u64, count: u64) -> u64 {
+    (u128::from(sample) * u128::from(tasks.len()) / u128::from(count)) as u64
+}
+
+/// The ranges of a task that have bytes; none beyond the last task.
+fn ranges_of(tasks: &dyn Tasks, index: u64) -> Vec<Range<u64>> {
+    let mut ranges = Vec::new();
+    if index < tasks.len() {
+        tasks.ranges(index, &mut ranges);
     }
-    let begins = next.iter().find(|range| !range.is_empty()).map(|range| range.start);
+    ranges.retain(|range| !range.is_empty());
+    ranges
+}
+
+fn bytes_of(ranges: &[Range<u64>]) -> u64 {
+    ranges.iter().fold(0, |bytes, range| bytes.saturating_add(range.end - range.start))
+}
+
+/// Whether the ranges of a task follow each other, and the next task begins there, or within them and goes beyond.
+fn goes_on(tasks: &dyn Tasks, index: u64) -> bool {
+    let ranges = ranges_of(tasks, index);
+    let (Some(first), Some(last)) = (ranges.first(), ranges.last()) else { return true };
+    let begins = ranges_of(tasks, index + 1).first().map(|range| range.start);
     ranges.windows(2).all(|pair| pair[0].end == pair[1].start)
         && begins.is_none_or(|start| first.start < start && start <= last.end)
 }
