@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits.base.errors import usage
+from tachyfits.table.conversion import converted
 from tachyfits.table.ragged import Ragged
 from tachyfits.table.strings import as_ragged
 from tachyfits.table.values import ColumnData, filled_integers
@@ -124,16 +125,16 @@ def _of_type(data: ColumnData, form: str, letter: str) -> ColumnData:
         undefined = np.ones(flat.shape, bool)
     known = flat if undefined is None else flat[~undefined]
     for name in names:
-        converted = _converted(known, np.dtype(name))
-        if converted is not None:
+        result, same = converted(known, np.dtype(name))
+        if same.all():
             break
     else:
         raise _misfit(data, form, f"values of other types than {' or '.join(names)}")
-    made = np.zeros(flat.shape, converted.dtype)
-    made[... if undefined is None else ~undefined] = converted
+    made = np.zeros(flat.shape, result.dtype)
+    made[... if undefined is None else ~undefined] = result
     null = data.null
-    if converted.dtype.kind in "iu":
-        limits = np.iinfo(converted.dtype)
+    if result.dtype.kind in "iu":
+        limits = np.iinfo(result.dtype)
         fits = null is not None and limits.min <= null <= limits.max
         if undefined is not None or fits:
             made, undefined, null = filled_integers(
@@ -149,28 +150,6 @@ def _of_type(data: ColumnData, form: str, letter: str) -> ColumnData:
     if isinstance(values, Ragged):
         whole = Ragged(values.offsets, made, cell_shape=values.cell_shape)  # type: ignore[assignment]
     return replace(data, values=whole, undefined=undefined, null=null)
-
-
-def _converted(values: NDArray[Any], wanted: np.dtype[Any]) -> NDArray[Any] | None:
-    """Return values in another type, floats rounded; None if one of them is another number."""
-    if values.dtype.kind == "c" and wanted.kind != "c":
-        return None
-    with np.errstate(all="ignore"):
-        converted = values.astype(wanted)
-        if wanted.kind in "fc" and values.dtype.kind in "fc":
-            same = np.isfinite(converted) | ~np.isfinite(values)
-            return converted if bool(same.all()) else None
-    if not values.size:
-        return converted
-    if wanted.kind in "iu":
-        if values.dtype.kind == "f" and not bool((values == np.rint(values)).all()):
-            return None
-        limits = np.iinfo(wanted)
-        fits = limits.min <= int(values.min()) <= int(values.max()) <= limits.max
-        return converted if fits else None
-    plain = converted.real if wanted.kind == "c" else converted
-    exact = all(int(a) == int(b) for a, b in zip(values.tolist(), plain.tolist(), strict=True))
-    return converted if exact else None
 
 
 def _misfit(data: ColumnData, form: str, found: str) -> Exception:

@@ -20,6 +20,7 @@ from tachyfits.interop.time_text import rounding_to, without_zeros_beyond
 from tachyfits.interop.times import Brought, Stated, check_location, check_times
 from tachyfits.table.cells import as_array
 from tachyfits.table.columns import TableColumn
+from tachyfits.table.conversion import converted
 from tachyfits.table.ragged import Ragged
 from tachyfits.table.strings import as_ragged, characters_of, joined_strings
 from tachyfits.table.values import ColumnData, column_data
@@ -223,22 +224,7 @@ def _of_type(
         return values
     if kind == "c" and wanted.kind != "c":
         raise _misfit(column, where, f"values of {values.dtype}", f"the column is of {wanted}")
-    with np.errstate(all="ignore"):
-        converted = values.astype(wanted)
-        plain = converted.real if wanted.kind == "c" and kind != "c" else converted
-        back = plain.astype(values.dtype)
-    same = back == values
-    if wanted.kind in "iu" and kind in "iu":
-        # An integer may come back the same though its sign changed on the way.
-        same &= (converted < 0) == (values < 0)
-    elif wanted.kind in "iu":
-        # A float beyond the integers may become the greatest, and come back by rounding.
-        same &= values < float(int(np.iinfo(wanted).max) + 1)
-    elif kind in "iu" and wanted.kind == "f":
-        same &= converted < float(int(np.iinfo(values.dtype).max) + 1)
-    elif wanted.kind in "fc" and kind in "fc":
-        # Floats are rounded to the column's digits; only what becomes infinite is lost.
-        same = np.isfinite(converted) | ~np.isfinite(values)
+    result, same = converted(values, wanted)
     if undefined is not None:
         same = same | undefined.reshape(same.shape)
     if not same.all():
@@ -246,7 +232,7 @@ def _of_type(
         others = "; a binary table has other types" if _IN_TEXT.match(column.form) else ""
         hint = f"the column is of {wanted}{others}"
         raise _misfit(column, where, f"{first} ({values.dtype})", hint)
-    return converted
+    return result
 
 
 def _fitted_text(

@@ -1,0 +1,42 @@
+"""Values in another type, and which of them stay the same number there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def converted(
+    values: NDArray[Any], wanted: np.dtype[Any]
+) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Return numbers in another type, and which of them are the same there.
+
+    Floats are rounded to other floats: of them only those that become infinite are not the same.
+
+    >>> converted(np.array([1.0, 2.5, 300.0]), np.dtype("u1"))[1]
+    array([ True, False, False])
+    >>> converted(np.array([2**53 + 1, -1]), np.dtype("f8"))[1]
+    array([False,  True])
+    >>> converted(np.array([0.1, 1e300]), np.dtype("f4"))[1]
+    array([ True, False])
+    """
+    kind = values.dtype.kind
+    if kind == "c" and wanted.kind != "c":
+        return np.zeros(values.shape, wanted), np.zeros(values.shape, bool)
+    with np.errstate(all="ignore"):
+        result = values.astype(wanted)
+        plain = result.real if wanted.kind == "c" and kind != "c" else result
+        if wanted.kind in "fc" and kind in "fc":
+            return result, np.isfinite(result) | ~np.isfinite(values)
+        same = plain.astype(values.dtype) == values
+    if wanted.kind in "iu" and kind in "iu":
+        # An integer may come back the same though its sign changed on the way.
+        same &= (result < 0) == (values < 0)
+    elif wanted.kind in "iu":
+        # A float beyond the integers may become the greatest, and come back by rounding.
+        same &= values < float(int(np.iinfo(wanted).max) + 1)
+    elif kind in "iu":
+        same &= plain < float(int(np.iinfo(values.dtype).max) + 1)
+    return result, same
