@@ -7,7 +7,7 @@
 //! memory ahead, and that store past the caches, which no safe function gives.
 
 #![cfg_attr(
-    target_arch = "x86_64",
+    any(target_arch = "x86_64", target_arch = "aarch64"),
     expect(
         unsafe_code,
         reason = "calls into functions compiled for a CPU feature set, a prefetch, and stores past the caches"
