@@ -16,6 +16,9 @@ use std::time::{Duration, Instant};
 use crate::error::IoError;
 use crate::fetch::Block;
 
+/// A waiting thread that may have to see Ctrl-C is called this often.
+const BETWEEN_IDLE_CALLS: Duration = Duration::from_millis(50);
+
 /// The shared state of a run.
 pub(crate) struct Coordinator<'s, R, E> {
     state: Mutex<State<'s, R, E>>,
@@ -91,15 +94,16 @@ impl<'s, R, E: From<IoError>> Coordinator<'s, R, E> {
         }
     }
 
-    /// The next task for a worker that reads for itself; waits for the window, `None` at the end.
-    pub(crate) fn claim(&self) -> Option<u64> {
+    /// The next task for a worker that reads for itself; waits for the window, `None` at the end. `idle` is called now
+    /// and then while it waits.
+    pub(crate) fn claim(&self, idle: &dyn Fn()) -> Option<u64> {
         let mut state = self.lock();
         while state.next < state.horizon {
             if state.next < state.merged + self.window {
                 state.next += 1;
                 return Some(state.next - 1);
             }
-            state = self.wait(state);
+            state = self.wait(state, idle);
         }
         None
     }
@@ -148,8 +152,9 @@ impl<'s, R, E: From<IoError>> Coordinator<'s, R, E> {
         self.lock().read
     }
 
-    /// The lowest task that is read, for a worker; waits for one, `None` at the end.
-    pub(crate) fn take(&self) -> Option<(u64, Block<'s>)> {
+    /// The lowest task that is read, for a worker; waits for one, `None` at the end. `idle` is called now and then while
+    /// it waits.
+    pub(crate) fn take(&self, idle: &dyn Fn()) -> Option<(u64, Block<'s>)> {
         let mut state = self.lock();
         loop {
             let horizon = state.horizon;
@@ -164,7 +169,15 @@ impl<'s, R, E: From<IoError>> Coordinator<'s, R, E> {
             if state.horizon == 0 || (state.next >= state.horizon && state.reading == 0) {
                 return None;
             }
-            state = self.wait(state);
+            state = self.wait(state, idle);
+        }
+    }
+
+    /// Waits for the last result to be merged, or a failure or the end before it, and calls `idle` now and then.
+    pub(crate) fn finish(&self, idle: &dyn Fn()) {
+        let mut state = self.lock();
+        while state.merged < state.horizon {
+            state = self.wait(state, idle);
         }
     }
 
@@ -250,13 +263,18 @@ impl<'s, R, E: From<IoError>> Coordinator<'s, R, E> {
     }
 
     fn wait<'g>(
-        &self,
+        &'g self,
         mut state: MutexGuard<'g, State<'s, R, E>>,
+        idle: &dyn Fn(),
     ) -> MutexGuard<'g, State<'s, R, E>> {
         state.waiting += 1;
-        let mut state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        let waited = self.changed.wait_timeout(state, BETWEEN_IDLE_CALLS);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         state.waiting -= 1;
-        state
+        // No code of the caller runs under the lock, which it may need.
+        drop(state);
+        idle();
+        self.lock()
     }
 
     fn wake(&self, state: &State<'s, R, E>) {
@@ -347,7 +365,7 @@ mod tests {
         let (first, block) = line.claim_read(1).unwrap();
         line.deliver(first, block);
         // There is something for the one worker: only the first reader goes on.
-        let take = || assert!(line.take().is_some());
+        let take = || assert!(line.take(&|| ()).is_some());
         assert_eq!(claims(&line, 1, [&|| (), &take]), [Err(RecvTimeoutError::Timeout), Ok(1)]);
     }
 
@@ -358,7 +376,7 @@ mod tests {
             let (index, block) = line.claim_read(0).unwrap();
             line.deliver(index, block);
         }
-        let work = || line.recycle(line.take().unwrap().1);
+        let work = || line.recycle(line.take(&|| ()).unwrap().1);
         assert_eq!(claims(&line, 0, [&work, &work]), [Err(RecvTimeoutError::Timeout), Ok(5)]);
     }
 

@@ -366,6 +366,8 @@ where
                 }
             }
             let mut spent = self.work();
+            // The watch may want to be called on this thread alone, which must not sleep while another one works on.
+            self.coordinator.finish(&|| self.progress(0));
             for helper in helpers {
                 match helper.join() {
                     Ok(other) => {
@@ -397,14 +399,15 @@ where
         let _guard = self.coordinator.stop_on_panic();
         let mut scratch = (self.scratch)();
         let mut spent = Spent::default();
+        let idle = || self.progress(0);
         if self.readers > 0 {
-            while let Some((index, block)) = self.coordinator.take() {
+            while let Some((index, block)) = self.coordinator.take(&idle) {
                 self.compute(index, &block, &mut scratch, &mut spent);
                 self.coordinator.recycle(block);
             }
         } else {
             let mut block = Block::of_this_thread();
-            while let Some(index) = self.coordinator.claim() {
+            while let Some(index) = self.coordinator.claim(&idle) {
                 match self.feed.fetch(index, &mut block, &mut spent) {
                     Ok(()) => self.compute(index, &block, &mut scratch, &mut spent),
                     Err(error) => self.coordinator.fail(index, error.into()),
@@ -423,9 +426,16 @@ where
         let made = (self.work)(scratch, index, &fetched);
         // An error of work comes second: bytes that were not there explain it.
         match block.intact(self.feed.storage).map_err(E::from).and(made) {
-            Ok(result) => self.coordinator.complete(index, result, |index, result| {
-                let mut merge = self.merge.lock().unwrap_or_else(PoisonError::into_inner);
-                (*merge)(index, result)
+            Ok(result) => self.coordinator.complete(index, result, |merged, result| {
+                let outcome = {
+                    let mut merge = self.merge.lock().unwrap_or_else(PoisonError::into_inner);
+                    (*merge)(merged, result)
+                };
+                // Results of other threads may keep this one busy for long.
+                if merged != index {
+                    self.progress(0);
+                }
+                outcome
             }),
             Err(error) => self.coordinator.fail(index, error),
         }

@@ -331,7 +331,11 @@ struct Impatient {
 
 impl Watch for Impatient {
     fn progress(&self, bytes_done: u64) -> ControlFlow<()> {
-        self.seen.lock().unwrap().push(bytes_done);
+        let mut seen = self.seen.lock().unwrap();
+        // A thread that waits or merges asks again.
+        if seen.last() != Some(&bytes_done) && bytes_done > 0 {
+            seen.push(bytes_done);
+        }
         if bytes_done >= self.limit { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
@@ -493,5 +497,69 @@ proptest! {
             let wanted: usize = expected.iter().map(Vec::len).sum();
             prop_assert_eq!(report.bytes, wanted as u64);
         }
+    }
+}
+
+/// Counts the calls on one thread.
+#[derive(Debug)]
+struct CallsOf(thread::ThreadId, AtomicU64);
+
+impl Watch for CallsOf {
+    fn progress(&self, _bytes_done: u64) -> ControlFlow<()> {
+        if thread::current().id() == self.0 {
+            self.1.fetch_add(1, Ordering::SeqCst);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+#[test]
+fn the_calling_thread_asks_the_watch_while_another_works_on() {
+    for slow_merge in [false, true] {
+        let calls = CallsOf(thread::current().id(), AtomicU64::new(0));
+        let both = std::sync::Barrier::new(2);
+        let is_asked = || {
+            let count = || calls.1.load(Ordering::SeqCst);
+            let wanted = count() + 3;
+            let mut rounds = 0..1000;
+            while count() < wanted {
+                rounds.next().expect("the calling thread sleeps");
+                thread::sleep(std::time::Duration::from_millis(10));
+            }
+        };
+        let is_other = || thread::current().id() != calls.0;
+        let options = RunOptions {
+            threads: 2,
+            buffering: Buffering::Single,
+            watch: Some(&calls),
+            ..RunOptions::default()
+        };
+        let storage = MemoryStorage::new("memory", vec![0; 200]);
+        let work = || {
+            both.wait();
+            if is_other() && !slow_merge {
+                is_asked();
+            }
+        };
+        let merge = || {
+            if is_other() && slow_merge {
+                is_asked();
+            }
+        };
+        let ended = run(
+            &storage,
+            &hundreds(2),
+            &options,
+            || (),
+            |(), _, _| {
+                work();
+                Ok::<_, Failure>(())
+            },
+            |_, ()| {
+                merge();
+                Ok(())
+            },
+        );
+        ended.unwrap();
     }
 }
