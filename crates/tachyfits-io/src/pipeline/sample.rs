@@ -75,9 +75,11 @@ impl Sample {
     }
 }
 
-/// The number of a sampled task: evenly spread, the first included; in u128 because the product may exceed u64.
+/// The number of a sampled task: evenly spread, the first and the last included, between which all bytes lie; in u128
+/// because the product may exceed u64.
 fn sampled(tasks: &dyn Tasks, sample: u64, count: u64) -> u64 {
-    (u128::from(sample) * u128::from(tasks.len()) / u128::from(count)) as u64
+    let (last, steps) = (tasks.len().saturating_sub(1), count.saturating_sub(1).max(1));
+    (u128::from(sample) * u128::from(last) / u128::from(steps)) as u64
 }
 
 /// The ranges of a task that have bytes; none beyond the last task.
