@@ -8,16 +8,15 @@ and is blank (NaN) outside a circle, like a mosaic. The cube is written channel 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tachyfits import Header
 from tachyfits.base.output import write_atomically
-from tachyfits.header.cards import Header
-from tachyfits.writing.images import header_block, padding
 
 Floats = NDArray[np.float64]
 
@@ -25,6 +24,9 @@ Floats = NDArray[np.float64]
 SOLAR_MASSES_PER_FLUX = 2.356e5
 
 ARCSEC = np.pi / 180 / 3600
+
+#: FITS files consist of blocks of this many bytes.
+_BLOCK = 2880
 
 
 @dataclass(frozen=True)
@@ -193,7 +195,7 @@ def write_galaxy(
     mean = np.zeros(shape[1:])
 
     def produce(stream: BinaryIO) -> None:
-        stream.write(header_block(galaxy.header(), -32, shape))
+        stream.write(_header_block(galaxy.header(), -32, shape))
         total = 4 * int(np.prod(shape))
         for channel, (model, noise) in enumerate(_channels(galaxy)):
             if channel in wanted:
@@ -203,7 +205,7 @@ def write_galaxy(
             truth.add(plane)
             stream.write(plane.astype(">f4").tobytes())
             progress(4 * plane.size * (channel + 1), total)
-        stream.write(padding(total))
+        stream.write(_padding(total))
 
     write_atomically(path, produce, overwrite=True)
     mean[_outside(galaxy)] = np.nan
@@ -251,3 +253,32 @@ def _beam_transfer(galaxy: Galaxy) -> Floats:
     along, across = y * np.cos(turn) - x * np.sin(turn), x * np.cos(turn) + y * np.sin(turn)
     transfer: Floats = np.exp(-2 * np.pi**2 * ((sigma[0] * along) ** 2 + (sigma[1] * across) ** 2))
     return transfer
+
+
+def _header_block(header: Header, bitpix: int, shape: Sequence[int]) -> bytes:
+    """Return the header of a primary image, mandatory cards first, padded to whole blocks.
+
+    Parameters
+    ----------
+    header
+        The other cards.
+    bitpix
+        Type of the pixels.
+    shape
+        In NumPy order.
+    """
+    from astropy.io import fits
+
+    cards = fits.Header()
+    cards.append(("SIMPLE", True, "FITS Standard 4.0"))
+    cards.append(("BITPIX", bitpix, "bits per pixel; negative: floating point"))
+    cards.append(("NAXIS", len(shape), "number of axes"))
+    for number, length in enumerate(reversed(shape), 1):
+        cards.append((f"NAXIS{number}", length))
+    cards.extend(header.to_astropy(), unique=False, update=False)
+    return bytes(cards.tostring(sep="", endcard=True, padding=True).encode("ascii"))
+
+
+def _padding(data_bytes: int) -> bytes:
+    """Return the zeros that pad the last block of data."""
+    return bytes(-data_bytes % _BLOCK)

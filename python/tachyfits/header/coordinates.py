@@ -80,10 +80,6 @@ def is_latitude(ctype: str) -> bool:
     return name == "DEC" or name.endswith(("LAT", "LT"))
 
 
-def _is_known(ctype: str) -> bool:
-    return is_spectral(ctype) or is_celestial(ctype)
-
-
 def algorithm_of(ctype: str) -> str:
     """Return the code of a CTYPE that is not linear: "LOG", "TAB", "F2W", ...; "" for others.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,38 +12,6 @@ from tachyfits.base.whole_numbers import whole_number
 from tachyfits.header.cards import Header
 from tachyfits.header.given import Cards, given_cards
 from tachyfits.text.units import text_of_unit
-
-#: FITS files consist of blocks of this many bytes.
-BLOCK = 2880
-
-
-def header_block(header: Header, bitpix: int, shape: Sequence[int]) -> bytes:
-    """Return the header of a primary image, mandatory cards first, padded to whole blocks.
-
-    Parameters
-    ----------
-    header
-        The other cards.
-    bitpix
-        Type of the pixels.
-    shape
-        In NumPy order.
-    """
-    from astropy.io import fits
-
-    cards = fits.Header()
-    cards.append(("SIMPLE", True, "FITS Standard 4.0"))
-    cards.append(("BITPIX", bitpix, "bits per pixel; negative: floating point"))
-    cards.append(("NAXIS", len(shape), "number of axes"))
-    for number, length in enumerate(reversed(shape), 1):
-        cards.append((f"NAXIS{number}", length))
-    cards.extend(header.to_astropy(), unique=False, update=False)
-    return bytes(cards.tostring(sep="", endcard=True, padding=True).encode("ascii"))
-
-
-def padding(data_bytes: int) -> bytes:
-    """Return the zeros that pad the last block of data."""
-    return bytes(-data_bytes % BLOCK)
 
 
 def image_cards(header: Any, unit: Any = None) -> Cards:

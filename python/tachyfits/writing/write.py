@@ -1,8 +1,4 @@
-"""Writing results: a file appears under its name only when it is complete.
-
-A full disk, an error or a kill leaves the old file unchanged. `write_atomically` is for text and
-pictures.
-"""
+"""`tachyfits.write`: an image, a table, or several HDUs as a new file."""
 
 from __future__ import annotations
 
