@@ -10,8 +10,10 @@ use std::sync::OnceLock;
 use crate::entered::{EnteredPages, MOST_ENTERED};
 use crate::error::IoError;
 use crate::file::FileStorage;
+use crate::lend::Lend;
 use crate::mmap::{GuardedMap, enter, intact};
-use crate::storage::Storage;
+use crate::profile::Profile;
+use crate::storage::{Id, Request, Storage};
 
 /// Elsewhere the system does not tell what is in the page cache, and its pages are entered one at a time.
 const LENDS: bool = cfg!(target_os = "linux");
@@ -70,8 +72,8 @@ impl CachedStorage {
 }
 
 impl Storage for CachedStorage {
-    fn name(&self) -> &str {
-        self.file.name()
+    fn id(&self) -> &Id {
+        self.file.id()
     }
 
     fn bytes(&self) -> u64 {
@@ -82,10 +84,28 @@ impl Storage for CachedStorage {
         if self.always { "mapped" } else { "auto" }
     }
 
-    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
-        self.file.read_exact_at(offset, buffer)
+    fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
+        self.file.read_ranges(requests)
     }
 
+    fn profile(&self) -> Profile {
+        self.file.profile()
+    }
+
+    fn is_resident(&self, range: Range<u64>) -> bool {
+        self.file.is_resident(range)
+    }
+
+    fn check_unchanged(&self) -> Result<(), IoError> {
+        self.file.check_unchanged()
+    }
+
+    fn lend(&self) -> Option<&dyn Lend> {
+        Some(self)
+    }
+}
+
+impl Lend for CachedStorage {
     fn lends_cached(&self, is_free: bool) -> bool {
         self.always || (LENDS && is_free)
     }
@@ -117,14 +137,6 @@ impl Storage for CachedStorage {
         intact(&self.file, self.map.get().and_then(Option::as_ref), range)
     }
 
-    fn check_unchanged(&self) -> Result<(), IoError> {
-        self.file.check_unchanged()
-    }
-
-    fn is_resident(&self, range: Range<u64>) -> bool {
-        self.file.is_resident(range)
-    }
-
     fn reads_far_ahead(&self) -> bool {
         self.file.reads_far_ahead()
     }
@@ -139,7 +151,7 @@ mod tests {
     use super::{CachedStorage, LENDS, MOST_ENTERED, MOST_KEPT};
     use crate::aligned::LARGE_PAGE;
     use crate::conformance::{storage_suite, temporary_file};
-    use crate::{Buffering, FileStorage, IoError, Report, RunOptions, Storage, Tasks, run};
+    use crate::{Buffering, FileStorage, IoError, Lend, Report, RunOptions, Tasks, run};
     use std::fs::OpenOptions;
     use std::ops::Range;
     use std::path::Path;

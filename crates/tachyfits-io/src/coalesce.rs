@@ -8,9 +8,11 @@
 
 use std::ops::Range;
 
-/// Gaps up to this many bytes are read rather than skipped. A separate read costs a device more than 32 KiB of transfer
-/// (a disk seek far more), and a page cache a little less.
-pub(crate) const GAP_BYTES: u64 = 32 << 10;
+use crate::profile::{Latency, Profile};
+
+/// The most bytes of gaps that a task reads beside as many as it wants, over a network: where little is wanted of many
+/// places, joining them all would fetch the whole file.
+const WASTED_BYTES: u64 = 1 << 20;
 
 /// Wanted bytes that are read together.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,13 +25,6 @@ pub(crate) struct Segment {
     wanted: u64,
 }
 
-impl Segment {
-    /// Whether more is gap than wanted, so that the pieces are worth picking out.
-    pub(crate) fn is_sparse(&self) -> bool {
-        self.range.end - self.range.start > self.wanted.saturating_mul(2)
-    }
-}
-
 /// The reads of one task. Its vectors are reused from task to task.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
@@ -37,21 +32,34 @@ pub(crate) struct Plan {
     pub(crate) order: Vec<usize>,
     /// The reads, ascending and apart by more than the gap.
     pub(crate) segments: Vec<Segment>,
+    latency: Latency,
 }
 
 impl Plan {
+    /// Whether more of a segment is gap than wanted, so that the pieces are worth picking out. Over a network, gaps are
+    /// limited, and a segment is one read.
+    pub(crate) fn is_sparse(&self, index: usize) -> bool {
+        let Segment { range, wanted, .. } = &self.segments[index];
+        self.latency != Latency::Network && range.end - range.start > wanted.saturating_mul(2)
+    }
+
     /// Plans the reads of `ranges`; a range whose end is not after its start is empty and needs none.
-    pub(crate) fn make(&mut self, ranges: &[Range<u64>]) {
+    pub(crate) fn make(&mut self, ranges: &[Range<u64>], profile: &Profile) {
+        self.latency = profile.latency;
         self.order.clear();
         self.segments.clear();
         self.order.extend((0..ranges.len()).filter(|&index| !ranges[index].is_empty()));
         // Callers mostly give ascending ranges, on which this is one comparison each.
         self.order.sort_unstable_by_key(|&index| ranges[index].start);
+        let gap_bytes = match profile.latency {
+            Latency::Network => self.largest_gap(ranges, profile.gap_bytes),
+            Latency::Memory | Latency::Device => profile.gap_bytes,
+        };
         for (position, &index) in self.order.iter().enumerate() {
             let range = &ranges[index];
             let length = range.end - range.start;
             match self.segments.last_mut() {
-                Some(last) if range.start <= last.range.end.saturating_add(GAP_BYTES) => {
+                Some(last) if range.start <= last.range.end.saturating_add(gap_bytes) => {
                     last.range.end = last.range.end.max(range.end);
                     last.members.end = position + 1;
                     last.wanted = last.wanted.saturating_add(length);
@@ -64,17 +72,38 @@ impl Plan {
             }
         }
     }
+
+    /// The largest gap such that those of up to its size, and of up to `most` bytes, are few bytes in all.
+    fn largest_gap(&self, ranges: &[Range<u64>], most: u64) -> u64 {
+        let (mut gaps, mut left, mut end) = (Vec::new(), WASTED_BYTES, None);
+        for range in self.order.iter().map(|&index| &ranges[index]) {
+            let gap = range.start.saturating_sub(end.unwrap_or(range.start));
+            gaps.extend((1..=most).contains(&gap).then_some(gap));
+            left = left.saturating_add(range.end - range.start);
+            end = end.max(Some(range.end));
+        }
+        gaps.sort_unstable();
+        let mut largest = 0;
+        for same in gaps.chunk_by(|a, b| a == b) {
+            let Some(rest) = left.checked_sub(same[0] * same.len() as u64) else { break };
+            (left, largest) = (rest, same[0]);
+        }
+        largest
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{GAP_BYTES, Plan};
+    use super::{Plan, WASTED_BYTES};
+    use crate::profile::Profile;
     use proptest::prelude::*;
     use std::ops::Range;
 
+    const GAP_BYTES: u64 = Profile::DEVICE.gap_bytes;
+
     fn segments(ranges: &[Range<u64>]) -> Vec<Range<u64>> {
         let mut plan = Plan::default();
-        plan.make(ranges);
+        plan.make(ranges, &Profile::DEVICE);
         plan.segments.into_iter().map(|segment| segment.range).collect()
     }
 
@@ -103,12 +132,34 @@ mod tests {
     #[test]
     fn sparse_means_more_gap_than_wanted() {
         let mut plan = Plan::default();
-        plan.make(&[0..100, 300..400]);
-        assert!(!plan.segments[0].is_sparse());
-        plan.make(&[0..100, 301..400]);
-        assert!(plan.segments[0].is_sparse());
-        plan.make(&[0..100, 0..100, 301..400]);
-        assert!(!plan.segments[0].is_sparse());
+        let mut is_sparse = |ranges: &[Range<u64>], profile| {
+            plan.make(ranges, &profile);
+            plan.is_sparse(0)
+        };
+        assert!(!is_sparse(&[0..100, 300..400], Profile::DEVICE));
+        assert!(is_sparse(&[0..100, 301..400], Profile::DEVICE));
+        assert!(!is_sparse(&[0..100, 0..100, 301..400], Profile::DEVICE));
+        assert!(!is_sparse(&[0..100, 301..400], Profile::NETWORK));
+    }
+
+    #[test]
+    fn a_network_reads_gaps_up_to_the_wanted_bytes_and_a_mebibyte() {
+        let mut plan = Plan::default();
+        let gap = Profile::NETWORK.gap_bytes;
+        let pixels = |planes: u64| -> Vec<_> {
+            let rows = |plane| (0..8).map(move |row| plane * gap + row * 1000);
+            (0..planes).flat_map(rows).map(|place| place..place + 4).collect()
+        };
+        // All gaps between the planes of a few, and those between rows alone of many.
+        let few = WASTED_BYTES / gap;
+        for (planes, segments) in [(few, 1), (100, 100)] {
+            plan.make(&pixels(planes), &Profile::NETWORK);
+            assert_eq!(plan.segments.len(), segments);
+        }
+        // As many bytes as are wanted of them.
+        let halves: Vec<_> = (0..100).map(|place| 2 * place * gap..(2 * place + 1) * gap).collect();
+        plan.make(&halves, &Profile::NETWORK);
+        assert_eq!(plan.segments.len(), 1);
     }
 
     proptest! {
@@ -118,7 +169,7 @@ mod tests {
         ) {
             let ranges: Vec<_> = ends.iter().map(|&(start, length)| start..start + length).collect();
             let mut plan = Plan::default();
-            plan.make(&ranges);
+            plan.make(&ranges, &Profile::DEVICE);
             let mut seen = vec![0; ranges.len()];
             for segment in &plan.segments {
                 for &index in &plan.order[segment.members.clone()] {

@@ -30,7 +30,7 @@ pub fn storage_suite(make: impl Fn(&[u8]) -> Arc<dyn Storage>) {
         let content = pattern(size);
         let storage = make(&content);
         assert_eq!(storage.bytes(), size as u64, "size of {}", storage.name());
-        assert!(storage.alignment().is_power_of_two());
+        assert!(storage.profile().alignment.is_power_of_two());
         reads_at_all_edges(&*storage, &content);
         reads_past_the_end_fail(&*storage);
         hints_are_harmless(&*storage);

@@ -13,7 +13,8 @@ use std::sync::{Mutex, PoisonError};
 use crate::aligned::{AlignedBuffer, PAGE};
 use crate::error::IoError;
 use crate::file::FileStorage;
-use crate::storage::{Storage, check_within};
+use crate::profile::Profile;
+use crate::storage::{Id, Request, Storage};
 
 /// The most that is read at once through a spare buffer.
 const SPARE_BYTES: u64 = 1 << 20;
@@ -92,22 +93,11 @@ impl DirectStorage {
     }
 }
 
-impl Storage for DirectStorage {
-    fn name(&self) -> &str {
-        self.cached.name()
-    }
-
-    fn bytes(&self) -> u64 {
-        self.cached.bytes()
-    }
-
-    fn kind(&self) -> &'static str {
-        "direct"
-    }
-
-    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+impl DirectStorage {
+    /// Fills one request.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
         let expected = buffer.len() as u64;
-        check_within(self, offset, expected)?;
+        self.check_within(offset, expected)?;
         let name = || self.cached.name().to_owned();
         let mut done = 0;
         while done < buffer.len() {
@@ -125,18 +115,31 @@ impl Storage for DirectStorage {
         }
         Ok(())
     }
+}
+
+impl Storage for DirectStorage {
+    fn id(&self) -> &Id {
+        self.cached.id()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.cached.bytes()
+    }
+
+    fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
+        requests.iter_mut().try_for_each(|request| self.read_at(request.offset, request.buffer))
+    }
+
+    fn kind(&self) -> &'static str {
+        "direct"
+    }
 
     fn check_unchanged(&self) -> Result<(), IoError> {
         self.cached.check_unchanged()
     }
 
-    /// Never: every read goes to the device.
-    fn is_resident(&self, _range: std::ops::Range<u64>) -> bool {
-        false
-    }
-
-    fn alignment(&self) -> usize {
-        PAGE
+    fn profile(&self) -> Profile {
+        Profile { alignment: PAGE, ..Profile::DEVICE }
     }
 }
 

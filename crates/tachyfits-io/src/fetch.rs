@@ -9,7 +9,7 @@ use crate::coalesce::Plan;
 use crate::entered::{MOST_ENTERED, entered_bytes};
 use crate::error::IoError;
 use crate::mmap::enter_all;
-use crate::storage::{Storage, check_within};
+use crate::storage::{Request, Storage};
 
 /// Sparse segments are read in steps of this many bytes, which stay in the second-level cache while they are picked
 /// over.
@@ -130,17 +130,15 @@ impl<'s> Block<'s> {
         }
         // Before anything is allocated: a range beyond the end may be of any size.
         for range in self.ranges.iter().filter(|range| !range.is_empty()) {
-            check_within(storage, range.start, range.end - range.start)?;
+            storage.check_within(range.start, range.end - range.start)?;
         }
-        self.plan.make(&self.ranges);
+        self.plan.make(&self.ranges, &storage.profile());
         let length = self.place(storage);
         ensure(&mut self.buffer, storage, length)?;
-        let mut read = 0;
+        let mut read = self.read_whole(storage, length as usize)?;
         for index in 0..self.plan.segments.len() {
-            if self.plan.segments[index].is_sparse() {
+            if self.plan.is_sparse(index) {
                 read += self.read_sparse(storage, index)?;
-            } else {
-                read += self.read_whole(storage, index)?;
             }
         }
         Ok(read)
@@ -158,8 +156,8 @@ impl<'s> Block<'s> {
     }
 
     /// The reads that the ranges need, to be announced; nothing is read.
-    pub(crate) fn planned(&mut self) -> impl Iterator<Item = Range<u64>> {
-        self.plan.make(&self.ranges);
+    pub(crate) fn planned(&mut self, storage: &dyn Storage) -> impl Iterator<Item = Range<u64>> {
+        self.plan.make(&self.ranges, &storage.profile());
         self.plan.segments.iter().map(|segment| segment.range.clone())
     }
 
@@ -225,11 +223,11 @@ impl<'s> Block<'s> {
         self.reads.clear();
         let alignment = buffer_alignment(storage) as u64;
         let mut end = 0u64;
-        for segment in &self.plan.segments {
+        for (index, segment) in self.plan.segments.iter().enumerate() {
             let read = widen(&segment.range, storage);
             let base = end.next_multiple_of(alignment);
             end = base + (read.end - read.start);
-            let sparse = segment.is_sparse();
+            let sparse = self.plan.is_sparse(index);
             if sparse {
                 end = base;
             }
@@ -247,13 +245,27 @@ impl<'s> Block<'s> {
         end
     }
 
-    /// Reads a segment with its gaps into the buffer.
-    fn read_whole(&mut self, storage: &dyn Storage, index: usize) -> Result<u64, IoError> {
-        let (read, base) = &self.reads[index];
-        let length = read.end - read.start;
-        let buffer = self.buffer.part_mut(*base..*base + length as usize);
-        storage.read_exact_at(read.start, buffer)?;
-        Ok(length)
+    /// Reads all segments that are not sparse with their gaps into the buffer.
+    fn read_whole(&mut self, storage: &dyn Storage, end: usize) -> Result<u64, IoError> {
+        let most = usize::try_from(storage.profile().request_bytes).unwrap_or(usize::MAX);
+        let (mut rest, mut at) = (self.buffer.part_mut(0..end), 0);
+        let (mut requests, mut total) = (Vec::new(), 0);
+        for (index, (read, base)) in self.reads.iter().enumerate() {
+            if self.plan.is_sparse(index) {
+                continue;
+            }
+            let (_, from) = std::mem::take(&mut rest).split_at_mut(base - at);
+            let (part, later) = from.split_at_mut(length(read));
+            (rest, at) = (later, base + length(read));
+            total += part.len() as u64;
+            let offsets = (read.start..).step_by(most);
+            let pieces = part.chunks_mut(most).zip(offsets);
+            requests.extend(pieces.map(|(buffer, offset)| Request { offset, buffer }));
+        }
+        if !requests.is_empty() {
+            storage.read_ranges(&mut requests)?;
+        }
+        Ok(total)
     }
 
     /// Reads a segment step by step and keeps the wanted pieces only.
@@ -294,6 +306,10 @@ impl<'s> Block<'s> {
     }
 }
 
+fn length(range: &Range<u64>) -> usize {
+    (range.end - range.start) as usize
+}
+
 /// The part of the buffer that a place names.
 fn place_of<'b>(buffer: &'b mut AlignedBuffer, place: &Place<'_>) -> &'b mut [u8] {
     match place {
@@ -304,13 +320,13 @@ fn place_of<'b>(buffer: &'b mut AlignedBuffer, place: &Place<'_>) -> &'b mut [u8
 
 /// Widens a read to the alignment of the storage, not beyond its end.
 fn widen(range: &Range<u64>, storage: &dyn Storage) -> Range<u64> {
-    let alignment = storage.alignment() as u64;
+    let alignment = storage.profile().alignment as u64;
     let end = range.end.div_ceil(alignment).saturating_mul(alignment);
     range.start - range.start % alignment..end.min(storage.bytes())
 }
 
 fn buffer_alignment(storage: &dyn Storage) -> usize {
-    storage.alignment().max(CACHE_LINE)
+    storage.profile().alignment.max(CACHE_LINE)
 }
 
 fn ensure(buffer: &mut AlignedBuffer, storage: &dyn Storage, length: u64) -> Result<(), IoError> {
@@ -379,7 +395,7 @@ mod tests {
         let storage = MemoryStorage::new("memory", content());
         let mut block = Block { ranges: vec![5..10, 100..200_000], ..Block::default() };
         assert_eq!(block.fetch(&storage, false).unwrap(), 0);
-        let expected = storage.slice(100..200_000).unwrap().as_ptr();
+        let expected = crate::Lend::slice(&storage, 100..200_000).unwrap().as_ptr();
         assert_eq!(block.fetched().piece(1).as_ptr(), expected);
     }
 

@@ -10,14 +10,16 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use crate::error::IoError;
+use crate::lend::Lend;
 use crate::patch::Stamp;
-use crate::storage::{Storage, check_within};
+use crate::profile::Profile;
+use crate::storage::{Id, Request, Storage};
 use crate::system;
 
 /// A regular file, read at offsets.
 #[derive(Debug)]
 pub struct FileStorage {
-    name: String,
+    id: Id,
     file: File,
     bytes: u64,
     stamp: Stamp,
@@ -43,9 +45,9 @@ impl FileStorage {
             let found = if metadata.is_dir() { "a directory" } else { "a device or a pipe" };
             return Err(IoError::NotAFile { path: path.to_owned(), found });
         }
-        let (name, bytes) = (path.display().to_string(), metadata.len());
-        let stamp = Stamp::of_metadata(&metadata);
-        Ok(FileStorage { name, file, bytes, stamp, may_grow: false })
+        let (stamp, bytes) = (Stamp::of_metadata(&metadata), metadata.len());
+        let id = Id::new(path.display().to_string(), Some(stamp.version()));
+        Ok(FileStorage { id, file, bytes, stamp, may_grow: false })
     }
 
     /// Bytes appended to the present ones are not a change.
@@ -55,32 +57,45 @@ impl FileStorage {
 
     /// Whether another open file is this one, unchanged.
     pub(crate) fn check_same(&self, other: &File) -> Result<(), IoError> {
-        self.stamp.check_open(Path::new(&self.name), other, self.may_grow)
+        self.stamp.check_open(Path::new(self.name()), other, self.may_grow)
     }
 
     /// The open file.
     pub(crate) fn file(&self) -> &File {
         &self.file
     }
+
+    /// Fills one request.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+        self.check_within(offset, buffer.len() as u64)?;
+        let read = read_up_to(&self.file, offset, buffer);
+        read_all(self, offset, buffer.len(), read)
+    }
 }
 
 impl Storage for FileStorage {
-    fn name(&self) -> &str {
-        &self.name
+    fn id(&self) -> &Id {
+        &self.id
     }
 
     fn bytes(&self) -> u64 {
         self.bytes
     }
 
+    fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
+        requests.iter_mut().try_for_each(|request| self.read_at(request.offset, request.buffer))
+    }
+
+    fn profile(&self) -> Profile {
+        Profile::DEVICE
+    }
+
     fn kind(&self) -> &'static str {
         "positioned"
     }
 
-    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
-        check_within(self, offset, buffer.len() as u64)?;
-        let read = read_up_to(&self.file, offset, buffer);
-        read_all(self, offset, buffer.len(), read)
+    fn lend(&self) -> Option<&dyn Lend> {
+        Some(self)
     }
 
     fn check_unchanged(&self) -> Result<(), IoError> {
@@ -90,7 +105,9 @@ impl Storage for FileStorage {
     fn is_resident(&self, range: Range<u64>) -> bool {
         system::is_resident(&self.file, range.start..range.end.min(self.bytes))
     }
+}
 
+impl Lend for FileStorage {
     fn reads_far_ahead(&self) -> bool {
         system::reads_far_ahead(&self.file)
     }
@@ -144,7 +161,7 @@ pub(crate) fn read_all(
 mod tests {
     use super::FileStorage;
     use crate::conformance::{storage_suite, temporary_file};
-    use crate::{IoError, Storage};
+    use crate::{IoError, Lend, Storage};
     use std::sync::Arc;
 
     #[test]

@@ -12,7 +12,7 @@ use crate::aligned::LARGE_PAGE;
 use crate::error::IoError;
 use crate::pipeline::{Buffering, RunOptions, threads_or_all};
 use crate::report::Report;
-use crate::storage::{Storage, check_within, unless_changed};
+use crate::storage::{Storage, unless_changed};
 
 /// Less than this is not worth a thread: it takes as long to start one as to copy a few ten thousand bytes.
 const WORTH_A_THREAD: usize = 256 << 10;
@@ -64,7 +64,7 @@ pub fn fill_either_way(
 ) -> Result<Report, IoError> {
     let begun = Instant::now();
     let bytes = out.len() as u64;
-    check_within(storage, offset, bytes)?;
+    storage.check_within(offset, bytes)?;
     let block_bytes = block_bytes.max(1);
     let (threads, share_bytes) = shares(out.len(), block_bytes, options.threads);
     let may_lend = options.buffering == Buffering::Auto;

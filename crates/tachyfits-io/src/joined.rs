@@ -5,7 +5,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::IoError;
-use crate::storage::{Storage, check_within};
+use crate::lend::Lend;
+use crate::profile::Profile;
+use crate::storage::{Id, Request, Storage};
 
 /// Storages one after the other, each beginning at a multiple of the greatest alignment among them; the gaps read as
 /// zeros.
@@ -26,8 +28,8 @@ use crate::storage::{Storage, check_within};
 /// ```
 #[derive(Debug)]
 pub struct JoinedStorage {
-    name: String,
-    alignment: usize,
+    id: Id,
+    profile: Profile,
     members: Vec<(u64, Arc<dyn Storage>)>,
     bytes: u64,
 }
@@ -36,16 +38,19 @@ impl JoinedStorage {
     /// Joins storages in their order.
     pub fn new(members: Vec<Arc<dyn Storage>>) -> JoinedStorage {
         let names: Vec<&str> = members.iter().map(|member| member.name()).collect();
-        let name = names.join(", ");
-        let alignment = members.iter().map(|member| member.alignment()).max().unwrap_or(1);
+        let version = |member: &Arc<dyn Storage>| Some(member.id().version()?.to_owned());
+        let versions: Option<Vec<String>> = members.iter().map(version).collect();
+        let id = Id::new(names.join(", "), versions.map(|versions| versions.join(", ")));
+        let profiles = members.iter().map(|member| member.profile());
+        let profile = profiles.reduce(Profile::and).unwrap_or(Profile::MEMORY);
         let mut bytes = 0u64;
         let place = |member: Arc<dyn Storage>| {
-            let base = bytes.next_multiple_of(alignment as u64);
+            let base = bytes.next_multiple_of(profile.alignment as u64);
             bytes = base + member.bytes();
             (base, member)
         };
         let members = members.into_iter().map(place).collect();
-        JoinedStorage { name, alignment, members, bytes }
+        JoinedStorage { id, profile, members, bytes }
     }
 
     /// Where a member begins.
@@ -64,6 +69,15 @@ impl JoinedStorage {
         Some((&**member, range.start.checked_sub(*base)?..range.end - base))
     }
 
+    /// The member that has all bytes of a request, and where it begins.
+    fn whole_member(&self, request: &Request<'_>) -> Option<(u64, &dyn Storage)> {
+        let end = request.offset.checked_add(request.buffer.len() as u64)?;
+        let is_within = |base: u64, bytes: u64| request.offset >= base && end <= base + bytes;
+        let mut members = self.members.iter();
+        let found = members.find(|(base, member)| is_within(*base, member.bytes()))?;
+        Some((found.0, &*found.1))
+    }
+
     /// The parts of a range that lie in members: which, and the range within it.
     fn parts(&self, range: Range<u64>) -> impl Iterator<Item = (u64, &dyn Storage, Range<u64>)> {
         self.members.iter().filter_map(move |(base, member)| {
@@ -74,18 +88,11 @@ impl JoinedStorage {
     }
 }
 
-impl Storage for JoinedStorage {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+impl JoinedStorage {
+    /// Fills one request.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
         let length = buffer.len() as u64;
-        check_within(self, offset, length)?;
+        self.check_within(offset, length)?;
         let mut filled = 0;
         for (start, member, range) in self.parts(offset..offset + length) {
             let (from, count) = ((start - offset) as usize, (range.end - range.start) as usize);
@@ -96,13 +103,65 @@ impl Storage for JoinedStorage {
         buffer[filled..].fill(0);
         Ok(())
     }
+}
+
+impl Storage for JoinedStorage {
+    fn id(&self) -> &Id {
+        &self.id
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
+        let mut rest = requests;
+        while let Some(request) = rest.first_mut() {
+            let Some((base, member)) = self.whole_member(request) else {
+                self.read_at(request.offset, request.buffer)?;
+                rest = &mut rest[1..];
+                continue;
+            };
+            // What one member has of a request after another is requested of it together.
+            let end = base + member.bytes();
+            let is_within = |request: &Request<'_>| {
+                request.offset >= base && request.offset + request.buffer.len() as u64 <= end
+            };
+            let count = rest.iter().take_while(|request| is_within(request)).count();
+            let (now, later) = rest.split_at_mut(count);
+            now.iter_mut().for_each(|request| request.offset -= base);
+            let outcome = member.read_ranges(now);
+            now.iter_mut().for_each(|request| request.offset += base);
+            outcome?;
+            rest = later;
+        }
+        Ok(())
+    }
+
+    fn profile(&self) -> Profile {
+        self.profile
+    }
+
+    fn check_unchanged(&self) -> Result<(), IoError> {
+        self.members.iter().try_for_each(|(_, member)| member.check_unchanged())
+    }
+
+    fn is_resident(&self, range: Range<u64>) -> bool {
+        self.parts(range).all(|(_, member, range)| member.is_resident(range))
+    }
+
+    fn lend(&self) -> Option<&dyn Lend> {
+        Some(self)
+    }
 
     fn kind(&self) -> &'static str {
         let mut kinds = self.members.iter().map(|(_, member)| member.kind());
         let first = kinds.next().unwrap_or("memory");
         if kinds.all(|kind| kind == first) { first } else { "mixed" }
     }
+}
 
+impl Lend for JoinedStorage {
     fn slice(&self, range: Range<u64>) -> Option<&[u8]> {
         let (member, range) = self.member_of(range)?;
         member.slice(range)
@@ -125,24 +184,12 @@ impl Storage for JoinedStorage {
         self.parts(range).try_for_each(|(_, member, range)| member.intact(range))
     }
 
-    fn check_unchanged(&self) -> Result<(), IoError> {
-        self.members.iter().try_for_each(|(_, member)| member.check_unchanged())
-    }
-
-    fn is_resident(&self, range: Range<u64>) -> bool {
-        self.parts(range).all(|(_, member, range)| member.is_resident(range))
-    }
-
     fn reads_far_ahead(&self) -> bool {
         self.members.iter().all(|(_, member)| member.reads_far_ahead())
     }
 
     fn will_need(&self, range: Range<u64>) {
         self.parts(range).for_each(|(_, member, range)| member.will_need(range));
-    }
-
-    fn alignment(&self) -> usize {
-        self.alignment
     }
 }
 
@@ -177,7 +224,7 @@ mod tests {
         };
         let file = FileStorage::open(&path).unwrap();
         let members: Vec<Arc<dyn Storage>> = vec![Arc::new(file), Arc::new(direct)];
-        let alignment = members[1].alignment() as u64;
+        let alignment = members[1].profile().alignment as u64;
         let joined = JoinedStorage::new(members);
         assert_eq!(joined.base(1), 10_000u64.next_multiple_of(alignment));
         let mut across = vec![1; (joined.base(1) + 5 - 9_995) as usize];

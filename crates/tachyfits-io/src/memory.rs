@@ -4,18 +4,20 @@ use std::fmt;
 use std::ops::Range;
 
 use crate::error::IoError;
-use crate::storage::{Storage, check_within};
+use crate::lend::Lend;
+use crate::profile::Profile;
+use crate::storage::{Id, Request, Storage};
 
 /// Bytes in memory, under a name for messages.
 ///
 /// ```
-/// use tachyfits_io::{MemoryStorage, Storage};
+/// use tachyfits_io::{Lend, MemoryStorage};
 ///
 /// let storage = MemoryStorage::new("example", b"SIMPLE  =".to_vec());
 /// assert_eq!(storage.slice(0..6), Some(&b"SIMPLE"[..]));
 /// ```
 pub struct MemoryStorage<'a> {
-    name: String,
+    id: Id,
     content: Box<dyn AsRef<[u8]> + Send + Sync + 'a>,
 }
 
@@ -25,7 +27,7 @@ impl<'a> MemoryStorage<'a> {
         name: impl Into<String>,
         content: impl AsRef<[u8]> + Send + Sync + 'a,
     ) -> MemoryStorage<'a> {
-        MemoryStorage { name: name.into(), content: Box::new(content) }
+        MemoryStorage { id: Id::new(name.into(), None), content: Box::new(content) }
     }
 
     /// Reads another storage whole.
@@ -48,27 +50,44 @@ impl<'a> MemoryStorage<'a> {
     }
 }
 
+impl MemoryStorage<'_> {
+    /// Fills one request.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+        let expected = buffer.len() as u64;
+        self.check_within(offset, expected)?;
+        // Within the content, so both fit usize.
+        buffer.copy_from_slice(&self.content()[offset as usize..][..buffer.len()]);
+        Ok(())
+    }
+}
+
 impl Storage for MemoryStorage<'_> {
-    fn name(&self) -> &str {
-        &self.name
+    fn id(&self) -> &Id {
+        &self.id
     }
 
     fn bytes(&self) -> u64 {
         self.content().len() as u64
     }
 
+    fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
+        requests.iter_mut().try_for_each(|request| self.read_at(request.offset, request.buffer))
+    }
+
+    fn profile(&self) -> Profile {
+        Profile::MEMORY
+    }
+
     fn kind(&self) -> &'static str {
         "memory"
     }
 
-    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
-        let expected = buffer.len() as u64;
-        check_within(self, offset, expected)?;
-        // Within the content, so both fit usize.
-        buffer.copy_from_slice(&self.content()[offset as usize..][..buffer.len()]);
-        Ok(())
+    fn lend(&self) -> Option<&dyn Lend> {
+        Some(self)
     }
+}
 
+impl Lend for MemoryStorage<'_> {
     fn slice(&self, range: Range<u64>) -> Option<&[u8]> {
         slice_of(self.content(), range)
     }
@@ -84,7 +103,7 @@ pub(crate) fn slice_of(content: &[u8], range: Range<u64>) -> Option<&[u8]> {
 impl fmt::Debug for MemoryStorage<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = formatter.debug_struct("MemoryStorage");
-        shown.field("name", &self.name).field("bytes", &self.bytes()).finish()
+        shown.field("name", &self.name()).field("bytes", &self.bytes()).finish()
     }
 }
 

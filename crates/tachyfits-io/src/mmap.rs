@@ -119,7 +119,7 @@ pub(crate) fn intact(
 mod tests {
     use super::{GuardedMap, enter};
     use crate::conformance::temporary_file;
-    use crate::{CachedStorage, FileStorage, IoError, Storage};
+    use crate::{CachedStorage, FileStorage, IoError, Lend, Storage};
     use std::fs::{File, OpenOptions};
     use std::path::Path;
 

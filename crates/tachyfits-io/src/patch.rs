@@ -90,6 +90,13 @@ impl Stamp {
         IoError::Changed { path: path.to_owned(), expected: self.bytes, found: found.bytes }
     }
 
+    /// The stamp as a text.
+    pub(crate) fn version(&self) -> String {
+        let (seconds, nanoseconds) = self.modified;
+        let (device, inode) = self.inode;
+        format!("{}-{seconds}.{nanoseconds:09}-{device}:{inode}", self.bytes)
+    }
+
     /// Looks at the file again.
     ///
     /// # Errors

@@ -19,12 +19,10 @@ use std::time::{Duration, Instant};
 use crate::coordinator::Coordinator;
 use crate::error::IoError;
 use crate::fetch::{Block, Fetched};
+use crate::profile::Latency;
 use crate::report::Report;
 use crate::storage::{Storage, unless_changed};
 use sample::Sample;
-
-/// The number of reader threads: where workers have to wait for a device, one waits for it while the other hands over.
-const READERS: u64 = 2;
 
 /// Default number of blocks read ahead, and of tasks announced to the kernel: enough that workers
 /// continue while readers wait for a processor, fewer for large blocks, and one per reader for the
@@ -206,6 +204,8 @@ struct Arrangement {
     threads: usize,
     /// The number of blocks that readers read ahead; 0 where workers read for themselves.
     ahead: usize,
+    /// The most reader threads.
+    in_flight: usize,
     /// Whether the storage lends its bytes.
     borrowed: bool,
     /// Whether it lends those of the page cache.
@@ -233,14 +233,21 @@ impl Arrangement {
         };
         // Bytes in memory need no reader, and one task alone leaves nothing to overlap.
         let several = (AHEAD_BYTES / bytes.max(1)).min(AHEAD);
+        let few = FEW_AHEAD_BYTES / bytes.max(1);
+        let profile = storage.profile();
+        let in_flight = match profile.latency {
+            Latency::Network => (few as usize).clamp(2, profile.in_flight.max(2)),
+            Latency::Memory | Latency::Device => profile.in_flight,
+        };
         let ahead = match options.ahead {
             _ if !ahead || borrowed || cached || length < 2 => 0,
-            0 => several.max((FEW_AHEAD_BYTES / bytes.max(1)).min(FEW_AHEAD)).max(READERS) as usize,
+            0 => (several.max(few.min(FEW_AHEAD)) as usize).max(in_flight),
             ahead => ahead,
         };
         Arrangement {
             threads: threads.clamp(1, length.max(1)),
             ahead: ahead.min(length),
+            in_flight,
             borrowed: borrowed || cached,
             cached,
             // A kernel that reads far ahead finds out by itself about what is read in order. Told, it keeps the file in the
@@ -254,7 +261,7 @@ impl Arrangement {
     }
 
     fn readers(&self) -> usize {
-        self.ahead.min(READERS as usize)
+        self.ahead.min(self.in_flight)
     }
 
     /// How far beyond the merged tasks one may be claimed: enough that one slow task does not stop the others.
@@ -327,7 +334,7 @@ impl<'s> Feed<'s> {
         for later in first..last.saturating_add(1).min(self.tasks.len()) {
             block.ranges.clear();
             self.tasks.ranges(later, &mut block.ranges);
-            block.planned().for_each(|range| self.storage.will_need(range));
+            block.planned(self.storage).for_each(|range| self.storage.will_need(range));
         }
     }
 }

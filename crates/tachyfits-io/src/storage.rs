@@ -2,26 +2,100 @@
 //!
 //! A storage has a fixed size and is read at offsets, by any number of threads at once; there is no position to share.
 
+use std::borrow::Cow;
 use std::fmt::Debug;
 use std::ops::Range;
 
 use crate::error::IoError;
+use crate::lend::Lend;
+use crate::profile::{Latency, Profile};
 
-/// A source of bytes of known size.
+/// The name of a storage, and what tells its version from another.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Id {
+    name: Cow<'static, str>,
+    version: Option<String>,
+}
+
+impl Id {
+    /// A name (a path or a URL), for messages, and a text that changes with the content: size and time of change of a
+    /// file, the ETag of an object. Without it nothing is cached beyond the storage.
+    pub fn new(name: impl Into<Cow<'static, str>>, version: Option<String>) -> Id {
+        Id { name: name.into(), version }
+    }
+
+    /// A name alone.
+    pub const fn named(name: &'static str) -> Id {
+        Id { name: Cow::Borrowed(name), version: None }
+    }
+
+    /// The name for messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The version, if it is known.
+    pub fn version(&self) -> Option<&str> {
+        self.version.as_deref()
+    }
+}
+
+/// Bytes to read: where they begin in the storage, and the memory that they fill.
+#[derive(Debug)]
+pub struct Request<'a> {
+    /// Offset of the first byte.
+    pub offset: u64,
+    /// Filled whole.
+    pub buffer: &'a mut [u8],
+}
+
+/// A source of bytes of known size. `conformance::storage_suite` (Cargo feature `conformance`) is its test.
 ///
-/// An implementation provides three methods; [`crate::conformance::storage_suite`] is its test.
+/// ```
+/// use tachyfits_io::{Id, IoError, Profile, Request, Storage};
+///
+/// /// Bytes that count up.
+/// #[derive(Debug)]
+/// struct Counting(Id);
+/// impl Storage for Counting {
+///     fn id(&self) -> &Id {
+///         &self.0
+///     }
+///     fn bytes(&self) -> u64 {
+///         256
+///     }
+///     fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
+///         for Request { offset, buffer } in requests {
+///             self.check_within(*offset, buffer.len() as u64)?;
+///             (*offset..).zip(buffer.iter_mut()).for_each(|(place, byte)| *byte = place as u8);
+///         }
+///         Ok(())
+///     }
+///     fn profile(&self) -> Profile {
+///         Profile::MEMORY
+///     }
+/// }
+/// let mut bytes = [0; 2];
+/// Counting(Id::named("counting")).read_exact_at(7, &mut bytes)?;
+/// assert_eq!(bytes, [7, 8]);
+/// # Ok::<(), IoError>(())
+/// ```
 pub trait Storage: Send + Sync + Debug {
-    /// The name for messages: a path or a URL.
-    fn name(&self) -> &str;
+    /// Its name and version.
+    fn id(&self) -> &Id;
 
     /// The size in bytes, as it was when the storage was opened.
     fn bytes(&self) -> u64;
 
-    /// Fills `buffer` from `offset` on.
+    /// Fills the buffer of each request, in any order. Requests of one call are planned already by the profile, so that
+    /// they may be sent at the same time. A failed call may leave anything in the buffers.
     ///
     /// # Errors
     /// [`IoError::Short`] if the storage ends before, [`IoError::Read`] if reading fails.
-    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError>;
+    fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError>;
+
+    /// What reading costs.
+    fn profile(&self) -> Profile;
 
     /// Kind of this storage, for reports: `"auto"`, `"positioned"`, `"mapped"`, `"direct"`,
     /// `"memory"`, ….
@@ -29,44 +103,12 @@ pub trait Storage: Send + Sync + Debug {
         "other"
     }
 
-    /// The bytes of `range` without copying, where the storage has them in memory and keeps them; `None` also if the storage ends
-    /// before.
-    fn slice(&self, range: Range<u64>) -> Option<&[u8]> {
-        let _ = range;
-        None
-    }
-
-    /// Whether [`Storage::cached`] is to be asked for the bytes of a run. `is_free`: they seem to be in the page cache, few
-    /// tasks share them, and no buffering was requested.
-    fn lends_cached(&self, is_free: bool) -> bool {
-        let _ = is_free;
-        false
-    }
-
-    /// Prepares for [`Storage::cached`]: to be called once before each run that asks for it.
-    fn prepare_to_lend(&self) {}
-
-    /// All bytes, where they are mapped and their pages stay so: as [`Storage::cached`], without a call for each range. Their
-    /// pages are entered by the caller.
-    fn all_mapped(&self) -> Option<&[u8]> {
-        None
-    }
-
-    /// As [`Storage::slice`], and also bytes of a map. These may turn out to be missing: the caller
-    /// must ask [`Storage::intact`] before it uses results from them, as [`crate::run`] and
-    /// [`crate::fill_either_way`] do.
-    fn cached(&self, range: Range<u64>) -> Option<&[u8]> {
-        self.slice(range)
-    }
-
-    /// Whether lent bytes were present when they were read.
+    /// Whether reading `range` is likely to need no device: it is in memory or in the page cache.
     ///
-    /// # Errors
-    /// [`IoError::Short`] if the file was cut short meanwhile, [`IoError::Read`] if its device failed: what was made of
-    /// the bytes is of no use then.
-    fn intact(&self, range: Range<u64>) -> Result<(), IoError> {
+    /// An estimate from a few pages, used to choose how to overlap reading and computing.
+    fn is_resident(&self, range: Range<u64>) -> bool {
         let _ = range;
-        Ok(())
+        self.profile().latency == Latency::Memory
     }
 
     /// Whether the bytes are those that were there when the storage was opened: to be asked after reading, as
@@ -78,27 +120,34 @@ pub trait Storage: Send + Sync + Debug {
         Ok(())
     }
 
-    /// Whether reading `range` is likely to need no device: it is in memory or in the page cache.
+    /// The half of a storage whose bytes can be used where they are.
+    fn lend(&self) -> Option<&dyn Lend> {
+        None
+    }
+
+    /// The name for messages.
+    fn name(&self) -> &str {
+        self.id().name()
+    }
+
+    /// Fills `buffer` from `offset` on.
     ///
-    /// An estimate from a few pages, used to choose how to overlap reading and computing.
-    fn is_resident(&self, range: Range<u64>) -> bool {
-        let _ = range;
-        true
+    /// # Errors
+    /// As [`Storage::read_ranges`].
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+        self.read_ranges(&mut [Request { offset, buffer }])
     }
 
-    /// Whether what is read in order is read far ahead without being announced by [`Storage::will_need`].
-    fn reads_far_ahead(&self) -> bool {
-        false
-    }
-
-    /// Says that `range` is about to be read; costs little and promises nothing.
-    fn will_need(&self, range: Range<u64>) {
-        let _ = range;
-    }
-
-    /// The recommended alignment of offsets, lengths and memory addresses of a read.
-    fn alignment(&self) -> usize {
-        1
+    /// Checks that `expected` bytes from `offset` on are within the storage.
+    ///
+    /// # Errors
+    /// [`IoError::Short`] if it ends before.
+    fn check_within(&self, offset: u64, expected: u64) -> Result<(), IoError> {
+        let size = self.bytes();
+        match offset.checked_add(expected) {
+            Some(end) if end <= size => Ok(()),
+            _ => Err(IoError::Short { name: self.name().to_owned(), offset, expected, size }),
+        }
     }
 }
 
@@ -113,18 +162,5 @@ pub(crate) fn unless_changed<T, E: From<IoError>>(
             outcome
         }
         unchanged => unchanged.map_err(E::from).and(outcome),
-    }
-}
-
-/// The error for bytes beyond the end, `None` where they are within `storage`.
-pub(crate) fn check_within(
-    storage: &dyn Storage,
-    offset: u64,
-    expected: u64,
-) -> Result<(), IoError> {
-    let size = storage.bytes();
-    match offset.checked_add(expected) {
-        Some(end) if end <= size => Ok(()),
-        _ => Err(IoError::Short { name: storage.name().to_owned(), offset, expected, size }),
     }
 }

@@ -8,7 +8,9 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyBytes;
-use tachyfits::{Compression, Error, IoError, Source, SpoolOptions, Storage, spool};
+use tachyfits::{
+    Compression, Error, Id, IoError, Profile, Request, Source, SpoolOptions, Storage, spool,
+};
 
 use crate::errors::OrRaise;
 
@@ -70,7 +72,7 @@ fn read_into(object: &Bound<'_, PyAny>, buffer: &mut [u8]) -> io::Result<usize> 
 /// A file object that can seek, read on demand. Its own position stays.
 #[derive(Debug)]
 struct FileObject {
-    name: String,
+    id: Id,
     bytes: u64,
     object: Py<PyAny>,
     /// The object has one position.
@@ -84,11 +86,11 @@ impl FileObject {
         let bytes = object.call_method0("tell")?.extract()?;
         object.call_method1("seek", (position,))?;
         let object = object.clone().unbind();
-        Ok(FileObject { name: name.to_owned(), bytes, object, turn: Mutex::new(()) })
+        Ok(FileObject { id: Id::new(name.to_owned(), None), bytes, object, turn: Mutex::new(()) })
     }
 
     /// Fills the buffer, unless the object ends before; returns how much.
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    fn read_up_to(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         Python::attach(|py| {
             py.check_signals()?;
             // The object may let other threads run while it reads. Waiting for them lets them run, too.
@@ -107,37 +109,42 @@ impl FileObject {
             Ok(done)
         })
     }
+
+    /// Fills one request.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+        let (name, expected) = (|| self.name().to_owned(), buffer.len() as u64);
+        self.check_within(offset, expected)?;
+        match self.read_up_to(offset, buffer) {
+            Ok(count) if count == buffer.len() => Ok(()),
+            Ok(count) => {
+                let size = offset + count as u64;
+                Err(IoError::Short { name: name(), offset, expected, size })
+            }
+            Err(source) => Err(IoError::Read { name: name(), offset, expected, source }),
+        }
+    }
 }
 
 impl Storage for FileObject {
-    fn name(&self) -> &str {
-        &self.name
+    fn id(&self) -> &Id {
+        &self.id
     }
 
     fn bytes(&self) -> u64 {
         self.bytes
     }
 
+    fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
+        requests.iter_mut().try_for_each(|request| self.read_at(request.offset, request.buffer))
+    }
+
     fn kind(&self) -> &'static str {
         "object"
     }
 
-    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
-        let (name, expected) = (|| self.name.clone(), buffer.len() as u64);
-        let short = |size| Err(IoError::Short { name: name(), offset, expected, size });
-        if offset.checked_add(expected).is_none_or(|end| end > self.bytes) {
-            return short(self.bytes);
-        }
-        match self.read_at(offset, buffer) {
-            Ok(count) if count == buffer.len() => Ok(()),
-            Ok(count) => short(offset + count as u64),
-            Err(source) => Err(IoError::Read { name: name(), offset, expected, source }),
-        }
-    }
-
-    /// Reading it may take long, so that other threads read ahead.
-    fn is_resident(&self, _range: std::ops::Range<u64>) -> bool {
-        false
+    /// It may be a file of a server; one request is under way at a time.
+    fn profile(&self) -> Profile {
+        Profile { in_flight: 1, ..Profile::NETWORK }
     }
 }
 

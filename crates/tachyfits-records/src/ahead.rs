@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use tachyfits_io::operation::RunOptions;
-use tachyfits_io::{IoError, Report, Storage};
+use tachyfits_io::{Id, IoError, Profile, Report, Request, Storage};
 use tachyfits_kernels::{Fields, Tier, Transfer, streaming};
 
 use crate::error::Error;
@@ -142,24 +142,9 @@ struct AheadView<'a> {
     tier: Tier,
 }
 
-impl Storage for AheadView<'_> {
-    fn name(&self) -> &str {
-        self.storage.name()
-    }
-
-    fn check_unchanged(&self) -> Result<(), IoError> {
-        self.storage.check_unchanged()
-    }
-
-    fn bytes(&self) -> u64 {
-        self.count * self.guess.bytes
-    }
-
-    fn kind(&self) -> &'static str {
-        self.storage.kind()
-    }
-
-    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+impl AheadView<'_> {
+    /// Fills one request.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
         let Guess { offset: begin, bytes, stride, .. } = self.guess;
         let at = begin + offset / bytes * stride;
         let right = match stride <= SHORT_RECORD {
@@ -172,6 +157,32 @@ impl Storage for AheadView<'_> {
         }
         let (name, expected) = (self.name().to_owned(), buffer.len() as u64);
         Err(IoError::Short { name, offset, expected, size: self.bytes() })
+    }
+}
+
+impl Storage for AheadView<'_> {
+    fn id(&self) -> &Id {
+        self.storage.id()
+    }
+
+    fn profile(&self) -> Profile {
+        Profile { alignment: 1, ..self.storage.profile() }
+    }
+
+    fn check_unchanged(&self) -> Result<(), IoError> {
+        self.storage.check_unchanged()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.count * self.guess.bytes
+    }
+
+    fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
+        requests.iter_mut().try_for_each(|request| self.read_at(request.offset, request.buffer))
+    }
+
+    fn kind(&self) -> &'static str {
+        self.storage.kind()
     }
 
     fn is_resident(&self, range: Range<u64>) -> bool {

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use tachyfits_io::{IoError, Storage};
+use tachyfits_io::{Id, IoError, Profile, Request, Storage};
 use tachyfits_kernels::Tier;
 
 use crate::layout::{BLOCK_BYTES, FieldGroup, RecordField};
@@ -18,21 +18,32 @@ pub(crate) struct PayloadView<'a> {
     pub(crate) tier: Tier,
 }
 
+impl PayloadView<'_> {
+    /// Fills one request.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+        self.payload.read(offset, buffer, self.swap, self.tier)
+    }
+}
+
 impl Storage for PayloadView<'_> {
-    fn name(&self) -> &str {
-        self.payload.storage().name()
+    fn id(&self) -> &Id {
+        self.payload.storage().id()
+    }
+
+    fn profile(&self) -> Profile {
+        Profile { alignment: 1, ..self.payload.storage().profile() }
     }
 
     fn bytes(&self) -> u64 {
         self.payload.bytes()
     }
 
-    fn kind(&self) -> &'static str {
-        self.payload.storage().kind()
+    fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
+        requests.iter_mut().try_for_each(|request| self.read_at(request.offset, request.buffer))
     }
 
-    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
-        self.payload.read(offset, buffer, self.swap, self.tier)
+    fn kind(&self) -> &'static str {
+        self.payload.storage().kind()
     }
 
     fn check_unchanged(&self) -> Result<(), IoError> {
@@ -68,20 +79,9 @@ impl ItemsView<'_> {
     }
 }
 
-impl Storage for ItemsView<'_> {
-    fn name(&self) -> &str {
-        self.payload.storage().name()
-    }
-
-    fn bytes(&self) -> u64 {
-        self.payload.bytes() / self.record_bytes * self.item_bytes
-    }
-
-    fn kind(&self) -> &'static str {
-        self.payload.storage().kind()
-    }
-
-    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+impl ItemsView<'_> {
+    /// Fills one request.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
         let mut position = self.position(offset);
         let mut out = buffer;
         while !out.is_empty() {
@@ -97,6 +97,28 @@ impl Storage for ItemsView<'_> {
             out = later;
         }
         Ok(())
+    }
+}
+
+impl Storage for ItemsView<'_> {
+    fn id(&self) -> &Id {
+        self.payload.storage().id()
+    }
+
+    fn profile(&self) -> Profile {
+        Profile { alignment: 1, ..self.payload.storage().profile() }
+    }
+
+    fn bytes(&self) -> u64 {
+        self.payload.bytes() / self.record_bytes * self.item_bytes
+    }
+
+    fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
+        requests.iter_mut().try_for_each(|request| self.read_at(request.offset, request.buffer))
+    }
+
+    fn kind(&self) -> &'static str {
+        self.payload.storage().kind()
     }
 
     fn check_unchanged(&self) -> Result<(), IoError> {
@@ -130,21 +152,9 @@ impl GroupView<'_> {
     }
 }
 
-impl Storage for GroupView<'_> {
-    fn name(&self) -> &str {
-        self.payload.storage().name()
-    }
-
-    fn bytes(&self) -> u64 {
-        let items = self.group.in_item();
-        items.end - items.start
-    }
-
-    fn kind(&self) -> &'static str {
-        self.payload.storage().kind()
-    }
-
-    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+impl GroupView<'_> {
+    /// Fills one request.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
         let (step, to_step) = self.group.steps();
         let together = (BLOCK_BYTES / step).max(1) * to_step;
         let mut types = Vec::new();
@@ -163,6 +173,29 @@ impl Storage for GroupView<'_> {
             begin = end;
         }
         Ok(())
+    }
+}
+
+impl Storage for GroupView<'_> {
+    fn id(&self) -> &Id {
+        self.payload.storage().id()
+    }
+
+    fn profile(&self) -> Profile {
+        Profile { alignment: 1, ..self.payload.storage().profile() }
+    }
+
+    fn bytes(&self) -> u64 {
+        let items = self.group.in_item();
+        items.end - items.start
+    }
+
+    fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
+        requests.iter_mut().try_for_each(|request| self.read_at(request.offset, request.buffer))
+    }
+
+    fn kind(&self) -> &'static str {
+        self.payload.storage().kind()
     }
 
     fn check_unchanged(&self) -> Result<(), IoError> {

@@ -106,8 +106,9 @@ pub use tachyfits_format::{
 };
 pub use tachyfits_io::operation::RunOptions;
 pub use tachyfits_io::{
-    Buffering, Compression, ErrorKind, IoError, Notice, OutputFile, Recovery, Report, SharedWatch,
-    Source, SpoolOptions, Storage, StorageKind, Watch, spool,
+    Buffering, Compression, ErrorKind, Id, IoError, Latency, Lend, Notice, OutputFile, Profile,
+    Recovery, Report, Request, SharedWatch, Source, SpoolOptions, Storage, StorageKind, Watch,
+    spool,
 };
 pub use tachyfits_kernels::{
     Blanks, Common, Compensated, Extremum, Histogram, HistogramRange, PixelType, Stats, Sum, Tier,

@@ -10,8 +10,9 @@ use proptest::prelude::*;
 
 use super::{Arrangement, Buffering, RunOptions, Tasks, Watch, run};
 use crate::conformance::temporary_file;
-use crate::storage::check_within;
+use crate::storage::{Id, Request};
 use crate::{CachedStorage, DirectStorage, FileStorage, IoError, MemoryStorage, Report, Storage};
+use crate::{Lend, Profile};
 
 /// Any list of ranges per task.
 struct Lists(Vec<Vec<Range<u64>>>);
@@ -56,26 +57,44 @@ impl Device {
     }
 }
 
+impl Device {
+    /// Fills one request.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+        self.check_within(offset, buffer.len() as u64)?;
+        assert!(Some(offset) != self.panics_at, "the device panicked");
+        buffer.copy_from_slice(&self.content[offset as usize..][..buffer.len()]);
+        Ok(())
+    }
+}
+
 impl Storage for Device {
-    fn name(&self) -> &str {
-        "device"
+    fn id(&self) -> &Id {
+        static ID: Id = Id::named("device");
+        &ID
     }
 
     fn bytes(&self) -> u64 {
         self.content.len() as u64
     }
 
-    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
-        check_within(self, offset, buffer.len() as u64)?;
-        assert!(Some(offset) != self.panics_at, "the device panicked");
-        buffer.copy_from_slice(&self.content[offset as usize..][..buffer.len()]);
-        Ok(())
+    fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
+        requests.iter_mut().try_for_each(|request| self.read_at(request.offset, request.buffer))
+    }
+
+    fn profile(&self) -> Profile {
+        Profile::DEVICE
     }
 
     fn is_resident(&self, range: Range<u64>) -> bool {
         range.end <= self.cached
     }
 
+    fn lend(&self) -> Option<&dyn Lend> {
+        Some(self)
+    }
+}
+
+impl Lend for Device {
     fn reads_far_ahead(&self) -> bool {
         self.reads_far_ahead
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tachyfits_io::{IoError, Storage, fetch};
+use tachyfits_io::{Id, IoError, Profile, Request, Storage, fetch};
 
 use super::node::{Feed, NodeScratch, Reads};
 use super::window::{Window, windows_of_stretch};
@@ -13,6 +13,7 @@ use crate::error::Error;
 
 /// See the module.
 pub(crate) struct ComputedStorage {
+    id: Id,
     image: Arc<Computed>,
     header: Vec<u8>,
     /// Bytes of a pixel.
@@ -40,7 +41,8 @@ impl ComputedStorage {
         let bytes = header.len() as u64 + tachyfits_format::padded(data_bytes);
         let box_pixels = image.node.box_shape().iter().product();
         let scratch = Mutex::default();
-        Ok(ComputedStorage { image, header, size, data_bytes, bytes, box_pixels, scratch })
+        let id = Id::new(image.name.clone(), None);
+        Ok(ComputedStorage { id, image, header, size, data_bytes, bytes, box_pixels, scratch })
     }
 
     /// The header from `offset` on, and zeros beyond it.
@@ -107,20 +109,9 @@ impl ComputedStorage {
     }
 }
 
-impl Storage for ComputedStorage {
-    fn name(&self) -> &str {
-        &self.image.name
-    }
-
-    fn check_unchanged(&self) -> Result<(), IoError> {
-        self.image.joined.check_unchanged()
-    }
-
-    fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+impl ComputedStorage {
+    /// Fills one request.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
         let expected = buffer.len() as u64;
         let end =
             offset.checked_add(expected).filter(|&end| end <= self.bytes).ok_or_else(|| {
@@ -144,6 +135,28 @@ impl Storage for ComputedStorage {
             buffer[part].fill(0);
         }
         Ok(())
+    }
+}
+
+impl Storage for ComputedStorage {
+    fn id(&self) -> &Id {
+        &self.id
+    }
+
+    fn profile(&self) -> Profile {
+        Profile::DEVICE
+    }
+
+    fn check_unchanged(&self) -> Result<(), IoError> {
+        self.image.joined.check_unchanged()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
+        requests.iter_mut().try_for_each(|request| self.read_at(request.offset, request.buffer))
     }
 
     fn kind(&self) -> &'static str {

@@ -8,7 +8,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use tachyfits_io::{IoError, Storage};
+use tachyfits_io::{Id, IoError, Lend, Profile, Request, Storage};
 
 use super::edited_cells::Overlay;
 
@@ -71,16 +71,20 @@ impl Source for StoredSource {
 macro_rules! storage_of {
     ($type:ty, $field:ident) => {
         impl Storage for $type {
-            fn name(&self) -> &str {
-                self.$field.name()
+            fn id(&self) -> &Id {
+                self.$field.id()
             }
 
             fn bytes(&self) -> u64 {
                 self.$field.bytes()
             }
 
-            fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
-                self.$field.read_exact_at(offset, buffer)
+            fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
+                self.$field.read_ranges(requests)
+            }
+
+            fn profile(&self) -> Profile {
+                Profile { alignment: 1, ..self.$field.profile() }
             }
 
             /// Of the edited file the editor itself looks when it is written, before it changes it.
@@ -88,12 +92,18 @@ macro_rules! storage_of {
                 if self.own { Ok(()) } else { self.$field.check_unchanged() }
             }
 
-            fn slice(&self, range: Range<u64>) -> Option<&[u8]> {
-                self.$field.slice(range)
-            }
-
             fn is_resident(&self, range: Range<u64>) -> bool {
                 self.$field.is_resident(range)
+            }
+
+            fn lend(&self) -> Option<&dyn Lend> {
+                Some(self)
+            }
+        }
+
+        impl Lend for $type {
+            fn slice(&self, range: Range<u64>) -> Option<&[u8]> {
+                self.$field.slice(range)
             }
 
             fn reads_far_ahead(&self) -> bool {
@@ -313,7 +323,7 @@ impl Rope {
         let (begin, piece) = self.pieces.get(self.first_piece(range.start))?;
         let within = *begin <= range.start && range.end <= begin + piece.bytes;
         let from = (piece.from + range.start).checked_sub(*begin)?;
-        within.then(|| piece.source.slice(from..from + (range.end - range.start)))?
+        within.then(|| piece.source.lend()?.slice(from..from + (range.end - range.start)))?
     }
 
     /// Whether the beginning of a range seems to be in memory.

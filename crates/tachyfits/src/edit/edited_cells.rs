@@ -8,7 +8,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use tachyfits_io::{IoError, Storage};
+use tachyfits_io::{Id, IoError, Profile, Request, Storage};
 
 use super::content::{KeptBytes, Rope, Source};
 
@@ -197,18 +197,30 @@ fn lay_field(field: &[u8], at: u64, offset: u64, out: &mut [u8]) {
     }
 }
 
+impl Overlay {
+    /// Fills one request.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+        self.base.read(offset, buffer)?;
+        self.patches.iter().try_for_each(|patch| patch.lay(offset, buffer))
+    }
+}
+
 impl Storage for Overlay {
-    fn name(&self) -> &str {
-        "updated rows"
+    fn id(&self) -> &Id {
+        static ID: Id = Id::named("updated rows");
+        &ID
+    }
+
+    fn profile(&self) -> Profile {
+        Profile::DEVICE
     }
 
     fn bytes(&self) -> u64 {
         self.base.bytes()
     }
 
-    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
-        self.base.read(offset, buffer)?;
-        self.patches.iter().try_for_each(|patch| patch.lay(offset, buffer))
+    fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
+        requests.iter_mut().try_for_each(|request| self.read_at(request.offset, request.buffer))
     }
 
     fn check_unchanged(&self) -> Result<(), IoError> {

@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use tachyfits_io::{IoError, Storage};
+use tachyfits_io::{Id, IoError, Lend, Profile, Request, Storage};
 
 use super::content::{KeptBytes, Rope, Source};
 use super::edited_hdu::{EditedHdu, memory};
@@ -16,7 +16,7 @@ const NEAR_BYTES: u64 = 4096;
 
 /// See the module.
 pub(crate) struct EditPlan {
-    name: String,
+    id: Id,
     pub(crate) rope: Rope,
     /// Size of the file as it is.
     old_bytes: u64,
@@ -24,7 +24,7 @@ pub(crate) struct EditPlan {
 
 impl fmt::Debug for EditPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "EditPlan({:?}, {:?})", self.name, self.rope)
+        write!(f, "EditPlan({:?}, {:?})", self.id.name(), self.rope)
     }
 }
 
@@ -77,12 +77,12 @@ impl EditPlan {
             let last = units.len().saturating_sub(1);
             return Err(Error::refused(Reason::Edit, expected, found).at(name, last));
         }
-        Ok(EditPlan { name: name.to_owned(), rope, old_bytes: own.bytes() })
+        Ok(EditPlan { id: Id::new(name.to_owned(), None), rope, old_bytes: own.bytes() })
     }
 
     /// Some bytes, to be read as a storage.
     pub(crate) fn of_rope(rope: Rope) -> EditPlan {
-        EditPlan { name: "edited data".to_owned(), rope, old_bytes: 0 }
+        EditPlan { id: Id::named("edited data"), rope, old_bytes: 0 }
     }
 
     /// The ranges that the old file does not have at their place, near ones joined.
@@ -147,32 +147,46 @@ pub(crate) struct Rest {
     pub(crate) unreadable: bool,
 }
 
+impl EditPlan {
+    /// Fills one request.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+        self.check_within(offset, buffer.len() as u64)?;
+        self.rope.read(offset, buffer)
+    }
+}
+
 impl Storage for EditPlan {
-    fn name(&self) -> &str {
-        &self.name
+    fn id(&self) -> &Id {
+        &self.id
+    }
+
+    fn profile(&self) -> Profile {
+        Profile::DEVICE
     }
 
     fn bytes(&self) -> u64 {
         self.rope.bytes()
     }
 
-    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
-        let (expected, size) = (buffer.len() as u64, self.bytes());
-        if offset.checked_add(expected).is_none_or(|end| end > size) {
-            return Err(IoError::Short { name: self.name.clone(), offset, expected, size });
-        }
-        self.rope.read(offset, buffer)
+    fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
+        requests.iter_mut().try_for_each(|request| self.read_at(request.offset, request.buffer))
     }
 
     fn kind(&self) -> &'static str {
         "edited"
     }
 
-    fn slice(&self, range: Range<u64>) -> Option<&[u8]> {
-        self.rope.slice(range)
-    }
-
     fn is_resident(&self, range: Range<u64>) -> bool {
         self.rope.is_resident(range)
+    }
+
+    fn lend(&self) -> Option<&dyn Lend> {
+        Some(self)
+    }
+}
+
+impl Lend for EditPlan {
+    fn slice(&self, range: Range<u64>) -> Option<&[u8]> {
+        self.rope.slice(range)
     }
 }

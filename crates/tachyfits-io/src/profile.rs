@@ -1,0 +1,79 @@
+//! What reading a storage costs: the numbers from which reads are planned.
+
+/// How long a read takes to begin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Latency {
+    /// Nothing: the bytes are in memory.
+    Memory,
+    /// Microseconds to milliseconds: a local device.
+    #[default]
+    Device,
+    /// Tens of milliseconds: a server.
+    Network,
+}
+
+/// What reading a storage costs.
+///
+/// ```
+/// use tachyfits_io::Profile;
+///
+/// // A server at the other end of a slow line.
+/// let profile = Profile { gap_bytes: 1 << 20, ..Profile::NETWORK };
+/// assert_eq!(profile.in_flight, 16);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// How long a read takes to begin.
+    pub latency: Latency,
+    /// Gaps between wanted bytes up to this are read rather than skipped.
+    pub gap_bytes: u64,
+    /// Longer reads are divided into requests of this many bytes.
+    pub request_bytes: u64,
+    /// How many requests are worth having under way at a time.
+    pub in_flight: usize,
+    /// The recommended alignment of offsets, lengths and memory addresses; a power of two.
+    pub alignment: usize,
+}
+
+impl Profile {
+    /// A local file. A separate read costs a device more than 32 KiB of transfer (a disk seek far more), and a page cache
+    /// a little less. One reader waits for the device while another one hands over.
+    pub const DEVICE: Profile = Profile {
+        latency: Latency::Device,
+        gap_bytes: 32 << 10,
+        request_bytes: u64::MAX,
+        in_flight: 2,
+        alignment: 1,
+    };
+
+    /// Bytes in memory.
+    pub const MEMORY: Profile = Profile { latency: Latency::Memory, ..Profile::DEVICE };
+
+    /// A server such as an object store: 30 ms to the first byte, then 90 MB/s for each of 16 requests. A request has
+    /// a time limit, so that long reads are divided.
+    pub const NETWORK: Profile = Profile {
+        latency: Latency::Network,
+        gap_bytes: 160 << 10,
+        request_bytes: 8 << 20,
+        in_flight: 16,
+        alignment: 1,
+    };
+
+    /// The profile of two storages that are read as one.
+    pub fn and(self, other: Profile) -> Profile {
+        Profile {
+            latency: self.latency.max(other.latency),
+            gap_bytes: self.gap_bytes.max(other.gap_bytes),
+            request_bytes: self.request_bytes.min(other.request_bytes),
+            in_flight: self.in_flight.max(other.in_flight),
+            alignment: self.alignment.max(other.alignment),
+        }
+    }
+}
+
+/// That of a local file.
+impl Default for Profile {
+    fn default() -> Profile {
+        Profile::DEVICE
+    }
+}
