@@ -38,7 +38,7 @@ pub(crate) fn axis_ranges(
         .collect()
 }
 
-/// What an index of integers, slices and an Ellipsis takes.
+/// Pixels of an index of integers, slices and an Ellipsis.
 pub(crate) struct Indexed {
     /// In the order of the axes of FITS.
     pub(crate) ranges: Vec<AxisRange>,
@@ -46,7 +46,7 @@ pub(crate) struct Indexed {
     pub(crate) shape: Vec<u64>,
 }
 
-/// What a NumPy index takes of these axes of FITS; `None` for one with anything but integers, slices and an Ellipsis, and
+/// The pixels of a NumPy index of an image with these axes of FITS; `None` for one with anything but integers, slices and an Ellipsis, and
 /// for one that is wrong or takes nothing. `text.sections` knows these, and has the errors.
 pub(crate) fn indexed(index: &Bound<'_, PyAny>, axes: &[u64]) -> Option<Indexed> {
     let items: Vec<Bound<'_, PyAny>> = match index.cast::<PyTuple>() {

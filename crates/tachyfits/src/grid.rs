@@ -120,7 +120,7 @@ impl Grid {
         }
     }
 
-    /// How many rows each plane has, where both axes of it are reduced and the rows lie apart.
+    /// How many rows each plane has, if both of its axes are reduced and its rows are not contiguous.
     pub(crate) fn rows_of_plane(&self) -> Option<u64> {
         self.loops.get(1).filter(|_| self.has_rows).map(|rows| rows.count)
     }

@@ -20,7 +20,7 @@ pub(crate) trait LineFold: Sync {
     fn place(&self, state: &mut Self::State, rows: &LeafRows);
 }
 
-/// Rows that lie side by side in a leaf.
+/// The rows of a leaf.
 #[derive(Default)]
 pub(crate) struct LeafRows {
     /// Of each row how many pixels of the leaf come before it, and the linear index of its first pixel.

@@ -239,7 +239,7 @@ impl GridLines {
     }
 }
 
-/// How many rows of so many pixels a leaf has room for.
+/// The number of rows of `pixels` pixels that fit in a leaf.
 fn rows_of_leaf(pixels: u64) -> u64 {
     (LEAF_PIXELS as u64 / pixels.max(1)).max(1)
 }

@@ -156,8 +156,8 @@ fn plane_lines(
     Ok(lines)
 }
 
-/// Where the next line of a region goes, as in [`crate::lines::GridLines`]: into the open leaf, of which the pixels and the
-/// position of the first line are known, or into a new one.
+/// Places the next line of a region as [`crate::lines::GridLines`] does: in the open leaf (its pixels, and the position of
+/// its first line) or in a new one.
 fn place_in_leaf(open: &mut Option<(u64, u64)>, count: u64, position: u64) -> (LeafPlace, u64) {
     const LEAF: u64 = LEAF_PIXELS as u64;
     match open {

@@ -54,7 +54,7 @@ def open(  # noqa: A001 - tf.open is the name people expect
     strict
         Refuse what the FITS Standard does not allow, instead of reading it with a warning.
     storage
-        How bytes are read: "auto" (through a memory map for cached files where that is faster,
+        How bytes are read: "auto" (what is in the page cache through a memory map,
         copied otherwise; the default), "pread" (copied by positioned reads), "mmap" (always through
         a memory map), or "direct" (bypassing the page cache, for cubes far larger than memory).
     threads

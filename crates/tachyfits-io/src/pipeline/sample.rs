@@ -22,11 +22,11 @@ pub(super) struct Sample {
     pub(super) cached: bool,
     /// Whether they seem to be in memory.
     pub(super) resident: bool,
-    /// Whether each task begins where the one before it ends; not looked at where they are in memory.
+    /// Whether each task begins where the one before it ends; true of all that is in memory.
     pub(super) in_order: bool,
     /// The bytes of the first task, which the others are about as large as.
     pub(super) bytes: u64,
-    /// Those of all tasks, estimated.
+    /// The bytes of all tasks, estimated.
     pub(super) all_bytes: u64,
 }
 
