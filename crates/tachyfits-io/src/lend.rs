@@ -17,7 +17,7 @@ pub trait Lend {
         None
     }
 
-    /// Whether [`Lend::cached`] is to be asked for the bytes of a run. `is_free`: they seem to be in the page cache, few
+    /// Whether a run takes its bytes from [`Lend::cached`]. `is_free`: they seem to be in the page cache, few
     /// tasks share them, and no buffering was requested.
     fn lends_cached(&self, is_free: bool) -> bool {
         let _ = is_free;
