@@ -18,6 +18,8 @@ from hypothesis.extra import numpy as hnp
 
 import tachyfits as tf
 from tablebytes import Made, big, binary_table, tables
+from tachyfits.base.kinds import kind_of
+from tachyfits.writing.tables import table_file
 
 NUMBERS = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8", "c8", "c16"]
 
@@ -552,3 +554,51 @@ def test_columns_are_chosen_by_one_name_or_several(tmp_path: Path) -> None:
             columns = list(names)
     with pytest.raises(tf.UsageError, match=r"expected names, found 3\nhint: as columns="):
         tf.write(path, data, columns=3, overwrite=True)  # type: ignore[arg-type]
+
+
+def _every_kind(kind: str) -> Any:
+    """Return the same table in a kind of `tf.write`'s."""
+    columns = {"N": np.array([1, 2, 3], "i4"), "X": np.array([0.5, np.nan, 2.0]),
+               "T": np.array(["a", "bc", ""])}  # fmt: skip
+    if kind == "astropy":
+        return pytest.importorskip("astropy.table").Table(columns)
+    if kind in ("pandas", "polars"):
+        return pytest.importorskip(kind).DataFrame(columns)
+    if kind == "arrow":
+        return tf.Columns(columns).to_arrow()
+    if kind == "columns":
+        return tf.Columns(columns)
+    return tf.Columns(columns).to_structured() if kind == "structured" else columns
+
+
+@pytest.mark.parametrize(
+    "kind", ["mapping", "columns", "structured", "astropy", "pandas", "polars", "arrow"]
+)
+def test_every_writer_makes_the_same_of_a_table(kind: str, tmp_path: Path) -> None:
+    data = _every_kind(kind)
+    # Frames of polars are Arrow streams.
+    assert kind_of(data) == ("arrow" if kind == "polars" else kind)
+    tf.write(tmp_path / "one.fits", data)
+    tf.write(tmp_path / "list.fits", [data])
+    tf.write(tmp_path / "edited.fits", np.zeros(1, "u1"))
+    with tf.edit(tmp_path / "edited.fits") as editor:
+        editor.append(data)
+    found = [
+        (tmp_path / f"{name}.fits").read_bytes()[2880 * blocks :]
+        for name, blocks in (("one", 1), ("list", 1), ("edited", 2))
+    ]
+    assert found[0] == found[1] == found[2]
+    assert tf.open(tmp_path / "one.fits")[1]["T"].tolist() == ["a", "bc", ""]
+
+
+def test_a_table_in_a_spool_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    core = table_file({"A": [1, 2]}, "new rows", checksum=True)
+    assert list(tmp_path.iterdir()) == []
+    file = tf.File.computed(core, None)
+    assert (file.name, file[1]["A"].tolist(), file[1].checksum().data) == (
+        "new rows", [1, 2], "right",
+    )  # fmt: skip
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "none"))
+    with pytest.raises(tf.IoError, match="none"):
+        table_file({"A": [1]}, "new rows")
