@@ -46,8 +46,8 @@ UNSORTED = {"tachyfits-io"}
 #: The only files with unsafe code: vector tiers, memory maps and the signal that these raise.
 UNSAFE_FILES = {
     "tachyfits-kernels/src/isa.rs",
-    "tachyfits-io/src/mmap.rs",
-    "tachyfits-io/src/mmap/guard.rs",
+    "tachyfits-io/src/backend/mmap.rs",
+    "tachyfits-io/src/backend/mmap/guard.rs",
 }
 
 #: Modules of the standard library with which a crate's own code (tests aside) has no business.

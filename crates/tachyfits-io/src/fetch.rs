@@ -5,10 +5,10 @@ use std::fmt;
 use std::ops::Range;
 
 use crate::aligned::{AlignedBuffer, CACHE_LINE};
+use crate::backend::entered::{MOST_ENTERED, entered_bytes};
+use crate::backend::mmap::enter_all;
 use crate::coalesce::Plan;
-use crate::entered::{MOST_ENTERED, entered_bytes};
 use crate::error::IoError;
-use crate::mmap::enter_all;
 use crate::storage::{Request, Storage};
 
 /// Sparse segments are read in steps of this many bytes, which stay in the second-level cache while they are picked
@@ -402,8 +402,8 @@ mod tests {
     #[test]
     fn a_task_that_would_enter_many_pages_is_copied() {
         const PAGE: u64 = crate::aligned::LARGE_PAGE as u64;
-        const MOST: u64 = crate::entered::MOST_ENTERED / PAGE;
-        use crate::cached::MOST_KEPT;
+        const MOST: u64 = crate::backend::entered::MOST_ENTERED / PAGE;
+        use crate::backend::cached::MOST_KEPT;
         let (_directory, path) = temporary_file(b"");
         let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
         let read = |pages: u64, bytes: u64| {

@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 use crate::aligned::LARGE_PAGE;
 use crate::error::IoError;
 use crate::pipeline::{Buffering, RunOptions, threads_or_all};
+use crate::profile::{Latency, Profile};
 use crate::report::Report;
-use crate::storage::{Storage, unless_changed};
+use crate::storage::{Request, Storage, unless_changed};
 
 /// Less than this is not worth a thread: it takes as long to start one as to copy a few ten thousand bytes.
 const WORTH_A_THREAD: usize = 256 << 10;
@@ -66,7 +67,15 @@ pub fn fill_either_way(
     let bytes = out.len() as u64;
     storage.check_within(offset, bytes)?;
     let block_bytes = block_bytes.max(1);
-    let (threads, share_bytes) = shares(out.len(), block_bytes, options.threads);
+    let (threads, mut share_bytes) = shares(out.len(), block_bytes, options.threads);
+    let profile = storage.profile();
+    let together = profile.latency == Latency::Network;
+    if together {
+        // A thread has as many requests under way at a time as the profile says.
+        let most = profile.request_bytes.saturating_mul(profile.in_flight as u64);
+        let most = usize::try_from(most).unwrap_or(usize::MAX).max(block_bytes);
+        share_bytes = out.len().div_ceil(threads).min(most);
+    }
     let may_lend = options.buffering == Buffering::Auto;
     let is_cached = || may_lend && storage.is_resident(offset..offset + bytes);
     if other.is_some() {
@@ -76,6 +85,7 @@ pub fn fill_either_way(
         storage,
         block_bytes,
         share_bytes,
+        together: together.then_some(profile),
         rest: Mutex::new((offset, out)),
         work,
         other: other.filter(|_| is_cached()),
@@ -131,6 +141,8 @@ struct Shared<'a, 'b, W> {
     block_bytes: usize,
     /// About how much a thread takes at a time; from large pages whole ones.
     share_bytes: usize,
+    /// The profile of a storage whose shares are read whole, by requests that are sent together.
+    together: Option<Profile>,
     /// The bytes that no thread has taken yet, and their offset in the storage.
     rest: Mutex<(u64, &'b mut [u8])>,
     work: W,
@@ -169,6 +181,12 @@ impl<'b, W: Fn(&mut [u8]) + Sync> Shared<'_, 'b, W> {
 
     fn run(&self) -> Result<(), IoError> {
         while let Some((mut offset, share)) = self.take() {
+            if let Some(profile) = &self.together
+                && let Err(error) = self.read_together(offset, share, profile)
+            {
+                self.failed.store(true, Ordering::Relaxed);
+                return Err(error);
+            }
             for block in share.chunks_mut(self.block_bytes) {
                 if self.failed.load(Ordering::Relaxed) {
                     return Ok(());
@@ -200,14 +218,35 @@ impl<'b, W: Fn(&mut [u8]) + Sync> Shared<'_, 'b, W> {
         Some((offset, share))
     }
 
+    /// Reads a share by requests of one call.
+    fn read_together(
+        &self,
+        offset: u64,
+        share: &mut [u8],
+        profile: &Profile,
+    ) -> Result<(), IoError> {
+        let begun = Instant::now();
+        let each = share.len().div_ceil(profile.in_flight.max(1)).max(self.block_bytes);
+        let each = each.min(usize::try_from(profile.request_bytes).unwrap_or(usize::MAX));
+        let pieces = share.chunks_mut(each).zip((offset..).step_by(each));
+        let mut requests: Vec<_> =
+            pieces.map(|(buffer, offset)| Request { offset, buffer }).collect();
+        self.storage.read_ranges(&mut requests)?;
+        self.read_bytes.fetch_add(share.len() as u64, Ordering::Relaxed);
+        self.io.fetch_add(begun.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
     fn block(&self, offset: u64, block: &mut [u8]) -> Result<(), IoError> {
         let begun = Instant::now();
         let is_filled = self.other.map_or(Ok(false), |other| other(offset, block))?;
         let mut read = Duration::ZERO;
         if !is_filled {
-            self.storage.read_exact_at(offset, block)?;
-            self.read_bytes.fetch_add(block.len() as u64, Ordering::Relaxed);
-            read = begun.elapsed();
+            if self.together.is_none() {
+                self.storage.read_exact_at(offset, block)?;
+                self.read_bytes.fetch_add(block.len() as u64, Ordering::Relaxed);
+                read = begun.elapsed();
+            }
             (self.work)(block);
         }
         let all = begun.elapsed();
@@ -225,7 +264,7 @@ impl<'b, W: Fn(&mut [u8]) + Sync> Shared<'_, 'b, W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::MemoryStorage;
+    use crate::backend::memory::MemoryStorage;
     use crate::pipeline::Watch;
     use std::sync::atomic::AtomicUsize;
 

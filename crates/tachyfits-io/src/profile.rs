@@ -1,4 +1,4 @@
-//! What reading a storage costs: the numbers from which reads are planned.
+//! The cost of reading a storage: the numbers from which reads are planned.
 
 /// How long a read takes to begin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -12,7 +12,7 @@ pub enum Latency {
     Network,
 }
 
-/// What reading a storage costs.
+/// The cost of reading a storage.
 ///
 /// ```
 /// use tachyfits_io::Profile;
@@ -71,7 +71,7 @@ impl Profile {
     }
 }
 
-/// That of a local file.
+/// The profile of a local file.
 impl Default for Profile {
     fn default() -> Profile {
         Profile::DEVICE

@@ -7,11 +7,11 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::cached::CachedStorage;
-use crate::direct::DirectStorage;
+use crate::backend::cached::CachedStorage;
+use crate::backend::direct::DirectStorage;
+use crate::backend::file::{FileStorage, open_file};
+use crate::backend::memory::MemoryStorage;
 use crate::error::IoError;
-use crate::file::{FileStorage, open_file};
-use crate::memory::MemoryStorage;
 use crate::operation::{OPEN_ATTEMPTS, repeated_if_changed};
 use crate::patch::{Notice, look_beside};
 use crate::spool::{Compression, SpoolOptions, StorageReader, compression_of, spool};

@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 use flate2::bufread::GzDecoder;
 
+use crate::backend::file::FileStorage;
+use crate::backend::memory::MemoryStorage;
 use crate::error::IoError;
-use crate::file::FileStorage;
-use crate::memory::MemoryStorage;
 use crate::pipeline::Watch;
 use crate::storage::Storage;
 

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::backend::file::FileStorage;
 use crate::error::IoError;
-use crate::file::FileStorage;
 use crate::storage::Storage;
 use crate::system;
 

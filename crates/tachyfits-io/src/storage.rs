@@ -94,7 +94,7 @@ pub trait Storage: Send + Sync + Debug {
     /// [`IoError::Short`] if the storage ends before, [`IoError::Read`] if reading fails.
     fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError>;
 
-    /// What reading costs.
+    /// The cost of reading.
     fn profile(&self) -> Profile;
 
     /// Kind of this storage, for reports: `"auto"`, `"positioned"`, `"mapped"`, `"direct"`,

@@ -7,7 +7,7 @@ use tachyfits_format::{
 };
 use tachyfits_io::operation::OPEN_ATTEMPTS;
 use tachyfits_io::{
-    IoError, Notice, Purpose, Source, SourceOptions, SpoolOptions, Storage, StorageKind,
+    IoError, Notice, Purpose, ReadAhead, Source, SourceOptions, SpoolOptions, Storage, StorageKind,
     compression_of,
 };
 
@@ -96,7 +96,8 @@ impl FitsFile {
         options: &OpenOptions,
     ) -> Result<FitsFile, Error> {
         let bytes = Arc::clone(&storage);
-        let read = |offset, buffer: &mut [u8]| bytes.read_exact_at(offset, buffer);
+        let mut ahead = ReadAhead::new(&*bytes);
+        let read = |offset, buffer: &mut [u8]| ahead.read_exact_at(offset, buffer);
         FitsFile::walked(storage, options, read)
     }
 
@@ -104,7 +105,7 @@ impl FitsFile {
     fn walked(
         storage: Arc<dyn Storage>,
         options: &OpenOptions,
-        read_at: impl Fn(u64, &mut [u8]) -> Result<(), IoError>,
+        mut read_at: impl FnMut(u64, &mut [u8]) -> Result<(), IoError>,
     ) -> Result<FitsFile, Error> {
         let read = ReadOptions { strict: options.strict, limits: options.limits.clone() };
         let mut walker = Walker::new(read, storage.bytes());

@@ -167,6 +167,37 @@ fn opening_and_reading_an_image_takes_few_requests() {
 }
 
 #[test]
+fn many_headers_take_few_requests() {
+    let extension = |axis: u64| {
+        let cards = [
+            "XTENSION= 'IMAGE   '",
+            "BITPIX  =                    8",
+            "NAXIS   =                    1",
+        ];
+        let cards = cards.map(str::to_owned).into_iter();
+        let cards =
+            cards.chain([format!("NAXIS1  = {axis:>20}"), "PCOUNT  =                    0".into()]);
+        let cards = cards.chain(["GCOUNT  =                    1".into(), "END".into()]);
+        let mut bytes: Vec<u8> =
+            cards.flat_map(|card| format!("{card:<80}").into_bytes()).collect();
+        bytes.resize(2880 + (axis as usize).next_multiple_of(2880), 0);
+        bytes[..2880].iter_mut().filter(|byte| **byte == 0).for_each(|byte| *byte = b' ');
+        bytes
+    };
+    // Short data, which are read with the headers, and long ones of one size, which are skipped.
+    for (count, axis, most, most_bytes) in [(2000, 100, 24, 12 << 20), (60, 400_000, 24, 6 << 20)] {
+        let mut content = common::header(8, &[], &[]);
+        (0..count).for_each(|_| content.extend(extension(axis)));
+        let (server, remote) = Remote::new(content);
+        let file = FitsFile::open(Arc::new(remote), &OpenOptions::default()).unwrap();
+        assert_eq!((file.hdus().len(), file.warnings().len()), (count + 1, 0));
+        let (requests, bytes) = server.requests();
+        // Requests that are guessed are sent four at a time.
+        assert!(requests <= most * 4 && bytes <= most_bytes, "{requests} requests, {bytes} bytes");
+    }
+}
+
+#[test]
 fn a_spectrum_takes_one_request_of_few_bytes_for_each_channel() {
     let (server, [far, near]) = cubes();
     server.requests();

@@ -30,8 +30,8 @@ use std::time::UNIX_EPOCH;
 use flate2::Crc;
 
 use super::{Recovery, Stamp, step};
+use crate::backend::file::read_up_to;
 use crate::error::IoError;
-use crate::file::read_up_to;
 use crate::system;
 use crate::unfinished::{Unfinished, directory_of, sync_directory};
 

@@ -553,7 +553,8 @@ fn the_calling_thread_asks_the_watch_while_another_works_on() {
             watch: Some(&calls),
             ..RunOptions::default()
         };
-        let storage = MemoryStorage::new("memory", vec![0; 200]);
+        // Few bytes in memory would be for one thread.
+        let storage = Device::new(200);
         let work = || {
             both.wait();
             if is_other() && !slow_merge {

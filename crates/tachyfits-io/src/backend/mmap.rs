@@ -14,9 +14,9 @@ use std::ops::Range;
 
 use memmap2::{Mmap, UncheckedAdvice};
 
+use crate::backend::file::FileStorage;
+use crate::backend::memory::slice_of;
 use crate::error::IoError;
-use crate::file::FileStorage;
-use crate::memory::slice_of;
 use crate::storage::Storage;
 use guard::Watch;
 

@@ -11,8 +11,8 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use crate::aligned::{AlignedBuffer, PAGE};
+use crate::backend::file::FileStorage;
 use crate::error::IoError;
-use crate::file::FileStorage;
 use crate::profile::Profile;
 use crate::storage::{Id, Request, Storage};
 

@@ -7,11 +7,11 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use crate::entered::{EnteredPages, MOST_ENTERED};
+use crate::backend::entered::{EnteredPages, MOST_ENTERED};
+use crate::backend::file::FileStorage;
+use crate::backend::mmap::{GuardedMap, enter, intact};
 use crate::error::IoError;
-use crate::file::FileStorage;
 use crate::lend::Lend;
-use crate::mmap::{GuardedMap, enter, intact};
 use crate::profile::Profile;
 use crate::storage::{Id, Request, Storage};
 

@@ -122,7 +122,7 @@ impl Storage for JoinedStorage {
                 rest = &mut rest[1..];
                 continue;
             };
-            // What one member has of a request after another is requested of it together.
+            // Consecutive requests of one member are one call.
             let end = base + member.bytes();
             let is_within = |request: &Request<'_>| {
                 request.offset >= base && request.offset + request.buffer.len() as u64 <= end
