@@ -16,7 +16,9 @@ use tachyfits_format::{
     Warning, verify_header,
 };
 use tachyfits_io::operation::RunOptions;
-use tachyfits_io::{Notice, Purpose, Source, SourceOptions, SpoolOptions, Storage, StorageKind};
+use tachyfits_io::{
+    Notice, Purpose, ReadAhead, Source, SourceOptions, SpoolOptions, Storage, StorageKind,
+};
 
 use crate::edit::is_zeros;
 use crate::error::Error;
@@ -148,12 +150,12 @@ impl Walked {
         let mut walker = Walker::new(options, storage.bytes());
         let mut walked = Walked { hdus: Vec::new(), rest: Vec::new() };
         let (mut seen, mut end) = (0, 0);
-        let mut buffer = Vec::new();
+        let (mut ahead, mut buffer) = (ReadAhead::new(storage), Vec::new());
         loop {
             match walker.step() {
                 Ok(Step::Read { offset, bytes }) => {
                     buffer.resize(bytes, 0);
-                    storage.read_exact_at(offset, &mut buffer)?;
+                    ahead.read_exact_at(offset, &mut buffer)?;
                     walker.supply(&buffer);
                 }
                 Ok(Step::Hdu(hdu)) => {
