@@ -15,11 +15,25 @@ use tachyfits::{
 use crate::errors::OrRaise;
 
 /// A source as Python gives it.
-#[derive(FromPyObject)]
 pub(crate) enum Given<'py> {
     Bytes(Bound<'py, PyBytes>),
     Path(PathBuf),
     Object(Bound<'py, PyAny>),
+}
+
+/// By hand: a derived one makes an exception for each kind that it is not.
+impl<'py> FromPyObject<'_, 'py> for Given<'py> {
+    type Error = PyErr;
+
+    fn extract(source: Borrowed<'_, 'py, PyAny>) -> PyResult<Given<'py>> {
+        if let Ok(bytes) = source.cast::<PyBytes>() {
+            return Ok(Given::Bytes(bytes.to_owned()));
+        }
+        Ok(match source.extract() {
+            Ok(path) => Given::Path(path),
+            Err(_) => Given::Object(source.to_owned()),
+        })
+    }
 }
 
 impl Given<'_> {
