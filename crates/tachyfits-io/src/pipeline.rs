@@ -224,8 +224,8 @@ impl Arrangement {
         let may_lend = options.buffering == Buffering::Auto;
         let Sample { borrowed, cached, resident, in_order, bytes, all_bytes } =
             Sample::of(storage, tasks, may_lend);
-        // A caller that chooses how far to read ahead computes much on each byte.
-        let is_quick = options.ahead == 0;
+        // A caller that chooses the buffering, or how far to read ahead, computes much on each byte.
+        let is_quick = may_lend && options.ahead == 0;
         let is_little = (borrowed || cached) && is_quick && all_bytes <= FOR_ONE_THREAD;
         let threads = if is_little { 1 } else { threads };
         let ahead = match options.buffering {

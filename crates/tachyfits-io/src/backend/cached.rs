@@ -18,6 +18,9 @@ use crate::storage::{Id, Request, Storage};
 /// Elsewhere the system does not tell what is in the page cache, and its pages are entered one at a time.
 const LENDS: bool = cfg!(target_os = "linux");
 
+/// To map and unmap a smaller file takes longer than to copy it.
+const LEAST_FILE: u64 = 256 << 10;
+
 /// The largest file whose pages stay mapped: mapping them again for each column of a table takes up to two thirds of the
 /// time of reading the column (docs/performance).
 pub(crate) const MOST_KEPT: u64 = 512 << 20;
@@ -107,7 +110,7 @@ impl Storage for CachedStorage {
 
 impl Lend for CachedStorage {
     fn lends_cached(&self, is_free: bool) -> bool {
-        self.always || (LENDS && is_free)
+        self.always || (LENDS && is_free && self.bytes() >= LEAST_FILE)
     }
 
     fn all_mapped(&self) -> Option<&[u8]> {
@@ -238,6 +241,8 @@ mod tests {
         assert!(storage.cached(5..(1 << 20) + 1).is_none());
         assert!(storage.slice(5..400_005).is_none());
         assert_eq!((storage.lends_cached(true), storage.lends_cached(false)), (LENDS, false));
+        let (_directory, path) = temporary_file(&[7; 1000]);
+        assert!(!lending(&path).lends_cached(true));
     }
 
     #[test]
