@@ -40,7 +40,7 @@ const WORTH_A_THREAD: u64 = 4 << 20;
 /// ```
 #[derive(Debug)]
 pub struct AppendBlock {
-    block: Block,
+    block: UnwrittenBlock,
     made: Made,
     /// Where the next byte goes.
     end: u64,
@@ -55,7 +55,12 @@ impl AppendBlock {
 
     /// Begins at byte `at` of a file.
     pub fn new(at: u64) -> AppendBlock {
-        AppendBlock { block: Block::default(), made: Made::default(), end: at, written: at }
+        AppendBlock {
+            block: UnwrittenBlock::default(),
+            made: Made::default(),
+            end: at,
+            written: at,
+        }
     }
 
     /// Where the next byte goes.
@@ -127,7 +132,7 @@ pub(crate) fn end_of_block(at: u64) -> u64 {
 /// Memory for one block of a file, which the block of a later file gets: the system gives memory a page at a time, and a new
 /// block takes as long to get as to write.
 #[derive(Debug, Default)]
-pub(crate) struct Block {
+pub(crate) struct UnwrittenBlock {
     memory: AlignedBuffer,
 }
 
@@ -135,7 +140,7 @@ pub(crate) struct Block {
 /// process forked while another thread held the lock would wait for ever.
 static SPARE: Mutex<Vec<AlignedBuffer>> = Mutex::new(Vec::new());
 
-impl Drop for Block {
+impl Drop for UnwrittenBlock {
     fn drop(&mut self) {
         let Ok(mut spare) = SPARE.try_lock() else { return };
         if spare.len() <= BLOCKS && !self.memory.bytes().is_empty() {
@@ -144,7 +149,7 @@ impl Drop for Block {
     }
 }
 
-impl Block {
+impl UnwrittenBlock {
     /// The room for a part of the file that lies in one block, and the slack on both sides.
     pub(crate) fn room(&mut self, part: &Range<u64>) -> &mut [u8] {
         if self.memory.bytes().is_empty() {
@@ -176,7 +181,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{AppendBlock, BLOCK, BLOCKS, Block, SPARE, WORTH_A_THREAD};
+    use super::{AppendBlock, BLOCK, BLOCKS, SPARE, UnwrittenBlock, WORTH_A_THREAD};
     use crate::error::IoError;
 
     /// Expected byte `at` of the file.
@@ -196,7 +201,8 @@ mod tests {
     #[test]
     fn memory_of_blocks_is_kept_for_one_file_and_no_more() {
         for _ in 0..2 {
-            let mut blocks: Vec<Block> = (0..2 * BLOCKS).map(|_| Block::default()).collect();
+            let mut blocks: Vec<UnwrittenBlock> =
+                (0..2 * BLOCKS).map(|_| UnwrittenBlock::default()).collect();
             for (number, block) in (0..).zip(&mut blocks) {
                 block.room(&(0..5)).fill(number);
             }
@@ -213,7 +219,7 @@ mod tests {
     #[test]
     fn the_spare_buffer_is_never_waited_for() {
         let spare = SPARE.lock().unwrap();
-        let mut block = Block::default();
+        let mut block = UnwrittenBlock::default();
         block.room(&(0..5)).fill(7);
         assert_eq!(block.bytes(&(0..5)), [7; 5]);
         drop(block);

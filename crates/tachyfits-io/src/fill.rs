@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::aligned::LARGE_PAGE;
 use crate::error::IoError;
-use crate::pipeline::{Buffering, RunOptions, threads_or_all};
+use crate::pipeline::{Buffering, PipelineOptions, threads_or_all};
 use crate::profile::{Latency, Profile};
 use crate::report::Report;
 use crate::storage::{Request, Storage, unless_changed};
@@ -22,10 +22,10 @@ const WORTH_A_THREAD: usize = 256 << 10;
 /// each is handed to `work` by the thread that read it, while it is in that core's cache.
 ///
 /// ```
-/// use tachyfits_io::{MemoryStorage, RunOptions, fill};
+/// use tachyfits_io::{MemoryStorage, PipelineOptions, fill};
 /// let storage = MemoryStorage::new("example", vec![1, 2, 3, 4, 5, 6, 7, 8]);
 /// let mut out = [0; 6];
-/// fill(&storage, 2, &mut out, 2, &RunOptions::default(), |pair| pair.reverse())?;
+/// fill(&storage, 2, &mut out, 2, &PipelineOptions::default(), |pair| pair.reverse())?;
 /// assert_eq!(out, [4, 3, 6, 5, 8, 7]);
 /// # Ok::<(), tachyfits_io::IoError>(())
 /// ```
@@ -37,7 +37,7 @@ pub fn fill(
     offset: u64,
     out: &mut [u8],
     block_bytes: usize,
-    options: &RunOptions<'_>,
+    options: &PipelineOptions<'_>,
     work: impl Fn(&mut [u8]) + Sync,
 ) -> Result<Report, IoError> {
     fill_either_way(storage, offset, out, block_bytes, options, work, None)
@@ -59,7 +59,7 @@ pub fn fill_either_way(
     offset: u64,
     out: &mut [u8],
     block_bytes: usize,
-    options: &RunOptions<'_>,
+    options: &PipelineOptions<'_>,
     work: impl Fn(&mut [u8]) + Sync,
     other: Option<OtherWay<'_>>,
 ) -> Result<Report, IoError> {
@@ -81,7 +81,7 @@ pub fn fill_either_way(
     if other.is_some() {
         storage.prepare_to_lend();
     }
-    let shared = Shared {
+    let shared = Filling {
         storage,
         block_bytes,
         share_bytes,
@@ -136,7 +136,7 @@ pub fn enter_large_pages(bytes: &mut [u8]) {
 }
 
 /// State shared by the threads.
-struct Shared<'a, 'b, W> {
+struct Filling<'a, 'b, W> {
     storage: &'a dyn Storage,
     block_bytes: usize,
     /// About how much a thread takes at a time; from large pages whole ones.
@@ -147,7 +147,7 @@ struct Shared<'a, 'b, W> {
     rest: Mutex<(u64, &'b mut [u8])>,
     work: W,
     other: Option<OtherWay<'a>>,
-    options: &'a RunOptions<'a>,
+    options: &'a PipelineOptions<'a>,
     /// Another thread reported an error.
     failed: AtomicBool,
     done: Mutex<u64>,
@@ -156,7 +156,7 @@ struct Shared<'a, 'b, W> {
     compute: AtomicU64,
 }
 
-impl<'b, W: Fn(&mut [u8]) + Sync> Shared<'_, 'b, W> {
+impl<'b, W: Fn(&mut [u8]) + Sync> Filling<'_, 'b, W> {
     /// Runs in `threads` threads, this one included.
     fn run_in(&self, threads: usize) -> Result<(), IoError> {
         thread::scope(|scope| {
@@ -292,7 +292,7 @@ mod tests {
             let expected: Vec<u8> = content[1003..].iter().map(|byte| !byte).collect();
             let storage = MemoryStorage::new("content", content);
             for block in [1000, 4096, 1 << 20] {
-                let options = RunOptions { threads, ..RunOptions::default() };
+                let options = PipelineOptions { threads, ..PipelineOptions::default() };
                 let mut out = vec![0; length];
                 let flip = |bytes: &mut [u8]| bytes.iter_mut().for_each(|byte| *byte = !*byte);
                 let report = fill(&storage, 1003, &mut out, block, &options, flip).unwrap();
@@ -312,7 +312,7 @@ mod tests {
         let content: Vec<u8> = (0..1u32 << 20).map(|place| (place % 251) as u8).collect();
         let storage = MemoryStorage::new("content", content);
         let mut out = vec![0; FILLED];
-        let options = RunOptions { threads: 2, buffering, ..RunOptions::default() };
+        let options = PipelineOptions { threads: 2, buffering, ..PipelineOptions::default() };
         let work = |bytes: &mut [u8]| bytes.iter_mut().for_each(|byte| *byte = !*byte);
         let report = fill_either_way(&storage, 5, &mut out, 1000, &options, work, Some(other))?;
         Ok((out, report))
@@ -359,7 +359,7 @@ mod tests {
             block.fill(7);
             Ok(true)
         };
-        let (mut out, options) = ([0; 8], RunOptions::default());
+        let (mut out, options) = ([0; 8], PipelineOptions::default());
         let report = fill_either_way(&storage, 0, &mut out, 1, &options, |_| (), Some(&slowly));
         let report = report.unwrap();
         assert_eq!((report.bytes, report.read_bytes), (8, 4));
@@ -370,7 +370,8 @@ mod tests {
     #[test]
     fn a_range_beyond_the_end_is_refused() {
         let storage = MemoryStorage::new("short", vec![0; 10]);
-        let error = fill(&storage, 5, &mut [0; 6], 2, &RunOptions::default(), |_| ()).unwrap_err();
+        let error =
+            fill(&storage, 5, &mut [0; 6], 2, &PipelineOptions::default(), |_| ()).unwrap_err();
         assert_eq!(error.code(), "io-short");
     }
 
@@ -383,7 +384,7 @@ mod tests {
             }
         }
         let storage = MemoryStorage::new("content", vec![0; 100]);
-        let options = RunOptions { watch: Some(&Stop), ..RunOptions::default() };
+        let options = PipelineOptions { watch: Some(&Stop), ..PipelineOptions::default() };
         let error = fill(&storage, 0, &mut [0; 100], 2, &options, |_| ()).unwrap_err();
         assert_eq!(error.code(), "io-cancelled");
     }

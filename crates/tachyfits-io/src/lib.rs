@@ -53,7 +53,7 @@ pub use fill::{OtherWay, enter_large_pages, fill, fill_either_way};
 pub use lend::Lend;
 pub use output::OutputFile;
 pub use patch::{Held, Notice, Patch, Recovery, Stamp};
-pub use pipeline::{Buffering, RunOptions, Tasks, Watch, run, threads_or_all};
+pub use pipeline::{Buffering, PipelineOptions, Tasks, Watch, run, threads_or_all};
 pub use placed_buffer::PlacedBuffer;
 pub use profile::{Latency, Profile};
 pub use read_ahead::ReadAhead;

@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
 
-use crate::append::{BLOCK, Block, end_of_block};
+use crate::append::{BLOCK, UnwrittenBlock, end_of_block};
 
 /// Blocks of which memory is kept: those that are made ahead, and the one that is written.
 pub(crate) const BLOCKS: usize = 4;
@@ -27,7 +27,7 @@ pub(crate) struct Made {
 
 #[derive(Debug, Default)]
 struct Slot {
-    block: Block,
+    block: UnwrittenBlock,
     /// Which block it is, once that is made.
     holds: Option<u64>,
 }

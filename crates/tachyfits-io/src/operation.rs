@@ -42,10 +42,10 @@ pub struct Progress<'a> {
 
 impl Progress<'_> {
     /// The options as the pipeline takes them.
-    pub fn run_options(&self) -> pipeline::RunOptions<'_> {
+    pub fn run_options(&self) -> pipeline::PipelineOptions<'_> {
         let RunOptions { threads, buffering, progress } = self.options;
         let watch: Option<&dyn Watch> = if progress.is_some() { Some(self) } else { None };
-        pipeline::RunOptions { threads, buffering, watch, ..Default::default() }
+        pipeline::PipelineOptions { threads, buffering, watch, ..Default::default() }
     }
 }
 

@@ -75,7 +75,7 @@ pub enum Buffering {
 
 /// How to run.
 #[derive(Clone, Copy, Default)]
-pub struct RunOptions<'a> {
+pub struct PipelineOptions<'a> {
     /// The number of workers; 0 is all processors. One worker is the calling thread itself.
     pub threads: usize,
     /// How reading and computing are arranged.
@@ -98,7 +98,7 @@ pub struct RunOptions<'a> {
 ///
 /// ```
 /// use std::ops::Range;
-/// use tachyfits_io::{IoError, MemoryStorage, RunOptions, Tasks, run};
+/// use tachyfits_io::{IoError, MemoryStorage, PipelineOptions, Tasks, run};
 ///
 /// /// Ten bytes each.
 /// struct Tens;
@@ -116,7 +116,7 @@ pub struct RunOptions<'a> {
 /// let report = run(
 ///     &storage,
 ///     &Tens,
-///     &RunOptions::default(),
+///     &PipelineOptions::default(),
 ///     || (),
 ///     |(), _index, fetched| Ok(fetched.piece(0).iter().map(|&byte| u64::from(byte)).sum::<u64>()),
 ///     |_index, sum| {
@@ -138,7 +138,7 @@ pub struct RunOptions<'a> {
 pub fn run<W, R, E>(
     storage: &dyn Storage,
     tasks: &dyn Tasks,
-    options: &RunOptions<'_>,
+    options: &PipelineOptions<'_>,
     scratch: impl Fn() -> W + Sync,
     work: impl Fn(&mut W, u64, &Fetched<'_>) -> Result<R, E> + Sync,
     merge: impl FnMut(u64, R) -> Result<(), E> + Send,
@@ -217,7 +217,11 @@ struct Arrangement {
 }
 
 impl Arrangement {
-    fn choose(storage: &dyn Storage, tasks: &dyn Tasks, options: &RunOptions<'_>) -> Arrangement {
+    fn choose(
+        storage: &dyn Storage,
+        tasks: &dyn Tasks,
+        options: &PipelineOptions<'_>,
+    ) -> Arrangement {
         let length = usize::try_from(tasks.len()).unwrap_or(usize::MAX);
         let threads = threads_or_all(options.threads);
         // A caller that chooses a buffering gets buffers.

@@ -7,7 +7,7 @@
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::{MetadataExt, fchown};
+use std::os::unix::fs::{FileExt, MetadataExt, fchown};
 use std::path::Path;
 use std::time::Duration;
 
@@ -317,3 +317,17 @@ pub(crate) fn will_need(file: &File, range: Range<u64>) {
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn will_need(_file: &File, _range: Range<u64>) {}
+
+/// Reads until the buffer is full or the file ends, and says how far it came.
+pub(crate) fn read_up_to(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut done = 0;
+    while done < buffer.len() {
+        match file.read_at(&mut buffer[done..], offset + done as u64) {
+            Ok(0) => break,
+            Ok(count) => done += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(done)
+}

@@ -377,10 +377,10 @@ pub(crate) fn in_turn(
             Ok(())
         });
     }
-    let run = tachyfits_io::RunOptions {
+    let run = tachyfits_io::PipelineOptions {
         threads: options.threads,
         waiting: WAITING_BLOCKS,
-        ..tachyfits_io::RunOptions::default()
+        ..tachyfits_io::PipelineOptions::default()
     };
     // Blocks that were written: markers and gaps stay in them for later ones.
     let spare: Mutex<Vec<Vec<u8>>> = Mutex::default();
@@ -415,9 +415,9 @@ pub(crate) fn parallel<W>(
     scratch: impl Fn() -> W + Sync,
     work: impl Fn(&mut W, u64) -> Result<u64, Error> + Sync,
 ) -> Result<(), Error> {
-    let run = tachyfits_io::RunOptions {
+    let run = tachyfits_io::PipelineOptions {
         threads: options.threads,
-        ..tachyfits_io::RunOptions::default()
+        ..tachyfits_io::PipelineOptions::default()
     };
     let nothing = MemoryStorage::new("records", []);
     let mut done = 0;

@@ -101,7 +101,7 @@ impl Computed {
         let mut report = tachyfits_io::run(
             &self.joined,
             &reads,
-            &tachyfits_io::RunOptions { waiting: WAITING_BOXES, ..progress.run_options() },
+            &tachyfits_io::PipelineOptions { waiting: WAITING_BOXES, ..progress.run_options() },
             NodeScratch::default,
             |scratch, index, fetched| {
                 let mut out = lock(&spare).pop().unwrap_or_default();

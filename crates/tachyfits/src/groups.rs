@@ -46,7 +46,7 @@ impl FitsFile {
         tachyfits_io::run(
             self.bytes_of(),
             &GroupTasks(&groups),
-            &tachyfits_io::RunOptions::default(),
+            &tachyfits_io::PipelineOptions::default(),
             || (),
             |(), _task, fetched| {
                 let mut rows = vec![0.0; fetched.pieces() * names.len()];

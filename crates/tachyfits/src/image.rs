@@ -265,7 +265,7 @@ impl Image {
     ) -> Result<Report, Error> {
         let total = pixels.saturating_mul(self.pixel_bytes().size);
         let progress = Progress { options: *options, total };
-        let run = tachyfits_io::RunOptions { ahead, ..progress.run_options() };
+        let run = tachyfits_io::PipelineOptions { ahead, ..progress.run_options() };
         tachyfits_io::run(&*self.storage, tasks, &run, scratch, work, merge)
     }
 }

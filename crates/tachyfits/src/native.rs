@@ -1,7 +1,7 @@
 //! Numbers that only need their bytes swapped: read directly into the target array and swapped
 //! there, or on the way.
 
-use tachyfits_io::{IoError, Report, RunOptions, Storage, fill_either_way};
+use tachyfits_io::{IoError, PipelineOptions, Report, Storage, fill_either_way};
 use tachyfits_kernels::{
     Fields, PixelType, Tier, is_past_caches, native_in_place, stream_fields, streaming,
 };
@@ -18,7 +18,7 @@ pub(crate) fn read_native(
     out: &mut [u8],
     pixel: PixelType,
     tier: Tier,
-    options: &RunOptions<'_>,
+    options: &PipelineOptions<'_>,
 ) -> Result<Report, IoError> {
     let turn = |block: &mut [u8]| native_in_place(block, pixel, tier);
     let stream = |offset, block: &mut [u8]| stream_native(storage, offset, block, pixel, tier);

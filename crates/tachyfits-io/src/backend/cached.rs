@@ -154,7 +154,7 @@ mod tests {
     use super::{CachedStorage, LENDS, MOST_ENTERED, MOST_KEPT};
     use crate::aligned::LARGE_PAGE;
     use crate::conformance::{storage_suite, temporary_file};
-    use crate::{Buffering, FileStorage, IoError, Lend, Report, RunOptions, Tasks, run};
+    use crate::{Buffering, FileStorage, IoError, Lend, PipelineOptions, Report, Tasks, run};
     use std::fs::OpenOptions;
     use std::ops::Range;
     use std::path::Path;
@@ -195,7 +195,7 @@ mod tests {
     fn sums(
         storage: &CachedStorage,
         tasks: &dyn Tasks,
-        options: &RunOptions<'_>,
+        options: &PipelineOptions<'_>,
         before: impl Fn(u64) + Sync,
     ) -> Result<(Vec<u64>, Report), IoError> {
         let mut sums = Vec::new();
@@ -306,14 +306,14 @@ mod tests {
             ("inline", 1_200_000),
             ("ahead", 1_200_000),
         ]) {
-            let options = RunOptions { buffering, ..RunOptions::default() };
+            let options = PipelineOptions { buffering, ..PipelineOptions::default() };
             let (found, report) = sums(&storage, &tasks, &options, |_| ()).unwrap();
             assert_eq!(found, [400_000; 3]);
             assert_eq!((report.buffering, report.read_bytes), expected);
         }
         // Bytes that several tasks use are copied.
         let tasks = Overlapping(Pieces(5, 200_000));
-        let (found, report) = sums(&storage, &tasks, &RunOptions::default(), |_| ()).unwrap();
+        let (found, report) = sums(&storage, &tasks, &PipelineOptions::default(), |_| ()).unwrap();
         assert_eq!(found, [300_000; 5]);
         assert_eq!((report.buffering, report.read_bytes), ("inline", 1_500_000));
     }
@@ -330,7 +330,7 @@ mod tests {
                     file.set_len(2_000_010).unwrap();
                 }
             };
-            let options = RunOptions { threads, ..RunOptions::default() };
+            let options = PipelineOptions { threads, ..PipelineOptions::default() };
             let error = sums(&storage, &Pieces(10, 400_000), &options, cut).unwrap_err();
             assert!(matches!(error, IoError::Short { size: 2_000_010, .. }), "{error}");
         }

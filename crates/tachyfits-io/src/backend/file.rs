@@ -6,7 +6,6 @@
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use crate::error::IoError;
@@ -68,7 +67,7 @@ impl FileStorage {
     /// Fills one request.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
         self.check_within(offset, buffer.len() as u64)?;
-        let read = read_up_to(&self.file, offset, buffer);
+        let read = system::read_up_to(&self.file, offset, buffer);
         read_all(self, offset, buffer.len(), read)
     }
 }
@@ -122,21 +121,7 @@ pub(crate) fn open_file(path: &Path) -> Result<File, IoError> {
     File::open(path).map_err(|source| IoError::opening(path, source))
 }
 
-/// Reads until the buffer is full or the file ends, and says how far it came.
-pub(crate) fn read_up_to(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut done = 0;
-    while done < buffer.len() {
-        match file.read_at(&mut buffer[done..], offset + done as u64) {
-            Ok(0) => break,
-            Ok(count) => done += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(done)
-}
-
-/// Turns the outcome of [`read_up_to`] into that of a read that needs every byte.
+/// Turns the outcome of [`system::read_up_to`] into that of a read that needs every byte.
 pub(crate) fn read_all(
     storage: &dyn Storage,
     offset: u64,

@@ -18,7 +18,7 @@ use crate::backend::file::FileStorage;
 use crate::backend::memory::slice_of;
 use crate::error::IoError;
 use crate::storage::Storage;
-use guard::Watch;
+use guard::MapGuard;
 
 /// The kernel also maps cached pages around a touched byte, up to this many bytes
 /// (`fault_around_bytes` of Linux). Where it maps fewer, the others are mapped on use.
@@ -27,7 +27,7 @@ const AROUND: usize = 64 << 10;
 /// A map of a whole file for reading, under guard.
 #[derive(Debug)]
 pub(crate) struct GuardedMap {
-    watch: &'static Watch,
+    watch: &'static MapGuard,
     map: Mmap,
 }
 
@@ -38,7 +38,7 @@ impl GuardedMap {
         // that is written to changes under the reader; every use of the bytes checks what it takes from them, and no
         // promise about the content is made.
         let map = unsafe { Mmap::map(file) }?;
-        Ok(Watch::over(&map).map(|watch| GuardedMap { watch, map }))
+        Ok(MapGuard::over(&map).map(|watch| GuardedMap { watch, map }))
     }
 
     /// Bytes of the file; `None` beyond its end, and once a part of it was found missing.

@@ -30,9 +30,9 @@ use std::time::UNIX_EPOCH;
 use flate2::Crc;
 
 use super::{Recovery, Stamp, step};
-use crate::backend::file::read_up_to;
 use crate::error::IoError;
 use crate::system;
+use crate::system::read_up_to;
 use crate::unfinished::{Unfinished, directory_of, sync_directory};
 
 const MAGIC: &[u8; 16] = b"tachyfits undo 2";

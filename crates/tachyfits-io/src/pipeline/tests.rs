@@ -8,7 +8,7 @@ use std::thread;
 
 use proptest::prelude::*;
 
-use super::{Arrangement, Buffering, RunOptions, Tasks, Watch, run};
+use super::{Arrangement, Buffering, PipelineOptions, Tasks, Watch, run};
 use crate::conformance::temporary_file;
 use crate::storage::{Id, Request};
 use crate::{CachedStorage, DirectStorage, FileStorage, IoError, MemoryStorage, Report, Storage};
@@ -117,19 +117,19 @@ impl From<IoError> for Failure {
 }
 
 /// Every arrangement that the tests go through: few and many threads, inline and ahead.
-fn arrangements() -> Vec<RunOptions<'static>> {
+fn arrangements() -> Vec<PipelineOptions<'static>> {
     let mut all = Vec::new();
     for buffering in [Buffering::Auto, Buffering::Single, Buffering::Double] {
         for (threads, ahead) in [(1, 1), (1, 2), (2, 1), (3, 0), (8, 3)] {
             for waiting in [0, 1] {
-                all.push(RunOptions { threads, buffering, ahead, waiting, watch: None });
+                all.push(PipelineOptions { threads, buffering, ahead, waiting, watch: None });
             }
         }
     }
     all
 }
 
-fn describe(options: &RunOptions<'_>) -> String {
+fn describe(options: &PipelineOptions<'_>) -> String {
     format!("{:?}, {} threads, {} ahead", options.buffering, options.threads, options.ahead)
 }
 
@@ -137,7 +137,7 @@ fn describe(options: &RunOptions<'_>) -> String {
 fn collect(
     storage: &dyn Storage,
     tasks: &dyn Tasks,
-    options: &RunOptions<'_>,
+    options: &PipelineOptions<'_>,
 ) -> Result<(Report, Vec<Vec<u8>>), Failure> {
     let mut merged = Vec::new();
     let report = run(
@@ -171,7 +171,8 @@ fn nothing_to_do_is_done() {
 
 #[test]
 fn one_worker_is_the_calling_thread() {
-    let options = RunOptions { threads: 1, buffering: Buffering::Single, ..Default::default() };
+    let options =
+        PipelineOptions { threads: 1, buffering: Buffering::Single, ..Default::default() };
     let caller = thread::current().id();
     let here = || assert_eq!(thread::current().id(), caller);
     run(
@@ -212,8 +213,8 @@ fn scratch_is_made_once_per_worker() {
 #[test]
 fn the_arrangement_follows_from_the_storage() {
     let (_directory, path) = temporary_file(&[1; 10_000]);
-    let options = RunOptions { threads: 2, ..RunOptions::default() };
-    let double = RunOptions { buffering: Buffering::Double, ..options };
+    let options = PipelineOptions { threads: 2, ..PipelineOptions::default() };
+    let double = PipelineOptions { buffering: Buffering::Double, ..options };
     let chosen = |storage: &dyn Storage, options| {
         let (report, _) = collect(storage, &hundreds(100), options).unwrap();
         (report.buffering, report.storage, report.bytes, report.read_bytes)
@@ -237,7 +238,7 @@ fn a_file_of_which_the_beginning_is_cached_is_not_taken_to_be_in_the_cache() {
     let tasks = Lists((0..20).map(task).collect());
     let buffering = |cached| {
         let device = Device { cached, ..Device::new(10_000) };
-        collect(&device, &tasks, &RunOptions::default()).unwrap().0.buffering
+        collect(&device, &tasks, &PipelineOptions::default()).unwrap().0.buffering
     };
     assert_eq!(buffering(10_000), "inline");
     assert_eq!(buffering(1000), "ahead");
@@ -248,7 +249,7 @@ fn large_blocks_are_read_less_far_ahead() {
     let chosen = |bytes: u64| {
         let range = |index: u64| 2 * index * bytes..(2 * index + 1) * bytes;
         let tasks = Lists((0..20).map(|index| Vec::from([range(index)])).collect());
-        let arrangement = Arrangement::choose(&Device::new(0), &tasks, &RunOptions::default());
+        let arrangement = Arrangement::choose(&Device::new(0), &tasks, &PipelineOptions::default());
         (arrangement.ahead, arrangement.hints)
     };
     assert_eq!(chosen(100), (8, 8));
@@ -363,7 +364,7 @@ impl Watch for Impatient {
 fn progress_rises_to_the_bytes_of_the_report() {
     for options in arrangements() {
         let watch = Impatient { limit: u64::MAX, seen: Mutex::default() };
-        let options = RunOptions { watch: Some(&watch), ..options };
+        let options = PipelineOptions { watch: Some(&watch), ..options };
         let (report, _) = collect(&Device::new(10_000), &hundreds(100), &options).unwrap();
         let expected: Vec<u64> = (1..=100).map(|done| done * 100).collect();
         assert_eq!(*watch.seen.lock().unwrap(), expected, "{}", describe(&options));
@@ -375,7 +376,7 @@ fn progress_rises_to_the_bytes_of_the_report() {
 fn a_watch_cancels() {
     for options in arrangements() {
         let watch = Impatient { limit: 1000, seen: Mutex::default() };
-        let options = RunOptions { watch: Some(&watch), ..options };
+        let options = PipelineOptions { watch: Some(&watch), ..options };
         let error = collect(&Device::new(100_000), &hundreds(1000), &options).unwrap_err();
         assert!(matches!(error, Failure::Io(IoError::Cancelled)), "{error:?}");
         // Only what was in hand is finished.
@@ -388,7 +389,7 @@ fn a_watch_cancels() {
 fn a_watch_cancels_within_a_task() {
     for options in arrangements() {
         let watch = Impatient { limit: 0, seen: Mutex::default() };
-        let options = RunOptions { watch: Some(&watch), ..options };
+        let options = PipelineOptions { watch: Some(&watch), ..options };
         let (steps, merged) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let outcome = run(
             &Device::new(100_000),
@@ -413,7 +414,7 @@ fn a_watch_cancels_within_a_task() {
 
 #[test]
 fn a_panic_anywhere_reaches_the_caller() {
-    let panics = |place: &str, options: &RunOptions<'_>| {
+    let panics = |place: &str, options: &PipelineOptions<'_>| {
         let mut device = Device::new(10_000);
         device.panics_at = (place == "device").then_some(3000);
         let count = AtomicUsize::new(0);
@@ -509,7 +510,7 @@ proptest! {
         ];
         storages.extend(DirectStorage::open(&path).ok().map(|direct| Box::new(direct) as _));
         storages.push(Box::new(device));
-        let options = RunOptions { threads, buffering, ahead: blocks, ..RunOptions::default() };
+        let options = PipelineOptions { threads, buffering, ahead: blocks, ..PipelineOptions::default() };
         for storage in &storages {
             let (report, merged) = collect(&**storage, &tasks, &options).unwrap();
             prop_assert_eq!(&merged, &expected);
@@ -547,11 +548,11 @@ fn the_calling_thread_asks_the_watch_while_another_works_on() {
             }
         };
         let is_other = || thread::current().id() != calls.0;
-        let options = RunOptions {
+        let options = PipelineOptions {
             threads: 2,
             buffering: Buffering::Single,
             watch: Some(&calls),
-            ..RunOptions::default()
+            ..PipelineOptions::default()
         };
         // Few bytes in memory would be for one thread.
         let storage = Device::new(200);

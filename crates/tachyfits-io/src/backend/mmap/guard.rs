@@ -24,7 +24,7 @@ use libc::{c_int, c_void, siginfo_t};
 const WATCHES: usize = 512;
 
 /// The maps that are guarded.
-static GUARDED: [Watch; WATCHES] = [const { Watch::new() }; WATCHES];
+static GUARDED: [MapGuard; WATCHES] = [const { MapGuard::new() }; WATCHES];
 
 /// The previous handler, from `sigaction`: its address and flags.
 static PREVIOUS: (AtomicUsize, AtomicI32) = (AtomicUsize::new(libc::SIG_DFL), AtomicI32::new(0));
@@ -43,7 +43,7 @@ static PAGE_BYTES: AtomicUsize = AtomicUsize::new(4096);
 
 /// One map that is guarded, or room for one.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(super) struct MapGuard {
     taken: AtomicBool,
     start: AtomicUsize,
     /// 0 while nothing is guarded, so that no address lies within.
@@ -51,9 +51,9 @@ pub(super) struct Watch {
     broken: AtomicBool,
 }
 
-impl Watch {
-    const fn new() -> Watch {
-        Watch {
+impl MapGuard {
+    const fn new() -> MapGuard {
+        MapGuard {
             taken: AtomicBool::new(false),
             start: AtomicUsize::new(0),
             end: AtomicUsize::new(0),
@@ -62,10 +62,10 @@ impl Watch {
     }
 
     /// Guards a map from now on; `None` where as many are guarded as can be, or the handler cannot be set.
-    pub(super) fn over(map: &[u8]) -> Option<&'static Watch> {
+    pub(super) fn over(map: &[u8]) -> Option<&'static MapGuard> {
         take_signal().ok()?;
         let free =
-            |watch: &&Watch| watch.taken.compare_exchange(false, true, SeqCst, SeqCst).is_ok();
+            |watch: &&MapGuard| watch.taken.compare_exchange(false, true, SeqCst, SeqCst).is_ok();
         let watch = GUARDED.iter().find(free)?;
         let start = map.as_ptr().addr();
         watch.broken.store(false, SeqCst);
@@ -219,12 +219,12 @@ fn end_on_signal() {
 
 #[cfg(test)]
 mod tests {
-    use super::Watch;
+    use super::MapGuard;
 
     #[test]
     fn an_address_within_is_known_and_one_beyond_is_not() {
         let bytes = [0; 8];
-        let watch = Watch::over(&bytes).unwrap();
+        let watch = MapGuard::over(&bytes).unwrap();
         let start = bytes.as_ptr().addr();
         assert_eq!(
             (watch.start.load(super::SeqCst), watch.end.load(super::SeqCst)),
