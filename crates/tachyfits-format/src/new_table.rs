@@ -113,7 +113,9 @@ impl NewColumn {
         {
             return Some(("a form of the Standard", form()));
         }
+        // A field that exists may be so narrow: its digits are read without a point.
         if let Field::Text { text, width, decimals } = self.field
+            && self.start.is_none()
             && text.has_decimals()
             && decimals >= width
         {
