@@ -43,8 +43,8 @@ pub fn fill(
     fill_either_way(storage, offset, out, block_bytes, options, work, None)
 }
 
-/// Another way to fill a block, from its offset on: from bytes that [`Storage::cached`] lends, of which it asks itself whether
-/// they were [`Storage::intact`]. It says whether it did.
+/// Another way to fill a block, from its offset on: from bytes that [`Lend::cached`](crate::Lend::cached) lends, of which it asks itself whether
+/// they were [`Lend::intact`](crate::Lend::intact). It says whether it did.
 pub type OtherWay<'a> = &'a (dyn Fn(u64, &mut [u8]) -> Result<bool, IoError> + Sync);
 
 /// As [`fill`], or the other way where the bytes seem to be in the page cache. A caller that chooses a buffering gets reads.

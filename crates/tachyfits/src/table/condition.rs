@@ -3,7 +3,7 @@
 //!
 //! The language is that of expressions over images, with strings, columns and truth values:
 //! [`check`] resolves its names. Operands that need their own evaluation (strings, exact 64-bit
-//! integers) become single operands, each a [`leaf`], so the remaining program works on f64.
+//! integers) become single operands, each a [`operand`], so the remaining program works on f64.
 
 mod operand;
 mod resolve;
