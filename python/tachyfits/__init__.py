@@ -188,7 +188,7 @@ _UPPER = {
 
 
 def _load(module: str, name: str) -> Any:
-    """Import what is needed now; only this function knows modules by their name."""
+    """Import a module when a name is first used; no other function imports by name."""
     return getattr(importlib.import_module(f"tachyfits.{module}"), name)
 
 

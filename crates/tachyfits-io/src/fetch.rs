@@ -176,7 +176,8 @@ impl<'s> Block<'s> {
     /// Takes every range from the memory of the storage, or none.
     fn borrow(&mut self, storage: &'s dyn Storage, cached: bool) -> bool {
         self.places.clear();
-        if let Some(all) = storage.all_mapped().filter(|_| cached) {
+        // Only to borrow: a storage may map the file for this.
+        if cached && let Some(all) = storage.all_mapped() {
             return self.borrow_of(all);
         }
         // A page is entered whole for any byte of it: a box of many planes would seem to need many times its size.

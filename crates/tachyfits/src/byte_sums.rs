@@ -26,7 +26,7 @@ pub(crate) fn update_checksums(
     header.set("CHECKSUM", String::from_utf8_lossy(&checksum).as_ref(), "")
 }
 
-/// The sum of a range of bytes; the first word of what is summed begins at `base`.
+/// The sum of a range of bytes. The first word of the sum begins at offset `base`.
 pub(crate) fn sum_of_range(
     storage: &dyn Storage,
     base: u64,

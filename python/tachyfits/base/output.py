@@ -81,7 +81,7 @@ def format_of(path: str | os.PathLike[str]) -> str:
     Raises
     ------
     UsageError
-        It is none of `FORMATS`.
+        The format is not one of `FORMATS`.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:

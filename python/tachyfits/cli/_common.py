@@ -145,7 +145,7 @@ def common_options(
         click.option("--strict", is_flag=True, help="Fail where a file breaks the FITS Standard."),
         click.option("--storage", type=click.Choice(STORAGES), default="auto", show_default=True,
                      help="How to read: pread copies bytes, mmap uses them in the page cache, "
-                          "auto does so with what is cached, direct bypasses the cache."),
+                          "auto uses cached bytes and reads others, direct bypasses the cache."),
     ]  # fmt: skip
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -26,7 +26,7 @@ def columns_of_mixins(table: Any) -> Any:
 
 
 def description_of_columns(lines: Sequence[str]) -> dict[str, Any]:
-    """Return what the YAML of astropy says of columns; ValueError if it is no such YAML."""
+    """Return the columns that astropy's YAML describes; ValueError if it is other text."""
     from astropy.table.meta import YamlParseError, get_header_from_yaml
 
     try:

@@ -58,7 +58,7 @@ def pandas_values(name: str, series: Any) -> Any:
     missing = np.asarray(series.isna())
     categories = getattr(series.dtype, "categories", None)
     if isinstance(getattr(categories, "dtype", series.dtype), pd.StringDtype):
-        # Text too where there is none: what the cells are does not tell.
+        # Text by its dtype: all cells may be missing.
         text = series.astype(object).where(~missing, "").to_numpy().astype("U")
         return np.ma.MaskedArray(text, mask=missing) if missing.any() else text
     kind = getattr(series.dtype, "numpy_dtype", None)

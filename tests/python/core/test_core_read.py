@@ -203,3 +203,27 @@ def test_bytes_are_not_copied(cube: Path) -> None:
     assert (file.name, file.storage, file.bytes) == ("here", "memory", len(data))
     del data
     np.testing.assert_array_equal(file.hdu(0).image().read(), fits.getdata(cube))
+
+
+def test_an_index_of_integers_and_slices_is_numpys_and_others_are_left(cube: Path) -> None:
+    image = image_of(cube)
+    pixels = image.read()
+    last = [length - 1 for length in pixels.shape]
+    for index in (
+        0,
+        -1,
+        tuple(last),
+        (Ellipsis, -1),
+        (0, Ellipsis, slice(None, None, -2)),
+        (slice(1, None), np.int64(1)),
+        Ellipsis,
+        (),
+    ):
+        found, expected = image.indexed(index), pixels[index]
+        assert type(found) is type(expected), index
+        np.testing.assert_array_equal(found, expected)
+        assert found.dtype == expected.dtype
+    beyond = tuple(pixels.shape)
+    others: list[object] = [None, True, [0], np.array(1), beyond, (0,) * (pixels.ndim + 1), 1.0]
+    others += [slice(0, 0), (Ellipsis, Ellipsis), "x", 1 << 70]
+    assert [image.indexed(index) for index in others] == [None] * len(others)

@@ -319,6 +319,17 @@ mod tests {
     }
 
     #[test]
+    fn a_file_is_mapped_only_to_be_borrowed_from() {
+        let (_directory, path) = temporary_file(&[1; 400_000]);
+        let storage = lending(&path);
+        for (buffering, is_mapped) in [(Buffering::Single, false), (Buffering::Auto, LENDS)] {
+            let options = PipelineOptions { buffering, ..PipelineOptions::default() };
+            sums(&storage, &Pieces(4, 100_000), &options, |_| ()).unwrap();
+            assert_eq!(storage.map.get().is_some(), is_mapped, "{buffering:?}");
+        }
+    }
+
+    #[test]
     fn a_file_cut_during_a_run_is_an_error_of_the_first_task_it_hurts() {
         for threads in [1, 3] {
             let (_directory, path) = temporary_file(&[1; 4_000_000]);

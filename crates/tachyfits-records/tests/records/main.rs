@@ -1,4 +1,4 @@
-//! Records of unformatted Fortran files: how they are found, read and written, and what is refused.
+//! Records of unformatted Fortran files: layout, reading, writing and errors.
 
 #![expect(clippy::disallowed_methods, reason = "tests read files directly")]
 

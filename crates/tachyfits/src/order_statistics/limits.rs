@@ -7,7 +7,7 @@ pub struct OrderLimits {
     pub gathered: u64,
     /// Bytes of the pixels of outputs that are in memory together.
     pub tile_bytes: u64,
-    /// The most values that a pass keeps (64 MiB); with fewer pixels there is no sample.
+    /// The most values that a pass keeps (64 MiB). Images of fewer pixels are not sampled.
     pub kept: u64,
     /// Pixels of a sample.
     pub sample: u64,

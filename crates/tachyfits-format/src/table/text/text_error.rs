@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Why the text of a field is no number, or a number no text of the field.
+/// The reason why a field cannot be read as a number, or a number does not fit in a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TextError {
     /// The characters are no number of the form.
