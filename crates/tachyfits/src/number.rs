@@ -1,6 +1,7 @@
 //! Number types that nodes compute with, so that each node is written once for all: native f32 and
 //! f64, and f32 as stored in a file.
 
+use tachyfits_io::IoError;
 use tachyfits_kernels::{
     Encoding, PixelType, Stencil, Tier, decode_f64, encode_f32, smooth_rows_big_endian_f32,
     smooth_rows_f32, smooth_rows_f64,
@@ -98,27 +99,43 @@ pub(crate) trait Number: Copy + Send + Sync + 'static {
         encoding: &Encoding,
         feed: &mut Feed<'_>,
         out: &mut [u8],
-    ) {
+    ) -> Result<(), IoError> {
         let mut sums = Self::take(feed.scratch, out.len() / encoding.pixel_bytes());
         Self::smooth(rows, stencil, feed.tier, &mut sums);
-        Self::encode(&sums, encoding, feed, out);
+        Self::encode(&sums, encoding, feed, out)?;
         Self::give_back(feed.scratch, sums);
+        Ok(())
     }
     /// Big-endian bytes of the values, in an encoding of floats.
-    fn encode(values: &[Self], encoding: &Encoding, feed: &mut Feed<'_>, out: &mut [u8]);
+    fn encode(
+        values: &[Self],
+        encoding: &Encoding,
+        feed: &mut Feed<'_>,
+        out: &mut [u8],
+    ) -> Result<(), IoError>;
 }
 
 /// f32 or f64.
 pub(crate) trait Native: Number {
     /// The values of a box.
-    fn values(node: &dyn Node, window: &Window, feed: &mut Feed<'_>, out: &mut [Self]);
+    fn values(
+        node: &dyn Node,
+        window: &Window,
+        feed: &mut Feed<'_>,
+        out: &mut [Self],
+    ) -> Result<(), IoError>;
 }
 
 macro_rules! number {
     ($type:ty, $take:ident $give_back:ident $values:ident $smooth:ident $encode:ident) => {
         impl Native for $type {
-            fn values(node: &dyn Node, window: &Window, feed: &mut Feed<'_>, out: &mut [$type]) {
-                node.$values(window, feed, out);
+            fn values(
+                node: &dyn Node,
+                window: &Window,
+                feed: &mut Feed<'_>,
+                out: &mut [$type],
+            ) -> Result<(), IoError> {
+                node.$values(window, feed, out)
             }
         }
 
@@ -136,21 +153,37 @@ macro_rules! number {
             fn smooth(rows: &[&[$type]], stencil: &Stencil<'_>, tier: Tier, out: &mut [$type]) {
                 $smooth(rows, stencil, tier, out);
             }
-            fn encode(values: &[$type], encoding: &Encoding, feed: &mut Feed<'_>, out: &mut [u8]) {
-                $encode(values, encoding, feed, out);
+            fn encode(
+                values: &[$type],
+                encoding: &Encoding,
+                feed: &mut Feed<'_>,
+                out: &mut [u8],
+            ) -> Result<(), IoError> {
+                $encode(values, encoding, feed, out)
             }
         }
     };
 }
 
 /// Encodes numbers of f32 as floats, which have room for each.
-fn encode_singles(values: &[f32], encoding: &Encoding, feed: &mut Feed<'_>, out: &mut [u8]) {
+fn encode_singles(
+    values: &[f32],
+    encoding: &Encoding,
+    feed: &mut Feed<'_>,
+    out: &mut [u8],
+) -> Result<(), IoError> {
     let refused = encode_f32(values, encoding, feed.tier, out);
     debug_assert_eq!(refused, 0, "every f32 has an encoding of floats");
+    Ok(())
 }
 
-fn encode_doubles(values: &[f64], encoding: &Encoding, feed: &mut Feed<'_>, out: &mut [u8]) {
-    feed.encode(values, encoding, out);
+fn encode_doubles(
+    values: &[f64],
+    encoding: &Encoding,
+    feed: &mut Feed<'_>,
+    out: &mut [u8],
+) -> Result<(), IoError> {
+    feed.encode(values, encoding, out)
 }
 
 number!(f32, f32s give_back_f32s values_f32 smooth_rows_f32 encode_singles);
@@ -176,12 +209,19 @@ impl Number for [u8; 4] {
         encoding: &Encoding,
         feed: &mut Feed<'_>,
         out: &mut [u8],
-    ) {
+    ) -> Result<(), IoError> {
         debug_assert_eq!(*encoding, Encoding::plain(PixelType::F32));
         Self::smooth(rows, stencil, feed.tier, out.as_chunks_mut().0);
+        Ok(())
     }
-    fn encode(values: &[[u8; 4]], encoding: &Encoding, _feed: &mut Feed<'_>, out: &mut [u8]) {
+    fn encode(
+        values: &[[u8; 4]],
+        encoding: &Encoding,
+        _feed: &mut Feed<'_>,
+        out: &mut [u8],
+    ) -> Result<(), IoError> {
         debug_assert_eq!(*encoding, Encoding::plain(PixelType::F32));
         out.copy_from_slice(values.as_flattened());
+        Ok(())
     }
 }

@@ -5,6 +5,7 @@ mod samples;
 use std::sync::Arc;
 
 use tachyfits_format::OffsetAxis;
+use tachyfits_io::IoError;
 use tachyfits_kernels::Encoding;
 
 use crate::computed::{Computed, Feed, Node, Reads, Sources, Window, usual_shape};
@@ -211,7 +212,7 @@ impl Node for Path {
         }
     }
 
-    fn bytes(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) {
+    fn fill(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) -> Result<(), IoError> {
         let mut results = feed.scratch.f64s(window.pixels() as usize);
         for chunk in self.chunks(window) {
             let planes = window.count[1..].iter().product::<u64>() as usize;
@@ -219,14 +220,15 @@ impl Node for Path {
             let mut filled = 0;
             for row in self.rows(chunk, window) {
                 let end = filled + row.pixels() as usize;
-                self.input.values_f64(&row, feed, &mut values[filled..end]);
+                self.input.values_f64(&row, feed, &mut values[filled..end])?;
                 filled = end;
             }
             self.results(chunk, window, &values, &mut results);
             feed.scratch.give_back_f64s(values);
         }
-        feed.encode(&results, &self.encoding, out);
+        feed.encode(&results, &self.encoding, out)?;
         feed.scratch.give_back_f64s(results);
+        Ok(())
     }
 
     fn halo(&self) -> Vec<u64> {

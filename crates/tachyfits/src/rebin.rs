@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tachyfits_format::AxisBlocks;
+use tachyfits_io::IoError;
 use tachyfits_io::operation::RunOptions;
 use tachyfits_kernels::{Common, Encoding, Extremum, PixelType, wide_integers};
 
@@ -191,10 +192,15 @@ impl Rebin {
         needed
     }
 
-    fn rebin<T: Native + Into<f64>>(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) {
+    fn rebin<T: Native + Into<f64>>(
+        &self,
+        window: &Window,
+        feed: &mut Feed<'_>,
+        out: &mut [u8],
+    ) -> Result<(), IoError> {
         let needed = self.needed(window);
         let mut values = T::take(feed.scratch, needed.pixels() as usize);
-        T::values(&*self.input, &needed, feed, &mut values);
+        T::values(&*self.input, &needed, feed, &mut values)?;
         let mut results = feed.scratch.f64s(window.pixels() as usize);
         let rows = BlockRows { needed: &needed, window, block: &self.block };
         match self.statistic {
@@ -204,15 +210,21 @@ impl Rebin {
             BlockStatistic::Min => rows.extremes(&values, |new, old| new < old, &mut results),
             BlockStatistic::Max => rows.extremes(&values, |new, old| new > old, &mut results),
         }
-        feed.encode(&results, &self.encoding, out);
+        feed.encode(&results, &self.encoding, out)?;
         feed.scratch.give_back_f64s(results);
         T::give_back(feed.scratch, values);
+        Ok(())
     }
 }
 
 impl Rebin {
     /// Sums and extremes of integers.
-    fn rebin_integers(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) {
+    fn rebin_integers(
+        &self,
+        window: &Window,
+        feed: &mut Feed<'_>,
+        out: &mut [u8],
+    ) -> Result<(), IoError> {
         let merge: fn(i128, i128) -> i128 = match self.statistic {
             BlockStatistic::Min => Ord::min,
             BlockStatistic::Max => Ord::max,
@@ -221,7 +233,7 @@ impl Rebin {
         let needed = self.needed(window);
         let from = self.input.encoding();
         let mut bytes = feed.scratch.bytes(needed.pixels() as usize * from.pixel_bytes());
-        self.input.bytes(&needed, feed, &mut bytes);
+        self.input.fill(&needed, feed, &mut bytes)?;
         let mut pixels = Vec::with_capacity(needed.pixels() as usize);
         wide_integers::each(&bytes, &from, |pixel| pixels.push(pixel));
         feed.scratch.give_back_bytes(bytes);
@@ -244,6 +256,7 @@ impl Rebin {
                 (None, _) => self.encoding.blank.unwrap_or(0).to_be_bytes(),
             };
         }
+        Ok(())
     }
 }
 
@@ -396,7 +409,7 @@ impl Node for Rebin {
         self.input.reads(&self.needed(window), reads);
     }
 
-    fn bytes(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) {
+    fn fill(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) -> Result<(), IoError> {
         if self.exact {
             return self.rebin_integers(window, feed, out);
         }

@@ -4,7 +4,7 @@ mod permute;
 
 use std::sync::Arc;
 
-use tachyfits_io::Storage;
+use tachyfits_io::{IoError, Storage};
 use tachyfits_kernels::Encoding;
 
 use crate::computed::{Computed, Feed, Node, Reads, Sources, Window, reordered_shape};
@@ -104,20 +104,22 @@ impl Node for Reorder {
         self.input.reads(&self.needed(window), reads);
     }
 
-    fn bytes(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) {
+    fn fill(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) -> Result<(), IoError> {
         let needed = self.needed(window);
         let size = self.encoding().pixel_bytes();
         if let Some(stored) = self.input.stored(&needed, feed) {
             let fetched = feed.fetched;
             let piece = |index: usize| fetched.piece(stored.start + index);
             let length = out.len() / size / stored.len().max(1);
-            return permute(&BoxPieces { piece, length }, &needed.count, &self.order, size, out);
+            permute(&BoxPieces { piece, length }, &needed.count, &self.order, size, out);
+            return Ok(());
         }
         let mut pixels = feed.scratch.bytes(out.len());
-        self.input.bytes(&needed, feed, &mut pixels);
+        self.input.fill(&needed, feed, &mut pixels)?;
         let pieces = BoxPieces { piece: |_| &pixels[..], length: out.len() / size };
         permute(&pieces, &needed.count, &self.order, size, out);
         feed.scratch.give_back_bytes(pixels);
+        Ok(())
     }
 
     fn halo(&self) -> Vec<u64> {

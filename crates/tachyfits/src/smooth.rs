@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::Arc;
 
+use tachyfits_io::IoError;
 use tachyfits_kernels::{Blanks, Encoding, PixelType, Stencil};
 
 use crate::computed::{Computed, Feed, Node, Reads, Sources, Window};
@@ -279,32 +280,44 @@ impl Smooth {
     }
 
     /// Smooths big-endian f32 where they lie, if the input is stored so and no line or row of the box is in two pieces.
-    fn smooth_stored(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) -> bool {
+    fn smooth_stored(
+        &self,
+        window: &Window,
+        feed: &mut Feed<'_>,
+        out: &mut [u8],
+    ) -> Result<bool, IoError> {
         let singles = Encoding::plain(PixelType::F32);
         if !self.narrow || self.input.encoding() != singles || self.encoding != singles {
-            return false;
+            return Ok(false);
         }
         let needed = self.needed(window);
         let (inner, length, _) = needed.around(self.smoothing.axis);
         let row = if inner == 1 { length } else { inner };
         let piece = needed.runs(self.input.axes()).next().map_or(0, |(_, count)| count as usize);
         if piece == 0 || !piece.is_multiple_of(row) {
-            return false;
+            return Ok(false);
         }
-        let Some(pieces) = self.input.stored(&needed, feed) else { return false };
+        let Some(pieces) = self.input.stored(&needed, feed) else { return Ok(false) };
         let pieces = pieces.map(|piece| feed.fetched.piece(piece).as_chunks().0).collect();
-        self.smooth::<[u8; 4]>(&InputPieces { pieces, length: piece }, &needed, window, feed, out);
-        true
+        let pieces = InputPieces { pieces, length: piece };
+        self.smooth::<[u8; 4]>(&pieces, &needed, window, feed, out)?;
+        Ok(true)
     }
 
     /// Smooths native numbers.
-    fn smooth_native<T: Native>(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) {
+    fn smooth_native<T: Native>(
+        &self,
+        window: &Window,
+        feed: &mut Feed<'_>,
+        out: &mut [u8],
+    ) -> Result<(), IoError> {
         let needed = self.needed(window);
         let mut values = T::take(feed.scratch, needed.pixels() as usize);
-        T::values(&*self.input, &needed, feed, &mut values);
+        T::values(&*self.input, &needed, feed, &mut values)?;
         let pieces = InputPieces { length: values.len(), pieces: vec![&values[..]] };
-        self.smooth(&pieces, &needed, window, feed, out);
+        self.smooth(&pieces, &needed, window, feed, out)?;
         T::give_back(feed.scratch, values);
+        Ok(())
     }
 
     fn smooth<T: Number>(
@@ -314,7 +327,7 @@ impl Smooth {
         window: &Window,
         feed: &mut Feed<'_>,
         out: &mut [u8],
-    ) {
+    ) -> Result<(), IoError> {
         let axis = self.smoothing.axis;
         let begin = needed.first[axis];
         let (inner, length, outer) = needed.around(axis);
@@ -326,25 +339,26 @@ impl Smooth {
             let mut rest = out;
             for lines in &values.pieces {
                 let (out, later) = rest.split_at_mut(lines.len() * self.encoding.pixel_bytes());
-                self.along_whole_lines(lines, length, feed, out);
+                self.along_whole_lines(lines, length, feed, out)?;
                 rest = later;
             }
-            return;
+            return Ok(());
         }
         for part in 0..outer {
             if feed.fetched.is_cancelled() {
-                break;
+                return Err(IoError::Cancelled);
             }
             let bytes = inner * results * self.encoding.pixel_bytes();
             let out = &mut out[part * bytes..(part + 1) * bytes];
             if inner == 1 {
                 let line = values.part(part * length, length);
-                self.along_line(line, begin, first..first + results as u64, feed, out);
+                self.along_line(line, begin, first..first + results as u64, feed, out)?;
             } else {
                 let lines = InputRows { values, part: part * inner * length, begin, inner, length };
-                self.across_rows(&lines, first, feed, out);
+                self.across_rows(&lines, first, feed, out)?;
             }
         }
+        Ok(())
     }
 
     /// Results of which each is a row of pixels side by side.
@@ -354,7 +368,7 @@ impl Smooth {
         first: u64,
         feed: &mut Feed<'_>,
         out: &mut [u8],
-    ) {
+    ) -> Result<(), IoError> {
         let inner = lines.inner;
         let beyond = vec![T::from_f64(0.0); inner];
         let blank = vec![T::NAN; inner];
@@ -363,7 +377,7 @@ impl Smooth {
         let results = out.len() / (inner * size);
         for begin in (0..inner).step_by(STRIP_PIXELS) {
             if feed.fetched.is_cancelled() {
-                break;
+                return Err(IoError::Cancelled);
             }
             let strip = begin..inner.min(begin + STRIP_PIXELS);
             let mut index = first * self.smoothing.every;
@@ -375,7 +389,7 @@ impl Smooth {
                 let at = result * inner * size;
                 let out = &mut out[at + strip.start * size..at + strip.end * size];
                 if self.keeps(index) {
-                    T::encode(&lines.row(index)[strip], &self.encoding, feed, out);
+                    T::encode(&lines.row(index)[strip], &self.encoding, feed, out)?;
                 } else {
                     let rows_at = |offset| match self.neighbour(index as i64 + offset) {
                         Neighbour::Pixel(index) => &lines.rows(index, count)[strip.clone()],
@@ -383,12 +397,13 @@ impl Smooth {
                         Neighbour::Blank => &blank[strip.clone()],
                     };
                     let rows: Vec<&[T]> = (-half..=half).map(rows_at).collect();
-                    T::smooth_into(&rows, &self.smoothing.stencil(), &self.encoding, feed, out);
+                    T::smooth_into(&rows, &self.smoothing.stencil(), &self.encoding, feed, out)?;
                 }
                 index += count as u64 * self.smoothing.every;
                 result += count;
             }
         }
+        Ok(())
     }
 
     /// Number of next results that are smoothed as one row, whose neighbours are contiguous and all
@@ -412,12 +427,12 @@ impl Smooth {
         length: usize,
         feed: &mut Feed<'_>,
         out: &mut [u8],
-    ) {
+    ) -> Result<(), IoError> {
         let half = self.smoothing.half() as usize;
         let size = self.encoding.pixel_bytes();
         let inside = half * size..out.len() - half * size;
         let rows: Vec<&[T]> = (0..=2 * half).map(|shift| &values[shift..]).collect();
-        T::smooth_into(&rows, &self.smoothing.stencil(), &self.encoding, feed, &mut out[inside]);
+        T::smooth_into(&rows, &self.smoothing.stencil(), &self.encoding, feed, &mut out[inside])?;
         let lines = values.len() / length;
         let column = |neighbour| match neighbour {
             Neighbour::Pixel(pixel) => {
@@ -434,13 +449,14 @@ impl Smooth {
                 let near = &columns[shift..=shift + 2 * half];
                 let rows: Vec<&[T]> = near.iter().map(Vec::as_slice).collect();
                 let stencil = self.smoothing.stencil();
-                T::smooth_into(&rows, &stencil, &self.encoding, feed, &mut results);
+                T::smooth_into(&rows, &stencil, &self.encoding, feed, &mut results)?;
                 for (line, result) in results.chunks_exact(size).enumerate() {
                     let at = (line * length + index) * size;
                     out[at..at + size].copy_from_slice(result);
                 }
             }
         }
+        Ok(())
     }
 
     /// Contiguous results along the axis itself: the line, shifted by a pixel, serves as the rows.
@@ -451,7 +467,7 @@ impl Smooth {
         results: Range<u64>,
         feed: &mut Feed<'_>,
         out: &mut [u8],
-    ) {
+    ) -> Result<(), IoError> {
         let Smoothing { every, .. } = self.smoothing;
         let half = self.smoothing.half() as usize;
         let (from, to) = (results.start * every, (results.end - 1) * every + 1);
@@ -474,9 +490,10 @@ impl Smooth {
                 result[at] = result[at * every as usize];
             }
         }
-        T::encode(&result[..kept], &self.encoding, feed, out);
+        T::encode(&result[..kept], &self.encoding, feed, out)?;
         T::give_back(feed.scratch, result);
         T::give_back(feed.scratch, padded);
+        Ok(())
     }
 
     /// Puts the pixels back that stay as they are.
@@ -509,9 +526,9 @@ impl Node for Smooth {
         self.input.reads(&self.needed(window), reads);
     }
 
-    fn bytes(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) {
-        if self.smooth_stored(window, feed, out) {
-            return;
+    fn fill(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) -> Result<(), IoError> {
+        if self.smooth_stored(window, feed, out)? {
+            return Ok(());
         }
         match self.narrow {
             true => self.smooth_native::<f32>(window, feed, out),

@@ -86,8 +86,7 @@ impl Image {
             run,
             |window, feed, out| {
                 if to == from {
-                    image.node().bytes(window, feed, out);
-                    return Ok(());
+                    return Ok(image.node().fill(window, feed, out)?);
                 }
                 let error = self.encode(image, window, feed, &to, out)?;
                 let mut largest = largest.lock().unwrap_or_else(PoisonError::into_inner);
@@ -132,7 +131,7 @@ impl Image {
         out: &mut [u8],
     ) -> Result<f64, Error> {
         let mut values = feed.scratch.f64s(window.pixels() as usize);
-        image.node().values_f64(window, feed, &mut values);
+        image.node().values_f64(window, feed, &mut values)?;
         let refused = encode_f64(&values, to, feed.tier, out);
         let from = image.node().encoding();
         let error = if refused == 0 { rounding(&values, &from, out, to, feed.tier) } else { 0.0 };

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use tachyfits_io::Storage;
+use tachyfits_io::{IoError, Storage};
 use tachyfits_kernels::{Encoding, decode_f32, decode_f64};
 
 use super::node::{Feed, Node, Reads, Sources};
@@ -63,13 +63,14 @@ impl Node for Leaf {
         }
     }
 
-    fn bytes(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) {
+    fn fill(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) -> Result<(), IoError> {
         let mut filled = 0;
         for _ in self.runs(window) {
             let piece = feed.take();
             out[filled..filled + piece.len()].copy_from_slice(piece);
             filled += piece.len();
         }
+        Ok(())
     }
 
     fn stored(&self, window: &Window, feed: &mut Feed<'_>) -> Option<Range<usize>> {
@@ -82,22 +83,34 @@ impl Node for Leaf {
         Some(first..feed.next)
     }
 
-    fn values_f64(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [f64]) {
+    fn values_f64(
+        &self,
+        window: &Window,
+        feed: &mut Feed<'_>,
+        out: &mut [f64],
+    ) -> Result<(), IoError> {
         let mut rest = out;
         for (_, count) in self.runs(window) {
             let (values, later) = rest.split_at_mut(count as usize);
             decode_f64(feed.take(), &self.encoding, feed.tier, values);
             rest = later;
         }
+        Ok(())
     }
 
-    fn values_f32(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [f32]) {
+    fn values_f32(
+        &self,
+        window: &Window,
+        feed: &mut Feed<'_>,
+        out: &mut [f32],
+    ) -> Result<(), IoError> {
         let mut rest = out;
         for (_, count) in self.runs(window) {
             let (values, later) = rest.split_at_mut(count as usize);
             decode_f32(feed.take(), &self.encoding, feed.tier, values);
             rest = later;
         }
+        Ok(())
     }
 
     fn halo(&self) -> Vec<u64> {

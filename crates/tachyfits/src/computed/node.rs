@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use tachyfits_io::{Fetched, JoinedStorage, Storage};
+use tachyfits_io::{Fetched, IoError, JoinedStorage, Storage};
 use tachyfits_kernels::{Encoding, Tier, decode_f32, decode_f64, encode_f64};
 
 use super::tiles::usual_shape;
@@ -29,11 +29,14 @@ pub(crate) trait Node: Send + Sync + std::fmt::Debug {
     /// Names the storages that the tree reads.
     fn sources(&self, sources: &mut Sources);
 
-    /// Says which bytes a box needs. [`Node::bytes`] and the others take them in the same order.
+    /// Says which bytes a box needs. [`Node::fill`] and the others take them in the same order.
     fn reads(&self, window: &Window, reads: &mut Reads<'_>);
 
     /// Gives the pixels of a box as the bytes that [`Node::encoding`] describes.
-    fn bytes(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]);
+    ///
+    /// # Errors
+    /// [`IoError::Values`] if a value has no place in the encoding, and what a node of its own kind cannot compute.
+    fn fill(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) -> Result<(), IoError>;
 
     /// If the pixels of a box are stored, returns them as pieces of the fetched bytes, one for each of
     /// the [`Window::runs`] of the box. A caller that can process pieces needs no buffer for the box.
@@ -42,19 +45,37 @@ pub(crate) trait Node: Send + Sync + std::fmt::Debug {
     }
 
     /// Gives the physical values of a box, NaN where undefined.
-    fn values_f64(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [f64]) {
+    ///
+    /// # Errors
+    /// As [`Node::fill`].
+    fn values_f64(
+        &self,
+        window: &Window,
+        feed: &mut Feed<'_>,
+        out: &mut [f64],
+    ) -> Result<(), IoError> {
         let mut bytes = feed.scratch.bytes(out.len() * self.encoding().pixel_bytes());
-        self.bytes(window, feed, &mut bytes);
+        self.fill(window, feed, &mut bytes)?;
         decode_f64(&bytes, &self.encoding(), feed.tier, out);
         feed.scratch.give_back_bytes(bytes);
+        Ok(())
     }
 
     /// The same in f32, rounded once.
-    fn values_f32(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [f32]) {
+    ///
+    /// # Errors
+    /// As [`Node::fill`].
+    fn values_f32(
+        &self,
+        window: &Window,
+        feed: &mut Feed<'_>,
+        out: &mut [f32],
+    ) -> Result<(), IoError> {
         let mut bytes = feed.scratch.bytes(out.len() * self.encoding().pixel_bytes());
-        self.bytes(window, feed, &mut bytes);
+        self.fill(window, feed, &mut bytes)?;
         decode_f32(&bytes, &self.encoding(), feed.tier, out);
         feed.scratch.give_back_bytes(bytes);
+        Ok(())
     }
 
     /// How many pixels beyond a box are needed on each side along each axis, at the most: boxes are made long enough that
@@ -115,6 +136,8 @@ pub(crate) struct Feed<'a> {
     pub(crate) next: usize,
     pub(crate) scratch: &'a mut NodeScratch,
     pub(crate) tier: Tier,
+    /// The name of the image that is computed, for messages.
+    pub(crate) name: &'a str,
 }
 
 impl<'a> Feed<'a> {
@@ -125,10 +148,20 @@ impl<'a> Feed<'a> {
         fetched.piece(self.next - 1)
     }
 
-    /// Encodes the values of a node, which has an encoding of floats. Finite values that float32 cannot hold are counted:
-    /// see [`NodeScratch::take_lost`].
-    pub(crate) fn encode(&mut self, values: &[f64], encoding: &Encoding, out: &mut [u8]) {
-        self.scratch.lost += encode_f64(values, encoding, self.tier, out);
+    /// Encodes the values of a node, which has an encoding of floats.
+    ///
+    /// # Errors
+    /// [`IoError::Values`] for finite values that float32 cannot hold.
+    pub(crate) fn encode(
+        &mut self,
+        values: &[f64],
+        encoding: &Encoding,
+        out: &mut [u8],
+    ) -> Result<(), IoError> {
+        match encode_f64(values, encoding, self.tier, out) {
+            0 => Ok(()),
+            count => Err(IoError::Values { name: self.name.to_owned(), count }),
+        }
     }
 }
 
@@ -139,15 +172,6 @@ pub(crate) struct NodeScratch {
     f32s: Vec<Vec<f32>>,
     f64s: Vec<Vec<f64>>,
     big_endian_f32s: Vec<Vec<[u8; 4]>>,
-    /// Finite values that have become infinite.
-    lost: u64,
-}
-
-impl NodeScratch {
-    /// How many finite values nodes could not represent since the last call.
-    pub(crate) fn take_lost(&mut self) -> u64 {
-        std::mem::take(&mut self.lost)
-    }
 }
 
 macro_rules! buffers {

@@ -76,17 +76,13 @@ impl ComputedStorage {
         scratch: &mut NodeScratch,
         out: &mut [u8],
     ) -> Result<(), IoError> {
-        let Computed { node, sources, joined, tier, .. } = &*self.image;
+        let Computed { name, node, sources, joined, tier, .. } = &*self.image;
         let ask = |ranges: &mut Vec<Range<u64>>| {
             node.reads(window, &mut Reads { sources, joined, ranges });
         };
         fetch(joined, ask, |fetched| {
-            node.bytes(window, &mut Feed { fetched, next: 0, scratch, tier: *tier }, out);
-        })?;
-        match scratch.take_lost() {
-            0 => Ok(()),
-            count => Err(IoError::Values { name: self.image.name.clone(), count }),
-        }
+            node.fill(window, &mut Feed { fetched, next: 0, scratch, tier: *tier, name }, out)
+        })?
     }
 
     fn take_scratch(&self) -> NodeScratch {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tachyfits_io::IoError;
 use tachyfits_kernels::{Encoding, PixelType, decode_f64, unify_nan};
 
 use super::program::Program;
@@ -150,21 +151,26 @@ impl Evaluate {
     }
 
     /// Takes the bytes of an input's box.
-    fn pixels<'a>(&self, input: &Input, window: &Window, feed: &mut Feed<'a>) -> InputPixels<'a> {
+    fn pixels<'a>(
+        &self,
+        input: &Input,
+        window: &Window,
+        feed: &mut Feed<'a>,
+    ) -> Result<InputPixels<'a>, IoError> {
         let own = input.window(window);
         let whole = input.is_whole(window);
         if whole && let Some(pieces) = input.node.stored(&own, feed) {
             let encoding = input.node.encoding();
             let pieces: Vec<&[u8]> = pieces.map(|piece| feed.fetched.piece(piece)).collect();
             let length = pieces.first().map_or(1, |piece| piece.len() / encoding.pixel_bytes());
-            return InputPixels::Stored { pieces, length, encoding };
+            return Ok(InputPixels::Stored { pieces, length, encoding });
         }
         let mut values = feed.scratch.f64s(own.pixels() as usize);
-        input.node.values_f64(&own, feed, &mut values);
-        match whole {
+        input.node.values_f64(&own, feed, &mut values)?;
+        Ok(match whole {
             true => InputPixels::Values(values),
             false => InputPixels::Repeated { values, groups: groups(input, window) },
-        }
+        })
     }
 
     /// Computes a box and hands each stretch of its pixels to `place`, with the number of the first.
@@ -172,10 +178,10 @@ impl Evaluate {
         &self,
         window: &Window,
         feed: &mut Feed<'_>,
-        mut place: impl FnMut(usize, &[f64], &mut Feed<'_>),
-    ) {
-        let mut pixels: Vec<InputPixels<'_>> =
-            self.inputs.iter().map(|input| self.pixels(input, window, feed)).collect();
+        mut place: impl FnMut(usize, &[f64], &mut Feed<'_>) -> Result<(), IoError>,
+    ) -> Result<(), IoError> {
+        let pixels = self.inputs.iter().map(|input| self.pixels(input, window, feed));
+        let mut pixels: Vec<InputPixels<'_>> = pixels.collect::<Result<_, _>>()?;
         let mut slots: Vec<Vec<f64>> =
             (0..self.program.slots()).map(|_| feed.scratch.f64s(CHUNK)).collect();
         let all = window.pixels() as usize;
@@ -185,7 +191,7 @@ impl Evaluate {
             let load = |input: usize, out: &mut [f64]| pixels[input].load(first, tier, out);
             let values = self.program.run(&mut slots, count, tier, load);
             unify_nan(values, tier);
-            place(first, values, feed);
+            place(first, values, feed)?;
         }
         slots.into_iter().for_each(|slot| feed.scratch.give_back_f64s(slot));
         for pixels in pixels.drain(..) {
@@ -193,6 +199,7 @@ impl Evaluate {
                 feed.scratch.give_back_f64s(values);
             }
         }
+        Ok(())
     }
 }
 
@@ -217,28 +224,32 @@ impl Node for Evaluate {
         self.inputs.iter().for_each(|input| input.node.reads(&input.window(window), reads));
     }
 
-    fn bytes(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) {
+    fn fill(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) -> Result<(), IoError> {
         let size = self.encoding.pixel_bytes();
         self.compute(window, feed, |first, values, feed| {
-            feed.encode(
-                values,
-                &self.encoding,
-                &mut out[first * size..(first + values.len()) * size],
-            );
-        });
+            let out = &mut out[first * size..(first + values.len()) * size];
+            feed.encode(values, &self.encoding, out)
+        })
     }
 
-    fn values_f64(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [f64]) {
+    fn values_f64(
+        &self,
+        window: &Window,
+        feed: &mut Feed<'_>,
+        out: &mut [f64],
+    ) -> Result<(), IoError> {
         if self.encoding.pixel == PixelType::F64 {
             let place = |first: usize, values: &[f64], _: &mut Feed<'_>| {
                 out[first..first + values.len()].copy_from_slice(values);
+                Ok(())
             };
             return self.compute(window, feed, place);
         }
         let mut bytes = feed.scratch.bytes(out.len() * self.encoding.pixel_bytes());
-        self.bytes(window, feed, &mut bytes);
+        self.fill(window, feed, &mut bytes)?;
         decode_f64(&bytes, &self.encoding, feed.tier, out);
         feed.scratch.give_back_bytes(bytes);
+        Ok(())
     }
 
     fn halo(&self) -> Vec<u64> {

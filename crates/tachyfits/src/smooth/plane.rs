@@ -10,6 +10,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::Arc;
 
+use tachyfits_io::IoError;
 use tachyfits_kernels::{
     BLOCK, Blanks, Blocks, Encoding, Stencil, Tier, decode_f64, smooth_blocks_f64, smooth_rows_f64,
 };
@@ -127,7 +128,12 @@ impl SmoothPlanes {
     }
 
     /// Smooths a part of a plane, band after band.
-    fn smooth(&self, part: &PlanePart<'_>, feed: &mut Feed<'_>, out: &mut [u8]) {
+    fn smooth(
+        &self,
+        part: &PlanePart<'_>,
+        feed: &mut Feed<'_>,
+        out: &mut [u8],
+    ) -> Result<(), IoError> {
         let (width, tier) = (part.width(), feed.tier);
         let row_bytes = width * self.encoding.pixel_bytes();
         let renormalises = self.smoothing.blanks == Blanks::Renormalise;
@@ -137,7 +143,7 @@ impl SmoothPlanes {
         let mut own = feed.scratch.f64s(part.x.needed);
         for (band, out) in out.chunks_mut(BAND * row_bytes).enumerate() {
             if feed.fetched.is_cancelled() {
-                break;
+                return Err(IoError::Cancelled);
             }
             let rows = band * BAND..band * BAND + out.len() / row_bytes;
             self.sum(part, Of::Pixels, &rows, &mut sums, &mut has_nan, tier);
@@ -155,13 +161,14 @@ impl SmoothPlanes {
             for ((row, results), out) in rows.zip(results).zip(out.chunks_exact_mut(row_bytes)) {
                 let results = &mut results[..width];
                 self.finish_row(part, row, &has_nan, &mut own, tier, results);
-                feed.encode(results, &self.encoding, out);
+                feed.encode(results, &self.encoding, out)?;
             }
         }
         feed.scratch.give_back_f64s(own);
         for sums in good.into_iter().chain([sums]) {
             sums.give_back(feed.scratch);
         }
+        Ok(())
     }
 
     /// Sums pixels or weights around rows of results, which follow the rows of the last call.
@@ -374,19 +381,23 @@ enum PlanePixels<'a> {
 }
 
 impl<'a> PlanePixels<'a> {
-    fn new(input: &dyn Node, window: &Window, feed: &mut Feed<'a>) -> PlanePixels<'a> {
+    fn new(
+        input: &dyn Node,
+        window: &Window,
+        feed: &mut Feed<'a>,
+    ) -> Result<PlanePixels<'a>, IoError> {
         let (encoding, next, fetched) = (input.encoding(), feed.next, feed.fetched);
         let row_bytes = window.count[0] as usize * encoding.pixel_bytes();
         if let Some(pieces) = input.stored(window, feed) {
             let pieces: Vec<&[u8]> = pieces.map(|piece| fetched.piece(piece)).collect();
             if pieces.iter().all(|piece| piece.len().is_multiple_of(row_bytes)) {
-                return PlanePixels::Stored { pieces, encoding };
+                return Ok(PlanePixels::Stored { pieces, encoding });
             }
             feed.next = next;
         }
         let mut values = feed.scratch.f64s(window.pixels() as usize);
-        input.values_f64(window, feed, &mut values);
-        PlanePixels::Values(values)
+        input.values_f64(window, feed, &mut values)?;
+        Ok(PlanePixels::Values(values))
     }
 
     /// Gives the values of a row, NaN where undefined.
@@ -592,19 +603,20 @@ impl Node for SmoothPlanes {
         self.input.reads(&self.needed(window).0, reads);
     }
 
-    fn bytes(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) {
+    fn fill(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) -> Result<(), IoError> {
         let (needed, [x, y]) = self.needed(window);
-        let pixels = PlanePixels::new(&*self.input, &needed, feed);
+        let pixels = PlanePixels::new(&*self.input, &needed, feed)?;
         let plane = x.results * y.results * self.encoding.pixel_bytes();
         if plane > 0 {
             for (number, out) in out.chunks_exact_mut(plane).enumerate() {
                 let part = PlanePart { pixels: &pixels, first: number * y.needed, x, y };
-                self.smooth(&part, feed, out);
+                self.smooth(&part, feed, out)?;
             }
         }
         if let PlanePixels::Values(values) = pixels {
             feed.scratch.give_back_f64s(values);
         }
+        Ok(())
     }
 
     fn halo(&self) -> Vec<u64> {
