@@ -72,9 +72,9 @@ bigendian: require ## these and the tests of records on a big-endian machine (s3
 portable: require ## type-checks with the oldest supported Rust, and for macOS, Windows and WebAssembly
 	@tools/require targets
 	cargo +$(OLDEST_RUST) check --workspace
-	cargo check -p tachyfits -p tachyfits-records --target aarch64-apple-darwin
-	cargo check -p tachyfits-format -p tachyfits-kernels --target x86_64-pc-windows-gnu
-	cargo check -p tachyfits-format -p tachyfits-kernels --target wasm32-unknown-unknown
+	cargo check --no-default-features -p tachyfits -p tachyfits-records --target aarch64-apple-darwin
+	cargo check --no-default-features -p tachyfits-format -p tachyfits-kernels --target x86_64-pc-windows-gnu
+	cargo check --no-default-features -p tachyfits-format -p tachyfits-kernels --target wasm32-unknown-unknown
 
 wheel: $(VENV)/environment ## a wheel for this machine, in target/wheels, tried in an environment of its own
 	rm -rf target/wheels target/wheel-test

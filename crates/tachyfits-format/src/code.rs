@@ -145,6 +145,18 @@ codes! {
         "The array of a cell extends beyond the heap.",
         example "3 elements of 2 bytes at byte 8 of a heap of 10",
         hint "the file is damaged here, or PCOUNT or THEAP is wrong; read other rows or columns";
+    CodecUnknown = "codec-unknown", Format,
+        "A compressed HDU uses a codec, or a parameter of one, that no document defines or that is not supported.",
+        example "ZCMPTYPE= 'BZIP2_1 '",
+        hint "decompress the file with the program that wrote it, or with funpack";
+    TileStream = "tile-stream", Format,
+        "The compressed bytes of a tile are damaged.",
+        example "a stream of RICE_1 that ends before the last pixel",
+        hint "the file is damaged here; other tiles can be read, or fetch the file again";
+    TileValue = "tile-value", Format,
+        "A tile has numbers or a shape that its pixels or its codec cannot hold.",
+        example "the value 70000 in a tile of an image with ZBITPIX = 16",
+        hint "use a codec and a pixel type that can hold all values";
     NotATable = "not-a-table", Usage,
         "The HDU has no table.",
         example "the columns of an image",

@@ -18,6 +18,7 @@ mod axis;
 mod card;
 mod card_writer;
 mod code;
+mod codec;
 mod cutout;
 mod error;
 mod groups;
@@ -38,6 +39,10 @@ mod wcs;
 pub use axis::LinearAxis;
 pub use card::Card;
 pub use code::{Code, Kind, codes};
+pub use codec::{
+    CodecError, CodecParameters, CodecScratch, Gzip, Hcompress, Pixels, PixelsMut, PlainTile, Plio,
+    Rice, Tile, TileCodec, Verbatim, tile_codec,
+};
 pub use cutout::{
     AxisBlocks, AxisSelection, Fate, OffsetAxis, ResultAxis, arrays_header, cutout_header,
     path_header, rebinned_header, reordered_header, result_cards,

@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 
 use tachyfits_format::{
-    AxisSelection, Card, Code, FormatError, Hdu, Kind, Limits, NewTable, ReadOptions, TableKind,
-    codes, cutout_header,
+    AxisSelection, Card, Code, CodecParameters, CodecScratch, FormatError, Hdu, Header, Kind,
+    Limits, NewTable, PixelsMut, Place, ReadOptions, Rice, StoredType, TableKind, Tile, TileCodec,
+    codes, cutout_header, tile_codec,
 };
 
 use crate::build::{
@@ -86,6 +87,23 @@ fn errors_of_columns() -> Vec<FormatError> {
     ]
 }
 
+/// Errors of tiles.
+fn errors_of_tiles() -> Vec<FormatError> {
+    let decoded = |stream: &[u8]| {
+        let mut out = [0];
+        let mut tile = Tile { stream, shape: &[1], pixels: PixelsMut::U8(&mut out) };
+        let codec = Rice::for_width(4);
+        codec.decode(&mut tile, &mut CodecScratch::new()).unwrap_err().at(Place::default(), 0)
+    };
+    let header = Header::new();
+    let parameters = CodecParameters::none(&header, StoredType::U8);
+    vec![
+        decoded(&[]),
+        decoded(&[0, 0, 1, 0, 0]),
+        tile_codec("ZCMPTYPE", "BZIP2_1", &parameters).unwrap_err(),
+    ]
+}
+
 /// Errors of the walk.
 fn structure() -> Vec<FormatError> {
     let file = |records: &[&str]| walk(&header(records)).error();
@@ -148,7 +166,8 @@ fn requests() -> Vec<FormatError> {
 #[test]
 fn every_code_can_be_provoked() {
     let mut found: HashSet<Code> = warnings().into_iter().collect();
-    for error in structure().into_iter().chain(requests()).chain(errors_of_columns()) {
+    let errors = [structure(), requests(), errors_of_columns(), errors_of_tiles()];
+    for error in errors.into_iter().flatten() {
         assert!(error.kind() != Kind::Warning);
         let message = error.to_string();
         assert!(message.contains("expected ") && message.contains(", found "), "{message}");

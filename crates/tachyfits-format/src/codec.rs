@@ -1,0 +1,25 @@
+//! Tile compression (Sect. 10): the codecs, each from one stream of bytes to the pixels of one tile and back.
+
+mod bits;
+mod codec_error;
+mod gzip;
+mod hcompress;
+mod inflate;
+mod parameters;
+mod plio;
+mod quadtree;
+mod registry;
+mod rice;
+mod tile;
+mod verbatim;
+mod wavelet;
+
+pub use codec_error::CodecError;
+pub use gzip::Gzip;
+pub use hcompress::Hcompress;
+pub use parameters::CodecParameters;
+pub use plio::Plio;
+pub use registry::tile_codec;
+pub use rice::Rice;
+pub use tile::{CodecScratch, Pixels, PixelsMut, PlainTile, Tile, TileCodec};
+pub use verbatim::Verbatim;

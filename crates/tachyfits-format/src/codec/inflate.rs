@@ -1,0 +1,192 @@
+//! gzip streams to bytes and back: one member at a time by libdeflate where that is built in, several members, and
+//! builds without a C compiler, by the decoder that is all Rust.
+//!
+//! Sizes are limited before anything is allocated; CRC and size of each member are checked.
+
+use flate2::{Crc, Decompress, FlushDecompress, Status};
+
+use super::codec_error::CodecError;
+
+/// Decompresses and compresses gzip.
+#[derive(Default)]
+pub(super) struct Inflater {
+    #[cfg(feature = "libdeflate")]
+    fast: Option<libdeflater::Decompressor>,
+    #[cfg(feature = "libdeflate")]
+    packer: Option<(u8, libdeflater::Compressor)>,
+}
+
+impl std::fmt::Debug for Inflater {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Inflater")
+    }
+}
+
+/// A gzip member has at least this header and trailer.
+const SHORTEST: usize = 18;
+
+/// What a gzip stream begins with.
+const MAGIC: [u8; 2] = [0x1f, 0x8b];
+
+impl Inflater {
+    /// Appends what the stream holds to `out`, which must be empty; at most `most` bytes.
+    pub(super) fn inflate(
+        &mut self,
+        stream: &[u8],
+        most: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CodecError> {
+        if !stream.starts_with(&MAGIC) || stream.len() < SHORTEST {
+            let found = format!("{:02x?}", &stream[..stream.len().min(2)]);
+            return Err(CodecError::stream(0, "a gzip stream, which begins with [1f, 8b]", found));
+        }
+        #[cfg(feature = "libdeflate")]
+        if self.inflate_member(stream, most, out) {
+            return Ok(());
+        }
+        out.clear();
+        inflate_members(stream, most, out)
+    }
+
+    /// Inflates a stream of one member; false if it is not one, or is damaged.
+    #[cfg(feature = "libdeflate")]
+    fn inflate_member(&mut self, stream: &[u8], most: usize, out: &mut Vec<u8>) -> bool {
+        let Some(&stated) = stream.last_chunk::<4>() else { return false };
+        let stated = u32::from_le_bytes(stated) as usize;
+        // DEFLATE reaches a ratio of 1032; more is a lie that need not be allocated.
+        if stated > most || stated / 1032 > stream.len() || may_have_more_members(stream) {
+            return false;
+        }
+        out.resize(stated, 0);
+        let fast = self.fast.get_or_insert_with(libdeflater::Decompressor::new);
+        // It stops at the end of the member, which is that of the stream only if it has this trailer.
+        let sum = &stream[stream.len() - 8..stream.len() - 4];
+        fast.gzip_decompress(stream, out) == Ok(stated)
+            && libdeflater::crc32(out).to_le_bytes() == sum
+    }
+
+    /// Appends the gzip stream of these bytes.
+    #[cfg(feature = "libdeflate")]
+    pub(super) fn deflate(&mut self, bytes: &[u8], level: u8, out: &mut Vec<u8>) {
+        use libdeflater::{CompressionLvl, Compressor};
+        if self.packer.as_ref().is_none_or(|(own, _)| *own != level) {
+            let level_of = CompressionLvl::new(i32::from(level)).unwrap_or_default();
+            self.packer = Some((level, Compressor::new(level_of)));
+        }
+        let (_, packer) = self.packer.as_mut().expect("it was made");
+        let start = out.len();
+        out.resize(start + packer.gzip_compress_bound(bytes.len()), 0);
+        let packed = packer.gzip_compress(bytes, &mut out[start..]);
+        out.truncate(start + packed.expect("the buffer has the largest size that is needed"));
+    }
+
+    /// Appends the gzip stream of these bytes.
+    #[cfg(not(feature = "libdeflate"))]
+    pub(super) fn deflate(&mut self, bytes: &[u8], level: u8, out: &mut Vec<u8>) {
+        use flate2::{Compress, Compression, FlushCompress};
+        // Method 8, no flags, no time, any system.
+        out.extend([MAGIC[0], MAGIC[1], 8, 0, 0, 0, 0, 0, 0, 255]);
+        let mut packer = Compress::new(Compression::new(u32::from(level.min(9))), false);
+        loop {
+            out.reserve(bytes.len() / 2 + 64);
+            let rest = &bytes[packer.total_in() as usize..];
+            let status = packer.compress_vec(rest, out, FlushCompress::Finish);
+            if status.expect("any bytes can be compressed") == Status::StreamEnd {
+                break;
+            }
+        }
+        let mut sum = Crc::new();
+        sum.update(bytes);
+        out.extend(sum.sum().to_le_bytes());
+        out.extend((bytes.len() as u32).to_le_bytes());
+    }
+}
+
+/// The bytes that begin a member are somewhere else than at the start, by chance or because one is there.
+#[cfg(feature = "libdeflate")]
+fn may_have_more_members(stream: &[u8]) -> bool {
+    let (first, second, third) = (&stream[1..], &stream[2..], &stream[3..]);
+    let starts = first.iter().zip(second).zip(third);
+    // All of them, because a loop without an exit is vector code.
+    starts
+        .fold(false, |found, ((&a, &b), &c)| found | ((a == MAGIC[0]) & (b == MAGIC[1]) & (c == 8)))
+}
+
+/// Inflates one member after the other. Bytes after the last that do not begin another are ignored, as CFITSIO does.
+fn inflate_members(stream: &[u8], most: usize, out: &mut Vec<u8>) -> Result<(), CodecError> {
+    let mut at = 0;
+    while stream[at..].starts_with(&MAGIC) {
+        let body = header_end(stream, at).ok_or_else(|| {
+            CodecError::stream(at, "the header of a gzip member", "another one, or its end")
+        })?;
+        let start = out.len();
+        let end = inflate_body(stream, body, most, out)?;
+        let mut sum = Crc::new();
+        sum.update(&out[start..]);
+        let trailer = [sum.sum(), (out.len() - start) as u32].map(u32::to_le_bytes);
+        if stream.get(end..end + 8) != Some(trailer.as_flattened()) {
+            let expected = "the sum and size of a gzip member that its bytes have";
+            return Err(CodecError::stream(end, expected, "others"));
+        }
+        at = end + 8;
+    }
+    Ok(())
+}
+
+/// Inflates the DEFLATE stream at `body`; gives where it ends.
+fn inflate_body(
+    stream: &[u8],
+    body: usize,
+    most: usize,
+    out: &mut Vec<u8>,
+) -> Result<usize, CodecError> {
+    const STEP: usize = 1 << 16;
+    let mut state = Decompress::new(false);
+    loop {
+        // One byte more than allowed, to see whether there is one.
+        let room = (most + 1 - out.len()).min(out.len().max(STEP));
+        out.reserve_exact(room);
+        let before = (state.total_in(), out.len());
+        let rest = &stream[body + before.0 as usize..];
+        let status = state.decompress_vec(rest, out, FlushDecompress::None);
+        let at = body + state.total_in() as usize;
+        let status = status
+            .map_err(|error| CodecError::stream(at, "an intact gzip member", error.to_string()))?;
+        if out.len() > most {
+            let expected = format!("at most {most} bytes when decompressed");
+            return Err(CodecError::stream(at, expected, "more"));
+        }
+        if status == Status::StreamEnd {
+            return Ok(at);
+        }
+        if (state.total_in(), out.len()) == before {
+            return Err(CodecError::ended(stream.len(), "the end of a gzip member"));
+        }
+    }
+}
+
+/// The end of the header of the member at `at`; `None` if it is not one of DEFLATE, or not complete.
+fn header_end(stream: &[u8], at: usize) -> Option<usize> {
+    // Bits of the flags.
+    const HEADER_SUM: u8 = 2;
+    const EXTRA: u8 = 4;
+    const NAME: u8 = 8;
+    const COMMENT: u8 = 16;
+    let fixed = stream.get(at..at + 10)?;
+    let (method, flags) = (fixed[2], fixed[3]);
+    if method != 8 {
+        return None;
+    }
+    let mut end = at + 10;
+    if flags & EXTRA != 0 {
+        let length = stream.get(end..end + 2)?;
+        end += 2 + usize::from(u16::from_le_bytes([length[0], length[1]]));
+    }
+    for flag in [NAME, COMMENT] {
+        if flags & flag != 0 {
+            end += stream.get(end..)?.iter().position(|&byte| byte == 0)? + 1;
+        }
+    }
+    end += if flags & HEADER_SUM != 0 { 2 } else { 0 };
+    (end <= stream.len()).then_some(end)
+}

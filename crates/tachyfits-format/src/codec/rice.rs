@@ -1,0 +1,310 @@
+//! RICE_1: differences of neighbouring pixels, in blocks that share the number of low bits (Sect. 10.4.1).
+//!
+//! The stream begins with one plain number, from which the difference of pixel 0 is taken too. A block says how many low
+//! bits each of its differences has; the rest of a difference is in unary.
+
+use super::bits::{BitReader, BitWriter};
+use super::codec_error::CodecError;
+use super::parameters::CodecParameters;
+use super::tile::{CodecScratch, Misfit, Pixels, PixelsMut, PlainTile, Tile, TileCodec, sized};
+use crate::error::FormatError;
+
+/// RICE_1, which some files call RICE_ONE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rice {
+    /// BLOCKSIZE: differences of a block.
+    pub block_size: usize,
+    /// BYTEPIX: bytes of a number in the stream: 1, 2 or 4. Pixels may have another width.
+    pub byte_pix: u8,
+}
+
+/// The block size of files without one, and the one that is written.
+const BLOCK_SIZE: i64 = 32;
+
+/// The largest block size that is read: no writer has larger ones than 32.
+const LARGEST_BLOCK: i64 = 1 << 16;
+
+pub(super) fn make(parameters: &CodecParameters<'_>) -> Result<Box<dyn TileCodec>, FormatError> {
+    let stated = |name, default| parameters.integer(name).map(|value| value.unwrap_or(default));
+    let (mut block, mut width) = (stated("BLOCKSIZE", BLOCK_SIZE)?, stated("BYTEPIX", 4)?);
+    // Some writers exchanged the two.
+    if matches!(block, 1 | 2 | 4 | 8) && matches!(width, 16 | 32) {
+        (block, width) = (width, block);
+    }
+    if !(1..=LARGEST_BLOCK).contains(&block) {
+        return Err(parameters.refused("BLOCKSIZE", "a block of 16 or 32 pixels"));
+    }
+    match width {
+        1 | 2 | 4 => Ok(Box::new(Rice { block_size: block as usize, byte_pix: width as u8 })),
+        _ => Err(parameters.refused("BYTEPIX", "1, 2 or 4: no document defines others")),
+    }
+}
+
+impl Rice {
+    /// The codec for pixels of this many bytes: 1, 2 or 4.
+    #[must_use]
+    pub const fn for_width(byte_pix: u8) -> Rice {
+        Rice { block_size: BLOCK_SIZE as usize, byte_pix }
+    }
+}
+
+impl TileCodec for Rice {
+    fn name(&self) -> &'static str {
+        "RICE_1"
+    }
+
+    fn parameters(&self) -> Vec<(&'static str, f64)> {
+        vec![("BLOCKSIZE", self.block_size as f64), ("BYTEPIX", f64::from(self.byte_pix))]
+    }
+
+    fn decode(&self, tile: &mut Tile<'_>, scratch: &mut CodecScratch) -> Result<(), CodecError> {
+        let (stream, block) = (tile.stream, self.block_size);
+        let (stored, len) = (tile.pixels.stored(), tile.pixels.len());
+        if stored.is_float() {
+            return Err(Misfit::Float.error(stored));
+        }
+        let kept = match (self.byte_pix, &mut tile.pixels) {
+            (1, PixelsMut::U8(out)) => return decode(stream, block, out),
+            (2, PixelsMut::I16(out)) => return decode(stream, block, out),
+            (4, PixelsMut::I32(out)) => return decode(stream, block, out),
+            (1, out) => {
+                let values = sized(&mut scratch.bytes, len);
+                decode(stream, block, values)?;
+                out.put(values)
+            }
+            (2, out) => {
+                let values = sized(&mut scratch.shorts, len);
+                decode(stream, block, values)?;
+                out.put(values)
+            }
+            (_, out) => {
+                let values = sized(&mut scratch.ints, len);
+                decode(stream, block, values)?;
+                out.put(values)
+            }
+        };
+        kept.map_err(|misfit| misfit.error(stored))
+    }
+
+    fn encode(
+        &self,
+        tile: &PlainTile<'_>,
+        _: &mut CodecScratch,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CodecError> {
+        match (self.byte_pix, tile.pixels) {
+            (1, Pixels::U8(pixels)) => encode(pixels, self.block_size, out),
+            (2, Pixels::I16(pixels)) => encode(pixels, self.block_size, out),
+            (4, Pixels::I32(pixels)) => encode(pixels, self.block_size, out),
+            (width, pixels) => {
+                let expected = format!("integer pixels of {width} bytes");
+                let found = format!("pixels of BITPIX {}", pixels.stored().bitpix());
+                return Err(CodecError::value(expected, found));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A number of the stream.
+pub(super) trait RiceNumber: Copy {
+    /// Its bits.
+    const BITS: u32;
+    /// Bits of the code that a block begins with.
+    const CODE_BITS: u32;
+    /// The number of low bits that stands for plain differences.
+    const PLAIN: u32;
+
+    /// The number of these lowest bits.
+    fn of(bits: u32) -> Self;
+    /// Its bits; higher ones are any.
+    fn bits(self) -> u32;
+}
+
+macro_rules! numbers {
+    ($($number:ty, $code_bits:literal, $plain:literal;)+) => {$(
+        impl RiceNumber for $number {
+            const BITS: u32 = <$number>::BITS;
+            const CODE_BITS: u32 = $code_bits;
+            const PLAIN: u32 = $plain;
+
+            #[inline(always)]
+            fn of(bits: u32) -> Self {
+                bits as $number
+            }
+
+            #[inline(always)]
+            fn bits(self) -> u32 {
+                self as u32
+            }
+        }
+    )+};
+}
+numbers! { u8, 3, 6; i16, 4, 14; i32, 5, 25; }
+
+/// The change that a difference stands for: 0, -1, 1, -2, …
+#[inline(always)]
+fn change(difference: u32) -> u32 {
+    (difference >> 1) ^ (difference & 1).wrapping_neg()
+}
+
+/// Decodes as many numbers as `out` has room for.
+pub(super) fn decode<P: RiceNumber>(
+    stream: &[u8],
+    block: usize,
+    out: &mut [P],
+) -> Result<(), CodecError> {
+    if out.is_empty() {
+        return Ok(());
+    }
+    let ended = || CodecError::ended(stream.len(), "more differences of pixels");
+    let mut bits = BitReader::new(stream, 0);
+    let mut last = bits.take(P::BITS);
+    for block in out.chunks_mut(block) {
+        let code = bits.take(P::CODE_BITS);
+        match code {
+            0 => block.fill(P::of(last)),
+            _ if code - 1 < P::PLAIN => {
+                if !decode_block(&mut bits, code - 1, &mut last, block) {
+                    return Err(match bits.overrun() {
+                        true => ended(),
+                        false => overlong(&bits),
+                    });
+                }
+            }
+            _ if code - 1 == P::PLAIN => {
+                for pixel in block {
+                    last = last.wrapping_add(change(bits.take(P::BITS)));
+                    *pixel = P::of(last);
+                }
+            }
+            _ => {
+                let expected = format!("a block of code 0 to {}", P::PLAIN + 1);
+                return Err(CodecError::stream(bits.offset(), expected, format!("code {code}")));
+            }
+        }
+        if bits.overrun() {
+            return Err(ended());
+        }
+    }
+    Ok(())
+}
+
+fn overlong(bits: &BitReader<'_>) -> CodecError {
+    CodecError::stream(bits.offset(), "a difference of pixels", "too many zero bits")
+}
+
+/// Decodes a block whose differences have `low` low bits; false if one does not fit 32 bits or the stream ends.
+#[inline(always)]
+fn decode_block<P: RiceNumber>(
+    bits: &mut BitReader<'_>,
+    low: u32,
+    last: &mut u32,
+    block: &mut [P],
+) -> bool {
+    // So many differences are usually within the 56 bits of a full buffer.
+    match low {
+        0..=8 => decode_groups::<P, 4>(bits, low, last, block),
+        9..=20 => decode_groups::<P, 2>(bits, low, last, block),
+        _ => decode_each(bits, low, last, block),
+    }
+}
+
+/// Decodes groups of differences from one filling of the buffer each. A group that turns out longer is read again, one
+/// difference at a time.
+#[inline(always)]
+fn decode_groups<P: RiceNumber, const GROUP: usize>(
+    bits: &mut BitReader<'_>,
+    low: u32,
+    last: &mut u32,
+    block: &mut [P],
+) -> bool {
+    let (groups, rest) = block.as_chunks_mut::<GROUP>();
+    let mask = (1u64 << low) - 1;
+    for group in groups {
+        bits.refill();
+        let (mut buffer, mut used, mut value) = (bits.buffer, 0, *last);
+        for pixel in group.iter_mut() {
+            // The added 1 saves the processor the case of no bits, which is too long anyway.
+            let zeros = (buffer | 1).leading_zeros();
+            let length = zeros + 1 + low;
+            let field = buffer >> (64u32.wrapping_sub(length) & 63);
+            // Also cuts off the 1.
+            let difference = u64::from(zeros) << low | (field & mask);
+            value = value.wrapping_add(change(difference as u32));
+            *pixel = P::of(value);
+            buffer = buffer.wrapping_shl(length);
+            used += length;
+        }
+        if used <= bits.count {
+            bits.buffer = buffer;
+            bits.count -= used;
+            *last = value;
+        } else if !decode_each(bits, low, last, group) {
+            return false;
+        }
+    }
+    decode_each(bits, low, last, rest)
+}
+
+fn decode_each<P: RiceNumber>(
+    bits: &mut BitReader<'_>,
+    low: u32,
+    last: &mut u32,
+    block: &mut [P],
+) -> bool {
+    for pixel in block {
+        let Some(zeros) = bits.zeros(u64::from(u32::MAX >> low)) else { return false };
+        let field = if low == 0 { 0 } else { bits.take(low) };
+        *last = last.wrapping_add(change((zeros as u32) << low | field));
+        *pixel = P::of(*last);
+    }
+    true
+}
+
+/// Appends the stream of these numbers, with the same number of low bits in each block as CFITSIO has.
+pub(super) fn encode<P: RiceNumber>(pixels: &[P], block: usize, out: &mut Vec<u8>) {
+    let Some(first) = pixels.first() else { return };
+    let keep = u32::MAX >> (32 - P::BITS);
+    let mut bits = BitWriter::new(out);
+    let mut last = first.bits();
+    bits.put(last & keep, P::BITS);
+    let mut differences = Vec::with_capacity(block.min(pixels.len()));
+    for block in pixels.chunks(block) {
+        differences.clear();
+        let mut sum = 0.0;
+        for pixel in block {
+            let change = pixel.bits().wrapping_sub(last) << (32 - P::BITS);
+            let change = (change as i32) >> (32 - P::BITS);
+            let difference = ((change << 1) ^ (change >> 31)) as u32 & keep;
+            sum += f64::from(difference);
+            differences.push(difference);
+            last = pixel.bits();
+        }
+        put_block::<P>(&mut bits, &differences, sum);
+    }
+    bits.finish();
+}
+
+fn put_block<P: RiceNumber>(bits: &mut BitWriter<'_>, differences: &[u32], sum: f64) {
+    let low = low_bits(sum, differences.len());
+    if low >= P::PLAIN {
+        bits.put(P::PLAIN + 1, P::CODE_BITS);
+        differences.iter().for_each(|&difference| bits.put(difference, P::BITS));
+    } else if sum == 0.0 {
+        bits.put(0, P::CODE_BITS);
+    } else {
+        bits.put(low + 1, P::CODE_BITS);
+        for &difference in differences {
+            bits.put_zeros(difference >> low);
+            bits.put(1 << low | difference & ((1 << low) - 1), low + 1);
+        }
+    }
+}
+
+/// The number of low bits for differences of this sum: that of their mean, less one.
+fn low_bits(sum: f64, count: usize) -> u32 {
+    let mean = (sum - (count / 2) as f64 - 1.0) / count as f64;
+    let half = (mean.max(0.0) as u32) >> 1;
+    u32::BITS - half.leading_zeros()
+}

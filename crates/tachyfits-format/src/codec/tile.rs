@@ -1,0 +1,255 @@
+//! A tile and what a codec does with it: the trait of all codecs, the pixels that go in and out, scratch memory.
+//!
+//! A codec knows one stream and the true shape of its tile. It knows neither files nor HDUs: `CodecError::at` adds them.
+
+use super::codec_error::CodecError;
+use super::inflate::Inflater;
+use super::wavelet::Planes;
+use crate::hdu::StoredType;
+use std::num::Wrapping;
+
+/// Compresses and decompresses tiles of one image or column.
+///
+/// Tiles are independent, so a call takes a batch: an implementation may work on several at the same time.
+pub trait TileCodec: Send + Sync + std::fmt::Debug {
+    /// Its value of ZCMPTYPE, as it is written.
+    fn name(&self) -> &'static str;
+
+    /// ZNAMEi and ZVALi, as they are written.
+    fn parameters(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
+
+    /// Decodes one tile into its pixels. After an error the pixels have any values.
+    ///
+    /// # Errors
+    /// [`Code::TileStream`] if the stream is damaged, [`Code::TileValue`] if the pixels cannot hold its numbers.
+    fn decode(&self, tile: &mut Tile<'_>, scratch: &mut CodecScratch) -> Result<(), CodecError>;
+
+    /// Decodes each tile; the results are in the order of the tiles. A damaged tile does not affect the others.
+    fn decode_batch(
+        &self,
+        tiles: &mut [Tile<'_>],
+        scratch: &mut CodecScratch,
+    ) -> Vec<Result<(), CodecError>> {
+        tiles.iter_mut().map(|tile| self.decode(tile, scratch)).collect()
+    }
+
+    /// Appends the stream of a tile to `out`.
+    ///
+    /// # Errors
+    /// [`Code::TileValue`] if the codec cannot encode pixels of this type, shape or value.
+    fn encode(
+        &self,
+        tile: &PlainTile<'_>,
+        scratch: &mut CodecScratch,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CodecError>;
+}
+
+/// One tile to be decoded.
+#[derive(Debug)]
+pub struct Tile<'a> {
+    /// The compressed bytes.
+    pub stream: &'a [u8],
+    /// The true shape in FITS order, fastest first: a tile at an edge has only the pixels that exist.
+    pub shape: &'a [u64],
+    /// Where its pixels go, as many as the shape has.
+    pub pixels: PixelsMut<'a>,
+}
+
+/// One tile to be encoded.
+#[derive(Clone, Copy, Debug)]
+pub struct PlainTile<'a> {
+    /// The true shape in FITS order, fastest first.
+    pub shape: &'a [u64],
+    /// Its pixels, as many as the shape has.
+    pub pixels: Pixels<'a>,
+}
+
+/// Pixels of one of the types of BITPIX, in the machine's byte order.
+#[derive(Clone, Copy, Debug)]
+pub enum Pixels<'a> {
+    /// BITPIX = 8.
+    U8(&'a [u8]),
+    /// BITPIX = 16.
+    I16(&'a [i16]),
+    /// BITPIX = 32.
+    I32(&'a [i32]),
+    /// BITPIX = 64.
+    I64(&'a [i64]),
+    /// BITPIX = -32.
+    F32(&'a [f32]),
+    /// BITPIX = -64.
+    F64(&'a [f64]),
+}
+
+/// Room for pixels of one of the types of BITPIX, in the machine's byte order.
+#[derive(Debug)]
+pub enum PixelsMut<'a> {
+    /// BITPIX = 8.
+    U8(&'a mut [u8]),
+    /// BITPIX = 16.
+    I16(&'a mut [i16]),
+    /// BITPIX = 32.
+    I32(&'a mut [i32]),
+    /// BITPIX = 64.
+    I64(&'a mut [i64]),
+    /// BITPIX = -32.
+    F32(&'a mut [f32]),
+    /// BITPIX = -64.
+    F64(&'a mut [f64]),
+}
+
+/// The same expression for each type of pixels.
+macro_rules! each_type {
+    ($kind:ident, $pixels:expr, $slice:ident => $body:expr) => {
+        match $pixels {
+            $kind::U8($slice) => $body,
+            $kind::I16($slice) => $body,
+            $kind::I32($slice) => $body,
+            $kind::I64($slice) => $body,
+            $kind::F32($slice) => $body,
+            $kind::F64($slice) => $body,
+        }
+    };
+}
+
+impl Pixels<'_> {
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        each_type!(Pixels, self, slice => slice.len())
+    }
+
+    /// There are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The type of BITPIX.
+    #[must_use]
+    pub const fn stored(&self) -> StoredType {
+        match self {
+            Pixels::U8(_) => StoredType::U8,
+            Pixels::I16(_) => StoredType::I16,
+            Pixels::I32(_) => StoredType::I32,
+            Pixels::I64(_) => StoredType::I64,
+            Pixels::F32(_) => StoredType::F32,
+            Pixels::F64(_) => StoredType::F64,
+        }
+    }
+}
+
+impl PixelsMut<'_> {
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        each_type!(PixelsMut, self, slice => slice.len())
+    }
+
+    /// There are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The type of BITPIX.
+    #[must_use]
+    pub const fn stored(&self) -> StoredType {
+        match self {
+            PixelsMut::U8(_) => StoredType::U8,
+            PixelsMut::I16(_) => StoredType::I16,
+            PixelsMut::I32(_) => StoredType::I32,
+            PixelsMut::I64(_) => StoredType::I64,
+            PixelsMut::F32(_) => StoredType::F32,
+            PixelsMut::F64(_) => StoredType::F64,
+        }
+    }
+
+    /// Stores integers; gives the first that the type cannot hold.
+    pub(super) fn put<T: Copy + Into<i64>>(&mut self, values: &[T]) -> Result<(), Misfit> {
+        match self {
+            PixelsMut::U8(out) => narrow(values, out, |value| value as u8, |kept| kept.into()),
+            PixelsMut::I16(out) => narrow(values, out, |value| value as i16, |kept| kept.into()),
+            PixelsMut::I32(out) => narrow(values, out, |value| value as i32, |kept| kept.into()),
+            PixelsMut::I64(out) => narrow(values, out, |value| value, |kept| kept),
+            PixelsMut::F32(_) | PixelsMut::F64(_) => Err(Misfit::Float),
+        }
+    }
+}
+
+/// Why integers cannot be stored as pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Misfit {
+    /// This one is out of range.
+    Value { index: usize, value: i64 },
+    /// The pixels are floating-point numbers.
+    Float,
+}
+
+fn narrow<T: Copy + Into<i64>, P: Copy>(
+    values: &[T],
+    out: &mut [P],
+    cut: impl Fn(i64) -> P,
+    widen: impl Fn(P) -> i64,
+) -> Result<(), Misfit> {
+    let mut lost = false;
+    for (&value, out) in values.iter().zip(&mut *out) {
+        let value = value.into();
+        *out = cut(value);
+        lost |= widen(*out) != value;
+    }
+    if !lost {
+        return Ok(());
+    }
+    let wide = |&value: &T| -> i64 { value.into() };
+    let found = values.iter().map(wide).enumerate().find(|&(_, value)| widen(cut(value)) != value);
+    let (index, value) = found.expect("one was lost");
+    Err(Misfit::Value { index, value })
+}
+
+impl Misfit {
+    /// The error of a tile of these pixels.
+    pub(super) fn error(self, stored: StoredType) -> CodecError {
+        let expected = format!("numbers that pixels of BITPIX {} can hold", stored.bitpix());
+        match self {
+            Misfit::Value { index, value } => CodecError::value(
+                expected,
+                format!("{value} at pixel {index} (0-based) of the tile"),
+            ),
+            Misfit::Float => {
+                CodecError::value("integer pixels", format!("BITPIX {}", stored.bitpix()))
+            }
+        }
+    }
+}
+
+/// Memory that codecs reuse from tile to tile. Each thread needs its own.
+#[derive(Debug, Default)]
+pub struct CodecScratch {
+    pub(super) bytes: Vec<u8>,
+    pub(super) more_bytes: Vec<u8>,
+    pub(super) shorts: Vec<i16>,
+    pub(super) ints: Vec<i32>,
+    pub(super) narrow_planes: Planes<Wrapping<i32>>,
+    pub(super) wide_planes: Planes<Wrapping<i64>>,
+    pub(super) inflater: Inflater,
+}
+
+impl CodecScratch {
+    /// Scratch memory that holds nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        CodecScratch::default()
+    }
+}
+
+/// A buffer of exactly `len` numbers; old content is kept, because it will be overwritten.
+pub(super) fn sized<T: Clone + Default>(buffer: &mut Vec<T>, len: usize) -> &mut [T] {
+    if buffer.len() < len {
+        buffer.resize(len, T::default());
+    }
+    &mut buffer[..len]
+}

@@ -1,0 +1,8 @@
+//! Codecs of tiles: against slow twins, against ports of CFITSIO's own, and with damaged streams.
+
+mod damaged;
+mod gzip;
+mod hcompress;
+mod pixels;
+mod plio;
+mod rice;
