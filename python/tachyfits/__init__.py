@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from tachyfits.editing.editor import Editor, edit
     from tachyfits.file.file import File, open  # noqa: A004 - tf.open is the name people expect
     from tachyfits.file.hdu import Hdu
+    from tachyfits.header.beam import Beam, Beams
     from tachyfits.header.cards import Card, Cards, Header
     from tachyfits.header.summary import CoordinateSummary
     from tachyfits.image.expressions import along, evaluate
@@ -64,6 +65,8 @@ if TYPE_CHECKING:
     from tachyfits.writing.write import write
 
 __all__ = [
+    "Beam",
+    "Beams",
     "Box",
     "Card",
     "Cards",
@@ -154,6 +157,7 @@ _NAMES = {
     "editing.edited_header": ("EditedHeader",),
     "file.file": ("File", "open"),
     "file.hdu": ("Hdu",),
+    "header.beam": ("Beam", "Beams"),
     "header.cards": ("Card", "Cards", "Header"),
     "header.summary": ("CoordinateSummary",),
     "image.expressions": ("along", "evaluate"),

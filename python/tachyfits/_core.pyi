@@ -92,7 +92,7 @@ def array_file(array: NDArray[Any], cards: Sequence[tuple[str, Any, str]], *, na
 
 def evaluate(
     expression: str,
-    inputs: Sequence[tuple[str, float | Image | tuple[Image, int]]],  # axes from the end: -1 is x
+    inputs: Sequence[tuple[str, float | Image | tuple[Image, int | None]]],  # axes from the end: -1 is x; None: numbers
     *,
     dtype: str | None = None,  # "float32" "float64"
     unit: str | None = None,  # BUNIT of the result, "" for none; None: what is sure
@@ -287,6 +287,7 @@ class Image:
     def blank(self) -> int | None: ...
     @property
     def unit(self) -> str | None: ...
+    def beams(self) -> list[tuple[int, int | None, float, float, float]] | None: ...  # of the table BEAMS: channel, polarisation, degrees
     @property
     def dtype(self) -> str: ...  # what read() gives by default: "float32", "int16", ...; "float64" where scaled or with BLANK; "bool": read() gives uint8
     @property

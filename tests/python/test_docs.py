@@ -46,7 +46,8 @@ def content() -> bytes:
     """A cube with every pixel and channel of the examples."""
     planes = np.arange(92, dtype="u1")[:, None, None]
     rows, columns = np.indices((500, 540))
-    return primary((planes + rows % 7 + columns % 5).astype("u1"), cube_cards())
+    beam = [("BMAJ", 0.01), ("BMIN", 0.008), ("BPA", 30.0), ("RESTFRQ", 1.42040575e9)]
+    return primary((planes + rows % 7 + columns % 5).astype("u1"), cube_cards() + beam)
 
 
 @pytest.fixture

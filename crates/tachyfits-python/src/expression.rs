@@ -9,12 +9,13 @@ use crate::file::FitsFile;
 use crate::image::Image;
 use crate::text::GivenText;
 
-/// Value of a name: a number, or an image and optionally the axis along which it lies.
+/// Value of a name: a number, or an image and optionally the axis along which it lies; without an axis beside it, the image
+/// is numbers.
 #[derive(FromPyObject)]
 pub(crate) enum GivenValue {
     Number(f64),
     Image(Py<Image>),
-    Along(Py<Image>, i64),
+    Along(Py<Image>, Option<i64>),
 }
 
 /// Return the image of an expression over images and numbers, as the file that it would be; nothing is read yet.
@@ -25,7 +26,7 @@ pub(crate) enum GivenValue {
 ///     Of names, numbers, operators and functions; see `expression_functions`.
 /// inputs
 ///     (name, a number or an image, or (an image, the NumPy axis of the result that its one axis lies along, counted from
-///     the end: -1 is x)).
+///     the end: -1 is x), or (an image, None) of numbers that vary along axes, which have neither a unit nor a type).
 /// dtype
 ///     "float32" or "float64"; None: bool for truth values, else float32 if every image has pixels of at most 16 bits or
 ///     float32.
@@ -55,9 +56,10 @@ pub(crate) fn evaluate(
         let value = match value {
             GivenValue::Number(number) => InputValue::Number(number),
             GivenValue::Image(image) => InputValue::Image(image.get().engine().clone()),
-            GivenValue::Along(spectrum, axis) => {
+            GivenValue::Along(spectrum, Some(axis)) => {
                 InputValue::Along(spectrum.get().engine().clone(), from_the_end(py, axis)?)
             }
+            GivenValue::Along(numbers, None) => InputValue::Numbers(numbers.get().engine().clone()),
         };
         given.push(ExpressionInput { name: name.into(), value });
     }

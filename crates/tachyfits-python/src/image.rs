@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use tachyfits::{OutputPixels, ReadAs, Reason, RunOptions, Section, Statistic, Values};
+use tachyfits::{
+    ChannelBeam, OutputPixels, ReadAs, Reason, RunOptions, Section, Statistic, Values,
+};
 
 use crate::buffer::{self, shaped};
 use crate::errors::{OrRaise, exception, not_negative, refused};
@@ -14,6 +16,9 @@ use crate::progress::reported;
 use crate::region::{Region, engine_regions};
 use crate::section::{Ranges, fits_axes, indexed, place, section, shape};
 use crate::stats::Stats;
+
+/// Channel, polarisation, major and minor axis, position angle.
+type BeamRow = (u64, Option<u64>, f64, f64, f64);
 
 /// Pixels of one HDU, read on request.
 ///
@@ -125,6 +130,14 @@ impl Image {
     #[getter]
     fn unit(&self) -> Option<&str> {
         self.image.layout().unit.as_deref()
+    }
+
+    /// Return the rows of the table BEAMS that goes with the image: (channel, polarisation or None, full widths of the
+    /// major and the minor axis, position angle), numbers from 0 and degrees; None without such a table.
+    fn beams(&self, py: Python<'_>) -> PyResult<Option<Vec<BeamRow>>> {
+        let found = py.detach(|| self.image.channel_beams()).or_raise(py)?;
+        let row = |b: ChannelBeam| (b.channel, b.polarisation, b.major, b.minor, b.angle);
+        Ok(found.map(|beams| beams.into_iter().map(row).collect()))
     }
 
     /// Default type of `read`, as NumPy names it: float64 if the pixels are scaled or may be BLANK.

@@ -127,7 +127,9 @@ fn node_of(
         _ if is_logical => PixelType::U8,
         ExpressionPixels::Float32 => PixelType::F32,
         ExpressionPixels::Float64 => PixelType::F64,
-        ExpressionPixels::Automatic if checked.images().all(|bound| is_short(bound.image)) => {
+        ExpressionPixels::Automatic
+            if checked.images().all(|bound| bound.is_number || is_short(bound.image)) =>
+        {
             PixelType::F32
         }
         ExpressionPixels::Automatic => PixelType::F64,
@@ -161,7 +163,7 @@ fn survivors_of(
 /// first axes, if that is more than one.
 fn carrier<'a>(checked: &'a Checked<'_>) -> Option<&'a BoundImage<'a>> {
     let mut found: Option<&BoundImage<'_>> = None;
-    for bound in checked.images() {
+    for bound in checked.images().filter(|bound| !bound.is_number) {
         let axes = bound.image.axes();
         let least = found.map_or(1, |found| found.image.axes().len());
         if axes == checked.axes {
@@ -206,6 +208,7 @@ fn described(
     for (name, input) in parsed.names.iter().zip(&checked.inputs) {
         let what = match input {
             Bound::Number(value) => value.to_string(),
+            Bound::Image(bound) if bound.is_number => varying(bound),
             Bound::Image(bound) => {
                 format!("{}, HDU {}", bound.image.file_name(), bound.image.hdu().index)
             }
@@ -218,6 +221,17 @@ fn described(
         header.push_commentary("HISTORY", "  without BUNIT, because the unit is not certain")?;
     }
     Ok(())
+}
+
+/// How HISTORY names numbers that vary along axes.
+fn varying(bound: &BoundImage<'_>) -> String {
+    let varies = |place: &Option<usize>| place.is_some_and(|own| bound.image.axes()[own] > 1);
+    let along = bound.axes.iter().enumerate().filter(|(_, place)| varies(place));
+    let axes: Vec<String> = along.map(|(axis, _)| format!("NAXIS{}", axis + 1)).collect();
+    match axes.is_empty() {
+        true => "a number".to_owned(),
+        false => format!("numbers that vary along {}", axes.join(" and ")),
+    }
 }
 
 /// The text as a card can have it.

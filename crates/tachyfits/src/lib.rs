@@ -92,6 +92,7 @@ pub use region::{Region, RowSpan};
 pub use section::{AxisRange, Section};
 pub use smooth::{Edge, PlaneSmoothing, Smoothing, SmoothingKernel};
 pub use statistic::{Statistic, Values};
+pub use survival::ChannelBeam;
 pub use table::{
     Arrays, CellKind, Cells, ColumnInput, ColumnOutput, CsvCells, CsvColumn, CsvValues, Rows,
     Table, TableWriter, TextAs, csv_rows,

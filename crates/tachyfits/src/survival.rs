@@ -193,6 +193,21 @@ fn kept(hdu: &Hdu, axes: &[u64], change: Change<'_>) -> Option<Kept> {
     Some(Kept { channels: kept_of(spectral_axis(hdu, axes))?, polarisations })
 }
 
+/// The beam of a channel, as a row of the table BEAMS gives it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ChannelBeam {
+    /// The channel, from 0.
+    pub channel: u64,
+    /// The polarisation, from 0; `None` without a column POL.
+    pub polarisation: Option<u64>,
+    /// Full width at half maximum of the major axis, degrees.
+    pub major: f64,
+    /// Full width at half maximum of the minor axis, degrees.
+    pub minor: f64,
+    /// Position angle of the major axis, from north through east, degrees.
+    pub angle: f64,
+}
+
 /// A table of beams: its header, and its rows in memory.
 #[derive(Debug)]
 struct Beams {
@@ -297,16 +312,27 @@ impl Beams {
 
     /// BMAJ, BMIN and BPA of a channel, in degrees.
     fn beam(&self, channel: u64, polarisation: u64) -> Option<[f64; 3]> {
-        let beam = self.beam?;
-        let is_of = |(index, row): &(u64, &[u8])| {
-            let of = self.channel.map_or(Some(*index), |cell| cell.get(row));
-            let other = self.polarisation.and_then(|cell| cell.get(row));
-            of == Some(channel) && other.is_none_or(|of| of == polarisation)
+        let is_of = |beam: &ChannelBeam| {
+            beam.channel == channel && beam.polarisation.is_none_or(|of| of == polarisation)
         };
-        let mut rows = (0..).zip(self.rows.chunks_exact(self.row_bytes.max(1)));
-        let (_, row) = rows.find(is_of)?;
-        let [major, minor, angle] = beam.map(|(cell, size)| Some(cell.number(row)? * size));
-        Some([major?, minor?, angle?])
+        self.rows_of_beams().find(is_of).map(|beam| [beam.major, beam.minor, beam.angle])
+    }
+
+    /// The beam of every row.
+    fn channels(&self) -> Vec<ChannelBeam> {
+        self.rows_of_beams().collect()
+    }
+
+    fn rows_of_beams(&self) -> impl Iterator<Item = ChannelBeam> {
+        let rows = (0..).zip(self.rows.chunks_exact(self.row_bytes.max(1)));
+        rows.filter_map(|(index, row)| {
+            let channel = self.channel.map_or(Some(index), |cell| cell.get(row))?;
+            let polarisation = self.polarisation.and_then(|cell| cell.get(row));
+            let [major, minor, angle] =
+                self.beam?.map(|(cell, size)| Some(cell.number(row)? * size));
+            let (major, minor, angle) = (major?, minor?, angle?);
+            Some(ChannelBeam { channel, polarisation, major, minor, angle })
+        })
     }
 
     /// The bytes of the HDU with this header.

@@ -106,7 +106,9 @@ def line_options(command: Command) -> Command:
     """Add --unit, --rest, --convention and --rest-medium, the coordinates of a spectral axis."""
     options = (
         click.option("--unit", metavar="UNIT",
-                     help="Unit of the coordinates: km/s, GHz, um, ... Default: the header's."),
+                     help="Unit of the coordinates (km/s, GHz, um), of the values (K, mJy/beam, "
+                          "MJy/sr), or both: 'K,km/s'. Values are converted with the beam and the "
+                          "frequency of each channel. Default: the header's."),
         click.option("--rest", metavar="VALUE",
                      help="Rest frequency or wavelength with its unit: '1.420405752 GHz'. Default: "
                           "the header's."),
@@ -120,6 +122,14 @@ def line_options(command: Command) -> Command:
     for option in reversed(options):
         command = option(command)
     return command
+
+
+beam_option = click.option(
+    "--beam",
+    metavar="WIDTHS",
+    help="Beam for conversions of units in place of the header's: 15arcsec, or major axis, minor "
+    "axis and position angle: 15arcsec,10arcsec,30deg.",
+)
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from tachyfits.cli._parts import (
     DRAWN,
     Drawing,
     Part,
+    beam_option,
     drawing_options,
     line_options,
     part_options,
@@ -60,12 +61,13 @@ FITS = (".fits", ".fit", ".fts")
 )
 @click.option("--peak-channel", is_flag=True, help="The same as --statistic max_channel.")
 @line_options
+@beam_option
 @part_options("channels", "section", "regions")
 @click.option(
     "--threshold",
     type=float,
     metavar="VALUE",
-    help="Ignore pixels below this value, in their unit.",
+    help="Ignore pixels below this value, in their unit (in --unit if that is one of values).",
 )
 @click.option(
     "--mask",
@@ -113,6 +115,7 @@ def command(
     rest: str | None,
     convention: str | None,
     rest_medium: str | None,
+    beam: str | None,
     drawing: Drawing,
     bare: bool,
 ) -> int:
@@ -138,6 +141,8 @@ def command(
 
     def make(file: File) -> None:
         image = common.image(file)
+        if beam is not None:
+            image = image.with_beam(beam)
         pixels = {"threshold": threshold, "mask": mask, "keep_axis": keep_axis}
         told: list[dict[str, Any]] = []
         for name, plane in _planes(common, image, chosen, part, pixels, line):

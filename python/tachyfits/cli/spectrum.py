@@ -10,12 +10,19 @@ import numpy as np
 from tachyfits import File, Image, Spectrum, info
 from tachyfits.cli._common import Common, common_options, described, title
 from tachyfits.cli._output import columns_text, csv_text, json_text, say
-from tachyfits.cli._parts import Document, Part, document_options, line_options, part_options
+from tachyfits.cli._parts import (
+    Document,
+    Part,
+    beam_option,
+    document_options,
+    line_options,
+    part_options,
+)
 from tachyfits.cli._syntax import StatisticType
 from tachyfits.cli._written import report_fields, report_option, report_text
 from tachyfits.text.statistics import ORDER_STATISTICS
 
-STATISTICS = [*(name for name, _ in info.statistics()), *ORDER_STATISTICS]
+STATISTICS = [*(name for name, _ in info.statistics()), *ORDER_STATISTICS, "flux"]
 
 
 @click.command()
@@ -28,9 +35,11 @@ STATISTICS = [*(name for name, _ in info.statistics()), *ORDER_STATISTICS]
     default="mean",
     show_default=True,
     help="Statistic of the pixels of a channel: one of "
-    f"{', '.join(STATISTICS)}, percentile90 (any number).",
+    f"{', '.join(STATISTICS)}, percentile90 (any number). flux: the sum of the pixels times their "
+    "solid angle, in Jy for Jy/beam.",
 )
 @line_options
+@beam_option
 @click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values.")
 @report_option
 @document_options
@@ -38,6 +47,7 @@ def command(
     common: Common,
     part: Part,
     statistic: str,
+    beam: str | None,
     as_csv: bool,
     report: bool,
     document: Document,
@@ -46,14 +56,16 @@ def command(
     """Reduce every channel of a cube, over regions or over every pixel.
 
     The spectral axis is the first of a spectral CTYPE, else NAXIS3; its values are in CUNIT, or in
-    --unit, and pixel numbers (from 1) where it has no coordinate. A fourth axis longer than 1 must
-    be cut to one value by --section.
+    --unit, and pixel numbers (from 1) where it has no coordinate. Pixels are in BUNIT, or in
+    --unit. A fourth axis longer than 1 must be cut to one value by --section.
 
     \b
     Examples:
       tachyfits spectrum cube.fits --region 'circle(512,480,12)'
       tachyfits spectrum cube.fits --region 'box(90,90,5,5)' --statistic sum --channels 40:90
       tachyfits spectrum cube.fits --unit km/s --rest '1.420405752 GHz'
+      tachyfits spectrum cube.fits --region 'circle(512,480,12)' --statistic flux --unit mJy,km/s
+      tachyfits spectrum cube.fits --region 'circle(512,480,12)' --unit K
       tachyfits spectrum cube.fits --region 'circle(512,480,12)' -o spectrum.svg
     """
     document.check(common)
@@ -62,6 +74,8 @@ def command(
 
     def show(file: File) -> None:
         image = common.image(file)
+        if beam is not None:
+            image = image.with_beam(beam)
         spectra = _spectra(common, image, part, statistic, line)
         cost = spectra[0].report if report else None
         suffix = document.suffix or (".json" if common.json else ".csv" if as_csv else ".txt")

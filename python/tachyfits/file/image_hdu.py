@@ -14,6 +14,7 @@ from tachyfits._core import FormatError
 from tachyfits.base.errors import usage
 from tachyfits.base.lazy_numpy import np
 from tachyfits.file.hdu import Hdu
+from tachyfits.header.beam import Beam, Beams, beams_of
 from tachyfits.header.cards import Card, Header
 from tachyfits.header.coordinates import Coordinates
 from tachyfits.header.summary import CoordinateSummary, summary_of
@@ -102,6 +103,28 @@ class ImageHdu(Hdu):
     def unit(self) -> str | None:
         """BUNIT as the file writes it; None when it names none."""
         return self._core_image().unit
+
+    @property
+    def beam(self) -> Beam | None:
+        """The beam of the header; None without one, and where channels have beams of their own.
+
+        BMAJ, BMIN and BPA, else the last one that AIPS notes in HISTORY; of a cube with a table
+        BEAMS see `beams`.
+        """
+        found = beams_of(self)
+        return found if isinstance(found, Beam) else None
+
+    @property
+    def beams(self) -> Beams | None:
+        """The beams of the channels, from the table BEAMS; None where all have the same one.
+
+        Raises
+        ------
+        UsageError
+            The header announces a table (CASAMBM), and the file has none.
+        """
+        found = beams_of(self)
+        return found if isinstance(found, Beams) else None
 
     @property
     def coordinates(self) -> CoordinateSummary:

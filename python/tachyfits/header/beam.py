@@ -8,18 +8,25 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tachyfits.base.errors import either, foreign_errors, usage
+from tachyfits.base.errors import either, foreign_errors, memory_error, usage
 from tachyfits.base.lazy_numpy import np
 from tachyfits.header.coordinates import Coordinates, is_celestial
+from tachyfits.text.beams import asked_beam
 from tachyfits.text.units import ANGLE, asked_quantity
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tachyfits.file.image_hdu import ImageHdu
     from tachyfits.image.pixels import Pixels
+
+
+#: Steradians of a Gaussian, by the product of its full widths in degrees.
+GAUSSIAN_AREA = math.pi / (4 * math.log(2)) * math.radians(1.0) ** 2
 
 
 @dataclass(frozen=True)
@@ -64,13 +71,89 @@ class Beam:
         """Product of the widths: the solid angle but for a constant."""
         return self.major * self.minor
 
+    @property
+    def solid_angle(self) -> float:
+        """The solid angle, steradians.
+
+        >>> f"{Beam(1 / 3600, 1 / 3600, 0.0).solid_angle:.4e}"
+        '2.6633e-11'
+        """
+        return self.area * GAUSSIAN_AREA
+
+
+@dataclass(frozen=True, eq=False)
+class Beams:
+    """Beams of the channels of a cube, from its table BEAMS.
+
+    Attributes
+    ----------
+    major, minor
+        Full widths at half maximum, degrees: one per channel (channels,), or (polarisations,
+        channels). NaN where the table has no beam.
+    angle
+        Of the major axes from north through east, degrees.
+    """
+
+    major: NDArray[np.float64]
+    minor: NDArray[np.float64]
+    angle: NDArray[np.float64]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(channels,) or (polarisations, channels)."""
+        return self.major.shape
+
+    @property
+    def solid_angle(self) -> NDArray[np.float64]:
+        """The solid angles, steradians."""
+        return self.major * self.minor * GAUSSIAN_AREA
+
+    def __len__(self) -> int:
+        return len(self.major)
+
+    def __getitem__(self, index: Any) -> Beam | Beams:
+        parts = [np.asarray(part[index]) for part in (self.major, self.minor, self.angle)]
+        if parts[0].ndim:
+            return Beams(*parts)
+        return Beam(*(float(part) for part in parts))
+
+    def __iter__(self) -> Iterator[Beam | Beams]:
+        return (self[index] for index in range(len(self)))
+
+    @classmethod
+    def of_rows(
+        cls, rows: Sequence[tuple[int, int | None, float, float, float]], shape: tuple[int, int]
+    ) -> Beams:
+        """Return the beams of the rows of a table, for (polarisations, channels).
+
+        A row without a polarisation is of all. Of several rows of one channel the first counts.
+        """
+        found = np.full((3, *shape), np.nan)
+        for channel, polarisation, *beam in reversed(rows):
+            if channel < shape[1] and (polarisation is None or polarisation < shape[0]):
+                among = (
+                    slice(None) if polarisation is None else slice(polarisation, polarisation + 1)
+                )
+                found[:, among, channel] = np.array(beam)[:, None]
+        wrong = ~((found[0] > 0) & (found[1] > 0) & np.isfinite(found).all(axis=0))
+        found[:, wrong] = np.nan
+        return cls(*(found if shape[0] > 1 else found[:, 0]))
+
 
 def keep_beam_hint() -> str:
     """Return what to do about a beam that cannot follow."""
     return "leave the beam and the unit as they are: " + either("update_beam=False", "--keep-beam")
 
 
+def given_beam_hint() -> str:
+    """Return how a beam is given in place of the header's."""
+    return either('image.with_beam("15arcsec")', "--beam 15arcsec")
+
+
 _KEYWORDS = ("BMAJ", "BMIN", "BPA")
+
+#: The most channels, times polarisations, whose beams are read: headers may claim any number.
+_MOST_BEAMS = 1 << 22
 
 #: AIPS records this in HISTORY instead of BMAJ, BMIN and BPA: degrees.
 _AIPS_BEAM = re.compile(
@@ -108,6 +191,62 @@ def beam_of(coordinates: Coordinates) -> Beam | None:
         if noted is not None:
             return noted
     return None
+
+
+def beam_from(given: Any) -> Beam:
+    """Return a beam that a user gives: a `Beam`, or what `asked_beam` reads."""
+    return given if isinstance(given, Beam) else Beam(*asked_beam(given))
+
+
+def stokes_axis(coordinates: Coordinates) -> int | None:
+    """Return the NumPy number of the axis of polarisations; None without one."""
+    for number, ctype in enumerate(coordinates.ctypes):
+        if ctype.upper() == "STOKES":
+            return coordinates.ndim - 1 - number
+    return None
+
+
+def channel_axis(coordinates: Coordinates) -> int | None:
+    """Return the NumPy number of the axis of channels; None for an image of the sky alone."""
+    if coordinates.ndim < 3 and not coordinates.has_spectral_type:
+        return None
+    return coordinates.spectral_axis
+
+
+def beams_of(image: ImageHdu) -> Beam | Beams | None:
+    """Return the beam of an image, or those of its channels if a table BEAMS has them.
+
+    Raises
+    ------
+    UsageError
+        The header says that there is a table (CASAMBM), and the file has none.
+    """
+    coordinates = image._coordinates
+    announced = coordinates.header.get("CASAMBM") is True
+    rows = image._core_image().beams() if announced or "BMAJ" not in coordinates.header else None
+    if rows is None:
+        if announced:
+            raise usage(
+                "the header says that every channel has a beam of its own (CASAMBM = T), and the "
+                "file has no table BEAMS",
+                f"give one beam: {given_beam_hint()}",
+            )
+        return beam_of(coordinates)
+    stokes = stokes_axis(coordinates)
+    polarisations = 1 if stokes is None else image.shape[stokes]
+    axis = channel_axis(coordinates)
+    channels = 1 if axis is None else image.shape[axis]
+    if polarisations * channels > _MOST_BEAMS:
+        raise memory_error(
+            f"beams of {polarisations * channels} channels are too many: expected at most "
+            f"{_MOST_BEAMS}",
+            "take fewer channels",
+        )
+    beams = Beams.of_rows(rows, (polarisations, channels))
+    if beams.major.size != 1:
+        return beams
+    only = (beams.major.item(), beams.minor.item(), beams.angle.item())
+    return _usable(*only)
 
 
 def _usable(major: float | None, minor: float | None, angle: float | None) -> Beam | None:

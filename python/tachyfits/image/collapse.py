@@ -20,6 +20,7 @@ from tachyfits.base.reports import reports
 from tachyfits.base.whole_numbers import whole_number
 from tachyfits.header.cards import Header
 from tachyfits.header.spectral_units import Channels, Line, channels_of
+from tachyfits.image.brightness import prepared
 from tachyfits.image.expressions import evaluate
 from tachyfits.image.reductions import UNITLESS, reduced
 from tachyfits.image.spectra import check_single, cube_section, result_header
@@ -71,9 +72,15 @@ class Collapse:
     keep_axis: bool
     #: The request, for HISTORY.
     selection: Selection
+    #: The unit of the statistic, None without one.
+    unit: str | None
+    #: The requested coordinates.
+    line: Line
 
     @staticmethod
-    def of(image: Image, selection: Selection, keep_axis: bool) -> Collapse:
+    def of(
+        image: Image, selection: Selection, keep_axis: bool, line: Line, statistic: str = "sum"
+    ) -> Collapse:
         """Choose the axes and the pixels; UsageError where they make no plane."""
         axis = image.spectral_axis
         sky = image._coordinates.sky_axes(axis)
@@ -84,21 +91,25 @@ class Collapse:
         check_single(image, where, (axis, *sky))
         pair = (sky[0], sky[1])
         within, inside = _inside(image, where, pair, as_list(selection.region, image.shape))
+        ready = prepared(image, statistic, line)
         if selection.threshold is not None:
-            threshold = number_in(selection.threshold, image.unit, "threshold")
+            threshold = number_in(selection.threshold, ready.pixels.unit, "threshold")
             selection = replace(selection, threshold=threshold)
-        pixels = selected(image, selection.threshold, selection.mask)
-        return Collapse(image, pixels, axis, pair, where, within, inside, keep_axis, selection)
+        pixels = selected(ready.pixels, selection.threshold, selection.mask)
+        return Collapse(
+            image, pixels, axis, pair, where, within, inside, keep_axis, selection, ready.unit,
+            ready.line,
+        )  # fmt: skip
 
     @property
     def ranges(self) -> list[tuple[int, int, int]]:
         """The pixels that are read, one (start, count, step) per NumPy axis."""
         return list(self.within.ranges)
 
-    def channels(self, line: Line) -> Channels:
+    def channels(self) -> Channels:
         """Return the coordinates of the channels."""
         pieces = self.where.ranges[self.axis]
-        return channels_of(self.image._coordinates, self.axis, pieces, line)
+        return channels_of(self.image._coordinates, self.axis, pieces, self.line)
 
     def reduced(
         self, statistic: str, threads: int | None, progress: Progress | None
@@ -160,7 +171,9 @@ class Collapse:
         ]
         if channels is not None and channels.note:
             notes.append(f"coordinates in {channels.unit}: {channels.note}")
-        notes += _selection_notes(self.selection, self.image.unit)
+        if self.pixels.unit != self.image.unit:
+            notes.append(f"pixels converted from {self.image.unit} to {self.pixels.unit}")
+        notes += _selection_notes(self.selection, self.pixels.unit)
         return Header([*header.cards, *(("HISTORY", note, "") for note in notes)])
 
 
@@ -254,11 +267,11 @@ def _inside(
 
 
 def collapse(
-    cube: Collapse, statistic: str, line: Line, threads: int | None, progress: Progress | None
+    cube: Collapse, statistic: str, threads: int | None, progress: Progress | None
 ) -> Plane:
     """Make the plane of one statistic, or of one of `PEAKS`."""
     if statistic not in PEAKS:
-        if line != Line():
+        if cube.line != Line():
             raise usage(
                 f"the {statistic} of pixels has their unit",
                 either(
@@ -269,10 +282,11 @@ def collapse(
         with reports() as costs:
             values = cube.reduced(statistic, threads, progress)
         of_pixels = statistic not in UNITLESS
-        unit = cube.image.unit if of_pixels else None
-        return cube.plane(values, statistic, unit, report=costs[-1], of_pixels=of_pixels)
+        return cube.plane(values, statistic, cube.unit, report=costs[-1], of_pixels=of_pixels)
+    if cube.pixels.unit != cube.image.unit:
+        raise usage(f"{statistic} is not in the unit of pixels", f"leave out {cube.unit!r}")
     extreme, _, what = statistic.partition("_")
-    channels = cube.channels(line) if what == "coordinate" else None
+    channels = cube.channels() if what == "coordinate" else None
     with reports() as costs:
         position = cube.reduced(f"{extreme}_position", threads, progress).reshape(-1)
     start, count, step = cube.where.ranges[cube.axis]
@@ -287,7 +301,6 @@ def collapse(
 def moments(
     cube: Collapse,
     orders: Sequence[int],
-    line: Line,
     threads: int | None,
     progress: Progress | None,
 ) -> list[Plane]:
@@ -295,7 +308,7 @@ def moments(
     wanted = [whole_number(order) for order in orders] if np.iterable(orders) else [None]
     if not set(wanted) <= {0, 1, 2}:
         raise usage(f"invalid moments {orders!r}: expected some of 0, 1 and 2", "use (0, 1, 2)")
-    channels = cube.channels(line)
+    channels = cube.channels()
     with reports() as costs:
         arrays = cube.pixels._core_image().moments(
             list(orders),
@@ -306,7 +319,7 @@ def moments(
             threads=cube.image._threads(threads),
             progress=progress,
         )
-    integral = product_text(cube.image.unit, channels.unit)
+    integral = product_text(cube.unit, channels.unit)
     units = [channels.unit if order else integral for order in orders]
     return [
         cube.plane(values, f"moment {order}", unit, channels, report=costs[-1])

@@ -75,9 +75,14 @@ class Cube(Operations):
         region
             A region of the sky plane, or a list of them (which gives a list of spectra).
         statistic
-            A name of `tachyfits.info.statistics`; "median", "mad", "percentile90" (or any other).
-        unit, rest, convention, rest_medium
-            Of the coordinates, as in `moments`.
+            A name of `tachyfits.info.statistics`; "median", "mad", "percentile90" (or any other);
+            or "flux": the sum of the pixels times their solid angle, in Jy for Jy/beam.
+        unit
+            Unit of the coordinates ("km/s"), of the values ("K"), or both ("K, km/s"). Values are
+            converted by `Image.to`, with the beam and the frequency of each channel, in the same
+            pass.
+        rest, convention, rest_medium
+            As in `moments`.
         channels
             A slice of the spectral axis, 0-based.
         section
@@ -94,7 +99,8 @@ class Cube(Operations):
         """
         regions = as_list(region, self.shape)
         line = Line(unit, rest, convention, rest_medium)
-        found = spectra(self, regions, statistic, channels, section, line, threads, progress)
+        cube = cast("Image", self)
+        found = spectra(cube, regions, statistic, channels, section, line, threads, progress)
         return found[0] if region is None or isinstance(region, Region) else found
 
     def collapse(
@@ -123,8 +129,11 @@ class Cube(Operations):
             or "max_channel", the number (from 0) of the channel with the maximum, "max_coordinate",
             its coordinate, and likewise "min". The first such channel counts; NaN if no pixel is
             defined.
-        unit, rest, convention, rest_medium
-            Of a coordinate, as in `moments`.
+        unit
+            Unit of a coordinate ("km/s"), or of the values of another statistic ("K"), which are
+            converted by `Image.to` in the same pass.
+        rest, convention, rest_medium
+            As in `moments`.
         channels
             A slice of the spectral axis, 0-based.
         section
@@ -133,7 +142,8 @@ class Cube(Operations):
             A region of the sky, or several: the plane is NaN outside all of them, and only the box
             around them is read. Coordinates are those of the whole image.
         threshold
-            Pixels below it are ignored: a number in the unit of the pixels, or a quantity.
+            Pixels below it are ignored: a number in the unit of the pixels (in ``unit`` if that is
+            one of values), or a quantity.
         mask
             An image, a path or an array that broadcasts to the cube (such as a plane): pixels where
             it is 0 or undefined are ignored.
@@ -150,9 +160,9 @@ class Cube(Operations):
         array([ 2.,  2.,  2., nan, nan])
         """
         selection = Selection(channels, section, region, threshold, mask)
-        cube = Collapse.of(cast("Image", self), selection, keep_axis)
         line = Line(unit, rest, convention, rest_medium)
-        return collapse(cube, statistic, line, threads, progress)
+        cube = Collapse.of(cast("Image", self), selection, keep_axis, line, statistic)
+        return collapse(cube, statistic, threads, progress)
 
     def plane(
         self,
@@ -204,9 +214,9 @@ class Cube(Operations):
         (array([1.83333333, 1.81746032]), 'km s-1')
         """
         selection = Selection(channels, section, region, threshold, mask)
-        cube = Collapse.of(cast("Image", self), selection, keep_axis)
         line = Line(unit, rest, convention, rest_medium)
-        return moments(cube, [order], line, threads, progress)[0]
+        cube = Collapse.of(cast("Image", self), selection, keep_axis, line)
+        return moments(cube, [order], threads, progress)[0]
 
     def moments(
         self,
@@ -242,7 +252,8 @@ class Cube(Operations):
             Of 0, 1 and 2.
         unit
             Unit of the coordinate: "km/s", "GHz", "um", ..., in any letter case; None: that of the
-            header. An axis without a coordinate is counted in pixels from 1, as in FITS.
+            header. Also of the pixels ("K"), which are converted by `Image.to`, or both: "K, km/s".
+            An axis without a coordinate is counted in pixels from 1, as in FITS.
         rest
             Rest frequency in Hz, or text or a Quantity with a unit, also of wavelength; None:
             RESTFRQ or RESTWAV (in vacuum).
@@ -270,6 +281,6 @@ class Cube(Operations):
         moment 1 km s-1 1.8333333333333333
         """
         selection = Selection(channels, section, region, threshold, mask)
-        cube = Collapse.of(cast("Image", self), selection, keep_axis)
         line = Line(unit, rest, convention, rest_medium)
-        return moments(cube, orders, line, threads, progress)
+        cube = Collapse.of(cast("Image", self), selection, keep_axis, line)
+        return moments(cube, orders, threads, progress)

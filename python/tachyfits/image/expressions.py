@@ -45,6 +45,21 @@ class Along:
     axis: int | str
 
 
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers that broadcast to a result, such as a factor per channel.
+
+    Like a number they have neither a unit nor an effect on the type of the result.
+    """
+
+    spectrum: Any
+
+
+def numbers(array: NDArray[np.float64]) -> Numbers:
+    """Return an array as numbers of an expression."""
+    return Numbers(_of_array(array))
+
+
 def along(spectrum: Any, axis: int | str) -> Along:
     """Assign a spectrum to an axis of an expression's result.
 
@@ -143,10 +158,13 @@ def _file(
 
     ``unit``: BUNIT, "" for none; None: the engine finds it.
     """
-    images = [value.spectrum if isinstance(value, Along) else value for value in inputs.values()]
+    images = [
+        value.spectrum if isinstance(value, (Along, Numbers)) else value
+        for value in inputs.values()
+    ]
     threads = next((image.file.threads for image in images if not isinstance(image, float)), 0)
     ndim = max(
-        (value.ndim for value in inputs.values() if not isinstance(value, (float, Along))),
+        (value.ndim for value in inputs.values() if not isinstance(value, (float, Along, Numbers))),
         default=0,
     )
     given = [(name, _given(value, ndim)) for name, value in inputs.items()]
@@ -154,10 +172,12 @@ def _file(
     return File.computed(core, (_file, (expression, inputs, dtype, unit)), threads=threads)
 
 
-def _given(value: Any, ndim: int) -> float | _core.Image | tuple[_core.Image, int]:
+def _given(value: Any, ndim: int) -> float | _core.Image | tuple[_core.Image, int | None]:
     """Return an input for the engine; ``ndim`` is that of the result."""
     if isinstance(value, float):
         return value
+    if isinstance(value, Numbers):
+        return value.spectrum._core_image(), None
     if isinstance(value, Along):
         return value.spectrum._core_image(), axis_number(value.axis, ndim) - ndim
     core: _core.Image = value._core_image()
@@ -243,7 +263,7 @@ class Formula:
         """Return the parts, in brackets if operators around it bind tighter."""
         return self.parts if self.power >= least else ("(", *self.parts, ")")
 
-    def image(self) -> Image:
+    def image(self, dtype: str | None = None) -> Image:
         """Return the resulting image, which keeps this formula."""
         names: dict[tuple[int, Any], str] = {}
         inputs: dict[str, Any] = {}
@@ -253,7 +273,7 @@ class Formula:
             if isinstance(part, str):
                 text.append(part)
                 continue
-            source = part.spectrum if isinstance(part, Along) else part
+            source = part.spectrum if isinstance(part, (Along, Numbers)) else part
             key = (id(source), part.axis if isinstance(part, Along) else None)
             name = names.get(key)
             if name is None:
@@ -261,7 +281,7 @@ class Formula:
                 inputs[name] = part
             text.append(name)
         unit = None if self.unit is ENGINES else self.unit or ""
-        image: Image = _file("".join(text), inputs, None, unit)[0]
+        image: Image = _file("".join(text), inputs, dtype, unit)[0]
         image._formula = self
         return image
 
@@ -272,7 +292,7 @@ class Formula:
             return unit
         if not any(isinstance(part, str) for part in self.parts):
             source = self.parts[0]
-            found = source.spectrum if isinstance(source, Along) else source
+            found = source.spectrum if isinstance(source, (Along, Numbers)) else source
             # An array is an image in memory, and a number for quantities.
             return found.unit or ("" if found.file.name == ARRAY_NAME else None)
         if all(isinstance(part, str) for part in self.parts):

@@ -20,6 +20,7 @@ from tachyfits.base.output import fits_name, tell_rounding
 from tachyfits.base.progress import Progress
 from tachyfits.file.file import File
 from tachyfits.header import beam
+from tachyfits.header.beam import beam_from
 from tachyfits.image.pixels import Pixels
 
 if TYPE_CHECKING:
@@ -159,6 +160,28 @@ class Operations(Pixels):
         if cards:
             core = core.hdu(0).image().with_cards(cards)
         return self._computed(core, "smooth_sky", width, update_beam=update_beam, **options)
+
+    def with_beam(self, beam: Any) -> Image:
+        """Return the same pixels with another beam in the header (BMAJ, BMIN, BPA).
+
+        Values stay as they are. A table of beams by channel (BEAMS) is left out.
+
+        Parameters
+        ----------
+        beam
+            As in `Image.to`.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> image = tf.open("cube.fits")[0].with_beam("36arcsec")
+        >>> image.beam, image.to("Jy/pixel").unit
+        (Beam(major=0.01, minor=0.01, angle=0.0), 'Jy pix-1')
+        """
+        given = beam_from(beam)
+        cards = [("BMAJ", given.major, ""), ("BMIN", given.minor, ""), ("BPA", given.angle, "")]
+        core = self._core_image().with_cards(cards, ["CASAMBM"])
+        return self._computed(core, "with_beam", given)
 
     def _named(self, name: str) -> Image:
         """Return the same pixels, stored as they are, with another EXTNAME."""

@@ -11,10 +11,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tachyfits.base.errors import usage
-from tachyfits.image.expressions import ATOM, ENGINES, Formula, formula_of
-from tachyfits.results.quantities import SIGNS, UFUNCS, conversion, outcome
+from tachyfits.header.brightness import Asked, factor_between, setting_of
+from tachyfits.image.expressions import ATOM, ENGINES, Formula, formula_of, numbers
+from tachyfits.results.quantities import SIGNS, UFUNCS, outcome
 
 if TYPE_CHECKING:
     from tachyfits.image.image import Image
@@ -63,10 +65,14 @@ def _with_unit(operator: str, first: Formula, second: Formula, right: Any) -> tu
     return found.unit, _scaled(second, found.factor)
 
 
-def _scaled(formula: Formula, factor: float) -> Formula:
+def _scaled(formula: Formula, factor: float | NDArray[np.float64]) -> Formula:
+    """Return a formula times a number, or times numbers that broadcast to it."""
+    if np.ndim(factor):
+        parts = (*formula.within(_POWERS["*"]), " * ", numbers(np.asarray(factor)))
+        return Formula(parts, _POWERS["*"])
     if factor == 1:
         return formula
-    return Formula((*formula.within(_POWERS["*"]), f" * {factor!r}"), _POWERS["*"])
+    return Formula((*formula.within(_POWERS["*"]), f" * {float(factor)!r}"), _POWERS["*"])
 
 
 def call(function: str, *arguments: Any) -> Any:
@@ -121,6 +127,17 @@ def _infix_methods(operator: str) -> tuple[Callable[..., Any], Callable[..., Any
     forward.__doc__ = f"Return the image of ``self {operator} other``."
     backward.__doc__ = f"Return the image of ``other {operator} self``."
     return forward, backward
+
+
+def converted(image: Any, unit: Any, asked: Asked, dtype: str | None = None) -> Image:
+    """Return an image in another unit; see `Operators.to`.
+
+    ``dtype``: "float64" where the values are not stored, so that nothing is rounded.
+    """
+    formula = formula_of(image)
+    assert formula is not None
+    text, factor = factor_between(formula.own_unit(), unit, setting_of(image, asked))
+    return replace(_scaled(formula, factor), unit=text).image(dtype)
 
 
 class Operators:
@@ -188,8 +205,45 @@ class Operators:
         """Return the image of the absolute values."""
         return call("abs", self)
 
-    def to(self, unit: Any) -> Image:
-        """Return the image in another unit, as text or of astropy; computed when it is read.
+    def to(
+        self,
+        unit: Any,
+        *,
+        frequency: Any = None,
+        beam: Any = None,
+        rest: Any = None,
+        convention: str | None = None,
+        rest_medium: str | None = None,
+    ) -> Image:
+        """Return the image in another unit; computed when it is read.
+
+        Units of brightness are converted with the beam and the frequency of each channel: per beam,
+        per pixel and per steradian, brightness temperature (Rayleigh-Jeans), and flux densities per
+        frequency and per wavelength. Units beside them, such as the km/s of an integral, stay.
+
+        Parameters
+        ----------
+        unit
+            "K", "mJy/beam", "Jy/pixel", "MJy/sr", ...: text, or a unit of astropy.
+        frequency
+            Frequency of all pixels (Hz, or text or a Quantity with a unit, also of wavelength), in
+            place of those of the channels. None, and no spectral axis: the rest frequency.
+        beam
+            Beam of all channels, in place of those of the header: "15arcsec", or both axes and the
+            position angle ("15arcsec,10arcsec,30deg"), a `Beam`, or one of radio_beam.
+        rest, convention, rest_medium
+            How a velocity axis gives frequencies, as in `moments`.
+
+        Returns
+        -------
+        Image
+            Of this type of pixels, with BUNIT. Each value is multiplied in float64 by the factor
+            of its channel, and rounded once; NaN and BLANK stay undefined.
+
+        Raises
+        ------
+        UsageError
+            The unit cannot be converted to, or the header gives no beam, frequency or sky.
 
         Examples
         --------
@@ -197,11 +251,12 @@ class Operators:
         >>> cube = tf.open("cube.fits")[0].to("mJy/beam")
         >>> cube.unit, cube[0, 0, :3]
         ('mJy beam-1', array([   0., 1000., 2000.], dtype=float32))
+        >>> kelvin = tf.open("cube.fits")[0].to("K", beam="30arcsec", rest="115.2712 GHz")
+        >>> kelvin.unit, kelvin[:, 0, 1].round(3)
+        ('K', array([0.102, 2.146, 4.19 ], dtype=float32))
         """
-        formula = formula_of(self)
-        assert formula is not None
-        text, factor = conversion(formula.own_unit(), unit)
-        return replace(_scaled(formula, factor), unit=text).image()
+        asked = Asked(frequency, beam, rest, convention, rest_medium)
+        return converted(self, unit, asked)
 
     def __bool__(self) -> bool:
         """Refuse to be one truth value where it is one for each pixel."""

@@ -15,6 +15,7 @@ from tachyfits.base.errors import either, usage
 from tachyfits.base.reports import reports
 from tachyfits.header.cards import Card, Header
 from tachyfits.header.spectral_units import Channels, Line, channels_of
+from tachyfits.image.brightness import FLUX, prepared
 from tachyfits.image.reductions import UNITLESS, reduced
 from tachyfits.results.plane import Plane
 from tachyfits.results.spectrum import Spectrum
@@ -24,6 +25,7 @@ from tachyfits.text.sections import Section, slice_range
 
 if TYPE_CHECKING:
     from tachyfits.base.progress import Progress
+    from tachyfits.image.image import Image
     from tachyfits.image.pixels import Pixels
 
 
@@ -73,7 +75,7 @@ def check_single(image: Pixels, where: Section, kept: Sequence[int]) -> None:
 
 
 def spectra(
-    image: Pixels,
+    image: Image,
     regions: list[Region] | None,
     statistic: str,
     channels: slice | None,
@@ -96,18 +98,25 @@ def spectra(
                 "leave --region out, and cut with --section",
             ),
         )
-    # Before any pixel is read: it may fail.
-    known = channels_of(image._coordinates, axis, where.ranges[axis], line)
+    # Before any pixel is read: they may fail.
+    ready = prepared(image, statistic, line)
+    known = channels_of(image._coordinates, axis, where.ranges[axis], ready.line)
     world = WorldAxis(known.name, known.unit, known.values)
     others = [number for number in range(image.ndim) if number != axis]
     with reports() as costs:
         values = reduced(
-            image, statistic, others, where, regions=regions, threads=threads, progress=progress
+            ready.pixels,
+            ready.statistic,
+            others,
+            where,
+            regions=regions,
+            threads=threads,
+            progress=progress,
         )
-    unit = None if statistic in UNITLESS else image.unit
+    unit = ready.unit
     chosen: Sequence[Region | None] = [None] if regions is None else regions
     rows = np.asarray(values, dtype=np.float64).reshape(len(chosen), len(world))
-    same = statistic not in UNITLESS
+    same = statistic not in (*UNITLESS, FLUX)
     header = result_header(image, where, (axis,), same_quantity=same)
     changes = {"BUNIT": (unit, "")} if unit else {}
     untrue = () if unit else ("BUNIT",)

@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 
 from tachyfits import _core
 from tachyfits.base.errors import either, usage
+from tachyfits.header.brightness import Asked, factor_between, setting_of_result
 from tachyfits.header.cards import Header
-from tachyfits.results.quantities import UFUNCS, conversion, is_quantity, outcome, parts_of
+from tachyfits.header.coordinates import Coordinates
+from tachyfits.results.quantities import UFUNCS, is_quantity, outcome, parts_of
 from tachyfits.text.indices import is_section
 from tachyfits.text.sections import Section, resolve
 from tachyfits.text.units import asked_unit, fits_unit
@@ -85,8 +87,18 @@ class Measured(NDArrayOperatorsMixin, ABC):
 
         return u.Quantity(self.values, asked_unit(self.unit) if self.unit else "", copy=False)
 
-    def to(self: _Self, unit: Any) -> _Self:
+    def to(self: _Self, unit: Any, *, frequency: Any = None, beam: Any = None) -> _Self:
         """Return the same in another unit, as text or of astropy.
+
+        Units of brightness are converted as by `Image.to`, with the beam of the header, and the
+        frequencies of a spectrum, or the rest frequency for a plane.
+
+        Parameters
+        ----------
+        unit
+            "mJy", "K", "MJy/sr", "km/s", ...
+        frequency, beam
+            As in `Image.to`.
 
         Examples
         --------
@@ -95,7 +107,12 @@ class Measured(NDArrayOperatorsMixin, ABC):
         >>> plane.to("m/s").values[0, 0].round(6), plane.to("m/s").unit
         (np.float64(1833.333333), 'm s-1')
         """
-        text, factor = conversion(self.unit, unit)
+        setting = setting_of_result(
+            Coordinates(self.header, self.ndim),
+            len(self) if self.ndim == 1 else None,
+            Asked(frequency, beam),
+        )
+        text, factor = factor_between(self.unit, unit, setting)
         return self._changed(self.values * factor, text)
 
     def __getitem__(self, index: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tachyfits.base.errors import usage
-from tachyfits.text.units import asked_unit, fits_unit, product_text, text_of_unit
+from tachyfits.text.units import fits_unit, product_text, text_of_unit
 
 #: Operators and functions whose operands and result have the same unit.
 _ALIKE = ("+", "-", "%", "min", "max", "fmin", "fmax", "clip", "where", "hypot")
@@ -140,24 +140,6 @@ def outcome(operator: str, left: str | None, right: str | None = "", power: Any 
             raise usage(f"invalid exponent in {right}: expected a number", "divide it by its unit")
         return Outcome(_power(left, _POWERS.get(operator, power)))
     return _of_a_number(operator, left)
-
-
-def conversion(unit: str | None, wanted: Any) -> tuple[str, float]:
-    """Return a requested unit as header text, and the factor to convert to it.
-
-    Raises
-    ------
-    UsageError
-        There is no such unit, or ``unit`` cannot be converted to it.
-    """
-    known = fits_unit(unit) if unit else None
-    target = asked_unit(wanted) if isinstance(wanted, str) else wanted
-    if known is None or not known.is_equivalent(target):
-        raise usage(
-            f"invalid unit {str(wanted)!r}: expected one like {unit or 'a number'}",
-            "give a unit that the values can be converted to",
-        )
-    return text_of_unit(target) or "", float(known.to(target))
 
 
 def _alike(operator: str, left: str | None, right: str | None) -> Outcome:

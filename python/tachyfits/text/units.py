@@ -139,6 +139,41 @@ def asked_unit(text: str, like: tuple[str, ...] = ()) -> UnitBase:
     return unit
 
 
+def split_units(given: Any, like: tuple[str, ...]) -> tuple[str | None, str | None]:
+    """Return the unit of coordinates and the unit of values that a user gives together.
+
+    Parameters
+    ----------
+    given
+        One unit, or several: text with commas, a unit of astropy, or a pair of either.
+    like
+        Units of the kinds that coordinates can have; any other is one of values.
+
+    Raises
+    ------
+    UsageError
+        A unit is unknown, or two are of the same kind.
+
+    >>> split_units("km/s", SPECTRAL), split_units("K", SPECTRAL), split_units("K, GHz", SPECTRAL)
+    (('km/s', None), (None, 'K'), ('GHz', 'K'))
+    """
+    parts = given.split(",") if isinstance(given, str) else given
+    texts = [str(part).strip() for part in (parts if isinstance(parts, (list, tuple)) else [parts])]
+    kinds = [kind for kind in map(fits_unit, like) if kind is not None]
+    found: list[str | None] = [None, None]
+    for text in texts:
+        unit = asked_unit(text, like)
+        place = 0 if any(unit.is_equivalent(kind) for kind in kinds) else 1
+        if found[place] is not None:
+            what = ("coordinates", "values")[place]
+            raise usage(
+                f"invalid unit {given!r}: expected one unit of {what}, found two",
+                'write one of each: "K, km/s"',
+            )
+        found[place] = text
+    return found[0], found[1]
+
+
 #: A number and a unit.
 _QUANTITY = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?)\s*([^\d\s].*?)?\s*")
 

@@ -18,6 +18,9 @@ pub enum InputValue {
     Image(Image),
     /// A spectrum, and the axis of the result that it lies along; 0 is NAXIS1.
     Along(Image, usize),
+    /// Numbers that vary along axes, such as a factor per channel: laid out as an image, but like a number without a
+    /// unit and without an effect on the type of the result.
+    Numbers(Image),
     /// A number.
     Number(f64),
 }
@@ -45,6 +48,8 @@ pub(crate) struct BoundImage<'a> {
     /// For each axis of the result, the axis of the image that goes with it; none where all pixels of the result's axis
     /// have the same one.
     pub(crate) axes: Vec<Option<usize>>,
+    /// Whether it is [`InputValue::Numbers`].
+    pub(crate) is_number: bool,
 }
 
 /// The inputs of an expression, in the order in which it names them, and the axes of the result.
@@ -150,7 +155,7 @@ fn result_axes(named: &[(&Name, &InputValue)]) -> Result<Vec<u64>, ExpressionPro
     let mut owners: Vec<&Name> = Vec::new();
     let most = named.iter().map(|(_, value)| placed_axes(value).len()).max().unwrap_or(0);
     for (name, value) in named {
-        let InputValue::Image(image) = value else { continue };
+        let (InputValue::Image(image) | InputValue::Numbers(image)) = value else { continue };
         if image.axes().is_empty() {
             return Err(ExpressionProblem::input(
                 name.at.clone(),
@@ -191,7 +196,7 @@ fn result_axes(named: &[(&Name, &InputValue)]) -> Result<Vec<u64>, ExpressionPro
 /// The axes of an image that says its place by its shape.
 fn placed_axes(value: &InputValue) -> &[u64] {
     match value {
-        InputValue::Image(image) => image.axes(),
+        InputValue::Image(image) | InputValue::Numbers(image) => image.axes(),
         InputValue::Along(..) | InputValue::Number(_) => &[],
     }
 }
@@ -228,15 +233,18 @@ fn bind<'a>(
     value: &'a InputValue,
     axes: &[u64],
 ) -> Result<Bound<'a>, ExpressionProblem> {
-    let image = |image, axes| Ok(Bound::Image(BoundImage { image, axes }));
+    let is_number = matches!(value, InputValue::Numbers(_));
+    let image = |image, axes| Ok(Bound::Image(BoundImage { image, axes, is_number }));
     match value {
         InputValue::Number(number) => Ok(Bound::Number(*number)),
         InputValue::Along(spectrum, axis) => image(spectrum, along(name, spectrum, *axis, axes)?),
-        InputValue::Image(spectrum) if spectrum.axes().len() == 1 && axes.len() > 1 => {
+        InputValue::Image(spectrum) | InputValue::Numbers(spectrum)
+            if spectrum.axes().len() == 1 && axes.len() > 1 =>
+        {
             let axis = only_axis(name, spectrum.axes()[0], axes)?;
             image(spectrum, along(name, spectrum, axis, axes)?)
         }
-        InputValue::Image(given) => {
+        InputValue::Image(given) | InputValue::Numbers(given) => {
             let own = |axis| given.axes().get(axis).is_some_and(|&length| length == axes[axis]);
             image(given, (0..axes.len()).map(|axis| own(axis).then_some(axis)).collect())
         }

@@ -2,7 +2,7 @@
 
 use tachyfits_kernels::{Binary, Unary};
 
-use super::check::Bound;
+use super::check::{Bound, BoundImage};
 use super::parse::{Expression, Item};
 
 /// Knowledge about the unit of a value.
@@ -22,7 +22,9 @@ pub(crate) fn unit_of(expression: &Expression, inputs: &[Bound<'_>]) -> ResultUn
         let unit = match *item {
             Item::Number(_) | Item::Text(_) => ResultUnit::None,
             Item::Name(name) => match &inputs[name] {
-                Bound::Number(_) => ResultUnit::None,
+                Bound::Number(_) | Bound::Image(BoundImage { is_number: true, .. }) => {
+                    ResultUnit::None
+                }
                 Bound::Image(bound) => match &bound.image.layout().unit {
                     Some(unit) => ResultUnit::Known(unit.clone()),
                     None => ResultUnit::Unknown,

@@ -8,7 +8,8 @@ use tachyfits_format::{
 };
 
 use super::{
-    ANNOUNCED, BEAM, Beams, Change, Survivors, is_announced, keep_comments, kept, spectral_axis,
+    ANNOUNCED, BEAM, Beams, Change, ChannelBeam, Survivors, is_announced, keep_comments, kept,
+    spectral_axis,
 };
 use crate::error::Error;
 use crate::image::Image;
@@ -112,6 +113,15 @@ impl Image {
             }
         }
         Ok(())
+    }
+
+    /// The beam of each channel, in the order of the table BEAMS; `None` without one. Rows whose numbers cannot be used are
+    /// left out.
+    ///
+    /// # Errors
+    /// If the table cannot be read.
+    pub fn channel_beams(&self) -> Result<Option<Vec<ChannelBeam>>, Error> {
+        Ok(self.beams()?.map(|beams| beams.channels()))
     }
 
     /// The table of beams that goes with the image.

@@ -39,6 +39,23 @@ fn a_spectrum_lies_along_the_given_axis() {
 }
 
 #[test]
+fn numbers_along_an_axis_decide_neither_the_type_nor_the_unit() {
+    let pixels: Vec<u8> = (0..6).flat_map(|index| (index as f32).to_be_bytes()).collect();
+    let cube = image(fits(-32, &[2, 1, 3], &["BUNIT   = 'Jy/beam'".to_owned()], &pixels));
+    let factors = crate::doubles(&[1, 1, 3], &[0.1, 10.0, 1e3]);
+    let given = input("f", InputValue::Numbers(factors));
+    let inputs = [images(&[("c", &cube)]), vec![given]].concat();
+    let file = evaluate("c * f", &inputs, ExpressionPixels::Automatic, None).unwrap();
+    let found = file.image(0).unwrap();
+    assert_eq!(found.stored_type(), PixelType::F32);
+    assert_eq!(found.layout().unit.as_deref(), Some("Jy/beam"));
+    let expected = [0.0, f64::from(0.1_f32), 20.0, 30.0, 4e3, 5e3];
+    assert_eq!(crate::pixels(&file, 2), expected);
+    let history: Vec<&str> = found.hdu().header.cards().iter().map(|card| card.comment()).collect();
+    assert!(history.contains(&"  f = numbers that vary along NAXIS3"), "{history:?}");
+}
+
+#[test]
 fn a_spectrum_finds_the_only_axis_of_its_length() {
     let cube = counting(&[3, 2, 4]);
     let file = result("a * 0 + s", &images(&[("a", &cube), ("s", &counting(&[4]))])).unwrap();

@@ -295,6 +295,9 @@ fn check(tree: &Tree, axes: &[u64], seed: u64, float32: bool) -> Result<(), Test
         let is_line = own.iter().filter(|&&length| length > 1).count() <= 1;
         inputs.push(match is_line && number > first {
             true => input(NAMES[number], InputValue::Along(image, long)),
+            false if number > first && numbers.one_in(3) => {
+                input(NAMES[number], InputValue::Numbers(image))
+            }
             false => input(NAMES[number], InputValue::Image(image)),
         });
         values[number] = (own, pixels);

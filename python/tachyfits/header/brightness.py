@@ -1,0 +1,273 @@
+"""Factors between units of brightness and flux: per beam, per pixel, per steradian, temperatures.
+
+Every conversion is a multiplication, so values of different channels need a number each. The
+physics is astropy's: brightness temperatures are those of Rayleigh and Jeans, flux densities per
+wavelength and per frequency follow its spectral equivalencies. What a header adds is here: the
+solid angles of a beam and of a pixel, and the frequency of a channel.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tachyfits.base.errors import either, foreign_errors, usage
+from tachyfits.base.lazy_numpy import np
+from tachyfits.header.beam import (
+    Beam,
+    beam_from,
+    beam_of,
+    beams_of,
+    given_beam_hint,
+    stokes_axis,
+)
+from tachyfits.header.coordinates import Coordinates
+from tachyfits.header.spectral_units import Line, channels_of
+from tachyfits.text.units import SPECTRAL, asked_quantity, asked_unit, fits_unit, text_of_unit
+
+if TYPE_CHECKING:
+    from astropy.units import UnitBase
+    from numpy.typing import NDArray
+
+    from tachyfits.file.image_hdu import ImageHdu
+
+    Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a conversion can depend on. Each function raises UsageError for what is not known.
+
+    Attributes
+    ----------
+    beam_area, pixel_area
+        Solid angles in steradians, as numbers that broadcast to the values.
+    frequency
+        Hz, as numbers that broadcast to the values.
+    """
+
+    beam_area: Callable[[], Numbers]
+    pixel_area: Callable[[], Numbers]
+    frequency: Callable[[], Numbers]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The arguments of those names of `Image.to`."""
+
+    frequency: Any = None
+    beam: Any = None
+    rest: Any = None
+    convention: str | None = None
+    rest_medium: str | None = None
+
+
+def factor_between(unit: str | None, wanted: Any, setting: Setting) -> tuple[str, Numbers]:
+    """Return a requested unit as header text, and the factors from ``unit`` to it.
+
+    The factors broadcast to the values: one number where all pixels have the same.
+
+    Raises
+    ------
+    UsageError
+        There is no such unit, ``unit`` cannot be converted to it, or the header does not say what
+        the conversion depends on.
+    """
+    source = fits_unit(unit) if unit else None
+    target = asked_unit(wanted) if isinstance(wanted, str) else wanted
+    text = text_of_unit(target) or ""
+    if source is not None:
+        if source.is_equivalent(target):
+            return text, np.array(float(source.to(target)))
+        found = _factors(source, target, setting)
+        if found is not None:
+            return text, found
+    raise usage(
+        f"invalid unit {str(wanted)!r}: expected one like {unit or 'a number'}",
+        "give a unit that the values can be converted to",
+    )
+
+
+def _factors(source: UnitBase, target: UnitBase, setting: Setting) -> Numbers | None:
+    """Return the factors from one unit to another; None where no physics leads there."""
+    import astropy.units as u
+
+    # Which solid angles and temperatures have to go, before anything of the header is asked.
+    one, ours = _without(source, target)
+    other, theirs = _without(target, source)
+    # A brightness in kelvins times this is one per steradian.
+    kelvins = 0.0 if ours.is_equivalent(theirs) else _power(ours, u.K) - _power(theirs, u.K)
+    ours = ours * (u.Jy / u.sr / u.K) ** kelvins
+    nominal = u.spectral_density(1.0 * u.Hz)
+    if not ours.is_equivalent(theirs, nominal):
+        return None
+    factor: Numbers = np.array(1.0)
+    for power, area in ((one.beam - other.beam, setting.beam_area),
+                        (one.pixel - other.pixel, setting.pixel_area)):  # fmt: skip
+        if power:
+            factor = factor * area() ** power
+    if kelvins:
+        per_kelvin = (1 * u.K).to(
+            u.Jy / u.sr, equivalencies=u.brightness_temperature(setting.frequency() * u.Hz)
+        )
+        factor = factor * per_kelvin.value**kelvins
+    if ours.is_equivalent(theirs):
+        return np.asarray(factor * float(ours.to(theirs)))
+    hertz = setting.frequency() * u.Hz
+    ones = np.ones(hertz.shape) * ours
+    converted = ones.to_value(theirs, equivalencies=u.spectral_density(hertz))
+    return np.asarray(factor * converted)
+
+
+@dataclass(frozen=True)
+class _Angles:
+    """Powers of the solid angles that were replaced by steradians."""
+
+    beam: float
+    pixel: float
+
+
+def _without(unit: UnitBase, beside: UnitBase) -> tuple[_Angles, UnitBase]:
+    """Return a unit with steradians for beams and pixels, unless the other one has the same."""
+    import astropy.units as u
+
+    beam, pixel = _power(unit, u.beam), _power(unit, u.pix)
+    if (beam, pixel) == (_power(beside, u.beam), _power(beside, u.pix)):
+        beam = pixel = 0
+    plain = unit * u.beam**-beam * u.pix**-pixel * u.sr ** (beam + pixel)
+    return _Angles(beam, pixel), plain
+
+
+def _power(unit: UnitBase, of: UnitBase) -> float:
+    """Return the power of a base unit in a unit."""
+    parts = unit.decompose()
+    powers = dict(zip(parts.bases, parts.powers, strict=True))
+    return float(powers.get(of, 0))
+
+
+def flux_units(unit: str | None) -> tuple[str | None, str] | None:
+    """Return what pixels are converted to before they add up to a flux, and the unit of the flux.
+
+    The first is None where they add up as they are. None for values that are no flux.
+
+    >>> flux_units("Jy/beam"), flux_units("K"), flux_units("mJy"), flux_units("km/s")
+    (('Jy pix-1', 'Jy'), ('Jy pix-1', 'Jy'), (None, 'mJy'), None)
+    """
+    import astropy.units as u
+
+    known = fits_unit(unit) if unit else None
+    if known is None:
+        return None
+    if known.is_equivalent(u.K):
+        return "Jy pix-1", "Jy"
+    for angle in (u.dimensionless_unscaled, u.pix, u.beam, u.sr):
+        whole = known * angle
+        if whole.is_equivalent(u.Jy, u.spectral_density(1.0 * u.Hz)):
+            per_pixel = text_of_unit(whole / u.pix)
+            as_they_are = angle in (u.dimensionless_unscaled, u.pix)
+            return None if as_they_are else per_pixel, text_of_unit(whole) or ""
+    return None
+
+
+def setting_of(image: ImageHdu, asked: Asked) -> Setting:
+    """Return what conversions of the pixels of an image depend on."""
+    coordinates, shape = image._coordinates, image.shape
+
+    def beam_area() -> Numbers:
+        if asked.beam is not None:
+            return _asked_area(asked.beam)
+        beams = beams_of(image)
+        if beams is None:
+            raise _no_beam()
+        if isinstance(beams, Beam):
+            return np.array(beams.solid_angle)
+        axes = [coordinates.spectral_axis]
+        stokes = stokes_axis(coordinates)
+        if stokes is not None and beams.major.ndim == 2:
+            axes.insert(0, stokes)
+        return _along(beams.solid_angle, axes, len(shape))
+
+    def frequency() -> Numbers:
+        axis = coordinates.spectral_axis if coordinates.has_spectral_type else None
+        count = 0 if axis is None else shape[axis]
+        hertz = _frequencies(coordinates, axis, count, asked)
+        return hertz if hertz.ndim == 0 or axis is None else _along(hertz, [axis], len(shape))
+
+    return Setting(beam_area, lambda: _pixel_area(coordinates), frequency)
+
+
+def setting_of_result(coordinates: Coordinates, count: int | None, asked: Asked) -> Setting:
+    """Return what conversions of a spectrum of ``count`` channels, or a plane (None), depend on."""
+
+    def beam_area() -> Numbers:
+        if asked.beam is not None:
+            return _asked_area(asked.beam)
+        beam = beam_of(coordinates)
+        if beam is None:
+            raise _no_beam()
+        return np.array(beam.solid_angle)
+
+    def frequency() -> Numbers:
+        return _frequencies(coordinates, None if count is None else 0, count or 0, asked)
+
+    return Setting(beam_area, lambda: _pixel_area(coordinates), frequency)
+
+
+def _along(numbers: Numbers, axes: list[int], ndim: int) -> Numbers:
+    """Return numbers along these NumPy axes of an array, with length 1 along the others."""
+    ordered: Numbers = numbers.transpose(np.argsort(axes))
+    shape = [1] * ndim
+    for axis, length in zip(sorted(axes), ordered.shape, strict=True):
+        shape[axis] = length
+    return ordered.reshape(shape)
+
+
+def _asked_area(beam: Any) -> Numbers:
+    return np.array(beam_from(beam).solid_angle)
+
+
+def _no_beam() -> Exception:
+    return usage(
+        "the unit of the values is per beam, and the header has no usable beam",
+        f"give it: {given_beam_hint()}; or correct BMAJ and BMIN",
+    )
+
+
+def _pixel_area(coordinates: Coordinates) -> Numbers:
+    """Return the solid angle of the pixel at the reference position."""
+    sky = coordinates.sky
+    if sky is None:
+        raise usage(
+            "the unit of the values is per pixel, and the image has no sky coordinates",
+            "convert the cube before it is reduced, or correct CTYPE and CDELT",
+        )
+    (a, b), (c, d) = sky.rows
+    return np.array(abs(a * d - b * c) * math.radians(1.0) ** 2)
+
+
+def _frequencies(coordinates: Coordinates, axis: int | None, count: int, asked: Asked) -> Numbers:
+    """Return the frequency that is asked for, those of channels, or the rest frequency; Hz."""
+    hint = "give it: " + either('frequency="115.27 GHz"', "--frequency '115.27 GHz'")
+    if asked.frequency is not None:
+        import astropy.units as u
+
+        with foreign_errors(f"invalid frequency {asked.frequency!r}", hint):
+            given = asked_quantity(asked.frequency, SPECTRAL, default="Hz")
+            hertz = np.array(float(given.to_value(u.Hz, equivalencies=u.spectral())))
+    elif axis is not None:
+        line = Line("Hz", asked.rest, asked.convention, asked.rest_medium)
+        hertz = channels_of(coordinates, axis, (0, count, 1), line).values
+    else:
+        rest = coordinates.rest_frequency()
+        if rest is None:
+            raise usage(
+                "the conversion depends on the frequency, and the header has neither a spectral "
+                "axis nor a rest frequency",
+                hint,
+            )
+        hertz = np.array(rest)
+    if not (np.isfinite(hertz) & (hertz > 0)).all():
+        raise usage("the conversion needs frequencies above 0", hint)
+    return hertz
