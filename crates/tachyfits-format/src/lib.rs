@@ -5,6 +5,7 @@
 //! - [`Header`] and [`Card`]: what a header says, with its raw bytes kept.
 //! - [`Walker`]: from one HDU to the next, giving an [`Hdu`] for each.
 //! - [`ImageLayout`], [`RandomGroups`] and [`TableLayout`]: position and interpretation of the numbers.
+//! - [`TiledLayout`] and [`TileCodec`]: the tiles of compressed images, and what is in them.
 //! - [`verify_header`]: every rule of the Standard that a header can break, as a [`Finding`] each; [`fixed_header`].
 //! - [`LinearAxis`] and [`cutout_header`]: the coordinates of an axis, and those of a part of an
 //!   image; [`reordered_header`], [`rebinned_header`] and [`path_header`] those of other shapes;
@@ -31,6 +32,7 @@ mod new_table;
 mod scan;
 mod survival;
 mod table;
+mod tiled;
 mod value;
 mod verify;
 mod walk;
@@ -58,6 +60,10 @@ pub use new_table::{NewColumn, NewTable};
 pub use table::text;
 pub use table::{
     Column, Descriptor, Element, Field, Heap, Null, Substrings, TableKind, TableLayout, TextForm,
+};
+pub use tiled::{
+    Dither, Quantisation, StoredTile, TileBox, TileColumns, TileForm, TileGrid, TileQuantisation,
+    TileValue, TiledLayout,
 };
 pub use value::{Integer, Real, Value};
 pub use verify::{Finding, Fix, Rule, Severity, fixed_header, verify_header};

@@ -1,11 +1,11 @@
 //! Bits of a stream, the most significant of each byte first.
 
-/// Reads bits. The next bit is the highest of `buffer`. Behind the end of the stream all bits are 0, and
+/// Reads bits. The next bit is the highest of `buffer`. After the end of the stream all bits are 0, and
 /// [`BitReader::overrun`] tells.
 #[derive(Clone, Debug)]
 pub(super) struct BitReader<'a> {
     bytes: &'a [u8],
-    /// Bytes that are in the buffer or were; may count bytes behind the end.
+    /// Bytes that are in the buffer or were; may count bytes after the end.
     at: usize,
     /// Bits below the `count` highest may be set: they are those of the bytes that follow.
     pub(super) buffer: u64,
@@ -83,7 +83,7 @@ impl<'a> BitReader<'a> {
         (self.at * 8 - self.count as usize) / 8
     }
 
-    /// Bits were read behind the end.
+    /// Bits were read after the end.
     pub(super) fn overrun(&self) -> bool {
         self.at * 8 - self.count as usize > self.bytes.len() * 8
     }

@@ -16,13 +16,13 @@ use std::num::Wrapping;
 /// HCOMPRESS_1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hcompress {
-    /// What coefficients are divided by when a tile is encoded; 0 or 1 is lossless. The stream has its own.
+    /// The divisor of coefficients when a tile is encoded; 0 or 1 is lossless. The stream has its own.
     pub scale: i32,
     /// Smooth lossy tiles when they are decoded.
     pub smooth: bool,
 }
 
-/// What a stream begins with.
+/// The first bytes of a stream.
 const MAGIC: [u8; 2] = [0xdd, 0x99];
 
 /// Bytes before the bit planes: the mark, sizes, scale, sum, numbers of planes.
@@ -35,7 +35,7 @@ pub(super) fn make(parameters: &CodecParameters<'_>) -> Result<Box<dyn TileCodec
     Ok(Box::new(Hcompress { scale: 0, smooth }))
 }
 
-/// What the stream says about itself.
+/// The header of a stream.
 struct StreamHeader {
     scale: i64,
     sum: i64,
@@ -100,7 +100,7 @@ impl TileCodec for Hcompress {
     }
 }
 
-/// Rows and columns of a tile: its two axes that are longer than 1, or what there is.
+/// Rows and columns of a tile: its two axes that are longer than 1, or fewer.
 fn extent(shape: &[u64], pixels: usize) -> Result<Extent, CodecError> {
     let long: Vec<u64> = shape.iter().copied().filter(|&size| size != 1).collect();
     let (columns, rows) = match long[..] {

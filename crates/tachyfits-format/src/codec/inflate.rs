@@ -25,7 +25,7 @@ impl std::fmt::Debug for Inflater {
 /// A gzip member has at least this header and trailer.
 const SHORTEST: usize = 18;
 
-/// What a gzip stream begins with.
+/// The first bytes of a gzip stream.
 const MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 impl Inflater {

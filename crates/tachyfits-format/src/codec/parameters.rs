@@ -1,4 +1,4 @@
-//! What the header says about a codec: its parameters by name, and the pixels that it is used for.
+//! The parameters of a codec in a header, found by name, and the pixels that it is used for.
 
 use crate::code::Code;
 use crate::error::{FormatError, quoted};
@@ -14,6 +14,8 @@ pub struct CodecParameters<'a> {
     named: Vec<(String, String)>,
     /// ZBITPIX, or the type of a column.
     pub stored: StoredType,
+    /// The width of numbers of RICE_1 where BYTEPIX is absent.
+    pub(super) byte_pix: i64,
     /// Stored numbers stand for unsigned ones: BZERO is 2^15 or 2^31.
     pub unsigned: bool,
 }
@@ -32,13 +34,14 @@ impl<'a> CodecParameters<'a> {
             let Some(name) = header.get_text(&format!("ZNAME{number}"))? else { break };
             named.push((name.trim().to_ascii_uppercase(), format!("ZVAL{number}")));
         }
-        Ok(CodecParameters { header, named, stored, unsigned })
+        Ok(CodecParameters { header, named, stored, byte_pix: 4, unsigned })
     }
 
-    /// No parameters, for a codec of a table's columns.
+    /// No parameters, for a codec of masks or of a table's columns, whose numbers have the width of their type.
     #[must_use]
     pub fn none(header: &'a Header, stored: StoredType) -> Self {
-        CodecParameters { header, named: Vec::new(), stored, unsigned: false }
+        let byte_pix = stored.bytes() as i64;
+        CodecParameters { header, named: Vec::new(), stored, byte_pix, unsigned: false }
     }
 
     fn keyword(&self, name: &str) -> Option<&str> {

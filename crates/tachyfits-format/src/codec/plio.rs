@@ -25,7 +25,7 @@ const MARK: i16 = -100;
 /// The highest operand of an instruction.
 const OPERAND: i32 = 0xfff;
 
-/// What stands for 0 in the list.
+/// The list has this number more than the pixels of BZERO 32768.
 const OFFSET: i32 = 32_768;
 
 // The four high bits of an instruction.

@@ -42,7 +42,7 @@ const DECODED: [(u8, u8); 64] = {
     table
 };
 
-/// What a plane begins with: its form.
+/// The form of a plane, its first four bits.
 const PLAIN: u32 = 0;
 const TREE: u32 = 15;
 

@@ -26,7 +26,8 @@ const LARGEST_BLOCK: i64 = 1 << 16;
 
 pub(super) fn make(parameters: &CodecParameters<'_>) -> Result<Box<dyn TileCodec>, FormatError> {
     let stated = |name, default| parameters.integer(name).map(|value| value.unwrap_or(default));
-    let (mut block, mut width) = (stated("BLOCKSIZE", BLOCK_SIZE)?, stated("BYTEPIX", 4)?);
+    let (mut block, mut width) =
+        (stated("BLOCKSIZE", BLOCK_SIZE)?, stated("BYTEPIX", parameters.byte_pix)?);
     // Some writers exchanged the two.
     if matches!(block, 1 | 2 | 4 | 8) && matches!(width, 16 | 32) {
         (block, width) = (width, block);
@@ -202,7 +203,7 @@ fn decode_block<P: RiceNumber>(
     last: &mut u32,
     block: &mut [P],
 ) -> bool {
-    // So many differences are usually within the 56 bits of a full buffer.
+    // This number of differences is usually within the 56 bits of a full buffer.
     match low {
         0..=8 => decode_groups::<P, 4>(bits, low, last, block),
         9..=20 => decode_groups::<P, 2>(bits, low, last, block),

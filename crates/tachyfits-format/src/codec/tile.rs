@@ -122,7 +122,7 @@ impl Pixels<'_> {
         each_type!(Pixels, self, slice => slice.len())
     }
 
-    /// There are none.
+    /// Whether the number is 0.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -149,7 +149,7 @@ impl PixelsMut<'_> {
         each_type!(PixelsMut, self, slice => slice.len())
     }
 
-    /// There are none.
+    /// Whether the number is 0.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -1,6 +1,7 @@
 //! Codecs of tiles: against slow twins, against ports of CFITSIO's own, and with damaged streams.
 
 mod damaged;
+mod goldens;
 mod gzip;
 mod hcompress;
 mod pixels;

@@ -1,0 +1,208 @@
+//! How floating-point pixels were made integers (Sect. 10.2): a scale and a zero for each tile, and the dither.
+
+use crate::code::Code;
+use crate::error::{FormatError, Place, quoted};
+use crate::hdu::StoredType;
+use crate::header::Header;
+use crate::image::ValueType;
+use crate::table::{Column, Element, Field, TableLayout};
+
+/// What was added to pixels before they were rounded, and is subtracted when they are read (ZQUANTIZ).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Dither {
+    /// NO_DITHER.
+    None,
+    /// SUBTRACTIVE_DITHER_1.
+    Subtractive,
+    /// SUBTRACTIVE_DITHER_2: the integer -2147483646 means exactly 0.0.
+    SubtractiveKeepingZeros,
+}
+
+impl Dither {
+    /// The value of ZQUANTIZ.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Dither::None => "NO_DITHER",
+            Dither::Subtractive => "SUBTRACTIVE_DITHER_1",
+            Dither::SubtractiveKeepingZeros => "SUBTRACTIVE_DITHER_2",
+        }
+    }
+
+    /// The dither of this name; an empty one and NONE, which some programs write, have none.
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<Dither> {
+        Some(match name.trim().to_ascii_uppercase().as_str() {
+            "NO_DITHER" | "NONE" | "" => Dither::None,
+            "SUBTRACTIVE_DITHER_1" => Dither::Subtractive,
+            "SUBTRACTIVE_DITHER_2" => Dither::SubtractiveKeepingZeros,
+            _ => return None,
+        })
+    }
+}
+
+/// Where the value of each tile is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum TileValue<T> {
+    /// In the column of this index.
+    Column(usize),
+    /// The same for all tiles, in a keyword.
+    Same(T),
+    /// Nowhere.
+    Absent,
+}
+
+/// How the pixels of an image were quantised.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quantisation {
+    /// The dither.
+    pub dither: Dither,
+    /// ZDITHER0, 1 if absent.
+    pub seed: u64,
+    /// ZSCALE.
+    pub scale: TileValue<f64>,
+    /// ZZERO.
+    pub zero: TileValue<f64>,
+    /// ZBLANK: the integer that means NaN.
+    pub blank: TileValue<i64>,
+}
+
+/// How the pixels of one tile were quantised: the value is `zero + scale * (q - r + 0.5)`, with a random number `r` for
+/// each pixel, or `zero + scale * q` without dither.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TileQuantisation {
+    /// ZSCALE.
+    pub scale: f64,
+    /// ZZERO.
+    pub zero: f64,
+    /// The integer that means NaN; none if no integer does.
+    pub blank: Option<i32>,
+    /// The dither.
+    pub dither: Dither,
+    /// Which of the 10 000 random numbers says where those of the tile begin, from 0.
+    pub first_random: usize,
+}
+
+/// Numbers of the random sequence (Sect. 10.2.1).
+const RANDOM_NUMBERS: u64 = 10_000;
+
+impl Quantisation {
+    /// The quantisation of floating-point tiles; `None` if they are lossless, whatever ZQUANTIZ says.
+    pub(super) fn of(
+        header: &Header,
+        table: &TableLayout,
+    ) -> Result<Option<Quantisation>, FormatError> {
+        let scale = number(header, table, "ZSCALE")?;
+        let zero = number(header, table, "ZZERO")?;
+        let absent = match (scale, zero) {
+            (TileValue::Absent, TileValue::Absent) => return Ok(None),
+            (TileValue::Absent, _) => "ZSCALE",
+            (_, TileValue::Absent) => "ZZERO",
+            _ => "",
+        };
+        if !absent.is_empty() {
+            let expected = "ZSCALE and ZZERO, as columns or keywords";
+            let found = format!("no {absent}");
+            return Err(FormatError::new(
+                Code::KeywordMissing,
+                header.place(absent),
+                expected,
+                found,
+            ));
+        }
+        let name = header.get_text("ZQUANTIZ")?.unwrap_or_default();
+        let Some(dither) = Dither::of_name(name) else {
+            let expected = "NO_DITHER, SUBTRACTIVE_DITHER_1 or SUBTRACTIVE_DITHER_2";
+            let place = header.place("ZQUANTIZ");
+            return Err(FormatError::new(Code::CodecUnknown, place, expected, quoted(name)));
+        };
+        let seed = header.get_i64("ZDITHER0")?.unwrap_or(1);
+        let Some(seed) = u64::try_from(seed).ok().filter(|seed| *seed > 0) else {
+            return Err(header.out_of_range("ZDITHER0", "1 to 10000"));
+        };
+        let blank = match column(table, "ZBLANK")? {
+            Some(column) => TileValue::Column(column),
+            None => header.get_i64("ZBLANK")?.map_or(TileValue::Absent, TileValue::Same),
+        };
+        Ok(Some(Quantisation { dither, seed, scale, zero, blank }))
+    }
+
+    /// That of the tile in `row` (from 0), whose bytes are given.
+    pub(super) fn of_tile(
+        &self,
+        table: &TableLayout,
+        row: u64,
+        bytes: &[u8],
+    ) -> Result<TileQuantisation, FormatError> {
+        let value = |value: TileValue<f64>| match value {
+            TileValue::Column(column) => cell(&table.columns[column], bytes),
+            TileValue::Same(same) => same,
+            TileValue::Absent => unreachable!("checked for the whole image"),
+        };
+        let blank = match self.blank {
+            TileValue::Column(column) => Some(cell(&table.columns[column], bytes) as i64),
+            TileValue::Same(same) => Some(same),
+            TileValue::Absent => None,
+        };
+        let (scale, zero) = (value(self.scale), value(self.zero));
+        if !scale.is_finite() || !zero.is_finite() {
+            let place = match self.scale {
+                TileValue::Column(column) => table.place(column, Some(row)),
+                _ => Place { hdu: Some(table.hdu), row: Some(row + 1), ..Place::default() },
+            };
+            let found = format!("ZSCALE = {scale}, ZZERO = {zero}");
+            return Err(FormatError::new(Code::TileStream, place, "finite numbers", found));
+        }
+        Ok(TileQuantisation {
+            scale,
+            zero,
+            blank: blank.and_then(|blank| i32::try_from(blank).ok()),
+            dither: self.dither,
+            first_random: ((row + self.seed - 1) % RANDOM_NUMBERS) as usize,
+        })
+    }
+}
+
+/// The value of a keyword or column of each tile; a column goes before a keyword.
+fn number(header: &Header, table: &TableLayout, name: &str) -> Result<TileValue<f64>, FormatError> {
+    match column(table, name)? {
+        Some(column) => Ok(TileValue::Column(column)),
+        None => Ok(header.get_f64(name)?.map_or(TileValue::Absent, TileValue::Same)),
+    }
+}
+
+/// The index of the column of this name, which must be one of numbers in the rows.
+fn column(table: &TableLayout, name: &str) -> Result<Option<usize>, FormatError> {
+    let Some(index) = table.column(name) else { return Ok(None) };
+    match table.columns[index].field {
+        Field::Fixed { element: Element::Number(_), repeat: 1.., .. } => Ok(Some(index)),
+        _ => {
+            let (place, form) = (table.place(index, None), &table.columns[index].form);
+            Err(FormatError::new(Code::ColumnForm, place, "a column of one number", quoted(form)))
+        }
+    }
+}
+
+/// The number in a row of a column that [`column`] found.
+fn cell(column: &Column, row: &[u8]) -> f64 {
+    let Field::Fixed { element: Element::Number(value), .. } = column.field else {
+        unreachable!("a column of numbers")
+    };
+    let bytes = &row[column.offset as usize..];
+    let stored = match Element::Number(value).stored().expect("a number is stored as one") {
+        StoredType::U8 => f64::from(bytes[0]),
+        StoredType::I16 => f64::from(i16::from_be_bytes(array(bytes))),
+        StoredType::I32 => f64::from(i32::from_be_bytes(array(bytes))),
+        StoredType::I64 => i64::from_be_bytes(array(bytes)) as f64,
+        StoredType::F32 => f64::from(f32::from_be_bytes(array(bytes))),
+        StoredType::F64 => f64::from_be_bytes(array(bytes)),
+    };
+    let offset = Element::Number(value).convention().unwrap_or(0.0);
+    let is_float = matches!(value, ValueType::F32 | ValueType::F64);
+    let number = if is_float { stored } else { stored + offset };
+    if column.scaled { column.zero + column.scale * number } else { number }
+}
+
+fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    *bytes.first_chunk().expect("the row has the field")
+}

@@ -1,0 +1,125 @@
+//! Where the bytes of one tile are, from the bytes of its row.
+
+use super::quantised::TileQuantisation;
+use super::tiled_layout::TiledLayout;
+use crate::code::Code;
+use crate::codec::{CodecError, Gzip, TileCodec, Verbatim};
+use crate::error::FormatError;
+use crate::hdu::StoredType;
+use crate::table::Field;
+
+/// How the bytes of a tile are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TileForm {
+    /// In COMPRESSED_DATA, by the codec of the image.
+    Compressed,
+    /// In GZIP_COMPRESSED_DATA: the pixels themselves by gzip, without quantisation.
+    Gzip,
+    /// In UNCOMPRESSED_DATA: the pixels themselves.
+    Plain,
+}
+
+/// Where the bytes of one tile are and what they mean.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredTile {
+    /// The tile, from 0; its row in the table.
+    pub tile: u64,
+    /// How its bytes are stored.
+    pub form: TileForm,
+    /// The column that has them, from 0.
+    pub column: usize,
+    /// Byte offset of its stream in the file.
+    pub offset: u64,
+    /// Bytes of its stream.
+    pub bytes: u64,
+    /// How its integers become floating-point pixels; `None` if the stream has the pixels themselves.
+    pub quantisation: Option<TileQuantisation>,
+    /// Byte offset and bytes of the mask of undefined pixels in the file, if the tile has one.
+    pub mask: Option<(u64, u64)>,
+}
+
+impl TiledLayout {
+    /// Where the bytes of a tile are; `row` are the bytes of its row, which begins at [`TiledLayout::row_offset`].
+    ///
+    /// # Errors
+    /// [`Code::TileStream`] if no column has bytes of the tile; [`Code::DescriptorRange`] if they lie outside of the
+    /// heap.
+    ///
+    /// # Panics
+    /// If `row` is shorter than a row of the table.
+    pub fn stored_tile(&self, tile: u64, row: &[u8]) -> Result<StoredTile, FormatError> {
+        let columns = [
+            (TileForm::Compressed, self.columns.compressed),
+            (TileForm::Gzip, self.columns.gzip),
+            (TileForm::Plain, self.columns.plain),
+        ];
+        let mut first = None;
+        for (form, column) in columns {
+            let Some(column) = column else { continue };
+            first = first.or(Some(column));
+            let Some((offset, bytes)) = self.array(column, tile, row)? else { continue };
+            let quantisation = match &self.quantisation {
+                Some(quantisation) if form == TileForm::Compressed => {
+                    Some(quantisation.of_tile(&self.table, tile, row)?)
+                }
+                _ => None,
+            };
+            let mask = self.columns.mask.map(|column| self.array(column, tile, row));
+            let mask = mask.transpose()?.flatten();
+            return Ok(StoredTile { tile, form, column, offset, bytes, quantisation, mask });
+        }
+        let place = self.table.place(first.expect("a layout has one of them"), Some(tile));
+        let expected = "the bytes of the tile in one of its columns";
+        Err(FormatError::new(Code::TileStream, place, expected, "no bytes in any"))
+    }
+
+    /// Offset in the file and bytes of the array of a cell; `None` if it has no elements.
+    fn array(
+        &self,
+        column: usize,
+        tile: u64,
+        row: &[u8],
+    ) -> Result<Option<(u64, u64)>, FormatError> {
+        let found = &self.table.columns[column];
+        let Field::Variable { element, .. } = found.field else {
+            unreachable!("the layout has checked its columns")
+        };
+        let field = &row[found.offset as usize..][..found.field.row_bytes() as usize];
+        let descriptor = self.table.descriptor(column, tile, field)?;
+        let bytes = element.total_bytes(descriptor.count).expect("checked against the heap");
+        let is_there = (descriptor.count > 0).then_some(());
+        Ok(is_there.map(|()| (self.table.heap.offset + descriptor.offset, bytes)))
+    }
+
+    /// What decodes the stream of a tile.
+    #[must_use]
+    pub fn codec_of(&self, form: TileForm) -> &dyn TileCodec {
+        match form {
+            TileForm::Compressed => &*self.codec,
+            TileForm::Gzip => &Gzip { shuffled: false, level: 1 },
+            TileForm::Plain => &Verbatim,
+        }
+    }
+
+    /// The type of the numbers in the stream of a tile: integers of 32 bits where pixels are quantised, else that of the
+    /// pixels.
+    #[must_use]
+    pub fn stream_type(&self, stored: &StoredTile) -> StoredType {
+        match stored.quantisation {
+            Some(_) => StoredType::I32,
+            None => self.image.stored,
+        }
+    }
+
+    /// An error of a codec, with the place of the tile in the file.
+    #[must_use]
+    pub fn tile_error(&self, stored: &StoredTile, error: CodecError) -> FormatError {
+        error.at(self.table.place(stored.column, Some(stored.tile)), stored.offset)
+    }
+
+    /// Byte offset in the file of the row of a tile.
+    #[must_use]
+    pub fn row_offset(&self, tile: u64) -> u64 {
+        self.table.data_offset + tile * self.table.row_bytes
+    }
+}
