@@ -57,7 +57,10 @@ FORBIDDEN_MODULES = {
 }
 
 #: Imported only inside the functions that need them: importing tachyfits costs NumPy and no more.
-HEAVY_LIBRARIES = {"astropy", "dask", "matplotlib", "pandas", "polars", "pyarrow", "xarray"}
+HEAVY_LIBRARIES = {
+    "astropy", "dask", "matplotlib", "pandas", "polars", "pyarrow", "radio_beam", "regions",
+    "spectral_cube", "specutils", "xarray",
+}  # fmt: skip
 
 #: Layers of the Python package, from the lowest: folders, and single modules. A module imports
 #: from its own layer and from lower ones; DESIGN.md lists the layers too.

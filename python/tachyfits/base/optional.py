@@ -19,7 +19,7 @@ def needed(module: str, what_for: str, *, extra: str | None = None) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        library = module.partition(".")[0]
+        library = module.partition(".")[0].replace("_", "-")
         how = f"pip install 'tachyfits[{extra}]' (or: pip install {library})" if extra else (
             f"pip install {library}"
         )  # fmt: skip

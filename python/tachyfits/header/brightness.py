@@ -2,8 +2,8 @@
 
 Every conversion is a multiplication, so values of different channels need a number each. The
 physics is astropy's: brightness temperatures are those of Rayleigh and Jeans, flux densities per
-wavelength and per frequency follow its spectral equivalencies. What a header adds is here: the
-solid angles of a beam and of a pixel, and the frequency of a channel.
+wavelength and per frequency follow its spectral equivalencies. This module adds the
+header: the solid angles of a beam and of a pixel, and the frequency of a channel.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Setting:
-    """What a conversion can depend on. Each function raises UsageError for what is not known.
+    """The inputs of a conversion. Each function raises UsageError where the header lacks its own.
 
     Attributes
     ----------
@@ -150,7 +150,7 @@ def _power(unit: UnitBase, of: UnitBase) -> float:
 def flux_units(unit: str | None) -> tuple[str | None, str] | None:
     """Return what pixels are converted to before they add up to a flux, and the unit of the flux.
 
-    The first is None where they add up as they are. None for values that are no flux.
+    The first is None if they add up without conversion. None for other values.
 
     >>> flux_units("Jy/beam"), flux_units("K"), flux_units("mJy"), flux_units("km/s")
     (('Jy pix-1', 'Jy'), ('Jy pix-1', 'Jy'), (None, 'mJy'), None)
@@ -248,7 +248,7 @@ def _pixel_area(coordinates: Coordinates) -> Numbers:
 
 
 def _frequencies(coordinates: Coordinates, axis: int | None, count: int, asked: Asked) -> Numbers:
-    """Return the frequency that is asked for, those of channels, or the rest frequency; Hz."""
+    """Return the given frequency, those of channels, or the rest frequency; Hz."""
     hint = "give it: " + either('frequency="115.27 GHz"', "--frequency '115.27 GHz'")
     if asked.frequency is not None:
         import astropy.units as u

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,6 +21,7 @@ from tachyfits.base.errors import usage
 from tachyfits.file.file import File
 from tachyfits.file.file import open as open_file
 from tachyfits.file.hdu import Hdu
+from tachyfits.header.cards import Header
 from tachyfits.image.pixels import Pixels
 from tachyfits.results.measured import Measured, amount, has_unit, unit_parts
 from tachyfits.text.axes import axis_number
@@ -212,7 +213,14 @@ def _of_amount(value: Any, units: Iterable[str] = ()) -> Image | Along | float:
     return _of_array(np.atleast_1d(np.asarray(number)), unit) if unit else resolve(number)
 
 
-def _of_array(array: NDArray[Any], unit: str = "") -> Image:
+def image_of_array(array: NDArray[Any], header: Header) -> Image:
+    """Return an array as an image in memory with these cards."""
+    return _of_array(array, cards=[tuple(card) for card in header.cards])
+
+
+def _of_array(
+    array: NDArray[Any], unit: str = "", cards: Sequence[tuple[str, Any, str]] = ()
+) -> Image:
     """Return an array as an image in memory."""
     kind, size = array.dtype.kind, array.dtype.itemsize
     if kind not in "biuf" or size > 8 or array.ndim == 0:
@@ -222,15 +230,15 @@ def _of_array(array: NDArray[Any], unit: str = "") -> Image:
         )
     wanted = {"b": "uint8", "f": "float32" if size < 4 else f"float{8 * size}"}
     native = np.dtype(wanted.get(kind, array.dtype.newbyteorder("=")))
-    image: Image = _array_file(np.ascontiguousarray(array, dtype=native), unit)[0]
+    cards = (*cards, ("BUNIT", unit, "")) if unit else cards
+    image: Image = _array_file(np.ascontiguousarray(array, dtype=native), tuple(cards))[0]
     return image
 
 
-def _array_file(array: NDArray[Any], unit: str = "") -> File:
+def _array_file(array: NDArray[Any], cards: tuple[tuple[str, Any, str], ...] = ()) -> File:
     """Return an array as a file in memory; also called to unpickle it."""
-    cards = [("BUNIT", unit, "")] if unit else []
     core = _core.array_file(array, cards, name=ARRAY_NAME)
-    return File.computed(core, (_array_file, (array, unit)))
+    return File.computed(core, (_array_file, (array, cards)))
 
 
 #: The unit of expressions without quantities: the engine finds it.

@@ -19,6 +19,7 @@ from tachyfits import _core
 from tachyfits.base.errors import either, usage
 from tachyfits.base.output import fits_name
 from tachyfits.base.progress import Progress
+from tachyfits.base.upper import upper
 from tachyfits.base.whole_numbers import whole_number
 from tachyfits.image.array_functions import array_function
 from tachyfits.image.collapse import selected
@@ -31,6 +32,10 @@ from tachyfits.results.html import table_html
 from tachyfits.text.axes import Axis
 from tachyfits.text.regions import Region, Regions, as_list, kept_shape, to_core
 from tachyfits.text.sections import Section
+
+if TYPE_CHECKING:
+    import spectral_cube
+    import xarray
 
 #: Names in other packages, and the equivalent here.
 _ELSEWHERE = {
@@ -129,6 +134,52 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
     ) -> Any:
         """Apply a NumPy function to images, in the engine if it can."""
         return array_function(function, args, options)
+
+    def to_spectral_cube(self) -> spectral_cube.SpectralCube:
+        """Return a cube of spectral-cube on dask: pixels are read when they are needed.
+
+        Raises
+        ------
+        UsageError
+            spectral-cube is not installed.
+        """
+        cube: spectral_cube.SpectralCube = upper.spectral_cube_of(self)
+        return cube
+
+    @classmethod
+    def from_spectral_cube(cls, cube: Any) -> Image:
+        """Return a cube of spectral-cube as an image in memory, beams by channel included."""
+        image: Image = upper.image_of_cube(cube)
+        return image
+
+    def to_xarray(self) -> xarray.DataArray:
+        """Return an array of xarray whose pixels are read when a part of it is needed.
+
+        Axes are named after CTYPE in small letters, those of the sky "y" and "x", and have their
+        coordinates and units; ``attrs`` has the unit of the pixels and the cards. ``.chunk()`` puts
+        it on dask.
+
+        Raises
+        ------
+        UsageError
+            xarray is not installed.
+        """
+        array: xarray.DataArray = upper.data_array(self)
+        return array
+
+    @classmethod
+    def from_xarray(cls, array: Any) -> Image:
+        """Return an array of xarray as an image in memory.
+
+        Cards in its ``attrs``, from `to_xarray`, follow where it is a section of that array.
+
+        Raises
+        ------
+        UsageError
+            The array is not of real numbers, or not a section of what its cards are of.
+        """
+        image: Image = upper.image_of_data_array(array)
+        return image
 
     # Reductions.
 

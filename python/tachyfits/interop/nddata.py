@@ -6,16 +6,20 @@ are undefined in the pixels, so every reader sees them; the other extensions are
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits.base.errors import warn
+from tachyfits.base.errors import usage, warn
 from tachyfits.header.cards import Header
 from tachyfits.header.given import Cards, given_cards, last_of_each
 from tachyfits.interop.to_columns import meta_cards, table_cards
+from tachyfits.results.plane import Plane
 from tachyfits.text.units import text_of_unit
+
+if TYPE_CHECKING:
+    import astropy.nddata
 
 #: An array, and the cards of its HDU.
 Part = tuple[NDArray[Any], Header]
@@ -78,3 +82,36 @@ def _uncertainty_of(data: Any) -> list[Part]:
         array = uncertainty.unit.to(wanted, array)
         cards += _unit_cards(wanted)
     return [(array, Header(cards))]
+
+
+def ccd_data(plane: Plane) -> astropy.nddata.CCDData:
+    """Return a plane as CCDData of astropy: undefined pixels are masked."""
+    import astropy.units as u
+    from astropy.nddata import CCDData
+
+    found: astropy.nddata.CCDData = CCDData(
+        plane.values.copy(),
+        unit=plane.quantity.unit if plane.unit else u.dimensionless_unscaled,
+        wcs=plane.wcs,
+        mask=np.isnan(plane.values),
+        meta=plane.header.to_astropy(),
+    )
+    return found
+
+
+def plane_of(data: Any) -> Plane:
+    """Return CCDData or NDData of two axes as a `Plane`; masked pixels are NaN.
+
+    Raises
+    ------
+    UsageError
+        It has another number of axes.
+    """
+    if np.ndim(data.data) != 2:
+        raise usage(
+            f"invalid image of shape {np.shape(data.data)}: expected two axes",
+            "write it, and open the file: tf.write(path, data)",
+        )
+    pixels, header = parts_of(data)[0]
+    values = np.ma.filled(np.ma.asarray(pixels, dtype=np.float64), np.nan)
+    return Plane(values, header.get("BUNIT"), header, str(header.get("OBJECT", "pixels")))

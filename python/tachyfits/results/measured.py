@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tachyfits import _core
 from tachyfits.base.errors import either, usage
+from tachyfits.base.upper import upper
 from tachyfits.header.brightness import Asked, factor_between, setting_of_result
 from tachyfits.header.cards import Header
 from tachyfits.header.coordinates import Coordinates
@@ -25,6 +26,7 @@ from tachyfits.text.units import asked_unit, fits_unit
 
 if TYPE_CHECKING:
     import astropy.units
+    import xarray
 
 _Self = TypeVar("_Self", bound="Measured")
 
@@ -114,6 +116,11 @@ class Measured(NDArrayOperatorsMixin, ABC):
         )
         text, factor = factor_between(self.unit, unit, setting)
         return self._changed(self.values * factor, text)
+
+    def to_xarray(self) -> xarray.DataArray:
+        """Return the same as an array of xarray; see `Image.to_xarray`."""
+        array: xarray.DataArray = upper.data_array(self)
+        return array
 
     def __getitem__(self, index: Any) -> Any:
         items = index if isinstance(index, tuple) else (index,)

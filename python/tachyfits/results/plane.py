@@ -22,8 +22,10 @@ from tachyfits.results.measured import Measured, both, cut_header, slice_of, wit
 from tachyfits.text.sections import Section
 
 if TYPE_CHECKING:
+    import astropy.nddata
     import astropy.wcs
     import matplotlib.figure
+    import spectral_cube
 
     from tachyfits._core import Report
 
@@ -174,6 +176,42 @@ class Plane(Measured):
         """
         figure: matplotlib.figure.Figure = upper.plane_figure(self, **options)
         return figure
+
+    def to_ccddata(self) -> astropy.nddata.CCDData:
+        """Return CCDData of astropy: unit, coordinates, header, and a mask of undefined pixels.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> data = tf.open("cube.fits")[0].collapse("max").to_ccddata()
+        >>> data.unit, tf.Plane.from_nddata(data).values[0, 0]
+        (Unit("Jy / beam"), np.float64(40.0))
+        """
+        data: astropy.nddata.CCDData = upper.ccd_data(self)
+        return data
+
+    @classmethod
+    def from_nddata(cls, data: Any) -> Plane:
+        """Return CCDData or NDData of astropy, of two axes, as a plane; masked pixels are NaN."""
+        plane: Plane = upper.plane_of(data)
+        return plane
+
+    def to_projection(self) -> spectral_cube.Projection:
+        """Return a projection of spectral-cube: values, unit, coordinates and beam.
+
+        Raises
+        ------
+        UsageError
+            spectral-cube is not installed.
+        """
+        projection: spectral_cube.Projection = upper.projection_of(self)
+        return projection
+
+    @classmethod
+    def from_projection(cls, projection: Any) -> Plane:
+        """Return a projection or a slice of spectral-cube as a plane."""
+        plane: Plane = upper.plane_of_projection(projection)
+        return plane
 
     def __repr__(self) -> str:
         return f"<tachyfits Plane {self.name!r} {self.shape} [{self.unit or 'no unit'}]>"

@@ -28,6 +28,7 @@ from tachyfits.text.sections import Section
 
 if TYPE_CHECKING:
     import matplotlib.figure
+    import specutils
 
     from tachyfits._core import Report
 
@@ -134,6 +135,26 @@ class Spectrum(Measured):
         """Draw the spectrum as steps, with units on the axes."""
         figure: matplotlib.figure.Figure = upper.spectrum_figure([self], title=title)
         return figure
+
+    def to_specutils(self) -> specutils.Spectrum:
+        """Return a spectrum of specutils, with coordinates, rest frequency and ``meta["header"]``.
+
+        Raises
+        ------
+        UsageError
+            specutils is not installed, or astropy does not know a unit.
+        """
+        found: specutils.Spectrum = upper.specutils_spectrum(self)
+        return found
+
+    @classmethod
+    def from_specutils(cls, spectrum: Any) -> Spectrum:
+        """Return a spectrum of specutils, of one axis, as a `Spectrum`; masked values are NaN.
+
+        Coordinates with equal steps become cards of the header; others are in ``axis`` alone.
+        """
+        found: Spectrum = upper.spectrum_of(spectrum)
+        return found
 
     def __repr__(self) -> str:
         return (

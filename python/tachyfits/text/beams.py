@@ -1,4 +1,4 @@
-"""Beams as people give them: "15arcsec", or axes and position angle: "15arcsec,10arcsec,30deg"."""
+"""Beams in arguments and options: "15arcsec", or two axes and an angle."""
 
 from __future__ import annotations
 

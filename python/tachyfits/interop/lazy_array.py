@@ -1,0 +1,45 @@
+"""An image as the arrays of dask and xarray: pixels are read when a part of them is computed."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from tachyfits.base.optional import needed
+from tachyfits.file.file import open as open_file
+from tachyfits.header.cards import Card, Header
+
+if TYPE_CHECKING:
+    from tachyfits.image.image import Image
+
+
+def dask_array(image: Image, chunks: Any = "auto") -> Any:
+    """Return a dask array of the pixels; each chunk is one read by the engine."""
+    da = needed("dask.array", "an array of dask")
+    return da.from_array(image, chunks=chunks, name=False, asarray=True, fancy=False)
+
+
+def physical_header(image: Image) -> Header:
+    """Return the header of the values that an image gives: without BSCALE, BZERO and BLANK."""
+    cards = image._core_image().result_cards(kept=list(range(image.ndim)), kind=Card)
+    header = Header(cards)
+    return header.replaced({"BUNIT": image.unit}) if image.unit else header
+
+
+def section_header(
+    cards: Sequence[tuple[str, Any, str]],
+    shape: Sequence[int],
+    ranges: Sequence[tuple[int, int, int]],
+    kept: Sequence[int],
+) -> Header:
+    """Return the cards of a section of an image of this shape, of which only the header exists."""
+    axes = [("NAXIS", len(shape), "")]
+    axes += [(f"NAXIS{number}", length, "") for number, length in enumerate(reversed(shape), 1)]
+    named = [card for card in cards if not card[0].startswith("NAXIS")]
+    whole = Header([("SIMPLE", True, ""), ("BITPIX", 8, ""), *axes, *named])
+    with warnings.catch_warnings():
+        # The pixels are missing, and are not read.
+        warnings.simplefilter("ignore")
+        image = open_file(whole.to_astropy().tostring().encode("ascii")).image(0)
+        return Header(image._core_image().result_cards(list(ranges), kept=list(kept), kind=Card))

@@ -1,0 +1,96 @@
+"""Cubes and projections of spectral-cube, which is imported on demand."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tachyfits.base.optional import needed
+from tachyfits.file.file import open as open_file
+from tachyfits.header.cards import Header
+from tachyfits.header.given import given_cards
+from tachyfits.interop.lazy_array import dask_array, physical_header
+from tachyfits.results.plane import Plane
+from tachyfits.text.units import text_of_unit
+
+if TYPE_CHECKING:
+    import spectral_cube
+
+    from tachyfits.image.image import Image
+
+
+def spectral_cube_of(image: Image) -> spectral_cube.SpectralCube:
+    """Return a cube of spectral-cube on dask, whose pixels the engine reads when they are needed.
+
+    Axes are put in order and polarisations taken apart as spectral-cube does with a file; beams by
+    channel come along.
+    """
+    library = needed("spectral_cube", "a cube of spectral-cube")
+    from astropy.io import fits
+
+    hdus = fits.HDUList(
+        [fits.PrimaryHDU(dask_array(image), header=physical_header(image).to_astropy())]
+    )
+    if image.beams is not None:
+        hdus.append(_beams_table(image))
+    with warnings.catch_warnings():
+        # Notes on the header, which this package gives by its own checks.
+        warnings.simplefilter("ignore")
+        cube: spectral_cube.SpectralCube = library.SpectralCube.read(hdus, use_dask=True)
+    return cube
+
+
+def _beams_table(image: Image) -> Any:
+    from astropy.io import fits
+
+    rows = image._core_image().beams() or []
+    columns = [
+        fits.Column(name, form, unit=unit, array=np.array([row[place] or 0 for row in rows]))
+        for name, form, unit, place in (
+            ("BMAJ", "D", "deg", 2), ("BMIN", "D", "deg", 3), ("BPA", "D", "deg", 4),
+            ("CHAN", "J", None, 0), ("POL", "J", None, 1),
+        )
+    ]  # fmt: skip
+    return fits.BinTableHDU.from_columns(columns, name="BEAMS")
+
+
+def image_of_cube(cube: Any) -> Image:
+    """Return a cube of spectral-cube as an image in memory: it is computed as a whole."""
+    from astropy.io import fits
+
+    stream = io.BytesIO()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        hdus = fits.HDUList(cube.hdulist)
+        # astropy writes arrays of dask to named files alone.
+        hdus[0].data = np.asarray(hdus[0].data)
+        hdus.writeto(stream)
+    image: Image = open_file(stream.getvalue())[0]
+    return image
+
+
+def projection_of(plane: Plane) -> spectral_cube.Projection:
+    """Return a projection of spectral-cube: values, unit, coordinates and beam."""
+    library = needed("spectral_cube", "a projection of spectral-cube")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found: spectral_cube.Projection = library.Projection(
+            plane.quantity,
+            wcs=plane.wcs,
+            header=plane.header.to_astropy(),
+            read_beam="BMAJ" in plane.header,
+            meta={"BUNIT": plane.unit or ""},
+        )
+    return found
+
+
+def plane_of_projection(projection: Any) -> Plane:
+    """Return a projection or a slice of spectral-cube as a `Plane`."""
+    unit = text_of_unit(projection.unit)
+    cards = given_cards(projection.header)
+    header = Header([card for card in cards if not card[0].startswith("NAXIS")])
+    header = header.replaced({"BUNIT": unit} if unit else {}, without=() if unit else ("BUNIT",))
+    return Plane(np.array(projection.value, dtype=np.float64), unit, header, "projection")

@@ -1,0 +1,153 @@
+"""Arrays of xarray, which is imported on demand: pixels are read when a part of them is needed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tachyfits.base.errors import usage
+from tachyfits.base.optional import needed
+from tachyfits.header.cards import Header
+from tachyfits.header.coordinates import PIXEL, Coordinates
+from tachyfits.header.given import given_cards
+from tachyfits.image.expressions import image_of_array
+from tachyfits.interop.lazy_array import physical_header, section_header
+from tachyfits.results.measured import Measured
+
+if TYPE_CHECKING:
+    import xarray
+
+    from tachyfits.image.image import Image
+
+#: Attributes with the cards and the shape of the source, by which an array becomes an image again.
+HEADER = "fits_header"
+SHAPE = "fits_shape"
+
+
+def data_array(source: Image | Measured, *, lazy: bool = True) -> xarray.DataArray:
+    """Return an image, a plane or a spectrum as an array with named axes and coordinates.
+
+    Axes are named after CTYPE in small letters ("vrad", "stokes"), those of the sky "y" and "x".
+    An axis has its coordinates, with their unit; one without, such as those of the sky, has the
+    numbers of its pixels from 0. The unit of the values and the cards are in ``attrs``.
+    """
+    xr = needed("xarray", "an array of xarray")
+    is_image = hasattr(type(source), "_core_image")
+    header = physical_header(source) if is_image else source.header  # type: ignore[arg-type]
+    shape = source.shape
+    coordinates = Coordinates(header, len(shape))
+    names = _names(coordinates)
+    data = xr.Variable(names, _lazy(source) if is_image and lazy else np.asarray(source))
+    text = header.to_astropy().tostring(sep="\n")
+    data.attrs = {"units": source.unit or "", HEADER: text, SHAPE: list(shape)}
+    known = {}
+    for number, name in enumerate(names):
+        values, unit = _values_of(coordinates, number, shape[number])
+        known[name] = (name, values, {"units": unit, "ctype": coordinates.ctypes[-1 - number]})
+    label = getattr(source, "name", "")
+    found: xarray.DataArray = xr.DataArray(data, coords=known, name=label or None)
+    return found
+
+
+def _values_of(coordinates: Coordinates, number: int, count: int) -> tuple[Any, str]:
+    """Return the coordinates of an axis and their unit; numbers of pixels from 0 without one."""
+    axis = coordinates.axis(number)
+    pixels = np.arange(count, dtype=np.float64)
+    if not axis.has_coordinate or axis.unit == PIXEL:
+        return np.arange(count), "pixel"
+    return axis.values(pixels), axis.unit
+
+
+def _names(coordinates: Coordinates) -> list[str]:
+    """Return a name for each NumPy axis."""
+    names: list[str] = []
+    sky = coordinates.sky
+    celestial = () if sky is None else sky.axes
+    for number in range(coordinates.ndim, 0, -1):
+        ctype = coordinates.ctypes[number - 1].split("-")[0].lower()
+        if celestial:
+            name = ("x", "y")[celestial.index(number)] if number in celestial else ctype
+        else:
+            name = ctype or ("x", "y", "z")[number - 1] if number <= 3 else ctype
+        name = name or f"axis{number}"
+        names.append(f"{name}{number}" if name in names else name)
+    return names
+
+
+def _lazy(image: Any) -> Any:
+    """Return the pixels as xarray takes those of files."""
+    base: Any = needed("xarray.backends", "an array of xarray").BackendArray
+    indexing = needed("xarray.core.indexing", "an array of xarray")
+
+    class Pixels(base):  # type: ignore[misc]
+        shape = image.shape
+        dtype = image.dtype
+
+        def __getitem__(self, key: Any) -> Any:
+            return indexing.explicit_indexing_adapter(
+                key, self.shape, indexing.IndexingSupport.BASIC, lambda index: image[index]
+            )
+
+    return indexing.LazilyIndexedArray(Pixels())
+
+
+def image_of_data_array(array: Any) -> Image:
+    """Return an array of xarray as an image in memory, with the cards that it has in ``attrs``.
+
+    Coordinates follow where the array is a section of the source.
+
+    Raises
+    ------
+    UsageError
+        It has no axes or is not of real numbers, or its axes are not those of its cards.
+    """
+    if array.ndim == 0:
+        raise usage("an array of xarray without axes is no image", "give one of 1 axis or more")
+    header = _header_of(array)
+    unit = str(array.attrs.get("units", "") or "")
+    header = header.replaced({"BUNIT": unit} if unit else {}, without=() if unit else ("BUNIT",))
+    return image_of_array(np.asarray(array.data), header)
+
+
+def _header_of(array: Any) -> Header:
+    """Return the cards of an array that came from an image, for the part of it that is left."""
+    from astropy.io import fits
+
+    text, shape = array.attrs.get(HEADER), array.attrs.get(SHAPE)
+    if not text or shape is None:
+        return Header([])
+    cards = given_cards(fits.Header.fromstring(text, sep="\n"))
+    coordinates = Coordinates(Header(cards), len(shape))
+    names = _names(coordinates)
+    left = [name for name in names if name in array.dims]
+    if list(array.dims) != left:
+        raise _not_a_section(array, f"axes {', '.join(map(str, array.dims))}")
+    ranges = []
+    for number, name in enumerate(names):
+        source, _ = _values_of(coordinates, number, shape[number])
+        if name not in array.coords:
+            raise _not_a_section(array, f"no coordinate {name}")
+        ranges.append(_range_of(source, np.atleast_1d(array.coords[name].values), array, name))
+    return section_header(cards, shape, ranges, [names.index(name) for name in left])
+
+
+def _range_of(source: Any, values: Any, array: Any, name: str) -> tuple[int, int, int]:
+    """Return which pixels of an axis these coordinates are of: start, count, step."""
+    if len(values) == 0:
+        return 0, 0, 1
+    places = np.abs(np.subtract.outer(values[[0, min(1, len(values) - 1)]], source)).argmin(axis=1)
+    start, step = int(places[0]), int(places[1] - places[0]) or 1
+    expected = start + step * np.arange(len(values))
+    inside = bool((expected >= 0).all() and (expected < len(source)).all())
+    if not inside or not np.allclose(source[expected], values, rtol=1e-12, atol=0):
+        raise _not_a_section(array, f"other coordinates along {name}")
+    return start, len(values), step
+
+
+def _not_a_section(array: Any, found: str) -> Exception:
+    return usage(
+        f"the cards in attrs[{HEADER!r}] are of another array: expected a section of the image "
+        f"that they came from, found {found}",
+        f"remove them: array.attrs.pop({HEADER!r})",
+    )

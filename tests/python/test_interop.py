@@ -1,0 +1,155 @@
+"""Objects of other libraries of the field, there and back."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import astropy.units as u
+import numpy as np
+import pytest
+from astropy.nddata import CCDData, NDData
+
+import tachyfits as tf
+from test_units import beams_cube, cube
+
+pytestmark = pytest.mark.once
+
+
+def test_specutils_spectra_go_there_and_back(tmp_path: Path) -> None:
+    spectrum = cube(tmp_path / "a.fits").spectrum(unit="km/s")
+    given = spectrum.to_specutils()
+    assert given.flux.unit == u.Jy / u.beam
+    np.testing.assert_array_equal(given.flux.value, spectrum.values)
+    np.testing.assert_array_equal(given.spectral_axis.to_value("km/s"), spectrum.axis.values)
+    # The rest frequency goes along: specutils finds the frequencies of the file.
+    hertz = given.with_spectral_axis_unit(u.Hz) if hasattr(given, "with_spectral_axis_unit") else (
+        given.with_spectral_unit(u.Hz)
+    )  # fmt: skip
+    np.testing.assert_allclose(hertz.spectral_axis.value, 1e11 + 5e9 * np.arange(4), rtol=1e-12)
+    back = tf.Spectrum.from_specutils(given)
+    assert (back.unit, back.axis.name, back.axis.unit) == ("Jy beam-1", "VRAD", "km s-1")
+    np.testing.assert_array_equal(back.values, spectrum.values)
+    back.write(tmp_path / "s.fits")
+    again = tf.open(tmp_path / "s.fits")[0]
+    np.testing.assert_allclose(again.world_axis("x").values, spectrum.axis.values, rtol=1e-12)
+    np.testing.assert_allclose(back.to("K").values, spectrum.to("K").values, rtol=1e-9)
+
+
+def test_a_spectrum_of_specutils_alone_gets_coordinates(tmp_path: Path) -> None:
+    specutils = pytest.importorskip("specutils")
+    kind = getattr(specutils, "Spectrum", None) or specutils.Spectrum1D
+    given = kind(
+        flux=np.array([1.0, 2.0, 3.0]) * u.mJy,
+        spectral_axis=np.array([5000.0, 5001.0, 5002.0]) * u.AA,
+        mask=np.array([False, True, False]),
+    )
+    spectrum = tf.Spectrum.from_specutils(given)
+    assert (spectrum.axis.name, spectrum.axis.unit) == ("WAVE", "Angstrom")
+    np.testing.assert_array_equal(spectrum.values, [1.0, np.nan, 3.0])
+    assert spectrum.header["CDELT1"] == 1.0
+    several = kind(flux=np.ones((2, 5)) * u.Jy, spectral_axis=np.arange(5.0) * u.GHz)
+    with pytest.raises(tf.UsageError, match="expected one axis"):
+        tf.Spectrum.from_specutils(several)
+
+
+def test_a_plane_goes_to_ccddata_and_back(tmp_path: Path) -> None:
+    plane = cube(tmp_path / "a.fits").plane(np.s_[1])
+    data = plane.to_ccddata()
+    assert isinstance(data, CCDData)
+    assert data.unit == u.Jy / u.beam
+    np.testing.assert_array_equal(data.mask, np.isnan(plane.values))
+    np.testing.assert_allclose(data.wcs.wcs.crval, plane.wcs.wcs.crval)
+    back = tf.Plane.from_nddata(data)
+    np.testing.assert_array_equal(back.values, plane.values)
+    assert (back.unit, back.header["BMAJ"]) == ("Jy beam-1", plane.header["BMAJ"])
+    bare = tf.Plane.from_nddata(NDData(np.eye(2), mask=np.eye(2) > 0))
+    np.testing.assert_array_equal(bare.values, [[np.nan, 0.0], [0.0, np.nan]])
+    with pytest.raises(tf.UsageError, match="expected two axes"):
+        tf.Plane.from_nddata(NDData(np.ones(3)))
+
+
+def test_a_plane_goes_to_a_projection_and_back(tmp_path: Path) -> None:
+    plane = cube(tmp_path / "a.fits").collapse("max")
+    projection = plane.to_projection()
+    assert projection.unit == u.Jy / u.beam
+    assert projection.beam.major.to_value("arcsec") == pytest.approx(9.0)
+    # The same physics: both take the rest frequency.
+    np.testing.assert_allclose(projection.to(u.K).value, plane.to("K").values, rtol=1e-12)
+    back = tf.Plane.from_projection(projection)
+    np.testing.assert_array_equal(back.values, plane.values)
+    assert back.unit == "Jy beam-1"
+    assert back.to("K").header["BUNIT"] == "K"
+
+
+def test_a_cube_goes_to_spectral_cube_without_reading(tmp_path: Path) -> None:
+    image = cube(tmp_path / "a.fits")
+    with tf.reports() as costs:
+        given = image.to_spectral_cube()
+    assert sum(cost.bytes for cost in costs) < image.size * 8
+    assert given.unit == u.Jy / u.beam
+    np.testing.assert_array_equal(given.filled_data[:].value, image.read())
+    np.testing.assert_allclose(given.spectral_axis.value, image.world_axis("z").values, rtol=1e-12)
+    np.testing.assert_allclose(given.to(u.K).filled_data[:].value, image.to("K").read(), rtol=1e-12)
+    back = tf.Image.from_spectral_cube(given)
+    np.testing.assert_array_equal(back.read(), image.read())
+    assert back.beam.major == pytest.approx(9 / 3600)
+
+
+def test_beams_by_channel_go_to_spectral_cube_and_back(tmp_path: Path) -> None:
+    image = beams_cube(tmp_path / "b.fits")
+    given = image.to_spectral_cube()
+    np.testing.assert_allclose(given.beams.major.to_value("deg"), image.beams.major, rtol=1e-7)
+    back = tf.Image.from_spectral_cube(given)
+    np.testing.assert_allclose(back.beams.minor, image.beams.minor, rtol=1e-6)
+    np.testing.assert_allclose(back.to("K").read(), image.to("K").read()[0], rtol=1e-6)
+
+
+def test_an_image_goes_to_xarray_and_back(tmp_path: Path) -> None:
+    image = cube(tmp_path / "a.fits")
+    with tf.reports() as costs:
+        array = image.to_xarray()
+        part = array.sel(freq=slice(1.04e11, 1.12e11))[:, 1:, ::2]
+    assert sum(cost.bytes for cost in costs) == 0
+    assert (array.dims, array.attrs["units"]) == (("freq", "y", "x"), "Jy/beam")
+    np.testing.assert_array_equal(array.values, image.read())
+    np.testing.assert_array_equal(array.freq.values, image.world_axis("z").values)
+    back = tf.Image.from_xarray(part)
+    np.testing.assert_array_equal(back.read(), image[1:3, 1:, ::2])
+    here, there = back.wcs.pixel_to_world_values(1, 1, 0), image.wcs.pixel_to_world_values(2, 2, 1)
+    np.testing.assert_allclose(here, there, rtol=1e-12)
+    np.testing.assert_allclose(back.to("K").read(), image.to("K")[1:3, 1:, ::2], rtol=1e-12)
+    plane = tf.Image.from_xarray(array[2])
+    assert plane.wcs.naxis == 2
+    with pytest.raises(tf.UsageError, match="are of another array"):
+        tf.Image.from_xarray(array.assign_coords(freq=array.freq * 2))
+
+
+def test_planes_and_spectra_go_to_xarray(tmp_path: Path) -> None:
+    image = cube(tmp_path / "a.fits")
+    spectrum = image.spectrum().to_xarray()
+    assert (spectrum.dims, spectrum.freq.attrs["units"]) == (("freq",), "Hz")
+    plane = image.collapse("max").to_xarray()
+    assert (plane.dims, plane.shape, plane.name) == (("y", "x"), (3, 5), "max")
+
+
+@pytest.mark.parametrize(
+    ("module", "call"),
+    [
+        ("specutils", lambda image: image.spectrum().to_specutils()),
+        ("spectral_cube", lambda image: image.to_spectral_cube()),
+        ("spectral_cube", lambda image: image.collapse("max").to_projection()),
+        ("xarray", lambda image: image.to_xarray()),
+    ],
+)
+def test_a_missing_library_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, call: Any
+) -> None:
+    image = cube(tmp_path / "a.fits")
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(
+        tf.UsageError,
+        match=f"needs {module.replace('_', '-')}.*\nhint: pip install {module.replace('_', '-')}",
+    ):
+        call(image)
