@@ -61,7 +61,19 @@ if TYPE_CHECKING:
     from tachyfits.table.ragged import Ragged
     from tachyfits.table.table import Table
     from tachyfits.text.axes import WorldAxis
-    from tachyfits.text.regions import Box, Circle, Ellipse, Polygon, Region
+    from tachyfits.text.region_input import region
+    from tachyfits.text.regions import (
+        Box,
+        Circle,
+        CompoundRegion,
+        Ellipse,
+        Line,
+        PixelRegion,
+        Point,
+        Polygon,
+        Region,
+    )
+    from tachyfits.text.sky_regions import SkyRegion
     from tachyfits.writing.write import write
 
 __all__ = [
@@ -73,6 +85,7 @@ __all__ = [
     "Checksum",
     "Circle",
     "Columns",
+    "CompoundRegion",
     "CoordinateSummary",
     "EditedHdu",
     "EditedHeader",
@@ -94,11 +107,15 @@ __all__ = [
     "IoNotFoundError",
     "IoPermissionError",
     "LimitError",
+    "Line",
+    "PixelRegion",
     "Plane",
+    "Point",
     "Polygon",
     "Ragged",
     "Region",
     "Report",
+    "SkyRegion",
     "Spectrum",
     "Stats",
     "Table",
@@ -118,6 +135,7 @@ __all__ = [
     "info",
     "open",
     "options",
+    "region",
     "repair",
     "reports",
     "update_checksums",
@@ -168,7 +186,19 @@ _NAMES = {
     "table.ragged": ("Ragged",),
     "table.table": ("Table",),
     "text.axes": ("WorldAxis",),
-    "text.regions": ("Box", "Circle", "Ellipse", "Polygon", "Region"),
+    "text.region_input": ("region",),
+    "text.regions": (
+        "Box",
+        "Circle",
+        "CompoundRegion",
+        "Ellipse",
+        "Line",
+        "PixelRegion",
+        "Point",
+        "Polygon",
+        "Region",
+    ),
+    "text.sky_regions": ("SkyRegion",),
     "writing.write": ("write",),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}
@@ -186,12 +216,16 @@ _UPPER = {
     "export": "writing.export",
     "image_of_cube": "interop.spectral_cube",
     "image_of_data_array": "interop.xarray",
+    "mask_of_file": "interop.regions",
     "pandas_frame": "interop.pandas",
     "plane_figure": "plot",
     "plane_of": "interop.nddata",
     "plane_of_projection": "interop.spectral_cube",
     "polars_frame": "interop.polars",
     "projection_of": "interop.spectral_cube",
+    "region_of_astropy": "interop.regions",
+    "region_of_file": "interop.regions",
+    "region_of_text": "interop.regions",
     "save_figure": "plot",
     "spectral_cube_of": "interop.spectral_cube",
     "spectrum_figure": "plot",

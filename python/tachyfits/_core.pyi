@@ -402,6 +402,7 @@ class Image:
     def with_cards(
         self, cards: Sequence[tuple[str, Any, str]], removed: Sequence[str] = ()
     ) -> FitsFile: ...
+    def cut(self, ranges: Sequence[tuple[int, int, int]], *, margins: Sequence[tuple[int, int]] = ()) -> FitsFile: ...
     def reorder(self, axes: Sequence[int]) -> FitsFile: ...  # computed when read
     def rebin(
         self,
@@ -456,16 +457,21 @@ class Image:
 
 @final
 class Region:
-    """Pixels of the plane whose centres lie inside (borders included)."""
+    """Pixels of the plane whose centres lie inside (borders included; of boxes the left and lower ones)."""
 
     @staticmethod
-    def box(x: float, y: float, width: float, height: float) -> Region: ...  # centre and full size
+    def box(x: float, y: float, width: float, height: float, angle_degrees: float = 0.0) -> Region: ...  # centre and full size
     @staticmethod
     def circle(x: float, y: float, radius: float) -> Region: ...
     @staticmethod
     def ellipse(x: float, y: float, semi_x: float, semi_y: float, angle_degrees: float = 0.0) -> Region: ...
     @staticmethod
     def polygon(vertices: Sequence[tuple[float, float]]) -> Region: ...
+    @staticmethod
+    def of_spans(spans: NDArray[np.uint64]) -> Region: ...  # (n, 3): row, first and last pixel
+    @staticmethod
+    def combined(parts: Sequence[tuple[bool, Region]]) -> Region: ...  # added or removed, in order
+    def bounds(self, height: int, width: int) -> tuple[tuple[int, int], tuple[int, int]] | None: ...  # rows, columns
     def mask(self, height: int, width: int) -> NDArray[np.bool_]: ...
 
 @final

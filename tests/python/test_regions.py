@@ -20,7 +20,7 @@ sizes = st.floats(0.1, 12).map(lambda v: round(v, 2))
 
 
 @given(x=places, y=places, width=sizes, height=sizes)
-def test_boxes_hold_the_centres_inside_or_on_the_border(
+def test_boxes_hold_the_centres_inside_or_on_the_lower_border(
     x: float, y: float, width: float, height: float
 ) -> None:
     mask = tf.Box(x, y, width, height).mask(HEIGHT, WIDTH)
@@ -44,7 +44,9 @@ def test_circles_hold_the_centres_within_the_radius(x: float, y: float, radius: 
 def test_borders_that_are_exact_numbers_belong() -> None:
     assert tf.Circle(5, 5, 2).mask(11, 11).sum() == 13
     assert tf.Circle(5, 5, 5).mask(11, 11)[[0, 2, 5, 10], [5, 1, 0, 5]].all()
-    assert tf.Box(5, 5, 2, 4).mask(11, 11).sum() == 15
+    assert tf.Box(5, 5, 2, 4).mask(11, 11).sum() == 8
+    assert tf.Box(5, 5, 2, 4).mask(11, 11)[[3, 6], [4, 5]].all()
+    assert tf.Box(19, 19, 10, 10).mask(40, 40).sum() == 100
     assert tf.Ellipse(5, 5, 4, 2).mask(11, 11)[[5, 5, 3, 7], [1, 9, 5, 5]].all()
 
 

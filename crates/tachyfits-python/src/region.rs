@@ -1,10 +1,11 @@
 //! Regions of the sky plane.
 
-use numpy::{PyArrayDyn, PyArrayMethods};
+use numpy::{PyArrayDyn, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
+use tachyfits::Part;
 
 use crate::buffer::zeros;
-use crate::errors::{OrRaise, not_negative};
+use crate::errors::{OrRaise, argument, not_negative};
 use crate::progress;
 
 /// Pixels of the plane of the last two axes whose centres lie inside, borders included.
@@ -35,6 +36,9 @@ impl Region {
     }
 }
 
+/// First and last pixel of an axis.
+type Ends = (u64, u64);
+
 /// The engine's regions for those of Python.
 pub(crate) fn engine_regions(regions: Option<Vec<Py<Region>>>) -> Option<Vec<tachyfits::Region>> {
     regions.map(|regions| regions.iter().map(|region| region.get().region.clone()).collect())
@@ -42,16 +46,25 @@ pub(crate) fn engine_regions(regions: Option<Vec<Py<Region>>>) -> Option<Vec<tac
 
 #[pymethods]
 impl Region {
-    /// Return a box by its centre and full size.
+    /// Return a box by its centre and full size, turned counter-clockwise. Pixels on its left and lower side are inside,
+    /// those on the others are not.
     ///
     /// Raises
     /// ------
     /// UsageError
     ///     A number is not finite, or a size negative; so for the others.
     #[staticmethod]
-    fn r#box(py: Python<'_>, x: f64, y: f64, width: f64, height: f64) -> PyResult<Region> {
-        let words = format!("Region.box({x:?}, {y:?}, {width:?}, {height:?})");
-        Region::new(py, tachyfits::Region::rectangle(x, y, width, height), words)
+    #[pyo3(signature = (x, y, width, height, angle_degrees=0.0))]
+    fn r#box(
+        py: Python<'_>,
+        x: f64,
+        y: f64,
+        width: f64,
+        height: f64,
+        angle_degrees: f64,
+    ) -> PyResult<Region> {
+        let words = format!("Region.box({x:?}, {y:?}, {width:?}, {height:?}, {angle_degrees:?})");
+        Region::new(py, tachyfits::Region::rectangle(x, y, width, height, angle_degrees), words)
     }
 
     /// Return a circle.
@@ -85,6 +98,32 @@ impl Region {
         Region::new(py, tachyfits::Region::polygon(&vertices), words)
     }
 
+    /// Return pixels by their spans: an array of shape (n, 3) of row, first and last pixel, by rows and from left to right.
+    #[staticmethod]
+    fn of_spans(py: Python<'_>, spans: PyReadonlyArray2<'_, u64>) -> PyResult<Region> {
+        let spans = spans.as_array();
+        let words = format!("Region.of_spans({} spans)", spans.nrows());
+        if spans.ncols() != 3 {
+            let found = format!("{} columns", spans.ncols());
+            let hint = "give row, first and last pixel of each span";
+            return Err(argument(py, "spans of shape (n, 3)", &found, hint));
+        }
+        let rows = spans.rows().into_iter();
+        let rows = rows.map(|row| tachyfits::RowSpan { y: row[0], first: row[1], last: row[2] });
+        Region::new(py, tachyfits::Region::of_spans(rows.collect()), words)
+    }
+
+    /// Return regions in order, each added (True) to those before it or removed (False) from them; where the first one is
+    /// removed, it is from every pixel.
+    #[staticmethod]
+    fn combined(parts: Vec<(bool, Py<Region>)>) -> Region {
+        let words = format!("Region.combined({} parts)", parts.len());
+        let part = |included| if included { Part::Include } else { Part::Exclude };
+        let parts =
+            parts.iter().map(|(included, region)| (part(*included), region.get().region.clone()));
+        Region { region: tachyfits::Region::combined(parts.collect()), words }
+    }
+
     /// Return which pixels of an image of this size are inside: a bool array of shape (height, width).
     fn mask<'py>(
         &self,
@@ -105,6 +144,24 @@ impl Region {
             Ok::<_, tachyfits::Error>(())
         })?;
         Ok(mask.clone())
+    }
+
+    /// Return the first and the last row, and the first and the last column, that have pixels inside in an image of this
+    /// size; None without any.
+    fn bounds(&self, py: Python<'_>, height: i64, width: i64) -> PyResult<Option<(Ends, Ends)>> {
+        let height: u64 = not_negative(py, "height", height)?;
+        let width: u64 = not_negative(py, "width", width)?;
+        let mut found: Option<(Ends, Ends)> = None;
+        progress::run(py, 0, None, |run| {
+            for span in self.region.spans_unless_cancelled(width, height, run)? {
+                let (rows, columns) =
+                    found.get_or_insert(((span.y, span.y), (span.first, span.last)));
+                rows.1 = span.y;
+                *columns = (columns.0.min(span.first), columns.1.max(span.last));
+            }
+            Ok::<_, tachyfits::Error>(())
+        })?;
+        Ok(found)
     }
 
     fn __repr__(&self) -> &str {

@@ -1,13 +1,13 @@
-//! Images in another shape: axes reordered, pixels binned, cuts along a path.
+//! Images in another shape: axes reordered, pixels binned, parts, cuts along a path.
 
 use pyo3::prelude::*;
-use tachyfits::{PathCut, Rebinning};
+use tachyfits::{Margin, PathCut, Rebinning};
 
 use crate::errors::OrRaise;
 use crate::file::FitsFile;
 use crate::image::Image;
 use crate::options;
-use crate::section::fits_axes;
+use crate::section::{Ranges, fits_axes, section};
 
 #[pymethods]
 impl Image {
@@ -47,6 +47,23 @@ impl Image {
         let block = block.into_iter().rev().collect();
         let rebinning = Rebinning { block, statistic, keep_partial };
         Ok(FitsFile::new(self.engine().rebin(&rebinning).or_raise(py)?))
+    }
+
+    /// Return a section as the file that it would be; nothing is computed yet.
+    ///
+    /// Parameters
+    /// ----------
+    /// ranges
+    ///     (start, count, step) for each NumPy axis.
+    /// margins
+    ///     Undefined pixels before and after those of each NumPy axis; none without.
+    #[pyo3(signature = (ranges, *, margins=Vec::new()), text_signature = "($self, ranges, *, margins=())")]
+    fn cut(&self, py: Python<'_>, ranges: Ranges, margins: Vec<(u64, u64)>) -> PyResult<FitsFile> {
+        let image = self.engine();
+        let section = section(image, Some(ranges)).or_raise(py)?;
+        let margins: Vec<Margin> =
+            margins.into_iter().rev().map(|(before, after)| Margin { before, after }).collect();
+        Ok(FitsFile::new(image.cut(&section, &margins).or_raise(py)?))
     }
 
     /// Return the pixels along a path through the last two NumPy axes, as the file that they would be; nothing is computed

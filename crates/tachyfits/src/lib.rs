@@ -28,6 +28,7 @@ mod array;
 mod byte_sums;
 mod checksum;
 mod computed;
+mod cut;
 mod cutout;
 mod diff;
 mod edit;
@@ -54,6 +55,7 @@ mod region_lines;
 mod reorder;
 mod robust;
 mod row_fold;
+mod row_spans;
 mod section;
 mod smooth;
 mod statistic;
@@ -66,6 +68,7 @@ mod write_image;
 
 pub use array::Array;
 pub use checksum::{Agreement, Checksum};
+pub use cut::Margin;
 pub use diff::{
     CardChange, CardDifference, DataDifference, DiffOptions, DifferentValue, FileDifference,
     HduDifference, HduLabel, ValuesDifference, diff,
@@ -88,7 +91,8 @@ pub use path_cut::PathCut;
 pub use read_pixels::{OutputPixels, ReadAs};
 pub use rebin::{BlockStatistic, Rebinning};
 pub use reduce::Reduced;
-pub use region::{Region, RowSpan};
+pub use region::{Part, Region};
+pub use row_spans::RowSpan;
 pub use section::{AxisRange, Section};
 pub use smooth::{Edge, PlaneSmoothing, Smoothing, SmoothingKernel};
 pub use statistic::{Statistic, Values};

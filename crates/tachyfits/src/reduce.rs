@@ -47,7 +47,7 @@ impl Image {
     /// use tachyfits::{FitsFile, OpenOptions, Region, RunOptions};
     /// // 3 by 2 pixels: 1 BLANK 3 and 4 5 BLANK.
     /// let image = FitsFile::from_bytes("example", bytes, &OpenOptions::default())?.image(0)?;
-    /// let right = Region::rectangle(2.0, 0.5, 0.0, 1.0)?;
+    /// let right = Region::rectangle(2.0, 0.5, 0.0, 2.0, 0.0)?;
     /// let (stats, _) = image.stats(&image.whole(), Some(&[right]), &RunOptions::default())?;
     /// assert_eq!((stats[0].count, stats[0].nan, stats[0].mean()), (1, 1, 3.0));
     /// assert_eq!(stats[0].max.unwrap().position, 2);

@@ -1,9 +1,10 @@
-//! Regions of the sky plane in pixels: those whose centre lies inside, borders included. A region is a set of row
-//! spans; how they are read is `region_lines`.
+//! Regions of the sky plane in pixels: those whose centre lies inside, borders included (of boxes the lower ones). A
+//! region is a set of row spans; how they are read is `region_lines`.
 
 use tachyfits_io::operation::RunOptions;
 
 use crate::error::{Error, Reason};
+use crate::row_spans::{self, RowSpan, push_joined};
 
 /// A region of the plane of the first two axes, in 0-based pixel coordinates whose integers are pixel centres.
 ///
@@ -19,20 +20,38 @@ pub struct Region(RegionShape);
 
 #[derive(Clone, Debug, PartialEq)]
 enum RegionShape {
-    Box { x: f64, y: f64, half_width: f64, half_height: f64 },
-    Ellipse { x: f64, y: f64, semi_x: f64, semi_y: f64, cos: f64, sin: f64 },
+    Box {
+        x: f64,
+        y: f64,
+        half_width: f64,
+        half_height: f64,
+        cos: f64,
+        sin: f64,
+    },
+    Ellipse {
+        x: f64,
+        y: f64,
+        semi_x: f64,
+        semi_y: f64,
+        cos: f64,
+        sin: f64,
+    },
     Polygon(Vec<(f64, f64)>),
+    /// Every pixel.
+    Everything,
+    /// Pixels that the caller found.
+    Spans(Vec<RowSpan>),
+    /// Regions in order: each is added, or its pixels are removed.
+    Combined(Vec<(Part, Region)>),
 }
 
-/// Pixels of one row, both ends included.
+/// Role of a region in a combination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct RowSpan {
-    /// The row.
-    pub y: u64,
-    /// The first pixel.
-    pub first: u64,
-    /// The last pixel.
-    pub last: u64,
+pub enum Part {
+    /// Its pixels are added.
+    Include,
+    /// Its pixels are removed.
+    Exclude,
 }
 
 impl Region {
@@ -43,24 +62,27 @@ impl Region {
     /// The most corners of a polygon.
     pub const MOST_CORNERS: usize = 1 << 20;
 
-    /// A box by its centre and full size, all in pixels. A box without width or height is a line or a point.
+    /// A box by its centre and full size, all in pixels, turned counter-clockwise by an angle in degrees. Pixels on its
+    /// left and lower side are inside, those on the right and upper side are not: a box of 10 x 10 has 100 pixels, and
+    /// boxes side by side share none. A box without width or height is a line or a point.
     ///
     /// ```
     /// use tachyfits::Region;
-    /// let pixels = Region::rectangle(1.0, 1.0, 2.0, 0.0)?.spans(10, 10);
-    /// assert_eq!((pixels.len(), pixels[0].first, pixels[0].last), (1, 0, 2));
-    /// assert_eq!(Region::rectangle(f64::NAN, 0.0, 1.0, 1.0).unwrap_err().code(), "region");
+    /// let pixels = Region::rectangle(1.0, 1.0, 2.0, 0.0, 0.0)?.spans(10, 10);
+    /// assert_eq!((pixels.len(), pixels[0].first, pixels[0].last), (1, 0, 1));
+    /// assert_eq!(Region::rectangle(f64::NAN, 0.0, 1.0, 1.0, 0.0).unwrap_err().code(), "region");
     /// # Ok::<(), tachyfits::Error>(())
     /// ```
     ///
     /// # Errors
     /// [`Reason::Region`] unless the numbers are finite, none beyond [`Region::MOST`], and the sizes not negative; so
     /// for the others.
-    pub fn rectangle(x: f64, y: f64, width: f64, height: f64) -> Result<Region, Error> {
-        check_numbers(&[x, y, width, height])?;
+    pub fn rectangle(x: f64, y: f64, width: f64, height: f64, angle: f64) -> Result<Region, Error> {
+        check_numbers(&[x, y, width, height, angle])?;
         check_sizes(&[width, height])?;
         let (half_width, half_height) = (width / 2.0, height / 2.0);
-        Ok(Region(RegionShape::Box { x, y, half_width, half_height }))
+        let (sin, cos) = sin_cos_degrees(angle);
+        Ok(Region(RegionShape::Box { x, y, half_width, half_height, cos, sin }))
     }
 
     /// A circle.
@@ -98,11 +120,58 @@ impl Region {
         Ok(Region(RegionShape::Polygon(corners.to_vec())))
     }
 
-    /// Whether a point lies inside or on the border: the definition, one pixel at a time.
+    /// Every pixel of an image.
+    pub fn everything() -> Region {
+        Region(RegionShape::Everything)
+    }
+
+    /// Pixels by their spans, by rows and from left to right.
+    ///
+    /// ```
+    /// use tachyfits::{Region, RowSpan};
+    /// let spans = vec![RowSpan { y: 1, first: 2, last: 9 }];
+    /// assert_eq!(Region::of_spans(spans)?.spans(5, 5)[0].last, 4);
+    /// # Ok::<(), tachyfits::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Reason::Region`] for spans that overlap, or are not in order.
+    pub fn of_spans(spans: Vec<RowSpan>) -> Result<Region, Error> {
+        let is_ordered = |a: &RowSpan, b: &RowSpan| (a.y, a.last) < (b.y, b.first);
+        let whole = spans.iter().all(|span| span.first <= span.last);
+        if !whole || !spans.is_sorted_by(is_ordered) {
+            let expected = "spans by rows, from left to right";
+            return Err(Error::refused(Reason::Region, expected, "spans in another order"));
+        }
+        Ok(Region(RegionShape::Spans(spans)))
+    }
+
+    /// Regions in order, each added to those before it or removed from them; where the first one is removed, it is from
+    /// every pixel.
+    ///
+    /// ```
+    /// use tachyfits::{Part, Region};
+    /// let hole = (Part::Exclude, Region::circle(1.0, 1.0, 0.5)?);
+    /// assert_eq!(Region::combined(vec![hole]).spans(3, 3).len(), 4);
+    /// # Ok::<(), tachyfits::Error>(())
+    /// ```
+    pub fn combined(mut parts: Vec<(Part, Region)>) -> Region {
+        if parts.first().is_some_and(|&(part, _)| part == Part::Exclude) {
+            parts.insert(0, (Part::Include, Region::everything()));
+        }
+        Region(RegionShape::Combined(parts))
+    }
+
+    /// Whether a point lies inside: the definition, one pixel at a time.
     pub fn contains(&self, at_x: f64, at_y: f64) -> bool {
         match &self.0 {
-            RegionShape::Box { x, y, half_width, half_height } => {
-                (at_x - x).abs() <= *half_width && (at_y - y).abs() <= *half_height
+            RegionShape::Box { x, y, half_width, half_height, cos, sin } => {
+                let (dx, dy) = (at_x - x, at_y - y);
+                // For a fixed row, both change monotonically with x however they are rounded.
+                let (u, v) = (dx * cos + dy * sin, dy * cos - dx * sin);
+                let within =
+                    |at: f64, half: f64| (-half <= at && at < half) || (half == 0.0 && at == 0.0);
+                within(u, *half_width) && within(v, *half_height)
             }
             RegionShape::Ellipse { x, y, semi_x, semi_y, cos, sin } => {
                 let (dx, dy) = (at_x - x, at_y - y);
@@ -122,6 +191,16 @@ impl Region {
                 (dx - middle).abs() <= half_width
             }
             RegionShape::Polygon(corners) => polygon_contains(corners, at_x, at_y),
+            RegionShape::Everything => true,
+            RegionShape::Spans(spans) => {
+                let after = spans.partition_point(|s| (s.y as f64, s.first as f64) <= (at_y, at_x));
+                let last = after.checked_sub(1).map(|index| spans[index]);
+                last.is_some_and(|s| s.y as f64 == at_y && at_x <= s.last as f64)
+            }
+            RegionShape::Combined(parts) => {
+                let last = parts.iter().rfind(|(_, region)| region.contains(at_x, at_y));
+                last.is_some_and(|&(part, _)| part == Part::Include)
+            }
         }
     }
 
@@ -155,7 +234,10 @@ impl Region {
     /// The first and last row of an image of this height that it may have pixels in.
     pub(crate) fn rows(&self, height: u64) -> Option<(u64, u64)> {
         let (low, high) = match &self.0 {
-            RegionShape::Box { y, half_height, .. } => (y - half_height, y + half_height),
+            RegionShape::Box { y, half_width, half_height, cos, sin, .. } => {
+                let reach = half_width * sin.abs() + half_height * cos.abs();
+                (y - reach, y + reach)
+            }
             RegionShape::Ellipse { y, semi_x, semi_y, .. } => {
                 let reach = semi_x.max(*semi_y);
                 (y - reach, y + reach)
@@ -165,6 +247,16 @@ impl Region {
                     corners.iter().fold(start, |edge, &(_, y)| pick(edge, y))
                 };
                 (fold(f64::min, f64::INFINITY), fold(f64::max, f64::NEG_INFINITY))
+            }
+            RegionShape::Everything => return height.checked_sub(1).map(|last| (0, last)),
+            RegionShape::Spans(spans) => {
+                let (first, last) = (spans.first()?.y, spans.last()?.y);
+                return (first < height).then(|| (first, last.min(height - 1)));
+            }
+            RegionShape::Combined(parts) => {
+                let included = parts.iter().filter(|(part, _)| *part == Part::Include);
+                let rows = included.filter_map(|(_, region)| region.rows(height));
+                return rows.reduce(|(a, b), (c, d)| (a.min(c), b.max(d)));
             }
         };
         integers(low - 1.0, high + 1.0, height)
@@ -201,6 +293,8 @@ pub(crate) struct RegionRows<'a> {
     /// The first pixel that is no longer to the left of each edge whose sides differ.
     crossings: Vec<u64>,
     found: Vec<RowSpan>,
+    /// Rows of the parts of a combination.
+    parts: Vec<(Part, RegionRows<'a>)>,
 }
 
 impl<'a> RegionRows<'a> {
@@ -211,8 +305,15 @@ impl<'a> RegionRows<'a> {
             _ => Vec::new(),
         };
         edges.sort_by(|a, b| a.first(upwards).total_cmp(&b.first(upwards)));
+        let parts = match &region.0 {
+            RegionShape::Combined(parts) => {
+                let rows = |(part, region)| (part, RegionRows::new(region, upwards));
+                parts.iter().map(|(part, region)| rows((*part, region))).collect()
+            }
+            _ => Vec::new(),
+        };
         let (active, crossings, found) = Default::default();
-        RegionRows { region, upwards, edges, met: 0, active, crossings, found }
+        RegionRows { region, upwards, edges, met: 0, active, crossings, found, parts }
     }
 
     /// Appends the spans of row `y` of an image of this width, from left to right. Where they may be is worked out in
@@ -220,13 +321,42 @@ impl<'a> RegionRows<'a> {
     pub(crate) fn row(&mut self, y: u64, width: u64, spans: &mut Vec<RowSpan>) {
         let at_y = y as f64;
         let middle = match &self.region.0 {
-            RegionShape::Box { x, .. } => *x,
+            RegionShape::Box { x, y, half_width, half_height, cos, sin } => {
+                x + box_row(at_y - y, (*half_width, *half_height), (*cos, *sin))
+            }
             RegionShape::Ellipse { x, y, semi_x, semi_y, cos, sin } => {
                 x + ellipse_row(at_y - y, *semi_x, *semi_y, *cos, *sin).0
             }
             RegionShape::Polygon(_) => return self.polygon_row(y, width, spans),
+            RegionShape::Everything => {
+                let whole = width.checked_sub(1).map(|last| RowSpan { y, first: 0, last });
+                return spans.extend(whole);
+            }
+            RegionShape::Spans(all) => {
+                let from = all.partition_point(|span| span.y < y);
+                let row = all[from..].iter().take_while(|s| s.y == y && s.first < width);
+                let start = spans.len();
+                return row.for_each(|s| {
+                    push_joined(spans, start, RowSpan { last: s.last.min(width - 1), ..*s });
+                });
+            }
+            RegionShape::Combined(_) => return self.combined_row(y, width, spans),
         };
         self.region.convex_row(middle, y, width, spans);
+    }
+
+    fn combined_row(&mut self, y: u64, width: u64, spans: &mut Vec<RowSpan>) {
+        let mut all: Vec<RowSpan> = Vec::new();
+        for (part, rows) in &mut self.parts {
+            self.found.clear();
+            rows.row(y, width, &mut self.found);
+            match part {
+                Part::Include => row_spans::add(&self.found, &mut all),
+                Part::Exclude => all = row_spans::without(&all, &self.found),
+            }
+        }
+        let start = spans.len();
+        all.iter().for_each(|span| push_joined(spans, start, *span));
     }
 
     /// The pixels of a row from which an odd number of edges lies to the right, and those on an edge. Of both, which they
@@ -314,14 +444,6 @@ fn near_boundary(guess: u64, end: u64, holds: impl Fn(u64) -> bool) -> u64 {
     boundary(low, high, holds)
 }
 
-/// Appends a span of a row whose spans begin at `start`, or makes the last one longer.
-fn push_joined(spans: &mut Vec<RowSpan>, start: usize, span: RowSpan) {
-    match spans[start..].last_mut() {
-        Some(last) if span.first <= last.last + 1 => last.last = last.last.max(span.last),
-        _ => spans.push(span),
-    }
-}
-
 /// The first number of `low..high` for which `holds` is false, having been true up to there; `high` if there is none.
 fn boundary(mut low: u64, mut high: u64, holds: impl Fn(u64) -> bool) -> u64 {
     while low < high {
@@ -395,6 +517,18 @@ fn ellipse_row(dy: f64, a: f64, b: f64, cos: f64, sin: f64) -> (f64, f64) {
     let half_width = a * b * ((height - dy) * (height + dy)).sqrt() / p;
     // A point, or a line along the row: any of its pixels will do as the middle.
     (if p == 0.0 { 0.0 } else { -q / p }, half_width)
+}
+
+/// The middle, relative to the centre, of the part of a row that a turned box covers; the row is `dy` from the centre.
+fn box_row(dy: f64, (half_width, half_height): (f64, f64), (cos, sin): (f64, f64)) -> f64 {
+    // |x cos + dy sin| <= half_width and |dy cos - x sin| <= half_height: two intervals of x.
+    let interval = |middle: f64, half: f64, slope: f64| match slope {
+        0.0 => (f64::NEG_INFINITY, f64::INFINITY),
+        _ => (middle / slope - half / slope.abs(), middle / slope + half / slope.abs()),
+    };
+    let (a, b) = interval(-dy * sin, half_width, cos);
+    let (c, d) = interval(dy * cos, half_height, sin);
+    (a.max(c) + b.min(d)) / 2.0
 }
 
 /// The edges of a polygon.

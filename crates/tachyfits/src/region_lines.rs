@@ -10,7 +10,8 @@ use crate::error::{Error, Reason};
 use crate::grid::{Grid, Outer, steps_forward};
 use crate::image::Image;
 use crate::lines::{LeafPlace, Line, Lines, Stretch, line_pixels};
-use crate::region::{Region, RegionRows, RowSpan};
+use crate::region::{Region, RegionRows};
+use crate::row_spans::{RowSpan, add, without};
 use crate::section::{AxisRange, Section};
 
 /// Approximate number of pixels of a task: regions leave gaps, which are read too.
@@ -241,39 +242,6 @@ fn split(stretch: Stretch, size: u64, mut line: impl FnMut(Stretch, u64)) {
         let first = stretch.first.wrapping_add_signed(stretch.stride * before as i64);
         let count = length.min(stretch.count - before);
         line(Stretch { first, count, ..stretch }, before);
-    }
-}
-
-/// The spans of a row without the pixels of others of the same row; both rise and are apart.
-fn without(spans: &[RowSpan], others: &[RowSpan]) -> Vec<RowSpan> {
-    let mut rest = Vec::with_capacity(spans.len());
-    for span in spans {
-        let mut first = span.first;
-        for other in &others[others.partition_point(|other| other.last < span.first)..] {
-            if other.first > span.last {
-                break;
-            }
-            if first < other.first {
-                rest.push(RowSpan { first, last: other.first - 1, ..*span });
-            }
-            first = other.last + 1;
-        }
-        if first <= span.last {
-            rest.push(RowSpan { first, ..*span });
-        }
-    }
-    rest
-}
-
-/// Adds spans of a row to others of the same row; both rise and are apart, and so does the union.
-fn add(spans: &[RowSpan], others: &mut Vec<RowSpan>) {
-    for span in spans {
-        let from = others.partition_point(|other| other.last < span.first);
-        let to = others.partition_point(|other| other.first <= span.last);
-        let joined = &others[from..to];
-        let first = joined.first().map_or(span.first, |other| other.first.min(span.first));
-        let last = joined.last().map_or(span.last, |other| other.last.max(span.last));
-        others.splice(from..to, [RowSpan { first, last, ..*span }]);
     }
 }
 

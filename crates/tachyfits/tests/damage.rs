@@ -122,8 +122,10 @@ fn exercise_image(image: &Image, tally: &mut Tally) {
     tally.take(image.stats(&whole, None, &ONE));
     tally.take(image.total(&whole, &ONE));
     tally.take(image.histogram((-1e3, 1e3), 10, &whole, None, &ONE));
-    let regions =
-        [Region::circle(2.0, 2.0, 1.5).unwrap(), Region::rectangle(0.0, 0.0, 1e12, 1e12).unwrap()];
+    let regions = [
+        Region::circle(2.0, 2.0, 1.5).unwrap(),
+        Region::rectangle(0.0, 0.0, 1e12, 1e12, 0.0).unwrap(),
+    ];
     tally.take(image.stats(&whole, Some(&regions), &ONE));
     tally.take(image.reduce(Statistic::ALL, &[0, 1], &whole, Some(&regions), 0, &ONE));
     for axis in 0..rank.min(4) {

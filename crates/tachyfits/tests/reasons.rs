@@ -306,7 +306,7 @@ fn other_requests_that_do_not_fit() {
     }
     for [x, y, a] in [[f64::NAN, 0.0, 1.0], [0.0, f64::INFINITY, 1.0], [1e300, 0.0, 1.0]] {
         assert_eq!(code(Region::circle(x, y, a).map(drop)), "region");
-        assert_eq!(code(Region::rectangle(x, y, a, a).map(drop)), "region");
+        assert_eq!(code(Region::rectangle(x, y, a, a, 0.0).map(drop)), "region");
         assert_eq!(code(Region::polygon(&[(x, y), (0.0, a), (a, 0.0)]).map(drop)), "region");
     }
     assert_eq!(code(Region::ellipse(0.0, 0.0, 1.0, -1.0, 0.0).map(drop)), "region");
@@ -314,7 +314,7 @@ fn other_requests_that_do_not_fit() {
     assert_eq!(code(Region::polygon(&[(0.0, 0.0), (1.0, 1.0)]).map(drop)), "region");
     // More rows than a region may have.
     let tall = common::image(fits(8, &[1, 1 << 50], &[], &[]));
-    let everything = [Region::rectangle(0.0, 0.0, 1e12, 1e12).unwrap()];
+    let everything = [Region::rectangle(0.0, 0.0, 1e12, 1e12, 0.0).unwrap()];
     assert_eq!(code(tall.stats(&tall.whole(), Some(&everything), &options()).map(drop)), "memory");
     for range in [at(4, 1, 1), at(0, 5, 1), at(3, 2, 1), at(0, 2, -1), at(0, 1, 0), at(5, 0, 1)] {
         assert_eq!(code(image.section(&[range, at(0, 4, 1)]).map(drop)), "section");

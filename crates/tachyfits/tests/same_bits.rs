@@ -90,7 +90,7 @@ fn results(image: &Image, options: &RunOptions<'_>) -> String {
     let (x, y) = (axes[0] as f64, axes[1] as f64);
     let regions = [
         Region::ellipse(x / 2.0, y / 2.0, x / 3.0, y / 4.0, 20.0).unwrap(),
-        Region::rectangle(x / 2.0, y / 2.0, 2.0 * x, 2.0 * y).unwrap(),
+        Region::rectangle(x / 2.0, y / 2.0, 2.0 * x, 2.0 * y, 0.0).unwrap(),
         Region::polygon(&[(0.0, 0.0), (x, y / 3.0), (x / 4.0, y)]).unwrap(),
     ];
     for (name, section) in &sections {
@@ -223,7 +223,7 @@ fn box_of(image: &Image, x: (u64, u64), y: (u64, u64)) -> (Section, Region) {
     ranges.extend(image.axes()[2..].iter().map(|&length| range((0, length - 1))));
     let middle = |(first, last): (u64, u64)| (first + last) as f64 / 2.0;
     let size = |(first, last): (u64, u64)| (last - first) as f64;
-    let region = Region::rectangle(middle(x), middle(y), size(x), size(y)).unwrap();
+    let region = Region::rectangle(middle(x), middle(y), size(x), size(y), 0.0).unwrap();
     (image.section(&ranges).unwrap(), region)
 }
 

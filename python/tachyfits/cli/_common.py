@@ -164,10 +164,13 @@ def common_options(
 
 
 region_option = click.option(
-    "--region", "regions", type=REGION, multiple=True, metavar="SHAPE",
-    help="Use only pixels whose centre is inside, in DS9's syntax: circle(x,y,r), box(x,y,w,h), "
-         "ellipse(x,y,a,b,angle), polygon(x1,y1,...). May be repeated. Parts outside the image do "
-         "not count and give a warning.",
+    "--region", "regions", type=REGION, multiple=True, metavar="SHAPE|FILE",
+    help="Use only pixels whose centre is inside: a shape in DS9's syntax, in pixels from 1, "
+         "circle(x,y,r), box(x,y,w,h,angle), ellipse(x,y,a,b,angle), annulus(x,y,r1,r2), "
+         "polygon(x1,y1,...), point(x,y), or on the sky after its frame: 'icrs; "
+         "circle(5:34:32,22.01,30\")'; '-' before a shape excludes it. Or a region file of DS9 or "
+         "CASA, or a mask (.fits). May be repeated. Parts outside the image do not count and give "
+         "a warning.",
 )  # fmt: skip
 section_option = click.option(
     "--section", type=SECTION, metavar="[a:b,...]",

@@ -70,6 +70,13 @@ class Part:
         """Return the regions; None where there are none."""
         return regions_of(self.regions)
 
+    def one_region(self) -> tachyfits.Region | None:
+        """Return the one region that is selected; several make one, of all their pixels."""
+        shapes = self.shapes()
+        if shapes is None or len(shapes) == 1:
+            return None if shapes is None else shapes[0]
+        return tachyfits.CompoundRegion(tuple((True, shape) for shape in shapes))
+
     def slices(self, image: Image) -> tuple[slice, ...]:
         """Return one slice per NumPy axis, the channels among them."""
         slices = list(self.index(image) or (slice(None),) * image.ndim)

@@ -1,4 +1,4 @@
-"""Syntax of the command line: sections, channels and regions, in FITS coordinates.
+"""Syntax of the command line: sections, channels and paths, in FITS coordinates.
 
 Translated here, and only here, into NumPy's: 0-based, slowest axis first, half-open.
 """
@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from tachyfits.base.errors import usage
-from tachyfits.text.regions import Box, Circle, Ellipse, Polygon, Region
+from tachyfits.text.region_input import region
 from tachyfits.text.statistics import order_statistic
 
 _RANGE = re.compile(r"(?:(?P<all>-?\*)|(?P<first>\d+)(?::(?P<last>\d+))?)(?::(?P<step>\d+))?")
@@ -97,37 +97,6 @@ def numpy_index(section: Sequence[Range], shape: Sequence[int]) -> tuple[slice, 
     return tuple(reversed(slices))
 
 
-_REGION = re.compile(r"(?:image\s*;\s*)?\+?\s*(\w+)\s*\(\s*(.*?)\s*\)\s*", re.IGNORECASE)
-
-REGION_FORMS = (
-    "circle(x,y,r), box(x,y,width,height), ellipse(x,y,a,b,angle) or polygon(x1,y1,x2,y2,x3,y3)"
-)
-
-
-def parse_region(text: str) -> Region:
-    """Read a region in the syntax of DS9, in (1-based) pixels.
-
-    >>> parse_region("circle(512, 480, 12)")
-    Circle(x=511.0, y=479.0, radius=12.0)
-    >>> parse_region("box(10 10 4 2 0)")
-    Box(x=9.0, y=9.0, width=4.0, height=2.0)
-    """
-    match = _REGION.fullmatch(text.strip())
-    if match is None:
-        raise ValueError(f"invalid region {text!r}: use {REGION_FORMS}")
-    name = match[1].lower()
-    try:
-        numbers = [float(word) for word in re.split(r"[\s,]+", match[2])]
-    except ValueError:
-        raise ValueError(
-            f"invalid region {text!r}: expected pixels, with plain numbers only"
-        ) from None
-    builder = _BUILDERS.get(name)
-    if builder is None:
-        raise ValueError(f"invalid shape {name!r}: use {REGION_FORMS}")
-    return builder(numbers, text)
-
-
 def parse_path(text: str) -> list[tuple[float, float]]:
     """Read the points of a path, ``x,y x,y ...``, as they are written.
 
@@ -143,37 +112,6 @@ def parse_path(text: str) -> list[tuple[float, float]]:
     return list(zip(numbers[::2], numbers[1::2], strict=True))
 
 
-def _circle(numbers: list[float], text: str) -> Region:
-    x, y, radius = _take(numbers, (3,), text)
-    return Circle(x - 1, y - 1, radius)
-
-
-def _box(numbers: list[float], text: str) -> Region:
-    x, y, width, height, *angle = _take(numbers, (4, 5), text)
-    if angle and angle[0] != 0:
-        raise ValueError(f"{text!r}: boxes have their sides along the axes: use a polygon instead")
-    return Box(x - 1, y - 1, width, height)
-
-
-def _ellipse(numbers: list[float], text: str) -> Region:
-    x, y, semi_x, semi_y, *angle = _take(numbers, (4, 5), text)
-    return Ellipse(x - 1, y - 1, semi_x, semi_y, angle[0] if angle else 0.0)
-
-
-def _polygon(numbers: list[float], text: str) -> Region:
-    if len(numbers) < 6 or len(numbers) % 2:
-        raise ValueError(f"{text!r}: a polygon has three or more pairs x,y")
-    pairs = zip(numbers[::2], numbers[1::2], strict=True)
-    return Polygon([(x - 1, y - 1) for x, y in pairs])
-
-
-def _take(numbers: list[float], counts: tuple[int, ...], text: str) -> list[float]:
-    if len(numbers) not in counts:
-        wanted = " or ".join(map(str, counts))
-        raise ValueError(f"{text!r} has {len(numbers)} numbers instead of {wanted}")
-    return numbers
-
-
 def parse_percentiles(text: str) -> tuple[float, ...]:
     """Parse numbers from 0 to 100 with commas between.
 
@@ -187,9 +125,6 @@ def parse_percentiles(text: str) -> tuple[float, ...]:
     if not all(0 <= percent <= 100 for percent in found):
         raise ValueError(f"{text!r}: percentiles are from 0 to 100")
     return found
-
-
-_BUILDERS = {"circle": _circle, "box": _box, "ellipse": _ellipse, "polygon": _polygon}
 
 
 class _Parsed(click.ParamType):  # type: ignore[type-arg,unused-ignore] # generic in new clicks
@@ -257,7 +192,7 @@ def parse_limits(text: str) -> str | tuple[float, float]:
 
 SECTION = _Parsed("section", parse_section)
 CHANNELS = _Parsed("channels", parse_range)
-REGION = _Parsed("region", parse_region)
+REGION = _Parsed("region", region)
 PATH = _Parsed("path", parse_path)
 LIMITS = _Parsed("limits", parse_limits)
 NUMBERS = _Parsed("numbers", parse_numbers)

@@ -10,11 +10,20 @@ from tachyfits import File
 from tachyfits.cli._common import Common, common_options, described, overwrite_option
 from tachyfits.cli._output import json_text, say, size_text
 from tachyfits.cli._parts import Part, part_options
+from tachyfits.image.parts import MODES, part_of
 
 
 @click.command()
 @common_options(many=False)
-@part_options("section", "channels")
+@part_options("regions", "section", "channels")
+@click.option(
+    "--mode",
+    type=click.Choice(MODES),
+    default="trim",
+    show_default=True,
+    help="For a region that reaches beyond the image: trim leaves out what is beyond, partial "
+    "fills it with NaN or BLANK, strict refuses it.",
+)
 @click.option(
     "-o",
     "--output",
@@ -28,6 +37,7 @@ from tachyfits.cli._parts import Part, part_options
 def command(
     common: Common,
     part: Part,
+    mode: str,
     output: str,
     drop_degenerate: bool,
     overwrite: bool,
@@ -35,30 +45,38 @@ def command(
     """Write a part of an image; the pixels keep their type, the header its coordinates.
 
     A range is a:b, a:b:step, a single pixel, or * for the whole axis; axes that are not named are
-    taken whole. CRPIX, CDELT, CD or PC and LTV, LTM follow the section.
+    taken whole. CRPIX, CDELT, CD or PC and LTV, LTM follow the section. Of a region, the box of
+    pixels around those whose centres are inside is written.
 
     \b
     Examples:
       tachyfits cutout cube.fits --section '[100:200,50:60,1:10]' -o part.fits
       tachyfits cutout cube.fits --section '*:4,*:4' -o every-fourth.fits
       tachyfits cutout cube.fits --channels 40:90 -o line.fits --overwrite
+      tachyfits cutout cube.fits --region 'icrs; circle(5:34:32,22.01,30")' -o source.fits
     """
     if part.is_whole:
-        raise click.UsageError("give --section or --channels")
+        raise click.UsageError("give --region, --section or --channels")
 
     def cut(file: File) -> None:
         image = common.image(file)
-        slices = part.slices(image)
+        chosen = part_of(image, part.one_region(), None, part.slices(image), mode)
         with common.meter("cutout") as progress:
-            image.cutout(
-                slices,
-                output,
-                drop_degenerate=drop_degenerate,
-                overwrite=overwrite,
-                progress=progress,
-            )
+            if chosen.margins:
+                padded = image.cut(part.one_region(), section=part.slices(image), mode=mode)
+                padded.write(output, overwrite=overwrite, progress=progress)
+            else:
+                image.cutout(
+                    chosen.section,
+                    output,
+                    drop_degenerate=drop_degenerate,
+                    overwrite=overwrite,
+                    progress=progress,
+                )
         size = Path(output).stat().st_size
-        shape = [len(range(n)[s]) for n, s in zip(image.shape, slices, strict=True)]
+        margins = chosen.margins or ((0, 0),) * image.ndim
+        counts = zip(chosen.section.full_shape, margins, strict=True)
+        shape = [count + sum(margin) for count, margin in counts]
         if common.json:
             naxis = list(reversed(shape))
             answer = described(image, output=output, output_naxis=naxis, output_bytes=size)

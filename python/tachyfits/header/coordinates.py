@@ -241,6 +241,21 @@ class Sky:
         """World coordinates of the two axes alone, by astropy."""
         return self.coordinates.wcs(self.axes)
 
+    @cached_property
+    def astropy_frame(self) -> Any:
+        """The frame of the two axes, by astropy.
+
+        Raises
+        ------
+        UsageError
+            astropy has no such frame.
+        """
+        from astropy.wcs.utils import wcs_to_celestial_frame
+
+        problem = f"{self.coordinates.where}: the frame of its sky, {self.frame!r}, is unknown"
+        with foreign_errors(problem, "use pixels, or correct CTYPE and RADESYS"):
+            return wcs_to_celestial_frame(self.wcs)
+
 
 #: Gives the table of a -TAB axis: EXTNAME, EXTVER and names of columns to arrays.
 TableOf = Callable[[str, int, Sequence[str]], Any]
@@ -277,6 +292,8 @@ class Coordinates:
         self.cards = WcsCards(header, ndim, where, tell)
         self._table = table
         self._axes: dict[int, Axis] = {}
+        #: Pixels of regions on the sky, as `image.chosen_regions` finds them.
+        self.rasters: dict[Any, Any] = {}
 
     # Which axis is which.
 

@@ -21,12 +21,13 @@ from tachyfits.base.whole_numbers import whole_number
 from tachyfits.header.cards import Header
 from tachyfits.header.spectral_units import Channels, Line, channels_of
 from tachyfits.image.brightness import prepared
+from tachyfits.image.chosen_regions import ChosenRegions, mask_of
 from tachyfits.image.expressions import evaluate
 from tachyfits.image.reductions import UNITLESS, reduced
 from tachyfits.image.spectra import check_single, cube_section, result_header
 from tachyfits.results.plane import Plane
 from tachyfits.results.quantities import number_in
-from tachyfits.text.regions import Regions, as_list
+from tachyfits.text.region_input import Regions, is_list_of_regions, region
 from tachyfits.text.sections import Section
 from tachyfits.text.units import product_text
 
@@ -90,7 +91,7 @@ class Collapse:
         where = cube_section(image, selection.section, selection.channels, axis)
         check_single(image, where, (axis, *sky))
         pair = (sky[0], sky[1])
-        within, inside = _inside(image, where, pair, as_list(selection.region, image.shape))
+        within, inside = _inside(image, where, pair, image._chosen(selection.region))
         ready = prepared(image, statistic, line)
         if selection.threshold is not None:
             threshold = number_in(selection.threshold, ready.pixels.unit, "threshold")
@@ -188,7 +189,9 @@ def _selection_notes(selection: Selection, unit: str | None) -> list[str]:
         file = getattr(getattr(mask, "file", None), "name", None)
         name = os.fspath(mask) if isinstance(mask, (str, os.PathLike)) else file
         notes.append(f"pixels of the mask {name or 'given as an array'}")
-    notes += [f"pixels in {region} (from 0)" for region in as_list(selection.region) or ()]
+    given = selection.region
+    items: Any = given if is_list_of_regions(given) else [] if given is None else [given]
+    notes += [f"pixels in {region(item)} (from 0)" for item in items]
     return notes
 
 
@@ -230,13 +233,13 @@ def _index_within(outer: tuple[int, int, int], inner: tuple[int, int, int]) -> i
 
 
 def _inside(
-    image: Image, where: Section, sky: tuple[int, int], regions: Any
+    image: Image, where: Section, sky: tuple[int, int], chosen: ChosenRegions
 ) -> tuple[Section, NDArray[np.bool_] | None]:
     """Return the part of a section that regions reach into, and which pixels of it they hold.
 
     Regions are in the image's own coordinates, whatever the section.
     """
-    if regions is None:
+    if chosen.cores is None:
         return where, None
     if sky != (image.ndim - 2, image.ndim - 1):
         raise usage(
@@ -247,10 +250,7 @@ def _inside(
                 "leave --region out, and cut with --section",
             ),
         )
-    height, width = image.shape[-2:]
-    mask = np.zeros((height, width), dtype=np.bool_)
-    for region in regions:
-        mask |= region.mask(height, width)
+    mask = mask_of(image, chosen.cores)
     rows, columns = (
         np.arange(count) * step + start for start, count, step in (where.ranges[a] for a in sky)
     )

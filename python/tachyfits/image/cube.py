@@ -15,7 +15,7 @@ from tachyfits.image.operations import Operations
 from tachyfits.image.spectra import picture, spectra
 from tachyfits.results.plane import Plane
 from tachyfits.results.spectrum import Spectrum
-from tachyfits.text.regions import Region, Regions, as_list
+from tachyfits.text.region_input import OneRegion, Regions
 
 if TYPE_CHECKING:
     from tachyfits.image.image import Image
@@ -25,9 +25,9 @@ class Cube(Operations):
     """Reductions of an image along its spectral axis."""
 
     @overload
-    def spectrum(
+    def spectrum(  # type: ignore[overload-overlap] # text is a sequence, too
         self,
-        region: Region | None = None,
+        region: OneRegion | None = None,
         *,
         statistic: str = "mean",
         unit: str | None = None,
@@ -42,7 +42,7 @@ class Cube(Operations):
     @overload
     def spectrum(
         self,
-        region: Sequence[Region],
+        region: Sequence[OneRegion],
         *,
         statistic: str = "mean",
         unit: str | None = None,
@@ -91,17 +91,17 @@ class Cube(Operations):
         Examples
         --------
         >>> import tachyfits as tf
-        >>> spectrum = tf.open("cube.fits")[0].spectrum(tf.Box(1, 1, 2, 2))
+        >>> spectrum = tf.open("cube.fits")[0].spectrum(tf.Box(1, 1, 3, 3))
         >>> spectrum.values, spectrum.axis.values, spectrum.axis.unit
         (array([ 6., 26., 46.]), array([1000., 1500., 2000.]), 'm/s')
         >>> tf.open("cube.fits")[0].spectrum(unit="km/s").axis.values
         array([1. , 1.5, 2. ])
         """
-        regions = as_list(region, self.shape)
+        chosen = self._chosen(region)
         line = Line(unit, rest, convention, rest_medium)
         cube = cast("Image", self)
-        found = spectra(cube, regions, statistic, channels, section, line, threads, progress)
-        return found[0] if region is None or isinstance(region, Region) else found
+        found = spectra(cube, chosen, statistic, channels, section, line, threads, progress)
+        return found[0] if chosen.count is None else found
 
     def collapse(
         self,
@@ -156,7 +156,7 @@ class Cube(Operations):
         >>> cube = tf.open("cube.fits")[0]
         >>> cube.collapse("max", channels=slice(0, 2)).values[0]
         array([20., 21., 22., 23., 24.])
-        >>> cube.collapse("max_coordinate", unit="km/s", region=tf.Box(1, 0, 2, 0)).values[0]
+        >>> cube.collapse("max_coordinate", unit="km/s", region=tf.Box(1, 0, 3, 1)).values[0]
         array([ 2.,  2.,  2., nan, nan])
         """
         selection = Selection(channels, section, region, threshold, mask)

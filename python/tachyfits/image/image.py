@@ -30,7 +30,8 @@ from tachyfits.image.reductions import STANDARD_STATISTICS, finished, reduction_
 from tachyfits.image.reshape import Reshaping
 from tachyfits.results.html import table_html
 from tachyfits.text.axes import Axis
-from tachyfits.text.regions import Region, Regions, as_list, kept_shape, to_core
+from tachyfits.text.region_input import OneRegion, Regions
+from tachyfits.text.regions import kept_shape
 from tachyfits.text.sections import Section
 
 if TYPE_CHECKING:
@@ -184,10 +185,10 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
     # Reductions.
 
     @overload
-    def stats(
+    def stats(  # type: ignore[overload-overlap] # text is a sequence, too
         self,
         section: Any = None,
-        region: Region | None = None,
+        region: OneRegion | None = None,
         *,
         axis: None = None,
         threads: int | None = None,
@@ -198,7 +199,7 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
         self,
         section: Any = None,
         *,
-        region: Sequence[Region],
+        region: Sequence[OneRegion],
         axis: None = None,
         threads: int | None = None,
         progress: Progress | None = None,
@@ -250,14 +251,14 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
             return self._reduce(
                 STANDARD_STATISTICS, axis, section, region, threads=threads, progress=progress
             )
-        regions = as_list(region, self.shape)
+        chosen = self._chosen(region)
         states = self._core_image().stats(
             self._ranges(self._section(section)),
-            regions=to_core(regions),
+            regions=chosen.cores,
             threads=self._threads(threads),
             progress=progress,
         )
-        return states[0] if region is None or isinstance(region, Region) else states
+        return states[0] if chosen.count is None else states
 
     def reduce(
         self,
@@ -324,17 +325,17 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
         """Reduce, and give the results the documented shape."""
         where = self._section(section)
         axes = self._axis_numbers(axis)
-        regions = as_list(region, self.shape)
+        chosen = self._chosen(region)
         arrays = self._core_image().reduce(
             list(names),
             list(axes),
             self._ranges(where),
-            regions=to_core(regions),
+            regions=chosen.cores,
             ddof=ddof,
             threads=self._threads(threads),
             progress=progress,
         )
-        shape = kept_shape(where, axes, region, keepdims)
+        shape = kept_shape(where, axes, chosen.count, keepdims)
         return {name: np.asarray(array).reshape(shape) for name, array in arrays.items()}
 
     sum = reduction_method("sum", "the sum")
@@ -446,13 +447,13 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
         array([20, 20, 20], dtype=uint64)
         """
         where = self._section(section)
-        regions = as_list(region, self.shape)
+        cores = self._chosen(region).cores
         count = _BINS if bins is None else whole_number(bins, least=1)
         if count is None:
             raise usage(
                 f"invalid bins {bins!r}: expected a number of bins", "give an integer, 1 or more"
             )
-        low, high = range or self._automatic_range(where, regions, threads, progress)
+        low, high = range or self._automatic_range(where, cores, threads, progress)
         if bins is None and self.dtype.kind in "iu":
             low, high, count = _whole_bins(float(low), float(high))
         return self._core_image().histogram(
@@ -460,7 +461,7 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
             float(high),
             count,
             self._ranges(where),
-            regions=to_core(regions),
+            regions=cores,
             threads=self._threads(threads),
             progress=progress,
         )
@@ -468,13 +469,13 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
     def _automatic_range(
         self,
         section: Section,
-        regions: list[Region] | None,
+        regions: list[_core.Region] | None,
         threads: int | None,
         progress: Progress | None,
     ) -> tuple[float, float]:
         states = self._core_image().stats(
             self._ranges(section),
-            regions=to_core(regions),
+            regions=regions,
             threads=self._threads(threads),
             progress=progress,
         )

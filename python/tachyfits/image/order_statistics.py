@@ -16,7 +16,8 @@ from tachyfits.base.errors import usage
 from tachyfits.base.progress import Progress
 from tachyfits.image.pixels import Pixels
 from tachyfits.text.axes import Axis
-from tachyfits.text.regions import Regions, as_list, kept_shape, to_core
+from tachyfits.text.region_input import Regions
+from tachyfits.text.regions import kept_shape
 
 
 class OrderStatistics(Pixels):
@@ -211,14 +212,15 @@ class OrderStatistics(Pixels):
         """Find order statistics, and give the results the documented shape."""
         where = self._section(section)
         axes = self._axis_numbers(axis)
+        chosen = self._chosen(region)
         arrays = self._core_image().order(
             list(statistics),
             list(axes),
             self._ranges(where),
-            regions=to_core(as_list(region, self.shape)),
+            regions=chosen.cores,
             buffering=buffering,
             threads=self._threads(threads),
             progress=progress,
         )
-        shape = kept_shape(where, axes, region, keepdims)
+        shape = kept_shape(where, axes, chosen.count, keepdims)
         return [array.reshape(shape) for array in arrays]

@@ -16,9 +16,11 @@ from tachyfits.base.errors import either, placing, usage
 from tachyfits.base.progress import Progress
 from tachyfits.base.whole_numbers import check_threads
 from tachyfits.file.image_hdu import ImageHdu
+from tachyfits.image.chosen_regions import ChosenRegions, chosen_regions, mask_of
 from tachyfits.results.measured import as_array
 from tachyfits.text.axes import Axis, WorldAxis, axis_number, axis_numbers
 from tachyfits.text.indices import is_section, read_indexed, with_new_axes
+from tachyfits.text.region_input import Regions
 from tachyfits.text.sections import Section, resolve, slice_range
 
 if TYPE_CHECKING:
@@ -74,6 +76,28 @@ class Pixels(ImageHdu):
             raise usage(f"invalid channels {channels!r}: expected a slice", "use slice(40, 90)")
         pieces = slice_range(channels or slice(None), self.shape[number])
         return self._coordinates.world_axis(number, *pieces)
+
+    def region_mask(self, region: Regions) -> NDArray[np.bool_]:
+        """Return which pixels of a plane are in a region, or in any of a list of them.
+
+        Parameters
+        ----------
+        region
+            A region in pixels or on the sky, or what `tachyfits.region` makes one of.
+
+        Returns
+        -------
+        numpy.ndarray
+            bool, of the shape of the last two axes.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> mask = tf.open("cube.fits")[0].region_mask("icrs; circle(9.98, 20.02, 40arcsec)")
+        >>> mask.shape, int(mask.sum())
+        ((4, 5), 4)
+        """
+        return mask_of(self, self._chosen(region).cores or [])
 
     # Pixels.
 
@@ -206,6 +230,10 @@ class Pixels(ImageHdu):
         if out is not None:
             return out
         return (pixels.view(np.bool_) if logical else pixels).reshape(section.shape)
+
+    @placing
+    def _chosen(self, region: Any) -> ChosenRegions:
+        return chosen_regions(self, region)
 
     @placing
     def _section(self, section: Any) -> Section:

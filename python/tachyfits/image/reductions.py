@@ -12,7 +12,7 @@ from tachyfits import _core
 from tachyfits.base.errors import usage
 from tachyfits.base.progress import Progress
 from tachyfits.text.axes import Axis
-from tachyfits.text.regions import Region, Regions, to_core
+from tachyfits.text.region_input import Regions
 from tachyfits.text.statistics import ORDER_STATISTICS, order_statistic
 
 if TYPE_CHECKING:
@@ -71,14 +71,14 @@ def reduced(
     axes: Sequence[int],
     where: Section,
     *,
-    regions: Sequence[Region] | None = None,
+    regions: Sequence[_core.Region] | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> NDArray[Any]:
     """Reduce a section along axes by a statistic of `info.statistics` or of this module."""
     core, ranges = image._core_image(), image._ranges(where)
     common: dict[str, Any] = {
-        "regions": to_core(regions),
+        "regions": None if regions is None else list(regions),
         "threads": image._threads(threads),
         "progress": progress,
     }

@@ -17,7 +17,9 @@ from tachyfits.base.errors import either, foreign_errors, usage, warn
 from tachyfits.base.whole_numbers import whole_number
 from tachyfits.header.coordinates import Sky, is_celestial
 from tachyfits.image.operations import Operations
+from tachyfits.image.parts import part_of
 from tachyfits.text.axes import axis_number
+from tachyfits.text.region_input import OneRegion
 
 if TYPE_CHECKING:
     import astropy.coordinates
@@ -141,6 +143,54 @@ class Reshaping(Operations):
             sizes = [_block_size(size) for size in block]
         core = self._core_image().rebin(sizes, statistic=statistic, keep_partial=partial == "keep")
         return self._computed(core, "rebin", sizes, statistic=statistic, partial=partial)
+
+    def cut(
+        self,
+        region: OneRegion | None = None,
+        *,
+        channels: Any = None,
+        section: Any = None,
+        mode: str = "trim",
+    ) -> Image:
+        """Cut out the box around a region, channels, or both; computed when it is read or written.
+
+        Pixels keep their type, their bits, BSCALE, BZERO and BLANK, and their place in the world:
+        projections, SIP and TPV distortions and tables of coordinates (-TAB) stay right. Pixels of
+        the box outside of the region are kept, too.
+
+        Parameters
+        ----------
+        region
+            A region in pixels or on the sky, or what `tachyfits.region` makes one of. The box has
+            the pixels whose centres are inside, or the one pixel that has it in it.
+        channels
+            Of the spectral axis: as in `spectrum`.
+        section
+            A NumPy index expression for other axes; axes that integers drop stay, with length 1.
+        mode
+            For a region that reaches beyond the image, as in astropy's Cutout2D: "trim" leaves out
+            what is beyond; "partial" fills it with NaN or BLANK (integers without BLANK become
+            floats); "strict" refuses it.
+
+        Raises
+        ------
+        UsageError
+            No pixel of the image is inside, or coordinates that cannot follow.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> cube = tf.open("cube.fits")[0]
+        >>> part = cube.cut(tf.Box(2, 2, 2, 2), channels=slice(1, None))
+        >>> part.shape, part.header["CRPIX1"], float(part[0, 0, 0])
+        ((2, 2, 2), 0.0, 26.0)
+        >>> cube.cut("icrs; circle(9.98, 20.02, 0.015)").shape
+        (3, 3, 3)
+        """
+        part = part_of(self, region, channels, section, mode)
+        core = self._core_image().cut(list(part.section.ranges), margins=list(part.margins))
+        options = {"channels": channels, "section": section, "mode": mode}
+        return self._computed(core, "cut", region, **options)
 
     def pv(
         self,

@@ -16,6 +16,7 @@ from tachyfits.base.reports import reports
 from tachyfits.header.cards import Card, Header
 from tachyfits.header.spectral_units import Channels, Line, channels_of
 from tachyfits.image.brightness import FLUX, prepared
+from tachyfits.image.chosen_regions import ChosenRegions
 from tachyfits.image.reductions import UNITLESS, reduced
 from tachyfits.results.plane import Plane
 from tachyfits.results.spectrum import Spectrum
@@ -76,7 +77,7 @@ def check_single(image: Pixels, where: Section, kept: Sequence[int]) -> None:
 
 def spectra(
     image: Image,
-    regions: list[Region] | None,
+    chosen: ChosenRegions,
     statistic: str,
     channels: slice | None,
     section: Any,
@@ -89,7 +90,7 @@ def spectra(
     sky = image._coordinates.sky_axes(axis)
     where = cube_section(image, section, channels, axis)
     check_single(image, where, (axis, *sky))
-    if regions is not None and sky != (image.ndim - 2, image.ndim - 1):
+    if chosen.regions is not None and sky != (image.ndim - 2, image.ndim - 1):
         raise usage(
             "a region needs the sky on the first two FITS axes; here the sky is on "
             + ", ".join(f"NAXIS{image.ndim - number}" for number in reversed(sky)),
@@ -109,13 +110,13 @@ def spectra(
             ready.statistic,
             others,
             where,
-            regions=regions,
+            regions=chosen.cores,
             threads=threads,
             progress=progress,
         )
     unit = ready.unit
-    chosen: Sequence[Region | None] = [None] if regions is None else regions
-    rows = np.asarray(values, dtype=np.float64).reshape(len(chosen), len(world))
+    regions: Sequence[Region | None] = [None] if chosen.regions is None else chosen.regions
+    rows = np.asarray(values, dtype=np.float64).reshape(len(regions), len(world))
     same = statistic not in (*UNITLESS, FLUX)
     header = result_header(image, where, (axis,), same_quantity=same)
     changes = {"BUNIT": (unit, "")} if unit else {}
@@ -123,7 +124,7 @@ def spectra(
     header = header.replaced(changes | _axis_cards(header, known), without=untrue)
     return [
         Spectrum(world, row, unit, statistic, region, header, costs[-1], image.file.name)
-        for row, region in zip(rows, chosen, strict=True)
+        for row, region in zip(rows, regions, strict=True)
     ]
 
 

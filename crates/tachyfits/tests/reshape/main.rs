@@ -2,6 +2,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod cut;
 mod made;
 mod path;
 mod rebin;

@@ -124,8 +124,8 @@ fn order_statistics_of_regions_are_those_of_their_pixels() {
     let image = image(fits(-32, &[7, 6, 4], &[], &data));
     let regions = [
         Region::circle(3.0, 2.0, 2.0).unwrap(),
-        Region::rectangle(40.0, 40.0, 1.0, 1.0).unwrap(),
-        Region::rectangle(0.0, 0.0, 3.0, 3.0).unwrap(),
+        Region::rectangle(40.0, 40.0, 1.0, 1.0, 0.0).unwrap(),
+        Region::rectangle(0.0, 0.0, 3.0, 3.0, 0.0).unwrap(),
     ];
     let pixels = |inside: &dyn Fn(i64, i64) -> bool, planes: std::ops::Range<usize>| -> Pixels {
         let value = |at: usize| f32::from_be_bytes(data[4 * at..4 * at + 4].try_into().unwrap());

@@ -1,7 +1,7 @@
 //! Regions: their spans against their definition, their definition against exact geometry, and what is computed in them.
 
 use proptest::prelude::*;
-use tachyfits::{Region, RowSpan, Statistic};
+use tachyfits::{Part, Region, RowSpan, Statistic};
 
 use crate::common::Numbers;
 use crate::model::Expected;
@@ -19,21 +19,49 @@ fn coordinate(numbers: &mut Numbers, size: u64) -> f64 {
     }
 }
 
+/// A shape, or a combination of some.
 fn any_region(numbers: &mut Numbers, width: u64, height: u64) -> Region {
+    if !numbers.one_in(6) {
+        return any_shape(numbers, width, height);
+    }
+    let parts = (0..1 + numbers.below(4)).map(|_| {
+        let part = if numbers.one_in(3) { Part::Exclude } else { Part::Include };
+        (part, any_shape(numbers, width, height))
+    });
+    Region::combined(parts.collect())
+}
+
+fn any_shape(numbers: &mut Numbers, width: u64, height: u64) -> Region {
+    if numbers.one_in(8) {
+        return any_spans(numbers, width, height);
+    }
     let (x, y) = (coordinate(numbers, width), coordinate(numbers, height));
     let reach = width.max(height);
     let mut size = || if numbers.one_in(6) { 0.0 } else { coordinate(numbers, reach).abs() };
     let (a, b) = (size(), size());
+    let angles = [0.0, 90.0, -90.0, 30.0, 45.0, 1e-15, 123.4, 720.0, -1e-20];
+    let angle = angles[numbers.below(9) as usize];
     match numbers.below(5) {
-        0 => Region::rectangle(x, y, a, b),
+        0 => Region::rectangle(x, y, a, b, angle),
         1 => Region::circle(x, y, a),
-        2 | 3 => {
-            let angle = [0.0, 90.0, -90.0, 30.0, 45.0, 1e-15, 123.4, 720.0, -1e-20];
-            Region::ellipse(x, y, a, b, angle[numbers.below(9) as usize])
-        }
+        2 | 3 => Region::ellipse(x, y, a, b, angle),
         _ => Region::polygon(&any_corners(numbers, width, height)),
     }
     .unwrap()
+}
+
+/// Spans anywhere, some of them beyond the image, some side by side.
+fn any_spans(numbers: &mut Numbers, width: u64, height: u64) -> Region {
+    let mut spans = Vec::new();
+    for y in 0..height + 2 {
+        let mut first = numbers.below(width + 3);
+        while numbers.one_in(2) {
+            let last = first + numbers.below(6);
+            spans.push(RowSpan { y, first, last });
+            first = last + 1 + numbers.below(3);
+        }
+    }
+    Region::of_spans(spans).unwrap()
 }
 
 /// Corners anywhere, some of them twice, some in line: polygons that cross themselves and fold back.
@@ -133,6 +161,18 @@ proptest! {
     }
 
     #[test]
+    fn boxes_have_as_many_pixels_as_their_size(
+        x in -9i64..99, y in -9i64..99, width in 1u64..12, height in 1u64..12, turn in 0u64..4,
+    ) {
+        // Centres on pixels and between them.
+        let (x, y) = (x as f64 / 2.0 + 20.0, y as f64 / 2.0 + 20.0);
+        let angle = 90.0 * turn as f64;
+        let region = Region::rectangle(x, y, width as f64, height as f64, angle).unwrap();
+        let pixels: u64 = region.spans(200, 200).iter().map(|s| s.last - s.first + 1).sum();
+        prop_assert_eq!(pixels, width * height);
+    }
+
+    #[test]
     fn ellipses_have_the_ends_of_their_axes(
         x in 0i64..99, y in 0i64..99, a in 1i64..9, tenths in 1i64..99, turn in 0u64..4,
     ) {
@@ -225,11 +265,39 @@ fn large_regions_are_found_without_looking_at_every_pixel() {
     let spans = |region: Result<Region, _>| region.unwrap().spans(width, 1);
     let whole = |last| [RowSpan { y: 0, first: 0, last }];
     let most = Region::MOST;
-    assert_eq!(spans(Region::rectangle(0.0, 0.0, most, 1.0)), whole(500_000_000_000));
+    assert_eq!(spans(Region::rectangle(0.0, 0.0, most, 1.0, 0.0)), whole(499_999_999_999));
     assert_eq!(spans(Region::circle(0.0, 0.0, most)), whole(1_000_000_000_000));
     assert_eq!(spans(Region::ellipse(0.0, 0.0, most, 0.0, 0.0)), whole(1_000_000_000_000));
     let corners = [(-most, -1.0), (most, -1.0), (most, 1.0), (-most, 1.0)];
     assert_eq!(spans(Region::polygon(&corners)), whole(1_000_000_000_000));
+}
+
+#[test]
+fn a_combination_is_taken_in_order() {
+    let column = |x: f64| Region::rectangle(x, 0.0, 0.0, 9.0, 0.0).unwrap();
+    let (added, removed) = (Part::Include, Part::Exclude);
+    let rows = |parts: Vec<(Part, f64)>| {
+        let parts = parts.into_iter().map(|(part, x)| (part, column(x))).collect();
+        let spans = Region::combined(parts).spans(4, 1);
+        spans.into_iter().map(|span| (span.first, span.last)).collect::<Vec<_>>()
+    };
+    assert_eq!(rows(vec![(added, 1.0), (added, 2.0)]), [(1, 2)]);
+    assert_eq!(rows(vec![(added, 1.0), (removed, 1.0), (added, 1.0)]), [(1, 1)]);
+    assert_eq!(rows(vec![(added, 1.0), (added, 2.0), (removed, 1.0)]), [(2, 2)]);
+    assert_eq!(rows(vec![(removed, 1.0)]), [(0, 0), (2, 3)]);
+    assert_eq!(rows(vec![]), []);
+}
+
+#[test]
+fn spans_in_another_order_are_refused() {
+    let span = |y, first, last| RowSpan { y, first, last };
+    for spans in [
+        vec![span(1, 0, 1), span(0, 0, 1)],
+        vec![span(0, 0, 2), span(0, 2, 3)],
+        vec![span(0, 3, 2)],
+    ] {
+        assert_eq!(Region::of_spans(spans).unwrap_err().code(), "region");
+    }
 }
 
 #[test]

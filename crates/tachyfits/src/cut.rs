@@ -1,0 +1,329 @@
+//! A part of an image as an image of its own, computed when it is read: its pixels as they are stored, and a margin of
+//! undefined pixels where one is requested.
+
+use std::sync::Arc;
+
+use tachyfits_format::{AxisSelection, Header, Value};
+use tachyfits_io::IoError;
+use tachyfits_kernels::Encoding;
+
+use crate::computed::{Computed, Feed, Node, Reads, Sources, Window};
+use crate::error::{Error, Reason};
+use crate::file::FitsFile;
+use crate::image::Image;
+use crate::number::float_encoding;
+use crate::section::{AxisRange, Section};
+use crate::survival::Change;
+
+/// Undefined pixels before the first and after the last pixel of an axis.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Margin {
+    /// Before the first pixel.
+    pub before: u64,
+    /// After the last one.
+    pub after: u64,
+}
+
+/// The most pixels of a margin: beyond real images, and small enough for f64 to tell pixels apart.
+const MOST_MARGIN: u64 = 1 << 40;
+
+impl Image {
+    /// A section, computed when it is read or written. Pixels keep their bits, BSCALE, BZERO and BLANK; coordinates follow
+    /// as in [`Image::cutout`]. With margins, one per axis, undefined pixels surround it: integers without BLANK then
+    /// become floats.
+    ///
+    /// ```
+    /// # let cards = ["SIMPLE  =                    T", "BITPIX  =                    8", "NAXIS   =                    1",
+    /// #     "NAXIS1  =                    4", "END"];
+    /// # let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
+    /// # bytes.resize(2880, b' ');
+    /// # bytes.extend([1, 2, 3, 4]);
+    /// # bytes.resize(5760, 0);
+    /// use tachyfits::{AxisRange, FitsFile, OpenOptions, OutputPixels, ReadAs, RunOptions};
+    /// let image = FitsFile::from_bytes("example", bytes, &OpenOptions::default())?.image(0)?;
+    /// let section = image.section(&[AxisRange { first: 1, count: 2, step: 1 }])?;
+    /// let part = image.cut(&section, &[])?.image(0)?;
+    /// let mut pixels = [0.0; 2];
+    /// let out = OutputPixels::Float64(&mut pixels);
+    /// part.read(&part.whole(), ReadAs::Float64, out, &RunOptions::default())?;
+    /// assert_eq!(pixels, [2.0, 3.0]);
+    /// # Ok::<(), tachyfits::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Reason::Section`] for a section that is not of this image or has no pixel, and for margins of another number of
+    /// axes; what the header says about coordinates that cannot follow; as [`Image::stats`] for pixels that are not there.
+    pub fn cut(&self, section: &Section, margins: &[Margin]) -> Result<FitsFile, Error> {
+        self.check_section(section)?;
+        if section.pixels() == 0 {
+            return Err(self.refused(Reason::Section, "at least one pixel", "an empty section"));
+        }
+        let fits = |margin: &Margin| margin.before.max(margin.after) <= MOST_MARGIN;
+        if !(margins.is_empty() || margins.len() == self.axes().len()) || !margins.iter().all(fits)
+        {
+            let expected = format!("margins of {} axes", self.axes().len());
+            return Err(self.refused(Reason::Section, expected, format!("{margins:?}")));
+        }
+        let select = |r: &AxisRange| AxisSelection {
+            first: r.first,
+            count: r.count,
+            step: r.step,
+            keep: true,
+        };
+        let axes: Vec<_> = section.ranges().iter().map(select).collect();
+        let survivors = self.survivors(Change::Section(&axes))?;
+        let survivors =
+            self.format_error(survivors.change(|header| move_pixels(header, margins)))?;
+        let node = SectionNode::new(self.node()?, section, margins);
+        let name = format!("{} (cut)", self.file_name());
+        FitsFile::computed(Computed::new(name, Arc::new(node), survivors)?)
+    }
+}
+
+/// Moves the reference pixels of every description by the margins before the first pixels.
+fn move_pixels(
+    header: &mut Header,
+    margins: &[Margin],
+) -> Result<(), tachyfits_format::FormatError> {
+    for (number, margin) in (1..).zip(margins).filter(|(_, margin)| margin.before > 0) {
+        let moved = |keyword: &str| {
+            ["CRPIX", "LTV"].iter().any(|root| {
+                let rest =
+                    keyword.strip_prefix(root).and_then(|k| k.strip_prefix(&format!("{number}")));
+                rest.is_some_and(|alternate| {
+                    alternate.is_empty()
+                        || (alternate.len() == 1 && alternate.as_bytes()[0].is_ascii_uppercase())
+                })
+            })
+        };
+        let mut keywords: Vec<String> = header
+            .cards()
+            .iter()
+            .map(|card| card.keyword().to_owned())
+            .filter(|k| moved(k))
+            .collect();
+        let primary = format!("CRPIX{number}");
+        if !keywords.contains(&primary) {
+            keywords.push(primary);
+        }
+        for keyword in keywords {
+            let at = header.get_f64(&keyword)?.unwrap_or(0.0) + margin.before as f64;
+            if let Some(at) = tachyfits_format::Real::from_f64(at) {
+                header.set(&keyword, Value::Real(at), "")?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Pixels of one axis of a part.
+#[derive(Clone, Copy, Debug)]
+struct PartAxis {
+    range: AxisRange,
+    before: u64,
+}
+
+/// The node of a part of an image.
+#[derive(Debug)]
+struct SectionNode {
+    input: Arc<dyn Node>,
+    axes: Vec<u64>,
+    parts: Vec<PartAxis>,
+    encoding: Encoding,
+    /// The part is a box of the input without a margin.
+    is_box: bool,
+}
+
+impl SectionNode {
+    fn new(input: Arc<dyn Node>, section: &Section, margins: &[Margin]) -> SectionNode {
+        let margin = |axis: usize| margins.get(axis).copied().unwrap_or_default();
+        let ranges = section.ranges().iter().enumerate();
+        let length = |(axis, range): (usize, &AxisRange)| {
+            let Margin { before, after } = margin(axis);
+            before + range.count + after
+        };
+        let axes: Vec<u64> = ranges.clone().map(length).collect();
+        let parts: Vec<PartAxis> =
+            ranges.map(|(axis, &range)| PartAxis { range, before: margin(axis).before }).collect();
+        let has_margin = margins.iter().any(|margin| *margin != Margin::default());
+        let from = input.encoding();
+        let encoding = match has_margin && !from.pixel.is_float() && from.blank.is_none() {
+            true => float_encoding(&from, 1.0),
+            false => from,
+        };
+        let is_step = |part: &PartAxis| part.range.step == 1 || part.range.count == 1;
+        let is_box = !has_margin && parts.iter().all(is_step);
+        SectionNode { input, axes, parts, encoding, is_box }
+    }
+
+    /// The pixels of a box that are not in the margin, and the box of the input that has them; `None` for a box in the
+    /// margin.
+    fn needed(&self, window: &Window) -> Option<(Window, Window)> {
+        let (mut inner, mut needed) = (window.clone(), window.clone());
+        for (axis, &PartAxis { range, before }) in self.parts.iter().enumerate() {
+            let first = window.first[axis].max(before);
+            let end = (window.first[axis] + window.count[axis]).min(before + range.count);
+            if first >= end {
+                return None;
+            }
+            let steps = range.step.unsigned_abs();
+            let pixel =
+                |index: u64| range.first.wrapping_add_signed((index - before) as i64 * range.step);
+            (inner.first[axis], inner.count[axis]) = (first, end - first);
+            needed.first[axis] = pixel(first).min(pixel(end - 1));
+            needed.count[axis] = (end - 1 - first) * steps + 1;
+        }
+        Some((inner, needed))
+    }
+
+    /// Places the pixels of the box `needed` of the input, each of `size` items, in a box of this image.
+    fn place<T: Copy>(
+        &self,
+        window: &Window,
+        (inner, needed): (&Window, &Window),
+        size: usize,
+        pixels: &[T],
+        out: &mut [T],
+    ) {
+        let step = |axis: usize| self.parts[axis].range.step;
+        let rows: u64 = inner.count[1..].iter().product();
+        for row in 0..rows {
+            let (mut rest, mut from, mut to) = (row, 0, 0);
+            let (mut from_stride, mut to_stride) = (needed.count[0], window.count[0]);
+            for axis in 1..self.axes.len() {
+                let index = rest % inner.count[axis];
+                rest /= inner.count[axis];
+                from += self.source(axis, index, inner) * from_stride;
+                to += (inner.first[axis] - window.first[axis] + index) * to_stride;
+                from_stride *= needed.count[axis];
+                to_stride *= window.count[axis];
+            }
+            to += inner.first[0] - window.first[0];
+            let (from, to, count) = (from as usize, to as usize, inner.count[0] as usize);
+            let target = &mut out[to * size..(to + count) * size];
+            if step(0) == 1 || count == 1 {
+                target.copy_from_slice(&pixels[from * size..(from + count) * size]);
+                continue;
+            }
+            for (index, pixel) in target.chunks_exact_mut(size).enumerate() {
+                let at = from + self.source(0, index as u64, inner) as usize;
+                pixel.copy_from_slice(&pixels[at * size..(at + 1) * size]);
+            }
+        }
+    }
+
+    /// Where the pixel of number `index` along an axis of `inner` is in the box of the input.
+    fn source(&self, axis: usize, index: u64, inner: &Window) -> u64 {
+        let step = self.parts[axis].range.step;
+        let index = if step < 0 { inner.count[axis] - 1 - index } else { index };
+        index * step.unsigned_abs()
+    }
+
+    /// The bytes of an undefined pixel.
+    fn undefined(&self) -> Vec<u8> {
+        let size = self.encoding.pixel_bytes();
+        match (self.encoding.pixel.is_float(), size) {
+            (true, 4) => f32::NAN.to_be_bytes().to_vec(),
+            (true, _) => f64::NAN.to_be_bytes().to_vec(),
+            // The low bytes of BLANK, which is of the stored type.
+            _ => self.encoding.blank.unwrap_or(0).to_be_bytes()[8 - size..].to_vec(),
+        }
+    }
+}
+
+impl Node for SectionNode {
+    fn axes(&self) -> &[u64] {
+        &self.axes
+    }
+
+    fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
+    fn is_logical(&self) -> bool {
+        self.input.is_logical() && self.encoding == self.input.encoding()
+    }
+
+    fn sources(&self, sources: &mut Sources) {
+        self.input.sources(sources);
+    }
+
+    fn reads(&self, window: &Window, reads: &mut Reads<'_>) {
+        if let Some((_, needed)) = self.needed(window) {
+            self.input.reads(&needed, reads);
+        }
+    }
+
+    fn fill(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) -> Result<(), IoError> {
+        let needed = self.needed(window);
+        if let (true, Some((_, needed))) = (self.is_box, &needed) {
+            return self.input.fill(needed, feed, out);
+        }
+        if self.encoding != self.input.encoding() {
+            let mut values = feed.scratch.f64s(window.pixels() as usize);
+            self.values_f64(window, feed, &mut values)?;
+            feed.encode(&values, &self.encoding, out)?;
+            feed.scratch.give_back_f64s(values);
+            return Ok(());
+        }
+        let size = self.encoding.pixel_bytes();
+        let undefined = self.undefined();
+        out.chunks_exact_mut(size).for_each(|pixel| pixel.copy_from_slice(&undefined));
+        let Some((inner, needed)) = needed else { return Ok(()) };
+        let mut pixels = feed.scratch.bytes(needed.pixels() as usize * size);
+        self.input.fill(&needed, feed, &mut pixels)?;
+        self.place(window, (&inner, &needed), size, &pixels, out);
+        feed.scratch.give_back_bytes(pixels);
+        Ok(())
+    }
+
+    fn values_f64(
+        &self,
+        window: &Window,
+        feed: &mut Feed<'_>,
+        out: &mut [f64],
+    ) -> Result<(), IoError> {
+        let needed = self.needed(window);
+        if let (true, Some((_, needed))) = (self.is_box, &needed) {
+            return self.input.values_f64(needed, feed, out);
+        }
+        out.fill(f64::NAN);
+        let Some((inner, needed)) = needed else { return Ok(()) };
+        let mut values = feed.scratch.f64s(needed.pixels() as usize);
+        self.input.values_f64(&needed, feed, &mut values)?;
+        self.place(window, (&inner, &needed), 1, &values, out);
+        feed.scratch.give_back_f64s(values);
+        Ok(())
+    }
+
+    fn values_f32(
+        &self,
+        window: &Window,
+        feed: &mut Feed<'_>,
+        out: &mut [f32],
+    ) -> Result<(), IoError> {
+        let needed = self.needed(window);
+        if let (true, Some((_, needed))) = (self.is_box, &needed) {
+            return self.input.values_f32(needed, feed, out);
+        }
+        out.fill(f32::NAN);
+        let Some((inner, needed)) = needed else { return Ok(()) };
+        let mut values = feed.scratch.f32s(needed.pixels() as usize);
+        self.input.values_f32(&needed, feed, &mut values)?;
+        self.place(window, (&inner, &needed), 1, &values, out);
+        feed.scratch.give_back_f32s(values);
+        Ok(())
+    }
+
+    fn halo(&self) -> Vec<u64> {
+        self.input.halo()
+    }
+
+    fn expansion(&self) -> u64 {
+        let steps = self.parts.iter().map(|part| match part.range.count {
+            1 => 1,
+            _ => part.range.step.unsigned_abs(),
+        });
+        steps.fold(self.input.expansion(), u64::saturating_mul)
+    }
+}

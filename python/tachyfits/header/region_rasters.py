@@ -1,0 +1,384 @@
+"""Pixels of regions on the sky: those whose centre is inside, as spans of rows.
+
+A shape is brought into the celestial frame of the image once, as unit vectors. Centres of pixels
+are evaluated by WCSLIB, and only near the border of the shape: cells of 2048, 256 and 32 pixels
+that are known to lie outside or inside are not looked into, so memory stays bounded for an image
+of any size, and nothing depends on where a projection has its edges.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tachyfits.base.errors import foreign_errors, usage
+from tachyfits.base.lazy_numpy import np
+from tachyfits.header.coordinates import Sky
+from tachyfits.text.regions import spans_of
+from tachyfits.text.sky_regions import SkyRegion
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Vectors = NDArray[np.float64]
+
+#: Pixels along a side of the cells, from the coarsest to those whose pixels are evaluated.
+_CELLS = (2048, 256, 32)
+#: Samples along a side of a cell and a half on either side of it.
+_SAMPLES = 9
+#: How many cells fit at least along the sides of an image, unless they are the smallest.
+_DENSE = 4
+#: How far a cell may reach beyond the farthest of its samples, as a factor.
+_SAFETY = 1.5
+#: Cells larger than this on the sky are always divided: projections may be cut there (radians).
+_LARGE = math.radians(20.0)
+#: The most pixels that are evaluated at a time.
+_BLOCK = 1 << 18
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A shape in the frame of an image.
+
+    Attributes
+    ----------
+    axes
+        Unit vectors: of the directions east and north at the centre, and of the centre; of a range,
+        those of its frame. Shape (3, 3).
+    reach, core
+        Angular radii about the centre: nothing of the shape is beyond the first, everything within
+        the second is in it (radians).
+    """
+
+    region: SkyRegion
+    axes: Vectors
+    reach: float
+    core: float
+    #: Vertices of a polygon in the tangent plane at the centre, shape (n, 2).
+    vertices: Vectors | None = None
+
+    def contains(self, vectors: Vectors) -> NDArray[np.bool_]:
+        """Return which directions, shape (n, 3), are inside; NaN is not."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            local = vectors @ self.axes.T
+            return _INSIDE[self.region.shape](self, local)
+
+    def distance(self, vectors: Vectors) -> Vectors:
+        """Return the angle from the centre (radians)."""
+        centre = self.axes[2]
+        chord = np.linalg.norm(vectors - centre, axis=-1)
+        return np.asarray(2.0 * np.arcsin(np.clip(chord / 2.0, 0.0, 1.0)))
+
+
+def place(region: SkyRegion, sky: Sky) -> Placed:
+    """Bring a shape into the frame of an image.
+
+    Raises
+    ------
+    UsageError
+        The frame of the image is none that a position can be converted to, or a polygon is larger
+        than a hemisphere.
+    """
+    if region.shape == "range":
+        axes = _in_frame(np.eye(3), region.frame, sky)
+        return Placed(region, axes, math.pi, 0.0)
+    points = _vectors(np.array(region.points))
+    if region.shape == "polygon":
+        vertices = _in_frame(points, region.frame, sky)
+        return _placed_polygon(region, vertices)
+    ((longitude, latitude),) = np.radians(region.points)
+    east = (-math.sin(longitude), math.cos(longitude), 0.0)
+    north = (
+        -math.sin(latitude) * math.cos(longitude),
+        -math.sin(latitude) * math.sin(longitude),
+        math.cos(latitude),
+    )
+    axes = _in_frame(np.array([east, north, points[0]]), region.frame, sky)
+    first, second = np.radians(region.sizes)
+    if region.shape == "ellipse":
+        return Placed(region, axes, max(first, second), min(first, second))
+    reach = min(math.hypot(first, second) / 2, math.pi)
+    return Placed(region, axes, reach, min(first, second) / 2)
+
+
+def _placed_polygon(region: SkyRegion, vertices: Vectors) -> Placed:
+    centre = vertices.sum(axis=0)
+    length = float(np.linalg.norm(centre))
+    centre = centre / length if length > 1e-9 else np.full(3, np.nan)
+    cosines = vertices @ centre
+    # Of a polygon in a hemisphere, the tangent plane has straight sides.
+    if not (cosines > 0.02).all():
+        raise usage(
+            "a polygon on the sky must fit into a hemisphere",
+            "divide it into several polygons: separate them by ';'",
+        )
+    helper = np.eye(3)[np.argmin(np.abs(centre))]
+    east = np.cross(helper, centre)
+    east /= np.linalg.norm(east)
+    axes = np.array([east, np.cross(centre, east), centre])
+    plane = (vertices @ axes[:2].T) / cosines[:, None]
+    reach = float(np.arccos(np.clip(cosines.min(), -1.0, 1.0)))
+    placed = Placed(region, axes, reach, 0.0, plane)
+    if placed.contains(centre[None])[0]:
+        start, end = plane, np.roll(plane, -1, axis=0)
+        along = end - start
+        squares = np.maximum((along**2).sum(axis=1), 1e-300)
+        nearest = np.clip(-(start * along).sum(axis=1) / squares, 0.0, 1.0)
+        gap = np.linalg.norm(start + nearest[:, None] * along, axis=1).min()
+        placed = Placed(region, axes, reach, math.atan(gap), plane)
+    return placed
+
+
+def _in_frame(vectors: Vectors, frame: str, sky: Sky) -> Vectors:
+    """Return directions, shape (n, 3), in the frame of an image."""
+    from astropy.coordinates import CartesianRepresentation, SkyCoord
+
+    to = sky.astropy_frame
+    with foreign_errors(
+        f"{sky.coordinates.where}: positions cannot be converted to its frame", "use pixels"
+    ):
+        there = SkyCoord(CartesianRepresentation(vectors.T), frame=frame).transform_to(to)
+        found = np.asarray(there.represent_as("unitspherical").to_cartesian().xyz.value.T)
+    return np.asarray(found / np.linalg.norm(found, axis=1)[:, None])
+
+
+def _vectors(degrees: Vectors) -> Vectors:
+    """Return unit vectors of (longitude, latitude), shape (..., 2), in degrees."""
+    longitude, latitude = np.moveaxis(np.radians(degrees), -1, 0)
+    cosine = np.cos(latitude)
+    return np.stack(
+        [cosine * np.cos(longitude), cosine * np.sin(longitude), np.sin(latitude)], axis=-1
+    )
+
+
+# What is inside: of directions as (east, north, towards the centre).
+
+
+def _offsets(placed: Placed, local: Vectors) -> tuple[Vectors, Vectors]:
+    """Return distances along the first and the second size of a shape (radians)."""
+    east, north, towards = local.T
+    across = np.hypot(east, north)
+    stretch = np.where(across > 0, np.arctan2(across, towards) / across, 1.0)
+    angle = math.radians(placed.region.angle)
+    u = stretch * (north * math.sin(angle) - east * math.cos(angle))
+    v = stretch * (north * math.cos(angle) + east * math.sin(angle))
+    return u, v
+
+
+def _in_ellipse(placed: Placed, local: Vectors) -> NDArray[np.bool_]:
+    a, b = np.radians(placed.region.sizes)
+    if a == b:
+        east, north, towards = local.T
+        # The chord keeps the digits of small angles.
+        chord = np.sqrt(east**2 + north**2 + (1.0 - towards) ** 2)
+        return np.asarray(2.0 * np.arcsin(np.minimum(chord / 2.0, 1.0)) <= a)
+    u, v = _offsets(placed, local)
+    return np.asarray((u / a) ** 2 + (v / b) ** 2 <= 1.0)
+
+
+def _in_box(placed: Placed, local: Vectors) -> NDArray[np.bool_]:
+    width, height = np.radians(placed.region.sizes)
+    u, v = _offsets(placed, local)
+    return np.asarray((np.abs(u) <= width / 2) & (np.abs(v) <= height / 2))
+
+
+def _in_range(placed: Placed, local: Vectors) -> NDArray[np.bool_]:
+    (west, south), (east, north) = placed.region.points
+    x, y, z = local.T
+    longitude = np.degrees(np.arctan2(y, x))
+    latitude = np.degrees(np.arctan2(z, np.hypot(x, y)))
+    inside = (latitude >= south) & (latitude <= north)
+    if abs(east - west) >= 360:
+        return np.asarray(inside)
+    return np.asarray(inside & ((longitude - west) % 360.0 <= (east - west) % 360.0))
+
+
+def _in_polygon(placed: Placed, local: Vectors) -> NDArray[np.bool_]:
+    assert placed.vertices is not None
+    towards = local[:, 2]
+    front = towards > 0
+    x, y = (np.where(front, local[:, n] / towards, np.nan) for n in (0, 1))
+    known = y[np.isfinite(y)]
+    inside = np.zeros(len(local), dtype=np.bool_)
+    if not known.size:
+        return inside
+    start, end = placed.vertices, np.roll(placed.vertices, -1, axis=0)
+    low, high = np.minimum(start[:, 1], end[:, 1]), np.maximum(start[:, 1], end[:, 1])
+    met = (low <= known.max()) & (high > known.min())
+    for (x0, y0), (x1, y1) in zip(start[met].tolist(), end[met].tolist(), strict=True):
+        crosses = (y0 <= y) != (y1 <= y)
+        area = (x1 - x0) * (y - y0) - (x - x0) * (y1 - y0)
+        inside ^= crosses & ((area > 0) == (y1 > y0))
+    return inside
+
+
+_INSIDE = {
+    "ellipse": _in_ellipse, "box": _in_box, "range": _in_range, "polygon": _in_polygon,
+}  # fmt: skip
+
+
+# Pixels.
+
+
+def spans_on_sky(placed: Placed, sky: Sky, height: int, width: int) -> NDArray[np.uint64]:
+    """Return the pixels of an image whose centres a shape has: rows of (y, first, last)."""
+    whole, border = _cells(placed, sky, height, width)
+    found = [_band(placed, sky, rows, whole, border, width) for rows in _bands(height)]
+    return np.concatenate([np.empty((0, 3), np.uint64), *(spans for spans in found if len(spans))])
+
+
+def spans_pixel_by_pixel(placed: Placed, sky: Sky, height: int, width: int) -> NDArray[np.uint64]:
+    """Return the same by evaluating every pixel: the slow twin."""
+    y, x = np.mgrid[:height, :width]
+    inside = placed.contains(directions(sky, x.ravel(), y.ravel())).reshape(height, width)
+    return spans_of(inside)
+
+
+def directions(sky: Sky, x: Any, y: Any) -> Vectors:
+    """Return the unit vectors of 0-based pixels in the image's frame; NaN where there is no sky."""
+    wcs = sky.wcs
+    with foreign_errors(f"{sky.coordinates.where}: no sky coordinates", "use pixels"):
+        world = np.array(wcs.all_pix2world(np.asarray(x, float), np.asarray(y, float), 0))
+        degrees = np.stack([world[wcs.wcs.lng], world[wcs.wcs.lat]], axis=-1)
+    return _vectors(degrees)
+
+
+def _bands(height: int) -> Iterator[range]:
+    size = _CELLS[-1]
+    return (range(first, min(first + size, height)) for first in range(0, height, size))
+
+
+def _cells(
+    placed: Placed, sky: Sky, height: int, width: int
+) -> tuple[list[tuple[int, int, int]], NDArray[np.int64]]:
+    """Return the cells that are inside as (x, y, size), and the smallest ones on the border."""
+    # Samples must be dense beside the image, or its sky may lie between them.
+    sizes = [size for size in _CELLS if size * _DENSE <= min(height, width)] or [_CELLS[-1]]
+    size = sizes[0]
+    across, up = (np.arange(0, length, size) for length in (width, height))
+    cells = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
+    whole: list[tuple[int, int, int]] = []
+    for finer in (*sizes[1:], None):
+        may_be_empty = size * _DENSE <= min(height, width)
+        inside, maybe = _sorted_cells(placed, sky, cells, size, may_be_empty)
+        whole += [(x, y, size) for x, y in cells[inside].tolist()]
+        cells = cells[maybe]
+        if finer is None:
+            break
+        steps = np.arange(0, size, finer)
+        offsets = np.stack(np.meshgrid(steps, steps), axis=-1).reshape(-1, 2)
+        cells = (cells[:, None] + offsets).reshape(-1, 2)
+        cells = cells[(cells[:, 0] < width) & (cells[:, 1] < height)]
+        size = finer
+    return whole, cells
+
+
+def _sorted_cells(
+    placed: Placed, sky: Sky, cells: NDArray[np.int64], size: int, may_be_empty: bool
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which cells are inside a shape, and of which it is not known."""
+    inside = np.zeros(len(cells), dtype=np.bool_)
+    maybe = np.zeros(len(cells), dtype=np.bool_)
+    steps = np.linspace(-0.5, 1.5, _SAMPLES) * size - 0.5
+    grid = np.stack(np.meshgrid(steps, steps), axis=-1).reshape(-1, 2)
+    own = (np.abs(grid - (size / 2 - 0.5)) <= size / 2).all(axis=1)
+    at_once = _BLOCK // len(grid)
+    for first in range(0, len(cells), at_once):
+        piece = slice(first, first + at_once)
+        at = (cells[piece, None] + grid).reshape(-1, 2)
+        vectors = directions(sky, at[:, 0], at[:, 1]).reshape(-1, len(grid), 3)
+        middle = vectors[:, len(grid) // 2]
+        with np.errstate(invalid="ignore"):
+            chords = np.linalg.norm(vectors[:, own] - middle[:, None], axis=-1)
+            radius = 2.0 * np.arcsin(np.clip(chords.max(axis=1) / 2.0, 0.0, 1.0)) * _SAFETY
+            away = placed.distance(middle)
+            sure = radius < _LARGE
+            # NaN, where parts of a cell are beyond the sky, is not known.
+            outside = sure & (away - radius > placed.reach)
+            inside[piece] = sure & (away + radius < placed.core)
+        # Without sky in or around a cell, none of its corners can have any.
+        empty = ~np.isfinite(vectors[..., 0]).any(axis=1)
+        maybe[piece] = ~(outside | inside[piece] | (empty & may_be_empty))
+    return inside, maybe
+
+
+def _band(
+    placed: Placed,
+    sky: Sky,
+    rows: range,
+    whole: list[tuple[int, int, int]],
+    border: NDArray[np.int64],
+    width: int,
+) -> NDArray[np.uint64]:
+    """Return the spans of some rows, of the height of the smallest cells."""
+    size = _CELLS[-1]
+    inner = [(x, side) for x, y, side in whole if y <= rows.start < y + side]
+    cells = border[border[:, 1] == rows.start]
+    if not inner and not len(cells):
+        return np.empty((0, 3), np.uint64)
+    band = np.zeros((len(rows), width), dtype=np.bool_)
+    for x, side in inner:
+        band[:, x : x + side] = True
+    y, x = (grid.ravel() for grid in np.mgrid[: len(rows), :size])
+    at_once = max(1, _BLOCK // (size * size))
+    for first in range(0, len(cells), at_once):
+        columns = (cells[first : first + at_once, 0][:, None] + x).ravel()
+        lines = np.tile(y, len(columns) // len(y))
+        kept = columns < width
+        columns, lines = columns[kept], lines[kept]
+        vectors = directions(sky, columns, lines + rows.start)
+        band[lines, columns] = placed.contains(vectors)
+    return spans_of(band, rows.start)
+
+
+def outline_in_pixels(region: SkyRegion, sky: Sky) -> Vectors:
+    """Return points along the border of a shape in 0-based pixels; NaN where it is off the sky."""
+    wcs = sky.wcs
+    vectors = _border(region, sky)
+    longitude = np.degrees(np.arctan2(vectors[:, 1], vectors[:, 0]))
+    latitude = np.degrees(np.arctan2(vectors[:, 2], np.hypot(vectors[:, 0], vectors[:, 1])))
+    world = np.empty((len(vectors), 2))
+    world[:, wcs.wcs.lng], world[:, wcs.wcs.lat] = longitude, latitude
+    with foreign_errors(f"{sky.coordinates.where}: a region cannot be placed", "use pixels"):
+        return np.asarray(wcs.all_world2pix(world, 0, quiet=True), dtype=np.float64)
+
+
+def _border(region: SkyRegion, sky: Sky) -> Vectors:
+    """Return directions along the border of a shape, in the frame of the image."""
+    steps = np.linspace(0.0, 1.0, 33)[:, None]
+    if region.shape in ("polygon", "point", "line"):
+        points = _in_frame(_vectors(np.array(region.points)), region.frame, sky)
+        if region.shape != "polygon":
+            return points
+        ends = np.roll(points, -1, axis=0)
+        sides = [a + steps * (b - a) for a, b in zip(points, ends, strict=True)]
+        found = np.concatenate(sides)
+        return np.asarray(found / np.linalg.norm(found, axis=1)[:, None])
+    if region.shape == "range":
+        (west, south), (east, north) = region.points
+        width = east - west if abs(east - west) >= 360 else (east - west) % 360.0
+        longitudes = west + np.linspace(0.0, 1.0, 181) * width
+        latitudes = south + steps[:, 0] * (north - south)
+        sides = [
+            *(np.column_stack([longitudes, np.full(181, at)]) for at in (south, north)),
+            *(np.column_stack([np.full(33, at), latitudes]) for at in (west, west + width)),
+        ]
+        return _in_frame(_vectors(np.concatenate(sides)), region.frame, sky)
+    axes = place(region, sky).axes
+    first, second = np.radians(region.sizes)
+    if region.shape == "ellipse":
+        phase = np.linspace(0.0, 2.0 * np.pi, 361)
+        u, v = first * np.cos(phase), second * np.sin(phase)
+    else:
+        corners = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1), (-1, -1)]) * (first, second) / 2
+        lines = [a + steps * (b - a) for a, b in itertools.pairwise(corners)]
+        u, v = np.concatenate(lines).T
+    angle = math.radians(region.angle)
+    east = v * math.sin(angle) - u * math.cos(angle)
+    north = v * math.cos(angle) + u * math.sin(angle)
+    away = np.hypot(east, north)
+    shrink = np.where(away > 0, np.sin(away) / np.maximum(away, 1e-300), 1.0)
+    return np.asarray(np.column_stack([east * shrink, north * shrink, np.cos(away)]) @ axes)

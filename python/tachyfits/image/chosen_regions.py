@@ -1,0 +1,213 @@
+"""Regions as operations take them, made the engine's: in pixels, on the sky, as text, as masks.
+
+The rasters of shapes on the sky are kept with the coordinates of an image, so that the same region
+is found once for all operations.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits import _core
+from tachyfits.base.errors import either, usage, warn
+from tachyfits.header.region_rasters import outline_in_pixels, place, spans_on_sky
+from tachyfits.text.region_input import is_list_of_regions, region
+from tachyfits.text.regions import (
+    CompoundRegion,
+    MaskRegion,
+    PhysicalRegion,
+    PixelRegion,
+    Point,
+    Region,
+    as_ds9,
+)
+from tachyfits.text.sky_regions import SkyRegion
+
+if TYPE_CHECKING:
+    from tachyfits.file.image_hdu import ImageHdu
+    from tachyfits.header.coordinates import Sky
+
+#: How many shapes on the sky an image keeps the pixels of.
+_KEPT = 16
+
+
+@dataclass(frozen=True)
+class ChosenRegions:
+    """The regions of an operation.
+
+    Attributes
+    ----------
+    regions
+        As they were given; None where every pixel counts.
+    cores
+        As the engine takes them.
+    count
+        Their number, where a list of them was given; None for a single one.
+    """
+
+    regions: list[Region] | None
+    cores: list[_core.Region] | None
+    count: int | None = None
+
+
+#: Every pixel.
+EVERYTHING = ChosenRegions(None, None)
+
+
+def chosen_regions(image: ImageHdu, given: Any) -> ChosenRegions:
+    """Return the regions of an operation on an image; warn of those that reach beyond it.
+
+    Raises
+    ------
+    UsageError
+        ``given`` is no region, or the image has no coordinates that it needs.
+    """
+    if given is None:
+        return EVERYTHING
+    several = is_list_of_regions(given)
+    regions = [region(item) for item in given] if several else [region(given)]
+    if not regions:
+        raise usage(
+            "an empty list of regions",
+            either("leave region= out to use every pixel", "leave --region out to use every pixel"),
+        )
+    if image.ndim >= 2:
+        for item in regions:
+            _warn_outside(image, item)
+    return ChosenRegions(
+        regions, [core_of(image, item) for item in regions], len(regions) if several else None
+    )
+
+
+def core_of(image: ImageHdu, item: Region) -> _core.Region:
+    """Return the engine's region of an image."""
+    if isinstance(item, SkyRegion):
+        return _core_on_sky(image, item)
+    if isinstance(item, CompoundRegion):
+        parts = [(added, core_of(image, part)) for added, part in item.parts]
+        return _core.Region.combined(parts)
+    if isinstance(item, MaskRegion) and item.pixels.shape != tuple(image.shape[-2:]):
+        raise usage(
+            f"invalid mask of shape {item.pixels.shape}: expected {tuple(image.shape[-2:])}, "
+            "the shape of a plane",
+            "give a mask with a pixel for each pixel of a plane",
+        )
+    return in_pixels(image, item).to_core()
+
+
+def in_pixels(image: ImageHdu, item: Region) -> PixelRegion:
+    """Return a region that is one shape in pixels; points on the sky are such, too."""
+    if isinstance(item, PhysicalRegion):
+        return item.region.moved(*_from_physical(image))
+    if isinstance(item, SkyRegion) and item.shape == "point":
+        ((x, y),) = outline_in_pixels(item, sky_of(image)).tolist()
+        if not np.isfinite([x, y]).all():
+            raise usage(f"{item} is not on the image", "give another position")
+        return Point(x, y)
+    assert isinstance(item, PixelRegion)
+    return item
+
+
+def sky_of(image: ImageHdu) -> Sky:
+    """Return the sky of the first two axes.
+
+    Raises
+    ------
+    UsageError
+        These are not the axes of the sky.
+    """
+    sky = image._coordinates.sky
+    if sky is None or sky.axes != (1, 2):
+        ctypes = [ctype or "without CTYPE" for ctype in image._coordinates.ctypes[:2]]
+        raise usage(
+            f"{image._where()}: a region on the sky needs sky coordinates on NAXIS1 and NAXIS2, "
+            f"which are {' and '.join(ctypes) or 'missing'}",
+            "give the region in pixels"
+            + either("; or reorder the axes: image.reorder()", "; or use tachyfits reorder"),
+        )
+    return sky
+
+
+def _core_on_sky(image: ImageHdu, item: SkyRegion) -> _core.Region:
+    if item.shape == "line":
+        raise usage(
+            "a line has no pixels inside: it is a path for a position-velocity cut",
+            "use a polygon",
+        )
+    if item.shape == "point":
+        return in_pixels(image, item).to_core()
+    kept: dict[SkyRegion, _core.Region] = image._coordinates.rasters
+    if item not in kept:
+        sky = sky_of(image)
+        height, width = image.shape[-2:]
+        spans = spans_on_sky(place(item, sky), sky, height, width)
+        if len(kept) >= _KEPT:
+            kept.pop(next(iter(kept)))
+        kept[item] = _core.Region.of_spans(np.ascontiguousarray(spans))
+    return kept[item]
+
+
+def _from_physical(image: ImageHdu) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return scale and shift from physical pixels (from 1) to those of the image (from 0)."""
+    cards = image._coordinates.cards
+    scales, shifts = [], []
+    for number in (1, 2):
+        for other in {1, 2} - {number}:
+            if image.header.get(f"LTM{number}_{other}", 0.0) not in (0, 0.0):
+                raise usage(
+                    f"{image._where()}: LTM{number}_{other} turns the physical pixels",
+                    "give the region in image pixels or on the sky",
+                )
+        scales.append(cards.number(f"LTM{number}_{number}", 1.0))
+        shifts.append(cards.number(f"LTV{number}", 0.0) - 1.0)
+    return (scales[0], scales[1]), (shifts[0], shifts[1])
+
+
+def border_of(image: ImageHdu, item: Region) -> NDArray[np.float64]:
+    """Return points along the border of a region in 0-based pixels, shape (n, 2)."""
+    if isinstance(item, CompoundRegion):
+        borders = [border_of(image, part) for added, part in item.parts if added]
+        return np.concatenate(borders) if borders else np.full((1, 2), np.nan)
+    if isinstance(item, SkyRegion):
+        return outline_in_pixels(item, sky_of(image))
+    return in_pixels(image, item).outline()
+
+
+def _warn_outside(image: ImageHdu, item: Region) -> None:
+    """Warn of a region that has no pixel on the image, or not all of its pixels."""
+    height, width = image.shape[-2:]
+    with np.errstate(all="ignore"):
+        border = border_of(image, item)
+        border = border[np.isfinite(border).all(axis=1)]
+    if not len(border):
+        return
+    # Half a pixel beyond the centres, and no more: the edge of the image itself is inside.
+    least, most = np.array([-0.5, -0.5]), np.array([width - 0.5, height - 0.5])
+    slack = 1e-6
+    first, last = border.min(axis=0) + slack, border.max(axis=0) - slack
+    name = either(repr(item), as_ds9(item))
+    size = f"the image of {width} x {height} pixels"
+    if (last < least).any() or (first > most).any():
+        warn(f"{name} lies outside {size}: no pixel is in it")
+    elif (first < least).any() or (last > most).any():
+        warn(f"{name} reaches beyond {size}: only its pixels on the image count")
+
+
+def mask_of(image: ImageHdu, regions: Sequence[_core.Region]) -> NDArray[np.bool_]:
+    """Return which pixels of a plane are in any of some regions."""
+    height, width = image.shape[-2:]
+    mask = np.zeros((height, width), dtype=np.bool_)
+    for item in regions:
+        mask |= item.mask(height, width)
+    return mask
+
+
+def is_path(given: Any) -> bool:
+    """Say whether a path is a line as text or as a region."""
+    return isinstance(given, (str, os.PathLike, Region))

@@ -1,0 +1,131 @@
+"""Parts of an image: the box around a region, channels and polarisations, as sections.
+
+Nothing here reads pixels: a part is a section, and a margin where it reaches beyond the image.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tachyfits.base.errors import either, usage
+from tachyfits.image.chosen_regions import border_of, core_of, in_pixels
+from tachyfits.image.spectra import cube_section
+from tachyfits.text.region_input import region
+from tachyfits.text.regions import Box, CompoundRegion, Point, Region
+from tachyfits.text.sections import Section
+
+if TYPE_CHECKING:
+    from tachyfits.image.pixels import Pixels
+
+#: What happens to a region that reaches beyond the image, by the names of astropy's Cutout2D.
+MODES = ("trim", "partial", "strict")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A section of an image, and undefined pixels before and after it along each NumPy axis."""
+
+    section: Section
+    margins: tuple[tuple[int, int], ...] = ()
+
+
+def part_of(image: Pixels, given: Any, channels: Any, section: Any, mode: str = "trim") -> Part:
+    """Return the part of an image that some arguments of `Image.cut` choose."""
+    if mode not in MODES:
+        raise usage(f"invalid mode {mode!r}: expected {', '.join(MODES)}", "leave it out for trim")
+    where = image._section(section)
+    if channels is not None:
+        where = cube_section(image, section, channels, image.spectral_axis)
+    if given is None:
+        return Part(where)
+    if image.ndim < 2:
+        raise usage("an image of one axis has no plane for a region", "cut it by a section")
+    item = region(given)
+    for axis in (image.ndim - 2, image.ndim - 1):
+        if where.ranges[axis] != (0, image.shape[axis], 1):
+            raise usage(
+                f"both a region and a section cut NAXIS{image.ndim - axis}",
+                either("use section= for other axes", "use --section for other axes"),
+            )
+    if mode == "trim":
+        first, last = _inside(image, item)
+    else:
+        first, last = _around(image, item)
+    return _placed(image, where, item, first, last, mode)
+
+
+def _inside(image: Pixels, item: Region) -> tuple[list[int], list[int]]:
+    """Return the first and the last row and column that have pixels of a region on the image."""
+    height, width = image.shape[-2:]
+    rows, columns = core_of(image, item).bounds(height, width) or (None, None)
+    if rows is not None and columns is not None:
+        return [rows[0], columns[0]], [rows[1], columns[1]]
+    # No centre of a pixel is inside: the pixel that has the region in it.
+    border = border_of(image, item)
+    middle = np.floor(border.mean(axis=0) + 0.5)
+    if np.isfinite(middle).all() and (middle >= 0).all() and (middle < (width, height)).all():
+        x, y = (int(at) for at in middle)
+        return [y, x], [y, x]
+    raise usage(
+        f"{image._where()}: {item} has no pixel on the image of {width} x {height} pixels",
+        either(
+            "check its frame and its place: image.coordinates",
+            "check its frame and its place: tachyfits info FILE",
+        ),
+    )
+
+
+def _around(image: Pixels, item: Region) -> tuple[list[int], list[int]]:
+    """Return the first and the last row and column of a region, on the image or not."""
+    if isinstance(item, CompoundRegion):
+        boxes = [_around(image, part) for added, part in item.parts if added]
+        if boxes:
+            firsts, lasts = zip(*boxes, strict=True)
+            return [min(n) for n in zip(*firsts, strict=True)], [
+                max(n) for n in zip(*lasts, strict=True)
+            ]
+    border = border_of(image, item)
+    if not np.isfinite(border).all():
+        raise usage(
+            f"{image._where()}: parts of {item} are not on the sky of this projection",
+            either('use mode="trim"', "use --mode trim"),
+        )
+    low, high = border.min(axis=0), border.max(axis=0)
+    if not (np.abs([low, high]) < 2**40).all():
+        raise usage(f"{item} is too large", either('use mode="trim"', "use --mode trim"))
+    shape = None if hasattr(item, "frame") else in_pixels(image, item)
+    if isinstance(shape, Point):
+        first = last = np.floor(low + 0.5)
+    else:
+        # The upper sides of a box do not belong to it.
+        first = np.ceil(low)
+        last = np.ceil(high) - 1 if isinstance(shape, Box) else np.floor(high)
+    if (last < first).any():
+        first = last = np.floor((low + high) / 2 + 0.5)
+    return [int(at) for at in first[::-1]], [int(at) for at in last[::-1]]
+
+
+def _placed(
+    image: Pixels, where: Section, item: Region, first: list[int], last: list[int], mode: str
+) -> Part:
+    margins = [(0, 0)] * image.ndim
+    for axis, low, high in zip((image.ndim - 2, image.ndim - 1), first, last, strict=True):
+        length = image.shape[axis]
+        start, end = max(low, 0), min(high + 1, length)
+        margins[axis] = (start - low, high + 1 - end)
+        if start >= end or (mode == "strict" and margins[axis] != (0, 0)):
+            problem = "lies outside" if start >= end else "reaches beyond"
+            raise usage(
+                f"{image._where()}: {item} {problem} the image of "
+                f"{image.shape[-1]} x {image.shape[-2]} pixels",
+                either(
+                    'mode="trim" takes its pixels on the image, mode="partial" fills with NaN',
+                    "--mode trim takes its pixels on the image, --mode partial fills with NaN",
+                ),
+            )
+        where = where.replace(axis, (start, end - start, 1))
+    is_within = all(margin == (0, 0) for margin in margins)
+    return Part(where, () if is_within else tuple(margins))

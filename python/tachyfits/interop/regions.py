@@ -1,0 +1,191 @@
+"""Regions of astropy-regions, the package ``regions``, and files of DS9 and CASA that it reads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits.base.errors import foreign_errors, io_error, usage
+from tachyfits.base.optional import needed
+from tachyfits.text.regions import (
+    Box,
+    Circle,
+    CompoundRegion,
+    Ellipse,
+    Line,
+    Point,
+    Polygon,
+    Region,
+    annulus,
+)
+from tachyfits.text.sky_regions import SkyRegion
+
+#: The most bytes of a region file: far more than people draw.
+_MOST_BYTES = 1 << 26
+
+_HINT = "use circles, ellipses, boxes, annuli, polygons and points"
+
+
+def region_of_file(path: str | os.PathLike[str]) -> Region:
+    """Return the shapes of a file of DS9 or CASA as one region.
+
+    Raises
+    ------
+    IoError
+        There is no such file.
+    UsageError
+        The package ``regions`` is missing, or the file has no shape that it reads.
+    """
+    name = os.fspath(path)
+    try:
+        with open(name, encoding="utf-8", errors="replace") as file:
+            text = file.read(_MOST_BYTES)
+    except OSError as error:
+        raise io_error(
+            f"{name}: {error.strerror}", "give the name of a region file", "io-not-found",
+            path=name, number=error.errno,
+        ) from error  # fmt: skip
+    return region_of_text(text, name)
+
+
+def region_of_text(text: str, name: str = "the text") -> Region:
+    """Return the shapes of a text of DS9 or CASA as one region."""
+    regions = needed("regions", "reading region files of DS9 and CASA", extra="regions")
+    form = "crtf" if text.lstrip().startswith("#CRTF") or "[[" in text else "ds9"
+    with foreign_errors(f"{name}: invalid region file", "save it by DS9 or CASA again"):
+        found = regions.Regions.parse(text, format=form)
+    parts = [(_is_included(shape), region_of_astropy(shape)) for shape in found]
+    if not parts:
+        raise usage(f"{name}: no shape was found in it", _HINT)
+    if len(parts) == 1 and parts[0][0]:
+        return parts[0][1]
+    if form == "ds9":
+        # What DS9 excludes stays excluded whatever follows; CASA goes in order.
+        parts.sort(key=lambda part: not part[0])
+    return CompoundRegion(tuple(parts))
+
+
+def _is_included(shape: Any) -> bool:
+    value = getattr(shape, "meta", {}).get("include", True)
+    return value not in (False, "-", "!")
+
+
+def region_of_astropy(shape: Any) -> Region:
+    """Return a region of the package ``regions`` as one of ours.
+
+    Raises
+    ------
+    UsageError
+        It is of a kind that has no pixels, such as text, or that is not known here.
+    """
+    name = type(shape).__name__
+    if "Compound" in name:
+        return _compound(shape)
+    reader = _SHAPES.get(name)
+    if reader is None:
+        if isinstance(shape, Iterable):
+            return CompoundRegion(tuple((True, region_of_astropy(part)) for part in shape))
+        raise usage(f"regions of the type {name} are not known", _HINT)
+    with foreign_errors(f"invalid region {name}", _HINT):
+        return reader(shape)
+
+
+def _compound(shape: Any) -> Region:
+    one, other = region_of_astropy(shape.region1), region_of_astropy(shape.region2)
+    operator = getattr(shape.operator, "__name__", "")
+    if operator == "or_":
+        return CompoundRegion(((True, one), (True, other)))
+    without = CompoundRegion(((True, one), (False, other)))
+    if operator == "xor":
+        return CompoundRegion(((True, without), (True, annulus(one, other))))
+    if operator == "and_":
+        return CompoundRegion(((True, one), (False, without)))
+    raise usage(f"regions combined by {operator!r} are not known", "use or, and, xor")
+
+
+def _deg(angle: Any) -> float:
+    return float(angle.to_value("deg"))
+
+
+def _circle(s: Any) -> Region:
+    return Circle(s.center.x, s.center.y, s.radius)
+
+
+def _ellipse(s: Any) -> Region:
+    return Ellipse(s.center.x, s.center.y, s.width / 2, s.height / 2, _deg(s.angle))
+
+
+def _box(s: Any) -> Region:
+    return Box(s.center.x, s.center.y, s.width, s.height, _deg(s.angle))
+
+
+def _pairs(s: Any) -> list[tuple[float, float]]:
+    return [(float(x), float(y)) for x, y in zip(s.vertices.x, s.vertices.y, strict=True)]
+
+
+def _ring(make: Callable[..., Region]) -> Callable[[Any], Region]:
+    """Return the reader of a ring of two ellipses or boxes that `make` makes."""
+
+    def read(s: Any) -> Region:
+        centre = (s.center.x, s.center.y) if hasattr(s.center, "x") else (s.center,)
+        inner, outer = (
+            make(*centre, getattr(s, f"{side}_width"), getattr(s, f"{side}_height"), s.angle)
+            for side in ("inner", "outer")
+        )
+        return annulus(inner, outer)
+
+    return read
+
+
+_SHAPES: dict[str, Callable[[Any], Region]] = {
+    "CirclePixelRegion": _circle,
+    "EllipsePixelRegion": _ellipse,
+    "RectanglePixelRegion": _box,
+    "PolygonPixelRegion": lambda s: Polygon(_pairs(s)),
+    "RegularPolygonPixelRegion": lambda s: Polygon(_pairs(s)),
+    "PointPixelRegion": lambda s: Point(s.center.x, s.center.y),
+    "LinePixelRegion": lambda s: Line(((s.start.x, s.start.y), (s.end.x, s.end.y))),
+    "CircleAnnulusPixelRegion": lambda s: annulus(
+        Circle(s.center.x, s.center.y, s.inner_radius),
+        Circle(s.center.x, s.center.y, s.outer_radius),
+    ),
+    "EllipseAnnulusPixelRegion": _ring(lambda x, y, w, h, a: Ellipse(x, y, w / 2, h / 2, _deg(a))),
+    "RectangleAnnulusPixelRegion": _ring(lambda x, y, w, h, a: Box(x, y, w, h, _deg(a))),
+    "CircleSkyRegion": lambda s: SkyRegion.circle(s.center, s.radius),
+    "CircleSphericalSkyRegion": lambda s: SkyRegion.circle(s.center, s.radius),
+    "EllipseSkyRegion": lambda s: SkyRegion.ellipse(s.center, s.width / 2, s.height / 2, s.angle),
+    "RectangleSkyRegion": lambda s: SkyRegion.box(s.center, s.width, s.height, s.angle),
+    "PolygonSkyRegion": lambda s: SkyRegion.polygon(s.vertices),
+    "PolygonSphericalSkyRegion": lambda s: SkyRegion.polygon(s.vertices),
+    "PointSkyRegion": lambda s: SkyRegion.point(s.center),
+    "CircleAnnulusSkyRegion": lambda s: SkyRegion.annulus(s.center, s.inner_radius, s.outer_radius),
+    "CircleAnnulusSphericalSkyRegion": lambda s: SkyRegion.annulus(
+        s.center, s.inner_radius, s.outer_radius
+    ),
+    "EllipseAnnulusSkyRegion": _ring(lambda c, w, h, a: SkyRegion.ellipse(c, w / 2, h / 2, a)),
+    "RectangleAnnulusSkyRegion": _ring(lambda c, w, h, a: SkyRegion.box(c, w, h, a)),
+}
+
+
+def mask_of_file(path: str) -> NDArray[np.bool_]:
+    """Return which pixels of the first image of a FITS file are neither 0 nor undefined."""
+    from tachyfits.file.file import open as open_file
+
+    with open_file(path) as file:
+        hdus: Iterable[Any] = (hdu for hdu in file if getattr(hdu, "size", 0))
+        image = next(iter(hdus), None)
+        if image is None:
+            raise usage(f"{path}: no HDU has pixels", "give a mask as an image")
+        shape = tuple(length for length in image.shape if length != 1)
+        plane = tuple(image.shape[-2:])
+        if len(shape) > 2 or len(plane) < 2:
+            raise usage(
+                f"{path}: invalid mask of shape {image.shape}: expected one plane",
+                "give a mask with a pixel for each pixel of a plane",
+            )
+        pixels = np.asarray(image.read()).reshape(plane)
+    return np.ascontiguousarray((pixels != 0) & (pixels == pixels))

@@ -1,0 +1,314 @@
+"""Regions as text: shapes in the syntax of DS9, in a frame, and positions as SODA has them.
+
+``circle(512,480,12)`` is in image pixels, counted from 1 as in DS9; ``icrs; circle(5:34:32, 22.01,
+30")`` on the sky. Several shapes are separated by ";" or lines, ``-`` before one removes it. Files
+of DS9 and CASA are read by astropy-regions (`interop.regions`).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+
+from tachyfits.base.errors import usage
+from tachyfits.text.regions import (
+    Box,
+    Circle,
+    CompoundRegion,
+    Ellipse,
+    Line,
+    PhysicalRegion,
+    PixelRegion,
+    Point,
+    Polygon,
+    Region,
+    annulus,
+)
+from tachyfits.text.sky_regions import FRAMES, SkyRegion, frame_name
+
+#: Shapes as messages list them.
+REGION_FORMS = (
+    "circle(x,y,r), ellipse(x,y,a,b,angle), box(x,y,width,height,angle), annulus(x,y,r1,r2), "
+    "polygon(x1,y1,x2,y2,x3,y3), point(x,y) or line(x1,y1,x2,y2)"
+)
+
+_SHAPE = re.compile(
+    r"\s*(?P<sign>[-+!]?)\s*(?P<name>[A-Za-z]+)\s*"
+    r"(?:\((?P<inside>[^()]*)\)|\s(?P<bare>[^()]*))\s*(?:#.*)?",
+    re.DOTALL,
+)
+
+#: Names of units after a number, in degrees.
+_UNITS = {
+    "": 1.0, "d": 1.0, "deg": 1.0, "degree": 1.0, "degrees": 1.0, "r": 180 / math.pi,
+    "rad": 180 / math.pi, '"': 1 / 3600, "arcsec": 1 / 3600, "''": 1 / 3600, "'": 1 / 60,
+    "arcmin": 1 / 60, "mas": 1 / 3.6e6,
+}  # fmt: skip
+
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_WITH_UNIT = re.compile(rf"({_NUMBER})\s*([A-Za-z\"']*)")
+_SEXAGESIMAL = re.compile(
+    r"([-+]?)(\d+)(?::|(?P<h>[hd]))(\d+)(?::|m)(\d+\.?\d*|\.\d+)s?", re.IGNORECASE
+)
+
+#: Frames whose longitudes are right ascensions: hours where they are sexagesimal.
+_EQUATORIAL = ("icrs", "fk5", "fk4")
+
+_IMAGE, _PHYSICAL = "image", "physical"
+
+
+def parse_region(text: str) -> Region:
+    """Read one or several shapes, in DS9's syntax; pixels are counted from 1.
+
+    Raises
+    ------
+    UsageError
+        The text has no shape, or one that cannot be read.
+
+    >>> parse_region("circle(512, 480, 12)")
+    Circle(x=511.0, y=479.0, radius=12.0)
+    >>> parse_region("galactic; box(184.5, -5.8, 2', 1', 30)").sizes
+    (0.03333333333333333, 0.016666666666666666)
+    >>> [added for added, _ in parse_region("circle(9,9,5); -circle(9,9,2)").parts]
+    [True, False]
+    """
+    frame, found = _IMAGE, []
+    pieces = [piece for line in text.splitlines() for piece in line.split(";") if piece.strip()]
+    for piece in pieces:
+        words = piece.strip()
+        if words.startswith("#"):
+            continue
+        if words.lower() in (_IMAGE, _PHYSICAL) or words.lower() in FRAMES:
+            frame = words.lower()
+            continue
+        match = _SHAPE.fullmatch(piece)
+        if match is None:
+            _refuse_word(words, text)
+        assert match is not None
+        inside = match["inside"] if match["inside"] is not None else match["bare"]
+        if match["inside"] is None:
+            if not match["name"].isupper() or frame != _IMAGE:
+                raise usage(
+                    f"invalid region {text!r}: expected the numbers in parentheses",
+                    f"use {REGION_FORMS}; or a position of SODA: CIRCLE 83.63 22.01 0.1",
+                )
+            # As SODA writes positions, which are of ICRS.
+            found.append((True, _soda(match["name"].lower(), inside, text)))
+        else:
+            shape = _shape(match["name"].lower(), inside, frame, text)
+            found.append((match["sign"] not in ("-", "!"), shape))
+    if not found:
+        raise usage(f"invalid region {text!r}: expected a shape", f"use {REGION_FORMS}")
+    if len(found) == 1 and found[0][0]:
+        return found[0][1]
+    # In DS9, what is excluded stays so whatever follows.
+    return CompoundRegion(tuple(sorted(found, key=lambda part: not part[0])))
+
+
+def parse_position(text: str) -> Region:
+    """Read a POS of SODA, in degrees of ICRS: CIRCLE, RANGE or POLYGON.
+
+    >>> parse_position("CIRCLE 12 34 0.1").sizes
+    (0.1, 0.1)
+    """
+    name, _, rest = text.strip().partition(" ")
+    return _soda(name.lower(), rest, text)
+
+
+def _refuse_word(words: str, text: str) -> None:
+    if re.fullmatch(r"[A-Za-z0-9]+", words):
+        frame_name(words)
+    raise usage(f"invalid region {text!r}", f"use {REGION_FORMS}, after a frame: 'icrs; ...'")
+
+
+def _soda(name: str, words: str, text: str) -> Region:
+    """Return a shape of SODA, whose numbers are degrees of ICRS with blanks between."""
+    try:
+        numbers = [float(word) for word in words.split()]
+    except ValueError:
+        numbers = []
+    if name == "circle" and len(numbers) == 3:
+        return SkyRegion.circle(numbers[:2], numbers[2])
+    if name == "range" and len(numbers) == 4:
+        low, high = (max(-90.0, numbers[2]), min(90.0, numbers[3]))
+        first, last = numbers[:2]
+        if not all(map(math.isfinite, numbers[:2])):
+            first, last = 0.0, 360.0
+        return SkyRegion.range((first, last), (low, high))
+    if name == "polygon" and len(numbers) >= 6 and len(numbers) % 2 == 0:
+        return SkyRegion.polygon(list(zip(numbers[::2], numbers[1::2], strict=True)))
+    raise usage(
+        f"invalid position {text!r}: expected numbers of a circle, a range or a polygon",
+        "use CIRCLE lon lat radius, RANGE lon1 lon2 lat1 lat2 or POLYGON lon1 lat1 lon2 lat2 ..., "
+        "in degrees; or " + REGION_FORMS,
+    )
+
+
+def _shape(name: str, inside: str, frame: str, text: str) -> Region:
+    words = [word for word in re.split(r"\s*,\s*|\s+", inside.strip()) if word]
+    if frame in (_IMAGE, _PHYSICAL):
+        region = _in_pixels(name, [_pixels(word, text) for word in words], text)
+        if frame == _PHYSICAL:
+            return _physical(region)
+        return region
+    return _on_sky(name, words, frame_name(frame), text)
+
+
+def _physical(region: Region) -> Region:
+    if isinstance(region, CompoundRegion):
+        return CompoundRegion(tuple((added, _physical(part)) for added, part in region.parts))
+    assert isinstance(region, PixelRegion)
+    # Physical pixels are counted from 1, as LTV and LTM have them.
+    return PhysicalRegion(region.moved((1.0, 1.0), (1.0, 1.0)))
+
+
+def _pixels(word: str, text: str) -> float:
+    match = _WITH_UNIT.fullmatch(word)
+    if match is None or match[2].lower() not in ("", "i", "p"):
+        if _SEXAGESIMAL.fullmatch(word) or (match is not None and match[2].lower() in _UNITS):
+            raise usage(
+                f"invalid region {text!r}: {word!r} is an angle, and the shape is in pixels",
+                "name the frame of the sky: 'icrs; circle(83.63, 22.01, 30\")'",
+            )
+        raise usage(
+            f"invalid region {text!r}: expected pixels, with plain numbers only",
+            f"use {REGION_FORMS}",
+        )
+    return float(match[1])
+
+
+def _in_pixels(name: str, numbers: Sequence[float], text: str) -> Region:
+    """Return a shape in pixels from numbers of which the positions are counted from 1."""
+    reader = _PIXEL_SHAPES.get(name)
+    if reader is None:
+        raise usage(f"invalid shape {name!r}", f"use {REGION_FORMS}")
+    counts, build = reader
+    if name == "ellipse" and len(numbers) in _RINGS:
+        return _elliptical_ring(numbers)
+    _check_count(numbers, counts, name, text)
+    return build(numbers)
+
+
+def _check_count(given: Sequence[object], counts: tuple[int, ...], name: str, text: str) -> None:
+    if counts:
+        if len(given) in counts:
+            return
+        wanted = " or ".join(map(str, counts))
+        raise usage(
+            f"invalid region {text!r}: {name} has {len(given)} numbers instead of {wanted}",
+            f"use {REGION_FORMS}",
+        )
+    least, what = (6, "three") if name == "polygon" else (4, "two")
+    if len(given) < least or len(given) % 2:
+        raise usage(
+            f"invalid region {text!r}: expected {what} or more pairs of numbers",
+            f"use {REGION_FORMS}",
+        )
+
+
+def _pairs(numbers: Sequence[float]) -> list[tuple[float, float]]:
+    return [(x - 1, y - 1) for x, y in zip(numbers[::2], numbers[1::2], strict=True)]
+
+
+def _circle(n: Sequence[float]) -> Region:
+    return Circle(n[0] - 1, n[1] - 1, n[2])
+
+
+def _box(n: Sequence[float]) -> Region:
+    return Box(n[0] - 1, n[1] - 1, *n[2:])
+
+
+def _ellipse(n: Sequence[float]) -> Region:
+    return Ellipse(n[0] - 1, n[1] - 1, *n[2:])
+
+
+def _ring(n: Sequence[float]) -> Region:
+    return annulus(_circle(n[:3]), _circle((*n[:2], n[3])))
+
+
+def _elliptical_ring(n: Sequence[float]) -> Region:
+    """Return the ring between the ellipses of the first and the second pair of semi-axes."""
+    angle = n[6:7]
+    return annulus(_ellipse((*n[:4], *angle)), _ellipse((*n[:2], *n[4:6], *angle)))
+
+
+#: How many numbers a shape has (none: pairs), and what it is made by.
+_PIXEL_SHAPES: dict[str, tuple[tuple[int, ...], Callable[[Sequence[float]], Region]]] = {
+    "circle": ((3,), _circle),
+    "box": ((4, 5), _box),
+    "rotbox": ((5,), _box),
+    "ellipse": ((4, 5), _ellipse),
+    "annulus": ((4,), _ring),
+    "polygon": ((), lambda n: Polygon(_pairs(n))),
+    "point": ((2,), lambda n: Point(n[0] - 1, n[1] - 1)),
+    "line": ((), lambda n: Line(tuple(_pairs(n)))),
+}
+# DS9 writes a ring of ellipses as an ellipse with two pairs of semi-axes.
+_RINGS = (6, 7)
+
+
+def _on_sky(name: str, words: Sequence[str], frame: str, text: str) -> Region:
+    if name not in _PIXEL_SHAPES:
+        raise usage(f"invalid shape {name!r}", f"use {REGION_FORMS}")
+    counts = _PIXEL_SHAPES[name][0]
+    if name == "ellipse" and len(words) in _RINGS:
+        counts = _RINGS
+    _check_count(words, counts, name, text)
+    positions = len(words) if not counts else 2
+    pairs = zip(words[:positions:2], words[1:positions:2], strict=True)
+    points = [(_longitude(x, frame, text), _latitude(y, frame, text)) for x, y in pairs]
+    sizes = [_angle(word, text) for word in words[positions:]]
+    if name == "polygon":
+        return SkyRegion.polygon(points, frame=frame)
+    if name == "line":
+        return SkyRegion("line", tuple(points), frame=frame)
+    centre = points[0]
+    if name == "point":
+        return SkyRegion.point(centre, frame=frame)
+    if name == "circle":
+        return SkyRegion.circle(centre, sizes[0], frame=frame)
+    if name == "annulus":
+        return SkyRegion.annulus(centre, *sizes, frame=frame)
+    if name == "ellipse" and len(words) in _RINGS:
+        inner, outer = (
+            SkyRegion.ellipse(centre, *pair, *sizes[4:], frame=frame)
+            for pair in (sizes[:2], sizes[2:4])
+        )
+        return annulus(inner, outer)
+    make = SkyRegion.ellipse if name == "ellipse" else SkyRegion.box
+    return make(centre, *sizes, frame=frame)
+
+
+def _longitude(word: str, frame: str, text: str) -> float:
+    match = _SEXAGESIMAL.fullmatch(word)
+    if match is None:
+        return _angle(word, text)
+    hours = (match["h"] or ("h" if frame in _EQUATORIAL else "d")).lower() == "h"
+    return _sexagesimal(match) * (15.0 if hours else 1.0)
+
+
+def _latitude(word: str, frame: str, text: str) -> float:
+    match = _SEXAGESIMAL.fullmatch(word)
+    return _angle(word, text) if match is None else _sexagesimal(match)
+
+
+def _sexagesimal(match: re.Match[str]) -> float:
+    sign = -1.0 if match[1] == "-" else 1.0
+    return sign * (int(match[2]) + int(match[4]) / 60 + float(match[5]) / 3600)
+
+
+def _angle(word: str, text: str) -> float:
+    match = _WITH_UNIT.fullmatch(word)
+    unit = match[2].lower() if match else ""
+    if match is None or unit not in _UNITS:
+        if unit in ("i", "p", "pix", "pixel", "pixels"):
+            raise usage(
+                f"invalid region {text!r}: {word!r} is in pixels, and the shape is on the sky",
+                "give its sizes as angles: 30\", 2', 0.5d",
+            )
+        raise usage(
+            f"invalid region {text!r}: {word!r} is not an angle",
+            "use degrees, 30\", 2', 1.5rad, or 5:34:32.0 and 5h34m32.0s for positions",
+        )
+    return float(match[1]) * _UNITS[unit]

@@ -1,0 +1,195 @@
+"""Regions on the sky: shapes by longitude and latitude in a frame, in degrees.
+
+They hold numbers and names alone. `header.region_rasters` finds the pixels whose centres they have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tachyfits.base.errors import foreign_errors, usage
+from tachyfits.text.regions import CompoundRegion, Region, annulus
+from tachyfits.text.units import ANGLE, asked_quantity
+
+#: Names of frames as DS9, CASA and people write them, and what astropy calls them.
+FRAMES = {
+    "icrs": "icrs", "fk5": "fk5", "j2000": "fk5", "fk4": "fk4", "b1950": "fk4",
+    "galactic": "galactic", "ecliptic": "barycentricmeanecliptic", "supergal": "supergalactic",
+    "supergalactic": "supergalactic",
+}  # fmt: skip
+
+#: Forms of a position on the sky.
+_CENTRE_HINT = "give an astropy SkyCoord, or (longitude, latitude) in degrees and a frame"
+
+
+@dataclass(frozen=True)
+class SkyRegion(Region):
+    """A shape on the sky.
+
+    A circle is a spherical cap: every pixel whose centre is not farther from its centre, on the
+    sphere, than its radius. Ellipses and boxes use distances and directions from their centre in
+    the same way, on a sphere of any size. The sides of a polygon are great circles, those of a
+    range are circles of longitude and latitude.
+
+    Make one by `circle`, `ellipse`, `box`, `annulus`, `polygon`, `range` or `point`, or from text
+    by `tachyfits.region`. Positions are an astropy SkyCoord, or (longitude, latitude) in degrees;
+    sizes are degrees, a Quantity, or text such as "12arcsec".
+
+    Attributes
+    ----------
+    shape
+        "ellipse" (also of a circle), "box", "polygon", "range", "point" or "line".
+    points
+        (longitude, latitude) of the centre or of the vertices, degrees.
+    sizes
+        Semi-axes of an ellipse, width and height of a box, degrees.
+    angle
+        Of the first size: at 0 it lies along the longitude, and turns counter-clockwise on the sky
+        with longitudes growing to the left, degrees. 90 is the direction of north.
+    frame
+        "icrs", "fk5", "fk4", "galactic", "supergalactic" or "barycentricmeanecliptic".
+
+    Examples
+    --------
+    >>> import tachyfits as tf
+    >>> region = tf.SkyRegion.circle((9.98, 20.02), "0.015deg")
+    >>> tf.open("cube.fits")[0].stats(region=region).count
+    21
+    """
+
+    shape: str
+    points: tuple[tuple[float, float], ...]
+    sizes: tuple[float, ...] = ()
+    angle: float = 0.0
+    frame: str = "icrs"
+
+    @classmethod
+    def circle(cls, centre: Any, radius: Any, *, frame: str = "icrs") -> SkyRegion:
+        """Return a circle by its centre and radius."""
+        return cls.ellipse(centre, radius, radius, frame=frame)
+
+    @classmethod
+    def ellipse(
+        cls, centre: Any, semi_x: Any, semi_y: Any, angle: Any = 0.0, *, frame: str = "icrs"
+    ) -> SkyRegion:
+        """Return an ellipse by its centre, semi-axes and angle."""
+        points, name = _points([centre], frame)
+        sizes = (degrees(semi_x, "semi-axis"), degrees(semi_y, "semi-axis"))
+        return _checked(cls("ellipse", points, sizes, degrees(angle, "angle"), name))
+
+    @classmethod
+    def box(
+        cls, centre: Any, width: Any, height: Any, angle: Any = 0.0, *, frame: str = "icrs"
+    ) -> SkyRegion:
+        """Return a box by its centre, full sizes and angle."""
+        points, name = _points([centre], frame)
+        sizes = (degrees(width, "width"), degrees(height, "height"))
+        return _checked(cls("box", points, sizes, degrees(angle, "angle"), name))
+
+    @classmethod
+    def annulus(cls, centre: Any, inner: Any, outer: Any, *, frame: str = "icrs") -> CompoundRegion:
+        """Return a ring by its centre and radii."""
+        inside, outside = (cls.circle(centre, radius, frame=frame) for radius in (inner, outer))
+        return annulus(inside, outside)
+
+    @classmethod
+    def polygon(cls, vertices: Any, *, frame: str = "icrs") -> SkyRegion:
+        """Return a polygon by three or more vertices: a SkyCoord of them, or a list."""
+        points, name = _points(_each(vertices), frame)
+        if len(points) < 3:
+            raise usage(f"a polygon of {len(points)} vertices", "give three or more")
+        return _checked(cls("polygon", points, frame=name))
+
+    @classmethod
+    def range(
+        cls, longitudes: tuple[Any, Any], latitudes: tuple[Any, Any], *, frame: str = "icrs"
+    ) -> SkyRegion:
+        """Return the sky between two longitudes, eastwards from the first, and two latitudes."""
+        west, east = (degrees(longitude, "longitude") for longitude in longitudes)
+        south, north = (degrees(latitude, "latitude") for latitude in latitudes)
+        points = ((west, south), (east, north))
+        return _checked(cls("range", points, frame=frame_name(frame)))
+
+    @classmethod
+    def point(cls, position: Any, *, frame: str = "icrs") -> SkyRegion:
+        """Return the pixel that has a position in it."""
+        points, name = _points([position], frame)
+        return _checked(cls("point", points, frame=name))
+
+
+def frame_name(name: str) -> str:
+    """Return astropy's name of a frame.
+
+    >>> frame_name("J2000"), frame_name("galactic")
+    ('fk5', 'galactic')
+    """
+    found = FRAMES.get(str(name).strip().lower())
+    if found is None and str(name).lower() not in FRAMES.values():
+        raise usage(
+            f"invalid frame {name!r}: expected {', '.join(FRAMES)}, image or physical",
+            "name the frame of the coordinates: 'icrs; circle(83.6, 22.0, 30\")'",
+        )
+    return found or str(name).lower()
+
+
+def degrees(value: Any, what: str) -> float:
+    """Return an angle in degrees: a number of them, a Quantity, or text such as "12arcsec"."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    with foreign_errors(f"invalid {what} {value!r}", 'give degrees, or an angle: "12arcsec"'):
+        return float(asked_quantity(value, ANGLE, default="deg").to_value("deg"))
+
+
+def of_skycoord(position: Any) -> tuple[tuple[tuple[float, float], ...], str]:
+    """Return the positions of a SkyCoord in degrees, and the frame: FK5 and FK4 of J2000, B1950."""
+    with foreign_errors("invalid sky position", _CENTRE_HINT):
+        name = position.frame.name
+        if name not in FRAMES.values():
+            position, name = position.transform_to("icrs"), "icrs"
+        elif name in ("fk5", "fk4"):
+            # Of another equinox, too.
+            position = position.transform_to(name)
+        longitudes = position.spherical.lon.deg.reshape(-1).tolist()
+        latitudes = position.spherical.lat.deg.reshape(-1).tolist()
+    return tuple(zip(longitudes, latitudes, strict=True)), name
+
+
+def _each(vertices: Any) -> Sequence[Any]:
+    return [vertices] if hasattr(vertices, "spherical") else list(vertices)
+
+
+def _points(positions: Sequence[Any], frame: str) -> tuple[tuple[tuple[float, float], ...], str]:
+    """Return positions as numbers, and the name of their frame."""
+    found: list[tuple[float, float]] = []
+    name = frame_name(frame)
+    for position in positions:
+        if hasattr(position, "spherical"):
+            points, own = of_skycoord(position)
+            if found and own != name:
+                raise usage("positions of different frames", "give all of them in one frame")
+            name = own
+            found += points
+            continue
+        with foreign_errors(f"invalid sky position {position!r}", _CENTRE_HINT):
+            longitude, latitude = position
+        found.append((degrees(longitude, "longitude"), degrees(latitude, "latitude")))
+    return tuple(found), name
+
+
+def _checked(region: SkyRegion) -> SkyRegion:
+    """Return a region whose numbers are in range; UsageError for others."""
+    numbers = [number for point in region.points for number in point]
+    # NaN is within no limits.
+    if not all(abs(number) <= 1e6 for number in (*numbers, *region.sizes, region.angle)):
+        raise usage(f"{region.shape} on the sky: its numbers are not finite", "give degrees")
+    for _, latitude in region.points:
+        if abs(latitude) > 90:
+            raise usage(
+                f"invalid latitude {latitude!r}: expected degrees from -90 to 90",
+                "give longitude (right ascension) first, latitude (declination) second",
+            )
+    if any(size < 0 for size in region.sizes):
+        raise usage(f"invalid sizes {region.sizes!r}: expected none below 0", "give degrees")
+    return region
