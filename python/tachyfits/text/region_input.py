@@ -1,4 +1,4 @@
-"""Regions as people give them: objects, text, files, masks, and objects of astropy.
+"""Regions as users give them: objects, text, files, masks, and objects of astropy.
 
 It decides what something is; the shapes of astropy-regions and files of DS9 and CASA are read by
 `interop.regions`, which is above this layer.
@@ -20,7 +20,7 @@ from tachyfits.text.sky_regions import SkyRegion
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: What `region` takes, and several of them.
+#: Forms of one region, and of several.
 OneRegion: TypeAlias = "Region | str | os.PathLike[str] | NDArray[Any]"
 Regions: TypeAlias = "OneRegion | Sequence[OneRegion] | None"
 

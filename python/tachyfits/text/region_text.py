@@ -179,7 +179,7 @@ def _pixels(word: str, text: str) -> float:
 
 
 def _in_pixels(name: str, numbers: Sequence[float], text: str) -> Region:
-    """Return a shape in pixels from numbers of which the positions are counted from 1."""
+    """Return a shape in pixels from numbers; positions are counted from 1."""
     reader = _PIXEL_SHAPES.get(name)
     if reader is None:
         raise usage(f"invalid shape {name!r}", f"use {REGION_FORMS}")
