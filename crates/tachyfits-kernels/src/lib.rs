@@ -31,6 +31,7 @@ pub mod machine_code;
 pub mod naive;
 mod order_statistics;
 mod pixel;
+mod quantised;
 mod reals;
 mod rows;
 mod shape;
@@ -65,6 +66,10 @@ pub use order_statistics::{
     CellCounts, Cells, KeyBins, KeyCuts, Split, deviate, key_of, split, value_of_key,
 };
 pub use pixel::{Pixel, PixelType};
+pub use quantised::{
+    EXACT_ZERO, Quantiser, RANDOM_NUMBERS, dequantise_f32, dequantise_f64, quantise_f32,
+    quantise_f64, random_numbers,
+};
 pub use reals::{decode_halves, decode_quads};
 pub use rows::{ExtremaRows, MomentRows, SpectralRows, SumRows, TILE_PIXELS};
 pub use shape::{Shape, ShapeRows};

@@ -14,6 +14,7 @@ use crate::histogram::HistogramKernel;
 use crate::integers;
 use crate::isa::{self, Tier};
 use crate::order_statistics::{CellKernel, DeviateKernel, SplitKernel};
+use crate::quantised;
 use crate::rows::{self, RowKernel, moment_rows, slab, spectral_rows};
 use crate::source::{ByteOrder, Encoding, Source, Visitor};
 use crate::spectral::LineKernel;
@@ -180,6 +181,9 @@ pub const UNSOURCED: &[Subject] = unsourced! {
     "Sqrt" Flat Numbers |_, tier| isa::address::<Map<'static, functions::Sqrt>>(tier);
     "IsNan" Flat Numbers |_, tier| isa::address::<Map<'static, functions::IsNan>>(tier);
     "UnifyNan" Flat Numbers |_, tier| isa::address::<Map<'static, functions::UnifyNan>>(tier);
+    "dequantising to f32" Flat Numbers |_, tier| isa::address::<quantised::Dequantise<'static, f32>>(tier);
+    "dequantising to f64" Flat Numbers |_, tier| isa::address::<quantised::Dequantise<'static, f64>>(tier);
+    "dequantising without dither" Flat Numbers |_, tier| isa::address::<quantised::DequantisePlainly<'static, f32>>(tier);
     "select" Flat Numbers |_, tier| isa::address::<elementwise::Select<'static>>(tier);
     "rounding to f32" Flat Numbers |_, tier| isa::address::<elementwise::Round<'static>>(tier);
 };

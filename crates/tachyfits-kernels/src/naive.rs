@@ -10,6 +10,7 @@ mod columns;
 mod elementwise;
 mod encode;
 mod order_statistics;
+mod quantised;
 mod rows;
 mod stencil;
 mod transpose;
@@ -22,6 +23,7 @@ pub use columns::{
 pub use elementwise::{binary, select, unary};
 pub use encode::{encode_f32, encode_f64, encode_native};
 pub use order_statistics::{cell_counts, deviations, key_counts, key_piece, split};
+pub use quantised::{dequantise, quantise};
 pub use rows::{Extrema, Moments, common_rows, extrema_rows, moment_slab, spectral_rows, sum_rows};
 pub use stencil::smooth_rows;
 pub use transpose::transpose;

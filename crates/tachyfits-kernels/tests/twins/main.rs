@@ -10,6 +10,7 @@ mod elementwise;
 mod encode;
 mod merge;
 mod order;
+mod quantised;
 mod rows;
 mod stencil;
 mod tiers;

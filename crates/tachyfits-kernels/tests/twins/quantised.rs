@@ -1,0 +1,113 @@
+//! Quantising and back, against the twins.
+
+use crate::content::tiers;
+use proptest::prelude::*;
+use tachyfits_kernels::{
+    EXACT_ZERO, Quantiser, RANDOM_NUMBERS, dequantise_f32, dequantise_f64, naive, quantise_f32,
+    quantise_f64, random_numbers,
+};
+
+const BLANKS: [Option<i32>; 4] = [None, Some(i32::MIN), Some(-2_147_483_647), Some(EXACT_ZERO)];
+
+fn quantiser() -> impl Strategy<Value = Quantiser> {
+    let scale = prop_oneof![Just(0.5), 1e-6..100.0, Just(-1.0), Just(1e300)];
+    let block = prop_oneof![0..RANDOM_NUMBERS, Just(RANDOM_NUMBERS - 1)];
+    (scale, -1e4..1e4, 0..4usize, any::<bool>(), prop::option::of(block)).prop_map(
+        |(scale, zero, blank, zeros, dither)| Quantiser {
+            scale,
+            zero,
+            blank: BLANKS[blank],
+            exact_zero: zeros.then_some(EXACT_ZERO),
+            dither,
+        },
+    )
+}
+
+fn integers() -> impl Strategy<Value = Vec<i32>> {
+    let integer = prop_oneof![
+        8 => -1000..1000,
+        1 => i32::MIN..i32::MIN + 4,
+        1 => any::<i32>(),
+    ];
+    // Long enough for two ends of the table.
+    let more = prop_oneof![3 => Just(1usize), 1 => Just(400)];
+    (prop::collection::vec(integer, 0..60), more).prop_map(|(part, more)| part.repeat(more))
+}
+
+/// All NaN alike.
+fn bits(values: &[f64]) -> Vec<u64> {
+    values.iter().map(|&x| if x.is_nan() { 1 } else { x.to_bits() }).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn dequantising_gives_the_bits_of_its_twin(integers in integers(), how in quantiser()) {
+        let expected = naive::dequantise(&integers, &how);
+        let rounded: Vec<f64> = expected.iter().map(|&value| f64::from(value as f32)).collect();
+        for tier in tiers() {
+            let mut out = vec![0.0; integers.len()];
+            dequantise_f64(&integers, &how, tier, &mut out);
+            prop_assert_eq!(bits(&out), bits(&expected), "{:?}", tier);
+            let mut out = vec![0.0f32; integers.len()];
+            dequantise_f32(&integers, &how, tier, &mut out);
+            let out: Vec<f64> = out.into_iter().map(f64::from).collect();
+            prop_assert_eq!(bits(&out), bits(&rounded), "{:?}", tier);
+        }
+    }
+
+    #[test]
+    fn quantising_gives_the_integers_of_its_twin(
+        part in prop::collection::vec(prop_oneof![9 => -1e5..1e5, 1 => Just(0.0), 1 => Just(f64::NAN), 1 => any::<f64>()], 0..60),
+        how in quantiser(),
+    ) {
+        let pixels = part.repeat(300);
+        let singles: Vec<f32> = pixels.iter().map(|&pixel| pixel as f32).collect();
+        let of_singles: Vec<f64> = singles.iter().map(|&pixel| pixel.into()).collect();
+        for tier in tiers() {
+            let mut out = vec![0; pixels.len()];
+            quantise_f64(&pixels, &how, tier, &mut out);
+            prop_assert_eq!(&out, &naive::quantise(&pixels, &how), "{:?}", tier);
+            quantise_f32(&singles, &how, tier, &mut out);
+            prop_assert_eq!(&out, &naive::quantise(&of_singles, &how), "{:?}", tier);
+        }
+    }
+
+    /// The error is at most half a step, with dither too.
+    #[test]
+    fn pixels_change_by_at_most_half_a_step(pixels in prop::collection::vec(-1e3..1e3, 1..50), dither in prop::option::of(0..RANDOM_NUMBERS)) {
+        let how = Quantiser { scale: 0.25, zero: -3.0, blank: Some(i32::MIN), exact_zero: Some(EXACT_ZERO), dither };
+        for tier in tiers() {
+            let mut integers = vec![0; pixels.len()];
+            quantise_f64(&pixels, &how, tier, &mut integers);
+            let mut back = vec![0.0; pixels.len()];
+            dequantise_f64(&integers, &how, tier, &mut back);
+            for (pixel, back) in pixels.iter().zip(back) {
+                prop_assert!((pixel - back).abs() <= 0.125 + 1e-9, "{} {}", pixel, back);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_random_numbers_are_those_of_the_standard() {
+    let random = random_numbers();
+    assert_eq!(random.len(), 10_000);
+    assert_eq!(random[0], (16_807.0 / 2_147_483_647.0) as f32);
+    assert_eq!(random[9_999], (1_043_618_065.0 / 2_147_483_647.0) as f32);
+    assert!(random.iter().all(|&number| number > 0.0 && number < 1.0));
+}
+
+/// By hand: the second pixel of a tile whose random numbers begin at 0.
+#[test]
+fn a_dithered_pixel_is_what_the_formula_says() {
+    let first = (f64::from(random_numbers()[3]) * 500.0) as usize;
+    let how = Quantiser { scale: 2.0, zero: 1.0, blank: None, exact_zero: None, dither: Some(3) };
+    for tier in tiers() {
+        let mut out = [0.0; 2];
+        dequantise_f64(&[0, 10], &how, tier, &mut out);
+        let random = f64::from(random_numbers()[first + 1]);
+        assert_eq!(out[1], (10.0 - random + 0.5) * 2.0 + 1.0);
+    }
+}
