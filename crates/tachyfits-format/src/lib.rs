@@ -62,8 +62,8 @@ pub use table::{
     Column, Descriptor, Element, Field, Heap, Null, Substrings, TableKind, TableLayout, TextForm,
 };
 pub use tiled::{
-    Dither, Quantisation, StoredTile, TileBox, TileColumns, TileForm, TileGrid, TileQuantisation,
-    TileValue, TiledLayout,
+    Dither, NewQuantisation, NewTiledImage, Quantisation, RestoredHeader, StoredTile, TileBox,
+    TileColumns, TileForm, TileGrid, TileQuantisation, TileValue, TiledLayout,
 };
 pub use value::{Integer, Real, Value};
 pub use verify::{Finding, Fix, Rule, Severity, fixed_header, verify_header};

@@ -2,11 +2,15 @@
 //! of tiles, which are [`crate::codec`].
 
 mod grid;
+mod new_tiled;
 mod quantised;
+mod restored;
 mod stored_tile;
 mod tiled_layout;
 
 pub use grid::{TileBox, TileGrid};
+pub use new_tiled::{NewQuantisation, NewTiledImage};
 pub use quantised::{Dither, Quantisation, TileQuantisation, TileValue};
+pub use restored::RestoredHeader;
 pub use stored_tile::{StoredTile, TileForm};
 pub use tiled_layout::{TileColumns, TiledLayout};

@@ -1,11 +1,13 @@
-"""Make tiles.fits.gz: compressed images of fpack and astropy, each followed by the expected pixels.
+"""Make compressed images with the pixels and headers that they must give.
 
 Usage: python make_tiles.py. Needs fpack and funpack (Debian: libcfitsio-bin) and astropy.
 
-The file has pairs of extensions: a compressed image, and an IMAGE with the pixels that it holds.
+tiles.fits.gz has pairs of extensions: a compressed image, and an IMAGE with the pixels of it.
 EXTNAME says which program and options made it. Expected pixels are the original ones where the
 compression is lossless, and otherwise those of astropy; for files of fpack, funpack must give the
 same bits.
+
+headers.fits.fz.gz is a file of fpack, and headers.fits.gz the one that funpack restores from it.
 """
 
 from __future__ import annotations
@@ -188,8 +190,33 @@ def cases(folder: Path) -> Iterator[tuple[str, bytes, np.ndarray | None]]:
         yield f"astropy GZIP_2 lossless {dtype}", packed, values
 
 
+def headers(folder: Path) -> tuple[bytes, bytes]:
+    """Return a file that fpack made of one with many sorts of cards, and what funpack restores."""
+    first = fits.PrimaryHDU(noise((4, 30), "float32", 1))
+    cards = first.header
+    cards["OBJECT"] = ("M 31", "the target")
+    cards["ZENITH"] = (3.0, "a keyword that begins with Z")
+    cards["ZD"] = 12
+    cards["BUNIT"] = "Jy"
+    cards["LONG"] = "a string that goes on in the next record, because it is too long for one " * 2
+    cards["HIERARCH ESO DET DIT"] = 1.5
+    cards.add_blank()
+    cards["HISTORY"] = "made by hand"
+    cards["COMMENT"] = "of no importance"
+    cards.add_blank()
+    second = fits.ImageHDU(noise((3, 4, 30), "int16", 2), name="SCI")
+    second.header["INHERIT"] = True
+    second.header["BLANK"] = -32768
+    third = fits.ImageHDU(noise((4, 30), "uint16", 2))
+    path, packed, out = (folder / name for name in ("headers.fits", "headers.fits.fz", "out.fits"))
+    fits.HDUList([first, second, third]).writeto(path, checksum=True)
+    subprocess.run(["fpack", str(path)], check=True)
+    subprocess.run(["funpack", "-O", str(out), str(packed)], check=True)
+    return packed.read_bytes(), out.read_bytes()
+
+
 def main() -> None:
-    """Make the file."""
+    """Make the files."""
     parts = [fits.PrimaryHDU().header.tostring().encode()]
     count = 0
     with tempfile.TemporaryDirectory() as name:
@@ -208,6 +235,9 @@ def main() -> None:
             fits.HDUList([fits.PrimaryHDU(), image]).writeto(out)
             parts += [last_hdu(packed), last_hdu(out.getvalue())]
             count += 1
+        packed, restored = headers(folder)
+    (HERE / "headers.fits.fz.gz").write_bytes(gzip.compress(packed, mtime=0))
+    (HERE / "headers.fits.gz").write_bytes(gzip.compress(restored, mtime=0))
     data = gzip.compress(b"".join(parts), mtime=0)
     (HERE / "tiles.fits.gz").write_bytes(data)
     print(f"{count} images, {len(data)} bytes")

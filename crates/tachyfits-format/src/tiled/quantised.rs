@@ -7,7 +7,7 @@ use crate::header::Header;
 use crate::image::ValueType;
 use crate::table::{Column, Element, Field, TableLayout};
 
-/// What was added to pixels before they were rounded, and is subtracted when they are read (ZQUANTIZ).
+/// Random numbers that were added to pixels before rounding, and are subtracted when they are read (ZQUANTIZ).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dither {
     /// NO_DITHER.
@@ -127,7 +127,7 @@ impl Quantisation {
         Ok(Some(Quantisation { dither, seed, scale, zero, blank }))
     }
 
-    /// That of the tile in `row` (from 0), whose bytes are given.
+    /// The quantisation of the tile in `row` (from 0), whose bytes are given.
     pub(super) fn of_tile(
         &self,
         table: &TableLayout,

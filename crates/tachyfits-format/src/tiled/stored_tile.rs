@@ -91,7 +91,7 @@ impl TiledLayout {
         Ok(is_there.map(|()| (self.table.heap.offset + descriptor.offset, bytes)))
     }
 
-    /// What decodes the stream of a tile.
+    /// The codec of the stream of a tile.
     #[must_use]
     pub fn codec_of(&self, form: TileForm) -> &dyn TileCodec {
         match form {

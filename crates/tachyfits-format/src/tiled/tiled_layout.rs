@@ -21,9 +21,9 @@ pub struct TiledLayout {
     pub image: ImageLayout,
     /// How it is divided into tiles. Tile n is in row n of the table.
     pub grid: TileGrid,
-    /// What decodes COMPRESSED_DATA.
+    /// The codec of COMPRESSED_DATA.
     pub codec: Arc<dyn TileCodec>,
-    /// What decodes NULL_PIXEL_MASK, to bytes: 1 where a pixel is undefined.
+    /// The codec of NULL_PIXEL_MASK, whose pixels are bytes: 1 where a pixel is undefined.
     pub mask_codec: Option<Arc<dyn TileCodec>>,
     /// The columns with the bytes of tiles.
     pub columns: TileColumns,

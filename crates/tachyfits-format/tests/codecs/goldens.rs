@@ -19,16 +19,20 @@ pub fn file() -> Vec<u8> {
 
 /// Its HDUs, without the first.
 pub fn hdus(file: &[u8]) -> Vec<Hdu> {
+    all_hdus(file).split_off(1)
+}
+
+/// The HDUs of a file.
+pub fn all_hdus(file: &[u8]) -> Vec<Hdu> {
     let mut walker = Walker::new(ReadOptions::default(), file.len() as u64);
     let mut hdus = Vec::new();
     loop {
         match walker.step().unwrap_or_else(|error| panic!("{error}")) {
             Step::Read { offset, bytes } => walker.supply(&file[offset as usize..][..bytes]),
             Step::Hdu(hdu) => hdus.push(*hdu),
-            Step::Done => break,
+            Step::Done => return hdus,
         }
     }
-    hdus.split_off(1)
 }
 
 /// The 10 000 random numbers of the Standard.

@@ -4,6 +4,7 @@ mod damaged;
 mod goldens;
 mod gzip;
 mod hcompress;
+mod headers;
 mod pixels;
 mod plio;
 mod rice;
