@@ -74,6 +74,7 @@ if TYPE_CHECKING:
         Region,
     )
     from tachyfits.text.sky_regions import SkyRegion
+    from tachyfits.text.spectral_ranges import SpectralRange
     from tachyfits.writing.write import write
 
 __all__ = [
@@ -116,6 +117,7 @@ __all__ = [
     "Region",
     "Report",
     "SkyRegion",
+    "SpectralRange",
     "Spectrum",
     "Stats",
     "Table",
@@ -199,6 +201,7 @@ _NAMES = {
         "Region",
     ),
     "text.sky_regions": ("SkyRegion",),
+    "text.spectral_ranges": ("SpectralRange",),
     "writing.write": ("write",),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}

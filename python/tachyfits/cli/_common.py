@@ -21,11 +21,13 @@ from tachyfits.cli._syntax import CHANNELS, REGION, SECTION, Range, numpy_index
 from tachyfits.file.file import STORAGES, File
 from tachyfits.file.hdu import Hdu, no_pixels_hint
 from tachyfits.file.image_hdu import ImageHdu
-from tachyfits.text.regions import Region
 
 if TYPE_CHECKING:
     from tachyfits import Image
     from tachyfits.base.progress import Progress
+    from tachyfits.header.spectral_units import Line
+    from tachyfits.text.regions import Region
+    from tachyfits.text.spectral_ranges import SpectralRange
 
 
 @dataclass(frozen=True)
@@ -177,17 +179,25 @@ section_option = click.option(
     help="Use only this part, one range per axis: [1:100,*,5:50:2].",
 )  # fmt: skip
 channels_option = click.option(
-    "--channels", type=CHANNELS, metavar="a:b",
-    help="Use only these pixels of the spectral axis, counted from 1, both ends included.",
+    "--channels", type=CHANNELS, metavar="a:b|LOW..HIGH UNIT",
+    help="Use only these pixels of the spectral axis, counted from 1, both ends included; or those "
+         "whose cell touches a range: '100..250 km/s', '230.5..230.6 GHz', '6540..6580 Angstrom', "
+         "with a frame after it where it is not that of the axis: '100..250 km/s LSRK'.",
 )  # fmt: skip
+pol_option = click.option(
+    "--pol",
+    metavar="NAME",
+    help="Use only this polarisation of the STOKES axis: I, Q, U, V, RR, "
+    "LL, RL, LR, XX, YY, XY, YX.",
+)
 overwrite_option = click.option(
     "--overwrite", is_flag=True, help="Replace an existing output file."
 )
 
 #: Values that click passes for a section, for channels and for regions: (text, parsed).
 SectionOption = tuple[str, tuple[Range, ...]] | None
-ChannelsOption = tuple[str, Range] | None
-RegionOptions = tuple[tuple[str, Region], ...]
+ChannelsOption = tuple[str, "Range | SpectralRange"] | None
+RegionOptions = tuple[tuple[str, "Region"], ...]
 
 
 def index_of(section: SectionOption, image: Image) -> tuple[slice, ...] | None:
@@ -195,12 +205,17 @@ def index_of(section: SectionOption, image: Image) -> tuple[slice, ...] | None:
     return None if section is None else numpy_index(section[1], image.shape)
 
 
-def slice_of(channels: ChannelsOption, image: Image) -> slice | None:
+def slice_of(channels: ChannelsOption, image: Image, line: Line) -> slice | None:
     """Return the slice of the spectral axis for ``--channels``."""
     if channels is None:
         return None
     axis = image.spectral_axis
-    return channels[1].to_slice(image.shape[axis], f"the spectral axis (NAXIS{image.ndim - axis})")
+    if isinstance(channels[1], Range):
+        name = f"the spectral axis (NAXIS{image.ndim - axis})"
+        return channels[1].to_slice(image.shape[axis], name)
+    from tachyfits.header.spectral_selection import channel_slice
+
+    return channel_slice(image._coordinates, axis, image.shape[axis], channels[1], line)
 
 
 def regions_of(regions: RegionOptions) -> list[Region] | None:

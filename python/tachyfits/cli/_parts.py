@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import click
@@ -21,6 +21,7 @@ from tachyfits.cli._common import (
     channels_option,
     index_of,
     overwrite_option,
+    pol_option,
     region_option,
     regions_of,
     section_option,
@@ -28,7 +29,9 @@ from tachyfits.cli._common import (
     suffix_of,
 )
 from tachyfits.cli._syntax import LIMITS, NUMBERS
-from tachyfits.header.spectral_units import CONVENTIONS, MEDIA
+from tachyfits.header.spectral_selection import stokes_slice
+from tachyfits.header.spectral_units import CONVENTIONS, MEDIA, Line
+from tachyfits.text.spectral_ranges import SpectralRange
 
 #: As `tachyfits.plot` has them, which is imported for drawing alone.
 STRETCHES = ("linear", "log", "asinh", "sqrt")
@@ -39,19 +42,33 @@ WRITTEN = (".txt", ".csv", ".json")
 
 Command = Callable[..., Any]
 
+_NO_LINE = Line()
+
 
 @dataclass(frozen=True)
 class Part:
-    """The pixels selected for a command: its --section, --channels and --region."""
+    """The pixels selected for a command: its --section, --channels, --pol and --region."""
 
     section: SectionOption = None
     channels: ChannelsOption = None
     regions: RegionOptions = ()
+    pol: str | None = None
+    #: Rest frequency and convention of channels by velocity.
+    line: Line = _NO_LINE
 
     @property
     def is_whole(self) -> bool:
         """Whether no part is selected."""
-        return self.section is None and self.channels is None and not self.regions
+        return not any((self.section, self.channels, self.pol, self.regions))
+
+    def with_line(self, line: dict[str, Any]) -> Part:
+        """Return the part with the rest frequency and the convention that options give."""
+        return replace(self, line=Line(**(line | {"unit": None})))
+
+    def line_of_values(self, line: dict[str, Any]) -> dict[str, Any]:
+        """Return the options of coordinates, without a rest frequency for channels alone."""
+        of_channels = self.channels is not None and isinstance(self.channels[1], SpectralRange)
+        return {} if of_channels and line.get("unit") is None else line
 
     @property
     def labels(self) -> list[str]:
@@ -59,12 +76,24 @@ class Part:
         return ["".join(text.split()) for text, _ in self.regions] or [""]
 
     def index(self, image: Image) -> tuple[slice, ...] | None:
-        """Return NumPy's index for the section; None for everything."""
-        return index_of(self.section, image)
+        """Return NumPy's index for the section and the polarisation; None for everything."""
+        index = index_of(self.section, image)
+        if self.pol is None:
+            return index
+        slices = list(index or (slice(None),) * image.ndim)
+        axis, piece = stokes_slice(image._coordinates, image.shape, self.pol)
+        if slices[axis] not in (slice(None), slice(None, None, 1)):
+            raise usage(f"both --pol and --section cut NAXIS{image.ndim - axis}", "use one of them")
+        slices[axis] = piece
+        return tuple(slices)
+
+    def whole_index(self, image: Image) -> tuple[slice, ...] | None:
+        """Return NumPy's index for the section, the channels and the polarisation, or None."""
+        return self.index(image) if self.channels is None else self.slices(image)
 
     def channel_slice(self, image: Image) -> slice | None:
         """Return the slice of the spectral axis for the channels."""
-        return slice_of(self.channels, image)
+        return slice_of(self.channels, image, self.line)
 
     def shapes(self) -> list[tachyfits.Region] | None:
         """Return the regions; None where there are none."""
@@ -93,8 +122,11 @@ class Part:
 
 
 def part_options(*names: str) -> Callable[[Command], Command]:
-    """Add some of --section, --channels and --region; the command gets them as one ``part``."""
-    options = {"section": section_option, "channels": channels_option, "regions": region_option}
+    """Add some of these options; the command gets them as one ``part``."""
+    options = {
+        "section": section_option, "channels": channels_option, "regions": region_option,
+        "pol": pol_option,
+    }  # fmt: skip
 
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
@@ -109,13 +141,8 @@ def part_options(*names: str) -> Callable[[Command], Command]:
     return decorate
 
 
-def line_options(command: Command) -> Command:
-    """Add --unit, --rest, --convention and --rest-medium, the coordinates of a spectral axis."""
-    options = (
-        click.option("--unit", metavar="UNIT",
-                     help="Unit of the coordinates (km/s, GHz, um), of the values (K, mJy/beam, "
-                          "MJy/sr), or both: 'K,km/s'. Values are converted with the beam and the "
-                          "frequency of each channel. Default: the header's."),
+def _rest_options() -> tuple[Any, ...]:
+    return (
         click.option("--rest", metavar="VALUE",
                      help="Rest frequency or wavelength with its unit: '1.420405752 GHz'. Default: "
                           "the header's."),
@@ -125,6 +152,30 @@ def line_options(command: Command) -> Command:
         click.option("--rest-medium", type=click.Choice(MEDIA),
                      help="Medium of a rest wavelength. Default: air where the axis is "
                           "AWAV (refractive index by Edlén 1953), else vacuum."),
+    )  # fmt: skip
+
+
+def rest_options(command: Command) -> Command:
+    """Add --rest, --convention and --rest-medium, for channels; they are in the ``part``."""
+
+    @functools.wraps(command)
+    def wrapped(*args: Any, part: Part, **given: Any) -> Any:
+        line = {name: given.pop(name) for name in ("rest", "convention", "rest_medium")}
+        return command(*args, part=part.with_line(line), **given)
+
+    for option in reversed(_rest_options()):
+        wrapped = option(wrapped)
+    return wrapped
+
+
+def line_options(command: Command) -> Command:
+    """Add --unit, --rest, --convention and --rest-medium, the coordinates of a spectral axis."""
+    options = (
+        click.option("--unit", metavar="UNIT",
+                     help="Unit of the coordinates (km/s, GHz, um), of the values (K, mJy/beam, "
+                          "MJy/sr), or both: 'K,km/s'. Values are converted with the beam and the "
+                          "frequency of each channel. Default: the header's."),
+        *_rest_options(),
     )  # fmt: skip
     for option in reversed(options):
         command = option(command)

@@ -9,13 +9,16 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tachyfits.base.errors import usage
-from tachyfits.text.region_input import region
 from tachyfits.text.statistics import order_statistic
+
+if TYPE_CHECKING:
+    from tachyfits.text.regions import Region
+    from tachyfits.text.spectral_ranges import SpectralRange
 
 _RANGE = re.compile(r"(?:(?P<all>-?\*)|(?P<first>\d+)(?::(?P<last>\d+))?)(?::(?P<step>\d+))?")
 
@@ -65,6 +68,26 @@ def parse_range(text: str) -> Range:
         return Range(None, None, step, match["all"] == "-*")
     first = int(match["first"])
     return Range(first, int(match["last"] or first), step)
+
+
+def parse_channels(text: str) -> Range | SpectralRange:
+    """Read a range of pixels, or one with a unit.
+
+    >>> parse_channels("5:50").last, str(parse_channels("100..250 km/s"))
+    (50, '100..250 km/s')
+    """
+    if not re.search("[A-Za-z]", text):
+        return parse_range(text)
+    from tachyfits.text.spectral_ranges import parse_spectral_range
+
+    return parse_spectral_range(text)
+
+
+def parse_region(text: str) -> Region:
+    """Read a region; see `tachyfits.region`."""
+    from tachyfits.text.region_input import region
+
+    return region(text)
 
 
 def parse_section(text: str) -> tuple[Range, ...]:
@@ -191,8 +214,8 @@ def parse_limits(text: str) -> str | tuple[float, float]:
 
 
 SECTION = _Parsed("section", parse_section)
-CHANNELS = _Parsed("channels", parse_range)
-REGION = _Parsed("region", region)
+CHANNELS = _Parsed("channels", parse_channels)
+REGION = _Parsed("region", parse_region)
 PATH = _Parsed("path", parse_path)
 LIMITS = _Parsed("limits", parse_limits)
 NUMBERS = _Parsed("numbers", parse_numbers)

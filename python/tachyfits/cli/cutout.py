@@ -9,13 +9,14 @@ import click
 from tachyfits import File
 from tachyfits.cli._common import Common, common_options, described, overwrite_option
 from tachyfits.cli._output import json_text, say, size_text
-from tachyfits.cli._parts import Part, part_options
+from tachyfits.cli._parts import Part, part_options, rest_options
 from tachyfits.image.parts import MODES, part_of
 
 
 @click.command()
 @common_options(many=False)
-@part_options("regions", "section", "channels")
+@part_options("regions", "section", "channels", "pol")
+@rest_options
 @click.option(
     "--mode",
     type=click.Choice(MODES),
@@ -54,9 +55,10 @@ def command(
       tachyfits cutout cube.fits --section '*:4,*:4' -o every-fourth.fits
       tachyfits cutout cube.fits --channels 40:90 -o line.fits --overwrite
       tachyfits cutout cube.fits --region 'icrs; circle(5:34:32,22.01,30")' -o source.fits
+      tachyfits cutout cube.fits --channels '100..250 km/s' --pol I -o line.fits
     """
     if part.is_whole:
-        raise click.UsageError("give --region, --section or --channels")
+        raise click.UsageError("give --region, --section, --channels or --pol")
 
     def cut(file: File) -> None:
         image = common.image(file)

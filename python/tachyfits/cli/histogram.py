@@ -9,7 +9,7 @@ import click
 from tachyfits import File, Histogram, Image
 from tachyfits.cli._common import Common, common_options, described, title
 from tachyfits.cli._output import columns_text, csv_text, json_text, say
-from tachyfits.cli._parts import Document, Part, document_options, part_options
+from tachyfits.cli._parts import Document, Part, document_options, part_options, rest_options
 
 COLUMNS = ("low", "high", "count")
 
@@ -29,7 +29,8 @@ COLUMNS = ("low", "high", "count")
     metavar="LOW HIGH",
     help="Range from LOW to HIGH, both included. Default: from min to max (one more pass).",
 )
-@part_options("regions", "section")
+@part_options("regions", "section", "channels", "pol")
+@rest_options
 @click.option(
     "--log/--linear",
     default=None,
@@ -60,7 +61,7 @@ def command(
             histogram = image.histogram(
                 bins,
                 limits,
-                section=part.index(image),
+                section=part.whole_index(image),
                 region=part.shapes(),
                 progress=progress,
             )

@@ -62,7 +62,7 @@ FITS = (".fits", ".fit", ".fts")
 @click.option("--peak-channel", is_flag=True, help="The same as --statistic max_channel.")
 @line_options
 @beam_option
-@part_options("channels", "section", "regions")
+@part_options("channels", "pol", "section", "regions")
 @click.option(
     "--threshold",
     type=float,
@@ -145,7 +145,8 @@ def command(
             image = image.with_beam(beam)
         pixels = {"threshold": threshold, "mask": mask, "keep_axis": keep_axis}
         told: list[dict[str, Any]] = []
-        for name, plane in _planes(common, image, chosen, part, pixels, line):
+        of_line, of_values = part.with_line(line), part.line_of_values(line)
+        for name, plane in _planes(common, image, chosen, of_line, pixels, of_values):
             written = [_named(output, name if len(chosen) > 1 else "") for output in outputs]
             for output, suffix in zip(written, suffixes, strict=True):
                 if suffix in FITS:

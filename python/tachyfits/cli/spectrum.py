@@ -27,7 +27,7 @@ STATISTICS = [*(name for name, _ in info.statistics()), *ORDER_STATISTICS, "flux
 
 @click.command()
 @common_options()
-@part_options("regions", "channels", "section")
+@part_options("regions", "channels", "pol", "section")
 @click.option(
     "--statistic",
     type=StatisticType(STATISTICS),
@@ -63,6 +63,7 @@ def command(
     Examples:
       tachyfits spectrum cube.fits --region 'circle(512,480,12)'
       tachyfits spectrum cube.fits --region 'box(90,90,5,5)' --statistic sum --channels 40:90
+      tachyfits spectrum cube.fits --region 'icrs; circle(5:34:32,22.01,30")' --channels '1..9 km/s'
       tachyfits spectrum cube.fits --unit km/s --rest '1.420405752 GHz'
       tachyfits spectrum cube.fits --region 'circle(512,480,12)' --statistic flux --unit mJy,km/s
       tachyfits spectrum cube.fits --region 'circle(512,480,12)' --unit K
@@ -72,11 +73,13 @@ def command(
     if as_csv and common.json:
         raise click.UsageError("choose one of --csv and --json")
 
+    chosen = part.with_line(line)
+
     def show(file: File) -> None:
         image = common.image(file)
         if beam is not None:
             image = image.with_beam(beam)
-        spectra = _spectra(common, image, part, statistic, line)
+        spectra = _spectra(common, image, chosen, statistic, line)
         cost = spectra[0].report if report else None
         suffix = document.suffix or (".json" if common.json else ".csv" if as_csv else ".txt")
         if cost is not None and suffix != ".json":
@@ -86,7 +89,7 @@ def command(
 
             document.draw(spectrum_figure(spectra, title=title(image), labels=part.labels))
             return
-        numbers = _channel_numbers(image, part)
+        numbers = _channel_numbers(image, chosen)
         costs = {} if cost is None else {"report": report_fields(cost)}
         document.write(_text(image, spectra, numbers, part.labels, suffix, costs))
 
@@ -100,7 +103,7 @@ def _spectra(
         chosen = part.shapes()
         options: dict[str, Any] = {
             "statistic": statistic,
-            **line,
+            **part.line_of_values(line),
             "channels": part.channel_slice(image),
             "section": part.index(image),
             "progress": progress,

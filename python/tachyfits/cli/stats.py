@@ -12,16 +12,10 @@ from tachyfits._core import Report
 from tachyfits.base.errors import usage
 from tachyfits.cli._common import (
     Common,
-    RegionOptions,
-    SectionOption,
     common_options,
     coordinate_lines,
     described,
     heading,
-    index_of,
-    region_option,
-    regions_of,
-    section_option,
 )
 from tachyfits.cli._order import OrderOptions, order_columns, order_options
 from tachyfits.cli._output import (
@@ -34,6 +28,7 @@ from tachyfits.cli._output import (
     report_line,
     say,
 )
+from tachyfits.cli._parts import Part, part_options, rest_options
 from tachyfits.image.reductions import STANDARD_STATISTICS
 
 #: Statistics that have no unit.
@@ -42,8 +37,8 @@ COUNTS = ("count", "nan")
 
 @click.command()
 @common_options()
-@region_option
-@section_option
+@part_options("regions", "section", "channels", "pol")
+@rest_options
 @click.option("--per-plane", is_flag=True, help="One row per plane of the first two axes.")
 @order_options
 @click.option(
@@ -60,8 +55,7 @@ COUNTS = ("count", "nan")
 )
 def command(
     common: Common,
-    regions: RegionOptions,
-    section: SectionOption,
+    part: Part,
     per_plane: bool,
     order: OrderOptions,
     ddof: int,
@@ -89,15 +83,15 @@ def command(
     def show(file: File) -> None:
         for image in common.images(file):
             if order:
-                rows, costs = _ordered(common, image, regions, section, per_plane, order)
+                rows, costs = _ordered(common, image, part, per_plane, order)
             else:
                 with reports() as found:
-                    rows = (_planes if per_plane else _whole)(common, image, regions, section, ddof)
+                    rows = (_planes if per_plane else _whole)(common, image, part, ddof)
                 costs = {"": found[-1]}
             if common.json:
                 told = {name: report_dict(cost) for name, cost in costs.items()}
                 more = {"report": told.get("", told)} if report and told else {}
-                click.echo(json_text(_as_json(image, section, ddof, rows) | more))
+                click.echo(json_text(_as_json(image, part, ddof, rows) | more))
                 continue
             click.echo(heading(image))
             click.echo(_as_text(image, rows))
@@ -107,20 +101,16 @@ def command(
     return common.each(show)
 
 
-def _whole(
-    common: Common, image: Image, regions: RegionOptions, section: SectionOption, ddof: int
-) -> list[dict[str, Any]]:
+def _whole(common: Common, image: Image, part: Part, ddof: int) -> list[dict[str, Any]]:
     """Return a row for each region, or one."""
     with common.meter("stats") as progress:
         states = (
-            image.stats(
-                index_of(section, image), region=regions_of(regions) or (), progress=progress
-            )
-            if regions
-            else [image.stats(index_of(section, image), progress=progress)]
+            image.stats(part.whole_index(image), region=part.shapes() or (), progress=progress)
+            if part.regions
+            else [image.stats(part.whole_index(image), progress=progress)]
         )
-    labels: list[str | None] = [text for text, _ in regions] or [None]
-    slices = index_of(section, image) or (slice(None),) * image.ndim
+    labels: list[str | None] = [text for text, _ in part.regions] or [None]
+    slices = part.whole_index(image) or (slice(None),) * image.ndim
     return [
         {"region": label, **_state(state, ddof, image, slices)}
         for label, state in zip(labels, states, strict=True)
@@ -152,24 +142,22 @@ def _fits_position(
     return [range(length)[piece][index] + 1 for index, piece, length in places][::-1]
 
 
-def _planes(
-    common: Common, image: Image, regions: RegionOptions, section: SectionOption, ddof: int
-) -> list[dict[str, Any]]:
+def _planes(common: Common, image: Image, part: Part, ddof: int) -> list[dict[str, Any]]:
     """Return a row for each plane, of each region."""
     _check_planes(image)
-    index = index_of(section, image)
+    index = part.whole_index(image)
     with common.meter("stats") as progress:
         arrays = image._reduce(
             STANDARD_STATISTICS,
             "xy",
             index,
-            regions_of(regions) or None,
+            part.shapes() or None,
             ddof,
             threads=common.threads,
             progress=progress,
         )
     numbers = _plane_numbers(image, index)
-    labels: list[str | None] = [text for text, _ in regions] or [None]
+    labels: list[str | None] = [text for text, _ in part.regions] or [None]
     flat = {name: np.reshape(array, (len(labels), -1)) for name, array in arrays.items()}
     return [
         {"region": label, "plane": plane, **{name: flat[name][row, column] for name in flat}}
@@ -181,21 +169,20 @@ def _planes(
 def _ordered(
     common: Common,
     image: Image,
-    regions: RegionOptions,
-    section: SectionOption,
+    part: Part,
     per_plane: bool,
     order: OrderOptions,
 ) -> tuple[list[dict[str, Any]], dict[str, Report]]:
     """Return the rows of order statistics, and what they cost."""
     if per_plane:
         _check_planes(image)
-    index = index_of(section, image)
+    index = part.whole_index(image)
     with common.meter("stats") as progress:
         columns, costs = order_columns(
-            image, order, index, regions_of(regions), per_plane, common.threads, progress
+            image, order, index, part.shapes(), per_plane, common.threads, progress
         )
     numbers = _plane_numbers(image, index) if per_plane else [None]
-    labels: list[str | None] = [text for text, _ in regions] or [None]
+    labels: list[str | None] = [text for text, _ in part.regions] or [None]
     rows = []
     for row, label in enumerate(labels):
         for column, plane in enumerate(numbers):
@@ -222,13 +209,11 @@ def _plane_numbers(image: Image, index: tuple[slice, ...] | None) -> list[list[i
     ]
 
 
-def _as_json(
-    image: Image, section: SectionOption, ddof: int, rows: list[dict[str, Any]]
-) -> dict[str, Any]:
+def _as_json(image: Image, part: Part, ddof: int, rows: list[dict[str, Any]]) -> dict[str, Any]:
     return described(
         image,
         coordinates=image.coordinates.as_dict(),
-        section=section[0] if section else None,
+        section=part.section[0] if part.section else None,
         ddof=ddof,
         statistics=rows,
     )

@@ -7,7 +7,7 @@ through the frequency. Reference frames are left as they are: nothing here moves
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -131,6 +131,39 @@ def channels_of(
     )  # fmt: skip
 
 
+def converted(
+    axis: Axis,
+    coordinates: Coordinates,
+    values: NDArray[np.float64],
+    line: Line,
+    factor: float = 1.0,
+) -> NDArray[np.float64]:
+    """Return values of an axis in another unit, of frequencies times ``factor``.
+
+    The factor is that between the reference frames of two observers.
+
+    Raises
+    ------
+    UsageError
+        The axis has no values in that unit, or a velocity needs what the header does not say.
+    """
+    conversion = _Conversion.choose(axis, coordinates, line)
+    if factor == 1.0:
+        return conversion(values)
+    if conversion.is_same_kind and not conversion.is_velocity:
+        # Wavelengths are the inverse of frequencies.
+        is_length = conversion.target.is_equivalent("m")
+        return conversion(values) * (1.0 / factor if is_length else factor)
+    if conversion.is_same_kind and line.rest is None and coordinates.rest_frequency() is None:
+        # Where both are velocities of one convention, any rest frequency gives the same.
+        line = replace(line, rest="1 GHz")
+    own = _own_convention(axis, coordinates)
+    through = _through_frequency(
+        axis, coordinates, conversion.source, conversion.target, line, own, factor
+    )
+    return through(values)
+
+
 #: Quantity in which values of each type are linear, by the letters of Paper III: frequency,
 #: wavelength, wavelength in air, velocity.
 _LINEAR_IN = {
@@ -168,6 +201,13 @@ class _Conversion:
     rest_hz: float | None = None
     #: Quantity in which the axis itself is linear, as in `_LINEAR_IN`.
     linear_in: str | None = None
+    #: Only the unit differs.
+    is_same_kind: bool = False
+
+    @property
+    def is_velocity(self) -> bool:
+        """Whether it gives velocities."""
+        return bool(self.target.is_equivalent("m/s"))
 
     def __call__(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -202,8 +242,9 @@ class _Conversion:
             note = f"{said} convention" if said else ""
             linear_in = _LINEAR_IN.get(axis.name[:4])
             return _Conversion(
-                lambda q: q.to(target), source, target, True, axis.name, note, None, linear_in
-            )
+                lambda q: q.to(target), source, target, True, axis.name, note, None, linear_in,
+                is_same_kind=True,
+            )  # fmt: skip
         if not axis.is_spectral:
             raise usage(
                 f"NAXIS{axis.number} ({axis.name}, in {axis.unit or 'no unit'}) is not a "
@@ -214,7 +255,13 @@ class _Conversion:
 
 
 def _through_frequency(
-    axis: Axis, coordinates: Coordinates, source: Any, target: Any, line: Line, own: str | None
+    axis: Axis,
+    coordinates: Coordinates,
+    source: Any,
+    target: Any,
+    line: Line,
+    own: str | None,
+    factor: float = 1.0,
 ) -> _Conversion:
     """Convert by way of the frequency, with a rest frequency where a velocity needs one."""
     import astropy.units as u
@@ -230,14 +277,17 @@ def _through_frequency(
     if from_doppler and source_convention is None:
         raise usage(
             f"CTYPE {axis.ctype!r} without VELREF does not define its velocity convention",
-            'say it with convention: "radio", "optical" or "relativistic"',
+            either(
+                'say it: convention="radio", "optical" or "relativistic"',
+                "say it: --convention radio, optical or relativistic",
+            ),
         )
     wanted = line.convention or own or ("optical" if axis.kind in ("WAVE", "AWAV") else "radio")
     needs_rest = is_velocity or from_doppler
     frequency = _rest_frequency(axis, coordinates, line) if needs_rest else None
 
     def convert(values: Quantity) -> Quantity:
-        hertz = _to_frequency(axis.kind, values, frequency, source_convention)
+        hertz = _to_frequency(axis.kind, values, frequency, source_convention) * factor
         if is_velocity:
             return hertz.to(target, equivalencies=_doppler(wanted, frequency))
         return hertz.to(target, equivalencies=u.spectral())

@@ -66,7 +66,7 @@ def chosen_regions(image: ImageHdu, given: Any) -> ChosenRegions:
     Raises
     ------
     UsageError
-        ``given`` is no region, or the image has no coordinates that it needs.
+        ``given`` is not a region, or the image has no coordinates that it needs.
     """
     if given is None:
         return EVERYTHING
@@ -102,7 +102,7 @@ def core_of(image: ImageHdu, item: Region) -> _core.Region:
 
 
 def in_pixels(image: ImageHdu, item: Region) -> PixelRegion:
-    """Return a region that is one shape in pixels; points on the sky are such, too."""
+    """Return a region that is one shape in pixels; also of a point on the sky."""
     if isinstance(item, PhysicalRegion):
         return item.region.moved(*_from_physical(image))
     if isinstance(item, SkyRegion) and item.shape == "point":

@@ -24,11 +24,12 @@ from tachyfits.image.brightness import prepared
 from tachyfits.image.chosen_regions import ChosenRegions, mask_of
 from tachyfits.image.expressions import evaluate
 from tachyfits.image.reductions import UNITLESS, reduced
-from tachyfits.image.spectra import check_single, cube_section, result_header
+from tachyfits.image.spectra import check_single, cube_section, line_of_values, result_header
 from tachyfits.results.plane import Plane
 from tachyfits.results.quantities import number_in
 from tachyfits.text.region_input import Regions, is_list_of_regions, region
 from tachyfits.text.sections import Section
+from tachyfits.text.spectral_ranges import AskedChannels
 from tachyfits.text.units import product_text
 
 if TYPE_CHECKING:
@@ -47,11 +48,12 @@ CHANNEL_UNIT = "chan"
 class Selection:
     """Which pixels count: the arguments of those names of `Image.moments`."""
 
-    channels: slice | None = None
+    channels: AskedChannels = None
     section: Any = None
     region: Regions = None
     threshold: SupportsFloat | None = None
     mask: Any = None
+    pol: str | Sequence[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,9 @@ class Collapse:
         if len(sky) != 2:
             problem = f"an image of {image.ndim} axes has one beside the spectral one"
             raise usage(problem, "use a cube")
-        where = cube_section(image, selection.section, selection.channels, axis)
+        channels = selection.channels
+        where = cube_section(image, selection.section, channels, axis, line, selection.pol)
+        line = line_of_values(line, channels)
         check_single(image, where, (axis, *sky))
         pair = (sky[0], sky[1])
         within, inside = _inside(image, where, pair, image._chosen(selection.region))

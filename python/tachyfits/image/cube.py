@@ -16,6 +16,7 @@ from tachyfits.image.spectra import picture, spectra
 from tachyfits.results.plane import Plane
 from tachyfits.results.spectrum import Spectrum
 from tachyfits.text.region_input import OneRegion, Regions
+from tachyfits.text.spectral_ranges import AskedChannels
 
 if TYPE_CHECKING:
     from tachyfits.image.image import Image
@@ -34,8 +35,9 @@ class Cube(Operations):
         rest: Any = None,
         convention: str | None = None,
         rest_medium: str | None = None,
-        channels: slice | None = None,
+        channels: AskedChannels = None,
         section: Any = None,
+        pol: str | Sequence[str] | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Spectrum: ...
@@ -49,8 +51,9 @@ class Cube(Operations):
         rest: Any = None,
         convention: str | None = None,
         rest_medium: str | None = None,
-        channels: slice | None = None,
+        channels: AskedChannels = None,
         section: Any = None,
+        pol: str | Sequence[str] | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> list[Spectrum]: ...
@@ -63,8 +66,9 @@ class Cube(Operations):
         rest: Any = None,
         convention: str | None = None,
         rest_medium: str | None = None,
-        channels: slice | None = None,
+        channels: AskedChannels = None,
         section: Any = None,
+        pol: str | Sequence[str] | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Spectrum | list[Spectrum]:
@@ -73,7 +77,8 @@ class Cube(Operations):
         Parameters
         ----------
         region
-            A region of the sky plane, or a list of them (which gives a list of spectra).
+            A region in pixels or on the sky, or what `tachyfits.region` makes one of; or a list of
+            them (which gives a list of spectra).
         statistic
             A name of `tachyfits.info.statistics`; "median", "mad", "percentile90" (or any other);
             or "flux": the sum of the pixels times their solid angle, in Jy for Jy/beam.
@@ -84,9 +89,13 @@ class Cube(Operations):
         rest, convention, rest_medium
             As in `moments`.
         channels
-            A slice of the spectral axis, 0-based.
+            A slice of the spectral axis, 0-based; or a range with a unit: "100..250 km/s",
+            "230.5..230.6 GHz", a slice of quantities, or a `SpectralRange`. A channel belongs to a
+            range if its cell touches it; ``rest``, ``convention`` and ``rest_medium`` hold for it.
         section
-            A NumPy index expression for the other axes, such as the polarisation of a 4-D cube.
+            A NumPy index expression for the other axes.
+        pol
+            The polarisation of a cube with a STOKES axis, by its name: "I", "Q", "RR", ...
 
         Examples
         --------
@@ -100,7 +109,7 @@ class Cube(Operations):
         chosen = self._chosen(region)
         line = Line(unit, rest, convention, rest_medium)
         cube = cast("Image", self)
-        found = spectra(cube, chosen, statistic, channels, section, line, threads, progress)
+        found = spectra(cube, chosen, statistic, channels, section, pol, line, threads, progress)
         return found[0] if chosen.count is None else found
 
     def collapse(
@@ -111,8 +120,9 @@ class Cube(Operations):
         rest: Any = None,
         convention: str | None = None,
         rest_medium: str | None = None,
-        channels: slice | None = None,
+        channels: AskedChannels = None,
         section: Any = None,
+        pol: str | Sequence[str] | None = None,
         region: Regions = None,
         threshold: SupportsFloat | None = None,
         mask: Any = None,
@@ -135,9 +145,11 @@ class Cube(Operations):
         rest, convention, rest_medium
             As in `moments`.
         channels
-            A slice of the spectral axis, 0-based.
+            A slice of the spectral axis, 0-based, or a range with a unit, as in `spectrum`.
         section
             A NumPy index expression for the other axes.
+        pol
+            The polarisation, by its name.
         region
             A region of the sky, or several: the plane is NaN outside all of them, and only the box
             around them is read. Coordinates are those of the whole image.
@@ -159,7 +171,7 @@ class Cube(Operations):
         >>> cube.collapse("max_coordinate", unit="km/s", region=tf.Box(1, 0, 3, 1)).values[0]
         array([ 2.,  2.,  2., nan, nan])
         """
-        selection = Selection(channels, section, region, threshold, mask)
+        selection = Selection(channels, section, region, threshold, mask, pol)
         line = Line(unit, rest, convention, rest_medium)
         cube = Collapse.of(cast("Image", self), selection, keep_axis, line, statistic)
         return collapse(cube, statistic, threads, progress)
@@ -195,8 +207,9 @@ class Cube(Operations):
         rest: Any = None,
         convention: str | None = None,
         rest_medium: str | None = None,
-        channels: slice | None = None,
+        channels: AskedChannels = None,
         section: Any = None,
+        pol: str | Sequence[str] | None = None,
         region: Regions = None,
         threshold: SupportsFloat | None = None,
         mask: Any = None,
@@ -213,7 +226,7 @@ class Cube(Operations):
         >>> velocity.values[0, :2], velocity.unit
         (array([1.83333333, 1.81746032]), 'km s-1')
         """
-        selection = Selection(channels, section, region, threshold, mask)
+        selection = Selection(channels, section, region, threshold, mask, pol)
         line = Line(unit, rest, convention, rest_medium)
         cube = Collapse.of(cast("Image", self), selection, keep_axis, line)
         return moments(cube, [order], threads, progress)[0]
@@ -226,8 +239,9 @@ class Cube(Operations):
         rest: Any = None,
         convention: str | None = None,
         rest_medium: str | None = None,
-        channels: slice | None = None,
+        channels: AskedChannels = None,
         section: Any = None,
+        pol: str | Sequence[str] | None = None,
         region: Regions = None,
         threshold: SupportsFloat | None = None,
         mask: Any = None,
@@ -266,9 +280,12 @@ class Cube(Operations):
             Medium of a wavelength in ``rest``: "air" or "vacuum"; None: that of the axis, air for
             AWAV.
         channels
-            A slice of the spectral axis, 0-based: channels of noise alone spoil moments 1 and 2.
+            A slice of the spectral axis, 0-based, or a range with a unit, as in `spectrum`:
+            channels of noise alone spoil moments 1 and 2.
         section
             A NumPy index expression for the other axes.
+        pol
+            The polarisation, by its name.
         region, threshold, mask, keep_axis
             As in `image`. Pixels are compared as they are read, without another pass.
 
@@ -280,7 +297,7 @@ class Cube(Operations):
         moment 0 Jy beam-1 km s-1 30.0
         moment 1 km s-1 1.8333333333333333
         """
-        selection = Selection(channels, section, region, threshold, mask)
+        selection = Selection(channels, section, region, threshold, mask, pol)
         line = Line(unit, rest, convention, rest_medium)
         cube = Collapse.of(cast("Image", self), selection, keep_axis, line)
         return moments(cube, orders, threads, progress)

@@ -5,22 +5,25 @@ Nothing here reads pixels: a part is a section, and a margin where it reaches be
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tachyfits.base.errors import either, usage
+from tachyfits.header.spectral_units import Line
 from tachyfits.image.chosen_regions import border_of, core_of, in_pixels
 from tachyfits.image.spectra import cube_section
 from tachyfits.text.region_input import region
 from tachyfits.text.regions import Box, CompoundRegion, Point, Region
 from tachyfits.text.sections import Section
+from tachyfits.text.spectral_ranges import AskedChannels
 
 if TYPE_CHECKING:
     from tachyfits.image.pixels import Pixels
 
-#: What happens to a region that reaches beyond the image, by the names of astropy's Cutout2D.
+#: Treatments of a region that reaches beyond the image, by the names of astropy's Cutout2D.
 MODES = ("trim", "partial", "strict")
 
 
@@ -32,13 +35,20 @@ class Part:
     margins: tuple[tuple[int, int], ...] = ()
 
 
-def part_of(image: Pixels, given: Any, channels: Any, section: Any, mode: str = "trim") -> Part:
+def part_of(
+    image: Pixels,
+    given: Any,
+    channels: AskedChannels,
+    section: Any,
+    mode: str = "trim",
+    line: Line | None = None,
+    pol: str | Sequence[str] | None = None,
+) -> Part:
     """Return the part of an image that some arguments of `Image.cut` choose."""
     if mode not in MODES:
         raise usage(f"invalid mode {mode!r}: expected {', '.join(MODES)}", "leave it out for trim")
-    where = image._section(section)
-    if channels is not None:
-        where = cube_section(image, section, channels, image.spectral_axis)
+    axis = image.spectral_axis if channels is not None else 0
+    where = cube_section(image, section, channels, axis, line, pol)
     if given is None:
         return Part(where)
     if image.ndim < 2:
@@ -129,3 +139,15 @@ def _placed(
         where = where.replace(axis, (start, end - start, 1))
     is_within = all(margin == (0, 0) for margin in margins)
     return Part(where, () if is_within else tuple(margins))
+
+
+def slices_of(section: Section) -> tuple[slice, ...]:
+    """Return the NumPy index of a section, which drops no axis.
+
+    >>> slices_of(Section(((1, 3, 2), (4, 5, -1))))
+    (slice(1, 7, 2), slice(4, None, -1))
+    """
+    ends = ((start, start + count * step, step) for start, count, step in section.ranges)
+    return tuple(
+        slice(start, stop if stop >= 0 or step > 0 else None, step) for start, stop, step in ends
+    )

@@ -16,12 +16,15 @@ from tachyfits.base.errors import either, placing, usage
 from tachyfits.base.progress import Progress
 from tachyfits.base.whole_numbers import check_threads
 from tachyfits.file.image_hdu import ImageHdu
+from tachyfits.header.spectral_selection import channel_slice
+from tachyfits.header.spectral_units import Line
 from tachyfits.image.chosen_regions import ChosenRegions, chosen_regions, mask_of
 from tachyfits.results.measured import as_array
 from tachyfits.text.axes import Axis, WorldAxis, axis_number, axis_numbers
 from tachyfits.text.indices import is_section, read_indexed, with_new_axes
 from tachyfits.text.region_input import Regions
 from tachyfits.text.sections import Section, resolve, slice_range
+from tachyfits.text.spectral_ranges import AskedChannels
 
 if TYPE_CHECKING:
     import astropy.wcs
@@ -59,7 +62,7 @@ class Pixels(ImageHdu):
         """NumPy number of the spectral axis: the first of a spectral CTYPE, else NAXIS3's."""
         return self._coordinates.spectral_axis
 
-    def world_axis(self, axis: int | str = "z", channels: slice | None = None) -> WorldAxis:
+    def world_axis(self, axis: int | str = "z", channels: AskedChannels = None) -> WorldAxis:
         """Return the world values along one axis, in CUNIT.
 
         Axes that are not linear (WAVE-LOG, FELO, -TAB) are evaluated by WCSLIB. An axis without a
@@ -72,9 +75,11 @@ class Pixels(ImageHdu):
             A card of the axis cannot be used: it is named, with its value.
         """
         number = self._axis_number(axis)
-        if not isinstance(channels, slice | None):
-            raise usage(f"invalid channels {channels!r}: expected a slice", "use slice(40, 90)")
-        pieces = slice_range(channels or slice(None), self.shape[number])
+        length = self.shape[number]
+        found = slice(None)
+        if channels is not None:
+            found = channel_slice(self._coordinates, number, length, channels, Line())
+        pieces = slice_range(found, length)
         return self._coordinates.world_axis(number, *pieces)
 
     def region_mask(self, region: Regions) -> NDArray[np.bool_]:

@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 from tachyfits.base.errors import either, foreign_errors, usage, warn
 from tachyfits.base.whole_numbers import whole_number
 from tachyfits.header.coordinates import Sky, is_celestial
+from tachyfits.header.spectral_units import Line
 from tachyfits.image.operations import Operations
-from tachyfits.image.parts import part_of
+from tachyfits.image.parts import part_of, slices_of
 from tachyfits.text.axes import axis_number
 from tachyfits.text.region_input import OneRegion
+from tachyfits.text.spectral_ranges import AskedChannels
 
 if TYPE_CHECKING:
     import astropy.coordinates
@@ -148,9 +150,13 @@ class Reshaping(Operations):
         self,
         region: OneRegion | None = None,
         *,
-        channels: Any = None,
+        channels: AskedChannels = None,
+        pol: str | Sequence[str] | None = None,
         section: Any = None,
         mode: str = "trim",
+        rest: Any = None,
+        convention: str | None = None,
+        rest_medium: str | None = None,
     ) -> Image:
         """Cut out the box around a region, channels, or both; computed when it is read or written.
 
@@ -164,13 +170,17 @@ class Reshaping(Operations):
             A region in pixels or on the sky, or what `tachyfits.region` makes one of. The box has
             the pixels whose centres are inside, or the one pixel that has it in it.
         channels
-            Of the spectral axis: as in `spectrum`.
+            A slice of the spectral axis, or a range with a unit: "100..250 km/s"; see `spectrum`.
+        pol
+            Polarisations by name, for an image with a STOKES axis: "I", "Q,U".
         section
             A NumPy index expression for other axes; axes that integers drop stay, with length 1.
         mode
             For a region that reaches beyond the image, as in astropy's Cutout2D: "trim" leaves out
             what is beyond; "partial" fills it with NaN or BLANK (integers without BLANK become
             floats); "strict" refuses it.
+        rest, convention, rest_medium
+            As in `moments`, for channels by velocity.
 
         Raises
         ------
@@ -187,10 +197,17 @@ class Reshaping(Operations):
         >>> cube.cut("icrs; circle(9.98, 20.02, 0.015)").shape
         (3, 3, 3)
         """
-        part = part_of(self, region, channels, section, mode)
+        line = Line(None, rest, convention, rest_medium)
+        part = part_of(self, region, channels, section, mode, line, pol)
         core = self._core_image().cut(list(part.section.ranges), margins=list(part.margins))
-        options = {"channels": channels, "section": section, "mode": mode}
-        return self._computed(core, "cut", region, **options)
+        # It pickles as the section that it is, which needs no astropy.
+        if not part.margins:
+            return self._computed(core, "cut", section=slices_of(part.section))
+        options = {"channels": channels, "pol": pol, "section": section, "mode": mode}
+        return self._computed(
+            core, "cut", region, **options, rest=rest, convention=convention,
+            rest_medium=rest_medium,
+        )  # fmt: skip
 
     def pv(
         self,

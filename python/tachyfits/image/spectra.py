@@ -14,6 +14,7 @@ import numpy as np
 from tachyfits.base.errors import either, usage
 from tachyfits.base.reports import reports
 from tachyfits.header.cards import Card, Header
+from tachyfits.header.spectral_selection import channel_slice, stokes_slice
 from tachyfits.header.spectral_units import Channels, Line, channels_of
 from tachyfits.image.brightness import FLUX, prepared
 from tachyfits.image.chosen_regions import ChosenRegions
@@ -23,6 +24,7 @@ from tachyfits.results.spectrum import Spectrum
 from tachyfits.text.axes import WorldAxis
 from tachyfits.text.regions import Region
 from tachyfits.text.sections import Section, slice_range
+from tachyfits.text.spectral_ranges import AskedChannels, asked_channels
 
 if TYPE_CHECKING:
     from tachyfits.base.progress import Progress
@@ -30,9 +32,30 @@ if TYPE_CHECKING:
     from tachyfits.image.pixels import Pixels
 
 
-def cube_section(image: Pixels, section: Any, channels: slice | None, axis: int) -> Section:
-    """Return the section with the channels cut out of the spectral axis."""
+def cube_section(
+    image: Pixels,
+    section: Any,
+    channels: AskedChannels,
+    axis: int,
+    line: Line | None = None,
+    pol: str | Sequence[str] | None = None,
+) -> Section:
+    """Return the section with the channels cut out of the spectral axis, and polarisations.
+
+    ``line``: the rest frequency and convention of velocities.
+    """
     where = image._section(section)
+    if pol is not None:
+        stokes, pixels = stokes_slice(image._coordinates, image.shape, pol)
+        if where.ranges[stokes] != (0, image.shape[stokes], 1):
+            raise usage(
+                either(
+                    f"both pol= and section= cut the STOKES axis (NumPy axis {stokes})",
+                    "both --pol and --section cut the STOKES axis",
+                ),
+                "use one of them",
+            )
+        where = where.replace(stokes, slice_range(pixels, image.shape[stokes]))
     if channels is None:
         return where
     if where.ranges[axis] != (0, image.shape[axis], 1):
@@ -43,11 +66,14 @@ def cube_section(image: Pixels, section: Any, channels: slice | None, axis: int)
             ),
             "use one of them",
         )
-    if not isinstance(channels, slice):
-        raise usage(
-            f"invalid channels {channels!r}: expected a slice", either("use channels=slice(40, 90)")
-        )
-    return where.replace(axis, slice_range(channels, image.shape[axis]))
+    found = channel_slice(image._coordinates, axis, image.shape[axis], channels, line or Line())
+    return where.replace(axis, slice_range(found, image.shape[axis]))
+
+
+def line_of_values(line: Line, channels: AskedChannels) -> Line:
+    """Return the requested coordinates, without a rest frequency that is for a range alone."""
+    of_range = channels is not None and not isinstance(asked_channels(channels), slice)
+    return Line() if of_range and line.unit is None else line
 
 
 def one_of_axis(ndim: int, axis: int) -> str:
@@ -71,7 +97,8 @@ def check_single(image: Pixels, where: Section, kept: Sequence[int]) -> None:
                 either(
                     f"choose one: section= with an integer for NumPy axis {axis}",
                     f"choose one: --section '{one_of_axis(image.ndim, axis)}'",
-                ),
+                )
+                + (either(', or pol="I"', ", or --pol I") if name == "STOKES" else ""),
             )
 
 
@@ -79,8 +106,9 @@ def spectra(
     image: Image,
     chosen: ChosenRegions,
     statistic: str,
-    channels: slice | None,
+    channels: AskedChannels,
     section: Any,
+    pol: str | Sequence[str] | None,
     line: Line,
     threads: int | None,
     progress: Progress | None,
@@ -88,7 +116,8 @@ def spectra(
     """Return one spectrum per region, or one of every pixel."""
     axis = image.spectral_axis
     sky = image._coordinates.sky_axes(axis)
-    where = cube_section(image, section, channels, axis)
+    where = cube_section(image, section, channels, axis, line, pol)
+    line = line_of_values(line, channels)
     check_single(image, where, (axis, *sky))
     if chosen.regions is not None and sky != (image.ndim - 2, image.ndim - 1):
         raise usage(

@@ -64,7 +64,7 @@ def region_of_text(text: str, name: str = "the text") -> Region:
     if len(parts) == 1 and parts[0][0]:
         return parts[0][1]
     if form == "ds9":
-        # What DS9 excludes stays excluded whatever follows; CASA goes in order.
+        # DS9 keeps excluded pixels out whatever follows; CASA goes in order.
         parts.sort(key=lambda part: not part[0])
     return CompoundRegion(tuple(parts))
 

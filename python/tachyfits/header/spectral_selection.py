@@ -1,0 +1,127 @@
+"""Which channels a range of frequency, wavelength or velocity touches; polarisations by name."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+from tachyfits.base.errors import either, foreign_errors, usage
+from tachyfits.base.lazy_numpy import np
+from tachyfits.header.coordinates import Coordinates, pixel_numbers
+from tachyfits.header.spectral_frames import frequency_factor
+from tachyfits.header.spectral_units import Line, converted
+from tachyfits.text.spectral_ranges import SpectralRange, asked_channels
+from tachyfits.text.stokes import stokes_codes, stokes_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: Share of a channel that it must have in common with a range: less is rounding.
+_TOUCH = 1e-9
+
+
+def channel_slice(
+    coordinates: Coordinates, number: int, length: int, given: Any, line: Line
+) -> slice:
+    """Return the channels of an axis (NumPy number) that `channels` of an operation selects.
+
+    A channel belongs to a range if its cell, from half a pixel before its centre to half a pixel
+    after it, touches it.
+
+    Raises
+    ------
+    UsageError
+        The axis has no coordinates in that unit, or no channel is in the range.
+    """
+    asked = asked_channels(given)
+    if isinstance(asked, slice):
+        return asked
+    axis = coordinates.usable_axis(number, length)
+    if not axis.has_coordinate:
+        name = f"NAXIS{axis.number} ({axis.ctype or 'no CTYPE'})"
+        raise usage(
+            f"{coordinates.where}: {axis.problem or f'{name} has no coordinates'}: it has no "
+            f"channels in {asked.unit!r}",
+            either("give pixels: channels=slice(40, 90)", "give pixels: --channels 40:90"),
+        )
+    edges = axis.values(pixel_numbers(0, length + 1, 1) - 0.5)
+    factor = frequency_factor(coordinates, asked)
+    wanted = Line(
+        asked.unit, _first(asked.rest, line.rest), _first(asked.convention, line.convention),
+        _first(asked.rest_medium, line.rest_medium),
+    )  # fmt: skip
+    failed = f"{coordinates.where}: the {axis.name} axis has no values in {asked.unit!r}"
+    with foreign_errors(failed, "give channels in pixels"):
+        edges = converted(axis, coordinates, edges, wanted, factor)
+    return _touched(edges, asked, f"{coordinates.where}: the {axis.name} axis")
+
+
+def _first(one: Any, other: Any) -> Any:
+    return other if one is None else one
+
+
+def _touched(edges: Any, asked: SpectralRange, axis: str) -> slice:
+    low = -np.inf if asked.low is None else asked.low
+    high = np.inf if asked.high is None else asked.high
+    if asked.low is not None and asked.high is not None:
+        low, high = min(low, high), max(low, high)
+    with np.errstate(invalid="ignore"):
+        below, above = np.minimum(edges[:-1], edges[1:]), np.maximum(edges[:-1], edges[1:])
+        slack = _TOUCH * (above - below)
+        touches = (above - slack > low) & (below + slack < high)
+        if low == high:
+            # The border between two channels belongs to the upper one.
+            touches = (below - slack <= low) & (low < above - slack)
+    found = np.flatnonzero(touches)
+    if not found.size:
+        known = edges[np.isfinite(edges)]
+        runs = f"from {known.min():.10g} to {known.max():.10g}" if known.size else "without values"
+        raise usage(
+            f"{axis} has no channel in {asked}: it runs {runs} {asked.unit}",
+            either(
+                "see image.world_axis(), and check unit, rest and frame",
+                "see tachyfits info FILE, and check unit, --rest and frame",
+            ),
+        )
+    return slice(int(found[0]), int(found[-1]) + 1)
+
+
+def stokes_slice(
+    coordinates: Coordinates, shape: Sequence[int], given: str | Sequence[str]
+) -> tuple[int, slice]:
+    """Return the NumPy number of the STOKES axis, and the pixels of some polarisations.
+
+    Raises
+    ------
+    UsageError
+        There is no such axis, or it does not have them at equal steps.
+    """
+    codes = stokes_codes(given)
+    ndim = len(shape)
+    axes = [n for n, ctype in enumerate(coordinates.ctypes) if ctype.upper().startswith("STOKES")]
+    if not axes:
+        raise usage(
+            f"{coordinates.where}: the image has no STOKES axis to choose {given!r} from",
+            either("leave pol= out", "leave --pol out"),
+        )
+    number = ndim - 1 - axes[0]
+    values = coordinates.axis(number).values(pixel_numbers(0, shape[number], 1))
+    places = []
+    for code in codes:
+        found = np.flatnonzero(np.abs(values - code) < 1e-6)
+        if not found.size:
+            known = ", ".join(stokes_name(value) for value in values.tolist())
+            raise usage(
+                f"{coordinates.where}: the polarisation {stokes_name(code)} is not on the STOKES "
+                f"axis, which has {known}",
+                "choose one of these",
+            )
+        places.append(int(found[0]))
+    places.sort()
+    steps = {b - a for a, b in itertools.pairwise(places)}
+    if len(steps) > 1 or 0 in steps:
+        raise usage(
+            f"the polarisations {given!r} are not at equal steps of the STOKES axis",
+            "choose them one by one",
+        )
+    return number, slice(places[0], places[-1] + 1, steps.pop() if steps else 1)

@@ -1,0 +1,160 @@
+"""Channels as users name them: slices of pixels, ranges of frequency, wavelength or velocity."""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from tachyfits.base.errors import either, foreign_errors, usage
+from tachyfits.text.units import SPECTRAL, asked_unit, text_of_unit
+
+#: What `channels` of an operation may be.
+AskedChannels: TypeAlias = "slice | int | str | SpectralRange | tuple[Any, Any] | None"
+
+#: Names of spectral reference frames (Standard, table 27), and of what people call them.
+SPECTRAL_FRAMES = {
+    "TOPOCENT": "TOPOCENT", "TOPO": "TOPOCENT", "GEOCENT": "GEOCENT", "GEO": "GEOCENT",
+    "BARYCENT": "BARYCENT", "BARY": "BARYCENT", "HELIOCEN": "HELIOCEN", "HELIOCENT": "HELIOCEN",
+    "HELIO": "HELIOCEN", "LSRK": "LSRK", "LSR": "LSRK", "LSRD": "LSRD",
+}  # fmt: skip
+
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?"
+#: A number or none, and a unit or none.
+_END = re.compile(rf"\s*({_NUMBER})?\s*([^\d\s.+-].*?)?\s*")
+
+
+def hint() -> str:
+    """Return how channels are named, in the words of the interface."""
+    return either(
+        'use channels=slice(40, 90), "100..250 km/s", "230.5..230.6 GHz" or a slice of quantities',
+        "use --channels 40:90, '100..250 km/s' or '230.5..230.6 GHz'",
+    )
+
+
+@dataclass(frozen=True)
+class SpectralRange:
+    """A range of a spectral axis in a unit: every channel whose cell it touches.
+
+    Attributes
+    ----------
+    low, high
+        Its ends in ``unit``, in any order; None for an open end. A range without length selects the
+        channel that it is in.
+    unit
+        Of frequency, wavelength, energy, wave number or velocity: "km/s", "GHz", "Angstrom".
+    frame
+        The reference frame of the numbers: "LSRK", "BARYCENT", "TOPOCENT", ...; None: that of the
+        axis, SPECSYS.
+    location
+        An astropy EarthLocation: the observatory, where TOPOCENT is converted and the header does
+        not have OBSGEO-X, OBSGEO-Y, OBSGEO-Z.
+    rest, convention, rest_medium
+        As in `Image.moments`, where a velocity needs them; None: those of the header.
+
+    Examples
+    --------
+    >>> import tachyfits as tf
+    >>> cube = tf.open("cube.fits")[0]
+    >>> cube.spectrum(channels=tf.SpectralRange(1.4, 2.2, "km/s")).axis.values
+    array([1500., 2000.])
+    """
+
+    low: float | None
+    high: float | None
+    unit: str
+    frame: str | None = None
+    location: Any = None
+    rest: Any = None
+    convention: str | None = None
+    rest_medium: str | None = None
+
+    def __str__(self) -> str:
+        low, high = ("" if end is None else f"{end:.12g}" for end in (self.low, self.high))
+        frame = f" {self.frame}" if self.frame else ""
+        return f"{low} {self.unit}{frame}" if low == high else f"{low}..{high} {self.unit}{frame}"
+
+
+def parse_spectral_range(text: str) -> SpectralRange:
+    """Read a range with a unit, and with a frame after it.
+
+    >>> str(parse_spectral_range("100..250 km/s")), str(parse_spectral_range("230.5GHz..230.6GHz"))
+    ('100..250 km/s', '230.5..230.6 GHz')
+    >>> parse_spectral_range("..6580 Angstrom BARYCENT").frame, parse_spectral_range("21 cm").high
+    ('BARYCENT', 21.0)
+    """
+    words = text.strip()
+    frame = None
+    last = words.rpartition(" ")[2].upper()
+    if last in SPECTRAL_FRAMES:
+        frame, words = SPECTRAL_FRAMES[last], words[: -len(last)].rstrip()
+    texts = words.split("..")
+    ends = [found for end in texts if (found := _END.fullmatch(end))]
+    units = [end[2] for end in ends if end[2]]
+    if len(texts) > 2 or len(ends) < len(texts) or not units or not any(end[1] for end in ends):
+        raise usage(f"invalid channels {text!r}: expected a range with a unit", hint())
+    if len(set(units)) > 1:
+        raise usage(
+            f"invalid channels {text!r}: its ends are in different units", "use one unit for both"
+        )
+    asked_unit(units[0], SPECTRAL)
+    numbers = [float(end[1].upper().replace("D", "E")) if end[1] else None for end in ends]
+    return SpectralRange(numbers[0], numbers[-1], units[0], frame)
+
+
+def asked_channels(given: Any) -> slice | SpectralRange:
+    """Return what `channels` of an operation says: a slice of pixels, or a range in a unit.
+
+    Raises
+    ------
+    UsageError
+        It is neither.
+    """
+    if isinstance(given, SpectralRange):
+        return _checked(given)
+    if isinstance(given, str):
+        return parse_spectral_range(given)
+    if isinstance(given, slice):
+        ends = (given.start, given.stop)
+        if not any(hasattr(end, "unit") for end in ends):
+            return given
+        if given.step is not None:
+            raise usage(
+                f"invalid channels {given!r}: a range in a unit takes every channel",
+                "leave the step out",
+            )
+        return _of_quantities(ends)
+    if hasattr(given, "unit") or isinstance(given, (tuple, list)):
+        with foreign_errors(f"invalid channels {given!r}", hint()):
+            ends = tuple(given) if getattr(given, "shape", (2,)) else (given, given)
+            low, high = ends
+        return _of_quantities((low, high))
+    try:
+        number = operator.index(given)
+    except TypeError:
+        raise usage(f"invalid channels {given!r}: expected a slice or a range", hint()) from None
+    return slice(number, number + 1 if number != -1 else None)
+
+
+def _of_quantities(ends: tuple[Any, Any]) -> SpectralRange:
+    """Return the range between two quantities, one of which may be None."""
+    units = [end.unit for end in ends if hasattr(end, "unit")]
+    if not units or any(end is not None and not hasattr(end, "unit") for end in ends):
+        raise usage("invalid channels: expected a unit at both ends", hint())
+    with foreign_errors("invalid channels: its ends are in different units", hint()):
+        low, high = (None if end is None else float(end.to_value(units[0])) for end in ends)
+    return _checked(SpectralRange(low, high, str(text_of_unit(units[0]))))
+
+
+def _checked(given: SpectralRange) -> SpectralRange:
+    numbers = [end for end in (given.low, given.high) if end is not None]
+    if not all(map(math.isfinite, numbers)) or (not numbers):
+        raise usage(f"invalid channels {given}: expected finite numbers", hint())
+    if given.frame is not None and given.frame.upper() not in SPECTRAL_FRAMES:
+        raise usage(
+            f"invalid frame {given.frame!r}: expected {', '.join(SPECTRAL_FRAMES)}",
+            "leave it out for the frame of the axis",
+        )
+    return given

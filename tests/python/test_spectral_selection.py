@@ -1,0 +1,263 @@
+"""Channels by frequency, wavelength and velocity, and polarisations by name."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tachyfits as tf
+from fitsbytes import primary
+from tachyfits.cli import run
+from tachyfits.text.spectral_ranges import parse_spectral_range
+
+#: Spectral axes: CTYPE, CUNIT, CRVAL, CDELT, and a unit of another kind that ranges are given in.
+AXES = {
+    "frequency": ("FREQ", "Hz", 1.42e9, 1e5, "GHz"),
+    "downwards": ("FREQ", "Hz", 1.42e9, -1e5, "MHz"),
+    "radio": ("VRAD", "m/s", 3e5, 4e3, "km/s"),
+    "optical": ("VOPT", "m/s", 3e5, -4e3, "km/s"),
+    "wavelength": ("WAVE", "m", 6.5e-7, 1e-10, "Angstrom"),
+    "air": ("AWAV", "Angstrom", 6540.0, 1.25, "nm"),
+    "energy": ("ENER", "eV", 1000.0, 5.0, "keV"),
+    "optical by frequency": ("VOPT-F2W", "m/s", 3e5, 4e3, "km/s"),
+    "logarithmic": ("WAVE-LOG", "m", 6.5e-7, 1e-10, "um"),
+}
+CHANNELS = 40
+
+
+def cube(kind: str, more: tuple[tuple[str, Any], ...] = (), channels: int = CHANNELS) -> tf.Image:
+    ctype, unit, value, step, _ = AXES[kind]
+    cards = [
+        ("CTYPE1", "RA---TAN"), ("CTYPE2", "DEC--TAN"), ("CTYPE3", ctype), ("CUNIT3", unit),
+        ("CRPIX3", 1.0), ("CRVAL3", value), ("CDELT3", step), ("CRVAL1", 83.6), ("CRVAL2", 22.0),
+        ("CRPIX1", 1.0), ("CRPIX2", 1.0), ("CDELT1", -0.01), ("CDELT2", 0.01), ("CUNIT1", "deg"),
+        ("CUNIT2", "deg"), ("RESTFRQ", 1.420405752e9),
+    ]  # fmt: skip
+    cards = list((dict(cards) | dict(more)).items())
+    stored = np.arange(channels * 6, dtype="f4").reshape(channels, 2, 3)
+    image: tf.Image = tf.open(primary(stored, cards))[0]
+    return image
+
+
+def channels_of(image: tf.Image, channels: Any, **line: Any) -> list[int]:
+    """Return the channels of a cut by the values of its pixels."""
+    part = image.cut(channels=channels, **line)
+    return [int(value) // 6 for value in part[:, 0, 0]]
+
+
+@pytest.mark.parametrize("kind", AXES)
+@given(first=st.floats(-0.5, CHANNELS - 0.5), last=st.floats(-0.5, CHANNELS - 0.5))
+def test_channels_are_those_whose_cell_the_range_touches(
+    kind: str, first: float, last: float
+) -> None:
+    import astropy.units as u
+
+    image, unit = cube(kind), AXES[kind][4]
+    axis = image._coordinates.axis(0)
+    ends = (axis.values(np.array([first, last])) * u.Unit(axis.unit)).to_value(unit)
+    text = f"{float(min(ends))!r}..{float(max(ends))!r} {unit}"
+    low, high = sorted((first, last))
+    # Rounding decides only where an end lies on a border between channels.
+    if min(abs(end + 0.5 - round(end + 0.5)) for end in (low, high)) < 1e-6:
+        return
+    expected = [n for n in range(CHANNELS) if n - 0.5 < high and n + 0.5 > low]
+    assert channels_of(image, text) == expected
+    quantities = slice(*(float(end) * u.Unit(unit) for end in ends))
+    assert channels_of(image, quantities) == expected
+
+
+@pytest.mark.parametrize("convention", ["radio", "optical", "relativistic"])
+@given(first=st.integers(0, CHANNELS - 1), last=st.integers(0, CHANNELS - 1))
+def test_velocities_of_a_frequency_axis(convention: str, first: int, last: int) -> None:
+    import astropy.units as u
+
+    image = cube("frequency")
+    rest = 1.4200e9 * u.Hz
+    frequencies = (1.42e9 + 1e5 * np.array([first, last])) * u.Hz
+    doppler = getattr(u, f"doppler_{convention}")(rest)
+    ends = frequencies.to(u.km / u.s, equivalencies=doppler)
+    line = {"rest": "1.42 GHz", "convention": convention}
+    found = channels_of(image, slice(ends[0], ends[1]), **line)
+    low, high = sorted((first, last))
+    assert found == list(range(low, high + 1))
+
+
+def test_ends_may_be_open_and_a_single_value_is_one_channel() -> None:
+    image = cube("frequency")
+    assert channels_of(image, "..1420.05 MHz") == [0]
+    assert channels_of(image, "1423.85..MHz") == [39]
+    assert channels_of(image, "1.4201 GHz") == [1]
+    # The border of two channels belongs to the upper one.
+    assert channels_of(image, "1420.15 MHz") == [2]
+    assert channels_of(image, "1420.15..1420.25 MHz") == [2]
+    assert channels_of(image, 7) == [7]
+    assert channels_of(image, -1) == [39]
+    assert channels_of(image, "1420.1MHz..1420.2MHz") == [1, 2]
+
+
+def test_a_frame_is_converted_as_astropy_does() -> None:
+    import astropy.units as u
+    from astropy.coordinates import EarthLocation
+
+    place = (("OBSGEO-X", -1601185.4), ("OBSGEO-Y", -5041977.5), ("OBSGEO-Z", 3554875.9))
+    more = (("SPECSYS", "TOPOCENT"), ("DATE-OBS", "2019-07-01T05:00:00"), ("RADESYS", "ICRS"))
+    image = cube("frequency", (*more, *place), channels=2000)
+    # astropy reads the same header, with the position of the pixel as the target.
+    _sky, spectral = image.wcs.pixel_to_world(0, 0, 1000)
+    for frame, name in (("LSRK", "lsrk"), ("BARYCENT", "icrs"), ("HELIOCEN", "hcrs")):
+        there = spectral.with_observer_stationary_relative_to(name)
+        text = f"{there.to_value(u.Hz):.3f} Hz {frame}"
+        assert channels_of(image, text) == [1000]
+        factor = there.to_value(u.Hz) / spectral.to_value(u.Hz)
+        assert abs(factor - 1) > 1e-6, "the test says nothing"
+    assert channels_of(image, "1420.1 MHz TOPOCENT") == [1]
+    assert channels_of(image, "1420.1 MHz") == [1]
+    # Without its place in the header, the observatory is given.
+    without = cube("frequency", more, channels=2000)
+    there = spectral.with_observer_stationary_relative_to("lsrk").to_value(u.Hz)
+    with pytest.raises(tf.UsageError, match="OBSGEO-X"):
+        channels_of(without, f"{there} Hz LSRK")
+    location = EarthLocation.from_geocentric(*(value for _, value in place), unit=u.m)
+    asked = tf.SpectralRange(there, there, "Hz", "LSRK", location)
+    assert channels_of(without, asked) == [1000]
+
+
+def test_velocities_of_another_frame_need_no_rest_frequency() -> None:
+    more = (("SPECSYS", "LSRK"), ("RESTFRQ", 0.0), ("RADESYS", "ICRS"))
+    image = cube("radio", more, channels=200)
+    barycentric = channels_of(image, "400..440 km/s BARYCENT")
+    own = channels_of(image, "400..440 km/s")
+    # The Sun moves by up to 20 km/s in the frame of the local standard of rest.
+    assert 0 < abs(barycentric[0] - own[0]) <= 5
+    assert abs(len(barycentric) - len(own)) <= 1
+
+
+def test_frames_that_a_header_does_not_say_are_refused() -> None:
+    with pytest.raises(tf.UsageError, match="SPECSYS") as caught:
+        channels_of(cube("frequency"), "1.42..1.43 GHz LSRK")
+    assert "leave the frame out" in str(caught.value)
+    image = cube("frequency", (("SPECSYS", "GALACTOC"),))
+    with pytest.raises(tf.UsageError, match="GALACTOC"):
+        channels_of(image, "1.42..1.43 GHz LSRK")
+
+
+@pytest.mark.parametrize(
+    ("channels", "words"),
+    [
+        ("100..250", "expected a range with a unit"), ("km/s", "expected a range with a unit"),
+        ("1..2..3 GHz", "expected a range"), ("1 km/s..2 GHz", "different units"),
+        ("1..2 furlong", "invalid unit"), ("1..2 K", "invalid unit"), ("9..10 GHz", "no channel"),
+        ("1 2 GHz", "expected a range"), ((1, 2), "expected a unit"), (1.5, "invalid channels"),
+    ],
+)  # fmt: skip
+def test_invalid_channels_say_what_to_do(channels: Any, words: str) -> None:
+    with pytest.raises(tf.UsageError, match=words) as caught:
+        channels_of(cube("frequency"), channels)
+    assert "\nhint: " in str(caught.value)
+
+
+def test_a_missing_rest_frequency_is_asked_for_only_where_it_is_needed() -> None:
+    image = cube("frequency", (("RESTFRQ", 0.0),))
+    assert channels_of(image, "1.4201..1.4202 GHz") == [1, 2]
+    with pytest.raises(tf.UsageError, match="rest frequency") as caught:
+        channels_of(image, "0..10 km/s")
+    assert 'rest="1.420405752 GHz"' in str(caught.value)
+    assert channels_of(image, "-21.2..0.1 km/s", rest="1.42 GHz") == [0, 1]
+
+
+def test_every_reduction_along_channels_takes_ranges() -> None:
+    image = cube("radio")
+    text, pixels = "320..340 km/s", slice(5, 11)
+    spectrum = image.spectrum(channels=text)
+    assert spectrum.axis.values.tolist() == [3e5 + 4e3 * n for n in range(5, 11)]
+    for name in ("mean", "max"):
+        one, other = (image.collapse(name, channels=c).values for c in (text, pixels))
+        np.testing.assert_array_equal(one, other)
+    moments = [image.moments((0, 1), channels=c, unit="km/s") for c in (text, pixels)]
+    for one, other in zip(*moments, strict=True):
+        np.testing.assert_array_equal(one.values, other.values)
+    assert image.world_axis("z", text).values.tolist() == spectrum.axis.values.tolist()
+
+
+def stokes_cube(values: tuple[float, float, float] = (1.0, 1.0, 1.0)) -> tf.Image:
+    first, step, reference = values
+    stored = np.arange(4 * 5 * 2 * 3, dtype="f4").reshape(4, 5, 2, 3)
+    cards = [
+        ("CTYPE3", "FREQ"), ("CRVAL3", 1e9), ("CDELT3", 1e6), ("CRPIX3", 1.0),
+        ("CTYPE4", "STOKES"), ("CRVAL4", first), ("CDELT4", step), ("CRPIX4", reference),
+    ]  # fmt: skip
+    image: tf.Image = tf.open(primary(stored, cards))[0]
+    return image
+
+
+def test_polarisations_have_names() -> None:
+    image = stokes_cube()
+    for number, name in enumerate("IQUV"):
+        np.testing.assert_array_equal(image.cut(pol=name)[...], image[number : number + 1])
+        expected = image.spectrum(section=np.s_[number]).values
+        np.testing.assert_array_equal(image.spectrum(pol=name.lower()).values, expected)
+        plane = image.collapse("max", pol=name).values
+        np.testing.assert_array_equal(plane, image.collapse("max", section=np.s_[number]).values)
+    assert image.cut(pol=["Q", "U"]).shape == (2, 5, 2, 3)
+    assert image.cut(pol="I,V").header["CDELT4"] == 3.0
+    linear = stokes_cube((-5.0, -1.0, 1.0))
+    np.testing.assert_array_equal(linear.cut(pol="YY")[...], linear[1:2])
+
+
+def test_polarisations_that_are_not_there_are_refused() -> None:
+    image = stokes_cube()
+    for call, words in (
+        (lambda: image.cut(pol="XX"), "has I, Q, U, V"),
+        (lambda: image.cut(pol="P"), "invalid polarisation"),
+        (lambda: image.cut(pol=["I", "Q", "V"]), "equal steps"),
+        (lambda: image.cut(pol="I", section=np.s_[1]), "both pol="),
+        (lambda: cube("radio").cut(pol="I"), "no STOKES axis"),
+        (lambda: image.spectrum(), 'pol="I"'),
+    ):
+        with pytest.raises(tf.UsageError, match=words):
+            call()
+
+
+def test_the_command_line_takes_ranges_and_polarisations(
+    tmp_path: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, polarised = tmp_path / "cube.fits", tmp_path / "stokes.fits"
+    cube("radio").write(path)
+    stokes_cube().write(polarised)
+
+    def call(*words: object) -> tuple[int, str, str]:
+        return run([str(word) for word in words]), *capsys.readouterr()
+
+    _, out, _ = call("spectrum", path, "--channels", "320..340 km/s", "--csv")
+    assert [line.split(",")[0] for line in out.splitlines()[1:]] == ["6", "7", "8", "9", "10", "11"]
+    status, out, _ = call("spectrum", path, "--channels", "1.4187..1.419 GHz", "--csv")
+    assert (status, len(out.splitlines())) == (0, 17)
+    _, out, _ = call("stats", path, "--channels", "320..340 km/s", "--json")
+    assert json.loads(out)["statistics"][0]["count"] == 6 * 6
+    _, out, _ = call("histogram", path, "--channels", "320..340 km/s", "--json")
+    assert sum(json.loads(out)["counts"]) == 6 * 6
+    call("cutout", path, "--channels", "320..340 km/s", "-o", tmp_path / "cut.fits")
+    assert tf.open(tmp_path / "cut.fits")[0].shape == (6, 2, 3)
+    call("cutout", polarised, "--pol", "U", "-o", tmp_path / "u.fits")
+    np.testing.assert_array_equal(tf.open(tmp_path / "u.fits")[0][...], stokes_cube()[2:3])
+    _, out, _ = call("spectrum", polarised, "--pol", "V", "--csv")
+    assert len(out.splitlines()) == 6
+    for words in (["--channels", "9..10 km/s"], ["--pol", "I"], ["--channels", "3..4 K"]):
+        status, _, err = call("spectrum", path, *words)
+        assert status == 2
+        assert "hint: " in err
+
+
+@given(
+    low=st.floats(-1e12, 1e12), high=st.floats(-1e12, 1e12),
+    unit=st.sampled_from(["km/s", "GHz", "Angstrom", "cm-1", "keV", "um"]),
+)  # fmt: skip
+def test_text_of_a_range_is_read_back(low: float, high: float, unit: str) -> None:
+    found = parse_spectral_range(f"{low!r}..{high!r} {unit}")
+    assert (found.low, found.high, found.unit) == (low, high, unit)
+    assert parse_spectral_range(str(found)).unit == unit
