@@ -1,6 +1,6 @@
 """Pixels of regions on the sky: those whose centre is inside, as spans of rows.
 
-A shape is brought into the celestial frame of the image once, as unit vectors. Centres of pixels
+A shape is transformed to the celestial frame of the image once, as unit vectors. Centres of pixels
 are evaluated by WCSLIB, and only near the border of the shape: cells of 2048, 256 and 32 pixels
 that are known to lie outside or inside are not looked into, so memory stays bounded for an image
 of any size, and nothing depends on where a projection has its edges.
@@ -74,13 +74,13 @@ class Placed:
 
 
 def place(region: SkyRegion, sky: Sky) -> Placed:
-    """Bring a shape into the frame of an image.
+    """Transform a shape to the frame of an image.
 
     Raises
     ------
     UsageError
-        The frame of the image is none that a position can be converted to, or a polygon is larger
-        than a hemisphere.
+        Positions cannot be converted to the frame of the image, or a polygon is larger than a
+        hemisphere.
     """
     if region.shape == "range":
         axes = _in_frame(np.eye(3), region.frame, sky)
@@ -154,7 +154,7 @@ def _vectors(degrees: Vectors) -> Vectors:
     )
 
 
-# What is inside: of directions as (east, north, towards the centre).
+# Tests of directions, as (east, north, towards the centre).
 
 
 def _offsets(placed: Placed, local: Vectors) -> tuple[Vectors, Vectors]:

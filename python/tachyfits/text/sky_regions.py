@@ -150,7 +150,7 @@ def of_skycoord(position: Any) -> tuple[tuple[tuple[float, float], ...], str]:
             position, name = position.transform_to("icrs"), "icrs"
         elif name in ("fk5", "fk4"):
             # Of another equinox, too.
-            position = position.transform_to(name)
+            position = position.transform_to(name, merge_attributes=False)
         longitudes = position.spherical.lon.deg.reshape(-1).tolist()
         latitudes = position.spherical.lat.deg.reshape(-1).tolist()
     return tuple(zip(longitudes, latitudes, strict=True)), name
