@@ -157,7 +157,7 @@ circle(83.6,22.0,60")
 -circle(83.6,22.0,20")
 box(5:34:24.0,+22:00:36,80",40",30)
 galactic
-ellipse(184.55,-5.80,50",20",10) # color=red
+circle(184.55,-5.80,30") # color=red
 image
 polygon(10,10,30,12,25,30)
 point(3,4) # point=x

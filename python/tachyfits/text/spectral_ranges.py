@@ -11,10 +11,10 @@ from typing import Any, TypeAlias
 from tachyfits.base.errors import either, foreign_errors, usage
 from tachyfits.text.units import SPECTRAL, asked_unit, text_of_unit
 
-#: What `channels` of an operation may be.
+#: Forms of `channels` of an operation.
 AskedChannels: TypeAlias = "slice | int | str | SpectralRange | tuple[Any, Any] | None"
 
-#: Names of spectral reference frames (Standard, table 27), and of what people call them.
+#: Names of spectral reference frames (Standard, table 27), and other spellings of them.
 SPECTRAL_FRAMES = {
     "TOPOCENT": "TOPOCENT", "TOPO": "TOPOCENT", "GEOCENT": "GEOCENT", "GEO": "GEOCENT",
     "BARYCENT": "BARYCENT", "BARY": "BARYCENT", "HELIOCEN": "HELIOCEN", "HELIOCENT": "HELIOCEN",
