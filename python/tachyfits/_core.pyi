@@ -399,6 +399,16 @@ class Image:
         fill: bool = False,
         scale: float = 1.0,  # of every result
     ) -> FitsFile: ...
+    def smooth_beams(
+        self,
+        axes: Sequence[int],  # along which kernels vary, the last one fastest
+        widths: Sequence[Sequence[float]],  # squared full widths at half maximum, pixels: (xx, xy, yy) of each kernel
+        scales: Sequence[float],  # of every result
+        *,
+        edge: str = "repeat",
+        blanks: str = "renormalise",
+        fill: bool = False,
+    ) -> FitsFile: ...
     def with_cards(
         self, cards: Sequence[tuple[str, Any, str]], removed: Sequence[str] = ()
     ) -> FitsFile: ...

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use numpy::{PyArray1, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use tachyfits::{
-    Array, NewPixels, PixelType, PlaneSmoothing, Reason, RunOptions, Smoothing, SmoothingKernel,
-    WriteOptions,
+    Array, BeamSmoothing, NewPixels, PixelType, PlaneKernel, PlaneSmoothing, Reason, RunOptions,
+    Smoothing, SmoothingKernel, WriteOptions,
 };
 
 use crate::buffer::{self, Place};
@@ -74,6 +74,39 @@ impl Image {
         let (x, y) = (x.as_array().to_vec(), y.as_array().to_vec());
         let smoothing = PlaneSmoothing { x, y, edge, blanks, fill, scale };
         Ok(FitsFile::new(self.engine().smooth_planes(&smoothing).or_raise(py)?))
+    }
+
+    /// Return the planes of NAXIS1 and NAXIS2 smoothed with Gaussians; the other options are those of `smooth`.
+    ///
+    /// Parameters
+    /// ----------
+    /// axes
+    ///     NumPy numbers of the axes along which the kernels vary.
+    /// widths
+    ///     Squared full widths at half maximum in pixels, as matrices: (xx, xy, yy) of each kernel. The last of the
+    ///     axes varies fastest.
+    /// scales
+    ///     Factors of the results, one for each kernel.
+    #[pyo3(signature = (axes, widths, scales, *, edge="repeat", blanks="renormalise", fill=false))]
+    #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
+    fn smooth_beams(
+        &self,
+        py: Python<'_>,
+        axes: Vec<i64>,
+        widths: Vec<[f64; 3]>,
+        scales: Vec<f64>,
+        edge: &str,
+        blanks: &str,
+        fill: bool,
+    ) -> PyResult<FitsFile> {
+        let image = self.engine();
+        let (edge, blanks) = (options::edge(py, edge)?, options::blanks(py, blanks)?);
+        let axes = axes.iter().rev().map(|&axis| fits_axis(image, axis));
+        let axes: Vec<usize> = axes.collect::<Result<_, _>>().or_raise(py)?;
+        let kernels = widths.into_iter().zip(scales);
+        let kernels = kernels.map(|(widths, scale)| PlaneKernel { widths, scale }).collect();
+        let smoothing = BeamSmoothing { axes, kernels, edge, blanks, fill };
+        Ok(FitsFile::new(py.detach(|| image.smooth_beams(&smoothing)).or_raise(py)?))
     }
 
     /// Return the same pixels with other cards: given ones are set in place or added, those named

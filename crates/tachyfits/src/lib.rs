@@ -94,7 +94,7 @@ pub use reduce::Reduced;
 pub use region::{Part, Region};
 pub use row_spans::RowSpan;
 pub use section::{AxisRange, Section};
-pub use smooth::{Edge, PlaneSmoothing, Smoothing, SmoothingKernel};
+pub use smooth::{BeamSmoothing, Edge, PlaneKernel, PlaneSmoothing, Smoothing, SmoothingKernel};
 pub use statistic::{Statistic, Values};
 pub use survival::ChannelBeam;
 pub use table::{

@@ -1,5 +1,6 @@
 //! Smoothing along one axis: weighted sums of neighbouring pixels.
 
+mod beams;
 mod input_rows;
 mod plane;
 
@@ -17,6 +18,7 @@ use crate::image::Image;
 use crate::number::{Native, Number, float_encoding, sums_stay_in_f32};
 use crate::survival::Change;
 
+pub use beams::{BeamSmoothing, PlaneKernel};
 use input_rows::{InputPieces, InputRows};
 pub use plane::PlaneSmoothing;
 

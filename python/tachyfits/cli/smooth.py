@@ -44,6 +44,13 @@ from tachyfits.cli._written import Output, output_options
     "maximum, as 12arcsec or in pixels; 4,2 if x and y differ.",
 )
 @click.option(
+    "--beam",
+    metavar="WIDTHS|common",
+    help="Instead of an axis: smooth each channel to this beam: 15arcsec; major axis, minor axis "
+    "and position angle: 15arcsec,10arcsec,30deg; or the smallest that fits all channels. Values "
+    "per beam follow.",
+)
+@click.option(
     "--keep-beam",
     is_flag=True,
     help="With --sky: do not change BMAJ, BMIN, BPA and values per beam.",
@@ -78,6 +85,7 @@ def command(
     width: float | None,
     weights: str | None,
     sky: str | None,
+    beam: str | None,
     keep_beam: bool,
     edge: str,
     blanks: str,
@@ -85,7 +93,7 @@ def command(
     every: int,
     output: Output,
 ) -> int:
-    """Smooth along one axis, in one pass; memory stays small for any size.
+    """Smooth along one axis, or to a beam, in one pass; memory stays small for any size.
 
     \b
     Systems differ at the ends and at undefined pixels. To do what they do with Hanning:
@@ -101,6 +109,7 @@ def command(
       tachyfits smooth cube.fits --axis x --kernel gaussian --width 3.5 -o smooth.fits
       tachyfits smooth cube.fits --kernel boxcar --width 5 --every 5 -o fifth.fits
       tachyfits smooth cube.fits --sky 12arcsec -o coarse.fits
+      tachyfits smooth cube.fits --beam 50arcsec -o round.fits
       tachyfits smooth cube.fits --weights 1,2,3,2,1 --edge blank -o sums.fits --report
     """  # fmt: skip
     for option, others in ALONE.items():
@@ -115,6 +124,9 @@ def command(
             smoothed = image.smooth_sky(
                 _width(sky), update_beam=not keep_beam, edge=edge, blanks=blanks, fill=fill
             )
+            return output.write(common, smoothed, "smooth")
+        if beam is not None:
+            smoothed = image.smooth(beam=beam, edge=edge, blanks=blanks, fill=fill)
             return output.write(common, smoothed, "smooth")
         smoothed = image.smooth(
             kernel if given is None else given,
@@ -132,12 +144,16 @@ def command(
 
 
 #: Options with which others have no meaning.
-ALONE = {"sky": ("axis", "kernel", "width", "weights", "every"), "weights": ("kernel", "width")}
+ALONE = {
+    "beam": ("axis", "kernel", "width", "weights", "every", "sky", "keep-beam"),
+    "sky": ("axis", "kernel", "width", "weights", "every"),
+    "weights": ("kernel", "width"),
+}
 
 
 def is_given(option: str) -> bool:
     """Say whether an option is on the command line."""
-    source = click.get_current_context().get_parameter_source(option)
+    source = click.get_current_context().get_parameter_source(option.replace("-", "_"))
     return source is click.core.ParameterSource.COMMANDLINE
 
 

@@ -25,6 +25,16 @@ if TYPE_CHECKING:
     from tachyfits.image.pixels import Pixels
 
 
+def _covariance(
+    major: NDArray[np.float64], minor: NDArray[np.float64], angle: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    sine, cosine = np.sin(np.radians(angle)), np.cos(np.radians(angle))
+    east = major**2 * sine**2 + minor**2 * cosine**2
+    north = major**2 * cosine**2 + minor**2 * sine**2
+    both = (major**2 - minor**2) * sine * cosine
+    return np.stack([np.stack([east, both], axis=-1), np.stack([both, north], axis=-1)], axis=-2)
+
+
 #: Steradians of a Gaussian, by the product of its full widths in degrees.
 GAUSSIAN_AREA = math.pi / (4 * math.log(2)) * math.radians(1.0) ** 2
 
@@ -48,11 +58,11 @@ class Beam:
     @property
     def covariance(self) -> NDArray[np.float64]:
         """The matrix of squared full widths for (east, north)."""
-        angle = np.radians(self.angle)
-        along = np.array([np.sin(angle), np.cos(angle)])
-        across = np.array([np.cos(angle), -np.sin(angle)])
-        matrix = self.major**2 * np.outer(along, along) + self.minor**2 * np.outer(across, across)
-        return np.asarray(matrix, dtype=np.float64)
+        return _covariance(np.array(self.major), np.array(self.minor), np.array(self.angle))
+
+    def __str__(self) -> str:
+        sizes = f"{3600 * self.major:.6g} x {3600 * self.minor:.6g} arcsec"
+        return sizes if self.major == self.minor else f"{sizes} at {self.angle:.4g} deg"
 
     @classmethod
     def from_covariance(cls, matrix: NDArray[np.float64]) -> Beam:
@@ -107,6 +117,11 @@ class Beams:
     def solid_angle(self) -> NDArray[np.float64]:
         """The solid angles, steradians."""
         return self.major * self.minor * GAUSSIAN_AREA
+
+    @property
+    def covariances(self) -> NDArray[np.float64]:
+        """The matrices of squared full widths for (east, north): (..., 2, 2)."""
+        return _covariance(self.major, self.minor, self.angle)
 
     def __len__(self) -> int:
         return len(self.major)
@@ -176,7 +191,8 @@ def beam_of(coordinates: Coordinates) -> Beam | None:
     if header.get("CASAMBM") is True:
         raise usage(
             "the channels have different beams (CASAMBM = T), which one kernel cannot update",
-            f"smooth channel ranges of one beam, or {keep_beam_hint()}",
+            either('smooth them to one: smooth(beam="common")', "smooth them to one: --beam common")
+            + f"; or {keep_beam_hint()}",
         )
     major, minor, angle = (cards.optional(keyword) for keyword in _KEYWORDS)
     minor = major if minor is None and "BMIN" not in header else minor
@@ -198,6 +214,11 @@ def beam_from(given: Any) -> Beam:
     return given if isinstance(given, Beam) else Beam(*asked_beam(given))
 
 
+def beam_cards(beam: Beam) -> list[tuple[str, Any, str]]:
+    """Return the cards of a beam."""
+    return [("BMAJ", beam.major, ""), ("BMIN", beam.minor, ""), ("BPA", beam.angle, "")]
+
+
 def stokes_axis(coordinates: Coordinates) -> int | None:
     """Return the NumPy number of the axis of polarisations; None without one."""
     for number, ctype in enumerate(coordinates.ctypes):
@@ -213,15 +234,17 @@ def channel_axis(coordinates: Coordinates) -> int | None:
     return coordinates.spectral_axis
 
 
-def beams_of(image: ImageHdu) -> Beam | Beams | None:
+def beams_of(image: ImageHdu, coordinates: Coordinates | None = None) -> Beam | Beams | None:
     """Return the beam of an image, or those of its channels if a table BEAMS has them.
+
+    ``coordinates``: of its header; None: those that give its warnings.
 
     Raises
     ------
     UsageError
         The header says that there is a table (CASAMBM), and the file has none.
     """
-    coordinates = image._coordinates
+    coordinates = image._coordinates if coordinates is None else coordinates
     announced = coordinates.header.get("CASAMBM") is True
     rows = image._core_image().beams() if announced or "BMAJ" not in coordinates.header else None
     if rows is None:

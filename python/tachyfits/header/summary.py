@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from tachyfits._core import TachyfitsError
 from tachyfits.base.errors import foreign_errors
-from tachyfits.header.beam import Beam, beam_of
+from tachyfits.base.lazy_numpy import np
+from tachyfits.header.beam import Beam, Beams, beams_of
 from tachyfits.header.coordinates import Coordinates
 
 if TYPE_CHECKING:
@@ -66,6 +67,23 @@ class SpectralRange:
 
 
 @dataclass(frozen=True)
+class BeamRange:
+    """The beams of channels.
+
+    Attributes
+    ----------
+    count
+        Channels, times polarisations, with a usable beam.
+    smallest, largest
+        The beams of the least and the greatest solid angle.
+    """
+
+    count: int
+    smallest: Beam
+    largest: Beam
+
+
+@dataclass(frozen=True)
 class CoordinateSummary:
     """Where an image is.
 
@@ -77,6 +95,8 @@ class CoordinateSummary:
         The spectral axis; None without one.
     beam
         Full widths and position angle, degrees; None without a beam.
+    beams
+        Those of channels, from the table BEAMS; None where all have the same one.
     rest_frequency
         Hz; None where the header gives none.
     problems
@@ -88,6 +108,7 @@ class CoordinateSummary:
     beam: Beam | None
     rest_frequency: float | None
     problems: tuple[str, ...]
+    beams: BeamRange | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the numbers as dictionaries, as JSON has them."""
@@ -106,6 +127,8 @@ class CoordinateSummary:
         if self.beam is not None:
             beam = self.beam
             parts.append(f"beam {_angles_text(beam.major, beam.minor)} at {beam.angle:.4g} deg")
+        if self.beams is not None:
+            parts.append(f"beams {self.beams.smallest} to {self.beams.largest}")
         if self.rest_frequency is not None:
             parts.append(f"rest frequency {self.rest_frequency / 1e9:.12g} GHz")
         return "; ".join(parts)
@@ -160,9 +183,22 @@ def summary_of(image: ImageHdu) -> CoordinateSummary:
 
     sky = known(lambda: _sky_of(coordinates, image.shape))
     spectral = known(lambda: _spectral_of(coordinates, image.shape))
-    beam = known(lambda: beam_of(coordinates))
+    beams = known(lambda: beams_of(image, coordinates))
+    beam = beams if isinstance(beams, Beam) else None
     rest = known(coordinates.rest_frequency)
-    return CoordinateSummary(sky, spectral, beam, rest, tuple(dict.fromkeys(problems)))
+    several = _range_of(beams) if isinstance(beams, Beams) else None
+    told = tuple(dict.fromkeys(problems))
+    return CoordinateSummary(sky, spectral, beam, rest, told, several)
+
+
+def _range_of(beams: Beams) -> BeamRange | None:
+    areas = beams.solid_angle.reshape(-1)
+    usable = np.isfinite(areas)
+    if not usable.any():
+        return None
+    flat = Beams(*(part.reshape(-1) for part in (beams.major, beams.minor, beams.angle)))
+    ends = [flat[int(place)] for place in (np.nanargmin(areas), np.nanargmax(areas))]
+    return BeamRange(int(usable.sum()), cast(Beam, ends[0]), cast(Beam, ends[1]))
 
 
 def _sky_of(coordinates: Coordinates, shape: tuple[int, ...]) -> SkyPosition | None:

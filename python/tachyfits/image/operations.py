@@ -7,6 +7,7 @@ further operations, and written, box by box, in one pass over the bytes of its i
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,12 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _core
-from tachyfits.base.errors import either, warn
+from tachyfits.base.errors import either, usage, warn
 from tachyfits.base.output import fits_name, tell_rounding
 from tachyfits.base.progress import Progress
 from tachyfits.file.file import File
-from tachyfits.header import beam
-from tachyfits.header.beam import beam_from
+from tachyfits.header.beam import (
+    Beam,
+    beam_cards,
+    beam_from,
+    beam_of,
+    is_left_behind,
+    pixel_widths,
+    smoothed_beam,
+)
+from tachyfits.header.convolution import common_beam, convolution
 from tachyfits.image.pixels import Pixels
 
 if TYPE_CHECKING:
@@ -36,15 +45,23 @@ class Operations(Pixels):
         width: float | None = None,
         *,
         axis: int | str = "z",
+        beam: Any = None,
         edge: str = "repeat",
         blanks: str = "renormalise",
         fill: bool = False,
         every: int = 1,
     ) -> Image:
-        """Smooth along one axis; computed when the result is read, reduced or written.
+        """Smooth along one axis, or to a beam; computed when the result is read or written.
 
         Parameters
         ----------
+        beam
+            Instead of a kernel along an axis: the beam of the result. "15arcsec" or another beam as
+            of `Image.to`, or "common", the smallest that all channels can have (by radio_beam).
+            Every plane is smoothed with the Gaussian that takes its own beam, from the header or
+            the table BEAMS, to this one, and cut at 5 standard deviations. Values per beam (a BUNIT
+            with "beam") are multiplied by the ratio of the solid angles. A plane that has the beam
+            stays as it is.
         kernel
             "hanning" (weights 1/4, 1/2, 1/4), "boxcar", "gaussian" (cut at 4 standard deviations),
             or an odd number of weights, from the lowest index to the highest, which are not
@@ -77,7 +94,12 @@ class Operations(Pixels):
         -----
         TachyfitsWarning
             The axis is a sky axis and the header has a beam: beam and values per beam stay
-            unchanged; `smooth_sky` updates both.
+            unchanged; `smooth_sky` updates both. Channels without a usable beam become undefined.
+
+        Raises
+        ------
+        UsageError
+            ``beam`` is smaller than the beam of a channel, or the header has no beam or no sky.
 
         Examples
         --------
@@ -87,6 +109,10 @@ class Operations(Pixels):
         array([ 5., 20., 35.], dtype=float32)
         >>> cube.smooth("hanning", axis="x", edge="pair").write("smooth.fits", overwrite=True)
         """
+        if beam is not None:
+            if (kernel, width, axis, every) != ("hanning", None, "z", 1):
+                raise usage("beam= takes no kernel, width, axis or every", "smooth in two steps")
+            return self._smooth_to_beam(beam, edge=edge, blanks=blanks, fill=fill)
         number = self._axis_number(axis)
         if isinstance(kernel, str):
             weights = _core.smoothing_weights(kernel, None if width is None else float(width))
@@ -95,7 +121,7 @@ class Operations(Pixels):
         core = self._core_image().smooth(
             number, weights, edge=edge, blanks=blanks, fill=fill, every=every
         )
-        if beam.is_left_behind(self, number):
+        if is_left_behind(self, number):
             warn(
                 f"{self._file.name}: smoothing along one axis of the sky leaves the beam (BMAJ, "
                 "BMIN, BPA) and values per beam as they were; a Gaussian on the sky "
@@ -103,6 +129,34 @@ class Operations(Pixels):
             )
         options = {"edge": edge, "blanks": blanks, "fill": fill, "every": every}
         return self._computed(core, "smooth", weights, axis=number, **options)
+
+    def _smooth_to_beam(self, target: Any, **options: Any) -> Image:
+        found = convolution(self, target)
+        per_beam = "beam" in (self.unit or "").lower()
+        undefined = np.isnan(found.ratios)
+        scales = found.ratios if per_beam else np.where(undefined, np.nan, 1.0)
+        if found.is_upright:
+            xx, _, yy = found.widths[0]
+            x, y = (_upright_weights(square) for square in (xx, yy))
+            core = self._core_image().smooth_planes(x, y, scale=float(scales[0]), **options)
+        else:
+            core = self._core_image().smooth_beams(
+                found.axes, found.widths.tolist(), scales.tolist(), **options
+            )
+        core = core.hdu(0).image().with_cards(beam_cards(found.beam), ["CASAMBM"])
+        return self._computed(core, "smooth", beam=found.beam, **options)
+
+    def common_beam(self) -> Beam:
+        """Return the smallest beam that every channel can be smoothed to, by radio_beam.
+
+        An image with one beam has that one.
+
+        Raises
+        ------
+        UsageError
+            The header has no beam, or radio_beam is not installed.
+        """
+        return common_beam(self)
 
     def smooth_sky(
         self,
@@ -139,15 +193,15 @@ class Operations(Pixels):
         >>> smooth.shape, round(float(smooth[0, 1, 1]), 3)
         ((3, 4, 5), 6.183)
         """
-        widths = beam.pixel_widths(width, self)
+        widths = pixel_widths(width, self)
         x, y = (_core.smoothing_weights("gaussian", pixels) for pixels in widths)
-        old = beam.beam_of(self._coordinates) if update_beam else None
+        old = beam_of(self._coordinates) if update_beam else None
         per_beam = "beam" in (self.unit or "").lower()
         cards: list[tuple[str, Any, str]] = []
         scale = 1.0
         if old is not None:
-            new = beam.smoothed_beam(old, widths, self)
-            cards = [("BMAJ", new.major, ""), ("BMIN", new.minor, ""), ("BPA", new.angle, "")]
+            new = smoothed_beam(old, widths, self)
+            cards = beam_cards(new)
             if per_beam:
                 scale = new.area / old.area
         elif per_beam and update_beam:
@@ -179,8 +233,7 @@ class Operations(Pixels):
         (Beam(major=0.01, minor=0.01, angle=0.0), 'Jy pix-1')
         """
         given = beam_from(beam)
-        cards = [("BMAJ", given.major, ""), ("BMIN", given.minor, ""), ("BPA", given.angle, "")]
-        core = self._core_image().with_cards(cards, ["CASAMBM"])
+        core = self._core_image().with_cards(beam_cards(given), ["CASAMBM"])
         return self._computed(core, "with_beam", given)
 
     def _named(self, name: str) -> Image:
@@ -268,6 +321,14 @@ class Operations(Pixels):
         recipe = (_recomputed, (self, method, args, kwargs))
         image: Image = File.computed(core, recipe, threads=self._file.threads)[0]
         return image
+
+
+def _upright_weights(square: float) -> NDArray[np.float64]:
+    """Return a Gaussian of this squared full width in pixels, cut at 5 standard deviations."""
+    sigma = math.sqrt(square / (8 * math.log(2)))
+    offsets = np.arange(-math.floor(5 * sigma), math.floor(5 * sigma) + 1)
+    weights = np.exp(-0.5 * (offsets / sigma) ** 2)
+    return np.asarray(weights / weights.sum(), dtype=np.float64)
 
 
 def _recomputed(image: Operations, method: str, args: Any, kwargs: Any) -> Any:

@@ -78,7 +78,7 @@ def spectrum_of(given: Any) -> Spectrum:
     return Spectrum(axis, values, unit, statistic, None, header)
 
 
-#: Cards of the axis that a header brings along: they are written anew.
+#: Cards of the axis in a header of ``meta``, which the coordinates of the spectrum replace.
 _OLD = ("NAXIS", "NAXIS1", "CTYPE1", "CUNIT1", "CRPIX1", "CRVAL1", "CDELT1", "CD1_1", "PC1_1")
 
 

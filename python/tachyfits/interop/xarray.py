@@ -103,7 +103,10 @@ def image_of_data_array(array: Any) -> Image:
         It has no axes or is not of real numbers, or its axes are not those of its cards.
     """
     if array.ndim == 0:
-        raise usage("an array of xarray without axes is no image", "give one of 1 axis or more")
+        raise usage(
+            "invalid array of xarray: expected at least one axis, found none",
+            "give one of 1 axis or more",
+        )
     header = _header_of(array)
     unit = str(array.attrs.get("units", "") or "")
     header = header.replaced({"BUNIT": unit} if unit else {}, without=() if unit else ("BUNIT",))

@@ -302,37 +302,37 @@ impl SmoothPlanes {
 
 /// Values beyond the edges.
 #[derive(Clone, Copy, Debug)]
-struct Beyond {
-    edge: Edge,
+pub(super) struct Beyond {
+    pub(super) edge: Edge,
     /// For [`Edge::Zero`].
-    zero: f64,
+    pub(super) zero: f64,
     /// For [`Edge::Blank`].
-    blank: f64,
+    pub(super) blank: f64,
 }
 
 /// Where the pixels along an axis are that some results need.
 #[derive(Clone, Copy, Debug)]
-struct Places {
+pub(super) struct Places {
     /// The first result, how many there are, and how many neighbours each has on either side.
     result: u64,
-    results: usize,
+    pub(super) results: usize,
     half: usize,
     /// The first pixel that is needed, and how many there are.
-    first: u64,
-    needed: usize,
+    pub(super) first: u64,
+    pub(super) needed: usize,
     /// How many pixels the axis has.
     length: u64,
 }
 
 impl Places {
-    fn new(result: u64, results: u64, half: usize, length: u64) -> Places {
+    pub(super) fn new(result: u64, results: u64, half: usize, length: u64) -> Places {
         let first = result.saturating_sub(half as u64);
         let needed = ((result + results + half as u64).min(length) - first) as usize;
         Places { result, results: results as usize, half, first, needed, length }
     }
 
     /// The neighbour of a result at an index: pixels count from the first needed one.
-    fn neighbour(&self, at: usize, edge: Edge) -> Neighbour {
+    pub(super) fn neighbour(&self, at: usize, edge: Edge) -> Neighbour {
         let index = self.result as i64 + at as i64 - self.half as i64;
         match neighbour(index, self.length, edge) {
             Neighbour::Pixel(index) => Neighbour::Pixel(index - self.first),
@@ -341,13 +341,13 @@ impl Places {
     }
 
     /// The places of the pixels that are needed.
-    fn inside(&self) -> Range<usize> {
+    pub(super) fn inside(&self) -> Range<usize> {
         let begin = self.first as usize + self.half - self.result as usize;
         begin..begin + self.needed
     }
 
     /// Puts what is beyond the edges around the pixels of a line.
-    fn pad(&self, line: &mut [f64], beyond: Beyond) {
+    pub(super) fn pad(&self, line: &mut [f64], beyond: Beyond) {
         let inside = self.inside();
         for at in (0..inside.start).chain(inside.end..line.len()) {
             line[at] = match self.neighbour(at, beyond.edge) {
@@ -365,13 +365,18 @@ impl Places {
 
     /// Whether a result has neighbours beyond the ends.
     fn is_near_end(&self, result: usize) -> bool {
-        let (index, half) = (self.result + result as u64, self.half as u64);
+        self.is_within(result, self.half)
+    }
+
+    /// Whether a result is within `half` pixels of an end.
+    pub(super) fn is_within(&self, result: usize, half: usize) -> bool {
+        let (index, half) = (self.result + result as u64, half as u64);
         index < half || index + half >= self.length
     }
 }
 
 /// The pixels of a window of the input.
-enum PlanePixels<'a> {
+pub(super) enum PlanePixels<'a> {
     /// Stored, in pieces of whole rows: each row is decoded on request.
     Stored {
         pieces: Vec<&'a [u8]>,
@@ -381,7 +386,7 @@ enum PlanePixels<'a> {
 }
 
 impl<'a> PlanePixels<'a> {
-    fn new(
+    pub(super) fn new(
         input: &dyn Node,
         window: &Window,
         feed: &mut Feed<'a>,
@@ -401,7 +406,7 @@ impl<'a> PlanePixels<'a> {
     }
 
     /// Gives the values of a row, NaN where undefined.
-    fn row(&self, row: usize, tier: Tier, out: &mut [f64]) {
+    pub(super) fn row(&self, row: usize, tier: Tier, out: &mut [f64]) {
         match self {
             PlanePixels::Values(values) => {
                 out.copy_from_slice(&values[row * out.len()..][..out.len()])

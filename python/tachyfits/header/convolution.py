@@ -1,0 +1,163 @@
+"""Kernels that take beams to a target beam: what is left of it by deconvolution, in pixels.
+
+Squared widths of Gaussians add up under convolution, as matrices; the kernel of a beam is the
+difference of the matrices of the target and of the beam (radio_beam and MIRIAD solve the same
+equations for axes and angles).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tachyfits.base.errors import listed, usage, warn
+from tachyfits.base.lazy_numpy import np
+from tachyfits.base.optional import needed
+from tachyfits.header.beam import (
+    Beam,
+    Beams,
+    beam_from,
+    beams_of,
+    channel_axis,
+    given_beam_hint,
+    sky_matrix,
+    stokes_axis,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tachyfits.image.pixels import Pixels
+
+#: Argument for the smallest beam that every channel can have.
+COMMON = "common"
+
+#: A target that is smaller by less than this part of its squared width is the beam itself.
+_EQUAL = 1e-9
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """How planes get a target beam.
+
+    Attributes
+    ----------
+    axes
+        NumPy axes along which the kernels vary; none for one kernel.
+    widths
+        Squared full widths in pixels, as matrices: (xx, xy, yy) of each kernel.
+    ratios
+        Solid angle of the target, by that of the beam; NaN for a plane without a beam.
+    beam
+        The target.
+    """
+
+    axes: list[int]
+    widths: NDArray[np.float64]
+    ratios: NDArray[np.float64]
+    beam: Beam
+
+    @property
+    def is_upright(self) -> bool:
+        """Whether one kernel is a product of Gaussians along x and y, wide enough to be sampled."""
+        if self.axes:
+            return False
+        xx, xy, yy = self.widths[0]
+        return bool(abs(xy) <= 1e-9 * max(xx, yy) and min(xx, yy) >= 4.0)
+
+
+def common_beam(image: Pixels) -> Beam:
+    """Return the smallest beam that every channel can be smoothed to.
+
+    Raises
+    ------
+    UsageError
+        The header has no beam, or radio_beam, which finds it, is not installed.
+    """
+    beams = _known_beams(image)
+    if isinstance(beams, Beam):
+        return beams
+    import astropy.units as u
+
+    radio_beam = needed("radio_beam", "the common beam of channels")
+    usable = np.isfinite(beams.major)
+    axes = [axis[usable] * u.deg for axis in (beams.major, beams.minor, beams.angle)]
+    found = radio_beam.Beams(*axes).common_beam()
+    return Beam(
+        float(found.major.to_value(u.deg)),
+        float(found.minor.to_value(u.deg)),
+        float(found.pa.to_value(u.deg)) % 180.0,
+    )
+
+
+def convolution(image: Pixels, target: Any) -> Convolution:
+    """Return the kernels that take the beams of an image to a target.
+
+    Parameters
+    ----------
+    target
+        A beam as `beam_from` takes it, or "common".
+
+    Raises
+    ------
+    UsageError
+        The header has no beam or no sky, or the target is smaller than a beam.
+    """
+    beams = _known_beams(image)
+    is_common = isinstance(target, str) and target.strip().lower() == COMMON
+    wanted = common_beam(image) if is_common else beam_from(target)
+    coordinates = image._coordinates
+    if isinstance(beams, Beam):
+        axes: list[int] = []
+        beams = Beams(*(np.array([x]) for x in (beams.major, beams.minor, beams.angle)))
+    else:
+        channels, stokes = channel_axis(coordinates), stokes_axis(coordinates)
+        several = beams.major.ndim == 2 and stokes is not None
+        axes = [
+            axis for axis in ((stokes, channels) if several else (channels,)) if axis is not None
+        ]
+    usable = np.isfinite(beams.major).reshape(-1)
+    if not usable.all():
+        warn(
+            f"{image._where()}: channels without a usable beam become undefined: "
+            + listed(np.flatnonzero(~usable).tolist())
+        )
+    left = wanted.covariance - beams.covariances.reshape(-1, 2, 2)
+    left[~usable] = 0.0
+    squares, directions = np.linalg.eigh(left)
+    missing = squares[:, 0] < -_EQUAL * wanted.major**2
+    if missing.any():
+        raise _too_small(wanted, beams, int(np.flatnonzero(missing)[0]), len(usable) > 1)
+    # What rounding leaves of equal beams is no kernel.
+    squares[squares < _EQUAL * wanted.major**2] = 0.0
+    left = np.einsum("nij,nj,nkj->nik", directions, squares, directions)
+    to_pixels = np.linalg.inv(sky_matrix(image, given_beam_hint()))
+    kernels = to_pixels @ left @ to_pixels.T
+    widths = np.stack([kernels[:, 0, 0], kernels[:, 0, 1], kernels[:, 1, 1]], axis=1)
+    ratios = wanted.area / (beams.major * beams.minor).reshape(-1)
+    return Convolution(axes, widths, ratios, wanted)
+
+
+def _known_beams(image: Pixels) -> Beam | Beams:
+    beams = beams_of(image)
+    if beams is None:
+        raise usage(
+            f"{image._where()}: the header has no usable beam (BMAJ, BMIN, BPA, a table BEAMS, or "
+            "HISTORY of AIPS)",
+            f"give it first: {given_beam_hint()}",
+        )
+    if isinstance(beams, Beams) and not np.isfinite(beams.major).any():
+        raise usage(
+            f"{image._where()}: no channel has a usable beam in the table BEAMS",
+            f"give one beam: {given_beam_hint()}",
+        )
+    return beams
+
+
+def _too_small(wanted: Beam, beams: Beams, plane: int, several: bool) -> Exception:
+    own = Beam(*(float(x.reshape(-1)[plane]) for x in (beams.major, beams.minor, beams.angle)))
+    of = f" of channel {plane % beams.major.shape[-1]} (from 0)" if several else ""
+    return usage(
+        f"the target beam {wanted} is smaller than the beam {own}{of} in some direction",
+        'give a larger one, or "common" for the smallest that fits all channels',
+    )

@@ -1,0 +1,194 @@
+"""Beams: read, kept, and smoothed to; compared with radio_beam and with sources of known size."""
+
+from __future__ import annotations
+
+import io
+import math
+from pathlib import Path
+from typing import Any
+
+import astropy.units as u
+import numpy as np
+import pytest
+from astropy.io import fits
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tachyfits as tf
+from tachyfits.cli import run
+from tachyfits.header.convolution import convolution
+from test_units import PIXEL, beams_cube, cube, header
+
+radio_beam = pytest.importorskip("radio_beam", reason="COMPARISONS LEFT OUT: radio_beam")
+
+
+def sources(path: Path, beams: list[tuple[float, float, float]], unit: str = "Jy/beam") -> tf.Image:
+    """Return a cube whose channels hold a point source of 2 Jy, seen with these beams (arcsec)."""
+    x, y = np.meshgrid(np.arange(91) - 45.0, np.arange(91) - 45.0)
+    # RA grows to the left.
+    east, north = -x * PIXEL, y * PIXEL
+    planes = []
+    for major, minor, angle in beams:
+        turn = math.radians(angle)
+        along = east * math.sin(turn) + north * math.cos(turn)
+        across = east * math.cos(turn) - north * math.sin(turn)
+        planes.append(2 * np.exp(-4 * math.log(2) * ((along / major) ** 2 + (across / minor) ** 2)))
+    made = header(unit, beam=len(beams) == 1)
+    if len(beams) == 1:
+        made["BMAJ"], made["BMIN"], made["BPA"] = (
+            beams[0][0] / 3600,
+            beams[0][1] / 3600,
+            beams[0][2],
+        )
+    else:
+        made["CASAMBM"] = True
+    hdus = fits.HDUList([fits.PrimaryHDU(np.array(planes), made)])
+    if len(beams) > 1:
+        columns = [
+            fits.Column(name, "1D", unit=of, array=[beam[place] for beam in beams])
+            for place, (name, of) in enumerate(
+                (("BMAJ", "arcsec"), ("BMIN", "arcsec"), ("BPA", "deg"))
+            )
+        ]
+        columns.append(fits.Column("CHAN", "1J", array=np.arange(len(beams))))
+        hdus.append(fits.BinTableHDU.from_columns(columns, name="BEAMS"))
+    hdus.writeto(path, overwrite=True)
+    return tf.open(path)[0]
+
+
+def size_of(plane: np.ndarray) -> np.ndarray:
+    """Return the matrix of squared full widths (east, north) of a source, arcsec."""
+    x, y = np.meshgrid(np.arange(91) - 45.0, np.arange(91) - 45.0)
+    offsets = np.stack([-x * PIXEL, y * PIXEL])
+    moments = np.einsum("ayx,byx,yx->ab", offsets, offsets, plane) / plane.sum()
+    return np.asarray(moments * 8 * math.log(2))
+
+
+@pytest.mark.parametrize(
+    ("beams", "target"),
+    [
+        ([(9.0, 6.0, 30.0)], "15arcsec"),
+        ([(9.0, 6.0, 30.0)], "15arcsec, 12arcsec, 80deg"),
+        # Kernels that are lines, and none at all.
+        ([(9.0, 6.0, 30.0)], "9arcsec"),
+        ([(9.0, 9.0, 0.0)], "14arcsec"),
+        ([(9.0, 6.0, 30.0)], "9arcsec, 6arcsec, 30deg"),
+        ([(9.0, 6.0, 30.0), (7.0, 7.0, 0.0), (11.0, 5.0, 140.0)], "12arcsec"),
+        ([(9.0, 6.0, 30.0), (7.0, 7.0, 0.0), (11.0, 5.0, 140.0)], "common"),
+    ],
+)
+def test_a_source_gets_the_target_beam(tmp_path: Path, beams: Any, target: str) -> None:
+    image = sources(tmp_path / "s.fits", beams)
+    result = image.smooth(beam=target)
+    assert result.beams is None
+    assert "CASAMBM" not in result.header
+    beam = result.beam
+    expected = beam.covariance * 3600**2
+    for plane in result.read():
+        # Of a point source in Jy/beam the peak stays, and the size is the beam.
+        assert plane.max() == pytest.approx(2.0, rel=2e-3)
+        np.testing.assert_allclose(size_of(plane), expected, atol=1e-3 * expected.max())
+    flux = result.spectrum(statistic="flux").values
+    np.testing.assert_allclose(flux, 2.0, rtol=1e-4)
+    if target != "common":
+        given = tf.Image.with_beam(image, target).beam
+        assert (beam.major, beam.minor, beam.angle) == (given.major, given.minor, given.angle)
+    result.write(tmp_path / "w.fits")
+    assert [hdu.name for hdu in tf.open(tmp_path / "w.fits")] == ["PRIMARY"]
+
+
+def test_values_that_are_not_per_beam_keep_their_sum(tmp_path: Path) -> None:
+    image = sources(tmp_path / "s.fits", [(9.0, 6.0, 30.0)], "K")
+    result = image.smooth(beam="15arcsec", edge="zero")
+    np.testing.assert_allclose(result.sum(axis="xy"), image.sum(axis="xy"), rtol=1e-6)
+
+
+@given(
+    *(st.tuples(st.floats(1, 20), st.floats(0.1, 1), st.floats(0, 180)) for _ in range(2)),
+)
+def test_kernels_are_those_of_radio_beam(one: Any, other: Any) -> None:
+    (major, ratio, angle), (kernel, thin, turn) = one, other
+    own = radio_beam.Beam(major * u.arcsec, major * ratio * u.arcsec, angle * u.deg)
+    more = radio_beam.Beam(kernel * u.arcsec, kernel * thin * u.arcsec, turn * u.deg)
+    target = own.convolve(more)
+    found = target.deconvolve(own)
+    made = header(beam=False)
+    made["BMAJ"], made["BMIN"], made["BPA"] = major / 3600, major * ratio / 3600, angle
+    stream = io.BytesIO()
+    fits.PrimaryHDU(np.zeros((1, 4, 4)), made).writeto(stream)
+    image = tf.open(stream.getvalue())[0]
+    # x is to the west.
+    xx, xy, yy = convolution(image, target).widths[0] * PIXEL**2
+    turn = found.pa.to_value("rad")
+    a, b = found.major.to_value("arcsec") ** 2, found.minor.to_value("arcsec") ** 2
+    expected = (
+        a * math.sin(turn) ** 2 + b * math.cos(turn) ** 2,
+        -(a - b) * math.sin(turn) * math.cos(turn),
+        a * math.cos(turn) ** 2 + b * math.sin(turn) ** 2,
+    )
+    scale = target.major.to_value("arcsec") ** 2
+    np.testing.assert_allclose((xx, xy, yy), expected, atol=1e-8 * scale)
+
+
+def test_the_common_beam_is_that_of_radio_beam(tmp_path: Path) -> None:
+    image = sources(tmp_path / "s.fits", [(9.0, 6.0, 30.0), (7.0, 7.0, 0.0), (11.0, 5.0, 140.0)])
+    beams = image.beams
+    assert (len(beams), beams[2].minor) == (3, pytest.approx(5 / 3600))
+    theirs = radio_beam.Beams(beams.major * u.deg, beams.minor * u.deg, beams.angle * u.deg)
+    found, expected = image.common_beam(), theirs.common_beam()
+    assert found.major == pytest.approx(expected.major.to_value(u.deg), rel=1e-12)
+    one = cube(tmp_path / "a.fits")
+    assert one.common_beam() == one.beam
+
+
+def test_a_smaller_target_is_refused(tmp_path: Path) -> None:
+    image = cube(tmp_path / "a.fits")
+    for target in ("5arcsec", "8arcsec", "9arcsec, 6arcsec, 31deg"):
+        with pytest.raises(tf.UsageError, match="smaller than the beam 9 x 6 arcsec at 30 deg"):
+            image.smooth(beam=target)
+    several = beams_cube(tmp_path / "b.fits", 2)
+    with pytest.raises(tf.UsageError, match=r"of channel 1 \(from 0\)"):
+        several.smooth(beam="9.5arcsec")
+    with pytest.raises(tf.UsageError, match="no usable beam"):
+        cube(tmp_path / "c.fits", beam=False).smooth(beam="9arcsec")
+    with pytest.raises(tf.UsageError, match="takes no kernel"):
+        image.smooth("boxcar", 3, beam="15arcsec")
+
+
+def test_each_channel_and_polarisation_has_its_kernel(tmp_path: Path) -> None:
+    image = beams_cube(tmp_path / "b.fits", 2)
+    result = image.smooth(beam="40arcsec", blanks="zero")
+    for pol in range(2):
+        for channel in range(4):
+            beam = tf.Beam(*(float(part[pol, channel]) for part in (
+                image.beams.major, image.beams.minor, image.beams.angle)))  # fmt: skip
+            alone = image.with_beam(beam).smooth(beam="40arcsec", blanks="zero")
+            np.testing.assert_allclose(
+                result[pol, channel], alone[pol, channel], rtol=1e-5, atol=1e-5
+            )
+
+
+def test_channels_without_a_beam_become_undefined(tmp_path: Path) -> None:
+    image = sources(tmp_path / "s.fits", [(9.0, 6.0, 30.0), (0.0, 0.0, 0.0)])
+    with pytest.warns(tf.TachyfitsWarning, match="without a usable beam become undefined: 1"):
+        result = image.smooth(beam="12arcsec")
+    assert np.isfinite(result[0]).all()
+    assert np.isnan(result[1]).all()
+
+
+def test_beams_are_shown(tmp_path: Path) -> None:
+    summary = beams_cube(tmp_path / "b.fits").coordinates
+    assert summary.beams is not None
+    assert "beams 9 x 6 arcsec at 0 deg to 12 x 9 arcsec at 15 deg" in str(summary)
+    assert not summary.problems
+
+
+def test_the_command_line_smooths_to_a_beam(tmp_path: Path, capsys: Any) -> None:
+    image = sources(tmp_path / "s.fits", [(9.0, 6.0, 30.0)])
+    out = str(tmp_path / "o.fits")
+    assert run(["smooth", str(tmp_path / "s.fits"), "--beam", "15arcsec", "-o", out]) == 0
+    np.testing.assert_array_equal(tf.open(out)[0].read(), image.smooth(beam="15arcsec").read())
+    assert run(["smooth", out, "--beam", "15arcsec", "--axis", "z", "-o", out]) == 2
+    assert "--beam takes no --axis" in capsys.readouterr().err
+    assert run(["smooth", out, "--beam", "5arcsec", "-o", out, "--overwrite"]) == 2
+    assert "smaller than the beam" in capsys.readouterr().err
