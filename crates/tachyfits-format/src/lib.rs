@@ -43,7 +43,7 @@ pub use card::Card;
 pub use code::{Code, Kind, codes};
 pub use codec::{
     CodecError, CodecParameters, CodecScratch, Gzip, Hcompress, Pixels, PixelsMut, PlainTile, Plio,
-    Rice, Tile, TileCodec, Verbatim, tile_codec,
+    Rice, SlabAlgorithm, SlabCodec, Tile, TileCodec, Verbatim, tile_codec,
 };
 pub use cutout::{
     AxisBlocks, AxisSelection, Fate, OffsetAxis, ResultAxis, arrays_header, cutout_header,
@@ -62,8 +62,11 @@ pub use table::{
     Column, Descriptor, Element, Field, Heap, Null, Substrings, TableKind, TableLayout, TextForm,
 };
 pub use tiled::{
-    Dither, NewQuantisation, NewTiledImage, Quantisation, RestoredHeader, StoredTile, TileBox,
-    TileColumns, TileForm, TileGrid, TileQuantisation, TileValue, TiledLayout,
+    CompressedTable, Directives, Dither, NewCompressedTable, NewQuantisation, NewTiledImage,
+    Quantisation, QuantisationLevel, RestoredHeader, SeedDirective, StoredArray, StoredTile,
+    TileBox, TileColumns, TileDirective, TileForm, TileGrid, TileQuantisation, TileRange,
+    TileValue, TiledLayout, dither_seed, encode_descriptors, hcompress_divisor,
+    hcompress_tile_shape, suits_hcompress, tile_shape,
 };
 pub use value::{Integer, Real, Value};
 pub use verify::{Finding, Fix, Rule, Severity, fixed_header, verify_header};

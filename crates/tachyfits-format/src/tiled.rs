@@ -1,14 +1,25 @@
 //! Compressed HDUs (Sect. 10): where the tiles of an image lie in its table, and what their numbers mean. Not the streams
 //! of tiles, which are [`crate::codec`].
 
+mod choice;
+mod compressed_table;
+mod directives;
 mod grid;
+mod new_compressed_table;
 mod new_tiled;
 mod quantised;
 mod restored;
 mod stored_tile;
 mod tiled_layout;
 
+pub use choice::{
+    QuantisationLevel, TileRange, dither_seed, hcompress_divisor, hcompress_tile_shape,
+    suits_hcompress, tile_shape,
+};
+pub use compressed_table::{CompressedTable, StoredArray};
+pub use directives::{Directives, SeedDirective, TileDirective};
 pub use grid::{TileBox, TileGrid};
+pub use new_compressed_table::{NewCompressedTable, encode_descriptors};
 pub use new_tiled::{NewQuantisation, NewTiledImage};
 pub use quantised::{Dither, Quantisation, TileQuantisation, TileValue};
 pub use restored::RestoredHeader;

@@ -209,7 +209,7 @@ impl<F: Real> Kernel for DequantisePlainly<'_, F> {
 }
 
 /// The integers of these pixels, rounded to the nearest, half away from zero; NaN as `blank` and zeros as `exact_zero`,
-/// where there are such.
+/// where these are given.
 ///
 /// Pixels must be so near to `zero` that their integers fit 32 bits, else the nearest integer is stored.
 ///

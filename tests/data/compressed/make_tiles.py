@@ -7,7 +7,8 @@ EXTNAME says which program and options made it. Expected pixels are the original
 compression is lossless, and otherwise those of astropy; for files of fpack, funpack must give the
 same bits.
 
-headers.fits.fz.gz is a file of fpack, and headers.fits.gz the one that funpack restores from it.
+headers.fits.fz.gz and tables.fits.fz.gz are files of fpack, and the same names without .fz those
+that funpack restores from them.
 """
 
 from __future__ import annotations
@@ -215,6 +216,47 @@ def headers(folder: Path) -> tuple[bytes, bytes]:
     return packed.read_bytes(), out.read_bytes()
 
 
+def tables(folder: Path) -> tuple[bytes, bytes]:
+    """Return a table with every sort of column that funpack restores, compressed and restored."""
+    random = np.random.default_rng(4)
+    count = 150
+
+    def integers(dtype: str, *shape: int) -> np.ndarray:
+        return random.integers(0, 99, (count, *shape)).astype(dtype)
+
+    def arrays(dtype: str, longest: int) -> np.ndarray:
+        cells = [integers(dtype)[: row % longest] for row in range(count)]
+        return np.array(cells, dtype=object)
+
+    columns = [
+        fits.Column("L", "3L", array=integers("u1", 3) > 50),
+        fits.Column("X", "11X", array=integers("u1", 11) > 50),
+        fits.Column("B", "B", array=integers("u1")),
+        fits.Column("I", "2I", array=integers("i2", 2)),
+        fits.Column("U", "I", bzero=32768, array=integers("u2")),
+        fits.Column("J", "J", unit="m", array=integers("i4"), null=-1),
+        fits.Column("K", "K", array=integers("i8")),
+        fits.Column("E", "6E", dim="(3,2)", array=integers("f4", 2, 3)),
+        fits.Column("D", "D", array=integers("f8")),
+        fits.Column("A", "8A", array=[f"row {row}" for row in range(count)]),
+        fits.Column("EMPTY", "0J"),
+        fits.Column("PB", "PB()", array=arrays("u1", 17)),
+        fits.Column("PI", "PI()", array=arrays("i2", 20)),
+        fits.Column("PJ", "PJ()", array=arrays("i4", 70)),
+        fits.Column("QE", "QE()", array=arrays("f4", 33)),
+        fits.Column("QD", "QD()", array=arrays("f8", 9)),
+    ]
+    table = fits.BinTableHDU.from_columns(columns, name="EVENTS")
+    table.header["TELESCOP"] = ("ALMA", "where")
+    table.header["FZTILELN"] = 64
+    table.header["FZALG4"] = "RICE_1"
+    path, packed, out = (folder / name for name in ("table.fits", "table.fits.fz", "table.out"))
+    fits.HDUList([fits.PrimaryHDU(), table]).writeto(path, checksum=True)
+    subprocess.run(["fpack", "-table", str(path)], check=True, stderr=subprocess.DEVNULL)
+    subprocess.run(["funpack", "-O", str(out), str(packed)], check=True)
+    return packed.read_bytes(), out.read_bytes()
+
+
 def main() -> None:
     """Make the files."""
     parts = [fits.PrimaryHDU().header.tostring().encode()]
@@ -236,6 +278,9 @@ def main() -> None:
             parts += [last_hdu(packed), last_hdu(out.getvalue())]
             count += 1
         packed, restored = headers(folder)
+        packed_table, table = tables(folder)
+    (HERE / "tables.fits.fz.gz").write_bytes(gzip.compress(packed_table, mtime=0))
+    (HERE / "tables.fits.gz").write_bytes(gzip.compress(table, mtime=0))
     (HERE / "headers.fits.fz.gz").write_bytes(gzip.compress(packed, mtime=0))
     (HERE / "headers.fits.gz").write_bytes(gzip.compress(restored, mtime=0))
     data = gzip.compress(b"".join(parts), mtime=0)

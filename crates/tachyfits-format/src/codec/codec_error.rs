@@ -18,7 +18,7 @@ pub struct CodecError {
 
 impl CodecError {
     /// A damaged stream.
-    pub(super) fn stream(
+    pub(crate) fn stream(
         offset: usize,
         expected: impl Into<String>,
         found: impl Into<String>,
@@ -33,7 +33,7 @@ impl CodecError {
     }
 
     /// Pixels that cannot be stored.
-    pub(super) fn value(expected: impl Into<String>, found: impl Into<String>) -> Self {
+    pub(crate) fn value(expected: impl Into<String>, found: impl Into<String>) -> Self {
         let (expected, found) = (expected.into(), found.into());
         CodecError { code: Code::TileValue, offset: None, expected, found }
     }

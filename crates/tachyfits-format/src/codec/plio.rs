@@ -73,7 +73,9 @@ impl TileCodec for Plio {
             Pixels::I16(pixels) => {
                 values.extend(pixels.iter().map(|&pixel| i32::from(pixel) + offset));
             }
-            Pixels::I32(pixels) => values.extend(pixels),
+            Pixels::I32(pixels) => {
+                values.extend(pixels.iter().map(|pixel| pixel.saturating_add(offset)));
+            }
             other => return Err(Misfit::Float.error(other.stored())),
         }
         if let Some(at) = values.iter().position(|value| !(0..=MOST).contains(value)) {

@@ -8,7 +8,7 @@ use tachyfits_format::{
 
 use crate::goldens;
 
-fn inflated(packed: &[u8]) -> Vec<u8> {
+pub fn inflated(packed: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     flate2::bufread::GzDecoder::new(packed).read_to_end(&mut bytes).expect("it is gzip");
     bytes
@@ -22,7 +22,7 @@ fn files() -> [Vec<Hdu>; 2] {
 }
 
 /// The records of a header but for checksums, which funpack computes again.
-fn records(header: &Header) -> Vec<String> {
+pub fn records(header: &Header) -> Vec<String> {
     let sums = |card: &&Card| matches!(card.keyword(), "CHECKSUM" | "DATASUM");
     let cards = header.cards().iter().filter(|card| !sums(card));
     cards.map(|card| String::from_utf8_lossy(card.raw()).into_owned()).collect()

@@ -8,3 +8,4 @@ mod headers;
 mod pixels;
 mod plio;
 mod rice;
+mod tables;

@@ -21,6 +21,7 @@ mod shapes;
 mod shared;
 mod structure_rules;
 mod table_rules;
+mod tiled_choices;
 mod tiled_rules;
 mod verified;
 mod worlds;

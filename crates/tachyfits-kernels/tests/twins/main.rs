@@ -9,6 +9,7 @@ mod decode;
 mod elementwise;
 mod encode;
 mod merge;
+mod noise;
 mod order;
 mod quantised;
 mod rows;

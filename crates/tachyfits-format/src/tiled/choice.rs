@@ -1,0 +1,187 @@
+//! Choices of a writer: the shape of tiles, the step of quantisation, the divisor of HCOMPRESS. As fpack makes them where
+//! it does, because users compare.
+
+use super::quantised::Dither;
+
+/// Pixels of the rows that are long enough for a tile of their own.
+const LONG_ROW: u64 = 2048;
+/// Pixels of the longest row that is one tile.
+const LONGEST_ROW: u64 = 1 << 18;
+/// The side of square tiles.
+const SIDE: u64 = 256;
+
+/// Rows of HCOMPRESS tiles, in the order in which CFITSIO tries them; the last tile must have 4 rows or more.
+const HCOMPRESS_ROWS: [u64; 9] = [16, 24, 20, 30, 28, 26, 22, 18, 14];
+/// The rows that CFITSIO takes if none of these fits.
+const OTHER_HCOMPRESS_ROWS: u64 = 17;
+/// Images of up to this many rows are one HCOMPRESS tile.
+const FEW_ROWS: u64 = 30;
+/// Pixels that an HCOMPRESS tile needs along each axis.
+const LEAST_HCOMPRESS_SIDE: u64 = 4;
+
+/// The shape of tiles for an image with these axes: long rows, or squares of a plane where rows are short. A cube has
+/// tiles of one plane, so that a plane, a region and a spectrum each need few of them.
+///
+/// ```
+/// use tachyfits_format::tile_shape;
+/// assert_eq!(tile_shape(&[4096, 4096, 10]), [4096, 1, 1]);
+/// assert_eq!(tile_shape(&[500, 400]), [256, 256]);
+/// assert_eq!(tile_shape(&[100, 2000]), [100, 655]);
+/// ```
+#[must_use]
+pub fn tile_shape(axes: &[u64]) -> Vec<u64> {
+    let mut tile = vec![1; axes.len()];
+    let Some(&columns) = axes.first() else { return tile };
+    match axes.get(1) {
+        Some(&rows) if columns < LONG_ROW => {
+            tile[0] = columns.clamp(1, SIDE);
+            tile[1] = rows.clamp(1, SIDE * SIDE / tile[0]);
+        }
+        _ => tile[0] = if columns > LONGEST_ROW { SIDE * SIDE } else { columns.max(1) },
+    }
+    tile
+}
+
+/// The shape of HCOMPRESS tiles, as CFITSIO chooses it; `None` for an image that is too narrow, or has one axis.
+///
+/// ```
+/// use tachyfits_format::hcompress_tile_shape;
+/// assert_eq!(hcompress_tile_shape(&[100, 37, 9]), Some(vec![100, 16, 1]));
+/// assert_eq!(hcompress_tile_shape(&[100, 30]), Some(vec![100, 30]));
+/// assert_eq!(hcompress_tile_shape(&[3, 100]), None);
+/// ```
+#[must_use]
+pub fn hcompress_tile_shape(axes: &[u64]) -> Option<Vec<u64>> {
+    let (&columns, &rows) = axes.first().zip(axes.get(1))?;
+    if columns < LEAST_HCOMPRESS_SIDE || rows < LEAST_HCOMPRESS_SIDE {
+        return None;
+    }
+    let fits = |tile: &u64| rows % tile == 0 || rows % tile >= LEAST_HCOMPRESS_SIDE;
+    let several = HCOMPRESS_ROWS.into_iter().find(fits).unwrap_or(OTHER_HCOMPRESS_ROWS);
+    let mut tile = vec![1; axes.len()];
+    (tile[0], tile[1]) = (columns, if rows <= FEW_ROWS { rows } else { several });
+    Some(tile)
+}
+
+/// Whether HCOMPRESS can have tiles of this shape: each, also at an edge, has 4 or more pixels along two axes.
+#[must_use]
+pub fn suits_hcompress(axes: &[u64], tile: &[u64]) -> bool {
+    let side = |(&axis, &tile): (&u64, &u64)| match axis % tile {
+        0 => tile.min(axis),
+        rest => rest.min(tile),
+    };
+    let long = axes.iter().zip(tile).filter(|(axis, tile)| **axis.min(tile) > 1);
+    let sides: Vec<u64> = long.map(side).collect();
+    sides.len() == 2 && sides.iter().all(|&side| side >= LEAST_HCOMPRESS_SIDE)
+}
+
+/// The divisor of HCOMPRESS for a tile: FZHSCALE times its noise, or the number itself if it is negative.
+#[must_use]
+pub fn hcompress_divisor(scale: f64, noise: f64) -> i32 {
+    let divisor = if scale > 0.0 { scale * noise } else { -scale };
+    (divisor + 0.5) as i32
+}
+
+/// How finely pixels are quantised.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum QuantisationLevel {
+    /// Steps of this part of the noise of each tile: 4 is a quarter of it.
+    OfNoise(f64),
+    /// Steps of this size.
+    Step(f64),
+}
+
+impl QuantisationLevel {
+    /// The level that fpack chooses for a dither.
+    #[must_use]
+    pub const fn of_dither(dither: Dither) -> QuantisationLevel {
+        QuantisationLevel::OfNoise(match dither {
+            Dither::None => 16.0,
+            _ => 4.0,
+        })
+    }
+
+    /// The level that FZQVALUE, or `fpack -q`, states: a negative number is a step. 0 has no quantisation.
+    #[must_use]
+    pub fn of_number(number: f64) -> Option<QuantisationLevel> {
+        match number {
+            _ if number > 0.0 => Some(QuantisationLevel::OfNoise(number)),
+            _ if number < 0.0 => Some(QuantisationLevel::Step(-number)),
+            _ => None,
+        }
+    }
+}
+
+/// The numbers of a tile that decide about its quantisation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TileRange {
+    /// Its pixels.
+    pub pixels: usize,
+    /// Those that are not NaN.
+    pub defined: usize,
+    /// The least of them.
+    pub least: f64,
+    /// The greatest of them.
+    pub greatest: f64,
+    /// Some are infinite.
+    pub has_infinite: bool,
+    /// The standard deviation of the noise.
+    pub noise: f64,
+}
+
+/// Integers that are kept for NaN, 0.0 and what may come.
+const RESERVED: f64 = 10.0;
+/// The greatest integer of 32 bits.
+const GREATEST: f64 = 2_147_483_647.0;
+
+impl TileRange {
+    /// ZSCALE and ZZERO of the tile; `None` if its pixels must be stored as they are: without noise, with infinite pixels
+    /// or a range that integers of 32 bits do not have.
+    ///
+    /// ```
+    /// use tachyfits_format::{Dither, QuantisationLevel, TileRange};
+    /// let range = TileRange {
+    ///     pixels: 100, defined: 100, least: -10.3, greatest: 12.0, has_infinite: false, noise: 2.0,
+    /// };
+    /// let level = QuantisationLevel::OfNoise(4.0);
+    /// assert_eq!(range.quantisation(level, Dither::Subtractive), Some((0.5, -10.0)));
+    /// ```
+    #[must_use]
+    pub fn quantisation(&self, level: QuantisationLevel, dither: Dither) -> Option<(f64, f64)> {
+        if self.pixels < 2 || self.has_infinite {
+            return None;
+        }
+        // Of a tile without any defined pixel all integers are blank.
+        let (least, greatest, noise) = match self.defined {
+            0 => (0.0, 1.0, 1.0),
+            _ => (self.least, self.greatest, self.noise),
+        };
+        let scale = match level {
+            QuantisationLevel::OfNoise(parts) => noise / parts,
+            QuantisationLevel::Step(step) => step,
+        };
+        let steps = (greatest - least) / scale;
+        // Also refuses NaN, of a scale of 0.
+        if !(scale > 0.0 && scale.is_finite() && steps <= 2.0 * GREATEST - RESERVED) {
+            return None;
+        }
+        let keeps_integers =
+            self.defined < self.pixels || dither == Dither::SubtractiveKeepingZeros;
+        let zero = if keeps_integers {
+            // All integers are just above those that are kept.
+            least + scale * (GREATEST - RESERVED)
+        } else if steps < GREATEST - RESERVED {
+            // A multiple of the scale, so that the same integers come out when the tile is compressed again.
+            (least / scale + 0.5).trunc() * scale
+        } else {
+            (least + greatest) / 2.0
+        };
+        zero.is_finite().then_some((scale, zero))
+    }
+}
+
+/// ZDITHER0 for data whose bytes have this sum: the same for the same data.
+#[must_use]
+pub const fn dither_seed(sum: u32) -> u64 {
+    sum as u64 % 10_000 + 1
+}

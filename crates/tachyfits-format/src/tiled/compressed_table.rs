@@ -1,0 +1,327 @@
+//! Compressed tables (ZTABLE = T, Sect. 10.3): a row of the compressed table has, for each column of the original one, the
+//! fields of a tile of rows.
+
+use super::restored::numbered;
+use crate::card::Card;
+use crate::code::Code;
+use crate::codec::{CodecError, CodecScratch, SlabAlgorithm, SlabCodec};
+use crate::error::{FormatError, Warning, quoted};
+use crate::hdu::{Hdu, HduKind};
+use crate::header::Header;
+use crate::table::{Descriptor, Element, Field, Heap, TableLayout};
+use crate::value::Value;
+
+/// The layout of a compressed table.
+#[derive(Clone, Debug)]
+pub struct CompressedTable {
+    /// The compressed table as it is in the file.
+    pub table: TableLayout,
+    /// The original table, as an HDU at the beginning of a file of its own.
+    pub original: Hdu,
+    /// Its layout.
+    pub layout: TableLayout,
+    /// Rows of a tile (ZTILELEN); the last tile may have fewer.
+    pub tile_rows: u64,
+    /// How each column is compressed; `None` of columns without bytes.
+    pub columns: Vec<Option<SlabCodec>>,
+    /// Warnings about tolerated faults.
+    pub warnings: Vec<Warning>,
+}
+
+/// The array of one cell of the original table, and where its stream is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoredArray {
+    /// The array in the heap of the original table.
+    pub plain: Descriptor,
+    /// Bytes of the array in the heap of the original table.
+    pub plain_bytes: u64,
+    /// Byte offset of its stream in the file.
+    pub offset: u64,
+    /// Bytes of its stream: as many as the array has if it is not compressed.
+    pub bytes: u64,
+}
+
+/// Bytes of a descriptor of the compressed arrays.
+const WIDE: usize = 16;
+
+impl Hdu {
+    /// The table is compressed (ZTABLE = T).
+    #[must_use]
+    pub fn is_compressed_table(&self) -> bool {
+        self.kind == HduKind::BinaryTable
+            && self.header.get("ZTABLE") == Some(&Value::Logical(true))
+    }
+
+    /// The layout of a compressed table.
+    ///
+    /// # Errors
+    /// [`Code::NotATable`] if it is not one; [`Code::CodecUnknown`], [`Code::KeywordMissing`], [`Code::KeywordRange`] and
+    /// the like if keywords do not define it.
+    pub fn compressed_table(&self) -> Result<CompressedTable, FormatError> {
+        if !self.is_compressed_table() {
+            let found = self.kind.as_str();
+            return Err(FormatError::new(Code::NotATable, self.place(), "ZTABLE = T", found));
+        }
+        let header = &self.header;
+        let mut table = self.table()?;
+        let original = Hdu::of_header(original_header(header)?, self.index)?;
+        let mut layout = original.table()?;
+        // Keywords of columns are about the original ones, so warnings about these alone count.
+        table.warnings.clear();
+        let mut warnings = std::mem::take(&mut layout.warnings);
+        place_heap(self, &mut table, &mut warnings)?;
+        if layout.columns.len() != table.columns.len() {
+            return Err(header.out_of_range("TFIELDS", "as many columns as the original table"));
+        }
+        let tile_rows = tile_rows(header)?;
+        if layout.rows.div_ceil(tile_rows) != table.rows && layout.rows > 0 {
+            let expected = format!("{} rows, one for each tile", layout.rows.div_ceil(tile_rows));
+            return Err(header.out_of_range("NAXIS2", &expected));
+        }
+        let columns = (0..layout.columns.len())
+            .map(|index| column_codec(header, &table, &layout, index))
+            .collect::<Result<_, _>>()?;
+        Ok(CompressedTable { table, original, layout, tile_rows, columns, warnings })
+    }
+}
+
+/// fpack copies THEAP of the original table and puts the heap there, but counts no gap in PCOUNT.
+fn place_heap(
+    hdu: &Hdu,
+    table: &mut TableLayout,
+    warnings: &mut Vec<Warning>,
+) -> Result<(), FormatError> {
+    let Some(start) = hdu.header.get_i64("THEAP")? else { return Ok(()) };
+    let rows = table.row_bytes * table.rows;
+    let Some(start) = u64::try_from(start).ok().filter(|start| *start > rows) else {
+        return Ok(());
+    };
+    let expected = format!("no THEAP, or {rows}, in a compressed table");
+    warnings.push(Warning::new(
+        Code::HeapPlace,
+        hdu.header.place("THEAP"),
+        expected,
+        start.to_string(),
+    ));
+    let offset = hdu.data_offset.checked_add(start);
+    let offset = offset.ok_or_else(|| hdu.header.out_of_range("THEAP", "a place in the file"))?;
+    let bytes = hdu.parameter_count;
+    table.heap = Heap { offset, bytes, bytes_present: bytes };
+    table.heap_error = None;
+    Ok(())
+}
+
+fn tile_rows(header: &Header) -> Result<u64, FormatError> {
+    match header.get_i64("ZTILELEN")? {
+        Some(rows) => {
+            let rows = u64::try_from(rows).ok().filter(|rows| *rows > 0);
+            rows.ok_or_else(|| header.out_of_range("ZTILELEN", "1 row or more"))
+        }
+        None => Err(FormatError::new(
+            Code::KeywordMissing,
+            header.place("ZTILELEN"),
+            "the rows of a tile",
+            "no such card",
+        )),
+    }
+}
+
+fn column_codec(
+    header: &Header,
+    table: &TableLayout,
+    layout: &TableLayout,
+    index: usize,
+) -> Result<Option<SlabCodec>, FormatError> {
+    let column = &layout.columns[index];
+    let element = match column.field {
+        Field::Fixed { element, .. } | Field::Variable { element, .. } => element,
+        Field::Text { .. } => unreachable!("a binary table has no text fields"),
+    };
+    if column.field.row_bytes() == 0 {
+        return Ok(None);
+    }
+    if !matches!(table.columns[index].field, Field::Variable { repeat: 1, .. }) {
+        let (place, form) = (table.place(index, None), &table.columns[index].form);
+        return Err(FormatError::new(
+            Code::ColumnForm,
+            place,
+            "a column of form 1QB",
+            quoted(form),
+        ));
+    }
+    let keyword = format!("ZCTYP{}", index + 1);
+    let name = header.get_text(&keyword)?.unwrap_or("GZIP_2");
+    let codec = SlabAlgorithm::of_name(name).map(|algorithm| SlabCodec { algorithm, element });
+    match codec.filter(SlabCodec::is_possible) {
+        Some(codec) => Ok(Some(codec)),
+        None => {
+            let expected = "GZIP_1, GZIP_2, or RICE_1 of integers of up to 32 bits";
+            let place = header.place(&keyword);
+            Err(FormatError::new(Code::CodecUnknown, place, expected, quoted(name)))
+        }
+    }
+}
+
+/// The header of the original table.
+fn original_header(header: &Header) -> Result<Header, FormatError> {
+    let mut cards = Vec::new();
+    for card in header.cards() {
+        let keyword = card.keyword().to_ascii_uppercase();
+        let (root, number) = numbered(&keyword);
+        let kept = match (&*keyword, root) {
+            ("CHECKSUM" | "DATASUM" | "ZTABLE" | "ZTILELEN" | "ZPCOUNT" | "END", _) => continue,
+            ("THEAP", _) if header.get("ZTHEAP").is_some() => continue,
+            (_, "ZFORM" | "ZCTYP" | "ZNAXIS") if !number.is_empty() => continue,
+            ("NAXIS1", _) => original(header, card, "ZNAXIS1")?,
+            ("NAXIS2", _) => original(header, card, "ZNAXIS2")?,
+            ("PCOUNT", _) => original(header, card, "ZPCOUNT")?,
+            (_, "TFORM") if !number.is_empty() => {
+                original(header, card, &format!("ZFORM{number}"))?
+            }
+            ("ZHECKSUM", _) => card.renamed("CHECKSUM"),
+            ("ZDATASUM", _) => card.renamed("DATASUM"),
+            ("ZTHEAP", _) => card.renamed("THEAP"),
+            _ => card.clone(),
+        };
+        cards.push(kept);
+    }
+    Ok(Header::from_cards(cards))
+}
+
+/// A card of the original table, in the place of one of the compressed table.
+fn original(header: &Header, card: &Card, kept: &str) -> Result<Card, FormatError> {
+    match header.position(kept) {
+        Some(at) => Ok(header.cards()[at].renamed(card.keyword())),
+        None => {
+            let (place, expected) = (header.place(kept), "a card of the original table");
+            Err(FormatError::new(Code::KeywordMissing, place, expected, "no such card"))
+        }
+    }
+}
+
+impl CompressedTable {
+    /// The rows of a tile: the first one, from 0, and how many.
+    #[must_use]
+    pub fn rows_of_tile(&self, tile: u64) -> (u64, u64) {
+        let first = (tile * self.tile_rows).min(self.layout.rows);
+        (first, self.tile_rows.min(self.layout.rows - first))
+    }
+
+    /// Byte offset in the file and bytes of the stream of a column in a tile; `row` are the bytes of the tile's row.
+    ///
+    /// # Errors
+    /// [`Code::DescriptorRange`] if it lies outside of the heap.
+    ///
+    /// # Panics
+    /// If there is no such column, or `row` is shorter than a row of the table.
+    pub fn slab(&self, column: usize, tile: u64, row: &[u8]) -> Result<(u64, u64), FormatError> {
+        let found = &self.table.columns[column];
+        let field = &row[found.offset as usize..][..found.field.row_bytes() as usize];
+        let descriptor = self.table.descriptor(column, tile, field)?;
+        let Field::Variable { element, .. } = found.field else { unreachable!("checked") };
+        let bytes = element.total_bytes(descriptor.count).expect("checked against the heap");
+        Ok((self.table.heap.offset + descriptor.offset, bytes))
+    }
+
+    /// An error of a codec, with the place of its stream in the file.
+    #[must_use]
+    pub fn slab_error(
+        &self,
+        column: usize,
+        tile: u64,
+        stream_offset: u64,
+        error: CodecError,
+    ) -> FormatError {
+        error.at(self.table.place(column, Some(tile)), stream_offset)
+    }
+
+    /// The arrays of the cells of a column in a tile, from the stream of the column.
+    ///
+    /// CFITSIO writes the descriptors of the original table first and those of the compressed arrays then, the Standard
+    /// says the reverse: the order is that in which all arrays lie in their heaps.
+    ///
+    /// # Errors
+    /// [`Code::TileStream`] if the stream is damaged or arrays lie outside of the heaps in either order.
+    ///
+    /// # Panics
+    /// If the column has no arrays.
+    pub fn arrays(
+        &self,
+        column: usize,
+        tile: u64,
+        stream: &[u8],
+        stream_offset: u64,
+        scratch: &mut CodecScratch,
+    ) -> Result<Vec<StoredArray>, FormatError> {
+        let Field::Variable { element, wide, .. } = self.layout.columns[column].field else {
+            panic!("column {column} has no arrays")
+        };
+        let (_, rows) = self.rows_of_tile(tile);
+        let width = if wide { WIDE } else { WIDE / 2 };
+        let place = |error| self.slab_error(column, tile, stream_offset, error);
+        let count = usize::try_from(rows).ok().and_then(|rows| rows.checked_mul(width + WIDE));
+        let count = count.filter(|&count| count / 1032 <= stream.len());
+        let Some(count) = count else {
+            let expected = format!("descriptors of {rows} rows");
+            return Err(place(CodecError::stream(0, expected, format!("{} bytes", stream.len()))));
+        };
+        let mut bytes = vec![0; count];
+        let algorithm = SlabAlgorithm::Gzip;
+        let pairs = SlabCodec { algorithm, element: Element::Character };
+        pairs.decode(stream, scratch, &mut bytes).map_err(place)?;
+        let rows = rows as usize;
+        let split = |plain: &[u8], stored: &[u8]| {
+            (0..rows)
+                .map(|row| self.array(element, wide, &plain[row * width..], &stored[row * WIDE..]))
+                .collect::<Option<Vec<StoredArray>>>()
+        };
+        let (plain, stored) = bytes.split_at(rows * width);
+        let cfitsio = split(plain, stored);
+        let (stored, plain) = bytes.split_at(rows * WIDE);
+        cfitsio.or_else(|| split(plain, stored)).ok_or_else(|| {
+            let expected = "arrays within the heaps of the compressed and the original table";
+            place(CodecError::stream(0, expected, "some outside"))
+        })
+    }
+
+    /// The array of a pair of descriptors; `None` if it leaves a heap.
+    fn array(
+        &self,
+        element: Element,
+        wide: bool,
+        plain: &[u8],
+        stored: &[u8],
+    ) -> Option<StoredArray> {
+        let number = |bytes: &[u8], at: usize, wide: bool| match wide {
+            true => i64::from_be_bytes(*bytes[at * 8..].first_chunk().expect("a descriptor")),
+            false => {
+                i32::from_be_bytes(*bytes[at * 4..].first_chunk().expect("a descriptor")).into()
+            }
+        };
+        let unsigned = |value: i64| u64::try_from(value).ok();
+        let count = unsigned(number(plain, 0, wide))?;
+        let bytes = unsigned(number(stored, 0, true))?;
+        if count == 0 {
+            return (bytes == 0).then_some(StoredArray {
+                plain: Descriptor::default(),
+                plain_bytes: 0,
+                offset: self.table.heap.offset,
+                bytes: 0,
+            });
+        }
+        let at = unsigned(number(plain, 1, wide))?;
+        let offset = unsigned(number(stored, 1, true))?;
+        let plain_bytes = element.total_bytes(count)?;
+        let fits = |at: u64, bytes: u64, heap: Heap| {
+            at.checked_add(bytes).is_some_and(|end| end <= heap.bytes)
+        };
+        let is_there =
+            fits(at, plain_bytes, self.layout.heap) && fits(offset, bytes, self.table.heap);
+        is_there.then_some(StoredArray {
+            plain: Descriptor { count, offset: at },
+            plain_bytes,
+            offset: self.table.heap.offset + offset,
+            bytes,
+        })
+    }
+}

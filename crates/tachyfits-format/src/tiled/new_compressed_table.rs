@@ -1,0 +1,134 @@
+//! A compressed table that is about to be written: its header, and the cells of columns of arrays.
+
+use super::restored::numbered;
+use crate::card::Card;
+use crate::codec::{CodecError, CodecScratch, SlabAlgorithm, SlabCodec};
+use crate::error::FormatError;
+use crate::header::Header;
+use crate::table::{Descriptor, Element, Field, TableLayout};
+use crate::value::Value;
+
+/// A compressed table that is about to be written.
+#[derive(Clone, Debug)]
+pub struct NewCompressedTable<'a> {
+    /// The original table.
+    pub original: &'a TableLayout,
+    /// How each column is compressed; those without bytes are not.
+    pub columns: Vec<SlabCodec>,
+    /// ZTILELEN.
+    pub tile_rows: u64,
+    /// Bytes of the heap.
+    pub heap_bytes: u64,
+}
+
+/// Bytes of the rows of a tile, about, as fpack chooses.
+const TILE_BYTES: u64 = 10_000_000;
+
+/// Bytes of a descriptor in the compressed table.
+const WIDE: u64 = 16;
+
+impl<'a> NewCompressedTable<'a> {
+    /// A compressed table with the codecs and tiles that fpack chooses.
+    #[must_use]
+    pub fn of(original: &'a TableLayout) -> Self {
+        let element = |field| match field {
+            Field::Fixed { element, .. } | Field::Variable { element, .. } => element,
+            Field::Text { .. } => Element::Character,
+        };
+        let codecs =
+            original.columns.iter().map(|column| SlabCodec::of_element(element(column.field)));
+        NewCompressedTable {
+            original,
+            columns: codecs.collect(),
+            tile_rows: (TILE_BYTES / original.row_bytes.max(1)).max(1),
+            heap_bytes: 0,
+        }
+    }
+
+    /// Rows of the compressed table.
+    #[must_use]
+    pub fn tiles(&self) -> u64 {
+        self.original.rows.div_ceil(self.tile_rows)
+    }
+
+    /// The header: cards of the original table in their order, columns as `1QB`, and the compression at the end.
+    ///
+    /// # Errors
+    /// If a card cannot be written.
+    pub fn header(&self, original: &Header) -> Result<Header, FormatError> {
+        let mut cards = Vec::new();
+        let mut originals = Vec::new();
+        for card in original.cards() {
+            let keyword = card.keyword().to_ascii_uppercase();
+            let (root, number) = numbered(&keyword);
+            let mut replaced = |kept: &str, value: Value| {
+                originals.push(card.renamed(kept));
+                card.with_value(card.keyword(), value)
+            };
+            cards.push(match (&*keyword, root) {
+                ("NAXIS1", _) => {
+                    replaced("ZNAXIS1", (self.original.columns.len() as u64 * WIDE).into())?
+                }
+                ("NAXIS2", _) => replaced("ZNAXIS2", self.tiles().into())?,
+                ("PCOUNT", _) => replaced("ZPCOUNT", self.heap_bytes.into())?,
+                (_, "TFORM") if !number.is_empty() => {
+                    replaced(&format!("ZFORM{number}"), "1QB".into())?
+                }
+                ("CHECKSUM", _) => card.renamed("ZHECKSUM"),
+                ("DATASUM", _) => card.renamed("ZDATASUM"),
+                ("THEAP", _) => card.renamed("ZTHEAP"),
+                _ => card.clone(),
+            });
+        }
+        cards.push(Card::new("ZTABLE", true, "this is a compressed table")?);
+        cards.push(Card::new("ZTILELEN", self.tile_rows, "rows of a tile")?);
+        cards.extend(originals);
+        for (number, (column, codec)) in (1..).zip(self.original.columns.iter().zip(&self.columns))
+        {
+            if column.field.row_bytes() > 0 {
+                let name = codec.algorithm.as_str();
+                cards.push(Card::new(
+                    &format!("ZCTYP{number}"),
+                    name,
+                    "how the column is compressed",
+                )?);
+            }
+        }
+        Ok(Header::from_cards(cards))
+    }
+}
+
+/// Appends the cell of a column of arrays: the descriptors of the original table, then those of the compressed arrays, as
+/// CFITSIO writes them. `stored` are bytes and offset in the heap of the compressed table.
+///
+/// # Errors
+/// [`crate::Code::TileValue`] if an array of a P column lies beyond 2 GiB.
+///
+/// # Panics
+/// If the slices differ in length.
+pub fn encode_descriptors(
+    wide: bool,
+    plain: &[Descriptor],
+    stored: &[(u64, u64)],
+    scratch: &mut CodecScratch,
+    out: &mut Vec<u8>,
+) -> Result<(), CodecError> {
+    assert_eq!(plain.len(), stored.len());
+    let mut bytes = Vec::new();
+    for descriptor in plain {
+        for number in [descriptor.count, descriptor.offset] {
+            match (wide, i32::try_from(number)) {
+                (true, _) => bytes.extend(number.to_be_bytes()),
+                (false, Ok(number)) => bytes.extend(number.to_be_bytes()),
+                (false, Err(_)) => {
+                    return Err(CodecError::value("arrays within 2 GiB", number.to_string()));
+                }
+            }
+        }
+    }
+    bytes.extend(
+        stored.iter().flat_map(|&(bytes, offset)| [bytes, offset]).flat_map(u64::to_be_bytes),
+    );
+    let codec = SlabCodec { algorithm: SlabAlgorithm::Gzip, element: Element::Character };
+    codec.encode(&bytes, scratch, out)
+}
