@@ -75,7 +75,7 @@ pub fn dequantise_f64(integers: &[i32], how: &Quantiser, tier: Tier, out: &mut [
 fn dequantise<F: Real>(integers: &[i32], how: &Quantiser, tier: Tier, out: &mut [F]) {
     assert_eq!(integers.len(), out.len());
     let mut at = 0;
-    for random in Runs::new(how.dither, integers.len()) {
+    for random in RandomRuns::new(how.dither, integers.len()) {
         let end = at + random.len();
         let (integers, out) = (&integers[at..end], &mut out[at..end]);
         isa::dispatch(tier, Dequantise { integers, random, how, out });
@@ -87,15 +87,15 @@ fn dequantise<F: Real>(integers: &[i32], how: &Quantiser, tier: Tier, out: &mut 
 }
 
 /// The random numbers of consecutive pixels, as slices of the table; none without dither.
-struct Runs {
+struct RandomRuns {
     block: Option<usize>,
     next: usize,
     left: usize,
 }
 
-impl Runs {
-    fn new(dither: Option<usize>, pixels: usize) -> Runs {
-        Runs { block: dither, next: dither.map_or(0, first_of), left: pixels }
+impl RandomRuns {
+    fn new(dither: Option<usize>, pixels: usize) -> RandomRuns {
+        RandomRuns { block: dither, next: dither.map_or(0, first_of), left: pixels }
     }
 }
 
@@ -104,7 +104,7 @@ fn first_of(block: usize) -> usize {
     (f64::from(RANDOM[block]) * 500.0) as usize
 }
 
-impl Iterator for Runs {
+impl Iterator for RandomRuns {
     type Item = &'static [f32];
 
     fn next(&mut self) -> Option<&'static [f32]> {
@@ -238,7 +238,7 @@ pub fn quantise_f64(pixels: &[f64], how: &Quantiser, tier: Tier, out: &mut [i32]
 fn quantise<F: Real>(pixels: &[F], how: &Quantiser, tier: Tier, out: &mut [i32]) {
     assert_eq!(pixels.len(), out.len());
     let mut at = 0;
-    for random in Runs::new(how.dither, pixels.len()) {
+    for random in RandomRuns::new(how.dither, pixels.len()) {
         let end = at + random.len();
         let (pixels, out) = (&pixels[at..end], &mut out[at..end]);
         isa::dispatch(tier, Quantise { pixels, random, how, out });
