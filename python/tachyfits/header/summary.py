@@ -7,11 +7,11 @@ an axis that is not linear, and the sky far from the reference pixel, are evalua
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from tachyfits._core import TachyfitsError
-from tachyfits.base.errors import foreign_errors
+from tachyfits.base.errors import foreign_errors, usage
 from tachyfits.base.lazy_numpy import np
 from tachyfits.header.beam import Beam, Beams, beams_of
 from tachyfits.header.coordinates import Coordinates
@@ -46,7 +46,7 @@ class SkyPosition:
 
 
 @dataclass(frozen=True)
-class SpectralRange:
+class SpectralExtent:
     """The spectral axis.
 
     Attributes
@@ -101,18 +101,59 @@ class CoordinateSummary:
         Hz; None where the header gives none.
     problems
         Cards that cannot be used: each with its value.
+
+    Called with pixel numbers it gives their places: ``image.coordinates(x, y, z)``.
     """
 
     sky: SkyPosition | None
-    spectral: SpectralRange | None
+    spectral: SpectralExtent | None
     beam: Beam | None
     rest_frequency: float | None
     problems: tuple[str, ...]
     beams: BeamRange | None = None
+    _coordinates: Coordinates | None = field(default=None, repr=False, compare=False)
+
+    def __call__(self, *pixels: Any) -> Any:
+        """Return the places of pixels in the world.
+
+        Parameters
+        ----------
+        pixels
+            x, y, z: numbers or arrays of pixels along NAXIS1, NAXIS2, NAXIS3, counted from 0,
+            integers at their centres.
+
+        Returns
+        -------
+        SkyCoord, Quantity, or a pair of them
+            The position on the sky, in the frame of the image, and the spectral coordinate, in the
+            unit of the axis: those of them whose axes have a pixel number.
+
+        Raises
+        ------
+        UsageError
+            These axes have no coordinates, or the summary was read from a pickle.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> position, velocity = tf.open("cube.fits")[0].coordinates(0, 0, 2)
+        >>> position.to_string(), velocity
+        ('10 20', <Quantity 2000. m / s>)
+        """
+        from tachyfits.header.places import world_of
+
+        if self._coordinates is None:
+            raise usage("the summary has no image any more", "take it from the image again")
+        return world_of(self._coordinates, pixels)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_coordinates": None}
 
     def as_dict(self) -> dict[str, Any]:
         """Return the numbers as dictionaries, as JSON has them."""
-        return asdict(self)
+        found = asdict(replace(self, _coordinates=None))
+        del found["_coordinates"]
+        return found
 
     def __str__(self) -> str:
         parts = []
@@ -188,7 +229,7 @@ def summary_of(image: ImageHdu) -> CoordinateSummary:
     rest = known(coordinates.rest_frequency)
     several = _range_of(beams) if isinstance(beams, Beams) else None
     told = tuple(dict.fromkeys(problems))
-    return CoordinateSummary(sky, spectral, beam, rest, told, several)
+    return CoordinateSummary(sky, spectral, beam, rest, told, several, image._coordinates)
 
 
 def _range_of(beams: Beams) -> BeamRange | None:
@@ -218,7 +259,7 @@ def _sky_of(coordinates: Coordinates, shape: tuple[int, ...]) -> SkyPosition | N
     return SkyPosition(position[0] % 360.0, position[1], sky.frame, pixel, sky.scales)
 
 
-def _spectral_of(coordinates: Coordinates, shape: tuple[int, ...]) -> SpectralRange | None:
+def _spectral_of(coordinates: Coordinates, shape: tuple[int, ...]) -> SpectralExtent | None:
     if len(shape) < 3 and not coordinates.has_spectral_type:
         return None
     number = coordinates.spectral_axis
@@ -227,4 +268,4 @@ def _spectral_of(coordinates: Coordinates, shape: tuple[int, ...]) -> SpectralRa
         return None
     first, last = axis.ends(shape[number])
     step = axis.cdelt if axis.is_linear else None
-    return SpectralRange(axis.name, axis.unit, first, last, step)
+    return SpectralExtent(axis.name, axis.unit, first, last, step)

@@ -16,6 +16,7 @@ from tachyfits.base.errors import either, placing, usage
 from tachyfits.base.progress import Progress
 from tachyfits.base.whole_numbers import check_threads
 from tachyfits.file.image_hdu import ImageHdu
+from tachyfits.header.places import pixel_of
 from tachyfits.header.spectral_selection import channel_slice
 from tachyfits.header.spectral_units import Line
 from tachyfits.image.chosen_regions import ChosenRegions, chosen_regions, mask_of
@@ -81,6 +82,48 @@ class Pixels(ImageHdu):
             found = channel_slice(self._coordinates, number, length, channels, Line())
         pieces = slice_range(found, length)
         return self._coordinates.world_axis(number, *pieces)
+
+    def pixel(
+        self,
+        position: Any = None,
+        spectral: Any = None,
+        *,
+        rest: Any = None,
+        convention: str | None = None,
+        rest_medium: str | None = None,
+    ) -> tuple[Any, ...]:
+        """Return the pixel of a sky position and of a frequency, wavelength or velocity.
+
+        The inverse of `coordinates` with pixel numbers.
+
+        Parameters
+        ----------
+        position
+            An astropy SkyCoord in any frame, of one position or many.
+        spectral
+            Text with a unit ("120 km/s"), an astropy quantity, or numbers in the unit of the axis.
+        rest, convention, rest_medium
+            As in `Image.moments`, where a velocity needs them.
+
+        Returns
+        -------
+        tuple
+            A number, or an array, for each axis in FITS order: x, y, z. Counted from 0, integers at
+            the centres of pixels; it may be outside the image. NaN for axes that are not asked for,
+            and where a position is not on the projection.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> cube = tf.open("cube.fits")[0]
+        >>> position, velocity = cube.coordinates(3, 1, 2)
+        >>> [round(float(at), 9) for at in cube.pixel(position.galactic, velocity)]
+        [3.0, 1.0, 2.0]
+        >>> float(cube.pixel(spectral="1.25 km/s")[2])
+        0.5
+        """
+        line = Line(None, rest, convention, rest_medium)
+        return pixel_of(self._coordinates, self.shape, position, spectral, line)
 
     def region_mask(self, region: Regions) -> NDArray[np.bool_]:
         """Return which pixels of a plane are in a region, or in any of a list of them.

@@ -1,0 +1,121 @@
+"""Places of pixels in the world, and pixels of places: sky positions and spectral coordinates.
+
+Pixels are counted from 0 and need not be whole numbers; x is NAXIS1. The objects are astropy's.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tachyfits.base.errors import foreign_errors, usage
+from tachyfits.base.lazy_numpy import np
+from tachyfits.header.coordinates import Axis, Coordinates, pixel_numbers
+from tachyfits.header.spectral_units import Line, converted
+from tachyfits.text.units import SPECTRAL, asked_quantity, fits_unit, text_of_unit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+#: Steps of Newton's method, each of which doubles the digits of a pixel number.
+_STEPS = 5
+
+
+def world_of(coordinates: Coordinates, pixels: Sequence[Any]) -> Any:
+    """Return the sky position and the spectral coordinate of pixels: what `Image.coordinates` says.
+
+    Raises
+    ------
+    UsageError
+        The axes of these pixels have neither.
+    """
+    import astropy.units as u
+
+    with foreign_errors("invalid pixels", "give numbers from 0, one for each axis: x, y, z"):
+        numbers = [np.asarray(pixel, dtype=np.float64) for pixel in pixels]
+    if not 1 <= len(numbers) <= coordinates.ndim:
+        raise usage(
+            f"{coordinates.where}: {len(numbers)} pixel numbers for {coordinates.ndim} axes",
+            "give x, y, z: pixels along NAXIS1, NAXIS2, NAXIS3, from 0",
+        )
+    found: list[Any] = []
+    sky = coordinates.sky
+    if sky is not None and max(sky.axes) <= len(numbers):
+        at = [numbers[axis - 1] for axis in sky.axes]
+        with foreign_errors(f"{coordinates.where}: no sky position", "use pixels"):
+            found.append(sky.wcs.pixel_to_world(*at))
+    number = _spectral_number(coordinates)
+    if number is not None and coordinates.ndim - number <= len(numbers):
+        axis = coordinates.axis(number)
+        values = axis.values(numbers[coordinates.ndim - number - 1])
+        found.append(u.Quantity(values, fits_unit(axis.unit, SPECTRAL) or u.one))
+    if not found:
+        raise usage(
+            f"{coordinates.where}: the first {len(numbers)} axes have no sky position and no "
+            "spectral coordinate",
+            "give a pixel number for each axis, or see image.wcs",
+        )
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def pixel_of(
+    coordinates: Coordinates, shape: Sequence[int], position: Any, spectral: Any, line: Line
+) -> tuple[Any, ...]:
+    """Return the pixels of a sky position and a spectral coordinate: see `Image.pixel`.
+
+    Raises
+    ------
+    UsageError
+        The image has no such axes, or no values of that unit.
+    """
+    found: list[Any] = [np.nan] * coordinates.ndim
+    if position is not None:
+        sky = coordinates.sky
+        if sky is None:
+            raise usage(f"{coordinates.where}: the image has no sky coordinates", "use pixels")
+        with foreign_errors("invalid sky position", "give an astropy SkyCoord"):
+            # The frame is that of the projection, whatever the position is given in.
+            at = position.transform_to(sky.astropy_frame)
+            for fits_axis, pixel in zip(sky.axes, sky.wcs.world_to_pixel(at), strict=True):
+                found[fits_axis - 1] = pixel[()]
+    if spectral is not None:
+        number = _spectral_number(coordinates)
+        if number is None:
+            raise usage(f"{coordinates.where}: the image has no spectral axis", "use pixels")
+        axis = coordinates.usable_axis(number, shape[number])
+        hint = 'give a number with a unit: "120 km/s", or an astropy quantity'
+        with foreign_errors(f"invalid spectral coordinate {spectral!r}", hint):
+            asked = asked_quantity(spectral, SPECTRAL, default=axis.unit)
+            unit = text_of_unit(asked.unit)
+            wanted = Line(unit, line.rest, line.convention, line.rest_medium)
+            values = np.asarray(asked.value, dtype=np.float64)
+            found[axis.number - 1] = _inverse(coordinates, axis, shape[number], values, wanted)
+    return tuple(found)
+
+
+def _spectral_number(coordinates: Coordinates) -> int | None:
+    """Return the NumPy number of the spectral axis; None without one that has coordinates."""
+    if not coordinates.has_spectral_type:
+        return None
+    number = coordinates.spectral_axis
+    return number if coordinates.axis(number).has_coordinate else None
+
+
+def _inverse(
+    coordinates: Coordinates, axis: Axis, length: int, values: NDArray[np.float64], line: Line
+) -> Any:
+    """Return the pixels of values along an axis, in a unit: by Newton's method from the nearest."""
+
+    def at(pixels: NDArray[np.float64]) -> NDArray[np.float64]:
+        return converted(axis, coordinates, axis.values(pixels), line)
+
+    numbers = pixel_numbers(0, length, 1)
+    known = at(numbers)
+    order = np.argsort(known)
+    pixels = np.interp(values, known[order], numbers[order])
+    for _ in range(_STEPS):
+        slope = at(pixels + 0.5) - at(pixels - 0.5)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            pixels = pixels - (at(pixels) - values) / slope
+    return pixels[()]
