@@ -120,12 +120,14 @@ def numpy_index(section: Sequence[Range], shape: Sequence[int]) -> tuple[slice, 
     return tuple(reversed(slices))
 
 
-def parse_path(text: str) -> list[tuple[float, float]]:
-    """Read the points of a path, ``x,y x,y ...``, as they are written.
+def parse_path(text: str) -> list[tuple[float, float]] | Region:
+    """Read the points of a path, ``x,y x,y ...``, as they are written; or a line as a region.
 
     >>> parse_path("10,20 30.5, 40")
     [(10.0, 20.0), (30.5, 40.0)]
     """
+    if re.search("[A-Za-z]{2}", text):
+        return parse_region(text)
     try:
         numbers = [float(word) for word in re.split(r"[\s,]+", text.strip())]
     except ValueError:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from tachyfits import File, Image
+from tachyfits import File, Image, Region
 from tachyfits.base.errors import foreign_errors, usage
 from tachyfits.cli._common import Common, common_options, suffix_of, title
 from tachyfits.cli._output import say
@@ -23,7 +23,8 @@ from tachyfits.cli._written import Output, output_options
     type=PATH,
     required=True,
     metavar="'X,Y X,Y ...'",
-    help="Points of the path in pixels, counted from 1; with --sky in degrees.",
+    help="Points of the path in pixels, counted from 1; with --sky in degrees. Or a line as a "
+    "region: 'icrs; line(83.6,22.0,83.7,22.1)', or a region file with one.",
 )
 @click.option("--sky", is_flag=True, help="The points are longitude,latitude of the image's frame.")
 @click.option(
@@ -53,7 +54,7 @@ from tachyfits.cli._written import Output, output_options
 @output_options
 def command(
     common: Common,
-    points: tuple[str, list[tuple[float, float]]],
+    points: tuple[str, list[tuple[float, float]] | Region],
     sky: bool,
     width: int,
     spacing: float,
@@ -70,6 +71,7 @@ def command(
     \b
     Examples:
       tachyfits pv cube.fits --path '10,20 30,40' --width 3 -o pv.fits
+      tachyfits pv cube.fits --path 'icrs; line(83.6,22.0,83.7,22.1)' -o pv.fits
       tachyfits pv cube.fits --path '10,20 30,40 60,45' -o bent.fits --png pv.png --contours
     """  # fmt: skip
     if picture is not None:
@@ -93,7 +95,11 @@ def command(
     return common.each(cut)
 
 
-def _path(image: Image, points: list[tuple[float, float]], sky: bool) -> Any:
+def _path(image: Image, points: list[tuple[float, float]] | Region, sky: bool) -> Any:
+    if isinstance(points, Region):
+        if sky:
+            raise click.UsageError("--sky is for points: a line names its frame")
+        return points
     if not sky:
         return [(x - 1, y - 1) for x, y in points]
     coordinates = image._coordinates.sky

@@ -20,6 +20,7 @@ from tachyfits.header.region_rasters import outline_in_pixels, place, spans_on_s
 from tachyfits.text.region_input import is_list_of_regions, region
 from tachyfits.text.regions import (
     CompoundRegion,
+    Line,
     MaskRegion,
     PhysicalRegion,
     PixelRegion,
@@ -209,5 +210,28 @@ def mask_of(image: ImageHdu, regions: Sequence[_core.Region]) -> NDArray[np.bool
 
 
 def is_path(given: Any) -> bool:
-    """Say whether a path is a line as text or as a region."""
-    return isinstance(given, (str, os.PathLike, Region))
+    """Say whether a path is a line as text, a file or a region."""
+    is_foreign = type(given).__module__.partition(".")[0] == "regions"
+    return is_foreign or isinstance(given, (str, os.PathLike, Region))
+
+
+def line_points(image: ImageHdu, given: Any) -> NDArray[np.float64]:
+    """Return the points of a line in 0-based pixels, shape (n, 2).
+
+    Raises
+    ------
+    UsageError
+        The region is not a line, or parts of it are not on the sky of the image.
+    """
+    item = region(given)
+    if not (isinstance(item, Line) or (isinstance(item, SkyRegion) and item.shape == "line")):
+        raise usage(
+            f"invalid path {given!r}: expected a line",
+            either(
+                'give points, or "icrs; line(10, 20, 10.1, 20.1)"', "use --path 'icrs; line(...)'"
+            ),
+        )
+    points = border_of(image, item)
+    if not np.isfinite(points).all():
+        raise usage(f"invalid path {given!r}: it is not on the image", "give another line")
+    return points

@@ -17,6 +17,7 @@ from tachyfits.base.errors import either, foreign_errors, usage, warn
 from tachyfits.base.whole_numbers import whole_number
 from tachyfits.header.coordinates import Sky, is_celestial
 from tachyfits.header.spectral_units import Line
+from tachyfits.image.chosen_regions import is_path, line_points
 from tachyfits.image.operations import Operations
 from tachyfits.image.parts import part_of, slices_of
 from tachyfits.text.axes import axis_number
@@ -211,7 +212,7 @@ class Reshaping(Operations):
 
     def pv(
         self,
-        path: Sequence[tuple[float, float]] | NDArray[Any] | astropy.coordinates.SkyCoord,
+        path: Sequence[tuple[float, float]] | NDArray[Any] | astropy.coordinates.SkyCoord | Any,
         *,
         width: int = 1,
         spacing: float = 1.0,
@@ -225,9 +226,10 @@ class Reshaping(Operations):
         Parameters
         ----------
         path
-            Two or more points: (x, y) in 0-based pixels, integers at the centres of pixels, or sky
-            coordinates (an astropy SkyCoord of several points). The path is straight in pixels
-            between them.
+            Two or more points: (x, y) in 0-based pixels, integers at the centres of pixels; sky
+            coordinates (an astropy SkyCoord of several points); or a line as `tachyfits.region`
+            makes one: "line(1,1,5,4)" in pixels from 1, "icrs; line(10,20,9.96,20.03)". The path is
+            straight in pixels between them.
         width
             Number of pixels across the path to average.
         spacing
@@ -266,7 +268,7 @@ class Reshaping(Operations):
         with foreign_errors(f"invalid spacing {spacing!r}", "give a number of pixels: 0.5"):
             step = float(spacing)
         sky = _sky_plane(self)
-        points = _points(path, sky)
+        points = _points(self, path, sky)
         scale = None if sky is None else _degrees_per_pixel(points, sky)
         lone = _lone_celestial(self)
         if lone is not None:
@@ -314,9 +316,11 @@ def _lone_celestial(image: Operations) -> int | None:
     return left[0] if len(left) == 1 else None
 
 
-def _points(path: Any, sky: Sky | None) -> NDArray[np.float64]:
+def _points(image: Operations, path: Any, sky: Sky | None) -> NDArray[np.float64]:
     """Return the points of a path in 0-based pixels, shape (n, 2)."""
     hint = "give two or more (x, y): [(10, 20), (30, 40)]"
+    if is_path(path):
+        return line_points(image, path)
     if hasattr(path, "spherical"):
         if sky is None:
             raise usage(

@@ -161,6 +161,7 @@ _SHAPES: dict[str, Callable[[Any], Region]] = {
     "RectangleSkyRegion": lambda s: SkyRegion.box(s.center, s.width, s.height, s.angle),
     "PolygonSkyRegion": lambda s: SkyRegion.polygon(s.vertices),
     "PolygonSphericalSkyRegion": lambda s: SkyRegion.polygon(s.vertices),
+    "LineSkyRegion": lambda s: SkyRegion.line([s.start, s.end]),
     "PointSkyRegion": lambda s: SkyRegion.point(s.center),
     "CircleAnnulusSkyRegion": lambda s: SkyRegion.annulus(s.center, s.inner_radius, s.outer_radius),
     "CircleAnnulusSphericalSkyRegion": lambda s: SkyRegion.annulus(

@@ -262,7 +262,7 @@ def _on_sky(name: str, words: Sequence[str], frame: str, text: str) -> Region:
     if name == "polygon":
         return SkyRegion.polygon(points, frame=frame)
     if name == "line":
-        return SkyRegion("line", tuple(points), frame=frame)
+        return SkyRegion.line(points, frame=frame)
     centre = points[0]
     if name == "point":
         return SkyRegion.point(centre, frame=frame)

@@ -113,6 +113,14 @@ class SkyRegion(Region):
         return _checked(cls("range", points, frame=frame_name(frame)))
 
     @classmethod
+    def line(cls, vertices: Any, *, frame: str = "icrs") -> SkyRegion:
+        """Return a line through positions: a path for `Image.pv`, which has no pixels inside."""
+        points, name = _points(_each(vertices), frame)
+        if len(points) < 2:
+            raise usage("a line of one position", "give two or more")
+        return _checked(cls("line", points, frame=name))
+
+    @classmethod
     def point(cls, position: Any, *, frame: str = "icrs") -> SkyRegion:
         """Return the pixel that has a position in it."""
         points, name = _points([position], frame)
