@@ -38,7 +38,7 @@ def sky_cards(
     ]  # fmt: skip
     if system:
         cards.append(("RADESYS", system))
-    return cards + (more or [])
+    return list((dict(cards) | dict(more or [])).items())
 
 
 def sky_image(

@@ -46,7 +46,7 @@ def pixel_shape(rng: np.random.Generator, kind: int) -> Any:
 
 
 def on_border(shape: Any, x: Any, y: Any, tolerance: float) -> Any:
-    """Return which pixels are inside shapes next to this one, but not all of them."""
+    """Return which pixels are inside some shapes next to this one, and outside others."""
     verdicts = []
     for dx, dy in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
         near = regions.PixCoord(x + tolerance * dx, y + tolerance * dy)
@@ -127,7 +127,7 @@ def test_spherical_circles_and_polygons_are_theirs(projection: str) -> None:
         turns = np.sort(rng.uniform(0, 360, 4)) * u.deg
         if np.diff(np.append(turns, turns[0] + 360 * u.deg)).max() >= 170 * u.deg:
             continue
-        # Those of astropy-regions are convex.
+        # Polygons of astropy-regions are convex.
         corners = at.directional_offset_by(turns[::-1], radius)
         polygon = regions.PolygonSphericalSkyRegion(corners)
         theirs = polygon.contains(there)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tachyfits as tf
+from fitsbytes import primary
 from skyimages import ALL_SKY, sky_image
 from tachyfits.header.region_rasters import directions, place, spans_on_sky, spans_pixel_by_pixel
 
@@ -121,3 +122,94 @@ def test_pixels_without_sky_are_in_no_region() -> None:
     known = np.isfinite(directions(sky, x.ravel(), y.ravel())[:, 0]).reshape(image.shape)
     assert 0.6 < known.mean() < 0.9
     np.testing.assert_array_equal(mask_of(image, everything), known)
+
+
+@given(region=sky_regions())
+def test_the_text_of_a_region_is_read_back(region: tf.SkyRegion) -> None:
+    if region.shape == "range" and region.frame != "icrs":
+        return
+    found = tf.region(str(region))
+    assert isinstance(found, tf.SkyRegion)
+    assert (found.shape, found.frame) == (region.shape, region.frame)
+    np.testing.assert_allclose(found.points, region.points, atol=1e-8)
+    np.testing.assert_allclose(found.sizes, region.sizes, rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("icrs; circle(83.6,22,3p)", "in pixels, and the shape is on the sky"),
+        ("circle(100,100,3arcsec)", "is an angle, and the shape is in pixels"),
+        ("icrs; circle(83.6,95,1)", "latitude"),
+        ("icrs; circle(83.6,22)", "2 numbers instead of 3"),
+        ("icrs; circle(83.6,22,-1)", "none below 0"),
+        ("icrs; star(83.6,22,1)", "invalid shape"),
+        ("icrs; circle(83.6,22,1furlong)", "is not an angle"),
+        ("CIRCLE 83.6 22", "expected numbers of a circle"),
+        ("CIRCLE 83.6 95 1", "latitude"),
+        ("icrs; polygon(0,0,120,0,240,0)", "hemisphere"),
+    ],
+)
+def test_invalid_regions_on_the_sky_say_what_to_do(text: str, words: str) -> None:
+    image = sky_image("TAN")
+    with pytest.raises(tf.UsageError, match=words) as caught:
+        image.stats(region=text)
+    assert "\nhint: " in str(caught.value)
+
+
+def test_images_without_a_sky_say_so() -> None:
+    image = tf.open(primary(np.zeros((3, 4), "f4")))[0]
+    with pytest.raises(tf.UsageError, match="needs sky coordinates") as caught:
+        image.stats(region="icrs; circle(83.6,22,1)")
+    assert "give the region in pixels" in str(caught.value)
+    unknown = sky_image("TAN", more=[("CTYPE1", "XXLN-TAN"), ("CTYPE2", "XXLT-TAN")])
+    with pytest.raises(tf.UsageError, match="frame") as caught:
+        unknown.stats(region="icrs; circle(83.6,22,1)")
+    assert "use pixels" in str(caught.value)
+    with pytest.warns(tf.TachyfitsWarning, match="lies outside the image"):
+        assert sky_image("TAN").stats(region="icrs; circle(10,22,0.1)").count == 0
+
+
+def test_positions_of_soda_are_regions() -> None:
+    image = sky_image("TAN")
+    for text, same in (
+        ("CIRCLE 83.6 22.0 0.1", "icrs; circle(83.6,22,0.1)"),
+        ("POLYGON 83.5 21.9 83.7 21.9 83.6 22.2", "icrs; polygon(83.5,21.9,83.7,21.9,83.6,22.2)"),
+    ):
+        np.testing.assert_array_equal(image.region_mask(text), image.region_mask(same))
+    mask = image.region_mask("RANGE 83.5 83.7 21.9 22.1")
+    y, x = np.indices(image.shape)
+    at = image.coordinates(x, y)
+    inside = (at.ra.deg >= 83.5) & (at.ra.deg <= 83.7) & (at.dec.deg >= 21.9) & (at.dec.deg <= 22.1)
+    np.testing.assert_array_equal(mask, inside)
+    assert mask.sum() > 100
+    # Across right ascension 0.
+    image = sky_image("CAR", "icrs", (0.0, 0.0), (60, 40), 0.5)
+    assert image.region_mask("RANGE 359 1 -1 1").sum() == 4 * 4
+    assert image.region_mask("RANGE -Inf Inf -1 1").sum() == 4 * 60
+
+
+def test_physical_pixels_are_those_of_the_first_image() -> None:
+    image = sky_image(
+        "TAN", more=[("LTV1", -10.0), ("LTV2", 4.0), ("LTM1_1", 0.5), ("LTM2_2", 0.5)]
+    )
+    # x = 0.5 * 60 - 10 = 20, counted from 1.
+    expected = image.region_mask(tf.Circle(19.0, 43.0, 5.0))
+    np.testing.assert_array_equal(image.region_mask("physical; circle(60,80,10)"), expected)
+    ring = image.region_mask("physical; annulus(60,80,4,10)")
+    assert 0 < ring.sum() < expected.sum()
+
+
+def test_large_skies_need_little_memory() -> None:
+    import tracemalloc
+
+    image = sky_image("CAR", "icrs", (0.0, 0.0), (60, 40), 360 / 100_000)
+    sky = image._coordinates.sky
+    placed = place(tf.SkyRegion.circle((320.0, 10.0), 3.0), sky)
+    tracemalloc.start()
+    spans = spans_on_sky(placed, sky, 50_000, 100_000)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 400e6
+    area = float((spans[:, 2] - spans[:, 1] + 1).sum()) * (360 / 100_000) ** 2
+    assert area == pytest.approx(np.pi * 9 / np.cos(np.radians(10.0)), rel=0.01)

@@ -54,8 +54,8 @@ def command(
       tachyfits cutout cube.fits --section '[100:200,50:60,1:10]' -o part.fits
       tachyfits cutout cube.fits --section '*:4,*:4' -o every-fourth.fits
       tachyfits cutout cube.fits --channels 40:90 -o line.fits --overwrite
-      tachyfits cutout cube.fits --region 'icrs; circle(5:34:32,22.01,30")' -o source.fits
-      tachyfits cutout cube.fits --channels '100..250 km/s' --pol I -o line.fits
+      tachyfits cutout cube.fits --region 'icrs; circle(9:54:00,4.5,2arcmin)' -o source.fits
+      tachyfits cutout cube.fits --channels '5..15 km/s' -o line.fits --overwrite
     """
     if part.is_whole:
         raise click.UsageError("give --region, --section, --channels or --pol")

@@ -71,7 +71,7 @@ def command(
     \b
     Examples:
       tachyfits pv cube.fits --path '10,20 30,40' --width 3 -o pv.fits
-      tachyfits pv cube.fits --path 'icrs; line(83.6,22.0,83.7,22.1)' -o pv.fits
+      tachyfits pv cube.fits --path 'icrs; line(148.5,4.5,148.2,4.7)' -o pv.fits
       tachyfits pv cube.fits --path '10,20 30,40 60,45' -o bent.fits --png pv.png --contours
     """  # fmt: skip
     if picture is not None:

@@ -63,7 +63,8 @@ def command(
     Examples:
       tachyfits spectrum cube.fits --region 'circle(512,480,12)'
       tachyfits spectrum cube.fits --region 'box(90,90,5,5)' --statistic sum --channels 40:90
-      tachyfits spectrum cube.fits --region 'icrs; circle(5:34:32,22.01,30")' --channels '1..9 km/s'
+      tachyfits spectrum cube.fits --region 'icrs; circle(9:54:00,4.5,2arcmin)'
+      tachyfits spectrum cube.fits --channels '5..15 km/s'
       tachyfits spectrum cube.fits --unit km/s --rest '1.420405752 GHz'
       tachyfits spectrum cube.fits --region 'circle(512,480,12)' --statistic flux --unit mJy,km/s
       tachyfits spectrum cube.fits --region 'circle(512,480,12)' --unit K

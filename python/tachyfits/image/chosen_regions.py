@@ -192,7 +192,7 @@ def _warn_outside(image: ImageHdu, item: Region) -> None:
     least, most = np.array([-0.5, -0.5]), np.array([width - 0.5, height - 0.5])
     slack = 1e-6
     first, last = border.min(axis=0) + slack, border.max(axis=0) - slack
-    name = either(repr(item), as_ds9(item))
+    name = either(str(item), as_ds9(item))
     size = f"the image of {width} x {height} pixels"
     if (last < least).any() or (first > most).any():
         warn(f"{name} lies outside {size}: no pixel is in it")

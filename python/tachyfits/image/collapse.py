@@ -28,6 +28,7 @@ from tachyfits.image.spectra import check_single, cube_section, line_of_values, 
 from tachyfits.results.plane import Plane
 from tachyfits.results.quantities import number_in
 from tachyfits.text.region_input import Regions, is_list_of_regions, region
+from tachyfits.text.regions import PixelRegion
 from tachyfits.text.sections import Section
 from tachyfits.text.spectral_ranges import AskedChannels
 from tachyfits.text.units import product_text
@@ -195,7 +196,9 @@ def _selection_notes(selection: Selection, unit: str | None) -> list[str]:
         notes.append(f"pixels of the mask {name or 'given as an array'}")
     given = selection.region
     items: Any = given if is_list_of_regions(given) else [] if given is None else [given]
-    notes += [f"pixels in {region(item)} (from 0)" for item in items]
+    for item in map(region, items):
+        of_pixels = " (from 0)" if isinstance(item, PixelRegion) else ""
+        notes.append(f"pixels in {item}{of_pixels}")
     return notes
 
 

@@ -261,6 +261,10 @@ class CompoundRegion(Region):
 
     parts: tuple[tuple[bool, Region], ...]
 
+    def __str__(self) -> str:
+        shown = [f"{'' if added else 'without '}{part}" for added, part in self.parts[:6]]
+        return "; ".join([*shown, *(["..."] if len(self.parts) > 6 else [])])
+
 
 @dataclass(frozen=True)
 class PhysicalRegion(Region):
@@ -327,7 +331,7 @@ def as_ds9(region: Region) -> str:
         shown = [*map(_short, numbers[:12]), *(["..."] if len(numbers) > 12 else [])]
         return f"{type(region).__name__.lower()}({','.join(shown)})"
     if not isinstance(region, (Box, Circle, Ellipse, Point)):
-        return repr(region)
+        return str(region)
     x, y, *others = vars(region).values()
     if others[2:] == [0.0]:
         others.pop()

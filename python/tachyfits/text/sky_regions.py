@@ -65,6 +65,30 @@ class SkyRegion(Region):
     angle: float = 0.0
     frame: str = "icrs"
 
+    def __str__(self) -> str:
+        """Return the shape as text that `tachyfits.region` reads.
+
+        >>> str(SkyRegion.circle((83.6, 22.0), "30arcsec", frame="fk5"))
+        'fk5; circle(83.6,22,30")'
+        """
+        if self.shape == "range":
+            (west, south), (east, north) = self.points
+            numbers = (west, east, south, north)
+            return f"RANGE {' '.join(f'{number:.12g}' for number in numbers)}"
+        sizes = self.sizes[:1] if self.is_circle else self.sizes
+        words = [f"{number:.12g}" for point in self.points[:6] for number in point]
+        words += ["..."] if len(self.points) > 6 else []
+        words += [f'{size * 3600:.10g}"' for size in sizes]
+        words += [f"{self.angle:.10g}"] if self.angle and not self.is_circle else []
+        name = "circle" if self.is_circle else self.shape
+        frame = "ecliptic" if self.frame.endswith("ecliptic") else self.frame
+        return f"{frame}; {name}({','.join(words)})"
+
+    @property
+    def is_circle(self) -> bool:
+        """Whether it is an ellipse with equal axes."""
+        return self.shape == "ellipse" and self.sizes[0] == self.sizes[1]
+
     @classmethod
     def circle(cls, centre: Any, radius: Any, *, frame: str = "icrs") -> SkyRegion:
         """Return a circle by its centre and radius."""
