@@ -319,9 +319,11 @@ def _band(
     cells = border[border[:, 1] == rows.start]
     if not inner and not len(cells):
         return np.empty((0, 3), np.uint64)
-    band = np.zeros((len(rows), width), dtype=np.bool_)
+    ends = [*inner, *((x, size) for x in cells[:, 0].tolist())]
+    left, right = min(x for x, _ in ends), min(max(x + side for x, side in ends), width)
+    band = np.zeros((len(rows), right - left), dtype=np.bool_)
     for x, side in inner:
-        band[:, x : x + side] = True
+        band[:, x - left : x - left + side] = True
     y, x = (grid.ravel() for grid in np.mgrid[: len(rows), :size])
     at_once = max(1, _BLOCK // (size * size))
     for first in range(0, len(cells), at_once):
@@ -330,8 +332,8 @@ def _band(
         kept = columns < width
         columns, lines = columns[kept], lines[kept]
         vectors = directions(sky, columns, lines + rows.start)
-        band[lines, columns] = placed.contains(vectors)
-    return spans_of(band, rows.start)
+        band[lines, columns - left] = placed.contains(vectors)
+    return spans_of(band, rows.start, left)
 
 
 def outline_in_pixels(region: SkyRegion, sky: Sky) -> Vectors:

@@ -278,18 +278,20 @@ def annulus(inner: Region, outer: Region) -> CompoundRegion:
     return CompoundRegion(((True, outer), (False, inner)))
 
 
-def spans_of(mask: NDArray[np.bool_], first_row: int = 0) -> NDArray[np.uint64]:
+def spans_of(
+    mask: NDArray[np.bool_], first_row: int = 0, first_column: int = 0
+) -> NDArray[np.uint64]:
     """Return the row spans of a mask: shape (n, 3), row, first and last pixel.
 
     >>> spans_of(np.array([[0, 1, 1, 0, 1]], bool)).tolist()
     [[0, 1, 2], [0, 4, 4]]
     """
-    padded = np.zeros((mask.shape[0], mask.shape[1] + 2), dtype=np.int8)
+    padded = np.zeros((mask.shape[0], mask.shape[1] + 2), dtype=np.bool_)
     padded[:, 1:-1] = mask
-    change = np.diff(padded, axis=1)
-    rows, first = np.nonzero(change == 1)
-    last = np.nonzero(change == -1)[1] - 1
-    return np.column_stack([rows + first_row, first, last]).astype(np.uint64)
+    # Ends of spans alternate along a row: where one begins, and the pixel after it.
+    rows, places = np.nonzero(padded[:, 1:] != padded[:, :-1])
+    first, last = places[::2] + first_column, places[1::2] + first_column - 1
+    return np.column_stack([rows[::2] + first_row, first, last]).astype(np.uint64)
 
 
 def _turned(border: NDArray[np.float64], shape: Any) -> NDArray[np.float64]:
