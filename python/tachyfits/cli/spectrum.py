@@ -38,6 +38,12 @@ STATISTICS = [*(name for name, _ in info.statistics()), *ORDER_STATISTICS, "flux
     f"{', '.join(STATISTICS)}, percentile90 (any number). flux: the sum of the pixels times their "
     "solid angle, in Jy for Jy/beam.",
 )
+@click.option(
+    "--weights",
+    type=click.Choice(["exact"]),
+    help="Weight pixels by their share inside the region (sum, mean and flux), as photutils does. "
+    "Default: pixels whose centre is inside.",
+)
 @line_options
 @beam_option
 @click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values.")
@@ -47,6 +53,7 @@ def command(
     common: Common,
     part: Part,
     statistic: str,
+    weights: str | None,
     beam: str | None,
     as_csv: bool,
     report: bool,
@@ -80,7 +87,7 @@ def command(
         image = common.image(file)
         if beam is not None:
             image = image.with_beam(beam)
-        spectra = _spectra(common, image, chosen, statistic, line)
+        spectra = _spectra(common, image, chosen, statistic, weights, line)
         cost = spectra[0].report if report else None
         suffix = document.suffix or (".json" if common.json else ".csv" if as_csv else ".txt")
         if cost is not None and suffix != ".json":
@@ -98,12 +105,18 @@ def command(
 
 
 def _spectra(
-    common: Common, image: Image, part: Part, statistic: str, line: dict[str, Any]
+    common: Common,
+    image: Image,
+    part: Part,
+    statistic: str,
+    weights: str | None,
+    line: dict[str, Any],
 ) -> list[Spectrum]:
     with common.meter("spectrum") as progress:
         chosen = part.shapes()
         options: dict[str, Any] = {
             "statistic": statistic,
+            "weights": weights,
             **part.line_of_values(line),
             "channels": part.channel_slice(image),
             "section": part.index(image),

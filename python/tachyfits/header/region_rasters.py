@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from tachyfits.base.errors import foreign_errors, usage
 from tachyfits.base.lazy_numpy import np
 from tachyfits.header.coordinates import Sky
-from tachyfits.text.regions import spans_of
+from tachyfits.text.regions import Ellipse, PixelRegion, Polygon, spans_of
 from tachyfits.text.sky_regions import SkyRegion
 
 if TYPE_CHECKING:
@@ -338,8 +338,12 @@ def _band(
 
 def outline_in_pixels(region: SkyRegion, sky: Sky) -> Vectors:
     """Return points along the border of a shape in 0-based pixels; NaN where it is off the sky."""
+    return _pixels_of(_border(region, sky), sky)
+
+
+def _pixels_of(vectors: Vectors, sky: Sky) -> Vectors:
+    """Return the 0-based pixels of directions in the frame of an image, shape (n, 2)."""
     wcs = sky.wcs
-    vectors = _border(region, sky)
     longitude = np.degrees(np.arctan2(vectors[:, 1], vectors[:, 0]))
     latitude = np.degrees(np.arctan2(vectors[:, 2], np.hypot(vectors[:, 0], vectors[:, 1])))
     world = np.empty((len(vectors), 2))
@@ -384,3 +388,36 @@ def _border(region: SkyRegion, sky: Sky) -> Vectors:
     away = np.hypot(east, north)
     shrink = np.where(away > 0, np.sin(away) / np.maximum(away, 1e-300), 1.0)
     return np.asarray(np.column_stack([east * shrink, north * shrink, np.cos(away)]) @ axes)
+
+
+def semi_axes_in_pixels(region: SkyRegion, sky: Sky) -> PixelRegion:
+    """Return a small shape on the sky in 0-based pixels, with the scale at its centre.
+
+    As astropy-regions and photutils do; the sides of a polygon are straight between its vertices.
+    """
+    if region.shape == "polygon":
+        vertices = _border(SkyRegion("line", region.points, frame=region.frame), sky)
+        return Polygon([(x, y) for x, y in _pixels_of(vertices, sky).tolist()])
+    if region.shape not in ("ellipse", "box"):
+        raise usage(
+            f"{region} has no exact weights", "use a circle, an ellipse, a box or a polygon"
+        )
+    axes = place(region, sky).axes
+    # Derivatives over a hundredth of a pixel, along the two sizes.
+    step = math.radians(min(sky.scales)) / 100
+    angle = math.radians(region.angle)
+    first = axes[1] * math.sin(angle) - axes[0] * math.cos(angle)
+    second = axes[1] * math.cos(angle) + axes[0] * math.sin(angle)
+    ways = np.array([axes[2], *(axes[2] + s * step * d for d in (first, second) for s in (1, -1))])
+    pixels = _pixels_of(ways / np.linalg.norm(ways, axis=1)[:, None], sky)
+    (x, y), sizes = pixels[0].tolist(), np.radians(region.sizes)
+    u, v = (
+        (pixels[n] - pixels[n + 1]) / (2 * step) * size
+        for n, size in zip((1, 3), sizes, strict=True)
+    )
+    if region.shape == "box":
+        corners = [(x, y) + (s * u + t * v) / 2 for s, t in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
+        return Polygon([(float(at), float(to)) for at, to in corners])
+    ways, lengths, _ = np.linalg.svd(np.column_stack([u, v]))
+    turn = math.degrees(math.atan2(ways[1, 0], ways[0, 0]))
+    return Ellipse(x, y, float(lengths[0]), float(lengths[1]), turn)

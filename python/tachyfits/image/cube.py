@@ -38,6 +38,7 @@ class Cube(Operations):
         channels: AskedChannels = None,
         section: Any = None,
         pol: str | Sequence[str] | None = None,
+        weights: str | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Spectrum: ...
@@ -54,6 +55,7 @@ class Cube(Operations):
         channels: AskedChannels = None,
         section: Any = None,
         pol: str | Sequence[str] | None = None,
+        weights: str | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> list[Spectrum]: ...
@@ -69,6 +71,7 @@ class Cube(Operations):
         channels: AskedChannels = None,
         section: Any = None,
         pol: str | Sequence[str] | None = None,
+        weights: str | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Spectrum | list[Spectrum]:
@@ -96,6 +99,10 @@ class Cube(Operations):
             A NumPy index expression for the other axes.
         pol
             The polarisation of a cube with a STOKES axis, by its name: "I", "Q", "RR", ...
+        weights
+            "exact": each pixel counts by its share inside the region, as in photutils, for the
+            statistics sum, mean and flux. None: pixels whose centre is inside. Shapes on the sky
+            are taken as shapes of pixels, with the scale at their centre.
 
         Examples
         --------
@@ -109,7 +116,9 @@ class Cube(Operations):
         chosen = self._chosen(region)
         line = Line(unit, rest, convention, rest_medium)
         cube = cast("Image", self)
-        found = spectra(cube, chosen, statistic, channels, section, pol, line, threads, progress)
+        found = spectra(
+            cube, chosen, statistic, channels, section, pol, weights, line, threads, progress
+        )
         return found[0] if chosen.count is None else found
 
     def collapse(

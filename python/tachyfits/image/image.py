@@ -22,12 +22,14 @@ from tachyfits.base.progress import Progress
 from tachyfits.base.upper import upper
 from tachyfits.base.whole_numbers import whole_number
 from tachyfits.image.array_functions import array_function
+from tachyfits.image.chosen_regions import EVERYTHING
 from tachyfits.image.collapse import selected
 from tachyfits.image.cube import Cube
 from tachyfits.image.operators import Operators
 from tachyfits.image.order_statistics import OrderStatistics
 from tachyfits.image.reductions import STANDARD_STATISTICS, finished, reduction_method
 from tachyfits.image.reshape import Reshaping
+from tachyfits.image.weights import check_weights, weighted
 from tachyfits.results.html import table_html
 from tachyfits.text.axes import Axis
 from tachyfits.text.region_input import OneRegion, Regions
@@ -267,6 +269,7 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
         *,
         section: Any = None,
         region: Regions = None,
+        weights: str | None = None,
         ddof: int = 0,
         keepdims: bool = False,
         where: Any = None,
@@ -290,6 +293,9 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
         region
             A region, or a list of them (the result then has a first axis for them). Both sky axes
             (the last two) must be reduced.
+        weights
+            "exact", for "sum" and "mean" of regions: each pixel counts by its share inside, as in
+            `spectrum`.
         ddof
             Divisor of "std" is count - ddof.
         keepdims
@@ -306,6 +312,14 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
             Its shape is that of the kept axes. NaN if no pixel is defined.
         """
         image = self if where is None else selected(self, None, where)
+        chosen = image._chosen(region) if weights is not None else EVERYTHING
+        if check_weights(weights, statistic, chosen):
+            pixels, axes = image._section(section), image._axis_numbers(axis)
+            found = weighted(
+                image, statistic, axes, pixels, chosen.regions or [], image._threads(threads),
+                progress,
+            ).reshape(kept_shape(pixels, axes, chosen.count, keepdims))  # fmt: skip
+            return finished(found, dtype, out)
         values = image._reduce(
             (statistic,), axis, section, region, ddof, keepdims, threads, progress
         )

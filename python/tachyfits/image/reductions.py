@@ -35,6 +35,7 @@ def reduction_method(statistic: str, meaning: str, name: str | None = None) -> C
         *,
         section: Any = None,
         region: Regions = None,
+        weights: str | None = None,
         keepdims: bool = False,
         where: Any = None,
         dtype: Any = None,
@@ -43,8 +44,8 @@ def reduction_method(statistic: str, meaning: str, name: str | None = None) -> C
         progress: Progress | None = None,
     ) -> Any:
         return self.reduce(
-            statistic, axis, section=section, region=region, keepdims=keepdims, where=where,
-            dtype=dtype, out=out, threads=threads, progress=progress,
+            statistic, axis, section=section, region=region, weights=weights, keepdims=keepdims,
+            where=where, dtype=dtype, out=out, threads=threads, progress=progress,
         )  # fmt: skip
 
     method.__name__ = name or statistic

@@ -19,6 +19,7 @@ from tachyfits.header.spectral_units import Channels, Line, channels_of
 from tachyfits.image.brightness import FLUX, prepared
 from tachyfits.image.chosen_regions import ChosenRegions
 from tachyfits.image.reductions import UNITLESS, reduced
+from tachyfits.image.weights import check_weights, weighted
 from tachyfits.results.plane import Plane
 from tachyfits.results.spectrum import Spectrum
 from tachyfits.text.axes import WorldAxis
@@ -109,6 +110,7 @@ def spectra(
     channels: AskedChannels,
     section: Any,
     pol: str | Sequence[str] | None,
+    weights: str | None,
     line: Line,
     threads: int | None,
     progress: Progress | None,
@@ -133,15 +135,28 @@ def spectra(
     known = channels_of(image._coordinates, axis, where.ranges[axis], ready.line)
     world = WorldAxis(known.name, known.unit, known.values)
     others = [number for number in range(image.ndim) if number != axis]
+    is_weighted = check_weights(weights, ready.statistic, chosen)
     with reports() as costs:
-        values = reduced(
-            ready.pixels,
-            ready.statistic,
-            others,
-            where,
-            regions=chosen.cores,
-            threads=threads,
-            progress=progress,
+        values = (
+            weighted(
+                ready.pixels,
+                ready.statistic,
+                others,
+                where,
+                chosen.regions or [],
+                threads,
+                progress,
+            )
+            if is_weighted
+            else reduced(
+                ready.pixels,
+                ready.statistic,
+                others,
+                where,
+                regions=chosen.cores,
+                threads=threads,
+                progress=progress,
+            )
         )
     unit = ready.unit
     regions: Sequence[Region | None] = [None] if chosen.regions is None else chosen.regions

@@ -1,0 +1,131 @@
+"""Overlaps of shapes with pixels: the share of each pixel that is inside, exactly.
+
+Areas are of pixels in the plane, as photutils and astropy-regions have them: of circles and
+ellipses by sectors and triangles, of boxes and polygons by integrals along their sides.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits.base.errors import memory_error, usage
+from tachyfits.text.regions import Box, Circle, Ellipse, PixelRegion, Point, Polygon
+
+Array = NDArray[np.float64]
+
+#: The most pixels of the box around a shape (256 MiB of float64).
+_MOST_PIXELS = 1 << 25
+
+
+def overlap(shape: PixelRegion, height: int, width: int) -> tuple[Array, tuple[int, int]]:
+    """Return the share of each pixel that is in a shape, and the first row and column of these.
+
+    Raises
+    ------
+    UsageError
+        The shape has no area.
+    LimitError
+        It has too many pixels.
+
+    >>> shares, corner = overlap(Circle(5.0, 5.0, 2.5), 11, 11)
+    >>> corner, bool(np.isclose(shares.sum(), np.pi * 2.5**2))
+    ((3, 3), True)
+    """
+    border = shape.outline()
+    if not isinstance(shape, (Box, Circle, Ellipse, Polygon)):
+        what = "a point" if isinstance(shape, Point) else f"a {type(shape).__name__}"
+        raise usage(f"{what} has no exact weights", "use a circle, an ellipse, a box or a polygon")
+    low = np.clip(np.floor(border.min(axis=0) + 0.5), 0, (width, height)).astype(int)
+    high = np.clip(np.floor(border.max(axis=0) + 0.5) + 1, 0, (width, height)).astype(int)
+    columns, rows = (max(0, int(n)) for n in high - low)
+    if columns * rows > _MOST_PIXELS:
+        raise memory_error(
+            f"exact weights of {columns} x {rows} pixels: expected at most {_MOST_PIXELS}",
+            "leave the weights out: a region of so many pixels hardly depends on its border",
+        )
+    x, y = low[0] + np.arange(columns), low[1] + np.arange(rows)
+    if isinstance(shape, (Circle, Ellipse)):
+        shares = _of_ellipse(shape, x, y)
+    else:
+        shares = _of_polygon(shape.outline(), x, y)
+    return np.clip(shares, 0.0, 1.0), (int(low[1]), int(low[0]))
+
+
+def _of_ellipse(shape: Circle | Ellipse, x: Any, y: Any) -> Array:
+    """Return the shares of an ellipse: areas of pixels in its own units, where it is a circle."""
+    if isinstance(shape, Circle):
+        a, b, angle = shape.radius, shape.radius, 0.0
+    else:
+        a, b, angle = shape.semi_x, shape.semi_y, np.deg2rad(shape.angle_degrees)
+    if a <= 0 or b <= 0:
+        return np.zeros((len(y), len(x)))
+    cosine, sine = np.cos(angle), np.sin(angle)
+    dx, dy = np.meshgrid(x - shape.x, y - shape.y)
+    corners = []
+    for side_x, side_y in ((-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5)):
+        u, v = dx + side_x, dy + side_y
+        corners.append(((u * cosine + v * sine) / a, (v * cosine - u * sine) / b))
+    total = np.zeros(dx.shape)
+    for begin, end in zip(corners, [*corners[1:], corners[0]], strict=True):
+        total += _in_unit_circle(begin, end)
+    return total * (a * b)
+
+
+def _in_unit_circle(p: tuple[Array, Array], q: tuple[Array, Array]) -> Array:
+    """Return the area between the origin and the way from p to q that is in the unit circle."""
+    dx, dy = q[0] - p[0], q[1] - p[1]
+    square = dx * dx + dy * dy
+    along = p[0] * dx + p[1] * dy
+    beyond = p[0] * p[0] + p[1] * p[1] - 1.0
+    root = along * along - square * beyond
+    crosses = root > 0
+    step = np.sqrt(np.where(crosses, root, 0.0))
+    enters = np.clip(np.where(crosses, (-along - step) / square, 0.0), 0.0, 1.0)
+    leaves = np.clip(np.where(crosses, (-along + step) / square, 0.0), 0.0, 1.0)
+    one = (p[0] + enters * dx, p[1] + enters * dy)
+    other = (p[0] + leaves * dx, p[1] + leaves * dy)
+    triangle = 0.5 * (one[0] * other[1] - one[1] * other[0])
+    return _sector(p, one) + triangle + _sector(other, q)
+
+
+def _sector(p: tuple[Array, Array], q: tuple[Array, Array]) -> Array:
+    """Return the signed area of the sector of the unit circle between two directions."""
+    return np.asarray(0.5 * np.arctan2(p[0] * q[1] - p[1] * q[0], p[0] * q[0] + p[1] * q[1]))
+
+
+def _of_polygon(corners: Array, x: Any, y: Any) -> Array:
+    """Return the shares of a simple polygon, given as a closed line."""
+    total = np.zeros((len(y), len(x)))
+    if not total.size:
+        return total
+    for (x0, y0), (x1, y1) in zip(corners[:-1].tolist(), corners[1:].tolist(), strict=True):
+        if x0 == x1:
+            continue
+        low, high = min(x0, x1), max(x0, x1)
+        begin = np.maximum(x - 0.5, low)
+        end = np.minimum(x + 0.5, high)
+        met = end > begin
+        begin, end = begin[met], end[met]
+        slope = (y1 - y0) / (x1 - x0)
+        # Height of the side above the lower edge of each pixel, where it enters and leaves.
+        floor = (y - 0.5)[:, None]
+        one, other = (y0 + slope * (at - x0) - floor for at in (begin, end))
+        total[:, met] += np.copysign(1.0, x0 - x1) * (end - begin) * _mean_clipped(one, other)
+    return np.abs(total)
+
+
+def _mean_clipped(one: Array, other: Array) -> Array:
+    """Return the mean of a number that goes from one value to another, clipped to 0 and 1."""
+    change = other - one
+    flat = np.abs(change) < 1e-12
+    integral = _clipped_integral(other) - _clipped_integral(one)
+    middle = np.clip((one + other) / 2, 0.0, 1.0)
+    return np.where(flat, middle, integral / np.where(flat, 1.0, change))
+
+
+def _clipped_integral(height: Array) -> Array:
+    inside = np.clip(height, 0.0, 1.0)
+    return inside * inside / 2 + np.maximum(height - 1.0, 0.0)

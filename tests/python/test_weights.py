@@ -1,0 +1,189 @@
+"""Exact weights: the share of each pixel inside a region, and what is summed with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import astropy.units as u
+import numpy as np
+import pytest
+import regions
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tachyfits as tf
+from fitsbytes import cube_cards, primary
+from skyimages import sky_image
+from tachyfits.image.overlaps import overlap
+from tachyfits.image.weights import shares_of
+
+HEIGHT, WIDTH = 23, 27
+places = st.floats(-3, 29)
+sizes = st.floats(0.05, 14)
+
+
+def spread(shape: tf.PixelRegion, height: int = HEIGHT, width: int = WIDTH) -> Any:
+    """Return the shares of every pixel of a plane."""
+    shares, (y, x) = overlap(shape, height, width)
+    plane = np.zeros((height, width))
+    plane[y : y + shares.shape[0], x : x + shares.shape[1]] = shares
+    return plane
+
+
+@given(x=places, y=places, a=sizes, b=sizes, angle=st.floats(-180, 180))
+def test_shares_of_ellipses_are_those_of_astropy_regions(
+    x: float, y: float, a: float, b: float, angle: float
+) -> None:
+    for shape, theirs in (
+        (tf.Circle(x, y, a), regions.CirclePixelRegion(regions.PixCoord(x, y), a)),
+        (
+            tf.Ellipse(x, y, a, b, angle),
+            regions.EllipsePixelRegion(regions.PixCoord(x, y), 2 * a, 2 * b, angle * u.deg),
+        ),
+    ):
+        mask = theirs.to_mask(mode="exact").to_image((HEIGHT, WIDTH))
+        expected = np.zeros((HEIGHT, WIDTH)) if mask is None else mask
+        np.testing.assert_allclose(spread(shape), expected, atol=1e-7)
+
+
+@given(x=places, y=places, width=sizes, height=sizes)
+def test_shares_of_upright_boxes_are_products(
+    x: float, y: float, width: float, height: float
+) -> None:
+    def along(centre: float, size: float, count: int) -> Any:
+        at = np.arange(count)
+        low = np.maximum(at - 0.5, centre - size / 2)
+        return np.maximum(np.minimum(at + 0.5, centre + size / 2) - low, 0.0)
+
+    expected = np.outer(along(y, height, HEIGHT), along(x, width, WIDTH))
+    np.testing.assert_allclose(spread(tf.Box(x, y, width, height)), expected, atol=1e-12)
+
+
+@given(
+    x=st.floats(8, 18), y=st.floats(8, 14), width=st.floats(0.1, 9), height=st.floats(0.1, 9),
+    angle=st.floats(-180, 180),
+)  # fmt: skip
+def test_shares_add_up_to_the_area(
+    x: float, y: float, width: float, height: float, angle: float
+) -> None:
+    shapes: list[tuple[tf.PixelRegion, float]] = [
+        (tf.Box(x, y, width, height, angle), width * height),
+        (tf.Ellipse(x, y, width / 2, height / 2, angle), np.pi * width * height / 4),
+        (tf.Polygon([(x, y), (x + width, y), (x, y + height)]), width * height / 2),
+        (tf.Polygon([(x, y), (x, y + height), (x + width, y)]), width * height / 2),
+    ]
+    for shape, area in shapes:
+        shares = spread(shape)
+        assert 0 <= shares.min() <= shares.max() <= 1
+        assert shares.sum() == pytest.approx(area, rel=1e-9, abs=1e-9)
+
+
+def test_shares_are_the_limit_of_finer_pixels() -> None:
+    factor = 40
+    shapes: list[tf.PixelRegion] = [
+        tf.Polygon([(3.2, 2.1), (20.7, 6.4), (11.3, 18.9), (9.9, 9.8)]),
+        tf.Box(12.1, 10.3, 13.2, 5.1, 33.0),
+        tf.Ellipse(11.7, 9.9, 8.1, 3.3, -21.0),
+    ]
+    for shape in shapes:
+        finer = shape.moved((factor, factor), (factor / 2 - 0.5, factor / 2 - 0.5))
+        mask = finer.mask(HEIGHT * factor, WIDTH * factor)
+        means = mask.reshape(HEIGHT, factor, WIDTH, factor).mean(axis=(1, 3))
+        np.testing.assert_allclose(spread(shape), means, atol=0.02)
+
+
+def cube() -> tuple[tf.Image, Any]:
+    stored = np.random.default_rng(3).normal(1, 2, (4, HEIGHT, WIDTH)).astype("f4")
+    stored[:, 5, 6] = np.nan
+    stored[2, 10:12, 11:14] = np.nan
+    image: tf.Image = tf.open(primary(stored, cube_cards()))[0]
+    return image, stored.astype("f8")
+
+
+SHAPES = [
+    tf.Circle(12.3, 9.8, 6.4),
+    tf.Ellipse(11.0, 9.0, 8.3, 3.2, 25.0),
+    tf.Box(9.1, 8.2, 7.7, 5.5, 12.0),
+    tf.Circle(1.0, 2.0, 4.5),
+    tf.Polygon([(2.2, 3.1), (20.2, 6.6), (9.3, 19.4)]),
+]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=repr)
+def test_sums_and_means_are_those_of_their_naive_twin(shape: Any) -> None:
+    image, stored = cube()
+    shares = spread(shape)
+    known = ~np.isnan(stored)
+    total = np.nansum(np.where(known, stored * shares, 0.0), axis=(1, 2))
+    mean = total / (known * shares).sum(axis=(1, 2))
+    found = image.spectrum(shape, statistic="sum", weights="exact")
+    np.testing.assert_allclose(found.values, total, rtol=1e-12)
+    np.testing.assert_allclose(image.spectrum(shape, weights="exact").values, mean, rtol=1e-12)
+    np.testing.assert_allclose(image.sum("xy", region=shape, weights="exact"), total, rtol=1e-12)
+    assert image.sum(region=shape, weights="exact") == pytest.approx(total.sum(), rel=1e-12)
+    several = image.mean("xy", region=[shape, SHAPES[0]], weights="exact")
+    np.testing.assert_allclose(several[0], mean, rtol=1e-12)
+    part = image.spectrum(shape, channels=slice(1, 3), weights="exact", unit="km/s")
+    np.testing.assert_allclose(part.values, mean[1:3], rtol=1e-12)
+
+
+def test_rings_are_the_outer_shape_less_the_inner_one() -> None:
+    image, stored = cube()
+    text = "annulus(13,11,3.3,7.7)"
+    shares = spread(tf.Circle(12, 10, 7.7)) - spread(tf.Circle(12, 10, 3.3))
+    total = np.nansum(stored * shares, axis=(1, 2))
+    np.testing.assert_allclose(image.sum("xy", region=text, weights="exact"), total, rtol=1e-12)
+    for text in ("circle(9,9,3); circle(12,12,3)", "circle(9,9,3); -circle(12,12,5)"):
+        with pytest.raises(tf.UsageError, match="ring"):
+            image.sum("xy", region=text, weights="exact")
+
+
+@pytest.mark.parametrize("frame", ["icrs", "galactic"])
+def test_shapes_on_the_sky_are_those_of_astropy_regions(frame: str) -> None:
+    image = sky_image("TAN", "icrs", size=(41, 33), pixel=1 / 3600, angle=40.0)
+    centre = image.coordinates(19.7, 15.2).transform_to(frame)
+    circle = regions.CircleSkyRegion(centre, 9.3 * u.arcsec)
+    shapes = [circle]
+    if frame == "icrs":
+        shapes.append(regions.EllipseSkyRegion(centre, 18 * u.arcsec, 9 * u.arcsec, 25 * u.deg))
+    for shape in shapes:
+        theirs = shape.to_pixel(image.wcs).to_mask(mode="exact").to_image(image.shape)
+        shares, (y, x) = shares_of(image, tf.region(shape))
+        ours = np.zeros(image.shape)
+        ours[y : y + shares.shape[0], x : x + shares.shape[1]] = shares
+        np.testing.assert_allclose(ours, theirs, atol=1e-4)
+    box = tf.SkyRegion.box(centre, 12 / 3600, 7 / 3600, 20)
+    polygon = tf.SkyRegion.polygon(
+        centre.directional_offset_by([0, 120, 240] * u.deg, 8 * u.arcsec)
+    )
+    assert shares_of(image, box)[0].sum() == pytest.approx(12 * 7, rel=1e-6)
+    assert shares_of(image, polygon)[0].sum() == pytest.approx(3 * 64 * np.sqrt(3) / 4, rel=1e-6)
+
+
+def test_weights_that_make_no_sense_are_refused() -> None:
+    image, _ = cube()
+    circle = tf.Circle(9, 9, 3)
+    for call, words in (
+        (lambda: image.spectrum(circle, weights="some"), "invalid weights"),
+        (lambda: image.spectrum(circle, statistic="max", weights="exact"), "has no weights"),
+        (lambda: image.spectrum(weights="exact"), "need a region"),
+        (lambda: image.spectrum(tf.Point(3, 3), weights="exact"), "a point has no exact weights"),
+        (lambda: image.mean("z", region=circle, weights="exact"), "both of its axes"),
+        (lambda: image.sum(section=np.s_[:, 3:], region=circle, weights="exact"), "both cut"),
+    ):
+        with pytest.raises(tf.UsageError, match=words) as caught:
+            call()
+        assert "\nhint: " in str(caught.value)
+    assert image.sum(region=tf.Circle(200, 200, 3), weights="exact") == 0.0
+
+
+def test_the_command_line_weights_pixels(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    from tachyfits.cli import run
+
+    image, _ = cube()
+    image.write(tmp_path / "cube.fits")
+    words = ["spectrum", str(tmp_path / "cube.fits"), "--region", "circle(13,11,5.5)", "--csv"]
+    assert run([*words, "--weights", "exact"]) == 0
+    rows = [line.split(",") for line in capsys.readouterr().out.splitlines()[1:]]
+    expected = image.spectrum(tf.Circle(12, 10, 5.5), weights="exact").values
+    np.testing.assert_allclose([float(row[-1]) for row in rows], expected, rtol=1e-15)
