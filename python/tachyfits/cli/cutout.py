@@ -63,6 +63,8 @@ def command(
     def cut(file: File) -> None:
         image = common.image(file)
         chosen = part_of(image, part.one_region(), None, part.slices(image), mode)
+        if chosen.margins and drop_degenerate:
+            raise click.UsageError("--drop-degenerate does not go with --mode partial")
         with common.meter("cutout") as progress:
             if chosen.margins:
                 padded = image.cut(part.one_region(), section=part.slices(image), mode=mode)

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 _FRAMES = {
     "GEOCENT": "gcrs", "BARYCENT": "icrs", "HELIOCEN": "hcrs", "LSRK": "lsrk", "LSRD": "lsrd",
 }  # fmt: skip
-#: Frames that AIPS writes after a hyphen in CTYPE, and as VELREF (less 256 for radio velocities).
+#: Frames that AIPS writes after a hyphen in CTYPE, and as VELREF (less 256 for radio velocities),
+#: as WCSLIB reads them.
 _OF_CTYPE = {"LSR": "LSRK", "HEL": "BARYCENT", "OBS": "TOPOCENT", "GEO": "GEOCENT"}
-_OF_VELREF = {1: "LSRK", 2: "BARYCENT", 3: "TOPOCENT"}
+_OF_VELREF = {1: "LSRK", 2: "BARYCENT", 3: "TOPOCENT", 4: "LSRD", 5: "GEOCENT"}
 
 
 def frame_of(coordinates: Coordinates) -> str | None:

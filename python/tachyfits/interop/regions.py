@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits.base.errors import foreign_errors, io_error, usage
+from tachyfits.base.errors import foreign_errors, io_error, memory_error, usage
 from tachyfits.base.optional import needed
 from tachyfits.text.regions import (
     Box,
@@ -24,8 +24,8 @@ from tachyfits.text.regions import (
 )
 from tachyfits.text.sky_regions import SkyRegion
 
-#: The most bytes of a region file: far more than people draw.
-_MOST_BYTES = 1 << 26
+#: The most characters of a region file: far more than people draw.
+_MOST_CHARACTERS = 1 << 26
 
 _HINT = "use circles, ellipses, boxes, annuli, polygons and points"
 
@@ -43,12 +43,17 @@ def region_of_file(path: str | os.PathLike[str]) -> Region:
     name = os.fspath(path)
     try:
         with open(name, encoding="utf-8", errors="replace") as file:
-            text = file.read(_MOST_BYTES)
+            text = file.read(_MOST_CHARACTERS + 1)
     except OSError as error:
         raise io_error(
             f"{name}: {error.strerror}", "give the name of a region file", "io-not-found",
             path=name, number=error.errno,
         ) from error  # fmt: skip
+    if len(text) > _MOST_CHARACTERS:
+        raise memory_error(
+            f"{name}: a region file of more than {_MOST_CHARACTERS} characters",
+            "use fewer shapes, or a mask: a FITS image",
+        )
     return region_of_text(text, name)
 
 
@@ -107,20 +112,24 @@ def _compound(shape: Any) -> Region:
     raise usage(f"regions combined by {operator!r} are not known", "use or, and, xor")
 
 
+def _centre(s: Any) -> tuple[float, float]:
+    return float(s.center.x), float(s.center.y)
+
+
 def _deg(angle: Any) -> float:
     return float(angle.to_value("deg"))
 
 
 def _circle(s: Any) -> Region:
-    return Circle(s.center.x, s.center.y, s.radius)
+    return Circle(*_centre(s), float(s.radius))
 
 
 def _ellipse(s: Any) -> Region:
-    return Ellipse(s.center.x, s.center.y, s.width / 2, s.height / 2, _deg(s.angle))
+    return Ellipse(*_centre(s), float(s.width / 2), float(s.height / 2), _deg(s.angle))
 
 
 def _box(s: Any) -> Region:
-    return Box(s.center.x, s.center.y, s.width, s.height, _deg(s.angle))
+    return Box(*_centre(s), float(s.width), float(s.height), _deg(s.angle))
 
 
 def _pairs(s: Any) -> list[tuple[float, float]]:
@@ -147,11 +156,10 @@ _SHAPES: dict[str, Callable[[Any], Region]] = {
     "RectanglePixelRegion": _box,
     "PolygonPixelRegion": lambda s: Polygon(_pairs(s)),
     "RegularPolygonPixelRegion": lambda s: Polygon(_pairs(s)),
-    "PointPixelRegion": lambda s: Point(s.center.x, s.center.y),
+    "PointPixelRegion": lambda s: Point(*_centre(s)),
     "LinePixelRegion": lambda s: Line(((s.start.x, s.start.y), (s.end.x, s.end.y))),
     "CircleAnnulusPixelRegion": lambda s: annulus(
-        Circle(s.center.x, s.center.y, s.inner_radius),
-        Circle(s.center.x, s.center.y, s.outer_radius),
+        Circle(*_centre(s), float(s.inner_radius)), Circle(*_centre(s), float(s.outer_radius))
     ),
     "EllipseAnnulusPixelRegion": _ring(lambda x, y, w, h, a: Ellipse(x, y, w / 2, h / 2, _deg(a))),
     "RectangleAnnulusPixelRegion": _ring(lambda x, y, w, h, a: Box(x, y, w, h, _deg(a))),

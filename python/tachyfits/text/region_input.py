@@ -108,10 +108,10 @@ def _is_plane(given: Any) -> bool:
 
 def _from_text(text: str) -> Region:
     ending = os.path.splitext(text.lower())[1]
-    is_file = "(" not in text and (ending or os.path.exists(text))
-    if is_file and text.lower().endswith(_MASKS):
+    is_name = "\n" not in text
+    if is_name and text.lower().endswith(_MASKS):
         return MaskRegion(upper.mask_of_file(text))
-    if is_file and (ending in _FILES or os.path.exists(text)):
+    if is_name and (ending in _FILES or ("(" not in text and os.path.exists(text))):
         found: Region = upper.region_of_file(text)
         return found
     if text.lstrip().startswith("#CRTF") or "[[" in text or "global " in text:
