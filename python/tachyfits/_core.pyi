@@ -530,6 +530,40 @@ class Histogram:
     def merge(self, later: Histogram) -> Histogram: ...
 
 @final
+class CancelToken:
+    """Cancels the operations of the requests that have it, from any thread."""
+
+    def __init__(self) -> None: ...
+    def cancel(self) -> None: ...
+    @property
+    def cancelled(self) -> bool: ...
+
+@final
+class Executor:
+    """A number of permits to compute, which the operations of any number of requests share."""
+
+    def __init__(self, threads: int = 0) -> None: ...  # 0: one per core
+    @property
+    def threads(self) -> int: ...
+    @property
+    def busy(self) -> int: ...  # threads that compute now
+    def request(
+        self,
+        *,
+        priority: str = "normal",  # "interactive", "normal" or "background"
+        seconds: float | None = None,  # from now on
+        bytes: int | None = None,  # read by all operations within it  # noqa: A002
+        token: CancelToken | None = None,
+    ) -> Request: ...  # of operations on the thread that enters it
+
+@final
+class Request:
+    """Executor, priority and limits of the operations within a block; several threads may enter it."""
+
+    def __enter__(self) -> None: ...
+    def __exit__(self, kind: object, raised: object, traceback: object) -> None: ...
+
+@final
 class Report:
     """Cost of an operation."""
 

@@ -15,6 +15,7 @@ import pytest
 
 import tachyfits as tf
 from fitsbytes import header, primary
+from tachyfits import _core
 
 STORED = np.zeros((8, 1024, 2048), "f4")
 
@@ -90,8 +91,12 @@ LASTING = [name for name in OPERATIONS if name != "read"]
 
 @pytest.mark.parametrize("name", LASTING)
 def test_two_operations_are_under_way_at_the_same_time(name: str, endless: tf.Image) -> None:
-    """Each waits in a progress call, in the middle of its work, for the other to be in its own."""
+    """Each waits in a progress call, in the middle of its work, for the other to be in its own.
+
+    There is one permit to compute: a thread lends it while it waits.
+    """
     barrier = threading.Barrier(2, timeout=60)
+    executor = _core.Executor(1)
 
     def meet(done: int, total: int) -> bool:
         assert done < total
@@ -99,7 +104,7 @@ def test_two_operations_are_under_way_at_the_same_time(name: str, endless: tf.Im
         raise Stopped
 
     def work() -> None:
-        with pytest.raises(Stopped):
+        with executor.request(), pytest.raises(Stopped):
             OPERATIONS[name](endless, threads=1, progress=meet)
 
     with ThreadPoolExecutor(2) as pool:

@@ -9,6 +9,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "common"))
 
+import at_once
 import bits_of_cubes
 import cubes
 import numpy as np
@@ -129,6 +130,7 @@ MODELS = {
     "read": Model(read, checksum),
     "spectrum": Model(spectrum),
     "bits": Model(bits),
+    **at_once.MODELS,
     **cubes.MODELS,
     **bits_of_cubes.MODELS,
     **table_models.MODELS,

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 
 use crate::aligned::{AlignedBuffer, PAGE};
 use crate::made::{BLOCKS, Made};
-use crate::pipeline::threads_or_all;
+use crate::operation::RunOptions;
 
 /// Bytes of a block: half of a second-level cache, with where they come from.
 pub(crate) const BLOCK: u64 = 256 << 10;
@@ -19,6 +19,7 @@ const WORTH_A_THREAD: u64 = 4 << 20;
 /// The end of a file that is being written.
 ///
 /// ```
+/// use tachyfits_io::operation::RunOptions;
 /// use tachyfits_io::{AppendBlock, OutputFile};
 ///
 /// # let directory = tempfile::tempdir()?;
@@ -31,7 +32,7 @@ const WORTH_A_THREAD: u64 = 4 << 20;
 ///         let bytes = &word.as_bytes()[part.start as usize..part.end as usize];
 ///         room[AppendBlock::SLACK..][..bytes.len()].copy_from_slice(bytes);
 ///     };
-///     end.append(word.len() as u64, 1, make, write)?;
+///     end.append(word.len() as u64, &RunOptions::default(), make, write)?;
 /// }
 /// end.flush(write)?;
 /// output.commit()?;
@@ -71,23 +72,26 @@ impl AppendBlock {
     /// Appends `bytes` bytes; full blocks are written.
     ///
     /// `make` gets a range of these bytes, counted from 0, and the room for it, with [`AppendBlock::SLACK`] bytes on both sides. Parts may be requested in any order, by two
-    /// threads if `threads` allows and the size is worth it.
+    /// threads if the options allow that and the size is worth it.
     ///
     /// # Errors
     /// Those of `write`, which gets an offset and bytes. The file is then to be given up.
     pub fn append<E>(
         &mut self,
         bytes: u64,
-        threads: usize,
+        options: &RunOptions<'_>,
         make: impl Fn(Range<u64>, &mut [u8]) + Sync,
-        mut write: impl FnMut(u64, &[u8]) -> Result<(), E>,
-    ) -> Result<(), E> {
+        mut write: impl FnMut(u64, &[u8]) -> Result<(), E> + Send,
+    ) -> Result<(), E>
+    where
+        E: Send,
+    {
         let at = self.end;
         let of_file =
             |part: Range<u64>, room: &mut [u8]| make(part.start - at..part.end - at, room);
-        if bytes >= WORTH_A_THREAD && threads_or_all(threads) > 1 {
+        if bytes >= WORTH_A_THREAD && options.workers() > 1 {
             self.flush(&mut write)?;
-            self.made.write(at..at + bytes, of_file, write)?;
+            self.made.write(at..at + bytes, options.job, of_file, write)?;
             self.go_on_at(at + bytes);
             return Ok(());
         }
@@ -176,13 +180,15 @@ fn within(part: &Range<u64>) -> Range<usize> {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::RefCell;
     use std::ops::Range;
+    use std::sync::Mutex;
 
     use proptest::prelude::*;
 
     use super::{AppendBlock, BLOCK, BLOCKS, SPARE, UnwrittenBlock, WORTH_A_THREAD};
     use crate::error::IoError;
+    use crate::executor::{Executor, Job};
+    use crate::operation::RunOptions;
 
     /// Expected byte `at` of the file.
     fn content(at: u64) -> u8 {
@@ -234,9 +240,11 @@ mod tests {
             parts in prop::collection::vec((0u64..BLOCK / 16 + 9, any::<bool>(), 0u64..20), 1..20),
             threads in 1usize..4,
         ) {
-            let file = RefCell::new(vec![]);
+            let file = Mutex::new(vec![]);
+            let job = Job::on(&Executor::new(threads));
+            let options = RunOptions { job: Some(&job), ..RunOptions::default() };
             let write = |offset: u64, bytes: &[u8]| -> Result<(), IoError> {
-                let mut file = file.borrow_mut();
+                let mut file = file.lock().unwrap();
                 assert_eq!(offset, at + file.len() as u64);
                 file.extend_from_slice(bytes);
                 Ok(())
@@ -246,18 +254,18 @@ mod tests {
                 let before = end.end() - at;
                 let bytes = if long == 0 { WORTH_A_THREAD + elements } else { elements };
                 let bytes = 16 * bytes;
-                end.append(bytes, threads, |part, room: &mut [u8]| put(before, part, room), write)
-                    .unwrap();
+                let put = |part: Range<u64>, room: &mut [u8]| put(before, part, room);
+                end.append(bytes, &options, put, write).unwrap();
                 prop_assert_eq!(end.end(), at + before + bytes);
-                let waiting = end.end() - at - file.borrow().len() as u64;
+                let waiting = end.end() - at - file.lock().unwrap().len() as u64;
                 prop_assert!(waiting <= end.end() % BLOCK);
                 if flush {
                     end.flush(write).unwrap();
-                    prop_assert_eq!(file.borrow().len() as u64, before + bytes);
+                    prop_assert_eq!(file.lock().unwrap().len() as u64, before + bytes);
                 }
             }
             end.flush(write).unwrap();
-            let file = file.into_inner();
+            let file = file.into_inner().unwrap();
             prop_assert!((0..).map(content).zip(&file).all(|(expected, &found)| expected == found));
             end.go_on_at(7);
             prop_assert_eq!(end.end(), 7);
@@ -270,9 +278,11 @@ mod tests {
             for bad in 0..3 {
                 let mut end = AppendBlock::new(0);
                 let mut blocks = 0;
+                let job = Job::on(&Executor::new(threads));
+                let options = RunOptions { job: Some(&job), ..RunOptions::default() };
                 let result = end.append(
                     bytes,
-                    threads,
+                    &options,
                     |_, _: &mut [u8]| (),
                     |_, _| {
                         blocks += 1;
@@ -294,6 +304,8 @@ mod tests {
             std::thread::sleep(std::time::Duration::from_millis(1));
         };
         let write = |_: u64, _: &[u8]| Ok::<(), IoError>(());
-        AppendBlock::new(0).append(64 * WORTH_A_THREAD, 2, make, write).unwrap();
+        let job = Job::on(&Executor::new(2));
+        let options = RunOptions { job: Some(&job), ..RunOptions::default() };
+        AppendBlock::new(0).append(64 * WORTH_A_THREAD, &options, make, write).unwrap();
     }
 }

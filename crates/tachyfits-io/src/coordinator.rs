@@ -5,7 +5,7 @@
 //! finished. From that follows what a run promises: the error reported is that of the lowest failing task, and exactly
 //! the tasks below it have been merged, whatever the number of threads. The *horizon* is the one variable of that rule:
 //! tasks at or above it are neither begun nor merged. It starts at the number of tasks, drops to a failing task, and to
-//! zero on cancellation or panic.
+//! zero where the run is stopped or panics.
 //!
 //! A task is claimed only within a window above the merged ones, which bounds the results and blocks in memory.
 
@@ -18,6 +18,16 @@ use crate::fetch::Block;
 
 /// A waiting thread that may have to see Ctrl-C is called this often.
 const BETWEEN_IDLE_CALLS: Duration = Duration::from_millis(50);
+
+/// The next step of a worker.
+pub(crate) enum Next<T> {
+    /// A task.
+    Task(T),
+    /// A task later, after [`Coordinator::wait`].
+    Later,
+    /// Nothing.
+    End,
+}
 
 /// The shared state of a run.
 pub(crate) struct Coordinator<'s, R, E> {
@@ -45,7 +55,8 @@ struct State<'s, R, E> {
     /// Whether a thread is merging; it takes along what becomes ready meanwhile.
     merging: bool,
     failure: Option<(u64, E)>,
-    cancelled: bool,
+    /// Why the run was stopped.
+    stopped: Option<IoError>,
     /// Blocks that are read and wait for a worker (with readers ahead).
     ready: BTreeMap<u64, Block<'s>>,
     /// Blocks that wait for a reader.
@@ -75,7 +86,7 @@ impl<'s, R, E: From<IoError>> Coordinator<'s, R, E> {
             results: BTreeMap::new(),
             merging: false,
             failure: None,
-            cancelled: false,
+            stopped: None,
             ready: BTreeMap::new(),
             free: (0..blocks).map(|_| Block::default()).collect(),
             reading: 0,
@@ -94,18 +105,37 @@ impl<'s, R, E: From<IoError>> Coordinator<'s, R, E> {
         }
     }
 
-    /// The next task for a worker that reads for itself; waits for the window, `None` at the end. `idle` is called now
-    /// and then while it waits.
-    pub(crate) fn claim(&self, idle: &dyn Fn()) -> Option<u64> {
+    /// The next task for a worker that reads for itself.
+    pub(crate) fn claim(&self) -> Next<u64> {
         let mut state = self.lock();
-        while state.next < state.horizon {
-            if state.next < state.merged + self.window {
+        match state.next < state.horizon {
+            true if self.is_in_window(&state) => {
                 state.next += 1;
-                return Some(state.next - 1);
+                Next::Task(state.next - 1)
             }
-            state = self.wait(state, idle);
+            true => Next::Later,
+            false => Next::End,
         }
-        None
+    }
+
+    fn is_in_window(&self, state: &State<'s, R, E>) -> bool {
+        state.next < state.merged + self.window
+    }
+
+    /// Waits until there is a task for a worker, a block that was read if others read, or the end. `idle` is called now and
+    /// then.
+    pub(crate) fn wait(&self, others_read: bool, idle: &dyn Fn()) {
+        let mut state = self.lock();
+        loop {
+            let waits = match others_read {
+                true => !state.has_ready() && !state.is_read(),
+                false => state.next < state.horizon && !self.is_in_window(&state),
+            };
+            if !waits {
+                return;
+            }
+            state = self.sleep(state, idle);
+        }
     }
 
     /// The next task for a reader, with a block to read it into; waits for both, `None` at the end.
@@ -118,7 +148,7 @@ impl<'s, R, E: From<IoError>> Coordinator<'s, R, E> {
         while state.next < state.horizon {
             let starving = state.ready.len() < self.workers;
             if (starving || (reader == 0 && state.free.len() >= least))
-                && state.next < state.merged + self.window
+                && self.is_in_window(&state)
                 && let Some(block) = state.free.pop()
             {
                 state.next += 1;
@@ -152,32 +182,24 @@ impl<'s, R, E: From<IoError>> Coordinator<'s, R, E> {
         self.lock().read
     }
 
-    /// The lowest task that is read, for a worker; waits for one, `None` at the end. `idle` is called now and then while
-    /// it waits.
-    pub(crate) fn take(&self, idle: &dyn Fn()) -> Option<(u64, Block<'s>)> {
+    /// The lowest task that is read, for a worker.
+    pub(crate) fn take(&self) -> Next<(u64, Block<'s>)> {
         let mut state = self.lock();
-        loop {
-            let horizon = state.horizon;
-            if let Some(entry) = state.ready.first_entry()
-                && *entry.key() < horizon
-            {
-                let entry = entry.remove_entry();
-                self.wake_readers(&state);
-                return Some(entry);
-            }
-            // At horizon zero there is nothing to take, and a reader that panicked never delivers.
-            if state.horizon == 0 || (state.next >= state.horizon && state.reading == 0) {
-                return None;
-            }
-            state = self.wait(state, idle);
+        if state.has_ready()
+            && let Some(entry) = state.ready.first_entry()
+        {
+            let entry = entry.remove_entry();
+            self.wake_readers(&state);
+            return Next::Task(entry);
         }
+        if state.is_read() { Next::End } else { Next::Later }
     }
 
     /// Waits for the last result to be merged, or a failure or the end before it, and calls `idle` now and then.
     pub(crate) fn finish(&self, idle: &dyn Fn()) {
         let mut state = self.lock();
         while state.merged < state.horizon {
-            state = self.wait(state, idle);
+            state = self.sleep(state, idle);
         }
     }
 
@@ -224,24 +246,29 @@ impl<'s, R, E: From<IoError>> Coordinator<'s, R, E> {
         state.merging = false;
     }
 
-    /// Whether [`Coordinator::cancel`] was called.
-    pub(crate) fn is_cancelled(&self) -> bool {
-        self.lock().cancelled
+    /// Whether [`Coordinator::stop`] was called.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.lock().stopped.is_some()
     }
 
-    /// Stops everything: no task is begun or merged after.
-    pub(crate) fn cancel(&self) {
-        self.lock().cancelled = true;
-        self.stop();
+    /// Whether no result is wanted any more.
+    pub(crate) fn is_ended(&self) -> bool {
+        self.lock().horizon == 0
+    }
+
+    /// Stops everything: no task is begun or merged after. The first reason counts.
+    pub(crate) fn stop(&self, reason: IoError) {
+        self.lock().stopped.get_or_insert(reason);
+        self.end();
     }
 
     /// How the run ended.
     pub(crate) fn outcome(self) -> Result<(), E> {
         let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
-        match state.failure {
-            Some((_, error)) => Err(error),
-            None if state.cancelled => Err(E::from(IoError::Cancelled)),
-            None => Ok(()),
+        match (state.stopped, state.failure) {
+            (Some(reason), _) => Err(E::from(reason)),
+            (None, Some((_, error))) => Err(error),
+            (None, None) => Ok(()),
         }
     }
 
@@ -251,7 +278,7 @@ impl<'s, R, E: From<IoError>> Coordinator<'s, R, E> {
         StopOnPanic(self)
     }
 
-    fn stop(&self) {
+    fn end(&self) {
         let mut state = self.lock();
         state.horizon = 0;
         self.wake(&state);
@@ -262,7 +289,7 @@ impl<'s, R, E: From<IoError>> Coordinator<'s, R, E> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait<'g>(
+    fn sleep<'g>(
         &'g self,
         mut state: MutexGuard<'g, State<'s, R, E>>,
         idle: &dyn Fn(),
@@ -295,6 +322,16 @@ impl<'s, R, E: From<IoError>> Coordinator<'s, R, E> {
 }
 
 impl<R, E> State<'_, R, E> {
+    /// Whether a block is there for a worker.
+    fn has_ready(&self) -> bool {
+        self.ready.first_key_value().is_some_and(|(&index, _)| index < self.horizon)
+    }
+
+    /// Whether no further block will come: at horizon zero none is taken, and a reader that panicked never delivers.
+    fn is_read(&self) -> bool {
+        self.horizon == 0 || (self.next >= self.horizon && self.reading == 0)
+    }
+
     fn begin_reading(&mut self) {
         if self.reading == 0 {
             self.reading_since = Instant::now();
@@ -316,14 +353,14 @@ pub(crate) struct StopOnPanic<'c, 's, R, E: From<IoError>>(&'c Coordinator<'s, R
 impl<R, E: From<IoError>> Drop for StopOnPanic<'_, '_, R, E> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.stop();
+            self.0.end();
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Coordinator;
+    use super::{Coordinator, Next};
     use crate::error::IoError;
     use std::sync::mpsc::{self, RecvTimeoutError};
     use std::thread;
@@ -354,7 +391,7 @@ mod tests {
             let early = claimed.recv_timeout(SHORT);
             steps[1]();
             let late = claimed.recv_timeout(LONG);
-            line.cancel();
+            line.stop(IoError::Cancelled);
             [early, late]
         })
     }
@@ -365,7 +402,7 @@ mod tests {
         let (first, block) = line.claim_read(1).unwrap();
         line.deliver(first, block);
         // There is something for the one worker: only the first reader goes on.
-        let take = || assert!(line.take(&|| ()).is_some());
+        let take = || assert!(matches!(line.take(), Next::Task(_)));
         assert_eq!(claims(&line, 1, [&|| (), &take]), [Err(RecvTimeoutError::Timeout), Ok(1)]);
     }
 
@@ -376,7 +413,10 @@ mod tests {
             let (index, block) = line.claim_read(0).unwrap();
             line.deliver(index, block);
         }
-        let work = || line.recycle(line.take(&|| ()).unwrap().1);
+        let work = || {
+            let Next::Task((_, block)) = line.take() else { panic!("a block is read") };
+            line.recycle(block);
+        };
         assert_eq!(claims(&line, 0, [&work, &work]), [Err(RecvTimeoutError::Timeout), Ok(5)]);
     }
 

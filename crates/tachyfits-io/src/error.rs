@@ -7,6 +7,7 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The kind of error: Python has one exception class for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -223,8 +224,34 @@ pub enum IoError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The run was stopped by its watch.
+    /// The run was cancelled.
     Cancelled,
+    /// The run needs more than its job allows.
+    Budget {
+        /// The limit, and what was used.
+        budget: Budget,
+    },
+}
+
+/// A limit of a [`crate::Job`] that was exceeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Budget {
+    /// Bytes.
+    Bytes {
+        /// The limit.
+        most: u64,
+        /// The bytes used before.
+        used: u64,
+        /// The bytes that the next task needs.
+        needed: u64,
+    },
+    /// Time.
+    Time {
+        /// The limit.
+        most: Duration,
+        /// The time since the job began.
+        used: Duration,
+    },
 }
 
 /// Why an unfinished edit is neither completed nor undone when the file is opened.
@@ -252,7 +279,9 @@ impl IoError {
     /// The kind of error.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            IoError::Limit { .. } | IoError::Memory { .. } => ErrorKind::Limit,
+            IoError::Limit { .. } | IoError::Memory { .. } | IoError::Budget { .. } => {
+                ErrorKind::Limit
+            }
             IoError::Values { .. } => ErrorKind::Usage,
             _ => ErrorKind::Io,
         }
@@ -285,6 +314,7 @@ impl IoError {
             IoError::Values { .. } => "io-values",
             IoError::Threads { .. } => "io-threads",
             IoError::Cancelled => "io-cancelled",
+            IoError::Budget { .. } => "io-budget",
         }
     }
 
@@ -321,7 +351,7 @@ impl IoError {
             | IoError::Memory { name, .. }
             | IoError::Values { name, .. } => name.clone(),
             IoError::Temporary { directory, .. } => directory.display().to_string(),
-            IoError::Threads { .. } | IoError::Cancelled => return None,
+            IoError::Threads { .. } | IoError::Cancelled | IoError::Budget { .. } => return None,
         })
     }
 
@@ -390,6 +420,15 @@ impl IoError {
             }
             IoError::Threads { source } => format!("threads cannot be started: {source}"),
             IoError::Cancelled => "cancelled".to_owned(),
+            IoError::Budget { budget: Budget::Bytes { most, used, needed } } => format!(
+                "byte budget exceeded: expected at most {most} bytes, {used} bytes were read and the \
+                 next step needs {needed}"
+            ),
+            IoError::Budget { budget: Budget::Time { most, used } } => format!(
+                "time budget exceeded: expected at most {} s, found {:.3} s",
+                most.as_secs_f64(),
+                used.as_secs_f64()
+            ),
         }
     }
 
@@ -452,6 +491,12 @@ impl IoError {
             }
             IoError::Values { .. } => "use float64, or scale the values first",
             IoError::Cancelled => "run it again for the result",
+            IoError::Budget { budget: Budget::Bytes { .. } } => {
+                "request fewer pixels or rows, or allow more bytes"
+            }
+            IoError::Budget { budget: Budget::Time { .. } } => {
+                "request fewer pixels or rows, or allow more time"
+            }
         }
     }
 
@@ -510,6 +555,9 @@ impl IoError {
             IoError::Values { name: name(), count: 3 },
             IoError::Threads { source: io::ErrorKind::WouldBlock.into() },
             IoError::Cancelled,
+            IoError::Budget {
+                budget: Budget::Bytes { most: 1 << 30, used: 1 << 30, needed: 1 << 19 },
+            },
         ]
     }
 
@@ -538,7 +586,8 @@ impl IoError {
             | IoError::Unfinished { .. }
             | IoError::Journal { .. }
             | IoError::Values { .. }
-            | IoError::Cancelled => None,
+            | IoError::Cancelled
+            | IoError::Budget { .. } => None,
         }
     }
 }
@@ -566,7 +615,7 @@ mod tests {
         let codes: BTreeSet<_> = examples.iter().map(IoError::code).collect();
         assert_eq!(codes.len(), examples.len());
         // The number of variants: a new one needs an example.
-        assert_eq!(codes.len(), 24);
+        assert_eq!(codes.len(), 25);
         for error in &examples {
             assert!(error.code().starts_with("io-"));
             assert_eq!(error.to_string().lines().count(), 2, "{error}");

@@ -9,6 +9,7 @@ use crate::backend::entered::{MOST_ENTERED, entered_bytes};
 use crate::backend::mmap::enter_all;
 use crate::coalesce::Plan;
 use crate::error::IoError;
+use crate::executor;
 use crate::storage::{Request, Storage};
 
 /// Sparse segments are read in steps of this many bytes, which stay in the second-level cache while they are picked
@@ -19,7 +20,7 @@ const STAGING_BYTES: u64 = 256 << 10;
 pub struct Fetched<'a> {
     places: &'a [Place<'a>],
     bytes: &'a [u8],
-    /// Asks the run of the task whether it was cancelled.
+    /// Asks the run of the task whether it was cancelled; without it the thread's own is asked.
     pub(crate) cancelled: Option<&'a (dyn Fn() -> bool + Sync)>,
 }
 
@@ -46,14 +47,18 @@ impl Fetched<'_> {
         self.places.len()
     }
 
-    /// Whether the run was cancelled. A task that takes longer than some hundredths of a second asks now and then, and may
-    /// end with any result then: it is not merged.
+    /// Whether the work was cancelled. A task that takes longer than some hundredths of a second asks now and then, and may
+    /// end with any result then: it is not used.
     pub fn is_cancelled(&self) -> bool {
-        self.cancelled.is_some_and(|cancelled| cancelled())
+        match self.cancelled {
+            Some(cancelled) => cancelled(),
+            None => executor::check_current().is_err(),
+        }
     }
 }
 
 /// Fetches some ranges here and now, and hands them to `use_them`: for the few bytes that are not worth a [`crate::run`].
+/// Within a run they count as its bytes.
 ///
 /// ```
 /// use tachyfits_io::{MemoryStorage, fetch};
@@ -65,7 +70,8 @@ impl Fetched<'_> {
 /// ```
 ///
 /// # Errors
-/// If the storage ends before, reading fails or memory is short.
+/// If the storage ends before, reading fails or memory is short, and as [`crate::run`] where the work is cancelled or
+/// exceeds a limit.
 pub fn fetch<R>(
     storage: &dyn Storage,
     ask: impl FnOnce(&mut Vec<Range<u64>>),
@@ -73,8 +79,12 @@ pub fn fetch<R>(
 ) -> Result<R, IoError> {
     let mut block = Block::default();
     ask(&mut block.ranges);
+    if !storage.computes() {
+        executor::charge_current(block.wanted())?;
+    }
     block.fetch(storage, false)?;
-    Ok(use_them(&block.fetched()))
+    let used = use_them(&block.fetched());
+    executor::check_current().map(|()| used)
 }
 
 /// Where the bytes of a range are.

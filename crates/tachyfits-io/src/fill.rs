@@ -1,16 +1,15 @@
 //! Reading a range directly into its destination, without a block between: one copy in memory less
 //! than [`crate::run`]. For pixels that only need their bytes swapped, in place or on the way.
 
-use std::ops::ControlFlow;
-use std::panic;
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::aligned::LARGE_PAGE;
 use crate::error::IoError;
-use crate::pipeline::{Buffering, PipelineOptions, threads_or_all};
+use crate::executor::{self, Team, Threads, Worker, work_together};
+use crate::pipeline::{Buffering, PipelineOptions};
 use crate::profile::{Latency, Profile};
 use crate::report::Report;
 use crate::storage::{Request, Storage, unless_changed};
@@ -31,7 +30,7 @@ const WORTH_A_THREAD: usize = 256 << 10;
 /// ```
 ///
 /// # Errors
-/// If the storage ends before, reading fails, or the watch stops it; what is in `out` is then of no use.
+/// If the storage ends before, reading fails, or the job ends it; what is in `out` is then of no use.
 pub fn fill(
     storage: &dyn Storage,
     offset: u64,
@@ -67,7 +66,8 @@ pub fn fill_either_way(
     let bytes = out.len() as u64;
     storage.check_within(offset, bytes)?;
     let block_bytes = block_bytes.max(1);
-    let (threads, mut share_bytes) = shares(out.len(), block_bytes, options.threads);
+    let threads = executor::threads_of(options.job, options.threads);
+    let (threads, mut share_bytes) = shares(out.len(), block_bytes, threads);
     let profile = storage.profile();
     let together = profile.latency == Latency::Network;
     if together {
@@ -81,6 +81,9 @@ pub fn fill_either_way(
     if other.is_some() {
         storage.prepare_to_lend();
     }
+    let other = other.filter(|_| is_cached());
+    let waits = !storage.computes()
+        && (together || (other.is_none() && !storage.is_resident(offset..offset + bytes)));
     let shared = Filling {
         storage,
         block_bytes,
@@ -88,7 +91,8 @@ pub fn fill_either_way(
         together: together.then_some(profile),
         rest: Mutex::new((offset, out)),
         work,
-        other: other.filter(|_| is_cached()),
+        other,
+        waits,
         options,
         failed: AtomicBool::new(false),
         done: Mutex::new(0),
@@ -96,8 +100,11 @@ pub fn fill_either_way(
         io: AtomicU64::new(0),
         compute: AtomicU64::new(0),
     };
-    match shared.run_in(threads) {
-        Err(IoError::Cancelled) => return Err(IoError::Cancelled),
+    let requested = options.threads;
+    let threads_of_run = Threads { workers: threads, requested, ..Threads::default() };
+    let outcome = work_together(&shared, options.job, threads_of_run).into_iter().collect();
+    match outcome {
+        Err(error @ (IoError::Cancelled | IoError::Budget { .. })) => return Err(error),
         outcome => unless_changed(storage, outcome)?,
     }
     let per_lane = |nanoseconds: &AtomicU64| {
@@ -122,7 +129,7 @@ pub fn fill_either_way(
 /// threads that first touch a new page would both clear it.
 fn shares(bytes: usize, block_bytes: usize, threads: usize) -> (usize, usize) {
     let most = bytes / WORTH_A_THREAD.max(block_bytes);
-    let threads = threads_or_all(threads).clamp(1, most.max(1));
+    let threads = threads.clamp(1, most.max(1));
     (threads, bytes.div_ceil(threads).min(LARGE_PAGE))
 }
 
@@ -147,6 +154,8 @@ struct Filling<'a, 'b, W> {
     rest: Mutex<(u64, &'b mut [u8])>,
     work: W,
     other: Option<OtherWay<'a>>,
+    /// Whether reading may wait for a device.
+    waits: bool,
     options: &'a PipelineOptions<'a>,
     /// Another thread reported an error.
     failed: AtomicBool,
@@ -156,49 +165,51 @@ struct Filling<'a, 'b, W> {
     compute: AtomicU64,
 }
 
-impl<'b, W: Fn(&mut [u8]) + Sync> Filling<'_, 'b, W> {
-    /// Runs in `threads` threads, this one included.
-    fn run_in(&self, threads: usize) -> Result<(), IoError> {
-        thread::scope(|scope| {
-            let helpers: Vec<_> = (1..threads)
-                .map(|_| {
-                    let name = "tachyfits-work".to_owned();
-                    thread::Builder::new().name(name).spawn_scoped(scope, || self.run())
-                })
-                .collect();
-            let mut result = self.run();
-            for helper in helpers {
-                let helper = helper.map_err(|source| IoError::Threads { source });
-                let ended = helper.and_then(|helper| match helper.join() {
-                    Ok(ended) => ended,
-                    Err(payload) => panic::resume_unwind(payload),
-                });
-                result = result.and(ended);
-            }
-            result
-        })
+impl<W: Fn(&mut [u8]) + Sync> Team for Filling<'_, '_, W> {
+    type Told = Result<(), IoError>;
+
+    fn work(&self, worker: &Worker<'_>) -> Result<(), IoError> {
+        let outcome = self.fill(worker);
+        if outcome.is_err() {
+            self.failed.store(true, Ordering::Relaxed);
+        }
+        outcome
     }
 
-    fn run(&self) -> Result<(), IoError> {
-        while let Some((mut offset, share)) = self.take() {
-            if let Some(profile) = &self.together
-                && let Err(error) = self.read_together(offset, share, profile)
-            {
-                self.failed.store(true, Ordering::Relaxed);
-                return Err(error);
+    fn is_stopped(&self) -> bool {
+        self.progress(0).is_err() || self.failed.load(Ordering::Relaxed)
+    }
+
+    fn read_ahead(&self, _reader: usize, _worker: &Worker<'_>) -> Result<(), IoError> {
+        Ok(())
+    }
+
+    fn no_reader(&self, _source: io::Error) {}
+
+    fn finish(&self) {}
+}
+
+impl<'b, W: Fn(&mut [u8]) + Sync> Filling<'_, 'b, W> {
+    fn fill(&self, worker: &Worker<'_>) -> Result<(), IoError> {
+        while worker.works() {
+            let Some((mut offset, share)) = self.take() else { return Ok(()) };
+            if !self.storage.computes() {
+                executor::charge_current(share.len() as u64)?;
+            }
+            if let Some(profile) = &self.together {
+                worker.reading(true, || self.read_together(offset, share, profile))?;
             }
             for block in share.chunks_mut(self.block_bytes) {
                 if self.failed.load(Ordering::Relaxed) {
                     return Ok(());
                 }
-                if let Err(error) = self.block(offset, block) {
-                    self.failed.store(true, Ordering::Relaxed);
-                    return Err(error);
-                }
+                self.block(worker, offset, block)?;
                 offset += block.len() as u64;
             }
+            worker.between_tasks();
         }
-        Ok(())
+        // There is nothing left, or the error is that of another thread.
+        self.progress(0)
     }
 
     /// The next share, of pages up to the end of one, in whole blocks: a block must not end within an element.
@@ -237,13 +248,14 @@ impl<'b, W: Fn(&mut [u8]) + Sync> Filling<'_, 'b, W> {
         Ok(())
     }
 
-    fn block(&self, offset: u64, block: &mut [u8]) -> Result<(), IoError> {
+    fn block(&self, worker: &Worker<'_>, offset: u64, block: &mut [u8]) -> Result<(), IoError> {
         let begun = Instant::now();
         let is_filled = self.other.map_or(Ok(false), |other| other(offset, block))?;
         let mut read = Duration::ZERO;
         if !is_filled {
             if self.together.is_none() {
-                self.storage.read_exact_at(offset, block)?;
+                let fetch = || self.storage.read_exact_at(offset, block);
+                worker.reading(self.waits, fetch)?;
                 self.read_bytes.fetch_add(block.len() as u64, Ordering::Relaxed);
                 read = begun.elapsed();
             }
@@ -252,12 +264,19 @@ impl<'b, W: Fn(&mut [u8]) + Sync> Filling<'_, 'b, W> {
         let all = begun.elapsed();
         self.io.fetch_add(read.as_nanos() as u64, Ordering::Relaxed);
         self.compute.fetch_add((all - read).as_nanos() as u64, Ordering::Relaxed);
-        let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
-        *done += block.len() as u64;
-        match self.options.watch.map(|watch| watch.progress(*done)) {
-            Some(ControlFlow::Break(())) => Err(IoError::Cancelled),
-            _ => Ok(()),
+        self.progress(block.len() as u64)
+    }
+
+    /// Tells the watch about more bytes; an error where the job is to end.
+    fn progress(&self, bytes: u64) -> Result<(), IoError> {
+        {
+            let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+            *done += bytes;
+            if let Some(watch) = self.options.watch {
+                watch.progress(*done);
+            }
         }
+        executor::check_current()
     }
 }
 
@@ -265,7 +284,7 @@ impl<'b, W: Fn(&mut [u8]) + Sync> Filling<'_, 'b, W> {
 mod tests {
     use super::*;
     use crate::backend::memory::MemoryStorage;
-    use crate::pipeline::Watch;
+    use crate::executor::{Executor, Job};
     use std::sync::atomic::AtomicUsize;
 
     #[test]
@@ -355,7 +374,7 @@ mod tests {
             if offset % 2 == 1 {
                 return Ok(false);
             }
-            thread::sleep(NAP);
+            std::thread::sleep(NAP);
             block.fill(7);
             Ok(true)
         };
@@ -376,16 +395,17 @@ mod tests {
     }
 
     #[test]
-    fn a_watch_stops_it() {
-        struct Stop;
-        impl Watch for Stop {
-            fn progress(&self, _bytes_done: u64) -> ControlFlow<()> {
-                ControlFlow::Break(())
-            }
-        }
+    fn its_job_ends_it() {
         let storage = MemoryStorage::new("content", vec![0; 100]);
-        let options = PipelineOptions { watch: Some(&Stop), ..PipelineOptions::default() };
-        let error = fill(&storage, 0, &mut [0; 100], 2, &options, |_| ()).unwrap_err();
-        assert_eq!(error.code(), "io-cancelled");
+        let end = |job: &Job| {
+            let options = PipelineOptions { job: Some(job), ..PipelineOptions::default() };
+            fill(&storage, 0, &mut [0; 100], 2, &options, |_| ()).unwrap_err().code()
+        };
+        let job = Job::on(&Executor::new(1));
+        assert_eq!(end(&job.clone().with_bytes(99)), "io-budget");
+        assert_eq!(end(&job.clone().with_time(Duration::ZERO)), "io-budget");
+        job.token().cancel();
+        assert_eq!(end(&job), "io-cancelled");
+        assert_eq!(job.executor().in_use(), 0);
     }
 }

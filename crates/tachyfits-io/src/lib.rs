@@ -3,6 +3,8 @@
 //!
 //! - A [`Source`] is what can be opened; opening it gives a [`Storage`]. [`spool`] makes one of a stream.
 //! - [`run`] reads the ranges of many [`Tasks`], computes on them on several threads and merges in order.
+//! - An [`Executor`] has the permits to compute that runs share; a [`Job`] has the priority and the limits of a request,
+//!   and the [`CancelToken`] that cancels it.
 //! - [`fill`] reads one range straight into its destination.
 //! - [`OutputFile`] gives a file its name when it is complete, [`AppendBlock`] collects what is written to it one after the
 //!   other, [`PlacedBuffer`] is memory for what is written anywhere; [`Patch`] changes a file in place and puts it
@@ -21,6 +23,7 @@ mod coalesce;
 pub mod conformance;
 mod coordinator;
 mod error;
+mod executor;
 mod fetch;
 mod fill;
 mod flusher;
@@ -47,18 +50,19 @@ pub use backend::direct::DirectStorage;
 pub use backend::file::FileStorage;
 pub use backend::joined::JoinedStorage;
 pub use backend::memory::MemoryStorage;
-pub use error::{ErrorKind, IoError, Pending};
+pub use error::{Budget, ErrorKind, IoError, Pending};
+pub use executor::{CancelToken, Executor, Job, Priority, without_permit};
 pub use fetch::{Fetched, fetch};
 pub use fill::{OtherWay, enter_large_pages, fill, fill_either_way};
 pub use lend::Lend;
 pub use output::OutputFile;
 pub use patch::{Held, Notice, Patch, Recovery, Stamp};
-pub use pipeline::{Buffering, PipelineOptions, Tasks, Watch, run, threads_or_all};
+pub use pipeline::{Buffering, PipelineOptions, Tasks, Watch, run};
 pub use placed_buffer::PlacedBuffer;
 pub use profile::{Latency, Profile};
 pub use read_ahead::ReadAhead;
 pub use report::Report;
 pub use source::{Purpose, Source, SourceOptions, StorageKind, open};
-pub use spool::{Compression, SharedWatch, SpoolOptions, SpoolWriter, compression_of, spool};
+pub use spool::{Compression, SpoolOptions, SpoolWriter, compression_of, spool};
 pub use spool_file::SpoolFile;
 pub use storage::{Id, Request, Storage};

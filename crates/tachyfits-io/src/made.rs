@@ -5,13 +5,15 @@
 //! they save: the maker sleeps for a fixed time where it is far enough ahead, and the writer makes
 //! a block itself if the maker has not reached it (`python -m bench --only 25`).
 
+use std::io;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use crate::append::{BLOCK, UnwrittenBlock, end_of_block};
+use crate::executor::{Job, Team, Threads, Worker, work_together};
 
 /// Blocks of which memory is kept: those that are made ahead, and the one that is written.
 pub(crate) const BLOCKS: usize = 4;
@@ -35,11 +37,12 @@ struct Slot {
 impl Made {
     /// Writes a range of a file block by block, in order, by this thread. `make` gets the part of the range that lies in a
     /// block and the room for it, as that of [`crate::AppendBlock::append`] does.
-    pub(crate) fn write<E>(
+    pub(crate) fn write<E: Send>(
         &mut self,
         range: Range<u64>,
+        job: Option<&Job>,
         make: impl Fn(Range<u64>, &mut [u8]) + Sync,
-        write: impl FnMut(u64, &[u8]) -> Result<(), E>,
+        write: impl FnMut(u64, &[u8]) -> Result<(), E> + Send,
     ) -> Result<(), E> {
         for slot in &mut self.slots {
             slot.get_mut().expect("no one panicked with a block").holds = None;
@@ -51,36 +54,70 @@ impl Made {
             first,
             range,
             make,
+            write: Mutex::new(write),
             claimed: AtomicU64::new(0),
             written: AtomicU64::new(0),
+            is_alone: AtomicBool::new(true),
         };
-        thread::scope(|scope| {
-            // Where no thread can be started, all blocks are made here.
-            let name = "tachyfits-work".to_owned();
-            let _ = thread::Builder::new().name(name).spawn_scoped(scope, || shared.make_ahead());
-            // Also where writing fails or panics, the maker comes to its end.
-            let _end = End(&shared.claimed);
-            shared.write_in_order(write)
-        })
+        let threads = Threads { workers: 2, ..Threads::default() };
+        work_together(&shared, job, threads).into_iter().collect()
     }
 }
 
 /// State shared by the two threads. Blocks are counted from the first of the range.
-struct Shared<'a, M> {
+struct Shared<'a, M, W> {
     slots: &'a [Mutex<Slot>; BLOCKS],
     range: Range<u64>,
     first: u64,
     count: u64,
     make: M,
+    write: Mutex<W>,
     /// Blocks before this one are made, or being made.
     claimed: AtomicU64,
     /// Blocks before this one are written.
     written: AtomicU64,
+    /// Whether no other thread makes blocks.
+    is_alone: AtomicBool,
 }
 
-impl<M: Fn(Range<u64>, &mut [u8]) + Sync> Shared<'_, M> {
-    fn make_ahead(&self) {
-        loop {
+impl<M, W, E> Team for Shared<'_, M, W>
+where
+    M: Fn(Range<u64>, &mut [u8]) + Sync,
+    W: FnMut(u64, &[u8]) -> Result<(), E> + Send,
+    E: Send,
+{
+    type Told = Result<(), E>;
+
+    fn work(&self, worker: &Worker<'_>) -> Result<(), E> {
+        if worker.is_calling() {
+            // Also where writing fails or panics, the maker comes to its end.
+            let _end = End(&self.claimed);
+            let mut write = self.write.lock().unwrap_or_else(PoisonError::into_inner);
+            return self.write_in_order(worker, &mut *write);
+        }
+        self.is_alone.store(false, Ordering::Relaxed);
+        self.make_ahead(worker);
+        self.is_alone.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn is_stopped(&self) -> bool {
+        false
+    }
+
+    fn read_ahead(&self, _reader: usize, _worker: &Worker<'_>) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn no_reader(&self, _source: io::Error) {}
+
+    fn finish(&self) {}
+}
+
+impl<M: Fn(Range<u64>, &mut [u8]) + Sync, W> Shared<'_, M, W> {
+    /// Ends where another run should have its permit: the writer makes the rest.
+    fn make_ahead(&self, worker: &Worker<'_>) {
+        while !worker.is_wanted_elsewhere() {
             let next = self.claimed.load(Ordering::Acquire);
             if next >= self.count {
                 return;
@@ -95,7 +132,8 @@ impl<M: Fn(Range<u64>, &mut [u8]) + Sync> Shared<'_, M> {
 
     fn write_in_order<E>(
         &self,
-        mut write: impl FnMut(u64, &[u8]) -> Result<(), E>,
+        worker: &Worker<'_>,
+        write: &mut impl FnMut(u64, &[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         for block in 0..self.count {
             if self.claim(block) {
@@ -104,6 +142,10 @@ impl<M: Fn(Range<u64>, &mut [u8]) + Sync> Shared<'_, M> {
             let part = self.part(block);
             write(part.start, self.made(block).block.bytes(&part))?;
             self.written.store(block + 1, Ordering::Release);
+            // Else the maker might keep the only permit of the two.
+            if self.is_alone.load(Ordering::Relaxed) {
+                worker.between_tasks();
+            }
         }
         Ok(())
     }

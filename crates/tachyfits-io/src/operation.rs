@@ -1,8 +1,7 @@
 //! Options of every operation on the numbers of a file, besides its own request, and its repetition after a change of the file.
 
-use std::ops::ControlFlow;
-
 use crate::error::IoError;
+use crate::executor::{self, Job};
 use crate::pipeline::{self, Buffering, Watch};
 
 /// How often a file is opened again because another process changed it while it was opened.
@@ -11,23 +10,35 @@ pub const OPEN_ATTEMPTS: usize = 20;
 /// How an operation runs. Nothing here changes a result.
 #[derive(Clone, Copy, Default)]
 pub struct RunOptions<'a> {
-    /// Worker threads; 0 is one per processor.
+    /// Worker threads; 0 is one per permit of the executor. It is never more than the executor has.
     pub threads: usize,
     /// How reading and computing are arranged.
     pub buffering: Buffering,
-    /// Called now and then with (bytes done, bytes in all), on any thread; [`ControlFlow::Break`] cancels.
-    pub progress: Option<&'a (dyn Fn(u64, u64) -> ControlFlow<()> + Sync)>,
+    /// Called now and then with (bytes done, bytes in all), on any thread.
+    pub progress: Option<&'a (dyn Fn(u64, u64) + Sync)>,
+    /// The request that the operation is part of: its executor, priority, limits, and token that cancels it. `None` is the
+    /// executor of the process, without limits.
+    pub job: Option<&'a Job>,
 }
 
 impl RunOptions<'_> {
-    /// Asks the progress function, before any of `total` bytes is read, whether to go on.
+    /// The number of threads that an operation uses at most.
+    pub fn workers(&self) -> usize {
+        executor::threads_of(self.job, self.threads)
+    }
+
+    /// Tells the progress function, and whether to go on: to be called now and then by work that is not a run.
     ///
     /// # Errors
-    /// [`IoError::Cancelled`].
-    pub fn check_cancelled(&self, total: u64) -> Result<(), IoError> {
-        match self.progress.map(|progress| progress(0, total)) {
-            Some(ControlFlow::Break(())) => Err(IoError::Cancelled),
-            _ => Ok(()),
+    /// [`IoError::Cancelled`] or [`IoError::Budget`].
+    pub fn check(&self, done: u64, total: u64) -> Result<(), IoError> {
+        self.tell(done, total);
+        self.job.map_or_else(executor::check_current, Job::check)
+    }
+
+    fn tell(&self, done: u64, total: u64) {
+        if let Some(progress) = self.progress {
+            progress(done.min(total), total);
         }
     }
 }
@@ -43,18 +54,15 @@ pub struct Progress<'a> {
 impl Progress<'_> {
     /// The options as the pipeline takes them.
     pub fn run_options(&self) -> pipeline::PipelineOptions<'_> {
-        let RunOptions { threads, buffering, progress } = self.options;
+        let RunOptions { threads, buffering, progress, job } = self.options;
         let watch: Option<&dyn Watch> = if progress.is_some() { Some(self) } else { None };
-        pipeline::PipelineOptions { threads, buffering, watch, ..Default::default() }
+        pipeline::PipelineOptions { threads, buffering, watch, job, ..Default::default() }
     }
 }
 
 impl Watch for Progress<'_> {
-    fn progress(&self, bytes_done: u64) -> ControlFlow<()> {
-        match self.options.progress {
-            Some(progress) => progress(bytes_done.min(self.total), self.total),
-            None => ControlFlow::Continue(()),
-        }
+    fn progress(&self, bytes_done: u64) {
+        self.options.tell(bytes_done, self.total);
     }
 }
 

@@ -9,15 +9,15 @@
 
 mod sample;
 
-use std::ops::{ControlFlow, Range};
-use std::panic;
+use std::io;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
-use std::thread;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::coordinator::Coordinator;
+use crate::coordinator::{Coordinator, Next};
 use crate::error::IoError;
+use crate::executor::{self, Job, Team, Threads, Worker, work_together};
 use crate::fetch::{Block, Fetched};
 use crate::profile::Latency;
 use crate::report::Report;
@@ -52,12 +52,11 @@ pub trait Tasks: Sync {
     fn ranges(&self, index: u64, ranges: &mut Vec<Range<u64>>);
 }
 
-/// Sees a run progress and may stop it.
+/// Sees a run progress.
 pub trait Watch: Sync {
-    /// Called after each task, and within long ones, with the bytes of all finished tasks, on whichever thread finished it (the calling thread
-    /// works too), by one thread at a time and never with a smaller number. [`ControlFlow::Break`] stops the run with
-    /// [`IoError::Cancelled`].
-    fn progress(&self, bytes_done: u64) -> ControlFlow<()>;
+    /// Called after each task, and now and then by a thread that waits, with the bytes of all finished tasks, on any thread
+    /// (the calling thread works too), by one thread at a time and never with a smaller number.
+    fn progress(&self, bytes_done: u64);
 }
 
 /// How reading and computing are arranged.
@@ -76,7 +75,8 @@ pub enum Buffering {
 /// How to run.
 #[derive(Clone, Copy, Default)]
 pub struct PipelineOptions<'a> {
-    /// The number of workers; 0 is all processors. One worker is the calling thread itself.
+    /// The number of workers; 0 is one per permit of the executor, of which it is never more. One worker is the calling
+    /// thread itself.
     pub threads: usize,
     /// How reading and computing are arranged.
     pub buffering: Buffering,
@@ -86,8 +86,11 @@ pub struct PipelineOptions<'a> {
     /// How many tasks may be done and wait for a lower one to be merged, where their results are large; 0 is the default,
     /// about three per thread.
     pub waiting: usize,
-    /// Sees the progress and may stop the run.
+    /// Sees the progress.
     pub watch: Option<&'a dyn Watch>,
+    /// The request that the run is part of; `None` is that of the run that this one is within, or else the executor of the
+    /// process without limits.
+    pub job: Option<&'a Job>,
 }
 
 /// Reads the ranges of every task, hands the bytes to `work` on several threads and the results to `merge`, which is
@@ -130,8 +133,8 @@ pub struct PipelineOptions<'a> {
 ///
 /// # Errors
 /// The error of the lowest task that fails in reading, `work` or `merge`, whatever the number of threads; exactly the
-/// tasks below it have been merged. [`IoError::Cancelled`] if the watch stops the run. [`IoError::Changed`] if another
-/// process changed the file since it was opened: what was merged is then of no use.
+/// tasks below it have been merged. [`IoError::Cancelled`] and [`IoError::Budget`] if the job ends the run, and
+/// [`IoError::Changed`] if another process changed the file since it was opened: what was merged is then of no use.
 ///
 /// # Panics
 /// If a closure panics, in which case the other threads stop and the panic goes on in the calling thread.
@@ -164,6 +167,7 @@ where
             tasks,
             cached: arrangement.cached,
             hints: arrangement.hints,
+            waits: arrangement.waits,
             read_bytes: AtomicU64::new(0),
         },
         coordinator,
@@ -174,14 +178,24 @@ where
         watch: options.watch,
         bytes_done: Mutex::new(0),
     };
-    let spent = line.run(arrangement.threads);
+    let threads = Threads {
+        workers: arrangement.threads,
+        requested: options.threads,
+        readers: line.readers,
+        readers_compute: storage.computes(),
+    };
+    let mut spent = Spent::default();
+    for told in work_together(&line, options.job, threads) {
+        spent.io += told.io;
+        spent.compute += told.compute;
+    }
     let bytes = *line.bytes_done.lock().unwrap_or_else(PoisonError::into_inner);
     let read_bytes = line.feed.read_bytes.into_inner();
     let io_seconds = match arrangement.ahead {
         0 => spent.io.as_secs_f64() / arrangement.threads as f64,
         _ => line.coordinator.read_time().as_secs_f64(),
     };
-    let stopped = line.coordinator.is_cancelled();
+    let stopped = line.coordinator.is_stopped();
     let outcome = line.coordinator.outcome();
     if stopped { outcome } else { unless_changed(storage, outcome) }?;
     Ok(Report {
@@ -212,6 +226,8 @@ struct Arrangement {
     cached: bool,
     /// Number of tasks announced ahead to the kernel.
     hints: u64,
+    /// Whether workers that read for themselves may wait for a device.
+    waits: bool,
     /// How many results may wait to be merged; 0 is the default.
     waiting: usize,
 }
@@ -223,14 +239,16 @@ impl Arrangement {
         options: &PipelineOptions<'_>,
     ) -> Arrangement {
         let length = usize::try_from(tasks.len()).unwrap_or(usize::MAX);
-        let threads = threads_or_all(options.threads);
+        let threads = executor::threads_of(options.job, options.threads);
         // A caller that chooses a buffering gets buffers.
         let may_lend = options.buffering == Buffering::Auto;
         let Sample { borrowed, cached, resident, in_order, bytes, all_bytes } =
             Sample::of(storage, tasks, may_lend);
         // A caller that chooses the buffering, or how far to read ahead, computes much on each byte.
         let is_quick = may_lend && options.ahead == 0;
-        let is_little = (borrowed || cached) && is_quick && all_bytes <= FOR_ONE_THREAD;
+        // Tasks without bytes may compute for any time.
+        let is_little = is_quick && (1..=FOR_ONE_THREAD).contains(&all_bytes);
+        let is_little = is_little && (borrowed || cached);
         let threads = if is_little { 1 } else { threads };
         let ahead = match options.buffering {
             Buffering::Auto => !resident,
@@ -247,6 +265,8 @@ impl Arrangement {
         };
         let ahead = match options.ahead {
             _ if !ahead || borrowed || cached || length < 2 => 0,
+            // Readers that compute need permits, which a run within a run does not wait for.
+            _ if storage.computes() && executor::is_nested() => 0,
             0 => (several.max(few.min(FEW_AHEAD)) as usize).max(in_flight),
             ahead => ahead,
         };
@@ -262,6 +282,7 @@ impl Arrangement {
                 true => 0,
                 false => several.max(1),
             },
+            waits: !(resident || storage.computes()) || profile.latency == Latency::Network,
             waiting: options.waiting,
         }
     }
@@ -290,16 +311,6 @@ impl Arrangement {
     }
 }
 
-/// The requested number of workers; all processors for 0.
-pub fn threads_or_all(threads: usize) -> usize {
-    // Asking the system reads files of control groups, which takes longer than a small run.
-    static PROCESSORS: OnceLock<usize> = OnceLock::new();
-    match threads {
-        0 => *PROCESSORS.get_or_init(|| thread::available_parallelism().map_or(1, usize::from)),
-        threads => threads,
-    }
-}
-
 /// Time spent by one thread, or by all.
 #[derive(Clone, Copy, Default)]
 struct Spent {
@@ -314,6 +325,8 @@ struct Feed<'s> {
     /// Whether what the storage lends of the page cache is taken.
     cached: bool,
     hints: u64,
+    /// Whether reading may wait for a device.
+    waits: bool,
     read_bytes: AtomicU64,
 }
 
@@ -326,6 +339,9 @@ impl<'s> Feed<'s> {
         }
         block.ranges.clear();
         self.tasks.ranges(index, &mut block.ranges);
+        if !self.storage.computes() {
+            executor::charge_current(block.wanted())?;
+        }
         let read = block.fetch(self.storage, self.cached);
         spent.io += begun.elapsed();
         self.read_bytes.fetch_add(read?, Ordering::Relaxed);
@@ -357,7 +373,7 @@ struct Line<'s, R, E, S, K, M> {
     bytes_done: Mutex<u64>,
 }
 
-impl<W, R, E, S, K, M> Line<'_, R, E, S, K, M>
+impl<W, R, E, S, K, M> Team for Line<'_, R, E, S, K, M>
 where
     R: Send,
     E: From<IoError> + Send,
@@ -365,70 +381,92 @@ where
     K: Fn(&mut W, u64, &Fetched<'_>) -> Result<R, E> + Sync,
     M: FnMut(u64, R) -> Result<(), E> + Send,
 {
-    /// Starts the other threads, works along, and waits for them.
-    fn run(&self, threads: usize) -> Spent {
-        thread::scope(|scope| {
-            let mut helpers = Vec::new();
-            for number in 1..self.readers + threads {
-                let reads = number <= self.readers;
-                let name = if reads { "tachyfits-read" } else { "tachyfits-work" };
-                let body = move || if reads { self.read_ahead(number - 1) } else { self.work() };
-                match thread::Builder::new().name(name.to_owned()).spawn_scoped(scope, body) {
-                    Ok(helper) => helpers.push(helper),
-                    Err(source) => self.coordinator.fail(0, IoError::Threads { source }.into()),
-                }
-            }
-            let mut spent = self.work();
-            // The watch may want to be called on this thread alone, which must not sleep while another one works on.
-            self.coordinator.finish(&|| self.progress(0));
-            for helper in helpers {
-                match helper.join() {
-                    Ok(other) => {
-                        spent.io += other.io;
-                        spent.compute += other.compute;
-                    }
-                    Err(payload) => panic::resume_unwind(payload),
-                }
-            }
-            spent
-        })
-    }
+    type Told = Spent;
 
-    /// A reader: fetches blocks in order.
-    fn read_ahead(&self, number: usize) -> Spent {
-        let _guard = self.coordinator.stop_on_panic();
-        let mut spent = Spent::default();
-        while let Some((index, mut block)) = self.coordinator.claim_read(number) {
-            match self.feed.fetch(index, &mut block, &mut spent) {
-                Ok(()) => self.coordinator.deliver(index, block),
-                Err(error) => self.coordinator.fail_read(index, error.into()),
-            }
-        }
-        spent
-    }
-
-    /// A worker: computes on blocks that were read, or reads for itself.
-    fn work(&self) -> Spent {
+    /// Computes on blocks that were read, or reads for itself.
+    fn work(&self, worker: &Worker<'_>) -> Spent {
         let _guard = self.coordinator.stop_on_panic();
         let mut scratch = (self.scratch)();
         let mut spent = Spent::default();
-        let idle = || self.progress(0);
         if self.readers > 0 {
-            while let Some((index, block)) = self.coordinator.take(&idle) {
+            while let Some((index, block)) = self.next(worker, Coordinator::take) {
                 self.compute(index, &block, &mut scratch, &mut spent);
                 self.coordinator.recycle(block);
+                worker.between_tasks();
             }
         } else {
             let mut block = Block::of_this_thread();
-            while let Some(index) = self.coordinator.claim(&idle) {
-                match self.feed.fetch(index, &mut block, &mut spent) {
-                    Ok(()) => self.compute(index, &block, &mut scratch, &mut spent),
+            while let Some(index) = self.next(worker, Coordinator::claim) {
+                let fetch = || self.feed.fetch(index, &mut block, &mut spent);
+                match worker.reading(self.feed.waits, fetch) {
+                    // A task that was claimed has an end, also if there is no permit because the run was stopped.
+                    Ok(()) if worker.works() => {
+                        self.compute(index, &block, &mut scratch, &mut spent);
+                    }
+                    Ok(()) => break,
                     Err(error) => self.coordinator.fail(index, error.into()),
                 }
+                worker.between_tasks();
             }
             block.keep();
         }
         spent
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.progress(0);
+        self.coordinator.is_ended()
+    }
+
+    /// A reader: fetches blocks in order.
+    fn read_ahead(&self, reader: usize, worker: &Worker<'_>) -> Spent {
+        let _guard = self.coordinator.stop_on_panic();
+        let mut spent = Spent::default();
+        while let Some((index, mut block)) = self.coordinator.claim_read(reader) {
+            match worker.computing(|| self.feed.fetch(index, &mut block, &mut spent)) {
+                Some(Ok(())) => self.coordinator.deliver(index, block),
+                Some(Err(error)) => self.coordinator.fail_read(index, error.into()),
+                None => self.coordinator.fail_read(index, IoError::Cancelled.into()),
+            }
+        }
+        spent
+    }
+
+    fn no_reader(&self, source: io::Error) {
+        self.coordinator.fail(0, IoError::Threads { source }.into());
+    }
+
+    fn finish(&self) {
+        // The watch may want to be called on this thread alone, which must not sleep while another one works on.
+        self.coordinator.finish(&|| self.progress(0));
+    }
+}
+
+impl<'s, W, R, E, S, K, M> Line<'s, R, E, S, K, M>
+where
+    R: Send,
+    E: From<IoError> + Send,
+    S: Fn() -> W + Sync,
+    K: Fn(&mut W, u64, &Fetched<'_>) -> Result<R, E> + Sync,
+    M: FnMut(u64, R) -> Result<(), E> + Send,
+{
+    /// The next task for a worker, which waits for it without a permit.
+    fn next<T>(
+        &self,
+        worker: &Worker<'_>,
+        take: impl Fn(&Coordinator<'s, R, E>) -> Next<T>,
+    ) -> Option<T> {
+        while worker.works() {
+            match take(&self.coordinator) {
+                Next::Task(task) => return Some(task),
+                Next::Later => {
+                    let idle = || self.progress(0);
+                    worker.while_idle(|| self.coordinator.wait(self.readers > 0, &idle));
+                }
+                Next::End => return None,
+            }
+        }
+        None
     }
 
     fn compute(&self, index: u64, block: &Block<'_>, scratch: &mut W, spent: &mut Spent) {
@@ -456,20 +494,23 @@ where
         self.progress(block.wanted());
     }
 
-    /// Whether the run was cancelled, which the watch is asked.
+    /// Whether the run was stopped, which the job is asked.
     fn is_cancelled(&self) -> bool {
         self.progress(0);
-        self.coordinator.is_cancelled()
+        self.coordinator.is_stopped()
     }
 
-    /// Tells the watch about more bytes, and stops if it wants that.
+    /// Tells the watch about more bytes, and stops if the job is to end.
     fn progress(&self, bytes: u64) {
-        let mut bytes_done = self.bytes_done.lock().unwrap_or_else(PoisonError::into_inner);
-        *bytes_done += bytes;
-        if let Some(watch) = self.watch
-            && watch.progress(*bytes_done).is_break()
         {
-            self.coordinator.cancel();
+            let mut done = self.bytes_done.lock().unwrap_or_else(PoisonError::into_inner);
+            *done += bytes;
+            if let Some(watch) = self.watch {
+                watch.progress(*done);
+            }
+        }
+        if let Err(error) = executor::check_current() {
+            self.coordinator.stop(error);
         }
     }
 }

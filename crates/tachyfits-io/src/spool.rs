@@ -3,7 +3,6 @@
 //!
 //! The temporary file has no name, so that nothing is left behind however the process ends.
 
-use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -14,7 +13,7 @@ use flate2::bufread::GzDecoder;
 use crate::backend::file::FileStorage;
 use crate::backend::memory::MemoryStorage;
 use crate::error::IoError;
-use crate::pipeline::Watch;
+use crate::executor::CancelToken;
 use crate::storage::Storage;
 
 /// A compressed format, recognised by the first bytes of the content and never by a name. Only gzip is inflated here.
@@ -82,22 +81,13 @@ pub struct SpoolOptions {
     /// The directory of the temporary file; `None` is the system's (`TMPDIR`).
     pub directory: Option<PathBuf>,
     /// Asked after each block of 256 KiB whether to go on.
-    pub watch: Option<SharedWatch>,
-}
-
-/// A watch that options keep.
-#[derive(Clone)]
-pub struct SharedWatch(pub Arc<dyn Watch + Send>);
-
-impl fmt::Debug for SharedWatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SharedWatch")
-    }
+    pub token: CancelToken,
 }
 
 impl Default for SpoolOptions {
     fn default() -> SpoolOptions {
-        SpoolOptions { memory_bytes: 64 << 20, total_bytes: 64 << 30, directory: None, watch: None }
+        let token = CancelToken::new();
+        SpoolOptions { memory_bytes: 64 << 20, total_bytes: 64 << 30, directory: None, token }
     }
 }
 
@@ -113,7 +103,7 @@ impl Default for SpoolOptions {
 ///
 /// # Errors
 /// If reading fails, the gzip content is damaged, a limit is exceeded or the temporary file cannot be kept.
-/// [`IoError::Cancelled`] if the watch stops it.
+/// [`IoError::Cancelled`] if the token is cancelled.
 pub fn spool(
     name: &str,
     reader: impl Read,
@@ -247,8 +237,7 @@ impl SpoolWriter {
                 Ok(0) => return Ok(()),
                 Ok(count) => {
                     self.write_all(&block[..count])?;
-                    let watch = self.options.watch.as_ref();
-                    if watch.is_some_and(|watch| watch.0.progress(self.bytes).is_break()) {
+                    if self.options.token.is_cancelled() {
                         return Err(IoError::Cancelled);
                     }
                 }
@@ -346,14 +335,13 @@ impl SpoolWriter {
 
 #[cfg(test)]
 mod tests {
-    use super::{BLOCK_BYTES, Compression, SharedWatch, SpoolOptions, compression_of, spool};
-    use crate::Watch;
+    use super::{BLOCK_BYTES, Compression, SpoolOptions, compression_of, spool};
+    use crate::CancelToken;
     use crate::conformance::{storage_suite, temporary_file};
     use crate::{IoError, Source, SourceOptions, Storage, StorageKind, open};
     use flate2::write::GzEncoder;
     use proptest::prelude::*;
     use std::io::Write;
-    use std::ops::ControlFlow;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -363,30 +351,17 @@ mod tests {
         encoder.finish().unwrap()
     }
 
-    /// Stops at the third block.
-    #[derive(Default)]
-    struct Third(AtomicUsize);
-
-    impl Watch for Third {
-        fn progress(&self, _bytes_done: u64) -> ControlFlow<()> {
-            match self.0.fetch_add(1, Ordering::Relaxed) {
-                2 => ControlFlow::Break(()),
-                _ => ControlFlow::Continue(()),
-            }
-        }
-    }
-
     #[test]
-    fn a_watch_is_asked_after_each_block() {
+    fn the_token_is_asked_after_each_block() {
         let content = vec![7; 8 * BLOCK_BYTES];
         for bytes in [gzip(&content), content] {
-            let watch = Arc::new(Third::default());
-            let options = SpoolOptions {
-                watch: Some(SharedWatch(Arc::clone(&watch) as _)),
-                ..SpoolOptions::default()
-            };
+            let asked = Arc::new(AtomicUsize::new(0));
+            let count = Arc::clone(&asked);
+            let third = move || count.fetch_add(1, Ordering::Relaxed) == 2;
+            let token = CancelToken::new().polling(third);
+            let options = SpoolOptions { token, ..SpoolOptions::default() };
             let error = spool("x", &bytes[..], &options).unwrap_err();
-            assert_eq!((error.code(), watch.0.load(Ordering::Relaxed)), ("io-cancelled", 3));
+            assert_eq!((error.code(), asked.load(Ordering::Relaxed)), ("io-cancelled", 3));
         }
     }
 

@@ -120,6 +120,12 @@ pub trait Storage: Send + Sync + Debug {
         Ok(())
     }
 
+    /// Whether reading computes, so that it needs a permit of the [`crate::Executor`]. Such a storage reads others by
+    /// [`crate::fetch`], which takes their bytes from the budget of the job and sees that it is cancelled.
+    fn computes(&self) -> bool {
+        false
+    }
+
     /// The half of a storage whose bytes can be used where they are.
     fn lend(&self) -> Option<&dyn Lend> {
         None

@@ -5,7 +5,10 @@ use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
-use tachyfits::{CsvCells, CsvColumn, CsvValues};
+use tachyfits::{CsvCells, CsvColumn, CsvValues, RunOptions};
+
+use crate::errors::not_negative;
+use crate::progress;
 
 /// A column: NumPy's name of its type ("S7" for text), the bytes of its elements, which of them are undefined, and its
 /// cells: how many elements each has, where the elements of each cell begin, or None for single elements.
@@ -27,10 +30,14 @@ pub(crate) fn csv_rows<'py>(
     py: Python<'py>,
     columns: Vec<ColumnGiven<'py>>,
     rows: usize,
-    threads: usize,
+    threads: i64,
 ) -> PyResult<Bound<'py, PyList>> {
     let columns = columns.iter().map(|given| column(given, rows)).collect::<PyResult<Vec<_>>>()?;
-    let texts = py.detach(|| tachyfits::csv_rows(&columns, rows, threads));
+    let threads = not_negative(py, "threads", threads)?;
+    let texts = progress::run(py, threads, None, |options| {
+        let options = RunOptions { progress: None, ..*options };
+        tachyfits::csv_rows(&columns, rows, &options)
+    })?;
     PyList::new(py, texts.iter().map(|text| PyBytes::new(py, text)))
 }
 

@@ -5,14 +5,12 @@ use std::path::PathBuf;
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use tachyfits::{
-    ChannelBeam, OutputPixels, ReadAs, Reason, RunOptions, Section, Statistic, Values,
-};
+use tachyfits::{ChannelBeam, OutputPixels, ReadAs, Reason, Section, Statistic, Values};
 
 use crate::buffer::{self, shaped};
 use crate::errors::{OrRaise, exception, not_negative, refused};
 use crate::histogram::Histogram;
-use crate::progress::reported;
+use crate::progress::{self, reported};
 use crate::region::{Region, engine_regions};
 use crate::section::{Ranges, fits_axes, indexed, place, section, shape};
 use crate::stats::Stats;
@@ -59,7 +57,7 @@ impl Image {
         let pixel = self.image.read_type(read).or_raise(py)?;
         if section.pixels() > self.image.layout().pixels_present {
             // No array is made for more pixels than the file has: any operation says what is missing.
-            py.detach(|| self.image.total(section, &RunOptions::default())).or_raise(py)?;
+            progress::run(py, 0, None, |options| self.image.total(section, options))?;
         }
         let place = place(&self.image);
         let fill = |pixels: OutputPixels<'_>| {

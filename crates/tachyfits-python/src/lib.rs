@@ -16,6 +16,7 @@ mod editor;
 mod editor_pixels;
 mod editor_table;
 mod errors;
+mod executor;
 mod expression;
 mod file;
 mod file_writer;
@@ -62,6 +63,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<output::OutputFile>()?;
     module.add_class::<region::Region>()?;
     module.add_class::<report::Report>()?;
+    executor::add_to(module)?;
     module.add_function(wrap_pyfunction!(report::collect_reports, module)?)?;
     module.add_function(wrap_pyfunction!(report::stop_collecting, module)?)?;
     module.add_function(wrap_pyfunction!(computed::smoothing_weights, module)?)?;

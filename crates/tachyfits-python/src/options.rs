@@ -1,7 +1,7 @@
 //! Options that are one of a few names.
 
 use pyo3::prelude::*;
-use tachyfits::{Blanks, BlockStatistic, Buffering, Edge, StorageKind};
+use tachyfits::{Blanks, BlockStatistic, Buffering, Edge, Priority, StorageKind};
 
 use crate::errors::argument;
 
@@ -38,6 +38,16 @@ pub(crate) fn buffering(py: Python<'_>, name: &str) -> PyResult<Buffering> {
     let table =
         [("auto", Buffering::Auto), ("single", Buffering::Single), ("double", Buffering::Double)];
     chosen(py, "buffering", name, &table)
+}
+
+/// Which of several requests gets the processors first.
+pub(crate) fn priority(py: Python<'_>, name: &str) -> PyResult<Priority> {
+    let table = [
+        ("interactive", Priority::Interactive),
+        ("normal", Priority::Normal),
+        ("background", Priority::Background),
+    ];
+    chosen(py, "priority", name, &table)
 }
 
 /// Values beyond the ends of an axis.

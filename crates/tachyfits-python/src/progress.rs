@@ -5,23 +5,19 @@
 //! workers), so that a progress function need not be thread-safe, and Ctrl-C, which only the main
 //! thread sees, is seen.
 
-use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
-use tachyfits::{Error, RunOptions, SharedWatch, SpoolOptions, Watch};
+use tachyfits::{CancelToken, Error, Executor, Job, RunOptions, SpoolOptions, without_permit};
 
 use crate::errors::{OrRaise, Raised, not_negative};
-use crate::report;
+use crate::{executor, report};
 
-/// Calls of the progress function are at least this far apart: a drawn bar need not move faster.
+/// How often the progress function is called and Ctrl-C is looked for: a drawn bar need not move faster, with the piece of
+/// work in hand Ctrl-C is seen within 0.2 s, and taking the lock this seldom costs nothing.
 const BETWEEN_CALLS: Duration = Duration::from_millis(50);
-
-/// How often Ctrl-C is looked for: with the piece of work in hand it is seen within 0.2 s, and taking the lock this seldom
-/// costs nothing.
-const BETWEEN_CHECKS: Duration = Duration::from_millis(50);
 
 /// Threads and the progress function of operations that are given none.
 struct Defaults {
@@ -83,10 +79,17 @@ pub(crate) fn run_opening<T: Send, E: Raised>(
         (if threads == 0 { defaults.threads } else { threads }, progress.or_else(function))
     };
     let watcher = Arc::new(Watcher::new(progress));
+    let job = watcher.job();
     let outcome = py.detach(|| {
-        let observe = |done, total| watcher.observe(Some((done, total)));
-        let options = RunOptions { threads, progress: Some(&observe), ..RunOptions::default() };
-        operation(&options, watcher.spool_options())
+        let observe = |done, total| watcher.observe(done, total);
+        let options = RunOptions {
+            threads,
+            progress: Some(&observe),
+            job: Some(&job),
+            ..RunOptions::default()
+        };
+        let token = job.token().clone();
+        operation(&options, SpoolOptions { token, ..SpoolOptions::default() })
     });
     watcher.finish(py, outcome)
 }
@@ -108,72 +111,83 @@ struct Watcher {
 
 struct WatcherState {
     called: Instant,
-    checked: Instant,
     /// Latest progress of the engine, from any thread: (bytes done, total bytes).
     latest: Option<(u64, u64)>,
     /// Latest values passed to the callback.
     told: Option<(u64, u64)>,
     raised: Option<PyErr>,
-}
-
-impl Watch for Watcher {
-    fn progress(&self, _bytes_done: u64) -> ControlFlow<()> {
-        self.observe(None)
-    }
+    /// Whether the work is to end.
+    stops: bool,
 }
 
 impl Watcher {
     fn new(callback: Option<Py<PyAny>>) -> Watcher {
-        let now = Instant::now();
-        let state =
-            WatcherState { called: now, checked: now, latest: None, told: None, raised: None };
+        let state = WatcherState {
+            called: Instant::now(),
+            latest: None,
+            told: None,
+            raised: None,
+            stops: false,
+        };
         Watcher { callback, caller: thread::current().id(), state: Mutex::new(state) }
     }
 
-    /// Options of opening a file with this watcher.
-    fn spool_options(self: &Arc<Self>) -> SpoolOptions {
-        let watch = Some(SharedWatch(Arc::clone(self) as _));
-        SpoolOptions { watch, ..SpoolOptions::default() }
+    /// The job of the operation: that of the request that this thread works for, which Ctrl-C cancels too.
+    fn job(self: &Arc<Self>) -> Job {
+        let watcher = Arc::clone(self);
+        let is_interrupted = move || watcher.is_interrupted();
+        match executor::current_job() {
+            Some(job) => {
+                let token = job.token().polling(is_interrupted);
+                job.with_token(token)
+            }
+            None => {
+                let token = CancelToken::new().polling(is_interrupted);
+                Job::on(&Executor::of_process()).with_token(token)
+            }
+        }
     }
 
-    /// Called by the engine after each piece of work, by one thread at a time; `None` where the progress is unknown.
-    fn observe(&self, progress: Option<(u64, u64)>) -> ControlFlow<()> {
+    /// Called by the engine now and then, on any thread, to ask whether the work is to end. No lock is held then, so that
+    /// Python code may run, and it may wait for other threads, which get the permit of this one.
+    fn is_interrupted(&self) -> bool {
         let mut state = self.lock();
-        state.latest = progress.or(state.latest);
-        if thread::current().id() != self.caller {
-            return ControlFlow::Continue(());
+        let is_caller = thread::current().id() == self.caller;
+        if state.stops || !is_caller || state.called.elapsed() < BETWEEN_CALLS {
+            return state.stops;
         }
-        let now = Instant::now();
-        let call =
-            progress.filter(|_| self.callback.is_some() && now - state.called >= BETWEEN_CALLS);
-        let check = now - state.checked >= BETWEEN_CHECKS;
-        // No lock of ours is held while Python code runs.
+        // Not again from within.
+        state.called = Instant::now();
+        let news = state.latest.filter(|_| self.callback.is_some() && state.latest != state.told);
         drop(state);
-        if call.is_none() && !check {
-            return ControlFlow::Continue(());
-        }
-        let outcome = Python::try_attach(|py| {
-            if check {
+        self.keep(without_permit(|| {
+            Python::try_attach(|py| {
                 py.check_signals()?;
-            }
-            call.map_or(Ok(true), |progress| self.call(py, progress))
-        });
+                news.map_or(Ok(true), |progress| self.call(py, progress))
+            })
+        }));
         let mut state = self.lock();
-        if call.is_some() {
-            // From the end of a slow call, not from its beginning.
-            state.called = Instant::now();
-        }
-        if check {
-            state.checked = now;
-        }
+        // From the end of a slow call, not from its beginning.
+        state.called = Instant::now();
+        state.stops
+    }
+
+    /// Called by the engine after each piece of work, by one thread at a time.
+    fn observe(&self, done: u64, total: u64) {
+        self.lock().latest = Some((done, total));
+    }
+
+    /// Keeps what Python said: whether to go on, or an exception.
+    fn keep(&self, outcome: Option<PyResult<bool>>) {
+        let mut state = self.lock();
         match outcome {
-            Some(Ok(true)) => ControlFlow::Continue(()),
+            Some(Ok(true)) => {}
             Some(Err(error)) => {
-                state.raised = Some(error);
-                ControlFlow::Break(())
+                state.stops = true;
+                state.raised.get_or_insert(error);
             }
             // Cancelled, or the interpreter is shutting down and the result is not needed.
-            Some(Ok(false)) | None => ControlFlow::Break(()),
+            Some(Ok(false)) | None => state.stops = true,
         }
     }
 

@@ -46,7 +46,8 @@ impl Image {
         let statistic = options::block_statistic(py, statistic)?;
         let block = block.into_iter().rev().collect();
         let rebinning = Rebinning { block, statistic, keep_partial };
-        Ok(FitsFile::new(self.engine().rebin(&rebinning).or_raise(py)?))
+        // The largest of 64-bit integers is looked for.
+        Ok(FitsFile::new(py.detach(|| self.engine().rebin(&rebinning)).or_raise(py)?))
     }
 
     /// Return a section as the file that it would be; nothing is computed yet.

@@ -54,7 +54,7 @@ impl RecordFile {
     /// if they are to become other items than their numbers: what is in `out` is of no use then.
     ///
     /// # Errors
-    /// If progress stops it. All else that may be wrong is for [`RecordFile::read`] to say.
+    /// If the job ends it. All else that may be wrong is for [`RecordFile::read`] to say.
     pub fn read_ahead(
         &self,
         first: u64,
@@ -81,7 +81,7 @@ impl RecordFile {
         let lent = |offset, block: &mut [u8]| view.read_lent(offset, block);
         match fill(&view, 0, out, block, options, Some(&lent)) {
             Ok(report) => Ok(self.pass(first, count, guess).then_some(report)),
-            Err(IoError::Cancelled) => Err(IoError::Cancelled.into()),
+            Err(error @ (IoError::Cancelled | IoError::Budget { .. })) => Err(error.into()),
             Err(_) => Ok(None),
         }
     }

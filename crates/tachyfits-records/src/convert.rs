@@ -229,9 +229,10 @@ impl Converter<'_> {
         let planned = planned.take();
         let begun = *done;
         let total = self.payload.bytes();
-        let tell = |now: u64, _: u64| match self.options.progress {
-            Some(progress) => progress((begun + now).min(total), total),
-            None => std::ops::ControlFlow::Continue(()),
+        let tell = |now: u64, _: u64| {
+            if let Some(progress) = self.options.progress {
+                progress((begun + now).min(total), total);
+            }
         };
         let options = RunOptions { progress: Some(&tell), ..*self.options };
         let in_all = planned.iter().flatten().map(|stretch| stretch.count * stretch.bytes).sum();
@@ -455,9 +456,10 @@ impl Converter<'_> {
         let in_block = BLOCK_BYTES / unit;
         let units = item.bytes() / unit;
         let (total, tell) = (self.payload.bytes(), self.options.progress);
-        let tell = |now: u64, _: u64| match tell {
-            Some(progress) => progress((from + now).min(total), total),
-            None => std::ops::ControlFlow::Continue(()),
+        let tell = |now: u64, _: u64| {
+            if let Some(progress) = tell {
+                progress((from + now).min(total), total);
+            }
         };
         let options = RunOptions { progress: Some(&tell), ..*self.options };
         let tasks = units.div_ceil(in_block);

@@ -4,7 +4,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tachyfits_io::operation::OPEN_ATTEMPTS;
-use tachyfits_io::{Notice, Purpose, Source, SourceOptions, SpoolOptions, Storage, StorageKind};
+use tachyfits_io::{
+    CancelToken, Notice, Purpose, Source, SourceOptions, SpoolOptions, Storage, StorageKind,
+};
 
 use crate::detect::{Detection, MarkerDetector};
 use crate::error::{Code, Error};
@@ -138,7 +140,7 @@ impl RecordFile {
         let order =
             markers.map(RecordMarkers::order).or(options.order).unwrap_or(FileOrder::NATIVE);
         // The watch is that of the opening.
-        let spool = SpoolOptions { watch: None, ..options.spool.clone() };
+        let spool = SpoolOptions { token: CancelToken::new(), ..options.spool.clone() };
         let (access, options) = (options.access, RecordOptions { spool, ..options.clone() });
         Ok(RecordFile {
             storage,

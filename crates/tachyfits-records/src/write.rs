@@ -7,7 +7,6 @@
 
 use std::cell::RefCell;
 use std::fmt::Debug;
-use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -345,14 +344,6 @@ fn mark_as<const WIDTH: usize>(block: &mut [u8], stored: u64, marker: [u8; WIDTH
     }
 }
 
-/// Tells the progress; an error where it wants an end.
-pub(crate) fn told(options: &RunOptions<'_>, done: u64, total: u64) -> Result<(), Error> {
-    match options.progress.map(|progress| progress(done.min(total), total)) {
-        Some(ControlFlow::Break(())) => Err(IoError::Cancelled.into()),
-        _ => Ok(()),
-    }
-}
-
 /// Makes blocks, and writes them one at a time, in order: a file takes one writer at a time anyway,
 /// and threads that wait for it spin. `make` learns whether it has a block for the first time,
 /// whose bytes may be arbitrary, and returns its share of the work, for the progress.
@@ -372,7 +363,7 @@ pub(crate) fn in_turn(
             for task in 0..tasks {
                 done += make(block, task == 0, task)?;
                 place(task, block)?;
-                told(options, done, total)?;
+                options.check(done, total)?;
             }
             Ok(())
         });
@@ -380,6 +371,7 @@ pub(crate) fn in_turn(
     let run = tachyfits_io::PipelineOptions {
         threads: options.threads,
         waiting: WAITING_BLOCKS,
+        job: options.job,
         ..tachyfits_io::PipelineOptions::default()
     };
     // Blocks that were written: markers and gaps stay in them for later ones.
@@ -401,7 +393,7 @@ pub(crate) fn in_turn(
             place(task, &block)?;
             spare().push(block);
             done += bytes;
-            told(options, done, total)
+            options.check(done, total).map_err(Error::from)
         },
     )?;
     Ok(())
@@ -417,6 +409,7 @@ pub(crate) fn parallel<W>(
 ) -> Result<(), Error> {
     let run = tachyfits_io::PipelineOptions {
         threads: options.threads,
+        job: options.job,
         ..tachyfits_io::PipelineOptions::default()
     };
     let nothing = MemoryStorage::new("records", []);
@@ -429,7 +422,7 @@ pub(crate) fn parallel<W>(
         |scratch, task, _fetched| work(scratch, task),
         |_task, bytes| {
             done += bytes;
-            told(options, done, total)
+            options.check(done, total).map_err(Error::from)
         },
     )?;
     Ok(())

@@ -6,7 +6,7 @@ use tachyfits_kernels::{Fields, Transfer};
 
 use crate::error::Error;
 use crate::layout::{BLOCK_BYTES, FieldGroup, RecordLayout};
-use crate::write::{Target, in_turn, told};
+use crate::write::{Target, in_turn};
 
 impl Target<'_> {
     /// One record, field by field, piece by piece.
@@ -102,7 +102,7 @@ impl Target<'_> {
         for piece in values.chunks(BLOCK_BYTES as usize) {
             self.write_payload(offset + done, piece)?;
             done += piece.len() as u64;
-            told(options, done, total)?;
+            options.check(done, total)?;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use tachyfits_kernels::{Fields, Transfer};
 
 use crate::error::Error;
 use crate::markers::RecordMarkers;
-use crate::write::{RecordPart, Target, stored_bytes, told};
+use crate::write::{RecordPart, Target, stored_bytes};
 
 impl Target<'_> {
     /// Writes records of numbers of `size` bytes where `end` is.
@@ -25,12 +25,12 @@ impl Target<'_> {
         let records = PlainRecords { to: self, items: part.items, record_bytes, stored, size };
         let (all, total) = (part.count * stored, part.items.len() as u64);
         let make = |part: Range<u64>, room: &mut [u8]| records.make(&part, room);
-        end.append(all, options.threads, make, |offset, bytes| {
+        end.append(all, options, make, |offset, bytes| {
             self.sink.write_all_at(offset, bytes)?;
             let done = (offset + bytes.len() as u64).saturating_sub(self.at);
-            told(options, done / stored * record_bytes, total)
+            options.check(done / stored * record_bytes, total).map_err(Error::from)
         })?;
-        told(options, total, total)
+        Ok(options.check(total, total)?)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Histograms of a section or of regions. Counts are integers, so workers keep histograms of their own, which are added
 //! up at the end in any order.
 
+use tachyfits_io::Report;
 use tachyfits_io::operation::RunOptions;
-use tachyfits_io::{Report, threads_or_all};
 use tachyfits_kernels::{Histogram, HistogramRange};
 
 use crate::error::{Error, Reason};
@@ -45,7 +45,7 @@ impl Image {
         let reduced = vec![true; self.axes().len()];
         let lines = self.lines(section, &reduced, regions, true, options)?;
         let (encoding, tier, pixels) = (self.encoding(), tier()?, self.pixel_bytes());
-        let options = &RunOptions { threads: workers(options.threads, bins), ..*options };
+        let options = &RunOptions { threads: workers(options.workers(), bins), ..*options };
         self.check_memory(bins)?;
         let counted = Workers::new();
         let begin = || (counted.begin(Histogram::new(range.clone())), Vec::new());
@@ -84,5 +84,5 @@ impl Image {
 /// The number of threads whose histograms together stay small; never less than one.
 fn workers(threads: usize, bins: usize) -> usize {
     let most = (HISTOGRAMS_BYTES / (bins * BIN_BYTES)).max(1);
-    threads_or_all(threads).min(most)
+    threads.min(most)
 }

@@ -111,9 +111,9 @@ pub use tachyfits_format::{
 };
 pub use tachyfits_io::operation::RunOptions;
 pub use tachyfits_io::{
-    Buffering, Compression, ErrorKind, Id, IoError, Latency, Lend, Notice, OutputFile, Profile,
-    Recovery, Report, Request, SharedWatch, Source, SpoolOptions, Storage, StorageKind, Watch,
-    spool,
+    Budget, Buffering, CancelToken, Compression, ErrorKind, Executor, Id, IoError, Job, Latency,
+    Lend, Notice, OutputFile, Priority, Profile, Recovery, Report, Request, Source, SpoolOptions,
+    Storage, StorageKind, Watch, spool, without_permit,
 };
 pub use tachyfits_kernels::{
     Blanks, Common, Compensated, Extremum, Histogram, HistogramRange, PixelType, Stats, Sum, Tier,

@@ -213,7 +213,7 @@ impl Region {
     /// The same, for a mask of very many rows or corners, which the progress function may cancel.
     ///
     /// # Errors
-    /// [`tachyfits_io::IoError::Cancelled`].
+    /// [`tachyfits_io::IoError::Cancelled`] or [`tachyfits_io::IoError::Budget`].
     pub fn spans_unless_cancelled(
         &self,
         width: u64,
@@ -224,7 +224,7 @@ impl Region {
         if let Some((first, last)) = self.rows(height) {
             let mut rows = RegionRows::new(self, true);
             for y in first..=last {
-                options.check_cancelled(height)?;
+                options.check(0, height)?;
                 rows.row(y, width, &mut spans);
             }
         }

@@ -192,7 +192,7 @@ fn for_each_span(
     let mut walk = RegionRows::new(region, rows.step >= 0);
     let total = section.pixels().saturating_mul(image.pixel_bytes().size);
     for row in from..end {
-        options.check_cancelled(total)?;
+        options.check(0, total)?;
         spans.clear();
         walk.row(rows.first.wrapping_add_signed(rows.step * row as i64), width, &mut spans);
         if !spans.is_empty() {

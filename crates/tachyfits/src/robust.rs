@@ -6,12 +6,11 @@
 //! taking the middle of the fullest cell for the mode, and in leaving out the first and the last cell, which hold
 //! whatever lies beyond, of the last sum too.
 
-use std::ops::ControlFlow;
 use std::ops::{Range, RangeInclusive};
 use std::sync::{Mutex, PoisonError};
 
 use tachyfits_io::operation::RunOptions;
-use tachyfits_io::{Buffering, Fetched, Report, Tasks, threads_or_all};
+use tachyfits_io::{Buffering, Fetched, Report, Tasks};
 use tachyfits_kernels::{CellCounts, Cells, Encoding, LEAF_PIXELS, Stats, Tier, decode_f64};
 
 use crate::error::Error;
@@ -332,7 +331,7 @@ impl Arrangement {
     /// `most`: the planes that there is room for, at least two.
     fn choose(most: u64, options: &RunOptions<'_>) -> Arrangement {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
-        let threads = threads_or_all(options.threads);
+        let threads = options.workers();
         let planes = most.saturating_sub(LEAST_AHEAD).clamp(1, threads);
         let buffering = match options.buffering {
             // While all threads work on one plane, only a reader thread reads.
@@ -410,12 +409,8 @@ impl Plane<'_> {
         work: impl Fn(&mut W, u64) -> R + Sync,
         mut merge: impl FnMut(R) + Send,
     ) -> Result<(), Error> {
-        let progress = |_done, _total| match self.fetched.is_cancelled() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        };
-        let threads = self.threads;
-        let options = RunOptions { threads, progress: Some(&progress), ..RunOptions::default() };
+        // Within the run of the planes, and so of its job.
+        let options = RunOptions { threads: self.threads, ..RunOptions::default() };
         self.image.run(
             &Here(self.lines.tasks()),
             self.lines.pixels(),

@@ -22,7 +22,7 @@ const MEMORY: usize = 64 << 20;
 static ALLOCATOR: Cap<System> = Cap::new(System, MEMORY);
 
 const ONE: RunOptions<'static> =
-    RunOptions { threads: 1, buffering: Buffering::Single, progress: None };
+    RunOptions { threads: 1, buffering: Buffering::Single, progress: None, job: None };
 
 const NAME: &str = "made.fits";
 

@@ -1,6 +1,6 @@
 //! The promises of a run: order, same bytes, the lowest error, no hang, bounded memory. Never its speed.
 
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -12,7 +12,7 @@ use super::{Arrangement, Buffering, PipelineOptions, Tasks, Watch, run};
 use crate::conformance::temporary_file;
 use crate::storage::{Id, Request};
 use crate::{CachedStorage, DirectStorage, FileStorage, IoError, MemoryStorage, Report, Storage};
-use crate::{Lend, Profile};
+use crate::{CancelToken, Executor, Job, Lend, Profile};
 
 /// Any list of ranges per task.
 struct Lists(Vec<Vec<Range<u64>>>);
@@ -116,13 +116,19 @@ impl From<IoError> for Failure {
     }
 }
 
+/// A job with an executor of its own, so that tests that run at the same time do not take its permits.
+fn own_job(threads: usize) -> &'static Job {
+    Box::leak(Box::new(Job::on(&Executor::new(threads))))
+}
+
 /// Every arrangement that the tests go through: few and many threads, inline and ahead.
 fn arrangements() -> Vec<PipelineOptions<'static>> {
     let mut all = Vec::new();
     for buffering in [Buffering::Auto, Buffering::Single, Buffering::Double] {
         for (threads, ahead) in [(1, 1), (1, 2), (2, 1), (3, 0), (8, 3)] {
             for waiting in [0, 1] {
-                all.push(PipelineOptions { threads, buffering, ahead, waiting, watch: None });
+                let job = Some(own_job(threads));
+                all.push(PipelineOptions { threads, buffering, ahead, waiting, watch: None, job });
             }
         }
     }
@@ -343,28 +349,40 @@ fn a_read_beyond_the_end_says_where() {
     }
 }
 
-/// Breaks once a number of bytes is done, and notes what it saw.
+/// Cancels once a number of bytes is done, and notes what it saw.
 struct Impatient {
     limit: u64,
     seen: Mutex<Vec<u64>>,
+    token: CancelToken,
+}
+
+impl Impatient {
+    /// With a job that it cancels.
+    fn new(limit: u64, options: &PipelineOptions<'_>) -> (Impatient, Job) {
+        let token = CancelToken::new();
+        let job = options.job.expect("a job").clone().with_token(token.clone());
+        (Impatient { limit, seen: Mutex::default(), token }, job)
+    }
 }
 
 impl Watch for Impatient {
-    fn progress(&self, bytes_done: u64) -> ControlFlow<()> {
+    fn progress(&self, bytes_done: u64) {
         let mut seen = self.seen.lock().unwrap();
         // A thread that waits or merges asks again.
         if seen.last() != Some(&bytes_done) && bytes_done > 0 {
             seen.push(bytes_done);
         }
-        if bytes_done >= self.limit { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if bytes_done >= self.limit {
+            self.token.cancel();
+        }
     }
 }
 
 #[test]
 fn progress_rises_to_the_bytes_of_the_report() {
     for options in arrangements() {
-        let watch = Impatient { limit: u64::MAX, seen: Mutex::default() };
-        let options = PipelineOptions { watch: Some(&watch), ..options };
+        let (watch, job) = Impatient::new(u64::MAX, &options);
+        let options = PipelineOptions { watch: Some(&watch), job: Some(&job), ..options };
         let (report, _) = collect(&Device::new(10_000), &hundreds(100), &options).unwrap();
         let expected: Vec<u64> = (1..=100).map(|done| done * 100).collect();
         assert_eq!(*watch.seen.lock().unwrap(), expected, "{}", describe(&options));
@@ -373,10 +391,10 @@ fn progress_rises_to_the_bytes_of_the_report() {
 }
 
 #[test]
-fn a_watch_cancels() {
+fn a_token_cancels() {
     for options in arrangements() {
-        let watch = Impatient { limit: 1000, seen: Mutex::default() };
-        let options = PipelineOptions { watch: Some(&watch), ..options };
+        let (watch, job) = Impatient::new(1000, &options);
+        let options = PipelineOptions { watch: Some(&watch), job: Some(&job), ..options };
         let error = collect(&Device::new(100_000), &hundreds(1000), &options).unwrap_err();
         assert!(matches!(error, Failure::Io(IoError::Cancelled)), "{error:?}");
         // Only what was in hand is finished.
@@ -386,10 +404,10 @@ fn a_watch_cancels() {
 }
 
 #[test]
-fn a_watch_cancels_within_a_task() {
+fn a_token_cancels_within_a_task() {
     for options in arrangements() {
-        let watch = Impatient { limit: 0, seen: Mutex::default() };
-        let options = PipelineOptions { watch: Some(&watch), ..options };
+        let (watch, job) = Impatient::new(0, &options);
+        let options = PipelineOptions { watch: Some(&watch), job: Some(&job), ..options };
         let (steps, merged) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let outcome = run(
             &Device::new(100_000),
@@ -525,11 +543,10 @@ proptest! {
 struct CallsOf(thread::ThreadId, AtomicU64);
 
 impl Watch for CallsOf {
-    fn progress(&self, _bytes_done: u64) -> ControlFlow<()> {
+    fn progress(&self, _bytes_done: u64) {
         if thread::current().id() == self.0 {
             self.1.fetch_add(1, Ordering::SeqCst);
         }
-        ControlFlow::Continue(())
     }
 }
 
@@ -552,6 +569,7 @@ fn the_calling_thread_asks_the_watch_while_another_works_on() {
             threads: 2,
             buffering: Buffering::Single,
             watch: Some(&calls),
+            job: Some(own_job(2)),
             ..PipelineOptions::default()
         };
         // Few bytes in memory would be for one thread.

@@ -1,10 +1,9 @@
 //! Several passes over pixels as one operation: one progress that only rises, one report.
 
-use std::ops::ControlFlow;
 use std::time::Instant;
 
+use tachyfits_io::Report;
 use tachyfits_io::operation::RunOptions;
-use tachyfits_io::{IoError, Report};
 
 use crate::error::Error;
 
@@ -40,9 +39,10 @@ impl<'a> Passes<'a> {
         let done = self.done;
         self.total = self.total.max(done.saturating_add(bytes));
         let (total, outer) = (self.total, self.options.progress);
-        let progress = |bytes_done: u64, _of: u64| match outer {
-            Some(outer) => outer(done.saturating_add(bytes_done.min(bytes)), total),
-            None => ControlFlow::Continue(()),
+        let progress = |bytes_done: u64, _of: u64| {
+            if let Some(outer) = outer {
+                outer(done.saturating_add(bytes_done.min(bytes)), total);
+            }
         };
         let threads = if self.alone { 1 } else { self.options.threads };
         let options = RunOptions { threads, progress: Some(&progress), ..self.options };
@@ -54,10 +54,7 @@ impl<'a> Passes<'a> {
 
     /// Asks, between passes, whether to go on.
     pub(crate) fn check_cancelled(&self) -> Result<(), Error> {
-        match self.options.progress.map(|progress| progress(self.done, self.total)) {
-            Some(ControlFlow::Break(())) => Err(IoError::Cancelled.into()),
-            _ => Ok(()),
-        }
+        self.options.check(self.done, self.total).map_err(Error::from)
     }
 
     /// Whether the next passes are so short that one thread is the fastest.

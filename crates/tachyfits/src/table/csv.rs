@@ -5,7 +5,11 @@
 //! files or fields.
 
 use std::ops::Range;
-use std::thread;
+
+use tachyfits_io::operation::RunOptions;
+use tachyfits_io::{Fetched, MemoryStorage, PipelineOptions, Tasks};
+
+use crate::error::Error;
 
 /// Rows that a thread formats before the next piece is handed out: some hundred kilobytes of text.
 const PIECE_ROWS: usize = 8192;
@@ -63,33 +67,48 @@ pub enum CsvCells<'a> {
 
 /// Formats the rows `0..rows`; the pieces of text follow one another.
 ///
+/// # Errors
+/// If the job ends it.
+///
 /// # Panics
 ///
 /// When a column does not hold that number of rows ([`CsvColumn::holds`]).
-pub fn csv_rows(columns: &[CsvColumn<'_>], rows: usize, threads: usize) -> Vec<Vec<u8>> {
+pub fn csv_rows(
+    columns: &[CsvColumn<'_>],
+    rows: usize,
+    options: &RunOptions<'_>,
+) -> Result<Vec<Vec<u8>>, Error> {
     let pieces = rows.div_ceil(PIECE_ROWS);
-    let threads = threads.clamp(1, pieces.max(1));
-    let format = |piece: usize| {
-        let mut text = Vec::new();
-        let first = piece * PIECE_ROWS;
-        format_rows(columns, first..rows.min(first + PIECE_ROWS), &mut text);
-        text
-    };
-    if threads == 1 {
-        return (0..pieces).map(format).collect();
+    let mut texts = Vec::with_capacity(pieces);
+    let RunOptions { threads, job, .. } = *options;
+    tachyfits_io::run(
+        &MemoryStorage::new("columns", []),
+        &Pieces(pieces as u64),
+        &PipelineOptions { threads, job, ..PipelineOptions::default() },
+        || (),
+        |(), piece, _: &Fetched<'_>| {
+            let mut text = Vec::new();
+            let first = piece as usize * PIECE_ROWS;
+            format_rows(columns, first..rows.min(first + PIECE_ROWS), &mut text);
+            Ok(text)
+        },
+        |_piece, text| {
+            texts.push(text);
+            Ok::<(), Error>(())
+        },
+    )?;
+    Ok(texts)
+}
+
+/// Pieces of text, which need no bytes of a file.
+struct Pieces(u64);
+
+impl Tasks for Pieces {
+    fn len(&self) -> u64 {
+        self.0
     }
-    let mut texts = vec![Vec::new(); pieces];
-    thread::scope(|scope| {
-        for (first, share) in texts.chunks_mut(pieces.div_ceil(threads)).enumerate() {
-            let before = first * pieces.div_ceil(threads);
-            scope.spawn(move || {
-                for (n, text) in share.iter_mut().enumerate() {
-                    *text = format(before + n);
-                }
-            });
-        }
-    });
-    texts
+
+    fn ranges(&self, _index: u64, _ranges: &mut Vec<Range<u64>>) {}
 }
 
 fn format_rows(columns: &[CsvColumn<'_>], rows: Range<usize>, text: &mut Vec<u8>) {
@@ -378,7 +397,7 @@ mod tests {
             undefined: None,
             cells: CsvCells::Single,
         };
-        let rows = csv_rows(&[text], 4, 1).concat();
+        let rows = csv_rows(&[text], 4, &RunOptions::default()).unwrap().concat();
         assert_eq!(String::from_utf8(rows).unwrap(), "a b\n\"a,b\"\n\"a\"\"b\"\n\u{e9}\n");
     }
 
@@ -391,9 +410,12 @@ mod tests {
             single(CsvValues::I64(&values)),
             CsvColumn { cells: CsvCells::Fixed(1), ..single(CsvValues::F64(&floats)) },
         ];
-        let expected = csv_rows(&columns, values.len(), 1).concat();
+        let text = |threads| {
+            let options = RunOptions { threads, ..RunOptions::default() };
+            csv_rows(&columns, values.len(), &options).unwrap().concat()
+        };
         for threads in [2, 3, 64] {
-            assert_eq!(csv_rows(&columns, values.len(), threads).concat(), expected);
+            assert_eq!(text(threads), text(1));
         }
     }
 }

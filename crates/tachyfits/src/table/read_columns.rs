@@ -1,6 +1,5 @@
 //! Reading columns: several in one pass over the rows, each task filling its own part of every output.
 
-use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
 use tachyfits_format::Field;
@@ -296,9 +295,10 @@ impl Reading<'_> {
         for (row, values) in (0..).zip(out.values.chunks_mut(run)) {
             // Of the column, not of the cell.
             let before = row * run as u64;
-            let shifted = |done, _| match self.options.progress {
-                Some(progress) => progress(before + done, total),
-                None => ControlFlow::Continue(()),
+            let shifted = |done, _| {
+                if let Some(progress) = self.options.progress {
+                    progress(before + done, total);
+                }
             };
             let watched = RunOptions {
                 progress: self.options.progress.is_some().then_some(&shifted),
@@ -328,7 +328,7 @@ impl Reading<'_> {
         let row_bytes: usize = self.decoders.iter().map(cell).sum();
         let batch = (WAITING_BYTES / row_bytes.max(1)).max(1);
         let total = (list.len() as u64).saturating_mul(row_bytes as u64);
-        sort(&mut order, Ord::cmp, &|| self.options.check_cancelled(total))?;
+        sort(&mut order, Ord::cmp, &|| self.options.check(0, total))?;
         let mut odd = vec![0; self.decoders.len()];
         let mut report = Report::default();
         for part in order.chunks(batch) {

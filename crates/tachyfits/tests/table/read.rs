@@ -8,7 +8,7 @@ use crate::made::{Made, tables};
 use crate::model::{Spec, same_values};
 
 pub const ONE: RunOptions<'static> =
-    RunOptions { threads: 1, buffering: Buffering::Single, progress: None };
+    RunOptions { threads: 1, buffering: Buffering::Single, progress: None, job: None };
 
 /// A request for a column.
 #[derive(Clone, Copy, Debug)]

@@ -113,7 +113,7 @@ fn open(path: &Path, storage: StorageKind) -> Table {
 }
 
 fn with_threads(threads: usize, buffering: Buffering) -> RunOptions<'static> {
-    RunOptions { threads, buffering, progress: None }
+    RunOptions { threads, buffering, progress: None, job: None }
 }
 
 /// Does nothing, unless this program was started for a tier: then it prints what it finds.

@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use tachyfits::{
-    Buffering, Image, OrderLimits, OrderStatistic, Reduced, Region, RunOptions, Section, Values,
+    Buffering, Executor, Image, Job, OrderLimits, OrderStatistic, Reduced, Region, RunOptions,
+    Section, Values,
 };
 
 use crate::common::{Numbers, fits, image};
@@ -248,7 +249,7 @@ fn tiles_of_any_size_give_the_same_along_every_axis() {
     for reduced in [vec![0], vec![1], vec![2], vec![0, 2], vec![1, 2], vec![0, 1]] {
         let run = |gathered, tile_bytes, threads, buffering| {
             let limits = OrderLimits { gathered, tile_bytes, ..OrderLimits::default() };
-            let options = RunOptions { threads, buffering, progress: None };
+            let options = RunOptions { threads, buffering, progress: None, job: None };
             let whole = image.whole();
             let found = image.order_within(&STATISTICS, &reduced, &whole, None, &limits, &options);
             format!("{:?}", found.unwrap().0)
@@ -285,7 +286,6 @@ fn progress_rises_to_the_end_and_can_stop_the_work() {
     let told = std::sync::Mutex::new(Vec::new());
     let progress = |done, total| {
         told.lock().unwrap().push((done, total));
-        std::ops::ControlFlow::Continue(())
     };
     let options = RunOptions { progress: Some(&progress), ..ONE };
     let statistics = [OrderStatistic::Mad];
@@ -294,8 +294,9 @@ fn progress_rises_to_the_end_and_can_stop_the_work() {
     let told = told.into_inner().unwrap();
     assert!(told.windows(2).all(|pair| pair[0].0 <= pair[1].0 && pair[0].1 <= pair[1].1));
     assert!(told.last().is_some_and(|(done, total)| done <= total && *done >= 8 << 16));
-    let stop = |_, _| std::ops::ControlFlow::Break(());
-    let options = RunOptions { progress: Some(&stop), ..ONE };
+    let job = Job::on(&Executor::new(1));
+    let stop = |_, _| job.token().cancel();
+    let options = RunOptions { progress: Some(&stop), job: Some(&job), ..ONE };
     let error = image.order(&statistics, &[0], &whole, None, &options).unwrap_err();
     assert_eq!(error.code(), "io-cancelled");
 }

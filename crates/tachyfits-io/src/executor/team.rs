@@ -1,0 +1,310 @@
+//! The threads of one run.
+
+use std::any::Any;
+use std::io;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, Scope};
+
+use super::{ActiveRun, Entered, Job, Permit, State, Then};
+
+/// The work of a run, done by its calling thread and by others.
+pub(crate) trait Team: Sync {
+    /// What a thread tells of its work.
+    type Told: Send;
+
+    /// Takes tasks until none is left; calls [`Worker::between_tasks`] after each.
+    fn work(&self, worker: &Worker<'_>) -> Self::Told;
+
+    /// Whether the run was stopped: asked now and then by a thread that waits for a permit.
+    fn is_stopped(&self) -> bool;
+
+    /// Reads ahead, without a permit, as one of the threads for it.
+    fn read_ahead(&self, reader: usize, worker: &Worker<'_>) -> Self::Told;
+
+    /// A thread that reads could not be started.
+    fn no_reader(&self, source: io::Error);
+
+    /// Waits, on the calling thread and without its permit, for the work of the others.
+    fn finish(&self);
+}
+
+/// How many threads a run has.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Threads {
+    /// The most that compute at a time, the calling one included.
+    pub(crate) workers: usize,
+    /// The number that the user requested; 0 if none.
+    pub(crate) requested: usize,
+    /// Threads that read ahead.
+    pub(crate) readers: usize,
+    /// Whether these compute too, and so need permits.
+    pub(crate) readers_compute: bool,
+}
+
+/// Runs a team, and returns what its threads tell.
+///
+/// # Panics
+/// If a thread panics, with its payload.
+pub(crate) fn work_together<T: Team>(
+    team: &T,
+    job: Option<&Job>,
+    threads: Threads,
+) -> Vec<T::Told> {
+    let computing_readers = if threads.readers_compute { threads.readers } else { 0 };
+    let run = ActiveRun::begin(job, threads.workers + computing_readers, threads.requested);
+    let _entered = Entered::new(&run);
+    let _leaves = Leaves(&run);
+    let is_stopped = || team.is_stopped();
+    if threads.workers == 1 && threads.readers == 0 {
+        let worker = Worker::new(&run, &is_stopped, &|| (), true);
+        worker.begin();
+        return vec![team.work(&worker)];
+    }
+    let started = Started::default();
+    thread::scope(|scope| {
+        // Also where this thread panics, the others come to their end.
+        let _ends = Ends(&run);
+        let helpers = Helpers { scope, team, run: &run, started: &started, threads };
+        (0..threads.readers).for_each(|reader| helpers.start_reader(reader));
+        let enlist = || helpers.enlist();
+        let worker = Worker::new(&run, &is_stopped, &enlist, true);
+        worker.begin();
+        let told = team.work(&worker);
+        drop(worker);
+        run.end();
+        team.finish();
+        started.tell(told);
+    });
+    if let Some(payload) = lock(&started.panicked).take() {
+        panic::resume_unwind(payload);
+    }
+    started.told.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What the threads of a run leave behind.
+struct Started<T> {
+    workers: AtomicUsize,
+    told: Mutex<Vec<T>>,
+    panicked: Mutex<Option<Box<dyn Any + Send>>>,
+}
+
+impl<T> Default for Started<T> {
+    fn default() -> Started<T> {
+        Started { workers: AtomicUsize::new(1), told: Mutex::default(), panicked: Mutex::default() }
+    }
+}
+
+impl<T> Started<T> {
+    fn tell(&self, told: T) {
+        lock(&self.told).push(told);
+    }
+}
+
+/// Starts further threads.
+struct Helpers<'scope, 'env, T: Team> {
+    scope: &'scope Scope<'scope, 'env>,
+    team: &'scope T,
+    run: &'scope Arc<ActiveRun>,
+    started: &'scope Started<T::Told>,
+    threads: Threads,
+}
+
+impl<T: Team> Clone for Helpers<'_, '_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Team> Copy for Helpers<'_, '_, T> {}
+
+impl<'scope, T: Team> Helpers<'scope, '_, T> {
+    /// Starts workers for permits that are free.
+    fn enlist(self) {
+        let most =
+            self.threads.workers.saturating_sub(self.started.workers.load(Ordering::Relaxed));
+        for _ in 0..self.run.enlist(most) {
+            self.started.workers.fetch_add(1, Ordering::Relaxed);
+            let body = move |worker: &Worker<'_>| {
+                let told = self.team.work(worker);
+                self.run.end();
+                told
+            };
+            // Without another thread this one does all the work.
+            if self.start("tachyfits-work", true, body).is_err() {
+                self.run.change_entry(|state, place| {
+                    state.give_back(place);
+                    state.runs[place].most -= 1;
+                });
+            }
+        }
+    }
+
+    fn start_reader(self, reader: usize) {
+        let body = move |worker: &Worker<'_>| self.team.read_ahead(reader, worker);
+        if let Err(source) = self.start("tachyfits-read", false, body) {
+            self.team.no_reader(source);
+        }
+    }
+
+    fn start(
+        self,
+        name: &str,
+        holds: bool,
+        body: impl FnOnce(&Worker<'_>) -> T::Told + Send + 'scope,
+    ) -> io::Result<()> {
+        let whole = move || {
+            let _entered = Entered::new(self.run);
+            let enlist = || self.enlist();
+            let is_stopped = || self.team.is_stopped();
+            let mut worker = Worker::new(self.run, &is_stopped, &enlist, false);
+            worker.counts = holds || self.threads.readers_compute;
+            Permit::set(holds);
+            match panic::catch_unwind(AssertUnwindSafe(|| body(&worker))) {
+                Ok(told) => self.started.tell(told),
+                Err(payload) => *lock(&self.started.panicked) = Some(payload),
+            }
+        };
+        thread::Builder::new().name(name.to_owned()).spawn_scoped(self.scope, whole).map(|_| ())
+    }
+}
+
+/// A thread of a run, as its work sees it.
+pub(crate) struct Worker<'w> {
+    run: &'w Arc<ActiveRun>,
+    is_stopped: &'w dyn Fn() -> bool,
+    enlist: &'w dyn Fn(),
+    /// Whether it is one of the threads that share the permits of the run: all but readers that only wait, and a calling
+    /// thread that has the permit of another run.
+    counts: bool,
+    /// Whether it is the calling thread.
+    is_calling: bool,
+}
+
+impl<'w> Worker<'w> {
+    fn new(
+        run: &'w Arc<ActiveRun>,
+        is_stopped: &'w dyn Fn() -> bool,
+        enlist: &'w dyn Fn(),
+        is_calling: bool,
+    ) -> Worker<'w> {
+        let counts = !(is_calling && run.is_nested);
+        Worker { run, is_stopped, enlist, counts, is_calling }
+    }
+
+    /// Gets the permit of a calling thread, and starts the others.
+    fn begin(&self) {
+        if self.counts {
+            self.acquire(true);
+        }
+        self.enlist();
+    }
+
+    fn enlist(&self) {
+        if self.works() && self.run.attention.load(Ordering::Relaxed) {
+            (self.enlist)();
+        }
+    }
+
+    /// Gives the permit back after a task, and waits for another one, if other runs should have it; starts threads where
+    /// permits are free.
+    pub(crate) fn between_tasks(&self) {
+        if self.run.attention.load(Ordering::Relaxed) {
+            if Permit::is_held() && self.run.give_way(Then::Wait) {
+                Permit::set(self.run.wait(true, self.is_stopped));
+            }
+            self.enlist();
+        }
+    }
+
+    /// Whether it is the calling thread of the run.
+    pub(crate) fn is_calling(&self) -> bool {
+        self.is_calling
+    }
+
+    /// Whether other runs should have its permit. It must end then.
+    pub(crate) fn is_wanted_elsewhere(&self) -> bool {
+        let looks = self.run.attention.load(Ordering::Relaxed) && Permit::is_held();
+        let wanted = looks && self.run.give_way(Then::End);
+        if wanted {
+            Permit::set(false);
+        }
+        wanted
+    }
+
+    /// Whether it may compute. It may not where the run was stopped, or ended, while it waited for a permit.
+    pub(crate) fn works(&self) -> bool {
+        Permit::is_held() || !self.counts
+    }
+
+    /// Waits for a task without a permit. At the end of the run there is no permit after it.
+    pub(crate) fn while_idle<T>(&self, wait: impl FnOnce() -> T) -> T {
+        self.run.without_permit(true, self.is_stopped, wait)
+    }
+
+    /// Reads the bytes of a task, without a permit if that may wait for a device. It computes on them only if
+    /// [`Worker::works`].
+    pub(crate) fn reading<T>(&self, waits: bool, read: impl FnOnce() -> T) -> T {
+        match waits {
+            true => self.run.without_permit(false, self.is_stopped, read),
+            false => read(),
+        }
+    }
+
+    /// Computes with a permit, as a reader; `None` if the run was stopped before.
+    pub(crate) fn computing<T>(&self, compute: impl FnOnce() -> T) -> Option<T> {
+        if !self.counts {
+            return Some(compute());
+        }
+        self.acquire(false);
+        if !Permit::is_held() {
+            return None;
+        }
+        let result = compute();
+        Permit::set(false);
+        self.run.change_entry(State::give_back);
+        Some(result)
+    }
+
+    fn acquire(&self, gives_up_at_end: bool) {
+        Permit::set(self.run.acquire(gives_up_at_end, self.is_stopped));
+    }
+}
+
+impl Drop for Worker<'_> {
+    fn drop(&mut self) {
+        if self.counts {
+            self.run.change_entry(|state, place| {
+                let permit = Permit::replace(Permit::None);
+                if permit == Permit::Held {
+                    state.give_back(place);
+                }
+                // Its tasks are done, so that another thread would find none.
+                state.runs[place].most -= usize::from(permit != Permit::Paused);
+            });
+        }
+    }
+}
+
+/// Ends a run.
+struct Ends<'a>(&'a ActiveRun);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+/// Takes a run from the executor.
+struct Leaves<'a>(&'a ActiveRun);
+
+impl Drop for Leaves<'_> {
+    fn drop(&mut self) {
+        self.0.leave();
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
