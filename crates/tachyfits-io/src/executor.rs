@@ -44,17 +44,17 @@ const BETWEEN_CHECKS: Duration = Duration::from_millis(50);
 /// # let _ = options;
 /// ```
 #[derive(Clone)]
-pub struct Executor(Arc<Shared>);
+pub struct Executor(Arc<Pool>);
 
-struct Shared {
+struct Pool {
     /// Whether a run that requests more threads than there are permits gets them: the user of a process decides about
     /// its cores, a request to a server does not.
     grows: bool,
     permits: usize,
-    state: Mutex<State>,
+    state: Mutex<Permits>,
 }
 
-struct State {
+struct Permits {
     permits: usize,
     turn: Duration,
     /// Permits in use.
@@ -102,8 +102,8 @@ impl Executor {
 
     fn build(permits: usize, grows: bool, turn: Duration) -> Executor {
         let permits = if permits == 0 { processors() } else { permits };
-        let state = State { permits, turn, held: 0, runs: Vec::new() };
-        Executor(Arc::new(Shared { grows, permits, state: Mutex::new(state) }))
+        let state = Permits { permits, turn, held: 0, runs: Vec::new() };
+        Executor(Arc::new(Pool { grows, permits, state: Mutex::new(state) }))
     }
 
     /// The pool of runs without a [`Job`]: a permit for each processor. A run that requests more threads gets them, since
@@ -136,7 +136,7 @@ impl Executor {
         self.lock().held
     }
 
-    /// The number of threads that a run gets which requests so many, 0 for all.
+    /// The number of threads of a run that requests a number, 0 for all.
     fn threads(&self, requested: usize) -> usize {
         match requested {
             0 => self.permits(),
@@ -145,7 +145,7 @@ impl Executor {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, Permits> {
         // No code of a caller runs under the lock.
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -173,7 +173,7 @@ fn processors() -> usize {
     *PROCESSORS.get_or_init(|| thread::available_parallelism().map_or(1, usize::from))
 }
 
-impl State {
+impl Permits {
     /// A pool of permits may be exceeded where a user requested it.
     fn capacity(&self, grows: bool) -> usize {
         match grows {
@@ -255,7 +255,7 @@ impl State {
     }
 }
 
-/// What a thread that gives its permit to another run does then.
+/// The next step of a thread that gave its permit to another run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Then {
     Wait,
@@ -299,7 +299,7 @@ impl ActiveRun {
     }
 
     /// Changes the state of the executor.
-    fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+    fn change<T>(&self, change: impl FnOnce(&mut Permits) -> T) -> T {
         let mut state = self.executor.lock();
         let result = change(&mut state);
         state.settle(self.executor.0.grows);
@@ -307,7 +307,7 @@ impl ActiveRun {
     }
 
     /// Changes the entry of this run, if it has one.
-    fn change_entry(&self, change: impl FnOnce(&mut State, usize)) {
+    fn change_entry(&self, change: impl FnOnce(&mut Permits, usize)) {
         self.change(|state| {
             if let Some(place) = state.place(self) {
                 change(state, place);

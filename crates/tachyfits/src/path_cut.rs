@@ -160,11 +160,21 @@ impl Path {
     }
 
     /// The results of the samples of a chunk that are within a box.
-    fn results(&self, chunk: &SampleChunk, window: &Window, values: &[f64], results: &mut [f64]) {
+    fn results(
+        &self,
+        chunk: &SampleChunk,
+        window: &Window,
+        feed: &Feed<'_>,
+        values: &[f64],
+        results: &mut [f64],
+    ) -> Result<(), IoError> {
         let planes: usize = window.count[1..].iter().product::<u64>() as usize;
         let (begin, width) = (window.first[0] as usize, window.count[0] as usize);
         let mut taps = Vec::new();
         for sample in chunk.samples.start.max(begin)..chunk.samples.end.min(begin + width) {
+            if feed.fetched.is_cancelled() {
+                return Err(IoError::Cancelled);
+            }
             self.samples.taps(sample, &mut taps);
             let weights: Vec<(usize, usize, f64)> = taps
                 .iter()
@@ -188,6 +198,7 @@ impl Path {
                 results[plane * width + (sample - begin)] = sum / good;
             }
         }
+        Ok(())
     }
 }
 
@@ -223,7 +234,7 @@ impl Node for Path {
                 self.input.values_f64(&row, feed, &mut values[filled..end])?;
                 filled = end;
             }
-            self.results(chunk, window, &values, &mut results);
+            self.results(chunk, window, feed, &values, &mut results)?;
             feed.scratch.give_back_f64s(values);
         }
         feed.encode(&results, &self.encoding, out)?;

@@ -150,6 +150,10 @@ impl Storage for JoinedStorage {
         self.parts(range).all(|(_, member, range)| member.is_resident(range))
     }
 
+    fn computes(&self) -> bool {
+        self.members.iter().any(|(_, member)| member.computes())
+    }
+
     fn lend(&self) -> Option<&dyn Lend> {
         Some(self)
     }

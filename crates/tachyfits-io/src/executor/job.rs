@@ -1,4 +1,4 @@
-//! What a request may use, and how it is cancelled.
+//! The limits of a request, and the token that cancels it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ impl CancelToken {
         CancelToken(Arc::new(TokenState { parent: Some(self.clone()), ..TokenState::default() }))
     }
 
-    /// As [`CancelToken::child`], with a function that says whether to cancel: for a signal that nobody delivers. It is
+    /// As [`CancelToken::child`], with a function that says whether to cancel: for a signal that has to be looked for. It is
     /// called often, on any thread, and must be fast.
     #[must_use]
     pub fn polling(&self, poll: impl Fn() -> bool + Send + Sync + 'static) -> CancelToken {

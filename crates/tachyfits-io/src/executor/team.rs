@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Scope};
 
-use super::{ActiveRun, Entered, Job, Permit, State, Then};
+use super::{ActiveRun, Entered, Job, Permit, Permits, Then};
 
 /// The work of a run, done by its calling thread and by others.
 pub(crate) trait Team: Sync {
-    /// What a thread tells of its work.
+    /// The report of a thread on its work.
     type Told: Send;
 
     /// Takes tasks until none is left; calls [`Worker::between_tasks`] after each.
@@ -83,7 +83,7 @@ pub(crate) fn work_together<T: Team>(
     started.told.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What the threads of a run leave behind.
+/// Results of the threads of a run.
 struct Started<T> {
     workers: AtomicUsize,
     told: Mutex<Vec<T>>,
@@ -263,7 +263,7 @@ impl<'w> Worker<'w> {
         }
         let result = compute();
         Permit::set(false);
-        self.run.change_entry(State::give_back);
+        self.run.change_entry(Permits::give_back);
         Some(result)
     }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
-use super::{ActiveRun, CancelToken, Entry, Executor, Job, Priority, State, without_permit};
+use super::{ActiveRun, CancelToken, Entry, Executor, Job, Permits, Priority, without_permit};
 use crate::conformance::temporary_file;
 use crate::storage::{Id, Request};
 use crate::{Buffering, FileStorage, IoError, MemoryStorage, PipelineOptions, Profile, Storage};
@@ -30,7 +30,7 @@ impl Tasks for Tens {
     }
 }
 
-/// Counts what goes on at a time.
+/// Counts threads that work at the same time.
 #[derive(Debug, Default)]
 struct Gauge {
     now: AtomicUsize,
@@ -75,7 +75,7 @@ impl Executor {
         self.lock().runs.iter().map(|entry| entry.waiting).sum()
     }
 
-    /// Whether nobody holds or wants a permit.
+    /// Whether no run holds or wants a permit.
     fn is_idle(&self) -> bool {
         self.in_use() == 0 && self.runs() == 0
     }
@@ -477,7 +477,7 @@ fn budgets_name_what_was_used() {
         "byte budget exceeded: expected at most 95 bytes, 90 bytes were read and the next step \
          needs 10"
     );
-    // What is left is for smaller requests.
+    // The rest is for smaller requests.
     assert!(fill(&storage, 0, &mut [0; 6], 2, &options, |_| ()).is_err());
     fill(&storage, 0, &mut [0; 5], 2, &options, |_| ()).unwrap();
     let job = Job::on(&Executor::new(1)).with_time(Duration::from_micros(500));
@@ -502,7 +502,7 @@ fn a_token_is_asked_within_the_storage_that_computes() {
     assert!(gauge.most() == 1 && asked.load(Ordering::SeqCst) >= 4);
 }
 
-/// A run that nobody works for.
+/// A run without threads.
 fn entry(executor: &Executor, priority: Priority, most: usize) -> Entry {
     let run = ActiveRun::begin(Some(&Job::on(executor)), 0, 0);
     let since = Instant::now();
@@ -520,7 +520,7 @@ proptest! {
             entry(&executor, Priority::ALL[priority], most)
         };
         let runs = runs.iter().map(entry).collect();
-        let mut state = State { permits, turn: Duration::ZERO, held: 0, runs };
+        let mut state = Permits { permits, turn: Duration::ZERO, held: 0, runs };
         state.settle(false);
         let shared: usize = state.runs.iter().map(|entry| entry.share).sum();
         let wanted: usize = state.runs.iter().map(|entry| entry.most).sum();

@@ -155,6 +155,10 @@ impl Storage for ComputedStorage {
         requests.iter_mut().try_for_each(|request| self.read_at(request.offset, request.buffer))
     }
 
+    fn computes(&self) -> bool {
+        true
+    }
+
     fn kind(&self) -> &'static str {
         "computed"
     }

@@ -83,7 +83,7 @@ pub fn csv_rows(
     let RunOptions { threads, job, .. } = *options;
     tachyfits_io::run(
         &MemoryStorage::new("columns", []),
-        &Pieces(pieces as u64),
+        &CsvPieces(pieces as u64),
         &PipelineOptions { threads, job, ..PipelineOptions::default() },
         || (),
         |(), piece, _: &Fetched<'_>| {
@@ -100,10 +100,10 @@ pub fn csv_rows(
     Ok(texts)
 }
 
-/// Pieces of text, which need no bytes of a file.
-struct Pieces(u64);
+/// CsvPieces of text, which need no bytes of a file.
+struct CsvPieces(u64);
 
-impl Tasks for Pieces {
+impl Tasks for CsvPieces {
     fn len(&self) -> u64 {
         self.0
     }
