@@ -127,6 +127,15 @@ impl Tier {
         counts
     }
 
+    /// Whether its vectors shift each of several words of 64 bits by a number of its own.
+    pub(crate) fn shifts_lanes(self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        let shifts = self.0 >= Level::V3;
+        #[cfg(not(target_arch = "x86_64"))]
+        let shifts = false;
+        shifts
+    }
+
     /// Its name, as `TACHYFITS_TIER` takes it.
     pub fn name(self) -> &'static str {
         match self.0 {

@@ -34,6 +34,7 @@ mod order_statistics;
 mod pixel;
 mod quantised;
 mod reals;
+mod rice_lanes;
 mod rows;
 mod shape;
 mod source;
@@ -73,6 +74,7 @@ pub use quantised::{
     quantise_f64, random_numbers,
 };
 pub use reals::{decode_halves, decode_quads};
+pub use rice_lanes::{RICE_LANES, RicePixel, decode_rice_lanes, has_rice_lanes};
 pub use rows::{ExtremaRows, MomentRows, SpectralRows, SumRows, TILE_PIXELS};
 pub use shape::{Shape, ShapeRows};
 pub use source::{ByteOrder, Encoding, Source};

@@ -14,7 +14,8 @@ pub struct Quantiser {
     pub zero: f64,
     /// The integer that means NaN, if there is one.
     pub blank: Option<i32>,
-    /// The integer that means exactly 0.0, if there is one.
+    /// The integer that means exactly 0.0, if there is one. So does the integer below it when pixels are read, unless it is
+    /// `blank`: the Standard prints that one.
     pub exact_zero: Option<i32>,
     /// For dithered tiles: the index of the random number, below [`RANDOM_NUMBERS`], that says where the random numbers
     /// of the tile begin.
@@ -156,8 +157,10 @@ fn or_never(integer: Option<i32>) -> (i32, bool) {
 #[inline(always)]
 fn reserved<F: Real>(how: &Quantiser) -> impl Fn(i32, F) -> F + use<F> {
     let ((blank, has_blank), (zero, has_zero)) = (or_never(how.blank), or_never(how.exact_zero));
+    let below = zero.wrapping_sub(1);
     move |integer, value| {
-        let value = if (integer == zero) & has_zero { F::ZERO } else { value };
+        let is_zero = (integer == zero) | (integer == below);
+        let value = if is_zero & has_zero { F::ZERO } else { value };
         if (integer == blank) & has_blank { F::NAN } else { value }
     }
 }

@@ -297,8 +297,14 @@ fn put_block<P: RiceNumber>(bits: &mut BitWriter<'_>, differences: &[u32], sum: 
     } else {
         bits.put(low + 1, P::CODE_BITS);
         for &difference in differences {
-            bits.put_zeros(difference >> low);
-            bits.put(1 << low | difference & ((1 << low) - 1), low + 1);
+            let zeros = difference >> low;
+            let end = 1 << low | difference & ((1 << low) - 1);
+            if zeros + 1 + low <= u32::BITS {
+                bits.put(end, zeros + 1 + low);
+            } else {
+                bits.put_zeros(zeros);
+                bits.put(end, low + 1);
+            }
         }
     }
 }

@@ -6,12 +6,14 @@ use super::codec_error::CodecError;
 use super::inflate::Inflater;
 use super::wavelet::Planes;
 use crate::hdu::StoredType;
+use std::any::Any;
 use std::num::Wrapping;
 
 /// Compresses and decompresses tiles of one image or column.
 ///
 /// Tiles are independent, so a call takes a batch: an implementation may work on several at the same time.
-pub trait TileCodec: Send + Sync + std::fmt::Debug {
+/// It is [`Any`], so that a caller can have its own decoder of batches for some codecs.
+pub trait TileCodec: Any + Send + Sync + std::fmt::Debug {
     /// Its value of ZCMPTYPE, as it is written.
     fn name(&self) -> &'static str;
 

@@ -6,7 +6,7 @@ use crate::error::FormatError;
 use crate::header::Header;
 use crate::value::Value;
 
-/// What the keywords ask for; `None` where they do not say.
+/// The requests of the keywords; `None` where they do not say.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Directives {
     /// FZALGOR: the codec, in upper case, or NONE.

@@ -1,4 +1,4 @@
-//! What a writer of compressed images chooses, compared with fpack, and what headers ask for.
+//! Choices of a writer of compressed images, compared with fpack, and requests of headers.
 
 use proptest::prelude::*;
 use tachyfits_format::{

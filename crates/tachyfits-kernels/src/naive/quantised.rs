@@ -26,7 +26,10 @@ pub fn dequantise(integers: &[i32], how: &Quantiser) -> Vec<f64> {
     let value = |(&integer, random): (&i32, f64)| {
         if Some(integer) == how.blank {
             f64::NAN
-        } else if Some(integer) == how.exact_zero {
+        } else if how
+            .exact_zero
+            .is_some_and(|zero| integer == zero || integer == zero.wrapping_sub(1))
+        {
             0.0
         } else if how.dither.is_some() {
             (f64::from(integer) - random + 0.5) * how.scale + how.zero

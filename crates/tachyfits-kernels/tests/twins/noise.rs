@@ -78,7 +78,7 @@ fn pixels() -> Vec<f64> {
     pixels
 }
 
-/// What `fpack -q 4` (CFITSIO 4.2.0) wrote as ZSCALE of these rows; 0 where it did not quantise, and of NaN alone it has
+/// ZSCALE of these rows as `fpack -q 4` (CFITSIO 4.2.0) wrote it; 0 where it did not quantise, and of NaN alone it has
 /// no noise.
 #[test]
 fn the_noise_of_rows_is_that_of_fpack() {

@@ -1,0 +1,352 @@
+//! RICE_1 of sixteen tiles at a time, one in each lane of a vector. Decoding one tile is a chain of steps that each wait
+//! for the one before; sixteen chains keep the processor busy.
+//!
+//! Tiles are of one length, and have their blocks at the same pixels. A lane whose stream is damaged is left to a decoder
+//! that says what is wrong.
+
+use crate::isa::{self, Kernel, Tier};
+
+/// Tiles that are decoded at a time.
+pub const RICE_LANES: usize = 16;
+
+/// Pixels between two fillings of the buffers, which hold 56 bits or more, for few low bits and for many.
+const FEW: usize = 4;
+const MANY: usize = 2;
+
+/// Low bits up to which [`FEW`] differences usually fit.
+const FEW_LOW_BITS: u32 = 8;
+/// The same of [`MANY`].
+const MANY_LOW_BITS: u32 = 20;
+
+/// Pixels whose lanes are collected before each tile gets its own.
+const PART: usize = 32;
+
+/// Lanes of the widest vector of 64-bit words.
+const HALF: usize = 8;
+
+/// A number of the stream, as wide as a pixel.
+pub trait RicePixel: Copy {
+    /// Its bits.
+    const BITS: u32;
+    /// Bits of the code that a block begins with.
+    const CODE_BITS: u32;
+    /// The number of low bits that stands for plain differences.
+    const PLAIN: u32;
+    /// The pixel of these lowest bits.
+    fn of(bits: u32) -> Self;
+}
+
+macro_rules! pixels {
+    ($($pixel:ty, $code_bits:literal, $plain:literal;)+) => {$(
+        impl RicePixel for $pixel {
+            const BITS: u32 = <$pixel>::BITS;
+            const CODE_BITS: u32 = $code_bits;
+            const PLAIN: u32 = $plain;
+
+            #[inline(always)]
+            fn of(bits: u32) -> Self {
+                bits as $pixel
+            }
+        }
+    )+};
+}
+pixels! { u8, 3, 6; i16, 4, 14; i32, 5, 25; }
+
+/// Whether lanes are faster than one tile after the other.
+#[must_use]
+pub fn has_rice_lanes(tier: Tier) -> bool {
+    tier.shifts_lanes()
+}
+
+/// Decodes sixteen tiles in blocks of `block` pixels; gives the lanes, as bits, whose tiles are not decoded.
+///
+/// # Panics
+/// If the tiles differ in length, or a block has no pixels.
+///
+/// ```
+/// use tachyfits_kernels::{RICE_LANES, Tier, decode_rice_lanes};
+/// // The first pixel, and a block without differences.
+/// let streams = [&[0, 7, 0][..]; RICE_LANES];
+/// let mut tiles = [[0i16; 5]; RICE_LANES];
+/// let failed = decode_rice_lanes(&streams, 32, Tier::SCALAR, &mut tiles.each_mut().map(|tile| &mut tile[..]));
+/// assert_eq!((failed, tiles), (0, [[7; 5]; RICE_LANES]));
+/// ```
+pub fn decode_rice_lanes<P: RicePixel>(
+    streams: &[&[u8]; RICE_LANES],
+    block: usize,
+    tier: Tier,
+    out: &mut [&mut [P]; RICE_LANES],
+) -> u16 {
+    assert!(block > 0 && out.iter().all(|tile| tile.len() == out[0].len()));
+    if out[0].is_empty() {
+        return 0;
+    }
+    isa::dispatch(tier, RiceKernel { streams, block, out })
+}
+
+pub(crate) struct RiceKernel<'a, 'b, P> {
+    streams: &'a [&'a [u8]; RICE_LANES],
+    block: usize,
+    out: &'a mut [&'b mut [P]; RICE_LANES],
+}
+
+impl<P: RicePixel> Kernel for RiceKernel<'_, '_, P> {
+    type Output = u16;
+
+    #[inline(always)]
+    fn run(self) -> u16 {
+        let pixels = self.out[0].len();
+        let mut lanes = Lanes::new(self.streams);
+        for lane in 0..RICE_LANES {
+            lanes.last[lane] = lanes.take(lane, P::BITS).into();
+        }
+        let mut part = [[0u32; RICE_LANES]; PART];
+        let mut at = 0;
+        while at < pixels {
+            let block = self.block.min(pixels - at);
+            lanes.begin_block::<P>();
+            let end = at + block;
+            while at < end {
+                let count = PART.min(end - at);
+                lanes.decode(&mut part[..count]);
+                for (lane, tile) in self.out.iter_mut().enumerate() {
+                    let tile = &mut tile[at..at + count];
+                    for (pixel, lanes) in tile.iter_mut().zip(&part) {
+                        *pixel = P::of(lanes[lane]);
+                    }
+                }
+                at += count;
+            }
+        }
+        lanes.failed | lanes.overrun()
+    }
+}
+
+/// The state of sixteen decoders.
+struct Lanes<'a> {
+    streams: &'a [&'a [u8]; RICE_LANES],
+    /// The next byte of each stream.
+    at: [usize; RICE_LANES],
+    /// The next bits, from the highest; those below `count` may be set too.
+    buffer: [u64; RICE_LANES],
+    count: [u64; RICE_LANES],
+    /// The last pixel.
+    last: [u64; RICE_LANES],
+    /// Low bits of the block.
+    low: [u64; RICE_LANES],
+    /// All bits are set where the block has differences in unary and low bits.
+    coded: [u64; RICE_LANES],
+    /// All bits are set where the block has plain differences.
+    plain: [u64; RICE_LANES],
+    /// Bits of a plain difference.
+    plain_bits: u64,
+    /// The most low bits of a lane.
+    most_low: u32,
+    /// Lanes whose streams are damaged.
+    failed: u16,
+}
+
+impl<'a> Lanes<'a> {
+    #[inline(always)]
+    fn new(streams: &'a [&'a [u8]; RICE_LANES]) -> Self {
+        Lanes {
+            streams,
+            at: [0; RICE_LANES],
+            buffer: [0; RICE_LANES],
+            count: [0; RICE_LANES],
+            last: [0; RICE_LANES],
+            low: [0; RICE_LANES],
+            coded: [0; RICE_LANES],
+            plain: [0; RICE_LANES],
+            plain_bits: 0,
+            most_low: 0,
+            failed: 0,
+        }
+    }
+
+    #[inline(always)]
+    fn refill(&mut self, lane: usize) {
+        let (stream, at, count) = (self.streams[lane], self.at[lane], self.count[lane]);
+        match stream.get(at..).and_then(|rest| rest.first_chunk()) {
+            Some(&next) => {
+                self.buffer[lane] |= u64::from_be_bytes(next) >> count;
+                self.at[lane] = at + ((63 - count) >> 3) as usize;
+                self.count[lane] = count | 56;
+            }
+            None => self.refill_at_end(lane),
+        }
+    }
+
+    #[cold]
+    fn refill_at_end(&mut self, lane: usize) {
+        while self.count[lane] < 56 {
+            let byte = self.streams[lane].get(self.at[lane]).copied().unwrap_or(0);
+            self.buffer[lane] |= u64::from(byte) << (56 - self.count[lane]);
+            self.at[lane] += 1;
+            self.count[lane] += 8;
+        }
+    }
+
+    #[inline(always)]
+    fn skip(&mut self, lane: usize, bits: u64) {
+        self.buffer[lane] <<= bits;
+        self.count[lane] -= bits;
+    }
+
+    /// The next bits of a lane, 1 to 32.
+    #[inline(always)]
+    fn take(&mut self, lane: usize, bits: u32) -> u32 {
+        self.refill(lane);
+        let value = (self.buffer[lane] >> (64 - bits)) as u32;
+        self.skip(lane, bits.into());
+        value
+    }
+
+    /// Reads the codes that blocks begin with.
+    #[inline(always)]
+    fn begin_block<P: RicePixel>(&mut self) {
+        self.most_low = 0;
+        self.plain_bits = P::BITS.into();
+        for lane in 0..RICE_LANES {
+            let code = self.take(lane, P::CODE_BITS);
+            let low = code.wrapping_sub(1);
+            let (coded, plain) = (code > 0 && low < P::PLAIN, low == P::PLAIN);
+            self.failed |= u16::from(code > P::PLAIN + 1) << lane;
+            self.coded[lane] = u64::from(coded).wrapping_neg();
+            self.plain[lane] = u64::from(plain).wrapping_neg();
+            self.low[lane] = if coded { low.into() } else { 0 };
+            let most = if plain { MANY_LOW_BITS.min(P::BITS) } else { self.low[lane] as u32 };
+            self.most_low = self.most_low.max(most);
+        }
+    }
+
+    /// Decodes the next pixels of a block.
+    #[inline(always)]
+    fn decode(&mut self, out: &mut [[u32; RICE_LANES]]) {
+        match self.most_low {
+            0..=FEW_LOW_BITS => self.decode_groups::<FEW>(out),
+            _ => self.decode_groups::<MANY>(out),
+        }
+    }
+
+    #[inline(always)]
+    fn decode_groups<const GROUP: usize>(&mut self, out: &mut [[u32; RICE_LANES]]) {
+        let (groups, rest) = out.as_chunks_mut::<GROUP>();
+        for group in groups {
+            self.decode_group(group);
+        }
+        for single in rest.as_chunks_mut::<1>().0 {
+            self.decode_group(single);
+        }
+    }
+
+    #[inline(always)]
+    fn decode_group<const GROUP: usize>(&mut self, out: &mut [[u32; RICE_LANES]; GROUP]) {
+        for lane in 0..RICE_LANES {
+            self.refill(lane);
+        }
+        let (mut buffer, mut last) = (self.buffer, self.last);
+        let mut used = [0; RICE_LANES];
+        for half in 0..RICE_LANES / HALF {
+            let from = half * HALF;
+            let part = |lanes: &[u64; RICE_LANES]| -> [u64; HALF] {
+                *lanes[from..].first_chunk().expect("a half")
+            };
+            let (low, coded, plain) = (part(&self.low), part(&self.coded), part(&self.plain));
+            let (mut own, mut value, mut length_sum) = (part(&buffer), part(&last), [0u64; HALF]);
+            for out in out.iter_mut() {
+                let out: &mut [u32; HALF] = out[from..].first_chunk_mut().expect("a half");
+                for lane in 0..HALF {
+                    let bits = own[lane];
+                    let zeros = u64::from((bits | 1).leading_zeros());
+                    let length =
+                        (zeros + 1 + low[lane]) & coded[lane] | self.plain_bits & plain[lane];
+                    let field = bits >> (64u64.wrapping_sub(length) & 63);
+                    let with_zeros = zeros << low[lane] | field & !(u64::MAX << low[lane]);
+                    let difference = with_zeros & coded[lane] | field & plain[lane];
+                    let change = (difference >> 1) ^ (difference & 1).wrapping_neg();
+                    value[lane] = value[lane].wrapping_add(change);
+                    out[lane] = value[lane] as u32;
+                    own[lane] = bits << (length & 63);
+                    length_sum[lane] += length;
+                }
+            }
+            buffer[from..from + HALF].copy_from_slice(&own);
+            last[from..from + HALF].copy_from_slice(&value);
+            used[from..from + HALF].copy_from_slice(&length_sum);
+        }
+        let count = self.count;
+        let mut long = 0u64;
+        for lane in 0..RICE_LANES {
+            long |= u64::from(used[lane] > count[lane]);
+        }
+        if long == 0 {
+            (self.buffer, self.last) = (buffer, last);
+            for lane in 0..RICE_LANES {
+                self.count[lane] = count[lane] - used[lane];
+            }
+            return;
+        }
+        self.decode_slowly(out, &buffer, &last, &used);
+    }
+
+    /// Takes over the lanes whose differences were in the buffer, and decodes the others again.
+    #[cold]
+    fn decode_slowly<const GROUP: usize>(
+        &mut self,
+        out: &mut [[u32; RICE_LANES]; GROUP],
+        buffer: &[u64; RICE_LANES],
+        last: &[u64; RICE_LANES],
+        used: &[u64; RICE_LANES],
+    ) {
+        for lane in 0..RICE_LANES {
+            if used[lane] <= self.count[lane] {
+                self.buffer[lane] = buffer[lane];
+                self.last[lane] = last[lane];
+                self.count[lane] -= used[lane];
+                continue;
+            }
+            for out in out.iter_mut() {
+                let difference = self.difference(lane);
+                let change = (difference >> 1) ^ (difference & 1).wrapping_neg();
+                self.last[lane] = self.last[lane].wrapping_add(change);
+                out[lane] = self.last[lane] as u32;
+            }
+        }
+    }
+
+    /// The next difference of a lane, of any length.
+    fn difference(&mut self, lane: usize) -> u64 {
+        if self.plain[lane] != 0 {
+            return self.take(lane, self.plain_bits as u32).into();
+        }
+        let mut zeros = 0u64;
+        loop {
+            self.refill(lane);
+            let run = u64::from(self.buffer[lane].leading_zeros());
+            if run < self.count[lane] {
+                self.skip(lane, run + 1);
+                zeros += run;
+                break;
+            }
+            zeros += self.count[lane];
+            self.skip(lane, self.count[lane]);
+            if self.at[lane] > self.streams[lane].len() + 8 {
+                break;
+            }
+        }
+        let low = self.low[lane] as u32;
+        self.failed |= u16::from(zeros > u64::from(u32::MAX >> low)) << lane;
+        let field = if low == 0 { 0 } else { self.take(lane, low).into() };
+        zeros << low | field
+    }
+
+    /// The lanes that were read beyond the end of their streams.
+    #[inline(always)]
+    fn overrun(&self) -> u16 {
+        (0..RICE_LANES).fold(0, |found, lane| {
+            let read = self.at[lane] * 8 - self.count[lane] as usize;
+            found | u16::from(read > self.streams[lane].len() * 8) << lane
+        })
+    }
+}
