@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import tachyfits as tf
 from fitsbytes import cube_cards, primary
+from tachyfits.cli import run
 from tachyfits.plot import histogram_figure, plane_figure, save_figure, spectrum_figure
 from tachyfits.plot._limits import limits_of, normalisation
 from tachyfits.plot._plane import beam_outline
@@ -137,3 +138,89 @@ def test_results_draw_themselves(tmp_path: Path) -> None:
     stored = np.ones((4, 3, 3), "f4")
     tf.open(primary(stored))[0].spectrum().png(tmp_path / "b.svg")
     assert "Channel" in (tmp_path / "b.svg").read_text()
+
+
+def _sky_cube(path: Path, *, scale: float = 0.01) -> tf.Image:
+    """Return a cube of the sky with a source that moves from channel to channel."""
+    y, x = np.indices((24, 30))
+    planes = [np.exp(-((x - 8 - 3 * c) ** 2 + (y - 12) ** 2) / 8) for c in range(5)]
+    cards = [*cube_cards("K"), ("BMAJ", 0.04), ("BMIN", 0.03), ("BPA", 20.0)]
+    cards = [(k, v * scale / 0.01 if k in ("CDELT1", "CDELT2") else v) for k, v in cards]
+    path.write_bytes(primary(np.array(planes), cards))
+    return tf.open(path)[0]
+
+
+def test_channel_maps_share_colours_and_say_their_velocity(tmp_path: Path) -> None:
+    cube = _sky_cube(tmp_path / "c.fits")
+    figure = tf.plot.channel_figure(cube, slice(1, 5), count=3, unit="km/s", scale_bar=True)
+    maps = [axes for axes in figure.axes if axes.images]
+    assert [axes.texts[0].get_text() for axes in maps] == ["1.25 km/s", "1.75 km/s", "2 km/s"]
+    assert len({axes.images[0].norm for axes in maps}) == 1
+    np.testing.assert_array_equal(np.asarray(maps[1].images[0].get_array()), cube[3])
+    # A beam in each, and a bar in the first.
+    assert [len(axes.patches) for axes in maps] == [1, 1, 1]
+    assert len(maps[0].lines) == 1
+    with pytest.raises(tf.UsageError, match="invalid number of maps 0"):
+        tf.plot.channel_figure(cube, count=0)
+
+
+def test_a_triptych_has_a_colour_bar_for_each_moment(tmp_path: Path) -> None:
+    planes = _sky_cube(tmp_path / "c.fits").moments(unit="km/s")
+    figure = tf.plot.triptych_figure(planes)
+    assert [axes.get_title() for axes in figure.axes if axes.images] == [
+        "Moment 0", "Moment 1", "Moment 2",
+    ]  # fmt: skip
+    labels = [axes.get_ylabel() for axes in figure.axes if not axes.images]
+    assert labels == [
+        "Integrated intensity (K km/s)",
+        "Velocity (km/s)",
+        "Velocity dispersion (km/s)",
+    ]
+
+
+def test_a_scale_bar_is_as_long_as_it_says(tmp_path: Path) -> None:
+    plane = _sky_cube(tmp_path / "c.fits").collapse("max")
+    figure = plane.plot(scale_bar="3arcmin")
+    (x, _), text = figure.axes[0].lines[0].get_data(), figure.axes[0].texts[0].get_text()
+    assert x[1] - x[0] == pytest.approx(3 / 60 / 0.01)
+    assert text == "3\N{PRIME}"
+    with pytest.raises(tf.UsageError, match="expected an angle of at most 1080 arcsec"):
+        plane.plot(scale_bar="1deg")
+    with pytest.raises(tf.UsageError, match="invalid scale bar"):
+        plane.plot(scale_bar="3km")
+
+
+def test_contours_of_another_image_lie_at_their_own_coordinates(tmp_path: Path) -> None:
+    plane = _sky_cube(tmp_path / "c.fits").collapse("max", channels=slice(0, 1))
+    coarse = tf.open(tmp_path / "c.fits")[0].rebin(x=2, y=2).collapse("max", channels=slice(0, 1))
+    figure = plane.plot(overlay=coarse, overlay_levels=[0.3])
+    figure.draw_without_rendering()
+    axes = figure.axes[0]
+    drawn = axes.collections[-1]
+    path = drawn.get_transform().transform_path(drawn.get_paths()[0])
+    middle = axes.transData.inverted().transform(path.vertices).mean(axis=0)
+    # The source of the fine image, in its pixels.
+    np.testing.assert_allclose(middle, (8, 12), atol=0.5)
+
+
+def test_borders_of_regions_lie_on_the_plane(tmp_path: Path) -> None:
+    cube = _sky_cube(tmp_path / "c.fits")
+    sky = cube.wcs.celestial.pixel_to_world(8, 12)
+    regions = ["circle(11,13,4)", f"icrs; circle({sky.ra.deg}, {sky.dec.deg}, 0.03deg)"]
+    axes = cube.collapse("max").plot(regions=regions).axes[0]
+    for line, centre, radius in zip(axes.lines, ((10, 12), (8, 12)), (4, 3), strict=True):
+        offsets = np.stack(line.get_data()) - np.array(centre)[:, None]
+        np.testing.assert_allclose(np.hypot(*offsets), radius, rtol=2e-3)
+
+
+def test_the_command_line_draws_several_maps(tmp_path: Path) -> None:
+    _sky_cube(tmp_path / "c.fits")
+    path, out = str(tmp_path / "c.fits"), str(tmp_path / "o.png")
+    for words in (
+        ["--channel-maps", "4", "--scale-bar", "auto"],
+        ["--moment", "0,1,2", "--triptych", "--overwrite"],
+        ["--outline", "circle(9,9,3)", "--scale-bar", "2arcmin", "--overwrite"],
+    ):
+        assert run(["image", path, *words, "-o", out]) == 0
+        assert Path(out).read_bytes().startswith(b"\x89PNG")
+    assert run(["image", path, "--channel-maps", "4", "-o", str(tmp_path / "o.fits")]) == 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +93,30 @@ FITS = (".fits", ".fit", ".fts")
 @report_option
 @drawing_options
 @click.option(
+    "--channel-maps",
+    type=click.IntRange(1, 100),
+    metavar="N",
+    help="Draw N channels in one picture, at equal distances among --channels.",
+)
+@click.option("--triptych", is_flag=True, help="Draw the maps side by side in one picture.")
+@click.option(
+    "--scale-bar",
+    metavar="ANGLE",
+    help="Draw a bar of this angle (30arcsec), or of a round one (auto).",
+)
+@click.option(
+    "--overlay",
+    type=click.Path(),
+    metavar="FILE",
+    help="Draw contours of this image of the sky, where its own coordinates put them.",
+)
+@click.option(
+    "--outline",
+    multiple=True,
+    metavar="REGION",
+    help="Draw the border of a region, as --region takes it. May be repeated.",
+)
+@click.option(
     "--bare",
     is_flag=True,
     help="Draw only the pixels, one to one, y upwards, without axes and colour bar.",
@@ -118,6 +142,11 @@ def command(
     beam: str | None,
     drawing: Drawing,
     bare: bool,
+    channel_maps: int | None,
+    triptych: bool,
+    scale_bar: str | None,
+    overlay: str | None,
+    outline: tuple[str, ...],
 ) -> int:
     """Collapse the spectral axis of a cube into pictures. A picture is drawn as it is.
 
@@ -132,11 +161,20 @@ def command(
       tachyfits image cube.fits --statistic max --stretch asinh --contours -o max.pdf
       tachyfits image cube.fits --channels 40:90 --moment 1 --limits 5,25 -o velocity.svg
       tachyfits image cube.fits --region 'circle(512,480,60)' --peak-channel -o peak.fits
+      tachyfits image cube.fits --channels 40:90 --channel-maps 12 --unit km/s -o channels.png
+      tachyfits image cube.fits --channels 40:90 --moment 0,1,2 --triptych -o three.png
+      tachyfits image cube.fits --scale-bar auto --outline 'circle(90,80,12)' -o mean.png
     """  # fmt: skip
     suffixes = [suffix_of(output, FITS + DRAWN) for output in outputs]
     if bare and set(suffixes) - set(FITS) != {".png"}:
         raise click.UsageError("--bare needs an output that ends in .png")
+    together = channel_maps is not None or triptych
+    if together and (bare or set(suffixes) & set(FITS)):
+        raise click.UsageError("--channel-maps and --triptych need pictures: .png, .svg or .pdf")
+    if channel_maps is not None and (triptych or names or orders or peak_channel):
+        raise click.UsageError("--channel-maps takes no --triptych, --statistic or --moment")
     chosen = [*names, *_moments(orders), *(["max_channel"] if peak_channel else [])]
+    over = Over(scale_bar, overlay, outline)
     line = {"unit": unit, "rest": rest, "convention": convention, "rest_medium": rest_medium}
 
     def make(file: File) -> None:
@@ -146,13 +184,23 @@ def command(
         pixels = {"threshold": threshold, "mask": mask, "keep_axis": keep_axis}
         told: list[dict[str, Any]] = []
         of_line, of_values = part.with_line(line), part.line_of_values(line)
+        if together:
+            if channel_maps is not None:
+                figure = _channel_figure(
+                    common, image, channel_maps, of_line, of_values, drawing, over
+                )
+            else:
+                made = _planes(common, image, chosen, of_line, pixels, of_values)
+                figure = _triptych(image, [plane for _, plane in made], drawing, over)
+            return _save(figure, image, outputs, common, overwrite=overwrite)
         for name, plane in _planes(common, image, chosen, of_line, pixels, of_values):
             written = [_named(output, name if len(chosen) > 1 else "") for output in outputs]
             for output, suffix in zip(written, suffixes, strict=True):
                 if suffix in FITS:
                     plane.write(output, overwrite=overwrite, checksum=checksum, sync=sync)
                 else:
-                    _draw(image, plane, output, drawing, bare=bare, overwrite=overwrite)
+                    _draw(common, image, plane, output, drawing, over, bare=bare,
+                          overwrite=overwrite)  # fmt: skip
             costs: dict[str, Any] = {}
             if report and plane.report is not None:
                 costs = {"report": report_fields(plane.report)}
@@ -164,8 +212,71 @@ def command(
             if plane.report is not None and costs and costs not in told:
                 say(report_text(plane.report))
                 told.append(costs)
+        return None
 
     return common.each(make)
+
+
+@dataclass(frozen=True)
+class Over:
+    """The options of drawings over a picture, by their names."""
+
+    scale_bar: str | None
+    overlay: str | None
+    outline: tuple[str, ...]
+
+    @property
+    def bar(self) -> Any:
+        """The scale bar, as `tachyfits.plot` takes it."""
+        return True if self.scale_bar == "auto" else self.scale_bar or False
+
+    def options(self, common: Common) -> dict[str, Any]:
+        """All of them, as `tachyfits.plot.plane_figure` takes them."""
+        other = None
+        if self.overlay is not None:
+            with common.open(self.overlay) as file:
+                other = file.image().plane()
+        return {
+            "scale_bar": self.bar,
+            "overlay": other,
+            "regions": list(self.outline) if self.outline else None,
+        }
+
+
+def _channel_figure(
+    common: Common, image: Image, count: int, part: Part, line: dict[str, Any], drawing: Drawing,
+    over: Over,
+) -> Any:  # fmt: skip
+    from tachyfits.plot import channel_figure
+
+    colours = {n: value for n, value in drawing.colours.items() if n not in ("low", "high")}
+    named = {name: line[name] for name in ("unit", "rest", "convention")}
+    with common.meter("channel maps"):
+        return channel_figure(
+            image, part.channel_slice(image), count=count, section=part.index(image),
+            title=title(image, ""), scale_bar=over.bar, **named, **colours,
+        )  # fmt: skip
+
+
+def _triptych(image: Image, planes: list[Plane], drawing: Drawing, over: Over) -> Any:
+    from tachyfits.plot import triptych_figure
+
+    return triptych_figure(
+        planes, stretch=drawing.stretch, title=title(image, ""), scale_bar=over.bar
+    )
+
+
+def _save(
+    figure: Any, image: Image, outputs: tuple[str, ...], common: Common, *, overwrite: bool
+) -> None:
+    from tachyfits.plot import save_figure
+
+    for output in outputs:
+        save_figure(figure, output, overwrite=overwrite)
+    if not common.json:
+        say(f"{' '.join(outputs)}: {heading(image)}")
+    else:
+        click.echo(json_text(described(image, output=list(outputs))))
 
 
 def _moments(orders: str | None) -> list[str]:
@@ -244,15 +355,17 @@ def _from_one(plane: Plane) -> Plane:
 
 
 def _draw(
-    image: Image, plane: Plane, output: str, drawing: Drawing, *, bare: bool, overwrite: bool
-) -> None:
+    common: Common, image: Image, plane: Plane, output: str, drawing: Drawing, over: Over, *,
+    bare: bool, overwrite: bool,
+) -> None:  # fmt: skip
     from tachyfits.plot import plane_figure, save_figure, save_pixels
 
     if bare:
         save_pixels(plane, output, overwrite=overwrite, **drawing.colours)
         return
     name = "" if plane.name == "pixels" else plane.name
-    figure = plane_figure(plane, title=title(image, name), **drawing.options)
+    options = drawing.options | over.options(common)
+    figure = plane_figure(plane, title=title(image, name), **options)
     save_figure(figure, output, overwrite=overwrite)
 
 

@@ -22,6 +22,8 @@ from tachyfits.interop.table_files import TableFile, open_table_file
 from tachyfits.table.display import columns_of_text
 from tachyfits.table.part import Part
 from tachyfits.table.rows import resolve_rows
+from tachyfits.table.sky import cone_condition
+from tachyfits.text.cones import cone_of_text
 from tachyfits.writing.export import write_stream
 
 #: Default number of rows shown.
@@ -49,6 +51,12 @@ COLUMN_HEADING = ("column", "name", "TFORM", "type", "unit", "null", "descriptio
     help="Only rows that satisfy this condition: 'MAG < 20 && CLASS == \"STAR\"'.",
 )
 @click.option(
+    "--cone",
+    metavar="RA,DEC,RADIUS",
+    help="Only rows within this angle of a position, in degrees or with units: "
+    "83.63,22.01,5arcmin. Columns are found by UCD or by name (RA and DEC, ...). FITS tables only.",
+)
+@click.option(
     "--head",
     type=click.IntRange(min=0),
     metavar="N",
@@ -71,8 +79,8 @@ COLUMN_HEADING = ("column", "name", "TFORM", "type", "unit", "null", "descriptio
 )
 @overwrite_option
 def command(
-    common: Common, columns: str | None, where: str | None, head: int | None, rows: str | None,
-    listed: bool, output: str | None, overwrite: bool,
+    common: Common, columns: str | None, where: str | None, cone: str | None, head: int | None,
+    rows: str | None, listed: bool, output: str | None, overwrite: bool,
 ) -> int:  # fmt: skip
     """Show a table, choose columns and rows of it, or write it in another format.
 
@@ -101,6 +109,7 @@ def command(
       tachyfits table table.fits --rows 2:4 --json
       tachyfits table table.fits --where "NAME != 'beta'" -o bright.csv
       tachyfits table table.fits --where 'MAG < 20' -o - | head
+      tachyfits table table.fits --cone 11.5,-0.5,1deg
       tachyfits table table.fits --hdu STARS --columns RA,DEC -o positions.fits
       tachyfits table survey.parquet -o survey.fits
       tachyfits table survey.parquet --where 'MAG < 20' --head 5
@@ -108,11 +117,12 @@ def command(
     path = common.files[0]
     if output == STDOUT and common.json:
         raise click.UsageError("-o - prints CSV: it does not go with --json")
-    if listed and (output or where or rows or head is not None):
+    if listed and (output or where or cone or rows or head is not None):
         raise click.UsageError("--list shows columns: it goes with neither rows nor -o")
     if output is not None and output != STDOUT:
         format_of(output)
 
+    given = where
     most = HEAD if head is None and rows is None and output is None else head
 
     def show(
@@ -120,6 +130,7 @@ def command(
         some: str | None = rows,
     ) -> None:  # fmt: skip
         table = _table(common, file)
+        where = _within(table, given, cone)
         chosen = places or chosen_columns(table, columns)
         if listed:
             click.echo(_listed(common, table, chosen))
@@ -135,6 +146,8 @@ def command(
         return common.each(show)
     if common.hdu is not None:
         raise usage(f"{path}: only FITS files have HDUs", "leave out --hdu")
+    if cone is not None:
+        raise usage(f"{path}: a cone needs a FITS table", "write one first: -o table.fits")
     with warnings_said():
         source = open_table_file(path)
     chosen = chosen_places(columns, source.keys, source.place)
@@ -157,6 +170,14 @@ def command(
         made = Made(source.only(shown), count)
         show(file, made, None if chosen is None else [needed.index(at) for at in chosen], some)
     return 0
+
+
+def _within(table: Table, where: str | None, cone: str | None) -> str | None:
+    """Return the condition of rows with that of a cone."""
+    if cone is None:
+        return where
+    condition = cone_condition(table.columns, cone_of_text(cone))
+    return condition if where is None else f"({where}) and {condition}"
 
 
 @dataclass(frozen=True)

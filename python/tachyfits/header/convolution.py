@@ -128,7 +128,7 @@ def convolution(image: Pixels, target: Any) -> Convolution:
     missing = squares[:, 0] < -_EQUAL * wanted.major**2
     if missing.any():
         raise _too_small(wanted, beams, int(np.flatnonzero(missing)[0]), len(usable) > 1)
-    # What rounding leaves of equal beams is no kernel.
+    # Rounding leaves a width where beams are equal.
     squares[squares < _EQUAL * wanted.major**2] = 0.0
     left = np.einsum("nij,nj,nkj->nik", directions, squares, directions)
     to_pixels = np.linalg.inv(sky_matrix(image, given_beam_hint()))

@@ -7,11 +7,13 @@ Nothing here reads FITS files or computes more than colours.
 from tachyfits.plot._figure import save_figure
 from tachyfits.plot._histogram import histogram_figure
 from tachyfits.plot._labels import title_of
+from tachyfits.plot._maps import channel_figure, triptych_figure
 from tachyfits.plot._plane import colormap_of, plane_figure, save_pixels
 from tachyfits.plot._pv import pv_figure
 from tachyfits.plot._spectrum import spectrum_figure
 
 __all__ = [
+    "channel_figure",
     "colormap_of",
     "histogram_figure",
     "plane_figure",
@@ -20,4 +22,5 @@ __all__ = [
     "save_pixels",
     "spectrum_figure",
     "title_of",
+    "triptych_figure",
 ]

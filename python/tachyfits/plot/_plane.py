@@ -27,6 +27,7 @@ from tachyfits.plot._labels import (
     with_unit,
 )
 from tachyfits.plot._limits import limits_of, noise_of, round_values, sample, stretched
+from tachyfits.plot._overlays import draw_other, draw_regions, draw_scale_bar
 from tachyfits.results.plane import Plane
 
 if TYPE_CHECKING:
@@ -80,6 +81,10 @@ def plane_figure(
     colormap: str | Colormap | None = None,
     contours: Contours = None,
     title: str | None = None,
+    scale_bar: Any = False,
+    overlay: Plane | None = None,
+    overlay_levels: Sequence[float] | int = 5,
+    regions: Any = None,
 ) -> Figure:
     """Draw a plane with sky coordinates, a colour bar with the unit, and the beam.
 
@@ -104,6 +109,14 @@ def plane_figure(
         True: at multiples of the noise or at round values; a number of them, or their values.
     title
         None: the object, or else the file, and the name of the plane.
+    scale_bar
+        True: a bar of a round angle; or its angle, "30arcsec". It needs sky coordinates.
+    overlay, overlay_levels
+        Another plane of the sky, drawn as contours where its own coordinates put them, and the
+        values or the number of these.
+    regions
+        Regions whose borders are drawn, as `tachyfits.region` takes them: in pixels of the plane,
+        or on the sky; one or a list.
 
     Returns
     -------
@@ -123,6 +136,7 @@ def plane_figure(
         draw_plane(
             figure, 111, plane, limits=chosen, stretch=stretch,
             colormap=colormap_of(colormap, plane), contours=contours, title=title,
+            scale_bar=scale_bar, overlay=overlay, overlay_levels=overlay_levels, regions=regions,
         )  # fmt: skip
         fit(figure)
     return figure
@@ -138,13 +152,23 @@ def draw_plane(
     colormap: Colormap,
     contours: Contours = None,
     title: str | None = None,
+    scale_bar: Any = False,
+    overlay: Plane | None = None,
+    overlay_levels: Sequence[float] | int = 5,
+    regions: Any = None,
 ) -> Axes:
     """Draw a plane into a place (as of ``Figure.add_subplot``) of a figure.
 
     ``limits`` are the values of the first and the last colour, in the plane's unit.
     """
     sky = _sky(plane)
-    axes = figure.add_subplot(place, projection=sky) if sky else figure.add_subplot(place)
+    if sky is None and (scale_bar or overlay is not None):
+        raise usage(
+            "a scale bar and contours of another image need sky coordinates, which the plane lacks",
+            "leave them out",
+        )
+    where = place if isinstance(place, tuple) else (place,)
+    axes = figure.add_subplot(*where, projection=sky) if sky else figure.add_subplot(*where)
     unit, factor = shown_unit(plane.unit, max(map(abs, limits)))
     values = np.ma.masked_invalid(plane.values) * factor
     norm = stretched(stretch, plane.values, limits, factor)
@@ -174,7 +198,23 @@ def draw_plane(
     outline = beam_outline(plane.header)
     if outline is not None:
         _draw_beam(axes, outline, (columns, rows), x.first)
+    if overlay is not None:
+        draw_other(axes, overlay, _levels_of(overlay, overlay_levels))
+    if regions is not None:
+        draw_regions(axes, regions, plane, (x.first, y.first))
+    if scale_bar:
+        draw_scale_bar(axes, sky, (rows, columns), scale_bar)
     return axes
+
+
+def _levels_of(plane: Plane, levels: Sequence[float] | int) -> list[float]:
+    """Return the values of contours of another plane: those given, or round ones."""
+    limits = limits_of(
+        plane.values, "percentile99.9", percentile=None, low=None, high=None, stretch="linear",
+        diverging=False,
+    )  # fmt: skip
+    norm = stretched("linear", plane.values, limits)
+    return contour_levels(plane.values, levels, norm)
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,11 @@ Reading is in `table.reading`; results are `Columns`, which convert to other lib
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tachyfits import _core
 from tachyfits.base.progress import Progress
@@ -17,6 +20,8 @@ from tachyfits.table.display import html_of, text_of
 from tachyfits.table.part import Part
 from tachyfits.table.reading import ColumnNames, TableReading
 from tachyfits.table.rows import batch_size
+from tachyfits.table.sky import Matches, cone_condition, coordinates_of, nearest, position_columns
+from tachyfits.text.cones import cone
 
 if TYPE_CHECKING:
     import astropy.table
@@ -65,6 +70,86 @@ class Table(TableReading):
     def shape(self) -> tuple[int, ...]:
         """Rows and columns, as in data frames; the header's NAXIS1 is the bytes of a row."""
         return len(self), len(self.columns)
+
+    # Positions on the sky.
+
+    def cone(
+        self, ra: Any, dec: Any, radius: Any, *, columns: ColumnNames = None,
+        names: Sequence[str] | None = None, where: str | None = None,
+        threads: int | None = None, progress: Progress | None = None,
+    ) -> Columns:  # fmt: skip
+        """Return the rows within an angle of a position, in one pass over the rows.
+
+        Parameters
+        ----------
+        ra, dec, radius
+            Degrees, or text or quantities with a unit ("05h34m32s", "5arcmin"). The position is in
+            the system of the columns.
+        columns
+            As in `read`.
+        names
+            The two columns of positions; None: those of UCD pos.eq.ra and pos.eq.dec, else of a
+            usual name (RA and DEC, RAJ2000 and DEJ2000, ...). Their units are converted.
+        where
+            Another condition that the rows satisfy.
+
+        Raises
+        ------
+        UsageError
+            There are no such columns, or they are not angles.
+
+        Notes
+        -----
+        Angles are those on the sphere, by Vincenty's formula in float64, at the poles and across
+        the zero of longitude too. The borders belong to the cone. Rows without a position do not.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> tf.open("table.fits")[1].cone(11.5, -0.5, "1deg", columns="NAME")["NAME"]
+        array(['beta', 'gamma'], dtype='<U8')
+        """
+        condition = cone_condition(self.columns, cone(ra, dec, radius), names)
+        both = condition if where is None else f"({where}) and {condition}"
+        return self.read(columns, where=both, threads=threads, progress=progress)
+
+    def match(
+        self, other: Any, radius: Any = None, *, names: Sequence[str] | None = None,
+        other_names: Sequence[str] | None = None,
+    ) -> Matches:  # fmt: skip
+        """Return the nearest row of another table for each row, by astropy.
+
+        Parameters
+        ----------
+        other
+            A `Table`, or positions as SkyCoord of astropy.
+        radius
+            The largest separation; None: any. As in `cone`.
+        names, other_names
+            Columns of positions, as in `cone`.
+
+        Returns
+        -------
+        Matches
+            ``index``, the row of ``other`` (int64, -1 for none), and ``separation`` (degrees).
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> table = tf.open("table.fits")[1]
+        >>> table.match(table, "1arcsec").index
+        array([0, 1, 2, 3, 4])
+        """
+        limit = None if radius is None else cone(0.0, 0.0, radius)[2]
+        own = self._positions(names)
+        if isinstance(other, Table):
+            return nearest(own, other._positions(other_names), limit)
+        return nearest(own, (other, np.ones(len(other), dtype=np.bool_)), limit)
+
+    def _positions(self, names: Sequence[str] | None) -> Any:
+        found = position_columns(self.columns, names)
+        keys = [found.longitude.key, found.latitude.key]
+        return coordinates_of(self.read(keys), found)
 
     # To other libraries.
 

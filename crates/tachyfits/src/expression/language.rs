@@ -24,6 +24,7 @@ pub(crate) enum Rule {
     IsFinite,
     Where,
     Clip,
+    Separation,
 }
 
 impl Rule {
@@ -34,6 +35,7 @@ impl Rule {
             Rule::Binary(_) => (2, 2),
             Rule::Several(_) => (2, usize::MAX),
             Rule::Where | Rule::Clip => (3, 3),
+            Rule::Separation => (4, 4),
         }
     }
 }
@@ -93,6 +95,12 @@ pub(crate) const FUNCTIONS: &[ExpressionFunction] = &[
         arguments: "x, low, high",
         meaning: "x limited to low and high; NaN stays NaN",
         rule: Rule::Clip,
+    },
+    ExpressionFunction {
+        names: &["separation"],
+        arguments: "lon, lat, lon2, lat2",
+        meaning: "angle between two positions on a sphere; all in degrees",
+        rule: Rule::Separation,
     },
     ExpressionFunction {
         names: &["min", "minimum"],

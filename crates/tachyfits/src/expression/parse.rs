@@ -380,6 +380,9 @@ impl Parser<'_> {
                 let infinity = push(Item::Number(f64::INFINITY));
                 push(Item::Binary(Binary::Less, size, infinity))
             }
+            (Rule::Separation, &[longitude, latitude, longitude2, latitude2]) => {
+                separation(push, [longitude, latitude], [longitude2, latitude2])
+            }
             (Rule::Several(binary), [first, others @ ..]) => others
                 .iter()
                 .fold(*first, |before, other| push(Item::Binary(binary, before, *other))),
@@ -434,6 +437,30 @@ impl Parser<'_> {
             None => problem,
         }
     }
+}
+
+/// The operations of an angle between two positions, by T. Vincenty's formula, which is exact at any distance.
+fn separation(mut push: impl FnMut(Item) -> Id, [l1, b1]: [Id; 2], [l2, b2]: [Id; 2]) -> Id {
+    use Binary::{Add, Divide, Multiply, Subtract};
+    let degree = push(Item::Number(std::f64::consts::PI / 180.0));
+    let mut join = |binary, a, b| push(Item::Binary(binary, a, b));
+    let difference = join(Subtract, l2, l1);
+    let angles = [difference, b1, b2].map(|angle| join(Multiply, angle, degree));
+    let [(sl, cl), (s1, c1), (s2, c2)] =
+        angles.map(|x| (push(Item::Unary(Unary::Sin, x)), push(Item::Unary(Unary::Cos, x))));
+    let mut join = |binary, a, b| push(Item::Binary(binary, a, b));
+    let across = join(Multiply, c2, sl);
+    let (one, other) = (join(Multiply, c1, s2), join(Multiply, s1, c2));
+    let other = join(Multiply, other, cl);
+    let along = join(Subtract, one, other);
+    let squares = [across, along].map(|x| join(Multiply, x, x));
+    let square = join(Add, squares[0], squares[1]);
+    let (one, other) = (join(Multiply, s1, s2), join(Multiply, c1, c2));
+    let other = join(Multiply, other, cl);
+    let cosine = join(Add, one, other);
+    let sine = push(Item::Unary(Unary::Sqrt, square));
+    let angle = push(Item::Binary(Binary::Atan2, sine, cosine));
+    push(Item::Binary(Divide, angle, degree))
 }
 
 /// Hint for a word of other languages.

@@ -24,8 +24,15 @@ const OF_ONE: [&str; 20] = [
     "abs", "sqrt", "exp", "log", "log10", "sin", "cos", "tan", "asin", "arccos", "atan", "sinh",
     "cosh", "tanh", "floor", "ceil", "round", "isnan", "isfinite", "ln",
 ];
-const OF_SEVERAL: [(&str, usize); 6] =
-    [("atan2", 2), ("min", 2), ("max", 3), ("where", 3), ("clip", 3), ("maximum", 2)];
+const OF_SEVERAL: [(&str, usize); 7] = [
+    ("atan2", 2),
+    ("min", 2),
+    ("max", 3),
+    ("where", 3),
+    ("clip", 3),
+    ("maximum", 2),
+    ("separation", 4),
+];
 const NAMES: [&str; 4] = ["a", "b", "spectrum", "_4"];
 
 fn trees() -> impl Strategy<Value = Tree> {
@@ -46,7 +53,7 @@ fn trees() -> impl Strategy<Value = Tree> {
                 .prop_map(|(sign, operand)| Tree::Signed(sign, operand)),
             2 => (prop::sample::select(OF_ONE.to_vec()), inner.clone())
                 .prop_map(|(name, x)| Tree::Call(name, vec![x])),
-            2 => (prop::sample::select(OF_SEVERAL.to_vec()), prop::collection::vec(inner, 3))
+            2 => (prop::sample::select(OF_SEVERAL.to_vec()), prop::collection::vec(inner, 4))
                 .prop_map(|((name, count), mut all)| {
                     all.truncate(count);
                     Tree::Call(name, all)
@@ -201,6 +208,15 @@ fn call(name: &str, given: &[f64]) -> f64 {
             }
         }
         ("clip", [x, low, high]) => least(greatest(*x, *low), *high),
+        ("separation", [longitude, latitude, longitude2, latitude2]) => {
+            let degree = std::f64::consts::PI / 180.0;
+            let (difference, b1, b2) =
+                ((longitude2 - longitude) * degree, latitude * degree, latitude2 * degree);
+            let across = b2.cos() * difference.sin();
+            let along = b1.cos() * b2.sin() - b1.sin() * b2.cos() * difference.cos();
+            let cosine = b1.sin() * b2.sin() + b1.cos() * b2.cos() * difference.cos();
+            (across * across + along * along).sqrt().atan2(cosine) / degree
+        }
         ("min" | "minimum", all) => all[1..].iter().fold(x, |a, &b| least(a, b)),
         ("max" | "maximum", all) => all[1..].iter().fold(x, |a, &b| greatest(a, b)),
         other => panic!("{other:?}"),

@@ -74,6 +74,22 @@ fn functions_are_those_of_numpy() {
 }
 
 #[test]
+fn separations_are_angles_on_a_sphere() {
+    for (expression, expected) in [
+        ("separation(10, 0, 12, 0)", 2.0),
+        // From a pole, across the zero of longitude, at the far side, and very near.
+        ("separation(77, 90, 12, 60)", 30.0),
+        ("separation(359, 0, 1, 0)", 2.0),
+        ("separation(0, 0, 180, 0)", 180.0),
+        ("separation(0, 60, 1e-9, 60)", 0.5e-9),
+    ] {
+        let found = number(expression);
+        assert!((found - expected).abs() <= 1e-14 * expected, "{expression}: {found}");
+    }
+    assert!(number("separation(nan, 0, 1, 0)").is_nan());
+}
+
+#[test]
 fn repeated_parts_are_the_same() {
     let a = counting(&[5]);
     let inputs = images(&[("a", &a), ("same", &a)]);
