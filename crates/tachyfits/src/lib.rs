@@ -62,6 +62,7 @@ mod statistic;
 mod stored_type;
 mod survival;
 mod table;
+mod tile_batch;
 mod verify;
 mod workers;
 mod write_image;
@@ -101,6 +102,7 @@ pub use table::{
     Arrays, CellKind, Cells, ColumnInput, ColumnOutput, CsvCells, CsvColumn, CsvValues, Rows,
     Table, TableWriter, TextAs, csv_rows,
 };
+pub use tile_batch::decode_tiles;
 pub use verify::{Verification, VerifyOptions, verify};
 
 pub use tachyfits_format::{
