@@ -212,6 +212,7 @@ impl<'w> Worker<'w> {
     pub(crate) fn between_tasks(&self) {
         if self.run.attention.load(Ordering::Relaxed) {
             if Permit::is_held() && self.run.give_way(Then::Wait) {
+                Permit::set(false);
                 Permit::set(self.run.wait(true, self.is_stopped));
             }
             self.enlist();

@@ -467,6 +467,27 @@ fn a_token_that_waits_for_another_thread_lends_its_permit() {
 }
 
 #[test]
+fn a_token_is_asked_by_a_thread_that_waits_for_a_permit() {
+    let executor = Executor::build(1, false, Duration::ZERO);
+    let asks = Arc::new(AtomicUsize::new(0));
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            let (executor, asks) = (&executor, Arc::clone(&asks));
+            let poll = move || {
+                // There is no permit to lend.
+                without_permit(|| asks.fetch_add(1, Ordering::SeqCst));
+                false
+            };
+            scope.spawn(move || {
+                let job = Job::on(executor).with_token(CancelToken::new().polling(poll));
+                work(&job, 4, &|_| thread::sleep(2 * super::BETWEEN_CHECKS)).unwrap();
+            });
+        }
+    });
+    assert!(asks.load(Ordering::SeqCst) > 8 && executor.is_idle());
+}
+
+#[test]
 fn budgets_name_what_was_used() {
     let job = Job::on(&Executor::new(1)).with_bytes(95);
     let options = PipelineOptions { threads: 1, job: Some(&job), ..PipelineOptions::default() };
