@@ -44,7 +44,7 @@ def overlap(shape: PixelRegion, height: int, width: int) -> tuple[Array, tuple[i
     if columns * rows > _MOST_PIXELS:
         raise memory_error(
             f"exact weights of {columns} x {rows} pixels: expected at most {_MOST_PIXELS}",
-            "leave the weights out: a region of so many pixels hardly depends on its border",
+            "leave the weights out: a region of this size hardly depends on its border",
         )
     x, y = low[0] + np.arange(columns), low[1] + np.arange(rows)
     if isinstance(shape, (Circle, Ellipse)):

@@ -32,7 +32,7 @@ WEIGHTED = ("sum", "mean")
 
 
 def check_weights(weights: str | None, statistic: str, chosen: ChosenRegions) -> bool:
-    """Say whether weights are asked for; UsageError where they make no sense."""
+    """Say whether weights are requested; UsageError where they make no sense."""
     if weights is None:
         return False
     if weights not in WEIGHTS:
