@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 import tachyfits as tf
 from fitsbytes import cube_cards, primary
 from tachyfits.cli import run
-from tachyfits.plot import histogram_figure, plane_figure, save_figure, spectrum_figure
+from tachyfits.plot import (
+    channel_figure,
+    histogram_figure,
+    plane_figure,
+    save_figure,
+    spectrum_figure,
+    triptych_figure,
+)
 from tachyfits.plot._limits import limits_of, normalisation
 from tachyfits.plot._plane import beam_outline
 
@@ -152,7 +159,7 @@ def _sky_cube(path: Path, *, scale: float = 0.01) -> tf.Image:
 
 def test_channel_maps_share_colours_and_say_their_velocity(tmp_path: Path) -> None:
     cube = _sky_cube(tmp_path / "c.fits")
-    figure = tf.plot.channel_figure(cube, slice(1, 5), count=3, unit="km/s", scale_bar=True)
+    figure = channel_figure(cube, slice(1, 5), count=3, unit="km/s", scale_bar=True)
     maps = [axes for axes in figure.axes if axes.images]
     assert [axes.texts[0].get_text() for axes in maps] == ["1.25 km/s", "1.75 km/s", "2 km/s"]
     assert len({axes.images[0].norm for axes in maps}) == 1
@@ -161,12 +168,12 @@ def test_channel_maps_share_colours_and_say_their_velocity(tmp_path: Path) -> No
     assert [len(axes.patches) for axes in maps] == [1, 1, 1]
     assert len(maps[0].lines) == 1
     with pytest.raises(tf.UsageError, match="invalid number of maps 0"):
-        tf.plot.channel_figure(cube, count=0)
+        channel_figure(cube, count=0)
 
 
 def test_a_triptych_has_a_colour_bar_for_each_moment(tmp_path: Path) -> None:
     planes = _sky_cube(tmp_path / "c.fits").moments(unit="km/s")
-    figure = tf.plot.triptych_figure(planes)
+    figure = triptych_figure(planes)
     assert [axes.get_title() for axes in figure.axes if axes.images] == [
         "Moment 0", "Moment 1", "Moment 2",
     ]  # fmt: skip

@@ -63,7 +63,8 @@ def triptych_figure(
     Examples
     --------
     >>> import tachyfits as tf
-    >>> figure = tf.plot.triptych_figure(tf.open("cube.fits")[0].moments(unit="km/s"))
+    >>> from tachyfits import plot
+    >>> figure = plot.triptych_figure(tf.open("cube.fits")[0].moments(unit="km/s"))
     >>> len(figure.axes)
     6
     """
@@ -130,7 +131,8 @@ def channel_figure(
     Examples
     --------
     >>> import tachyfits as tf
-    >>> figure = tf.plot.channel_figure(tf.open("cube.fits")[0], count=2, unit="km/s")
+    >>> from tachyfits import plot
+    >>> figure = plot.channel_figure(tf.open("cube.fits")[0], count=2, unit="km/s")
     >>> [axes.texts[0].get_text() for axes in figure.axes[:2]]
     ['1 km/s', '2 km/s']
     """
