@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from tachyfits.editing.edited_header import EditedHeader
     from tachyfits.editing.editor import Editor, edit
     from tachyfits.file.file import File, open  # noqa: A004 - tf.open is the name people expect
-    from tachyfits.file.hdu import Hdu
+    from tachyfits.file.hdu import CompressedTiles, Hdu
     from tachyfits.header.beam import Beam, Beams
     from tachyfits.header.cards import Card, Cards, Header
     from tachyfits.header.summary import CoordinateSummary
@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     )
     from tachyfits.text.sky_regions import SkyRegion
     from tachyfits.text.spectral_ranges import SpectralRange
+    from tachyfits.writing.compression import Compression
     from tachyfits.writing.write import write
 
 __all__ = [
@@ -87,6 +88,8 @@ __all__ = [
     "Circle",
     "Columns",
     "CompoundRegion",
+    "CompressedTiles",
+    "Compression",
     "CoordinateSummary",
     "EditedHdu",
     "EditedHeader",
@@ -176,7 +179,7 @@ _NAMES = {
     "editing.edited_hdu": ("EditedHdu",),
     "editing.edited_header": ("EditedHeader",),
     "file.file": ("File", "open"),
-    "file.hdu": ("Hdu",),
+    "file.hdu": ("CompressedTiles", "Hdu"),
     "header.beam": ("Beam", "Beams"),
     "header.cards": ("Card", "Cards", "Header"),
     "header.summary": ("CoordinateSummary",),
@@ -202,6 +205,7 @@ _NAMES = {
     ),
     "text.sky_regions": ("SkyRegion",),
     "text.spectral_ranges": ("SpectralRange",),
+    "writing.compression": ("Compression",),
     "writing.write": ("write",),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}
@@ -216,6 +220,7 @@ _UPPER = {
     "astropy_table": "interop.astropy",
     "ccd_data": "interop.nddata",
     "data_array": "interop.xarray",
+    "engine_compression": "writing.compression",
     "export": "writing.export",
     "image_of_cube": "interop.spectral_cube",
     "image_of_data_array": "interop.xarray",

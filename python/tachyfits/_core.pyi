@@ -35,6 +35,9 @@ class _Reader(Protocol):
 
 _Source = str | os.PathLike[str] | bytes | _Reader
 
+#: Codec, shape of a tile, level of quantisation, dither, its seed, divisor of HCOMPRESS.
+_Compression = tuple[str, Sequence[int] | None, float | None, str, int | None, int]
+
 #: A kind of tuple, such as a named one.
 _Tuple = TypeVar("_Tuple", bound=tuple[Any, ...])
 
@@ -82,6 +85,7 @@ def write_array(
     pixel: str | None = None,
     scaling: tuple[float, float] | None = None,
     blank: int | None = None,
+    compression: _Compression | None = None,
     overwrite: bool = False,
     checksum: bool = False,
     sync: bool = False,
@@ -206,6 +210,7 @@ class FitsFile:
         on_demand: bool = False,  # an object is read by seek and read, not to its end
         strict: bool = False,
         storage: str = "auto",
+        raw: bool = False,
     ) -> FitsFile: ...
     @property
     def name(self) -> str: ...
@@ -235,6 +240,8 @@ class Hdu:
     def extname(self) -> str | None: ...
     @property
     def extver(self) -> int: ...
+    @property
+    def stored(self) -> Hdu | None: ...  # the binary table with compressed tiles
     @property
     def header_offset(self) -> int: ...
     @property
@@ -436,6 +443,7 @@ class Image:
         pixel: str | None = None,  # a NumPy name; None: as they are
         scaling: tuple[float, float] | None = None,  # BSCALE, BZERO
         blank: int | None = None,
+        compression: _Compression | None = None,
         overwrite: bool = False,
         checksum: bool = False,
         sync: bool = False,

@@ -156,10 +156,18 @@ class FileWriter:
         array: NDArray[Any],  # native-endian, C order
         cards: Sequence[tuple[str, Any, str]],
         *,
+        compression: _Compression | None = None,
         threads: int = 0,
         progress: _Progress | None = None,
     ) -> None: ...
-    def write_image(self, image: Image, *, threads: int = 0, progress: _Progress | None = None) -> None: ...
+    def write_image(
+        self,
+        image: Image,
+        *,
+        compression: _Compression | None = None,
+        threads: int = 0,
+        progress: _Progress | None = None,
+    ) -> None: ...
     def copy(
         self,
         file: FitsFile,

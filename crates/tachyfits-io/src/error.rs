@@ -219,6 +219,13 @@ pub enum IoError {
         /// How many.
         count: u64,
     },
+    /// The storage holds content from which its bytes cannot be made, such as a damaged compressed tile.
+    Content {
+        /// The name of the storage.
+        name: String,
+        /// What is wrong, and where.
+        source: Box<dyn Error + Send + Sync>,
+    },
     /// The threads of a run could not be started.
     Threads {
         /// The error of the operating system.
@@ -283,6 +290,7 @@ impl IoError {
                 ErrorKind::Limit
             }
             IoError::Values { .. } => ErrorKind::Usage,
+            IoError::Content { .. } => ErrorKind::Format,
             _ => ErrorKind::Io,
         }
     }
@@ -312,6 +320,7 @@ impl IoError {
             IoError::Unrestored { .. } => "io-unrestored",
             IoError::Journal { .. } => "io-journal",
             IoError::Values { .. } => "io-values",
+            IoError::Content { .. } => "io-content",
             IoError::Threads { .. } => "io-threads",
             IoError::Cancelled => "io-cancelled",
             IoError::Budget { .. } => "io-budget",
@@ -349,7 +358,8 @@ impl IoError {
             | IoError::Compressed { name, .. }
             | IoError::Limit { name, .. }
             | IoError::Memory { name, .. }
-            | IoError::Values { name, .. } => name.clone(),
+            | IoError::Values { name, .. }
+            | IoError::Content { name, .. } => name.clone(),
             IoError::Temporary { directory, .. } => directory.display().to_string(),
             IoError::Threads { .. } | IoError::Cancelled | IoError::Budget { .. } => return None,
         })
@@ -418,6 +428,7 @@ impl IoError {
             IoError::Values { count, .. } => {
                 format!("expected values within the range of float32, found {count} outside it")
             }
+            IoError::Content { source, .. } => source.to_string(),
             IoError::Threads { source } => format!("threads cannot be started: {source}"),
             IoError::Cancelled => "cancelled".to_owned(),
             IoError::Budget { budget: Budget::Bytes { most, used, needed } } => format!(
@@ -490,6 +501,7 @@ impl IoError {
                 "use fewer threads ({threads=1|--threads 1}), or raise the limit on processes"
             }
             IoError::Values { .. } => "use float64, or scale the values first",
+            IoError::Content { .. } => "fetch the file again, or read the parts that are intact",
             IoError::Cancelled => "run it again for the result",
             IoError::Budget { budget: Budget::Bytes { .. } } => {
                 "request fewer pixels or rows, or allow more bytes"
@@ -553,6 +565,7 @@ impl IoError {
                 detail: "the sum of its content is wrong".to_owned(),
             },
             IoError::Values { name: name(), count: 3 },
+            IoError::Content { name: name(), source: "row 5: expected a whole tile".into() },
             IoError::Threads { source: io::ErrorKind::WouldBlock.into() },
             IoError::Cancelled,
             IoError::Budget {
@@ -586,6 +599,7 @@ impl IoError {
             | IoError::Unfinished { .. }
             | IoError::Journal { .. }
             | IoError::Values { .. }
+            | IoError::Content { .. }
             | IoError::Cancelled
             | IoError::Budget { .. } => None,
         }
@@ -615,7 +629,7 @@ mod tests {
         let codes: BTreeSet<_> = examples.iter().map(IoError::code).collect();
         assert_eq!(codes.len(), examples.len());
         // The number of variants: a new one needs an example.
-        assert_eq!(codes.len(), 25);
+        assert_eq!(codes.len(), 26);
         for error in &examples {
             assert!(error.code().starts_with("io-"));
             assert_eq!(error.to_string().lines().count(), 2, "{error}");

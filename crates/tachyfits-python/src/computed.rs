@@ -10,6 +10,7 @@ use tachyfits::{
 };
 
 use crate::buffer::{self, Place};
+use crate::compression::{GivenCompression, engine_compression};
 use crate::errors::{OrRaise, argument, exception, not_negative, refused};
 use crate::file::FitsFile;
 use crate::header::{Cards, engine_header};
@@ -144,6 +145,8 @@ impl Image {
     ///     (BSCALE, BZERO), for "uint8", "int16", "int32" and "int64".
     /// blank
     ///     BLANK, for integers.
+    /// compression
+    ///     Codec, shape of a tile in NumPy order, level of quantisation, dither, its seed, divisor of HCOMPRESS.
     /// overwrite
     ///     Replace a file of that name.
     /// checksum
@@ -153,8 +156,8 @@ impl Image {
     /// buffering
     ///     "auto", "single" or "double".
     #[pyo3(signature = (
-        path, *, pixel=None, scaling=None, blank=None, overwrite=false, checksum=false, sync=false,
-        buffering="auto", threads=0, progress=None
+        path, *, pixel=None, scaling=None, blank=None, compression=None, overwrite=false, checksum=false,
+        sync=false, buffering="auto", threads=0, progress=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
     fn write(
@@ -164,6 +167,7 @@ impl Image {
         pixel: Option<&str>,
         scaling: Option<(f64, f64)>,
         blank: Option<i64>,
+        compression: Option<GivenCompression>,
         overwrite: bool,
         checksum: bool,
         sync: bool,
@@ -173,7 +177,8 @@ impl Image {
     ) -> PyResult<f64> {
         let image = self.engine();
         let pixels = new_pixels(py, pixel, scaling, blank, image.stored_type(), place(image))?;
-        let options = WriteOptions { overwrite, checksum, sync, pixels };
+        let compression = engine_compression(py, compression)?;
+        let options = WriteOptions { overwrite, checksum, sync, pixels, compression };
         let buffering = options::buffering(py, buffering)?;
         progress::reported(py, threads, progress, |run| {
             let run = RunOptions { buffering, ..*run };
@@ -249,8 +254,8 @@ fn new_pixels(
 ///     As in `Image.write`.
 #[pyfunction]
 #[pyo3(signature = (
-    path, array, cards, *, pixel=None, scaling=None, blank=None, overwrite=false, checksum=false,
-    sync=false, threads=0, progress=None
+    path, array, cards, *, pixel=None, scaling=None, blank=None, compression=None, overwrite=false,
+    checksum=false, sync=false, threads=0, progress=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
 pub(crate) fn write_array(
@@ -261,6 +266,7 @@ pub(crate) fn write_array(
     pixel: Option<&str>,
     scaling: Option<(f64, f64)>,
     blank: Option<i64>,
+    compression: Option<GivenCompression>,
     overwrite: bool,
     checksum: bool,
     sync: bool,
@@ -272,10 +278,12 @@ pub(crate) fn write_array(
     let threads = not_negative(py, "threads", threads)?;
     let name = path.display().to_string();
     let place = (name.as_str(), None);
+    let compression = engine_compression(py, compression)?;
     let mut rounding = 0.0;
     buffer::with_bytes(py, array, place, |bytes, own| {
         let pixels = new_pixels(py, pixel, scaling, blank, own, place)?;
-        let options = WriteOptions { overwrite, checksum, sync, pixels };
+        let options =
+            WriteOptions { overwrite, checksum, sync, pixels, compression: compression.clone() };
         let array = Array { bytes, pixel: own, axes: &axes };
         progress::run(py, threads, progress, |run| {
             array.write(&path, &header, &options, run).map(|report| rounding = report.rounding)

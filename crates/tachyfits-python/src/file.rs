@@ -44,6 +44,8 @@ impl FitsFile {
     ///     What messages call bytes and objects.
     /// on_demand
     ///     An object is read by ``seek`` and ``read`` whenever bytes of it are needed; otherwise once, to its end.
+    /// raw
+    ///     Leave tile-compressed images and tables as the binary tables that store them.
     /// strict
     ///     Refuse what the Standard does not allow, instead of reading it with a warning.
     /// storage
@@ -58,7 +60,7 @@ impl FitsFile {
     /// FormatError
     ///     It is not a FITS file, or, with strict, breaks the Standard.
     #[staticmethod]
-    #[pyo3(signature = (source, *, name="<bytes>", on_demand=false, strict=false, storage="auto"))]
+    #[pyo3(signature = (source, *, name="<bytes>", on_demand=false, strict=false, storage="auto", raw=false))]
     fn open(
         py: Python<'_>,
         source: Given<'_>,
@@ -66,11 +68,12 @@ impl FitsFile {
         on_demand: bool,
         strict: bool,
         storage: &str,
+        raw: bool,
     ) -> PyResult<FitsFile> {
         let storage = options::storage(py, storage)?;
         let source = source.source(py, name, on_demand)?;
         let file = progress::open(py, |spool| {
-            let options = OpenOptions { strict, storage, spool, ..OpenOptions::default() };
+            let options = OpenOptions { strict, storage, spool, raw, ..OpenOptions::default() };
             tachyfits::FitsFile::open(source, &options)
         })?;
         Ok(FitsFile(Arc::new(file)))

@@ -12,6 +12,7 @@ use tachyfits::{
 };
 
 use crate::buffer;
+use crate::compression::{GivenCompression, engine_compression};
 use crate::errors::{OrRaise, argument, not_negative};
 use crate::file::FitsFile;
 use crate::header::{Cards, engine_header};
@@ -111,7 +112,7 @@ impl FileWriter {
         checksum: bool,
         sync: bool,
     ) -> PyResult<FileWriter> {
-        let options = WriteOptions { overwrite, checksum, sync, pixels: None };
+        let options = WriteOptions { overwrite, checksum, sync, ..WriteOptions::default() };
         let file = tachyfits::FileWriter::create(&path, &options).or_raise(py)?;
         Ok(FileWriter(Mutex::new(WriterState::File(Box::new(file)))))
     }
@@ -228,15 +229,17 @@ impl FileWriter {
     }
 
     /// Write an array as the next HDU: the primary array, or an IMAGE extension; arguments as of `write_array`.
-    #[pyo3(signature = (array, cards, *, threads=0, progress=None))]
+    #[pyo3(signature = (array, cards, *, compression=None, threads=0, progress=None))]
     fn write_array(
         &self,
         py: Python<'_>,
         array: &Bound<'_, PyUntypedArray>,
         cards: Cards<'_>,
+        compression: Option<GivenCompression>,
         threads: i64,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<()> {
+        let compression = engine_compression(py, compression)?;
         let header = engine_header(py, cards)?;
         let axes: Vec<u64> = array.shape().iter().rev().map(|&length| length as u64).collect();
         let threads = not_negative(py, "threads", threads)?;
@@ -245,7 +248,7 @@ impl FileWriter {
         buffer::with_bytes(py, array, (&name, None), |bytes, pixel| {
             let array = Array { bytes, pixel, axes: &axes };
             progress::run(py, threads, progress, |run| {
-                array.write_into(&mut file, &header, None, run).map(drop)
+                array.write_into(&mut file, &header, None, compression.as_ref(), run).map(drop)
             })
         })?;
         self.put(WriterState::File(file));
@@ -253,18 +256,20 @@ impl FileWriter {
     }
 
     /// Write an image, computed ones too, as the next HDU.
-    #[pyo3(signature = (image, *, threads=0, progress=None))]
+    #[pyo3(signature = (image, *, compression=None, threads=0, progress=None))]
     fn write_image(
         &self,
         py: Python<'_>,
         image: &Image,
+        compression: Option<GivenCompression>,
         threads: i64,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<()> {
+        let compression = engine_compression(py, compression)?;
         let threads = not_negative(py, "threads", threads)?;
         let mut file = self.file(py)?;
         progress::run(py, threads, progress, |run| {
-            image.engine().write_into(&mut file, None, run).map(drop)
+            image.engine().write_into(&mut file, None, compression.as_ref(), run).map(drop)
         })?;
         self.put(WriterState::File(file));
         Ok(())

@@ -52,6 +52,14 @@ impl Hdu {
         self.hdu.extver
     }
 
+    /// The binary table that stores the HDU in compressed tiles; None of an HDU that is not compressed.
+    #[getter]
+    fn stored(&self) -> Option<Hdu> {
+        let stored = self.file.stored_hdu(self.hdu.index).ok()?;
+        let same = Arc::ptr_eq(stored, &self.hdu);
+        (!same).then(|| Hdu::new(Arc::clone(&self.file), Arc::clone(stored)))
+    }
+
     /// Where the header begins, bytes.
     #[getter]
     fn header_offset(&self) -> u64 {

@@ -9,6 +9,7 @@ mod buffer;
 mod build_info;
 mod checks;
 mod column;
+mod compression;
 mod computed;
 mod csv;
 mod diff;

@@ -14,6 +14,7 @@ use crate::file_writer::{FileWriter, ImageWriter, NewPixels, WriteOptions};
 use crate::image::{no_memory, tier};
 use crate::number::rounding;
 use crate::stored_type::{holds, new_image, stored_type_of};
+use crate::tiled::TileCompression;
 use crate::write_image::{check_new_pixels, value_range};
 
 /// Pixels of a piece that is encoded and written at a time.
@@ -60,7 +61,8 @@ impl Array<'_> {
     ) -> Result<Report, Error> {
         let path = path.as_ref();
         let mut file = FileWriter::create(path, options)?;
-        let report = self.write_into(&mut file, header, options.pixels, run)?;
+        let compression = options.compression.as_ref();
+        let report = self.write_into(&mut file, header, options.pixels, compression, run)?;
         file.commit()?;
         Ok(report)
     }
@@ -74,9 +76,14 @@ impl Array<'_> {
         file: &mut FileWriter,
         header: &Header,
         pixels: Option<NewPixels>,
+        compression: Option<&TileCompression>,
         run: &RunOptions<'_>,
     ) -> Result<Report, Error> {
         self.check()?;
+        if compression.is_some() {
+            let image = self.to_file(&file.name(), header)?.image(0)?;
+            return image.write_into(file, pixels, compression, run);
+        }
         let from = Encoding::plain(self.pixel);
         let to = match pixels {
             Some(pixels) if is_with_blank(pixels, self.pixel) => {

@@ -129,7 +129,7 @@ impl FitsFile {
         index: usize,
         run: &RunOptions<'_>,
     ) -> Result<(Checksum, Report), Error> {
-        let hdu = self.hdu(index)?;
+        let hdu = self.stored_hdu(index)?;
         let tier = Tier::current()?;
         let (data, report) = self.data_sum(hdu, run, tier)?;
         let mut header = OnesComplement::default();
@@ -144,7 +144,7 @@ impl FitsFile {
         run: &RunOptions<'_>,
         tier: Tier,
     ) -> Result<(OnesComplement, Report), Error> {
-        let hdu = self.hdu_with_data(hdu.index)?;
+        self.check_data(hdu)?;
         let end = hdu.end_offset().min(self.bytes()).max(hdu.data_offset);
         sum_of_range(self.bytes_of(), hdu.data_offset, hdu.data_offset..end, run, tier)
     }

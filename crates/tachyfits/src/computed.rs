@@ -1,7 +1,7 @@
 //! Computed images: results of operations on images, computed box by box on request.
 //!
 //! A [`Computed`] is a tree of nodes over the storages that it reads, and the header that it has as a file. It is a
-//! storage itself ([`ComputedStorage`]): its bytes are those of the FITS file that it would be, so everything that can be
+//! storage itself ([`ComputedData`]): its bytes are those of the FITS file that it would be, so everything that can be
 //! done with an image in a file can be done with it. It is written by making its boxes in parallel, each once.
 
 mod leaf;
@@ -10,12 +10,13 @@ mod storage;
 mod tiles;
 mod window;
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tachyfits_format::NewImage;
 use tachyfits_io::operation::{Progress, RunOptions};
-use tachyfits_io::{IoError, JoinedStorage, PlacedBuffer, Report};
+use tachyfits_io::{IoError, JoinedStorage, PlacedBuffer, Report, fetch};
 use tachyfits_kernels::Tier;
 
 use crate::error::Error;
@@ -24,10 +25,10 @@ use crate::survival::Survivors;
 
 pub(crate) use leaf::Leaf;
 pub(crate) use node::{Feed, Node, NodeScratch, Reads, Sources};
-pub(crate) use storage::ComputedStorage;
-use tiles::{TileReads, Tiles};
-pub(crate) use tiles::{reordered_shape, usual_shape};
-pub(crate) use window::Window;
+pub(crate) use storage::ComputedData;
+use tiles::TileReads;
+pub(crate) use tiles::{Tiles, reordered_shape, usual_shape};
+pub(crate) use window::{Window, windows_of_stretch};
 
 /// How many boxes may wait to be written: enough that the writer finds one, few enough for the memory.
 const WAITING_BOXES: usize = 2;
@@ -60,6 +61,10 @@ impl Computed {
         &self.node
     }
 
+    pub(crate) fn tier(&self) -> Tier {
+        self.tier
+    }
+
     pub(crate) fn survivors(&self) -> &Survivors {
         &self.survivors
     }
@@ -86,17 +91,58 @@ impl Computed {
         make: impl Fn(&Window, &mut Feed<'_>, &mut [u8]) -> Result<(), Error> + Sync,
         mut place: impl FnMut(&Window, &[u8]) -> Result<(), Error> + Send,
     ) -> Result<Report, Error> {
-        let (axes, halo) = (self.node.axes(), self.node.halo());
-        let tiles = Tiles::new(axes, self.node.box_shape(), &halo, begin, pixel_bytes);
-        let reads = TileReads {
-            tiles: &tiles,
-            node: &*self.node,
-            sources: &self.sources,
-            joined: &self.joined,
-        };
-        let progress = Progress { options: *options, total: reads.bytes() };
+        let axes = self.node.axes();
+        let tiles = Tiles::new(axes, self.node.box_shape(), &self.node.halo(), begin, pixel_bytes);
         // Boxes that were written: their memory serves for later ones.
         let spare: Mutex<Vec<PlacedBuffer>> = Mutex::default();
+        self.each_box(
+            &tiles,
+            options,
+            |window, feed| {
+                let mut out = lock(&spare).pop().unwrap_or_default();
+                let offset = begin + window.first_index(axes) * pixel_bytes;
+                let bytes = window.pixels() * pixel_bytes;
+                let room = out.prepare(offset, bytes as usize);
+                let no_memory = || IoError::Memory { name: self.name.clone(), bytes };
+                make(window, feed, room.ok_or_else(no_memory)?)?;
+                Ok(out)
+            },
+            |window, out| {
+                place(window, out.bytes())?;
+                lock(&spare).push(out);
+                Ok(())
+            },
+        )
+    }
+
+    /// Makes one box here and now.
+    pub(crate) fn one_box<R>(
+        &self,
+        window: &Window,
+        make: impl FnOnce(&mut Feed<'_>) -> Result<R, Error>,
+    ) -> Result<R, Error> {
+        let (sources, joined) = (&self.sources, &self.joined);
+        let ask = |ranges: &mut Vec<Range<u64>>| {
+            self.node.reads(window, &mut Reads { sources, joined, ranges });
+        };
+        let scratch = &mut NodeScratch::default();
+        fetch(joined, ask, |fetched| {
+            make(&mut Feed { fetched, next: 0, scratch, tier: self.tier, name: &self.name })
+        })?
+    }
+
+    /// Makes something of every box, on several threads, and hands it to `place`, one at a time, in order. The returned
+    /// report has the time that `place` took apart.
+    pub(crate) fn each_box<R: Send>(
+        &self,
+        tiles: &Tiles,
+        options: &RunOptions<'_>,
+        make: impl Fn(&Window, &mut Feed<'_>) -> Result<R, Error> + Sync,
+        mut place: impl FnMut(&Window, R) -> Result<(), Error> + Send,
+    ) -> Result<Report, Error> {
+        let (sources, joined) = (&self.sources, &self.joined);
+        let reads = TileReads { tiles, node: &*self.node, sources, joined };
+        let progress = Progress { options: *options, total: reads.bytes() };
         let mut written = Duration::ZERO;
         let mut report = tachyfits_io::run(
             &self.joined,
@@ -104,22 +150,14 @@ impl Computed {
             &tachyfits_io::PipelineOptions { waiting: WAITING_BOXES, ..progress.run_options() },
             NodeScratch::default,
             |scratch, index, fetched| {
-                let mut out = lock(&spare).pop().unwrap_or_default();
                 let (tier, name) = (self.tier, &*self.name);
                 let mut feed = Feed { fetched, next: 0, scratch, tier, name };
-                let window = tiles.window(index);
-                let offset = begin + window.first_index(self.node.axes()) * pixel_bytes;
-                let bytes = window.pixels() * pixel_bytes;
-                let room = out.prepare(offset, bytes as usize);
-                let no_memory = || IoError::Memory { name: self.name.clone(), bytes };
-                make(&window, &mut feed, room.ok_or_else(no_memory)?)?;
-                Ok(out)
+                make(&tiles.window(index), &mut feed)
             },
-            |index, out| {
+            |index, made| {
                 let begun = Instant::now();
-                place(&tiles.window(index), out.bytes())?;
+                place(&tiles.window(index), made)?;
                 written += begun.elapsed();
-                lock(&spare).push(out);
                 Ok::<(), Error>(())
             },
         )?;

@@ -205,7 +205,7 @@ impl Pair<'_> {
         }
         self.check_present()?;
         let found = pixels::compare_bytes(
-            self.files.map(|file| file.shared_bytes().clone()),
+            [0, 1].map(|n| self.files[n].storage_of(self.hdus[n].index).clone()),
             self.hdus.map(|hdu| hdu.data_offset),
             own.data_bytes,
             self.options,

@@ -78,6 +78,8 @@ impl Editor {
     /// As [`FitsFile::open`], and [`Reason::Edit`] if the file is compressed.
     pub fn open(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Editor, Error> {
         let path = path.as_ref();
+        // What is edited is what the file has.
+        let options = &OpenOptions { raw: true, ..options.clone() };
         let file = FitsFile::open_for(&path.into(), options, Purpose::Changing)?;
         let stamp = Stamp::of(path)?;
         // The stamp is that of what was opened.
@@ -220,7 +222,7 @@ impl Editor {
     /// no extension can hold.
     pub fn copy(&mut self, at: usize, from: &FitsFile, hdu: usize) -> Result<(), Error> {
         let found = from.hdu_with_data(hdu)?;
-        let storage = Arc::clone(from.shared_bytes());
+        let storage = Arc::clone(from.storage_of(hdu));
         // The edited file itself, opened once more: what is to be written over is read before.
         let is_file = matches!(from.storage(), "auto" | "positioned" | "mapped" | "direct");
         let own = is_file && Stamp::of(from.name().as_ref()).is_ok_and(|stamp| stamp == self.stamp);

@@ -147,6 +147,9 @@ reasons! {
     Smoothing = "smoothing", Usage,
         "The weights of a smoothing are invalid.",
         hint "give an odd number of finite weights, the middle one for the pixel itself, and a step of 1 or more";
+    TileCompression = "tile-compression", Usage,
+        "An image cannot be compressed in this way.",
+        hint "choose another codec, shape of tiles or quantisation; GZIP_2 keeps any pixels as they are";
     NewPixels = "new-pixels", Usage,
         "Pixels cannot be written as this type, or with this scaling or BLANK.",
         hint "use a finite BSCALE other than 0; use scaling and BLANK only with BITPIX 8, 16, 32 and 64, and a BLANK in range";
@@ -322,8 +325,15 @@ impl std::error::Error for Error {
 }
 
 impl From<IoError> for Error {
+    /// A fault of the content that a storage makes its bytes from keeps its own kind and code.
     fn from(error: IoError) -> Error {
-        Error::Io(error)
+        match error {
+            IoError::Content { name, source } => match source.downcast::<FormatError>() {
+                Ok(error) => Error::Format { file: name, error: *error },
+                Err(source) => Error::Io(IoError::Content { name, source }),
+            },
+            error => Error::Io(error),
+        }
     }
 }
 

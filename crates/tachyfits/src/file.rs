@@ -1,5 +1,6 @@
 //! An open FITS file: its storage and its HDUs. Opening reads the headers and nothing else.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tachyfits_format::{
@@ -7,14 +8,17 @@ use tachyfits_format::{
 };
 use tachyfits_io::operation::OPEN_ATTEMPTS;
 use tachyfits_io::{
-    IoError, Notice, Purpose, ReadAhead, Source, SourceOptions, SpoolOptions, Storage, StorageKind,
-    compression_of,
+    Id, IoError, Notice, Purpose, ReadAhead, Source, SourceOptions, SpoolOptions, Storage,
+    StorageKind, compression_of,
 };
+use tachyfits_kernels::Tier;
 
-use crate::computed::{Computed, ComputedStorage};
+use crate::computed::{Computed, ComputedData};
 use crate::error::{Error, Reason};
+use crate::hdu_storage::HduStorage;
 use crate::image::Image;
 use crate::survival::companion_of;
+use crate::tiled::{CompressedImage, TiledData};
 
 /// How a file is opened.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +31,17 @@ pub struct OpenOptions {
     pub limits: Limits,
     /// How much of compressed input is kept, and where.
     pub spool: SpoolOptions,
+    /// Leave tile-compressed images and tables as the binary tables that store them.
+    pub raw: bool,
+}
+
+/// What an HDU with compressed tiles is read from.
+#[derive(Clone, Debug)]
+struct Decompressed {
+    /// The binary table in the file.
+    stored: Arc<Hdu>,
+    /// The HDU that the file had without compression.
+    storage: Arc<dyn Storage>,
 }
 
 /// An open FITS file.
@@ -34,6 +49,8 @@ pub struct OpenOptions {
 pub struct FitsFile {
     storage: Arc<dyn Storage>,
     hdus: Vec<Arc<Hdu>>,
+    /// Those whose data are made from a binary table with compressed tiles, by their number.
+    decompressed: BTreeMap<usize, Decompressed>,
     warnings: Vec<Warning>,
     notices: Vec<Notice>,
     /// How the pixels of the one HDU are computed, where they are.
@@ -77,7 +94,7 @@ impl FitsFile {
 
     /// The file that a computed image would be. No pixel is computed for it: headers are read by blocks, beyond their ends.
     pub(crate) fn computed(image: Arc<Computed>) -> Result<FitsFile, Error> {
-        let storage = Arc::new(ComputedStorage::new(Arc::clone(&image))?);
+        let storage = Arc::new(ComputedData::storage(Arc::clone(&image))?);
         let header = Arc::clone(&storage);
         let read = |offset, buffer: &mut [u8]| {
             header.read_header_at(offset, buffer);
@@ -143,7 +160,11 @@ impl FitsFile {
             }
         }
         warnings.extend(pixels);
-        Ok(FitsFile { storage, hdus, warnings, notices: Vec::new(), computed: None })
+        let decompressed = match options.raw {
+            true => BTreeMap::new(),
+            false => decompressed(&storage, &mut hdus, &mut warnings)?,
+        };
+        Ok(FitsFile { storage, hdus, decompressed, warnings, notices: Vec::new(), computed: None })
     }
 
     /// The name: a path, or what [`FitsFile::from_bytes`] was given.
@@ -171,7 +192,8 @@ impl FitsFile {
         &self.notices
     }
 
-    /// The HDUs in file order.
+    /// The HDUs in file order; of compressed images and tables those that the file had without compression, unless it was
+    /// opened as [`OpenOptions::raw`].
     pub fn hdus(&self) -> &[Arc<Hdu>] {
         &self.hdus
     }
@@ -188,16 +210,33 @@ impl FitsFile {
         })
     }
 
+    /// One HDU as the file has it: of a compressed image or table the binary table.
+    ///
+    /// # Errors
+    /// [`Reason::NoSuchHdu`].
+    pub fn stored_hdu(&self, index: usize) -> Result<&Arc<Hdu>, Error> {
+        match self.decompressed.get(&index) {
+            Some(decompressed) => Ok(&decompressed.stored),
+            None => self.hdu(index),
+        }
+    }
+
     /// One HDU, if the file has all of its data.
     pub(crate) fn hdu_with_data(&self, index: usize) -> Result<&Arc<Hdu>, Error> {
         let hdu = self.hdu(index)?;
+        self.check_data(hdu)?;
+        Ok(hdu)
+    }
+
+    /// Checks that the file has all data of an HDU.
+    pub(crate) fn check_data(&self, hdu: &Hdu) -> Result<(), Error> {
         if hdu.data_bytes_present < hdu.data_bytes {
             let expected = format!("{} bytes of data", hdu.data_bytes);
             let found = format!("{} bytes, then the end of the file", hdu.data_bytes_present);
             let refused = Error::refused(Reason::DataMissing, expected, found);
-            return Err(refused.at(self.name(), index));
+            return Err(refused.at(self.name(), hdu.index));
         }
-        Ok(hdu)
+        Ok(())
     }
 
     /// The pixels of one HDU. Random groups are one image, whose last axis counts the groups.
@@ -212,7 +251,7 @@ impl FitsFile {
         let layout =
             hdu.image().map_err(|error| Error::Format { file: self.name().to_owned(), error })?;
         let companion = companion_of(hdu, &self.hdus).cloned();
-        let storage = Arc::clone(&self.storage);
+        let storage = Arc::clone(self.storage_of(index));
         let image = Image::new(storage, Arc::clone(hdu), layout, self.computed.clone());
         Ok(image.with_companion(companion))
     }
@@ -222,11 +261,16 @@ impl FitsFile {
     /// # Errors
     /// If there is no such HDU or reading fails.
     pub fn header_bytes(&self, index: usize) -> Result<Vec<u8>, Error> {
-        let hdu = self.hdu(index)?;
+        let hdu = self.stored_hdu(index)?;
         let end = hdu.data_offset.min(self.bytes());
         let mut bytes = vec![0; end.saturating_sub(hdu.header_offset) as usize];
         self.storage.read_exact_at(hdu.header_offset, &mut bytes)?;
         Ok(bytes)
+    }
+
+    /// What the offsets of an HDU of [`FitsFile::hdus`] belong to.
+    pub(crate) fn storage_of(&self, index: usize) -> &Arc<dyn Storage> {
+        self.decompressed.get(&index).map_or(&self.storage, |decompressed| &decompressed.storage)
     }
 
     pub(crate) fn shared_bytes(&self) -> &Arc<dyn Storage> {
@@ -236,6 +280,42 @@ impl FitsFile {
     pub(crate) fn bytes_of(&self) -> &dyn Storage {
         &*self.storage
     }
+}
+
+/// Puts the images that compressed tiles hold in the place of the tables that store them. A table whose tiles cannot be
+/// understood stays as it is, with a warning.
+fn decompressed(
+    storage: &Arc<dyn Storage>,
+    hdus: &mut [Arc<Hdu>],
+    warnings: &mut Vec<Warning>,
+) -> Result<BTreeMap<usize, Decompressed>, Error> {
+    let tier = Tier::current()?;
+    let mut found = BTreeMap::new();
+    for (index, hdu) in hdus.iter_mut().enumerate().filter(|(_, hdu)| hdu.is_tiled_image()) {
+        match decompressed_image(storage, hdu, tier) {
+            Ok((image, storage)) => {
+                let stored = std::mem::replace(hdu, Arc::new(image));
+                found.insert(index, Decompressed { stored, storage });
+            }
+            Err(error) => warnings.push(Warning::from(error)),
+        }
+    }
+    Ok(found)
+}
+
+/// The HDU of a compressed image as it was before, and the storage of its header and pixels.
+fn decompressed_image(
+    storage: &Arc<dyn Storage>,
+    stored: &Hdu,
+    tier: Tier,
+) -> Result<(Hdu, Arc<dyn Storage>), FormatError> {
+    let layout = stored.tiled_image()?;
+    let image = Hdu::of_header(stored.restored_header(None)?.header, stored.index)?;
+    let version = storage.id().version().map(|version| format!("{version}, {}", stored.index));
+    let id = Id::new(storage.name().to_owned(), version);
+    let data = TiledData::new(CompressedImage::new(Arc::clone(storage), layout, tier));
+    let header = image.header.to_bytes();
+    Ok((image, Arc::new(HduStorage::new(id, header, data))))
 }
 
 /// Refuses content that is compressed in a way that is not read here, by its name: as FITS it is nothing.

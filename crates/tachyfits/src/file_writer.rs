@@ -2,9 +2,8 @@
 //! name at the very end.
 
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
-use tachyfits_format::{FormatError, HduKind, Header, NewImage, padded};
+use tachyfits_format::{FormatError, HduKind, Header, NewImage};
 use tachyfits_io::operation::RunOptions;
 use tachyfits_io::{OutputFile, Report, SpoolFile};
 use tachyfits_kernels::{OnesComplement, Tier};
@@ -12,10 +11,12 @@ use tachyfits_kernels::{OnesComplement, Tier};
 use crate::byte_sums::{each_piece, update_checksums};
 use crate::error::Error;
 use crate::file::{FitsFile, OpenOptions};
+use crate::hdu_writer::HduWriter;
 use crate::survival::Survivors;
+use crate::tiled::TileCompression;
 
 /// How an image is written.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct WriteOptions {
     /// Replace an older file of the name.
     pub overwrite: bool,
@@ -25,6 +26,8 @@ pub struct WriteOptions {
     pub sync: bool,
     /// New encoding of the pixels; `None` keeps theirs.
     pub pixels: Option<NewPixels>,
+    /// Compress an image in tiles.
+    pub compression: Option<TileCompression>,
 }
 
 /// The type and scaling of pixels to be written.
@@ -53,8 +56,8 @@ pub struct NewPixels {
 /// # bytes.resize(5760, 0);
 /// let image = FitsFile::from_bytes("three pixels", bytes, &OpenOptions::default())?.image(0)?;
 /// let mut file = FileWriter::create(&path, &WriteOptions::default())?;
-/// image.write_into(&mut file, None, &RunOptions::default())?;
-/// image.write_into(&mut file, None, &RunOptions::default())?;
+/// image.write_into(&mut file, None, None, &RunOptions::default())?;
+/// image.write_into(&mut file, None, None, &RunOptions::default())?;
 /// file.commit()?;
 /// let file = FitsFile::open(&path, &OpenOptions::default())?;
 /// let kinds: Vec<_> = file.hdus().iter().map(|hdu| hdu.kind.as_str()).collect();
@@ -82,7 +85,7 @@ enum Output {
 }
 
 impl FileWriter {
-    /// Begins a file. `options.pixels` is for images alone and not used here.
+    /// Begins a file. What `options` say of pixels is for images alone and not used here.
     ///
     /// # Errors
     /// As [`OutputFile::create`].
@@ -203,35 +206,21 @@ impl FileWriter {
             header.remove(keyword);
         }
         if self.checksum {
+            // Room for the cards.
             let stated = update_checksums(&mut header, OnesComplement::default(), self.tier);
             self.format_error(stated)?;
         }
-        let (begin, bytes) = (self.end + header.block_bytes(), hdu.data_bytes);
-        self.reserve(begin + padded(bytes))?;
-        let range = hdu.data_offset..hdu.data_offset + bytes;
-        let mut sum = OnesComplement::default();
+        let bytes = hdu.data_bytes;
+        let writer = HduWriter::begin(self, &header, bytes)?;
         let report = each_piece(
-            from.bytes_of(),
-            range,
+            &**from.storage_of(index),
+            hdu.data_offset..hdu.data_offset + bytes,
             run,
-            |at, piece| {
-                let mut part = OnesComplement::default();
-                part.accumulate(at, piece, self.tier);
-                self.write_all_at(begin + at, piece)?;
-                Ok(part)
-            },
-            |part| sum.merge(part),
+            |at, piece| writer.write(self, at, piece),
+            |()| {},
         )?;
-        let byte = if hdu.kind == HduKind::AsciiTable { b' ' } else { 0 };
-        let fill = vec![byte; (padded(bytes) - bytes) as usize];
-        sum.accumulate(bytes, &fill, self.tier);
-        self.write_all_at(begin + bytes, &fill)?;
-        if self.checksum {
-            let stated = update_checksums(&mut header, sum, self.tier);
-            self.format_error(stated)?;
-        }
-        self.write_all_at(self.end, &header.to_bytes())?;
-        self.ended(begin + padded(bytes));
+        let fill = if hdu.kind == HduKind::AsciiTable { b' ' } else { 0 };
+        writer.finish(self, header, bytes, fill)?;
         Ok(report)
     }
 
@@ -296,13 +285,11 @@ impl FileWriter {
 #[derive(Debug)]
 pub(crate) struct ImageWriter<'a> {
     file: &'a mut FileWriter,
+    hdu: HduWriter,
     header: Header,
     /// Bytes of a pixel.
     size: u64,
-    begin: u64,
-    header_bytes: u64,
     data_bytes: u64,
-    sum: Option<Mutex<OnesComplement>>,
 }
 
 impl ImageWriter<'_> {
@@ -322,15 +309,13 @@ impl ImageWriter<'_> {
         };
         let size = new.stored.bytes() as u64;
         let data_bytes = new.axes.iter().product::<u64>() * size;
-        let (begin, header_bytes) = (file.end(), header.block_bytes());
-        file.reserve(begin + header_bytes + padded(data_bytes))?;
-        let sum = file.updates_checksums().then(Mutex::default);
-        Ok(ImageWriter { file, header, size, begin, header_bytes, data_bytes, sum })
+        let hdu = HduWriter::begin(file, &header, data_bytes)?;
+        Ok(ImageWriter { file, hdu, header, size, data_bytes })
     }
 
     /// At which byte of the file the pixels begin, and how many bytes each has.
     pub(crate) fn place(&self) -> (u64, u64) {
-        (self.begin + self.header_bytes, self.size)
+        (self.hdu.data_begin(), self.size)
     }
 
     /// Writes pixels, as they are to be in the file, from linear index `first` on; from any thread, each pixel once.
@@ -338,30 +323,14 @@ impl ImageWriter<'_> {
     /// # Errors
     /// [`tachyfits_io::IoError::Write`].
     pub(crate) fn write(&self, first: u64, bytes: &[u8]) -> Result<(), Error> {
-        let offset = first * self.size;
-        if let Some(sum) = &self.sum {
-            let mut part = OnesComplement::default();
-            part.accumulate(offset, bytes, self.file.tier());
-            sum.lock().unwrap_or_else(PoisonError::into_inner).merge(part);
-        }
-        self.file.write_all_at(self.begin + self.header_bytes + offset, bytes)
+        self.hdu.write(self.file, first * self.size, bytes)
     }
 
     /// Ends the image, once all pixels are written.
     ///
     /// # Errors
     /// [`tachyfits_io::IoError::Write`].
-    pub(crate) fn finish(mut self) -> Result<(), Error> {
-        let data_begin = self.begin + self.header_bytes;
-        let fill = vec![0; (padded(self.data_bytes) - self.data_bytes) as usize];
-        self.file.write_all_at(data_begin + self.data_bytes, &fill)?;
-        if let Some(sum) = self.sum.take() {
-            let data = sum.into_inner().unwrap_or_else(PoisonError::into_inner);
-            let stated = update_checksums(&mut self.header, data, self.file.tier());
-            self.file.format_error(stated)?;
-        }
-        self.file.write_all_at(self.begin, &self.header.to_bytes())?;
-        self.file.ended(data_begin + padded(self.data_bytes));
-        Ok(())
+    pub(crate) fn finish(self) -> Result<(), Error> {
+        self.hdu.finish(self.file, self.header, self.data_bytes, 0)
     }
 }

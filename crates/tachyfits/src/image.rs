@@ -115,12 +115,12 @@ impl Image {
     /// The type of a pixel with the unsigned and signed-byte conventions applied, before any scaling.
     pub fn pixel_type(&self) -> PixelType {
         let layout = &self.layout;
-        if layout.scaled { stored_type(layout) } else { pixel_type(layout.value) }
+        if layout.scaled { plain_type(layout.stored) } else { pixel_type(layout.value) }
     }
 
     /// The type of a pixel as it is stored, no convention applied.
     pub fn stored_type(&self) -> PixelType {
-        stored_type(&self.layout)
+        plain_type(self.layout.stored)
     }
 
     /// A pixel stands for itself: there is neither scaling nor BLANK.
@@ -305,8 +305,9 @@ pub(crate) fn pixel_type(value: ValueType) -> PixelType {
     }
 }
 
-fn stored_type(layout: &ImageLayout) -> PixelType {
-    match layout.stored {
+/// The type of stored pixels, no convention applied.
+pub(crate) fn plain_type(stored: StoredType) -> PixelType {
+    match stored {
         StoredType::U8 => PixelType::U8,
         StoredType::I16 => PixelType::I16,
         StoredType::I32 => PixelType::I32,

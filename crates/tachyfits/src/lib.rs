@@ -38,6 +38,8 @@ mod file;
 mod file_writer;
 mod grid;
 mod groups;
+mod hdu_storage;
+mod hdu_writer;
 mod histogram;
 mod image;
 mod line_fold;
@@ -63,6 +65,7 @@ mod stored_type;
 mod survival;
 mod table;
 mod tile_batch;
+mod tiled;
 mod verify;
 mod workers;
 mod write_image;
@@ -103,13 +106,14 @@ pub use table::{
     Table, TableWriter, TextAs, csv_rows,
 };
 pub use tile_batch::decode_tiles;
+pub use tiled::TileCompression;
 pub use verify::{Verification, VerifyOptions, verify};
 
 pub use tachyfits_format::{
-    Card, Code, Column, ColumnKeyword, Context, Element, Fate, Field, Finding, Fix, FormatError,
-    Hdu, HduKind, Header, ImageLayout, Integer, Limits, LinearAxis, NewColumn, NewTable, Null,
-    Place, Real, Rule, Severity, StoredType, Substrings, TableKind, TableLayout, TextForm, Value,
-    ValueType, Warning, column_keyword, is_structural,
+    Card, Code, Column, ColumnKeyword, Context, Dither, Element, Fate, Field, Finding, Fix,
+    FormatError, Hdu, HduKind, Header, ImageLayout, Integer, Limits, LinearAxis, NewColumn,
+    NewTable, Null, Place, Real, Rule, Severity, StoredType, Substrings, TableKind, TableLayout,
+    TextForm, Value, ValueType, Warning, column_keyword, is_structural,
 };
 pub use tachyfits_io::operation::RunOptions;
 pub use tachyfits_io::{

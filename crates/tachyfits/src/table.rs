@@ -51,7 +51,7 @@ impl FitsFile {
         let layout =
             hdu.table().map_err(|error| Error::Format { file: self.name().to_owned(), error })?;
         Ok(Table {
-            storage: Arc::clone(self.shared_bytes()),
+            storage: Arc::clone(self.storage_of(index)),
             hdu: Arc::clone(hdu),
             layout: Arc::new(layout),
         })

@@ -16,6 +16,7 @@ use crate::image::Image;
 use crate::number::rounding;
 use crate::stored_type::{holds, new_image, stored_type_of};
 use crate::survival::Change;
+use crate::tiled::{TileCompression, write_tiles};
 
 impl Image {
     /// Writes the image as the primary array of a new file, which appears when it is complete. Pixels are written as they
@@ -35,7 +36,8 @@ impl Image {
         let path = path.as_ref();
         let mut file = FileWriter::create(path, options)?;
         let image = self.to_computed()?;
-        let report = self.write_computed(&image, &mut file, options.pixels, run)?;
+        let compression = options.compression.as_ref();
+        let report = self.write_computed(&image, &mut file, options.pixels, compression, run)?;
         file.write_companion(image.survivors())?;
         file.commit()?;
         Ok(report)
@@ -49,9 +51,10 @@ impl Image {
         &self,
         file: &mut FileWriter,
         pixels: Option<NewPixels>,
+        compression: Option<&TileCompression>,
         run: &RunOptions<'_>,
     ) -> Result<Report, Error> {
-        self.write_computed(&*self.to_computed()?, file, pixels, run)
+        self.write_computed(&*self.to_computed()?, file, pixels, compression, run)
     }
 
     /// The image as a computed one, whose pixels are those of the file where nothing computes them.
@@ -70,6 +73,7 @@ impl Image {
         image: &Computed,
         file: &mut FileWriter,
         pixels: Option<NewPixels>,
+        compression: Option<&TileCompression>,
         run: &RunOptions<'_>,
     ) -> Result<Report, Error> {
         let from = image.node().encoding();
@@ -78,31 +82,31 @@ impl Image {
             None => from,
         };
         let new = new_image(image.node().axes(), &to, file.updates_checksums());
-        let writer = ImageWriter::begin(file, &new, &image.survivors().header)?;
         let axes = image.node().axes();
         let largest = Mutex::new(0.0f64);
-        let report = image.make(
-            writer.place(),
-            run,
-            |window, feed, out| {
-                if to == from {
-                    return Ok(image.node().fill(window, feed, out)?);
-                }
-                let error = self.encode(image, window, feed, &to, out)?;
-                let mut largest = largest.lock().unwrap_or_else(PoisonError::into_inner);
-                *largest = largest.max(error);
-                Ok(())
-            },
-            |window, out| {
-                let mut rest = out;
-                for (first, count) in window.runs(axes) {
-                    let (run, later) = rest.split_at(count as usize * to.pixel_bytes());
-                    writer.write(first, run)?;
-                    rest = later;
-                }
-                Ok(())
-            },
-        )?;
+        let fill = |window: &Window, feed: &mut Feed<'_>, out: &mut [u8]| {
+            if to == from {
+                return Ok(image.node().fill(window, feed, out)?);
+            }
+            let error = self.encode(image, window, feed, &to, out)?;
+            let mut largest = largest.lock().unwrap_or_else(PoisonError::into_inner);
+            *largest = largest.max(error);
+            Ok(())
+        };
+        if let Some(how) = compression {
+            let written = write_tiles(image, &new, &to, how, file, run, &fill);
+            return written.map_err(|error| self.place(error));
+        }
+        let writer = ImageWriter::begin(file, &new, &image.survivors().header)?;
+        let report = image.make(writer.place(), run, fill, |window, out| {
+            let mut rest = out;
+            for (first, count) in window.runs(axes) {
+                let (run, later) = rest.split_at(count as usize * to.pixel_bytes());
+                writer.write(first, run)?;
+                rest = later;
+            }
+            Ok(())
+        })?;
         writer.finish()?;
         let rounding = largest.into_inner().unwrap_or_else(PoisonError::into_inner);
         Ok(Report { rounding, ..report })

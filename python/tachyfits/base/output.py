@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 #: Endings of compressed files.
-COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".z", ".zip", ".fz")
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".z", ".zip")
 
 #: Endings of file names, and what they mean.
 FORMATS = {

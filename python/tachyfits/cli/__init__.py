@@ -43,6 +43,10 @@ SECTIONS = {
         "reorder": "reorder the axes; pixels keep their bits",
         "pv": "cut along a path through a cube: position-velocity; FITS and PNG",
     },
+    "Make files smaller": {
+        "compress": "compress the images of files in tiles, which stay readable part by part",
+        "decompress": "restore the images of files from compressed tiles",
+    },
     "Check": {
         "verify": "check files against the FITS Standard: each departure, where it is, what to do",
         "checksum": "compare DATASUM and CHECKSUM with the bytes of files",

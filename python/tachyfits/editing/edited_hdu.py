@@ -82,7 +82,7 @@ class EditedHdu:
         if compression is not None:
             raise usage(
                 f"{self._where()} is a {compression.text}: its rows and columns cannot be changed",
-                f"{compression.way_out}; its header can be changed",
+                "decompress the file first (tachyfits decompress); its header can be changed",
             )
         return table
 

@@ -39,6 +39,7 @@ def open(  # noqa: A001 - tf.open is the name people expect
     strict: bool = False,
     storage: str = "auto",
     threads: int = 0,
+    raw: bool = False,
 ) -> File:
     """Open a FITS file. Costs the headers.
 
@@ -60,6 +61,9 @@ def open(  # noqa: A001 - tf.open is the name people expect
     threads
         Default number of threads of the operations on this file; 0 means one per core.
         Results do not depend on it.
+    raw
+        Leave tile-compressed images and tables as the binary tables that store them. Otherwise they
+        are images and tables like others, decompressed where they are read.
 
     Returns
     -------
@@ -92,7 +96,7 @@ def open(  # noqa: A001 - tf.open is the name people expect
     if storage not in STORAGES:
         expected = ", ".join(STORAGES)
         raise usage(f"invalid storage {storage!r}: expected one of {expected}", 'use "auto"')
-    file = File(source, strict=strict, storage=storage, threads=threads)
+    file = File(source, strict=strict, storage=storage, threads=threads, raw=raw)
     warn_of(file.name, file.notices)
     if file.warnings:
         warn(f"{file.name}:\n{in_lines(file.warnings)}")
@@ -110,17 +114,25 @@ class File:
     """
 
     def __init__(
-        self, source: Source, *, strict: bool = False, storage: str = "auto", threads: int = 0
+        self,
+        source: Source,
+        *,
+        strict: bool = False,
+        storage: str = "auto",
+        threads: int = 0,
+        raw: bool = False,
     ) -> None:
         found = given(source)
         core = read_source(
             found,
-            lambda source, how: _core.FitsFile.open(source, strict=strict, storage=storage, **how),
+            lambda source, how: _core.FitsFile.open(
+                source, strict=strict, storage=storage, raw=raw, **how
+            ),
         )
         # A path object would take as long as a third of all of opening.
         if isinstance(found, str) and not os.path.isabs(found):
             found = os.path.join(os.getcwd(), found)
-        recipe = (_reopen, (found, strict, storage, threads))
+        recipe = (_reopen, (found, strict, storage, threads, raw))
         self._begin(core, recipe if isinstance(found, (str, bytes)) else None, threads)
 
     @classmethod
@@ -444,6 +456,6 @@ def _class_of(core: _core.Hdu) -> type[Hdu]:
     return kind
 
 
-def _reopen(source: str | bytes, strict: bool, storage: str, threads: int) -> File:
+def _reopen(source: str | bytes, strict: bool, storage: str, threads: int, raw: bool) -> File:
     """Unpickle a File: open the same path again."""
-    return File(source, strict=strict, storage=storage, threads=threads)
+    return File(source, strict=strict, storage=storage, threads=threads, raw=raw)

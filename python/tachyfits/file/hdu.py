@@ -104,6 +104,24 @@ class Hdu:
     def _where(self) -> str:
         return place_of(self._file.name, self._index)
 
+    @property
+    def compression(self) -> CompressedTiles | None:
+        """How the data are compressed in tiles; None if they are not.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> print(tf.open("cube.fits")[0].compression)
+        None
+        """
+        return compression_of(self)
+
+    @property
+    def was_primary(self) -> bool:
+        """Whether a compressed image was the primary array of a file (ZSIMPLE)."""
+        stored = self._hdu().stored
+        return stored is not None and "ZSIMPLE" in stored.header()
+
     def checksum(
         self, *, threads: int | None = None, progress: Progress | None = None
     ) -> _core.Checksum:
@@ -170,8 +188,8 @@ def place_of(name: str, index: int) -> str:
     return f"{name}: HDU {index} (0-based)"
 
 
-class Compression(NamedTuple):
-    """Content of a binary table with compressed tiles (section 10 of the Standard)."""
+class CompressedTiles(NamedTuple):
+    """How an image or a table is compressed in tiles (section 10 of the Standard)."""
 
     #: "image" (ZIMAGE = T) or "table" (ZTABLE = T).
     content: str
@@ -179,6 +197,12 @@ class Compression(NamedTuple):
     algorithm: str
     #: Shape of an image in NumPy order, or rows and columns of a table; () if it is not stored.
     shape: tuple[int, ...]
+    #: Shape of a tile in NumPy order; of a table the rows of a tile. () if it is not stored.
+    tile: tuple[int, ...]
+    #: ZQUANTIZ of an image whose pixels were quantised, else None.
+    quantisation: str | None
+    #: Bytes of the binary table that stores it.
+    stored_bytes: int
 
     @property
     def text(self) -> str:
@@ -196,44 +220,57 @@ class Compression(NamedTuple):
         )
 
     @property
-    def way_out(self) -> str:
-        """How to read it."""
-        program = "funpack or astropy" if self.content == "image" else "funpack"
-        return f"decompress the file first, with {program}"
-
-    @property
     def hint(self) -> str:
-        """Why it is not read, and what to do."""
-        return f"compressed {self.content}s are not supported yet: {self.way_out}"
+        """How to read what the tiles of a table hold."""
+        return (
+            f"open the file without raw=True for the {self.content}; if it stays a table, the "
+            "warnings of the file say why"
+        )
 
 
-def compression_of(hdu: Hdu) -> Compression | None:
-    """Return the compressed content of a table; None for an ordinary one.
+def compression_of(hdu: Hdu) -> CompressedTiles | None:
+    """Return how an HDU is compressed in tiles; None if it is not.
 
     An image is tested before a table, as no table is both.
     """
-    if hdu.kind != "binary table":
+    core = hdu._hdu()
+    stored = core.stored
+    if stored is None and core.kind != "binary table":
         return None
-    header = hdu.header
+    header = hdu.header if stored is None else Header.of_file(stored.header(), hdu._where())
+    quantisation = None
     if header.get("ZIMAGE") is True:
-        algorithms = [header.get("ZCMPTYPE")]
-        axes = whole_number(header.get("ZNAXIS"), least=0)
-        lengths = [
-            whole_number(header.get(f"ZNAXIS{n}"), least=0)
-            for n in range(min(axes or 0, _MOST_AXES), 0, -1)
-        ]
         content = "image"
+        algorithms = [header.get("ZCMPTYPE")]
+        axes = range(min(_length(header, "ZNAXIS") or 0, _MOST_AXES), 0, -1)
+        lengths = [_length(header, f"ZNAXIS{n}") for n in axes]
+        usual = [1] * (len(lengths) - 1) + lengths[-1:]
+        tile = [_length(header, f"ZTILE{n}") or usual[-n] for n in axes]
+        columns = [header.get(f"TTYPE{n}") for n in range(1, (_length(header, "TFIELDS") or 0) + 1)]
+        if "ZSCALE" in (*columns, *header):
+            quantisation = str(header.get("ZQUANTIZ") or "NO_DITHER").strip()
     elif header.get("ZTABLE") is True:
-        columns = whole_number(header.get("TFIELDS"), least=0)
-        algorithms = [header.get(f"ZCTYP{n}") for n in range(1, (columns or 0) + 1)]
-        lengths = [whole_number(header.get("ZNAXIS2"), least=0), columns]
         content = "table"
+        count = _length(header, "TFIELDS")
+        algorithms = [header.get(f"ZCTYP{n}") for n in range(1, (count or 0) + 1)]
+        lengths = [_length(header, "ZNAXIS2"), count]
+        tile = [_length(header, "ZTILELEN")]
     else:
         return None
     named = dict.fromkeys(str(name).strip() for name in algorithms if name is not None)
     algorithm = ", ".join(sorted(name for name in named if name)) or "unknown"
+    size = (stored or core).data_bytes
+    return CompressedTiles(content, algorithm, _known(lengths), _known(tile), quantisation, size)
+
+
+def _length(header: Header, keyword: str) -> int | None:
+    return whole_number(header.get(keyword), least=0)
+
+
+def _known(lengths: list[int | None]) -> tuple[int, ...]:
+    """Return the lengths if all are known."""
     known = tuple(length for length in lengths if length is not None)
-    return Compression(content, algorithm, known if len(known) == len(lengths) else ())
+    return known if len(known) == len(lengths) else ()
 
 
 def no_pixels_hint(hdus: Iterable[Hdu], otherwise: str) -> str:
@@ -241,10 +278,7 @@ def no_pixels_hint(hdus: Iterable[Hdu], otherwise: str) -> str:
     for hdu in hdus:
         compression = compression_of(hdu)
         if compression is not None and compression.content == "image":
-            return (
-                f"HDU {hdu.index} is a tile-compressed image ({compression.algorithm}), which is "
-                f"not supported yet: {compression.way_out}"
-            )
+            return f"HDU {hdu.index} is a {compression.text}: {compression.hint}"
     return otherwise
 
 

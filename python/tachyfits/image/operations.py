@@ -19,6 +19,7 @@ from tachyfits import _core
 from tachyfits.base.errors import either, usage, warn
 from tachyfits.base.output import fits_name, tell_rounding
 from tachyfits.base.progress import Progress
+from tachyfits.base.upper import upper
 from tachyfits.file.file import File
 from tachyfits.header.beam import (
     Beam,
@@ -248,6 +249,7 @@ class Operations(Pixels):
         dtype: Any = None,
         scaling: tuple[float, float] | None = None,
         blank: int | None = None,
+        compress: Any = None,
         overwrite: bool = False,
         checksum: bool = False,
         sync: bool = False,
@@ -272,6 +274,9 @@ class Operations(Pixels):
             (BSCALE, BZERO) for integer types: stored = (value - BZERO) / BSCALE.
         blank
             BLANK for integer types; NaN becomes BLANK.
+        compress
+            Compress in tiles: "rice", "gzip", "hcompress" or a `Compression`. Floats are quantised
+            unless the codec keeps every bit. The image is then an extension, as the Standard asks.
         overwrite
             Replace an older file.
         checksum
@@ -307,6 +312,7 @@ class Operations(Pixels):
             pixel=None if dtype is None else np.dtype(dtype).name,
             scaling=scaling,
             blank=blank,
+            compression=upper.engine_compression(compress, self.shape),
             overwrite=overwrite,
             checksum=checksum,
             sync=sync,

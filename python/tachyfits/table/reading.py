@@ -18,7 +18,7 @@ from tachyfits import _core
 from tachyfits.base.errors import either, in_lines, listed, not_found, placing, usage, warn
 from tachyfits.base.progress import Progress
 from tachyfits.base.whole_numbers import check_threads
-from tachyfits.file.hdu import Compression, Hdu, compression_of
+from tachyfits.file.hdu import CompressedTiles, Hdu, compression_of
 from tachyfits.header.cards import Header
 from tachyfits.table.columns import Columns, TableColumn, Values
 from tachyfits.table.decoding import Given, beginning, divided, is_apart, masked, ragged
@@ -70,8 +70,9 @@ class TableReading(Hdu):
     _warned_of_tiles = False
 
     @cached_property
-    def _compression(self) -> Compression | None:
-        return compression_of(self)
+    def _compression(self) -> CompressedTiles | None:
+        """What the rows are the tiles of, if they are."""
+        return None if self._hdu().stored is not None else compression_of(self)
 
     def _warn_of_tiles(self) -> None:
         """Warn, once, that the rows are tiles of a compressed image or table."""

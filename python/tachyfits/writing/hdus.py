@@ -17,6 +17,7 @@ from tachyfits.file.hdu import Hdu
 from tachyfits.interop.nddata import parts_of as nddata_parts
 from tachyfits.interop.to_columns import table_cards, to_columns
 from tachyfits.table.part import Part
+from tachyfits.writing.compression import Compression, engine_compression
 from tachyfits.writing.copying import copy_into
 from tachyfits.writing.images import image_cards, native, unit_of
 from tachyfits.writing.stacking import stacked
@@ -31,6 +32,7 @@ def write_hdus(
     sync: bool,
     threads: int,
     progress: Progress | None,
+    compress: Compression | str | None = None,
 ) -> None:
     """Write a file of these HDUs; see `tachyfits.write`."""
     writer = _core.FileWriter(fits_name(path), overwrite=overwrite, checksum=checksum, sync=sync)
@@ -46,7 +48,7 @@ def write_hdus(
                     "put a pair of array and header into a list: [(array, None)]",
                 )
             for one, cards in parts_of(data, header):
-                _write_hdu(writer, one, cards, threads, progress)
+                _write_hdu(writer, one, cards, threads, progress, compress)
         writer.commit()
     finally:
         writer.discard()
@@ -63,11 +65,18 @@ def parts_of(data: Any, header: Any) -> Sequence[tuple[Any, Any]]:
 
 
 def _write_hdu(
-    writer: _core.FileWriter, data: Any, header: Any, threads: int, progress: Progress | None
+    writer: _core.FileWriter,
+    data: Any,
+    header: Any,
+    threads: int,
+    progress: Progress | None,
+    compress: Compression | str | None,
 ) -> None:
     kind = kind_of(data)
     if kind == "image" and header is None:
-        writer.write_image(data._core_image(), threads=threads, progress=progress)
+        how = engine_compression(compress, data.shape) if data.size else None
+        core = data._core_image()
+        writer.write_image(core, compression=how, threads=threads, progress=progress)
     elif kind == "table":
         part = Part(data, data.columns, (0, len(data)), threads=threads, progress=progress)
         copy_into(writer, part, cards=table_cards(header))
@@ -76,7 +85,9 @@ def _write_hdu(
     elif kind in ("image", "array", "list"):
         array, unit = stacked(data) if kind == "list" else (data, unit_of(data))
         cards = image_cards(header, unit)
-        writer.write_array(native(array), cards, threads=threads, progress=progress)
+        array = native(array)
+        how = engine_compression(compress, array.shape) if array.size else None
+        writer.write_array(array, cards, compression=how, threads=threads, progress=progress)
     else:
         table = to_columns(data)
         new = new_columns(table.columns, "binary", None)

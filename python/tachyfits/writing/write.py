@@ -14,6 +14,7 @@ from tachyfits.base.kinds import TABLES, kind_of
 from tachyfits.base.output import fits_name, tell_rounding
 from tachyfits.base.whole_numbers import check_threads
 from tachyfits.header.cards import Header
+from tachyfits.writing.compression import Compression, engine_compression
 from tachyfits.writing.images import cards_given, image_cards, native, unit_of, with_blank
 from tachyfits.writing.stacking import stacked
 
@@ -27,6 +28,7 @@ def write(
     dtype: Any = None,
     scaling: tuple[float, float] | None = None,
     blank: int | None = None,
+    compress: Compression | str | None = None,
     columns: str | Sequence[str] | None = None,
     units: Mapping[str, str] | None = None,
     nulls: Mapping[str, int] | None = None,
@@ -77,8 +79,8 @@ def write(
         of a table comes before them.
     name
         EXTNAME.
-    dtype, scaling, blank
-        Of an image: as in `Image.write`.
+    dtype, scaling, blank, compress
+        Of an image: as in `Image.write`. ``compress`` also of each image of a list.
     columns
         Of a table: a name or several; only these, in this order.
     units, nulls, descriptions
@@ -124,10 +126,11 @@ def write(
         "kind": kind, "forms": forms,
     }  # fmt: skip
     of_images = {"dtype": dtype, "scaling": scaling, "blank": blank}
+    of_some = {**of_images, "compress": compress}
     given = [option for option, value in of_tables.items() if value is not None]
     what = kind_of(data)
     if given or what in TABLES or what == "path":
-        _refuse_options(of_images, "a table")
+        _refuse_options(of_some, "a table")
         # The modules of tables load when a table is written.
         from tachyfits.writing.tables import write_table
 
@@ -151,7 +154,9 @@ def write(
         _refuse_options(of_images, "a list of HDUs")
         from tachyfits.writing.hdus import write_hdus
 
-        write_hdus(path, data, overwrite, checksum, sync, check_threads(threads), progress)
+        write_hdus(
+            path, data, overwrite, checksum, sync, check_threads(threads), progress, compress
+        )
         return
     if name is not None and header is None and what == "image":
         data = data._named(name)
@@ -160,8 +165,8 @@ def write(
         header = Header([*cards, ("EXTNAME", name, "")])
     if what == "image" and header is None:
         data.write(
-            path, dtype=dtype, scaling=scaling, blank=blank, overwrite=overwrite,
-            checksum=checksum, sync=sync, threads=threads, progress=progress,
+            path, dtype=dtype, scaling=scaling, blank=blank, compress=compress,
+            overwrite=overwrite, checksum=checksum, sync=sync, threads=threads, progress=progress,
         )  # fmt: skip
         return
     unit = unit_of(data)
@@ -169,8 +174,10 @@ def write(
         data, unit = stacked(data)
     if blank is not None and scaling is None:
         data = with_blank(data, dtype, blank)
+    array = native(data)
     error = _core.write_array(
-        fits_name(path), native(data), image_cards(header, unit),
+        fits_name(path), array, image_cards(header, unit),
+        compression=engine_compression(compress, array.shape),
         pixel=None if dtype is None else np.dtype(dtype).name, scaling=scaling, blank=blank,
         overwrite=overwrite, checksum=checksum, sync=sync, threads=check_threads(threads),
         progress=progress,

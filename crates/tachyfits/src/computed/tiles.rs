@@ -88,6 +88,11 @@ impl Tiles {
         Tiles { axes: axes.to_vec(), shape, short, counts, in_turn }
     }
 
+    /// Boxes of this shape, x fastest.
+    pub(crate) fn of_shape(axes: &[u64], shape: Vec<u64>) -> Tiles {
+        Tiles::new(axes, shape, &vec![0; axes.len()], 0, 0)
+    }
+
     pub(crate) fn len(&self) -> u64 {
         self.counts.iter().product()
     }

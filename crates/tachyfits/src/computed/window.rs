@@ -28,6 +28,23 @@ impl Window {
         window
     }
 
+    /// One pixel beyond the last along each axis.
+    pub(crate) fn end(&self) -> Vec<u64> {
+        self.first.iter().zip(&self.count).map(|(first, count)| first + count).collect()
+    }
+
+    /// The pixels that are also in another box of the image; no pixels if there are none.
+    pub(crate) fn common(&self, other: &Window) -> Window {
+        let mut common = self.clone();
+        for axis in 0..common.first.len() {
+            let first = self.first[axis].max(other.first[axis]);
+            let end =
+                (self.first[axis] + self.count[axis]).min(other.first[axis] + other.count[axis]);
+            (common.first[axis], common.count[axis]) = (first, end.saturating_sub(first));
+        }
+        common
+    }
+
     /// The linear index of the first pixel in an image with these axes.
     pub(crate) fn first_index(&self, axes: &[u64]) -> u64 {
         self.first.iter().zip(axes).rev().fold(0, |index, (first, length)| index * length + first)

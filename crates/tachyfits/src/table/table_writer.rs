@@ -2,18 +2,17 @@
 //! written in place, followed by the arrays of variable-length columns. Header values known only at
 //! the end (rows, heap, longest arrays, sums) are set at the end.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use tachyfits_format::{Field, FormatError, Hdu, Header, NewTable, TableKind, TableLayout, padded};
+use tachyfits_format::{Field, FormatError, Hdu, Header, NewTable, TableKind, TableLayout};
 use tachyfits_io::operation::RunOptions;
 use tachyfits_io::{Report, SpoolOptions, SpoolWriter, Storage};
-use tachyfits_kernels::OnesComplement;
 
 use super::built_rows::{NewRows, write_arrays};
 use super::encode::ColumnInput;
-use crate::byte_sums::update_checksums;
 use crate::error::{Error, Reason};
 use crate::file_writer::FileWriter;
+use crate::hdu_writer::HduWriter;
 
 /// Bytes of a heap that are copied at a time.
 const COPY_BYTES: u64 = 1 << 20;
@@ -46,15 +45,12 @@ pub struct TableWriter {
     new: NewTable,
     carried: Header,
     layout: TableLayout,
-    /// Where its header begins in the file.
-    begin: u64,
-    header_bytes: u64,
+    hdu: HduWriter,
     rows: u64,
     /// The number of rows, if given beforehand.
     rows_stated: Option<u64>,
     heap: Option<SpoolWriter>,
     heap_bytes: u64,
-    sum: OnesComplement,
 }
 
 impl TableWriter {
@@ -82,21 +78,17 @@ impl TableWriter {
         }
         let header = file.format_error(new.header(carried))?;
         let layout = file.format_error(layout_of(&header, file.hdus()))?;
-        let begin = file.end();
-        let header_bytes = header.block_bytes();
         let data_bytes = rows_stated.unwrap_or(0).saturating_mul(layout.row_bytes);
-        file.reserve(begin + header_bytes + padded(data_bytes))?;
+        let hdu = HduWriter::begin(&mut file, &header, data_bytes)?;
         Ok(TableWriter {
             carried: carried.clone(),
             new,
             layout,
-            begin,
-            header_bytes,
+            hdu,
             rows: 0,
             rows_stated,
             heap: None,
             heap_bytes: 0,
-            sum: OnesComplement::default(),
             file,
         })
     }
@@ -152,24 +144,12 @@ impl TableWriter {
         let new = NewRows::new(&self.layout, inputs, &descriptors, rows, self.rows)?;
         let (row_bytes, tier) = (self.layout.row_bytes, self.file.tier());
         let first = self.rows * row_bytes;
-        let begin = self.begin + self.header_bytes;
-        let (file, sums) = (&self.file, self.file.updates_checksums());
-        let sum = Mutex::new(self.sum);
         let report = new.make(
             run,
             tier,
-            |row, bytes| {
-                let at = first + row * row_bytes;
-                if sums {
-                    let mut part = OnesComplement::default();
-                    part.accumulate(at, bytes, tier);
-                    sum.lock().unwrap_or_else(PoisonError::into_inner).merge(part);
-                }
-                file.write_all_at(begin + at, bytes)
-            },
+            |row, bytes| self.hdu.write(&self.file, first + row * row_bytes, bytes),
             |()| Ok(()),
         )?;
-        self.sum = sum.into_inner().unwrap_or_else(PoisonError::into_inner);
         self.rows = total;
         Ok(report)
     }
@@ -193,18 +173,11 @@ impl TableWriter {
         }
         let tier = self.file.tier();
         let heap_begin = self.rows_stated.map(|rows| rows * self.layout.row_bytes);
-        let data_begin = self.begin + self.header_bytes;
-        let (file, sums) = (&self.file, self.file.updates_checksums());
-        let (mut reached, mut sum) = (self.heap_bytes, self.sum);
-        let heap = &mut self.heap;
+        let mut reached = self.heap_bytes;
+        let (hdu, file, heap) = (&self.hdu, &self.file, &mut self.heap);
         let mut write = |bytes: &[u8]| {
             match heap_begin {
-                Some(begin) => {
-                    if sums {
-                        sum.accumulate(begin + reached, bytes, tier);
-                    }
-                    file.write_all_at(data_begin + begin + reached, bytes)?;
-                }
+                Some(begin) => hdu.write(file, begin + reached, bytes)?,
                 None => {
                     let new = || SpoolWriter::new("heap", SpoolOptions::default());
                     heap.get_or_insert_with(new).write_all(bytes)?;
@@ -215,7 +188,7 @@ impl TableWriter {
         };
         let (descriptors, most) =
             write_arrays(&self.layout, (0, inputs), rows, self.heap_bytes, tier, &mut write)?;
-        (self.heap_bytes, self.sum) = (reached, sum);
+        self.heap_bytes = reached;
         for (column, longest) in self.new.columns.iter_mut().zip(most) {
             if let Field::Variable { most: Some(most), .. } = &mut column.field {
                 *most = (*most).max(longest);
@@ -235,8 +208,6 @@ impl TableWriter {
             let refused = Error::refused(Reason::CellValues, expected, self.rows.to_string());
             return Err(refused.at(&self.file.name(), self.file.hdus()));
         }
-        let tier = self.file.tier();
-        let data_begin = self.begin + self.header_bytes;
         let heap_begin = self.rows * self.layout.row_bytes;
         if let Some(heap) = self.heap.take() {
             let heap: Arc<dyn Storage> = heap.finish()?;
@@ -244,23 +215,14 @@ impl TableWriter {
             for at in (0..heap.bytes()).step_by(COPY_BYTES as usize) {
                 piece.resize(COPY_BYTES.min(heap.bytes() - at) as usize, 0);
                 heap.read_exact_at(at, &mut piece)?;
-                self.sum.accumulate(heap_begin + at, &piece, tier);
-                self.file.write_all_at(data_begin + heap_begin + at, &piece)?;
+                self.hdu.write(&self.file, heap_begin + at, &piece)?;
             }
         }
         let data_bytes = heap_begin + self.heap_bytes;
-        let byte = if self.new.kind == TableKind::Ascii { b' ' } else { 0 };
-        let fill = vec![byte; (padded(data_bytes) - data_bytes) as usize];
-        self.sum.accumulate(data_bytes, &fill, tier);
-        self.file.write_all_at(data_begin + data_bytes, &fill)?;
+        let fill = if self.new.kind == TableKind::Ascii { b' ' } else { 0 };
         (self.new.rows, self.new.heap_bytes) = (self.rows, self.heap_bytes);
-        let mut header = self.file.format_error(self.new.header(&self.carried))?;
-        if self.file.updates_checksums() {
-            self.file.format_error(update_checksums(&mut header, self.sum, tier))?;
-        }
-        header.fit(self.header_bytes);
-        self.file.write_all_at(self.begin, &header.to_bytes())?;
-        self.file.ended(data_begin + padded(data_bytes));
+        let header = self.file.format_error(self.new.header(&self.carried))?;
+        self.hdu.finish(&mut self.file, header, data_bytes, fill)?;
         Ok(self.file)
     }
 }

@@ -317,7 +317,7 @@ fn a_file_takes_images_and_tables() {
     // It was alone in its file.
     let cards = [("EXTEND", "F"), ("NEXTEND", "0")];
     let cards = cards.map(|(keyword, value)| format!("{keyword:<8}= {value:>20}"));
-    image(fits(16, &[2], &cards, &[0, 1, 0, 2])).write_into(&mut file, None, &run).unwrap();
+    image(fits(16, &[2], &cards, &[0, 1, 0, 2])).write_into(&mut file, None, None, &run).unwrap();
     let mut writer = TableWriter::new(file, new(), &Header::new()).unwrap();
     writer.write_rows(&[ColumnInput::new(&values)], 2, &run).unwrap();
     let mut file = writer.finish().unwrap();
@@ -325,7 +325,7 @@ fn a_file_takes_images_and_tables() {
     header.set("EXTNAME", "LAST", "").unwrap();
     let pixels = [1.5f32, 2.5].map(f32::to_ne_bytes).concat();
     let array = Array { bytes: &pixels, axes: &[2], pixel: PixelType::F32 };
-    array.write_into(&mut file, &header, None, &run).unwrap();
+    array.write_into(&mut file, &header, None, None, &run).unwrap();
     assert_eq!(file.hdus(), 3);
     file.commit().unwrap();
     let file = open(&path);

@@ -1,0 +1,27 @@
+//! How an image is to be compressed, as Python says it.
+
+use pyo3::prelude::*;
+use tachyfits::{Dither, TileCompression};
+
+use crate::errors::argument;
+
+/// Codec, shape of a tile in NumPy order, level of quantisation, dither, its seed, divisor of HCOMPRESS.
+pub(crate) type GivenCompression =
+    (String, Option<Vec<u64>>, Option<f64>, String, Option<u64>, i32);
+
+/// The same for the engine.
+pub(crate) fn engine_compression(
+    py: Python<'_>,
+    given: Option<GivenCompression>,
+) -> PyResult<Option<TileCompression>> {
+    let Some((codec, tile, level, dither, seed, scale)) = given else { return Ok(None) };
+    let Some(dither) = Dither::of_name(&dither) else {
+        let expected = "NO_DITHER, SUBTRACTIVE_DITHER_1 or SUBTRACTIVE_DITHER_2";
+        return Err(argument(py, expected, &format!("dither {dither:?}"), "leave dither out"));
+    };
+    let tile = tile.map(|mut tile| {
+        tile.reverse();
+        tile
+    });
+    Ok(Some(TileCompression { codec, tile, level, dither, seed, scale }))
+}

@@ -1,0 +1,408 @@
+//! Pixels that come in tiles, as data of an HDU: whatever pixels are asked for, the tiles that have them are decoded, each
+//! once as long as the cache has room.
+//!
+//! What a tile is stored as is the business of a [`PixelSource`]: compressed tiles of a binary table, for one.
+
+mod compressed_image;
+mod copy_common;
+mod tile_cache;
+mod tile_encoder;
+mod write_tiles;
+
+use std::fmt::Debug;
+use std::ops::Range;
+
+use tachyfits_format::TileGrid;
+use tachyfits_io::{IoError, Request};
+
+use crate::computed::{Window, windows_of_stretch};
+use crate::hdu_storage::{MadeData, fill_pixels};
+pub(crate) use compressed_image::CompressedImage;
+use copy_common::copy_common;
+use tile_cache::{Lookup, TileCache, TilePixels};
+pub use write_tiles::TileCompression;
+pub(crate) use write_tiles::write_tiles;
+
+/// Decoded bytes that are worked on at a time: they stay in the second-level cache, and a batch has many tiles.
+const BATCH_BYTES: u64 = 512 << 10;
+/// The most tiles of a batch, however small they are.
+const BATCH_TILES: usize = 256;
+/// Decoded tiles that were used in part are kept up to this many bytes: a band of tiles over the widest images, or the
+/// tiles under a region in thousands of channels.
+const CACHE_BYTES: u64 = 128 << 20;
+
+/// Takes the pixels of a tile, with its place among those asked for.
+pub(crate) type TakeTile<'a> = dyn FnMut(usize, &[u8]) -> Result<(), IoError> + 'a;
+
+/// Pixels that are stored in tiles, each of which is read and decoded alone.
+pub(crate) trait PixelSource: Send + Sync + Debug {
+    /// How the image is divided.
+    fn grid(&self) -> &TileGrid;
+
+    /// Bytes of a pixel.
+    fn pixel_bytes(&self) -> u64;
+
+    /// Decodes tiles, given by ascending numbers, and hands the pixels of each to `take` with its place in `tiles`:
+    /// big-endian, x fastest, of the tile's own shape.
+    ///
+    /// # Errors
+    /// If a tile cannot be read or is damaged; tiles before it have been handed over.
+    fn decode(&self, tiles: &[u64], take: &mut TakeTile<'_>) -> Result<(), IoError>;
+
+    /// As [`tachyfits_io::Storage::check_unchanged`].
+    fn check_unchanged(&self) -> Result<(), IoError>;
+
+    /// As [`tachyfits_io::Storage::is_resident`], of some tiles.
+    fn is_resident(&self, tiles: Range<u64>) -> bool;
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct TiledData<S> {
+    source: S,
+    cache: TileCache,
+}
+
+/// Pixels that were asked for: a box of the image, and where it goes.
+struct Part<'a> {
+    window: Window,
+    out: &'a mut [u8],
+}
+
+/// The pixels that a tile has of a part.
+struct Piece {
+    tile: u64,
+    part: usize,
+}
+
+impl<S: PixelSource> TiledData<S> {
+    pub(crate) fn new(source: S) -> TiledData<S> {
+        TiledData { source, cache: TileCache::new(CACHE_BYTES) }
+    }
+
+    /// Fills all parts.
+    fn fill_parts(&self, parts: &mut [Part<'_>]) -> Result<(), IoError> {
+        let grid = self.source.grid();
+        let mut pieces = Vec::new();
+        for (part, Part { window, .. }) in parts.iter().enumerate() {
+            let touched = grid.touching(&window.first, &window.end());
+            pieces.extend(touched.map(|tile| Piece { tile, part }));
+        }
+        // Stable: parts stay in order within a tile.
+        pieces.sort_by_key(|piece| piece.tile);
+        let tiles: Vec<&[Piece]> = pieces.chunk_by(|a, b| a.tile == b.tile).collect();
+        let tile_bytes = (grid.most_pixels() * self.source.pixel_bytes()).max(1);
+        let most = (BATCH_BYTES / tile_bytes).clamp(1, BATCH_TILES as u64) as usize;
+        tiles.chunks(most).try_for_each(|tiles| self.fill_from(tiles, parts))
+    }
+
+    /// Fills what a few tiles have of the parts.
+    fn fill_from(&self, tiles: &[&[Piece]], parts: &mut [Part<'_>]) -> Result<(), IoError> {
+        let mut claims = Claims { cache: &self.cache, open: Vec::new() };
+        let (mut wanted, mut waiting) = (Vec::new(), Vec::new());
+        for &pieces in tiles {
+            let tile = pieces[0].tile;
+            if self.is_whole(pieces, parts) {
+                // Nothing is left of it for later reads, so it is kept for none.
+                match self.cache.get(tile) {
+                    Some(pixels) => self.place(pieces, &pixels, parts),
+                    None => wanted.push(pieces),
+                }
+                continue;
+            }
+            match self.cache.claim(tile) {
+                Lookup::Decoded(pixels) => self.place(pieces, &pixels, parts),
+                Lookup::UnderWay => waiting.push(pieces),
+                Lookup::Claimed => {
+                    claims.open.push(tile);
+                    wanted.push(pieces);
+                }
+            }
+        }
+        self.decode(&wanted, parts, &mut claims)?;
+        // Claims of its own are settled, so that no two threads wait for each other.
+        for pieces in waiting {
+            match self.cache.wait(pieces[0].tile) {
+                Some(pixels) => self.place(pieces, &pixels, parts),
+                None => self.decode(&[pieces], parts, &mut claims)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Decodes tiles and places their pixels; those that are claimed are kept.
+    fn decode(
+        &self,
+        wanted: &[&[Piece]],
+        parts: &mut [Part<'_>],
+        claims: &mut Claims<'_>,
+    ) -> Result<(), IoError> {
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let numbers: Vec<u64> = wanted.iter().map(|pieces| pieces[0].tile).collect();
+        self.source.decode(&numbers, &mut |index, pixels| {
+            self.place(wanted[index], pixels, parts);
+            claims.settle(numbers[index], pixels);
+            Ok(())
+        })
+    }
+
+    /// Whether the parts take every pixel of a tile.
+    fn is_whole(&self, pieces: &[Piece], parts: &[Part<'_>]) -> bool {
+        let tile = self.window(pieces[0].tile);
+        let taken = pieces.iter().map(|piece| tile.common(&parts[piece.part].window).pixels());
+        taken.sum::<u64>() >= tile.pixels()
+    }
+
+    /// Copies the pixels of a tile to where they were asked for.
+    fn place(&self, pieces: &[Piece], pixels: &[u8], parts: &mut [Part<'_>]) {
+        let tile = self.window(pieces[0].tile);
+        for piece in pieces {
+            let Part { window, out } = &mut parts[piece.part];
+            copy_common(self.source.pixel_bytes(), (&tile, pixels), (window, out));
+        }
+    }
+
+    /// The box of a tile.
+    fn window(&self, tile: u64) -> Window {
+        let found = self.source.grid().tile(tile);
+        Window { first: found.first, count: found.shape }
+    }
+
+    /// The tile that has a byte.
+    fn tile_of(&self, byte: u64) -> u64 {
+        let axes = self.source.grid().axes();
+        let mut rest = byte / self.source.pixel_bytes();
+        let mut first = Vec::with_capacity(axes.len());
+        for axis in axes {
+            first.push(rest % axis);
+            rest /= axis;
+        }
+        let end: Vec<u64> = first.iter().map(|first| first + 1).collect();
+        self.source.grid().touching(&first, &end).next().unwrap_or(0)
+    }
+
+    /// The boxes that together are the pixels from linear index `first` on.
+    fn parts_of<'a>(&self, first: u64, out: &'a mut [u8]) -> Vec<Part<'a>> {
+        let size = self.source.pixel_bytes();
+        let axes = self.source.grid().axes();
+        let windows = windows_of_stretch(axes, first, out.len() as u64 / size);
+        let mut rest = out;
+        let part = |window: Window| {
+            let bytes = (window.pixels() * size) as usize;
+            let (out, later) = std::mem::take(&mut rest).split_at_mut(bytes);
+            rest = later;
+            Part { window, out }
+        };
+        windows.into_iter().map(part).collect()
+    }
+}
+
+/// Tiles that a thread has claimed; what is left of them when it goes, by an error or not, is given up.
+struct Claims<'a> {
+    cache: &'a TileCache,
+    open: Vec<u64>,
+}
+
+impl Claims<'_> {
+    /// Keeps a tile if it is claimed.
+    fn settle(&mut self, tile: u64, pixels: &[u8]) {
+        if let Some(at) = self.open.iter().position(|&open| open == tile) {
+            self.cache.put(tile, TilePixels::new(pixels.to_vec()));
+            self.open.swap_remove(at);
+        }
+    }
+}
+
+impl Drop for Claims<'_> {
+    fn drop(&mut self) {
+        self.open.iter().for_each(|&tile| self.cache.give_up(tile));
+    }
+}
+
+impl<S: PixelSource> MadeData for TiledData<S> {
+    const KIND: &'static str = "decompressed";
+
+    fn bytes(&self) -> u64 {
+        let grid = self.source.grid();
+        if grid.count() == 0 {
+            0
+        } else {
+            grid.axes().iter().product::<u64>() * self.source.pixel_bytes()
+        }
+    }
+
+    fn fill(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
+        let size = self.source.pixel_bytes();
+        let mut parts = Vec::with_capacity(requests.len());
+        for request in requests {
+            let length = request.buffer.len() as u64;
+            if !request.offset.is_multiple_of(size) || !length.is_multiple_of(size) {
+                fill_pixels(request, size, |first, out| {
+                    self.fill_parts(&mut self.parts_of(first, out))
+                })?;
+                continue;
+            }
+            parts.extend(self.parts_of(request.offset / size, request.buffer));
+        }
+        self.fill_parts(&mut parts)
+    }
+
+    fn check_unchanged(&self) -> Result<(), IoError> {
+        self.source.check_unchanged()
+    }
+
+    fn is_resident(&self, range: Range<u64>) -> bool {
+        let Some(last) = self.bytes().checked_sub(1) else { return true };
+        let first = self.tile_of(range.start.min(last));
+        let end = self.tile_of(range.end.saturating_sub(1).clamp(range.start, last).min(last));
+        self.source.is_resident(first..end.max(first) + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    /// Pixels of two bytes that count up, in tiles.
+    #[derive(Debug)]
+    struct Counting {
+        grid: TileGrid,
+        decoded: AtomicU64,
+        damaged: Option<u64>,
+        /// The tiles that were decoded, in order.
+        order: Mutex<Vec<u64>>,
+    }
+
+    impl Counting {
+        fn new(axes: &[u64], tile: &[u64]) -> Counting {
+            let grid = TileGrid::new(axes.to_vec(), tile.to_vec());
+            Counting { grid, decoded: AtomicU64::new(0), damaged: None, order: Mutex::default() }
+        }
+    }
+
+    impl PixelSource for Counting {
+        fn grid(&self) -> &TileGrid {
+            &self.grid
+        }
+
+        fn pixel_bytes(&self) -> u64 {
+            2
+        }
+
+        fn decode(&self, tiles: &[u64], take: &mut TakeTile<'_>) -> Result<(), IoError> {
+            for (index, &tile) in tiles.iter().enumerate() {
+                if self.damaged == Some(tile) {
+                    let source = format!("row {}", tile + 1).into();
+                    return Err(IoError::Content { name: "counting".to_owned(), source });
+                }
+                self.decoded.fetch_add(1, Ordering::Relaxed);
+                self.order.lock().unwrap().push(tile);
+                let found = self.grid.tile(tile);
+                let window = Window { first: found.first, count: found.shape };
+                let pixels: Vec<u8> = window
+                    .runs(self.grid.axes())
+                    .flat_map(|(first, count)| first..first + count)
+                    .flat_map(|pixel| (pixel as u16).to_be_bytes())
+                    .collect();
+                take(index, &pixels)?;
+            }
+            Ok(())
+        }
+
+        fn check_unchanged(&self) -> Result<(), IoError> {
+            Ok(())
+        }
+
+        fn is_resident(&self, _tiles: Range<u64>) -> bool {
+            true
+        }
+    }
+
+    /// The bytes that a file would have.
+    fn plain(axes: &[u64]) -> Vec<u8> {
+        let pixels = axes.iter().product::<u64>();
+        (0..pixels).flat_map(|pixel| (pixel as u16).to_be_bytes()).collect()
+    }
+
+    fn image() -> impl Strategy<Value = (Vec<u64>, Vec<u64>)> {
+        prop::collection::vec((1u64..9, 1u64..11), 1..5).prop_map(|axes| axes.into_iter().unzip())
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_those_of_the_plain_image(
+            (axes, tile) in image(),
+            reads in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..6),
+        ) {
+            let data = TiledData::new(Counting::new(&axes, &tile));
+            let expected = plain(&axes);
+            prop_assert_eq!(data.bytes(), expected.len() as u64);
+            let ends = reads.iter().map(|(a, b)| {
+                let (a, b) = (a.index(expected.len() + 1), b.index(expected.len() + 1));
+                a.min(b)..a.max(b)
+            });
+            let ranges: Vec<Range<usize>> = ends.collect();
+            let mut buffers: Vec<Vec<u8>> = ranges.iter().map(|range| vec![0; range.len()]).collect();
+            let mut requests: Vec<Request<'_>> = ranges
+                .iter()
+                .zip(&mut buffers)
+                .map(|(range, buffer)| Request { offset: range.start as u64, buffer })
+                .collect();
+            data.fill(&mut requests).unwrap();
+            for (range, buffer) in ranges.iter().zip(&buffers) {
+                prop_assert_eq!(&expected[range.clone()], &buffer[..]);
+            }
+        }
+    }
+
+    #[test]
+    fn rows_of_an_image_decode_each_tile_once() {
+        let axes = [40, 30, 2];
+        let data = TiledData::new(Counting::new(&axes, &[16, 16, 1]));
+        let expected = plain(&axes);
+        for (row, expected) in expected.chunks(80).enumerate() {
+            let mut buffer = vec![0; 80];
+            let request = Request { offset: row as u64 * 80, buffer: &mut buffer };
+            data.fill(&mut [request]).unwrap();
+            assert_eq!(buffer, expected);
+        }
+        assert_eq!(data.source.decoded.load(Ordering::Relaxed), 12);
+        // Read at once, every tile is whole, and none is kept.
+        let data = TiledData::new(Counting::new(&axes, &[16, 16, 1]));
+        let mut buffer = vec![0; expected.len()];
+        data.fill(&mut [Request { offset: 0, buffer: &mut buffer }]).unwrap();
+        assert_eq!(buffer, expected);
+        assert!((0..12).all(|tile| data.cache.get(tile).is_none()));
+        assert_eq!(*data.source.order.lock().unwrap(), (0..12).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn threads_share_tiles_and_a_damaged_one_is_an_error_for_each() {
+        let axes = [64, 64];
+        let expected = plain(&axes);
+        let whole = TiledData::new(Counting::new(&axes, &[64, 64]));
+        let damaged =
+            TiledData::new(Counting { damaged: Some(0), ..Counting::new(&axes, &[64, 64]) });
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let (whole, damaged, expected) = (&whole, &damaged, &expected);
+                scope.spawn(move || {
+                    for row in (thread..64).step_by(4) {
+                        let mut buffer = vec![0; 128];
+                        let offset = row as u64 * 128;
+                        whole.fill(&mut [Request { offset, buffer: &mut buffer }]).unwrap();
+                        assert_eq!(buffer, expected[row * 128..][..128]);
+                        let failed = damaged.fill(&mut [Request { offset, buffer: &mut buffer }]);
+                        assert!(matches!(failed, Err(IoError::Content { .. })));
+                    }
+                });
+            }
+        });
+        assert_eq!(whole.source.decoded.load(Ordering::Relaxed), 1);
+    }
+}

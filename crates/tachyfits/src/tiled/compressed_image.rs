@@ -1,0 +1,298 @@
+//! The tiles of a compressed image: their rows and streams are read from the table, decoded, and given their meaning.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytemuck::{cast_slice, cast_slice_mut};
+use tachyfits_format::{
+    Code, CodecError, CodecScratch, Dither, FormatError, PixelsMut, StoredTile, StoredType, Tile,
+    TileGrid, TileQuantisation, TiledLayout,
+};
+use tachyfits_io::{Fetched, IoError, Storage, fetch};
+use tachyfits_kernels::{
+    EXACT_ZERO, Quantiser, Tier, dequantise_f32, dequantise_f64, native_in_place,
+};
+
+use super::{PixelSource, TakeTile};
+use crate::image::plain_type;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct CompressedImage {
+    storage: Arc<dyn Storage>,
+    layout: TiledLayout,
+    tier: Tier,
+    /// Memory that threads reuse.
+    scratch: Mutex<Vec<TileScratch>>,
+}
+
+/// Memory for a batch of tiles.
+#[derive(Debug, Default)]
+struct TileScratch {
+    codec: CodecScratch,
+    /// The numbers of the streams, each tile from a whole word on.
+    numbers: Vec<u64>,
+    /// The pixels of a quantised tile.
+    pixels: Vec<u64>,
+    mask: Vec<u8>,
+}
+
+impl CompressedImage {
+    /// The image of a layout, whose table `storage` has.
+    pub(crate) fn new(
+        storage: Arc<dyn Storage>,
+        layout: TiledLayout,
+        tier: Tier,
+    ) -> CompressedImage {
+        CompressedImage { storage, layout, tier, scratch: Mutex::default() }
+    }
+
+    /// Where the streams of tiles are: from their rows.
+    fn stored(&self, tiles: &[u64]) -> Result<Vec<StoredTile>, IoError> {
+        let row_bytes = self.layout.table.row_bytes;
+        // Rows that follow each other are one range.
+        let runs: Vec<&[u64]> = tiles.chunk_by(|a, b| a + 1 == *b).collect();
+        let ask = |ranges: &mut Vec<Range<u64>>| {
+            ranges.extend(runs.iter().map(|run| {
+                let start = self.layout.row_offset(run[0]);
+                start..start + run.len() as u64 * row_bytes
+            }));
+        };
+        fetch(&*self.storage, ask, |fetched| {
+            let rows = runs.iter().enumerate().flat_map(|(piece, run)| {
+                run.iter().copied().zip(fetched.piece(piece).chunks_exact(row_bytes as usize))
+            });
+            rows.map(|(tile, row)| self.layout.stored_tile(tile, row))
+                .collect::<Result<Vec<_>, _>>()
+                .map_err(|error| self.content(error))
+        })?
+    }
+
+    /// Decodes tiles whose streams and masks were fetched, in this order.
+    fn decode_fetched(
+        &self,
+        stored: &[StoredTile],
+        fetched: &Fetched<'_>,
+        scratch: &mut TileScratch,
+        take: &mut TakeTile<'_>,
+    ) -> Result<(), IoError> {
+        let shapes: Vec<Vec<u64>> =
+            stored.iter().map(|stored| self.layout.grid.tile(stored.tile).shape).collect();
+        let lengths: Vec<usize> =
+            shapes.iter().map(|shape| shape.iter().product::<u64>() as usize).collect();
+        let mut streams = Streams::default();
+        let streams: Vec<Stream<'_>> =
+            stored.iter().map(|stored| streams.next(stored, fetched)).collect();
+        let TileScratch { codec, numbers, pixels, mask } = scratch;
+        let words = |index: usize| {
+            (lengths[index] * self.layout.stream_type(&stored[index]).bytes()).div_ceil(8)
+        };
+        let all = (0..stored.len()).map(words).sum::<usize>();
+        if numbers.len() < all {
+            self.reserve(numbers, all)?;
+        }
+        let mut results = Vec::with_capacity(stored.len());
+        let mut rest = &mut numbers[..];
+        let mut first = 0;
+        for run in stored.chunk_by(|a, b| a.form == b.form) {
+            let mut batch = Vec::with_capacity(run.len());
+            for index in first..first + run.len() {
+                let (own, later) = std::mem::take(&mut rest).split_at_mut(words(index));
+                rest = later;
+                let kind = self.layout.stream_type(&stored[index]);
+                let pixels = pixels_of(own, kind, lengths[index]);
+                batch.push(Tile { stream: streams[index].bytes, shape: &shapes[index], pixels });
+            }
+            results.extend(self.layout.codec_of(run[0].form).decode_batch(&mut batch, codec));
+            first += run.len();
+        }
+        let mut rest = &mut numbers[..];
+        for (index, (stored, result)) in stored.iter().zip(results).enumerate() {
+            let (own, later) = std::mem::take(&mut rest).split_at_mut(words(index));
+            rest = later;
+            result.map_err(|error| self.damaged(stored, error))?;
+            let kind = self.layout.stream_type(stored);
+            let bytes = &mut bytemuck::cast_slice_mut(own)[..lengths[index] * kind.bytes()];
+            let bytes = match &stored.quantisation {
+                Some(how) => self.dequantised(bytes, how, pixels)?,
+                None => bytes,
+            };
+            native_in_place(bytes, plain_type(self.layout.image.stored), self.tier);
+            if let Some(stream) = streams[index].mask {
+                self.decode_mask(stored, stream, &shapes[index], mask, codec)?;
+                self.mask_out(stored, &mask[..lengths[index]], bytes)?;
+            }
+            take(index, bytes)?;
+        }
+        Ok(())
+    }
+
+    fn reserve(&self, numbers: &mut Vec<u64>, words: usize) -> Result<(), IoError> {
+        let no_memory =
+            |_| IoError::Memory { name: self.storage.name().to_owned(), bytes: words as u64 * 8 };
+        numbers.try_reserve_exact(words - numbers.len()).map_err(no_memory)?;
+        numbers.resize(words, 0);
+        Ok(())
+    }
+
+    /// An error of the table's content, as one of reading.
+    fn content(&self, error: FormatError) -> IoError {
+        IoError::Content { name: self.storage.name().to_owned(), source: Box::new(error) }
+    }
+
+    fn damaged(&self, stored: &StoredTile, error: CodecError) -> IoError {
+        self.content(self.layout.tile_error(stored, error))
+    }
+}
+
+/// The bytes of a tile that were fetched.
+struct Stream<'a> {
+    bytes: &'a [u8],
+    mask: Option<&'a [u8]>,
+}
+
+/// Fetched pieces, one after the other.
+#[derive(Default)]
+struct Streams {
+    next: usize,
+}
+
+impl Streams {
+    fn next<'a>(&mut self, stored: &StoredTile, fetched: &'a Fetched<'_>) -> Stream<'a> {
+        let mut piece = || {
+            self.next += 1;
+            fetched.piece(self.next - 1)
+        };
+        Stream { bytes: piece(), mask: stored.mask.map(|_| piece()) }
+    }
+}
+
+/// Room for the numbers of a stream in whole words.
+fn pixels_of(words: &mut [u64], kind: StoredType, count: usize) -> PixelsMut<'_> {
+    match kind {
+        StoredType::U8 => PixelsMut::U8(&mut cast_slice_mut(words)[..count]),
+        StoredType::I16 => PixelsMut::I16(&mut cast_slice_mut(words)[..count]),
+        StoredType::I32 => PixelsMut::I32(&mut cast_slice_mut(words)[..count]),
+        StoredType::I64 => PixelsMut::I64(&mut cast_slice_mut(words)[..count]),
+        StoredType::F32 => PixelsMut::F32(&mut cast_slice_mut(words)[..count]),
+        StoredType::F64 => PixelsMut::F64(&mut cast_slice_mut(words)[..count]),
+    }
+}
+
+impl PixelSource for CompressedImage {
+    fn grid(&self) -> &TileGrid {
+        &self.layout.grid
+    }
+
+    fn pixel_bytes(&self) -> u64 {
+        self.layout.image.stored.bytes() as u64
+    }
+
+    fn decode(&self, tiles: &[u64], take: &mut TakeTile<'_>) -> Result<(), IoError> {
+        let stored = self.stored(tiles)?;
+        let ask = |ranges: &mut Vec<Range<u64>>| {
+            for tile in &stored {
+                ranges.push(tile.offset..tile.offset + tile.bytes);
+                ranges.extend(tile.mask.map(|(offset, bytes)| offset..offset + bytes));
+            }
+        };
+        let mut scratch = {
+            let mut kept = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.pop().unwrap_or_default()
+        };
+        let decoded = fetch(&*self.storage, ask, |fetched| {
+            self.decode_fetched(&stored, fetched, &mut scratch, take)
+        });
+        self.scratch.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
+        decoded?
+    }
+
+    fn check_unchanged(&self) -> Result<(), IoError> {
+        self.storage.check_unchanged()
+    }
+
+    fn is_resident(&self, tiles: Range<u64>) -> bool {
+        // Streams are about where their share of the heap is.
+        let table = &self.layout.table;
+        let (begin, bytes) = (table.heap.offset, table.heap.bytes);
+        let place =
+            |tile: u64| begin + (bytes as f64 * tile as f64 / table.rows.max(1) as f64) as u64;
+        self.storage.is_resident(place(tiles.start)..place(tiles.end).max(place(tiles.start) + 1))
+    }
+}
+
+impl CompressedImage {
+    /// The pixels of quantised numbers, in the machine's byte order.
+    fn dequantised<'a>(
+        &self,
+        numbers: &[u8],
+        how: &TileQuantisation,
+        pixels: &'a mut Vec<u64>,
+    ) -> Result<&'a mut [u8], IoError> {
+        let numbers: &[i32] = cast_slice(numbers);
+        let bytes = numbers.len() * self.layout.image.stored.bytes();
+        if pixels.len() < bytes.div_ceil(8) {
+            self.reserve(pixels, bytes.div_ceil(8))?;
+        }
+        let how = Quantiser {
+            scale: how.scale,
+            zero: how.zero,
+            blank: how.blank,
+            exact_zero: (how.dither == Dither::SubtractiveKeepingZeros).then_some(EXACT_ZERO),
+            dither: (how.dither != Dither::None).then_some(how.first_random),
+        };
+        let out = &mut cast_slice_mut::<u64, u8>(pixels)[..bytes];
+        match self.layout.image.stored {
+            StoredType::F64 => dequantise_f64(numbers, &how, self.tier, cast_slice_mut(out)),
+            _ => dequantise_f32(numbers, &how, self.tier, cast_slice_mut(out)),
+        }
+        Ok(out)
+    }
+
+    /// Decodes the mask of a tile: 1 where a pixel is undefined.
+    fn decode_mask(
+        &self,
+        stored: &StoredTile,
+        stream: &[u8],
+        shape: &[u64],
+        mask: &mut Vec<u8>,
+        codec: &mut CodecScratch,
+    ) -> Result<(), IoError> {
+        let pixels = shape.iter().product::<u64>() as usize;
+        mask.resize(pixels.max(mask.len()), 0);
+        let Some(mask_codec) = &self.layout.mask_codec else { return Ok(()) };
+        let pixels = PixelsMut::U8(&mut mask[..pixels]);
+        let mut tile = Tile { stream, shape, pixels };
+        let decoded = mask_codec.decode(&mut tile, codec);
+        decoded.map_err(|error| self.damaged(stored, error))
+    }
+
+    /// Makes masked pixels, which are big-endian, undefined: NaN, or BLANK.
+    fn mask_out(&self, stored: &StoredTile, mask: &[u8], bytes: &mut [u8]) -> Result<(), IoError> {
+        let undefined = match (self.layout.image.stored, self.layout.image.blank) {
+            (StoredType::F32, _) => f32::NAN.to_be_bytes().to_vec(),
+            (StoredType::F64, _) => f64::NAN.to_be_bytes().to_vec(),
+            (kind, Some(blank)) => blank.to_be_bytes()[8 - kind.bytes()..].to_vec(),
+            (_, None) => {
+                if mask.iter().all(|&masked| masked == 0) {
+                    return Ok(());
+                }
+                return Err(self.damaged(
+                    stored,
+                    CodecError {
+                        code: Code::TileValue,
+                        offset: None,
+                        expected: "BLANK in the header, for pixels that a mask marks".to_owned(),
+                        found: "no BLANK".to_owned(),
+                    },
+                ));
+            }
+        };
+        for (pixel, &masked) in bytes.chunks_exact_mut(undefined.len()).zip(mask) {
+            if masked != 0 {
+                pixel.copy_from_slice(&undefined);
+            }
+        }
+        Ok(())
+    }
+}

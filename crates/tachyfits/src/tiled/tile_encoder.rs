@@ -1,0 +1,197 @@
+//! Compressing one tile: quantisation where the pixels are floats, the codec, and gzip for what neither can store.
+
+use bytemuck::{cast_slice, cast_slice_mut};
+use tachyfits_format::{
+    CodecError, CodecScratch, Dither, Gzip, Pixels, PlainTile, QuantisationLevel, StoredType,
+    TileCodec, TileRange,
+};
+use tachyfits_kernels::{
+    EXACT_ZERO, Noise, Quantiser, RANDOM_NUMBERS, Tier, dequantise_f32, dequantise_f64,
+    native_in_place, noise, quantise_f32, quantise_f64,
+};
+
+use crate::image::plain_type;
+
+/// The integer that means NaN: astropy's, which every reader takes.
+pub(crate) const BLANK: i32 = i32::MIN;
+
+/// How floating-point pixels are quantised.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Quantising {
+    pub(crate) level: QuantisationLevel,
+    pub(crate) dither: Dither,
+    /// ZDITHER0.
+    pub(crate) seed: u64,
+}
+
+/// How the tiles of an image are compressed.
+#[derive(Debug)]
+pub(crate) struct TileEncoder {
+    pub(crate) stored: StoredType,
+    pub(crate) codec: Box<dyn TileCodec>,
+    /// `None` for integers, and for floats that keep every bit.
+    pub(crate) quantising: Option<Quantising>,
+    pub(crate) tier: Tier,
+}
+
+/// A compressed tile.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct EncodedTile {
+    pub(crate) stream: Vec<u8>,
+    /// The stream is gzip of the pixels themselves, for GZIP_COMPRESSED_DATA.
+    pub(crate) is_plain_gzip: bool,
+    /// ZSCALE and ZZERO.
+    pub(crate) scaling: Option<(f64, f64)>,
+    /// The largest difference between a pixel and what it is decompressed to.
+    pub(crate) error: f64,
+}
+
+/// Memory that a worker reuses.
+#[derive(Debug, Default)]
+pub(crate) struct EncoderScratch {
+    codec: CodecScratch,
+    integers: Vec<i32>,
+    restored: Vec<u64>,
+}
+
+impl TileEncoder {
+    /// Compresses the tile of a number, from 0. `words` begin with its pixels, big-endian, which are turned in place.
+    pub(crate) fn encode(
+        &self,
+        tile: u64,
+        shape: &[u64],
+        words: &mut [u64],
+        scratch: &mut EncoderScratch,
+    ) -> Result<EncodedTile, CodecError> {
+        let count = shape.iter().product::<u64>() as usize;
+        let bytes = &mut cast_slice_mut::<u64, u8>(words)[..count * self.stored.bytes()];
+        native_in_place(bytes, plain_type(self.stored), self.tier);
+        let Some(how) = self.quantising else {
+            return self.encode_plainly(pixels_of(bytes, self.stored), shape, scratch);
+        };
+        match self.stored {
+            StoredType::F64 => {
+                self.encode_floats::<f64>(tile, &how, shape, cast_slice(bytes), scratch)
+            }
+            _ => self.encode_floats::<f32>(tile, &how, shape, cast_slice(bytes), scratch),
+        }
+    }
+
+    /// Compresses pixels as they are.
+    fn encode_plainly(
+        &self,
+        pixels: Pixels<'_>,
+        shape: &[u64],
+        scratch: &mut EncoderScratch,
+    ) -> Result<EncodedTile, CodecError> {
+        let mut encoded = EncodedTile::default();
+        let tile = PlainTile { shape, pixels };
+        self.codec.encode(&tile, &mut scratch.codec, &mut encoded.stream)?;
+        Ok(encoded)
+    }
+
+    /// Quantises floats and compresses the integers; stores the floats themselves where that would lose what they say.
+    fn encode_floats<F: Float>(
+        &self,
+        tile: u64,
+        how: &Quantising,
+        shape: &[u64],
+        pixels: &[F],
+        scratch: &mut EncoderScratch,
+    ) -> Result<EncodedTile, CodecError> {
+        let row = shape.first().map_or(1, |&row| row.max(1)) as usize;
+        let Noise { least, greatest, defined, has_infinite, deviation } = F::noise(pixels, row);
+        let pixel_count = pixels.len();
+        let range = TileRange {
+            pixels: pixel_count,
+            defined,
+            least,
+            greatest,
+            has_infinite,
+            noise: deviation,
+        };
+        let EncoderScratch { codec, integers, restored } = scratch;
+        let Some((scale, zero)) = range.quantisation(how.level, how.dither) else {
+            let mut encoded = EncodedTile { is_plain_gzip: true, ..EncodedTile::default() };
+            let gzip = Gzip { shuffled: false, level: 1 };
+            gzip.encode(
+                &PlainTile { shape, pixels: F::pixels(pixels) },
+                codec,
+                &mut encoded.stream,
+            )?;
+            // Readers of the column expect numbers.
+            encoded.scaling = Some((1.0, 0.0));
+            return Ok(encoded);
+        };
+        let first_random = ((tile + how.seed - 1) % RANDOM_NUMBERS as u64) as usize;
+        let quantiser = Quantiser {
+            scale,
+            zero,
+            blank: Some(BLANK),
+            exact_zero: (how.dither == Dither::SubtractiveKeepingZeros).then_some(EXACT_ZERO),
+            dither: (how.dither != Dither::None).then_some(first_random),
+        };
+        integers.resize(pixel_count.max(integers.len()), 0);
+        let integers = &mut integers[..pixel_count];
+        F::quantise(pixels, &quantiser, self.tier, integers);
+        let mut encoded = EncodedTile { scaling: Some((scale, zero)), ..EncodedTile::default() };
+        let plain = PlainTile { shape, pixels: Pixels::I32(integers) };
+        self.codec.encode(&plain, codec, &mut encoded.stream)?;
+        let words = (pixel_count * self.stored.bytes()).div_ceil(8);
+        restored.resize(words.max(restored.len()), 0);
+        let restored = &mut cast_slice_mut::<u64, F>(restored)[..pixel_count];
+        F::dequantise(integers, &quantiser, self.tier, restored);
+        encoded.error = largest_difference(pixels, restored);
+        Ok(encoded)
+    }
+}
+
+/// The largest difference of defined pixels.
+fn largest_difference<F: Float>(pixels: &[F], restored: &[F]) -> f64 {
+    let differences = pixels.iter().zip(restored).map(|(&a, &b)| (a.into() - b.into()).abs());
+    // `max` leaves NaN out.
+    differences.fold(0.0, f64::max)
+}
+
+fn pixels_of(bytes: &[u8], stored: StoredType) -> Pixels<'_> {
+    match stored {
+        StoredType::U8 => Pixels::U8(bytes),
+        StoredType::I16 => Pixels::I16(cast_slice(bytes)),
+        StoredType::I32 => Pixels::I32(cast_slice(bytes)),
+        StoredType::I64 => Pixels::I64(cast_slice(bytes)),
+        StoredType::F32 => Pixels::F32(cast_slice(bytes)),
+        StoredType::F64 => Pixels::F64(cast_slice(bytes)),
+    }
+}
+
+/// f32 or f64.
+trait Float: bytemuck::Pod + Into<f64> {
+    fn noise(pixels: &[Self], row: usize) -> Noise;
+    fn quantise(pixels: &[Self], how: &Quantiser, tier: Tier, out: &mut [i32]);
+    fn dequantise(integers: &[i32], how: &Quantiser, tier: Tier, out: &mut [Self]);
+    fn pixels(pixels: &[Self]) -> Pixels<'_>;
+}
+
+macro_rules! floats {
+    ($($float:ty, $quantise:ident $dequantise:ident $kind:ident;)+) => {$(
+        impl Float for $float {
+            fn noise(pixels: &[Self], row: usize) -> Noise {
+                noise(pixels, row)
+            }
+            fn quantise(pixels: &[Self], how: &Quantiser, tier: Tier, out: &mut [i32]) {
+                $quantise(pixels, how, tier, out);
+            }
+            fn dequantise(integers: &[i32], how: &Quantiser, tier: Tier, out: &mut [Self]) {
+                $dequantise(integers, how, tier, out);
+            }
+            fn pixels(pixels: &[Self]) -> Pixels<'_> {
+                Pixels::$kind(pixels)
+            }
+        }
+    )+};
+}
+
+floats! {
+    f32, quantise_f32 dequantise_f32 F32;
+    f64, quantise_f64 dequantise_f64 F64;
+}

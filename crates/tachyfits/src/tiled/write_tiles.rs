@@ -1,0 +1,381 @@
+//! Writing an image in compressed tiles: the tiles are made in parallel, each once, and their streams follow the rows of the
+//! table in the order of the tiles.
+
+use std::sync::{Mutex, PoisonError};
+
+use tachyfits_format::{
+    CodecError, CodecParameters, Dither, Header, NewImage, NewQuantisation, NewTiledImage,
+    QuantisationLevel, StoredType, TileCodec, TileGrid, dither_seed, hcompress_tile_shape,
+    suits_hcompress, tile_codec, tile_shape,
+};
+use tachyfits_io::Report;
+use tachyfits_io::operation::RunOptions;
+use tachyfits_kernels::{Encoding, OnesComplement};
+
+use super::copy_common::copy_common;
+use super::tile_encoder::{BLANK, EncodedTile, EncoderScratch, Quantising, TileEncoder};
+use crate::computed::{Computed, Feed, Tiles, Window};
+use crate::error::{Error, Reason};
+use crate::file_writer::FileWriter;
+use crate::hdu_writer::HduWriter;
+
+/// Pixels of the boxes that are made at a time: several tiles, whose pixels stay in the second-level cache.
+const BOX_PIXELS: u64 = 1 << 17;
+/// A heap that may be larger than this has descriptors of 64 bits.
+const WIDE_HEAP: u64 = 1 << 31;
+
+/// How an image is compressed.
+///
+/// ```
+/// use tachyfits::TileCompression;
+/// let usual = TileCompression::default();
+/// assert_eq!((usual.codec.as_str(), usual.level, usual.tile), ("RICE_1", Some(4.0), None));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct TileCompression {
+    /// ZCMPTYPE: "RICE_1", "GZIP_1", "GZIP_2", "PLIO_1", "HCOMPRESS_1" or "NOCOMPRESS".
+    pub codec: String,
+    /// The shape of a tile in FITS order; axes that are not given have 1. `None` chooses long rows, or squares of a plane.
+    pub tile: Option<Vec<u64>>,
+    /// How finely floats are quantised: steps of this part of the noise of each tile, of this size if it is negative. `None`
+    /// keeps every bit, which needs GZIP_1, GZIP_2 or NOCOMPRESS.
+    pub level: Option<f64>,
+    /// What is added to floats before they are rounded.
+    pub dither: Dither,
+    /// ZDITHER0, 1 to 10000; `None` takes it from the first tile, so that the same pixels give the same file.
+    pub seed: Option<u64>,
+    /// The divisor of HCOMPRESS_1; 0 loses nothing.
+    pub scale: i32,
+}
+
+impl Default for TileCompression {
+    fn default() -> TileCompression {
+        TileCompression {
+            codec: "RICE_1".to_owned(),
+            tile: None,
+            level: Some(4.0),
+            dither: Dither::Subtractive,
+            seed: None,
+            scale: 0,
+        }
+    }
+}
+
+impl TileCompression {
+    /// The shape of a tile for an image with these axes.
+    fn tile_shape(&self, axes: &[u64], codec: &dyn TileCodec) -> Result<Vec<u64>, Error> {
+        let refused = |expected: &str, found: String| {
+            Err(Error::refused(Reason::TileCompression, expected, found))
+        };
+        let is_hcompress = codec.name() == "HCOMPRESS_1";
+        let Some(given) = &self.tile else {
+            return match hcompress_tile_shape(axes).filter(|_| is_hcompress) {
+                Some(shape) => Ok(shape),
+                None if is_hcompress => {
+                    refused("4 pixels or more along NAXIS1 and NAXIS2", format!("axes {axes:?}"))
+                }
+                None => Ok(tile_shape(axes)),
+            };
+        };
+        if given.len() > axes.len() || given.contains(&0) {
+            let expected = format!("tiles of 1 to {} axes, each of 1 pixel or more", axes.len());
+            return refused(&expected, format!("{given:?}"));
+        }
+        let mut shape = vec![1; axes.len()];
+        for ((shape, &given), &axis) in shape.iter_mut().zip(given).zip(axes) {
+            *shape = given.min(axis.max(1));
+        }
+        if is_hcompress && !suits_hcompress(axes, &shape) {
+            let expected = "HCOMPRESS_1 tiles with 4 pixels or more along two axes, at edges too";
+            return refused(expected, format!("{given:?} of {axes:?}"));
+        }
+        Ok(shape)
+    }
+
+    /// The codec for stored pixels, or the integers that floats become.
+    fn codec(&self, image: &NewImage, quantised: bool) -> Result<Box<dyn TileCodec>, Error> {
+        let stored = if quantised { StoredType::I32 } else { image.stored };
+        let unsigned = image.scaling.is_some_and(|(scale, zero)| {
+            scale == 1.0 && (zero == 32_768.0 || zero == 2_147_483_648.0)
+        });
+        let mut header = Header::new();
+        let set = |header: &mut Header| {
+            header.set("ZNAME1", "SCALE", "")?;
+            header.set("ZVAL1", i64::from(self.scale), "")
+        };
+        let of_request = |error| Error::Format { file: "the new image".to_owned(), error };
+        if self.codec.eq_ignore_ascii_case("HCOMPRESS_1") {
+            set(&mut header).map_err(of_request)?;
+        }
+        let mut parameters = CodecParameters::none(&header, stored);
+        if !header.cards().is_empty() {
+            parameters = CodecParameters::of(&header, stored, unsigned).map_err(of_request)?;
+        }
+        parameters.unsigned = unsigned;
+        tile_codec("ZCMPTYPE", &self.codec, &parameters).map_err(of_request)
+    }
+
+    /// How floats are quantised; `None` if they keep every bit, and for integers.
+    fn quantising(&self, stored: StoredType, seed: u64) -> Option<Quantising> {
+        let level = self.level.and_then(QuantisationLevel::of_number)?;
+        stored.is_float().then_some(Quantising { level, dither: self.dither, seed })
+    }
+}
+
+/// Where the pixels of a new image come from: fills a box with what the file would have.
+pub(crate) type FillBox<'a> =
+    dyn Fn(&Window, &mut Feed<'_>, &mut [u8]) -> Result<(), Error> + Sync + 'a;
+
+/// Writes a computed image in tiles as the next HDU of a file. `fill` gives its pixels as `to` encodes them; the returned
+/// report has the largest difference that compression makes.
+pub(crate) fn write_tiles(
+    image: &Computed,
+    new: &NewImage,
+    to: &Encoding,
+    how: &TileCompression,
+    file: &mut FileWriter,
+    run: &RunOptions<'_>,
+    fill: &FillBox<'_>,
+) -> Result<Report, Error> {
+    let is_first = file.hdus() == 0;
+    file.begin_extension()?;
+    let quantised = how.quantising(new.stored, 1).is_some();
+    let codec = how.codec(new, quantised)?;
+    check_values(new, how, &*codec)?;
+    let shape = how.tile_shape(&new.axes, &*codec)?;
+    let grid = TileGrid::new(new.axes.clone(), shape.clone());
+    let seed = match how.seed {
+        Some(seed) if (1..=10_000).contains(&seed) => seed,
+        Some(seed) => {
+            let expected = "a dither seed from 1 to 10000";
+            return Err(Error::refused(Reason::TileCompression, expected, seed.to_string()));
+        }
+        None if quantised && grid.count() > 0 => first_seed(image, &grid, to, fill)?,
+        None => 1,
+    };
+    let quantising = how.quantising(new.stored, seed);
+    let encoder = TileEncoder { stored: new.stored, codec, quantising, tier: file.tier() };
+    let mut table = TileTable::begin(file, new, image, &encoder, &grid, is_first)?;
+    let tiles = Tiles::of_shape(&new.axes, box_shape(&grid));
+    let scratch: Mutex<Vec<Scratch>> = Mutex::default();
+    let report = image.each_box(
+        &tiles,
+        run,
+        |window, feed| {
+            let mut own = lock(&scratch).pop().unwrap_or_default();
+            let encoded = encode_box(&encoder, &grid, window, to, feed, &mut own, fill);
+            lock(&scratch).push(own);
+            encoded
+        },
+        |_window, encoded| table.add(&encoded),
+    )?;
+    let rounding = table.finish()?;
+    Ok(Report { rounding, ..report })
+}
+
+/// Memory of a worker.
+#[derive(Debug, Default)]
+struct Scratch {
+    pixels: Vec<u8>,
+    words: Vec<u64>,
+    encoder: EncoderScratch,
+}
+
+/// Compresses the tiles of a box, in their order.
+fn encode_box(
+    encoder: &TileEncoder,
+    grid: &TileGrid,
+    window: &Window,
+    to: &Encoding,
+    feed: &mut Feed<'_>,
+    scratch: &mut Scratch,
+    fill: &FillBox<'_>,
+) -> Result<Vec<(u64, EncodedTile)>, Error> {
+    let size = to.pixel_bytes();
+    let Scratch { pixels, words, encoder: own } = scratch;
+    pixels.resize(window.pixels() as usize * size, 0);
+    fill(window, feed, pixels)?;
+    let mut encoded = Vec::new();
+    for tile in grid.touching(&window.first, &window.end()) {
+        let found = grid.tile(tile);
+        let bytes = found.pixels() as usize * size;
+        words.resize(bytes.div_ceil(8).max(words.len()), 0);
+        let tile_window = Window { first: found.first, count: found.shape };
+        let out = &mut bytemuck::cast_slice_mut::<u64, u8>(words)[..bytes];
+        copy_common(size as u64, (window, pixels), (&tile_window, out));
+        let made = encoder.encode(tile, &tile_window.count, words, own);
+        encoded.push((tile, made.map_err(|error| of_tile(tile, error))?));
+    }
+    Ok(encoded)
+}
+
+fn of_tile(tile: u64, error: CodecError) -> Error {
+    let found = format!("{} in tile {} (from 1)", error.found, tile + 1);
+    Error::refused(Reason::TileCompression, error.expected, found)
+}
+
+/// The seed for the random numbers of the dither, from the pixels of the first tile.
+fn first_seed(
+    image: &Computed,
+    grid: &TileGrid,
+    to: &Encoding,
+    fill: &FillBox<'_>,
+) -> Result<u64, Error> {
+    let first = grid.tile(0);
+    let window = Window { first: first.first, count: first.shape };
+    let mut bytes = vec![0; window.pixels() as usize * to.pixel_bytes()];
+    image.one_box(&window, |feed| fill(&window, feed, &mut bytes))?;
+    let mut sum = OnesComplement::default();
+    sum.accumulate(0, &bytes, image.tier());
+    Ok(dither_seed(sum.sum()))
+}
+
+/// Refuses what would not come back as it was.
+fn check_values(new: &NewImage, how: &TileCompression, codec: &dyn TileCodec) -> Result<(), Error> {
+    let refused = |expected: &str, found: String| {
+        Err(Error::refused(Reason::TileCompression, expected, found))
+    };
+    let name = codec.name();
+    let takes_floats = matches!(name, "GZIP_1" | "GZIP_2" | "NOCOMPRESS");
+    let quantised = how.quantising(new.stored, 1).is_some();
+    if new.stored.is_float() && !quantised && !takes_floats {
+        let expected = "GZIP_1, GZIP_2 or NOCOMPRESS for floats that keep every bit";
+        return refused(expected, name.to_owned());
+    }
+    if new.stored == StoredType::I64 && !takes_floats {
+        let expected = "GZIP_1, GZIP_2 or NOCOMPRESS for integers of 64 bits";
+        return refused(expected, name.to_owned());
+    }
+    if name == "HCOMPRESS_1" && quantised && how.dither == Dither::SubtractiveKeepingZeros {
+        return refused("another dither for HCOMPRESS_1", how.dither.as_str().to_owned());
+    }
+    if name == "HCOMPRESS_1" && how.scale != 0 && (quantised || new.blank.is_some()) {
+        // The integers that mean NaN or BLANK would become others.
+        let expected = "scale 0 of HCOMPRESS_1 for pixels that may be undefined";
+        return refused(expected, format!("scale {}", how.scale));
+    }
+    Ok(())
+}
+
+/// The shape of the boxes in which tiles are made: whole tiles, as many as stay in a cache. A box goes on along an axis only
+/// if it has all of the axes before, so that the tiles of all boxes ascend.
+fn box_shape(grid: &TileGrid) -> Vec<u64> {
+    let mut shape: Vec<u64> = grid
+        .tile_shape()
+        .iter()
+        .zip(grid.axes())
+        .map(|(&tile, &axis)| tile.min(axis.max(1)))
+        .collect();
+    for axis in 0..shape.len() {
+        let pixels: u64 = shape.iter().product();
+        let more = (BOX_PIXELS / pixels.max(1)).max(1);
+        shape[axis] = (shape[axis] * more).min(grid.axes()[axis].max(1));
+        if shape[axis] < grid.axes()[axis] {
+            break;
+        }
+    }
+    shape
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The table that is being written.
+struct TileTable<'a> {
+    file: &'a mut FileWriter,
+    hdu: HduWriter,
+    image_header: Header,
+    new: NewTiledImage<'a>,
+    tiles: u64,
+    row_bytes: u64,
+    /// Bytes of the heap so far.
+    reached: u64,
+    largest: f64,
+}
+
+impl<'a> TileTable<'a> {
+    fn begin(
+        file: &'a mut FileWriter,
+        new: &NewImage,
+        image: &Computed,
+        encoder: &'a TileEncoder,
+        grid: &TileGrid,
+        is_first: bool,
+    ) -> Result<TileTable<'a>, Error> {
+        let mut image_header = file.format_error(new.header(&image.survivors().header))?;
+        if !is_first {
+            image_header = file.format_error(image_header.into_extension())?;
+        }
+        let tiles = grid.count();
+        let most_bytes = grid.axes().iter().product::<u64>() * new.stored.bytes() as u64;
+        // No stream is longer than its pixels by more than this.
+        let wide = most_bytes + most_bytes / 8 + tiles * 64 > WIDE_HEAP;
+        let quantisation = encoder.quantising.map(|how| NewQuantisation {
+            dither: how.dither,
+            seed: how.seed,
+            blank: Some(i64::from(BLANK)),
+        });
+        let new = NewTiledImage {
+            tile: grid.tile_shape().to_vec(),
+            codec: &*encoder.codec,
+            quantisation,
+            gzip_column: quantisation.is_some(),
+            mask: None,
+            tiles,
+            heap_bytes: 0,
+            wide,
+            checksum: file.updates_checksums(),
+        };
+        let header = file.format_error(new.header(&image_header))?;
+        let arrays = 1 + u64::from(new.gzip_column);
+        let numbers = if new.quantisation.is_some() { 2 } else { 0 };
+        let row_bytes = arrays * if wide { 16 } else { 8 } + numbers * 8;
+        let hdu = HduWriter::begin(file, &header, tiles * row_bytes)?;
+        Ok(TileTable { file, hdu, image_header, new, tiles, row_bytes, reached: 0, largest: 0.0 })
+    }
+
+    /// Adds tiles that follow each other, and those that were added before.
+    fn add(&mut self, tiles: &[(u64, EncodedTile)]) -> Result<(), Error> {
+        let Some(&(first, _)) = tiles.first() else { return Ok(()) };
+        let (mut rows, mut streams) = (Vec::new(), Vec::new());
+        let element = if self.new.codec.name() == "PLIO_1" { 2 } else { 1 };
+        for (_, encoded) in tiles {
+            self.largest = self.largest.max(encoded.error);
+            let count = encoded.stream.len() as u64 / element;
+            let place = self.reached + streams.len() as u64;
+            self.descriptor(&mut rows, if encoded.is_plain_gzip { 0 } else { count }, place);
+            if self.new.gzip_column {
+                self.descriptor(&mut rows, if encoded.is_plain_gzip { count } else { 0 }, place);
+            }
+            if let Some((scale, zero)) = encoded.scaling {
+                rows.extend(scale.to_be_bytes());
+                rows.extend(zero.to_be_bytes());
+            }
+            streams.extend_from_slice(&encoded.stream);
+        }
+        self.hdu.write(self.file, first * self.row_bytes, &rows)?;
+        let heap = self.tiles * self.row_bytes;
+        self.hdu.write(self.file, heap + self.reached, &streams)?;
+        self.reached += streams.len() as u64;
+        Ok(())
+    }
+
+    fn descriptor(&self, row: &mut Vec<u8>, count: u64, place: u64) {
+        for number in [count, if count > 0 { place } else { 0 }] {
+            match self.new.wide {
+                true => row.extend((number as i64).to_be_bytes()),
+                false => row.extend((number as i32).to_be_bytes()),
+            }
+        }
+    }
+
+    /// Ends the table; gives the largest difference that compression makes.
+    fn finish(mut self) -> Result<f64, Error> {
+        self.new.heap_bytes = self.reached;
+        let header = self.file.format_error(self.new.header(&self.image_header))?;
+        let data_bytes = self.tiles * self.row_bytes + self.reached;
+        self.hdu.finish(self.file, header, data_bytes, 0)?;
+        Ok(self.largest)
+    }
+}

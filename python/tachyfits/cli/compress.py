@@ -1,0 +1,100 @@
+"""`tachyfits compress`: the images of files in compressed tiles."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+import tachyfits
+from tachyfits import Compression, File
+from tachyfits.cli._common import Common, common_options, overwrite_option
+from tachyfits.cli._output import json_text, say, size_text
+
+CODECS = ("rice", "gzip", "gzip1", "hcompress", "plio", "none")
+DITHERS = {"none": None, "1": 1, "2": 2}
+
+
+@click.command()
+@common_options(hdu=None)
+@click.option("-o", "--output", type=click.Path(), metavar="OUT",
+              help="The new file, of one FILE. Default: the name of FILE with .fz.")
+@click.option("--codec", type=click.Choice(CODECS), default="rice", show_default=True,
+              help="rice is fast; gzip keeps floats bit for bit; hcompress is for images of the "
+                   "sky; plio for masks.")
+@click.option("--tile", metavar="SHAPE",
+              help="Shape of a tile, NAXIS1 first: 100,16; row; whole. Default: long rows, or "
+                   "squares of a plane.")
+@click.option("--quantise", metavar="Q",
+              help="Steps of floats, as a part of the noise of a tile: 4 is a quarter. A negative "
+                   "number is the step; 0 keeps every bit (gzip, gzip1, none). Default: 4, but 0 "
+                   "for codecs that keep every bit.", type=float)
+@click.option("--dither", type=click.Choice(list(DITHERS)), default="1", show_default=True,
+              help="Random numbers that are added to floats; 2 keeps pixels that are exactly 0.")
+@click.option("--seed", type=click.IntRange(1, 10_000),
+              help="Where the random numbers begin. Default: from the pixels.")
+@click.option("--scale", type=int, default=0, help="Divisor of hcompress, which loses digits.")
+@click.option("--checksum", is_flag=True, help="Write DATASUM and CHECKSUM.")
+@overwrite_option
+def command(
+    common: Common,
+    output: str | None,
+    codec: str,
+    tile: str | None,
+    quantise: float | None,
+    dither: str,
+    seed: int | None,
+    scale: int,
+    checksum: bool,
+    overwrite: bool,
+) -> int:
+    """Compress the images of files in tiles, as fpack does; other HDUs are copied.
+
+    Parts of the result can be read without decompressing the rest. Integers come back as they
+    are. Floats are quantised, unless the codec keeps every bit: the largest difference is said.
+    The same pixels always give the same file.
+
+    \b
+    Examples:
+      tachyfits compress image.fits
+      tachyfits compress cube.fits -o small.fits.fz --codec gzip --tile whole
+      tachyfits compress *.fits --quantise 16 --overwrite
+    """  # fmt: skip
+    if output is not None and len(common.files) > 1:
+        raise click.UsageError("-o names the output of one FILE; leave it out for several")
+    level: float | str | None = "auto" if quantise is None else quantise or None
+    how = Compression(codec, _shape(tile), level, DITHERS[dither], seed, scale)
+
+    def compress(file: File) -> None:
+        name = output or f"{file.name}.fz"
+        with common.meter("compress") as progress:
+            tachyfits.write(
+                name, list(file), compress=how, checksum=checksum, overwrite=overwrite,
+                threads=common.threads, progress=progress,
+            )  # fmt: skip
+        tell(common, file, name)
+
+    return common.each(compress)
+
+
+def _shape(text: str | None) -> Any:
+    """Return the shape of a tile in NumPy order."""
+    if text is None or text in ("row", "whole"):
+        return text
+    try:
+        lengths = [int(part) for part in text.strip("()").split(",")]
+    except ValueError:
+        problem = f"invalid --tile {text!r}: expected lengths such as 100,16, or row, or whole"
+        raise click.UsageError(problem) from None
+    return tuple(reversed(lengths))
+
+
+def tell(common: Common, file: File, name: str) -> None:
+    """Say what was written: words on stderr, or JSON on stdout."""
+    before, after = file.size_bytes, Path(name).stat().st_size
+    if common.json:
+        sizes = {"bytes": before, "output_bytes": after, "ratio": before / after}
+        click.echo(json_text({"file": file.name, "output": name, **sizes}))
+        return
+    say(f"{name}: {size_text(before)} became {size_text(after)} (ratio {before / after:.2f})")

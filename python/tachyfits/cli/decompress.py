@@ -1,0 +1,51 @@
+"""`tachyfits decompress`: files with compressed tiles as they were before."""
+
+from __future__ import annotations
+
+import click
+
+import tachyfits
+from tachyfits import File, Hdu
+from tachyfits.cli._common import Common, common_options, overwrite_option
+from tachyfits.cli.compress import tell
+
+
+@click.command()
+@common_options(hdu=None)
+@click.option("-o", "--output", type=click.Path(), metavar="OUT",
+              help="The new file, of one FILE. Default: the name of FILE without .fz.")
+@click.option("--checksum", is_flag=True, help="Write DATASUM and CHECKSUM.")
+@overwrite_option
+def command(common: Common, output: str | None, checksum: bool, overwrite: bool) -> int:
+    """Restore the images of files from their compressed tiles, as funpack does.
+
+    An image that was the primary array becomes it again; other HDUs are copied.
+
+    \b
+    Examples:
+      tachyfits decompress image.fits.fz
+      tachyfits decompress image.fits.fz -o plain.fits --overwrite
+    """  # fmt: skip
+    if output is not None and len(common.files) > 1:
+        raise click.UsageError("-o names the output of one FILE; leave it out for several")
+
+    def decompress(file: File) -> None:
+        name = output or file.name.removesuffix(".fz")
+        if name == file.name:
+            raise click.UsageError(f"name the new file with -o: {file.name} does not end in .fz")
+        with common.meter("decompress") as progress:
+            tachyfits.write(
+                name, restored(file), checksum=checksum, overwrite=overwrite,
+                threads=common.threads, progress=progress,
+            )  # fmt: skip
+        tell(common, file, name)
+
+    return common.each(decompress)
+
+
+def restored(file: File) -> list[Hdu]:
+    """Return the HDUs; without an empty first one, if the second was the primary array."""
+    hdus = list(file)
+    if len(hdus) > 1 and not hdus[0].shape and hdus[1].was_primary:
+        return hdus[1:]
+    return hdus

@@ -1,0 +1,133 @@
+"""Compression: how the pixels of a new image are compressed in tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tachyfits.base.errors import usage
+
+#: The codecs by the names that people write, and by those of the Standard.
+CODECS = {
+    "rice": "RICE_1",
+    "gzip": "GZIP_2",
+    "gzip1": "GZIP_1",
+    "gzip2": "GZIP_2",
+    "hcompress": "HCOMPRESS_1",
+    "plio": "PLIO_1",
+    "none": "NOCOMPRESS",
+}
+
+#: What is added to floats before they are rounded, by the number in its name.
+DITHERS = {None: "NO_DITHER", 1: "SUBTRACTIVE_DITHER_1", 2: "SUBTRACTIVE_DITHER_2"}
+
+
+@dataclass(frozen=True)
+class Compression:
+    """How the pixels of a new image are compressed in tiles (section 10 of the Standard).
+
+    Parameters
+    ----------
+    codec
+        "rice", the default, is fast; "gzip" (GZIP_2) keeps any pixels, "gzip1" too; "hcompress" is
+        for images of the sky, "plio" for masks of integers from 0 to 2^24 - 1; "none" compresses
+        nothing. Names of the Standard ("RICE_1") are accepted.
+    tile
+        Shape of a tile in NumPy order, fewer axes than the image has for planes or rows; "row",
+        "whole", or None: long rows, or squares of a plane.
+    quantise
+        Floats become integers in steps of this part of the noise of each tile: 4 is a quarter of
+        the noise, a negative number is the step itself. None keeps every bit, which only "gzip",
+        "gzip1" and "none" can. "auto" is 4 for the other codecs, and None for these three.
+    dither
+        1 or 2 add random numbers before rounding, which are subtracted when the pixels are read, so
+        that means are not biased; 2 keeps pixels that are exactly 0. None adds nothing.
+    seed
+        Where the random numbers begin, 1 to 10000; None takes it from the pixels, so that the same
+        pixels give the same file.
+    scale
+        Of "hcompress": integers are divided by this number, which loses information; 0 does not.
+
+    Raises
+    ------
+    UsageError
+        An argument has a value that it cannot have.
+
+    Notes
+    -----
+    NaN comes back as NaN. A tile with infinite pixels, without noise, or whose range is too wide
+    is stored bit for bit. The largest difference to the original is said in a warning.
+
+    Examples
+    --------
+    >>> import tachyfits as tf
+    >>> cube = tf.open("cube.fits")[0]
+    >>> cube.write("small.fits", compress=tf.Compression("gzip", tile="whole"), overwrite=True)
+    >>> tf.open("small.fits")[1].compression.algorithm
+    'GZIP_2'
+    """
+
+    codec: str = "rice"
+    tile: Sequence[int] | str | None = None
+    quantise: float | str | None = "auto"
+    dither: int | None = 1
+    seed: int | None = None
+    scale: int = 0
+
+    def __post_init__(self) -> None:
+        self._name()
+        if isinstance(self.tile, str) and self.tile not in ("row", "whole"):
+            raise usage(
+                f"invalid tile {self.tile!r}: expected a shape, 'row', 'whole' or None",
+                "give the shape of a tile in NumPy order: (16, 100)",
+            )
+        if self.dither not in DITHERS:
+            raise usage(f"invalid dither {self.dither!r}: expected 1, 2 or None", "leave it out")
+        if isinstance(self.quantise, str) and self.quantise != "auto":
+            raise usage(
+                f"invalid quantise {self.quantise!r}: expected a number, None or 'auto'",
+                "use 4 for steps of a quarter of the noise",
+            )
+
+    def _name(self) -> str:
+        name = str(self.codec).lower()
+        found = CODECS.get(name, str(self.codec).upper())
+        if found not in CODECS.values():
+            expected = ", ".join(CODECS)
+            raise usage(f"invalid codec {self.codec!r}: expected one of {expected}", "use 'rice'")
+        return found
+
+    def for_engine(self, shape: Sequence[int]) -> tuple[Any, ...]:
+        """Return what the engine takes, for an image of this shape."""
+        name = self._name()
+        tile: list[int] | None
+        if self.tile is None:
+            tile = None
+        elif isinstance(self.tile, str):
+            tile = list(shape[-1:] if self.tile == "row" else shape)
+        else:
+            tile = [int(length) for length in self.tile]
+        lossless = name in ("GZIP_1", "GZIP_2", "NOCOMPRESS")
+        level: float | None
+        if isinstance(self.quantise, str):
+            level = None if lossless else 4.0
+        else:
+            level = None if self.quantise is None else float(self.quantise)
+        return name, tile, level, DITHERS[self.dither], self.seed, self.scale
+
+
+def engine_compression(
+    compress: Compression | str | None, shape: Sequence[int]
+) -> tuple[Any, ...] | None:
+    """Return what the engine takes for ``compress=``, a `Compression` or the name of a codec."""
+    if compress is None:
+        return None
+    if isinstance(compress, str):
+        compress = Compression(compress)
+    if not isinstance(compress, Compression):
+        raise usage(
+            f"invalid compress {compress!r}: expected the name of a codec or a Compression",
+            "use compress='rice'",
+        )
+    return compress.for_engine(shape)

@@ -1,0 +1,322 @@
+"""Images in compressed tiles: read like others, whatever the codec, beside astropy and funpack."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from astropy.io import fits
+
+import tachyfits as tf
+
+CODECS = ("RICE_1", "GZIP_1", "GZIP_2", "HCOMPRESS_1", "PLIO_1", "NOCOMPRESS")
+TILES = ((1, 1, 111), (1, 16, 40), (5, 37, 111), (2, 10, 111), (3, 40, 200))
+RANDOM = np.random.default_rng(7)
+CUBE = RANDOM.normal(100, 8, (5, 37, 111))
+
+
+def compressed(path: Path, pixels: Any, codec: str, **options: Any) -> fits.ImageHDU | None:
+    """Write a compressed image by astropy; None for what it cannot compress."""
+    if codec == "HCOMPRESS_1" and "tile_shape" in options:
+        rows, columns = options["tile_shape"][-2:]
+        options["tile_shape"] = (1, max(rows, 4), columns)
+    try:
+        fits.CompImageHDU(pixels, compression_type=codec, **options).writeto(path, overwrite=True)
+    except (ValueError, OSError, TypeError):
+        return None
+    with fits.open(path) as file:
+        return fits.ImageHDU(np.array(file[1].data), file[1].header)
+
+
+def numbers(image: Any) -> tuple[float, ...]:
+    """Return statistics of an image."""
+    found = image.stats()
+    return found.count, found.sum, found.mean, found.std, found.min, found.max
+
+
+@pytest.mark.parametrize("kind", ["u1", "i2", "i4", "u2", "u4", "i8", "i1"])
+def test_integers_are_those_that_were_compressed(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "cube.fits"
+    read = 0
+    for codec, tile in itertools.product(CODECS, TILES):
+        if kind == "i8" and codec in ("RICE_1", "HCOMPRESS_1", "PLIO_1"):
+            continue  # astropy cuts them to 32 bits
+        pixels = (CUBE - (100 if kind in ("i1", "i8") else 0)).astype(kind)
+        if compressed(path, pixels, codec, tile_shape=tile) is None:
+            continue
+        image = tf.open(path)[1]
+        assert np.array_equal(image[:], pixels), (codec, tile)
+        assert np.array_equal(image[3, 5:20, 30:90:7], pixels[3, 5:20, 30:90:7]), (codec, tile)
+        assert np.array_equal(image[::-2, 36, 110], pixels[::-2, 36, 110]), (codec, tile)
+        read += 1
+    assert read >= 10
+
+
+@pytest.mark.parametrize("kind", ["f4", "f8"])
+@pytest.mark.parametrize("codec", ["RICE_1", "GZIP_1", "GZIP_2", "HCOMPRESS_1"])
+@pytest.mark.parametrize("dither", [-1, 1, 2])
+def test_quantised_floats_are_those_of_astropy(
+    tmp_path: Path, kind: str, codec: str, dither: int
+) -> None:
+    pixels = CUBE.astype(kind)
+    if codec != "HCOMPRESS_1":
+        pixels[2, 10:14, 50:70] = np.nan
+        pixels[3, 20, :] = 0.0
+    path = tmp_path / "cube.fits"
+    for tile in TILES:
+        options = {"quantize_method": dither, "dither_seed": 9_999, "quantize_level": 16}
+        expected = compressed(path, pixels, codec, tile_shape=tile, **options)
+        if expected is None:
+            continue
+        found = tf.open(path)[1][:]
+        assert np.array_equal(found, expected.data, equal_nan=True), tile
+
+
+@pytest.mark.parametrize("codec", ["GZIP_1", "GZIP_2"])
+def test_lossless_floats_keep_every_bit(tmp_path: Path, codec: str) -> None:
+    pixels = CUBE.astype("f4")
+    pixels[0, 0, :4] = [np.inf, -np.inf, np.nan, -0.0]
+    path = tmp_path / "cube.fits"
+    compressed(path, pixels, codec, quantize_level=0)
+    found = tf.open(path)[1][:]
+    assert np.array_equal(found.view("u4"), pixels.view("u4"))
+
+
+@pytest.mark.skipif(shutil.which("fpack") is None, reason="fpack is not installed")
+@pytest.mark.parametrize(
+    "options", [["-r"], ["-g"], ["-g2"], ["-h"], ["-p"], ["-r", "-t", "40,16"], ["-d"]], ids="".join
+)
+@pytest.mark.parametrize("kind", ["u1", "i2", "u2", "i4", "f4", "f8"])
+def test_files_of_fpack_are_as_funpack_restores_them(
+    tmp_path: Path, options: list[str], kind: str
+) -> None:
+    path, packed = tmp_path / "image.fits", tmp_path / "image.fits.fz"
+    pixels = CUBE[0].astype(kind)
+    header = fits.Header([("OBJECT", "a star"), ("ZENITH", 3.5), ("CRPIX1", 2.0)])
+    fits.PrimaryHDU(pixels, header).writeto(path)
+    if subprocess.run(["fpack", *options, path], capture_output=True, check=False).returncode:
+        assert options == ["-p"], "fpack compresses by PLIO small integers only"
+        return
+    subprocess.run(["funpack", "-O", tmp_path / "back.fits", packed], check=True)
+    with tf.open(packed) as file, tf.open(tmp_path / "back.fits") as back:
+        found, expected = file.image(), back.image()
+        assert found[:].tobytes() == expected[:].tobytes()
+        assert found.dtype == expected.dtype and found.unit == expected.unit
+        for keyword in ("OBJECT", "ZENITH", "CRPIX1", "BZERO", "BITPIX", "NAXIS1"):
+            assert found.header.get(keyword) == expected.header.get(keyword)
+        assert numbers(found) == numbers(expected)
+
+
+@pytest.mark.parametrize("tile", TILES)
+def test_results_have_the_bits_of_those_of_the_plain_file(
+    tmp_path: Path, tile: tuple[int, ...]
+) -> None:
+    plain, packed = tmp_path / "plain.fits", tmp_path / "packed.fits"
+    pixels = CUBE.astype("f4")
+    pixels[1, 3, 4] = np.nan
+    fits.PrimaryHDU(pixels).writeto(plain)
+    compressed(packed, pixels, "GZIP_2", quantize_level=0, tile_shape=tile)
+    with tf.open(plain) as one, tf.open(packed) as other:
+        a, b = one[0], other[1]
+        assert numbers(a) == numbers(b)
+        for statistic in ("sum", "mean", "std", "max"):
+            for axis in (None, 0, 1, (1, 2)):
+                ours, theirs = (getattr(image, statistic)(axis=axis) for image in (b, a))
+                assert np.array_equal(ours, theirs, equal_nan=True), (statistic, axis)
+        assert np.array_equal(b.median(axis=0), a.median(axis=0), equal_nan=True)
+        region = "circle(50, 20, 9)"
+        assert np.array_equal(b.spectrum(region).values, a.spectrum(region).values, equal_nan=True)
+        smooth = [image.smooth(3)[:] for image in (a, b)]
+        assert np.array_equal(*smooth, equal_nan=True)
+        evaluated = tf.evaluate("a + b", a=a, b=b)[:]
+        assert np.array_equal(evaluated, pixels + pixels, equal_nan=True)
+
+
+def test_an_image_of_tiles_is_described_as_one(tmp_path: Path, cli: Any) -> None:
+    path = tmp_path / "packed.fits"
+    compressed(path, CUBE.astype("i2"), "RICE_1", tile_shape=(1, 37, 111), name="SCI")
+    with tf.open(path) as file:
+        image = file["SCI"]
+        assert (image.shape, image.dtype, image.kind) == ((5, 37, 111), np.dtype("i2"), "image")
+        found = image.compression
+        assert (found.algorithm, found.tile, found.content) == ("RICE_1", (1, 37, 111), "image")
+        assert "ZCMPTYPE" not in image.header and image.header["NAXIS3"] == 5
+        assert pickle.loads(pickle.dumps(image)).shape == image.shape
+    with tf.open(path, raw=True) as file:
+        assert file[1].kind == "binary table" and file[1].names == ("COMPRESSED_DATA",)
+
+
+def test_a_damaged_tile_is_an_error_with_its_place_and_others_stay_readable(tmp_path: Path) -> None:
+    path = tmp_path / "packed.fits"
+    pixels = CUBE[0].astype("i2")
+    compressed(path, pixels, "RICE_1", tile_shape=(10, 111))
+    with tf.open(path, raw=True) as file:
+        table = file[1]
+        heap = table.data_offset + table.header["NAXIS1"] * table.header["NAXIS2"]
+        descriptors = np.frombuffer(path.read_bytes()[table.data_offset : heap], ">i4")
+    count, offset = descriptors.reshape(-1, 2)[1]
+    content = bytearray(path.read_bytes())
+    content[heap + offset : heap + offset + count] = b"\xff" * count
+    with tf.open(bytes(content)) as file:
+        assert np.array_equal(file[1][:10], pixels[:10])
+        assert np.array_equal(file[1][20:], pixels[20:])
+        with pytest.raises(tf.FormatError, match=r"HDU 1.*row 2") as error:
+            file[1][:]
+        assert error.value.code == "tile-stream"
+
+
+@pytest.mark.parametrize("codec", ["RICE_1", "GZIP_1", "GZIP_2", "HCOMPRESS_1", "PLIO_1"])
+def test_any_damage_gives_values_or_one_clear_error(tmp_path: Path, codec: str) -> None:
+    path = tmp_path / "packed.fits"
+    compressed(path, CUBE[0, :20, :30].astype("i2"), codec, tile_shape=(10, 30))
+    content = path.read_bytes()
+    begin = 2880 if codec != "HCOMPRESS_1" else 2880
+    places = [*range(begin, len(content), 13)]
+    for place, flip in itertools.product(places, (0x01, 0x80)):
+        damaged = bytearray(content)
+        damaged[place] ^= flip
+        try:
+            with tf.open(bytes(damaged)) as file:
+                for hdu in file:
+                    if hdu.kind == "image":
+                        assert hdu[:].size
+        except tf.TachyfitsError as error:
+            assert "hint:" in str(error)
+    for end in range(begin, len(content), 997):
+        try:
+            with tf.open(content[:end]) as file:
+                for hdu in file:
+                    if hdu.kind == "image":
+                        assert hdu[:].size
+        except tf.TachyfitsError as error:
+            assert "hint:" in str(error)
+
+
+@pytest.mark.parametrize("kind", ["u1", "i1", "i2", "u2", "i4", "u4", "i8", "f4", "f8"])
+@pytest.mark.parametrize("codec", ["rice", "gzip", "gzip1", "hcompress", "plio", "none"])
+def test_written_images_come_back(tmp_path: Path, kind: str, codec: str) -> None:
+    path = tmp_path / "packed.fits"
+    pixels = (CUBE - (100 if kind == "i1" else 0)).astype(kind)
+    cannot = kind == "i8" and codec in ("rice", "hcompress", "plio")
+    # Numbers below 0, such as signed bytes with an offset, are no masks.
+    cannot = cannot or (codec == "plio" and kind in ("f4", "f8"))
+    if cannot:
+        with pytest.raises(tf.TachyfitsError):
+            tf.write(path, pixels, compress=codec)
+        assert not path.exists()
+        return
+    tf.write(path, pixels, compress=codec, checksum=True, overwrite=True)
+    with tf.open(path) as file, fits.open(path) as theirs:
+        found, other = file[1][:], np.array(theirs[1].data)
+        assert [hdu.checksum().ok for hdu in file] == [True, True]
+    assert found.dtype == pixels.dtype
+    if codec in ("gzip", "gzip1", "none") or kind not in ("f4", "f8"):
+        assert np.array_equal(found, pixels)
+    else:
+        assert np.abs(found - pixels).max() <= 0.5 * 8 / 4 * 1.3
+    if kind not in ("i1",):  # astropy before 8 offsets them
+        assert np.array_equal(other, found)
+
+
+def test_what_floats_cannot_keep_is_kept_bit_for_bit(tmp_path: Path) -> None:
+    pixels = CUBE[0].astype("f4")
+    pixels[3, 5] = np.inf  # a tile of its own kind
+    pixels[4, :] = 7.5  # without noise
+    pixels[5, 2:9] = np.nan
+    pixels[6, 10:20] = 0.0
+    pixels[7] = np.nan
+    path = tmp_path / "packed.fits"
+    how = tf.Compression("rice", tile="row", dither=2)
+    tf.write(path, pixels, compress=how)
+    found = tf.open(path)[1][:]
+    assert np.array_equal(found[3:5], pixels[3:5])
+    assert np.array_equal(np.isnan(found), np.isnan(pixels))
+    assert (found[6, 10:20] == 0).all()
+    assert np.nanmax(np.abs(found[8:] - pixels[8:])) < 2
+    assert np.array_equal(fits.getdata(path, 1), found, equal_nan=True)
+
+
+def test_the_same_pixels_give_the_same_file_for_any_threads(tmp_path: Path) -> None:
+    pixels = RANDOM.normal(0, 1, (9, 300, 400)).astype("f4")
+    contents = []
+    for threads in (1, 2, 3):
+        tf.write(tmp_path / f"{threads}.fits", pixels, compress="rice", threads=threads)
+        contents.append((tmp_path / f"{threads}.fits").read_bytes())
+    assert contents[0] == contents[1] == contents[2]
+
+
+def test_the_largest_difference_is_said(tmp_path: Path) -> None:
+    with pytest.warns(tf.TachyfitsWarning, match="rounded|differ"):
+        tf.write(tmp_path / "packed.fits", CUBE.astype("f4"), compress="rice")
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ({"codec": "zip"}, "invalid codec 'zip': expected one of rice"),
+        ({"tile": "rows"}, "invalid tile 'rows'"),
+        ({"dither": 3}, "invalid dither 3"),
+        ({"quantise": "fine"}, "invalid quantise 'fine'"),
+    ],
+)
+def test_wrong_requests_are_refused(how: Any, words: str) -> None:
+    with pytest.raises(tf.UsageError, match=words):
+        tf.Compression(**how)
+
+
+def test_requests_that_lose_pixels_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "packed.fits"
+    for how in (
+        tf.Compression("rice", quantise=None),
+        tf.Compression("hcompress", tile=(2, 50)),
+        tf.Compression("rice", tile=(1, 2, 3, 4)),
+        tf.Compression("hcompress", scale=4),
+    ):
+        with pytest.raises(tf.TachyfitsError):
+            tf.write(path, CUBE.astype("f4"), compress=how)
+    assert not path.exists()
+
+
+@pytest.mark.skipif(shutil.which("funpack") is None, reason="funpack is not installed")
+@pytest.mark.parametrize("codec", ["rice", "gzip", "hcompress", "plio"])
+def test_funpack_restores_files_written_here(tmp_path: Path, codec: str) -> None:
+    plain, packed, back = (tmp_path / name for name in ("a.fits", "a.fits.fz", "b.fits"))
+    pixels = CUBE.astype("u2")
+    header = fits.Header([("OBJECT", "a star"), ("ZENITH", 3.5)])
+    header.add_history("made by a test")
+    fits.HDUList([fits.PrimaryHDU(pixels, header), fits.ImageHDU(pixels[0] + 1)]).writeto(plain)
+    with tf.open(plain) as file:
+        tf.write(packed, list(file), compress=codec)
+    subprocess.run(["funpack", "-O", back, packed], check=True)
+    with fits.open(plain) as ours, fits.open(back) as theirs:
+        assert len(theirs) == 2
+        for one, other in zip(ours, theirs, strict=True):
+            assert np.array_equal(one.data, other.data)
+        assert theirs[0].header["ZENITH"] == 3.5
+        assert str(theirs[0].header["HISTORY"]) == "made by a test"
+    if shutil.which("fitsverify"):
+        said = subprocess.run(["fitsverify", "-q", packed], capture_output=True, check=False)
+        assert b"OK" in said.stdout, said.stdout
+
+
+def test_the_command_line_compresses_and_restores(tmp_path: Path, cli: Any) -> None:
+    plain = tmp_path / "image.fits"
+    fits.HDUList(
+        [fits.PrimaryHDU(CUBE.astype("i2")), fits.BinTableHDU.from_columns([])]
+    ).writeto(plain)
+    assert "ratio" in cli("compress", plain).err
+    rows = cli("info", f"{plain}.fz").out
+    assert "RICE_1" in rows and "111 x 37 x 5" in rows
+    answer = cli("decompress", f"{plain}.fz", "-o", tmp_path / "back.fits", "--json").json
+    assert answer["ratio"] < 1
+    with fits.open(plain) as one, fits.open(tmp_path / "back.fits") as other:
+        assert len(one) == len(other)
+        assert np.array_equal(one[0].data, other[0].data)
+    assert cli("diff", plain, tmp_path / "back.fits").code == 0
+    assert cli("compress", plain, status=2).err  # it exists
