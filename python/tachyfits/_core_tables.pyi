@@ -14,6 +14,9 @@ from tachyfits._core import FitsFile, Image
 #: Called now and then with (bytes done, bytes in all); returning False cancels.
 _Progress = Callable[[int, int], bool | None]
 
+#: Codec, shape of a tile, level of quantisation, dither, its seed, divisor of HCOMPRESS.
+_Compression = tuple[str, Sequence[int] | None, float | None, str, int | None, int]
+
 _Tuple = TypeVar("_Tuple", bound=tuple[Any, ...])
 
 #: Rows of a table: (first, end), or int64 numbers in any order.

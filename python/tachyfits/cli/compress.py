@@ -18,22 +18,47 @@ DITHERS = {"none": None, "1": 1, "2": 2}
 
 @click.command()
 @common_options(hdu=None)
-@click.option("-o", "--output", type=click.Path(), metavar="OUT",
-              help="The new file, of one FILE. Default: the name of FILE with .fz.")
-@click.option("--codec", type=click.Choice(CODECS), default="rice", show_default=True,
-              help="rice is fast; gzip keeps floats bit for bit; hcompress is for images of the "
-                   "sky; plio for masks.")
-@click.option("--tile", metavar="SHAPE",
-              help="Shape of a tile, NAXIS1 first: 100,16; row; whole. Default: long rows, or "
-                   "squares of a plane.")
-@click.option("--quantise", metavar="Q",
-              help="Steps of floats, as a part of the noise of a tile: 4 is a quarter. A negative "
-                   "number is the step; 0 keeps every bit (gzip, gzip1, none). Default: 4, but 0 "
-                   "for codecs that keep every bit.", type=float)
-@click.option("--dither", type=click.Choice(list(DITHERS)), default="1", show_default=True,
-              help="Random numbers that are added to floats; 2 keeps pixels that are exactly 0.")
-@click.option("--seed", type=click.IntRange(1, 10_000),
-              help="Where the random numbers begin. Default: from the pixels.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(),
+    metavar="OUT",
+    help="The new file, of one FILE. Default: the name of FILE with .fz.",
+)
+@click.option(
+    "--codec",
+    type=click.Choice(CODECS),
+    default="rice",
+    show_default=True,
+    help="rice is fast; gzip keeps floats bit for bit; hcompress is for images of the "
+    "sky; plio for masks.",
+)
+@click.option(
+    "--tile",
+    metavar="SHAPE",
+    help="Shape of a tile, NAXIS1 first: 100,16; row; whole. Default: long rows, or "
+    "squares of a plane.",
+)
+@click.option(
+    "--quantise",
+    metavar="Q",
+    help="Steps of floats, as a part of the noise of a tile: 4 is a quarter. A negative "
+    "number is the step; 0 keeps every bit (gzip, gzip1, none). Default: 4, but 0 "
+    "for codecs that keep every bit.",
+    type=float,
+)
+@click.option(
+    "--dither",
+    type=click.Choice(list(DITHERS)),
+    default="1",
+    show_default=True,
+    help="Random numbers that are added to floats; 2 keeps pixels that are exactly 0.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(1, 10_000),
+    help="Where the random numbers begin. Default: from the pixels.",
+)
 @click.option("--scale", type=int, default=0, help="Divisor of hcompress, which loses digits.")
 @click.option("--checksum", is_flag=True, help="Write DATASUM and CHECKSUM.")
 @overwrite_option

@@ -12,8 +12,13 @@ from tachyfits.cli.compress import tell
 
 @click.command()
 @common_options(hdu=None)
-@click.option("-o", "--output", type=click.Path(), metavar="OUT",
-              help="The new file, of one FILE. Default: the name of FILE without .fz.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(),
+    metavar="OUT",
+    help="The new file, of one FILE. Default: the name of FILE without .fz.",
+)
 @click.option("--checksum", is_flag=True, help="Write DATASUM and CHECKSUM.")
 @overwrite_option
 def command(common: Common, output: str | None, checksum: bool, overwrite: bool) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import click
@@ -44,9 +45,24 @@ def _as_text(file: File, hdus: list[Hdu]) -> str:
     lines.append(aligned([HEADING, *(_row(hdu) for hdu in hdus)], right=[0, 2]))
     for hdu in hdus:
         if isinstance(hdu, ImageHdu) and hdu._problem() is None and hdu.ndim:
-            lines += coordinate_lines(hdu)
+            lines += [*_compression_lines(hdu), *coordinate_lines(hdu)]
     lines += [f"warning: {warning}" for warning in _warnings(file, hdus)]
     return "\n".join(lines)
+
+
+def _compression_lines(hdu: ImageHdu) -> list[str]:
+    """Say how an image is compressed in tiles, if it is."""
+    found = compression_of(hdu)
+    if found is None:
+        return []
+    tile = " x ".join(map(str, reversed(found.tile)))
+    how = f", floats quantised with {found.quantisation}" if found.quantisation else ""
+    ratio = hdu.data_bytes / found.stored_bytes if found.stored_bytes else 0.0
+    memory = math.prod(found.tile) * abs(hdu.bitpix) // 8
+    return [
+        f"  HDU {hdu.index}: {found.algorithm}, tiles of {tile} ({size_text(memory)}){how}; "
+        f"{size_text(found.stored_bytes)} stored, ratio {ratio:.2f}"
+    ]
 
 
 def _row(hdu: Hdu) -> tuple[str, ...]:
@@ -109,10 +125,14 @@ def _hdu_as_json(hdu: Hdu) -> dict[str, Any]:
     }
     compression = compression_of(hdu)
     if compression is not None:
-        answer["compression"] = compression.algorithm
-        answer["compressed"] = compression.content
-        if compression.content == "image":
-            answer["znaxis"] = list(reversed(compression.shape))
+        answer["compression"] = {
+            "content": compression.content,
+            "codec": compression.algorithm,
+            "naxis": list(reversed(compression.shape)),
+            "tile": list(reversed(compression.tile)),
+            "quantisation": compression.quantisation,
+            "stored_bytes": compression.stored_bytes,
+        }
     if isinstance(hdu, ImageHdu) and hdu._problem() is None:
         scaling = hdu.scaling
         answer |= {

@@ -90,7 +90,7 @@ def refuse_part(table: TableReading) -> None:
         raise usage(
             f"{table._where()} is a {compression.text}: a copy of a part of it, or with other "
             "columns, cannot be read",
-            f"copy all of its rows and columns as they are, or decompress it first: open it without raw=True",
+            "copy all of its rows and columns as they are, or open the file without raw=True",
         )
 
 

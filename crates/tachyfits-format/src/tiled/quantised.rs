@@ -57,7 +57,7 @@ pub enum TileValue<T> {
 pub struct Quantisation {
     /// The dither.
     pub dither: Dither,
-    /// ZDITHER0, 1 if absent.
+    /// ZDITHER0, 1 if absent. 0, which fpack writes where no tile is quantised, serves no dithered tile.
     pub seed: u64,
     /// ZSCALE.
     pub scale: TileValue<f64>,
@@ -117,7 +117,7 @@ impl Quantisation {
             return Err(FormatError::new(Code::CodecUnknown, place, expected, quoted(name)));
         };
         let seed = header.get_i64("ZDITHER0")?.unwrap_or(1);
-        let Some(seed) = u64::try_from(seed).ok().filter(|seed| *seed > 0) else {
+        let Ok(seed) = u64::try_from(seed) else {
             return Err(header.out_of_range("ZDITHER0", "1 to 10000"));
         };
         let blank = match column(table, "ZBLANK")? {
@@ -153,12 +153,17 @@ impl Quantisation {
             let found = format!("ZSCALE = {scale}, ZZERO = {zero}");
             return Err(FormatError::new(Code::TileStream, place, "finite numbers", found));
         }
+        if self.seed == 0 && self.dither != Dither::None {
+            let place = Place { hdu: Some(table.hdu), row: Some(row + 1), ..Place::default() };
+            let expected = "ZDITHER0 from 1 to 10000 for a dithered tile";
+            return Err(FormatError::new(Code::KeywordRange, place, expected, "0"));
+        }
         Ok(TileQuantisation {
             scale,
             zero,
             blank: blank.and_then(|blank| i32::try_from(blank).ok()),
             dither: self.dither,
-            first_random: ((row + self.seed - 1) % RANDOM_NUMBERS) as usize,
+            first_random: ((row + self.seed.saturating_sub(1)) % RANDOM_NUMBERS) as usize,
         })
     }
 }

@@ -242,6 +242,9 @@ fn check_values(new: &NewImage, how: &TileCompression, codec: &dyn TileCodec) ->
         let expected = "GZIP_1, GZIP_2 or NOCOMPRESS for floats that keep every bit";
         return refused(expected, name.to_owned());
     }
+    if new.stored.is_float() && name == "PLIO_1" {
+        return refused("another codec than PLIO_1 for floats", name.to_owned());
+    }
     if new.stored == StoredType::I64 && !takes_floats {
         let expected = "GZIP_1, GZIP_2 or NOCOMPRESS for integers of 64 bits";
         return refused(expected, name.to_owned());
