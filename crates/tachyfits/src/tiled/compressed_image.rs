@@ -15,6 +15,7 @@ use tachyfits_kernels::{
 
 use super::{PixelSource, TakeTile};
 use crate::image::plain_type;
+use crate::tile_batch::decode_tiles;
 
 /// See the module.
 #[derive(Debug)]
@@ -103,7 +104,8 @@ impl CompressedImage {
                 let pixels = pixels_of(own, kind, lengths[index]);
                 batch.push(Tile { stream: streams[index].bytes, shape: &shapes[index], pixels });
             }
-            results.extend(self.layout.codec_of(run[0].form).decode_batch(&mut batch, codec));
+            let decoder = self.layout.codec_of(run[0].form);
+            results.extend(decode_tiles(decoder, &mut batch, self.tier, codec));
             first += run.len();
         }
         let mut rest = &mut numbers[..];
