@@ -232,7 +232,7 @@ def test_written_images_come_back(tmp_path: Path, kind: str, codec: str) -> None
     path = tmp_path / "packed.fits"
     pixels = (CUBE - (100 if kind == "i1" else 0)).astype(kind)
     cannot = kind == "i8" and codec in ("rice", "hcompress", "plio")
-    # Numbers below 0, such as signed bytes with an offset, are no masks.
+    # PLIO stores integers from 0 to 2^24 - 1.
     cannot = cannot or (codec == "plio" and kind in ("f4", "f8", "u4"))
     if cannot:
         with pytest.raises(tf.TachyfitsError):
@@ -348,4 +348,4 @@ def test_the_command_line_compresses_and_restores(tmp_path: Path, cli: Any) -> N
     with fits.open(plain) as one, fits.open(tmp_path / "back.fits") as other:
         assert len(one) == len(other)
         assert np.array_equal(one[0].data, other[0].data)
-    assert cli("compress", plain, status=2).err  # it exists
+    assert cli("compress", plain, status=1).err  # it exists

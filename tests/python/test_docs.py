@@ -68,6 +68,7 @@ def folder(content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
         file[1].write(tmp_path / "survey.parquet")
     tf.fortran.write(tmp_path / "run.dat", *np.arange(60.0).reshape(20, 3), order="big")
     shutil.copy(ROOT / "tests/data/cubes/ngc6946.fits.xz", tmp_path)
+    tf.write(tmp_path / "small.fits.fz", np.ones((3, 4), "i2"), compress="rice")
     (tmp_path / "gain.fits").write_bytes(primary(np.linspace(1, 2, 92)))
     return tmp_path
 

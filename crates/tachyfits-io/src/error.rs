@@ -223,7 +223,7 @@ pub enum IoError {
     Content {
         /// The name of the storage.
         name: String,
-        /// What is wrong, and where.
+        /// The fault and its place.
         source: Box<dyn Error + Send + Sync>,
     },
     /// The threads of a run could not be started.

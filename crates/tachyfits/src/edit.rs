@@ -78,7 +78,7 @@ impl Editor {
     /// As [`FitsFile::open`], and [`Reason::Edit`] if the file is compressed.
     pub fn open(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Editor, Error> {
         let path = path.as_ref();
-        // What is edited is what the file has.
+        // An edit changes the HDUs that the file has, compressed ones too.
         let options = &OpenOptions { raw: true, ..options.clone() };
         let file = FitsFile::open_for(&path.into(), options, Purpose::Changing)?;
         let stamp = Stamp::of(path)?;

@@ -35,7 +35,7 @@ pub struct OpenOptions {
     pub raw: bool,
 }
 
-/// What an HDU with compressed tiles is read from.
+/// The two sides of an HDU with compressed tiles.
 #[derive(Clone, Debug)]
 struct Decompressed {
     /// The binary table in the file.
@@ -268,7 +268,7 @@ impl FitsFile {
         Ok(bytes)
     }
 
-    /// What the offsets of an HDU of [`FitsFile::hdus`] belong to.
+    /// The storage in which an HDU of [`FitsFile::hdus`] has its offsets.
     pub(crate) fn storage_of(&self, index: usize) -> &Arc<dyn Storage> {
         self.decompressed.get(&index).map_or(&self.storage, |decompressed| &decompressed.storage)
     }

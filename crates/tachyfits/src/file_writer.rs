@@ -85,7 +85,7 @@ enum Output {
 }
 
 impl FileWriter {
-    /// Begins a file. What `options` say of pixels is for images alone and not used here.
+    /// Begins a file. The options of pixels are for images alone and not used here.
     ///
     /// # Errors
     /// As [`OutputFile::create`].

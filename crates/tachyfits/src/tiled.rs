@@ -1,11 +1,12 @@
-//! Pixels that come in tiles, as data of an HDU: whatever pixels are asked for, the tiles that have them are decoded, each
+//! Pixels that come in tiles, as data of an HDU: the tiles that have the requested pixels are decoded, each
 //! once as long as the cache has room.
 //!
-//! What a tile is stored as is the business of a [`PixelSource`]: compressed tiles of a binary table, for one.
+//! A [`PixelSource`] knows how a tile is stored, such as compressed in a binary table.
 
 mod compressed_image;
 mod copy_common;
 mod tile_cache;
+mod tile_compression;
 mod tile_encoder;
 mod write_tiles;
 
@@ -20,7 +21,7 @@ use crate::hdu_storage::{MadeData, fill_pixels};
 pub(crate) use compressed_image::CompressedImage;
 use copy_common::copy_common;
 use tile_cache::{Lookup, TileCache, TilePixels};
-pub use write_tiles::TileCompression;
+pub use tile_compression::TileCompression;
 pub(crate) use write_tiles::write_tiles;
 
 /// Decoded bytes that are worked on at a time: they stay in the second-level cache, and a batch has many tiles.
@@ -31,7 +32,7 @@ const BATCH_TILES: usize = 256;
 /// tiles under a region in thousands of channels.
 const CACHE_BYTES: u64 = 128 << 20;
 
-/// Takes the pixels of a tile, with its place among those asked for.
+/// Takes the pixels of a tile, with its place in the request.
 pub(crate) type TakeTile<'a> = dyn FnMut(usize, &[u8]) -> Result<(), IoError> + 'a;
 
 /// Pixels that are stored in tiles, each of which is read and decoded alone.
@@ -63,8 +64,8 @@ pub(crate) struct TiledData<S> {
     cache: TileCache,
 }
 
-/// Pixels that were asked for: a box of the image, and where it goes.
-struct Part<'a> {
+/// Requested pixels: a box of the image, and where it goes.
+struct WantedBox<'a> {
     window: Window,
     out: &'a mut [u8],
 }
@@ -81,10 +82,10 @@ impl<S: PixelSource> TiledData<S> {
     }
 
     /// Fills all parts.
-    fn fill_parts(&self, parts: &mut [Part<'_>]) -> Result<(), IoError> {
+    fn fill_parts(&self, parts: &mut [WantedBox<'_>]) -> Result<(), IoError> {
         let grid = self.source.grid();
         let mut pieces = Vec::new();
-        for (part, Part { window, .. }) in parts.iter().enumerate() {
+        for (part, WantedBox { window, .. }) in parts.iter().enumerate() {
             let touched = grid.touching(&window.first, &window.end());
             pieces.extend(touched.map(|tile| Piece { tile, part }));
         }
@@ -97,7 +98,7 @@ impl<S: PixelSource> TiledData<S> {
     }
 
     /// Fills what a few tiles have of the parts.
-    fn fill_from(&self, tiles: &[&[Piece]], parts: &mut [Part<'_>]) -> Result<(), IoError> {
+    fn fill_from(&self, tiles: &[&[Piece]], parts: &mut [WantedBox<'_>]) -> Result<(), IoError> {
         let mut claims = Claims { cache: &self.cache, open: Vec::new() };
         let (mut wanted, mut waiting) = (Vec::new(), Vec::new());
         for &pieces in tiles {
@@ -134,7 +135,7 @@ impl<S: PixelSource> TiledData<S> {
     fn decode(
         &self,
         wanted: &[&[Piece]],
-        parts: &mut [Part<'_>],
+        parts: &mut [WantedBox<'_>],
         claims: &mut Claims<'_>,
     ) -> Result<(), IoError> {
         if wanted.is_empty() {
@@ -149,17 +150,17 @@ impl<S: PixelSource> TiledData<S> {
     }
 
     /// Whether the parts take every pixel of a tile.
-    fn is_whole(&self, pieces: &[Piece], parts: &[Part<'_>]) -> bool {
+    fn is_whole(&self, pieces: &[Piece], parts: &[WantedBox<'_>]) -> bool {
         let tile = self.window(pieces[0].tile);
         let taken = pieces.iter().map(|piece| tile.common(&parts[piece.part].window).pixels());
         taken.sum::<u64>() >= tile.pixels()
     }
 
-    /// Copies the pixels of a tile to where they were asked for.
-    fn place(&self, pieces: &[Piece], pixels: &[u8], parts: &mut [Part<'_>]) {
+    /// Copies the pixels of a tile to the boxes that request them.
+    fn place(&self, pieces: &[Piece], pixels: &[u8], parts: &mut [WantedBox<'_>]) {
         let tile = self.window(pieces[0].tile);
         for piece in pieces {
-            let Part { window, out } = &mut parts[piece.part];
+            let WantedBox { window, out } = &mut parts[piece.part];
             copy_common(self.source.pixel_bytes(), (&tile, pixels), (window, out));
         }
     }
@@ -184,7 +185,7 @@ impl<S: PixelSource> TiledData<S> {
     }
 
     /// The boxes that together are the pixels from linear index `first` on.
-    fn parts_of<'a>(&self, first: u64, out: &'a mut [u8]) -> Vec<Part<'a>> {
+    fn parts_of<'a>(&self, first: u64, out: &'a mut [u8]) -> Vec<WantedBox<'a>> {
         let size = self.source.pixel_bytes();
         let axes = self.source.grid().axes();
         let windows = windows_of_stretch(axes, first, out.len() as u64 / size);
@@ -193,7 +194,7 @@ impl<S: PixelSource> TiledData<S> {
             let bytes = (window.pixels() * size) as usize;
             let (out, later) = std::mem::take(&mut rest).split_at_mut(bytes);
             rest = later;
-            Part { window, out }
+            WantedBox { window, out }
         };
         windows.into_iter().map(part).collect()
     }

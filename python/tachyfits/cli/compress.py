@@ -77,13 +77,13 @@ def command(
     """Compress the images of files in tiles, as fpack does; other HDUs are copied.
 
     Parts of the result can be read without decompressing the rest. Integers come back as they
-    are. Floats are quantised, unless the codec keeps every bit: the largest difference is said.
+    are. Floats are quantised, unless the codec keeps every bit: a warning gives the largest difference.
     The same pixels always give the same file.
 
     \b
     Examples:
-      tachyfits compress image.fits
-      tachyfits compress cube.fits -o small.fits.fz --codec gzip --tile whole
+      tachyfits compress cube.fits
+      tachyfits compress cube.fits -o packed.fits.fz --codec gzip --tile whole
       tachyfits compress *.fits --quantise 16 --overwrite
     """  # fmt: skip
     if output is not None and len(common.files) > 1:

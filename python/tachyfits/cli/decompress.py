@@ -28,8 +28,8 @@ def command(common: Common, output: str | None, checksum: bool, overwrite: bool)
 
     \b
     Examples:
-      tachyfits decompress image.fits.fz
-      tachyfits decompress image.fits.fz -o plain.fits --overwrite
+      tachyfits decompress small.fits.fz
+      tachyfits decompress small.fits.fz -o plain.fits --overwrite
     """  # fmt: skip
     if output is not None and len(common.files) > 1:
         raise click.UsageError("-o names the output of one FILE; leave it out for several")

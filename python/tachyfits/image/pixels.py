@@ -109,7 +109,7 @@ class Pixels(ImageHdu):
         -------
         tuple
             A number, or an array, for each axis in FITS order: x, y, z. Counted from 0, integers at
-            the centres of pixels; it may be outside the image. NaN for axes that are not asked for,
+            the centres of pixels; it may be outside the image. NaN for axes that are not requested,
             and where a position is not on the projection.
 
         Examples

@@ -71,7 +71,7 @@ class TableReading(Hdu):
 
     @cached_property
     def _compression(self) -> CompressedTiles | None:
-        """What the rows are the tiles of, if they are."""
+        """Compression of the HDU whose tiles the rows are; None for an ordinary table."""
         return None if self._hdu().stored is not None else compression_of(self)
 
     def _warn_of_tiles(self) -> None:

@@ -19,7 +19,7 @@ CODECS = {
     "none": "NOCOMPRESS",
 }
 
-#: What is added to floats before they are rounded, by the number in its name.
+#: Random numbers added to floats before rounding, by the number in the name.
 DITHERS = {None: "NO_DITHER", 1: "SUBTRACTIVE_DITHER_1", 2: "SUBTRACTIVE_DITHER_2"}
 
 
@@ -57,7 +57,7 @@ class Compression:
     Notes
     -----
     NaN comes back as NaN. A tile with infinite pixels, without noise, or whose range is too wide
-    is stored bit for bit. The largest difference to the original is said in a warning.
+    is stored bit for bit. A warning gives the largest difference to the original.
 
     Examples
     --------

@@ -11,7 +11,7 @@ pub(crate) type TilePixels = Arc<Vec<u8>>;
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct TileCache {
-    kept: Mutex<Kept>,
+    kept: Mutex<CachedTiles>,
     /// A tile was decoded, or given up.
     ended: Condvar,
     /// The most bytes that are kept. The tile that came last is kept in any case.
@@ -19,7 +19,7 @@ pub(crate) struct TileCache {
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct CachedTiles {
     tiles: HashMap<u64, Slot>,
     bytes: u64,
     /// Counts uses.
@@ -36,7 +36,7 @@ enum Slot {
     },
 }
 
-/// What the cache has of a tile.
+/// The state of a tile in the cache.
 #[derive(Debug)]
 pub(crate) enum Lookup {
     /// The pixels.
@@ -52,7 +52,7 @@ impl TileCache {
         TileCache { kept: Mutex::default(), ended: Condvar::new(), most }
     }
 
-    /// Looks for a tile, and claims it if nobody has: then [`TileCache::put`] or [`TileCache::give_up`] must follow.
+    /// Looks for a tile, and claims it if no thread has: then [`TileCache::put`] or [`TileCache::give_up`] must follow.
     pub(crate) fn claim(&self, tile: u64) -> Lookup {
         let mut kept = self.lock();
         match kept.find(tile) {
@@ -108,12 +108,12 @@ impl TileCache {
         self.ended.notify_all();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, CachedTiles> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Kept {
+impl CachedTiles {
     fn tick(&mut self) -> u64 {
         self.clock += 1;
         self.clock

@@ -1,0 +1,115 @@
+//! How an image is to be compressed: the codec, the shape of tiles and the quantisation that a caller chooses.
+
+use tachyfits_format::{
+    CodecParameters, Dither, Header, NewImage, QuantisationLevel, StoredType, TileCodec,
+    hcompress_tile_shape, suits_hcompress, tile_codec, tile_shape,
+};
+
+use super::tile_encoder::Quantising;
+use crate::error::{Error, Reason};
+
+/// How an image is compressed.
+///
+/// ```
+/// use tachyfits::TileCompression;
+/// let usual = TileCompression::default();
+/// assert_eq!((usual.codec.as_str(), usual.level, usual.tile), ("RICE_1", Some(4.0), None));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct TileCompression {
+    /// ZCMPTYPE: "RICE_1", "GZIP_1", "GZIP_2", "PLIO_1", "HCOMPRESS_1" or "NOCOMPRESS".
+    pub codec: String,
+    /// The shape of a tile in FITS order; axes that are not given have 1. `None` chooses long rows, or squares of a plane.
+    pub tile: Option<Vec<u64>>,
+    /// How finely floats are quantised: steps of this part of the noise of each tile, of this size if it is negative. `None`
+    /// keeps every bit, which needs GZIP_1, GZIP_2 or NOCOMPRESS.
+    pub level: Option<f64>,
+    /// What is added to floats before they are rounded.
+    pub dither: Dither,
+    /// ZDITHER0, 1 to 10000; `None` takes it from the first tile, so that the same pixels give the same file.
+    pub seed: Option<u64>,
+    /// The divisor of HCOMPRESS_1; 0 loses nothing.
+    pub scale: i32,
+}
+
+impl Default for TileCompression {
+    fn default() -> TileCompression {
+        TileCompression {
+            codec: "RICE_1".to_owned(),
+            tile: None,
+            level: Some(4.0),
+            dither: Dither::Subtractive,
+            seed: None,
+            scale: 0,
+        }
+    }
+}
+
+impl TileCompression {
+    /// The shape of a tile for an image with these axes.
+    pub(super) fn tile_shape(
+        &self,
+        axes: &[u64],
+        codec: &dyn TileCodec,
+    ) -> Result<Vec<u64>, Error> {
+        let refused = |expected: &str, found: String| {
+            Err(Error::refused(Reason::TileCompression, expected, found))
+        };
+        let is_hcompress = codec.name() == "HCOMPRESS_1";
+        let Some(given) = &self.tile else {
+            return match hcompress_tile_shape(axes).filter(|_| is_hcompress) {
+                Some(shape) => Ok(shape),
+                None if is_hcompress => {
+                    refused("4 pixels or more along NAXIS1 and NAXIS2", format!("axes {axes:?}"))
+                }
+                None => Ok(tile_shape(axes)),
+            };
+        };
+        if given.len() > axes.len() || given.contains(&0) {
+            let expected = format!("tiles of 1 to {} axes, each of 1 pixel or more", axes.len());
+            return refused(&expected, format!("{given:?}"));
+        }
+        let mut shape = vec![1; axes.len()];
+        for ((shape, &given), &axis) in shape.iter_mut().zip(given).zip(axes) {
+            *shape = given.min(axis.max(1));
+        }
+        if is_hcompress && !suits_hcompress(axes, &shape) {
+            let expected = "HCOMPRESS_1 tiles with 4 pixels or more along two axes, at edges too";
+            return refused(expected, format!("{given:?} of {axes:?}"));
+        }
+        Ok(shape)
+    }
+
+    /// The codec for stored pixels, or the integers that floats become.
+    pub(super) fn codec(
+        &self,
+        image: &NewImage,
+        quantised: bool,
+    ) -> Result<Box<dyn TileCodec>, Error> {
+        let stored = if quantised { StoredType::I32 } else { image.stored };
+        let unsigned = image.scaling.is_some_and(|(scale, zero)| {
+            scale == 1.0 && (zero == 32_768.0 || zero == 2_147_483_648.0)
+        });
+        let mut header = Header::new();
+        let set = |header: &mut Header| {
+            header.set("ZNAME1", "SCALE", "")?;
+            header.set("ZVAL1", i64::from(self.scale), "")
+        };
+        let of_request = |error| Error::Format { file: "the new image".to_owned(), error };
+        if self.codec.eq_ignore_ascii_case("HCOMPRESS_1") {
+            set(&mut header).map_err(of_request)?;
+        }
+        let mut parameters = CodecParameters::none(&header, stored);
+        if !header.cards().is_empty() {
+            parameters = CodecParameters::of(&header, stored, unsigned).map_err(of_request)?;
+        }
+        parameters.unsigned = unsigned;
+        tile_codec("ZCMPTYPE", &self.codec, &parameters).map_err(of_request)
+    }
+
+    /// How floats are quantised; `None` if they keep every bit, and for integers.
+    pub(super) fn quantising(&self, stored: StoredType, seed: u64) -> Option<Quantising> {
+        let level = self.level.and_then(QuantisationLevel::of_number)?;
+        stored.is_float().then_some(Quantising { level, dither: self.dither, seed })
+    }
+}
