@@ -118,6 +118,8 @@ def test_functions_are_those_of_numpy(text: str, dtype: str) -> None:
 def test_every_function_is_tested() -> None:
     texts = " ".join([text for text, _, _ in TWO] + list(ONE))
     for names, _, _ in tf.info.functions():
+        if "separation" in names:
+            continue  # of conditions on rows: test_cones.py
         assert any(f"{name}(" in texts for name in names), names
 
 

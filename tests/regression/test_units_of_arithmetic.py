@@ -128,7 +128,7 @@ def test_images_and_planes_convert_units(cube: tf.Image) -> None:
     plane = cube.plane(0).to(u.mJy / u.beam)
     np.testing.assert_allclose(plane.values, PIXELS[0] * 1000.0, rtol=1e-6)
     for given in (cube, plane):
-        with pytest.raises(tf.UsageError, match="invalid unit 'K'"):
+        with pytest.raises(tf.UsageError, match=r"no usable beam|invalid unit 'K'"):
             given.to("K")
 
 

@@ -233,7 +233,7 @@ impl Image {
     /// >>> from tachyfits import _core
     /// >>> image = _core.FitsFile.open("cube.fits").hdu(0).image()
     /// >>> [stats.sum for stats in image.stats(regions=[_core.Region.box(1, 1, 2, 2)])]
-    /// [702.0]
+    /// [276.0]
     #[pyo3(signature = (section=None, *, regions=None, threads=0, progress=None))]
     fn stats(
         &self,

@@ -17,7 +17,7 @@ DITHERS = {"none": None, "1": 1, "2": 2}
 
 
 @click.command()
-@common_options(hdu=None)
+@common_options()
 @click.option(
     "-o",
     "--output",
@@ -77,8 +77,8 @@ def command(
     """Compress the images of files in tiles, as fpack does; other HDUs are copied.
 
     Parts of the result can be read without decompressing the rest. Integers come back as they
-    are. Floats are quantised, unless the codec keeps every bit: a warning gives the largest difference.
-    The same pixels always give the same file.
+    are. Floats are quantised, unless the codec keeps every bit: a warning gives the largest
+    difference. The same pixels always give the same file.
 
     \b
     Examples:
@@ -86,6 +86,8 @@ def command(
       tachyfits compress cube.fits -o packed.fits.fz --codec gzip --tile whole
       tachyfits compress *.fits --quantise 16 --overwrite
     """  # fmt: skip
+    if common.hdu is not None:
+        raise click.UsageError("--hdu does not apply: all HDUs of a file are written")
     if output is not None and len(common.files) > 1:
         raise click.UsageError("-o names the output of one FILE; leave it out for several")
     level: float | str | None = "auto" if quantise is None else quantise or None

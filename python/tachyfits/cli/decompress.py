@@ -11,7 +11,7 @@ from tachyfits.cli.compress import tell
 
 
 @click.command()
-@common_options(hdu=None)
+@common_options()
 @click.option(
     "-o",
     "--output",
@@ -31,6 +31,8 @@ def command(common: Common, output: str | None, checksum: bool, overwrite: bool)
       tachyfits decompress small.fits.fz
       tachyfits decompress small.fits.fz -o plain.fits --overwrite
     """  # fmt: skip
+    if common.hdu is not None:
+        raise click.UsageError("--hdu does not apply: all HDUs of a file are written")
     if output is not None and len(common.files) > 1:
         raise click.UsageError("-o names the output of one FILE; leave it out for several")
 

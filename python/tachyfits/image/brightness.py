@@ -59,15 +59,16 @@ def prepared(image: Image, statistic: str, line: Line) -> Prepared:
         own = image._coordinates.axis(image.spectral_axis).unit
         of_axis, of_values = split_units(line.unit, (*SPECTRAL, own))
     asked = Asked(None, None, line.rest, line.convention, line.rest_medium)
-    converts = of_values is not None or statistic == FLUX
+    name = statistic if isinstance(statistic, str) else ""
+    converts = of_values is not None or name == FLUX
     # Without a unit of coordinates, a rest frequency is there for the values alone.
     left = Line() if converts and of_axis is None else replace(line, unit=of_axis)
-    if statistic == FLUX:
+    if name == FLUX:
         pixels, unit = _flux_of(image, of_values, asked)
         return Prepared(pixels, unit, "sum", left)
     if of_values is None:
-        return Prepared(image, None if statistic in UNITLESS else image.unit, statistic, left)
-    if statistic in UNITLESS:
+        return Prepared(image, None if name in UNITLESS else image.unit, statistic, left)
+    if name in UNITLESS:
         raise usage(f"the {statistic} of pixels has no unit", f"leave out {of_values!r}")
     pixels = converted(image, of_values, asked, "float64")
     return Prepared(pixels, pixels.unit, statistic, left)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits.base.errors import usage, warn
+from tachyfits.base.errors import either, usage, warn
 from tachyfits.header.cards import Header
 from tachyfits.header.given import Cards, given_cards, last_of_each
 from tachyfits.interop.to_columns import meta_cards, table_cards
@@ -110,7 +110,7 @@ def plane_of(data: Any) -> Plane:
     if np.ndim(data.data) != 2:
         raise usage(
             f"invalid image of shape {np.shape(data.data)}: expected two axes",
-            "write it, and open the file: tf.write(path, data)",
+            either("write it, and open the file: tf.write(path, data)"),
         )
     pixels, header = parts_of(data)[0]
     values = np.ma.filled(np.ma.asarray(pixels, dtype=np.float64), np.nan)

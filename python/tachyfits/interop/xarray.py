@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tachyfits.base.errors import usage
+from tachyfits.base.errors import either, usage
 from tachyfits.base.optional import needed
 from tachyfits.header.cards import Header
 from tachyfits.header.coordinates import PIXEL, Coordinates
@@ -152,5 +152,5 @@ def _not_a_section(array: Any, found: str) -> Exception:
     return usage(
         f"the cards in attrs[{HEADER!r}] are of another array: expected a section of the image "
         f"that they came from, found {found}",
-        f"remove them: array.attrs.pop({HEADER!r})",
+        either(f"remove them: array.attrs.pop({HEADER!r})"),
     )

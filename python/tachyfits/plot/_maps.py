@@ -69,7 +69,7 @@ def triptych_figure(
     6
     """
     if not planes:
-        raise usage("no planes to draw", "give the planes of cube.moments()")
+        raise usage("no planes to draw", either("give the planes of cube.moments()"))
     rows, columns = planes[0].shape
     with style():
         figure = new_figure(4.4 * len(planes), 3.4 * min(max(rows / columns, 0.4), 2.0) + 0.9)

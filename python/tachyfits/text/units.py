@@ -159,10 +159,12 @@ def split_units(given: Any, like: tuple[str, ...]) -> tuple[str | None, str | No
     """
     parts = given.split(",") if isinstance(given, str) else given
     texts = [str(part).strip() for part in (parts if isinstance(parts, (list, tuple)) else [parts])]
-    kinds = [kind for kind in map(fits_unit, like) if kind is not None]
+    # The unit of a header may be unknown.
+    known = tuple(kind for kind in like if fits_unit(kind) is not None)
+    kinds = [kind for kind in map(fits_unit, known) if kind is not None]
     found: list[str | None] = [None, None]
     for text in texts:
-        unit = asked_unit(text, like)
+        unit = asked_unit(text, known)
         place = 0 if any(unit.is_equivalent(kind) for kind in kinds) else 1
         if found[place] is not None:
             what = ("coordinates", "values")[place]

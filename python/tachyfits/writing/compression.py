@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tachyfits.base.errors import usage
+from tachyfits.base.errors import either, usage
 
 #: The codecs by the names that people write, and by those of the Standard.
 CODECS = {
@@ -128,6 +128,6 @@ def engine_compression(
     if not isinstance(compress, Compression):
         raise usage(
             f"invalid compress {compress!r}: expected the name of a codec or a Compression",
-            "use compress='rice'",
+            either("use compress='rice'"),
         )
     return compress.for_engine(shape)

@@ -24,7 +24,7 @@ pub struct TileCompression {
     /// How finely floats are quantised: steps of this part of the noise of each tile, of this size if it is negative. `None`
     /// keeps every bit, which needs GZIP_1, GZIP_2 or NOCOMPRESS.
     pub level: Option<f64>,
-    /// What is added to floats before they are rounded.
+    /// The random numbers that are added to floats before rounding.
     pub dither: Dither,
     /// ZDITHER0, 1 to 10000; `None` takes it from the first tile, so that the same pixels give the same file.
     pub seed: Option<u64>,
