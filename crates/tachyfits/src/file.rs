@@ -289,9 +289,9 @@ fn decompressed(
     hdus: &mut [Arc<Hdu>],
     warnings: &mut Vec<Warning>,
 ) -> Result<BTreeMap<usize, Decompressed>, Error> {
-    let tier = Tier::current()?;
     let mut found = BTreeMap::new();
     for (index, hdu) in hdus.iter_mut().enumerate().filter(|(_, hdu)| hdu.is_tiled_image()) {
+        let tier = Tier::current()?;
         match decompressed_image(storage, hdu, tier) {
             Ok((image, storage)) => {
                 let stored = std::mem::replace(hdu, Arc::new(image));

@@ -6,10 +6,10 @@ use std::process::Command;
 
 use common::{fits, image};
 use tachyfits::{
-    AxisRange, BlockStatistic, ColumnOutput, Coordinates, Error, ErrorKind, FitsFile, Image,
-    NewPixels, OpenOptions, OrderStatistic, OutputPixels, PathCut, PixelType, ReadAs, Reason,
-    Rebinning, Refusal, Region, Rows, RunOptions, Smoothing, Statistic, TextAs, WriteOptions,
-    error_codes,
+    AxisRange, BlockStatistic, ColumnOutput, Coordinates, Error, ErrorKind, FileWriter, FitsFile,
+    Image, NewPixels, OpenOptions, OrderStatistic, OutputPixels, PathCut, PixelType, ReadAs,
+    Reason, Rebinning, Refusal, Region, Rows, RunOptions, Smoothing, Statistic, TextAs,
+    TileCompression, WriteOptions, error_codes,
 };
 use tachyfits_kernels::UnknownTier;
 
@@ -179,6 +179,13 @@ fn provoke_with_pixels(reason: Reason) -> (Error, &'static str, &'static str) {
             let scaled = common::image(fits(16, &[4], &cards, &[0; 8]));
             let error = scaled.read_type(ReadAs::Exact).unwrap_err();
             (error, "pixels that are not scaled", "BSCALE = 0.5 and BZERO = 0")
+        }
+        Reason::TileCompression => {
+            let tile = Some(vec![1; 5]);
+            let how = TileCompression { tile, ..TileCompression::default() };
+            let mut file = FileWriter::spooled("new", false).unwrap();
+            let written = image.write_into(&mut file, None, Some(&how), &options());
+            (written.unwrap_err(), "tiles of 1 to 2 axes", "[1, 1, 1, 1, 1]")
         }
         Reason::Memory => {
             // The image is empty, and the mean along its last axis has 2^58 values.

@@ -222,7 +222,7 @@ fn box_of(image: &Image, x: (u64, u64), y: (u64, u64)) -> (Section, Region) {
     let mut ranges: Vec<_> = vec![range(x), range(y)];
     ranges.extend(image.axes()[2..].iter().map(|&length| range((0, length - 1))));
     let middle = |(first, last): (u64, u64)| (first + last) as f64 / 2.0;
-    let size = |(first, last): (u64, u64)| (last - first) as f64;
+    let size = |(first, last): (u64, u64)| (last - first + 1) as f64;
     let region = Region::rectangle(middle(x), middle(y), size(x), size(y), 0.0).unwrap();
     (image.section(&ranges).unwrap(), region)
 }

@@ -214,7 +214,14 @@ fn a_quantisation_that_is_not_defined_is_an_error() {
     let code = |cards: &str| quantised(cards, &[], &[]).unwrap_err().code();
     assert_eq!(code("ZSCALE=1.0"), Code::KeywordMissing);
     assert_eq!(code("ZSCALE=1.0 ZZERO=0 ZQUANTIZ='DITHER_9'"), Code::CodecUnknown);
-    assert_eq!(code("ZSCALE=1.0 ZZERO=0 ZDITHER0=0"), Code::KeywordRange);
+    assert_eq!(code("ZSCALE=1.0 ZZERO=0 ZDITHER0=-1"), Code::KeywordRange);
+    // fpack writes 0 where no tile is quantised.
+    let zero = "ZSCALE=1.0 ZZERO=0 ZDITHER0=0";
+    assert!(quantised(zero, &[], &[]).unwrap().stored_tile(0, &descriptor(16, 0)).is_ok());
+    let dithered = format!("{zero} ZQUANTIZ='SUBTRACTIVE_DITHER_1'");
+    let layout = quantised(&dithered, &[], &[]).unwrap();
+    let error = layout.stored_tile(0, &descriptor(16, 0)).unwrap_err();
+    assert_eq!(error.code(), Code::KeywordRange);
     assert_eq!(code("ZSCALE='1.0' ZZERO=0"), Code::NumericText);
     let error = quantised(
         "",
