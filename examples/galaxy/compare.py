@@ -110,7 +110,7 @@ def _noise(image: tf.Image, galaxy: Galaxy, plan: Plan, found: Measured) -> Line
 def _disc(galaxy: Galaxy, found: Measured) -> list[Line]:
     """Mass and velocity of the disc, and the velocity at one place of it, from spectra."""
     place, disc = found.spectra
-    assert isinstance(disc.region, tf.Region)
+    assert isinstance(disc.region, tf.PixelRegion)
     cost, velocity = found.cost("spectrum"), disc.axis.values / 1e3
     pixels = int(disc.region.mask(galaxy.side, galaxy.side).sum())
     flux = disc.values * pixels / galaxy.beam_pixels * galaxy.channel_width

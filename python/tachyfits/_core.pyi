@@ -550,7 +550,7 @@ class CancelToken:
 class Executor:
     """A number of permits to compute, which the operations of any number of requests share."""
 
-    def __init__(self, threads: int = 0) -> None: ...  # 0: one per core
+    def __new__(cls, threads: int = 0) -> Executor: ...  # 0: one per core
     @property
     def threads(self) -> int: ...
     @property

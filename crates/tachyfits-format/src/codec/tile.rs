@@ -25,7 +25,7 @@ pub trait TileCodec: Any + Send + Sync + std::fmt::Debug {
     /// Decodes one tile into its pixels. After an error the pixels have any values.
     ///
     /// # Errors
-    /// [`Code::TileStream`] if the stream is damaged, [`Code::TileValue`] if the pixels cannot hold its numbers.
+    /// [`crate::Code::TileStream`] if the stream is damaged, [`crate::Code::TileValue`] if the pixels cannot hold its numbers.
     fn decode(&self, tile: &mut Tile<'_>, scratch: &mut CodecScratch) -> Result<(), CodecError>;
 
     /// Decodes each tile; the results are in the order of the tiles. A damaged tile does not affect the others.
@@ -40,7 +40,7 @@ pub trait TileCodec: Any + Send + Sync + std::fmt::Debug {
     /// Appends the stream of a tile to `out`.
     ///
     /// # Errors
-    /// [`Code::TileValue`] if the codec cannot encode pixels of this type, shape or value.
+    /// [`crate::Code::TileValue`] if the codec cannot encode pixels of this type, shape or value.
     fn encode(
         &self,
         tile: &PlainTile<'_>,
