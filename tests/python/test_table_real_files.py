@@ -69,7 +69,10 @@ def compared(path: Path) -> int:
     count = 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with fits.open(path, disable_image_compression=True) as theirs, tf.open(path) as ours:
+        with (
+            fits.open(path, disable_image_compression=True) as theirs,
+            tf.open(path, raw=True) as ours,
+        ):
             for index, hdu in enumerate(theirs):
                 if not isinstance(hdu, (fits.BinTableHDU, fits.TableHDU)):
                     continue
