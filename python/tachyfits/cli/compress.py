@@ -77,8 +77,8 @@ def command(
     """Compress the images of files in tiles, as fpack does; other HDUs are copied.
 
     Parts of the result can be read without decompressing the rest. Integers come back as they
-    are. Floats are quantised, unless the codec keeps every bit: a warning gives the largest
-    difference. The same pixels always give the same file.
+    are. Floats are quantised, unless the codec keeps every bit. The same pixels always give the
+    same file.
 
     \b
     Examples:

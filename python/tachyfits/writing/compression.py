@@ -57,7 +57,8 @@ class Compression:
     Notes
     -----
     NaN comes back as NaN. A tile with infinite pixels, without noise, or whose range is too wide
-    is stored bit for bit. A warning gives the largest difference to the original.
+    is stored bit for bit. When a single image is written, a warning
+    gives the largest difference to the original.
 
     Examples
     --------

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _core
-from tachyfits.base.errors import either, usage, warn
+from tachyfits.base.errors import usage, warn
 from tachyfits.base.output import fits_name
 from tachyfits.header.cards import COMMENTARY
 from tachyfits.header.given import Cards
@@ -90,9 +90,7 @@ def refuse_part(table: TableReading) -> None:
         raise usage(
             f"{table._where()} is a {compression.text}: a copy of a part of it, or with other "
             "columns, cannot be read",
-            either(
-                "copy all of its rows and columns as they are, or open the file without raw=True"
-            ),
+            f"copy all of its rows and columns as they are; {compression.hint}",
         )
 
 
