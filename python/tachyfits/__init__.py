@@ -22,7 +22,9 @@ from tachyfits.base.upper import upper
 if TYPE_CHECKING:
     from tachyfits import fortran, info
     from tachyfits._core import (
+        CancelToken,
         Checksum,
+        Executor,
         Finding,
         FormatError,
         Histogram,
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
         IoPermissionError,
         LimitError,
         Report,
+        Request,
         Stats,
         TachyfitsError,
         TachyfitsWarning,
@@ -82,6 +85,7 @@ __all__ = [
     "Beam",
     "Beams",
     "Box",
+    "CancelToken",
     "Card",
     "Cards",
     "Checksum",
@@ -95,6 +99,7 @@ __all__ = [
     "EditedHeader",
     "Editor",
     "Ellipse",
+    "Executor",
     "File",
     "FileDifference",
     "Finding",
@@ -119,6 +124,7 @@ __all__ = [
     "Ragged",
     "Region",
     "Report",
+    "Request",
     "SkyRegion",
     "SpectralRange",
     "Spectrum",
@@ -152,7 +158,9 @@ __all__ = [
 #: first used, so that opening an image does not load what edits tables.
 _NAMES = {
     "_core": (
+        "CancelToken",
         "Checksum",
+        "Executor",
         "Finding",
         "FormatError",
         "Histogram",
@@ -164,6 +172,7 @@ _NAMES = {
         "IoPermissionError",
         "LimitError",
         "Report",
+        "Request",
         "Stats",
         "TachyfitsError",
         "TachyfitsWarning",

@@ -52,6 +52,10 @@ SECTIONS = {
         "checksum": "compare DATASUM and CHECKSUM with the bytes of files",
         "diff": "compare two files: HDUs, cards, pixels and cells within tolerances",
     },
+    "Show and share": {
+        "view": "look at an image or a cube in the browser: spectra follow dragged regions",
+        "serve": "serve files and folders over HTTP: a viewer page, and an interface for programs",
+    },
     "Other": {
         "fortran": "unformatted Fortran records: info, dump, statistics, conversion",
         "errors": "list the codes of errors and warnings",

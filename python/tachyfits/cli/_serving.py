@@ -1,0 +1,72 @@
+"""Shared by the commands that start a server: their options, and how it starts and ends."""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+import webbrowser
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tachyfits.base.optional import needed
+from tachyfits.cli._output import say
+
+
+def options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of a server."""
+    found = [
+        click.option("--host", default="127.0.0.1", show_default=True,
+                     help="Address to listen on."),
+        click.option("--port", type=click.IntRange(0, 65535), default=0,
+                     help="Port; 0 (the default): a free one."),
+        click.option("--threads", type=click.IntRange(min=0), default=0, metavar="N",
+                     help="Threads that compute; 0 (the default): one per core."),
+        click.option("--token", envvar="TACHYFITS_TOKEN", metavar="TEXT",
+                     help="Token that clients must send; made for addresses other than loopback."),
+        click.option("--name", "names", multiple=True, metavar="HOST",
+                     help="Name by which clients may call the server, in the Host header."),
+        click.option("--memory", type=click.IntRange(min=1), default=512, show_default=True,
+                     metavar="MIB", help="Memory for answers, shared by all clients."),
+    ]  # fmt: skip
+    for option in reversed(found):
+        command = option(command)
+    return command
+
+
+def run(paths: tuple[Path, ...], *, browser: bool, **given: Any) -> int:
+    """Start a server and wait until it is stopped."""
+    for library in ("fastapi", "uvicorn", "zstandard"):
+        needed(library, "the server", extra="server")
+    from tachyfits.server.run import serve
+    from tachyfits.server.settings import MEBIBYTE, Settings
+
+    token = given["token"]
+    if token is None and not _is_loopback(given["host"]):
+        token = secrets.token_urlsafe(24)
+    settings = Settings(
+        paths=paths,
+        token=token,
+        hosts=tuple(given["names"]),
+        threads=given["threads"],
+        cache_bytes=given["memory"] * MEBIBYTE,
+    )
+
+    def started(link: str) -> None:
+        say(f"{link}  (Ctrl-C ends the server)")
+        if browser:
+            webbrowser.open(link)
+
+    serve(settings, given["host"], given["port"], started)
+    return 0
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

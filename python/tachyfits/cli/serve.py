@@ -1,0 +1,35 @@
+"""`tachyfits serve`: files over HTTP, with a viewer page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tachyfits.cli._serving import options, run
+
+
+@click.command()
+@click.argument(
+    "paths",
+    metavar="PATH...",
+    nargs=-1,
+    required=True,
+    type=click.Path(exists=True, path_type=Path),
+)
+@options
+def command(paths: tuple[Path, ...], **given: object) -> int:
+    """Serve files and folders: a viewer page, and an HTTP API for programs.
+
+    Files open without preloading: tiles, spectra and cutouts are computed from the bytes of the
+    file when they are asked for. Only files below the given paths can be read, nothing is written
+    there. The server binds to this machine alone; for any other address it makes a token, which the
+    printed link holds.
+
+    \b
+    Examples:
+      tachyfits serve cubes/
+      tachyfits serve cube.fits --port 8080
+      tachyfits serve /data/alma --host 0.0.0.0 --name archive.example.org
+    """
+    return run(paths, browser=False, **given)

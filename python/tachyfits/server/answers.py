@@ -1,0 +1,181 @@
+"""Answers: floats in few bytes with a stated error, JSON without NaN, and the headers of caches."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import zstandard
+from fastapi import Request, Response
+from numpy.typing import NDArray
+
+from tachyfits.server.datasets import OpenFile
+from tachyfits.server.errors import Changed
+
+#: The code of NaN among quantised pixels, before differences are taken.
+NAN_CODE = -(2**31)
+
+#: Quantised pixels reach no further from zero, so that differences fit 32 bits.
+_MOST = 2**29
+
+#: Steps per noise of a tile where the client names no error.
+_STEPS_PER_NOISE = 10.0
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A tile as it is sent.
+
+    Attributes
+    ----------
+    body
+        Compressed by zstd. Four planes of bytes, the lowest first: of float32, or of 32-bit
+        integers q, each row as differences along x. A pixel is ``zero + q * step``, NaN where q is
+        ``NAN_CODE``.
+    step, zero
+        As above; ``step`` is 0 for float32, which is exact.
+    error
+        Largest difference from the pixel.
+    """
+
+    body: bytes
+    shape: tuple[int, int]
+    step: float
+    zero: float
+    error: float
+    low: float
+    high: float
+
+    def headers(self) -> dict[str, str]:
+        """Return the headers that say how to read the body."""
+        return {
+            "Content-Encoding": "zstd",
+            "Tile-Width": str(self.shape[1]),
+            "Tile-Height": str(self.shape[0]),
+            "Tile-Step": repr(self.step),
+            "Tile-Zero": repr(self.zero),
+            "Tile-Error": repr(self.error),
+            "Tile-Low": repr(self.low),
+            "Tile-High": repr(self.high),
+        }
+
+
+def encoded(pixels: NDArray[np.float32], error: float | None) -> Encoded:
+    """Encode a tile.
+
+    Parameters
+    ----------
+    error
+        Largest error of a pixel: 0 for none; None chooses a twentieth of the noise of the tile.
+    """
+    defined = np.isfinite(pixels)
+    low = float(pixels[defined].min()) if defined.any() else math.nan
+    high = float(pixels[defined].max()) if defined.any() else math.nan
+    step = 2 * error if error is not None else _noise(pixels) / _STEPS_PER_NOISE
+    # What float32 itself rounds off is part of the error: a step below that gains nothing.
+    rounding = float(np.spacing(np.float32(max(abs(low), abs(high))))) if defined.any() else 0.0
+    lossless = (
+        not defined.any()
+        or not math.isfinite(step)
+        or step <= 4 * rounding
+        or (high - low) / step >= _MOST
+        or bool(np.isinf(pixels).any())
+    )
+    if lossless:
+        codes = np.ascontiguousarray(pixels, dtype="<f4").view("<i4")
+        step = zero = worst = 0.0
+    else:
+        zero = low
+        scaled = np.rint((pixels.astype(np.float64) - zero) / step)
+        codes = np.where(defined, scaled, NAN_CODE).astype("<i4")
+        codes = np.diff(codes, axis=1, prepend=np.int32(0))
+        worst = step / 2 + rounding
+    planes = np.ascontiguousarray(codes).view(np.uint8).reshape(-1, 4).T
+    body = zstandard.ZstdCompressor(level=3).compress(planes.tobytes())
+    return Encoded(body, (pixels.shape[0], pixels.shape[1]), step, zero, worst, low, high)
+
+
+def decoded(tile: Encoded) -> NDArray[np.float32]:
+    """Return the pixels of an encoded tile: what the page does, in Python.
+
+    >>> pixels = np.array([[1.0, np.nan, 3.0]], dtype=np.float32)
+    >>> decoded(encoded(pixels, 0.25))
+    array([[ 1., nan,  3.]], dtype=float32)
+    """
+    planes = np.frombuffer(zstandard.ZstdDecompressor().decompress(tile.body), dtype=np.uint8)
+    codes = np.ascontiguousarray(planes.reshape(4, -1).T).view("<i4").reshape(tile.shape)
+    if tile.step == 0:
+        return codes.view("<f4").astype(np.float32)
+    codes = np.cumsum(codes, axis=1, dtype=np.int32)
+    pixels = (tile.zero + codes * tile.step).astype(np.float32)
+    pixels[codes == NAN_CODE] = np.nan
+    return pixels
+
+
+def _noise(pixels: NDArray[np.float32]) -> float:
+    """Return the noise: from the median of the differences of next but one neighbours in a row."""
+    if pixels.shape[1] < 3:
+        return 0.0
+    differences = np.abs(pixels[:, 2:].astype(np.float64) - pixels[:, :-2])
+    differences = differences[np.isfinite(differences)]
+    return 1.0483579 * float(np.median(differences)) if differences.size else 0.0
+
+
+def without_nan(value: Any) -> Any:
+    """Return a value for JSON: NaN is None, infinities are text, arrays are lists.
+
+    >>> without_nan({"mean": float("nan"), "values": np.array([1.0, np.inf])})
+    {'mean': None, 'values': [1.0, 'inf']}
+    """
+    if isinstance(value, dict):
+        return {key: without_nan(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind == "f" and np.isfinite(value).all():
+            return value.tolist()
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [without_nan(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    return value
+
+
+def tag_of(request: Request, file: OpenFile) -> str:
+    """Return the ETag of an answer about a file: it changes with the file and with the query."""
+    query = "&".join(sorted(f"{k}={v}" for k, v in request.query_params.multi_items()))
+    text = f"{file.version}|{request.url.path}|{query}"
+    return f'"{hashlib.sha256(text.encode()).hexdigest()[:24]}"'
+
+
+def unchanged(request: Request, file: OpenFile, version: str | None) -> Response | None:
+    """Return 304 if the client has the answer already.
+
+    Raises
+    ------
+    Changed
+        The client asks for a version that the file no longer has.
+    """
+    if version is not None and version != str(file.version):
+        raise Changed(f"{file.name}: the file was replaced; load it again")
+    tags = request.headers.get("if-none-match", "")
+    if tag_of(request, file) in (tag.strip() for tag in tags.split(",")):
+        return Response(status_code=304, headers=caching(request, file, version))
+    return None
+
+
+def caching(request: Request, file: OpenFile, version: str | None) -> dict[str, str]:
+    """Return the headers of caches; an answer about a named version never changes."""
+    keep = "max-age=31536000, immutable" if version is not None else "no-cache"
+    return {"ETag": tag_of(request, file), "Cache-Control": f"private, {keep}"}
+
+
+def json_answer(value: Any, headers: dict[str, str] | None = None, status: int = 200) -> Response:
+    """Return a value as JSON."""
+    body = json.dumps(without_nan(value), separators=(",", ":"), allow_nan=False)
+    return Response(body, status, headers, media_type="application/json")

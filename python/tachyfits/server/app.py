@@ -1,0 +1,100 @@
+"""The application: endpoints, failures as problem documents, and what all requests share."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import logging
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.staticfiles import StaticFiles
+
+import tachyfits as tf
+from tachyfits.server.answers import json_answer
+from tachyfits.server.cache import ByteCache
+from tachyfits.server.datasets import Datasets
+from tachyfits.server.errors import RequestError, described
+from tachyfits.server.settings import Settings
+from tachyfits.server.state import State
+from tachyfits.server.work import Workers
+
+#: Modules of `server.endpoints`, each with a ``router``.
+ENDPOINTS = ("dataset", "files", "pixel", "spectrum", "tile")
+
+WEB = Path(__file__).parents[1] / "web"
+
+log = logging.getLogger("tachyfits.server")
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """Return the ASGI application that serves some files.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> app = create_app(Settings(paths=(Path("cube.fits"),)))
+    >>> app.state.tachyfits.datasets.list("")[0].id
+    'cube.fits'
+    """
+    workers = Workers(settings)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        workers.close()
+
+    app = FastAPI(
+        title="tachyfits",
+        version=tf.__version__,
+        summary="FITS images and cubes: tiles, spectra, measurements and cutouts",
+        docs_url=None,  # its page needs the network
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+    shared = State(
+        settings=settings,
+        datasets=Datasets(settings.paths),
+        cache=ByteCache(settings.cache_bytes),
+        workers=workers,
+    )
+    app.state.tachyfits = shared
+    for failure in (RequestError, tf.TachyfitsError):
+        app.add_exception_handler(failure, _problem)
+    app.add_exception_handler(Exception, _problem)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    for module in ENDPOINTS:
+        app.include_router(importlib.import_module(f"{__package__}.endpoints.{module}").router)
+    app.mount("/", StaticFiles(directory=WEB, html=True))
+    return app
+
+
+async def _problem(_: Request, error: Exception) -> Response:
+    """Answer a failure with a problem document (RFC 9457)."""
+    status, title, text = described(error)
+    if status == 500:
+        log.error("request failed", exc_info=error)
+    detail, _, hint = text.partition("\nhint: ")
+    headers = {"Retry-After": "1"} if status == 503 else {}
+    return _problem_answer(status, title, detail, hint, headers)
+
+
+async def _invalid(_: Request, error: Exception) -> Response:
+    """Answer parameters that break their limits."""
+    assert isinstance(error, RequestValidationError)
+    found = error.errors()[0]
+    name = ".".join(str(part) for part in found["loc"][1:])
+    given = str(found.get("input"))[:100]
+    detail = f"invalid {name} {given!r}: {found['msg']}"
+    return _problem_answer(400, "Bad request", detail, "see /openapi.json for the parameters")
+
+
+def _problem_answer(
+    status: int, title: str, detail: str, hint: str = "", headers: dict[str, str] | None = None
+) -> Response:
+    document = {"type": "about:blank", "title": title, "status": status, "detail": detail}
+    answer = json_answer(document | ({"hint": hint} if hint else {}), headers, status)
+    answer.headers["Content-Type"] = "application/problem+json"
+    return answer

@@ -1,0 +1,80 @@
+"""A cache of answers, weighed in bytes, in which each answer is computed once at a time."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+_T = TypeVar("_T")
+
+#: Bytes that an entry costs beside its value: keys and lists.
+_OVERHEAD = 512
+
+
+class ByteCache:
+    """Values by key; the least recently used go when they weigh more than the budget.
+
+    Several threads may ask for the same key: one computes, the others wait for it.
+
+    >>> cache = ByteCache(4096)
+    >>> cache.get("a", lambda: bytes(1000), len), cache.bytes < 2000
+    (b'...', True)
+    """
+
+    def __init__(self, budget: int) -> None:
+        self._budget = budget
+        self._bytes = 0
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
+        self._under_way: dict[Hashable, Future[Any]] = {}
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of all values."""
+        return self._bytes
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def get(self, key: Hashable, make: Callable[[], _T], weigh: Callable[[_T], int]) -> _T:
+        """Return the value of a key, computed by ``make`` where it is not kept.
+
+        What ``make`` raises goes to the caller whose call it was. The others, who waited for it,
+        try in turn: their own request may have more time, or may not be cancelled.
+        """
+        while True:
+            with self._lock:
+                if key in self._kept:
+                    self._kept.move_to_end(key)
+                    value: _T = self._kept[key][0]
+                    return value
+                waiting = self._under_way.get(key)
+                if waiting is None:
+                    mine: Future[Any] = Future()
+                    self._under_way[key] = mine
+                    break
+            waiting.exception()
+        try:
+            made = make()
+        except BaseException:
+            with self._lock:
+                del self._under_way[key]
+            mine.set_result(None)
+            raise
+        with self._lock:
+            del self._under_way[key]
+            self._keep(key, made, weigh(made) + _OVERHEAD)
+        mine.set_result(None)
+        return made
+
+    def _keep(self, key: Hashable, value: Any, weight: int) -> None:
+        if weight > self._budget:
+            return
+        self._kept[key] = (value, weight)
+        self._bytes += weight
+        while self._bytes > self._budget:
+            _, (_, gone) = self._kept.popitem(last=False)
+            self._bytes -= gone

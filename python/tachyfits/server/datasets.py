@@ -1,0 +1,196 @@
+"""Datasets: the images of files under the served folders, by an ID that reveals no path.
+
+An ID is the name of a served file, or of a served folder and a path below it: "cubes/2024/co.fits".
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import tachyfits as tf
+from tachyfits.server.errors import Changed, NotFound
+from tachyfits.server.view import View
+
+#: Endings of files that lists show.
+ENDINGS = (".fits", ".fit", ".fts", ".fits.gz", ".fit.gz", ".fits.fz", ".fz")
+
+#: Files that stay open.
+_OPEN = 64
+
+#: Entries of one folder that a list shows.
+MOST_ENTRIES = 5000
+
+
+@dataclass(frozen=True)
+class Version:
+    """What changes when a file is replaced or written to."""
+
+    device: int
+    inode: int
+    size: int
+    modified: int
+
+    @classmethod
+    def of(cls, path: Path) -> Version:
+        """Return the version of a regular file."""
+        try:
+            found = os.stat(path)
+        except OSError:
+            raise NotFound(f"{path.name}: the file is gone") from None
+        if not stat.S_ISREG(found.st_mode):
+            raise NotFound(f"{path.name}: not a regular file")
+        return cls(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+
+    def __str__(self) -> str:
+        return f"{self.inode:x}-{self.size:x}-{self.modified:x}"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file or a folder in a list."""
+
+    id: str
+    name: str
+    is_folder: bool
+    bytes: int = 0
+    modified: float = 0.0
+
+
+class OpenFile:
+    """An open file of one version, with the views of its images."""
+
+    def __init__(self, name: str, path: Path, version: Version) -> None:
+        self.name = name
+        self.path = path
+        self.version = version
+        self._file = tf.open(path)
+        self._lock = threading.Lock()
+        self._views: dict[int, View] = {}
+        self.check()
+
+    def check(self) -> None:
+        """Raise `Changed` if the file is not the one that was opened.
+
+        Called after each read, too: a reader never mixes the bytes of two versions.
+        """
+        if Version.of(self.path) != self.version:
+            raise Changed(f"{self.name}: the file changed while it was read")
+
+    def images(self) -> list[tf.Image]:
+        """Return the images with pixels, in the order of the file."""
+        with self._lock:
+            return [
+                hdu
+                for hdu in self._file
+                if isinstance(hdu, tf.Image) and hdu.ndim >= 1 and hdu.size
+            ]
+
+    def view(self, hdu: int | None) -> View:
+        """Return the view of an image: of the first with two axes if ``hdu`` is None."""
+        if hdu is None:
+            found = [image.index for image in self.images() if image.ndim >= 2]
+            if not found:
+                raise NotFound(f"{self.name}: no HDU is an image of two or more axes")
+            hdu = found[0]
+        with self._lock:
+            if hdu not in self._views:
+                if not 0 <= hdu < len(self._file):
+                    last = len(self._file) - 1
+                    raise NotFound(f"{self.name}: HDU {hdu} is not one of 0 to {last}")
+                image = self._file[hdu]
+                if not isinstance(image, tf.Image) or image.ndim < 2 or not image.size:
+                    raise NotFound(f"{self.name}: HDU {hdu} is not an image of two or more axes")
+                self._views[hdu] = View(image)
+            return self._views[hdu]
+
+
+class Datasets:
+    """The files under some paths."""
+
+    def __init__(self, paths: tuple[Path, ...]) -> None:
+        self._roots: dict[str, Path] = {}
+        for path in paths:
+            resolved = path.resolve(strict=True)
+            name = original = resolved.name or "root"
+            count = 1
+            while name in self._roots:
+                count += 1
+                name = f"{original}-{count}"
+            self._roots[name] = resolved
+        self._lock = threading.Lock()
+        self._open: OrderedDict[str, OpenFile] = OrderedDict()
+
+    def path(self, name: str) -> Path:
+        """Return the path of a file or folder by its ID, links followed.
+
+        Raises
+        ------
+        NotFound
+            It does not exist, or it is not below a served path. The message is the same.
+        """
+        missing = NotFound(f"unknown ID {name[:200]!r}")
+        root_name, _, rest = name.partition("/")
+        root = self._roots.get(root_name)
+        parts = rest.split("/") if rest else []
+        if root is None or any(part in ("", ".", "..") or "\0" in part for part in parts):
+            raise missing
+        try:
+            found = root.joinpath(*parts).resolve(strict=True)
+        except (OSError, RuntimeError, ValueError):
+            raise missing from None
+        if found != root and root not in found.parents:
+            raise missing
+        return found
+
+    def open(self, name: str) -> OpenFile:
+        """Return the open file of an ID, in the version that is on disk now."""
+        path = self.path(name)
+        version = Version.of(path)
+        with self._lock:
+            found = self._open.get(name)
+            if found is not None and found.version == version and found.path == path:
+                self._open.move_to_end(name)
+                return found
+        opened = OpenFile(name, path, version)
+        with self._lock:
+            self._open[name] = opened
+            self._open.move_to_end(name)
+            # Files that others still read close when these are done.
+            while len(self._open) > _OPEN:
+                self._open.popitem(last=False)
+        return opened
+
+    def list(self, folder: str) -> list[Entry]:
+        """Return the folders and files below a folder; the served paths for ""."""
+        if not folder:
+            return [self._entry(name, name, path) for name, path in self._roots.items()]
+        found = self.path(folder)
+        if not found.is_dir():
+            raise NotFound(f"{folder!r} is not a folder")
+        return sorted(self._children(folder, found), key=lambda at: (not at.is_folder, at.name))
+
+    def _children(self, folder: str, path: Path) -> Iterator[Entry]:
+        count = 0
+        with os.scandir(path) as entries:
+            for entry in entries:
+                if entry.name.startswith(".") or count >= MOST_ENTRIES:
+                    continue
+                try:
+                    inside = self.path(f"{folder}/{entry.name}")
+                    if inside.is_dir() or entry.name.lower().endswith(ENDINGS):
+                        count += 1
+                        yield self._entry(f"{folder}/{entry.name}", entry.name, inside)
+                except (NotFound, OSError):
+                    continue
+
+    def _entry(self, name: str, label: str, path: Path) -> Entry:
+        if path.is_dir():
+            return Entry(name, label, is_folder=True)
+        found = path.stat()
+        return Entry(name, label, False, found.st_size, found.st_mtime)

@@ -1,0 +1,99 @@
+"""`/api/v1/dataset`: what an image is, and `/api/v1/header`: its cards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from tachyfits.server.answers import caching, json_answer, unchanged
+from tachyfits.server.datasets import OpenFile
+from tachyfits.server.parameters import Hdu, Id, Version
+from tachyfits.server.state import State
+from tachyfits.server.view import TILE, View
+
+router = APIRouter()
+
+
+@router.get("/api/v1/dataset", summary="Describe an image")
+async def dataset(request: Request, name: Id, hdu: Hdu = None, version: Version = None) -> Response:
+    """Describe an image: its axes, unit, beam and levels of tiles, and the images beside it."""
+    state = State.of(request)
+
+    def call() -> Response:
+        file = state.datasets.open(name)
+        if (answer := unchanged(request, file, version)) is not None:
+            return answer
+        found = _described(file, file.view(hdu))
+        file.check()
+        return json_answer(found, caching(request, file, version))
+
+    return await state.workers.run(request, call)
+
+
+@router.get("/api/v1/header", summary="Return the cards of an HDU")
+async def header(request: Request, name: Id, hdu: Hdu = None, version: Version = None) -> Response:
+    """Return the cards of an image's header, in order."""
+    state = State.of(request)
+
+    def call() -> Response:
+        file = state.datasets.open(name)
+        if (answer := unchanged(request, file, version)) is not None:
+            return answer
+        cards = [
+            {"keyword": card.keyword, "value": _json_value(card.value), "comment": card.comment}
+            for card in file.view(hdu).image.header.cards
+        ]
+        return json_answer({"id": name, "cards": cards}, caching(request, file, version))
+
+    return await state.workers.run(request, call)
+
+
+def _json_value(value: Any) -> Any:
+    return value if isinstance(value, (bool, int, float, str, type(None))) else str(value)
+
+
+def _described(file: OpenFile, view: View) -> dict[str, Any]:
+    image = view.image
+    summary = image.coordinates.as_dict()
+    return {
+        "id": file.name,
+        "hdu": image.index,
+        "name": image.name,
+        "version": str(file.version),
+        "convention": "FITS: NAXIS1 first, pixels from 1; HDUs from 0",
+        "object": _text(image.header.get("OBJECT")),
+        "naxis": list(reversed(image.shape)),
+        "dtype": str(image.dtype),
+        "unit": image.unit,
+        "axes": [_axis(view, number) for number in range(view.cube.ndim)],
+        "width": view.width,
+        "height": view.height,
+        "channels": view.channels,
+        "tile": TILE,
+        "levels": view.levels,
+        "coordinates": summary,
+        "images": [
+            {"hdu": other.index, "name": other.name, "naxis": list(reversed(other.shape))}
+            for other in file.images()
+        ],
+    }
+
+
+def _axis(view: View, number: int) -> dict[str, Any]:
+    """Return an axis of the view: 0 is x."""
+    cube = view.cube
+    axis = cube.ndim - 1 - number
+    coordinate = cube._coordinates.axis(axis)
+    return {
+        "fits": view.axes[number],
+        "length": cube.shape[axis],
+        "ctype": coordinate.ctype,
+        "name": coordinate.name,
+        "unit": coordinate.unit,
+        "spectral": coordinate.is_spectral,
+    }
+
+
+def _text(value: Any) -> str | None:
+    return value.strip() if isinstance(value, str) and value.strip() else None

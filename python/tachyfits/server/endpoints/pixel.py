@@ -1,0 +1,66 @@
+"""`/api/v1/pixel`: the value of a pixel, and where it is in the world."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+
+from tachyfits.base.errors import usage
+from tachyfits.server.answers import caching, json_answer, unchanged
+from tachyfits.server.parameters import Channel, Hdu, Id, Others, Version, ViewName, others_of
+from tachyfits.server.state import State
+from tachyfits.server.view import View
+
+router = APIRouter()
+
+
+@router.get("/api/v1/pixel", summary="Return the value and the place of a pixel")
+async def pixel(
+    request: Request,
+    name: Id,
+    x: Annotated[int, Query(ge=1, le=2**53, description="Pixel along x, from 1.")],
+    y: Annotated[int, Query(ge=1, le=2**53, description="Pixel along y, from 1.")],
+    hdu: Hdu = None,
+    channel: Channel = 1,
+    others: Others = None,
+    version: Version = None,
+    view_name: ViewName = None,
+) -> Response:
+    """Return the value of a pixel, and its position on the sky and along the spectral axis."""
+    state = State.of(request)
+
+    def call() -> Response:
+        file = state.datasets.open(name)
+        if (answer := unchanged(request, file, version)) is not None:
+            return answer
+        found = _described(file.view(hdu), x, y, channel, others_of(others))
+        file.check()
+        return json_answer(found, caching(request, file, version))
+
+    return await state.workers.run(request, call, view=view_name)
+
+
+def _described(view: View, x: int, y: int, channel: int, others: tuple[int, ...]) -> dict[str, Any]:
+    if x > view.width or y > view.height:
+        raise usage(
+            f"invalid pixel ({x}, {y}): expected 1 to {view.width} and 1 to {view.height}",
+            "choose one of these",
+        )
+    section = view.section(channel, others)
+    index = (*(part.start for part in section), y - 1, x - 1)
+    found: dict[str, Any] = {
+        "x": x, "y": y, "channel": channel, "value": view.cube[index], "unit": view.image.unit,
+    }  # fmt: skip
+    sky = view.cube._coordinates.sky
+    if sky is not None:
+        position = sky.wcs.pixel_to_world(x - 1, y - 1)
+        found["sky"] = {
+            "frame": position.frame.name,
+            "longitude": position.spherical.lon.deg,
+            "latitude": position.spherical.lat.deg,
+        }
+    if view.cube.ndim > 2:
+        axis = view.cube.world_axis(view.cube.ndim - 3, slice(channel - 1, channel))
+        found["spectral"] = {"name": axis.name, "unit": axis.unit, "value": axis.values[0]}
+    return found

@@ -1,0 +1,61 @@
+"""Settings of a server: what it serves, to whom, and the limits of one request."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+MEBIBYTE = 1 << 20
+GIBIBYTE = 1 << 30
+
+
+def _cache_folder() -> Path:
+    """Return the folder of caches: XDG's, or ~/.cache."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(base) / "tachyfits"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a server serves, and its limits.
+
+    Attributes
+    ----------
+    paths
+        Files and folders. Nothing outside them is served; links are followed first.
+    token
+        Clients must send it, as ``Authorization: Bearer`` or in the link that the server prints.
+        None: clients need none.
+    user_header
+        Header in which a reverse proxy names the user, who needs no token then.
+    hosts
+        Names in the Host header that are answered, without the port. Empty: those of loopback.
+    origins
+        Origins of other pages that may read answers (CORS).
+    threads
+        Threads that compute; 0: one per core.
+    concurrent
+        Requests that compute or wait for a thread at a time; more are answered with 503.
+    cache_bytes
+        Memory for answers that were computed, shared by all clients.
+    request_seconds, request_bytes
+        Budget of one interactive request: time, and bytes read.
+    job_seconds
+        Time of one job in the background.
+    cache_folder
+        Folder of jobs, their results and copies of cubes in other layouts.
+    """
+
+    paths: tuple[Path, ...]
+    token: str | None = None
+    user_header: str | None = None
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    threads: int = 0
+    concurrent: int = 64
+    cache_bytes: int = 512 * MEBIBYTE
+    request_seconds: float = 60.0
+    request_bytes: int = 64 * GIBIBYTE
+    job_seconds: float = 3600.0
+    cache_folder: Path = field(default_factory=_cache_folder)

@@ -1,0 +1,28 @@
+"""State: what all requests of a server share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fastapi import Request
+
+from tachyfits.server.cache import ByteCache
+from tachyfits.server.datasets import Datasets
+from tachyfits.server.settings import Settings
+from tachyfits.server.work import Workers
+
+
+@dataclass(frozen=True)
+class State:
+    """Settings, files, answers that are kept, and the threads that compute."""
+
+    settings: Settings
+    datasets: Datasets
+    cache: ByteCache
+    workers: Workers
+
+    @classmethod
+    def of(cls, request: Request) -> State:
+        """Return the state of the application that answers a request."""
+        found: State = request.app.state.tachyfits
+        return found

@@ -1,0 +1,93 @@
+"""The server: what its endpoints answer, beside the engine's own calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fastapi.testclient import TestClient
+
+import tachyfits as tf
+from realfiles import path_of
+from tachyfits.server.app import create_app
+from tachyfits.server.settings import Settings
+
+pytestmark = pytest.mark.once
+
+CUBE = path_of("data/cubes/ngc6946.fits")
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[TestClient]:
+    with TestClient(create_app(Settings(paths=(CUBE.parent,)))) as client:
+        yield client
+
+
+def test_tile_is_exact_on_request_and_within_its_error_otherwise(client: TestClient) -> None:
+    with tf.open(CUBE) as file:
+        plane = file[0][4]
+    asked = {"id": f"cubes/{CUBE.name}", "level": 0, "x": 0, "y": 0, "channel": 5}
+    for error in (0.0, 1e-4, None):
+        extra = {} if error is None else {"error": error}
+        answer = client.get("/api/v1/tile", params=asked | extra)
+        assert answer.status_code == 200
+        body = np.frombuffer(answer.content, dtype=np.uint8).reshape(4, -1).T
+        codes = np.ascontiguousarray(body).view("<i4").reshape(plane.shape)
+        step, zero = float(answer.headers["Tile-Step"]), float(answer.headers["Tile-Zero"])
+        stated = float(answer.headers["Tile-Error"])
+        if error == 0.0:
+            assert step == stated == 0.0
+            np.testing.assert_array_equal(codes.view("<f4"), plane)
+            continue
+        pixels = zero + np.cumsum(codes, axis=1, dtype=np.int32) * step
+        assert stated <= (1.01 * error if error else np.inf)
+        assert np.abs(pixels - plane).max() <= stated
+
+
+def test_spectrum_of_a_region_has_the_bits_of_the_engine(client: TestClient) -> None:
+    with tf.open(CUBE) as file:
+        expected = file[0].spectrum("circle(40,50,7)")
+    asked = {"id": f"cubes/{CUBE.name}", "region": "circle(40,50,7)"}
+    answer = client.get("/api/v1/spectrum", params=asked).json()
+    np.testing.assert_array_equal(answer["values"], expected.values)
+    np.testing.assert_array_equal(answer["axis"]["values"], expected.axis.values)
+    binary = client.get("/api/v1/spectrum", params=asked | {"format": "binary"}).content
+    np.testing.assert_array_equal(np.frombuffer(binary, "<f8"), expected.values)
+
+
+def test_replaced_file_is_never_mixed_with_the_old_one(tmp_path: Path) -> None:
+    path = tmp_path / "cube.fits"
+    tf.write(path, np.ones((3, 4, 5), dtype=np.float32))
+    with TestClient(create_app(Settings(paths=(path,)))) as client:
+        asked = {"id": "cube.fits"}
+        first = client.get("/api/v1/dataset", params=asked)
+        pixel = asked | {"x": 1, "y": 1, "version": first.json()["version"]}
+        assert client.get("/api/v1/pixel", params=pixel).json()["value"] == 1.0
+        tag = {"If-None-Match": first.headers["ETag"]}
+        assert client.get("/api/v1/dataset", params=asked, headers=tag).status_code == 304
+        tf.write(path, np.full((2, 4, 5), 7, dtype=np.float32), overwrite=True)
+        assert client.get("/api/v1/pixel", params=pixel).status_code == 409
+        again = client.get("/api/v1/dataset", params=asked, headers=tag)
+        assert again.status_code == 200
+        assert again.json()["naxis"] == [5, 4, 2]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["..", "cubes/../../x", "cubes//etc/passwd", "/etc/passwd", "cubes/\0", "cubes/./x", "x"],
+)
+def test_ids_lead_nowhere_else(client: TestClient, name: str) -> None:
+    answer = client.get("/api/v1/dataset", params={"id": name})
+    assert answer.status_code == 404
+    assert answer.json()["detail"].startswith("unknown ID")
+
+
+def test_links_out_of_the_served_folder_are_not_followed(tmp_path: Path) -> None:
+    folder = tmp_path / "served"
+    folder.mkdir()
+    (folder / "link.fits").symlink_to(CUBE)
+    with TestClient(create_app(Settings(paths=(folder,)))) as client:
+        assert client.get("/api/v1/files", params={"folder": "served"}).json()["entries"] == []
+        assert client.get("/api/v1/dataset", params={"id": "served/link.fits"}).status_code == 404
