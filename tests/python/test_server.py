@@ -27,7 +27,7 @@ def client() -> Iterator[TestClient]:
 
 def test_tile_is_exact_on_request_and_within_its_error_otherwise(client: TestClient) -> None:
     with tf.open(CUBE) as file:
-        plane = file[0][4]
+        plane = file[0][4].astype(np.float32)
     asked = {"id": f"cubes/{CUBE.name}", "level": 0, "x": 0, "y": 0, "channel": 5}
     for error in (0.0, 1e-4, None):
         extra = {} if error is None else {"error": error}

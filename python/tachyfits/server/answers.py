@@ -39,7 +39,7 @@ class Encoded:
     step, zero
         As above; ``step`` is 0 for float32, which is exact.
     error
-        Largest difference from the pixel.
+        Largest difference from the pixel as float32.
     """
 
     body: bytes

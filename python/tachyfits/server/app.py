@@ -71,11 +71,11 @@ def create_app(settings: Settings) -> FastAPI:
     return app
 
 
-async def _problem(_: Request, error: Exception) -> Response:
+async def _problem(request: Request, error: Exception) -> Response:
     """Answer a failure with a problem document (RFC 9457)."""
     status, title, text = described(error)
     if status == 500:
-        log.error("request failed", exc_info=error)
+        log.error("%s %s failed", request.method, request.url.path, exc_info=error)
     detail, _, hint = text.partition("\nhint: ")
     headers = {"Retry-After": "1"} if status == 503 else {}
     return _problem_answer(status, title, detail, hint, headers)

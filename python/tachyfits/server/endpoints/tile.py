@@ -39,7 +39,8 @@ async def tile(
 
     The body is four planes of bytes, the lowest byte first, compressed by zstd. If ``Tile-Step`` is
     0, they are float32. Else they are 32-bit integers: differences along each row of q, and a pixel
-    is Tile-Zero + q * Tile-Step, NaN for q = -2^31. Pixels differ by at most ``Tile-Error``.
+    is Tile-Zero + q * Tile-Step, NaN for q = -2^31. It differs from the
+    pixel as float32 by at most ``Tile-Error``.
     """
     if error is not None and not math.isfinite(error):
         raise RequestError(f"invalid error {error}: expected a number")
