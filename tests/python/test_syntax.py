@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import tachyfits as tf
 from tachyfits.cli._output import json_text, plain
-from tachyfits.cli._syntax import numpy_index, parse_range, parse_section
+from tachyfits.text.fits_sections import numpy_index, parse_range, parse_section
 
 pytestmark = pytest.mark.once
 

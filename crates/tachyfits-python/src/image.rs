@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 use tachyfits::{ChannelBeam, OutputPixels, ReadAs, Reason, Section, Statistic, Values};
 
 use crate::buffer::{self, shaped};
@@ -136,6 +136,12 @@ impl Image {
         let found = py.detach(|| self.image.channel_beams()).or_raise(py)?;
         let row = |b: ChannelBeam| (b.channel, b.polarisation, b.major, b.minor, b.angle);
         Ok(found.map(|beams| beams.into_iter().map(row).collect()))
+    }
+
+    /// Return the bytes of the HDU that `write` puts after the image, its table BEAMS; empty without one.
+    fn companion_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let found = py.detach(|| self.image.companion_bytes()).or_raise(py)?;
+        Ok(PyBytes::new(py, &found))
     }
 
     /// Default type of `read`, as NumPy names it: float64 if the pixels are scaled or may be BLANK.

@@ -57,6 +57,14 @@ impl Image {
         self.write_computed(&*self.to_computed()?, file, pixels, compression, run)
     }
 
+    /// The bytes of the HDU that [`Image::write`] puts after the image: its table of beams. Empty without one.
+    ///
+    /// # Errors
+    /// If the table cannot be read.
+    pub fn companion_bytes(&self) -> Result<Vec<u8>, Error> {
+        Ok(self.to_computed()?.survivors().companion_bytes())
+    }
+
     /// The image as a computed one, whose pixels are those of the file where nothing computes them.
     fn to_computed(&self) -> Result<Arc<Computed>, Error> {
         match self.computed() {

@@ -17,10 +17,11 @@ from tachyfits.base.errors import usage
 from tachyfits.cli import _progress
 from tachyfits.cli._failures import complain
 from tachyfits.cli._output import say, warnings_said
-from tachyfits.cli._syntax import CHANNELS, REGION, SECTION, Range, numpy_index
+from tachyfits.cli._syntax import CHANNELS, REGION, SECTION
 from tachyfits.file.file import STORAGES, File
 from tachyfits.file.hdu import Hdu, no_pixels_hint
 from tachyfits.file.image_hdu import ImageHdu
+from tachyfits.text.fits_sections import Range, numpy_index
 
 if TYPE_CHECKING:
     from tachyfits import Image

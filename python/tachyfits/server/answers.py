@@ -76,7 +76,7 @@ def encoded(pixels: NDArray[np.float32], error: float | None) -> Encoded:
     low = float(pixels[defined].min()) if defined.any() else math.nan
     high = float(pixels[defined].max()) if defined.any() else math.nan
     step = 2 * error if error is not None else _noise(pixels) / _STEPS_PER_NOISE
-    # What float32 itself rounds off is part of the error: a step below that gains nothing.
+    # Rounding to float32 is part of the error: a smaller step gains nothing.
     rounding = float(np.spacing(np.float32(max(abs(low), abs(high))))) if defined.any() else 0.0
     lossless = (
         not defined.any()
@@ -175,7 +175,16 @@ def caching(request: Request, file: OpenFile, version: str | None) -> dict[str, 
     return {"ETag": tag_of(request, file), "Cache-Control": f"private, {keep}"}
 
 
+def json_bytes(value: Any) -> bytes:
+    """Return a value as JSON.
+
+    >>> json_bytes({"values": np.array([1.5, np.nan])})
+    b'{"values":[1.5,null]}'
+    """
+    text = json.dumps(without_nan(value), separators=(",", ":"), allow_nan=False)
+    return text.encode()
+
+
 def json_answer(value: Any, headers: dict[str, str] | None = None, status: int = 200) -> Response:
     """Return a value as JSON."""
-    body = json.dumps(without_nan(value), separators=(",", ":"), allow_nan=False)
-    return Response(body, status, headers, media_type="application/json")
+    return Response(json_bytes(value), status, headers, media_type="application/json")

@@ -17,12 +17,13 @@ from tachyfits.server.answers import json_answer
 from tachyfits.server.cache import ByteCache
 from tachyfits.server.datasets import Datasets
 from tachyfits.server.errors import RequestError, described
+from tachyfits.server.jobs import Jobs
 from tachyfits.server.settings import Settings
 from tachyfits.server.state import State
 from tachyfits.server.work import Workers
 
 #: Modules of `server.endpoints`, each with a ``router``.
-ENDPOINTS = ("dataset", "files", "pixel", "spectrum", "tile")
+ENDPOINTS = ("cutout", "dataset", "files", "image", "jobs", "pixel", "spectrum", "tile")
 
 WEB = Path(__file__).parents[1] / "web"
 
@@ -44,6 +45,7 @@ def create_app(settings: Settings) -> FastAPI:
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
+        shared.jobs.cancel()
         workers.close()
 
     app = FastAPI(
@@ -59,6 +61,7 @@ def create_app(settings: Settings) -> FastAPI:
         datasets=Datasets(settings.paths),
         cache=ByteCache(settings.cache_bytes),
         workers=workers,
+        jobs=Jobs(),
     )
     app.state.tachyfits = shared
     for failure in (RequestError, tf.TachyfitsError):
@@ -76,6 +79,7 @@ async def _problem(request: Request, error: Exception) -> Response:
     status, title, text = described(error)
     if status == 500:
         log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    text = State.of(request).datasets.hidden(text)
     detail, _, hint = text.partition("\nhint: ")
     headers = {"Retry-After": "1"} if status == 503 else {}
     return _problem_answer(status, title, detail, hint, headers)

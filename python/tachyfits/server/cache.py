@@ -42,8 +42,8 @@ class ByteCache:
     def get(self, key: Hashable, make: Callable[[], _T], weigh: Callable[[_T], int]) -> _T:
         """Return the value of a key, computed by ``make`` where it is not kept.
 
-        What ``make`` raises goes to the caller whose call it was. The others, who waited for it,
-        try in turn: their own request may have more time, or may not be cancelled.
+        An error of ``make`` is raised in the thread that called it. Threads that waited for it
+        try in turn: their requests may have more time, or may not be cancelled.
         """
         while True:
             with self._lock:

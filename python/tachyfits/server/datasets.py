@@ -6,6 +6,7 @@ An ID is the name of a served file, or of a served folder and a path below it: "
 from __future__ import annotations
 
 import os
+import re
 import stat
 import threading
 from collections import OrderedDict
@@ -29,7 +30,7 @@ MOST_ENTRIES = 5000
 
 @dataclass(frozen=True)
 class Version:
-    """What changes when a file is replaced or written to."""
+    """Device, inode, size and time of a file: they change when it is replaced or written to."""
 
     device: int
     inode: int
@@ -147,6 +148,14 @@ class Datasets:
         if found != root and root not in found.parents:
             raise missing
         return found
+
+    def hidden(self, text: str) -> str:
+        """Return a message with IDs in place of the paths of this machine."""
+        # The longest first: a served file may lie in a served folder.
+        for name, root in sorted(self._roots.items(), key=lambda item: -len(str(item[1]))):
+            path = re.escape(str(root).rstrip("/"))
+            text = re.sub(rf"{path}(?=/|\W|$)", name, text)
+        return text
 
     def open(self, name: str) -> OpenFile:
         """Return the open file of an ID, in the version that is on disk now."""

@@ -33,6 +33,13 @@ class Superseded(RequestError):
     title = "Superseded"
 
 
+class TooLarge(RequestError):
+    """More work than one request may ask for."""
+
+    status = 413
+    title = "Too much work"
+
+
 class Busy(RequestError):
     """Too many requests wait already."""
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Query
+from fastapi import Depends, Query
+
+from tachyfits.server.asked import Place
 
 #: Characters of a region: a polygon of some thousand corners.
 LONGEST_REGION = 200_000
@@ -39,6 +41,45 @@ ViewName = Annotated[
         description="Where the answer is shown. A newer request of the same view cancels this one.",
     ),
 ]
+Turn = Annotated[
+    int | None,
+    Query(
+        ge=0,
+        le=2**53,
+        description="Number of the state that the view shows, which grows. Requests of one turn "
+        "belong together, such as the tiles of a screen; those of earlier turns are cancelled. "
+        "Without it each request is a turn.",
+    ),
+]
+
+
+#: Names of long requests.
+JOB_NAME = r"^[A-Za-z0-9_.-]{1,64}$"
+
+JobName = Annotated[
+    str | None,
+    Query(
+        pattern=JOB_NAME,
+        description="A name for a request that takes long: /api/v1/jobs/NAME/events tells its "
+        "progress, DELETE /api/v1/jobs/NAME cancels it.",
+    ),
+]
+
+
+async def _place(
+    name: Id,
+    hdu: Hdu = None,
+    version: Version = None,
+    view: ViewName = None,
+    turn: Turn = None,
+    job: JobName = None,
+) -> Place:
+    return Place(name, hdu, version, view, turn, job)
+
+
+#: The dataset, the HDU, the version, the view and its turn.
+At = Annotated[Place, Depends(_place)]
+
 Channel = Annotated[int, Query(ge=1, le=2**53, description="The channel, from 1.")]
 Others = Annotated[
     str | None,
@@ -56,6 +97,48 @@ Region = Annotated[
         "point, in pixels from 1; or on the sky after a frame: 'icrs; circle(5:34:32,22.01,30\")'.",
         examples=["circle(40,40,5)"],
     ),
+]
+Channels = Annotated[
+    str | None,
+    Query(
+        max_length=200,
+        description="Channels from 1, both ends included: '10:40', '10:40:2', '7'; or a range with "
+        "a unit, and with a frame: '100..250 km/s', '230.5..230.6 GHz LSRK'.",
+        examples=["1:4"],
+    ),
+]
+Section = Annotated[
+    str | None,
+    Query(
+        max_length=1000,
+        description="A section as in CFITSIO, on the axes of the file: '[100:200,50:60,*]'. Axes "
+        "that are not named are taken whole.",
+        examples=["[1:20,1:10]"],
+    ),
+]
+Pol = Annotated[str | None, Query(max_length=200, description="Polarisations by name: 'I', 'Q,U'.")]
+Rest = Annotated[
+    str | None,
+    Query(max_length=80, description="Rest frequency or wavelength: '1.420405752 GHz'."),
+]
+Convention = Annotated[
+    str | None,
+    Query(
+        pattern="^(radio|optical|relativistic)$",
+        description="Convention of velocities; without it that of the axis.",
+    ),
+]
+LargestError = Annotated[
+    float | None,
+    Query(
+        ge=0,
+        allow_inf_nan=False,
+        description="Largest error, 0 for exact float32; default: noise / 20.",
+    ),
+]
+Level = Annotated[
+    int,
+    Query(ge=0, le=40, description="Zoom level: pixels are means of 2^level x 2^level."),
 ]
 Statistic = Annotated[
     str,

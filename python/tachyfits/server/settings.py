@@ -18,7 +18,7 @@ def _cache_folder() -> Path:
 
 @dataclass(frozen=True)
 class Settings:
-    """What a server serves, and its limits.
+    """Served files, and the limits of requests.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Settings:
         Clients must send it, as ``Authorization: Bearer`` or in the link that the server prints.
         None: clients need none.
     user_header
-        Header in which a reverse proxy names the user, who needs no token then.
+        Header in which a reverse proxy names the user; such requests need no token.
     hosts
         Names in the Host header that are answered, without the port. Empty: those of loopback.
     origins
@@ -37,6 +37,10 @@ class Settings:
         Threads that compute; 0: one per core.
     concurrent
         Requests that compute or wait for a thread at a time; more are answered with 503.
+    streams
+        Downloads that are sent at a time; more are answered with 503.
+    stall_seconds
+        Time in which a client has to take a piece of a download.
     cache_bytes
         Memory for answers that were computed, shared by all clients.
     request_seconds, request_bytes
@@ -54,6 +58,8 @@ class Settings:
     origins: tuple[str, ...] = ()
     threads: int = 0
     concurrent: int = 64
+    streams: int = 32
+    stall_seconds: float = 60.0
     cache_bytes: int = 512 * MEBIBYTE
     request_seconds: float = 60.0
     request_bytes: int = 64 * GIBIBYTE

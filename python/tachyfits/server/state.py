@@ -8,6 +8,7 @@ from fastapi import Request
 
 from tachyfits.server.cache import ByteCache
 from tachyfits.server.datasets import Datasets
+from tachyfits.server.jobs import Jobs
 from tachyfits.server.settings import Settings
 from tachyfits.server.work import Workers
 
@@ -20,6 +21,7 @@ class State:
     datasets: Datasets
     cache: ByteCache
     workers: Workers
+    jobs: Jobs
 
     @classmethod
     def of(cls, request: Request) -> State:

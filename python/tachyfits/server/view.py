@@ -65,6 +65,13 @@ class View:
         """Number of levels of tiles: at the last one the plane fits one tile."""
         return 1 + max(0, math.ceil(math.log2(max(self.width, self.height) / TILE)))
 
+    def check_level(self, level: int) -> None:
+        """Refuse a level that tiles do not have."""
+        if not 0 <= level < self.levels:
+            raise usage(
+                f"invalid level {level}: expected 0 to {self.levels - 1}", "choose one of these"
+            )
+
     def section(self, channel: int, others: tuple[int, ...] = ()) -> tuple[Any, ...]:
         """Return NumPy's index of a plane of ``cube``: a channel, and pixels of the axes after z.
 
@@ -110,10 +117,7 @@ class View:
             Shape (rows, columns), at most 256 each. A block is the mean of its defined pixels, NaN
             without any; blocks at the right and upper edge may be incomplete.
         """
-        if not 0 <= level < self.levels:
-            raise usage(
-                f"invalid level {level}: expected 0 to {self.levels - 1}", "choose one of these"
-            )
+        self.check_level(level)
         step = 1 << level
         span = TILE * step
         most = math.ceil(self.width / span), math.ceil(self.height / span)

@@ -1,4 +1,4 @@
-"""Work: calls of the engine on threads, with a priority, a budget, and an end when nobody waits.
+"""Work: calls of the engine on threads, with a priority, a budget, and an end when no client waits.
 
 All requests share one executor. A call ends early when its client is gone, when a newer request of
 the same view takes its place, and when its budget is spent.
@@ -7,8 +7,8 @@ the same view takes its place, and when its budget is spent.
 from __future__ import annotations
 
 import asyncio
-import functools
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from typing import TypeVar
@@ -22,32 +22,89 @@ from tachyfits.server.settings import Settings
 _T = TypeVar("_T")
 
 
+_SUPERSEDED = "the request was cancelled, or a newer one took its place"
+
+
+class Views:
+    """The requests under way by the places where their answers are shown."""
+
+    def __init__(self) -> None:
+        self._views: dict[tuple[str, str], tuple[int, set[tf.CancelToken]]] = {}
+
+    @contextlib.contextmanager
+    def showing(
+        self, client: str, view: str, turn: int | None, token: tf.CancelToken
+    ) -> Iterator[None]:
+        """Cancel older requests of a view while this one is answered.
+
+        Parameters
+        ----------
+        client
+            Whose view it is: clients cannot cancel requests of others.
+        turn
+            Requests of one turn belong together; those of earlier turns are cancelled. None: a turn
+            of its own, after all others.
+
+        Raises
+        ------
+        Superseded
+            A later turn is under way.
+        """
+        key = (client, view)
+        newest, tokens = self._views.get(key, (-1, set()))
+        mine = newest + 1 if turn is None else turn
+        if mine < newest:
+            raise Superseded(_SUPERSEDED)
+        if mine > newest:
+            for older in tokens:
+                older.cancel()
+            tokens = set()
+            self._views[key] = (mine, tokens)
+        tokens.add(token)
+        try:
+            yield
+        finally:
+            tokens.discard(token)
+            if not tokens and self._views.get(key, (mine, None))[1] is tokens:
+                del self._views[key]
+
+    def cancel(self) -> None:
+        """Cancel the requests of all views."""
+        for _, tokens in list(self._views.values()):
+            for token in tokens:
+                token.cancel()
+
+
 class Workers:
     """Threads that call the engine for requests."""
 
     def __init__(self, settings: Settings) -> None:
         self.executor = tf.Executor(settings.threads)
+        self.views = Views()
         self._settings = settings
         self._pool = ThreadPoolExecutor(settings.concurrent, thread_name_prefix="tachyfits")
-        self._views: dict[str, tf.CancelToken] = {}
         self.running = 0
+        self.streams = 0
+        self.closing = False
 
     async def run(
         self,
         request: Request,
         call: Callable[[], _T],
         *,
-        view: str | None = None,
+        view: tuple[str, int | None] | None = None,
         priority: str = "interactive",
         seconds: float | None = None,
+        token: tf.CancelToken | None = None,
     ) -> _T:
-        """Call a function on a thread and return its result.
+        """Call a function on a thread and return its result; cancel it if the client leaves.
 
         Parameters
         ----------
         view
-            Name of the place where the answer is shown. A newer request of the same view cancels
-            the one before.
+            Name of the place where the answer is shown, and its turn; see `Views.showing`.
+        token
+            Cancels the call, too.
 
         Raises
         ------
@@ -56,51 +113,100 @@ class Workers:
         Busy
             Too many requests wait.
         """
+        token = token or tf.CancelToken()
+        with contextlib.ExitStack() as stack:
+            if view is not None:
+                client = client_of(request)
+                stack.enter_context(self.views.showing(client, view[0], view[1], token))
+            work = asyncio.ensure_future(self.call(call, token, priority, seconds))
+            gone = asyncio.ensure_future(_gone(request))
+            try:
+                await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
+                if not work.done():
+                    token.cancel()
+                return await asyncio.shield(work)
+            except asyncio.CancelledError:
+                token.cancel()
+                raise
+            except Exception:
+                if token.cancelled:
+                    raise Superseded(_SUPERSEDED) from None
+                raise
+            finally:
+                gone.cancel()
+
+    async def call(
+        self,
+        call: Callable[[], _T],
+        token: tf.CancelToken,
+        priority: str = "normal",
+        seconds: float | None = None,
+    ) -> _T:
+        """Call a function on a thread, within the budget of a request.
+
+        Raises
+        ------
+        Busy
+            Too many requests wait.
+        """
         if self.running >= self._settings.concurrent:
             raise Busy("too many requests wait: try again in a second")
-        token = tf.CancelToken()
-        if view is not None:
-            if (older := self._views.get(view)) is not None:
-                older.cancel()
-            self._views[view] = token
-        self.running += 1
-        loop = asyncio.get_running_loop()
         limits = self.executor.request(
             priority=priority,
             seconds=seconds or self._settings.request_seconds,
             bytes=self._settings.request_bytes,
             token=token,
         )
-        work = loop.run_in_executor(self._pool, functools.partial(_within, limits, call))
-        gone = asyncio.ensure_future(_gone(request))
+        loop = asyncio.get_running_loop()
+        work = self._pool.submit(_within, limits, call)
+        self.running += 1
+        # The thread may outlast a caller that is cancelled.
+        work.add_done_callback(lambda _: _soon(loop, self._ended))
+        return await asyncio.wrap_future(work)
+
+    def _ended(self) -> None:
+        self.running -= 1
+
+    @contextlib.contextmanager
+    def stream(self) -> Iterator[None]:
+        """Count a download while it is sent.
+
+        Raises
+        ------
+        Busy
+            Too many are sent.
+        """
+        if self.streams >= self._settings.streams:
+            raise Busy("too many downloads: try again in a second")
+        self.streams += 1
         try:
-            await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
-            if not work.done():
-                token.cancel()
-            return await asyncio.shield(work)
-        except asyncio.CancelledError:
-            token.cancel()
-            raise
-        except Exception:
-            if token.cancelled:
-                raise Superseded("a newer request took the place of this one") from None
-            raise
+            yield
         finally:
-            gone.cancel()
-            self.running -= 1
-            if view is not None and self._views.get(view) is token:
-                del self._views[view]
+            self.streams -= 1
 
     def close(self) -> None:
         """Cancel what runs and end the threads."""
-        for token in list(self._views.values()):
-            token.cancel()
+        self.closing = True
+        self.views.cancel()
         self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _soon(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
+    with contextlib.suppress(RuntimeError):  # the loop is closed: the server ends
+        loop.call_soon_threadsafe(call)
 
 
 def _within(limits: AbstractContextManager[None], call: Callable[[], _T]) -> _T:
     with limits:
         return call()
+
+
+def client_of(request: Request) -> str:
+    """Return the client, for limits and views: the user that a proxy names, or the address."""
+    user = request.scope.get("tachyfits.user")
+    if isinstance(user, str):
+        return user
+    return request.client.host if request.client is not None else ""
 
 
 async def _gone(request: Request) -> None:

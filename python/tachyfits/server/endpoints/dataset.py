@@ -6,47 +6,34 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from tachyfits.server.answers import caching, json_answer, unchanged
+from tachyfits.server.asked import Asked, answered
 from tachyfits.server.datasets import OpenFile
-from tachyfits.server.parameters import Hdu, Id, Version
-from tachyfits.server.state import State
+from tachyfits.server.parameters import At
 from tachyfits.server.view import TILE, View
 
 router = APIRouter()
 
 
 @router.get("/api/v1/dataset", summary="Describe an image")
-async def dataset(request: Request, name: Id, hdu: Hdu = None, version: Version = None) -> Response:
+async def dataset(request: Request, at: At) -> Response:
     """Describe an image: its axes, unit, beam and levels of tiles, and the images beside it."""
-    state = State.of(request)
-
-    def call() -> Response:
-        file = state.datasets.open(name)
-        if (answer := unchanged(request, file, version)) is not None:
-            return answer
-        found = _described(file, file.view(hdu))
-        file.check()
-        return json_answer(found, caching(request, file, version))
-
-    return await state.workers.run(request, call)
+    return await answered(
+        request, at, lambda asked: asked.json("dataset", lambda: _described(asked.file, asked.view))
+    )
 
 
 @router.get("/api/v1/header", summary="Return the cards of an HDU")
-async def header(request: Request, name: Id, hdu: Hdu = None, version: Version = None) -> Response:
+async def header(request: Request, at: At) -> Response:
     """Return the cards of an image's header, in order."""
-    state = State.of(request)
 
-    def call() -> Response:
-        file = state.datasets.open(name)
-        if (answer := unchanged(request, file, version)) is not None:
-            return answer
-        cards = [
+    def cards(asked: Asked) -> dict[str, Any]:
+        found = [
             {"keyword": card.keyword, "value": _json_value(card.value), "comment": card.comment}
-            for card in file.view(hdu).image.header.cards
+            for card in asked.view.image.header.cards
         ]
-        return json_answer({"id": name, "cards": cards}, caching(request, file, version))
+        return {"id": at.id, "cards": found}
 
-    return await state.workers.run(request, call)
+    return await answered(request, at, lambda asked: asked.json("header", lambda: cards(asked)))
 
 
 def _json_value(value: Any) -> Any:

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 
 from tachyfits.base.errors import usage
-from tachyfits.server.answers import caching, json_answer, unchanged
-from tachyfits.server.parameters import Channel, Hdu, Id, Others, Version, ViewName, others_of
-from tachyfits.server.state import State
+from tachyfits.server.answers import json_answer
+from tachyfits.server.asked import Asked, answered
+from tachyfits.server.parameters import At, Channel, Others, others_of
 from tachyfits.server.view import View
 
 router = APIRouter()
@@ -18,27 +18,20 @@ router = APIRouter()
 @router.get("/api/v1/pixel", summary="Return the value and the place of a pixel")
 async def pixel(
     request: Request,
-    name: Id,
+    at: At,
     x: Annotated[int, Query(ge=1, le=2**53, description="Pixel along x, from 1.")],
     y: Annotated[int, Query(ge=1, le=2**53, description="Pixel along y, from 1.")],
-    hdu: Hdu = None,
     channel: Channel = 1,
     others: Others = None,
-    version: Version = None,
-    view_name: ViewName = None,
 ) -> Response:
     """Return the value of a pixel, and its position on the sky and along the spectral axis."""
-    state = State.of(request)
 
-    def call() -> Response:
-        file = state.datasets.open(name)
-        if (answer := unchanged(request, file, version)) is not None:
-            return answer
-        found = _described(file.view(hdu), x, y, channel, others_of(others))
-        file.check()
-        return json_answer(found, caching(request, file, version))
+    def make(asked: Asked) -> Response:
+        found = _described(asked.view, x, y, channel, others_of(others))
+        asked.file.check()
+        return json_answer(found, asked.caching)
 
-    return await state.workers.run(request, call, view=view_name)
+    return await answered(request, at, make)
 
 
 def _described(view: View, x: int, y: int, channel: int, others: tuple[int, ...]) -> dict[str, Any]:

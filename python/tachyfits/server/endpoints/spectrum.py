@@ -8,21 +8,20 @@ import numpy as np
 from fastapi import APIRouter, Query, Request, Response
 
 import tachyfits as tf
-from tachyfits.server.answers import caching, json_answer, unchanged
+from tachyfits.server.asked import Asked, answered
 from tachyfits.server.parameters import (
-    Hdu,
-    Id,
+    At,
+    Channels,
+    Convention,
     Others,
+    Pol,
     Region,
+    Rest,
     Statistic,
     Unit,
-    Version,
-    ViewName,
     others_of,
 )
-from tachyfits.server.state import State
-from tachyfits.server.view import View
-from tachyfits.text.region_text import parse_region
+from tachyfits.server.selection import channels_of, cube_section, region_of
 
 router = APIRouter()
 
@@ -30,53 +29,54 @@ router = APIRouter()
 @router.get("/api/v1/spectrum", summary="Return the spectrum of a region")
 async def spectrum(
     request: Request,
-    name: Id,
+    at: At,
     region: Region = None,
     statistic: Statistic = "mean",
     unit: Unit = None,
-    hdu: Hdu = None,
+    rest: Rest = None,
+    convention: Convention = None,
+    weights: Annotated[
+        str | None,
+        Query(pattern="^exact$", description="exact: pixels count by their share in the region."),
+    ] = None,
+    channels: Channels = None,
     others: Others = None,
+    pol: Pol = None,
     answer_format: Annotated[
         str,
         Query(alias="format", pattern="^(json|binary)$",
               description="json; or binary: float64 of the values, little-endian."),
     ] = "json",
-    version: Version = None,
-    view_name: ViewName = None,
 ) -> Response:  # fmt: skip
     """Return one number a channel, computed from the original pixels in one pass."""
-    state = State.of(request)
+    options: dict[str, Any] = {
+        "rest": rest,
+        "convention": convention,
+        "weights": weights,
+        "pol": pol,
+    }
 
-    def call() -> Response:
-        file = state.datasets.open(name)
-        if (answer := unchanged(request, file, version)) is not None:
-            return answer
-        view = file.view(hdu)
-        key = ("spectrum", name, file.version, view.image.index, region, statistic, unit, others)
+    def make(asked: Asked) -> Response:
+        view = asked.view
 
-        def make() -> tf.Spectrum:
-            found = _spectrum(view, region, statistic, unit, others)
-            file.check()
-            return found
+        def compute() -> tf.Spectrum:
+            return view.cube.spectrum(
+                region_of(region), statistic=statistic, unit=unit,
+                channels=channels_of(view, channels),
+                section=cube_section(view, others_of(others)), **options,
+            )  # fmt: skip
 
-        found = state.cache.get(key, make, lambda made: 2 * made.values.nbytes)
-        headers = caching(request, file, version)
+        key = ("spectrum", region, statistic, unit, channels, others, *options.values())
         if answer_format == "binary":
-            body = found.values.astype("<f8").tobytes()
-            return Response(body, headers=headers, media_type="application/octet-stream")
-        return json_answer(_described(found), headers)
+            body = asked.kept((*key, "binary"), lambda: _binary(compute()), len)
+            return Response(body, headers=asked.caching, media_type="application/octet-stream")
+        return asked.json(key, lambda: _described(compute()))
 
-    return await state.workers.run(request, call, view=view_name)
+    return await answered(request, at, make)
 
 
-def _spectrum(
-    view: View, region: str | None, statistic: str, unit: str | None, others: str | None
-) -> tf.Spectrum:
-    chosen = parse_region(region) if region is not None else None
-    section = None
-    if view.cube.ndim > 3:
-        section = (*view.section(1, others_of(others))[:-1], slice(None), slice(None), slice(None))
-    return view.cube.spectrum(chosen, statistic=statistic, unit=unit, section=section)
+def _binary(found: tf.Spectrum) -> bytes:
+    return found.values.astype("<f8").tobytes()
 
 
 def _described(found: tf.Spectrum) -> dict[str, Any]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from tachyfits.server.answers import Encoded, caching, encoded, unchanged
-from tachyfits.server.errors import RequestError
-from tachyfits.server.parameters import Channel, Hdu, Id, Others, Version, ViewName, others_of
-from tachyfits.server.state import State
+from tachyfits.server.answers import Encoded, encoded
+from tachyfits.server.asked import Asked, answered
+from tachyfits.server.parameters import At, Channel, LargestError, Others, others_of
+from tachyfits.server.planes import CollapseAsked, image_of
 
 router = APIRouter()
 
@@ -18,22 +17,17 @@ router = APIRouter()
 @router.get("/api/v1/tile", summary="Return a tile of a plane", response_class=Response)
 async def tile(
     request: Request,
-    name: Id,
+    at: At,
     level: Annotated[int, Query(ge=0, le=40, description="Zoom level: 0 has the pixels.")],
     x: Annotated[int, Query(ge=0, le=2**31, description="Tile along x, from 0 at the left.")],
     y: Annotated[int, Query(ge=0, le=2**31, description="Tile along y, from 0 at the lower end.")],
-    hdu: Hdu = None,
+    collapse: CollapseAsked,
     channel: Channel = 1,
     others: Others = None,
-    error: Annotated[
-        float | None,
-        Query(ge=0, description="Largest error, 0 for exact float32; default: noise / 20."),
-    ] = None,
+    error: LargestError = None,
     preview: Annotated[
         bool, Query(description="One pixel of each block instead of its mean: fewer bytes read.")
     ] = False,
-    version: Version = None,
-    view_name: ViewName = None,
 ) -> Response:
     """Return up to 256 x 256 means of 2^level x 2^level pixels, rows from the lowest.
 
@@ -42,29 +36,23 @@ async def tile(
     is Tile-Zero + q * Tile-Step, NaN for q = -2^31. It differs from the
     pixel as float32 by at most ``Tile-Error``.
     """
-    if error is not None and not math.isfinite(error):
-        raise RequestError(f"invalid error {error}: expected a number")
-    state = State.of(request)
 
-    def call() -> Response:
-        file = state.datasets.open(name)
-        if (answer := unchanged(request, file, version)) is not None:
-            return answer
-        view = file.view(hdu)
+    def make(asked: Asked) -> Response:
+        view = asked.view
 
-        def make() -> Encoded:
-            plane = view.cube.cut(section=view.section(channel, others_of(others)))
-            pixels = view.tile(plane, level, x, y, preview=preview)
-            file.check()
-            return encoded(pixels, error)
+        def compute() -> Encoded:
+            if collapse is not None:
+                plane = image_of(collapse.plane(asked))
+            else:
+                plane = view.cube.cut(section=view.section(channel, others_of(others)))
+            return encoded(view.tile(plane, level, x, y, preview=preview), error)
 
-        where = (view.image.index, channel, others, level, x, y, error, preview)
-        key = ("tile", name, file.version, *where)
-        found = state.cache.get(key, make, lambda made: len(made.body))
+        key = ("tile", collapse or (channel, others), level, x, y, error, preview)
+        found = asked.kept(key, compute, lambda made: len(made.body))
         return Response(
             found.body,
-            headers=found.headers() | caching(request, file, version),
+            headers=found.headers() | asked.caching,
             media_type="application/octet-stream",
         )
 
-    return await state.workers.run(request, call, view=view_name)
+    return await answered(request, at, make)

@@ -1,0 +1,80 @@
+"""Jobs: requests that take long, by the names that clients give them, with their progress."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import tachyfits as tf
+from tachyfits.server.errors import RequestError
+
+#: Most jobs of all clients at a time.
+_MOST = 256
+
+
+class JobExists(RequestError):
+    """A client gave the same name to two requests."""
+
+    status = 409
+    title = "The name is in use"
+
+
+@dataclass
+class Job:
+    """A request under way."""
+
+    name: str
+    token: tf.CancelToken = field(default_factory=tf.CancelToken)
+    done: int = 0
+    total: int = 0
+
+    def progress(self, done: int, total: int) -> bool:
+        """Note the progress of the engine, which calls this now and then."""
+        self.done, self.total = done, total
+        return not self.token.cancelled
+
+    @property
+    def fraction(self) -> float:
+        """Share of the bytes that were read."""
+        return min(1.0, self.done / self.total) if self.total else 0.0
+
+
+class Jobs:
+    """The jobs of all clients."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._jobs: dict[tuple[str, str], Job] = {}
+
+    def find(self, client: str, name: str) -> Job | None:
+        """Return a job; None before it begins and after it ends."""
+        return self._jobs.get((client, name))
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+    @contextlib.contextmanager
+    def running(self, client: str, name: str) -> Iterator[Job]:
+        """Register a job while it runs.
+
+        Raises
+        ------
+        JobExists
+            The client has a job of that name.
+        """
+        job = Job(name)
+        with self._lock:
+            if (client, name) in self._jobs or len(self._jobs) >= _MOST:
+                raise JobExists(f"invalid job {name!r}: expected a name that is not in use")
+            self._jobs[client, name] = job
+        try:
+            yield job
+        finally:
+            del self._jobs[client, name]
+
+    def cancel(self) -> None:
+        """Cancel all jobs."""
+        for job in list(self._jobs.values()):
+            job.token.cancel()

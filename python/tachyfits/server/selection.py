@@ -1,0 +1,118 @@
+"""Selection: what parameters choose of a view, in the engine's terms.
+
+Regions and channels are of the view: x and y are the sky where there is any, z is spectral. A
+section is on the axes of the file.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import tachyfits as tf
+from tachyfits.header.spectral_units import Line
+from tachyfits.image.parts import part_of
+from tachyfits.server.errors import RequestError, TooLarge
+from tachyfits.server.settings import GIBIBYTE
+from tachyfits.server.view import View
+from tachyfits.text.fits_sections import Range, numpy_index, parse_channels, parse_section
+from tachyfits.text.region_text import parse_region
+from tachyfits.text.regions import Region
+from tachyfits.text.spectral_ranges import SpectralRange
+
+_T = TypeVar("_T")
+
+
+def understood(parse: Callable[[str], _T], text: str) -> _T:
+    """Return what a function makes of text; its ValueError becomes an answer."""
+    try:
+        return parse(text)
+    except tf.TachyfitsError:
+        raise
+    except ValueError as error:
+        raise RequestError(str(error)) from None
+
+
+def region_of(text: str | None) -> Region | None:
+    """Return the region of a parameter. Text of clients never names a file."""
+    return None if text is None else parse_region(text)
+
+
+def channels_of(view: View, text: str | None) -> slice | SpectralRange | None:
+    """Return the channels of a parameter, as the engine takes them."""
+    if text is None:
+        return None
+    found = understood(parse_channels, text)
+    if isinstance(found, Range):
+        return found.to_slice(view.channels, "the spectral axis")
+    return found
+
+
+def cube_section(view: View, others: tuple[int, ...]) -> tuple[Any, ...] | None:
+    """Return NumPy's index of the whole cube at some pixels of the axes after z."""
+    if view.cube.ndim <= 3:
+        return None
+    return (*view.section(1, others)[:-3], slice(None), slice(None), slice(None))
+
+
+@dataclass(frozen=True)
+class Cutout:
+    """The parameters that choose a part of an image.
+
+    Attributes
+    ----------
+    section
+        On the axes of the file.
+    region, channels, pol
+        On those of the view.
+    mode
+        For a region that reaches beyond the image; see `Image.cut`.
+    line
+        The rest frequency and the convention of channels by velocity.
+    """
+
+    section: str | None = None
+    region: Region | None = None
+    channels: Any = None
+    pol: str | None = None
+    mode: str = "trim"
+    line: Line = field(default_factory=Line)
+
+    def of(self, view: View) -> tf.Image:
+        """Return the part, with the axes of the file; its pixels are read later.
+
+        Raises
+        ------
+        UsageError
+            No pixel is chosen.
+        TooLarge
+            The margins have more bytes than the image may have.
+        """
+        image, cube = view.image, view.cube
+        ndim = image.ndim
+        # The NumPy axis in the image of each NumPy axis of the cube.
+        places = [ndim - view.axes[ndim - 1 - axis] for axis in range(ndim)]
+        index: Any = None
+        if self.section is not None:
+            of_file = numpy_index(understood(parse_section, self.section), image.shape)
+            index = tuple(of_file[place] for place in places)
+        part = part_of(cube, self.region, self.channels, index, self.mode, self.line, self.pol)
+        margins = part.margins or ((0, 0),) * ndim
+        pixels = math.prod(
+            count + sum(margin)
+            for count, margin in zip(part.section.full_shape, margins, strict=True)
+        )
+        item = image.dtype.itemsize
+        if part.margins and pixels * item > max(GIBIBYTE, image.size * item):
+            raise TooLarge("the part with its margins has more bytes than the image; use trim")
+        ranges = [(0, 1, 1)] * ndim
+        around = [(0, 0)] * ndim
+        for axis, place in enumerate(places):
+            ranges[place] = part.section.ranges[axis]
+            around[place] = margins[axis]
+        core = image._core_image().cut(ranges, margins=around if part.margins else ())
+        found = tf.File.computed(core, None)[0]
+        assert isinstance(found, tf.Image)
+        return found
