@@ -104,4 +104,5 @@ $(VENV)/built: $(RUST_SOURCES) Cargo.toml Cargo.lock pyproject.toml $(VENV)/envi
 
 $(VENV)/checkers: pyproject.toml $(VENV)/built
 	$(PY) -m pip install --quiet mypy ruff mkdocs-material 'mkdocstrings[python]'
+	if command -v npm >/dev/null; then cd web && npm install --silent --no-package-lock --ignore-scripts; fi
 	@touch $@

@@ -45,7 +45,7 @@ class Step:
     name: str
     command: list[str]
     environment: dict[str, str] = field(default_factory=dict)
-    needs: str = ""  # the step is skipped without this program, and the summary says so
+    needs: str = ""  # "a|b": the step is skipped without one of them, and the summary says so
     code: int | None = None
     seconds: float = 0.0
     counts: list[int] = field(default_factory=lambda: [0, 0, 0])
@@ -53,7 +53,7 @@ class Step:
 
     def run(self) -> None:
         """Run the command, print its output line by line and keep the test counts."""
-        if self.needs and not shutil.which(self.needs):
+        if self.needs and not any(map(shutil.which, self.needs.split("|"))):
             return
         words = [f"{key}={value}" for key, value in self.environment.items()]
         print(f"\n--- {self.name}: {' '.join(words + self.command)}", flush=True)
@@ -83,7 +83,8 @@ class Step:
     def summary(self) -> str:
         """One line: verdict, seconds, name, and the counts where there are any."""
         if self.code is None:
-            return f"not run             {self.name:<28} {self.needs} is not installed"
+            missing = " or ".join(self.needs.split("|"))
+            return f"NOT RUN             {self.name:<28} {missing} is not installed"
         verdict = "ok    " if self.code == 0 else "FAILED"
         counts = self.pytest_line
         if any(self.counts):
@@ -99,6 +100,8 @@ def test_steps() -> Iterator[Step]:
     for tier in _core.build_info()["tiers"]:
         forced = {"TACHYFITS_TIER": tier}
         yield Step(f"Python numbers, {tier}", [*PYTEST, "--quiet", *NUMERIC_TESTS], forced)
+    chromium = "chromium|chromium-browser|google-chrome"
+    yield Step("page in a browser", [*PYTEST, "tests/web"], needs=chromium)
     yield Step("Python", PYTEST)
 
 
@@ -125,6 +128,8 @@ def check_steps() -> Iterator[Step]:
     yield Step("documentation site", site, {"NO_MKDOCS_2_WARNING": "1"})
     yield Step("plain English", [PYTHON, "tools/prose.py"])
     yield Step("reference pages are current", [PYTHON, "tools/reference_pages.py", "--check"])
+    types = ["node", "web/node_modules/typescript/bin/tsc", "--project", "web"]
+    yield Step("types of the page", types, needs="npm")
     yield Step("licences and advisories", ["cargo", "deny", "check"], needs="cargo-deny")
 
 

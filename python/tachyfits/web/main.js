@@ -1,5 +1,218 @@
-const status = document.getElementById("status");
-const files = await (await fetch("api/v1/files")).json();
-const { id } = files.entries[0];
-const dataset = await (await fetch(`api/v1/dataset?id=${encodeURIComponent(id)}`)).json();
-status.textContent = `${id}: ${dataset.naxis.join(" x ")}`;
+// The page: makes its parts, and connects them by the state.
+
+import { ApiError, activity, askJson } from "./api.js";
+import { ChannelBar } from "./channels.js";
+import { Cursor } from "./cursor.js";
+import { byId } from "./dom.js";
+import { Dock } from "./dock.js";
+import { cutsOf } from "./cuts.js";
+import { linkOf, stateOf } from "./link.js";
+import { Overlay } from "./overlay.js";
+import { textOf } from "./regions.js";
+import { Store } from "./state.js";
+import { followTheme, toggleTheme } from "./theme.js";
+import { Toolbar } from "./toolbar.js";
+import { Viewer } from "./viewer.js";
+import { bytes } from "./words.js";
+
+/** Cubes up to this size are searched for their brightest channel when they are opened. */
+const SEARCHED_BYTES = 512e6;
+
+/** What all parts of the page share. */
+export class App {
+  constructor() {
+    this.store = new Store();
+    this.initial = { ...this.store.state };
+    const failed = (/** @type {unknown} */ error) => this.tell(error);
+    const surface = byId("surface", HTMLCanvasElement);
+    this.viewer = new Viewer(this.store, byId("pixels", HTMLCanvasElement), surface, failed);
+    this.overlay = new Overlay(this.store, this.viewer, surface);
+    this.dock = new Dock(this);
+    this.channels = new ChannelBar(this);
+    this.cursor = new Cursor(this);
+    this.toolbar = new Toolbar(this);
+    this.cutsWanted = false;
+    this.connect();
+  }
+
+  connect() {
+    const { store, viewer } = this;
+    followTheme(store);
+    byId("theme", HTMLButtonElement).addEventListener("click", () => toggleTheme(store));
+    activity.changed = (text) => this.showActivity(text);
+    store.on(
+      ["channel", "others", "layer", "dataset", "centre", "scale", "map", "inverted", "stretch", "power", "low",
+        "high", "bias", "contrast", "regions", "selected", "grid", "scaleBar", "beam"],
+      viewer.redraw,
+    );
+    store.on(["cuts", "layer", "dataset"], () => {
+      this.cutsWanted = store.state.cuts !== "manual";
+      viewer.redraw();
+    });
+    store.on(Object.keys(this.initial).map((key) => /** @type {any} */ (key)), () => this.keepLink());
+    viewer.drawnFrame = () => {
+      if (this.cutsWanted) this.chooseCuts();
+      this.overlay.draw();
+      this.channels.showShown();
+      this.settled();
+    };
+    addEventListener("hashchange", () => {
+      if (location.hash !== this.link) void this.open(stateOf(location.hash, this.initial));
+    });
+  }
+
+  /** Say on the stage, for tests and screen readers, whether what is drawn is complete. */
+  settled() {
+    const stage = byId("stage", HTMLElement);
+    const done = this.viewer.tiles.waiting === 0 && !this.cutsWanted;
+    stage.setAttribute("aria-busy", String(!done));
+  }
+
+  /** Choose cuts from the coarsest tile of the plane that is shown. */
+  chooseCuts() {
+    const { viewer, store } = this;
+    const { dataset, cuts } = store.state;
+    const plane = viewer.plane();
+    if (!dataset || !plane) return;
+    const pixels = [];
+    const whole = viewer.tiles.find(plane, { level: dataset.levels - 1, x: 0, y: 0 });
+    if (whole) {
+      pixels.push(whole.pixels);
+    } else {
+      if (dataset.levels <= 4 || viewer.tiles.waiting) return;
+      for (const place of viewer.visible(viewer.level())) {
+        const tile = viewer.tiles.find(plane, place);
+        if (tile) pixels.push(tile.pixels);
+      }
+    }
+    const all = new Float32Array(pixels.reduce((sum, part) => sum + part.length, 0));
+    let at = 0;
+    for (const part of pixels) {
+      all.set(part, at);
+      at += part.length;
+    }
+    this.cutsWanted = false;
+    const found = cutsOf(all, cuts);
+    if (found) store.set({ low: found[0], high: found[1] });
+  }
+
+  /**
+   * Open an image: what the link says, or what the server has.
+   * @param {Partial<import("./state.js").State>} given
+   */
+  async open(given) {
+    const { store, viewer } = this;
+    try {
+      const id = given.id ?? (await this.firstFile());
+      if (!id) return;
+      const dataset = await askJson("dataset", { id, hdu: given.hdu }, { doing: "Opening the file" });
+      this.dismiss();
+      const fresh = { ...this.initial, theme: store.state.theme, map: store.state.map, stretch: store.state.stretch };
+      const channel = given.channel ?? (await this.brightest(dataset));
+      const regions = given.regions ?? [];
+      viewer.shown = null;
+      viewer.tiles.retry();
+      store.set({ ...fresh, ...given, id, hdu: dataset.hdu, dataset, regions, channel: Math.min(channel, dataset.channels) });
+      if (!given.scale) viewer.fit();
+      this.describe(dataset);
+      this.dock.opened();
+      if (!given.regions && dataset.channels > 1) this.firstRegion(dataset);
+    } catch (error) {
+      this.tell(error);
+    }
+  }
+
+  /** A circle in the middle, so that a spectrum is there and can be dragged. @param {import("./state.js").Dataset} dataset */
+  firstRegion(dataset) {
+    const { width, height } = dataset;
+    const radius = Math.max(1, Math.round(Math.min(width, height) / 16));
+    this.viewer.add("circle", [Math.round(width / 2), Math.round(height / 2), radius]);
+  }
+
+  /** @returns {Promise<string | null>} the only file that is served; null if people have to choose */
+  async firstFile() {
+    const { entries } = await askJson("files", {}, { doing: "Listing files" });
+    const files = entries.filter((/** @type {any} */ entry) => !entry.is_folder);
+    return files.length ? files[0].id : null;
+  }
+
+  /** Return the channel with the widest spread of values; of large cubes the middle one. @param {import("./state.js").Dataset} dataset */
+  async brightest(dataset) {
+    const middle = Math.ceil(dataset.channels / 2);
+    const size = dataset.naxis.reduce((product, length) => product * length, 1);
+    if (dataset.channels < 2 || size * Number(/\d+/.exec(dataset.dtype)?.[0] ?? 32) > 8 * SEARCHED_BYTES) return middle;
+    try {
+      const asked = { id: dataset.id, hdu: dataset.hdu, version: dataset.version, statistic: "std" };
+      const options = { doing: "Looking for the brightest channel", signal: AbortSignal.timeout(700) };
+      const { values } = await askJson("spectrum", asked, options);
+      let best = middle;
+      values.forEach((/** @type {number | null} */ value, /** @type {number} */ i) => {
+        if (value !== null && value > (values[best - 1] ?? -Infinity)) best = i + 1;
+      });
+      return best;
+    } catch {
+      return middle;
+    }
+  }
+
+  /** @param {import("./state.js").Dataset} dataset */
+  describe(dataset) {
+    const name = dataset.id.split("/").at(-1) ?? dataset.id;
+    document.title = `${name} · tachyfits`;
+    byId("file-name", HTMLElement).textContent = name;
+    const pixelBytes = Number(/\d+/.exec(dataset.dtype)?.[0] ?? 0) / 8;
+    const size = dataset.naxis.reduce((product, length) => product * length, pixelBytes);
+    const parts = [dataset.object, dataset.naxis.join(" × "), bytes(size)];
+    byId("title", HTMLElement).textContent = parts.filter(Boolean).join(" · ");
+    byId("stage", HTMLElement).parentElement?.classList.toggle("no-channels", dataset.channels < 2);
+  }
+
+  /** @param {string} text */
+  showActivity(text) {
+    clearTimeout(this.activityTimer);
+    const show = () => (byId("activity", HTMLElement).textContent = text);
+    // What takes no time is not worth a word.
+    this.activityTimer = setTimeout(show, text ? 150 : 0);
+  }
+
+  keepLink() {
+    clearTimeout(this.linkTimer);
+    this.linkTimer = setTimeout(() => {
+      const { state } = this.store;
+      if (!state.dataset) return;
+      this.link = `#${linkOf(state, this.initial)}`;
+      history.replaceState(null, "", this.link);
+    }, 150);
+  }
+
+  /** Show a failure: what is wrong, and what to do. @param {unknown} error */
+  tell(error) {
+    const text = error instanceof Error ? error.message : String(error);
+    const hint = error instanceof ApiError ? error.hint : "";
+    const notice = byId("notice", HTMLElement);
+    const say = document.createElement("p");
+    const strong = document.createElement("b");
+    strong.textContent = text;
+    say.append(strong, hint ? ` ${hint}` : "");
+    const close = document.createElement("button");
+    close.type = "button";
+    close.textContent = "Dismiss";
+    close.addEventListener("click", () => this.dismiss());
+    notice.replaceChildren(say, close);
+    if (error instanceof ApiError && error.status === 409) {
+      close.textContent = "Load it again";
+      close.addEventListener("click", () => void this.open({ ...this.store.state, dataset: null }));
+    }
+    notice.hidden = false;
+    if (!(error instanceof ApiError)) console.error(error);
+  }
+
+  dismiss() {
+    byId("notice", HTMLElement).hidden = true;
+  }
+}
+
+const app = new App();
+// For scripts in the browser's console, and for tests.
+Object.assign(window, { tachyfits: Object.assign(app, { text: textOf }) });
+void app.open(location.hash.length > 1 ? stateOf(location.hash, app.initial) : {});

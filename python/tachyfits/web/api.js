@@ -1,0 +1,162 @@
+// Requests to the server: addresses, failures as problem documents, and what is under way.
+
+/** The server's answer to a request that failed. */
+export class ApiError extends Error {
+  /**
+   * @param {number} status 0 if the server cannot be reached
+   * @param {string} detail
+   * @param {string} hint what to do
+   */
+  constructor(status, detail, hint) {
+    super(detail);
+    this.status = status;
+    this.hint = hint;
+  }
+}
+
+/** Names this page in views, so that two pages do not cancel each other's requests. */
+const SESSION = Math.random().toString(36).slice(2, 10);
+
+const TOKEN = new URLSearchParams(location.search).get("token");
+
+/** @typedef {Record<string, string | number | boolean | null | undefined>} Parameters */
+
+/** @type {Set<string>} */
+const underWay = new Set();
+
+/** Called with a text about what is under way, "" for nothing. */
+export const activity = { changed: (/** @type {string} */ _text) => {} };
+
+/**
+ * Return the address of an endpoint; parameters that are null are left out.
+ * @param {string} name
+ * @param {Parameters} parameters
+ */
+export function address(name, parameters) {
+  const found = new URL(`api/v1/${name}`, document.baseURI);
+  for (const [key, value] of Object.entries(parameters)) {
+    if (value !== null && value !== undefined) found.searchParams.set(key, String(value));
+  }
+  found.hash = "";
+  return found.href;
+}
+
+/**
+ * Ask an endpoint.
+ * @param {string} name
+ * @param {Parameters} parameters
+ * @param {{signal?: AbortSignal, view?: string, doing?: string, body?: string}} options `view` is
+ *   the place where the answer is shown: the server stops work for it when a newer request comes
+ * @returns {Promise<Response>}
+ */
+export async function ask(name, parameters, { signal, view, doing, body } = {}) {
+  const all = view ? { ...parameters, view: `${SESSION}-${view}` } : parameters;
+  const mark = doing ? `${doing}\n${Math.random()}` : "";
+  if (mark) {
+    underWay.add(mark);
+    tell();
+  }
+  try {
+    /** @type {RequestInit} */
+    const options = { signal: signal ?? null };
+    if (TOKEN) options.headers = { Authorization: `Bearer ${TOKEN}` };
+    if (body !== undefined) Object.assign(options, { method: "POST", body });
+    const answer = await fetch(address(name, all), options);
+    if (!answer.ok) throw await failure(answer);
+    return answer;
+  } catch (error) {
+    if (error instanceof TypeError) {
+      throw new ApiError(0, "the server does not answer", "check that `tachyfits` still runs");
+    }
+    throw error;
+  } finally {
+    if (mark) {
+      underWay.delete(mark);
+      tell();
+    }
+  }
+}
+
+/**
+ * Ask an endpoint for JSON.
+ * @param {string} name
+ * @param {Parameters} parameters
+ * @param {{signal?: AbortSignal, view?: string, doing?: string}} options
+ * @returns {Promise<any>}
+ */
+export async function askJson(name, parameters, options = {}) {
+  return (await ask(name, parameters, options)).json();
+}
+
+/** @param {Response} answer */
+async function failure(answer) {
+  const found = await answer.json().catch(() => ({}));
+  const detail = found.detail ?? `the server answered ${answer.status} ${answer.statusText}`;
+  return new ApiError(answer.status, detail, found.hint ?? "");
+}
+
+function tell() {
+  const texts = [...new Set([...underWay].map((mark) => mark.slice(0, mark.indexOf("\n"))))];
+  activity.changed(texts.join(" · "));
+}
+
+/**
+ * Is this the failure of a request that nobody waits for any more?
+ * @param {unknown} error
+ */
+export function isStale(error) {
+  if (error instanceof ApiError) return error.status === 409 && /newer request/.test(error.message);
+  return error instanceof DOMException && error.name === "AbortError";
+}
+
+/**
+ * Runs one request at a time and always ends with the newest: those between are never sent.
+ *
+ * A request that takes longer than `patience` milliseconds is aborted when a newer one comes, so
+ * that fast answers follow a moving mouse and slow ones do not pile up.
+ * @template T
+ */
+export class Latest {
+  /**
+   * @param {(wanted: T, signal: AbortSignal) => Promise<void>} run
+   * @param {(error: unknown) => void} failed
+   */
+  constructor(run, failed, patience = 400) {
+    this.run = run;
+    this.failed = failed;
+    this.patience = patience;
+    /** @type {T | null} */
+    this.wanted = null;
+    /** @type {AbortController | null} */
+    this.running = null;
+    this.started = 0;
+  }
+
+  /** @param {T} wanted */
+  ask(wanted) {
+    this.wanted = wanted;
+    if (!this.running) void this.loop();
+    else if (performance.now() - this.started > this.patience) this.running.abort();
+  }
+
+  /** Forget what is wanted and abort what runs. */
+  stop() {
+    this.wanted = null;
+    this.running?.abort();
+  }
+
+  async loop() {
+    while (this.wanted !== null) {
+      const wanted = this.wanted;
+      this.wanted = null;
+      this.running = new AbortController();
+      this.started = performance.now();
+      try {
+        await this.run(wanted, this.running.signal);
+      } catch (error) {
+        if (!isStale(error)) this.failed(error);
+      }
+      this.running = null;
+    }
+  }
+}

@@ -1,0 +1,132 @@
+// Spectra of regions and of the pixel under the cursor: asked for while they are dragged.
+
+import { Latest, ask, askJson, isStale } from "./api.js";
+import { hasArea, textOf } from "./regions.js";
+
+/** @typedef {import("./regions.js").Region} Region */
+
+/** @typedef {{name: string, unit: string | null, values: number[]}} Axis */
+
+/**
+ * @typedef {object} Curve
+ * @property {string} text region as text
+ * @property {Float64Array} values
+ */
+
+/** Identity of the curve under the cursor among those of regions. */
+export const CURSOR = 0;
+
+export class Spectra {
+  /**
+   * @param {import("./state.js").Store} store
+   * @param {() => void} changed
+   * @param {(error: unknown) => void} failed
+   */
+  constructor(store, changed, failed) {
+    this.store = store;
+    this.changed = changed;
+    this.failed = failed;
+    /** @type {Map<number, Curve>} by region */
+    this.curves = new Map();
+    /** @type {Map<number, Latest<string>>} */
+    this.running = new Map();
+    /** @type {Axis | null} */
+    this.axis = null;
+    this.unit = "";
+  }
+
+  /** Parameters that all requests for spectra have. */
+  common() {
+    const { dataset, others, statistic } = this.store.state;
+    return { id: dataset?.id, hdu: dataset?.hdu, others, version: dataset?.version, statistic };
+  }
+
+  /** Ask for the spectrum of a region; only the newest of a region is asked for. @param {Region} region */
+  follow(region) {
+    if ((this.store.state.dataset?.channels ?? 1) < 2 || !hasArea(region)) return;
+    this.request(region.id, textOf(region));
+  }
+
+  /**
+   * @param {number} id
+   * @param {string} text
+   */
+  request(id, text) {
+    let running = this.running.get(id);
+    if (!running) {
+      running = new Latest((wanted, signal) => this.load(id, wanted, signal), this.failed);
+      this.running.set(id, running);
+    }
+    running.ask(text);
+  }
+
+  /**
+   * @param {number} id
+   * @param {string} region
+   * @param {AbortSignal} signal
+   */
+  async load(id, region, signal) {
+    const asked = { ...this.common(), region, format: "binary" };
+    const options = { signal, view: `spectrum-${id}`, doing: "Computing a spectrum" };
+    const answer = await ask("spectrum", asked, options);
+    const values = new Float64Array(await answer.arrayBuffer());
+    if (asked.id !== this.store.state.dataset?.id || !this.running.has(id)) return;
+    this.curves.set(id, { text: region, values });
+    this.changed();
+  }
+
+  /** Ask for the axis in the unit of the state, and use it from then on. */
+  async loadAxis() {
+    const { dataset, spectralUnit } = this.store.state;
+    if (!dataset || dataset.channels < 2) return;
+    const unit = spectralUnit === "channel" ? "" : spectralUnit;
+    const asked = { ...this.common(), region: "point(1,1)", statistic: "mean", unit: unit || null };
+    try {
+      const { axis } = await askJson("spectrum", asked, { doing: "Reading the spectral axis" });
+      if (this.store.state.dataset !== dataset) return;
+      if (spectralUnit === "channel") {
+        this.axis = { name: "Channel", unit: null, values: axis.values.map((/** @type {number} */ _, /** @type {number} */ i) => i + 1) };
+      } else {
+        this.axis = axis;
+      }
+      this.changed();
+    } catch (error) {
+      if (isStale(error)) return;
+      this.failed(error);
+      if (spectralUnit) this.store.set({ spectralUnit: "" });
+    }
+  }
+
+  /** Forget curves of regions that are gone, and ask for those that changed or are new. */
+  sync() {
+    const { regions } = this.store.state;
+    const known = new Set([CURSOR, ...regions.map((region) => region.id)]);
+    for (const [id, running] of this.running) {
+      if (known.has(id)) continue;
+      running.stop();
+      this.running.delete(id);
+      this.curves.delete(id);
+    }
+    for (const region of regions) {
+      if (region.values.length && this.curves.get(region.id)?.text !== textOf(region)) this.follow(region);
+    }
+    this.changed();
+  }
+
+  /** Forget everything: another image, or another statistic. */
+  clear() {
+    for (const running of this.running.values()) running.stop();
+    this.running.clear();
+    this.curves.clear();
+  }
+
+  /** Follow the cursor: null when it left. @param {{x: number, y: number} | null} pixel */
+  point(pixel) {
+    if (!pixel) {
+      this.running.get(CURSOR)?.stop();
+      if (this.curves.delete(CURSOR)) this.changed();
+      return;
+    }
+    this.request(CURSOR, `point(${pixel.x},${pixel.y})`);
+  }
+}

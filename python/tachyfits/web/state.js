@@ -1,0 +1,127 @@
+// The state of the page: one object, changed by `set`, with listeners for its keys.
+
+/**
+ * @typedef {object} Dataset what /api/v1/dataset says
+ * @property {string} id
+ * @property {number} hdu
+ * @property {string} version
+ * @property {string | null} object
+ * @property {string | null} unit
+ * @property {string} dtype
+ * @property {number[]} naxis
+ * @property {number} width
+ * @property {number} height
+ * @property {number} channels
+ * @property {number} tile
+ * @property {number} levels
+ * @property {{fits: number, length: number, ctype: string, name: string, unit: string | null,
+ *   spectral: boolean}[]} axes
+ * @property {{sky: null | {frame: string, scale: number[], longitude: number, latitude: number},
+ *   beam: null | {major: number, minor: number, angle: number},
+ *   spectral: null | {name: string, unit: string | null}}} coordinates
+ * @property {{hdu: number, name: string, naxis: number[]}[]} images
+ */
+
+/**
+ * @typedef {object} Layer what the image shows: a channel, or an image made from a range of them
+ * @property {string} operation "channel", or what the server's `image` endpoint computes
+ * @property {number} first
+ * @property {number} last
+ */
+
+/**
+ * @typedef {object} State
+ * @property {string} id
+ * @property {number | null} hdu
+ * @property {Dataset | null} dataset
+ * @property {number} channel the wanted channel, from 1
+ * @property {string | null} others pixels of the axes after the spectral one
+ * @property {Layer} layer
+ * @property {number[]} centre FITS pixel in the middle of the screen
+ * @property {number} scale screen pixels per image pixel
+ * @property {string} map
+ * @property {boolean} inverted
+ * @property {string} stretch
+ * @property {number} power exponent of the stretch "power"
+ * @property {string} cuts "99.5", "zscale", "minmax" or "manual"
+ * @property {number} low
+ * @property {number} high
+ * @property {number} bias
+ * @property {number} contrast
+ * @property {string} tool
+ * @property {import("./regions.js").Region[]} regions
+ * @property {number | null} selected id of a region
+ * @property {string} statistic of spectra
+ * @property {string} spectralUnit "" for the file's, "channel" for numbers
+ * @property {number[] | null} range channels selected on the spectrum
+ * @property {boolean} follow show the spectrum under the cursor
+ * @property {boolean} grid
+ * @property {boolean} scaleBar
+ * @property {boolean} beam
+ * @property {string} theme "light", "dark" or "" for the system's
+ */
+
+/** @type {State} */
+const INITIAL = {
+  id: "",
+  hdu: null,
+  dataset: null,
+  channel: 1,
+  others: null,
+  layer: { operation: "channel", first: 1, last: 1 },
+  centre: [1, 1],
+  scale: 0,
+  map: "inferno",
+  inverted: false,
+  stretch: "linear",
+  power: 2,
+  cuts: "99.5",
+  low: 0,
+  high: 1,
+  bias: 0.5,
+  contrast: 1,
+  tool: "pan",
+  regions: [],
+  selected: null,
+  statistic: "mean",
+  spectralUnit: "",
+  range: null,
+  follow: true,
+  grid: false,
+  scaleBar: true,
+  beam: true,
+  theme: "",
+};
+
+/** The state, and who listens to which keys. */
+export class Store {
+  constructor() {
+    /** @type {State} */
+    this.state = { ...INITIAL };
+    /** @type {{keys: (keyof State)[], call: () => void}[]} */
+    this.listeners = [];
+  }
+
+  /**
+   * Call a function after one of some keys changed.
+   * @param {(keyof State)[]} keys
+   * @param {() => void} call
+   */
+  on(keys, call) {
+    this.listeners.push({ keys, call });
+  }
+
+  /** @param {Partial<State>} changes */
+  set(changes) {
+    /** @type {Set<string>} */
+    const changed = new Set();
+    for (const [key, value] of Object.entries(changes)) {
+      const name = /** @type {keyof State} */ (key);
+      if (this.state[name] !== value) changed.add(name);
+    }
+    Object.assign(this.state, changes);
+    for (const { keys, call } of this.listeners) {
+      if (keys.some((key) => changed.has(key))) call();
+    }
+  }
+}

@@ -1,0 +1,94 @@
+"""The page in a real browser: Chromium, driven by Playwright, one for all tests.
+
+Without Chromium these tests fail and say how to install it; `make test` names them as not run.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import uvicorn
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from realfiles import path_of
+from tachyfits.server.app import create_app
+from tachyfits.server.settings import Settings
+
+#: Names of the browser's program.
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+
+#: WebGL2 without a graphics card, and without a sandbox for a superuser in a container.
+ARGUMENTS = [
+    "--no-sandbox",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--headless=new",
+]
+
+#: Milliseconds that one expectation may take.
+PATIENCE = 15_000
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    found = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    if found is None:
+        pytest.fail("Chromium is missing (Debian, Ubuntu: sudo apt install chromium)")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files that tests open."""
+    folder = tmp_path_factory.mktemp("served") / "cubes"
+    folder.mkdir()
+    for name in ("data/cubes/ngc6946.fits", "data/cubes/dec_pol_freq_ra.fits"):
+        shutil.copy(path_of(name), folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def address(folder: Path) -> Iterator[str]:
+    """A server of that folder, on a thread of this process."""
+    app = create_app(Settings(paths=(folder,)))
+    config = uvicorn.Config(app, host="127.0.0.1", port=0, log_level="warning")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    yield f"http://127.0.0.1:{port}/"
+    server.should_exit = True
+    thread.join()
+
+
+@pytest.fixture
+def notice_expected() -> None:
+    """Let the page say that something failed."""
+
+
+@pytest.fixture
+def page(browser: Browser, address: str, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """A new page; an error in its scripts, or one that it tells, fails the test."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, accept_downloads=True)
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE)
+    expect.set_options(timeout=PATIENCE)
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
+    yield page
+    if "notice_expected" not in request.fixturenames:
+        if page.locator("#notice").is_visible():
+            errors.append(page.locator("#notice").inner_text())
+        assert not errors
+    context.close()
