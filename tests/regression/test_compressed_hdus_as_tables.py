@@ -137,7 +137,7 @@ def test_other_tables_lose_keywords_of_pixels(tmp_path: Path) -> None:
 
 def test_copies_of_a_compressed_table_have_all_of_its_heap(table: Path, tmp_path: Path) -> None:
     def data(path: Path, hdu: int) -> bytes:
-        with tf.open(path) as file:
+        with tf.open(path, raw=True) as file:
             begin, length = file[hdu].data_offset, file[hdu].data_bytes
         return path.read_bytes()[begin : begin + length]
 
@@ -147,7 +147,7 @@ def test_copies_of_a_compressed_table_have_all_of_its_heap(table: Path, tmp_path
         assert data(copy, place) == original
     for name in ("own1.fits", "table1.fits"):
         assert data(tmp_path / name, 1) == original
-        with tf.open(tmp_path / name) as file:
+        with tf.open(tmp_path / name, raw=True) as file:
             assert (file[1].header["ZNAXIS2"], file[1].header["ZFORM1"]) == (50, "1I")
             assert file[1].checksum().ok
 
@@ -181,7 +181,7 @@ def test_rows_of_compressed_hdus_are_not_edited(image: Path, table: Path) -> Non
 
 
 def test_compressed_hdus_say_that_they_are_compressed(image: Path, table: Path) -> None:
-    with tf.open(image, raw=True) as file, tf.open(table) as other:
+    with tf.open(image, raw=True) as file, tf.open(table, raw=True) as other:
         packed, rows = file[1], other[1]
         assert "compressed image (RICE_1), (3, 200)" in repr(packed)
         assert "compressed table (GZIP_1), 50 rows, 1 column" in repr(rows)

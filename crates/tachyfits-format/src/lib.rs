@@ -63,9 +63,9 @@ pub use table::{
 };
 pub use tiled::{
     CompressedTable, Directives, Dither, NewCompressedTable, NewQuantisation, NewTiledImage,
-    Quantisation, QuantisationLevel, RestoredHeader, SeedDirective, StoredArray, StoredTile,
-    TileBox, TileColumns, TileDirective, TileForm, TileGrid, TileQuantisation, TileRange,
-    TileValue, TiledLayout, dither_seed, encode_descriptors, hcompress_divisor,
+    Quantisation, QuantisationLevel, RestoredHeader, SeedDirective, StoredArray, StoredArrays,
+    StoredTile, TileBox, TileColumns, TileDirective, TileForm, TileGrid, TileQuantisation,
+    TileRange, TileValue, TiledLayout, dither_seed, encode_descriptors, hcompress_divisor,
     hcompress_tile_shape, suits_hcompress, tile_shape,
 };
 pub use value::{Integer, Real, Value};

@@ -16,7 +16,7 @@ pub use choice::{
     QuantisationLevel, TileRange, dither_seed, hcompress_divisor, hcompress_tile_shape,
     suits_hcompress, tile_shape,
 };
-pub use compressed_table::{CompressedTable, StoredArray};
+pub use compressed_table::{CompressedTable, StoredArray, StoredArrays};
 pub use directives::{Directives, SeedDirective, TileDirective};
 pub use grid::{TileBox, TileGrid};
 pub use new_compressed_table::{NewCompressedTable, encode_descriptors};

@@ -18,7 +18,7 @@ use crate::error::{Error, Reason};
 use crate::hdu_storage::HduStorage;
 use crate::image::Image;
 use crate::survival::companion_of;
-use crate::tiled::{CompressedImage, TiledData};
+use crate::tiled::{CompressedImage, RestoredTable, TiledData};
 
 /// How a file is opened.
 #[derive(Clone, Debug, Default)]
@@ -42,6 +42,8 @@ struct Decompressed {
     stored: Arc<Hdu>,
     /// The HDU that the file had without compression.
     storage: Arc<dyn Storage>,
+    /// The same, of a table, which can leave columns out.
+    table: Option<RestoredTable>,
 }
 
 /// An open FITS file.
@@ -273,6 +275,11 @@ impl FitsFile {
         self.decompressed.get(&index).map_or(&self.storage, |decompressed| &decompressed.storage)
     }
 
+    /// The compressed table whose rows an HDU of [`FitsFile::hdus`] has.
+    pub(crate) fn restored_table(&self, index: usize) -> Option<RestoredTable> {
+        self.decompressed.get(&index)?.table.clone()
+    }
+
     pub(crate) fn shared_bytes(&self) -> &Arc<dyn Storage> {
         &self.storage
     }
@@ -282,20 +289,26 @@ impl FitsFile {
     }
 }
 
-/// Puts the images that compressed tiles hold in the place of the tables that store them. A table whose tiles cannot be
-/// understood stays as it is, with a warning.
+/// Puts the images and tables that compressed tiles hold in the place of the tables that store them. A table whose tiles
+/// cannot be understood stays as it is, with a warning.
 fn decompressed(
     storage: &Arc<dyn Storage>,
     hdus: &mut [Arc<Hdu>],
     warnings: &mut Vec<Warning>,
 ) -> Result<BTreeMap<usize, Decompressed>, Error> {
     let mut found = BTreeMap::new();
-    for (index, hdu) in hdus.iter_mut().enumerate().filter(|(_, hdu)| hdu.is_tiled_image()) {
-        let tier = Tier::current()?;
-        match decompressed_image(storage, hdu, tier) {
-            Ok((image, storage)) => {
-                let stored = std::mem::replace(hdu, Arc::new(image));
-                found.insert(index, Decompressed { stored, storage });
+    for (index, stored) in hdus.iter_mut().enumerate() {
+        let restored = if stored.is_tiled_image() {
+            decompressed_image(storage, stored, Tier::current()?)
+        } else if stored.is_compressed_table() {
+            decompressed_table(storage, stored, warnings)
+        } else {
+            continue;
+        };
+        match restored {
+            Ok((hdu, decompressed)) => {
+                *stored = Arc::new(hdu);
+                found.insert(index, decompressed);
             }
             Err(error) => warnings.push(Warning::from(error)),
         }
@@ -303,19 +316,38 @@ fn decompressed(
     Ok(found)
 }
 
+/// The name and version of an HDU that a stored one is decompressed to.
+fn decompressed_id(storage: &dyn Storage, stored: &Hdu) -> Id {
+    let version = storage.id().version().map(|version| format!("{version}, {}", stored.index));
+    Id::new(storage.name().to_owned(), version)
+}
+
 /// The HDU of a compressed image as it was before, and the storage of its header and pixels.
 fn decompressed_image(
     storage: &Arc<dyn Storage>,
-    stored: &Hdu,
+    stored: &Arc<Hdu>,
     tier: Tier,
-) -> Result<(Hdu, Arc<dyn Storage>), FormatError> {
+) -> Result<(Hdu, Decompressed), FormatError> {
     let layout = stored.tiled_image()?;
     let image = Hdu::of_header(stored.restored_header(None)?.header, stored.index)?;
-    let version = storage.id().version().map(|version| format!("{version}, {}", stored.index));
-    let id = Id::new(storage.name().to_owned(), version);
     let data = TiledData::new(CompressedImage::new(Arc::clone(storage), layout, tier));
-    let header = image.header.to_bytes();
-    Ok((image, Arc::new(HduStorage::new(id, header, data))))
+    let id = decompressed_id(&**storage, stored);
+    let storage = Arc::new(HduStorage::new(id, image.header.to_bytes(), data));
+    Ok((image, Decompressed { stored: Arc::clone(stored), storage, table: None }))
+}
+
+/// The HDU of a compressed table as it was before, and the storage of its header, rows and arrays.
+fn decompressed_table(
+    storage: &Arc<dyn Storage>,
+    stored: &Arc<Hdu>,
+    warnings: &mut Vec<Warning>,
+) -> Result<(Hdu, Decompressed), FormatError> {
+    let layout = stored.compressed_table()?;
+    warnings.extend(layout.warnings.iter().cloned());
+    let id = decompressed_id(&**storage, stored);
+    let (hdu, table) = RestoredTable::new(id, Arc::clone(storage), layout);
+    let storage = table.storage(None);
+    Ok((hdu, Decompressed { stored: Arc::clone(stored), storage, table: Some(table) }))
 }
 
 /// Refuses content that is compressed in a way that is not read here, by its name: as FITS it is nothing.

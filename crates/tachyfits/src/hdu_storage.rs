@@ -10,6 +10,9 @@ pub(crate) trait MadeData: Send + Sync + Debug {
     /// How reports call the storage.
     const KIND: &'static str;
 
+    /// As [`Storage::profile`].
+    const PROFILE: Profile = Profile::DEVICE;
+
     /// How many, without fill.
     fn bytes(&self) -> u64;
 
@@ -53,7 +56,7 @@ impl<D: MadeData> Storage for HduStorage<D> {
     }
 
     fn profile(&self) -> Profile {
-        Profile::DEVICE
+        D::PROFILE
     }
 
     fn check_unchanged(&self) -> Result<(), IoError> {
@@ -96,7 +99,7 @@ impl<D: MadeData> Storage for HduStorage<D> {
 }
 
 /// The first `bytes` of a buffer, or all of it, and the rest.
-fn split(buffer: &mut [u8], bytes: u64) -> (&mut [u8], &mut [u8]) {
+pub(crate) fn split(buffer: &mut [u8], bytes: u64) -> (&mut [u8], &mut [u8]) {
     let at = usize::try_from(bytes).unwrap_or(usize::MAX).min(buffer.len());
     buffer.split_at_mut(at)
 }

@@ -16,6 +16,7 @@ mod row_ranges;
 pub(crate) mod table_writer;
 mod write_text;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use tachyfits_format::{Column, FormatError, Hdu, TableLayout};
@@ -23,6 +24,7 @@ use tachyfits_io::Storage;
 
 use crate::error::{Error, Reason};
 use crate::file::FitsFile;
+use crate::tiled::RestoredTable;
 
 pub use arrays::Arrays;
 pub use cells::{CellKind, Cells};
@@ -37,6 +39,8 @@ pub use table_writer::TableWriter;
 #[derive(Clone, Debug)]
 pub struct Table {
     storage: Arc<dyn Storage>,
+    /// The tiles behind `storage`, if the table is compressed.
+    restored: Option<RestoredTable>,
     hdu: Arc<Hdu>,
     layout: Arc<TableLayout>,
 }
@@ -52,6 +56,7 @@ impl FitsFile {
             hdu.table().map_err(|error| Error::Format { file: self.name().to_owned(), error })?;
         Ok(Table {
             storage: Arc::clone(self.storage_of(index)),
+            restored: self.restored_table(index),
             hdu: Arc::clone(hdu),
             layout: Arc::new(layout),
         })
@@ -110,9 +115,13 @@ impl Table {
         Error::Format { file: self.file_name().to_owned(), error }
     }
 
-    /// Where the bytes come from.
-    pub(crate) fn bytes_of(&self) -> &dyn Storage {
-        &*self.storage
+    /// Where the bytes come from, for reading these bytes of rows, and the arrays that they refer to: of a compressed table,
+    /// other columns are not decoded.
+    pub(crate) fn bytes_of(&self, fields: &[Range<u64>]) -> Arc<dyn Storage> {
+        match &self.restored {
+            Some(restored) => restored.storage(Some(fields)),
+            None => Arc::clone(&self.storage),
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod compressed_image;
 mod copy_common;
+mod restored_table;
 mod tile_cache;
 mod tile_compression;
 mod tile_encoder;
@@ -12,6 +13,7 @@ mod write_tiles;
 
 use std::fmt::Debug;
 use std::ops::Range;
+use std::sync::Arc;
 
 use tachyfits_format::TileGrid;
 use tachyfits_io::{IoError, Request};
@@ -20,7 +22,8 @@ use crate::computed::{Window, windows_of_stretch};
 use crate::hdu_storage::{MadeData, fill_pixels};
 pub(crate) use compressed_image::CompressedImage;
 use copy_common::copy_common;
-use tile_cache::{Lookup, TileCache, TilePixels};
+pub(crate) use restored_table::RestoredTable;
+use tile_cache::{Claims, Lookup, TileCache};
 pub use tile_compression::TileCompression;
 pub(crate) use write_tiles::write_tiles;
 
@@ -99,7 +102,7 @@ impl<S: PixelSource> TiledData<S> {
 
     /// Fills what a few tiles have of the parts.
     fn fill_from(&self, tiles: &[&[Piece]], parts: &mut [WantedBox<'_>]) -> Result<(), IoError> {
-        let mut claims = Claims { cache: &self.cache, open: Vec::new() };
+        let mut claims = Claims::new(&self.cache);
         let (mut wanted, mut waiting) = (Vec::new(), Vec::new());
         for &pieces in tiles {
             let tile = pieces[0].tile;
@@ -115,7 +118,7 @@ impl<S: PixelSource> TiledData<S> {
                 Lookup::Decoded(pixels) => self.place(pieces, &pixels, parts),
                 Lookup::UnderWay => waiting.push(pieces),
                 Lookup::Claimed => {
-                    claims.open.push(tile);
+                    claims.add(tile);
                     wanted.push(pieces);
                 }
             }
@@ -144,7 +147,7 @@ impl<S: PixelSource> TiledData<S> {
         let numbers: Vec<u64> = wanted.iter().map(|pieces| pieces[0].tile).collect();
         self.source.decode(&numbers, &mut |index, pixels| {
             self.place(wanted[index], pixels, parts);
-            claims.settle(numbers[index], pixels);
+            claims.settle(numbers[index], || Arc::new(pixels.to_vec()));
             Ok(())
         })
     }
@@ -197,28 +200,6 @@ impl<S: PixelSource> TiledData<S> {
             WantedBox { window, out }
         };
         windows.into_iter().map(part).collect()
-    }
-}
-
-/// Tiles that a thread has claimed; what is left of them when it goes, by an error or not, is given up.
-struct Claims<'a> {
-    cache: &'a TileCache,
-    open: Vec<u64>,
-}
-
-impl Claims<'_> {
-    /// Keeps a tile if it is claimed.
-    fn settle(&mut self, tile: u64, pixels: &[u8]) {
-        if let Some(at) = self.open.iter().position(|&open| open == tile) {
-            self.cache.put(tile, TilePixels::new(pixels.to_vec()));
-            self.open.swap_remove(at);
-        }
-    }
-}
-
-impl Drop for Claims<'_> {
-    fn drop(&mut self) {
-        self.open.iter().for_each(|&tile| self.cache.give_up(tile));
     }
 }
 

@@ -80,10 +80,9 @@ class EditedHdu:
         table = self.table
         compression = table._compression
         if compression is not None:
-            program = "tachyfits decompress" if compression.content == "image" else "funpack"
             raise usage(
                 f"{self._where()} is a {compression.text}: its rows and columns cannot be changed",
-                f"decompress the file first, with {program}; its header can be changed",
+                "decompress the file first, with tachyfits decompress; its header can be changed",
             )
         return table
 

@@ -221,9 +221,7 @@ class CompressedTiles(NamedTuple):
 
     @property
     def hint(self) -> str:
-        """How to read what the tiles of a table hold."""
-        if self.content == "table":
-            return "compressed tables are not read yet: decompress the file first, with funpack"
+        """How to read what the tiles hold."""
         return (
             f"open the file without raw=True for the {self.content}; if it stays a table, the "
             "warnings of the file say why"

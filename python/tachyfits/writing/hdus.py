@@ -77,6 +77,9 @@ def _write_hdu(
         how = engine_compression(compress, data.shape) if data.size else None
         core = data._core_image()
         writer.write_image(core, compression=how, threads=threads, progress=progress)
+    elif kind == "table" and data._hdu().stored is not None:
+        # Byte by byte: arrays of a table that was compressed stay where they were in its heap.
+        _copy_other(writer, data, header, threads, progress)
     elif kind == "table":
         part = Part(data, data.columns, (0, len(data)), threads=threads, progress=progress)
         copy_into(writer, part, cards=table_cards(header))

@@ -5,7 +5,7 @@ use super::restored::numbered;
 use crate::card::Card;
 use crate::code::Code;
 use crate::codec::{CodecError, CodecScratch, SlabAlgorithm, SlabCodec};
-use crate::error::{FormatError, Warning, quoted};
+use crate::error::{FormatError, Place, Warning, quoted};
 use crate::hdu::{Hdu, HduKind};
 use crate::header::Header;
 use crate::table::{Descriptor, Element, Field, Heap, TableLayout};
@@ -24,7 +24,7 @@ pub struct CompressedTable {
     pub tile_rows: u64,
     /// How each column is compressed; `None` of columns without bytes.
     pub columns: Vec<Option<SlabCodec>>,
-    /// Warnings about tolerated faults.
+    /// Warnings about tolerated faults of the compression; those about columns are in `layout`.
     pub warnings: Vec<Warning>,
 }
 
@@ -41,8 +41,19 @@ pub struct StoredArray {
     pub bytes: u64,
 }
 
+/// The arrays of a column in the rows of a tile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredArrays {
+    /// The fields of the column in the original table: descriptors, end to end.
+    pub fields: Vec<u8>,
+    /// The array of each row.
+    pub arrays: Vec<StoredArray>,
+}
+
 /// Bytes of a descriptor of the compressed arrays.
 const WIDE: usize = 16;
+/// No codec makes more bytes of one byte than DEFLATE can.
+const MOST_RATIO: u64 = 1032;
 
 impl Hdu {
     /// The table is compressed (ZTABLE = T).
@@ -65,10 +76,10 @@ impl Hdu {
         let header = &self.header;
         let mut table = self.table()?;
         let original = Hdu::of_header(original_header(header)?, self.index)?;
-        let mut layout = original.table()?;
-        // Keywords of columns are about the original ones, so warnings about these alone count.
+        let layout = original.table()?;
+        // Keywords of columns are about the original ones.
         table.warnings.clear();
-        let mut warnings = std::mem::take(&mut layout.warnings);
+        let mut warnings = Vec::new();
         place_heap(self, &mut table, &mut warnings)?;
         if layout.columns.len() != table.columns.len() {
             return Err(header.out_of_range("TFIELDS", "as many columns as the original table"));
@@ -203,7 +214,7 @@ impl CompressedTable {
     /// The rows of a tile: the first one, from 0, and how many.
     #[must_use]
     pub fn rows_of_tile(&self, tile: u64) -> (u64, u64) {
-        let first = (tile * self.tile_rows).min(self.layout.rows);
+        let first = tile.saturating_mul(self.tile_rows).min(self.layout.rows);
         (first, self.tile_rows.min(self.layout.rows - first))
     }
 
@@ -223,7 +234,51 @@ impl CompressedTable {
         Ok((self.table.heap.offset + descriptor.offset, bytes))
     }
 
-    /// An error of a codec, with the place of its stream in the file.
+    /// Bytes of the fields of a column in a tile, if a stream of this offset and length can be decoded to them.
+    ///
+    /// # Errors
+    /// [`Code::TileStream`] if it cannot, so that nothing is allocated for it.
+    pub fn slab_bytes(
+        &self,
+        column: usize,
+        tile: u64,
+        (stream_offset, stream_bytes): (u64, u64),
+    ) -> Result<usize, FormatError> {
+        let (_, rows) = self.rows_of_tile(tile);
+        let field = self.layout.columns[column].field;
+        let stored = if matches!(field, Field::Variable { .. }) { WIDE as u64 } else { 0 };
+        self.decoded_bytes(stream_bytes, rows.checked_mul(field.row_bytes() + stored)).ok_or_else(
+            || {
+                let expected = format!("the fields of {rows} rows");
+                let error = CodecError::stream(0, expected, format!("{stream_bytes} bytes"));
+                self.slab_error(column, tile, stream_offset, error)
+            },
+        )
+    }
+
+    /// Bytes of an array, if its stream can be decoded to them.
+    ///
+    /// # Errors
+    /// See [`CompressedTable::slab_bytes`].
+    pub fn array_bytes(
+        &self,
+        column: usize,
+        tile: u64,
+        array: &StoredArray,
+    ) -> Result<usize, FormatError> {
+        self.decoded_bytes(array.bytes, Some(array.plain_bytes)).ok_or_else(|| {
+            let expected = format!("an array of {} bytes", array.plain_bytes);
+            let error = CodecError::stream(0, expected, format!("{} bytes", array.bytes));
+            self.slab_error(column, tile, array.offset, error)
+        })
+    }
+
+    fn decoded_bytes(&self, stream_bytes: u64, plain_bytes: Option<u64>) -> Option<usize> {
+        let bytes = plain_bytes.filter(|&bytes| bytes.div_ceil(MOST_RATIO) <= stream_bytes)?;
+        usize::try_from(bytes).ok()
+    }
+
+    /// An error of a codec: the column and the rows of the original table, and the byte of the stream in the file.
     #[must_use]
     pub fn slab_error(
         &self,
@@ -232,7 +287,13 @@ impl CompressedTable {
         stream_offset: u64,
         error: CodecError,
     ) -> FormatError {
-        error.at(self.table.place(column, Some(tile)), stream_offset)
+        let (first, rows) = self.rows_of_tile(tile);
+        let place = Place { offset: Some(stream_offset), ..self.layout.place(column, Some(first)) };
+        let found = match rows {
+            0 | 1 => error.found,
+            _ => format!("{}, in the tile of rows {} to {}", error.found, first + 1, first + rows),
+        };
+        CodecError { found, ..error }.at(place, stream_offset)
     }
 
     /// The arrays of the cells of a column in a tile, from the stream of the column.
@@ -252,36 +313,37 @@ impl CompressedTable {
         stream: &[u8],
         stream_offset: u64,
         scratch: &mut CodecScratch,
-    ) -> Result<Vec<StoredArray>, FormatError> {
+    ) -> Result<StoredArrays, FormatError> {
         let Field::Variable { element, wide, .. } = self.layout.columns[column].field else {
             panic!("column {column} has no arrays")
         };
         let (_, rows) = self.rows_of_tile(tile);
+        let rows = usize::try_from(rows).unwrap_or(usize::MAX);
         let width = if wide { WIDE } else { WIDE / 2 };
         let place = |error| self.slab_error(column, tile, stream_offset, error);
-        let count = usize::try_from(rows).ok().and_then(|rows| rows.checked_mul(width + WIDE));
-        let count = count.filter(|&count| count / 1032 <= stream.len());
-        let Some(count) = count else {
-            let expected = format!("descriptors of {rows} rows");
-            return Err(place(CodecError::stream(0, expected, format!("{} bytes", stream.len()))));
-        };
+        let count = self.slab_bytes(column, tile, (stream_offset, stream.len() as u64))?;
         let mut bytes = vec![0; count];
         let algorithm = SlabAlgorithm::Gzip;
         let pairs = SlabCodec { algorithm, element: Element::Character };
         pairs.decode(stream, scratch, &mut bytes).map_err(place)?;
-        let rows = rows as usize;
         let split = |plain: &[u8], stored: &[u8]| {
             (0..rows)
                 .map(|row| self.array(element, wide, &plain[row * width..], &stored[row * WIDE..]))
                 .collect::<Option<Vec<StoredArray>>>()
         };
         let (plain, stored) = bytes.split_at(rows * width);
-        let cfitsio = split(plain, stored);
+        if let Some(arrays) = split(plain, stored) {
+            bytes.truncate(rows * width);
+            return Ok(StoredArrays { fields: bytes, arrays });
+        }
         let (stored, plain) = bytes.split_at(rows * WIDE);
-        cfitsio.or_else(|| split(plain, stored)).ok_or_else(|| {
-            let expected = "arrays within the heaps of the compressed and the original table";
-            place(CodecError::stream(0, expected, "some outside"))
-        })
+        match split(plain, stored) {
+            Some(arrays) => Ok(StoredArrays { fields: plain.to_vec(), arrays }),
+            None => {
+                let expected = "arrays within the heaps of the compressed and the original table";
+                Err(place(CodecError::stream(0, expected, "some outside")))
+            }
+        }
     }
 
     /// The array of a pair of descriptors; `None` if it leaves a heap.

@@ -5,7 +5,7 @@ use crate::card::Card;
 use crate::codec::{CodecError, CodecScratch, SlabAlgorithm, SlabCodec};
 use crate::error::FormatError;
 use crate::header::Header;
-use crate::table::{Descriptor, Element, Field, TableLayout};
+use crate::table::{Element, Field, TableLayout};
 use crate::value::Value;
 
 /// A compressed table that is about to be written.
@@ -98,37 +98,20 @@ impl<'a> NewCompressedTable<'a> {
     }
 }
 
-/// Appends the cell of a column of arrays: the descriptors of the original table, then those of the compressed arrays, as
-/// CFITSIO writes them. `stored` are bytes and offset in the heap of the compressed table.
+/// Appends the cell of a column of arrays: `fields`, the descriptors of the original table end to end, then those of the
+/// compressed arrays, as CFITSIO writes them. `stored` are bytes and offset in the heap of the compressed table.
 ///
 /// # Errors
-/// [`crate::Code::TileValue`] if an array of a P column lies beyond 2 GiB.
-///
-/// # Panics
-/// If the slices differ in length.
+/// As [`SlabCodec::encode`].
 pub fn encode_descriptors(
-    wide: bool,
-    plain: &[Descriptor],
+    fields: &[u8],
     stored: &[(u64, u64)],
     scratch: &mut CodecScratch,
     out: &mut Vec<u8>,
 ) -> Result<(), CodecError> {
-    assert_eq!(plain.len(), stored.len());
-    let mut bytes = Vec::new();
-    for descriptor in plain {
-        for number in [descriptor.count, descriptor.offset] {
-            match (wide, i32::try_from(number)) {
-                (true, _) => bytes.extend(number.to_be_bytes()),
-                (false, Ok(number)) => bytes.extend(number.to_be_bytes()),
-                (false, Err(_)) => {
-                    return Err(CodecError::value("arrays within 2 GiB", number.to_string()));
-                }
-            }
-        }
-    }
-    bytes.extend(
-        stored.iter().flat_map(|&(bytes, offset)| [bytes, offset]).flat_map(u64::to_be_bytes),
-    );
+    let stored =
+        stored.iter().flat_map(|&(bytes, offset)| [bytes, offset]).flat_map(u64::to_be_bytes);
+    let bytes: Vec<u8> = fields.iter().copied().chain(stored).collect();
     let codec = SlabCodec { algorithm: SlabAlgorithm::Gzip, element: Element::Character };
     codec.encode(&bytes, scratch, out)
 }

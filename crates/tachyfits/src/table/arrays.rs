@@ -75,8 +75,9 @@ impl Table {
         let decoder = Decoder::of_elements(found, element, raw);
         let mut odd = 0;
         let progress = Progress { options: *options, total: plan.stored_bytes() };
+        let field = found.offset..found.offset + found.field.row_bytes();
         let report = tachyfits_io::run(
-            self.bytes_of(),
+            &*self.bytes_of(std::slice::from_ref(&field)),
             &plan,
             &progress.run_options(),
             DecodeScratch::default,
@@ -116,7 +117,7 @@ impl Table {
         let offset = reads.offset(field.start);
         let progress = Progress { options: *options, total: reads.bytes() };
         let report = tachyfits_io::run(
-            self.bytes_of(),
+            &*self.bytes_of(std::slice::from_ref(&field)),
             &reads,
             &progress.run_options(),
             Vec::new,

@@ -117,7 +117,7 @@ impl RowSearch<'_> {
         let progress = Progress { options: *options, total: reads.bytes() };
         let mut found = Vec::new();
         let report = tachyfits_io::run(
-            self.table.bytes_of(),
+            &*self.table.bytes_of(&fields),
             &reads,
             &progress.run_options(),
             || (Vec::new(), ConditionScratch::new(self.program.slots(), CHUNK, self.leaves.len())),

@@ -235,7 +235,7 @@ impl Reading<'_> {
         let parts = parts(outs, self.decoders, reads.task_rows() as usize);
         let progress = Progress { options: *self.options, total: reads.bytes() };
         let report = tachyfits_io::run(
-            self.table.bytes_of(),
+            &*self.table.bytes_of(&fields),
             &reads,
             &progress.run_options(),
             <(Vec<u8>, DecodeScratch)>::default,
@@ -283,7 +283,7 @@ impl Reading<'_> {
         };
         let layout = &self.table.layout;
         let start = layout.data_offset + rows.start * layout.row_bytes + decoder.field.start;
-        let storage = self.table.bytes_of();
+        let storage = &*self.table.bytes_of(std::slice::from_ref(&decoder.field));
         let Some((pixel, bytes)) = decoder.in_place() else { return Ok(None) };
         let whole = bytes == layout.row_bytes;
         if !(whole || bytes >= LONG_CELL) || storage.slice(start..start + 1).is_some() {

@@ -3,57 +3,68 @@
 //! A tile that one thread is decoding is not decoded by another one: it waits for the first.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// The decoded pixels of a tile, as a file would have them.
-pub(crate) type TilePixels = Arc<Vec<u8>>;
+/// Decoded content of a tile: how many bytes it has in memory, about.
+pub(crate) trait Weighed {
+    fn bytes(&self) -> u64;
+}
 
-/// See the module.
+/// Pixels, as a file would have them.
+impl Weighed for Vec<u8> {
+    fn bytes(&self) -> u64 {
+        self.len() as u64
+    }
+}
+
+/// See the module. `K` says which tile, and which part of it; `V` is what it is decoded to.
 #[derive(Debug)]
-pub(crate) struct TileCache {
-    kept: Mutex<CachedTiles>,
+pub(crate) struct TileCache<K = u64, V = Vec<u8>> {
+    kept: Mutex<CachedTiles<K, V>>,
     /// A tile was decoded, or given up.
     ended: Condvar,
     /// The most bytes that are kept. The tile that came last is kept in any case.
     most: u64,
 }
 
-#[derive(Debug, Default)]
-struct CachedTiles {
-    tiles: HashMap<u64, Slot>,
+#[derive(Debug)]
+struct CachedTiles<K, V> {
+    tiles: HashMap<K, Slot<V>>,
     bytes: u64,
     /// Counts uses.
     clock: u64,
 }
 
 #[derive(Debug)]
-enum Slot {
+enum Slot<V> {
     /// A thread is decoding it.
     UnderWay,
     Decoded {
-        pixels: TilePixels,
+        content: Arc<V>,
         used: u64,
     },
 }
 
 /// The state of a tile in the cache.
 #[derive(Debug)]
-pub(crate) enum Lookup {
-    /// The pixels.
-    Decoded(TilePixels),
+pub(crate) enum Lookup<V = Vec<u8>> {
+    /// Its content.
+    Decoded(Arc<V>),
     /// Nothing: the caller is to decode it, and to say when it has.
     Claimed,
     /// Another thread is decoding it.
     UnderWay,
 }
 
-impl TileCache {
-    pub(crate) fn new(most: u64) -> TileCache {
-        TileCache { kept: Mutex::default(), ended: Condvar::new(), most }
+impl<K: Copy + Eq + Hash, V: Weighed> TileCache<K, V> {
+    pub(crate) fn new(most: u64) -> TileCache<K, V> {
+        let kept = CachedTiles { tiles: HashMap::new(), bytes: 0, clock: 0 };
+        TileCache { kept: Mutex::new(kept), ended: Condvar::new(), most }
     }
 
     /// Looks for a tile, and claims it if no thread has: then [`TileCache::put`] or [`TileCache::give_up`] must follow.
-    pub(crate) fn claim(&self, tile: u64) -> Lookup {
+    pub(crate) fn claim(&self, tile: K) -> Lookup<V> {
         let mut kept = self.lock();
         match kept.find(tile) {
             Some(found) => found,
@@ -64,43 +75,43 @@ impl TileCache {
         }
     }
 
-    /// The pixels of a tile, if it is decoded.
-    pub(crate) fn get(&self, tile: u64) -> Option<TilePixels> {
+    /// The content of a tile, if it is decoded.
+    pub(crate) fn get(&self, tile: K) -> Option<Arc<V>> {
         match self.lock().find(tile) {
-            Some(Lookup::Decoded(pixels)) => Some(pixels),
+            Some(Lookup::Decoded(content)) => Some(content),
             _ => None,
         }
     }
 
     /// Waits for a tile that another thread is decoding. `None` if that thread gave up.
-    pub(crate) fn wait(&self, tile: u64) -> Option<TilePixels> {
+    pub(crate) fn wait(&self, tile: K) -> Option<Arc<V>> {
         let mut kept = self.lock();
         loop {
             match kept.find(tile) {
-                Some(Lookup::Decoded(pixels)) => return Some(pixels),
+                Some(Lookup::Decoded(content)) => return Some(content),
                 Some(_) => kept = self.ended.wait(kept).unwrap_or_else(PoisonError::into_inner),
                 None => return None,
             }
         }
     }
 
-    /// Keeps the pixels of a tile, and forgets those used longest ago if there are too many.
-    pub(crate) fn put(&self, tile: u64, pixels: TilePixels) {
+    /// Keeps the content of a tile, and forgets those used longest ago if there are too many.
+    pub(crate) fn put(&self, tile: K, content: Arc<V>) {
         let mut kept = self.lock();
         let used = kept.tick();
-        kept.bytes += pixels.len() as u64;
+        kept.bytes += content.bytes();
         if kept.bytes > self.most {
             kept.forget(self.most / 4 * 3);
         }
-        let old = kept.tiles.insert(tile, Slot::Decoded { pixels, used });
-        if let Some(Slot::Decoded { pixels, .. }) = old {
-            kept.bytes -= pixels.len() as u64;
+        let old = kept.tiles.insert(tile, Slot::Decoded { content, used });
+        if let Some(Slot::Decoded { content, .. }) = old {
+            kept.bytes -= content.bytes();
         }
         self.ended.notify_all();
     }
 
     /// A claimed tile cannot be decoded.
-    pub(crate) fn give_up(&self, tile: u64) {
+    pub(crate) fn give_up(&self, tile: K) {
         let mut kept = self.lock();
         if let Some(Slot::UnderWay) = kept.tiles.get(&tile) {
             kept.tiles.remove(&tile);
@@ -108,36 +119,36 @@ impl TileCache {
         self.ended.notify_all();
     }
 
-    fn lock(&self) -> MutexGuard<'_, CachedTiles> {
+    fn lock(&self) -> MutexGuard<'_, CachedTiles<K, V>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl CachedTiles {
+impl<K: Copy + Eq + Hash, V: Weighed> CachedTiles<K, V> {
     fn tick(&mut self) -> u64 {
         self.clock += 1;
         self.clock
     }
 
-    fn find(&mut self, tile: u64) -> Option<Lookup> {
+    fn find(&mut self, tile: K) -> Option<Lookup<V>> {
         let now = self.tick();
         Some(match self.tiles.get_mut(&tile)? {
             Slot::UnderWay => Lookup::UnderWay,
-            Slot::Decoded { pixels, used } => {
+            Slot::Decoded { content, used } => {
                 *used = now;
-                Lookup::Decoded(Arc::clone(pixels))
+                Lookup::Decoded(Arc::clone(content))
             }
         })
     }
 
     /// Forgets decoded tiles, those used longest ago first, until at most `most` bytes are kept.
     fn forget(&mut self, most: u64) {
-        let decoded = |(&tile, slot): (&u64, &Slot)| match slot {
-            Slot::Decoded { pixels, used } => Some((*used, tile, pixels.len() as u64)),
+        let decoded = |(&tile, slot): (&K, &Slot<V>)| match slot {
+            Slot::Decoded { content, used } => Some((*used, tile, content.bytes())),
             Slot::UnderWay => None,
         };
         let mut tiles: Vec<_> = self.tiles.iter().filter_map(decoded).collect();
-        tiles.sort_unstable();
+        tiles.sort_unstable_by_key(|(used, ..)| *used);
         for (_, tile, bytes) in tiles {
             if self.bytes <= most {
                 break;
@@ -148,17 +159,48 @@ impl CachedTiles {
     }
 }
 
+/// Tiles that a thread has claimed; what is left of them when it goes, by an error or not, is given up.
+pub(crate) struct Claims<'a, K: Copy + Eq + Hash = u64, V: Weighed = Vec<u8>> {
+    cache: &'a TileCache<K, V>,
+    open: Vec<K>,
+}
+
+impl<'a, K: Copy + Eq + Hash, V: Weighed> Claims<'a, K, V> {
+    pub(crate) fn new(cache: &'a TileCache<K, V>) -> Claims<'a, K, V> {
+        Claims { cache, open: Vec::new() }
+    }
+
+    /// Notes that a tile is claimed.
+    pub(crate) fn add(&mut self, tile: K) {
+        self.open.push(tile);
+    }
+
+    /// Keeps a tile if it is claimed.
+    pub(crate) fn settle(&mut self, tile: K, content: impl FnOnce() -> Arc<V>) {
+        if let Some(at) = self.open.iter().position(|&open| open == tile) {
+            self.cache.put(tile, content());
+            self.open.swap_remove(at);
+        }
+    }
+}
+
+impl<K: Copy + Eq + Hash, V: Weighed> Drop for Claims<'_, K, V> {
+    fn drop(&mut self) {
+        self.open.iter().for_each(|&tile| self.cache.give_up(tile));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn pixels(bytes: usize) -> TilePixels {
+    fn pixels(bytes: usize) -> Arc<Vec<u8>> {
         Arc::new(vec![7; bytes])
     }
 
     #[test]
     fn tiles_used_longest_ago_are_forgotten_first() {
-        let cache = TileCache::new(100);
+        let cache: TileCache = TileCache::new(100);
         for tile in 0..4 {
             assert!(matches!(cache.claim(tile), Lookup::Claimed));
             cache.put(tile, pixels(30));
@@ -171,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_tile_larger_than_the_cache_is_kept_alone() {
-        let cache = TileCache::new(100);
+        let cache: TileCache = TileCache::new(100);
         cache.put(1, pixels(50));
         cache.put(2, pixels(1000));
         assert!(cache.get(1).is_none());
@@ -182,7 +224,7 @@ mod tests {
 
     #[test]
     fn a_tile_is_decoded_by_one_thread_at_a_time() {
-        let cache = TileCache::new(1 << 20);
+        let cache: TileCache = TileCache::new(1 << 20);
         let decoded = std::sync::atomic::AtomicU64::new(0);
         std::thread::scope(|scope| {
             for _ in 0..8 {
@@ -207,7 +249,7 @@ mod tests {
 
     #[test]
     fn a_tile_that_was_given_up_can_be_claimed_again() {
-        let cache = TileCache::new(100);
+        let cache: TileCache = TileCache::new(100);
         assert!(matches!(cache.claim(5), Lookup::Claimed));
         assert!(matches!(cache.claim(5), Lookup::UnderWay));
         cache.give_up(5);
