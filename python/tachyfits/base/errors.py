@@ -48,6 +48,10 @@ class UsageKeyError(UsageError, IndexError, KeyError):
     __str__ = Exception.__str__
 
 
+class NoOverlap(UsageError):
+    """No pixel, channel or polarisation of an image is in a requested part of it."""
+
+
 def either(python: str, command_line: str = "") -> str:
     """Return the wording for the interface at hand: arguments in Python, flags on the command line.
 
@@ -101,6 +105,11 @@ def with_hint(problem: str, hint: str) -> str:
 def usage(problem: str, hint: str) -> UsageError:
     """Make a UsageError: what is wrong, and on a line of its own what to do."""
     return UsageError(with_hint(problem, hint))
+
+
+def no_overlap(problem: str, hint: str) -> NoOverlap:
+    """Make a NoOverlap: which part of which image is empty, and on a line of its own what to do."""
+    return NoOverlap(with_hint(problem, hint))
 
 
 def not_found(problem: str, hint: str) -> UsageKeyError:

@@ -27,16 +27,20 @@ from tachyfits.header.wcs_cards import (
     header_text,
 )
 from tachyfits.text.axes import SPECTRAL_TYPES, WorldAxis, spectral_axis
-from tachyfits.text.units import ANGLE, SPECTRAL, axis_unit_text, fits_unit, text_of_unit
+from tachyfits.text.units import (
+    ANGLE,
+    LIGHT,
+    SPECTRAL,
+    axis_unit_text,
+    fits_unit,
+    text_of_unit,
+)
 
 if TYPE_CHECKING:
     import astropy.wcs
     from numpy.typing import NDArray
 
     Values = NDArray[np.float64]
-
-#: The speed of light in vacuum, m/s.
-LIGHT = 299_792_458.0
 
 #: Unit and name of the coordinate of an axis that has none: the number of the pixel, counted from
 #: 1 as the Standard counts them, in every output.
@@ -240,6 +244,11 @@ class Sky:
     def wcs(self) -> astropy.wcs.WCS:
         """World coordinates of the two axes alone, by astropy."""
         return self.coordinates.wcs(self.axes)
+
+    @cached_property
+    def rotations(self) -> dict[str, Values]:
+        """Matrices from other frames, by their names: kept by `header.region_rasters`."""
+        return {}
 
     @cached_property
     def astropy_frame(self) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from tachyfits.base.errors import either, foreign_errors, usage
+from tachyfits.base.errors import either, foreign_errors, no_overlap, usage
 from tachyfits.base.lazy_numpy import np
 from tachyfits.header.coordinates import Coordinates, pixel_numbers
 from tachyfits.header.spectral_frames import frequency_factor
@@ -76,7 +76,7 @@ def _touched(edges: Any, asked: SpectralRange, axis: str) -> slice:
     if not found.size:
         known = edges[np.isfinite(edges)]
         runs = f"from {known.min():.10g} to {known.max():.10g}" if known.size else "without values"
-        raise usage(
+        raise no_overlap(
             f"{axis} has no channel in {asked}: it runs {runs} {asked.unit}",
             either(
                 "see image.world_axis(), and check unit, rest and frame",
@@ -84,6 +84,32 @@ def _touched(edges: Any, asked: SpectralRange, axis: str) -> slice:
             ),
         )
     return slice(int(found[0]), int(found[-1]) + 1)
+
+
+def stokes_axis(
+    coordinates: Coordinates, shape: Sequence[int], given: object
+) -> tuple[int, list[float]]:
+    """Return the NumPy number of the STOKES axis, and the code of each of its pixels.
+
+    ``given``: the requested polarisations, for the message.
+
+    Raises
+    ------
+    UsageError
+        The image has no such axis.
+    """
+    ndim = len(shape)
+    axes = [n for n, ctype in enumerate(coordinates.ctypes) if ctype.upper().startswith("STOKES")]
+    if not axes:
+        raise usage(
+            f"{coordinates.where}: the image has no STOKES axis to choose {given!r} from",
+            either("leave pol= out", "leave --pol out"),
+        )
+    number = ndim - 1 - axes[0]
+    values: list[float] = (
+        coordinates.axis(number).values(pixel_numbers(0, shape[number], 1)).tolist()
+    )
+    return number, values
 
 
 def stokes_slice(
@@ -97,21 +123,13 @@ def stokes_slice(
         There is no such axis, or it does not have them at equal steps.
     """
     codes = stokes_codes(given)
-    ndim = len(shape)
-    axes = [n for n, ctype in enumerate(coordinates.ctypes) if ctype.upper().startswith("STOKES")]
-    if not axes:
-        raise usage(
-            f"{coordinates.where}: the image has no STOKES axis to choose {given!r} from",
-            either("leave pol= out", "leave --pol out"),
-        )
-    number = ndim - 1 - axes[0]
-    values = coordinates.axis(number).values(pixel_numbers(0, shape[number], 1))
+    number, values = stokes_axis(coordinates, shape, given)
     places = []
     for code in codes:
-        found = np.flatnonzero(np.abs(values - code) < 1e-6)
+        found = np.flatnonzero(np.abs(np.array(values) - code) < 1e-6)
         if not found.size:
-            known = ", ".join(stokes_name(value) for value in values.tolist())
-            raise usage(
+            known = ", ".join(map(stokes_name, values))
+            raise no_overlap(
                 f"{coordinates.where}: the polarisation {stokes_name(code)} is not on the STOKES "
                 f"axis, which has {known}",
                 "choose one of these",

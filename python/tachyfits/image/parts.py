@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tachyfits.base.errors import either, usage
+from tachyfits.base.errors import either, no_overlap, usage
 from tachyfits.header.spectral_units import Line
 from tachyfits.image.chosen_regions import border_of, core_of, in_pixels
 from tachyfits.image.spectra import cube_section
@@ -79,7 +79,7 @@ def _inside(image: Pixels, item: Region) -> tuple[list[int], list[int]]:
     if np.isfinite(middle).all() and (middle >= 0).all() and (middle < (width, height)).all():
         x, y = (int(at) for at in middle)
         return [y, x], [y, x]
-    raise usage(
+    raise no_overlap(
         f"{image._where()}: {item} has no pixel on the image of {width} x {height} pixels",
         either(
             "check its frame and its place: image.coordinates",

@@ -25,6 +25,9 @@ from tachyfits.server.work import Workers
 #: Modules of `server.endpoints`, each with a ``router``.
 ENDPOINTS = ("cutout", "dataset", "files", "image", "jobs", "pixel", "spectrum", "tile")
 
+#: Modules of `server.vo`, each with a ``router``.
+RESOURCES = ("links", "sync", "vosi")
+
 WEB = Path(__file__).parents[1] / "web"
 
 log = logging.getLogger("tachyfits.server")
@@ -70,6 +73,8 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_exception_handler(RequestValidationError, _invalid)
     for module in ENDPOINTS:
         app.include_router(importlib.import_module(f"{__package__}.endpoints.{module}").router)
+    for module in RESOURCES:
+        app.include_router(importlib.import_module(f"{__package__}.vo.{module}").router)
     app.mount("/", StaticFiles(directory=WEB, html=True))
     return app
 

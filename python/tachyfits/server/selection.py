@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import tachyfits as tf
 from tachyfits.header.spectral_units import Line
-from tachyfits.image.parts import part_of
+from tachyfits.image.parts import Part, part_of
 from tachyfits.server.errors import RequestError, TooLarge
 from tachyfits.server.settings import GIBIBYTE
 from tachyfits.server.view import View
@@ -91,28 +91,42 @@ class Cutout:
             The margins have more bytes than the image may have.
         """
         image, cube = view.image, view.cube
-        ndim = image.ndim
-        # The NumPy axis in the image of each NumPy axis of the cube.
-        places = [ndim - view.axes[ndim - 1 - axis] for axis in range(ndim)]
         index: Any = None
         if self.section is not None:
             of_file = numpy_index(understood(parse_section, self.section), image.shape)
-            index = tuple(of_file[place] for place in places)
+            index = tuple(of_file[place] for place in places_in_image(view))
         part = part_of(cube, self.region, self.channels, index, self.mode, self.line, self.pol)
-        margins = part.margins or ((0, 0),) * ndim
-        pixels = math.prod(
-            count + sum(margin)
-            for count, margin in zip(part.section.full_shape, margins, strict=True)
-        )
-        item = image.dtype.itemsize
-        if part.margins and pixels * item > max(GIBIBYTE, image.size * item):
-            raise TooLarge("the part with its margins has more bytes than the image; use trim")
-        ranges = [(0, 1, 1)] * ndim
-        around = [(0, 0)] * ndim
-        for axis, place in enumerate(places):
-            ranges[place] = part.section.ranges[axis]
-            around[place] = margins[axis]
-        core = image._core_image().cut(ranges, margins=around if part.margins else ())
-        found = tf.File.computed(core, None)[0]
-        assert isinstance(found, tf.Image)
-        return found
+        return image_of_part(view, part)
+
+
+def image_of_part(view: View, part: Part) -> tf.Image:
+    """Return a part of the cube of a view as an image with the axes of the file.
+
+    Raises
+    ------
+    TooLarge
+        The margins have more bytes than the image may have.
+    """
+    image, ndim = view.image, view.image.ndim
+    margins = part.margins or ((0, 0),) * ndim
+    pixels = math.prod(
+        count + sum(margin) for count, margin in zip(part.section.full_shape, margins, strict=True)
+    )
+    item = image.dtype.itemsize
+    if part.margins and pixels * item > max(GIBIBYTE, image.size * item):
+        raise TooLarge("the part with its margins has more bytes than the image; use trim")
+    ranges = [(0, 1, 1)] * ndim
+    around = [(0, 0)] * ndim
+    for axis, place in enumerate(places_in_image(view)):
+        ranges[place] = part.section.ranges[axis]
+        around[place] = margins[axis]
+    core = image._core_image().cut(ranges, margins=around if part.margins else ())
+    found = tf.File.computed(core, None)[0]
+    assert isinstance(found, tf.Image)
+    return found
+
+
+def places_in_image(view: View) -> list[int]:
+    """Return the NumPy axis in the image of each NumPy axis of the cube of its view."""
+    ndim = view.image.ndim
+    return [ndim - view.axes[ndim - 1 - axis] for axis in range(ndim)]

@@ -47,6 +47,10 @@ class Settings:
         Budget of one interactive request: time, and bytes read.
     job_seconds
         Time of one job in the background.
+    job_days
+        Days after which a job and its results are removed.
+    authority
+        Authority of the IVOIDs of datasets: of a registered archive, the one that it registered.
     cache_folder
         Folder of jobs, their results and copies of cubes in other layouts.
     """
@@ -64,4 +68,6 @@ class Settings:
     request_seconds: float = 60.0
     request_bytes: int = 64 * GIBIBYTE
     job_seconds: float = 3600.0
+    job_days: float = 7.0
+    authority: str = "tachyfits"
     cache_folder: Path = field(default_factory=_cache_folder)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -91,13 +90,6 @@ class View:
         if self.cube.ndim == 2:
             return ()
         return tuple(slice(at - 1, at) for at in reversed(wanted))
-
-    def in_image(self, section: Sequence[slice]) -> tuple[slice, ...]:
-        """Return a section of ``cube`` as one of ``image``, both in NumPy order."""
-        found = [slice(None)] * self.image.ndim
-        for number, part in zip(reversed(self.axes), section, strict=True):
-            found[self.image.ndim - number] = part
-        return tuple(found)
 
     def tile(
         self, plane: tf.Image, level: int, column: int, row: int, *, preview: bool = False

@@ -47,6 +47,7 @@ _UNITS = {
 }  # fmt: skip
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_BOUND = rf"{_NUMBER}|[-+]?inf(?:inity)?"
 _WITH_UNIT = re.compile(rf"({_NUMBER})\s*([A-Za-z\"']*)")
 _SEXAGESIMAL = re.compile(
     r"([-+]?)(\d+)(?::|(?P<h>[hd]))(\d+)(?::|m)(\d+\.?\d*|\.\d+)s?", re.IGNORECASE
@@ -112,7 +113,7 @@ def parse_position(text: str) -> Region:
     >>> parse_position("CIRCLE 12 34 0.1").sizes
     (0.1, 0.1)
     """
-    name, _, rest = text.strip().partition(" ")
+    name, _, rest = " ".join(text.split()).partition(" ")
     return _soda(name.lower(), rest, text)
 
 
@@ -124,18 +125,18 @@ def _refuse_word(words: str, text: str) -> None:
 
 def _soda(name: str, words: str, text: str) -> Region:
     """Return a shape of SODA, whose numbers are degrees of ICRS with blanks between."""
-    try:
-        numbers = [float(word) for word in words.split()]
-    except ValueError:
+    given = words.split()
+    pattern = _BOUND if name == "range" else _NUMBER
+    numbers = [float(word) for word in given if re.fullmatch(pattern, word, re.IGNORECASE)]
+    if len(numbers) < len(given):
         numbers = []
-    if name == "circle" and len(numbers) == 3:
+    if name == "circle" and len(numbers) == 3 and numbers[2] > 0:
         return SkyRegion.circle(numbers[:2], numbers[2])
-    if name == "range" and len(numbers) == 4:
-        low, high = (max(-90.0, numbers[2]), min(90.0, numbers[3]))
-        first, last = numbers[:2]
-        if not all(map(math.isfinite, numbers[:2])):
-            first, last = 0.0, 360.0
-        return SkyRegion.range((first, last), (low, high))
+    if name == "range" and len(numbers) == 4 and numbers[2] <= numbers[3]:
+        west, east, south, north = numbers
+        # Open ends: longitudes run from 0 to 360.
+        longitudes = (west if math.isfinite(west) else 0.0, east if math.isfinite(east) else 360.0)
+        return SkyRegion.range(longitudes, (max(-90.0, south), min(90.0, north)))
     if name == "polygon" and len(numbers) >= 6 and len(numbers) % 2 == 0:
         return SkyRegion.polygon(list(zip(numbers[::2], numbers[1::2], strict=True)))
     raise usage(

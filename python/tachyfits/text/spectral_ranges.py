@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from tachyfits.base.errors import either, foreign_errors, usage
-from tachyfits.text.units import SPECTRAL, asked_unit, text_of_unit
+from tachyfits.text.units import LIGHT, SPECTRAL, asked_unit, text_of_unit
 
 #: Forms of `channels` of an operation.
 AskedChannels: TypeAlias = "slice | int | str | SpectralRange | tuple[Any, Any] | None"
@@ -24,6 +24,15 @@ SPECTRAL_FRAMES = {
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?"
 #: A number or none, and a unit or none.
 _END = re.compile(rf"\s*({_NUMBER})?\s*([^\d\s.+-].*?)?\s*")
+
+
+#: A BAND of SODA as it may be written among ranges: with its name in front.
+_BAND = re.compile(r"\s*BAND\s+(.*)", re.IGNORECASE | re.DOTALL)
+#: A bound of an interval (DALI 1.1, section 3.3.4): a number or an infinity.
+_BOUND = re.compile(
+    r"(?P<sign>[-+]?)(?:(?P<infinity>inf|infinity)|(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?)",
+    re.IGNORECASE,
+)
 
 
 def hint() -> str:
@@ -85,6 +94,8 @@ def parse_spectral_range(text: str) -> SpectralRange:
     >>> parse_spectral_range("..6580 Angstrom BARYCENT").frame, parse_spectral_range("21 cm").high
     ('BARYCENT', 21.0)
     """
+    if band := _BAND.fullmatch(text):
+        return parse_band(band[1])
     words = text.strip()
     frame = None
     last = words.rpartition(" ")[2].upper()
@@ -102,6 +113,46 @@ def parse_spectral_range(text: str) -> SpectralRange:
     asked_unit(units[0], SPECTRAL)
     numbers = [float(end[1].upper().replace("D", "E")) if end[1] else None for end in ends]
     return SpectralRange(numbers[0], numbers[-1], units[0], frame)
+
+
+def parse_band(text: str, frame: str | None = "BARYCENT") -> SpectralRange:
+    """Read a BAND of SODA: one wavelength or an interval, in metres, in vacuum.
+
+    The range is one of frequencies, which every spectral axis converts to, whatever its medium.
+
+    Parameters
+    ----------
+    text
+        One number, or two in ascending order; "-Inf" and "Inf" are open ends.
+    frame
+        Of the wavelengths: SODA has the barycentre. None: that of the axis.
+
+    Raises
+    ------
+    UsageError
+        The text is something else.
+
+    >>> parse_band("0.21 Inf").high, parse_band("+0.5e-6 6e-7").frame
+    (1427583133.3333335, 'BARYCENT')
+    """
+    words = text.split()
+    how = "use BAND 0.21 0.22, BAND 0.21 or BAND 0.21 Inf"
+    if not 1 <= len(words) <= 2 or not all(map(_BOUND.fullmatch, words)):
+        problem = f"invalid BAND {text.strip()!r}: expected one wavelength in metres or two"
+        raise usage(problem, how)
+    low, high = float(words[0]), float(words[-1])
+    if low > high:
+        raise usage(f"invalid BAND {text.strip()!r}: expected the shorter wavelength first", how)
+    if high <= 0 or low == math.inf:
+        raise usage(f"invalid BAND {text.strip()!r}: expected wavelengths above 0", how)
+    # No wavelength is below 0; beyond the smallest ones, frequencies have no number.
+    highest = LIGHT / low if low > 0 else math.inf
+    ends = (
+        None if high == math.inf else LIGHT / high,
+        None if highest == math.inf else highest,
+    )
+    # The whole axis is the same in every frame.
+    return SpectralRange(*ends, "Hz", None if ends == (None, None) else frame)
 
 
 def asked_channels(given: Any) -> slice | SpectralRange:

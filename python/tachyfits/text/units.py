@@ -17,6 +17,9 @@ from tachyfits.base.errors import usage
 if TYPE_CHECKING:
     from astropy.units import Quantity, UnitBase
 
+#: The speed of light in vacuum, m/s.
+LIGHT = 299_792_458.0
+
 #: Words of any letter case and what the Standard calls them. A prefix whose capital is another one
 #: (M, milli and mega; P, pico and peta) is here where only one of them is in use.
 _WORDS = {

@@ -1,0 +1,149 @@
+"""`/vo/links`: DataLink 1.1, the file of a dataset and the services that cut it."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import FileResponse
+
+from tachyfits.server.datasets import Version
+from tachyfits.server.errors import RequestError
+from tachyfits.server.state import State
+from tachyfits.server.vo.failures import FaultRoute, TextRoute, fault
+from tachyfits.server.vo.identifiers import Found, find
+from tachyfits.server.vo.index import described_dataset
+from tachyfits.server.vo.parameters import Parameters, parameters_of
+from tachyfits.server.vo.services import LINKS, base_url, links_service, soda_services
+from tachyfits.server.vo.votable import (
+    DATALINK_TYPE,
+    VOTABLE_TYPE,
+    Column,
+    Document,
+    votable_answer,
+)
+
+#: Identifiers of one request; the answer to more says that it is incomplete.
+MOST_IDS = 100
+
+_COLUMNS = (
+    Column("ID", ucd="meta.id;meta.main", description="Identifier, as it was given"),
+    Column("access_url", ucd="meta.ref.url", description="Link to the data"),
+    Column("service_def", ucd="meta.ref", description="Descriptor of a service in this document"),
+    Column("error_message", ucd="meta.code.error", description="Why the link is missing"),
+    Column("description", ucd="meta.note", description="What the link leads to"),
+    Column("semantics", ucd="meta.code", description="Term of the DataLink vocabulary"),
+    Column("content_type", ucd="meta.code.mime", description="Media type"),
+    Column("content_length", "long", unit="byte", ucd="phys.size;meta.file", description="Size"),
+    Column("content_qualifier", description="Term of the vocabulary of product types"),
+    Column("local_semantics", ucd="meta.id.assoc", description="What is the same for all datasets"),
+    Column("link_auth", ucd="meta.code", description="Whether the link needs authentication"),
+    Column("link_authorized", "boolean", ucd="meta.code", description="Whether it is granted"),
+)
+
+_FORMATS = ("votable", VOTABLE_TYPE, DATALINK_TYPE, "text/xml", "application/xml")
+
+router = APIRouter()
+links_router = APIRouter(route_class=FaultRoute)
+file_router = APIRouter(route_class=TextRoute)
+
+
+def check_format(given: Parameters) -> None:
+    """Check RESPONSEFORMAT of a service that answers VOTables."""
+    wanted = given.single("RESPONSEFORMAT")
+    plain = (wanted or "votable").replace(" ", "").lower()
+    if plain not in _FORMATS and plain.partition(";")[0] not in _FORMATS:
+        raise RequestError(f"invalid RESPONSEFORMAT {(wanted or '')[:100]!r}: expected votable")
+
+
+@links_router.api_route("/vo/links", methods=["GET", "HEAD", "POST"], include_in_schema=False)
+async def links(request: Request) -> Response:
+    """Return the links of datasets by their identifiers."""
+    state = State.of(request)
+    given = await parameters_of(request)
+    check_format(given)
+
+    def call() -> Document:
+        return _document(request, state, given.values("ID"))
+
+    return votable_answer(await state.workers.run(request, call), kind=DATALINK_TYPE)
+
+
+@file_router.api_route("/vo/file", methods=["GET", "HEAD"], include_in_schema=False)
+async def file(request: Request) -> Response:
+    """Send the file of a dataset as it is stored."""
+    state = State.of(request)
+    identifier = (await parameters_of(request)).single("ID")
+    if not identifier:
+        raise RequestError("ID is missing: expected the identifier of a dataset")
+    found = await state.workers.run(
+        request, lambda: find(state.datasets, state.settings.authority, identifier)
+    )
+    return file_answer(found)
+
+
+def file_answer(found: Found) -> Response:
+    """Return the file of a dataset as an answer, of which clients may ask for ranges."""
+    return FileResponse(
+        found.file.path,
+        filename=found.file.name.rpartition("/")[2],
+        media_type=_stored_type(found.file.name),
+    )
+
+
+def _stored_type(name: str) -> str:
+    return "application/gzip" if name.lower().endswith(".gz") else "application/fits"
+
+
+def _document(request: Request, state: State, identifiers: list[str]) -> Document:
+    document = Document(_COLUMNS, infos=[("standardID", LINKS, "")])
+    overflow = len(identifiers) > MOST_IDS
+    document.infos.append(("QUERY_STATUS", "OVERFLOW" if overflow else "OK", ""))
+    rows: list[tuple[Any, ...]] = []
+    # Descriptors have the numbers of the identifiers that they are for.
+    for number, identifier in enumerate(dict.fromkeys(identifiers[:MOST_IDS]), 1):
+        try:
+            found = find(state.datasets, state.settings.authority, identifier)
+            about = described_dataset(state, found)
+        except Exception as error:
+            _, text = fault(state, error)
+            rows.append(_row(identifier, error_message=text, semantics="#this"))
+            continue
+        services = soda_services(request, identifier, about, number)
+        document.services += services
+        kind = f"#{about.dataproduct_type}"
+        rows.append(
+            _row(
+                identifier,
+                access_url=f"{base_url(request)}/file?{urlencode({'ID': identifier})}",
+                description=f"The file {found.file.name}",
+                semantics="#this",
+                content_type=_stored_type(found.file.name),
+                content_length=Version.of(found.file.path).size,
+                content_qualifier=kind,
+            )
+        )
+        for service in services:
+            rows.append(
+                _row(
+                    identifier,
+                    service_def=service.identifier,
+                    description=service.description,
+                    semantics="#cutout",
+                    content_type=service.content_type,
+                    content_qualifier=kind,
+                )
+            )
+    document.rows = rows
+    document.services.append(links_service(request))
+    return document
+
+
+def _row(identifier: str, **values: Any) -> tuple[Any, ...]:
+    values = {"ID": identifier, "link_auth": None, "link_authorized": None, **values}
+    return tuple(values.get(column.name) for column in _COLUMNS)
+
+
+router.include_router(links_router)
+router.include_router(file_router)

@@ -1,0 +1,209 @@
+"""Observations: where, when and at which wavelengths a dataset is, in the words of ObsCore.
+
+All numbers are computed from headers. Unknown ones are None: a query never matches them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+import tachyfits as tf
+from tachyfits.base.errors import foreign_errors
+from tachyfits.header.beam import Beam
+from tachyfits.header.coordinates import Coordinates, pixel_numbers
+from tachyfits.header.spectral_frames import frequency_factor
+from tachyfits.header.spectral_selection import stokes_axis
+from tachyfits.header.spectral_units import Line, converted
+from tachyfits.server.view import View
+from tachyfits.server.vo.times import exposure_of, times_of
+from tachyfits.text.spectral_ranges import SpectralRange
+from tachyfits.text.stokes import stokes_name
+from tachyfits.text.units import LIGHT
+
+#: Points along each side of an image that its footprint is measured at.
+_POINTS = 16
+_ARCSEC = 3600.0
+
+
+@dataclass(frozen=True)
+class Observation:
+    """A dataset as ObsCore describes it; units are those of its columns.
+
+    ``corners``: longitude and latitude of the corners of the image, ICRS. ``barycentric``: whether
+    ``em_min`` and ``em_max`` are, or in the frame of the axis because the header names none.
+    """
+
+    dataproduct_type: str
+    target_name: str | None
+    obs_title: str | None
+    s_ra: float | None
+    s_dec: float | None
+    s_fov: float | None
+    corners: tuple[tuple[float, float], ...] | None
+    s_resolution: float | None
+    s_xel1: int
+    s_xel2: int
+    t_min: float | None
+    t_max: float | None
+    t_exptime: float | None
+    em_min: float | None
+    em_max: float | None
+    em_xel: int | None
+    em_res_power: float | None
+    barycentric: bool
+    o_ucd: str | None
+    pol_states: tuple[str, ...]
+    facility_name: str | None
+    instrument_name: str | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields, for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, found: dict[str, Any]) -> Observation:
+        """Return the observation that `as_dict` was of."""
+        corners = found["corners"] and tuple((x, y) for x, y in found["corners"])
+        return cls(**{**found, "corners": corners, "pol_states": tuple(found["pol_states"])})
+
+    @property
+    def region(self) -> str | None:
+        """The corners as a polygon of DALI, counter-clockwise seen from inside the sphere."""
+        if self.corners is None:
+            return None
+        return " ".join(f"{number:.10g}" for corner in self.corners for number in corner)
+
+
+def observation_of(view: View) -> Observation:
+    """Return what the header of an image says."""
+    header, cube = view.image.header, view.cube
+    coordinates = cube._coordinates
+    sky = _known(lambda: _sky(coordinates, view.width, view.height)) or _Footprint()
+    band = _known(lambda: _band(coordinates, cube.shape)) or _Band()
+    times = _known(lambda: times_of(header))
+    states = _known(lambda: stokes_axis(coordinates, cube.shape, "")[1]) or []
+    beam = _known(lambda: view.image.beam)
+    return Observation(
+        dataproduct_type="cube" if view.channels > 1 else "image",
+        target_name=_text(header.get("OBJECT")),
+        obs_title=_text(header.get("TITLE")),
+        s_ra=sky.longitude,
+        s_dec=sky.latitude,
+        s_fov=sky.diameter,
+        corners=sky.corners,
+        s_resolution=_ARCSEC * math.sqrt(beam.major * beam.minor)
+        if isinstance(beam, Beam)
+        else None,
+        s_xel1=view.width,
+        s_xel2=view.height,
+        t_min=times[0] if times else None,
+        t_max=times[1] if times else None,
+        t_exptime=exposure_of(header),
+        em_min=band.low,
+        em_max=band.high,
+        em_xel=band.count,
+        em_res_power=band.power,
+        barycentric=band.barycentric,
+        o_ucd=_ucd(view.image.unit),
+        pol_states=tuple(
+            name for value in states if not (name := stokes_name(value)).lstrip("-").isdigit()
+        ),
+        facility_name=_text(header.get("TELESCOP") or header.get("OBSERVAT")),
+        instrument_name=_text(header.get("INSTRUME")),
+    )
+
+
+@dataclass(frozen=True)
+class _Footprint:
+    longitude: float | None = None
+    latitude: float | None = None
+    diameter: float | None = None
+    corners: tuple[tuple[float, float], ...] | None = None
+
+
+@dataclass(frozen=True)
+class _Band:
+    low: float | None = None
+    high: float | None = None
+    count: int | None = None
+    power: float | None = None
+    barycentric: bool = False
+
+
+def _known(part: Any) -> Any:
+    """Return what a function returns; None where the header has errors."""
+    try:
+        return part()
+    except tf.TachyfitsError:
+        return None
+
+
+def _text(value: Any) -> str | None:
+    return value.strip() if isinstance(value, str) and value.strip() else None
+
+
+def _sky(coordinates: Coordinates, width: int, height: int) -> _Footprint:
+    """Return centre, corners and diameter of the circle around the image, ICRS, degrees."""
+    sky = coordinates.sky
+    if sky is None:
+        return _Footprint()
+    x0, x1, y0, y1 = -0.5, width - 0.5, -0.5, height - 0.5
+    along = np.linspace(0.0, 1.0, _POINTS, endpoint=False)
+    x = np.concatenate([x0 + (x1 - x0) * along, np.full(_POINTS, x1),
+                        x1 - (x1 - x0) * along, np.full(_POINTS, x0), [(x0 + x1) / 2]])  # fmt: skip
+    y = np.concatenate([np.full(_POINTS, y0), y0 + (y1 - y0) * along,
+                        np.full(_POINTS, y1), y1 - (y1 - y0) * along, [(y0 + y1) / 2]])  # fmt: skip
+    with foreign_errors("the footprint cannot be evaluated", "correct the header"):
+        places = sky.wcs.pixel_to_world(x, y).icrs
+        longitudes, latitudes = places.ra.deg, places.dec.deg
+        if not np.isfinite([longitudes[-1], latitudes[-1]]).all():
+            return _Footprint()
+        centre = float(longitudes[-1]), float(latitudes[-1])
+        if not (np.isfinite(longitudes).all() and np.isfinite(latitudes).all()):
+            # Corners beyond the edge of the projection: the whole sky covers the image.
+            return _Footprint(*centre, 360.0)
+        radius = float(places[:-1].separation(places[-1]).deg.max())
+        # Angles to the corners from the centre tell the direction of the rotation.
+        angles = places[-1].position_angle(places[: 2 * _POINTS : _POINTS]).rad
+    corners = [(float(longitudes[n]), float(latitudes[n])) for n in range(0, 4 * _POINTS, _POINTS)]
+    # Position angles grow from north to east, which is counter-clockwise seen from inside.
+    if math.sin(float(angles[1] - angles[0])) < 0:
+        corners.reverse()
+    return _Footprint(*centre, 2 * radius, tuple(corners))
+
+
+def _band(coordinates: Coordinates, shape: tuple[int, ...]) -> _Band:
+    """Return the vacuum wavelengths of the spectral axis: barycentric where that is known."""
+    if not coordinates.has_spectral_type:
+        return _Band()
+    number = coordinates.spectral_axis
+    count = shape[number]
+    axis = coordinates.usable_axis(number, count)
+    if not axis.has_coordinate:
+        return _Band()
+    factor, barycentric = 1.0, True
+    try:
+        factor = frequency_factor(coordinates, SpectralRange(1.0, None, "Hz", "BARYCENT"))
+    except tf.UsageError:
+        barycentric = False
+    edges = axis.values(pixel_numbers(0, count + 1, 1) - 0.5)
+    with foreign_errors("the spectral axis has no wavelengths", "correct the header"):
+        hertz = converted(axis, coordinates, edges, Line("Hz"), factor)
+        waves = LIGHT / hertz
+    if not np.isfinite(waves).all() or not (waves > 0).all():
+        return _Band()
+    widths = np.abs(np.diff(waves))
+    power = float(np.median(waves[:-1])) / float(np.median(widths)) if widths.all() else None
+    return _Band(float(waves.min()), float(waves.max()), count, power, barycentric)
+
+
+def _ucd(unit: str | None) -> str | None:
+    """Return the UCD of the pixels: brightness or flux by their unit, None for others."""
+    words = (unit or "").lower().replace(" ", "")
+    if words.startswith(("jy", "mjy", "ujy", "erg", "w/m", "wm-2")):
+        return "phot.flux.density"
+    return "phys.temperature" if words in ("k", "mk") else None

@@ -1,0 +1,42 @@
+"""`/vo/sync`: cutouts by SODA, sent while they are read."""
+
+from __future__ import annotations
+
+import logging
+
+from fastapi import APIRouter, Request, Response
+
+from tachyfits.server.fits_answer import FitsAnswer
+from tachyfits.server.part_file import PartFile
+from tachyfits.server.state import State
+from tachyfits.server.vo.failures import TextRoute
+from tachyfits.server.vo.identifiers import find
+from tachyfits.server.vo.links import file_answer
+from tachyfits.server.vo.parameters import parameters_of
+from tachyfits.server.vo.soda import cutout_of, media_type, one_wanted
+
+log = logging.getLogger("tachyfits.server")
+
+router = APIRouter(route_class=TextRoute)
+
+
+@router.api_route("/vo/sync", methods=["GET", "HEAD", "POST"], include_in_schema=False)
+async def sync(request: Request) -> Response:
+    """Send the part of a dataset that ID, CIRCLE, POLYGON, POS, BAND, TIME and POL describe."""
+    state = State.of(request)
+    given = await parameters_of(request)
+    if run := given.single("RUNID"):
+        log.info("SODA request %r", run[:64])
+
+    def call() -> Response:
+        wanted = one_wanted(given)
+        found = find(state.datasets, state.settings.authority, wanted.identifier)
+        if wanted.is_whole and not found.file.name.lower().endswith(".gz"):
+            return file_answer(found)
+        part = PartFile(cutout_of(found, wanted))
+        found.file.check()
+        return FitsAnswer(
+            request, found.file, part, f"{found.title}_cutout.fits", media_type=media_type(given)
+        )
+
+    return await state.workers.run(request, call)
