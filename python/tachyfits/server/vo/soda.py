@@ -1,7 +1,7 @@
 """SODA: which part of a dataset a request asks for.
 
-Regions and bands are those of `text/`; the section is that of `Image.cut`. What had to be assumed,
-such as the frame of an axis whose header names none, is noted for the HISTORY of the cutout.
+Regions and bands are those of `text/`; the section is that of `Image.cut`. Assumptions,
+such as the frame of an axis whose header names none, are noted for the HISTORY of the cutout.
 """
 
 from __future__ import annotations
