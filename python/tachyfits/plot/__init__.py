@@ -7,6 +7,7 @@ Nothing here reads FITS files or computes more than colours.
 from tachyfits.plot._figure import save_figure
 from tachyfits.plot._histogram import histogram_figure
 from tachyfits.plot._labels import title_of
+from tachyfits.plot._limits import limits_of
 from tachyfits.plot._maps import channel_figure, triptych_figure
 from tachyfits.plot._plane import colormap_of, plane_figure, save_pixels
 from tachyfits.plot._pv import pv_figure
@@ -16,6 +17,7 @@ __all__ = [
     "channel_figure",
     "colormap_of",
     "histogram_figure",
+    "limits_of",
     "plane_figure",
     "pv_figure",
     "save_figure",

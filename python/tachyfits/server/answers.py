@@ -163,7 +163,7 @@ def unchanged(request: Request, file: OpenFile, version: str | None) -> Response
     """
     if version is not None and version != str(file.version):
         raise Changed(f"{file.name}: the file was replaced; load it again")
-    tags = request.headers.get("if-none-match", "")
+    tags = request.headers.get("if-none-match", "") if request.method != "POST" else ""
     if tag_of(request, file) in (tag.strip() for tag in tags.split(",")):
         return Response(status_code=304, headers=caching(request, file, version))
     return None

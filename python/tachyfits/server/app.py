@@ -23,7 +23,10 @@ from tachyfits.server.state import State
 from tachyfits.server.work import Workers
 
 #: Modules of `server.endpoints`, each with a ``router``.
-ENDPOINTS = ("cutout", "dataset", "files", "image", "jobs", "pixel", "spectrum", "tile")
+ENDPOINTS = (
+    "axis", "contours", "cutout", "dataset", "files", "grid", "image", "jobs", "pixel", "pv",
+    "regions", "snapshot", "spectrum", "statistics", "tile",
+)  # fmt: skip
 
 #: Modules of `server.vo`, each with a ``router``.
 RESOURCES = ("links", "sync", "vosi")

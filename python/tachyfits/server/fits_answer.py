@@ -55,7 +55,7 @@ class FitsAnswer(Response):
         headers = caching(request, file, version)
         headers |= {
             "Content-Length": str(end - begin),
-            "Content-Disposition": _disposition(name),
+            "Content-Disposition": disposition(name),
             "Accept-Ranges": "bytes",
         }
         if is_part:
@@ -141,10 +141,10 @@ async def _gone(receive: Any) -> None:
         pass
 
 
-def _disposition(name: str) -> str:
+def disposition(name: str) -> str:
     r"""Return a header that names a file in ASCII, and as it is.
 
-    >>> _disposition('a "1".fits')
+    >>> disposition('a "1".fits')
     'attachment; filename="a _1_.fits"; filename*=UTF-8\'\'a%20%221%22.fits'
     """
     plain = re.sub(r"[^\w .+-]", "_", name, flags=re.ASCII)

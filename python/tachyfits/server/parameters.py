@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated
 
 from fastapi import Depends, Query
 
 from tachyfits.server.asked import Place
+from tachyfits.server.errors import RequestError
 
 #: Characters of a region: a polygon of some thousand corners.
 LONGEST_REGION = 200_000
@@ -81,6 +83,9 @@ async def _place(
 At = Annotated[Place, Depends(_place)]
 
 Channel = Annotated[int, Query(ge=1, le=2**53, description="The channel, from 1.")]
+OneChannel = Annotated[
+    int | None, Query(ge=1, le=2**53, description="A channel, from 1; without it all channels.")
+]
 Others = Annotated[
     str | None,
     Query(
@@ -148,6 +153,24 @@ Unit = Annotated[
     str | None,
     Query(max_length=80, description="Unit of coordinates (km/s), values (K), or both (K, km/s)."),
 ]
+
+
+def numbers_of(text: str, name: str, most: int) -> list[float]:
+    """Return finite numbers with commas between.
+
+    >>> numbers_of("1,2.5", "q", most=3)
+    [1.0, 2.5]
+    """
+    parts = text.split(",", most)
+    try:
+        found = [float(part) for part in parts]
+    except ValueError:
+        found = []
+    if not found or len(found) > most or not all(map(math.isfinite, found)):
+        raise RequestError(
+            f"invalid {name} {text[:100]!r}: expected at most {most} numbers with commas between"
+        )
+    return found
 
 
 def others_of(text: str | None) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ from fastapi import Depends, Query
 
 import tachyfits as tf
 from tachyfits import _core
+from tachyfits.header.spectral_units import Line
 from tachyfits.server.asked import Asked
 from tachyfits.server.errors import TooLarge
 from tachyfits.server.parameters import (
@@ -63,7 +64,7 @@ class Collapse:
     def _compute(self, asked: Asked) -> tf.Plane:
         view = asked.view
         options: dict[str, Any] = {
-            "channels": channels_of(view, self.channels),
+            "channels": channels_of(view, self.channels, Line(None, self.rest, self.convention)),
             "section": cube_section(view, others_of(self.others)),
             "pol": self.pol,
             "region": region_of(self.region),

@@ -12,15 +12,17 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import tachyfits as tf
+from tachyfits.header.coordinates import Sky
+from tachyfits.header.spectral_selection import channel_slice
 from tachyfits.header.spectral_units import Line
 from tachyfits.image.parts import Part, part_of
 from tachyfits.server.errors import RequestError, TooLarge
+from tachyfits.server.parameters import others_of
 from tachyfits.server.settings import GIBIBYTE
 from tachyfits.server.view import View
 from tachyfits.text.fits_sections import Range, numpy_index, parse_channels, parse_section
 from tachyfits.text.region_text import parse_region
 from tachyfits.text.regions import Region
-from tachyfits.text.spectral_ranges import SpectralRange
 
 _T = TypeVar("_T")
 
@@ -40,14 +42,46 @@ def region_of(text: str | None) -> Region | None:
     return None if text is None else parse_region(text)
 
 
-def channels_of(view: View, text: str | None) -> slice | SpectralRange | None:
-    """Return the channels of a parameter, as the engine takes them."""
+def channels_of(view: View, text: str | None, line: Line | None = None) -> slice | None:
+    """Return the slice of the spectral axis that a parameter chooses; ``line``: for velocities."""
     if text is None:
         return None
     found = understood(parse_channels, text)
     if isinstance(found, Range):
         return found.to_slice(view.channels, "the spectral axis")
-    return found
+    cube = view.cube
+    if cube.ndim < 3:
+        raise RequestError("the image has no spectral axis: leave out the channels")
+    axis = cube.ndim - 3
+    return channel_slice(cube._coordinates, axis, cube.shape[axis], found, line or Line())
+
+
+def planes_section(
+    view: View, channel: int | None, channels: str | None, others: str | None
+) -> tuple[Any, ...]:
+    """Return NumPy's index of a channel, of some channels, or of all of them."""
+    section = view.section(channel or 1, others_of(others))
+    if view.cube.ndim < 3:
+        return section
+    if channel is None:
+        section = (*section[:-1], channels_of(view, channels) or slice(None))
+    elif channels is not None:
+        raise RequestError("both channel and channels are given: use one of them")
+    return section
+
+
+def sky_of(view: View) -> Sky:
+    """Return the sky of x and y.
+
+    Raises
+    ------
+    RequestError
+        They are not the axes of the sky.
+    """
+    sky = view.cube._coordinates.sky
+    if sky is None or sky.axes != (1, 2):
+        raise RequestError("the image has no sky coordinates along x and y: use pixels")
+    return sky
 
 
 def cube_section(view: View, others: tuple[int, ...]) -> tuple[Any, ...] | None:

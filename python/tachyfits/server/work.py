@@ -22,7 +22,7 @@ from tachyfits.server.settings import Settings
 _T = TypeVar("_T")
 
 
-_SUPERSEDED = "the request was cancelled, or a newer one took its place"
+_SUPERSEDED = "cancelled, or a newer request took the place of this one"
 
 
 class Views:

@@ -45,7 +45,7 @@ class _Wanted:
         section, region, channels, pol, mode, line = self._given
         view = asked.view
         chosen = Cutout(
-            section, region_of(region), channels_of(view, channels), pol, mode, line
+            section, region_of(region), channels_of(view, channels, line), pol, mode, line
         ).of(view)
         return PartFile(chosen)
 

@@ -8,6 +8,7 @@ import numpy as np
 from fastapi import APIRouter, Query, Request, Response
 
 import tachyfits as tf
+from tachyfits.header.spectral_units import Line
 from tachyfits.server.asked import Asked, answered
 from tachyfits.server.parameters import (
     At,
@@ -62,7 +63,7 @@ async def spectrum(
         def compute() -> tf.Spectrum:
             return view.cube.spectrum(
                 region_of(region), statistic=statistic, unit=unit,
-                channels=channels_of(view, channels),
+                channels=channels_of(view, channels, Line(None, rest, convention)),
                 section=cube_section(view, others_of(others)), **options,
             )  # fmt: skip
 

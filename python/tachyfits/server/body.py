@@ -1,0 +1,54 @@
+"""Body: the text that a client sends, of a limited length and within a limited time."""
+
+from __future__ import annotations
+
+import asyncio
+
+from fastapi import Request
+from starlette.requests import ClientDisconnect
+
+from tachyfits.server.errors import RequestError, Superseded, TooLarge
+
+#: Most bytes, and most seconds in which they come.
+MOST_BYTES = 1 << 20
+MOST_SECONDS = 20.0
+
+
+class SlowClient(RequestError):
+    """The body did not come in time."""
+
+    status = 408
+    title = "Request timeout"
+
+
+async def body_text(request: Request) -> str:
+    """Return the body of a request as text.
+
+    Raises
+    ------
+    TooLarge
+        It has more than a mebibyte.
+    SlowClient
+        It did not come within 20 seconds.
+    """
+    try:
+        found = await asyncio.wait_for(_body(request), MOST_SECONDS)
+    except asyncio.TimeoutError:
+        raise SlowClient(f"the body did not come within {MOST_SECONDS:g} seconds") from None
+    except ClientDisconnect:
+        raise Superseded("the client is gone") from None
+    try:
+        return found.decode("utf-8")
+    except UnicodeDecodeError:
+        raise RequestError("invalid body: expected text in UTF-8") from None
+
+
+async def _body(request: Request) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    async for part in request.stream():
+        size += len(part)
+        if size > MOST_BYTES:
+            raise TooLarge(f"a body of more than {MOST_BYTES} bytes")
+        parts.append(part)
+    return b"".join(parts)

@@ -1,0 +1,128 @@
+"""`/api/v1/contours`: lines of equal value, in the pixels of this image or of another one."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+from fastapi import APIRouter, Query, Request, Response
+from numpy.typing import NDArray
+
+import tachyfits as tf
+from tachyfits.base.errors import foreign_errors
+from tachyfits.server.asked import Asked, answered
+from tachyfits.server.endpoints.image import binned, plane_of
+from tachyfits.server.errors import TooLarge
+from tachyfits.server.parameters import At, Channel, Others, numbers_of
+from tachyfits.server.planes import CollapseAsked
+from tachyfits.server.selection import sky_of
+from tachyfits.server.view import View
+
+router = APIRouter()
+
+#: Longest side in pixels of a plane without a level, and most points of all lines.
+_SIDE, _MOST_POINTS = 1024, 500_000
+
+#: Most pixels of a plane in which lines are drawn.
+_MOST_PIXELS = 1 << 24
+
+
+@router.get("/api/v1/contours", summary="Return contours")
+async def contours(
+    request: Request,
+    at: At,
+    levels: Annotated[
+        str,
+        Query(max_length=1000, description="Values with commas between, 50 at most.",
+              examples=["1,2,4"]),
+    ],
+    collapse: CollapseAsked,
+    channel: Channel = 1,
+    others: Others = None,
+    level: Annotated[
+        int | None,
+        Query(ge=0, le=40, description="Zoom level of the plane; without it one of about 1024 "
+              "pixels along the longer side."),
+    ] = None,
+    onto: Annotated[
+        str | None,
+        Query(max_length=4096, description="Another dataset, on whose pixels the lines are; by the "
+              "coordinates of both."),
+    ] = None,
+    onto_hdu: Annotated[int | None, Query(ge=0, le=1_000_000, description="Its HDU.")] = None,
+) -> Response:  # fmt: skip
+    """Return the lines of each value as lists of x, y, x, y, ... in pixels from 1."""
+    values = numbers_of(levels, "levels", most=50)
+
+    def make(asked: Asked) -> Response:
+        view = asked.view
+        chosen = _level(view) if level is None else level
+        if (view.width >> chosen) * (view.height >> chosen) > _MOST_PIXELS:
+            raise TooLarge("the plane has too many pixels: use a higher level")
+        target = asked.state.datasets.open(onto) if onto is not None else None
+
+        def compute() -> dict[str, Any]:
+            plane = binned(plane_of(asked, collapse, channel, others), view, chosen)
+            found = _lines(plane, values, chosen)
+            if target is not None:
+                found = [_moved(lines, view, target.view(onto_hdu)) for lines in found]
+                target.check()
+            shown = [
+                {"value": value, "lines": [np.round(line, 2).reshape(-1) for line in lines]}
+                for value, lines in zip(values, found, strict=True)
+            ]
+            return {"level": chosen, "unit": plane.unit, "contours": shown}
+
+        where = (target.name, target.version, onto_hdu) if target is not None else None
+        key = ("contours", levels, collapse, channel, others, chosen, where)
+        answer = asked.json(key, compute)
+        if target is not None:
+            # The ETag is that of one file, the answer depends on two.
+            del answer.headers["ETag"]
+            answer.headers["Cache-Control"] = "no-store"
+        return answer
+
+    return await answered(request, at, make)
+
+
+def _level(view: View) -> int:
+    side = max(view.width, view.height)
+    return min(view.levels - 1, max(0, int(np.ceil(np.log2(side / _SIDE)))))
+
+
+def _lines(plane: tf.Image, values: list[float], level: int) -> list[list[NDArray[np.float64]]]:
+    from contourpy import LineType, contour_generator
+
+    pixels = plane.read(dtype=np.float64)
+    pixels = np.ma.masked_invalid(pixels.reshape(pixels.shape[-2:]))
+    if min(pixels.shape) < 2:
+        return [[] for _ in values]
+    maker = contour_generator(z=pixels, line_type=LineType.Separate)
+    found: list[list[NDArray[np.float64]]] = []
+    points = 0
+    for value in values:
+        lines = [np.asarray(line, dtype=np.float64) for line in maker.lines(value)]
+        points += sum(map(len, lines))
+        if points > _MOST_POINTS:
+            raise TooLarge("the contours have too many points: use a higher level or fewer values")
+        # The centre of the first block is at (2^level + 1) / 2 in pixels from 1.
+        found.append([line * (1 << level) + ((1 << level) + 1) / 2 for line in lines])
+    return found
+
+
+def _moved(lines: list[NDArray[np.float64]], view: View, target: View) -> list[NDArray[np.float64]]:
+    """Return lines in the pixels of another image, cut where they leave its projection."""
+    sky, other = sky_of(view), sky_of(target)
+    if not lines:
+        return []
+    whole = np.concatenate(lines)
+    with foreign_errors("the contours cannot be placed on the other image", "leave onto out"):
+        world = sky.wcs.pixel_to_world(*(whole - 1).T)
+        pixels = np.column_stack(other.wcs.world_to_pixel(world)) + 1
+    found = []
+    for line in np.split(pixels, np.cumsum([len(line) for line in lines])[:-1]):
+        good = np.isfinite(line).all(axis=1)
+        for run in np.split(np.arange(len(line)), np.flatnonzero(np.diff(good)) + 1):
+            if good[run[0]] and len(run) > 1:
+                found.append(line[run])
+    return found

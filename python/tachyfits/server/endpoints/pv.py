@@ -1,0 +1,106 @@
+"""`/api/v1/pv`: a position-velocity cut."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+from typing import Annotated
+
+import numpy as np
+from fastapi import APIRouter, Query, Request, Response
+
+import tachyfits as tf
+from tachyfits.image.chosen_regions import line_points
+from tachyfits.server.answers import Encoded, encoded
+from tachyfits.server.asked import Asked, answered
+from tachyfits.server.errors import RequestError, TooLarge
+from tachyfits.server.fits_answer import FitsAnswer
+from tachyfits.server.parameters import At, LargestError, Others, others_of
+from tachyfits.server.part_file import PartFile
+from tachyfits.server.selection import cube_section, region_of, understood
+from tachyfits.text.fits_sections import parse_points
+
+router = APIRouter()
+
+#: Most samples along a path, and most pixels of a diagram.
+_MOST_SAMPLES, _MOST_PIXELS = 65_536, 1 << 24
+
+
+@router.get(
+    "/api/v1/pv",
+    summary="Cut along a path",
+    response_class=Response,
+    responses={
+        200: {
+            "content": {"application/octet-stream": {}, "application/fits": {}},
+            "description": "The pixels as of a tile, or a FITS file.",
+        }
+    },
+)
+async def pv(
+    request: Request,
+    at: At,
+    path: Annotated[
+        str,
+        Query(
+            max_length=20_000,
+            description="Two or more points in pixels from 1: '10,20 30,40'; or a line: "
+            "'icrs; line(10,20,9.96,20.03)'.",
+            examples=["10,20 30,40"],
+        ),
+    ],
+    width: Annotated[int, Query(ge=1, le=1000, description="Pixels across to average.")] = 1,
+    spacing: Annotated[
+        float, Query(ge=0.01, le=1e6, description="Pixels from one sample to the next.")
+    ] = 1.0,
+    others: Others = None,
+    error: LargestError = None,
+    answer_format: Annotated[
+        str,
+        Query(alias="format", pattern="^(tile|fits)$", description="tile: as of /api/v1/tile."),
+    ] = "tile",
+) -> Response:
+    """Return channels by samples along a path; x is the offset, y the channel.
+
+    ``Pv-Step`` is the offset from one sample to the next, ``Pv-Unit`` its unit.
+    """
+
+    def make(asked: Asked) -> Response:
+        diagram = _diagram(asked, path, width, spacing, others)
+        if answer_format == "fits":
+            name = PurePosixPath(asked.file.name).name.partition(".")[0]
+            return FitsAnswer(request, asked.file, PartFile(diagram), f"{name}_pv.fits", at.version)
+
+        def compute() -> Encoded:
+            pixels = diagram.read(dtype=np.float32, progress=asked.progress)
+            return encoded(pixels.reshape(-1, pixels.shape[-1]), error)
+
+        key = ("pv", path, width, spacing, others, error)
+        found = asked.kept(key, compute, lambda made: len(made.body))
+        offset = diagram.world_axis(diagram.ndim - 1, slice(0, 2))
+        step = float(offset.values[1] - offset.values[0]) if len(offset) > 1 else 0.0
+        headers = {"Pv-Unit": offset.unit, "Pv-Step": repr(step)}
+        return Response(
+            found.body,
+            headers=found.headers() | headers | asked.caching,
+            media_type="application/octet-stream",
+        )
+
+    return await answered(request, at, make)
+
+
+def _diagram(asked: Asked, path: str, width: int, spacing: float, others: str | None) -> tf.Image:
+    view = asked.view
+    cube = view.cube
+    if cube.ndim < 3:
+        raise RequestError("the image has no spectral axis: a path needs a cube")
+    if cube.ndim > 3:
+        cube = cube.cut(section=cube_section(view, others_of(others)))
+    if re.search("[A-Za-z]{2}", path):
+        points = line_points(cube, region_of(path))
+    else:
+        points = np.array(understood(parse_points, path)) - 1.0
+    samples = np.hypot(*np.diff(points, axis=0).T).sum() / spacing
+    if not samples <= _MOST_SAMPLES or samples * view.channels > _MOST_PIXELS:
+        raise TooLarge("the diagram has too many pixels: use a larger spacing or a shorter path")
+    return cube.pv(points, width=width, spacing=spacing)

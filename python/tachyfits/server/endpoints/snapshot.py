@@ -1,0 +1,96 @@
+"""`/api/v1/snapshot`: a picture of a plane with coordinates and a colour bar, as PNG."""
+
+from __future__ import annotations
+
+import io
+import threading
+from dataclasses import replace
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+
+import tachyfits as tf
+from tachyfits.plot import plane_figure
+from tachyfits.server.asked import Asked, answered
+from tachyfits.server.endpoints.image import binned, plane_of
+from tachyfits.server.parameters import At, Channel, Others, Region, numbers_of
+from tachyfits.server.planes import CollapseAsked
+from tachyfits.server.selection import region_of
+
+router = APIRouter()
+
+#: Longest side in pixels of a plane that is drawn.
+_SIDE = 2048
+
+#: matplotlib draws one picture at a time: its caches are not for several threads.
+_DRAWING = threading.Lock()
+
+
+@router.get(
+    "/api/v1/snapshot",
+    summary="Draw a plane",
+    response_class=Response,
+    responses={200: {"content": {"image/png": {}}, "description": "The picture."}},
+)
+async def snapshot(
+    request: Request,
+    at: At,
+    collapse: CollapseAsked,
+    channel: Channel = 1,
+    others: Others = None,
+    stretch: Annotated[
+        str, Query(pattern="^(linear|log|asinh|sqrt)$", description="From values to colours.")
+    ] = "linear",
+    limits: Annotated[
+        str | None,
+        Query(
+            pattern=r"^(zscale|minmax|percentile\d{0,3}(\.\d{1,6})?)$",
+            description="How the values of the first and the last colour are chosen.",
+        ),
+    ] = None,
+    low: Annotated[float | None, Query(allow_inf_nan=False, description="First colour.")] = None,
+    high: Annotated[float | None, Query(allow_inf_nan=False, description="Last colour.")] = None,
+    colormap: Annotated[
+        str | None, Query(pattern=r"^\w{1,40}$", description="A colour map of matplotlib.")
+    ] = None,
+    contours: Annotated[
+        str | None, Query(max_length=1000, description="Values of contours, 50 at most.")
+    ] = None,
+    region: Region = None,
+    scale_bar: Annotated[bool, Query(description="Draw a bar of a round angle.")] = False,
+    dpi: Annotated[int, Query(ge=30, le=300, description="Pixels of the picture per inch.")] = 120,
+) -> Response:
+    """Draw a channel, or channels collapsed to a plane."""
+    values = numbers_of(contours, "contours", most=50) if contours is not None else None
+    options: dict[str, Any] = {
+        "stretch": stretch, "limits": limits, "low": low, "high": high, "colormap": colormap,
+        "contours": values, "scale_bar": scale_bar,
+    }  # fmt: skip
+
+    def make(asked: Asked) -> Response:
+        def compute() -> bytes:
+            view = asked.view
+            level = 0
+            while max(view.width, view.height) >> level > _SIDE:
+                level += 1
+            if collapse is not None and level == 0:
+                plane = collapse.plane(asked)
+            else:
+                plane = binned(plane_of(asked, collapse, channel, others), view, level).plane()
+                plane = replace(plane, name=collapse.statistic if collapse else "pixels")
+            regions = region_of(region) if level == 0 else None
+            plane = replace(plane, source=asked.file.name)
+            return _png(plane, dpi, options | {"regions": regions})
+
+        key = ("snapshot", collapse, channel, others, region, dpi, contours, *options.values())
+        body = asked.kept(tuple(map(str, key)), compute, len)
+        return Response(body, headers=asked.caching, media_type="image/png")
+
+    return await answered(request, at, make)
+
+
+def _png(plane: tf.Plane, dpi: int, options: dict[str, Any]) -> bytes:
+    stream = io.BytesIO()
+    with _DRAWING:
+        plane_figure(plane, **options).savefig(stream, format="png", dpi=dpi)
+    return stream.getvalue()
