@@ -91,3 +91,19 @@ def test_links_out_of_the_served_folder_are_not_followed(tmp_path: Path) -> None
     with TestClient(create_app(Settings(paths=(folder,)))) as client:
         assert client.get("/api/v1/files", params={"folder": "served"}).json()["entries"] == []
         assert client.get("/api/v1/dataset", params={"id": "served/link.fits"}).status_code == 404
+
+
+def test_pixel_of_collapsed_channels_is_that_of_the_plane(client: TestClient) -> None:
+    with tf.open(CUBE) as file:
+        plane = file[0].moment(0, channels=slice(9, 30))
+    asked = {
+        "id": f"cubes/{CUBE.name}",
+        "collapse": "moment0",
+        "channels": "10:30",
+        "x": 53,
+        "y": 48,
+    }
+    found = client.get("/api/v1/pixel", params=asked).json()
+    assert found["value"] == plane.values[47, 52]
+    assert found["unit"] == plane.unit
+    assert "spectral" not in found

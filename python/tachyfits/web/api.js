@@ -58,8 +58,7 @@ export async function ask(name, parameters, { signal, view, doing, body } = {}) 
   }
   try {
     /** @type {RequestInit} */
-    const options = { signal: signal ?? null };
-    if (TOKEN) options.headers = { Authorization: `Bearer ${TOKEN}` };
+    const options = { signal: signal ?? null, headers: authorization() };
     if (body !== undefined) Object.assign(options, { method: "POST", body });
     const answer = await fetch(address(name, all), options);
     if (!answer.ok) throw await failure(answer);
@@ -88,6 +87,41 @@ export async function askJson(name, parameters, options = {}) {
   return (await ask(name, parameters, options)).json();
 }
 
+/**
+ * Follow a long request by its name until it ends, as server-sent events.
+ * @param {string} job
+ * @param {AbortSignal} signal
+ * @param {(fraction: number) => void} changed
+ */
+export async function progressOf(job, signal, changed) {
+  try {
+    const answer = await ask(`jobs/${job}/events`, {}, { signal });
+    const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
+    for (let text = ""; reader; ) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      const events = (text + value).split("\n\n");
+      text = events.pop() ?? "";
+      for (const event of events) {
+        const found = /^event: progress\ndata: (.*)$/.exec(event);
+        if (found) changed(JSON.parse(found[1]).fraction);
+      }
+    }
+  } catch {
+    // Progress is a courtesy: the request itself tells its failure.
+  }
+}
+
+/** Cancel a long request by its name. @param {string} job */
+export async function stopJob(job) {
+  await fetch(address(`jobs/${job}`, {}), { method: "DELETE", headers: authorization() }).catch(() => {});
+}
+
+/** @returns {Record<string, string>} */
+function authorization() {
+  return TOKEN ? { Authorization: `Bearer ${TOKEN}` } : {};
+}
+
 /** @param {Response} answer */
 async function failure(answer) {
   const found = await answer.json().catch(() => ({}));
@@ -105,7 +139,7 @@ function tell() {
  * @param {unknown} error
  */
 export function isStale(error) {
-  if (error instanceof ApiError) return error.status === 409 && /newer request/.test(error.message);
+  if (error instanceof ApiError) return error.status === 409 && /newer one/.test(error.message);
   return error instanceof DOMException && error.name === "AbortError";
 }
 

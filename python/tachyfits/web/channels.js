@@ -1,6 +1,7 @@
 // The bar of channels: a slider, steps, animation, and the coordinate of the channel that is shown.
 
 import { byId, make } from "./dom.js";
+import { CHANNEL } from "./state.js";
 import { number } from "./words.js";
 
 /** Frames a second of the animation, at most. */
@@ -44,7 +45,7 @@ export class ChannelBar {
     const most = store.state.dataset?.channels ?? 1;
     const next = Math.min(most, Math.max(1, Math.round(channel) || 1));
     const { layer } = store.state;
-    store.set({ channel: next, layer: layer.operation === "channel" ? layer : { operation: "channel", first: 1, last: 1 } });
+    store.set({ channel: next, layer: layer.operation === "channel" ? layer : CHANNEL });
   }
 
   /** @param {number} by */

@@ -1,7 +1,7 @@
 // The pixel under the cursor: its value and where it is, and its spectrum.
 
 import { Latest, askJson } from "./api.js";
-import { byId } from "./dom.js";
+import { byId, make } from "./dom.js";
 import { number, position } from "./words.js";
 
 /** @typedef {import("./regions.js").Point} Point */
@@ -39,33 +39,24 @@ export class Cursor {
    * @param {AbortSignal} signal
    */
   async load(pixel, signal) {
-    const { dataset, channel, others } = this.app.store.state;
-    if (!dataset) return;
-    const asked = { id: dataset.id, hdu: dataset.hdu, others, version: dataset.version, channel, ...pixel };
+    const { dataset, channel } = this.app.store.state;
+    const plane = this.app.viewer.plane();
+    if (!dataset || !plane) return;
+    const asked = { channel, ...plane, ...pixel };
     this.show(await askJson("pixel", asked, { signal, view: "pixel" }));
   }
 
   /** @param {any} found */
   show(found) {
-    const { layer } = this.app.store.state;
-    const lines = [["Value", `${number(found.value, 7)}${found.unit ? ` ${found.unit}` : ""}`]];
-    if (layer.operation !== "channel") lines[0][0] = `Channel ${found.channel}`;
-    if (found.sky) lines.push([found.sky.frame.toUpperCase(), position(found.sky)]);
-    lines.push(["Pixel", `${found.x}, ${found.y}`]);
-    if (found.spectral) {
-      const { name, value, unit } = found.spectral;
-      lines.push([name, `${number(value, 8)} ${unit ?? ""}`]);
+    const { axis } = this.app.dock.spectra;
+    const parts = [["Value", `${number(found.value, 7)}${found.unit ? ` ${found.unit}` : ""}`]];
+    if (found.sky) parts.push([found.sky.frame.toUpperCase(), position(found.sky)]);
+    parts.push(["Pixel", `${found.x}, ${found.y}`]);
+    if (found.spectral && axis) {
+      parts.push([axis.name, `${number(axis.values[found.channel - 1], 8)} ${axis.unit ?? ""}`]);
     }
     this.place.replaceChildren(
-      ...lines.flatMap(([name, value]) => {
-        const label = document.createElement("span");
-        label.className = "dim";
-        label.textContent = name;
-        const text = document.createElement("b");
-        text.textContent = value;
-        text.dataset.name = name;
-        return [label, text];
-      }),
+      ...parts.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value))),
     );
     this.place.dataset.pixel = `${found.x},${found.y},${found.channel}`;
     this.place.dataset.value = String(found.value);

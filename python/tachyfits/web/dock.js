@@ -3,6 +3,7 @@
 import { Chart } from "./chart.js";
 import { byId, make, select } from "./dom.js";
 import { KINDS, colourOf, hasArea } from "./regions.js";
+import { Diagram } from "./pv.js";
 import { CURSOR, Spectra } from "./spectra.js";
 import { isLight } from "./theme.js";
 
@@ -18,6 +19,7 @@ export class Dock {
     this.app = app;
     const { store, viewer } = app;
     this.place = byId("chart", HTMLElement);
+    this.diagram = new Diagram(app, byId("diagram", HTMLElement));
     this.note = byId("chart-note", HTMLElement);
     this.chart = new Chart(
       this.place,
@@ -32,13 +34,12 @@ export class Dock {
     this.follow.addEventListener("change", () => store.set({ follow: this.follow.checked }));
     this.legend = make("div", { class: "legend" });
     this.range = make("span", { class: "buttons" });
-    byId("dock-bar", HTMLElement).append(
-      this.statistic,
-      this.unit,
-      make("label", { class: "check" }, this.follow, "Cursor"),
-      this.range,
-      this.legend,
-    );
+    const view = (/** @type {string} */ name, /** @type {string} */ text) =>
+      make("button", { type: "button", "data-view": name, onclick: () => this.showView(name) }, text);
+    this.views = make("span", { class: "switch", role: "group", "aria-label": "What is below the image" }, view("spectrum", "Spectrum"), view("pv", "Position–velocity"));
+    this.ofSpectrum = make("span", { class: "dock-tools" }, this.statistic, make("label", { class: "check" }, this.follow, "Cursor"), this.range, this.legend);
+    byId("dock-bar", HTMLElement).append(this.views, this.unit, this.ofSpectrum);
+    this.showView("spectrum");
     viewer.regionChanged = (region) => this.spectra.follow(region);
     store.on(["regions"], () => this.spectra.sync());
     store.on(["statistic", "others"], () => {
@@ -55,6 +56,17 @@ export class Dock {
       if (!store.state.follow) this.spectra.point(null);
     });
     document.addEventListener("themechange", () => this.draw());
+  }
+
+  /** Show the chart of spectra or the diagram. @param {string} name "spectrum" or "pv" */
+  showView(name) {
+    const diagram = name === "pv";
+    byId("diagram", HTMLElement).hidden = !diagram;
+    this.place.hidden = this.note.hidden = this.ofSpectrum.hidden = diagram;
+    for (const button of this.views.querySelectorAll("button")) {
+      button.setAttribute("aria-pressed", String(button.dataset.view === name));
+    }
+    this.diagram.follow();
   }
 
   /** Another image was opened. */
@@ -112,6 +124,7 @@ export class Dock {
     this.note.textContent = series.length ? "" : "Draw a region, or point at the image, to see its spectrum";
     this.chart.show(axis, series, store.state.dataset?.unit ?? "");
     this.mark();
+    this.diagram.draw();
     this.legend.replaceChildren(
       ...series.map(({ label, colour }) => {
         const swatch = make("span", { class: "swatch" });

@@ -66,7 +66,8 @@ export function stateOf(hash, initial) {
     found.centre = [at[0], at[1]];
     found.scale = at[2];
   }
-  found.regions = given.getAll("r").slice(0, 100).flatMap((text, i) => {
+  // A link to a file alone leaves the first region to the page.
+  if (given.has("at") || given.has("r")) found.regions = given.getAll("r").slice(0, 100).flatMap((text, i) => {
     const [, colour, rest] = /^(\d+):(.*)$/.exec(text) ?? [];
     const region = parse(rest ?? text);
     return region ? [{ ...region, id: i + 1, colour: Number(colour ?? i) }] : [];

@@ -1,15 +1,21 @@
 // The page: makes its parts, and connects them by the state.
 
-import { ApiError, activity, askJson } from "./api.js";
+import { ApiError, Latest, activity, askJson } from "./api.js";
 import { ChannelBar } from "./channels.js";
+import { showColourBar } from "./colourbar.js";
 import { Cursor } from "./cursor.js";
 import { byId } from "./dom.js";
 import { Dock } from "./dock.js";
 import { cutsOf } from "./cuts.js";
 import { linkOf, stateOf } from "./link.js";
+import { Files } from "./files.js";
+import { showGrid } from "./grid.js";
+import { listenToKeys } from "./keys.js";
+import { Maps } from "./maps.js";
 import { Overlay } from "./overlay.js";
+import { Panel } from "./panel.js";
 import { textOf } from "./regions.js";
-import { Store } from "./state.js";
+import { CHANNEL, Store, placeOf } from "./state.js";
 import { followTheme, toggleTheme } from "./theme.js";
 import { Toolbar } from "./toolbar.js";
 import { Viewer } from "./viewer.js";
@@ -17,6 +23,9 @@ import { bytes } from "./words.js";
 
 /** Cubes up to this size are searched for their brightest channel when they are opened. */
 const SEARCHED_BYTES = 512e6;
+
+/** Units that are shown at first instead of those of files. @type {Record<string, string>} */
+const PLEASANT = { "m/s": "km/s", Hz: "GHz" };
 
 /** What all parts of the page share. */
 export class App {
@@ -31,8 +40,17 @@ export class App {
     this.channels = new ChannelBar(this);
     this.cursor = new Cursor(this);
     this.toolbar = new Toolbar(this);
+    this.files = new Files(this);
+    this.maps = new Maps(this);
+    this.panel = new Panel(this);
     this.cutsWanted = false;
+    /** @type {import("./api.js").Parameters | null} the plane for which cuts are on their way */
+    this.refining = null;
+    this.refine = new Latest((plane, signal) => this.refineCuts(plane, signal), (error) => this.tell(error));
     this.connect();
+    showColourBar(this);
+    showGrid(this);
+    listenToKeys(this);
   }
 
   connect() {
@@ -64,7 +82,7 @@ export class App {
   /** Say on the stage, for tests and screen readers, whether what is drawn is complete. */
   settled() {
     const stage = byId("stage", HTMLElement);
-    const done = this.viewer.tiles.waiting === 0 && !this.cutsWanted;
+    const done = this.viewer.tiles.waiting === 0 && !this.cutsWanted && !this.refining;
     stage.setAttribute("aria-busy", String(!done));
   }
 
@@ -94,28 +112,63 @@ export class App {
     this.cutsWanted = false;
     const found = cutsOf(all, cuts);
     if (found) store.set({ low: found[0], high: found[1] });
+    // Tiles of a large image are means of its pixels: the server has the pixels themselves.
+    if (dataset.levels > 1) this.refine.ask(plane);
+  }
+
+  /**
+   * Take the cuts of the pixels themselves, unless people have changed them since.
+   * @param {import("./api.js").Parameters} plane
+   * @param {AbortSignal} signal
+   */
+  async refineCuts(plane, signal) {
+    const { store } = this;
+    const { cuts } = store.state;
+    // The server names one percentile and leaves as much out at the other end.
+    const method = /^\d/.test(cuts) ? `percentile${50 + Number(cuts) / 2}` : cuts;
+    this.refining = plane;
+    try {
+      const { low, high } = await askJson("limits", { ...plane, method }, { signal, view: "limits", doing: "Choosing cuts" });
+      if (cuts === store.state.cuts && high > low) store.set({ low, high });
+    } finally {
+      this.refining = null;
+      this.viewer.redraw();
+    }
+  }
+
+  /** The unit of the values that are shown. */
+  unit() {
+    const { dataset, layer } = this.store.state;
+    return layer.operation.startsWith("moment") ? "" : (dataset?.unit ?? "");
   }
 
   /**
    * Open an image: what the link says, or what the server has.
    * @param {Partial<import("./state.js").State>} given
+   * @param {Promise<import("./state.js").Dataset | null>} [early] its description, if it was asked for
    */
-  async open(given) {
+  async open(given, early) {
     const { store, viewer } = this;
     try {
-      const id = given.id ?? (await this.firstFile());
-      if (!id) return;
-      const dataset = await askJson("dataset", { id, hdu: given.hdu }, { doing: "Opening the file" });
+      const dataset = await (early ?? describedBy(given));
+      if (!dataset) {
+        this.files.open();
+        return;
+      }
+      const { id } = dataset;
       this.dismiss();
       const fresh = { ...this.initial, theme: store.state.theme, map: store.state.map, stretch: store.state.stretch };
       const channel = given.channel ?? (await this.brightest(dataset));
       const regions = given.regions ?? [];
       viewer.shown = null;
       viewer.tiles.retry();
-      store.set({ ...fresh, ...given, id, hdu: dataset.hdu, dataset, regions, channel: Math.min(channel, dataset.channels) });
+      const layer = given.layer ?? CHANNEL;
+      const spectralUnit = PLEASANT[dataset.coordinates.spectral?.unit ?? ""] ?? "";
+      store.set({ ...fresh, spectralUnit, ...given, id, hdu: dataset.hdu, dataset, regions, layer: CHANNEL, channel: Math.min(channel, dataset.channels) });
       if (!given.scale) viewer.fit();
       this.describe(dataset);
       this.dock.opened();
+      if (layer.operation !== "channel") void this.maps.show(layer);
       if (!given.regions && dataset.channels > 1) this.firstRegion(dataset);
     } catch (error) {
       this.tell(error);
@@ -129,20 +182,13 @@ export class App {
     this.viewer.add("circle", [Math.round(width / 2), Math.round(height / 2), radius]);
   }
 
-  /** @returns {Promise<string | null>} the only file that is served; null if people have to choose */
-  async firstFile() {
-    const { entries } = await askJson("files", {}, { doing: "Listing files" });
-    const files = entries.filter((/** @type {any} */ entry) => !entry.is_folder);
-    return files.length ? files[0].id : null;
-  }
-
   /** Return the channel with the widest spread of values; of large cubes the middle one. @param {import("./state.js").Dataset} dataset */
   async brightest(dataset) {
     const middle = Math.ceil(dataset.channels / 2);
     const size = dataset.naxis.reduce((product, length) => product * length, 1);
     if (dataset.channels < 2 || size * Number(/\d+/.exec(dataset.dtype)?.[0] ?? 32) > 8 * SEARCHED_BYTES) return middle;
     try {
-      const asked = { id: dataset.id, hdu: dataset.hdu, version: dataset.version, statistic: "std" };
+      const asked = { ...placeOf(dataset), statistic: "std" };
       const options = { doing: "Looking for the brightest channel", signal: AbortSignal.timeout(700) };
       const { values } = await askJson("spectrum", asked, options);
       let best = middle;
@@ -177,12 +223,14 @@ export class App {
 
   keepLink() {
     clearTimeout(this.linkTimer);
-    this.linkTimer = setTimeout(() => {
-      const { state } = this.store;
-      if (!state.dataset) return;
-      this.link = `#${linkOf(state, this.initial)}`;
-      history.replaceState(null, "", this.link);
-    }, 150);
+    this.linkTimer = setTimeout(() => this.keepLinkNow(), 150);
+  }
+
+  keepLinkNow() {
+    const { state } = this.store;
+    if (!state.dataset) return;
+    this.link = `#${linkOf(state, this.initial)}`;
+    history.replaceState(null, "", this.link);
   }
 
   /** Show a failure: what is wrong, and what to do. @param {unknown} error */
@@ -212,7 +260,24 @@ export class App {
   }
 }
 
+/**
+ * Ask for the description of an image: of the first file that is served where none is named.
+ * @param {Partial<import("./state.js").State>} given
+ * @returns {Promise<import("./state.js").Dataset | null>} null if people have to choose a file
+ */
+async function describedBy({ id, hdu }) {
+  if (!id) {
+    const { entries } = await askJson("files", {}, { doing: "Listing files" });
+    id = entries.find((/** @type {any} */ entry) => !entry.is_folder)?.id;
+  }
+  return id ? askJson("dataset", { id, hdu }, { doing: "Opening the file" }) : null;
+}
+
+const given = location.hash.length > 1 ? stateOf(location.hash, new Store().state) : {};
+// The server works while the graphics card gets ready.
+const early = describedBy(given);
+early.catch(() => {});
 const app = new App();
 // For scripts in the browser's console, and for tests.
 Object.assign(window, { tachyfits: Object.assign(app, { text: textOf }) });
-void app.open(location.hash.length > 1 ? stateOf(location.hash, app.initial) : {});
+void app.open(given, early);

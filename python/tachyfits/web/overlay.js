@@ -6,11 +6,13 @@ import { angle } from "./words.js";
 /** @typedef {import("./viewer.js").Viewer} Viewer */
 /** @typedef {import("./regions.js").Point} Point */
 
+/** @typedef {{at: Point, text: string, align: CanvasTextAlign}} Label */
+
 /**
  * @typedef {object} Lines lines in FITS pixels that another module wants drawn
  * @property {Point[][]} lines
  * @property {string} colour
- * @property {{at: Point, text: string}[]} labels
+ * @property {Label[]} labels
  * @property {boolean} dashed
  */
 
@@ -189,11 +191,10 @@ export class Overlay {
       context.stroke();
     }
     context.restore();
-    for (const { at, text } of labels) {
+    for (const { at, text, align } of labels) {
       const place = this.viewer.toScreen(at);
-      const x = Math.min(this.viewer.width - 6, Math.max(6, place.x));
-      const y = Math.min(this.viewer.height - 6, Math.max(14, place.y));
-      this.label(context, text, { x, y }, x < this.viewer.width / 2 ? "left" : "right");
+      const [dx, dy] = align === "right" ? [-5, -4] : [0, -6];
+      this.label(context, text, { x: place.x + dx, y: place.y + dy }, align);
     }
   }
 

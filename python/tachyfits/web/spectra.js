@@ -2,6 +2,7 @@
 
 import { Latest, ask, askJson, isStale } from "./api.js";
 import { hasArea, textOf } from "./regions.js";
+import { placeOf } from "./state.js";
 
 /** @typedef {import("./regions.js").Region} Region */
 
@@ -38,7 +39,8 @@ export class Spectra {
   /** Parameters that all requests for spectra have. */
   common() {
     const { dataset, others, statistic } = this.store.state;
-    return { id: dataset?.id, hdu: dataset?.hdu, others, version: dataset?.version, statistic };
+    if (!dataset) throw new Error("no image is open");
+    return { ...placeOf(dataset), others, statistic };
   }
 
   /** Ask for the spectrum of a region; only the newest of a region is asked for. @param {Region} region */
@@ -79,16 +81,13 @@ export class Spectra {
   async loadAxis() {
     const { dataset, spectralUnit } = this.store.state;
     if (!dataset || dataset.channels < 2) return;
-    const unit = spectralUnit === "channel" ? "" : spectralUnit;
-    const asked = { ...this.common(), region: "point(1,1)", statistic: "mean", unit: unit || null };
+    const numbers = spectralUnit === "channel";
+    const asked = { ...placeOf(dataset), unit: numbers ? null : spectralUnit || null };
     try {
-      const { axis } = await askJson("spectrum", asked, { doing: "Reading the spectral axis" });
-      if (this.store.state.dataset !== dataset) return;
-      if (spectralUnit === "channel") {
-        this.axis = { name: "Channel", unit: null, values: axis.values.map((/** @type {number} */ _, /** @type {number} */ i) => i + 1) };
-      } else {
-        this.axis = axis;
-      }
+      const axis = await askJson("axis", asked, { doing: "Reading the spectral axis" });
+      if (this.store.state.dataset !== dataset || this.store.state.spectralUnit !== spectralUnit) return;
+      const values = axis.values.map((/** @type {number} */ _, /** @type {number} */ i) => i + 1);
+      this.axis = numbers ? { name: "Channel", unit: null, values } : axis;
       this.changed();
     } catch (error) {
       if (isStale(error)) return;

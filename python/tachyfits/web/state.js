@@ -24,10 +24,13 @@
 
 /**
  * @typedef {object} Layer what the image shows: a channel, or an image made from a range of them
- * @property {string} operation "channel", or what the server's `image` endpoint computes
+ * @property {string} operation "channel", or a statistic of the server: "moment0", "mean", ...
  * @property {number} first
  * @property {number} last
  */
+
+/** @type {Layer} */
+export const CHANNEL = { operation: "channel", first: 1, last: 1 };
 
 /**
  * @typedef {object} State
@@ -68,7 +71,7 @@ const INITIAL = {
   dataset: null,
   channel: 1,
   others: null,
-  layer: { operation: "channel", first: 1, last: 1 },
+  layer: CHANNEL,
   centre: [1, 1],
   scale: 0,
   map: "inferno",
@@ -93,7 +96,15 @@ const INITIAL = {
   theme: "",
 };
 
-/** The state, and who listens to which keys. */
+/**
+ * Return the parameters that all requests about an image have.
+ * @param {Dataset} dataset
+ */
+export function placeOf({ id, hdu, version }) {
+  return { id, hdu, version };
+}
+
+/** The state, and the listeners of its keys. */
 export class Store {
   constructor() {
     /** @type {State} */

@@ -4,6 +4,7 @@ import { Renderer } from "./gl.js";
 import { Tiles } from "./tiles.js";
 import { drawn, handles, holds, moved, resized } from "./regions.js";
 import { eachFrame } from "./dom.js";
+import { placeOf } from "./state.js";
 
 /** Screen pixels around a handle that take hold of it; more for fingers. */
 const GRIP = 9;
@@ -121,9 +122,9 @@ export class Viewer {
   plane() {
     const { dataset, channel, others, layer } = this.store.state;
     if (!dataset) return null;
-    const common = { id: dataset.id, hdu: dataset.hdu, others, version: dataset.version };
+    const common = { ...placeOf(dataset), others };
     if (layer.operation === "channel") return { ...common, channel };
-    return { ...common, operation: layer.operation, first: layer.first, last: layer.last };
+    return { ...common, collapse: layer.operation, channels: `${layer.first}:${layer.last}` };
   }
 
   /** The level at which a pixel of a tile is about one pixel of the screen. */

@@ -10,6 +10,7 @@ from tachyfits.base.errors import usage
 from tachyfits.server.answers import json_answer
 from tachyfits.server.asked import Asked, answered
 from tachyfits.server.parameters import At, Channel, Others, others_of
+from tachyfits.server.planes import CollapseAsked
 from tachyfits.server.view import View
 
 router = APIRouter()
@@ -19,15 +20,23 @@ router = APIRouter()
 async def pixel(
     request: Request,
     at: At,
+    collapse: CollapseAsked,
     x: Annotated[int, Query(ge=1, le=2**53, description="Pixel along x, from 1.")],
     y: Annotated[int, Query(ge=1, le=2**53, description="Pixel along y, from 1.")],
     channel: Channel = 1,
     others: Others = None,
 ) -> Response:
-    """Return the value of a pixel, and its position on the sky and along the spectral axis."""
+    """Return the value of a pixel, and its position on the sky and along the spectral axis.
+
+    Of channels collapsed to a plane it is that of the plane, without a spectral position.
+    """
 
     def make(asked: Asked) -> Response:
         found = _described(asked.view, x, y, channel, others_of(others))
+        if collapse is not None:
+            plane = collapse.plane(asked)
+            found |= {"value": plane.values[y - 1, x - 1], "unit": plane.unit}
+            found.pop("spectral", None)
         asked.file.check()
         return json_answer(found, asked.caching)
 

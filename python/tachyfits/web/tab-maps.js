@@ -1,0 +1,67 @@
+// The tab "Maps": images made from a range of channels, and contours of one image over another.
+
+import { contourGroup } from "./contours.js";
+import { make, row } from "./dom.js";
+import { OPERATIONS } from "./maps.js";
+import { group } from "./panel.js";
+import { CHANNEL } from "./state.js";
+
+/** @param {import("./main.js").App} app */
+export function mapsTab(app) {
+  const { store, maps } = app;
+  const first = make("input", { type: "number", min: 1, "aria-label": "First channel" });
+  const last = make("input", { type: "number", min: 1, "aria-label": "Last channel" });
+  const buttons = make("div", { class: "list" });
+  const progress = make("progress", { max: 1, "aria-label": "Progress", hidden: true });
+  const cancel = make("button", { type: "button", hidden: true, onclick: () => maps.cancel() }, "Cancel");
+  const note = make("p", { class: "note" });
+
+  for (const [operation, label] of Object.entries(OPERATIONS)) {
+    buttons.append(make("button", { type: "button", class: "item", "data-operation": operation, onclick: () => void maps.show({ operation, ...range() }) }, label));
+  }
+  const back = make("button", { type: "button", class: "item", "data-operation": "channel", onclick: () => store.set({ layer: CHANNEL }) }, "One channel");
+  buttons.prepend(back);
+
+  function range() {
+    const most = store.state.dataset?.channels ?? 1;
+    const [a, b] = store.state.range ?? [1, most];
+    return { first: a, last: b };
+  }
+
+  function setRange() {
+    const most = store.state.dataset?.channels ?? 1;
+    const read = (/** @type {HTMLInputElement} */ input, /** @type {number} */ other) =>
+      Math.min(most, Math.max(1, Math.round(Number(input.value)) || other));
+    const [a, b] = [read(first, 1), read(last, most)];
+    store.set({ range: [Math.min(a, b), Math.max(a, b)] });
+  }
+
+  function refresh() {
+    const { dataset, layer } = store.state;
+    const { first: a, last: b } = range();
+    first.max = last.max = String(dataset?.channels ?? 1);
+    first.value = String(a);
+    last.value = String(b);
+    for (const button of buttons.querySelectorAll("button")) {
+      button.setAttribute("aria-pressed", String(button.dataset.operation === layer.operation));
+      button.disabled = (dataset?.channels ?? 1) < 2;
+    }
+    note.textContent = (dataset?.channels ?? 1) < 2 ? "This image has one channel." : "Drag over the spectrum to choose the range.";
+  }
+
+  maps.progress = (fraction) => {
+    progress.hidden = cancel.hidden = fraction === null;
+    if (fraction !== null) progress.value = fraction;
+  };
+  first.addEventListener("change", setRange);
+  last.addEventListener("change", setRange);
+  store.on(["range", "layer", "dataset"], refresh);
+  refresh();
+  return make(
+    "div",
+    {},
+    group("Range of channels", row("From, to", first, last), note),
+    group("The image shows", buttons, make("div", { class: "buttons" }, progress, cancel)),
+    contourGroup(app),
+  );
+}

@@ -1,0 +1,183 @@
+// The tab "Regions": the list, the numbers of the selected one, its statistics, and region files.
+
+import { Latest, ask, askJson } from "./api.js";
+import { download, make, row } from "./dom.js";
+import { group } from "./panel.js";
+import { KINDS, colourOf, hasArea, parse, textOf } from "./regions.js";
+import { placeOf } from "./state.js";
+import { number } from "./words.js";
+
+/** Names of the values of each kind. */
+const VALUES = {
+  circle: ["x", "y", "Radius"],
+  ellipse: ["x", "y", "Semi-axis", "Semi-axis", "Angle"],
+  box: ["x", "y", "Width", "Height", "Angle"],
+  point: ["x", "y"],
+  line: ["x1", "y1", "x2", "y2"],
+};
+
+/** Statistics in the order of the list; others that the server sends come after them. */
+const NAMES = /** @type {Record<string, string>} */ ({
+  count: "Pixels", undefined: "Undefined", sum: "Sum", mean: "Mean", median: "Median", std: "Deviation", rms: "RMS",
+  min: "Minimum", max: "Maximum", flux: "Flux", min_position: "At", max_position: "At",
+});
+
+/** @param {import("./main.js").App} app */
+export function regionsTab(app) {
+  const { store, viewer } = app;
+  const list = make("ul", { class: "list", "aria-label": "Regions" });
+  const values = make("div", { class: "group" });
+  const table = make("table", { class: "values" });
+  const note = make("p", { class: "note" });
+  const text = make("input", { type: "text", placeholder: "circle(40,50,7)", "aria-label": "Region as text", spellcheck: false });
+  const file = make("input", { type: "file", accept: ".reg,.ds9,.crtf,.txt", hidden: true, "aria-label": "Region file" });
+
+  const chosen = () => store.state.regions.find((region) => region.id === store.state.selected);
+  const asking = new Latest(load, (error) => app.tell(error));
+
+  /** Ask for the statistics of a region, in the channel or the range. @param {string} region @param {AbortSignal} signal */
+  async function load(region, signal) {
+    const plane = viewer.plane();
+    if (!plane) return;
+    const options = { signal, view: "statistics", doing: "Measuring the region" };
+    const found = await askJson("statistics", { ...plane, region }, options);
+    showStatistics(found.statistics ?? found);
+  }
+
+  /** @param {Record<string, any>} found */
+  function showStatistics(found) {
+    table.replaceChildren();
+    const known = Object.keys(NAMES).filter((name) => name in found);
+    for (const name of known) {
+      const value = found[name];
+      const shown = Array.isArray(value) ? value.join(", ") : number(value, 7);
+      table.append(make("tr", {}, make("th", { scope: "row" }, NAMES[name]), make("td", { "data-name": name }, shown)));
+    }
+    note.textContent = found.unit ? `Unit: ${found.unit}` : "";
+  }
+
+  function showList() {
+    list.replaceChildren(
+      ...store.state.regions.map((region) => {
+        const swatch = make("span", { class: "swatch" });
+        swatch.style.background = colourOf(region, false);
+        const name = `${KINDS[/** @type {keyof typeof KINDS} */ (region.kind)]} ${region.id}`;
+        const select = make(
+          "button",
+          { type: "button", class: "item", "aria-pressed": region.id === store.state.selected, onclick: () => store.set({ selected: region.id }) },
+          swatch,
+          name,
+          make("span", { class: "space dim" }, textOf(region).replace(/^\w+/, "")),
+        );
+        const remove = make("button", { type: "button", class: "icon", title: "Remove", "aria-label": `Remove ${name}`, onclick: () => viewer.remove(region.id) }, "×");
+        return make("li", { class: "check" }, select, remove);
+      }),
+    );
+    if (!store.state.regions.length) list.append(make("li", { class: "note" }, "Choose a shape at the left of the image and drag it."));
+  }
+
+  function showValues() {
+    const region = chosen();
+    const names = region ? VALUES[/** @type {keyof typeof VALUES} */ (region.kind)] : undefined;
+    if (!region || !names) {
+      values.replaceChildren();
+      return;
+    }
+    const inputs = [...values.querySelectorAll("input")];
+    if (values.dataset.shape !== `${region.id} ${region.kind}`) {
+      values.dataset.shape = `${region.id} ${region.kind}`;
+      values.replaceChildren();
+      names.forEach((name, i) => {
+        const input = make("input", { type: "number", step: "any", "aria-label": name });
+        input.addEventListener("change", () => {
+          const now = chosen();
+          const value = Number(input.value);
+          if (now && Number.isFinite(value)) viewer.put({ ...now, values: now.values.map((old, j) => (j === i ? value : old)) }, true);
+        });
+        values.append(row(name, input));
+        inputs[i] = input;
+      });
+    }
+    region.values.forEach((value, i) => {
+      if (document.activeElement !== inputs[i]) inputs[i].value = String(Math.round(value * 1000) / 1000);
+    });
+  }
+
+  function refresh() {
+    showList();
+    showValues();
+    const region = chosen();
+    if (region && region.values.length && hasArea(region)) {
+      asking.ask(textOf(region));
+    } else {
+      asking.stop();
+      table.replaceChildren();
+      note.textContent = "Select a region to measure it.";
+    }
+  }
+
+  function addText() {
+    const found = parse(text.value);
+    if (found) {
+      viewer.add(found.kind, found.values);
+      text.value = "";
+      text.setCustomValidity("");
+    } else {
+      text.setCustomValidity("Write a shape in pixels from 1, such as circle(40,50,7)");
+      text.reportValidity();
+    }
+  }
+
+  /** Add the regions of a file; the server reads DS9 and CASA and converts from the sky. @param {File} from */
+  async function readFile(from) {
+    const { dataset } = store.state;
+    if (!dataset) return;
+    try {
+      const answer = await ask("regions/pixels", placeOf(dataset), { body: await from.text(), doing: "Reading regions" });
+      const { regions } = await answer.json();
+      for (const one of regions) {
+        const found = parse(one);
+        if (found) viewer.add(found.kind, found.values);
+      }
+    } catch (error) {
+      app.tell(error);
+    }
+  }
+
+  function saveFile() {
+    const lines = ["# Region file format: DS9 version 4.1", "image"];
+    for (const region of store.state.regions) lines.push(`${textOf(region)} # color=${colourOf(region, false)}`);
+    download(new Blob([lines.join("\n") + "\n"], { type: "text/plain" }), "regions.reg");
+  }
+
+  text.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") addText();
+  });
+  file.addEventListener("change", () => {
+    for (const one of file.files ?? []) void readFile(one);
+    file.value = "";
+  });
+  store.on(["regions", "selected", "channel", "layer", "others", "dataset"], () => {
+    if (!content.hidden) refresh();
+  });
+  const content = make(
+    "div",
+    {},
+    group("Regions", list),
+    group("Selected", values, table, note),
+    group("By text", row("Region", text), make("div", { class: "buttons" }, make("button", { type: "button", onclick: addText }, "Add"))),
+    group(
+      "Region files",
+      make(
+        "div",
+        { class: "buttons" },
+        make("button", { type: "button", onclick: () => file.click() }, "Read a file…"),
+        make("button", { type: "button", onclick: saveFile }, "Save as DS9"),
+        make("button", { type: "button", onclick: () => store.set({ regions: [], selected: null }) }, "Remove all"),
+        file,
+      ),
+    ),
+  );
+  content.addEventListener("shown", refresh);
+  return content;
+}

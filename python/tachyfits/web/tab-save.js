@@ -1,0 +1,150 @@
+// The tab "Save": cutouts as FITS with their size shown first, pictures, spectra and links.
+
+import { Latest, address, askJson } from "./api.js";
+import { download, make, row, select } from "./dom.js";
+import { group } from "./panel.js";
+import { paint } from "./colourbar.js";
+import { bounds, hasArea } from "./regions.js";
+import { CURSOR } from "./spectra.js";
+import { placeOf } from "./state.js";
+import { bytes, number } from "./words.js";
+
+/** @param {import("./main.js").App} app */
+export function saveTab(app) {
+  const { store, viewer } = app;
+  let what = "view";
+  let depth = "range";
+  const whatSelect = select(
+    { view: "What is on screen", region: "The box around the region", whole: "The whole plane" },
+    what,
+    (value) => { what = value; refresh(); },
+    "Part of the plane",
+  );
+  const depthSelect = select(
+    { range: "The selected range", channel: "The channel shown", all: "All channels" },
+    depth,
+    (value) => { depth = value; refresh(); },
+    "Channels",
+  );
+  const size = make("p", { class: "note", role: "status", id: "cutout-size" });
+  const save = make("a", { class: "button", download: "", id: "cutout-link", href: "#" }, make("button", { type: "button", class: "primary", tabindex: -1 }, "Download FITS"));
+  save.querySelector("button")?.addEventListener("click", (event) => {
+    event.stopPropagation();
+    save.click();
+  });
+  const asking = new Latest(load, (error) => {
+    size.textContent = error instanceof Error ? error.message : String(error);
+  });
+
+  /** Parameters of the cutout; null if nothing is chosen. */
+  function wanted() {
+    const { dataset, regions, selected, range, channel } = store.state;
+    if (!dataset) return null;
+    const { width, height, channels } = dataset;
+    let box = [1, width, 1, height];
+    if (what === "view") {
+      const [a, b] = [viewer.toImage(0, viewer.height), viewer.toImage(viewer.width, 0)];
+      box = bounds({ id: 0, kind: "line", values: [a.x, a.y, b.x, b.y], colour: 0 }, width, height);
+    }
+    const region = regions.find((one) => one.id === selected) ?? regions.at(-1);
+    if (what === "region") {
+      if (!region || !hasArea(region)) return null;
+      box = bounds(region, width, height);
+    }
+    const chosen = depth === "channel" ? [channel, channel] : depth === "range" && range ? range : [1, channels];
+    // The axes of the view, x first, in the order of the file.
+    const parts = dataset.naxis.map(() => "*");
+    parts[dataset.axes[0].fits - 1] = `${box[0]}:${box[1]}`;
+    parts[dataset.axes[1].fits - 1] = `${box[2]}:${box[3]}`;
+    if (dataset.axes.length > 2) parts[dataset.axes[2].fits - 1] = `${chosen[0]}:${chosen[1]}`;
+    return { ...placeOf(dataset), section: `[${parts.join(",")}]` };
+  }
+
+  function refresh() {
+    const asked = wanted();
+    depthSelect.disabled = (store.state.dataset?.channels ?? 1) < 2;
+    if (!asked) {
+      size.textContent = "Select a region with an area first.";
+      save.removeAttribute("href");
+      return;
+    }
+    const path = address("cutout", asked);
+    save.href = path;
+    size.dataset.section = asked.section;
+    asking.ask(asked);
+  }
+
+  /** @param {import("./api.js").Parameters} asked @param {AbortSignal} signal */
+  async function load(asked, signal) {
+    const found = await askJson("cutout/size", asked, { signal });
+    size.textContent = `${found.naxis.join(" × ")} pixels, ${bytes(found.bytes)} · ${asked.section}`;
+  }
+
+  /** The image with what is drawn over it, and the colour bar. */
+  function savePicture() {
+    const { canvas, surface } = viewer;
+    const bar = Math.round(46 * devicePixelRatio);
+    const made = document.createElement("canvas");
+    made.width = canvas.width;
+    made.height = canvas.height + bar;
+    const context = made.getContext("2d");
+    if (!context) return;
+    viewer.draw();
+    context.fillStyle = "#000";
+    context.fillRect(0, 0, made.width, made.height);
+    context.drawImage(canvas, 0, 0);
+    context.drawImage(surface, 0, 0);
+    const strip = document.createElement("canvas");
+    strip.width = 256;
+    strip.height = 1;
+    paint(strip, store.state);
+    const [margin, top] = [12 * devicePixelRatio, canvas.height + 8 * devicePixelRatio];
+    context.drawImage(strip, margin, top, made.width - 2 * margin, 12 * devicePixelRatio);
+    context.fillStyle = "#fff";
+    context.font = `${12 * devicePixelRatio}px system-ui, sans-serif`;
+    const { low, high } = store.state;
+    [low, (low + high) / 2, high].forEach((value, i) => {
+      context.textAlign = /** @type {const} */ (["left", "center", "right"])[i];
+      context.fillText(`${number(value, 4)} ${app.unit()}`, margin + (i / 2) * (made.width - 2 * margin), top + 28 * devicePixelRatio);
+    });
+    made.toBlob((blob) => blob && download(blob, `${stem()}.png`), "image/png");
+  }
+
+  /** The curves of the chart as a table. */
+  function saveSpectra() {
+    const { axis, curves } = app.dock.spectra;
+    if (!axis) return;
+    const shown = [...curves].filter(([id]) => id !== CURSOR);
+    const unit = (/** @type {string | null | undefined} */ text) => (text ? ` (${text})` : "");
+    const head = [`${axis.name}${unit(axis.unit)}`, ...shown.map(([, { text }]) => `"${store.state.statistic} ${text}${unit(store.state.dataset?.unit)}"`)];
+    const lines = axis.values.map((x, i) => [x, ...shown.map(([, { values }]) => values[i])].join(","));
+    download(new Blob([[head.join(","), ...lines].join("\n") + "\n"], { type: "text/csv" }), `${stem()}-spectra.csv`);
+  }
+
+  function stem() {
+    const name = store.state.id.split("/").at(-1) ?? "image";
+    return name.replace(/\.(fits?|fts)?(\.(gz|fz|bz2|xz|zst))?$/i, "");
+  }
+
+  const copied = make("span", { class: "note", role: "status" });
+  async function copyLink() {
+    app.keepLinkNow();
+    await navigator.clipboard.writeText(location.href).then(
+      () => (copied.textContent = "Copied."),
+      () => (copied.textContent = "Copy the address of this page: it holds the view."),
+    );
+  }
+
+  store.on(["regions", "selected", "range", "channel", "dataset", "centre", "scale"], () => {
+    if (!content.hidden) refresh();
+  });
+  const content = make(
+    "div",
+    {},
+    group("Cutout", row("Plane", whatSelect), row("Channels", depthSelect), size, make("div", { class: "buttons" }, save)),
+    group("Picture and spectra", make("div", { class: "buttons" }, make("button", { type: "button", onclick: savePicture }, "Picture (PNG)"), make("button", { type: "button", onclick: saveSpectra }, "Spectra (CSV)"))),
+    group("Link", make("p", { class: "note" }, "The address of this page restores the view."), make("div", { class: "buttons" }, make("button", { type: "button", onclick: () => void copyLink() }, "Copy the link"), copied)),
+  );
+  content.addEventListener("shown", refresh);
+  return content;
+}
