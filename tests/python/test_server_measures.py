@@ -125,6 +125,9 @@ def test_grid_lines_are_where_astropy_has_them(client: TestClient) -> None:
             assert 2 <= len(found[kind]) <= 12
             for line in found[kind]:
                 assert line["label"]
+                if kind == "longitude":
+                    assert 0 <= line["value"] < 360
+                    assert not line["label"].startswith("-")
                 for part in line["parts"]:
                     x, y = np.array(part).T
                     at = sky.pixel_to_world(x - 1, y - 1).transform_to(found["frame"])

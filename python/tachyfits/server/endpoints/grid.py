@@ -126,6 +126,9 @@ def _grid(
                 number=lines, unit=u.deg, format_unit=u.hourangle if hours else u.deg
             )
             values, spacing = locator.locator(first, last)
+            if kind == 0:
+                # The range of an image around 180 degrees is found below zero.
+                values = np.round(values.to_value(u.deg), 9) % 360 * u.deg
             labels = locator.formatter(values, spacing, format="ascii")
             other = ranges[1 - kind]
             along = np.linspace(other[0], other[1], _POINTS)
