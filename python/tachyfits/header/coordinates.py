@@ -303,6 +303,8 @@ class Coordinates:
         self._axes: dict[int, Axis] = {}
         #: Pixels of regions on the sky, as `image.chosen_regions` finds them.
         self.rasters: dict[Any, Any] = {}
+        #: Factors between spectral frames, as `header.spectral_frames` computes them by astropy.
+        self.frame_factors: dict[tuple[str, str], float] = {}
 
     # Which axis is which.
 

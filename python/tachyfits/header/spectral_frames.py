@@ -66,8 +66,14 @@ def frequency_factor(coordinates: Coordinates, asked: SpectralRange) -> float:
             f"{where}: {asked} cannot be converted: {problem}",
             "leave the frame out, and give the numbers in the frame of the axis",
         )
+    known = coordinates.frame_factors
+    if asked.location is None and (own, to) in known:
+        return known[own, to]
     with foreign_errors(f"{where}: {asked} cannot be converted from {own}", "leave the frame out"):
-        return _factor(coordinates, own, to, asked.location)
+        found = _factor(coordinates, own, to, asked.location)
+    if asked.location is None:
+        known[own, to] = found
+    return found
 
 
 def _factor(coordinates: Coordinates, own: str, to: str, location: Any) -> float:

@@ -20,6 +20,7 @@ from tachyfits.server.errors import RequestError, described
 from tachyfits.server.jobs import Jobs
 from tachyfits.server.settings import Settings
 from tachyfits.server.state import State
+from tachyfits.server.vo.runner import Runner
 from tachyfits.server.work import Workers
 
 #: Modules of `server.endpoints`, each with a ``router``.
@@ -29,7 +30,7 @@ ENDPOINTS = (
 )  # fmt: skip
 
 #: Modules of `server.vo`, each with a ``router``.
-RESOURCES = ("links", "sync", "vosi")
+RESOURCES = ("links", "sync", "uws", "vosi")
 
 WEB = Path(__file__).parents[1] / "web"
 
@@ -50,8 +51,10 @@ def create_app(settings: Settings) -> FastAPI:
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        shared.runner.start()
         yield
         shared.jobs.cancel()
+        shared.runner.close()
         workers.close()
 
     app = FastAPI(
@@ -62,12 +65,14 @@ def create_app(settings: Settings) -> FastAPI:
         redoc_url=None,
         lifespan=lifespan,
     )
+    datasets = Datasets(settings.paths)
     shared = State(
         settings=settings,
-        datasets=Datasets(settings.paths),
+        datasets=datasets,
         cache=ByteCache(settings.cache_bytes),
         workers=workers,
         jobs=Jobs(),
+        runner=Runner(settings, datasets, workers.executor),
     )
     app.state.tachyfits = shared
     for failure in (RequestError, tf.TachyfitsError):

@@ -10,6 +10,7 @@ from tachyfits.server.cache import ByteCache
 from tachyfits.server.datasets import Datasets
 from tachyfits.server.jobs import Jobs
 from tachyfits.server.settings import Settings
+from tachyfits.server.vo.runner import Runner
 from tachyfits.server.work import Workers
 
 
@@ -22,6 +23,7 @@ class State:
     cache: ByteCache
     workers: Workers
     jobs: Jobs
+    runner: Runner
 
     @classmethod
     def of(cls, request: Request) -> State:

@@ -11,10 +11,11 @@ from fastapi.responses import FileResponse
 from tachyfits.server.datasets import Version
 from tachyfits.server.errors import RequestError
 from tachyfits.server.state import State
-from tachyfits.server.vo.failures import FaultRoute, TextRoute, fault
+from tachyfits.server.vo.failures import fault
 from tachyfits.server.vo.identifiers import Found, find
 from tachyfits.server.vo.index import described_dataset
 from tachyfits.server.vo.parameters import Parameters, parameters_of
+from tachyfits.server.vo.routes import FaultRoute, TextRoute
 from tachyfits.server.vo.services import LINKS, base_url, links_service, soda_services
 from tachyfits.server.vo.votable import (
     DATALINK_TYPE,
@@ -107,7 +108,7 @@ def _document(request: Request, state: State, identifiers: list[str]) -> Documen
             found = find(state.datasets, state.settings.authority, identifier)
             about = described_dataset(state, found)
         except Exception as error:
-            _, text = fault(state, error)
+            _, text = fault(state.datasets, error)
             rows.append(_row(identifier, error_message=text, semantics="#this"))
             continue
         services = soda_services(request, identifier, about, number)

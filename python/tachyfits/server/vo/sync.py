@@ -9,10 +9,10 @@ from fastapi import APIRouter, Request, Response
 from tachyfits.server.fits_answer import FitsAnswer
 from tachyfits.server.part_file import PartFile
 from tachyfits.server.state import State
-from tachyfits.server.vo.failures import TextRoute
 from tachyfits.server.vo.identifiers import find
 from tachyfits.server.vo.links import file_answer
 from tachyfits.server.vo.parameters import parameters_of
+from tachyfits.server.vo.routes import TextRoute
 from tachyfits.server.vo.soda import cutout_of, media_type, one_wanted
 
 log = logging.getLogger("tachyfits.server")

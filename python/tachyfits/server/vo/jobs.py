@@ -1,0 +1,287 @@
+"""Jobs: what UWS keeps of each, in the database that all processes of a server share.
+
+A job changes its phase by one statement that names the phase it must have: two processes never run
+the same job, and a job that was aborted does not become complete.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tachyfits.server.errors import Busy, NotFound, RequestError
+from tachyfits.server.vo.store import Store
+
+#: Phases in which a job may still change.
+ACTIVE = ("PENDING", "QUEUED", "EXECUTING", "HELD", "SUSPENDED", "UNKNOWN")
+PHASES = (*ACTIVE, "COMPLETED", "ERROR", "ABORTED", "ARCHIVED")
+
+#: Jobs that wait or run, and all jobs.
+_MOST_WAITING = 1000
+_MOST_JOBS = 20_000
+
+_COLUMNS = (
+    "id, owner, run, phase, created, queued, started, ended, duration, destruction, parameters, "
+    "error, worker"
+)
+
+
+class IllegalState(RequestError):
+    """A job does not allow this in its phase."""
+
+    status = 403
+    title = "The phase of the job does not allow this"
+    label = "UsageError"
+
+
+@dataclass(frozen=True)
+class Result:
+    """A file of a job: ``about`` is the cutout that it has."""
+
+    name: str
+    media_type: str
+    bytes: int
+    about: str
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job; times are seconds since 1970."""
+
+    id: str
+    owner: str | None
+    run: str | None
+    phase: str
+    created: float
+    queued: float | None
+    started: float | None
+    ended: float | None
+    duration: float
+    destruction: float
+    parameters: tuple[tuple[str, str], ...]
+    error: str | None
+    worker: str | None
+    results: tuple[Result, ...] = field(default=())
+
+    @property
+    def is_active(self) -> bool:
+        """Whether the phase may still change."""
+        return self.phase in ACTIVE
+
+
+class Jobs:
+    """The jobs of a store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def folder(self, job: str) -> Path:
+        """Return the folder of the results of a job."""
+        return self._store.folder / "jobs" / job
+
+    # For clients.
+
+    def create(
+        self,
+        parameters: Iterable[tuple[str, str]],
+        owner: str | None,
+        run: str | None,
+        duration: float,
+        destruction: float,
+    ) -> str:
+        """Make a pending job and return its ID.
+
+        Raises
+        ------
+        Busy
+            There are too many jobs.
+        """
+        job = uuid.uuid4().hex
+        with self._store.connection() as database:
+            (count,) = database.execute("SELECT count(*) FROM jobs").fetchone()
+            if count >= _MOST_JOBS:
+                raise Busy("too many jobs are kept: delete some")
+            database.execute(
+                "INSERT INTO jobs (id, owner, run, phase, created, duration, destruction, "
+                "parameters) VALUES (?, ?, ?, 'PENDING', ?, ?, ?, ?)",
+                (job, owner, run, time.time(), duration, destruction, json.dumps([*parameters])),
+            )
+        return job
+
+    def find(self, job: str, owner: str | None) -> Job:
+        """Return a job of an owner, with its results.
+
+        Raises
+        ------
+        NotFound
+            The owner has no job of that ID.
+        """
+        with self._store.connection() as database:
+            row = database.execute(
+                f"SELECT {_COLUMNS} FROM jobs WHERE id = ? AND owner IS ?", (job, owner)
+            ).fetchone()
+            if row is None:
+                raise NotFound(f"unknown job {job[:64]!r}")
+            results = database.execute(
+                "SELECT name, media_type, bytes, about FROM results WHERE job = ? ORDER BY rowid",
+                (job,),
+            ).fetchall()
+        return _job(row, tuple(Result(*result) for result in results))
+
+    def phase(self, job: str) -> str | None:
+        """Return the phase of a job; None if it is gone."""
+        with self._store.connection() as database:
+            row = database.execute("SELECT phase FROM jobs WHERE id = ?", (job,)).fetchone()
+        return row[0] if row else None
+
+    def select(
+        self, owner: str | None, phases: Sequence[str], after: float | None, last: int | None
+    ) -> list[Job]:
+        """Return jobs of an owner without their results, the oldest first.
+
+        Archived jobs are left out unless ``phases`` names them. ``last``: a number of newest jobs.
+        """
+        where, values = ["owner IS ?"], [owner]
+        if phases:
+            where.append(f"phase IN ({', '.join('?' * len(phases))})")
+            values += phases
+        else:
+            where.append("phase != 'ARCHIVED'")
+        if after is not None:
+            where.append("created > ?")
+        query = f"SELECT {_COLUMNS} FROM jobs WHERE {' AND '.join(where)} ORDER BY created DESC"
+        given: list[Any] = [*values, *([] if after is None else [after])]
+        with self._store.connection() as database:
+            rows = database.execute(
+                f"{query} LIMIT ?", [*given, _MOST_JOBS if last is None else last]
+            ).fetchall()
+        return [_job(row) for row in reversed(rows)]
+
+    def submit(self, job: Job) -> None:
+        """Queue a pending job; a job that is queued or runs already stays so.
+
+        Raises
+        ------
+        IllegalState
+            The job has ended.
+        Busy
+            Too many jobs wait.
+        """
+        with self._store.connection() as database:
+            (waiting,) = database.execute(
+                "SELECT count(*) FROM jobs WHERE phase IN ('QUEUED', 'EXECUTING')"
+            ).fetchone()
+            if waiting >= _MOST_WAITING:
+                raise Busy("too many jobs wait: try again later")
+            done = database.execute(
+                "UPDATE jobs SET phase = 'QUEUED', queued = ? WHERE id = ? AND phase = 'PENDING'",
+                (time.time(), job.id),
+            )
+        if not done.rowcount and self.phase(job.id) not in ("QUEUED", "EXECUTING"):
+            raise IllegalState(f"a job in phase {job.phase} cannot run")
+
+    def abort(self, job: Job, reason: str = "") -> None:
+        """Abort a job that has not ended; one that has ended stays as it is."""
+        with self._store.connection() as database:
+            database.execute(
+                f"UPDATE jobs SET phase = 'ABORTED', ended = ?, error = ? WHERE id = ? "
+                f"AND phase IN {ACTIVE}",
+                (time.time(), reason or None, job.id),
+            )
+
+    def change(self, job: Job, column: str, value: Any) -> None:
+        """Set the duration, destruction or parameters of a job.
+
+        Raises
+        ------
+        IllegalState
+            Duration and parameters are those of a job that has not begun.
+        """
+        assert column in ("duration", "destruction", "parameters", "run")
+        where = "" if column == "destruction" else " AND phase = 'PENDING'"
+        with self._store.connection() as database:
+            done = database.execute(
+                f"UPDATE jobs SET {column} = ? WHERE id = ?{where}", (value, job.id)
+            )
+        if not done.rowcount:
+            raise IllegalState(f"the {column} of a job in phase {job.phase} cannot change")
+
+    def delete(self, job: str) -> None:
+        """Remove a job and its results."""
+        with self._store.connection() as database:
+            database.execute("DELETE FROM jobs WHERE id = ?", (job,))
+        shutil.rmtree(self.folder(job), ignore_errors=True)
+
+    # For workers.
+
+    def claim(self, worker: str) -> Job | None:
+        """Begin the job that waits longest; None if no job waits."""
+        with self._store.connection() as database:
+            database.execute("BEGIN IMMEDIATE")
+            row = database.execute(
+                f"SELECT {_COLUMNS} FROM jobs WHERE phase = 'QUEUED' ORDER BY queued LIMIT 1"
+            ).fetchone()
+            if row is None:
+                return None
+            database.execute(
+                "UPDATE jobs SET phase = 'EXECUTING', worker = ?, started = ? WHERE id = ?",
+                (worker, time.time(), row[0]),
+            )
+        return _job(row)
+
+    def add_result(self, job: str, result: Result) -> None:
+        """Note a file of a job that runs."""
+        with self._store.connection() as database:
+            database.execute(
+                "INSERT INTO results (job, name, media_type, bytes, about) "
+                "SELECT id, ?, ?, ?, ? FROM jobs WHERE id = ?",
+                (result.name, result.media_type, result.bytes, result.about, job),
+            )
+
+    def end(self, job: str, worker: str, phase: str, error: str | None = None) -> bool:
+        """End a job that this worker runs; False if it was aborted or deleted meanwhile."""
+        with self._store.connection() as database:
+            done = database.execute(
+                "UPDATE jobs SET phase = ?, error = ?, ended = ? "
+                "WHERE id = ? AND worker = ? AND phase = 'EXECUTING'",
+                (phase, error, time.time(), job, worker),
+            )
+        return bool(done.rowcount)
+
+    def give_back(self, job: str, worker: str) -> None:
+        """Queue a job again that this worker began: the server stops."""
+        with self._store.connection() as database:
+            database.execute("DELETE FROM results WHERE job = ?", (job,))
+            database.execute(
+                "UPDATE jobs SET phase = 'QUEUED', worker = NULL, started = NULL "
+                "WHERE id = ? AND worker = ? AND phase = 'EXECUTING'",
+                (job, worker),
+            )
+
+    def running(self) -> dict[str, str]:
+        """Return the workers of the jobs that run."""
+        with self._store.connection() as database:
+            rows = database.execute(
+                "SELECT id, worker FROM jobs WHERE phase = 'EXECUTING'"
+            ).fetchall()
+        return dict(rows)
+
+    def expired(self) -> list[str]:
+        """Return the jobs whose time of destruction is over."""
+        with self._store.connection() as database:
+            rows = database.execute(
+                "SELECT id FROM jobs WHERE destruction < ?", (time.time(),)
+            ).fetchall()
+        return [row[0] for row in rows]
+
+
+def _job(row: Sequence[Any], results: tuple[Result, ...] = ()) -> Job:
+    found = dict(zip(_COLUMNS.split(", "), row, strict=True))
+    found["parameters"] = tuple((name, value) for name, value in json.loads(found["parameters"]))
+    return Job(**found, results=results)

@@ -1,0 +1,242 @@
+"""Runner: the thread of a process that runs jobs, one at a time, behind interactive requests.
+
+A worker holds a lock of the operating system on a file of its own. If it is killed, the lock is
+free, and the next process that looks ends its jobs with an error that says so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import threading
+import time
+import uuid
+from pathlib import Path
+from typing import Any
+
+import tachyfits as tf
+from tachyfits.server.datasets import Datasets
+from tachyfits.server.errors import RequestError
+from tachyfits.server.settings import Settings
+from tachyfits.server.vo.failures import NoPixels, failure
+from tachyfits.server.vo.identifiers import find
+from tachyfits.server.vo.jobs import Job, Jobs, Result
+from tachyfits.server.vo.parameters import Parameters
+from tachyfits.server.vo.soda import Wanted, cutout_of, every_wanted, media_type
+from tachyfits.server.vo.store import Store, StoreFailure
+
+fcntl: Any
+try:
+    import fcntl
+except ImportError:  # Windows: one process alone runs jobs
+    fcntl = None
+
+log = logging.getLogger("tachyfits.server")
+
+#: Seconds between looks at the queue, at jobs of workers that were killed, and at a job's phase.
+_IDLE, _SWEEP, _LOOK = 0.5, 5.0, 0.5
+
+KILLED = "Error: the server was stopped while the job ran; submit it again"
+
+
+class Stopped(Exception):
+    """The job was aborted or deleted, or the server stops."""
+
+
+class Runner:
+    """A worker for jobs.
+
+    Parameters
+    ----------
+    executor
+        Of the server: jobs have the background priority there.
+    """
+
+    def __init__(self, settings: Settings, datasets: Datasets, executor: tf.Executor) -> None:
+        self._settings = settings
+        self._datasets = datasets
+        self._executor = executor
+        self._name = uuid.uuid4().hex
+        self._closing = threading.Event()
+        self._wake = threading.Event()
+        self._token: tuple[str, tf.CancelToken] | None = None
+        self._thread: threading.Thread | None = None
+        self._lock: int | None = None
+
+    @property
+    def jobs(self) -> Jobs:
+        """The jobs of all processes."""
+        return Jobs(Store.of(self._settings.cache_folder))
+
+    def start(self) -> None:
+        """Begin to run jobs."""
+        self._thread = threading.Thread(target=self._loop, name="tachyfits-jobs", daemon=True)
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Look at the queue now."""
+        self._wake.set()
+
+    def cancel(self, job: str) -> None:
+        """Interrupt a job if this process runs it; others see its phase soon."""
+        current = self._token
+        if current is not None and current[0] == job:
+            current[1].cancel()
+
+    def close(self) -> None:
+        """Interrupt the job that runs, which is queued again, and end the thread."""
+        self._closing.set()
+        self._wake.set()
+        if (current := self._token) is not None:
+            current[1].cancel()
+        if self._thread is not None:
+            self._thread.join(timeout=10)
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+            self._lock_path(self._name).unlink(missing_ok=True)
+
+    def _loop(self) -> None:
+        swept = 0.0
+        while not self._closing.is_set():
+            try:
+                if self._lock is None:
+                    self._hold_lock()
+                if time.monotonic() - swept > _SWEEP:
+                    self.sweep()
+                    swept = time.monotonic()
+                job = self.jobs.claim(self._name)
+                if job is not None:
+                    self._run(job)
+                    continue
+            except Exception as error:
+                # Without a database no job can be read; the next look may be luckier.
+                log.error("jobs cannot be run: %s", error, exc_info=error)
+                self._closing.wait(_SWEEP)
+            self._wake.wait(_IDLE)
+            self._wake.clear()
+
+    # Workers that were killed.
+
+    def _lock_path(self, worker: str) -> Path:
+        return self._settings.cache_folder / "workers" / f"{worker}.lock"
+
+    def _hold_lock(self) -> None:
+        path = self._lock_path(self._name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(path, os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), 0o600)
+        if fcntl is not None:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        self._lock = handle
+
+    def _is_dead(self, worker: str) -> bool:
+        if worker == self._name:
+            return False
+        if fcntl is None:
+            return True
+        try:
+            handle = os.open(self._lock_path(worker), os.O_RDWR)
+        except FileNotFoundError:
+            return True
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        finally:
+            os.close(handle)
+        self._lock_path(worker).unlink(missing_ok=True)
+        return True
+
+    def sweep(self) -> None:
+        """End jobs of workers that were killed, and remove jobs whose time is over."""
+        jobs = self.jobs
+        dead: dict[str, bool] = {}
+        for job, worker in jobs.running().items():
+            if worker not in dead:
+                dead[worker] = self._is_dead(worker)
+            if dead[worker] and jobs.end(job, worker, "ERROR", KILLED):
+                log.warning("job %s: its worker was killed", job)
+        for job in jobs.expired():
+            self.cancel(job)
+            jobs.delete(job)
+
+    # One job.
+
+    def _run(self, job: Job) -> None:
+        token = tf.CancelToken()
+        self._token = (job.id, token)
+        limits = self._executor.request(priority="background", seconds=job.duration, token=token)
+        began = time.monotonic()
+        try:
+            with limits:
+                error = self._results(job, token)
+            phase = "COMPLETED" if error is None else "ERROR"
+        except Exception as raised:
+            if self._closing.is_set():
+                self.jobs.give_back(job.id, self._name)
+                return
+            phase, (_, error) = "ERROR", failure(self._datasets, raised)
+            if isinstance(raised, Stopped) or token.cancelled:
+                phase, error = "ABORTED", None
+            elif time.monotonic() - began >= job.duration:
+                phase = "ABORTED"
+                error = f"Error: the job ran longer than its duration of {job.duration:g} s"
+        finally:
+            self._token = None
+        if not self.jobs.end(job.id, self._name, phase, error) and (
+            self.jobs.phase(job.id) is None
+        ):
+            self.jobs.delete(job.id)
+
+    def _results(self, job: Job, token: tf.CancelToken) -> str | None:
+        """Write the results of a job; return an error if no combination of values has one."""
+        given = Parameters(job.parameters)
+        wanted = list(every_wanted(given))
+        folder = self.jobs.folder(job.id)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreFailure(f"results cannot be written: {error.strerror}") from None
+        kind = media_type(given)
+        errors: list[str] = []
+        looked = 0.0
+
+        def progress(_done: int, _total: int) -> bool:
+            nonlocal looked
+            if time.monotonic() - looked > _LOOK:
+                looked = time.monotonic()
+                if self.jobs.phase(job.id) != "EXECUTING":
+                    token.cancel()
+            return not token.cancelled
+
+        for number, one in enumerate(wanted, 1):
+            if not progress(0, 1):
+                raise Stopped
+            name, media = f"cutout-{number}", kind
+            path = folder / name
+            try:
+                self._write(one, path, progress)
+            except (RequestError, tf.UsageError, tf.FormatError) as error:
+                if token.cancelled or getattr(error, "status", 400) == 503:
+                    raise
+                # One combination has no result: its entry says why.
+                _, text = failure(self._datasets, error)
+                if not isinstance(error, NoPixels):
+                    errors.append(text)
+                path.write_text(f"{text}\n", encoding="utf-8")
+                media = "text/plain"
+            self.jobs.add_result(job.id, Result(name, media, path.stat().st_size, str(one)))
+        return errors[0] if len(errors) == len(wanted) else None
+
+    def _write(self, wanted: Wanted, path: Path, progress: object) -> None:
+        found = find(self._datasets, self._settings.authority, wanted.identifier)
+        image = cutout_of(found, wanted)
+        found.file.check()
+        image.write(path, overwrite=True, progress=progress)  # type: ignore[arg-type]
+        try:
+            found.file.check()
+        except Exception:
+            with contextlib.suppress(OSError):
+                path.unlink()
+            raise
