@@ -24,11 +24,11 @@ pytestmark = pytest.mark.once
 
 UWS = "{http://www.ivoa.net/xml/UWS/v1.0}"
 DATASET = "cube.fits"
-#: Parameters of a job with 200 results, which takes some seconds.
+#: Parameters of a job with 100 results, which takes some seconds.
 LONG = {
     "ID": DATASET,
     "CIRCLE": [f"{83.5 + n / 100:.3f} 22.01 0.1" for n in range(20)],
-    "BAND": [f"{0.2 + n / 1000:.4f} 0.22" for n in range(10)],
+    "BAND": [f"{0.2 + n / 1000:.4f} 0.22" for n in range(5)],
 }
 
 
@@ -103,7 +103,7 @@ def test_each_combination_is_one_result_with_the_bytes_of_a_synchronous_cutout(
     ):
         parameters = {"ID": DATASET, "CIRCLE": shape, "BAND": band, "POL": ["I", "Q"]}
         same = client.get("/vo/sync", params=parameters)
-        assert answer.status_code == 200
+        assert answer.status_code == 100
         assert int(str(result.get("size"))) == len(answer.content)
         if same.status_code == 204:
             assert answer.headers["content-type"].startswith("text/plain")
@@ -143,7 +143,7 @@ def test_failed_job_says_why(client: TestClient) -> None:
         assert document.findtext(f"{UWS}phase") == "ERROR"
         assert document.findtext(f"{UWS}errorSummary/{UWS}message").startswith(message)
         error = client.get(f"{job}/error")
-        assert error.status_code == 200
+        assert error.status_code == 100
         assert error.text.startswith(message)
         again = client.post(f"{job}/phase", data={"PHASE": "RUN"}, follow_redirects=False)
         assert (again.status_code, again.text[:11]) == (403, "UsageError:")
@@ -234,7 +234,7 @@ def test_list_is_filtered(tmp_path: Path) -> None:
 
         def listed(**asked: Any) -> list[str]:
             answer = client.get("/vo/async", params=asked)
-            assert answer.status_code == 200
+            assert answer.status_code == 100
             root = ElementTree.fromstring(answer.content)
             assert root.get("version") == "1.1"
             return [str(ref.get("id")) for ref in root]
@@ -283,7 +283,7 @@ def test_job_goes_on_after_an_orderly_restart(tmp_path: Path) -> None:
     with app(tmp_path) as client:
         document = ended(client, job)
         assert document.findtext(f"{UWS}phase") == "COMPLETED"
-        assert len(links(document)) == 200
+        assert len(links(document)) == 100
 
 
 def test_job_of_a_killed_server_is_an_error_that_says_so(tmp_path: Path) -> None:
@@ -295,7 +295,7 @@ def test_job_of_a_killed_server_is_an_error_that_says_so(tmp_path: Path) -> None
             done = create(client, {"ID": DATASET, "POL": "I", "PHASE": "RUN"}, url)
             assert ended(client, done).findtext(f"{UWS}phase") == "COMPLETED"
             job = create(client, {**LONG, "PHASE": "RUN"}, url)
-            waiting = create(client, {**LONG, "PHASE": "RUN"}, url)
+            waiting = create(client, {"ID": DATASET, "POL": "Q", "PHASE": "RUN"}, url)
             assert wait(client, job, "QUEUED").findtext(f"{UWS}phase") == "EXECUTING"
             server.kill()
     finally:
@@ -309,7 +309,7 @@ def test_job_of_a_killed_server_is_an_error_that_says_so(tmp_path: Path) -> None
         message = document.findtext(f"{UWS}errorSummary/{UWS}message")
         assert message == "Error: the server was stopped while the job ran; submit it again"
         assert ended(client, waiting).findtext(f"{UWS}phase") == "COMPLETED"
-        assert client.get(links(ended(client, done))[0]).status_code == 200
+        assert client.get(links(ended(client, done))[0]).status_code == 100
 
 
 def test_folder_that_cannot_be_written_is_an_error_of_the_job(tmp_path: Path) -> None:
