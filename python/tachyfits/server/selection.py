@@ -6,7 +6,6 @@ section is on the axes of the file.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -15,11 +14,11 @@ import tachyfits as tf
 from tachyfits.header.coordinates import Sky
 from tachyfits.header.spectral_selection import channel_slice
 from tachyfits.header.spectral_units import Line
-from tachyfits.image.parts import Part, part_of
-from tachyfits.server.errors import RequestError, TooLarge
+from tachyfits.image.parts import part_of
+from tachyfits.server.errors import RequestError
 from tachyfits.server.parameters import others_of
-from tachyfits.server.settings import GIBIBYTE
 from tachyfits.server.view import View
+from tachyfits.server.view_parts import image_of_part, places_in_image
 from tachyfits.text.fits_sections import Range, numpy_index, parse_channels, parse_section
 from tachyfits.text.region_text import parse_region
 from tachyfits.text.regions import Region
@@ -131,36 +130,3 @@ class Cutout:
             index = tuple(of_file[place] for place in places_in_image(view))
         part = part_of(cube, self.region, self.channels, index, self.mode, self.line, self.pol)
         return image_of_part(view, part)
-
-
-def image_of_part(view: View, part: Part) -> tf.Image:
-    """Return a part of the cube of a view as an image with the axes of the file.
-
-    Raises
-    ------
-    TooLarge
-        The margins have more bytes than the image may have.
-    """
-    image, ndim = view.image, view.image.ndim
-    margins = part.margins or ((0, 0),) * ndim
-    pixels = math.prod(
-        count + sum(margin) for count, margin in zip(part.section.full_shape, margins, strict=True)
-    )
-    item = image.dtype.itemsize
-    if part.margins and pixels * item > max(GIBIBYTE, image.size * item):
-        raise TooLarge("the part with its margins has more bytes than the image; use trim")
-    ranges = [(0, 1, 1)] * ndim
-    around = [(0, 0)] * ndim
-    for axis, place in enumerate(places_in_image(view)):
-        ranges[place] = part.section.ranges[axis]
-        around[place] = margins[axis]
-    core = image._core_image().cut(ranges, margins=around if part.margins else ())
-    found = tf.File.computed(core, None)[0]
-    assert isinstance(found, tf.Image)
-    return found
-
-
-def places_in_image(view: View) -> list[int]:
-    """Return the NumPy axis in the image of each NumPy axis of the cube of its view."""
-    ndim = view.image.ndim
-    return [ndim - view.axes[ndim - 1 - axis] for axis in range(ndim)]

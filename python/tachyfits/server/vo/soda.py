@@ -20,8 +20,8 @@ from tachyfits.header.spectral_selection import channel_slice, stokes_axis
 from tachyfits.header.spectral_units import Line
 from tachyfits.image.parts import Part, part_of
 from tachyfits.server.errors import RequestError
-from tachyfits.server.selection import image_of_part
 from tachyfits.server.view import View
+from tachyfits.server.view_parts import image_of_part
 from tachyfits.server.vo.failures import MultiValued, NoPixels
 from tachyfits.server.vo.identifiers import Found
 from tachyfits.server.vo.parameters import Parameters
