@@ -107,3 +107,16 @@ def test_pixel_of_collapsed_channels_is_that_of_the_plane(client: TestClient) ->
     assert found["value"] == plane.values[47, 52]
     assert found["unit"] == plane.unit
     assert "spectral" not in found
+
+
+def test_spectrum_and_map_are_of_the_chosen_polarisation(client: TestClient) -> None:
+    path = path_of("data/cubes/dec_pol_freq_ra.fits")
+    asked = {"id": f"cubes/{path.name}", "others": "2"}
+    with tf.open(path) as file:
+        # NumPy's order in the file: RA, FREQ, POL, DEC.
+        part = file[0][:, :, 1, :].astype(np.float64)
+    spectrum = client.get("/api/v1/spectrum", params=asked | {"region": "point(20,10)"}).json()
+    np.testing.assert_array_equal(spectrum["values"], part[9, :, 19])
+    mean = {"collapse": "mean", "x": 20, "y": 10}
+    found = client.get("/api/v1/pixel", params=asked | mean).json()
+    assert found["value"] == pytest.approx(part[9, :, 19].mean(), rel=1e-12)

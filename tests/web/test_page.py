@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from astropy.io import fits
+from astropy.wcs import WCS
 from playwright.sync_api import Page, expect
 
 import tachyfits as tf
@@ -88,7 +90,7 @@ def test_spectrum_follows_a_dragged_region(page: Page, address: str, folder: Pat
         for step in range(1, 9):
             page.mouse.move(*on_screen(page, 40 + 2 * step, 50 - step))
             page.wait_for_timeout(60)
-            # The button is still down: what is drawn now was asked for during the drag.
+            # The button is still down: what is drawn now belongs to the drag.
             seen.add(page.evaluate("tachyfits.dock.spectra.curves.get(1).text"))
         page.mouse.up()
         assert len(seen) > 3
@@ -130,3 +132,125 @@ def test_link_restores_the_view(page: Page, address: str) -> None:
 def test_failure_says_what_to_do(page: Page, address: str, notice_expected: None) -> None:
     page.goto(f"{address}#id=cubes/none.fits")
     expect(page.get_by_role("alert")).to_contain_text("unknown ID")
+
+
+def test_moment_map_of_a_range_is_the_engines(page: Page, address: str, folder: Path) -> None:
+    opened(page, address, "ch=40&range=20,60&cuts=minmax")
+    page.get_by_role("tab", name="Maps").click()
+    page.get_by_role("button", name="Moment 0").click()
+    page.wait_for_function("tachyfits.store.state.layer.operation === 'moment0'")
+    settled(page)
+    with tf.open(folder / "ngc6946.fits") as file:
+        plane = file[0].moment(0, channels=slice(19, 60))
+    page.mouse.move(*on_screen(page, 53, 48))
+    page.wait_for_function(
+        "v => Number(document.querySelector('#readout').dataset.value) === v",
+        arg=float(plane.values[47, 52]),
+    )
+    pixels = page.evaluate(
+        "[...tachyfits.viewer.tiles.find(tachyfits.viewer.plane(), {level: 0, x: 0, y: 0}).pixels]"
+    )
+    error = page.evaluate(
+        "tachyfits.viewer.tiles.find(tachyfits.viewer.plane(), {level: 0, x: 0, y: 0}).error"
+    )
+    assert np.abs(np.reshape(pixels, plane.values.shape) - plane.values).max() <= error
+    page.get_by_role("button", name="One channel").click()
+    settled(page)
+    assert page.evaluate("tachyfits.viewer.shown.channel") == 40
+
+
+def test_cutout_has_the_bits_and_the_coordinates_of_the_file(
+    page: Page, address: str, folder: Path, tmp_path: Path
+) -> None:
+    opened(page, address, "range=20,60&r=0:box(45,55,21,11,0)")
+    page.locator("#tab-save").click()
+    page.get_by_label("Part of the plane").select_option("region")
+    expect(page.locator("#cutout-size")).to_contain_text(" × ".join(["21", "11", "41"]))  # noqa: RUF001
+    with page.expect_download() as downloading:
+        page.get_by_role("button", name="Download FITS").click()
+    path = tmp_path / "cutout.fits"
+    downloading.value.save_as(path)
+    with fits.open(path) as cut, fits.open(folder / "ngc6946.fits") as whole:
+        assert cut[0].data.tobytes() == whole[0].data[19:60, 49:60, 34:55].tobytes()
+        ours, theirs = WCS(cut[0].header), WCS(whole[0].header)
+        for x, y, z in ((0, 0, 0), (20, 10, 40), (0, 10, 20)):
+            expected = theirs.all_pix2world([[x + 34, y + 49, z + 19]], 0)
+            np.testing.assert_allclose(ours.all_pix2world([[x, y, z]], 0), expected, rtol=1e-12)
+    shown = page.locator("#cutout-size").inner_text()
+    size = path.stat().st_size
+    assert f"{size / 1000:.3g} kB" in shown
+
+
+def test_statistics_of_the_selected_region_are_the_engines(
+    page: Page, address: str, folder: Path
+) -> None:
+    opened(page, address, "ch=40&r=0:circle(50,50,12.5)")
+    page.locator("#tab-regions").click()
+    page.get_by_role("button", name="Circle 1").first.click()
+    with tf.open(folder / "ngc6946.fits") as file:
+        stats = file[0].stats((slice(39, 40),), "circle(50,50,12.5)")
+    table = page.locator("#panel table.values")
+    expect(table.locator("[data-name=count]")).to_have_text(str(stats.count))
+    for name in ("mean", "std", "max"):
+        shown = float(table.locator(f"[data-name={name}]").inner_text())
+        assert shown == pytest.approx(getattr(stats, name), rel=1e-4)
+
+
+def test_range_is_selected_on_the_spectrum(page: Page, address: str) -> None:
+    opened(page, address, "ch=40&r=0:circle(50,50,12)")
+    page.wait_for_function("tachyfits.dock.spectra.curves.has(1)")
+    box = page.locator("#chart .u-over").bounding_box()
+    assert box is not None
+    y = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + 0.25 * box["width"], y)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.5 * box["width"], y, steps=4)
+    page.mouse.up()
+    page.wait_for_function("tachyfits.store.state.range !== null")
+    first, last = state(page)["range"]
+    assert abs(first - 26) <= 1
+    assert abs(last - 51) <= 1
+    page.mouse.click(box["x"] + 0.75 * box["width"], y)
+    settled(page)
+    assert abs(state(page)["channel"] - 76) <= 1
+
+
+def test_diagram_along_a_drawn_line_is_the_engines(page: Page, address: str, folder: Path) -> None:
+    opened(page, address, "ch=40&r=0:line(20,30,70,60)")
+    page.locator("[data-view=pv]").click()
+    page.wait_for_function("tachyfits.dock.diagram.found !== null")
+    found = page.evaluate(
+        "(({tile}) => ({...tile, pixels: [...tile.pixels]}))(tachyfits.dock.diagram.found)"
+    )
+    with tf.open(folder / "ngc6946.fits") as file:
+        expected = file[0].pv([(19, 29), (69, 59)]).read()
+    pixels = np.reshape(found["pixels"], (found["height"], found["width"]))
+    assert np.abs(pixels - expected).max() <= found["error"]
+
+
+def test_axes_in_another_order_are_shown_by_the_sky(page: Page, address: str, folder: Path) -> None:
+    opened(page, address, "ch=5&others=2", name="dec_pol_freq_ra.fits")
+    # NumPy's order in the file: RA, FREQ, POL, DEC.
+    with tf.open(folder / "dec_pol_freq_ra.fits") as file:
+        expected = file[0][9, 4, 1, 19]
+    page.mouse.move(*on_screen(page, 20, 10))
+    readout = page.locator("#readout[data-pixel='20,10,5']")
+    expect(readout).to_be_visible()
+    assert float(readout.get_attribute("data-value") or "nan") == expected
+
+
+def test_keys_move_a_region_and_channels(page: Page, address: str) -> None:
+    opened(page, address, "ch=40&r=0:circle(50,50,12)")
+    page.locator("#tab-regions").click()
+    page.get_by_role("button", name="Circle 1").first.click()
+    page.locator("#surface").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Shift+ArrowUp")
+    assert state(page)["regions"][0]["values"] == [51, 60, 12]
+    page.keyboard.press("]")
+    assert state(page)["channel"] == 41
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Delete")
+    assert state(page)["regions"] == []

@@ -87,7 +87,7 @@ def cube_section(view: View, others: tuple[int, ...]) -> tuple[Any, ...] | None:
     """Return NumPy's index of the whole cube at some pixels of the axes after z."""
     if view.cube.ndim <= 3:
         return None
-    return (*view.section(1, others)[:-3], slice(None), slice(None), slice(None))
+    return (*view.section(1, others)[:-1], slice(None), slice(None), slice(None))
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import { askJson } from "./api.js";
 import { make, row, select } from "./dom.js";
 import { group } from "./panel.js";
-import { placeOf } from "./state.js";
+import { firstOthers, placeOf } from "./state.js";
 import { number } from "./words.js";
 
 /** @typedef {import("./state.js").Dataset} Dataset */
@@ -46,9 +46,10 @@ export function contourGroup(app) {
   /** Parameters of the plane whose contours are drawn. */
   function source() {
     if (!other) return viewer.plane();
-    if (other.channels < 2) return placeOf(other);
-    if (plane === "middle") return { ...placeOf(other), channel: Math.ceil(other.channels / 2) };
-    return { ...placeOf(other), collapse: plane };
+    const common = { ...placeOf(other), others: firstOthers(other) };
+    if (other.channels < 2) return common;
+    if (plane === "middle") return { ...common, channel: Math.ceil(other.channels / 2) };
+    return { ...common, collapse: plane };
   }
 
   async function draw() {

@@ -15,7 +15,7 @@ import { Maps } from "./maps.js";
 import { Overlay } from "./overlay.js";
 import { Panel } from "./panel.js";
 import { textOf } from "./regions.js";
-import { CHANNEL, Store, placeOf } from "./state.js";
+import { CHANNEL, Store, firstOthers, placeOf } from "./state.js";
 import { followTheme, toggleTheme } from "./theme.js";
 import { Toolbar } from "./toolbar.js";
 import { Viewer } from "./viewer.js";
@@ -164,7 +164,7 @@ export class App {
       viewer.tiles.retry();
       const layer = given.layer ?? CHANNEL;
       const spectralUnit = PLEASANT[dataset.coordinates.spectral?.unit ?? ""] ?? "";
-      store.set({ ...fresh, spectralUnit, ...given, id, hdu: dataset.hdu, dataset, regions, layer: CHANNEL, channel: Math.min(channel, dataset.channels) });
+      store.set({ ...fresh, spectralUnit, others: firstOthers(dataset), ...given, id, hdu: dataset.hdu, dataset, regions, layer: CHANNEL, channel: Math.min(channel, dataset.channels) });
       if (!given.scale) viewer.fit();
       this.describe(dataset);
       this.dock.opened();
@@ -188,7 +188,7 @@ export class App {
     const size = dataset.naxis.reduce((product, length) => product * length, 1);
     if (dataset.channels < 2 || size * Number(/\d+/.exec(dataset.dtype)?.[0] ?? 32) > 8 * SEARCHED_BYTES) return middle;
     try {
-      const asked = { ...placeOf(dataset), statistic: "std" };
+      const asked = { ...placeOf(dataset), others: firstOthers(dataset), statistic: "std" };
       const options = { doing: "Looking for the brightest channel", signal: AbortSignal.timeout(700) };
       const { values } = await askJson("spectrum", asked, options);
       let best = middle;

@@ -104,6 +104,14 @@ export function placeOf({ id, hdu, version }) {
   return { id, hdu, version };
 }
 
+/**
+ * Return the first pixel of the axes after the spectral one, as a parameter; null without any.
+ * @param {Dataset} dataset
+ */
+export function firstOthers({ axes }) {
+  return axes.length > 3 ? axes.slice(3).map(() => 1).join(",") : null;
+}
+
 /** The state, and the listeners of its keys. */
 export class Store {
   constructor() {
