@@ -28,6 +28,15 @@ def options(command: Callable[..., Any]) -> Callable[..., Any]:
                      help="Token that clients must send; made for addresses other than loopback."),
         click.option("--name", "names", multiple=True, metavar="HOST",
                      help="Name by which clients may call the server, in the Host header."),
+        click.option("--user-header", metavar="HEADER",
+                     help="Header in which a reverse proxy names the user it has checked."),
+        click.option("--proxy", "proxies", multiple=True, metavar="ADDRESS",
+                     help="Address of a reverse proxy that is believed. Default with "
+                     "--user-header: this machine."),
+        click.option("--origin", "origins", multiple=True, metavar="URL",
+                     help="Origin of other pages that may read answers (CORS)."),
+        click.option("--log/--no-log", default=False,
+                     help="Write a line of JSON to stderr for each request."),
         click.option("--memory", type=click.IntRange(min=1), default=512, show_default=True,
                      metavar="MIB", help="Memory for answers, shared by all clients."),
     ]  # fmt: skip
@@ -44,11 +53,18 @@ def run(paths: tuple[Path, ...], *, browser: bool, **given: Any) -> int:
     from tachyfits.server.settings import MEBIBYTE, Settings
 
     token = given["token"]
-    if token is None and not _is_loopback(given["host"]):
+    is_open = given["user_header"] is None and not _is_loopback(given["host"])
+    if token is None and is_open:
         token = secrets.token_urlsafe(24)
+    proxies = given["proxies"]
+    if given["user_header"] and not proxies:
+        proxies = ("127.0.0.1", "::1")
     settings = Settings(
         paths=paths,
         token=token,
+        user_header=given["user_header"],
+        proxies=tuple(proxies),
+        origins=tuple(given["origins"]),
         hosts=tuple(given["names"]),
         threads=given["threads"],
         cache_bytes=given["memory"] * MEBIBYTE,
@@ -59,7 +75,7 @@ def run(paths: tuple[Path, ...], *, browser: bool, **given: Any) -> int:
         if browser:
             webbrowser.open(link)
 
-    serve(settings, given["host"], given["port"], started)
+    serve(settings, given["host"], given["port"], started, given["log"])
     return 0
 
 

@@ -7,6 +7,7 @@ import importlib
 import logging
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -17,7 +18,9 @@ from tachyfits.server.answers import json_answer
 from tachyfits.server.cache import ByteCache
 from tachyfits.server.datasets import Datasets
 from tachyfits.server.errors import RequestError, described
+from tachyfits.server.guard import guarded
 from tachyfits.server.jobs import Jobs
+from tachyfits.server.metrics import Metrics
 from tachyfits.server.settings import Settings
 from tachyfits.server.state import State
 from tachyfits.server.vo.runner import Runner
@@ -25,8 +28,8 @@ from tachyfits.server.work import Workers
 
 #: Modules of `server.endpoints`, each with a ``router``.
 ENDPOINTS = (
-    "axis", "contours", "cutout", "dataset", "files", "grid", "image", "jobs", "pixel", "pv",
-    "regions", "snapshot", "spectrum", "statistics", "tile",
+    "axis", "contours", "cutout", "dataset", "files", "grid", "health", "image", "jobs", "pixel",
+    "pv", "regions", "snapshot", "spectrum", "statistics", "tile",
 )  # fmt: skip
 
 #: Modules of `server.vo`, each with a ``router``.
@@ -37,15 +40,23 @@ WEB = Path(__file__).parents[1] / "web"
 log = logging.getLogger("tachyfits.server")
 
 
+class _App(FastAPI):
+    """An application whose every answer, of failures too, passes the guard."""
+
+    def build_middleware_stack(self) -> Any:
+        return guarded(super().build_middleware_stack(), self.state.tachyfits)
+
+
 def create_app(settings: Settings) -> FastAPI:
     """Return the ASGI application that serves some files.
 
     Examples
     --------
-    >>> from pathlib import Path
-    >>> app = create_app(Settings(paths=(Path("cube.fits"),)))
-    >>> app.state.tachyfits.datasets.list("")[0].id
-    'cube.fits'
+        >>> from pathlib import Path
+    from typing import Any
+        >>> app = create_app(Settings(paths=(Path("cube.fits"),)))
+        >>> app.state.tachyfits.datasets.list("")[0].id
+        'cube.fits'
     """
     workers = Workers(settings)
 
@@ -57,7 +68,7 @@ def create_app(settings: Settings) -> FastAPI:
         shared.runner.close()
         workers.close()
 
-    app = FastAPI(
+    app = _App(
         title="tachyfits",
         version=tf.__version__,
         summary="FITS images and cubes: tiles, spectra, measurements and cutouts",
@@ -73,6 +84,7 @@ def create_app(settings: Settings) -> FastAPI:
         workers=workers,
         jobs=Jobs(),
         runner=Runner(settings, datasets, workers.executor),
+        metrics=Metrics(),
     )
     app.state.tachyfits = shared
     for failure in (RequestError, tf.TachyfitsError):

@@ -149,6 +149,10 @@ class Datasets:
             raise missing
         return found
 
+    def __len__(self) -> int:
+        """Return the number of open files."""
+        return len(self._open)
+
     def hidden(self, text: str) -> str:
         """Return a message with IDs in place of the paths of this machine."""
         # The longest first: a served file may lie in a served folder.

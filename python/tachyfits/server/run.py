@@ -2,21 +2,41 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 from collections.abc import Callable
+from dataclasses import replace
 
 import uvicorn
 
 from tachyfits.base.errors import usage
 from tachyfits.server.app import create_app
+from tachyfits.server.guard.connection import protocol
 from tachyfits.server.settings import Settings
+from tachyfits.server.state import State
 
 #: Seconds in which open requests may end after the server was stopped.
 _GRACE = 5
 
+#: Names of this machine in the Host header.
+LOOPBACK = ("localhost", "localhost.localdomain", "ip6-localhost")
 
-def serve(settings: Settings, host: str, port: int, started: Callable[[str], object]) -> None:
-    """Serve until SIGINT or SIGTERM; ``started`` gets the link when requests are taken."""
+
+def serve(
+    settings: Settings, host: str, port: int, started: Callable[[str], object], log: bool = False
+) -> None:
+    """Serve until SIGINT or SIGTERM.
+
+    Parameters
+    ----------
+    started
+        Gets the link when requests are taken.
+    log
+        Write a line of JSON to stderr for each request.
+    """
+    if not settings.hosts:
+        settings = replace(settings, hosts=(*LOOPBACK, host))
+    _log_to_stderr(log)
     app = create_app(settings)
     listening = _listen(host, port)
     name = f"[{host}]" if ":" in host else host
@@ -24,18 +44,45 @@ def serve(settings: Settings, host: str, port: int, started: Callable[[str], obj
     if settings.token is not None:
         link += f"?token={settings.token}"
     config = uvicorn.Config(
-        app, log_config=None, access_log=False, timeout_graceful_shutdown=_GRACE, lifespan="on"
+        app,
+        http=protocol(),
+        ws="none",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,  # the guard knows which proxies to believe
+        server_header=False,
+        limit_concurrency=settings.connections,
+        timeout_graceful_shutdown=_GRACE,
+        lifespan="on",
     )
     with listening:
-        _Server(config, lambda: started(link)).run(sockets=[listening])
+        _Server(config, lambda: started(link), app.state.tachyfits).run(sockets=[listening])
+
+
+def _log_to_stderr(requests: bool) -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    for name, level in (
+        ("tachyfits.access", logging.INFO if requests else logging.ERROR),
+        ("tachyfits.server", logging.WARNING),
+    ):
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = [handler], False
+        logger.setLevel(level)
 
 
 class _Server(uvicorn.Server):
-    """A server that says when it takes requests."""
+    """A server that says when it takes requests, and ends what lasts when it is stopped."""
 
-    def __init__(self, config: uvicorn.Config, started: Callable[[], object]) -> None:
+    def __init__(self, config: uvicorn.Config, started: Callable[[], object], state: State) -> None:
         super().__init__(config)
         self._tell = started
+        self._state = state
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._state.jobs.cancel()
+        self._state.workers.stop()
+        await super().shutdown(sockets)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)

@@ -29,16 +29,25 @@ class Settings:
         None: clients need none.
     user_header
         Header in which a reverse proxy names the user; such requests need no token.
+    proxies
+        Addresses of reverse proxies whose headers about users and clients are believed.
     hosts
-        Names in the Host header that are answered, without the port. Empty: those of loopback.
+        Names in the Host header that are answered, without the port; addresses are, too. Empty:
+        all. The command line gives those of loopback.
     origins
         Origins of other pages that may read answers (CORS).
+    frame_ancestors
+        Sources, as of CSP, of pages that may show the viewer in a frame: notebooks.
     threads
         Threads that compute; 0: one per core.
     concurrent
         Requests that compute or wait for a thread at a time; more are answered with 503.
+    connections
+        Connections that are open at a time; more are answered with 503.
     streams
         Downloads that are sent at a time; more are answered with 503.
+    client_rate, client_concurrent
+        Requests of one client in a second, and at a time; more are answered with 429.
     stall_seconds
         Time in which a client has to take a piece of a download.
     cache_bytes
@@ -58,11 +67,16 @@ class Settings:
     paths: tuple[Path, ...]
     token: str | None = None
     user_header: str | None = None
+    proxies: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
+    frame_ancestors: tuple[str, ...] = ()
     threads: int = 0
     concurrent: int = 64
+    connections: int = 2000
     streams: int = 32
+    client_rate: float = 500.0
+    client_concurrent: int = 64
     stall_seconds: float = 60.0
     cache_bytes: int = 512 * MEBIBYTE
     request_seconds: float = 60.0

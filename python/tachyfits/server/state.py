@@ -9,6 +9,7 @@ from fastapi import Request
 from tachyfits.server.cache import ByteCache
 from tachyfits.server.datasets import Datasets
 from tachyfits.server.jobs import Jobs
+from tachyfits.server.metrics import Metrics
 from tachyfits.server.settings import Settings
 from tachyfits.server.vo.runner import Runner
 from tachyfits.server.work import Workers
@@ -24,6 +25,7 @@ class State:
     workers: Workers
     jobs: Jobs
     runner: Runner
+    metrics: Metrics
 
     @classmethod
     def of(cls, request: Request) -> State:

@@ -184,10 +184,14 @@ class Workers:
         finally:
             self.streams -= 1
 
-    def close(self) -> None:
-        """Cancel what runs and end the threads."""
+    def stop(self) -> None:
+        """Cancel the requests of views, and end streams of events."""
         self.closing = True
         self.views.cancel()
+
+    def close(self) -> None:
+        """Cancel what runs and end the threads."""
+        self.stop()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
