@@ -14,23 +14,12 @@ from fastapi import Request, Response
 from tachyfits.server.answers import caching, json_bytes, unchanged
 from tachyfits.server.datasets import OpenFile
 from tachyfits.server.jobs import Job
+from tachyfits.server.place import Place
 from tachyfits.server.state import State
 from tachyfits.server.view import View
 from tachyfits.server.work import client_of
 
 _T = TypeVar("_T")
-
-
-@dataclass(frozen=True)
-class Place:
-    """The parameters that every endpoint about an image has."""
-
-    id: str
-    hdu: int | None = None
-    version: str | None = None
-    view: str | None = None
-    turn: int | None = None
-    job: str | None = None
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from typing import Annotated
 
 from fastapi import Depends, Query
 
-from tachyfits.server.asked import Place
 from tachyfits.server.errors import RequestError
+from tachyfits.server.place import Place
 
 #: Characters of a region: a polygon of some thousand corners.
 LONGEST_REGION = 200_000
