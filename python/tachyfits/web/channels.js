@@ -2,7 +2,7 @@
 
 import { byId, make } from "./dom.js";
 import { CHANNEL } from "./state.js";
-import { number } from "./words.js";
+import { number, unit } from "./words.js";
 
 /** Frames a second of the animation, at most. */
 const RATE = 12;
@@ -61,8 +61,8 @@ export class ChannelBar {
     const at = channel || store.state.channel;
     const value = axis?.values[at - 1];
     if (document.activeElement !== this.field) this.field.value = String(at);
-    const unit = axis?.unit ? ` ${axis.unit}` : "";
-    this.world.textContent = value === undefined ? "" : `${number(value, 7)}${unit}`;
+    this.world.textContent = value === undefined ? "" : `${number(value, 7)} ${unit(axis?.unit)}`;
+    this.world.dataset.channel = String(at);
     this.slider.setAttribute("aria-valuetext", `channel ${at}, ${this.world.textContent}`);
     if (this.shown !== at) {
       this.shown = at;
@@ -87,13 +87,22 @@ export class ChannelBar {
     const now = performance.now();
     if (now - this.last < 900 / RATE || Number(viewer.shown?.channel) !== store.state.channel) return;
     this.last = now;
-    const [first, last] = store.state.range ?? [1, store.state.dataset?.channels ?? 1];
-    this.go(store.state.channel >= last || store.state.channel < first ? first : store.state.channel + 1);
+    this.go(this.after(store.state.channel));
+    const plane = viewer.plane();
+    viewer.ahead = plane && { ...plane, channel: this.after(store.state.channel) };
+  }
+
+  /** The channel after one in the animation. @param {number} channel */
+  after(channel) {
+    const { range, dataset } = this.app.store.state;
+    const [first, last] = range ?? [1, dataset?.channels ?? 1];
+    return channel >= last || channel < first ? first : channel + 1;
   }
 
   stop() {
     if (this.timer) clearInterval(this.timer);
     this.timer = undefined;
+    this.app.viewer.ahead = null;
     this.play.innerHTML = PLAY;
     this.play.setAttribute("aria-label", "Play");
   }

@@ -1,7 +1,7 @@
 // The chart of spectra, drawn by uPlot: one curve a region, the channel shown, a range selected.
 
 import uPlot from "./vendor/uPlot.esm.js";
-import { number } from "./words.js";
+import { number, unit } from "./words.js";
 
 /**
  * @typedef {object} Series
@@ -85,7 +85,7 @@ export class Chart {
     const grid = { stroke: theme.getPropertyValue("--line").trim(), width: 1 };
     const font = "11px system-ui, sans-serif";
     const common = { stroke: text, grid, ticks: { ...grid, size: 4 }, font, labelFont: font };
-    const name = axis.unit ? `${axis.name} (${axis.unit})` : axis.name;
+    const name = axis.unit ? `${axis.name} (${unit(axis.unit)})` : axis.name;
     return {
       width: Math.max(100, this.place.clientWidth),
       height: Math.max(80, this.place.clientHeight),
@@ -96,7 +96,7 @@ export class Chart {
       scales: { x: { time: false } },
       axes: [
         { ...common, label: name, labelSize: 18, size: 26 },
-        { ...common, label: valueName, labelSize: 16, size: 62, values: (_, ticks) => ticks.map((at) => number(at, 4)) },
+        { ...common, label: unit(valueName), labelSize: 16, size: 62, values: (_, ticks) => ticks.map((at) => number(at, 4)) },
       ],
       series: [
         {},

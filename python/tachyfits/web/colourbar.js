@@ -2,7 +2,8 @@
 
 import { brightness, colourTable } from "./gl.js";
 import { byId } from "./dom.js";
-import { number } from "./words.js";
+import { nameOf } from "./maps.js";
+import { number, unit } from "./words.js";
 
 /** @param {import("./main.js").App} app */
 export function showColourBar(app) {
@@ -20,7 +21,9 @@ export function showColourBar(app) {
         return text;
       }),
     );
-    byId("colourbar", HTMLElement).title = app.unit();
+    const { operation, first, last } = look.layer;
+    const name = operation === "channel" ? "" : `${nameOf(operation)} of channels ${first}–${last}`;
+    byId("colourbar-name", HTMLElement).textContent = [name, unit(app.unit())].filter(Boolean).join(" · ");
   };
   store.on(["low", "high", "map", "inverted", "stretch", "power", "bias", "contrast", "dataset", "layer"], draw);
   draw();

@@ -4,7 +4,7 @@ import { askJson } from "./api.js";
 import { make, row, select } from "./dom.js";
 import { group } from "./panel.js";
 import { firstOthers, placeOf } from "./state.js";
-import { number } from "./words.js";
+import { number, unit } from "./words.js";
 
 /** @typedef {import("./state.js").Dataset} Dataset */
 
@@ -74,7 +74,7 @@ export function contourGroup(app) {
         }
       }
       overlay.lines.set("contours", { lines, labels: [], colour: colour.value, dashed: false });
-      note.textContent = `${lines.length} lines at ${values.map((value) => number(value, 3)).join(", ")} ${found.unit ?? ""}`;
+      note.textContent = `${lines.length} lines at ${values.map((value) => number(value, 3)).join(", ")} ${unit(found.unit)}`;
       viewer.redraw();
     } catch (error) {
       app.tell(error);

@@ -2,7 +2,7 @@
 
 import { Latest, askJson } from "./api.js";
 import { byId, make } from "./dom.js";
-import { number, position } from "./words.js";
+import { number, position, unit } from "./words.js";
 
 /** @typedef {import("./regions.js").Point} Point */
 
@@ -49,11 +49,11 @@ export class Cursor {
   /** @param {any} found */
   show(found) {
     const { axis } = this.app.dock.spectra;
-    const parts = [["Value", `${number(found.value, 7)}${found.unit ? ` ${found.unit}` : ""}`]];
+    const parts = [["Value", `${number(found.value, 7)}${found.unit ? ` ${unit(found.unit)}` : ""}`]];
     if (found.sky) parts.push([found.sky.frame.toUpperCase(), position(found.sky)]);
     parts.push(["Pixel", `${found.x}, ${found.y}`]);
     if (found.spectral && axis) {
-      parts.push([axis.name, `${number(axis.values[found.channel - 1], 8)} ${axis.unit ?? ""}`]);
+      parts.push([axis.name, `${number(axis.values[found.channel - 1], 8)} ${unit(axis.unit)}`]);
     }
     this.place.replaceChildren(
       ...parts.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value))),

@@ -139,7 +139,7 @@ export class App {
   /** The unit of the values that are shown. */
   unit() {
     const { dataset, layer } = this.store.state;
-    return layer.operation.startsWith("moment") ? "" : (dataset?.unit ?? "");
+    return (layer.operation === "channel" ? dataset?.unit : layer.unit) ?? "";
   }
 
   /**

@@ -1,7 +1,7 @@
 // Images made from a range of channels: computed by the server with progress, then drawn as tiles.
 
-import { ask, isStale, progressOf, stopJob } from "./api.js";
-import { placeOf } from "./state.js";
+import { ask, askJson, isStale, progressOf, stopJob } from "./api.js";
+import { collapseOf, placeOf } from "./state.js";
 
 /** Operations by their name on the server. */
 export const OPERATIONS = {
@@ -13,6 +13,11 @@ export const OPERATIONS = {
   sum: "Sum",
   std: "Deviation",
 };
+
+/** Return the name of an operation, without its meaning. @param {string} operation */
+export function nameOf(operation) {
+  return (OPERATIONS[/** @type {keyof typeof OPERATIONS} */ (operation)] ?? operation).replace(/:.*/, "");
+}
 
 export class Maps {
   /** @param {import("./main.js").App} app */
@@ -29,24 +34,29 @@ export class Maps {
    * Compute an image and show it. The server keeps the plane, so its tiles come at once.
    * @param {import("./state.js").Layer} layer
    */
-  async show(layer) {
+  async show({ operation, first, last }) {
     const { store } = this.app;
-    const { dataset, others } = store.state;
+    const { dataset, others, spectralUnit } = store.state;
     if (!dataset) return;
+    const along = operation.startsWith("moment") && spectralUnit !== "channel" ? spectralUnit || null : null;
+    /** @type {import("./state.js").Layer} */
+    const layer = { operation, first, last, along };
     this.cancel();
     const running = new AbortController();
     this.running = running;
     this.job = `map-${Math.random().toString(36).slice(2)}`;
     this.progress(0);
-    const asked = { ...placeOf(dataset), others, collapse: layer.operation, channels: `${layer.first}:${layer.last}` };
-    const doing = `Computing ${(OPERATIONS[/** @type {keyof typeof OPERATIONS} */ (layer.operation)] ?? layer.operation).toLowerCase()}`;
+    const asked = { ...placeOf(dataset), others, ...collapseOf(layer) };
+    const doing = `Computing ${nameOf(operation).toLowerCase()}`;
     void progressOf(this.job, running.signal, (fraction) => this.progress(fraction));
     try {
       const answer = await ask("image", { ...asked, level: dataset.levels - 1, job: this.job }, { signal: running.signal, view: "map", doing });
       await answer.arrayBuffer();
+      // The plane is kept now: its unit costs nothing.
+      const { unit } = await askJson("pixel", { ...asked, x: 1, y: 1 }, { signal: running.signal });
       if (this.running === running && store.state.dataset === dataset) {
         this.app.channels.stop();
-        store.set({ layer });
+        store.set({ layer: { ...layer, unit } });
       }
     } catch (error) {
       if (!isStale(error)) this.app.tell(error);

@@ -169,7 +169,7 @@ export class Overlay {
     if (a < 2 || a > this.viewer.height / 4) return;
     // Position angles run from north to east: up and left where longitudes grow to the left.
     const turn = (-(beam.angle + 90) * Math.PI) / 180;
-    const [x, y] = [18 + a, this.viewer.height - 18 - a];
+    const [x, y] = [18 + a, this.viewer.height - (this.viewer.width < 700 ? 76 : 18) - a];
     context.beginPath();
     context.ellipse(x, y, a, b, turn, 0, 2 * Math.PI);
     context.fillStyle = "rgba(255, 255, 255, 0.35)";

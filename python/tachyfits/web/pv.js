@@ -6,7 +6,7 @@ import { colourTable } from "./gl.js";
 import { make } from "./dom.js";
 import { placeOf } from "./state.js";
 import { tileOf } from "./tiles.js";
-import { number } from "./words.js";
+import { number, unit as unitText } from "./words.js";
 
 /** Space for the axes: left, right, top, bottom. */
 const MARGINS = [76, 14, 10, 38];
@@ -124,7 +124,7 @@ export class Diagram {
     context.translate(11, box.y + box.h / 2);
     context.rotate(-Math.PI / 2);
     context.textAlign = "center";
-    context.fillText(`${axis.name}${axis.unit ? ` (${axis.unit})` : ""}`, 0, 0);
+    context.fillText(`${axis.name}${axis.unit ? ` (${unitText(axis.unit)})` : ""}`, 0, 0);
     context.restore();
   }
 

@@ -4,7 +4,7 @@ import { Latest, address, askJson } from "./api.js";
 import { make, row } from "./dom.js";
 import { group } from "./panel.js";
 import { KINDS, hasArea, textOf } from "./regions.js";
-import { number } from "./words.js";
+import { number, unit } from "./words.js";
 
 const BINS = 60;
 
@@ -36,7 +36,7 @@ export function plotsTab(app) {
   }
 
   /** @param {{low: number, high: number, counts: number[], unit: string | null}} found */
-  function show({ low, high, counts, unit }) {
+  function show({ low, high, counts, unit: name }) {
     const context = canvas.getContext("2d");
     const { clientWidth: w, clientHeight: h } = canvas;
     if (!context || !w) return;
@@ -57,7 +57,7 @@ export function plotsTab(app) {
       context.fillText(number(value, 3), (i / 2) * w, h - 3);
     });
     const count = counts.reduce((sum, one) => sum + one, 0);
-    note.textContent += ` · ${count} pixels, ${unit ?? "no unit"}, at most ${most} in a bin`;
+    note.textContent += ` · ${count} pixels, ${unit(name) || "no unit"}, at most ${most} in a bin`;
   }
 
   function refresh() {

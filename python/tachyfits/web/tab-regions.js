@@ -5,7 +5,7 @@ import { download, make, row } from "./dom.js";
 import { group } from "./panel.js";
 import { KINDS, colourOf, hasArea, parse, textOf } from "./regions.js";
 import { placeOf } from "./state.js";
-import { number } from "./words.js";
+import { number, unit } from "./words.js";
 
 /** Names of the values of each kind. */
 const VALUES = {
@@ -19,7 +19,7 @@ const VALUES = {
 /** Statistics in the order of the list; others that the server sends come after them. */
 const NAMES = /** @type {Record<string, string>} */ ({
   count: "Pixels", undefined: "Undefined", sum: "Sum", mean: "Mean", median: "Median", std: "Deviation", rms: "RMS",
-  min: "Minimum", max: "Maximum", flux: "Flux", min_position: "At", max_position: "At",
+  min: "Minimum", max: "Maximum", flux: "Flux", min_position: "Minimum at", max_position: "Maximum at",
 });
 
 /** @param {import("./main.js").App} app */
@@ -53,7 +53,7 @@ export function regionsTab(app) {
       const shown = Array.isArray(value) ? value.join(", ") : number(value, 7);
       table.append(make("tr", {}, make("th", { scope: "row" }, NAMES[name]), make("td", { "data-name": name }, shown)));
     }
-    note.textContent = found.unit ? `Unit: ${found.unit}` : "";
+    note.textContent = found.unit ? `Unit: ${unit(found.unit)}` : "";
   }
 
   function showList() {

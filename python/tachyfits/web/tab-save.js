@@ -7,7 +7,7 @@ import { paint } from "./colourbar.js";
 import { bounds, hasArea } from "./regions.js";
 import { CURSOR } from "./spectra.js";
 import { placeOf } from "./state.js";
-import { bytes, number } from "./words.js";
+import { bytes, number, unit as unitText } from "./words.js";
 
 /** @param {import("./main.js").App} app */
 export function saveTab(app) {
@@ -105,7 +105,7 @@ export function saveTab(app) {
     const { low, high } = store.state;
     [low, (low + high) / 2, high].forEach((value, i) => {
       context.textAlign = /** @type {const} */ (["left", "center", "right"])[i];
-      context.fillText(`${number(value, 4)} ${app.unit()}`, margin + (i / 2) * (made.width - 2 * margin), top + 28 * devicePixelRatio);
+      context.fillText(`${number(value, 4)} ${unitText(app.unit())}`, margin + (i / 2) * (made.width - 2 * margin), top + 28 * devicePixelRatio);
     });
     made.toBlob((blob) => blob && download(blob, `${stem()}.png`), "image/png");
   }

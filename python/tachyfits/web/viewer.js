@@ -4,7 +4,7 @@ import { Renderer } from "./gl.js";
 import { Tiles } from "./tiles.js";
 import { drawn, handles, holds, moved, resized } from "./regions.js";
 import { eachFrame } from "./dom.js";
-import { placeOf } from "./state.js";
+import { collapseOf, placeOf } from "./state.js";
 
 /** Screen pixels around a handle that take hold of it; more for fingers. */
 const GRIP = 9;
@@ -33,6 +33,8 @@ export class Viewer {
     this.tiles = new Tiles(this.redraw, failed, (tile) => this.renderer.drop(tile));
     /** @type {import("./api.js").Parameters | null} the plane that was drawn whole last */
     this.shown = null;
+    /** @type {import("./api.js").Parameters | null} the plane that an animation shows next */
+    this.ahead = null;
     /** Called after a frame was drawn, with the plane that it shows. */
     this.drawnFrame = () => {};
     /** Called with the FITS pixel under the cursor, null outside. */
@@ -124,7 +126,7 @@ export class Viewer {
     if (!dataset) return null;
     const common = { ...placeOf(dataset), others };
     if (layer.operation === "channel") return { ...common, channel };
-    return { ...common, collapse: layer.operation, channels: `${layer.first}:${layer.last}` };
+    return { ...common, ...collapseOf(layer) };
   }
 
   /** The level at which a pixel of a tile is about one pixel of the screen. */
@@ -218,6 +220,8 @@ export class Viewer {
     if (level < levels - 1 && levels <= 4) {
       needed.unshift({ plane, place: { level: levels - 1, x: 0, y: 0 } });
     }
+    const { ahead } = this;
+    if (ahead) needed.push(...this.visible(level).map((place) => ({ plane: ahead, place })));
     this.tiles.need(needed);
     const wanted = this.quads(plane);
     if (wanted.covered) this.shown = plane;

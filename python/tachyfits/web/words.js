@@ -70,3 +70,15 @@ export function angle(degrees) {
   if (degrees >= 1 / 60) return `${number(degrees * 60, 3)}′`;
   return `${number(degrees * 3600, 3)}″`;
 }
+
+/** Characters of exponents, and how they are raised. @type {Record<string, string>} */
+const RAISED = { "-": "⁻", "+": "", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
+
+/**
+ * Return a unit with raised exponents: "Jy beam-1 km s-1".
+ * @param {string | null | undefined} text
+ */
+export function unit(text) {
+  const raise = (/** @type {string} */ exponent) => [...exponent].map((sign) => RAISED[sign] ?? sign).join("");
+  return (text ?? "").replace(/([A-Za-z])\^?([-+]?\d+)/g, (_, letter, exponent) => letter + raise(exponent));
+}
