@@ -25,7 +25,7 @@ OLDEST_RUST := $(shell sed -n 's/^rust-version *= *"\(.*\)"/\1/p' Cargo.toml)
 RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -name Cargo.toml \) -print)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test check bench docs fuzz miri bigendian portable wheel clean require
+.PHONY: help demo view test check bench docs fuzz miri bigendian portable wheel clean require
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
@@ -33,6 +33,10 @@ help: ## this list
 
 demo: $(VENV)/built ## make a cube of a galaxy, measure it, compare with the truth; FILE=cube.fits uses yours
 	$(PY) -m examples.galaxy $(if $(FILE),"$(FILE)") $(ARGS)
+
+view: $(VENV)/built ## the galaxy of the demo in the viewer; FILE=cube.fits shows yours
+	@test -n "$(FILE)" || test -f demo-output/galaxy.fits || $(PY) -m examples.galaxy
+	$(VENV)/bin/tachyfits view "$(or $(FILE),demo-output/galaxy.fits)" $(ARGS)
 
 test: $(VENV)/built ## every test: Rust, Python, and both again under each vector tier
 	$(PY) tools/steps.py test

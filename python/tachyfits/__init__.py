@@ -248,6 +248,7 @@ _UPPER = {
     "spectrum_figure": "plot",
     "spectrum_of": "interop.specutils",
     "specutils_spectrum": "interop.specutils",
+    "viewer": "server.notebook",
     "write": "writing.write",
 }
 

@@ -59,7 +59,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def address(folder: Path) -> Iterator[str]:
     """A server of that folder, on a thread of this process."""
     app = create_app(Settings(paths=(folder,)))
-    config = uvicorn.Config(app, host="127.0.0.1", port=0, log_level="warning")
+    config = uvicorn.Config(
+        app, host="127.0.0.1", port=0, log_level="warning", timeout_graceful_shutdown=2
+    )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -87,8 +89,9 @@ def page(browser: Browser, address: str, request: pytest.FixtureRequest) -> Iter
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
     yield page
-    if "notice_expected" not in request.fixturenames:
-        if page.locator("#notice").is_visible():
-            errors.append(page.locator("#notice").inner_text())
-        assert not errors
+    notice = page.locator("#notice")
+    told = notice.inner_text() if notice.is_visible() else ""
     context.close()
+    if "notice_expected" not in request.fixturenames:
+        assert not errors
+        assert not told

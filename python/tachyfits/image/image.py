@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from tachyfits import _core
 from tachyfits.base.errors import either, usage
+from tachyfits.base.optional import needed
 from tachyfits.base.output import fits_name
 from tachyfits.base.progress import Progress
 from tachyfits.base.upper import upper
@@ -30,6 +31,7 @@ from tachyfits.image.order_statistics import OrderStatistics
 from tachyfits.image.reductions import STANDARD_STATISTICS, finished, reduction_method
 from tachyfits.image.reshape import Reshaping
 from tachyfits.image.weights import check_weights, weighted
+from tachyfits.results.frame import Frame
 from tachyfits.results.html import table_html
 from tachyfits.text.axes import Axis
 from tachyfits.text.region_input import OneRegion, Regions
@@ -183,6 +185,31 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
         """
         image: Image = upper.image_of_data_array(array)
         return image
+
+    def view(self, *, height: int = 720, address: str | None = None) -> Frame:
+        """Show the image in the viewer page, in the output of a notebook's cell.
+
+        One server on a thread of this process serves the files that were viewed, on the loopback
+        address, to any user of this machine.
+
+        Parameters
+        ----------
+        height
+            Of the frame, in pixels of the screen.
+        address
+            Address by which the browser reaches the server where the notebook runs on another
+            machine; ``{port}`` stands for the port: ``"/user/me/proxy/{port}/"`` of
+            jupyter-server-proxy.
+
+        Raises
+        ------
+        UsageError
+            The image is not that of a file on this machine, or the extra ``server`` is missing.
+        """
+        for library in ("fastapi", "uvicorn", "zstandard"):
+            needed(library, "the viewer", extra="server")
+        frame: Frame = upper.viewer(self, height, address)
+        return frame
 
     # Reductions.
 

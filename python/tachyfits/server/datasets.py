@@ -116,16 +116,22 @@ class Datasets:
 
     def __init__(self, paths: tuple[Path, ...]) -> None:
         self._roots: dict[str, Path] = {}
+        self._lock = threading.Lock()
+        self._open: OrderedDict[str, OpenFile] = OrderedDict()
         for path in paths:
-            resolved = path.resolve(strict=True)
+            self.add(path)
+
+    def add(self, path: Path) -> str:
+        """Serve a file or folder, too, and return its ID; that which it has if it is served."""
+        resolved = path.resolve(strict=True)
+        with self._lock:
             name = original = resolved.name or "root"
             count = 1
-            while name in self._roots:
+            while self._roots.get(name, resolved) != resolved:
                 count += 1
                 name = f"{original}-{count}"
             self._roots[name] = resolved
-        self._lock = threading.Lock()
-        self._open: OrderedDict[str, OpenFile] = OrderedDict()
+        return name
 
     def path(self, name: str) -> Path:
         """Return the path of a file or folder by its ID, links followed.

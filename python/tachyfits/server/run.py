@@ -38,7 +38,7 @@ def serve(
         settings = replace(settings, hosts=(*LOOPBACK, host))
     _log_to_stderr(log)
     app = create_app(settings)
-    listening = _listen(host, port)
+    listening = listen(host, port)
     name = f"[{host}]" if ":" in host else host
     link = f"http://{name}:{listening.getsockname()[1]}/"
     if settings.token is not None:
@@ -90,7 +90,8 @@ class _Server(uvicorn.Server):
             self._tell()
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens; port 0 is a free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     found = socket.socket(family, socket.SOCK_STREAM)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

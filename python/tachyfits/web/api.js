@@ -17,8 +17,6 @@ export class ApiError extends Error {
 /** Names this page in views, so that two pages do not cancel each other's requests. */
 const SESSION = Math.random().toString(36).slice(2, 10);
 
-const TOKEN = new URLSearchParams(location.search).get("token");
-
 /** @typedef {Record<string, string | number | boolean | null | undefined>} Parameters */
 
 /** @type {Set<string>} */
@@ -58,7 +56,7 @@ export async function ask(name, parameters, { signal, view, doing, body } = {}) 
   }
   try {
     /** @type {RequestInit} */
-    const options = { signal: signal ?? null, headers: authorization() };
+    const options = { signal: signal ?? null };
     if (body !== undefined) Object.assign(options, { method: "POST", body });
     const answer = await fetch(address(name, all), options);
     if (!answer.ok) throw await failure(answer);
@@ -114,12 +112,7 @@ export async function progressOf(job, signal, changed) {
 
 /** Cancel a long request by its name. @param {string} job */
 export async function stopJob(job) {
-  await fetch(address(`jobs/${job}`, {}), { method: "DELETE", headers: authorization() }).catch(() => {});
-}
-
-/** @returns {Record<string, string>} */
-function authorization() {
-  return TOKEN ? { Authorization: `Bearer ${TOKEN}` } : {};
+  await fetch(address(`jobs/${job}`, {}), { method: "DELETE" }).catch(() => {});
 }
 
 /** @param {Response} answer */

@@ -1,0 +1,81 @@
+"""Notebook: the viewer page in a cell, from one server on a thread of this process."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+import urllib.parse
+from pathlib import Path
+
+import uvicorn
+
+import tachyfits as tf
+from tachyfits.base.errors import usage
+from tachyfits.results.frame import Frame
+from tachyfits.server.app import create_app
+from tachyfits.server.run import LOOPBACK, listen
+from tachyfits.server.settings import Settings
+
+#: Seconds in which the server has to start.
+_START = 30.0
+
+#: Pages that may show the viewer: notebooks have any address.
+_ANCESTORS = ("http:", "https:", "vscode-webview:")
+
+
+class _Server:
+    """A server of the files that were viewed, and of no others."""
+
+    def __init__(self) -> None:
+        # Jobs of other servers of this user are none of its business.
+        self._folder = tempfile.TemporaryDirectory(prefix="tachyfits-viewer-")
+        settings = Settings(
+            paths=(),
+            hosts=LOOPBACK,
+            frame_ancestors=_ANCESTORS,
+            cache_folder=Path(self._folder.name),
+        )
+        app = create_app(settings)
+        self.datasets = app.state.tachyfits.datasets
+        listening = listen("127.0.0.1", 0)
+        self.port = listening.getsockname()[1]
+        config = uvicorn.Config(app, ws="none", log_config=None, access_log=False, lifespan="on")
+        server = uvicorn.Server(config)
+        started = threading.Event()
+
+        async def startup(sockets: object = None) -> None:
+            await uvicorn.Server.startup(server, [listening])
+            started.set()
+
+        server.startup = startup  # type: ignore[method-assign]
+        # A daemon ends with the process; it writes nothing that lasts.
+        thread = threading.Thread(target=server.run, name="tachyfits-viewer", daemon=True)
+        thread.start()
+        if not started.wait(_START):
+            raise usage("the server of the viewer did not start", "use `tachyfits view` in a shell")
+
+
+_lock = threading.Lock()
+_servers: dict[int, _Server] = {}
+
+
+def viewer(image: tf.Image, height: int, address: str | None) -> Frame:
+    """Return the page that shows an image; see `Image.view`."""
+    path = image.file.name
+    if not os.path.isfile(path):
+        raise usage(
+            f"{path}: the viewer shows images of files on this machine",
+            "write it to a file first: image.write(path)",
+        )
+    process = os.getpid()
+    with _lock:
+        # A fork has the object, and not the thread.
+        if process not in _servers:
+            _servers[process] = _Server()
+        server = _servers[process]
+    name = server.datasets.add(Path(path))
+    base = f"http://127.0.0.1:{server.port}/"
+    if address is not None:
+        base = address.replace("{port}", str(server.port)).rstrip("/") + "/"
+    return Frame(f"{base}#id={urllib.parse.quote(name)}&hdu={image.index}", height)
