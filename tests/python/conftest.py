@@ -52,7 +52,7 @@ def _tell_of_libraries(terminalreporter: pytest.TerminalReporter) -> None:
     if reasons:
         terminalreporter.section("COMPARISONS WERE LEFT OUT", sep="!", red=True, bold=True)
         for reason in sorted(reasons):
-            terminalreporter.line(f"{reason}: pip install it to compare with it")
+            terminalreporter.line(f"{reason}: install it to compare with it")
 
 
 @pytest.fixture(autouse=True)

@@ -33,7 +33,7 @@ ENDPOINTS = (
 )  # fmt: skip
 
 #: Modules of `server.vo`, each with a ``router``.
-RESOURCES = ("links", "sync", "uws", "vosi")
+RESOURCES = ("links", "sia", "sync", "uws", "vosi")
 
 WEB = Path(__file__).parents[1] / "web"
 

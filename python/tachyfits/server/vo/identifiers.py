@@ -28,6 +28,8 @@ class Found:
     identifier: str
     file: OpenFile
     view: View
+    #: The HDU that the identifier names.
+    hdu: int | None
 
     @property
     def title(self) -> str:
@@ -35,8 +37,7 @@ class Found:
         name = self.file.name.rpartition("/")[2]
         for ending in (".gz", ".fz", ".fits", ".fit", ".fts"):
             name = name.removesuffix(ending)
-        _, mark, hdu = self.identifier.rpartition("#")
-        return f"{name}-hdu{hdu}" if mark and hdu.isdigit() else name
+        return name if self.hdu is None else f"{name}-hdu{self.hdu}"
 
 
 def identifier_of(authority: str, name: str, hdu: int | None = None) -> str:
@@ -92,7 +93,7 @@ def find(datasets: Datasets, authority: str, text: str) -> Found:
             pass
     try:
         file = datasets.open(name)
-        return Found(text, file, file.view(hdu))
+        return Found(text, file, file.view(hdu), hdu)
     except NotFound as error:
         said = str(error).partition(": ")[2]
         raise NotFound(f"unknown ID {text[:200]!r}" + (f": {said}" if said else "")) from None

@@ -6,32 +6,167 @@ They are kept in SQLite in the cache folder, which several processes share and w
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
 
+import tachyfits as tf
+from tachyfits.server.datasets import MOST_ENTRIES, Datasets, Entry, Version
+from tachyfits.server.errors import NotFound, RequestError
 from tachyfits.server.state import State
-from tachyfits.server.vo.identifiers import Found
+from tachyfits.server.vo.identifiers import Found, find
 from tachyfits.server.vo.observation import Observation, observation_of
 from tachyfits.server.vo.store import Store
 
 #: Raised when the meaning of a description changes: older ones are computed again.
 _REVISION = 1
 
+#: Folders below each other, and files, that a list of all datasets follows.
+_DEEPEST = 32
+MOST_FILES = 200_000
+
+#: Share of the time in which headers are read.
+_NEW = 0.5
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A file with an image, and its description."""
+
+    name: str
+    bytes: int
+    about: Observation
+
+
+class Listing:
+    """All datasets, as far as their headers can be read in time.
+
+    Attributes
+    ----------
+    complete
+        False if files were left out: they are described when the list is asked for again.
+    """
+
+    def __init__(self, state: State, seconds: float) -> None:
+        self._state = state
+        self._begin = time.monotonic()
+        self._seconds = seconds
+        self.complete = True
+
+    def is_late(self, share: float = 1.0) -> bool:
+        """Say whether the time is over, or a share of it; the list is incomplete then."""
+        late = time.monotonic() - self._begin > share * self._seconds
+        self.complete &= not late
+        return late
+
+    def __iter__(self) -> Iterator[Listed]:
+        store = Store.of(self._state.settings.cache_folder)
+        with store.connection() as database:
+            known = {
+                (key, version): text
+                for key, version, text in database.execute(
+                    "SELECT key, version, description FROM datasets"
+                )
+            }
+        new: list[tuple[str, str, str]] = []
+        try:
+            for name in self._names():
+                if self.is_late():
+                    break
+                try:
+                    path = self._state.datasets.path(name)
+                    version = Version.of(path)
+                    key = _key(str(path), version)
+                    if key not in known:
+                        # Time is left for the files that are known.
+                        if self.is_late(_NEW):
+                            continue
+                        known[key] = json.dumps(self._described(name))
+                        new.append((*key, known[key]))
+                except RequestError:
+                    continue
+                found = json.loads(known[key])
+                if found is not None:
+                    yield Listed(name, version.size, Observation.from_dict(found))
+        finally:
+            _keep(store, new)
+
+    def _described(self, name: str) -> dict[str, object] | None:
+        """Return the description of the first image of a file; None without one."""
+        try:
+            view = self._state.datasets.open(name).view(None)
+            return observation_of(view).as_dict()
+        except (NotFound, tf.TachyfitsError):
+            return None
+
+    def _names(self) -> Iterator[str]:
+        """Return the IDs of all files; each folder is visited once, whatever links lead to it."""
+        datasets = self._state.datasets
+        visited: set[str] = set()
+        waiting = [("", 0)]
+        count = 0
+        while waiting:
+            folder, depth = waiting.pop()
+            place = str(datasets.path(folder)) if folder else ""
+            if place in visited:
+                continue
+            visited.add(place)
+            entries = _entries(datasets, folder)
+            if len(entries) >= MOST_ENTRIES or depth > _DEEPEST:
+                self.complete = False
+            for entry in entries:
+                if entry.is_folder:
+                    waiting.append((entry.id, depth + 1))
+                    continue
+                count += 1
+                if count > MOST_FILES:
+                    self.complete = False
+                    return
+                yield entry.id
+
+
+def _entries(datasets: Datasets, folder: str) -> list[Entry]:
+    try:
+        return datasets.list(folder)
+    except (RequestError, OSError):
+        return []
+
+
+def _key(path: str, version: Version, hdu: int | None = None) -> tuple[str, str]:
+    number = "" if hdu is None else str(hdu)
+    return f"{path}#{number}", f"{_REVISION}-{version}"
+
+
+def _keep(store: Store, described: list[tuple[str, str, str]]) -> None:
+    if described:
+        with store.connection() as database:
+            database.executemany(
+                "INSERT OR REPLACE INTO datasets (key, version, description) VALUES (?, ?, ?)",
+                described,
+            )
+
 
 def described_dataset(state: State, found: Found) -> Observation:
     """Return the description of a dataset, from the index where it has this version."""
     store = Store.of(state.settings.cache_folder)
-    key = f"{found.file.path}#{found.view.image.index}"
-    version = f"{_REVISION}-{found.file.version}"
+    key = _key(str(found.file.path), found.file.version, found.hdu)
     with store.connection() as database:
         row = database.execute(
-            "SELECT description FROM datasets WHERE key = ? AND version = ?", (key, version)
+            "SELECT description FROM datasets WHERE key = ? AND version = ?", key
         ).fetchone()
-    if row is not None:
+    if row is not None and row[0] != "null":
         return Observation.from_dict(json.loads(row[0]))
     made = observation_of(found.view)
     found.file.check()
-    with store.connection() as database:
-        database.execute(
-            "INSERT OR REPLACE INTO datasets (key, version, description) VALUES (?, ?, ?)",
-            (key, version, json.dumps(made.as_dict())),
-        )
+    _keep(store, [(*key, json.dumps(made.as_dict()))])
     return made
+
+
+def dataset_of(state: State, identifier: str) -> Listed | None:
+    """Return the dataset of an identifier; None if it is unknown."""
+    try:
+        found = find(state.datasets, state.settings.authority, identifier)
+        about = described_dataset(state, found)
+    except RequestError:
+        return None
+    return Listed(found.file.name, found.file.version.size, about)

@@ -196,14 +196,14 @@ class Jobs:
             )
 
     def change(self, job: Job, column: str, value: Any) -> None:
-        """Set the duration, destruction or parameters of a job.
+        """Set the duration or destruction of a job.
 
         Raises
         ------
         IllegalState
-            Duration and parameters are those of a job that has not begun.
+            The duration is that of a job that has not begun.
         """
-        assert column in ("duration", "destruction", "parameters", "run")
+        assert column in ("duration", "destruction")
         where = "" if column == "destruction" else " AND phase = 'PENDING'"
         with self._store.connection() as database:
             done = database.execute(
@@ -211,6 +211,24 @@ class Jobs:
             )
         if not done.rowcount:
             raise IllegalState(f"the {column} of a job in phase {job.phase} cannot change")
+
+    def set_parameters(
+        self, job: Job, parameters: Iterable[tuple[str, str]], run: str | None
+    ) -> None:
+        """Set the parameters of a pending job, and the name that its client gave it.
+
+        Raises
+        ------
+        IllegalState
+            The job is not pending.
+        """
+        with self._store.connection() as database:
+            done = database.execute(
+                "UPDATE jobs SET parameters = ?, run = ? WHERE id = ? AND phase = 'PENDING'",
+                (json.dumps([*parameters]), run, job.id),
+            )
+        if not done.rowcount:
+            raise IllegalState(f"the parameters of a job in phase {job.phase} cannot change")
 
     def delete(self, job: str) -> None:
         """Remove a job and its results."""

@@ -98,9 +98,9 @@ def _stored_type(name: str) -> str:
 
 
 def _document(request: Request, state: State, identifiers: list[str]) -> Document:
-    document = Document(_COLUMNS, infos=[("standardID", LINKS, "")])
-    overflow = len(identifiers) > MOST_IDS
-    document.infos.append(("QUERY_STATUS", "OVERFLOW" if overflow else "OK", ""))
+    document = Document(_COLUMNS, infos=[("standardID", LINKS, ""), ("QUERY_STATUS", "OK", "")])
+    if len(identifiers) > MOST_IDS:
+        document.overflow = f"the table has the first {MOST_IDS} identifiers"
     rows: list[tuple[Any, ...]] = []
     # Descriptors have the numbers of the identifiers that they are for.
     for number, identifier in enumerate(dict.fromkeys(identifiers[:MOST_IDS]), 1):

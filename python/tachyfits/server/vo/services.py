@@ -33,11 +33,11 @@ def soda_services(
     base = base_url(request)
     return [
         Service(
-            f"soda-sync{suffix}", "soda-sync", SODA_SYNC, f"{base}/sync", inputs,
+            f"soda-sync{suffix}", f"soda-sync{suffix}", SODA_SYNC, f"{base}/sync", inputs,
             "application/fits", "Cut a part out of the dataset and send it",
         ),
         Service(
-            f"soda-async{suffix}", "soda-async", SODA_ASYNC, f"{base}/async", inputs,
+            f"soda-async{suffix}", f"soda-async{suffix}", SODA_ASYNC, f"{base}/async", inputs,
             None, "Cut parts out of the dataset in a job",
         ),
     ]  # fmt: skip

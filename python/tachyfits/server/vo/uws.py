@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Callable
 from datetime import datetime, timezone
@@ -106,9 +105,7 @@ async def create(request: Request) -> Response:
     phase = given.single("PHASE")
     if phase not in (None, "RUN"):
         raise RequestError(f"invalid PHASE {(phase or '')[:40]!r}: expected RUN")
-    run = given.single("RUNID")
-    if run and len(run) > 64:
-        raise RequestError(f"RUNID of {len(run)} characters: expected at most 64")
+    run = _run_of(given)
     kept = [(name, value) for name, value in given.items if name != "PHASE"]
     jobs, settings = _jobs(request), state.settings
 
@@ -254,9 +251,12 @@ async def add_parameters(request: Request, job_id: str) -> Response:
     """Add parameters to a pending job."""
     found = await _find(request, job_id)
     given = await parameters_of(request)
-    every = Parameters([*found.parameters, *given.items])
-    text = json.dumps(every.items)
-    await _on_thread(lambda: _jobs(request).change(found, "parameters", text))
+    # A parameter with one value gets the new one; of others all values count.
+    replaced = {"RUNID", "RESPONSEFORMAT"} & {name for name, _ in given.items}
+    kept = [(name, value) for name, value in found.parameters if name not in replaced]
+    every = Parameters([*kept, *given.items])
+    run = _run_of(every)
+    await _on_thread(lambda: _jobs(request).set_parameters(found, every.items, run))
     return _see(_url(request, found.id))
 
 
@@ -335,6 +335,13 @@ def _add_results(parent: ElementTree.Element, request: Request, job: Job) -> Non
             "xlink:href": _url(request, job.id, f"results/{quote(one.name)}"),
         }  # fmt: skip
         child(parent, "uws:result", None, attributes)
+
+
+def _run_of(given: Parameters) -> str | None:
+    found = given.values("RUNID")
+    if found and len(found[-1]) > 64:
+        raise RequestError(f"RUNID of {len(found[-1])} characters: expected at most 64")
+    return found[-1] if found else None
 
 
 # Times.

@@ -78,6 +78,8 @@ class Document:
     columns: Sequence[Column] = ()
     rows: Iterable[Sequence[Any]] = ()
     infos: list[tuple[str, str, str]] = field(default_factory=list)
+    #: Why the table is incomplete, "" if it is not.
+    overflow: str = ""
     services: list[Service] = field(default_factory=list)
     #: ID of a column that descriptors refer to, by its name.
     column_ids: dict[str, str] = field(default_factory=dict)
@@ -93,6 +95,10 @@ class Document:
             child(results, "INFO", text or None, {"name": key, "value": value})
         if self.columns:
             self._add_table(results)
+        if self.overflow:
+            # DALI has it after the table.
+            attributes = {"name": "QUERY_STATUS", "value": "OVERFLOW"}
+            child(results, "INFO", self.overflow, attributes)
         for service in self.services:
             _add_service(root, service)
         made: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)

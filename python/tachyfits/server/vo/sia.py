@@ -1,0 +1,321 @@
+"""`/vo/sia`: discovery by SIA 2.0, a table of datasets with the columns of ObsCore.
+
+Positions are compared by the pixels that a cutout would have, after a look at the distance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+import numpy as np
+from fastapi import APIRouter, Request, Response
+
+import tachyfits as tf
+from tachyfits.image.parts import part_of
+from tachyfits.server.errors import RequestError
+from tachyfits.server.state import State
+from tachyfits.server.vo.identifiers import identifier_of
+from tachyfits.server.vo.index import Listed, Listing, dataset_of
+from tachyfits.server.vo.links import check_format
+from tachyfits.server.vo.observation import Observation
+from tachyfits.server.vo.parameters import Parameters, parameters_of
+from tachyfits.server.vo.routes import FaultRoute
+from tachyfits.server.vo.services import SIA, base_url, links_service
+from tachyfits.server.vo.soda import parse_shape
+from tachyfits.server.vo.times import interval_of
+from tachyfits.server.vo.votable import (
+    DATALINK_TYPE,
+    Column,
+    Document,
+    Parameter,
+    Service,
+    votable_answer,
+)
+from tachyfits.text.sky_regions import SkyRegion
+
+#: Rows of an answer.
+MOST_ROWS = 10_000
+#: Share of the time of a request that reading headers may take.
+_SHARE = 0.5
+#: Calibration level of ObsCore: science-ready data. FITS headers do not say it.
+CALIBRATED = 2
+
+router = APIRouter(route_class=FaultRoute)
+
+
+def _column(name: str, place: str, ucd: str, about: str, **more: Any) -> Column:
+    return Column(name, utype=f"obscore:{place}", ucd=ucd, description=about, **more)
+
+
+def _number(name: str, place: str, ucd: str, about: str, unit: str | None = None) -> Column:
+    return _column(name, place, ucd, about, datatype="double", unit=unit)
+
+
+def _count(name: str, place: str, about: str) -> Column:
+    return _column(name, place, "meta.number", about, datatype="long")
+
+
+_POSITION = "Char.SpatialAxis.Coverage.Location.Coord.Position2D.Value2"
+_BAND = "Char.SpectralAxis.Coverage.Bounds.Limits"
+_TIME = "Char.TimeAxis.Coverage.Bounds.Limits"
+
+COLUMNS = (
+    _column("dataproduct_type", "ObsDataset.dataProductType", "meta.code.class", "image or cube"),
+    _column("calib_level", "ObsDataset.calibLevel", "meta.code;obs.calib", "Calibration level",
+            datatype="int"),
+    _column("obs_collection", "DataID.collection", "meta.id", "Collection: the served folder"),
+    _column("obs_id", "DataID.observationID", "meta.id", "Name of the file"),
+    _column("obs_publisher_did", "Curation.publisherDID", "meta.ref.ivoid", "Identifier"),
+    _column("obs_title", "DataID.title", "meta.title;obs", "Title"),
+    _column("access_url", "Access.reference", "meta.ref.url", "Links of the dataset (DataLink)"),
+    _column("access_format", "Access.format", "meta.code.mime", "Type of the links"),
+    _column("access_estsize", "Access.size", "phys.size;meta.file", "Size of the file",
+            datatype="long", unit="kbyte"),
+    _column("target_name", "Target.name", "meta.id;src", "Observed object"),
+    _number("s_ra", f"{_POSITION}.C1", "pos.eq.ra", "Right ascension of the centre, ICRS", "deg"),
+    _number("s_dec", f"{_POSITION}.C2", "pos.eq.dec", "Declination of the centre, ICRS", "deg"),
+    _number("s_fov", "Char.SpatialAxis.Coverage.Bounds.Extent.diameter",
+            "phys.angSize;instr.fov", "Diameter of the circle around the image", "deg"),
+    _column("s_region", "Char.SpatialAxis.Coverage.Support.Area", "pos.outline;obs.field",
+            "Corners of the image", xtype="adql:REGION"),
+    _number("s_resolution", "Char.SpatialAxis.Resolution.Refval.value", "pos.angResolution",
+            "Geometric mean of the axes of the beam", "arcsec"),
+    _count("s_xel1", "Char.SpatialAxis.numBins1", "Pixels along the first axis of the sky"),
+    _count("s_xel2", "Char.SpatialAxis.numBins2", "Pixels along the second axis of the sky"),
+    _number("t_min", f"{_TIME}.StartTime", "time.start;obs.exposure", "Begin, MJD, UTC", "d"),
+    _number("t_max", f"{_TIME}.StopTime", "time.end;obs.exposure", "End, MJD, UTC", "d"),
+    _number("t_exptime", "Char.TimeAxis.Coverage.Support.Extent",
+            "time.duration;obs.exposure", "Time of exposure", "s"),
+    _number("t_resolution", "Char.TimeAxis.Resolution.Refval.value", "time.resolution",
+            "Resolution in time", "s"),
+    _count("t_xel", "Char.TimeAxis.numBins", "Pixels along the axis of times"),
+    _number("em_min", f"{_BAND}.LoLimit", "em.wl;stat.min", "Shortest wavelength, vacuum", "m"),
+    _number("em_max", f"{_BAND}.HiLimit", "em.wl;stat.max", "Longest wavelength, vacuum", "m"),
+    _number("em_res_power", "Char.SpectralAxis.Resolution.ResolPower.refVal",
+            "spect.resolution", "Wavelength by width of a channel"),
+    _count("em_xel", "Char.SpectralAxis.numBins", "Channels"),
+    _column("o_ucd", "Char.ObservableAxis.ucd", "meta.ucd", "UCD of the pixels"),
+    _column("pol_states", "Char.PolarizationAxis.stateList", "meta.code;phys.polarization",
+            "Polarisation states"),
+    _count("pol_xel", "Char.PolarizationAxis.numBins", "Number of polarisation states"),
+    _column("facility_name", "Provenance.ObsConfig.Facility.name", "meta.id;instr.tel",
+            "Telescope"),
+    _column("instrument_name", "Provenance.ObsConfig.Instrument.name", "meta.id;instr",
+            "Instrument"),
+)  # fmt: skip
+
+#: Parameters that are intervals: a range of a dataset that they meet, or a number that they have.
+_INTERVALS: dict[str, tuple[str, str, str]] = {
+    "BAND": ("em_min", "em_max", "m"), "TIME": ("t_min", "t_max", "d"),
+    "FOV": ("s_fov", "s_fov", "deg"), "SPATRES": ("s_resolution", "s_resolution", "arcsec"),
+    "SPECRP": ("em_res_power", "em_res_power", ""), "EXPTIME": ("t_exptime", "t_exptime", "s"),
+}  # fmt: skip
+#: Parameters that are text, and the field that they are compared with.
+_TEXTS = {
+    "FACILITY": "facility_name", "INSTRUMENT": "instrument_name", "TARGET": "target_name",
+    "DPTYPE": "dataproduct_type",
+}  # fmt: skip
+
+_Matches = Callable[[Listed], bool]
+
+
+@router.api_route("/vo/sia", methods=["GET", "HEAD", "POST"], include_in_schema=False)
+async def sia(request: Request) -> Response:
+    """Return the datasets that satisfy all parameters."""
+    state = State.of(request)
+    given = await parameters_of(request)
+    check_format(given)
+    document = await state.workers.run(request, lambda: _document(request, state, given))
+    return votable_answer(document)
+
+
+def _document(request: Request, state: State, given: Parameters) -> Document:
+    most = _most(given)
+    listing = Listing(state, _SHARE * state.settings.request_seconds)
+    tests = _tests(state, given, listing)
+    rows: list[tuple[Any, ...]] = []
+    # The identifier is not an argument of the descriptor here: it is a column of the table.
+    services = [links_service(request, name="links", ref="obs_publisher_did"), _self(request)]
+    document = Document(
+        COLUMNS, rows, services=services, column_ids={"obs_publisher_did": "obs_publisher_did"}
+    )
+    document.infos += [("standardID", SIA, ""), ("QUERY_STATUS", "OK", "")]
+    if most:
+        for one in _candidates(state, given, listing):
+            if not all(test(one) for test in tests):
+                continue
+            if len(rows) == most:
+                document.overflow = f"the table has the first {most} datasets"
+                break
+            rows.append(_row(request, state, one))
+        if not listing.complete:
+            document.overflow = "not all files were described in time: ask again for the rest"
+    return document
+
+
+def _candidates(state: State, given: Parameters, listing: Listing) -> Any:
+    """Return the datasets that are compared: those of ID, where these are found at once."""
+    named = given.values("ID")
+    if not named:
+        return listing
+    found = [dataset_of(state, identifier) for identifier in dict.fromkeys(named)]
+    return [one for one in found if one is not None] if None not in found else listing
+
+
+def _most(given: Parameters) -> int:
+    text = given.single("MAXREC")
+    if text is None:
+        return MOST_ROWS
+    if not (text.isascii() and text.isdigit() and len(text) < 12):
+        raise RequestError(f"invalid MAXREC {text[:40]!r}: expected a number of rows")
+    return min(int(text), MOST_ROWS)
+
+
+def _tests(state: State, given: Parameters, listing: Listing) -> list[_Matches]:
+    """Return what a dataset has to satisfy: any value of each parameter."""
+    tests: list[_Matches] = []
+    for name, (low, high, _) in _INTERVALS.items():
+        if values := given.values(name):
+            tests.append(_meets([interval_of(name, value) for value in values], low, high))
+    if values := given.values("TIMERES"):
+        for value in values:
+            interval_of("TIMERES", value)
+        tests.append(lambda _: False)  # no dataset has a known resolution in time
+    for name, field in _TEXTS.items():
+        if values := given.values(name):
+            tests.append(_is_one_of(values, field))
+    if values := given.values("POL"):
+        wanted = set(values)
+        tests.append(lambda one: bool(wanted & set(one.about.pol_states)))
+    if values := given.values("CALIB"):
+        if not all(value.strip() in ("0", "1", "2", "3", "4") for value in values):
+            raise RequestError("invalid CALIB: expected a number from 0 to 4")
+        fits = str(CALIBRATED) in [value.strip() for value in values]
+        tests.append(lambda _: fits)
+    if values := given.values("FORMAT"):
+        kinds = {value.replace(" ", "").lower() for value in values}
+        is_wanted = DATALINK_TYPE in kinds
+        tests.append(lambda _: is_wanted)
+    if values := given.values("COLLECTION"):
+        collections = set(values)
+        tests.append(lambda one: _collection(state, one) in collections)
+    if values := given.values("ID"):
+        known = {value.lower() for value in values}
+        tests.append(lambda one: bool({_did(state, one).lower(), one.name.lower()} & known))
+    if values := given.values("POS"):
+        shapes = [parse_shape(value) for value in values]
+        # The last test: it may open the file.
+        tests.append(lambda one: any(_overlaps(listing, state, one, shape) for shape in shapes))
+    return tests
+
+
+def _meets(intervals: Sequence[tuple[float, float]], low: str, high: str) -> _Matches:
+    def test(one: Listed) -> bool:
+        least, most = getattr(one.about, low), getattr(one.about, high)
+        if least is None or most is None:
+            return False
+        return any(least <= end and most >= begin for begin, end in intervals)
+
+    return test
+
+
+def _is_one_of(values: Sequence[str], field: str) -> _Matches:
+    wanted = set(values)
+    return lambda one: getattr(one.about, field) in wanted
+
+
+def _did(state: State, one: Listed) -> str:
+    return identifier_of(state.settings.authority, one.name)
+
+
+def _collection(state: State, one: Listed) -> str:
+    """Return the served folder that a file is in; the authority for a file that is served alone."""
+    folder, slash, _ = one.name.partition("/")
+    return folder if slash else state.settings.authority
+
+
+def _overlaps(listing: Listing, state: State, one: Listed, shape: Any) -> bool:
+    """Say whether a cutout of a shape would have pixels."""
+    about = one.about
+    if about.s_ra is None or about.s_dec is None or about.s_fov is None:
+        return False
+    assert isinstance(shape, SkyRegion)
+    if _is_far(about, shape) or listing.is_late():
+        return False
+    try:
+        part_of(state.datasets.open(one.name).view(None).cube, shape, None, None)
+    except (RequestError, tf.TachyfitsError):
+        return False
+    return True
+
+
+def _is_far(about: Observation, shape: SkyRegion) -> bool:
+    """Say whether the circle around an image does not meet the circle around a shape."""
+    assert about.s_ra is not None
+    assert about.s_dec is not None
+    assert about.s_fov is not None
+    radius = about.s_fov / 2 + 1e-6
+    if shape.shape == "range":
+        (_, south), (_, north) = shape.points
+        return about.s_dec + radius < south or about.s_dec - radius > north
+    points = np.array([_direction(*point) for point in shape.points])
+    middle = points.mean(axis=0)
+    length = float(np.linalg.norm(middle))
+    if length < 1e-3:
+        return False  # a polygon around half of the sky has no centre
+    middle /= length
+    reach = float(np.degrees(np.arccos(np.clip(points @ middle, -1, 1))).max())
+    reach += shape.sizes[0] if shape.sizes else 0.0
+    if reach >= 90:
+        return False
+    distance = np.degrees(np.arccos(np.clip(middle @ _direction(about.s_ra, about.s_dec), -1, 1)))
+    return bool(distance > radius + reach + 1e-6)
+
+
+def _direction(longitude: float, latitude: float) -> Any:
+    x, y = np.radians(longitude), np.radians(latitude)
+    return np.array([np.cos(y) * np.cos(x), np.cos(y) * np.sin(x), np.sin(y)])
+
+
+def _row(request: Request, state: State, one: Listed) -> tuple[Any, ...]:
+    about, did = one.about, _did(state, one)
+    computed = {
+        "calib_level": CALIBRATED,
+        "obs_collection": _collection(state, one),
+        "obs_id": one.name,
+        "obs_publisher_did": did,
+        "access_url": f"{base_url(request)}/links?{urlencode({'ID': did})}",
+        "access_format": DATALINK_TYPE,
+        "access_estsize": -(-one.bytes // 1000),
+        "s_region": None if about.region is None else f"POLYGON ICRS {about.region}",
+        "pol_states": f"/{'/'.join(about.pol_states)}/" if about.pol_states else None,
+        "pol_xel": len(about.pol_states) or None,
+    }
+    return tuple(
+        computed[column.name] if column.name in computed else getattr(about, column.name, None)
+        for column in COLUMNS
+    )
+
+
+def _self(request: Request) -> Service:
+    """Return the descriptor of this service, as SIA asks for in each answer."""
+    inputs = [
+        Parameter(
+            Column("POS", ucd="pos.outline;obs", description="CIRCLE, RANGE or POLYGON, ICRS")
+        )
+    ]
+    inputs += [
+        Parameter(Column(name, "double", "2", unit or None, xtype="interval"))
+        for name, (_, _, unit) in (*_INTERVALS.items(), ("TIMERES", ("", "", "s")))
+    ]
+    inputs += [
+        Parameter(Column("POL"), options=("I", "Q", "U", "V", "RR", "LL", "RL", "LR")),
+        Parameter(Column("DPTYPE"), options=("image", "cube")),
+        Parameter(Column("CALIB", "int"), str(CALIBRATED), options=(str(CALIBRATED),)),
+        Parameter(Column("FORMAT"), options=(DATALINK_TYPE,)),
+    ]
+    inputs += [Parameter(Column(name)) for name in ("ID", "COLLECTION", *list(_TEXTS)[:3])]
+    inputs.append(Parameter(Column("MAXREC", "int"), str(MOST_ROWS), most=str(MOST_ROWS)))
+    return Service(None, "this", SIA, f"{base_url(request)}/sia", inputs)
