@@ -102,8 +102,8 @@ def test_cutouts_by_each_shape(base: str) -> None:
     assert pixels(row.processed(range=(83.6, 83.66, 22.0, 22.05) * u.deg).read()).ndim == 4
     triangle = (83.6, 22.0, 83.66, 22.0, 83.63, 22.05)
     assert pixels(row.processed(polygon=triangle * u.deg).read()).ndim == 4
-    # pyvo refuses polygons whose count of numbers is no multiple of three where a descriptor has
-    # the xtype of DALI, which it must have; a query of its own takes them.
+    # pyvo refuses polygons of four vertices where a descriptor has the xtype of DALI, which it must
+    # have: it wants multiples of three numbers. A query of its own takes them.
     query = SodaQuery(f"{base}/sync", polygon=(*triangle, 83.6, 22.03) * u.deg)
     query["ID"] = DATASET
     content = query.execute_stream().read()

@@ -44,7 +44,7 @@ class Listing:
     Attributes
     ----------
     complete
-        False if files were left out: they are described when the list is asked for again.
+        False if files were left out: they are described when the list is requested again.
     """
 
     def __init__(self, state: State, seconds: float) -> None:
