@@ -35,6 +35,9 @@ def options(command: Callable[..., Any]) -> Callable[..., Any]:
                      "--user-header: this machine."),
         click.option("--origin", "origins", multiple=True, metavar="URL",
                      help="Origin of other pages that may read answers (CORS)."),
+        click.option("--sidecars", type=click.FloatRange(min=0), default=0, metavar="GIB",
+                     help="Build copies of large cubes in the cache folder, in the background, for "
+                     "faster access: up to this size in all. Needs zarr."),
         click.option("--log/--no-log", default=False,
                      help="Write a line of JSON to stderr for each request."),
         click.option("--memory", type=click.IntRange(min=1), default=512, show_default=True,
@@ -49,8 +52,10 @@ def run(paths: tuple[Path, ...], *, browser: bool, **given: Any) -> int:
     """Start a server and wait until it is stopped."""
     for library in ("fastapi", "uvicorn", "zstandard"):
         needed(library, "the server", extra="server")
+    if given["sidecars"]:
+        needed("zarr", "copies of cubes", extra="server")
     from tachyfits.server.run import serve
-    from tachyfits.server.settings import MEBIBYTE, Settings
+    from tachyfits.server.settings import GIBIBYTE, MEBIBYTE, Settings
 
     token = given["token"]
     is_open = given["user_header"] is None and not _is_loopback(given["host"])
@@ -67,6 +72,7 @@ def run(paths: tuple[Path, ...], *, browser: bool, **given: Any) -> int:
         origins=tuple(given["origins"]),
         hosts=tuple(given["names"]),
         threads=given["threads"],
+        sidecar_bytes=int(given["sidecars"] * GIBIBYTE),
         cache_bytes=given["memory"] * MEBIBYTE,
     )
 

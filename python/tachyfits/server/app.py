@@ -22,6 +22,7 @@ from tachyfits.server.guard import guarded
 from tachyfits.server.jobs import Jobs
 from tachyfits.server.metrics import Metrics
 from tachyfits.server.settings import Settings
+from tachyfits.server.sidecars.builder import Sidecars
 from tachyfits.server.state import State
 from tachyfits.server.vo.runner import Runner
 from tachyfits.server.work import Workers
@@ -29,7 +30,7 @@ from tachyfits.server.work import Workers
 #: Modules of `server.endpoints`, each with a ``router``.
 ENDPOINTS = (
     "axis", "contours", "cutout", "dataset", "files", "grid", "health", "image", "jobs", "pixel",
-    "pv", "regions", "snapshot", "spectrum", "statistics", "tile",
+    "pv", "regions", "sidecars", "snapshot", "spectrum", "statistics", "tile",
 )  # fmt: skip
 
 #: Modules of `server.vo`, each with a ``router``.
@@ -65,6 +66,7 @@ def create_app(settings: Settings) -> FastAPI:
         shared.runner.start()
         yield
         shared.jobs.cancel()
+        shared.sidecars.close()
         shared.runner.close()
         workers.close()
 
@@ -83,6 +85,9 @@ def create_app(settings: Settings) -> FastAPI:
         cache=ByteCache(settings.cache_bytes),
         workers=workers,
         jobs=Jobs(),
+        sidecars=Sidecars(
+            settings.cache_folder / "sidecars", settings.sidecar_bytes, workers.executor
+        ),
         runner=Runner(settings, datasets, workers.executor),
         metrics=Metrics(),
     )

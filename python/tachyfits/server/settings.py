@@ -60,6 +60,8 @@ class Settings:
         Days after which a job and its results are removed.
     authority
         Authority of the IVOIDs of datasets: of a registered archive, the one that it registered.
+    sidecar_bytes
+        Bytes of copies of cubes in other layouts, of all files together; 0: none are made.
     cache_folder
         Folder of jobs, their results and copies of cubes in other layouts.
     """
@@ -84,4 +86,5 @@ class Settings:
     job_seconds: float = 3600.0
     job_days: float = 7.0
     authority: str = "tachyfits"
+    sidecar_bytes: int = 0
     cache_folder: Path = field(default_factory=_cache_folder)

@@ -11,6 +11,7 @@ from tachyfits.server.datasets import Datasets
 from tachyfits.server.jobs import Jobs
 from tachyfits.server.metrics import Metrics
 from tachyfits.server.settings import Settings
+from tachyfits.server.sidecars.builder import Sidecars
 from tachyfits.server.vo.runner import Runner
 from tachyfits.server.work import Workers
 
@@ -24,6 +25,7 @@ class State:
     cache: ByteCache
     workers: Workers
     jobs: Jobs
+    sidecars: Sidecars
     runner: Runner
     metrics: Metrics
 

@@ -71,6 +71,18 @@ class View:
                 f"invalid level {level}: expected 0 to {self.levels - 1}", "choose one of these"
             )
 
+    def check_tile(self, level: int, column: int, row: int) -> None:
+        """Refuse a tile that a plane does not have."""
+        self.check_level(level)
+        span = TILE << level
+        most = math.ceil(self.width / span), math.ceil(self.height / span)
+        if not (0 <= column < most[0] and 0 <= row < most[1]):
+            raise usage(
+                f"invalid tile ({column}, {row}): expected 0 to {most[0] - 1} and 0 to "
+                f"{most[1] - 1} at level {level}",
+                "tiles count from the lower left",
+            )
+
     def section(self, channel: int, others: tuple[int, ...] = ()) -> tuple[Any, ...]:
         """Return NumPy's index of a plane of ``cube``: a channel, and pixels of the axes after z.
 
@@ -109,16 +121,9 @@ class View:
             Shape (rows, columns), at most 256 each. A block is the mean of its defined pixels, NaN
             without any; blocks at the right and upper edge may be incomplete.
         """
-        self.check_level(level)
+        self.check_tile(level, column, row)
         step = 1 << level
         span = TILE * step
-        most = math.ceil(self.width / span), math.ceil(self.height / span)
-        if not (0 <= column < most[0] and 0 <= row < most[1]):
-            raise usage(
-                f"invalid tile ({column}, {row}): expected 0 to {most[0] - 1} and 0 to "
-                f"{most[1] - 1} at level {level}",
-                "tiles count from the lower left",
-            )
         y = slice(row * span, min((row + 1) * span, self.height))
         x = slice(column * span, min((column + 1) * span, self.width))
         if preview and level:

@@ -17,9 +17,12 @@ router = APIRouter()
 @router.get("/api/v1/dataset", summary="Describe an image")
 async def dataset(request: Request, at: At) -> Response:
     """Describe an image: its axes, unit, beam and levels of tiles, and the images beside it."""
-    return await answered(
-        request, at, lambda asked: asked.json("dataset", lambda: _described(asked.file, asked.view))
-    )
+
+    def make(asked: Asked) -> Response:
+        asked.state.sidecars.want(asked.file, asked.view)
+        return asked.json("dataset", lambda: _described(asked.file, asked.view))
+
+    return await answered(request, at, make)
 
 
 @router.get("/api/v1/header", summary="Return the cards of an HDU")

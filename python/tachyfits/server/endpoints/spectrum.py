@@ -23,6 +23,7 @@ from tachyfits.server.parameters import (
     others_of,
 )
 from tachyfits.server.selection import channels_of, cube_section, region_of
+from tachyfits.server.sidecars.spectra import part_of_copy
 
 router = APIRouter()
 
@@ -61,10 +62,17 @@ async def spectrum(
         view = asked.view
 
         def compute() -> tf.Spectrum:
-            return view.cube.spectrum(
-                region_of(region), statistic=statistic, unit=unit,
-                channels=channels_of(view, channels, Line(None, rest, convention)),
-                section=cube_section(view, others_of(others)), **options,
+            cube, chosen = view.cube, region_of(region)
+            section = cube_section(view, others_of(others))
+            if weights is None and pol is None:
+                outer = () if section is None else section[:-3]
+                found = part_of_copy(asked.state.sidecars, asked.file, view, chosen, outer)
+                if found is not None:
+                    cube, chosen = found
+                    section = None
+            return cube.spectrum(
+                chosen, statistic=statistic, unit=unit, section=section,
+                channels=channels_of(view, channels, Line(None, rest, convention)), **options,
             )  # fmt: skip
 
         key = ("spectrum", region, statistic, unit, channels, others, *options.values())

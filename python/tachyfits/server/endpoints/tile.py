@@ -44,7 +44,14 @@ async def tile(
             if collapse is not None:
                 plane = image_of(collapse.plane(asked))
             else:
-                plane = view.cube.cut(section=view.section(channel, others_of(others)))
+                where = others_of(others)
+                if not preview:
+                    view.check_tile(level, x, y)
+                    sidecars = asked.state.sidecars
+                    kept = sidecars.tile(asked.file, view, channel, where, (level, x, y))
+                    if kept is not None:
+                        return encoded(kept, error)
+                plane = view.cube.cut(section=view.section(channel, where))
             return encoded(view.tile(plane, level, x, y, preview=preview), error)
 
         key = ("tile", collapse or (channel, others), level, x, y, error, preview)

@@ -1,4 +1,4 @@
-"""Guard: who may ask, how much, and what browsers may do with answers. Pure ASGI.
+"""Guard: access, limits of clients, and rules for browsers. Pure ASGI.
 
 A request passes `log`, `headers`, `access` and `limits`, in this order, before the application.
 """

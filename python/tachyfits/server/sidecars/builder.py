@@ -1,0 +1,263 @@
+"""Builder: sidecars are built in the background, one at a time, when the server has nothing else.
+
+A copy that is cancelled, or whose server ends, goes on later where it was: units of work that are
+done are counted in a file beside the arrays.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import shutil
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import tachyfits as tf
+from tachyfits.server.datasets import OpenFile
+from tachyfits.server.errors import Changed, RequestError
+from tachyfits.server.sidecars.copies import FIRST_LEVEL, KINDS, Copy, Pyramid, Spectral, pixels_of
+from tachyfits.server.sidecars.folder import Folder
+from tachyfits.server.view import TILE, View
+
+log = logging.getLogger("tachyfits.server")
+
+#: Units of work between two notes of what is done, and sidecars that wait.
+_NOTED, _WAITING = 8, 64
+
+#: Name of the file beside the arrays that counts units of work.
+_DONE = "done"
+
+#: Bytes of the disk that stay free.
+_FREE = 1 << 30
+
+
+@dataclass
+class Task:
+    """A sidecar that is built or waits."""
+
+    file: OpenFile
+    hdu: int
+    copy: Copy
+    name: str
+    token: tf.CancelToken = field(default_factory=tf.CancelToken)
+    done: int = 0
+    total: int = 0
+    problem: str = ""
+
+    @property
+    def fraction(self) -> float:
+        """Share of the work that is done."""
+        return self.done / self.total if self.total else 0.0
+
+
+class Sidecars:
+    """The sidecars of a server; without a budget there are none.
+
+    Parameters
+    ----------
+    executor
+        The server's: building gives way to requests.
+    """
+
+    def __init__(self, path: Path, budget: int, executor: tf.Executor) -> None:
+        self._folder = Folder(path, budget)
+        self._executor = executor
+        self._lock = threading.Condition()
+        self._tasks: OrderedDict[str, Task] = OrderedDict()
+        self._failed: dict[str, str] = {}
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    @property
+    def enabled(self) -> bool:
+        """Whether sidecars are used."""
+        return self._folder.budget > 0
+
+    # Reading
+
+    def tile(
+        self, file: OpenFile, view: View, channel: int, others: tuple[int, ...], place: Any
+    ) -> NDArray[np.float32] | None:
+        """Return a tile of a channel from the pyramid; None where it has to be computed.
+
+        Parameters
+        ----------
+        place
+            Level, column and row of the tile.
+        """
+        level, column, row = place
+        if not self.enabled or level < FIRST_LEVEL:
+            return None
+        name = Folder.name(file, view.image.index, Pyramid.kind)
+        path = self._folder.complete(name)
+        if path is None:
+            return None
+        index = tuple(part.start for part in view.section(channel, others))
+        window = (
+            *index, slice(row * TILE, (row + 1) * TILE), slice(column * TILE, (column + 1) * TILE),
+        )  # fmt: skip
+        found: NDArray[np.float32] | None
+        found = self._read(name, lambda: pixels_of(path / f"level{level}", window))
+        return found
+
+    def box(self, file: OpenFile, view: View, where: tuple[Any, ...]) -> NDArray[Any] | None:
+        """Return the pixels of a section of a cube from the spectral copy, or None."""
+        if not self.enabled:
+            return None
+        name = Folder.name(file, view.image.index, Spectral.kind)
+        path = self._folder.complete(name)
+        if path is None:
+            return None
+        found: NDArray[Any] | None = self._read(name, lambda: Spectral.read(path, where))
+        return found
+
+    def _read(self, name: str, read: Any) -> Any:
+        """Return what a function reads from a sidecar, None if it is damaged or goes meanwhile."""
+        try:
+            found = read()
+        except Exception as error:  # zarr raises many; the file itself has the answer
+            log.warning("sidecar %s cannot be read and is removed: %s", name, error)
+            self._folder.remove(name)
+            return None
+        if self._folder.complete(name) is None:
+            return None
+        self._folder.used(name)
+        return found
+
+    # Building
+
+    def want(self, file: OpenFile, view: View) -> None:
+        """Build the sidecars of an image that are useful and missing, when there is time."""
+        if not self.enabled:
+            return
+        for kind in KINDS:
+            copy = kind(view)
+            name = Folder.name(file, view.image.index, kind.kind)
+            with self._lock:
+                known = name in self._tasks or name in self._failed or self._closed
+            if known or not copy.is_useful or self._folder.complete(name) is not None:
+                continue
+            with self._lock:
+                if len(self._tasks) >= _WAITING:
+                    return
+                self._tasks[name] = Task(file, view.image.index, copy, name)
+                if self._thread is None:
+                    self._thread = threading.Thread(
+                        target=self._work, name="tachyfits-sidecars", daemon=True
+                    )
+                    self._thread.start()
+                self._lock.notify_all()
+
+    def cancel(self, file: OpenFile, view: View) -> None:
+        """Stop building sidecars of an image; what is done stays."""
+        for kind in KINDS:
+            name = Folder.name(file, view.image.index, kind.kind)
+            with self._lock:
+                task = self._tasks.get(name)
+                if task is None:
+                    continue
+                # One that is built leaves the list when its thread has ended.
+                task.token.cancel()
+                if not task.total:
+                    del self._tasks[name]
+
+    def described(self, file: OpenFile, view: View) -> dict[str, dict[str, Any]]:
+        """Return the state of each kind: absent, waiting, building, complete or failed."""
+        found: dict[str, dict[str, Any]] = {}
+        for kind in KINDS:
+            name = Folder.name(file, view.image.index, kind.kind)
+            with self._lock:
+                task, problem = self._tasks.get(name), self._failed.get(name)
+            if self._folder.complete(name) is not None:
+                found[kind.kind] = {"state": "complete", "fraction": 1.0}
+            elif task is not None:
+                state = "building" if task.total else "waiting"
+                found[kind.kind] = {"state": state, "fraction": round(task.fraction, 3)}
+            elif problem is not None:
+                found[kind.kind] = {"state": "failed", "fraction": 0.0, "problem": problem}
+            else:
+                found[kind.kind] = {"state": "absent", "fraction": 0.0}
+            found[kind.kind]["useful"] = kind(view).is_useful
+        return found
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until nothing is left to build; say whether that came."""
+        with self._lock:
+            return self._lock.wait_for(lambda: not self._tasks, seconds)
+
+    def close(self) -> None:
+        """Stop building; what is done stays, and goes on in the next server."""
+        with self._lock:
+            self._closed = True
+            for task in self._tasks.values():
+                task.token.cancel()
+            self._lock.notify_all()
+            thread = self._thread
+        if thread is not None:
+            thread.join(timeout=10)
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                self._lock.wait_for(lambda: self._closed or self._tasks)
+                if self._closed:
+                    return
+                task = next(iter(self._tasks.values()))
+            try:
+                self._build(task)
+            except (OSError, RequestError, tf.TachyfitsError, ValueError) as error:
+                if not task.token.cancelled:
+                    log.warning("sidecar %s of %s failed: %s", task.name, task.file.name, error)
+                    # A full disk or a replaced file: this version is not tried again.
+                    self._failed[task.name] = type(error).__name__
+                    if isinstance(error, (OSError, Changed)):
+                        self._folder.remove(task.name)
+            with self._lock:
+                if self._tasks.get(task.name) is task:
+                    del self._tasks[task.name]
+                self._lock.notify_all()
+
+    def _build(self, task: Task) -> None:
+        folder, copy = self._folder, task.copy
+        with folder.lock(task.name) as is_ours:
+            if not is_ours or folder.complete(task.name) is not None:
+                return
+            if not folder.make_room(copy.bytes, keep=task.name):
+                raise OSError("it would exceed the budget of sidecars")
+            path = folder.under_way(task.name)
+            if shutil.disk_usage(path).free < copy.bytes + _FREE:
+                raise OSError("the disk of the cache is full")
+            units = copy.units()
+            done = _noted(path)
+            if done is None:
+                copy.create(path)
+                done = 0
+            task.done, task.total = done, len(units)
+            for unit in units[done:]:
+                limits = self._executor.request(priority="background", token=task.token)
+                with limits:
+                    copy.build(path, unit)
+                if task.token.cancelled:
+                    return
+                task.file.check()
+                task.done += 1
+                if task.done % _NOTED == 0:
+                    (path / _DONE).write_text(str(task.done), encoding="ascii")
+            (path / _DONE).unlink(missing_ok=True)
+            folder.publish(task.name)
+
+
+def _noted(path: Path) -> int | None:
+    """Return how many units are done; None where none was begun."""
+    with contextlib.suppress(OSError, ValueError):
+        return int((path / _DONE).read_text(encoding="ascii"))
+    return None

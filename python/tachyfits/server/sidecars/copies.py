@@ -1,0 +1,243 @@
+"""Copies: the two kinds of sidecars, their units of work, and how they are read."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits.server.view import TILE, View
+
+#: The first level of a pyramid: tiles of lower ones read at most a mebibyte or so of the file.
+FIRST_LEVEL = 3
+
+#: Pixels along x and y of a chunk of a spectral copy, and its most channels.
+_SIDE, _DEPTH = 16, 4096
+
+#: Smallest planes with a pyramid and smallest cubes with a spectral copy, in pixels.
+_LEAST_PLANE, _LEAST_CUBE = 1 << 22, 1 << 24
+
+
+class Copy:
+    """A kind of sidecar of a view.
+
+    Attributes
+    ----------
+    kind
+        Its name.
+    """
+
+    kind = ""
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+
+    @property
+    def is_useful(self) -> bool:
+        """Whether the image is large enough, and has pixels that the copy can hold."""
+        raise NotImplementedError
+
+    @property
+    def bytes(self) -> int:
+        """About how many it takes."""
+        raise NotImplementedError
+
+    def create(self, path: Path) -> None:
+        """Make the empty arrays."""
+        raise NotImplementedError
+
+    def units(self) -> list[tuple[int, ...]]:
+        """Return the units of work, in order."""
+        raise NotImplementedError
+
+    def build(self, path: Path, unit: tuple[int, ...]) -> None:
+        """Do one unit of work; doing it again gives the same."""
+        raise NotImplementedError
+
+    @property
+    def _outer(self) -> tuple[int, ...]:
+        """Lengths of the axes after x and y, in NumPy order."""
+        return self.view.cube.shape[:-2]
+
+    @property
+    def _names(self) -> list[str]:
+        """Names of the axes, in NumPy order."""
+        names = ["x", "y", "z", *(f"axis{n}" for n in range(4, 1000))]
+        return names[: self.view.cube.ndim][::-1]
+
+
+def _create(group: Any, name: str, shape: Any, chunks: Any, dtype: Any, names: list[str]) -> None:
+    from zarr.codecs import Crc32cCodec
+
+    group.create_array(
+        name, shape=shape, chunks=chunks, dtype=dtype, fill_value=np.nan, dimension_names=names,
+        # Chunks of damaged disks are refused, not shown.
+        compressors=[Crc32cCodec()], config={"write_empty_chunks": True},
+    )  # fmt: skip
+
+
+def _to_write(path: Path) -> Any:
+    import zarr
+
+    # Chunks of undefined pixels are written, too: a missing chunk is damage.
+    array: Any = zarr.open_array(path, mode="r+")
+    return array.with_config({"write_empty_chunks": True})
+
+
+class Pyramid(Copy):
+    """Tiles of high levels: the means that `View.tile` gives, one tile a chunk."""
+
+    kind = "pyramid"
+
+    @property
+    def levels(self) -> range:
+        """The levels it has."""
+        return range(FIRST_LEVEL, self.view.levels)
+
+    @property
+    def is_useful(self) -> bool:
+        """Whether planes are large."""
+        return self.view.width * self.view.height >= _LEAST_PLANE and len(self.levels) > 0
+
+    @property
+    def bytes(self) -> int:
+        """About how many it takes."""
+        planes = math.prod(self._outer)
+        return sum(4 * planes * math.prod(self._shape(level)) for level in self.levels)
+
+    def _shape(self, level: int) -> tuple[int, int]:
+        return -(-self.view.height >> level), -(-self.view.width >> level)
+
+    def create(self, path: Path) -> None:
+        """Make the empty arrays: one for each level, with axes of their own."""
+        import zarr
+
+        group = zarr.open_group(path, mode="w", zarr_format=3)
+        for level in self.levels:
+            shape = (*self._outer, *(-(-n // (1 << level)) for n in self.view.cube.shape[-2:]))
+            chunks = (*(1 for _ in self._outer), TILE, TILE)
+            names = [*self._names[:-2], f"y{level}", f"x{level}"]
+            _create(group, f"level{level}", shape, chunks, np.float32, names)
+
+    def units(self) -> list[tuple[int, ...]]:
+        """Return (plane, level, row of tiles), so that a strip of the file is read in one go."""
+        found: list[tuple[int, ...]] = []
+        top = max(self.levels)
+        rows = [-(-self.view.height // (TILE << level)) for level in range(top + 1)]
+        for plane in range(math.prod(self._outer)):
+            for strip in range(rows[top]):
+                for level in reversed(self.levels):
+                    share = 1 << (top - level)
+                    last = min(rows[level], (strip + 1) * share)
+                    found += [(plane, level, row) for row in range(strip * share, last)]
+        return found
+
+    def build(self, path: Path, unit: tuple[int, ...]) -> None:
+        """Compute a row of tiles."""
+        number, level, row = unit
+        array = _to_write(path / f"level{level}")
+        index = tuple(int(at) for at in np.unravel_index(number, self._outer))
+        plane = self.view.cube.cut(section=tuple(slice(at, at + 1) for at in index))
+        columns = -(-self.view.width // (TILE << level))
+        tiles = [self.view.tile(plane, level, column, row) for column in range(columns)]
+        pixels = np.concatenate(tiles, axis=1)
+        first = row * TILE
+        rows = slice(first, first + len(pixels))
+        where = (*index, rows, slice(None))
+        array[where] = pixels
+
+
+class Spectral(Copy):
+    """Pixels as they are, in chunks of 16 x 16 lines of sight."""
+
+    kind = "spectral"
+
+    @property
+    def is_useful(self) -> bool:
+        """Whether the cube is large, and its pixels are floats without scaling."""
+        view = self.view
+        core = view.image._core_image()
+        is_plain = core.bitpix < 0 and (core.bscale, core.bzero) == (1.0, 0.0)
+        return is_plain and view.channels > 1 and view.image.size >= _LEAST_CUBE
+
+    @property
+    def bytes(self) -> int:
+        """About how many it takes."""
+        return self.view.image.size * self.view.image.dtype.itemsize
+
+    def create(self, path: Path) -> None:
+        """Make the empty array."""
+        import zarr
+
+        shape = self.view.cube.shape
+        depth = min(self.view.channels, _DEPTH)
+        chunks = (*(1 for _ in shape[:-3]), depth, _SIDE, _SIDE)
+        group = zarr.open_group(path, mode="w", zarr_format=3)
+        _create(group, "pixels", shape, chunks, self.view.image.dtype, self._names)
+
+    def units(self) -> list[tuple[int, ...]]:
+        """Return (cube, first channel, first row)."""
+        return list(self._units())
+
+    def _units(self) -> Iterator[tuple[int, ...]]:
+        for number in range(math.prod(self._outer[:-1])):
+            for channel in range(0, self.view.channels, _DEPTH):
+                for row in range(0, self.view.height, _SIDE):
+                    yield number, channel, row
+
+    def build(self, path: Path, unit: tuple[int, ...]) -> None:
+        """Copy some rows of some channels."""
+        number, channel, row = unit
+        array = _to_write(path / "pixels")
+        index = tuple(int(at) for at in np.unravel_index(number, self._outer[:-1]))
+        # Columns are taken in parts, so that a unit needs little memory for any width.
+        wide = (1 << 24) // (_SIDE * min(_DEPTH, self.view.channels))
+        columns = max(_SIDE, wide // _SIDE * _SIDE)
+        for first in range(0, self.view.width, columns):
+            where = (
+                *index, slice(channel, channel + _DEPTH), slice(row, row + _SIDE),
+                slice(first, first + columns),
+            )  # fmt: skip
+            array[where] = self.view.cube.read(where, dtype="exact")
+
+    @staticmethod
+    def read(path: Path, where: tuple[Any, ...]) -> NDArray[Any]:
+        """Return pixels of a complete copy."""
+        return pixels_of(path / "pixels", where)
+
+
+@functools.lru_cache(maxsize=256)
+def _opened(path: Path) -> Any:
+    import zarr
+
+    return zarr.open_array(path, mode="r")
+
+
+def pixels_of(path: Path, where: tuple[Any, ...]) -> NDArray[Any]:
+    """Return pixels of an array, in NumPy's index.
+
+    Raises
+    ------
+    OSError
+        A chunk is missing, for which zarr would give undefined pixels.
+    """
+    array = _opened(path)
+    ranges = []
+    for at, length, chunk in zip(where, array.shape, array.chunks, strict=True):
+        first, last, _ = (at if isinstance(at, slice) else slice(at, at + 1)).indices(length)
+        ranges.append(range(first // chunk, -(-last // chunk)))
+    for numbers in itertools.product(*ranges):
+        if not os.path.exists(os.path.join(path, "c", *map(str, numbers))):
+            raise OSError("a chunk is missing")
+    return np.asarray(array[where])
+
+
+#: All kinds.
+KINDS: tuple[type[Copy], ...] = (Pyramid, Spectral)
