@@ -263,8 +263,9 @@ enum Then {
 }
 
 impl ActiveRun {
-    /// Begins a run of at most `most` threads that compute. A calling thread that belongs to a run is not one of them.
-    fn begin(job: Option<&Job>, most: usize, requested: usize) -> Arc<ActiveRun> {
+    /// Begins a run of at most `most` threads that compute, and gives the calling thread a permit if one is free now: a
+    /// small run takes no longer than two visits to the executor. A calling thread that belongs to a run needs none.
+    fn begin(job: Option<&Job>, most: usize, requested: usize) -> (Arc<ActiveRun>, bool) {
         let outer = current();
         let executor = match (&outer, job) {
             (Some(outer), _) => outer.executor.clone(),
@@ -282,6 +283,7 @@ impl ActiveRun {
             is_nested,
         });
         let most = most - usize::from(is_nested && most > 0);
+        let mut has_permit = false;
         if most > 0 {
             let entry = Entry {
                 run: Arc::clone(&run),
@@ -293,9 +295,22 @@ impl ActiveRun {
                 share: 0,
                 since: Instant::now(),
             };
-            run.change(|state| state.runs.push(entry));
+            let grows = run.executor.0.grows;
+            has_permit = run.change(|state| {
+                state.runs.push(entry);
+                if is_nested {
+                    return false;
+                }
+                state.settle(grows);
+                let place = state.runs.len() - 1;
+                let is_free = state.is_free(place, grows);
+                if is_free {
+                    state.take(place);
+                }
+                is_free
+            });
         }
-        run
+        (run, has_permit)
     }
 
     /// Changes the state of the executor.

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::io;
+use std::mem;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -53,14 +54,19 @@ pub(crate) fn work_together<T: Team>(
     threads: Threads,
 ) -> Vec<T::Told> {
     let computing_readers = if threads.readers_compute { threads.readers } else { 0 };
-    let run = ActiveRun::begin(job, threads.workers + computing_readers, threads.requested);
+    let most = threads.workers + computing_readers;
+    let (run, has_permit) = ActiveRun::begin(job, most, threads.requested);
     let _entered = Entered::new(&run);
+    Permit::set(has_permit);
     let _leaves = Leaves(&run);
     let is_stopped = || team.is_stopped();
     if threads.workers == 1 && threads.readers == 0 {
         let worker = Worker::new(&run, &is_stopped, &|| (), true);
         worker.begin();
-        return vec![team.work(&worker)];
+        let told = team.work(&worker);
+        // The run leaves with its permit.
+        mem::forget(worker);
+        return vec![told];
     }
     let started = Started::default();
     thread::scope(|scope| {
@@ -195,7 +201,7 @@ impl<'w> Worker<'w> {
 
     /// Gets the permit of a calling thread, and starts the others.
     fn begin(&self) {
-        if self.counts {
+        if self.counts && !Permit::is_held() {
             self.acquire(true);
         }
         self.enlist();

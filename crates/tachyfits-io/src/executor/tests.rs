@@ -525,7 +525,7 @@ fn a_token_is_asked_within_the_storage_that_computes() {
 
 /// A run without threads.
 fn entry(executor: &Executor, priority: Priority, most: usize) -> Entry {
-    let run = ActiveRun::begin(Some(&Job::on(executor)), 0, 0);
+    let (run, _) = ActiveRun::begin(Some(&Job::on(executor)), 0, 0);
     let since = Instant::now();
     Entry { run, priority, most, requested: 0, held: 0, waiting: 0, share: 0, since }
 }
