@@ -65,6 +65,18 @@ class Table:
         threads: int = 0,
         progress: _Progress | None = None,
     ) -> NDArray[np.int64]: ...  # ascending
+    def read_where(
+        self,
+        condition: str,
+        columns: Sequence[int],
+        first: int,
+        end: int,
+        *,
+        raw: bool = False,
+        text: str = "str",
+        threads: int = 0,
+        progress: _Progress | None = None,
+    ) -> tuple[NDArray[np.int64], list[tuple[NDArray[Any], NDArray[np.bool_] | None, int]]]: ...  # rows, and as read gives it
 
 @final
 class Column:

@@ -2,11 +2,11 @@
 
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
-use tachyfits::{Arrays, Rows};
+use tachyfits::{Arrays, FoundRows, Rows, WantedColumn};
 
 use crate::column::{Column, Text, TypeOf};
 use crate::errors::OrRaise;
-use crate::table_arrays::{Cell, Given, viewed};
+use crate::table_arrays::{Cell, Given, found_cells, viewed};
 use crate::text::GivenText;
 use crate::{interface, progress};
 
@@ -16,6 +16,9 @@ type Read<'py> = (Bound<'py, PyAny>, Option<Bound<'py, PyAny>>, u64);
 /// Offsets, values, where they are undefined, and how many were odd.
 type ReadArrays<'py> =
     (Bound<'py, PyArray1<i64>>, Bound<'py, PyAny>, Option<Bound<'py, PyAny>>, u64);
+
+/// Numbers of rows, and what these have in some columns.
+type ReadWhere<'py> = (Bound<'py, PyArray1<i64>>, Vec<Read<'py>>);
 
 /// Rows as Python gives them: the first and the end of a range, or numbers in any order.
 #[derive(FromPyObject)]
@@ -227,6 +230,46 @@ impl Table {
         })?;
         // No table has rows beyond i64: they would not fit a file.
         Ok(PyArray1::from_vec(py, found.into_iter().map(u64::cast_signed).collect()))
+    }
+
+    /// Read columns whose cells lie in the rows, of the rows from ``first`` to before ``end`` for which a condition holds,
+    /// in one scan.
+    ///
+    /// Returns
+    /// -------
+    /// (rows, list of (values, nulls, odd))
+    ///     The numbers of the rows, ascending, and the columns as `read` gives them.
+    #[pyo3(signature = (condition, columns, first, end, *, raw=false, text="str", threads=0, progress=None))]
+    #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
+    fn read_where<'py>(
+        &self,
+        py: Python<'py>,
+        condition: GivenText,
+        columns: Vec<usize>,
+        first: u64,
+        end: u64,
+        raw: bool,
+        text: &str,
+        threads: i64,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<ReadWhere<'py>> {
+        let text = Text::named(py, text)?;
+        let wanted = |column| WantedColumn { column, raw, text: text.engine() };
+        let wanted: Vec<WantedColumn> = columns.into_iter().map(wanted).collect();
+        let FoundRows { rows, columns, .. } =
+            progress::reported(py, threads, progress, |options| {
+                let found = self.table.read_where(&condition, &wanted, first..end, options)?;
+                let report = found.report.clone();
+                Ok((found, report))
+            })?;
+        let count = rows.len() as u64;
+        let read = wanted.iter().zip(columns).map(|(wanted, found)| {
+            let cells = self.table.cells(wanted.column, raw).or_raise(py)?;
+            found_cells(py, &TypeOf::new(&cells, text), count, found)
+        });
+        let read = read.collect::<PyResult<Vec<_>>>()?;
+        // No table has rows beyond i64: they would not fit a file.
+        Ok((PyArray1::from_vec(py, rows.into_iter().map(u64::cast_signed).collect()), read))
     }
 
     fn __repr__(&self) -> String {

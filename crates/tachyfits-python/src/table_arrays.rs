@@ -1,10 +1,10 @@
 //! NumPy arrays that a table's columns are read into.
 
-use numpy::{PyArrayDyn, PyReadwriteArrayDyn};
+use numpy::{PyArray1, PyArrayDyn, PyReadwriteArrayDyn};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use tachyfits::{ColumnOutput, Reason};
+use tachyfits::{ColumnOutput, FoundColumn, Reason};
 
 use crate::buffer::{self, Place};
 use crate::column::{Text, TypeOf};
@@ -110,24 +110,47 @@ impl<'py> Cell<'py> {
         if let Some((values, nulls)) = given {
             return Ok((values, nulls, odd));
         }
-        let mut shape = vec![rows];
-        shape.extend(&kind.shape);
-        let shape = PyTuple::new(py, shape)?;
-        let values = if kind.bytes == Some(0) {
-            // NumPy has no view of text without characters.
-            py.import("numpy")?.call_method1("zeros", (&shape, &kind.name))?
-        } else {
-            viewed(array.into_any(), &kind.name)?.call_method1("reshape", (&shape,))?
-        };
-        let nulls = match nulls {
-            None => None,
-            Some((array, borrowed)) => {
-                drop(borrowed);
-                Some(viewed(array.into_any(), "bool")?.call_method1("reshape", (&shape,))?)
-            }
-        };
-        Ok((values, nulls, odd))
+        let nulls = nulls.map(|(array, borrowed)| {
+            drop(borrowed);
+            array.into_any()
+        });
+        shaped(py, &kind, rows, array.into_any(), nulls, odd)
     }
+}
+
+/// The arrays of a column of rows that a condition found.
+pub(crate) fn found_cells<'py>(
+    py: Python<'py>,
+    kind: &TypeOf,
+    rows: u64,
+    found: FoundColumn,
+) -> PyResult<(Bound<'py, PyAny>, Option<Bound<'py, PyAny>>, u64)> {
+    let bytes = |bytes| PyArray1::<u8>::from_vec(py, bytes).into_any();
+    shaped(py, kind, rows, bytes(found.values), found.nulls.map(bytes), found.odd)
+}
+
+/// Bytes as arrays of a column's type and shape.
+fn shaped<'py>(
+    py: Python<'py>,
+    kind: &TypeOf,
+    rows: u64,
+    values: Bound<'py, PyAny>,
+    nulls: Option<Bound<'py, PyAny>>,
+    odd: u64,
+) -> PyResult<(Bound<'py, PyAny>, Option<Bound<'py, PyAny>>, u64)> {
+    let mut shape = vec![rows];
+    shape.extend(&kind.shape);
+    let shape = PyTuple::new(py, shape)?;
+    let reshaped = |array: Bound<'py, PyAny>, dtype: &str| {
+        viewed(array, dtype)?.call_method1("reshape", (&shape,))
+    };
+    let values = match kind.bytes {
+        // NumPy has no view of text without characters.
+        Some(0) => py.import("numpy")?.call_method1("zeros", (&shape, &kind.name))?,
+        _ => reshaped(values, &kind.name)?,
+    };
+    let nulls = nulls.map(|nulls| reshaped(nulls, "bool")).transpose()?;
+    Ok((values, nulls, odd))
 }
 
 /// The memory of a contiguous array.

@@ -102,8 +102,8 @@ pub use smooth::{BeamSmoothing, Edge, PlaneKernel, PlaneSmoothing, Smoothing, Sm
 pub use statistic::{Statistic, Values};
 pub use survival::ChannelBeam;
 pub use table::{
-    Arrays, CellKind, Cells, ColumnInput, ColumnOutput, CsvCells, CsvColumn, CsvValues, Rows,
-    Table, TableWriter, TextAs, csv_rows,
+    Arrays, CellKind, Cells, ColumnInput, ColumnOutput, CsvCells, CsvColumn, CsvValues,
+    FoundColumn, FoundRows, Rows, Table, TableWriter, TextAs, WantedColumn, csv_rows,
 };
 pub use tile_batch::decode_tiles;
 pub use tiled::TileCompression;

@@ -237,8 +237,14 @@ class TableReading(Hdu):
         [(11.0, -1.0), (12.0, 0.0)]
         """
         wanted = self._chosen(columns)
-        chosen = self._selected(rows, where, threads, progress)
-        return self._read(wanted, chosen, raw, threads, progress)
+        chosen = self._rows(rows)
+        plan = self._plan(wanted, raw, threads, progress)
+        if where is None:
+            return self._read_as(plan, chosen)
+        if not isinstance(chosen, tuple):
+            found = among(self._found(where, *span_of(chosen), threads, progress), chosen)
+            return self._read_as(plan, found)
+        return self._read_found(plan, where, *chosen)
 
     def _selected(
         self, rows: Any, where: str | None, threads: int | None, progress: Progress | None
@@ -262,14 +268,27 @@ class TableReading(Hdu):
     def _found(
         self, where: str, first: int, last: int, threads: int | None, progress: Progress | None
     ) -> NDArray[np.int64]:
-        if not isinstance(where, str):
-            raise usage(
-                f"invalid where {where!r}: expected text", 'write it as "MAG < 20 && N == 1"'
-            )
+        self._check_condition(where)
         self._warn_of_tiles()
         return self._core_table().rows_where(
             where, first, last, threads=self._threads(threads), progress=progress
         )
+
+    @staticmethod
+    def _check_condition(where: Any) -> None:
+        if not isinstance(where, str):
+            raise usage(
+                f"invalid where {where!r}: expected text", 'write it as "MAG < 20 && N == 1"'
+            )
+
+    @placing
+    def _read_found(self, plan: _Plan, where: str, first: int, last: int) -> Columns:
+        """Read the rows of a range that satisfy a condition, in one scan."""
+        self._check_condition(where)
+        found, read = self._core_table().read_where(
+            where, plan.together, first, last, text=plan.text, **plan.options
+        )
+        return self._columns_of(plan, found, read)
 
     def _read(
         self,
@@ -303,11 +322,21 @@ class TableReading(Hdu):
 
     def _read_as(self, plan: _Plan, rows: Rows, kept: list[Given] | None = None) -> Columns:
         """Read rows; arrays of rows of one length are kept in ``kept``, or reused from it."""
-        core, text, options = self._core_table(), plan.text, plan.options
+        core = self._core_table()
         into = [beginning(given, count_of(rows)) for given in kept] if kept else None
-        read = core.read(plan.together, rows, text=text, into=into, **options)
+        read = core.read(plan.together, rows, text=plan.text, into=into, **plan.options)
         if kept == []:
             kept.extend((values, nulls) for values, nulls, _ in read)
+        return self._columns_of(plan, rows, read)
+
+    def _columns_of(
+        self,
+        plan: _Plan,
+        rows: Rows,
+        read: Sequence[tuple[NDArray[Any], NDArray[np.bool_] | None, int]],
+    ) -> Columns:
+        """Return the columns of rows that were read together, and read the others of them."""
+        core, text, options = self._core_table(), plan.text, plan.options
         together = iter(read)
         arrays: dict[str, Values] = {}
         for column in plan.wanted:

@@ -11,8 +11,8 @@ mod side;
 
 use std::ops::Range;
 
-use tachyfits_io::Report;
 use tachyfits_io::operation::{Progress, RunOptions};
+use tachyfits_io::{Report, Storage};
 use tachyfits_kernels::Tier;
 
 use super::Table;
@@ -78,24 +78,29 @@ impl Table {
         rows: Range<u64>,
         options: &RunOptions<'_>,
     ) -> Result<(Vec<u64>, Report), Error> {
-        let tier = tier()?;
-        let parsed = parse(condition, Dialect::Rows).map_err(|problem| problem.of(condition))?;
-        let checked = check(condition, &parsed, &self.layout);
-        let checked = checked.map_err(|problem| problem.of(condition))?;
+        let search = self.search(condition)?;
         self.check_rows(&Rows::Range(rows.clone()))?;
-        let given: Vec<NameValue> = (0..checked.leaves.len()).map(NameValue::Pixels).collect();
-        let (program, needed) = Program::new(&checked.expression, &given, tier);
-        let leaves = needed.iter().map(|&leaf| checked.leaves[leaf].clone()).collect();
-        let search = RowSearch { table: self, program, leaves, tier };
         if rows.is_empty() {
             return Ok((Vec::new(), Report::default()));
         }
         search.rows(rows, options)
     }
+
+    /// Understands a condition.
+    pub(super) fn search(&self, condition: &str) -> Result<RowSearch<'_>, Error> {
+        let tier = tier()?;
+        let parsed = parse(condition, Dialect::Rows).map_err(|problem| problem.of(condition))?;
+        let checked = check(condition, &parsed, &self.layout);
+        let checked = checked.map_err(|problem| problem.of(condition))?;
+        let given: Vec<NameValue> = (0..checked.leaves.len()).map(NameValue::Pixels).collect();
+        let (program, needed) = Program::new(&checked.expression, &given, tier);
+        let leaves = needed.iter().map(|&leaf| checked.leaves[leaf].clone()).collect();
+        Ok(RowSearch { table: self, program, leaves, tier })
+    }
 }
 
 /// A condition that is understood.
-struct RowSearch<'a> {
+pub(super) struct RowSearch<'a> {
     table: &'a Table,
     program: Program,
     leaves: Vec<ConditionLeaf>,
@@ -103,32 +108,63 @@ struct RowSearch<'a> {
 }
 
 impl RowSearch<'_> {
-    fn rows(
+    /// The numbers of the rows for which the condition is true.
+    pub(super) fn rows(
         &self,
         rows: Range<u64>,
         options: &RunOptions<'_>,
     ) -> Result<(Vec<u64>, Report), Error> {
-        let mut fields = Vec::new();
-        self.leaves.iter().for_each(|leaf| leaf.fields(&mut fields));
+        let fields = self.fields();
         if fields.iter().all(Range::is_empty) {
             return Ok((self.unread(rows)?, Report::default()));
         }
         let reads = RowReads::new(&self.table.layout, Rows::Range(rows), &fields);
-        let progress = Progress { options: *options, total: reads.bytes() };
         let mut found = Vec::new();
-        let report = tachyfits_io::run(
-            &*self.table.bytes_of(&fields),
-            &reads,
-            &progress.run_options(),
-            || (Vec::new(), ConditionScratch::new(self.program.slots(), CHUNK, self.leaves.len())),
-            |(packed, scratch), task, fetched| {
-                let first_row = reads.number(reads.places(task).start);
-                let block = reads.block(task, fetched, packed);
-                self.block(&block, &|in_row| reads.offset(in_row), first_row, scratch)
-            },
-            |_task, mut rows: Vec<u64>| self.append(&mut found, &mut rows),
+        let storage = self.table.bytes_of(&fields);
+        let report = self.scan(
+            (&*storage, &reads),
+            options,
+            |(): &mut (), _block, rows, _first| Ok(rows),
+            |mut rows| self.append(&mut found, &mut rows),
         )?;
         Ok((found, report))
+    }
+
+    /// The bytes of a row that the condition needs.
+    pub(super) fn fields(&self) -> Vec<Range<u64>> {
+        let mut fields = Vec::new();
+        self.leaves.iter().for_each(|leaf| leaf.fields(&mut fields));
+        fields
+    }
+
+    /// Evaluates the condition on every row of some reads. `take` gets each block, the numbers of its rows for which the
+    /// condition is true, and that of its first row; `append` gets what it returned, in the order of the rows.
+    pub(super) fn scan<S: Default, T: Send>(
+        &self,
+        (storage, reads): (&dyn Storage, &RowReads<'_>),
+        options: &RunOptions<'_>,
+        take: impl Fn(&mut S, &RowBlock<'_>, Vec<u64>, u64) -> Result<T, Error> + Sync,
+        mut append: impl FnMut(T) -> Result<(), Error> + Send,
+    ) -> Result<Report, Error> {
+        let progress = Progress { options: *options, total: reads.bytes() };
+        let slots = self.program.slots();
+        tachyfits_io::run(
+            storage,
+            reads,
+            &progress.run_options(),
+            || {
+                let scratch = ConditionScratch::new(slots, CHUNK, self.leaves.len());
+                (Vec::new(), scratch, S::default())
+            },
+            |(packed, scratch, taken), task, fetched| {
+                let first_row = reads.number(reads.places(task).start);
+                let block = reads.block(task, fetched, packed);
+                let rows =
+                    self.block(&block, &|in_row| reads.offset(in_row), first_row, scratch)?;
+                take(taken, &block, rows, first_row)
+            },
+            |_task, taken| append(taken),
+        )
     }
 
     /// Rows of a condition that reads no bytes.
@@ -151,7 +187,7 @@ impl RowSearch<'_> {
         Ok(found)
     }
 
-    fn append(&self, found: &mut Vec<u64>, rows: &mut Vec<u64>) -> Result<(), Error> {
+    pub(super) fn append(&self, found: &mut Vec<u64>, rows: &mut Vec<u64>) -> Result<(), Error> {
         if found.try_reserve(rows.len()).is_err() {
             let found = format!("more than {} rows", found.len());
             return Err(self.table.refused(Reason::Memory, "memory for the rows found", found));

@@ -114,6 +114,11 @@ impl<'a> RowReads<'a> {
         RowReads { rows, data_offset, row_bytes, parts, is_near, task_rows }
     }
 
+    /// Whether rows are read as stored: the wanted parts lie close together.
+    pub(crate) fn is_near(&self) -> bool {
+        self.is_near
+    }
+
     /// Rows of each task, but of the last.
     pub(crate) fn task_rows(&self) -> u64 {
         self.task_rows
