@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from astropy.io import fits
 from astropy.wcs import WCS
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 import tachyfits as tf
 
@@ -83,7 +83,7 @@ def test_colours_on_screen_follow_the_pixels(page: Page, address: str, folder: P
 
 def test_spectrum_follows_a_dragged_region(page: Page, address: str, folder: Path) -> None:
     opened(page, address, "r=0:circle(40,50,7)")
-    page.wait_for_function("tachyfits.dock.spectra.curves.has(1)")
+    page.wait_for_function("() => tachyfits.dock.spectra.curves.has(1)")
     with tf.open(folder / "ngc6946.fits") as file:
         cube = file[0]
         np.testing.assert_array_equal(curve(page, 1), cube.spectrum("circle(40,50,7)").values)
@@ -141,7 +141,7 @@ def test_moment_map_of_a_range_is_the_engines(page: Page, address: str, folder: 
     opened(page, address, "ch=40&range=20,60&cuts=minmax")
     page.get_by_role("tab", name="Maps").click()
     page.get_by_role("button", name="Moment 0").click()
-    page.wait_for_function("tachyfits.store.state.layer.operation === 'moment0'")
+    page.wait_for_function("() => tachyfits.store.state.layer.operation === 'moment0'")
     settled(page)
     with tf.open(folder / "ngc6946.fits") as file:
         plane = file[0].moment(0, channels=slice(19, 60))
@@ -170,7 +170,7 @@ def test_cutout_has_the_bits_and_the_coordinates_of_the_file(
     page.get_by_label("Part of the plane").select_option("region")
     expect(page.locator("#cutout-size")).to_contain_text(" × ".join(["21", "11", "41"]))  # noqa: RUF001
     with page.expect_download() as downloading:
-        page.get_by_role("button", name="Download FITS").click()
+        page.get_by_role("link", name="Download FITS").click()
     path = tmp_path / "cutout.fits"
     downloading.value.save_as(path)
     with fits.open(path) as cut, fits.open(folder / "ngc6946.fits") as whole:
@@ -201,7 +201,7 @@ def test_statistics_of_the_selected_region_are_the_engines(
 
 def test_range_is_selected_on_the_spectrum(page: Page, address: str) -> None:
     opened(page, address, "ch=40&r=0:circle(50,50,12)")
-    page.wait_for_function("tachyfits.dock.spectra.curves.has(1)")
+    page.wait_for_function("() => tachyfits.dock.spectra.curves.has(1)")
     box = page.locator("#chart .u-over").bounding_box()
     assert box is not None
     y = box["y"] + box["height"] / 2
@@ -209,7 +209,7 @@ def test_range_is_selected_on_the_spectrum(page: Page, address: str) -> None:
     page.mouse.down()
     page.mouse.move(box["x"] + 0.5 * box["width"], y, steps=4)
     page.mouse.up()
-    page.wait_for_function("tachyfits.store.state.range !== null")
+    page.wait_for_function("() => tachyfits.store.state.range !== null")
     first, last = state(page)["range"]
     assert abs(first - 26) <= 1
     assert abs(last - 51) <= 1
@@ -221,7 +221,7 @@ def test_range_is_selected_on_the_spectrum(page: Page, address: str) -> None:
 def test_diagram_along_a_drawn_line_is_the_engines(page: Page, address: str, folder: Path) -> None:
     opened(page, address, "ch=40&r=0:line(20,30,70,60)")
     page.locator("[data-view=pv]").click()
-    page.wait_for_function("tachyfits.dock.diagram.found !== null")
+    page.wait_for_function("() => tachyfits.dock.diagram.found !== null")
     found = page.evaluate(
         "(({tile}) => ({...tile, pixels: [...tile.pixels]}))(tachyfits.dock.diagram.found)"
     )
@@ -272,3 +272,101 @@ def test_notebook_shows_the_page_in_a_frame(page: Page, folder: Path, tmp_path: 
         expect(inside.locator("#stage")).to_have_attribute("aria-busy", "false")
         expect(inside.locator("#file-name")).to_have_text("ngc6946.fits")
         notebook.shutdown()
+
+
+def test_region_files_are_read_and_saved(page: Page, address: str, tmp_path: Path) -> None:
+    opened(page, address, "at=50,50,5")
+    page.locator("#tab-regions").click()
+    source = tmp_path / "given.reg"
+    source.write_text("# Region file format: DS9\nimage\ncircle(40,50,7)\nbox(20,30,8,4,30)\n")
+    page.get_by_label("Region file").set_input_files(source)
+    page.wait_for_function("() => tachyfits.store.state.regions.length === 2")
+    circle, box = state(page)["regions"]
+    assert (circle["kind"], circle["values"]) == ("circle", [40, 50, 7])
+    assert (box["kind"], box["values"]) == ("box", [20, 30, 8, 4, 30])
+    with page.expect_download() as downloading:
+        page.get_by_role("button", name="Save as DS9").click()
+    saved = Path(downloading.value.path()).read_text()
+    shapes = [text.split("#")[0].strip() for text in saved.splitlines()[2:]]
+    assert [tf.region(shape) for shape in shapes] == [
+        tf.region("circle(40,50,7)"),
+        tf.region("box(20,30,8,4,30)"),
+    ]
+
+
+def test_contours_of_another_image_lie_by_its_coordinates(
+    page: Page, address: str, folder: Path
+) -> None:
+    # The other image is a part of this one, so its lines are this one's, 30 and 20 pixels on.
+    with tf.open(folder / "ngc6946.fits") as file:
+        part = file[0].cut(section=np.s_[:, 20:80, 30:90])
+        part.write(folder / "part.fits", overwrite=True)
+        value = float(file[0].collapse("mean").values[48:52, 48:52].mean())
+    opened(page, address, "ch=40&at=50,50,5")
+    page.locator("#tab-maps").click()
+    page.get_by_role("button", name="Choose…").click()
+    page.get_by_role("dialog").get_by_text("part.fits").click()
+    page.get_by_label("Levels, with commas between").fill(repr(value))
+    page.get_by_role("button", name="Draw contours").click()
+    page.wait_for_function("() => tachyfits.overlay.lines.has('contours')")
+    lines = page.evaluate("tachyfits.overlay.lines.get('contours').lines")
+    with tf.open(folder / "ngc6946.fits") as file:
+        mean = file[0].collapse("mean").values
+    count = 0
+    for line in lines:
+        for point in line:
+            x, y = point["x"] - 1, point["y"] - 1
+            around = mean[int(y + 0.01) : int(y + 1.99), int(x + 0.01) : int(x + 1.99)]
+            assert around.min() <= value * 1.001
+            assert around.max() >= value * 0.999
+            count += 1
+    assert count > 20
+
+
+def test_page_fits_a_phone_and_obeys_fingers(browser: Browser, address: str, folder: Path) -> None:
+    context = browser.new_context(
+        viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, color_scheme="dark"
+    )
+    page = context.new_page()
+    opened(page, address, "r=0:circle(50,50,8)")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    x, y = on_screen(page, 30, 60)
+    page.touchscreen.tap(x, y)
+    expect(page.locator("#readout[data-pixel^='30,60,']")).to_be_visible()
+    page.locator("#tab-maps").tap()
+    expect(page.get_by_role("button", name="Moment 0")).to_be_visible()
+    page.locator("#tab-maps").tap()
+    expect(page.get_by_role("button", name="Moment 0")).to_be_hidden()
+    # Two fingers: twice as far apart is twice as large.
+    before = state(page)["scale"]
+    box = page.locator("#surface").bounding_box()
+    assert box is not None
+    middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    touch = context.new_cdp_session(page)
+    for kind, far in (("touchStart", 40), ("touchMove", 60), ("touchMove", 80), ("touchEnd", 0)):
+        points = [{"x": middle[0] + s * far, "y": middle[1], "id": s + 1} for s in (-1, 1)]
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points if far else []})
+    page.wait_for_function("s => tachyfits.store.state.scale > 1.9 * s", arg=before)
+    assert state(page)["scale"] == pytest.approx(2 * before, rel=0.03)
+    context.close()
+
+
+def test_animation_keeps_numbers_with_their_pixels(page: Page, address: str, folder: Path) -> None:
+    opened(page, address, "ch=30&range=30,45")
+    with tf.open(folder / "ngc6946.fits") as file:
+        cube = file[0].read()
+    page.get_by_role("button", name="Play").click()
+    seen = set()
+    for _ in range(12):
+        shown, value = page.evaluate(
+            "() => { const {viewer} = tachyfits;"
+            " const tile = viewer.tiles.find(viewer.shown, {level: 0, x: 0, y: 0});"
+            " return [viewer.shown.channel, [tile.pixels[47 * 100 + 52], tile.error]]; }"
+        )
+        assert abs(value[0] - cube[shown - 1, 47, 52]) <= value[1]
+        seen.add(shown)
+        page.wait_for_timeout(90)
+    page.get_by_role("button", name="Stop").click()
+    assert len(seen) >= 3
+    assert seen <= set(range(30, 46))

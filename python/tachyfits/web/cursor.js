@@ -15,6 +15,7 @@ export class Cursor {
     this.at = null;
     this.asking = new Latest((wanted, signal) => this.load(wanted, signal), (error) => app.tell(error));
     app.viewer.pointed = (at) => this.point(at);
+    app.viewer.tapped = (at) => this.point(at);
     app.store.on(["channel", "layer", "dataset"], () => this.point(this.at));
   }
 

@@ -14,7 +14,7 @@ export function dialog(title, fixed, body) {
   const made = make(
     "dialog",
     { "aria-label": title },
-    make("div", {}, make("header", {}, make("h1", {}, title), close), top, make("div", { class: "dialog-body" }, body)),
+    make("div", {}, make("header", {}, make("h1", {}, title), close), top, make("div", { class: "dialog-body", tabindex: 0 }, body)),
   );
   made.addEventListener("click", (event) => {
     if (event.target === made) made.close();

@@ -27,11 +27,7 @@ export function saveTab(app) {
     "Channels",
   );
   const size = make("p", { class: "note", role: "status", id: "cutout-size" });
-  const save = make("a", { class: "button", download: "", id: "cutout-link", href: "#" }, make("button", { type: "button", class: "primary", tabindex: -1 }, "Download FITS"));
-  save.querySelector("button")?.addEventListener("click", (event) => {
-    event.stopPropagation();
-    save.click();
-  });
+  const save = make("a", { class: "button primary", download: "", id: "cutout-link" }, "Download FITS");
   const asking = new Latest(load, (error) => {
     size.textContent = error instanceof Error ? error.message : String(error);
   });

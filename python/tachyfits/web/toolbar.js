@@ -47,7 +47,7 @@ export class Toolbar {
       zoom("Zoom out (−)", "−", () => viewer.zoom(1 / 1.5)),
       zoom("Zoom in (+)", "+", () => viewer.zoom(1.5)),
       zoom("Whole image (0)", "⤢", () => viewer.fit()),
-      zoom("One pixel of the image on one of the screen (1)", "1:1", () => viewer.zoom(1 / devicePixelRatio / store.state.scale)),
+      zoom("1:1, one pixel of the image on one of the screen (1)", "1:1", () => viewer.zoom(1 / devicePixelRatio / store.state.scale)),
     );
   }
 }

@@ -240,8 +240,9 @@ export class Viewer {
     for (const name of /** @type {const} */ (["pointerup", "pointercancel"])) {
       at.addEventListener(name, (event) => this.pointerUp(event));
     }
-    at.addEventListener("pointerleave", () => {
-      if (!this.drag) this.pointed(null);
+    at.addEventListener("pointerleave", (event) => {
+      // A finger leaves when it is lifted: what it touched stays named.
+      if (!this.drag && event.pointerType !== "touch") this.pointed(null);
     });
     at.addEventListener("contextmenu", (event) => event.preventDefault());
     at.addEventListener("dblclick", (event) => {
