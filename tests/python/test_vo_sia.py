@@ -1,4 +1,4 @@
-"""Discovery by SIA 2.0, and links of DataLink: the datasets that are found, and their descriptions."""
+"""Discovery by SIA 2.0, and links of DataLink: which datasets are found, and their metadata."""
 
 from __future__ import annotations
 

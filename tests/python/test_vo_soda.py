@@ -351,5 +351,41 @@ def test_damaged_form_is_answered_with_a_label(
     client: TestClient, content: bytes, kind: str
 ) -> None:
     answer = client.post("/vo/sync", content=content, headers={"Content-Type": kind})
-    assert answer.status_code == 400
+    assert answer.status_code == (413 if len(content) > 1 << 20 else 400)
     assert answer.text.startswith("UsageError: ")
+
+
+def test_refused_client_gets_a_label(tmp_path: Path) -> None:
+    path = vocube.write(tmp_path / DATASET)
+    guarded = Settings(paths=(path,), cache_folder=tmp_path / "c", token="secret", client_rate=0.01)
+    with TestClient(create_app(guarded)) as client:
+        answer = client.get("/vo/sync", params={"ID": DATASET})
+        assert (answer.status_code, answer.text[:20]) == (401, "AuthenticationError:")
+        headers = {"Authorization": "Bearer secret"}
+        for _ in range(5):
+            answer = client.get("/vo/sync", params={"ID": DATASET}, headers=headers)
+        assert (answer.status_code, answer.text[:19]) == (429, "ServiceUnavailable:")
+        assert int(answer.headers["retry-after"]) > 0
+        foreign = client.get("/vo/sync", headers={**headers, "Sec-Fetch-Site": "cross-site"})
+        assert (foreign.status_code, foreign.text[:19]) == (403, "AuthorizationError:")
+
+
+def test_jobs_of_other_users_are_not_shown(tmp_path: Path) -> None:
+    path = vocube.write(tmp_path / DATASET)
+    proxied = Settings(
+        paths=(path,), cache_folder=tmp_path / "c", user_header="X-User", proxies=("testclient",)
+    )
+    with TestClient(create_app(proxied)) as client:
+        own, other = {"X-User": "ann"}, {"X-User": "bob"}
+        created = client.post(
+            "/vo/async", data={"ID": DATASET}, headers=own, follow_redirects=False
+        )
+        job = created.headers["location"]
+        assert client.get(f"{job}/owner", headers=own).text == "ann"
+        for part in ("", "/phase", "/parameters", "/results/cutout-1"):
+            assert client.get(f"{job}{part}", headers=other).status_code == 404
+        assert client.delete(job, headers=other).status_code == 404
+        listed = [
+            client.get("/vo/async", headers=who).text.count("jobref ") for who in (own, other)
+        ]
+        assert listed == [1, 0]

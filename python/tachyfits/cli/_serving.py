@@ -38,6 +38,8 @@ def options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--sidecars", type=click.FloatRange(min=0), default=0, metavar="GIB",
                      help="Build copies of large cubes in the cache folder, in the background, for "
                      "faster access: up to this size in all. Needs zarr."),
+        click.option("--authority", default="tachyfits", show_default=True, metavar="NAME",
+                     help="Authority of the identifiers of datasets in the Virtual Observatory."),
         click.option("--log/--no-log", default=False,
                      help="Write a line of JSON to stderr for each request."),
         click.option("--memory", type=click.IntRange(min=1), default=512, show_default=True,
@@ -50,7 +52,7 @@ def options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def run(paths: tuple[Path, ...], *, browser: bool, **given: Any) -> int:
     """Start a server and wait until it is stopped."""
-    for library in ("fastapi", "uvicorn", "zstandard"):
+    for library in ("fastapi", "python_multipart", "uvicorn", "zstandard"):
         needed(library, "the server", extra="server")
     if given["sidecars"]:
         needed("zarr", "copies of cubes", extra="server")
@@ -71,6 +73,7 @@ def run(paths: tuple[Path, ...], *, browser: bool, **given: Any) -> int:
         proxies=tuple(proxies),
         origins=tuple(given["origins"]),
         hosts=tuple(given["names"]),
+        authority=given["authority"],
         threads=given["threads"],
         sidecar_bytes=int(given["sidecars"] * GIBIBYTE),
         cache_bytes=given["memory"] * MEBIBYTE,

@@ -53,11 +53,10 @@ def create_app(settings: Settings) -> FastAPI:
 
     Examples
     --------
-        >>> from pathlib import Path
-    from typing import Any
-        >>> app = create_app(Settings(paths=(Path("cube.fits"),)))
-        >>> app.state.tachyfits.datasets.list("")[0].id
-        'cube.fits'
+    >>> from pathlib import Path
+    >>> app = create_app(Settings(paths=(Path("cube.fits"),)))
+    >>> app.state.tachyfits.datasets.list("")[0].id
+    'cube.fits'
     """
     workers = Workers(settings)
 

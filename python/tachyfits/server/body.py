@@ -32,15 +32,19 @@ async def body_text(request: Request) -> str:
         It did not come within 20 seconds.
     """
     try:
-        found = await asyncio.wait_for(_body(request), MOST_SECONDS)
+        return (await body_bytes(request)).decode("utf-8")
+    except UnicodeDecodeError:
+        raise RequestError("invalid body: expected text in UTF-8") from None
+
+
+async def body_bytes(request: Request) -> bytes:
+    """Return the body of a request; see `body_text`."""
+    try:
+        return await asyncio.wait_for(_body(request), MOST_SECONDS)
     except asyncio.TimeoutError:
         raise SlowClient(f"the body did not come within {MOST_SECONDS:g} seconds") from None
     except ClientDisconnect:
         raise Superseded("the client is gone") from None
-    try:
-        return found.decode("utf-8")
-    except UnicodeDecodeError:
-        raise RequestError("invalid body: expected text in UTF-8") from None
 
 
 async def _body(request: Request) -> bytes:

@@ -46,7 +46,7 @@ class Access:
         if not self._is_host(header_of(scope, b"host")):
             await refuse(
                 send, 421, "the server does not answer for the host of this address",
-                "the server's operator adds names by --name",
+                "the server's operator adds names by --name", path=scope["path"],
             )  # fmt: skip
             return
         self._follow_proxy(scope)
@@ -55,13 +55,14 @@ class Access:
             return
         given = _without_token(scope)
         if self._is_foreign(scope):
-            await refuse(send, 403, "another site's page may not use this server")
+            detail = "another site's page may not use this server"
+            await refuse(send, 403, detail, path=scope["path"])
             return
         if not self._is_admitted(scope, given):
             await refuse(
                 send, 401, "a token is needed",
                 "open the link that the server printed, or send Authorization: Bearer TOKEN",
-                [(b"www-authenticate", b"Bearer")],
+                [(b"www-authenticate", b"Bearer")], scope["path"],
             )  # fmt: skip
             return
         if given is not None and self._is_token(given) and _is_navigation(scope):

@@ -14,14 +14,32 @@ _TITLES = {
 }  # fmt: skip
 
 
+#: Labels of SODA for the protocols of the Virtual Observatory, which answer with plain text.
+_LABELS = {401: "AuthenticationError", 403: "AuthorizationError", 429: "ServiceUnavailable"}
+_VO = "/vo/"
+
+
 async def refuse(
-    send: Any, status: int, detail: str, hint: str = "", headers: Headers | None = None
+    send: Any,
+    status: int,
+    detail: str,
+    hint: str = "",
+    headers: Headers | None = None,
+    path: str = "",
 ) -> None:
-    """Send a problem document (RFC 9457)."""
-    document = {"type": "about:blank", "title": _TITLES[status], "status": status, "detail": detail}
-    body = json_bytes(document | ({"hint": hint} if hint else {}))
+    """Send a problem document (RFC 9457), or a label and the detail for a path below ``/vo/``."""
+    if path.startswith(_VO):
+        kind = b"text/plain; charset=utf-8"
+        hint = f" ({hint})" if hint else ""
+        body = f"{_LABELS.get(status, 'UsageError')}: {detail}{hint}\n".encode()
+    else:
+        kind = b"application/problem+json"
+        document = {
+            "type": "about:blank", "title": _TITLES[status], "status": status, "detail": detail,
+        }  # fmt: skip
+        body = json_bytes(document | ({"hint": hint} if hint else {}))
     own: Headers = [
-        (b"content-type", b"application/problem+json"),
+        (b"content-type", kind),
         (b"content-length", str(len(body)).encode()),
         (b"cache-control", b"no-store"),
     ]

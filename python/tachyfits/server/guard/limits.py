@@ -46,10 +46,10 @@ class Limits:
         client = self._client(scope.get("tachyfits.user") or address)
         if client.left < 1:
             wait = max(1, math.ceil((1 - client.left) / self._rate))
-            await _refuse(send, "more requests a second than a client may make", wait)
+            await _refuse(send, scope, "more requests a second than a client may make", wait)
             return
         if client.running >= self._most:
-            await _refuse(send, "more requests at a time than a client may make", 1)
+            await _refuse(send, scope, "more requests at a time than a client may make", 1)
             return
         client.left -= 1
         client.running += 1
@@ -79,7 +79,6 @@ class Limits:
                 return
 
 
-async def _refuse(send: Any, detail: str, seconds: int) -> None:
-    await refuse(
-        send, 429, detail, f"ask again in {seconds} s", [(b"retry-after", str(seconds).encode())]
-    )
+async def _refuse(send: Any, scope: Any, detail: str, seconds: int) -> None:
+    headers = [(b"retry-after", str(seconds).encode())]
+    await refuse(send, 429, detail, f"ask again in {seconds} s", headers, scope["path"])

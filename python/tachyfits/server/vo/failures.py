@@ -28,11 +28,14 @@ class NoPixels(RequestError):
 
 #: Labels of SODA (section 4.2) by status; others are "Error".
 _LABELS = {
-    400: "UsageError", 401: "AuthenticationError", 403: "AuthorizationError", 404: "UsageError",
-    413: "UsageError", 429: "ServiceUnavailable", 503: "ServiceUnavailable",
+    400: "UsageError", 404: "UsageError", 408: "UsageError", 409: "ServiceUnavailable",
+    413: "UsageError", 503: "ServiceUnavailable",
 }  # fmt: skip
 #: Faults of DataLink and SIA.
-_FAULTS = {400: "UsageFault", 404: "NotFoundFault", 413: "UsageFault", 503: "TransientFault"}
+_FAULTS = {
+    400: "UsageFault", 404: "NotFoundFault", 408: "UsageFault", 409: "TransientFault",
+    413: "UsageFault", 503: "TransientFault",
+}  # fmt: skip
 
 
 def failure(datasets: Datasets, error: Exception) -> tuple[int, str]:

@@ -8,11 +8,11 @@ from fastapi import Request
 from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException
 
+from tachyfits.server.body import body_bytes
 from tachyfits.server.errors import RequestError
 from tachyfits.server.vo.failures import MultiValued
 
-#: Bytes of a form, and parameters of a request.
-MOST_BYTES = 1 << 20
+#: Parameters of a request.
 MOST_VALUES = 1000
 
 
@@ -62,7 +62,7 @@ async def parameters_of(request: Request) -> Parameters:
     if request.method != "POST":
         return Parameters(items)
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    body = await _body(request)
+    body = await body_bytes(request)
     if not body:
         return Parameters(items)
     if kind not in ("application/x-www-form-urlencoded", "multipart/form-data"):
@@ -90,12 +90,3 @@ async def parameters_of(request: Request) -> Parameters:
         # Starlette and python-multipart raise many kinds for damaged forms.
         raise RequestError(f"invalid form: {str(error)[:200]}") from None
     return Parameters(items)
-
-
-async def _body(request: Request) -> bytes:
-    found = bytearray()
-    async for chunk in request.stream():
-        found += chunk
-        if len(found) > MOST_BYTES:
-            raise RequestError(f"a form of more than {MOST_BYTES} bytes")
-    return bytes(found)
