@@ -22,7 +22,7 @@ def command(paths: tuple[Path, ...], **given: object) -> int:
     """Serve files and folders: a viewer page, and an HTTP API for programs.
 
     Files open without preloading: tiles, spectra and cutouts are computed from the bytes of the
-    file when they are asked for. Only files below the given paths can be read, nothing is written
+    file on request. Only files below the given paths can be read, nothing is written
     there. The server binds to this machine alone; for any other address it makes a token, which the
     printed link holds.
 

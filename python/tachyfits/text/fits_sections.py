@@ -1,4 +1,4 @@
-"""Sections and channels as people write them, in FITS coordinates: x first, pixels from 1.
+"""Sections and channels as users write them, in FITS coordinates: x first, pixels from 1.
 
 Translated here, and only here, into NumPy's: 0-based, slowest axis first, half-open.
 """

@@ -31,7 +31,7 @@ pub struct WantedColumn {
 pub struct FoundRows {
     /// Their numbers, from 0 and ascending.
     pub rows: Vec<u64>,
-    /// The columns, in the order in which they were asked for.
+    /// The columns, in the order of the request.
     pub columns: Vec<FoundColumn>,
     /// The cost.
     pub report: Report,
@@ -115,7 +115,7 @@ struct FoundReader<'a> {
     tier: Tier,
 }
 
-/// What a thread uses again for each block.
+/// Buffers of a thread, used again for each block.
 #[derive(Default)]
 struct FoundScratch {
     packed: Vec<u8>,
