@@ -295,7 +295,8 @@ class Image:
     @property
     def unit(self) -> str | None: ...
     def beams(self) -> list[tuple[int, int | None, float, float, float]] | None: ...  # of the table BEAMS: channel, polarisation, degrees
-    def companion_bytes(self) -> bytes: ...  # the HDU that `write` puts after the image; b"" without one
+    def companion_bytes(self) -> bytes: ...  # the HDUs that `write` puts after the image; b"" without any
+    def coordinate_table(self, name: str, version: int) -> bytes | None: ...  # a file with it in HDU 1, of a computed image
     @property
     def dtype(self) -> str: ...  # what read() gives by default: "float32", "int16", ...; "float64" where scaled or with BLANK; "bool": read() gives uint8
     @property

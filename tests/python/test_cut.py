@@ -151,32 +151,113 @@ def test_a_region_between_pixels_gives_the_pixel_that_has_it() -> None:
     np.testing.assert_array_equal(image.cut(at)[...], image[13:14, 44:45])
 
 
-def test_channels_of_a_table_of_coordinates_are_found_and_parts_without_it_refused(
-    tmp_path: Path,
-) -> None:
+def tabulated_cube(path: Path) -> np.ndarray[Any, Any]:
+    """Write a cube whose frequencies are in a table, and return these."""
     from astropy.io import fits
 
     values = np.array([1.0, 1.5, 2.5, 4.0, 7.0, 8.0]) * 1e9
     table = fits.BinTableHDU(
-        np.array([(values,)], dtype=[("COORDS", "f8", (6,))]), name="WCS-TABLE"
+        np.array([(values,)], dtype=[("COORDS", "f8", (6,))]), name="WCS-TABLE", ver=2
     )
     hdu = fits.PrimaryHDU(np.arange(6 * 4 * 5, dtype="f4").reshape(6, 4, 5))
     cards = [
         ("CTYPE1", "RA---TAN"), ("CTYPE2", "DEC--TAN"), ("CTYPE3", "FREQ-TAB"), ("CUNIT3", "Hz"),
         ("CRPIX1", 2.0), ("CRPIX2", 2.0), ("CRPIX3", 1.0), ("CRVAL1", 83.0), ("CRVAL2", 22.0),
         ("CRVAL3", 1.0), ("CDELT1", -0.1), ("CDELT2", 0.1), ("CDELT3", 1.0),
-        ("PS3_0", "WCS-TABLE"), ("PS3_1", "COORDS"),
+        ("PS3_0", "WCS-TABLE"), ("PS3_1", "COORDS"), ("PV3_1", 2),
     ]  # fmt: skip
     hdu.header.update(dict(cards))
-    fits.HDUList([hdu, table]).writeto(tmp_path / "tab.fits")
+    # Another version of the table is of no use.
+    other = fits.BinTableHDU(np.zeros(3, dtype=[("COORDS", "f8")]), name="WCS-TABLE", ver=1)
+    fits.HDUList([hdu, other, table]).writeto(path)
+    return values
+
+
+def test_channels_of_a_table_of_coordinates_stay_in_parts(tmp_path: Path) -> None:
+    values = tabulated_cube(tmp_path / "tab.fits")
     with tf.open(tmp_path / "tab.fits") as file:
         image = file[0]
         assert image.world_axis("z").values.tolist() == values.tolist()
-        spectrum = image.spectrum("icrs; circle(83, 22, 0.15)", channels="2.2..5 GHz")
+        source = "icrs; circle(83, 22, 0.15)"
+        spectrum = image.spectrum(source, channels="2.2..5 GHz")
         assert spectrum.axis.values.tolist() == values[2:4].tolist()
-        # The table would be missing in the part.
-        with pytest.raises(tf.UsageError, match="without a table"):
-            image.cut("icrs; circle(83, 22, 0.15)", channels="2.2..5 GHz")
+        part = image.cut(source, channels="2.2..5 GHz")
+        assert part.world_axis("z").values.tolist() == values[2:4].tolist()
+        every = image.cut(section=np.s_[4::-2]).smooth("boxcar", 3, axis="x") * 2
+        assert every.world_axis("z").values.tolist() == values[4::-2].tolist()
+        for number, result in enumerate((part, every, image, image.reorder("zxy"))):
+            result.write(tmp_path / f"{number}.fits", checksum=number == 0)
+        image.cutout(np.s_[2:4], tmp_path / "4.fits")
+        copy = pickle.loads(pickle.dumps(part))
+        assert copy.world_axis("z").values.tolist() == values[2:4].tolist()
+    # The table is in the files, and astropy finds it.
+    for number, expected in ((0, values[2:4]), (1, values[4::-2]), (2, values), (4, values[2:4])):
+        with tf.open(tmp_path / f"{number}.fits", strict=True) as file:
+            assert file[0].world_axis("z").values.tolist() == expected.tolist()
+            assert [hdu.name for hdu in file] == ["PRIMARY", "WCS-TABLE"]
+            assert not file[0].cut(section=np.s_[:1]).coordinates.problems
+        found = astropys_channels(tmp_path / f"{number}.fits", len(expected))
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+    with tf.open(tmp_path / "3.fits") as file:
+        assert file[0].world_axis("x").values.tolist() == values.tolist()
+    assert tf.verify(tmp_path / "0.fits").errors == 0
+
+
+def astropys_channels(path: Path, count: int) -> Any:
+    from astropy.io import fits
+    from astropy.wcs import WCS
+
+    with fits.open(path) as hdus:
+        wcs = WCS(hdus[0].header, fobj=hdus)
+        return wcs.all_pix2world(0, 0, np.arange(count), 0)[2]
+
+
+def test_a_sky_in_a_table_of_coordinates_stays_at_the_corners(tmp_path: Path) -> None:
+    """Two axes with one table: RA and Dec of a slit, which no projection describes."""
+    from astropy.io import fits
+    from astropy.wcs import WCS
+
+    rows, columns = np.mgrid[0:4, 0:5].astype("f8")
+    sky = np.stack([83 - 0.1 * columns + 0.003 * rows**2, 22 + 0.1 * rows + 0.002 * columns**2], -1)
+    table = fits.BinTableHDU(np.array([(sky,)], dtype=[("COORDS", "f8", sky.shape)]), name="PLACES")
+    hdu = fits.PrimaryHDU(np.arange(6 * 13 * 17, dtype="i2").reshape(6, 13, 17))
+    for axis, (name, number) in enumerate((("RA", 1), ("DEC", 2)), 1):
+        hdu.header.update({
+            f"CTYPE{axis}": f"{name:-<4}-TAB", f"CUNIT{axis}": "deg", f"CRPIX{axis}": 1.0,
+            f"CRVAL{axis}": 1.0, f"CDELT{axis}": 0.25, f"PS{axis}_0": "PLACES",
+            f"PS{axis}_1": "COORDS", f"PV{axis}_3": number,
+        })  # fmt: skip
+    fits.HDUList([hdu, table]).writeto(tmp_path / "tab.fits")
+
+    def places(path: Path, x: Any, y: Any) -> Any:
+        with fits.open(path) as hdus:
+            wcs = WCS(hdus[0].header, fobj=hdus)
+            return np.array(wcs.all_pix2world(x, y, 0, 0)[:2])
+
+    with tf.open(tmp_path / "tab.fits") as file:
+        image = file[0]
+        for box, mode in ((tf.Box(8, 6, 9, 5), "trim"), (tf.Box(3, 2, 4, 4), "partial")):
+            part = image.cut(box, mode=mode)
+            part.write(tmp_path / "part.fits", overwrite=True)
+            first = np.ceil([box.x - box.width / 2, box.y - box.height / 2])
+            x, y = (
+                grid.ravel()
+                for grid in np.meshgrid([0, part.shape[2] - 1, 1], [0, part.shape[1] - 1])
+            )
+            expected = places(tmp_path / "tab.fits", x + first[0], y + first[1])
+            assert np.isfinite(expected).all()
+            np.testing.assert_allclose(
+                places(tmp_path / "part.fits", x, y), expected, rtol=0, atol=1e-9
+            )
+
+
+def test_a_part_whose_table_of_coordinates_cannot_go_along_is_refused(tmp_path: Path) -> None:
+    tabulated_cube(tmp_path / "tab.fits")
+    whole = (tmp_path / "tab.fits").read_bytes()
+    with pytest.warns(tf.TachyfitsWarning):
+        file = tf.open(whole[: len(whole) - 2880])
+    with pytest.raises(tf.TachyfitsError, match="table of coordinates"):
+        file[0].cut(section=np.s_[:2])
 
 
 @pytest.mark.parametrize(

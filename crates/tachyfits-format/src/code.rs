@@ -193,7 +193,7 @@ codes! {
         "The coordinates depend on polynomials or tables that would no longer match the pixels.",
         example "every second pixel of an image with A_ORDER = 3, or CPDIS1 = 'LOOKUP'",
         hint "take every pixel (step 1) of an image with SIP distortion; apply or remove \
-            CPDIS, CQDIS, D2IMDIS and -TAB before cutting out, reordering or rebinning";
+            CPDIS, CQDIS and D2IMDIS before cutting out, reordering or rebinning";
     CardText = "card-text", Usage,
         "A card cannot hold this keyword, value or comment.",
         example "a comment with a letter outside ASCII",

@@ -46,8 +46,8 @@ pub use codec::{
     Rice, SlabAlgorithm, SlabCodec, Tile, TileCodec, Verbatim, tile_codec,
 };
 pub use cutout::{
-    AxisBlocks, AxisSelection, Fate, OffsetAxis, ResultAxis, arrays_header, cutout_header,
-    path_header, rebinned_header, reordered_header, result_cards,
+    AxisBlocks, AxisSelection, Fate, OffsetAxis, ResultAxis, arrays_header, coordinate_tables,
+    cutout_header, path_header, rebinned_header, reordered_header, result_cards,
 };
 pub use error::{FormatError, Place, Problem, Warning};
 pub use groups::{GroupParameter, RandomGroups};

@@ -138,10 +138,21 @@ impl Image {
         Ok(found.map(|beams| beams.into_iter().map(row).collect()))
     }
 
-    /// Return the bytes of the HDU that `write` puts after the image, its table BEAMS; empty without one.
+    /// Return the bytes of the HDUs that `write` puts after the image, its tables; empty without any.
     fn companion_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let found = py.detach(|| self.image.companion_bytes()).or_raise(py)?;
         Ok(PyBytes::new(py, &found))
+    }
+
+    /// Return the bytes of a file whose HDU 1 is the table of coordinates (-TAB) of this EXTNAME and EXTVER that goes with
+    /// a computed image; None where it has none: the tables of stored images are in their file.
+    fn coordinate_table<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        version: i64,
+    ) -> Option<Bound<'py, PyBytes>> {
+        Some(PyBytes::new(py, &self.image.coordinate_table(name, version)?))
     }
 
     /// Default type of `read`, as NumPy names it: float64 if the pixels are scaled or may be BLANK.

@@ -17,7 +17,7 @@ use crate::computed::{Computed, ComputedData};
 use crate::error::{Error, Reason};
 use crate::hdu_storage::HduStorage;
 use crate::image::Image;
-use crate::survival::companion_of;
+use crate::survival::Companions;
 use crate::tiled::{CompressedImage, RestoredTable, TiledData};
 
 /// How a file is opened.
@@ -252,10 +252,10 @@ impl FitsFile {
         }
         let layout =
             hdu.image().map_err(|error| Error::Format { file: self.name().to_owned(), error })?;
-        let companion = companion_of(hdu, &self.hdus).cloned();
+        let companions = Companions::find(hdu, &self.hdus, |index| self.storage_of(index));
         let storage = Arc::clone(self.storage_of(index));
         let image = Image::new(storage, Arc::clone(hdu), layout, self.computed.clone());
-        Ok(image.with_companion(companion))
+        Ok(image.with_companions(companions))
     }
 
     /// The header blocks of an HDU as stored in the file.

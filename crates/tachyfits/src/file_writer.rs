@@ -12,7 +12,7 @@ use crate::byte_sums::{each_piece, update_checksums};
 use crate::error::Error;
 use crate::file::{FitsFile, OpenOptions};
 use crate::hdu_writer::HduWriter;
-use crate::survival::Survivors;
+use crate::survival::{Survivors, hdu_bytes};
 use crate::tiled::TileCompression;
 
 /// How an image is written.
@@ -167,23 +167,21 @@ impl FileWriter {
         }
     }
 
-    /// Writes the companion of an image, if it has one, after the image.
-    pub(crate) fn write_companion(&mut self, survivors: &Survivors) -> Result<(), Error> {
-        let bytes = survivors.completed_companion(|header, rows| {
+    /// Writes the companions of an image after it.
+    pub(crate) fn write_companions(&mut self, survivors: &Survivors) -> Result<(), Error> {
+        for (header, data) in survivors.companions() {
+            let mut header = header.clone();
             if self.checksum {
                 let mut sum = OnesComplement::default();
-                sum.accumulate(0, rows, self.tier);
-                self.format_error(update_checksums(header, sum, self.tier))?;
+                sum.accumulate(0, data, self.tier);
+                self.format_error(update_checksums(&mut header, sum, self.tier))?;
             }
-            Ok::<_, Error>(())
-        })?;
-        if bytes.is_empty() {
-            return Ok(());
+            let bytes = hdu_bytes(&header, data);
+            let end = self.end + bytes.len() as u64;
+            self.reserve(end)?;
+            self.write_all_at(self.end, &bytes)?;
+            self.ended(end);
         }
-        let end = self.end + bytes.len() as u64;
-        self.reserve(end)?;
-        self.write_all_at(self.end, &bytes)?;
-        self.ended(end);
         Ok(())
     }
 

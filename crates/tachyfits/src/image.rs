@@ -11,6 +11,7 @@ use crate::computed::{Computed, Leaf, Node};
 use crate::error::{Error, Reason};
 use crate::lines::PixelBytes;
 use crate::section::{AxisRange, Section};
+use crate::survival::Companions;
 
 /// The pixels of one HDU, read on request.
 #[derive(Clone, Debug)]
@@ -20,8 +21,8 @@ pub struct Image {
     layout: ImageLayout,
     /// How it is computed, where it is.
     computed: Option<Arc<Computed>>,
-    /// The HDU that goes with it: see [`crate::survival`].
-    companion: Option<Arc<Hdu>>,
+    /// The HDUs that go with it: see [`crate::survival`].
+    companions: Companions,
 }
 
 impl Image {
@@ -31,17 +32,17 @@ impl Image {
         layout: ImageLayout,
         computed: Option<Arc<Computed>>,
     ) -> Image {
-        Image { storage, hdu, layout, computed, companion: None }
+        Image { storage, hdu, layout, computed, companions: Companions::default() }
     }
 
-    /// The same image with the HDU that goes with it.
-    pub(crate) fn with_companion(self, companion: Option<Arc<Hdu>>) -> Image {
-        Image { companion, ..self }
+    /// The same image with the HDUs that go with it.
+    pub(crate) fn with_companions(self, companions: Companions) -> Image {
+        Image { companions, ..self }
     }
 
-    /// The HDU of the file that goes with the image.
-    pub(crate) fn companion(&self) -> Option<&Arc<Hdu>> {
-        self.companion.as_ref()
+    /// The HDUs of the file that go with the image.
+    pub(crate) fn companions(&self) -> &Companions {
+        &self.companions
     }
 
     /// Where the bytes come from.

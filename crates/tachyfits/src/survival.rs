@@ -1,24 +1,26 @@
-//! Parts of an image that survive an operation on it: its cards, and its companion, the table of
+//! Parts of an image that survive an operation on it: its cards, and its companions: the table of
 //! beams that CASA keeps for cubes with a beam per channel (CASAMBM = T, a table BEAMS with a row
-//! per channel and polarisation).
+//! per channel and polarisation), and the tables of coordinates of -TAB axes.
 //!
 //! Each operation describes its effect on the axes ([`Change`]) and gets the header and the
-//! companion of its result ([`Survivors`]). Channels that stay keep their rows, renumbered. Where
+//! companions of its result ([`Survivors`]). Channels that stay keep their rows, renumbered. Where
 //! channels are combined, or all get one beam, table and CASAMBM are left out, and HISTORY records
 //! it.
 
+mod coordinate_table;
 mod of_image;
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use tachyfits_format::{
-    AxisBlocks, AxisSelection, Card, Element, Field, FormatError, Hdu, Header, OffsetAxis,
-    TableKind, ValueType, padded,
+    AxisBlocks, AxisSelection, Card, Element, Field, FormatError, Hdu, HduKind, Header, OffsetAxis,
+    TableKind, ValueType, coordinate_tables, padded,
 };
 use tachyfits_io::Storage;
 
 use crate::error::Error;
+use coordinate_table::CoordinateTable;
 
 /// The name of a table of beams, and the card that announces it.
 const TABLE: &str = "BEAMS";
@@ -46,17 +48,18 @@ pub(crate) enum Change<'a> {
     Path(&'a OffsetAxis),
 }
 
-/// The surviving parts of an image: its cards and its table of beams.
+/// The surviving parts of an image: its cards, its table of beams, and its tables of coordinates.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Survivors {
     pub(crate) header: Header,
     beams: Option<Arc<Beams>>,
+    tables: Vec<Arc<CoordinateTable>>,
 }
 
 impl Survivors {
     /// Cards alone.
     pub(crate) fn of_header(header: Header) -> Survivors {
-        Survivors { header, beams: None }
+        Survivors { header, ..Survivors::default() }
     }
 
     /// Changes cards. A change that gives all channels one beam (BMAJ, BMIN or BPA differ, CASAMBM is gone) leaves out the
@@ -80,21 +83,25 @@ impl Survivors {
         Ok(self)
     }
 
-    /// The bytes of the companion, empty without one; `complete` may change its header, and is given its rows.
-    pub(crate) fn completed_companion<E>(
-        &self,
-        complete: impl FnOnce(&mut Header, &[u8]) -> Result<(), E>,
-    ) -> Result<Vec<u8>, E> {
-        let Some(beams) = &self.beams else { return Ok(Vec::new()) };
-        let mut header = beams.header.clone();
-        complete(&mut header, &beams.rows)?;
-        Ok(beams.bytes(&header))
+    /// The companions, each as its header and its data.
+    pub(crate) fn companions(&self) -> impl Iterator<Item = (&Header, &[u8])> {
+        let beams = self.beams.iter().map(|beams| (&beams.header, &*beams.rows));
+        beams.chain(self.tables.iter().map(|table| (&table.header, &*table.data)))
     }
 
-    /// The bytes of the companion as the next HDU of a file, empty without one.
+    /// The bytes of the companions as the next HDUs of a file, empty without any.
     pub(crate) fn companion_bytes(&self) -> Vec<u8> {
-        self.beams.as_ref().map_or_else(Vec::new, |beams| beams.bytes(&beams.header))
+        self.companions().flat_map(|(header, data)| hdu_bytes(header, data)).collect()
     }
+}
+
+/// The bytes of an HDU with this header and data.
+pub(crate) fn hdu_bytes(header: &Header, data: &[u8]) -> Vec<u8> {
+    let mut bytes = header.to_bytes();
+    bytes.extend_from_slice(data);
+    let whole = padded(bytes.len() as u64) as usize;
+    bytes.resize(whole, 0);
+    bytes
 }
 
 /// Adds a HISTORY card with the whole comment of each card whose new value leaves room for a part of it only. Cards of
@@ -155,10 +162,41 @@ impl KeptPixels {
     }
 }
 
-/// The HDU of the table of beams that goes with the image `of`: CASA writes one for the primary array.
-pub(crate) fn companion_of<'a>(of: &Hdu, hdus: &'a [Arc<Hdu>]) -> Option<&'a Arc<Hdu>> {
-    let may_have = of.index == 0 || is_announced(&of.header);
-    may_have.then(|| hdus.iter().find(|hdu| hdu.index != of.index && hdu.is_named(TABLE)))?
+/// An HDU that goes with an image, and where its bytes are.
+#[derive(Clone, Debug)]
+pub(crate) struct Companion {
+    pub(crate) storage: Arc<dyn Storage>,
+    pub(crate) hdu: Arc<Hdu>,
+}
+
+/// The HDUs of its file that go with an image.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Companions {
+    beams: Option<Companion>,
+    tables: Vec<Companion>,
+}
+
+impl Companions {
+    /// Finds those of the image `of` among the HDUs of its file. CASA writes a table of beams for the primary array.
+    pub(crate) fn find<'a>(
+        of: &Hdu,
+        hdus: &'a [Arc<Hdu>],
+        storage_of: impl Fn(usize) -> &'a Arc<dyn Storage>,
+    ) -> Companions {
+        let find = |is_it: &dyn Fn(&Hdu) -> bool| {
+            let found = hdus.iter().find(|hdu| hdu.index != of.index && is_it(hdu))?;
+            let storage = Arc::clone(storage_of(found.index));
+            Some(Companion { storage, hdu: Arc::clone(found) })
+        };
+        let may_have = of.index == 0 || is_announced(&of.header);
+        let beams = may_have.then(|| find(&|hdu| hdu.is_named(TABLE))).flatten();
+        let tables = coordinate_tables(&of.header).into_iter().filter_map(|(name, version)| {
+            find(&|hdu| {
+                hdu.kind == HduKind::BinaryTable && hdu.is_named(&name) && hdu.extver == version
+            })
+        });
+        Companions { beams, tables: tables.collect() }
+    }
 }
 
 /// The axis of channels: without a spectral one the third, as in any cube.
@@ -333,15 +371,6 @@ impl Beams {
             let (major, minor, angle) = (major?, minor?, angle?);
             Some(ChannelBeam { channel, polarisation, major, minor, angle })
         })
-    }
-
-    /// The bytes of the HDU with this header.
-    fn bytes(&self, header: &Header) -> Vec<u8> {
-        let mut bytes = header.to_bytes();
-        bytes.extend_from_slice(&self.rows);
-        let whole = padded(bytes.len() as u64) as usize;
-        bytes.resize(whole, 0);
-        bytes
     }
 }
 

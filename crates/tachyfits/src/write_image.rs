@@ -38,7 +38,7 @@ impl Image {
         let image = self.to_computed()?;
         let compression = options.compression.as_ref();
         let report = self.write_computed(&image, &mut file, options.pixels, compression, run)?;
-        file.write_companion(image.survivors())?;
+        file.write_companions(image.survivors())?;
         file.commit()?;
         Ok(report)
     }
@@ -57,10 +57,10 @@ impl Image {
         self.write_computed(&*self.to_computed()?, file, pixels, compression, run)
     }
 
-    /// The bytes of the HDU that [`Image::write`] puts after the image: its table of beams. Empty without one.
+    /// The bytes of the HDUs that [`Image::write`] puts after the image: its tables. Empty without any.
     ///
     /// # Errors
-    /// If the table cannot be read.
+    /// If a table cannot be read.
     pub fn companion_bytes(&self) -> Result<Vec<u8>, Error> {
         Ok(self.to_computed()?.survivors().companion_bytes())
     }

@@ -150,7 +150,10 @@ class ImageHdu(Hdu):
 
     def _table_of_axis(self, name: str, version: int, columns: Sequence[str]) -> list[Any]:
         """Return columns of the table that a -TAB axis names."""
-        table: Any = self._file[name, version]
+        # A computed image has its tables with it, any other in its file.
+        found = self._core_image().coordinate_table(name, version)
+        file = self._file if found is None else type(self._file)(found)
+        table: Any = file[name, version]
         if table.kind != "binary table":
             raise usage(f"HDU {name},{version} is not a binary table", "use the file that has it")
         return [np.asarray(table[column], dtype=np.float64) for column in columns]

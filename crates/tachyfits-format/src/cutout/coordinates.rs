@@ -31,9 +31,9 @@ use crate::wcs::{
 /// Treatment of distortions that cannot be kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Distortions {
-    /// There is no header without them.
+    /// There is no header without them. Tables of coordinates (-TAB) are kept: the engine copies them.
     Refused,
-    /// They are left out, and what is left is the linear part of the coordinates.
+    /// They are left out, and what is left is the linear part of the coordinates; so are axes with tables of coordinates.
     Dropped,
 }
 
@@ -60,7 +60,9 @@ impl<'a> Coordinates<'a> {
         section: &'a Section,
         distortions: Distortions,
     ) -> Result<Self, FormatError> {
-        let dropped = match (distortion::survive(header, section), distortions) {
+        let with_tables = distortions == Distortions::Refused;
+        let survived = distortion::survive(header, section, with_tables);
+        let dropped = match (survived, distortions) {
             (Err(error), Distortions::Refused) => return Err(error),
             (survived, _) => survived.is_err(),
         };

@@ -9,7 +9,7 @@ use crate::code::Code;
 use crate::error::{FormatError, Place};
 use crate::header::Header;
 use crate::value::Value;
-use crate::wcs::AxisName;
+use crate::wcs::{AxisName, NamePart};
 
 /// Beginnings of the keywords of distortions in tables.
 const TABLES: [&str; 4] = ["CPDIS", "CQDIS", "D2IMDIS", "D2IMARR"];
@@ -49,9 +49,34 @@ pub(super) fn is_keyword(keyword: &str) -> bool {
         || keyword.starts_with("D2IM")
 }
 
+/// The binary tables that hold coordinates of -TAB axes of any description, by EXTNAME and EXTVER (Paper III, Sect. 6.1):
+/// a file with this header needs them. Each is named once.
+#[must_use]
+pub fn coordinate_tables(header: &Header) -> Vec<(String, i64)> {
+    let mut tables = Vec::new();
+    for axis in header.cards().iter().filter_map(tabulated) {
+        let parameter = |root, n| {
+            let name = AxisName { root, part: NamePart::Parameter(n), ..axis };
+            header.get(&name.to_string())
+        };
+        let Some(name) = parameter("PS", 0).and_then(Value::as_text) else { continue };
+        let version = parameter("PV", 1).and_then(Value::as_f64).unwrap_or(1.0);
+        let table = (name.trim_end().to_owned(), version as i64);
+        if !tables.contains(&table) {
+            tables.push(table);
+        }
+    }
+    tables
+}
+
 /// Distortions are functions of pixels. SIP and the plates of the Digitized Sky Survey stay valid
-/// with another origin; tables do not, because they are not copied.
-pub(super) fn survive(header: &Header, section: &Section) -> Result<(), FormatError> {
+/// with another origin; so do tables of coordinates (-TAB), which are functions of what CRPIX and CDELT
+/// make of pixels, if they are copied (`with_tables`). Tables of distortions are not copied.
+pub(super) fn survive(
+    header: &Header,
+    section: &Section,
+    with_tables: bool,
+) -> Result<(), FormatError> {
     let refused = |code: Code, keyword: &str, expected: &str, found: &str| {
         let place: Place = header.place(keyword);
         Err(FormatError::new(code, place, expected, found))
@@ -62,7 +87,8 @@ pub(super) fn survive(header: &Header, section: &Section) -> Result<(), FormatEr
             let expected = "coordinates without distortion tables";
             return refused(Code::PixelDistortion, keyword, expected, keyword);
         }
-        if tabulated(card).is_some_and(|name| section.number(name.axis).is_some()) {
+        let has_axis = |name: AxisName| section.number(name.axis).is_some();
+        if !with_tables && tabulated(card).is_some_and(has_axis) {
             let text = card.value().and_then(Value::as_text).unwrap_or_default();
             return refused(Code::PixelDistortion, keyword, "coordinates without a table", text);
         }

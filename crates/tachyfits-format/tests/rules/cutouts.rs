@@ -2,7 +2,9 @@
 //! bytes.
 
 use proptest::prelude::*;
-use tachyfits_format::{AxisSelection, Code, Context, Hdu, Header, cutout_header};
+use tachyfits_format::{
+    AxisSelection, Code, Context, Hdu, Header, coordinate_tables, cutout_header,
+};
 
 use crate::build::{empty_primary, extension, first, hdu_of, primary, walk};
 use crate::worlds::{ancestor, world};
@@ -373,9 +375,7 @@ fn distortions_that_would_not_fit_are_refused() {
     assert_eq!(refusal(&sip, &[take(0, 2, 2), whole[1], whole[2]]), Code::PixelDistortion);
     assert_eq!(refusal(&sip, &[leave_out(0), whole[1], whole[2]]), Code::AxisCoupled);
     cut(&sip, &[whole[0], whole[1], leave_out(3)]);
-    for card in
-        ["CPDIS1  = 'LOOKUP'", "CQDIS2A = 'TPD'", "D2IMDIS1= 'LOOKUP'", "CTYPE3  = 'WAVE-TAB'"]
-    {
+    for card in ["CPDIS1  = 'LOOKUP'", "CQDIS2A = 'TPD'", "D2IMDIS1= 'LOOKUP'"] {
         assert_eq!(
             refusal(&hdu_of(16, &[5, 5, 5], &[card]), &whole),
             Code::PixelDistortion,
@@ -384,6 +384,28 @@ fn distortions_that_would_not_fit_are_refused() {
     }
     let mixed = hdu_of(16, &[5, 5, 5], &["LTM1_3  =                  0.5"]);
     assert_eq!(refusal(&mixed, &[whole[0], whole[1], leave_out(0)]), Code::AxisCoupled);
+}
+
+#[test]
+fn axes_with_tables_of_coordinates_keep_them() {
+    let cards = [
+        "CTYPE2  = 'WAVE-TAB'",
+        "PS2_0   = 'TABLE'",
+        "CRPIX2  =                  1.0",
+        "CTYPE1A = 'FREQ-TAB'",
+        "PS1_0A  = 'TABLE'",
+        "PV1_1A  =                    2",
+        "PS3_0   = 'OTHER'",
+    ];
+    let hdu = hdu_of(16, &[6, 5, 4], &cards);
+    let tables = [("TABLE".to_owned(), 1), ("TABLE".to_owned(), 2)];
+    let mut header = cut(&hdu, &[take(0, 6, 1), take(2, 1, 1), take(0, 4, 1)]);
+    assert_eq!(header.get_f64("CRPIX2"), Ok(Some(-1.0)));
+    assert_eq!(coordinate_tables(&header), tables);
+    // Of an axis that is left out, the coordinate of its one pixel stays.
+    header = cut(&hdu, &[take(0, 6, 1), leave_out(2), take(0, 4, 1)]);
+    assert_eq!(header.get_text("PS3_0"), Ok(Some("TABLE")));
+    assert_eq!(coordinate_tables(&header), tables);
 }
 
 #[test]

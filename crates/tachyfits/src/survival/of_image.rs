@@ -1,15 +1,15 @@
-//! The cards and the table of beams of an image, after an operation on it.
+//! The cards and the companions of an image, after an operation on it.
 
 use std::sync::Arc;
 
 use tachyfits_format::{
-    AxisSelection, Card, Context, FormatError, Header, ResultAxis, cutout_header, path_header,
-    rebinned_header, reordered_header, result_cards,
+    AxisSelection, Card, Context, FormatError, Header, ResultAxis, coordinate_tables,
+    cutout_header, path_header, rebinned_header, reordered_header, result_cards,
 };
 
 use super::{
-    ANNOUNCED, BEAM, Beams, Change, ChannelBeam, Survivors, is_announced, keep_comments, kept,
-    spectral_axis,
+    ANNOUNCED, BEAM, Beams, Change, ChannelBeam, CoordinateTable, Survivors, is_announced,
+    keep_comments, kept, spectral_axis,
 };
 use crate::error::Error;
 use crate::image::Image;
@@ -19,7 +19,8 @@ impl Image {
     pub(crate) fn survivors(&self, change: Change<'_>) -> Result<Survivors, Error> {
         let mut header = self.format_error(self.changed_header(change))?;
         self.format_error(keep_comments(&self.hdu().header, &mut header))?;
-        let survivors = Survivors { header, beams: self.beams()? };
+        let tables = self.coordinate_tables(&header)?;
+        let survivors = Survivors { header, beams: self.beams()?, tables };
         let kept = kept(self.hdu(), self.axes(), change);
         let beams = match (&survivors.beams, kept) {
             (None, Some(_)) => return Ok(survivors),
@@ -27,14 +28,14 @@ impl Image {
             (Some(beams), Some(kept)) => Some(Arc::new(self.format_error(beams.keep(&kept))?)),
             (_, None) => None,
         };
-        let Survivors { mut header, beams: before } = survivors;
+        let Survivors { mut header, beams: before, tables } = survivors;
         if beams.is_none() && (before.is_some() || is_announced(&header)) {
             header.remove(ANNOUNCED);
             let text =
                 "tachyfits: channels of different beams are combined: the table BEAMS is left out";
             self.format_error(header.push_commentary("HISTORY", text))?;
         }
-        Ok(Survivors { header, beams })
+        Ok(Survivors { header, beams, tables })
     }
 
     fn changed_header(&self, change: Change<'_>) -> Result<Header, FormatError> {
@@ -129,9 +130,37 @@ impl Image {
         if let Some(computed) = self.computed() {
             return Ok(computed.survivors().beams.clone());
         }
-        match self.companion() {
+        match &self.companions().beams {
             None => Ok(None),
-            Some(hdu) => Ok(Beams::read(&**self.storage(), hdu)?.map(Arc::new)),
+            Some(found) => Ok(Beams::read(&*found.storage, &found.hdu)?.map(Arc::new)),
         }
+    }
+
+    /// The tables of coordinates that a file with this header needs. A table that the file of the image lacks is
+    /// left out: the header says no more than before.
+    fn coordinate_tables(&self, header: &Header) -> Result<Vec<Arc<CoordinateTable>>, Error> {
+        let needed = coordinate_tables(header);
+        let is_needed = |name: &str, version: i64| {
+            needed.iter().any(|(n, v)| n.eq_ignore_ascii_case(name) && *v == version)
+        };
+        if let Some(computed) = self.computed() {
+            let tables = computed.survivors().tables.iter();
+            return Ok(tables.filter(|t| is_needed(&t.name.0, t.name.1)).cloned().collect());
+        }
+        let found = self.companions().tables.iter().filter(|found| {
+            is_needed(found.hdu.extname.as_deref().unwrap_or_default(), found.hdu.extver)
+        });
+        found.map(|found| Ok(Arc::new(CoordinateTable::read(self.file_name(), found)?))).collect()
+    }
+
+    /// The bytes of a file whose HDU 1 is the table of coordinates of this name and version, which goes with a computed
+    /// image; `None` where it has none. The tables of stored images are in their file.
+    pub fn coordinate_table(&self, name: &str, version: i64) -> Option<Vec<u8>> {
+        let computed = self.computed()?;
+        let mut tables = computed.survivors().tables.iter();
+        let is_it = |table: &&Arc<CoordinateTable>| {
+            table.name.0.eq_ignore_ascii_case(name) && table.name.1 == version
+        };
+        tables.find(is_it).map(|table| table.file_bytes())
     }
 }
