@@ -22,7 +22,12 @@ from test_units import PIXEL, beams_cube, cube, header
 radio_beam = pytest.importorskip("radio_beam", reason="COMPARISONS LEFT OUT: radio_beam")
 
 
-def sources(path: Path, beams: list[tuple[float, float, float]], unit: str = "Jy/beam") -> tf.Image:
+def sources(
+    path: Path,
+    beams: list[tuple[float, float, float]],
+    unit: str = "Jy/beam",
+    dtype: str = "f8",
+) -> tf.Image:
     """Return a cube whose channels hold a point source of 2 Jy, seen with these beams (arcsec)."""
     x, y = np.meshgrid(np.arange(91) - 45.0, np.arange(91) - 45.0)
     # RA grows to the left.
@@ -42,7 +47,7 @@ def sources(path: Path, beams: list[tuple[float, float, float]], unit: str = "Jy
         )
     else:
         made["CASAMBM"] = True
-    hdus = fits.HDUList([fits.PrimaryHDU(np.array(planes), made)])
+    hdus = fits.HDUList([fits.PrimaryHDU(np.array(planes, dtype=dtype), made)])
     if len(beams) > 1:
         columns = [
             fits.Column(name, "1D", unit=of, array=[beam[place] for beam in beams])

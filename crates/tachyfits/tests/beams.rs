@@ -45,10 +45,13 @@ fn axes_of(kernel: &PlaneKernel) -> (f64, f64, f64) {
     (major, if minor > 1e-12 * major { minor } else { 0.0 }, 0.5 * (2.0 * xy).atan2(xx - yy))
 }
 
+/// Where kernels of float64 results are cut, in standard deviations.
+const CUT: f64 = 8.0;
+
 /// How far a kernel reaches along an axis where its squared width is this.
 fn reach(square: f64, kernel: &PlaneKernel) -> i64 {
     let narrow = if axes_of(kernel).1 < 4.0 { 3 } else { 0 };
-    let sigmas = 5.0 * (square / (8.0 * 2.0f64.ln())).sqrt();
+    let sigmas = CUT * (square / (8.0 * 2.0f64.ln())).sqrt();
     if square > 0.0 { sigmas.floor() as i64 + narrow } else { 0 }
 }
 
@@ -62,9 +65,9 @@ fn weights(kernel: &PlaneKernel) -> BTreeMap<(i64, i64), f64> {
         for (y, x) in (-rows..=rows).flat_map(|y| (-columns..=columns).map(move |x| (y, x))) {
             let (dx, dy) = (x as f64, y as f64);
             let square = yy * dx * dx - 2.0 * xy * dx * dy + xx * dy * dy;
-            // In standard deviations: 5 of them.
+            // In standard deviations.
             let sigmas = square / (xx * yy - xy * xy) * 8.0 * 2.0f64.ln();
-            if sigmas <= 25.0 {
+            if sigmas <= CUT * CUT {
                 found.insert((y, x), (-0.5 * sigmas).exp());
             }
         }
@@ -73,7 +76,7 @@ fn weights(kernel: &PlaneKernel) -> BTreeMap<(i64, i64), f64> {
     let points = |square: f64| -> Vec<(f64, f64)> {
         let sigma = (square / (8.0 * 2.0f64.ln())).sqrt();
         let step = (sigma / 2.0).min(0.5);
-        let last = if sigma > 0.0 { (5.0 * sigma / step).floor() as i64 } else { 0 };
+        let last = if sigma > 0.0 { (CUT * sigma / step).floor() as i64 } else { 0 };
         let at = |number: i64| number as f64 * step;
         let weight = |at: f64| if sigma > 0.0 { (-0.5 * (at / sigma).powi(2)).exp() } else { 1.0 };
         (-last..=last).map(|number| (at(number), weight(at(number)))).collect()
@@ -103,8 +106,14 @@ fn weights(kernel: &PlaneKernel) -> BTreeMap<(i64, i64), f64> {
     found
 }
 
-/// One result; `plane` has `width` pixels a row.
-fn result(plane: &[f64], width: usize, at: usize, of: &BeamSmoothing, kernel: &PlaneKernel) -> f64 {
+/// One result; `plane` has `width` pixels a row, `weights` are those of the kernel.
+fn result(
+    (plane, width): (&[f64], usize),
+    at: usize,
+    of: &BeamSmoothing,
+    kernel: &PlaneKernel,
+    weights: &BTreeMap<(i64, i64), f64>,
+) -> f64 {
     let [xx, _, yy] = kernel.widths;
     let (column, row) = ((at % width) as i64, (at / width) as i64);
     let (width, height) = (width as i64, (plane.len() / width) as i64);
@@ -116,7 +125,7 @@ fn result(plane: &[f64], width: usize, at: usize, of: &BeamSmoothing, kernel: &P
         return own * kernel.scale;
     }
     let (mut sum, mut good, mut all, mut undefined) = (0.0, 0.0, 0.0, false);
-    for ((dy, dx), weight) in weights(kernel) {
+    for (&(dy, dx), &weight) in weights {
         all += weight;
         let pixel = match (place(row + dy, height, of.edge), place(column + dx, width, of.edge)) {
             (None, _) | (Some(Some(_)), None) => f64::NAN,
@@ -203,11 +212,13 @@ proptest! {
                     kernel = (kernel.0 + at[axis] * kernel.1, kernel.1 * axes[axis]);
                 }
                 let kernel = &smoothing.kernels[kernel.0 as usize];
+                let weights = weights(kernel);
                 let plane = &pixels[(plane * width * height) as usize..][..(width * height) as usize];
                 for row in ranges[1].first..ranges[1].first + ranges[1].count {
                     for column in ranges[0].first..ranges[0].first + ranges[0].count {
                         let at = (row * width + column) as usize;
-                        let expected = result(plane, width as usize, at, &smoothing, kernel);
+                        let plane = (plane, width as usize);
+                        let expected = result(plane, at, &smoothing, kernel, &weights);
                         let close = (found[next] - expected).abs() <= 1e-10 * expected.abs().max(1.0);
                         let same = close || (found[next].is_nan() && expected.is_nan());
                         prop_assert!(same, "{column} {row}: {} instead of {expected}", found[next]);
@@ -253,6 +264,31 @@ fn check_moments(kernel: PlaneKernel) {
     for (found, expected) in squares.iter().zip(kernel.widths) {
         let found = found * 8.0 * 2.0f64.ln();
         assert!((found - expected).abs() < 1e-4 * kernel.widths[0], "{found} for {expected}");
+    }
+}
+
+#[test]
+fn kernels_end_where_the_type_of_the_results_hides_the_rest() {
+    let sigma = (9.0 / (8.0 * 2.0f64.ln())).sqrt();
+    for (bitpix, cut) in [(-32, 6.0), (-64, CUT)] {
+        let data: Vec<u8> = (0..41)
+            .flat_map(|at| match (bitpix, f64::from(u8::from(at == 20))) {
+                (-32, value) => (value as f32).to_be_bytes().to_vec(),
+                (_, value) => value.to_be_bytes().to_vec(),
+            })
+            .collect();
+        let point = image(fits(bitpix, &[41, 1], &[], &data));
+        let smoothing = BeamSmoothing {
+            axes: vec![],
+            kernels: vec![ellipse(3.0, 3.0, 0.0, 1.0)],
+            edge: Edge::Zero,
+            blanks: Blanks::Zero,
+            fill: false,
+        };
+        let smooth = point.smooth_beams(&smoothing).unwrap().image(0).unwrap();
+        let found = values(&smooth, &whole(&[41, 1]));
+        let reached = found.iter().filter(|value| **value != 0.0).count();
+        assert_eq!(reached, 2 * (cut * sigma) as usize + 1, "{bitpix}");
     }
 }
 

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use tachyfits_io::IoError;
-use tachyfits_kernels::{Blanks, Encoding, Stencil, smooth_rows_f64};
+use tachyfits_kernels::{Blanks, Encoding, PixelType, Stencil, smooth_rows_f64};
 
 use super::plane::{Beyond, Places, PlanePixels};
 use super::{Edge, Neighbour, policies_text};
@@ -32,7 +32,7 @@ pub struct BeamSmoothing {
     pub fill: bool,
 }
 
-/// The kernel of a plane: a Gaussian, cut at 5 standard deviations, whose weights add up to 1.
+/// The kernel of a plane: a Gaussian, cut where the rounding of results hides the rest, whose weights add up to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlaneKernel {
     /// Squared full widths at half maximum in pixels, as a matrix: xx, xy, yy. All 0 for pixels that stay as they are.
@@ -44,8 +44,11 @@ pub struct PlaneKernel {
 /// Squared full widths at half maximum, by the squared standard deviation.
 const SQUARES: f64 = 8.0 * std::f64::consts::LN_2;
 
-/// Kernels are cut at this many standard deviations: beyond lie 4e-6 of a Gaussian, and 5e-5 of its second moment.
-const REACH: f64 = 5.0;
+/// Kernels are cut at this many standard deviations, by the type of the results: beyond lie 1.5e-8 of a Gaussian, less
+/// than float32 tells apart, and 1.3e-14.
+fn reach_for(pixel: PixelType) -> f64 {
+    if pixel == PixelType::F32 { 6.0 } else { 8.0 }
+}
 
 /// An ellipse whose width in pixels is less than this is interpolated: its samples would miss a part of it.
 const SAMPLED: f64 = 2.0;
@@ -54,7 +57,7 @@ const SAMPLED: f64 = 2.0;
 const POINTS: usize = 6;
 
 /// The most pixels of a kernel.
-const MOST_PIXELS: f64 = 262_144.0;
+const MOST_PIXELS: f64 = 524_288.0;
 
 /// Weights of the pixels around a result.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,11 +69,11 @@ struct Weights {
 
 impl PlaneKernel {
     /// How far the kernel reaches along x and y.
-    fn halves(&self) -> [usize; 2] {
+    fn halves(&self, reach: f64) -> [usize; 2] {
         let [xx, _, yy] = self.widths;
         let more = if self.is_narrow() { POINTS / 2 } else { 0 };
         let half = |square: f64| match square > 0.0 {
-            true => (REACH * (square / SQUARES).sqrt()) as usize + more,
+            true => (reach * (square / SQUARES).sqrt()) as usize + more,
             false => 0,
         };
         [half(xx), half(yy)]
@@ -97,25 +100,25 @@ impl PlaneKernel {
     }
 
     /// The weights of the pixels around a result.
-    fn weights(&self) -> Weights {
-        let [x_half, y_half] = self.halves();
+    fn weights(&self, reach: f64) -> Weights {
+        let [x_half, y_half] = self.halves(reach);
         let mut grid = WeightGrid::new(x_half, y_half);
         match self.is_narrow() {
-            true => self.interpolate(&mut grid),
-            false => self.sample(&mut grid),
+            true => self.interpolate(reach, &mut grid),
+            false => self.sample(reach, &mut grid),
         }
         grid.finish()
     }
 
     /// Puts the Gaussian at the pixels within its reach.
-    fn sample(&self, grid: &mut WeightGrid) {
+    fn sample(&self, reach: f64, grid: &mut WeightGrid) {
         let [xx, xy, yy] = self.widths;
         let determinant = xx * yy - xy * xy;
         for y in -grid.y_half..=grid.y_half {
             for x in -grid.x_half..=grid.x_half {
                 let (dx, dy) = (x as f64, y as f64);
                 let square = (yy * dx * dx - 2.0 * xy * dx * dy + xx * dy * dy) / determinant;
-                if square * SQUARES <= REACH * REACH {
+                if square * SQUARES <= reach * reach {
                     grid.add(x, y, (-0.5 * SQUARES * square).exp());
                 }
             }
@@ -124,13 +127,13 @@ impl PlaneKernel {
 
     /// Adds up points of the Gaussian, close to each other along its axes. The image at a point is interpolated by a
     /// polynomial, which keeps the second moments.
-    fn interpolate(&self, grid: &mut WeightGrid) {
+    fn interpolate(&self, reach: f64, grid: &mut WeightGrid) {
         let [xx, xy, yy] = self.widths;
         let angle = 0.5 * (2.0 * xy).atan2(xx - yy);
         let (sine, cosine) = angle.sin_cos();
         let [along, across] = self.squares().map(|square| (square / SQUARES).sqrt());
-        for (u, of_u) in points(along) {
-            for (v, of_v) in points(across) {
+        for (u, of_u) in points(along, reach) {
+            for (v, of_v) in points(across, reach) {
                 let (x, y) = (u * cosine - v * sine, u * sine + v * cosine);
                 let (first_x, of_x) = polynomial(x);
                 let (first_y, of_y) = polynomial(y);
@@ -145,13 +148,13 @@ impl PlaneKernel {
 }
 
 /// Points of a Gaussian of this standard deviation and their weights; one point for 0.
-fn points(sigma: f64) -> Vec<(f64, f64)> {
+fn points(sigma: f64, reach: f64) -> Vec<(f64, f64)> {
     if sigma == 0.0 {
         return vec![(0.0, 1.0)];
     }
     // Half a standard deviation apart, a sum of points is an integral to the last digit.
     let step = (sigma / 2.0).min(0.5);
-    let last = (REACH * sigma / step) as i64;
+    let last = (reach * sigma / step) as i64;
     let point = |number: i64| number as f64 * step;
     (-last..=last).map(|at| (point(at), (-0.5 * (point(at) / sigma).powi(2)).exp())).collect()
 }
@@ -211,14 +214,14 @@ impl Image {
     ///
     /// # Errors
     /// [`Reason::Smoothing`] unless there is a kernel for each plane, each is a matrix of squares, and none has more
-    /// than 262 144 pixels, those of its box; [`Reason::NoSuchAxis`].
+    /// than 524 288 pixels, those of its box; [`Reason::NoSuchAxis`].
     pub fn smooth_beams(&self, smoothing: &BeamSmoothing) -> Result<FitsFile, Error> {
         self.check_axis(1)?;
         for &axis in &smoothing.axes {
             self.check_axis(axis)?;
         }
-        check_kernels(smoothing, self.axes()).map_err(|error| self.place(error))?;
         let node = SmoothBeams::new(self.node()?, smoothing);
+        check_kernels(smoothing, self.axes(), node.reach).map_err(|error| self.place(error))?;
         let mut survivors = self.survivors(Change::Values)?;
         let history = format!(
             "tachyfits: planes smoothed with {} Gaussian kernel{}, {}",
@@ -232,7 +235,7 @@ impl Image {
     }
 }
 
-fn check_kernels(smoothing: &BeamSmoothing, axes: &[u64]) -> Result<(), Error> {
+fn check_kernels(smoothing: &BeamSmoothing, axes: &[u64], reach: f64) -> Result<(), Error> {
     let refused =
         |expected: String, found: String| Err(Error::refused(Reason::Smoothing, expected, found));
     let BeamSmoothing { axes: varying, kernels, .. } = smoothing;
@@ -247,7 +250,7 @@ fn check_kernels(smoothing: &BeamSmoothing, axes: &[u64]) -> Result<(), Error> {
         return refused(expected, format!("{:?} and {}", wrong.widths, wrong.scale));
     }
     let size = |kernel: &PlaneKernel| {
-        let [x, y] = kernel.halves().map(|half| 2.0 * half as f64 + 1.0);
+        let [x, y] = kernel.halves(reach).map(|half| 2.0 * half as f64 + 1.0);
         x * y
     };
     let widest = kernels.iter().map(size).fold(0.0, f64::max);
@@ -263,6 +266,8 @@ fn check_kernels(smoothing: &BeamSmoothing, axes: &[u64]) -> Result<(), Error> {
 struct SmoothBeams {
     input: Arc<dyn Node>,
     smoothing: BeamSmoothing,
+    /// Where kernels are cut, in standard deviations.
+    reach: f64,
     /// The farthest that a kernel reaches along x and y.
     halves: [usize; 2],
     encoding: Encoding,
@@ -272,10 +277,13 @@ impl SmoothBeams {
     fn new(input: Arc<dyn Node>, smoothing: &BeamSmoothing) -> SmoothBeams {
         let kernels = &smoothing.kernels;
         let gain = kernels.iter().map(|kernel| kernel.scale.abs()).fold(0.0, f64::max);
-        let half = |axis: usize| kernels.iter().map(|k| k.halves()[axis]).max().unwrap_or(0);
+        let encoding = float_encoding(&input.encoding(), gain);
+        let reach = reach_for(encoding.pixel);
+        let half = |axis: usize| kernels.iter().map(|k| k.halves(reach)[axis]).max().unwrap_or(0);
         SmoothBeams {
+            reach,
             halves: [half(0), half(1)],
-            encoding: float_encoding(&input.encoding(), gain),
+            encoding,
             input,
             smoothing: smoothing.clone(),
         }
@@ -318,7 +326,7 @@ impl SmoothBeams {
         feed: &mut Feed<'_>,
         out: &mut [u8],
     ) -> Result<(), IoError> {
-        let Weights { offsets, values: weights } = kernel.weights();
+        let Weights { offsets, values: weights } = kernel.weights(self.reach);
         let BeamSmoothing { edge, blanks, fill, .. } = self.smoothing;
         let stencil = Stencil { weights: &weights, blanks, fill };
         let [x_half, y_half] = self.halves;
@@ -348,7 +356,7 @@ impl SmoothBeams {
             let rows: Vec<&[f64]> = offsets.iter().map(|&offset| line(offset)).collect();
             smooth_rows_f64(&rows, &stencil, feed.tier, &mut sums);
             if edge == Edge::Keep {
-                let [near_x, near_y] = kernel.halves();
+                let [near_x, near_y] = kernel.halves(self.reach);
                 let all = y.is_within(row, near_y);
                 for (at, (sum, own)) in sums.iter_mut().zip(line((0, 0))).enumerate() {
                     *sum = if all || x.is_within(at, near_x) { *own } else { *sum };
