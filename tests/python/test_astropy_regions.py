@@ -13,7 +13,7 @@ from astropy.coordinates import SkyCoord
 
 import tachyfits as tf
 from realfiles import parameters, path_of
-from skyimages import FRAMES, sky_image
+from skyimages import sky_image
 from tachyfits.text.regions import CompoundRegion
 
 WIDTH, HEIGHT = 41, 33
@@ -64,48 +64,6 @@ def test_random_shapes_in_pixels_have_their_masks() -> None:
         theirs = shape.contains(regions.PixCoord(x, y))
         ours = image.region_mask(shape)
         np.testing.assert_array_equal(ours[sure], theirs[sure], err_msg=str(shape))
-
-
-def sky_shape(rng: np.random.Generator, image: tf.Image, frame: str) -> Any:
-    """Return a random shape on the sky of an image, in a frame, and its size in radians."""
-    at = image.wcs.pixel_to_world(rng.uniform(0, WIDTH), rng.uniform(0, HEIGHT))
-    # astropy-regions takes angles from the north of the image, we from that of the shape's frame.
-    turned = at if image.header["CTYPE1"].startswith("RA") == (frame != "galactic") else None
-    at = at.transform_to(frame)
-    scale = abs(image.header["CDELT2"])
-    a, b = rng.uniform(1, 15, 2) * scale * u.deg
-    angle = rng.uniform(-180, 180) * u.deg
-    kind = int(rng.choice([0, 3, 4] if turned is None else [0, 1, 2, 3, 4]))
-    if kind == 0:
-        return regions.CircleSkyRegion(at, a)
-    if kind == 1:
-        return regions.EllipseSkyRegion(at, a, b, angle)
-    if kind == 2:
-        return regions.RectangleSkyRegion(at, a, b, angle)
-    if kind == 3:
-        return regions.CircleAnnulusSkyRegion(at, a, a + b)
-    turns = np.sort(rng.uniform(0, 360, 5)) * u.deg
-    return regions.PolygonSkyRegion(at.directional_offset_by(turns, rng.uniform(0.5, 1, 5) * a))
-
-
-def test_random_small_shapes_on_the_sky_have_the_masks_of_their_pixel_shapes() -> None:
-    rng = np.random.default_rng(2)
-    y, x = np.indices((HEIGHT, WIDTH))
-    for number in range(RANDOM // 20):
-        frame, other = (str(rng.choice(list(FRAMES))) for _ in range(2))
-        if number % 20 == 0:
-            # Of 0.1 arcsec, where a plane is the sky to 1e-6 pixels, poles and RA 0 among them.
-            longitude = float(rng.choice([0.0, 180.0, rng.uniform(0, 360)]))
-            position, turn = (longitude, float(rng.uniform(-89, 89))), float(rng.uniform(0, 360))
-            image = sky_image("TAN", frame, position, (WIDTH, HEIGHT), 0.1 / 3600, turn)
-        shape = sky_shape(rng, image, other)
-        # At the centre of the shape, as astropy-regions has it.
-        flat = shape.to_pixel(image.wcs)
-        sure = ~on_border(flat, x, y, 2e-5)
-        theirs = flat.contains(regions.PixCoord(x, y))
-        np.testing.assert_array_equal(
-            image.region_mask(shape)[sure], theirs[sure], err_msg=f"{number}: {shape}"
-        )
 
 
 @pytest.mark.parametrize("projection", ["TAN", "SIN", "CAR", "ZEA", "STG", "AIT"])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import tachyfits as tf
 from fitsbytes import primary
 from tachyfits.cli import run
-from tachyfits.text.spectral_ranges import parse_spectral_range
+from tachyfits.text.spectral_ranges import parse_band, parse_spectral_range
 
 #: Spectral axes: CTYPE, CUNIT, CRVAL, CDELT, and a unit of another kind that ranges are given in.
 AXES = {
@@ -98,6 +98,96 @@ def test_ends_may_be_open_and_a_single_value_is_one_channel() -> None:
     assert channels_of(image, 7) == [7]
     assert channels_of(image, -1) == [39]
     assert channels_of(image, "1420.1MHz..1420.2MHz") == [1, 2]
+
+
+BARYCENTRIC = (("SPECSYS", "BARYCENT"),)
+
+
+@pytest.mark.parametrize("kind", AXES)
+@given(first=st.floats(-0.4, CHANNELS - 0.6), last=st.floats(-0.4, CHANNELS - 0.6))
+def test_a_band_of_soda_has_wavelengths_in_vacuum(kind: str, first: float, last: float) -> None:
+    import astropy.units as u
+    from specutils.utils.wcs_utils import air_to_vac
+
+    image = cube(kind, BARYCENTRIC)
+    axis = image._coordinates.axis(0)
+    if min(abs(end + 0.5 - round(end + 0.5)) for end in (first, last)) < 1e-3:
+        return
+    low, high = sorted((first, last))
+    values = axis.values(np.array([low, high])) * u.Unit(axis.unit)
+    if kind == "air":
+        metres = air_to_vac(values, method="Morton2000").to_value(u.m)
+    elif axis.unit == "m/s":
+        rest = 1.420405752e9 * u.Hz
+        doppler = u.doppler_radio(rest) if kind == "radio" else u.doppler_optical(rest)
+        metres = values.to_value(u.m, equivalencies=doppler)
+    else:
+        metres = values.to_value(u.m, equivalencies=u.spectral())
+    band = " ".join(repr(float(end)) for end in sorted(metres))
+    expected = [n for n in range(CHANNELS) if n - 0.5 < high and n + 0.5 > low]
+    assert channels_of(image, f"BAND {band}") == expected
+    assert channels_of(image, parse_band(band)) == expected
+
+
+def test_bands_of_soda_may_be_open_or_one_wavelength() -> None:
+    image = cube("frequency", BARYCENTRIC)
+    at = 299_792_458.0 / (1.42e9 + 1e5 * 7)
+    everything = list(range(CHANNELS))
+    for text, expected in (
+        (f"{at!r}", [7]), (f"{at!r} {at!r}", [7]), (f"\t{at!r}  {at!r} ", [7]),
+        (f"{at!r} Inf", everything[:8]), (f"{at!r} +inf", everything[:8]),
+        (f"-Inf {at!r}", everything[7:]), (f"0 {at!r}", everything[7:]),
+        (f"-1 {at!r}", everything[7:]), (f"-Infinity {at!r}", everything[7:]),
+        ("-Inf Inf", everything), ("0 1e3", everything), ("0 +.5E+1", everything),
+    ):  # fmt: skip
+        assert channels_of(image, f"BAND {text}") == expected, text
+        assert channels_of(image, f"band {text}") == expected, text
+    # The whole axis needs no frame.
+    assert channels_of(cube("frequency"), "BAND -Inf Inf") == everything
+
+
+def test_bands_of_soda_are_barycentric() -> None:
+    more = (
+        ("SPECSYS", "LSRK"), ("DATE-OBS", "2019-07-01T05:00:00"), ("RADESYS", "ICRS"),
+    )  # fmt: skip
+    image = cube("frequency", more, channels=2000)
+    # The Sun moves by 20 km/s towards (18h, +30d) of 1900 (Gordon, 1975; as astropy's LSRK has it).
+    from astropy.coordinates import SkyCoord
+
+    towards = SkyCoord("18h", "30d", frame="fk4", equinox="B1900").icrs
+    apex = 20.0 * towards.cartesian.xyz.value
+    target = SkyCoord(83.6, 22.0, unit="deg").cartesian.xyz.value
+    factor = 1.0 - float(apex @ target) / 299_792.458
+    frequency = (1.42e9 + 1e5 * 1000.0) / factor
+    for sign, expected in ((0, 1000), (1, 1001)):
+        metres = 299_792_458.0 / (frequency + sign * 1e5)
+        assert channels_of(image, f"BAND {metres!r}") == [expected]
+    assert abs(frequency - (1.42e9 + 1e8)) > 5e4, "the test says nothing"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "expected one wavelength"), ("1 2 3", "expected one wavelength"),
+        ("0.21..0.22", "expected one wavelength"), ("0.21m", "expected one wavelength"),
+        ("nan", "expected one wavelength"), ("0.22 0.21", "shorter wavelength first"),
+        ("Inf -Inf", "shorter wavelength first"), ("-2 -1", "above 0"), ("0", "above 0"),
+        ("Inf Inf", "above 0"), ("0x1p3", "expected one wavelength"),
+        ("1_0", "expected one wavelength"), ("1d-3", "expected one wavelength"),
+    ],
+)  # fmt: skip
+def test_invalid_bands_say_what_is_expected(text: str, words: str) -> None:
+    with pytest.raises(tf.UsageError, match=words) as caught:
+        cube("frequency", BARYCENTRIC).cut(channels=f"BAND {text} ")
+    assert "hint: use BAND 0.21 0.22" in str(caught.value)
+
+
+def test_a_band_needs_the_frame_of_the_axis() -> None:
+    with pytest.raises(tf.UsageError, match="SPECSYS"):
+        cube("frequency").cut(channels="BAND 0.21")
+    with pytest.raises(tf.UsageError, match="no channel"):
+        cube("frequency", BARYCENTRIC).cut(channels="BAND 1e-6 2e-6")
+    assert channels_of(cube("frequency"), parse_band("0.2111 0.2112", frame=None))
 
 
 def test_a_frame_is_converted_as_astropy_does() -> None:

@@ -35,6 +35,8 @@ _DENSE = 4
 _SAFETY = 1.5
 #: Cells larger than this on the sky are always divided: projections may be cut there (radians).
 _LARGE = math.radians(20.0)
+#: Frames between which astropy rotates directions: three of them tell all.
+_ROTATED = ("icrs", "fk5", "galactic", "supergalactic")
 #: The most pixels that are evaluated at a time.
 _BLOCK = 1 << 18
 
@@ -134,6 +136,15 @@ def _placed_polygon(region: SkyRegion, vertices: Vectors) -> Placed:
 
 def _in_frame(vectors: Vectors, frame: str, sky: Sky) -> Vectors:
     """Return directions, shape (n, 3), in the frame of an image."""
+    if frame not in _ROTATED or sky.astropy_frame.name not in _ROTATED:
+        return _transformed(vectors, frame, sky)
+    matrix = sky.rotations.get(frame)
+    if matrix is None:
+        matrix = sky.rotations[frame] = _transformed(np.eye(3), frame, sky)
+    return np.asarray(vectors @ matrix)
+
+
+def _transformed(vectors: Vectors, frame: str, sky: Sky) -> Vectors:
     from astropy.coordinates import CartesianRepresentation, SkyCoord
 
     to = sky.astropy_frame

@@ -150,6 +150,24 @@ def _ring(make: Callable[..., Region]) -> Callable[[Any], Region]:
     return read
 
 
+def _range(s: Any) -> Region:
+    longitudes, latitudes = s.longitude_range, s.latitude_range
+    if longitudes is None and latitudes is None:
+        raise usage("a range that was transformed to another frame", "give it in its own frame")
+    west, east = (0.0, 360.0) if longitudes is None else longitudes
+    south, north = (-90.0, 90.0) if latitudes is None else latitudes
+    frame = s.frame.name
+    if latitudes is None or south <= north:
+        return SkyRegion.range((west, east), (south, north), frame=frame)
+    # Around both poles, and not between them.
+    return CompoundRegion(
+        tuple(
+            (True, SkyRegion.range((west, east), pair, frame=frame))
+            for pair in ((-90.0, north), (south, 90.0))
+        )
+    )
+
+
 _SHAPES: dict[str, Callable[[Any], Region]] = {
     "CirclePixelRegion": _circle,
     "EllipsePixelRegion": _ellipse,
@@ -169,6 +187,7 @@ _SHAPES: dict[str, Callable[[Any], Region]] = {
     "RectangleSkyRegion": lambda s: SkyRegion.box(s.center, s.width, s.height, s.angle),
     "PolygonSkyRegion": lambda s: SkyRegion.polygon(s.vertices),
     "PolygonSphericalSkyRegion": lambda s: SkyRegion.polygon(s.vertices),
+    "RangeSphericalSkyRegion": _range,
     "LineSkyRegion": lambda s: SkyRegion.line([s.start, s.end]),
     "PointSkyRegion": lambda s: SkyRegion.point(s.center),
     "CircleAnnulusSkyRegion": lambda s: SkyRegion.annulus(s.center, s.inner_radius, s.outer_radius),
