@@ -301,6 +301,43 @@ def test_a_cube_that_lost_its_table_of_beams_is_refused(tmp_path: Path) -> None:
         tf.open(tmp_path / "b.fits")[0].to("K")
 
 
+def test_the_unit_of_an_expression_converts_its_values(tmp_path: Path) -> None:
+    image = cube(tmp_path / "a.fits")
+    other = beams_cube(tmp_path / "b.fits")
+    kelvin = image.to("K")
+    found = tf.evaluate("2 * x - b", x=image, b=1.5 * u.Jy / u.beam, unit="mK")
+    assert (found.unit, found.dtype) == ("mK", np.float64)
+    close(found.read(), (2 * image.read() - 1.5) * (kelvin.read() / image.read()) * 1e3, 1e-14)
+    # Of each channel and its beam; names that are taken, and units that are the same.
+    found = tf.evaluate("a + b", a=other, b=1e-3 * other, unit=u.K)
+    close(found.read(), 1.001 * other.to("K").read())
+    same = tf.evaluate("a + 1", a=image, unit="Jy beam-1")
+    np.testing.assert_array_equal(same.read(), image.read() + 1)
+    # Rounded once, and no value in between beyond float32.
+    huge = cube(tmp_path / "c.fits", dtype="f4")
+    found = tf.evaluate("a * 1e39", a=huge, unit="GJy/beam")
+    assert (found.dtype, found.unit) == (np.float32, "GJy beam-1")
+    expected = (huge.read().astype("f8") * 1e39 * 1e-9).astype("f4")
+    np.testing.assert_array_equal(found.read(), expected)
+    again = pickle.loads(pickle.dumps(tf.evaluate("a", a=image, unit="K")))
+    close(again.read(), kelvin.read())
+
+
+def test_the_unit_of_an_expression_is_stated_where_none_is_certain(tmp_path: Path) -> None:
+    image, plain = cube(tmp_path / "a.fits"), cube(tmp_path / "b.fits", None)
+    squares = tf.evaluate("a * b", a=image, b=image, unit="Jy2/beam2")
+    np.testing.assert_array_equal(squares.read(), image.read() ** 2)
+    assert squares.unit == "Jy2/beam2"
+    assert tf.evaluate("a", a=plain, unit="K").sum() == plain.sum()
+    bare = tf.evaluate("a", a=image, unit="")
+    assert bare.unit is None
+    assert tf.evaluate("a", a=bare, unit="adu").unit == "adu"
+    with pytest.raises(tf.UsageError, match="expected one like Jy/beam"):
+        tf.evaluate("a", a=image, unit="km/s")
+    with pytest.raises(tf.UsageError, match="no usable beam"):
+        tf.evaluate("a", a=cube(tmp_path / "c.fits", beam=False), unit="K")
+
+
 def test_the_command_line_converts(tmp_path: Path, capsys: Any) -> None:
     image = cube(tmp_path / "a.fits")
     path, out = str(tmp_path / "a.fits"), str(tmp_path / "k.fits")
@@ -309,9 +346,9 @@ def test_the_command_line_converts(tmp_path: Path, capsys: Any) -> None:
         assert run(list(words)) == 0
         return str(capsys.readouterr().out)
 
-    called("math", "a", f"a={path}", "--to", "K", "-o", out)
+    called("math", "a", f"a={path}", "--unit", "K", "-o", out)
     np.testing.assert_array_equal(tf.open(out)[0].read(), image.to("K").read())
-    called("math", "a", f"a={path}", "--to", "K", "--beam", "4arcsec", "-o", out, "--overwrite")
+    called("math", "a", f"a={path}", "--unit", "K", "--beam", "4arcsec", "-o", out, "--overwrite")
     np.testing.assert_array_equal(tf.open(out)[0].read(), image.to("K", beam="4arcsec").read())
     lines = called("spectrum", path, "--unit", "K,GHz", "--csv").splitlines()
     assert lines[0] == "channel,FREQ[GHz],mean[K]"

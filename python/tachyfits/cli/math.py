@@ -9,13 +9,15 @@ from typing import Any
 
 import click
 
-from tachyfits import Image, TachyfitsError, along, evaluate, info
+from tachyfits import Image, TachyfitsError, along, info
 from tachyfits.cli._common import Common, common_options, described, heading
 from tachyfits.cli._failures import complain
 from tachyfits.cli._output import json_text, number_text, say
 from tachyfits.cli._parts import beam_option
 from tachyfits.cli._written import Output, optional_output_options, report_fields, report_text
+from tachyfits.header.brightness import Asked
 from tachyfits.header.spectral_units import CONVENTIONS
+from tachyfits.image.expressions import evaluated
 
 #: A name and what it stands for.
 _INPUT = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.+?)\s*", re.DOTALL)
@@ -51,33 +53,29 @@ class _Help(click.Command):
 @click.option(
     "--unit",
     metavar="UNIT",
-    help="BUNIT of the result, '' for none. Default: set if it is certain. Values do not change.",
-)
-@click.option(
-    "--to",
-    "to_unit",
-    metavar="UNIT",
-    help="Convert the result to this unit: K, mJy/beam, Jy/pixel, MJy/sr, ... The beam and the "
-    "frequency of each channel are those of the header, or the ones given here.",
+    help="Unit of the result: K, mJy/beam, Jy/pixel, MJy/sr, ... Values are converted to it if "
+    "their unit is certain, with the beam and the frequency of each channel of the header, or the "
+    "ones given here; of others the unit is stated. '' for none.",
 )
 @beam_option
 @click.option(
     "--frequency",
     metavar="VALUE",
-    help="Frequency for --to in place of those of the channels: '115.27 GHz'.",
+    help="Frequency for --unit in place of those of the channels: '115.27 GHz'.",
 )
-@click.option("--rest", metavar="VALUE", help="Rest frequency for --to, of an axis of velocities.")
+@click.option(
+    "--rest", metavar="VALUE", help="Rest frequency for --unit, of an axis of velocities."
+)
 @click.option(
     "--convention",
     type=click.Choice(CONVENTIONS),
-    help="Convention for --to, of an axis of velocities.",
+    help="Convention for --unit, of an axis of velocities.",
 )
 @optional_output_options
 def command(
     common: Common,
     expression: str,
     unit: str | None,
-    to_unit: str | None,
     output: Output,
     **conversion: Any,
 ) -> int:
@@ -113,16 +111,17 @@ def command(
       tachyfits math 'a / g' a=cube.fits g=gain.fits@z -o calibrated.fits --report
       tachyfits math 'sqrt(q**2 + u**2)' q='cube.fits[1]' u='cube.fits[SCI,1]' -o p.fits
       tachyfits math '(a - b) / b' a=cube.fits b=continuum.fits --json
-      tachyfits math a a=cube.fits --to K -o kelvin.fits
+      tachyfits math a a=cube.fits --unit K -o kelvin.fits
     """  # fmt: skip
     with ExitStack() as files:
         try:
             inputs = {name: _value(common, text, files) for name, text in _inputs(common.files)}
-            result = evaluate(expression, dtype=_dtype(output.bitpix), unit=unit, **inputs)
-            if to_unit is not None:
-                result = result.to(to_unit, **conversion)
-            elif any(conversion.values()):
-                raise click.UsageError("--beam, --frequency, --rest and --convention are for --to")
+            if unit is None and any(conversion.values()):
+                raise click.UsageError(
+                    "--beam, --frequency, --rest and --convention are for --unit"
+                )
+            asked = Asked(**conversion)
+            result = evaluated(expression, inputs, _dtype(output.bitpix), unit, asked)
             if not output.output:
                 _show(common, expression, result, report=output.report)
             else:
@@ -141,7 +140,7 @@ def _inputs(texts: tuple[str, ...]) -> list[tuple[str, str]]:
             raise click.BadParameter(
                 f"invalid input {text!r}: write a=cube.fits", param_hint="'NAME=INPUT'"
             )
-        if match[1] in dict(found) or match[1] in ("dtype", "unit"):
+        if match[1] in dict(found):
             raise click.BadParameter(
                 f"{text!r}: {match[1]} names two inputs",
                 param_hint="'NAME=INPUT'",

@@ -21,6 +21,7 @@ from tachyfits.base.errors import usage
 from tachyfits.file.file import File
 from tachyfits.file.file import open as open_file
 from tachyfits.file.hdu import Hdu
+from tachyfits.header.brightness import Asked, factor_between, setting_of
 from tachyfits.header.cards import Header
 from tachyfits.image.pixels import Pixels
 from tachyfits.results.measured import Measured, amount, has_unit, unit_parts
@@ -61,6 +62,11 @@ def numbers(array: NDArray[np.float64]) -> Numbers:
     return Numbers(_of_array(array))
 
 
+def factor_operand(factor: NDArray[np.float64]) -> Numbers | float:
+    """Return a factor, or factors that broadcast to a result, as an operand of an expression."""
+    return numbers(factor) if factor.ndim else float(factor)
+
+
 def along(spectrum: Any, axis: int | str) -> Along:
     """Assign a spectrum to an axis of an expression's result.
 
@@ -99,8 +105,8 @@ def evaluate(expression: str, /, *, dtype: Any = None, unit: Any = None, **input
         Arithmetic is in float64 and rounded once, at the end; a finite value beyond float32 is an
         error when it is computed.
     unit
-        BUNIT of the result, as text or an astropy unit; "" for none. None: set if it is certain.
-        Values do not change.
+        Unit of the result, as text or an astropy unit. Values whose unit is certain are converted
+        to it, in the same pass, as by `Image.to`; of others the unit is stated. "": no unit.
     **inputs
         For each name an `Image`, a `File` or a path (the first HDU with pixels), a NumPy array or
         an object that converts to one, a number, an astropy quantity (in the unit of the images if
@@ -120,7 +126,8 @@ def evaluate(expression: str, /, *, dtype: Any = None, unit: Any = None, **input
     ------
     UsageError
         The expression is invalid, a name has no input or an input no name, or shapes cannot be
-        broadcast; the message shows the position. Nothing is read before this check.
+        broadcast; the message shows the position. The result cannot be converted to the unit.
+        Nothing is read before these checks.
 
     Examples
     --------
@@ -129,9 +136,25 @@ def evaluate(expression: str, /, *, dtype: Any = None, unit: Any = None, **input
     >>> tf.evaluate("where(a > 50, a - c, nan)", a=cube, c=50)[2, 3]
     array([5., 6., 7., 8., 9.], dtype=float32)
     >>> tf.evaluate("a - b / 2", a=cube, b="cube.fits").write("half.fits", overwrite=True)
+    >>> tf.evaluate("a - 50", a=cube, unit="mJy/beam")[2, 3]
+    array([ 5000.,  6000.,  7000.,  8000.,  9000.], dtype=float32)
     >>> tf.evaluate("a + sqr(a)", a=cube)  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
     tachyfits.UsageError: expression, character 5 (from 1): ...
+    """
+    return evaluated(expression, inputs, None if dtype is None else np.dtype(dtype).name, unit)
+
+
+def evaluated(
+    expression: str,
+    inputs: dict[str, Any],
+    dtype: str | None = None,
+    unit: Any = None,
+    asked: Asked | None = None,
+) -> Image:
+    """Return the image of an expression; see `evaluate`.
+
+    ``asked``: what a conversion to ``unit`` depends on, in place of the header.
     """
     plain = {name: resolve(value) for name, value in inputs.items() if not has_unit(value)}
     # The engine compares units as texts.
@@ -140,8 +163,18 @@ def evaluate(expression: str, /, *, dtype: Any = None, unit: Any = None, **input
         name: plain[name] if name in plain else _of_amount(value, units)
         for name, value in inputs.items()
     }
-    given = None if unit is None else text_of_unit(unit) or ""
-    return _image(expression, found, None if dtype is None else np.dtype(dtype).name, given)
+    result = _image(expression, found, dtype)
+    if unit is None:
+        return result
+    text = text_of_unit(unit) or ""
+    if not text or result.unit in (None, text):
+        return _image(expression, found, dtype, text)
+    text, factor = factor_between(result.unit, unit, setting_of(result, asked or Asked()))
+    if factor.ndim == 0 and factor == 1:
+        return _image(expression, found, dtype, text)
+    # Within the expression, so that the values are rounded once.
+    name = next(name for name in _names() if name not in found)
+    return _image(f"({expression}) * {name}", {**found, name: factor_operand(factor)}, dtype, text)
 
 
 def _image(
