@@ -30,7 +30,7 @@ CUBES = {
     "NGC4047.co.smo7gain.fits.gz": 0,
     "minicube.fits": 1,
 }
-#: What float32 tells apart, and what float64 keeps of sums of 10^4 pixels.
+#: Tolerances of results in float32, and of sums of 10^4 pixels in float64.
 SINGLE, DOUBLE = 1e-6, 1e-12
 
 

@@ -45,6 +45,28 @@ def test_a_picture_has_coordinates_a_unit_a_title_and_the_beam() -> None:
     assert not plane_figure(plane()).axes[0].patches
 
 
+@pytest.mark.parametrize(
+    ("codes", "names"),
+    [
+        (("GLON-CAR", "GLAT-CAR"), ["Galactic longitude", "Galactic latitude"]),
+        (("ELON-TAN", "ELAT-TAN"), ["Ecliptic longitude", "Ecliptic latitude"]),
+        (("SLON-TAN", "SLAT-TAN"), ["Supergalactic longitude", "Supergalactic latitude"]),
+    ],
+)
+def test_axes_of_other_skies_are_labelled_as_people_say_them(
+    codes: tuple[str, str], names: list[str]
+) -> None:
+    cards = dict(cube_cards()) | {"CTYPE1": codes[0], "CTYPE2": codes[1]}
+    stored = np.random.default_rng(1).normal(0, 1, (3, 20, 30)).astype("f4")
+    image = tf.open(primary(stored, list(cards.items())))[0]
+    figure = plane_figure(image.collapse("mean"))
+    figure.canvas.draw()
+    axes = figure.axes[0]
+    assert [c.get_axislabel() for c in axes.coords] == names
+    # In degrees, not in hours.
+    assert [str(c.get_format_unit()) for c in axes.coords] == ["deg", "deg"]
+
+
 def test_the_beam_points_from_north_to_east() -> None:
     outline = beam_outline(plane(*BEAM).header)
     assert outline is not None

@@ -168,6 +168,10 @@ def test_images_without_a_sky_say_so() -> None:
     assert "use pixels" in str(caught.value)
     with pytest.warns(tf.TachyfitsWarning, match="lies outside the image"):
         assert sky_image("TAN").stats(region="icrs; circle(10,22,0.1)").count == 0
+    # On the other half of the sky, where a border has no pixels; not so all around the image.
+    with pytest.warns(tf.TachyfitsWarning, match=r"lies outside .*check its frame and its place"):
+        assert sky_image("TAN").stats(region="icrs; circle(263.6,-22,1)").count == 0
+    assert sky_image("TAN").stats(region="icrs; circle(83.6,22,179.9)").count == 90 * 70
 
 
 def test_positions_of_soda_are_regions() -> None:

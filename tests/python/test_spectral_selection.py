@@ -351,3 +351,12 @@ def test_text_of_a_range_is_read_back(low: float, high: float, unit: str) -> Non
     found = parse_spectral_range(f"{low!r}..{high!r} {unit}")
     assert (found.low, found.high, found.unit) == (low, high, unit)
     assert parse_spectral_range(str(found)).unit == unit
+
+
+def test_an_unknown_frame_after_a_range_is_named() -> None:
+    for text in ("1420..1421 MHz LSRX", "100..200 km/s GALACTOC"):
+        with pytest.raises(tf.UsageError, match=f"invalid frame '{text.split()[-1]}'") as caught:
+            cube("frequency").cut(channels=text)
+        assert "leave it out" in str(caught.value)
+    with pytest.raises(tf.UsageError, match="invalid unit"):
+        cube("frequency").cut(channels="1..2 furlongs")

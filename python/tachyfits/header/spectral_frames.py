@@ -57,7 +57,7 @@ def frequency_factor(coordinates: Coordinates, asked: SpectralRange) -> float:
         raise usage(
             f"{where}: the header does not name the frame of its spectral axis (SPECSYS), so "
             f"{asked} cannot be converted",
-            "leave the frame out, or add SPECSYS to the header",
+            "leave the frame out (in place of a BAND: 0.21..0.22 m), or add SPECSYS to the header",
         )
     sky = coordinates.sky
     if own not in (*_FRAMES, "TOPOCENT") or sky is None:

@@ -78,12 +78,11 @@ def chosen_regions(image: ImageHdu, given: Any) -> ChosenRegions:
             "an empty list of regions",
             either("leave region= out to use every pixel", "leave --region out to use every pixel"),
         )
+    cores = [core_of(image, item) for item in regions]
     if image.ndim >= 2:
-        for item in regions:
-            _warn_outside(image, item)
-    return ChosenRegions(
-        regions, [core_of(image, item) for item in regions], len(regions) if several else None
-    )
+        for item, core in zip(regions, cores, strict=True):
+            _warn_outside(image, item, core)
+    return ChosenRegions(regions, cores, len(regions) if several else None)
 
 
 def core_of(image: ImageHdu, item: Region) -> _core.Region:
@@ -180,24 +179,41 @@ def border_of(image: ImageHdu, item: Region) -> NDArray[np.float64]:
     return in_pixels(image, item).outline()
 
 
-def _warn_outside(image: ImageHdu, item: Region) -> None:
+def _warn_outside(image: ImageHdu, item: Region, core: _core.Region) -> None:
     """Warn of a region that has no pixel on the image, or not all of its pixels."""
     height, width = image.shape[-2:]
     with np.errstate(all="ignore"):
         border = border_of(image, item)
         border = border[np.isfinite(border).all(axis=1)]
+    name = region_name(item)
+    outside = f"{name} lies outside the image of {width} x {height} pixels: no pixel is in it"
     if not len(border):
+        # On the other half of the sky, or all around the image.
+        if core.bounds(height, width) is None:
+            warn(f"{outside}; {place_hint()}")
         return
     # Half a pixel beyond the centres, and no more: the edge of the image itself is inside.
     least, most = np.array([-0.5, -0.5]), np.array([width - 0.5, height - 0.5])
     slack = 1e-6
     first, last = border.min(axis=0) + slack, border.max(axis=0) - slack
-    name = either(str(item), as_ds9(item))
-    size = f"the image of {width} x {height} pixels"
     if (last < least).any() or (first > most).any():
-        warn(f"{name} lies outside {size}: no pixel is in it")
+        warn(f"{outside}; {place_hint()}")
     elif (first < least).any() or (last > most).any():
+        size = f"the image of {width} x {height} pixels"
         warn(f"{name} reaches beyond {size}: only its pixels on the image count")
+
+
+def region_name(item: Region) -> str:
+    """Return a region as a message names it: an object, or text of DS9 on the command line."""
+    return either(str(item), as_ds9(item))
+
+
+def place_hint() -> str:
+    """Return what to do about a region that is not on an image."""
+    return either(
+        "check its frame and its place: image.coordinates",
+        "check its frame and its place: tachyfits info FILE",
+    )
 
 
 def mask_of(image: ImageHdu, regions: Sequence[_core.Region]) -> NDArray[np.bool_]:

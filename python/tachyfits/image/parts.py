@@ -13,7 +13,13 @@ import numpy as np
 
 from tachyfits.base.errors import either, no_overlap, usage
 from tachyfits.header.spectral_units import Line
-from tachyfits.image.chosen_regions import border_of, core_of, in_pixels
+from tachyfits.image.chosen_regions import (
+    border_of,
+    core_of,
+    in_pixels,
+    place_hint,
+    region_name,
+)
 from tachyfits.image.spectra import cube_section
 from tachyfits.text.region_input import region
 from tachyfits.text.regions import Box, CompoundRegion, Point, Region
@@ -80,11 +86,9 @@ def _inside(image: Pixels, item: Region) -> tuple[list[int], list[int]]:
         x, y = (int(at) for at in middle)
         return [y, x], [y, x]
     raise no_overlap(
-        f"{image._where()}: {item} has no pixel on the image of {width} x {height} pixels",
-        either(
-            "check its frame and its place: image.coordinates",
-            "check its frame and its place: tachyfits info FILE",
-        ),
+        f"{image._where()}: {region_name(item)} has no pixel on the image of {width} x {height} "
+        "pixels",
+        place_hint(),
     )
 
 
@@ -100,12 +104,14 @@ def _around(image: Pixels, item: Region) -> tuple[list[int], list[int]]:
     border = border_of(image, item)
     if not np.isfinite(border).all():
         raise usage(
-            f"{image._where()}: parts of {item} are not on the sky of this projection",
+            f"{image._where()}: parts of {region_name(item)} are not on its sky",
             either('use mode="trim"', "use --mode trim"),
         )
     low, high = border.min(axis=0), border.max(axis=0)
     if not (np.abs([low, high]) < 2**40).all():
-        raise usage(f"{item} is too large", either('use mode="trim"', "use --mode trim"))
+        raise usage(
+            f"{region_name(item)} is too large", either('use mode="trim"', "use --mode trim")
+        )
     shape = None if hasattr(item, "frame") else in_pixels(image, item)
     if isinstance(shape, Point):
         first = last = np.floor(low + 0.5)
@@ -127,10 +133,12 @@ def _placed(
         start, end = max(low, 0), min(high + 1, length)
         margins[axis] = (start - low, high + 1 - end)
         if start >= end or (mode == "strict" and margins[axis] != (0, 0)):
-            problem = "lies outside" if start >= end else "reaches beyond"
+            size = f"the image of {image.shape[-1]} x {image.shape[-2]} pixels"
+            name = f"{image._where()}: {region_name(item)}"
+            if start >= end:
+                raise no_overlap(f"{name} lies outside {size}", place_hint())
             raise usage(
-                f"{image._where()}: {item} {problem} the image of "
-                f"{image.shape[-1]} x {image.shape[-2]} pixels",
+                f"{name} reaches beyond {size}",
                 either(
                     'mode="trim" takes its pixels on the image, mode="partial" fills with NaN',
                     "--mode trim takes its pixels on the image, --mode partial fills with NaN",

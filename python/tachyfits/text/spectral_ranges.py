@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from tachyfits import _core
 from tachyfits.base.errors import either, foreign_errors, usage
 from tachyfits.text.units import LIGHT, SPECTRAL, asked_unit, text_of_unit
 
@@ -110,9 +111,24 @@ def parse_spectral_range(text: str) -> SpectralRange:
         raise usage(
             f"invalid channels {text!r}: its ends are in different units", "use one unit for both"
         )
-    asked_unit(units[0], SPECTRAL)
+    _check_unit(units[0])
     numbers = [float(end[1].upper().replace("D", "E")) if end[1] else None for end in ends]
     return SpectralRange(numbers[0], numbers[-1], units[0], frame)
+
+
+def _check_unit(unit: str) -> None:
+    """Refuse a unit that a spectral axis cannot have; name a frame that is not one."""
+    first, _, last = unit.rpartition(" ")
+    try:
+        asked_unit(unit, SPECTRAL)
+    except _core.UsageError:
+        if not first or not last.isalpha():
+            raise
+        asked_unit(first, SPECTRAL)
+        raise usage(
+            f"invalid frame {last!r}: expected {', '.join(sorted(set(SPECTRAL_FRAMES.values())))}",
+            "leave it out for the frame of the axis",
+        ) from None
 
 
 def parse_band(text: str, frame: str | None = "BARYCENT") -> SpectralRange:
