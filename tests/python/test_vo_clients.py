@@ -7,6 +7,7 @@ documents; each of its calls starts a Java machine, so one call checks several d
 from __future__ import annotations
 
 import io
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -166,6 +167,19 @@ def test_datasets_are_discovered_and_cut(base: str) -> None:
     with tf.open(cut) as file:
         assert file[0].shape[-1] < vocube.SHAPE[-1]
     assert len(service.search(pos=(83.63 * u.deg, -22.01 * u.deg, 0.1 * u.deg))) == 0
+
+
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "virtual-observatory.md"
+PROGRAMS = re.findall(r"^```py\n(.*?)^```", GUIDE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=range(len(PROGRAMS)))
+def test_programs_of_the_guide_run(
+    base: str, program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "http://127.0.0.1:8080/vo" in program
+    exec(program.replace("http://127.0.0.1:8080/vo", base), {})
 
 
 # Models and schemas.
