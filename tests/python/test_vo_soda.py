@@ -260,6 +260,9 @@ def test_request_without_filter_is_the_file(client: TestClient, tmp_path: Path) 
         ({"CIRCLE": "1 95 1"}, 400, "UsageError"),
         ({"CIRCLE": "1_0 2 3"}, 400, "UsageError"),
         ({"POLYGON": "1 2 3 4"}, 400, "UsageError"),
+        ({"POLYGON": "1 2 " * 1001}, 400, "UsageError: a polygon of 1001 vertices"),
+        ({"POLYGON": f"{'1' * 60000} 2 3 4 5 6"}, 400, "UsageError: a shape of"),
+        ({"BAND": "1" * 20000}, 400, "UsageError"),
         ({"POLYGON": "1 2 3 4 5 6 7"}, 400, "UsageError"),
         ({"POS": "BOX 1 2 3 4"}, 400, "UsageError: unsupported-xtype: BOX"),
         ({"POS": "RANGE 1 2 4 3"}, 400, "UsageError"),
@@ -285,6 +288,7 @@ def test_malformed_request_has_the_label_of_the_standard(
     for answer in (client.get("/vo/sync", params=given), client.post("/vo/sync", data=given)):
         assert answer.status_code == status, answer.text
         assert answer.text.startswith(label)
+        assert len(answer.text) < 1000
         assert answer.headers["content-type"].startswith("text/plain")
 
 

@@ -31,6 +31,9 @@ _LABELS = {
     400: "UsageError", 404: "UsageError", 408: "UsageError", 409: "ServiceUnavailable",
     413: "UsageError", 503: "ServiceUnavailable",
 }  # fmt: skip
+#: Characters of a detail, which may repeat what the client sent.
+_LONGEST = 600
+
 #: Faults of DataLink and SIA.
 _FAULTS = {
     400: "UsageFault", 404: "NotFoundFault", 408: "UsageFault", 409: "TransientFault",
@@ -58,4 +61,5 @@ def fault(datasets: Datasets, error: Exception) -> tuple[int, str]:
 
 def _detail(datasets: Datasets, text: str) -> str:
     # Hints name arguments of Python, which a client of the protocols does not have.
-    return datasets.hidden(text.partition("\nhint: ")[0])
+    found = datasets.hidden(text.partition("\nhint: ")[0])
+    return found if len(found) <= _LONGEST else f"{found[:_LONGEST]}..."

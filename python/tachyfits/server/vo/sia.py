@@ -6,6 +6,7 @@ Positions are compared by the pixels that a cutout would have, after a look at t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
@@ -19,7 +20,6 @@ from tachyfits.server.state import State
 from tachyfits.server.vo.identifiers import identifier_of
 from tachyfits.server.vo.index import Listed, Listing, dataset_of
 from tachyfits.server.vo.links import check_format
-from tachyfits.server.vo.observation import Observation
 from tachyfits.server.vo.parameters import Parameters, parameters_of
 from tachyfits.server.vo.routes import FaultRoute
 from tachyfits.server.vo.services import SIA, base_url, links_service
@@ -205,9 +205,9 @@ def _tests(state: State, given: Parameters, listing: Listing) -> list[_Matches]:
         known = {value.lower() for value in values}
         tests.append(lambda one: bool({_did(state, one).lower(), one.name.lower()} & known))
     if values := given.values("POS"):
-        shapes = [parse_shape(value) for value in values]
+        places = [_Place.of(value) for value in values]
         # The last test: it may open the file.
-        tests.append(lambda one: any(_overlaps(listing, state, one, shape) for shape in shapes))
+        tests.append(lambda one: any(_overlaps(listing, state, one, place) for place in places))
     return tests
 
 
@@ -236,42 +236,55 @@ def _collection(state: State, one: Listed) -> str:
     return folder if slash else state.settings.authority
 
 
-def _overlaps(listing: Listing, state: State, one: Listed, shape: Any) -> bool:
+@dataclass(frozen=True)
+class _Place:
+    """A shape of a query, and the circle around it: its direction and radius in degrees."""
+
+    shape: SkyRegion
+    middle: Any = None
+    reach: float = 180.0
+
+    @classmethod
+    def of(cls, text: str) -> _Place:
+        """Return the place that a POS names."""
+        shape = parse_shape(text)
+        assert isinstance(shape, SkyRegion)
+        if shape.shape == "range":
+            return cls(shape)
+        points = np.array([_direction(*point) for point in shape.points])
+        middle = points.mean(axis=0)
+        length = float(np.linalg.norm(middle))
+        if length < 1e-3:
+            return cls(shape)  # a polygon around half of the sky has no centre
+        middle /= length
+        reach = float(np.degrees(np.arccos(np.clip(points @ middle, -1, 1))).max())
+        reach += shape.sizes[0] if shape.sizes else 0.0
+        return cls(shape, middle, reach) if reach < 90 else cls(shape)
+
+    def is_far(self, longitude: float, latitude: float, radius: float) -> bool:
+        """Say whether the circle does not meet the one around an image."""
+        if self.shape.shape == "range":
+            (_, south), (_, north) = self.shape.points
+            return latitude + radius < south or latitude - radius > north
+        if self.middle is None:
+            return False
+        cosine = np.clip(self.middle @ _direction(longitude, latitude), -1, 1)
+        return bool(np.degrees(np.arccos(cosine)) > radius + self.reach + 1e-6)
+
+
+def _overlaps(listing: Listing, state: State, one: Listed, place: _Place) -> bool:
     """Say whether a cutout of a shape would have pixels."""
     about = one.about
     if about.s_ra is None or about.s_dec is None or about.s_fov is None:
         return False
-    assert isinstance(shape, SkyRegion)
-    if _is_far(about, shape) or listing.is_late():
+    # Arccosines of small angles lose digits.
+    if place.is_far(about.s_ra, about.s_dec, about.s_fov / 2 + 1e-5) or listing.is_late():
         return False
     try:
-        part_of(state.datasets.open(one.name).view(None).cube, shape, None, None)
+        part_of(state.datasets.open(one.name).view(None).cube, place.shape, None, None)
     except (RequestError, tf.TachyfitsError):
         return False
     return True
-
-
-def _is_far(about: Observation, shape: SkyRegion) -> bool:
-    """Say whether the circle around an image does not meet the circle around a shape."""
-    assert about.s_ra is not None
-    assert about.s_dec is not None
-    assert about.s_fov is not None
-    radius = about.s_fov / 2 + 1e-6
-    if shape.shape == "range":
-        (_, south), (_, north) = shape.points
-        return about.s_dec + radius < south or about.s_dec - radius > north
-    points = np.array([_direction(*point) for point in shape.points])
-    middle = points.mean(axis=0)
-    length = float(np.linalg.norm(middle))
-    if length < 1e-3:
-        return False  # a polygon around half of the sky has no centre
-    middle /= length
-    reach = float(np.degrees(np.arccos(np.clip(points @ middle, -1, 1))).max())
-    reach += shape.sizes[0] if shape.sizes else 0.0
-    if reach >= 90:
-        return False
-    distance = np.degrees(np.arccos(np.clip(middle @ _direction(about.s_ra, about.s_dec), -1, 1)))
-    return bool(distance > radius + reach + 1e-6)
 
 
 def _direction(longitude: float, latitude: float) -> Any:

@@ -37,8 +37,9 @@ POLARISATIONS = (*STOKES, "POLI", "POLA")
 #: Formats that RESPONSEFORMAT may name.
 FORMATS = ("application/fits", "image/fits", "fits")
 
-#: Characters of one shape: a polygon of some thousand vertices.
-LONGEST_SHAPE = 100_000
+#: Characters of one shape, and vertices of a polygon: time grows with them and with the pixels.
+LONGEST_SHAPE = 50_000
+MOST_VERTICES = 1000
 #: Results of one job.
 MOST_RESULTS = 200
 
@@ -159,6 +160,8 @@ def parse_shape(text: str) -> Region:
         raise RequestError(
             f"unsupported-xtype: {word[1][:40]}: expected CIRCLE, RANGE or POLYGON in {text[:80]!r}"
         )
+    if (count := len(text.split()) // 2) > MOST_VERTICES:
+        raise RequestError(f"a polygon of {count} vertices: expected at most {MOST_VERTICES}")
     return parse_position(text)
 
 
