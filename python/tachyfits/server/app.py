@@ -33,6 +33,28 @@ ENDPOINTS = (
     "pv", "regions", "sidecars", "snapshot", "spectrum", "statistics", "tile",
 )  # fmt: skip
 
+#: How failures are answered (RFC 9457).
+_PROBLEM: dict[int | str, dict[str, Any]] = {
+    "default": {
+        "description": "A problem.",
+        "content": {
+            "application/problem+json": {
+                "schema": {
+                    "type": "object",
+                    "required": ["type", "title", "status", "detail"],
+                    "properties": {
+                        "type": {"type": "string"},
+                        "title": {"type": "string"},
+                        "status": {"type": "integer"},
+                        "detail": {"type": "string", "description": "What is wrong."},
+                        "hint": {"type": "string", "description": "What to do."},
+                    },
+                }
+            }
+        },
+    }
+}
+
 #: Modules of `server.vo`, each with a ``router``.
 RESOURCES = ("links", "sia", "sync", "uws", "vosi")
 
@@ -96,7 +118,8 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_exception_handler(Exception, _problem)
     app.add_exception_handler(RequestValidationError, _invalid)
     for module in ENDPOINTS:
-        app.include_router(importlib.import_module(f"{__package__}.endpoints.{module}").router)
+        found = importlib.import_module(f"{__package__}.endpoints.{module}").router
+        app.include_router(found, responses=_PROBLEM)
     for module in RESOURCES:
         app.include_router(importlib.import_module(f"{__package__}.vo.{module}").router)
     app.mount("/", StaticFiles(directory=WEB, html=True))

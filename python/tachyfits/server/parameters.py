@@ -10,8 +10,8 @@ from fastapi import Depends, Query
 from tachyfits.server.errors import RequestError
 from tachyfits.server.place import Place
 
-#: Characters of a region: a polygon of some thousand corners.
-LONGEST_REGION = 200_000
+#: Characters of a region: a polygon of some thousand corners. A whole address has at most 65 535.
+LONGEST_REGION = 50_000
 
 Id = Annotated[
     str,

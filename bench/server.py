@@ -1,0 +1,408 @@
+"""The server under load: `python -m bench.server`, with the pattern of FITSWEBQLSE's stress test.
+
+Client and server share the cores of this machine. `--short` takes a minute, otherwise five. Inputs
+are made in `bench/data` once. A missed bar is shown; a wrong or missing reply fails the run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import random
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.parse
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+import tachyfits as tf
+
+DATA = Path(__file__).parent / "data"
+
+#: The pattern: cubes and sessions, and what each session asks for in a second.
+SESSIONS, SPECTRA, FRAMES = 6, 30, 5
+
+#: Connections of a session: as many as browsers open.
+CONNECTIONS = 6
+
+
+@dataclass
+class Row:
+    """A measurement beside its bar."""
+
+    name: str
+    value: float
+    unit: str
+    bar: float
+    at_least: bool = False
+
+    @property
+    def met(self) -> bool:
+        """Whether the bar is met."""
+        return self.value >= self.bar if self.at_least else self.value <= self.bar
+
+    def __str__(self) -> str:
+        sign = ">=" if self.at_least else "<="
+        mark = "" if self.met else "  MISSED"
+        return f"{self.name:55} {self.value:10.3f} {self.unit:4} (bar {sign} {self.bar:g}){mark}"
+
+
+def made(name: str, shape: Sequence[int]) -> Path:
+    """Return a cube of float32, made in pieces: a pattern and noise."""
+    path = DATA / name
+    size = 4 * int(np.prod(shape))
+    if path.exists() and path.stat().st_size >= size:
+        return path
+    DATA.mkdir(exist_ok=True)
+    cards = [
+        f"{'SIMPLE':8}= {'T':>20}",
+        f"{'BITPIX':8}= {-32:>20}",
+        f"{'NAXIS':8}= {len(shape):>20}",
+    ]
+    cards += [f"{f'NAXIS{n}':8}= {length:>20}" for n, length in enumerate(reversed(shape), 1)]
+    if len(shape) > 2:
+        cards += [f"{'CTYPE3':8}= 'FREQ    '", f"{'CRVAL3':8}= {1.1e11:>20}",
+                  f"{'CDELT3':8}= {1e6:>20}", f"{'CUNIT3':8}= 'Hz      '"]  # fmt: skip
+    header = "".join(f"{card:80}" for card in [*cards, "END"])
+    noise = np.random.default_rng(7).normal(size=1 << 22).astype(">f4")
+    partial = path.with_suffix(".part")
+    with partial.open("wb") as file:
+        file.write(f"{header:2880}".encode())
+        left = size
+        while left:
+            piece = noise.tobytes()[: min(left, noise.nbytes)]
+            file.write(piece)
+            left -= len(piece)
+        file.write(bytes(-size % 2880))
+    partial.rename(path)
+    return path
+
+
+class Server:
+    """A server in a process of its own."""
+
+    def __init__(self, *arguments: str | Path) -> None:
+        command = [sys.executable, "-u", "-m", "tachyfits", "serve", *map(str, arguments)]
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        self.port = urllib.parse.urlsplit(line.split()[0]).port or 0
+        if not self.port:
+            raise SystemExit(f"the server did not start: {line}")
+
+    def resident_mib(self) -> float:
+        """Return the memory of the process that is not pages of files."""
+        text = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
+        lines = dict(line.split(":", 1) for line in text.splitlines())
+        return float(lines["RssAnon"].split()[0]) / 1024
+
+    def processor_seconds(self) -> float:
+        """Return the time that the processor has worked for the process."""
+        text = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="ascii")
+        user, system = text.rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+    def stop(self) -> None:
+        """End it."""
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(20)
+
+
+@contextlib.contextmanager
+def serving(*arguments: str | Path) -> Iterator[Server]:
+    """Run a server."""
+    server = Server(*arguments)
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+class Connection:
+    """A connection that is kept, and asks one question at a time."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def get(self, path: str, **parameters: object) -> tuple[int, bytes]:
+        """Return the status and the body of an answer."""
+        if self._streams is None:
+            self._streams = await asyncio.open_connection("127.0.0.1", self._port, limit=1 << 22)
+        reader, writer = self._streams
+        query = urllib.parse.urlencode(parameters)
+        writer.write(f"GET {path}?{query} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
+        length = int(head.split("content-length:", 1)[1].split("\r\n", 1)[0])
+        return int(head.split(" ", 2)[1]), await reader.readexactly(length)
+
+
+@dataclass
+class Load:
+    """What a session's requests gave."""
+
+    latencies: list[float] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+
+
+async def session(port: int, name: str, seconds: float, load: Load, seed: int) -> None:
+    """Ask as a user does who drags a region while the channels play."""
+    rng = random.Random(seed)
+    free: asyncio.Queue[Connection] = asyncio.Queue()
+    for _ in range(CONNECTIONS):
+        free.put_nowait(Connection(port))
+    begin = time.perf_counter()
+    times = [(n / SPECTRA, "spectrum") for n in range(int(seconds * SPECTRA))]
+    times += [(n / FRAMES, "tile") for n in range(int(seconds * FRAMES))]
+    waiting: set[asyncio.Task[None]] = set()
+    for at, what in sorted(times):
+        await asyncio.sleep(max(0.0, begin + at - time.perf_counter()))
+        task = asyncio.create_task(ask(free, begin + at, what, name, rng, load))
+        waiting.add(task)
+        task.add_done_callback(waiting.discard)
+    await asyncio.gather(*waiting)
+
+
+async def ask(
+    free: asyncio.Queue[Connection], at: float, what: str, name: str, rng: random.Random, load: Load
+) -> None:
+    """Send one request when a connection is free; its time counts from when it was due."""
+    x, y, radius = rng.uniform(60, 450), rng.uniform(60, 450), rng.uniform(2, 50)
+    channel = rng.randint(1, 256)
+    connection = await free.get()
+    try:
+        if what == "spectrum":
+            region = f"circle({x:.2f},{y:.2f},{radius:.2f})"
+            status, body = await connection.get("/api/v1/spectrum", id=name, region=region)
+            right = status == 200 and len(json.loads(body)["values"]) == 256
+        else:
+            status, body = await connection.get(
+                "/api/v1/tile", id=name, level=1, x=0, y=0, channel=channel
+            )
+            right = status == 200 and len(body) > 1000
+        if not right:
+            load.failures.append(f"{what}: {status}")
+    except (OSError, asyncio.IncompleteReadError, ValueError, IndexError) as error:
+        load.failures.append(f"{what}: {error!r}")
+        connection = Connection(connection._port)
+    load.latencies.append(time.perf_counter() - at)
+    free.put_nowait(connection)
+
+
+async def under_load(seconds: float) -> list[Row]:
+    """Run all sessions at once."""
+    cubes = [made(f"server-{n}.fits", (256, 512, 512)) for n in range(SESSIONS)]
+    with serving(*cubes) as server:
+        warm = Load()
+        await asyncio.gather(
+            *(session(server.port, cube.name, 2, warm, n) for n, cube in enumerate(cubes))
+        )
+        memory = [server.resident_mib()]
+        load = Load()
+        worked = server.processor_seconds()
+        begin = time.perf_counter()
+
+        async def watch() -> None:
+            while True:
+                await asyncio.sleep(5)
+                memory.append(server.resident_mib())
+
+        watching = asyncio.create_task(watch())
+        await asyncio.gather(
+            *(
+                session(server.port, cube.name, seconds, load, 99 + n)
+                for n, cube in enumerate(cubes)
+            )
+        )
+        took = time.perf_counter() - begin
+        worked = server.processor_seconds() - worked
+        watching.cancel()
+        memory.append(server.resident_mib())
+    if load.failures:
+        raise SystemExit(f"{len(load.failures)} replies were wrong: {load.failures[:5]}")
+    ordered = sorted(load.latencies)
+    print(f"{1000 * worked / len(ordered):.2f} ms of the processor for a reply")
+    return [
+        Row("replies a second", len(ordered) / took, "1/s", 160, at_least=True),
+        Row("median", 1000 * statistics.median(ordered), "ms", 50),
+        Row("p99", 1000 * ordered[int(0.99 * len(ordered))], "ms", 400),
+        Row("memory at the end (the cache may have 512)", memory[-1], "MiB", 512 + 300),
+    ]
+
+
+def drop(path: Path) -> None:
+    """Remove a file from the page cache."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+async def timed(port: int, path: str, times: int = 1, **parameters: object) -> float:
+    """Return the median time of a request, in seconds; ``#`` in a value is its number."""
+    connection = Connection(port)
+    found = []
+    for number in range(times):
+        values = {k: str(v).replace("#", str(number + 1)) for k, v in parameters.items()}
+        begin = time.perf_counter()
+        status, body = await connection.get(path, **values)
+        found.append(time.perf_counter() - begin)
+        if status != 200:
+            raise SystemExit(f"{path}: {status} {body[:200]!r}")
+    return statistics.median(found)
+
+
+async def large_cube() -> list[Row]:
+    """Measure a cube of 4.3 GB: its first tile, and the spectrum of a region."""
+    cube = made("server-4g.fits", (1024, 1024, 1024))
+    drop(cube)
+    rows = []
+    with serving(cube) as server:
+        begin = time.perf_counter()
+        await timed(server.port, "/api/v1/dataset", id=cube.name)
+        await timed(server.port, "/api/v1/tile", id=cube.name, level=2, x=0, y=0, channel=500)
+        rows.append(Row("first tile of a cold 4.3 GB cube", 1000 * (time.perf_counter() - begin),
+                        "ms", 500))  # fmt: skip
+        image = tf.open(cube)[0]
+        assert isinstance(image, tf.Image)
+        engine = []
+        for number in range(8):
+            begin = time.perf_counter()
+            image.spectrum(tf.Box(400 + number, 400, 100, 100))
+            engine.append(time.perf_counter() - begin)
+        region = "box(401.#,401,100,100)"
+        served = await timed(server.port, "/api/v1/spectrum", times=8, id=cube.name, region=region)
+        rows.append(Row("spectrum of 100 x 100 x 1024 / the engine's call",
+                        served / statistics.median(engine[1:]), "", 1.5))  # fmt: skip
+        rows.append(
+            Row("the same, in all", 1000 * served, "ms", 1500 * statistics.median(engine[1:]))
+        )
+    return rows
+
+
+async def large_plane() -> list[Row]:
+    """Measure the change of the channel of a plane of 30 000 x 30 000 with its pyramid."""
+    plane = made("server-plane.fits", (2, 30000, 30000))
+    with tempfile.TemporaryDirectory(dir=DATA) as cache:
+        os.environ["XDG_CACHE_HOME"] = cache
+        with serving(plane, "--sidecars", "4") as server:
+            connection = Connection(server.port)
+            await connection.get("/api/v1/dataset", id=plane.name)
+            state = ""
+            begin = time.perf_counter()
+            while state != "complete":
+                await asyncio.sleep(1)
+                _, body = await connection.get("/api/v1/sidecars", id=plane.name)
+                state = json.loads(body)["pyramid"]["state"]
+                if state == "failed" or time.perf_counter() - begin > 1200:
+                    raise SystemExit(f"the pyramid: {body!r}")
+            built = time.perf_counter() - begin
+            _, body = await connection.get("/api/v1/dataset", id=plane.name)
+            level = json.loads(body)["levels"] - 3  # about 900 pixels: 4 x 4 tiles on the screen
+            places = [(x, y) for x in range(4) for y in range(4)]
+            connections = [Connection(server.port) for _ in range(CONNECTIONS)]
+            changes = []
+            for channel in (1, 2):
+                begin = time.perf_counter()
+                await asyncio.gather(*(
+                    tiles(connections[n], places[n::CONNECTIONS], id=plane.name, level=level,
+                          channel=channel)
+                    for n in range(CONNECTIONS)
+                ))  # fmt: skip
+                changes.append(time.perf_counter() - begin)
+    print(f"the pyramid of {plane.stat().st_size / 1e9:.1f} GB was built in {built:.0f} s")
+    return [Row("change of the channel, 30 000 x 30 000", 1000 * changes[-1], "ms", 150)]
+
+
+async def tiles(connection: Connection, places: list[tuple[int, int]], **asked: object) -> None:
+    """Ask for some tiles, one after the other."""
+    for x, y in places:
+        status, body = await connection.get("/api/v1/tile", x=x, y=y, **asked)
+        if status != 200:
+            raise SystemExit(f"a tile: {status} {body[:200]!r}")
+
+
+#: A server of plain files by the same library and with the same settings.
+_PLAIN = """
+import sys, uvicorn
+from starlette.applications import Starlette
+from starlette.routing import Mount
+from starlette.staticfiles import StaticFiles
+app = Starlette(routes=[Mount("/", StaticFiles(directory=sys.argv[1]))])
+uvicorn.run(app, port=int(sys.argv[2]), log_level="error")
+"""
+
+
+async def cutout() -> list[Row]:
+    """Compare a cutout of a gigabyte with a plain file."""
+    cube = made("server-4g.fits", (1024, 1024, 1024))
+    section = "[1:512,1:512,*]"
+    loop = asyncio.get_running_loop()
+    with serving(cube) as server:
+        query = urllib.parse.urlencode({"id": cube.name, "section": section})
+        path = f"/api/v1/cutout?{query}"
+        rates = [await loop.run_in_executor(None, download, server.port, path) for _ in range(3)]
+    plain = made("server-1g.fits", (256, 1024, 1024))
+    port = server.port + 1
+    process = subprocess.Popen([sys.executable, "-c", _PLAIN, str(DATA), str(port)])
+    try:
+        await asyncio.sleep(3)
+        path = f"/{plain.name}"
+        plains = [await loop.run_in_executor(None, download, port, path) for _ in range(3)]
+    finally:
+        process.terminate()
+        process.wait(10)
+    print(f"cutout {max(rates) / 1e6:.0f} MB/s, plain file {max(plains) / 1e6:.0f} MB/s")
+    ratio = max(rates) / max(plains)
+    return [Row("cutout of a gigabyte / a plain file", ratio, "", 0.7, at_least=True)]
+
+
+def download(port: int, path: str) -> float:
+    """Return the bytes a second of a download that is thrown away."""
+    import http.client
+
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    begin = time.perf_counter()
+    connection.request("GET", path)
+    answer = connection.getresponse()
+    buffer = bytearray(1 << 20)
+    size = 0
+    while got := answer.readinto(buffer):
+        size += got
+    if answer.status != 200 or size != int(answer.headers["Content-Length"]):
+        raise SystemExit(f"{path}: {answer.status}, {size} bytes")
+    return size / (time.perf_counter() - begin)
+
+
+CASES = {"load": under_load, "cube": large_cube, "plane": large_plane, "cutout": cutout}
+
+
+def main() -> int:
+    """Measure, and print a table."""
+    parser = argparse.ArgumentParser(prog="python -m bench.server", description=__doc__)
+    parser.add_argument("--short", action="store_true", help="a minute of load in place of five")
+    parser.add_argument("--only", choices=CASES, help="one case alone")
+    given = parser.parse_args()
+    rows: list[Row] = []
+    for name, case in CASES.items():
+        if given.only in (None, name):
+            found = case(60 if given.short else 300) if name == "load" else case()  # type: ignore[operator]
+            rows += asyncio.run(found)
+    for row in rows:
+        print(row)
+    return 0 if all(row.met for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
