@@ -68,9 +68,13 @@ def pixels(content: bytes) -> np.ndarray:
 
 def test_links_lead_to_the_file_and_to_cutouts(base: str, expected: bytes) -> None:
     links = DatalinkResults.from_result_url(f"{base}/links?ID={IVOID}")
-    assert [row["semantics"] for row in links] == ["#this", "#cutout", "#cutout"]
+    assert [row["semantics"] for row in links] == [
+        "#this", "#preview", "#cutout", "#cutout",
+    ]  # fmt: skip
     this = next(links.bysemantics("#this", include_narrower=False))
     assert this.content_type == "application/fits"
+    picture = next(links.bysemantics("#preview", include_narrower=False))
+    assert httpx.get(picture.access_url, timeout=60).content[:4] == b"\x89PNG"
     content = httpx.get(this.access_url).content
     assert len(content) == this.content_length
     np.testing.assert_array_equal(pixels(content), vocube.pixels())

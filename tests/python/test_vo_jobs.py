@@ -264,9 +264,11 @@ def test_wait_returns_at_once_where_nothing_can_change(client: TestClient) -> No
 
 
 def test_processes_that_share_a_folder_run_each_job_once(tmp_path: Path) -> None:
+    with app(tmp_path) as one:
+        one.get("/vo/async")  # makes the database
     with app(tmp_path) as one, app(tmp_path) as other:
         given = {"ID": DATASET, "CIRCLE": LONG["CIRCLE"][:4], "PHASE": "RUN"}
-        jobs = [create(one, given) for _ in range(12)]
+        jobs = [create(one, given) for _ in range(24)]
         for job in jobs:
             document = ended(other, job)
             assert document.findtext(f"{UWS}phase") == "COMPLETED"

@@ -220,7 +220,7 @@ def test_each_dataset_is_reached_by_its_links(client: TestClient, folder: Path) 
         this = client.get(str(rows["access_url"][0]))
         name = str(row["obs_id"]).removeprefix("archive/")
         assert this.content == (folder / name).read_bytes()
-        cut = client.get("/vo/sync", params={"ID": str(rows["ID"][1]), "POS": "RANGE 0 360 -90 90"})
+        cut = client.get("/vo/sync", params={"ID": str(rows["ID"][0]), "POS": "RANGE 0 360 -90 90"})
         assert cut.status_code == 200, cut.text
         assert cut.headers["content-disposition"].startswith("attachment; filename=")
 
@@ -235,6 +235,27 @@ def test_description_follows_the_file(tmp_path: Path) -> None:
         assert table(client)["s_ra"][0] == pytest.approx(20.0)
         path.unlink()
         assert len(table(client)) == 0
+
+
+def test_discovery_works_without_a_cache_folder(tmp_path: Path) -> None:
+    path = tmp_path / "one.fits"
+    plane(path, 10.0, 10.0, 0.0)
+    (tmp_path / "c").write_text("not a folder")
+    with TestClient(create_app(Settings(paths=(path,), cache_folder=tmp_path / "c"))) as client:
+        assert len(table(client)) == 1
+        assert b"#cutout" in client.get("/vo/links", params={"ID": "one.fits"}).content
+        assert client.get("/vo/sync", params={"ID": "one.fits"}).status_code == 200
+        refused = client.post("/vo/async", data={"ID": "one.fits"}, follow_redirects=False)
+        assert (refused.status_code, refused.text[:19]) == (503, "ServiceUnavailable:")
+
+
+def test_viewer_alone_writes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "one.fits"
+    plane(path, 10.0, 10.0, 0.0)
+    with TestClient(create_app(Settings(paths=(path,), cache_folder=tmp_path / "c"))) as client:
+        asked = {"ID": "one.fits", "POS": "RANGE 0 360 -90 90"}
+        assert client.get("/vo/sync", params=asked).status_code == 200
+    assert not (tmp_path / "c").exists()
 
 
 def test_large_folder_is_described_in_bounded_time(tmp_path: Path) -> None:

@@ -5,18 +5,20 @@ They are kept in SQLite in the cache folder, which several processes share and w
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import tachyfits as tf
 from tachyfits.server.datasets import MOST_ENTRIES, Datasets, Entry, Version
-from tachyfits.server.errors import NotFound, RequestError
+from tachyfits.server.errors import Busy, NotFound, RequestError
 from tachyfits.server.state import State
 from tachyfits.server.vo.identifiers import Found, find
 from tachyfits.server.vo.observation import Observation, observation_of
-from tachyfits.server.vo.store import Store
+from tachyfits.server.vo.store import Store, StoreFailure
 
 #: Raised when the meaning of a description changes: older ones are computed again.
 _REVISION = 1
@@ -60,14 +62,8 @@ class Listing:
         return late
 
     def __iter__(self) -> Iterator[Listed]:
-        store = Store.of(self._state.settings.cache_folder)
-        with store.connection() as database:
-            known = {
-                (key, version): text
-                for key, version, text in database.execute(
-                    "SELECT key, version, description FROM datasets"
-                )
-            }
+        folder = self._state.settings.cache_folder
+        known = _known(folder)
         new: list[tuple[str, str, str]] = []
         try:
             for name in self._names():
@@ -89,7 +85,7 @@ class Listing:
                 if found is not None:
                     yield Listed(name, version.size, Observation.from_dict(found))
         finally:
-            _keep(store, new)
+            _keep(folder, new)
 
     def _described(self, name: str) -> dict[str, object] | None:
         """Return the description of the first image of a file; None without one."""
@@ -137,28 +133,39 @@ def _key(path: str, version: Version, hdu: int | None = None) -> tuple[str, str]
     return f"{path}#{number}", f"{_REVISION}-{version}"
 
 
-def _keep(store: Store, described: list[tuple[str, str, str]]) -> None:
-    if described:
-        with store.connection() as database:
-            database.executemany(
-                "INSERT OR REPLACE INTO datasets (key, version, description) VALUES (?, ?, ?)",
-                described,
-            )
+def _known(folder: Path, key: tuple[str, str] | None = None) -> dict[tuple[str, str], str]:
+    """Return descriptions that were kept: of one key, or all. None if the folder is unusable."""
+    where, values = ("", ()) if key is None else (" WHERE key = ? AND version = ?", key)
+    try:
+        with Store.of(folder).connection() as database:
+            rows = database.execute(
+                f"SELECT key, version, description FROM datasets{where}", values
+            ).fetchall()
+    except (StoreFailure, Busy):
+        return {}  # computed again: only speed depends on the folder
+    return {(key, version): text for key, version, text in rows}
+
+
+def _keep(folder: Path, described: list[tuple[str, str, str]]) -> None:
+    if not described:
+        return
+    with contextlib.suppress(StoreFailure, Busy), Store.of(folder).connection() as database:
+        database.executemany(
+            "INSERT OR REPLACE INTO datasets (key, version, description) VALUES (?, ?, ?)",
+            described,
+        )
 
 
 def described_dataset(state: State, found: Found) -> Observation:
     """Return the description of a dataset, from the index where it has this version."""
-    store = Store.of(state.settings.cache_folder)
+    folder = state.settings.cache_folder
     key = _key(str(found.file.path), found.file.version, found.hdu)
-    with store.connection() as database:
-        row = database.execute(
-            "SELECT description FROM datasets WHERE key = ? AND version = ?", key
-        ).fetchone()
-    if row is not None and row[0] != "null":
-        return Observation.from_dict(json.loads(row[0]))
+    text = _known(folder, key).get(key)
+    if text is not None and text != "null":
+        return Observation.from_dict(json.loads(text))
     made = observation_of(found.view)
     found.file.check()
-    _keep(store, [(*key, json.dumps(made.as_dict()))])
+    _keep(folder, [(*key, json.dumps(made.as_dict()))])
     return made
 
 

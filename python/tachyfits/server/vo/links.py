@@ -125,6 +125,17 @@ def _document(request: Request, state: State, identifiers: list[str]) -> Documen
                 content_qualifier=kind,
             )
         )
+        picture = {"id": found.file.name} | ({} if found.hdu is None else {"hdu": found.hdu})
+        rows.append(
+            _row(
+                identifier,
+                access_url=f"{request.base_url}api/v1/snapshot?{urlencode(picture)}",
+                description="A picture of the first plane",
+                semantics="#preview",
+                content_type="image/png",
+                content_qualifier="#image",
+            )
+        )
         for service in services:
             rows.append(
                 _row(

@@ -100,6 +100,11 @@ class Runner:
     def _loop(self) -> None:
         swept = 0.0
         while not self._closing.is_set():
+            if not Store.exists(self._settings.cache_folder):
+                # The first job makes it; a viewer alone writes nothing.
+                self._wake.wait(_SWEEP)
+                self._wake.clear()
+                continue
             try:
                 if self._lock is None:
                     self._hold_lock()

@@ -13,6 +13,8 @@ from pathlib import Path
 
 from tachyfits.server.errors import Busy, RequestError
 
+_NAME = "server.sqlite"
+
 #: Seconds that an operation waits for another process.
 _PATIENCE = 20.0
 
@@ -66,7 +68,7 @@ class Store:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreFailure(f"the cache folder cannot be made: {error.strerror}") from None
-        self._path = folder / "server.sqlite"
+        self._path = folder / _NAME
         with self.connection() as database:
             database.execute("PRAGMA journal_mode = WAL")
             database.executescript(_TABLES)
@@ -76,6 +78,11 @@ class Store:
     def of(cls, folder: Path) -> Store:
         """Return the store of a folder, the same one for each request."""
         return cls(folder)
+
+    @staticmethod
+    def exists(folder: Path) -> bool:
+        """Say whether a folder has a database: reading none does not make one."""
+        return (folder / _NAME).exists()
 
     @contextlib.contextmanager
     def connection(self) -> Iterator[sqlite3.Connection]:
