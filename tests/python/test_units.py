@@ -301,6 +301,27 @@ def test_a_cube_that_lost_its_table_of_beams_is_refused(tmp_path: Path) -> None:
         tf.open(tmp_path / "b.fits")[0].to("K")
 
 
+@pytest.mark.parametrize(
+    "statistic", ["sum", "mean", "rms", "std", "min", "max", "median", "mad", "percentile90"]
+)
+@pytest.mark.parametrize("stokes", [1, 2])
+def test_results_are_converted_as_their_pixels_would_be(
+    tmp_path: Path, statistic: str, stokes: int
+) -> None:
+    """A spectrum has one factor for all pixels of a channel, so its values are converted."""
+    for image, pol in (
+        (cube(tmp_path / "a.fits"), None),
+        (beams_cube(tmp_path / "b.fits", stokes), "I"),
+    ):
+        for region in (None, tf.Circle(2, 1, 1.2)):
+            for channels in (None, slice(3, 0, -2), 2):
+                options: Any = {"channels": channels, "pol": pol}
+                kelvin = image.to("K").spectrum(region, statistic=statistic, **options)
+                found = image.spectrum(region, statistic=statistic, unit="K", **options)
+                assert (found.unit, found.values.shape) == (kelvin.unit, kelvin.values.shape)
+                close(found.values, kelvin.values)
+
+
 def test_the_unit_of_an_expression_converts_its_values(tmp_path: Path) -> None:
     image = cube(tmp_path / "a.fits")
     other = beams_cube(tmp_path / "b.fits")

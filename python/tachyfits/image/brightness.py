@@ -6,14 +6,19 @@ One argument ``unit`` has the unit of the coordinates, that of the values, or bo
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tachyfits.base.errors import usage
-from tachyfits.header.brightness import Asked, flux_units
+from tachyfits.header.brightness import Asked, factor_between, flux_units, setting_of
 from tachyfits.header.spectral_units import Line
 from tachyfits.image.operators import converted
 from tachyfits.image.reductions import UNITLESS
+from tachyfits.text.sections import Section
+from tachyfits.text.statistics import order_statistic
 from tachyfits.text.units import SPECTRAL, asked_unit, split_units, text_of_unit
 
 if TYPE_CHECKING:
@@ -37,16 +42,28 @@ class Prepared:
         Of the pixels; "sum" for a flux.
     line
         The requested coordinates.
+    factor
+        What results are multiplied by: a number, or one for each pixel of the axis that is kept.
     """
 
     pixels: Image
     unit: str | None
     statistic: str
     line: Line
+    factor: NDArray[np.float64] = field(default_factory=lambda: np.array(1.0))
 
 
-def prepared(image: Image, statistic: str, line: Line) -> Prepared:
+#: Statistics that are multiplied by a factor above 0 if all pixels are; so are order statistics.
+_HOMOGENEOUS = ("sum", "mean", "rms", "std", "min", "max")
+
+
+def prepared(
+    image: Image, statistic: str, line: Line, kept: tuple[Section, int] | None = None
+) -> Prepared:
     """Return the pixels of a statistic in the unit of values that ``line.unit`` may have.
+
+    ``kept``: a section, and the axis that a reduction of it keeps. Where the pixels of a result
+    have one factor, the results are converted and not the pixels.
 
     Raises
     ------
@@ -64,18 +81,49 @@ def prepared(image: Image, statistic: str, line: Line) -> Prepared:
     # Without a unit of coordinates, a rest frequency is there for the values alone.
     left = Line() if converts and of_axis is None else replace(line, unit=of_axis)
     if name == FLUX:
-        pixels, unit = _flux_of(image, of_values, asked)
-        return Prepared(pixels, unit, "sum", left)
+        return _flux_of(image, of_values, asked, kept, left)
     if of_values is None:
         return Prepared(image, None if name in UNITLESS else image.unit, statistic, left)
     if name in UNITLESS:
         raise usage(f"the {statistic} of pixels has no unit", f"leave out {of_values!r}")
-    pixels = converted(image, of_values, asked, "float64")
-    return Prepared(pixels, pixels.unit, statistic, left)
+    pixels, unit, factor = _converted(image, of_values, asked, name, kept)
+    return Prepared(pixels, unit, statistic, left, factor)
 
 
-def _flux_of(image: Image, wanted: str | None, asked: Asked) -> tuple[Image, str]:
-    """Return an image whose pixels add up to a flux, and the unit of that."""
+def _converted(
+    image: Image, unit: str, asked: Asked, statistic: str, kept: tuple[Section, int] | None
+) -> tuple[Image, str | None, NDArray[np.float64]]:
+    """Return pixels in a unit, or as they are and the factor that results have to get."""
+    of_name = statistic in _HOMOGENEOUS or order_statistic(statistic) is not None
+    # The type of what an expression gives may be too coarse for pixels that are not converted.
+    if kept is not None and of_name and image._formula is None:
+        text, factors = factor_between(image.unit, unit, setting_of(image, asked))
+        factor = _of_results(factors, *kept)
+        if factor is not None and np.isfinite(factor).all() and (factor > 0).all():
+            return image, text, factor
+    pixels = converted(image, unit, asked, "float64")
+    return pixels, pixels.unit, np.array(1.0)
+
+
+def _of_results(
+    factors: NDArray[np.float64], where: Section, axis: int
+) -> NDArray[np.float64] | None:
+    """Return the factor of each pixel of an axis of a section; None where others differ, too."""
+    if factors.ndim == 0:
+        return factors
+    for number, (start, count, step) in enumerate(where.ranges):
+        if factors.shape[number] > 1:
+            factors = factors.take(start + step * np.arange(count), axis=number)
+    if factors.size != factors.shape[axis]:
+        return None
+    found = factors.reshape(-1)
+    return found if found.size > 1 else found.reshape(())
+
+
+def _flux_of(
+    image: Image, wanted: str | None, asked: Asked, kept: tuple[Section, int] | None, line: Line
+) -> Prepared:
+    """Return pixels that add up to a flux."""
     import astropy.units as u
 
     units = flux_units(image.unit)
@@ -90,4 +138,7 @@ def _flux_of(image: Image, wanted: str | None, asked: Asked) -> tuple[Image, str
         target = asked_unit(wanted)
         whole = text_of_unit(target) or ""
         per_pixel = (text_of_unit(target / u.pix) or "") if per_pixel else whole
-    return image if per_pixel is None else converted(image, per_pixel, asked, "float64"), whole
+    if per_pixel is None:
+        return Prepared(image, whole, "sum", line)
+    pixels, _, factor = _converted(image, per_pixel, asked, "sum", kept)
+    return Prepared(pixels, whole, "sum", line, factor)

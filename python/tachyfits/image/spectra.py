@@ -131,7 +131,7 @@ def spectra(
             ),
         )
     # Before any pixel is read: they may fail.
-    ready = prepared(image, statistic, line)
+    ready = prepared(image, statistic, line, (where, axis))
     known = channels_of(image._coordinates, axis, where.ranges[axis], ready.line)
     world = WorldAxis(known.name, known.unit, known.values)
     others = [number for number in range(image.ndim) if number != axis]
@@ -160,7 +160,7 @@ def spectra(
         )
     unit = ready.unit
     regions: Sequence[Region | None] = [None] if chosen.regions is None else chosen.regions
-    rows = np.asarray(values, dtype=np.float64).reshape(len(regions), len(world))
+    rows = np.asarray(values, dtype=np.float64).reshape(len(regions), len(world)) * ready.factor
     same = statistic not in (*UNITLESS, FLUX)
     header = result_header(image, where, (axis,), same_quantity=same)
     changes = {"BUNIT": (unit, "")} if unit else {}
