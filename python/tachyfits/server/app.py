@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import logging
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,7 @@ def create_app(settings: Settings) -> FastAPI:
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        threading.Thread(target=_import_heavy, name="tachyfits-imports", daemon=True).start()
         shared.runner.start()
         yield
         shared.jobs.cancel()
@@ -124,6 +126,12 @@ def create_app(settings: Settings) -> FastAPI:
         app.include_router(importlib.import_module(f"{__package__}.vo.{module}").router)
     app.mount("/", StaticFiles(directory=WEB, html=True))
     return app
+
+
+def _import_heavy() -> None:
+    """Import what the first requests need, while no client waits."""
+    for module in ("tachyfits.image.image", "astropy.wcs", "astropy.coordinates"):
+        importlib.import_module(module)
 
 
 async def _problem(request: Request, error: Exception) -> Response:

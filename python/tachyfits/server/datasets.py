@@ -177,6 +177,8 @@ class Datasets:
                 self._open.move_to_end(name)
                 return found
         opened = OpenFile(name, path, version)
+        if self.path(name) != path:
+            raise Changed(f"{name}: the file was replaced while it was opened")
         with self._lock:
             self._open[name] = opened
             self._open.move_to_end(name)
