@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from fastapi.testclient import TestClient
 import tachyfits as tf
 from realfiles import path_of
 from tachyfits.server.app import create_app
+from tachyfits.server.run import _listen
 from tachyfits.server.settings import Settings
 
 pytestmark = pytest.mark.once
@@ -120,3 +122,8 @@ def test_spectrum_and_map_are_of_the_chosen_polarisation(client: TestClient) -> 
     mean = {"collapse": "mean", "x": 20, "y": 10}
     found = client.get("/api/v1/pixel", params=asked | mean).json()
     assert found["value"] == pytest.approx(part[9, :, 19].mean(), rel=1e-12)
+
+
+def test_answers_do_not_wait_for_acknowledgements() -> None:
+    with _listen("127.0.0.1", 0) as listening:
+        assert listening.proto == socket.IPPROTO_TCP

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -322,6 +323,16 @@ def test_folder_that_cannot_be_written_is_an_error_of_the_job(tmp_path: Path) ->
         document = ended(client, job)
         assert document.findtext(f"{UWS}phase") == "ERROR"
         assert client.get(f"{job}/error").text.startswith("ServiceUnavailable: results cannot")
+
+
+def test_folder_that_was_emptied_is_made_again(tmp_path: Path) -> None:
+    with app(tmp_path) as client:
+        job = create(client, {"ID": DATASET, "POL": "I", "PHASE": "RUN"})
+        ended(client, job)
+        shutil.rmtree(tmp_path / "cache")
+        assert client.get(job).status_code == 404
+        again = create(client, {"ID": DATASET, "POL": "I", "PHASE": "RUN"})
+        assert ended(client, again).findtext(f"{UWS}phase") == "COMPLETED"
 
 
 def test_values_that_xml_cannot_hold_are_replaced(client: TestClient) -> None:

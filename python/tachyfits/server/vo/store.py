@@ -64,12 +64,14 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._path = folder / _NAME
+
+    def _make(self) -> None:
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreFailure(f"the cache folder cannot be made: {error.strerror}") from None
-        self._path = folder / _NAME
-        with self.connection() as database:
+        with contextlib.closing(sqlite3.connect(self._path, timeout=_PATIENCE)) as database:
             database.execute("PRAGMA journal_mode = WAL")
             database.executescript(_TABLES)
 
@@ -96,6 +98,8 @@ class Store:
             The database cannot be read or written.
         """
         try:
+            if not self.exists(self.folder):
+                self._make()  # at the first use, and after someone has emptied the folder
             database = sqlite3.connect(self._path, timeout=_PATIENCE)
             try:
                 with database:
