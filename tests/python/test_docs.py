@@ -15,6 +15,7 @@ import pytest
 import tachyfits as tf
 from fitsbytes import cube_cards, primary
 from tachyfits.cli import COMMANDS, EPILOG, group, run
+from tachyfits.server.datasets import Datasets
 
 pytestmark = pytest.mark.once
 
@@ -97,7 +98,12 @@ def test_python_examples(path: Path, line: int, text: str, folder: Path) -> None
 
 
 @pytest.mark.parametrize("words", sorted({words for _, _, words in SHELL} | set(help_lines())))
-def test_command_examples(words: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_command_examples(
+    words: str,
+    folder: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     arguments = shlex.split(words.split(" | ")[0], comments=True)[1:]
     (folder / "cube.fits").replace(folder / "kept.fits")
     content = (folder / "kept.fits").read_bytes()
@@ -108,6 +114,13 @@ def test_command_examples(words: str, folder: Path, capfd: pytest.CaptureFixture
     (folder / "cube.fits").write_bytes(content + extension(np.zeros((2, 2), "f4"), beam))
     (folder / "kept.fits").unlink()
     arguments = [w for a in arguments for w in (["cube.fits"] if a == "*.fits" else [a])]
+    if arguments[0] in ("serve", "view"):
+        # The options are read and the files are found; the server itself would not end.
+        arguments = ["cubes" if a == "/data/alma" else a for a in arguments]
+        (folder / "cubes").mkdir()
+        monkeypatch.setattr(
+            "tachyfits.server.run.serve", lambda settings, *_: Datasets(settings.paths)
+        )
     status = run(arguments)
     assert status == 0, capfd.readouterr().err
 

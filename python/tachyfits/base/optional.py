@@ -7,6 +7,9 @@ from typing import Any
 
 from tachyfits.base.errors import usage
 
+#: Modules of the extra ``server`` without which no server starts.
+SERVER = ("fastapi", "python_multipart", "uvicorn", "zstandard")
+
 
 def needed(module: str, what_for: str, *, extra: str | None = None) -> Any:
     """Import a library, or say how to install it.

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from tachyfits.base.optional import needed
+from tachyfits.base.optional import SERVER, needed
 from tachyfits.cli._output import say
 
 
@@ -52,7 +52,7 @@ def options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def run(paths: tuple[Path, ...], *, browser: bool, **given: Any) -> int:
     """Start a server and wait until it is stopped."""
-    for library in ("fastapi", "python_multipart", "uvicorn", "zstandard"):
+    for library in SERVER:
         needed(library, "the server", extra="server")
     if given["sidecars"]:
         needed("zarr", "copies of cubes", extra="server")

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tachyfits import _core
 from tachyfits.base.errors import either, usage
-from tachyfits.base.optional import needed
+from tachyfits.base.optional import SERVER, needed
 from tachyfits.base.output import fits_name
 from tachyfits.base.progress import Progress
 from tachyfits.base.upper import upper
@@ -206,7 +206,7 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
         UsageError
             The image is not that of a file on this machine, or the extra ``server`` is missing.
         """
-        for library in ("fastapi", "uvicorn", "zstandard"):
+        for library in SERVER:
             needed(library, "the viewer", extra="server")
         frame: Frame = upper.viewer(self, height, address)
         return frame

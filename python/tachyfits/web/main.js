@@ -25,7 +25,7 @@ import { bytes } from "./words.js";
 const SEARCHED_BYTES = 512e6;
 
 /** Units that are shown at first instead of those of files. @type {Record<string, string>} */
-const PLEASANT = { "m/s": "km/s", Hz: "GHz" };
+const PLEASANT = { "m/s": "km/s", "m s-1": "km/s", Hz: "GHz" };
 
 /** What all parts of the page share. */
 export class App {
@@ -165,8 +165,9 @@ export class App {
       const layer = given.layer ?? CHANNEL;
       const spectralUnit = PLEASANT[dataset.coordinates.spectral?.unit ?? ""] ?? "";
       store.set({ ...fresh, spectralUnit, others: firstOthers(dataset), ...given, id, hdu: dataset.hdu, dataset, regions, layer: CHANNEL, channel: Math.min(channel, dataset.channels) });
-      if (!given.scale) viewer.fit();
       this.describe(dataset);
+      viewer.resize();
+      if (!given.scale) viewer.fit();
       this.dock.opened();
       if (layer.operation !== "channel") void this.maps.show(layer);
       if (!given.regions && dataset.channels > 1) this.firstRegion(dataset);
