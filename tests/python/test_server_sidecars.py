@@ -16,14 +16,17 @@ from fastapi.testclient import TestClient
 
 import tachyfits as tf
 from tachyfits.server.app import create_app
+from tachyfits.server.datasets import Datasets
 from tachyfits.server.settings import Settings
-from tachyfits.server.sidecars import copies
+from tachyfits.server.sidecars import copies, spectra
 from tachyfits.server.sidecars.builder import Sidecars
 
 pytestmark = [
     pytest.mark.once,
     pytest.mark.skipif(sys.version_info < (3, 11), reason="zarr 3 needs Python 3.11"),
 ]
+
+_is_cached = spectra.is_cached
 
 #: 2^12 pixels along x: levels 0 to 4.
 SHAPE = (3, 1100, 2300)
@@ -33,6 +36,8 @@ SHAPE = (3, 1100, 2300)
 def _small_images_are_useful(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(copies, "_LEAST_PLANE", 1)
     monkeypatch.setattr(copies, "_LEAST_CUBE", 1)
+    # A file that was just written is in the page cache, where it needs no copy.
+    monkeypatch.setattr(spectra, "is_cached", lambda *_: False)
 
 
 @pytest.fixture(scope="module")
@@ -102,6 +107,25 @@ def test_answers_have_the_same_bits_with_and_without(path: Path, tmp_path: Path)
     }  # fmt: skip
     pixels = tf.open(path)[0].read()  # type: ignore[union-attr]
     np.testing.assert_array_equal(xr.open_zarr(spectral, consolidated=False)["pixels"], pixels)
+
+
+@pytest.mark.skipif(not hasattr(os, "RWF_NOWAIT"), reason="Linux says what is cached")
+def test_files_in_the_page_cache_need_no_copy(path: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "cube.fits"
+    copy.write_bytes(path.read_bytes())
+    with copy.open("rb") as stream:
+        os.fsync(stream.fileno())
+        os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        try:
+            os.preadv(stream.fileno(), [bytearray(1)], 10_000_000, os.RWF_NOWAIT)
+            pytest.skip("this file system keeps pages")
+        except BlockingIOError:
+            pass
+    file = Datasets((copy,)).open("cube.fits")
+    view = file.view(None)
+    assert not _is_cached(file, view, 600, 400)
+    copy.read_bytes()
+    assert _is_cached(file, view, 600, 400)
 
 
 def test_build_goes_on_where_it_was_cancelled(
@@ -200,6 +224,7 @@ _BUILD = """
 import sys
 from pathlib import Path
 from tachyfits.server.app import create_app
+from tachyfits.server.datasets import Datasets
 from tachyfits.server.settings import Settings
 from tachyfits.server.sidecars import builder, copies
 copies._LEAST_PLANE = copies._LEAST_CUBE = builder._NOTED = 1
