@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 import tachyfits as tf
 from realfiles import path_of
 from tachyfits.server.app import create_app
-from tachyfits.server.run import _listen
+from tachyfits.server.run import listen
 from tachyfits.server.settings import Settings
 
 pytestmark = pytest.mark.once
@@ -125,5 +125,5 @@ def test_spectrum_and_map_are_of_the_chosen_polarisation(client: TestClient) -> 
 
 
 def test_answers_do_not_wait_for_acknowledgements() -> None:
-    with _listen("127.0.0.1", 0) as listening:
+    with listen("127.0.0.1", 0) as listening:
         assert listening.proto == socket.IPPROTO_TCP

@@ -93,8 +93,8 @@ class _Server(uvicorn.Server):
 def listen(host: str, port: int) -> socket.socket:
     """Return a socket that listens; port 0 is a free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio sets TCP_NODELAY only on sockets that name TCP; without it, the body of an answer waits
-    # 40 ms for the acknowledgement of its headers.
+    # asyncio sets TCP_NODELAY only on sockets that name TCP; without it, the body of an answer
+    # waits 40 ms for the acknowledgement of its headers.
     found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
