@@ -58,6 +58,8 @@ def cards(recipe: dict[str, Any]) -> list[tuple[str, Any]]:
     for n, (kind, unit, step) in enumerate(kinds[: len(shape)], 1):
         made += [(f"CTYPE{n}", kind), (f"CUNIT{n}", unit), (f"CRPIX{n}", 1.0), (f"CDELT{n}", step)]
         made += [(f"CRVAL{n}", SPECTRAL[0] if kind == "FREQ" else 30.0)]
+    if "beam" in recipe:
+        made += [("BMAJ", recipe["beam"]), ("BMIN", recipe["beam"]), ("BPA", 0.0)]
     return [*made, ("BUNIT", "Jy/beam")]
 
 
