@@ -151,14 +151,14 @@ class Connection:
 
 @dataclass
 class Load:
-    """What a session's requests gave."""
+    """Latencies and failures of requests."""
 
     latencies: list[float] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
 
 
 async def session(port: int, name: str, seconds: float, load: Load, seed: int) -> None:
-    """Ask as a user does who drags a region while the channels play."""
+    """Ask as a user does: drag a region while the channels play."""
     rng = random.Random(seed)
     free: asyncio.Queue[Connection] = asyncio.Queue()
     for _ in range(CONNECTIONS):

@@ -63,7 +63,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     suppress_health_check=list(hypothesis.HealthCheck),
 )  # fmt: skip
 def test_server_keeps_to_its_description(case: schemathesis.Case, url: str) -> None:
-    # Half of the requests are about an image that there is, by a property of their values.
+    # Half of the requests are about an existing image, by a property of their values.
     if isinstance(case.query, dict) and len(str(case.query)) % 2:
         case.query["id"] = CUBE.name
     response = case.call(base_url=url)

@@ -47,8 +47,8 @@ _PROBLEM: dict[int | str, dict[str, Any]] = {
                         "type": {"type": "string"},
                         "title": {"type": "string"},
                         "status": {"type": "integer"},
-                        "detail": {"type": "string", "description": "What is wrong."},
-                        "hint": {"type": "string", "description": "What to do."},
+                        "detail": {"type": "string", "description": "The problem."},
+                        "hint": {"type": "string", "description": "The next step."},
                     },
                 }
             }
