@@ -19,6 +19,8 @@ from hypothesis import strategies as st
 import vocube
 from tachyfits.server.app import create_app
 from tachyfits.server.settings import Settings
+from tachyfits.server.vo.jobs import Jobs
+from tachyfits.server.vo.store import StoreFailure
 from voserver import Server, serving
 
 pytestmark = pytest.mark.once
@@ -323,6 +325,39 @@ def test_folder_that_cannot_be_written_is_an_error_of_the_job(tmp_path: Path) ->
         document = ended(client, job)
         assert document.findtext(f"{UWS}phase") == "ERROR"
         assert client.get(f"{job}/error").text.startswith("ServiceUnavailable: results cannot")
+
+
+def test_result_without_space_is_an_error_of_the_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = shutil.disk_usage(tmp_path)
+    with app(tmp_path) as client:
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=300 << 10))
+        job = create(client, {**LONG, "PHASE": "RUN"})
+        assert ended(client, job).findtext(f"{UWS}phase") == "ERROR"
+        assert client.get(f"{job}/error").text.startswith("ServiceUnavailable: no space")
+        assert not (tmp_path / "cache" / "jobs" / job.rpartition("/")[2]).exists()
+
+
+def test_job_whose_end_cannot_be_recorded_does_not_run_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, failures = Jobs.end, []
+
+    def end(self: Jobs, job: str, *rest: Any) -> bool:
+        if not failures:
+            failures.append(job)
+            raise StoreFailure("the disk is full")
+        return real(self, job, *rest)
+
+    monkeypatch.setattr(Jobs, "end", end)
+    with app(tmp_path) as client:
+        job = create(client, {"ID": DATASET, "POL": "I", "PHASE": "RUN"})
+        document = ended(client, job)
+        assert document.findtext(f"{UWS}phase") == "ERROR"
+        assert "could not be recorded" in client.get(f"{job}/error").text
+        after = create(client, {"ID": DATASET, "POL": "I", "PHASE": "RUN"})
+        assert ended(client, after).findtext(f"{UWS}phase") == "COMPLETED"
 
 
 def test_folder_that_was_emptied_is_made_again(tmp_path: Path) -> None:

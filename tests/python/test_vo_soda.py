@@ -178,6 +178,30 @@ def test_band_is_converted_from_the_barycentre_to_the_frame_of_the_axis(client: 
     assert abs(299792458.0 / edges[0] - (vocube.FREQUENCY - 19.5 * vocube.WIDTH)) > vocube.WIDTH / 2
 
 
+@pytest.mark.parametrize("kind", ["VRAD", "VOPT", "WAVE"])
+def test_band_selects_the_same_channels_of_velocities_and_wavelengths(
+    client: TestClient, tmp_path: Path, kind: str
+) -> None:
+    light = 299792458.0
+    hertz = vocube.FREQUENCY + (np.arange(vocube.SHAPE[1]) - 19.0) * vocube.WIDTH
+    values = {
+        "VRAD": light * (1 - hertz / vocube.FREQUENCY),
+        "VOPT": light * (vocube.FREQUENCY / hertz - 1),
+        "WAVE": light / hertz,
+    }[kind]
+    # Linear here: their channels are those of the frequencies to a small part of one.
+    step = (values[20] - values[18]) / 2
+    cards = {"CTYPE3": kind, "CUNIT3": "m" if kind == "WAVE" else "m/s", "CRVAL3": values[19],
+             "CDELT3": step, "RESTFRQ": vocube.FREQUENCY}  # fmt: skip
+    path = vocube.write(tmp_path / DATASET, **cards)
+    edges = barycentric_edges()
+    width = edges[20] - edges[21]
+    band = f"{edges[23] + 0.2 * width!r} {edges[18] - 0.2 * width!r}"
+    assert_has(parts(client, BAND=band), np.s_[:, 18:23])
+    with TestClient(create_app(Settings(paths=(path,), cache_folder=tmp_path / "c"))) as other:
+        np.testing.assert_array_equal(parts(other, BAND=band), parts(client, BAND=band))
+
+
 def test_history_says_what_was_assumed(tmp_path: Path) -> None:
     plain = vocube.write(tmp_path / "plain.fits")
     unknown = vocube.write(tmp_path / "unknown.fits", SPECSYS=None)

@@ -236,6 +236,12 @@ class Jobs:
             database.execute("DELETE FROM jobs WHERE id = ?", (job,))
         shutil.rmtree(self.folder(job), ignore_errors=True)
 
+    def clear(self, job: str) -> None:
+        """Remove the results of a job."""
+        with self._store.connection() as database:
+            database.execute("DELETE FROM results WHERE job = ?", (job,))
+        shutil.rmtree(self.folder(job), ignore_errors=True)
+
     # For workers.
 
     def claim(self, worker: str) -> Job | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import shutil
 import threading
 import time
 import uuid
@@ -38,6 +39,10 @@ log = logging.getLogger("tachyfits.server")
 _IDLE, _SWEEP, _LOOK = 0.5, 5.0, 0.5
 
 KILLED = "Error: the server was stopped while the job ran; submit it again"
+LOST = "Error: the end of the job could not be recorded; submit it again"
+
+#: Bytes that results leave free in the cache folder.
+_RESERVE = 256 << 20
 
 
 class Stopped(Exception):
@@ -160,7 +165,12 @@ class Runner:
         for job, worker in jobs.running().items():
             if worker not in dead:
                 dead[worker] = self._is_dead(worker)
-            if dead[worker] and jobs.end(job, worker, "ERROR", KILLED):
+            if worker == self._name:
+                # This thread runs no job now: the end of this one could not be written.
+                if self._token is None and jobs.end(job, worker, "ERROR", LOST):
+                    jobs.clear(job)
+            elif dead[worker] and jobs.end(job, worker, "ERROR", KILLED):
+                jobs.clear(job)
                 log.warning("job %s: its worker was killed", job)
         for job in jobs.expired():
             self.cancel(job)
@@ -189,10 +199,10 @@ class Runner:
                 error = f"Error: the job ran longer than its duration of {job.duration:g} s"
         finally:
             self._token = None
-        if not self.jobs.end(job.id, self._name, phase, error) and (
-            self.jobs.phase(job.id) is None
-        ):
-            self.jobs.delete(job.id)
+        ended = self.jobs.end(job.id, self._name, phase, error)
+        if not ended or phase != "COMPLETED":
+            # It failed, or was aborted or deleted meanwhile: a part of the results is of no use.
+            self.jobs.clear(job.id)
 
     def _results(self, job: Job, token: tf.CancelToken) -> str | None:
         """Write the results of a job; return an error if no combination of values has one."""
@@ -238,6 +248,11 @@ class Runner:
         found = find(self._datasets, self._settings.authority, wanted.identifier)
         image = cutout_of(found, wanted)
         found.file.check()
+        free = shutil.disk_usage(path.parent).free
+        if image.data_bytes > free - _RESERVE:
+            raise StoreFailure(
+                f"no space for a result of {image.data_bytes} bytes: the server has {free} free"
+            )
         image.write(path, overwrite=True, progress=progress)  # type: ignore[arg-type]
         try:
             found.file.check()
