@@ -69,8 +69,7 @@ def address(folder: Path) -> Iterator[str]:
         time.sleep(0.01)
     port = server.servers[0].sockets[0].getsockname()[1]
     yield f"http://127.0.0.1:{port}/"
-    # Connections of a test that failed may be open still.
-    server.should_exit = server.force_exit = True
+    server.should_exit = True
     thread.join()
 
 

@@ -306,6 +306,7 @@ def test_contours_of_another_image_lie_by_its_coordinates(
     page.locator("#tab-maps").click()
     page.get_by_role("button", name="Choose…").click()
     page.get_by_role("dialog").get_by_text("part.fits").click()
+    expect(page.locator("#panel")).to_contain_text("part.fits")
     page.get_by_label("Levels, with commas between").fill(repr(value))
     page.get_by_role("button", name="Draw contours").click()
     page.wait_for_function("() => tachyfits.overlay.lines.has('contours')")
@@ -370,3 +371,44 @@ def test_animation_keeps_numbers_with_their_pixels(page: Page, address: str, fol
     page.get_by_role("button", name="Stop").click()
     assert len(seen) >= 3
     assert seen <= set(range(30, 46))
+
+
+def test_replaced_file_is_told_and_loaded_again(
+    page: Page, address: str, folder: Path, notice_expected: None
+) -> None:
+    path = folder / "changing.fits"
+    tf.write(path, np.ones((5, 20, 30), dtype=np.float32))
+    opened(page, address, "ch=1", name="changing.fits")
+    tf.write(path, np.full((5, 24, 30), 7, dtype=np.float32), overwrite=True)
+    page.get_by_label("Next channel").click()
+    expect(page.get_by_role("alert")).to_contain_text("was replaced")
+    page.get_by_role("button", name="Load it again").click()
+    page.wait_for_function("() => tachyfits.store.state.dataset.height === 24")
+    settled(page)
+    expect(page.get_by_role("alert")).to_be_hidden()
+
+
+def test_cuts_and_levels_of_a_large_image(page: Page, address: str, folder: Path) -> None:
+    # Twelve tiles by nine at full size; a gradient, so that each place has its own value.
+    y, x = np.mgrid[0:2304, 0:3072].astype(np.float32)
+    tf.write(folder / "large.fits", x + 4000 * y, overwrite=True)
+    opened(page, address, "cuts=minmax&map=grey", name="large.fits")
+    assert state(page)["low"] == 0
+    assert state(page)["high"] == pytest.approx(3071 + 4000 * 2303, rel=1e-6)
+    page.evaluate(
+        "tachyfits.store.set({scale: 0.05, centre: [1536, 1152]}); tachyfits.viewer.draw()"
+    )
+    settled(page)
+    assert page.evaluate("tachyfits.viewer.level()") >= 3
+    page.evaluate("tachyfits.store.set({scale: 4, centre: [2000, 1800]}); tachyfits.viewer.draw()")
+    settled(page)
+    assert page.evaluate("tachyfits.viewer.level()") == 0
+    place = {"level": 0, "x": 2000 // 256, "y": 1800 // 256}
+    tile = page.evaluate(
+        "place => (({width, height, pixels, error}) => ({width, height, error,"
+        " pixels: [...pixels]}))(tachyfits.viewer.tiles.find(tachyfits.viewer.plane(), place))",
+        place,
+    )
+    left, low = place["x"] * 256, place["y"] * 256
+    expected = (x + 4000 * y)[low : low + 256, left : left + 256]
+    assert np.abs(np.reshape(tile["pixels"], (256, 256)) - expected).max() <= tile["error"]

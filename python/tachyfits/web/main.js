@@ -128,7 +128,10 @@ export class App {
     const method = /^\d/.test(cuts) ? `percentile${50 + Number(cuts) / 2}` : cuts;
     this.refining = plane;
     try {
-      const { low, high } = await askJson("limits", { ...plane, method }, { signal, view: "limits", doing: "Choosing cuts" });
+      const options = { signal, view: "limits", doing: "Choosing cuts" };
+      // Limits are those of a sample; the extremes are in every pixel.
+      const found = await (cuts === "minmax" ? askJson("statistics", plane, options) : askJson("limits", { ...plane, method }, options));
+      const [low, high] = [found.low ?? found.min, found.high ?? found.max];
       if (cuts === store.state.cuts && high > low) store.set({ low, high });
     } finally {
       this.refining = null;
@@ -278,7 +281,15 @@ const given = location.hash.length > 1 ? stateOf(location.hash, new Store().stat
 // The server works while the graphics card gets ready.
 const early = describedBy(given);
 early.catch(() => {});
-const app = new App();
-// For scripts in the browser's console, and for tests.
-Object.assign(window, { tachyfits: Object.assign(app, { text: textOf }) });
-void app.open(given, early);
+try {
+  const app = new App();
+  // For scripts in the browser's console, and for tests.
+  Object.assign(window, { tachyfits: Object.assign(app, { text: textOf }) });
+  void app.open(given, early);
+} catch (error) {
+  // Without WebGL2 there is no page; its words still work.
+  const notice = byId("notice", HTMLElement);
+  notice.textContent = error instanceof Error ? error.message : String(error);
+  notice.hidden = false;
+  throw error;
+}

@@ -10,6 +10,9 @@ import { collapseOf, placeOf } from "./state.js";
 const GRIP = 9;
 const FINGER = 22;
 
+/** From this level on a first look has one pixel of each block, not its mean: fewer bytes are read. */
+const PREVIEWED = 3;
+
 /** The largest and the smallest zoom: screen pixels per image pixel. */
 const MOST = 64;
 const LEAST = 1 / 512;
@@ -174,6 +177,11 @@ export class Viewer {
         fine.push(this.quad(tile, place));
         continue;
       }
+      const preview = this.tiles.find({ ...plane, preview: true }, place);
+      if (preview) {
+        coarse.set(`preview ${place.x} ${place.y}`, this.quad(preview, place));
+        continue;
+      }
       let found = false;
       for (let up = level + 1; up < levels && !found; up++) {
         const above = { level: up, x: place.x >> (up - level), y: place.y >> (up - level) };
@@ -219,6 +227,9 @@ export class Viewer {
     // The whole plane in one tile comes first where it is small: it fills the screen at once.
     if (level < levels - 1 && levels <= 4) {
       needed.unshift({ plane, place: { level: levels - 1, x: 0, y: 0 } });
+    }
+    if (level >= PREVIEWED) {
+      needed.unshift(...needed.map(({ place }) => ({ plane: { ...plane, preview: true }, place })));
     }
     const { ahead } = this;
     if (ahead) needed.push(...this.visible(level).map((place) => ({ plane: ahead, place })));
