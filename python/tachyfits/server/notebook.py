@@ -11,7 +11,7 @@ from pathlib import Path
 import uvicorn
 
 import tachyfits as tf
-from tachyfits.base.errors import usage
+from tachyfits.base.errors import either, usage
 from tachyfits.results.frame import Frame
 from tachyfits.server.app import create_app
 from tachyfits.server.run import LOOPBACK, listen
@@ -53,7 +53,9 @@ class _Server:
         thread = threading.Thread(target=server.run, name="tachyfits-viewer", daemon=True)
         thread.start()
         if not started.wait(_START):
-            raise usage("the server of the viewer did not start", "use `tachyfits view` in a shell")
+            raise usage(
+                "the server of the viewer did not start", either("use `tachyfits view` in a shell")
+            )
 
 
 _lock = threading.Lock()
@@ -66,7 +68,7 @@ def viewer(image: tf.Image, height: int, address: str | None) -> Frame:
     if not os.path.isfile(path):
         raise usage(
             f"{path}: the viewer shows images of files on this machine",
-            "write it to a file first: image.write(path)",
+            either("write it to a file first: image.write(path)"),
         )
     process = os.getpid()
     with _lock:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import uvicorn
 
-from tachyfits.base.errors import usage
+from tachyfits.base.errors import either, usage
 from tachyfits.server.app import create_app
 from tachyfits.server.guard.connection import protocol
 from tachyfits.server.settings import Settings
@@ -102,6 +102,7 @@ def listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         found.close()
         raise usage(
-            f"cannot listen on {host}:{port}: {error.strerror}", "choose another --host or --port"
+            f"cannot listen on {host}:{port}: {error.strerror}",
+            either("choose another host or port", "choose another --host or --port"),
         ) from None
     return found
