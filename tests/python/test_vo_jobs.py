@@ -327,6 +327,24 @@ def test_folder_that_cannot_be_written_is_an_error_of_the_job(tmp_path: Path) ->
         assert client.get(f"{job}/error").text.startswith("ServiceUnavailable: results cannot")
 
 
+def test_job_of_a_killed_process_is_an_error_at_once_for_the_others(tmp_path: Path) -> None:
+    path = vocube.write(tmp_path / DATASET)
+    chosen = Settings(paths=(path,), cache_folder=tmp_path / "tachyfits")
+    with TestClient(create_app(chosen)) as other, httpx.Client(timeout=60) as client:
+        other.app.state.tachyfits.runner.close()  # it answers, and runs no job itself
+        server = Server(tmp_path, path)
+        try:
+            job = create(client, {**LONG, "PHASE": "RUN"}, f"{server.url}/vo/async")
+            wait(client, job, "QUEUED")
+            here = f"/vo/async/{job.rpartition('/')[2]}"
+            assert phase(other, here) == "EXECUTING"
+            server.kill()
+        finally:
+            server.stop()
+        assert phase(other, here) == "ERROR"
+        assert "was stopped while the job ran" in other.get(f"{here}/error").text
+
+
 def test_result_without_space_is_an_error_of_the_job(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -158,6 +158,14 @@ class Runner:
         self._lock_path(worker).unlink(missing_ok=True)
         return True
 
+    def settled(self, job: Job) -> Job:
+        """Return a job as it is: one whose worker was killed has ended."""
+        if job.phase != "EXECUTING" or job.worker is None or not self._is_dead(job.worker):
+            return job
+        if self.jobs.end(job.id, job.worker, "ERROR", KILLED):
+            self.jobs.clear(job.id)
+        return self.jobs.find(job.id, job.owner)
+
     def sweep(self) -> None:
         """End jobs of workers that were killed, and remove jobs whose time is over."""
         jobs = self.jobs

@@ -43,7 +43,8 @@ def _owner(request: Request) -> str | None:
 
 
 async def _find(request: Request, job: str) -> Job:
-    return await _on_thread(lambda: _jobs(request).find(job, _owner(request)))
+    runner = State.of(request).runner
+    return await _on_thread(lambda: runner.settled(runner.jobs.find(job, _owner(request))))
 
 
 async def _on_thread(call: Callable[[], _T]) -> _T:
