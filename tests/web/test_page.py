@@ -135,6 +135,7 @@ def test_link_restores_the_view(page: Page, address: str) -> None:
 def test_failure_says_what_to_do(page: Page, address: str, notice_expected: None) -> None:
     page.goto(f"{address}#id=cubes/none.fits")
     expect(page.get_by_role("alert")).to_contain_text("unknown ID")
+    expect(page.get_by_role("alert")).to_contain_text("Choose a file from the list")
 
 
 def test_moment_map_of_a_range_is_the_engines(page: Page, address: str, folder: Path) -> None:

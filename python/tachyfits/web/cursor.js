@@ -32,7 +32,9 @@ export class Cursor {
       return;
     }
     this.asking.ask({ x, y });
-    if (follow && !this.app.viewer.drag && dataset.channels > 1) this.app.dock.spectra.point({ x, y });
+    if (!follow || dataset.channels < 2) return;
+    // While something is dragged its own spectrum is what counts.
+    this.app.dock.spectra.point(this.app.viewer.drag ? null : { x, y });
   }
 
   /**

@@ -27,6 +27,15 @@ const SEARCHED_BYTES = 512e6;
 /** Units that are shown at first instead of those of files. @type {Record<string, string>} */
 const PLEASANT = { "m/s": "km/s", "m s-1": "km/s", Hz: "GHz" };
 
+/** What to do after a failure by its status, where the server does not say it. @type {Record<number, string>} */
+const HINTS = {
+  401: "Open the link that the server printed.",
+  404: "Choose a file from the list (O).",
+  429: "Wait a second and try again.",
+  503: "Wait a second and try again.",
+  500: "Look at the server's log, or try another file.",
+};
+
 /** What all parts of the page share. */
 export class App {
   constructor() {
@@ -240,12 +249,12 @@ export class App {
   /** Show a failure: what is wrong, and what to do. @param {unknown} error */
   tell(error) {
     const text = error instanceof Error ? error.message : String(error);
-    const hint = error instanceof ApiError ? error.hint : "";
+    const hint = error instanceof ApiError ? error.hint || HINTS[error.status] || "" : "";
     const notice = byId("notice", HTMLElement);
     const say = document.createElement("p");
     const strong = document.createElement("b");
     strong.textContent = text;
-    say.append(strong, hint ? ` ${hint}` : "");
+    say.append(strong, hint ? ` · ${hint}` : "");
     const close = document.createElement("button");
     close.type = "button";
     close.textContent = "Dismiss";

@@ -91,7 +91,7 @@ export function imageTab(app) {
       else show();
     });
     const show = () => {
-      if (document.activeElement !== input) input.value = number(state[key], 6);
+      if (document.activeElement !== input) input.value = number(state[key], 5);
     };
     return { input, refresh: show };
   }
