@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from fastapi import Request, Response
 
+import tachyfits as tf
 from tachyfits.server.answers import caching, json_bytes, unchanged
 from tachyfits.server.datasets import OpenFile
 from tachyfits.server.jobs import Job
@@ -30,6 +31,7 @@ class Asked:
     state: State
     file: OpenFile
     place: Place
+    token: tf.CancelToken
     #: Called by the engine, for a request with a name.
     progress: Callable[[int, int], bool | None] | None = None
 
@@ -52,7 +54,7 @@ class Asked:
             return found
 
         whole = (self.file.name, self.file.version, self.view.image.index, key)
-        return self.state.cache.get(whole, checked, weigh)
+        return self.state.cache.get(whole, checked, weigh, lambda: self.token.cancelled)
 
     def json(self, key: Hashable, make: Callable[[], Any]) -> Response:
         """Answer with a value as JSON, which the cache keeps as it is sent."""
@@ -69,16 +71,18 @@ async def answered(request: Request, place: Place, make: Callable[[Asked], Respo
     jobs = state.jobs.running(client_of(request), place.job) if place.job else None
     shown = None if place.view is None else (place.view, place.turn)
 
-    def call(job: Job | None = None) -> Response:
+    def call(token: tf.CancelToken, job: Job | None = None) -> Response:
         file = state.datasets.open(place.id)
         if (answer := unchanged(request, file, place.version)) is not None:
             return answer
-        return make(Asked(request, state, file, place, job.progress if job else None))
+        progress = job.progress if job else None
+        return make(Asked(request, state, file, place, token, progress))
 
     if jobs is None:
-        return await state.workers.run(request, call, view=shown)
+        token = tf.CancelToken()
+        return await state.workers.run(request, lambda: call(token), view=shown, token=token)
     with jobs as job:
         return await state.workers.run(
-            request, lambda: call(job), view=shown, priority="normal", token=job.token,
+            request, lambda: call(job.token, job), view=shown, priority="normal", token=job.token,
             seconds=state.settings.job_seconds,
         )  # fmt: skip

@@ -5,13 +5,18 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from typing import Any, TypeVar
+
+from tachyfits.server.errors import Superseded
 
 _T = TypeVar("_T")
 
 #: Bytes that an entry costs beside its value: keys and lists.
 _OVERHEAD = 512
+
+#: Seconds between two looks whether a thread that waits is still needed.
+_PATIENCE = 0.05
 
 
 class ByteCache:
@@ -39,11 +44,18 @@ class ByteCache:
     def __len__(self) -> int:
         return len(self._kept)
 
-    def get(self, key: Hashable, make: Callable[[], _T], weigh: Callable[[_T], int]) -> _T:
+    def get(
+        self,
+        key: Hashable,
+        make: Callable[[], _T],
+        weigh: Callable[[_T], int],
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> _T:
         """Return the value of a key, computed by ``make`` where it is not kept.
 
         An error of ``make`` is raised in the thread that called it. Threads that waited for it
-        try in turn: their requests may have more time, or may not be cancelled.
+        try in turn: their requests may have more time, or may not be cancelled. ``cancelled``
+        tells a thread that waits whether its own request has ended.
         """
         while True:
             with self._lock:
@@ -56,7 +68,10 @@ class ByteCache:
                     mine: Future[Any] = Future()
                     self._under_way[key] = mine
                     break
-            waiting.exception()
+            while not waiting.done():
+                if cancelled():
+                    raise Superseded("cancelled while another request computed the same")
+                wait((waiting,), timeout=_PATIENCE)
         try:
             made = make()
         except BaseException:

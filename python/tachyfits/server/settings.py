@@ -74,11 +74,11 @@ class Settings:
     origins: tuple[str, ...] = ()
     frame_ancestors: tuple[str, ...] = ()
     threads: int = 0
-    concurrent: int = 64
+    concurrent: int = 96
     connections: int = 2000
     streams: int = 32
     client_rate: float = 500.0
-    client_concurrent: int = 64
+    client_concurrent: int = 48
     stall_seconds: float = 60.0
     cache_bytes: int = 512 * MEBIBYTE
     request_seconds: float = 60.0
