@@ -143,6 +143,32 @@ def test_circle_finds_the_images_with_a_pixel_in_it(
     assert names(client, ("POS", f"CIRCLE {longitude!r} {latitude!r} {radius}")) == expected
 
 
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(spot=SPOTS, height=st.sampled_from([0.03, 0.3, 2.0]))
+def test_range_finds_the_images_with_a_pixel_in_it(
+    client: TestClient, folder: Path, spot: Any, height: float
+) -> None:
+    (longitude, latitude, _), east, north, width = spot
+    low = float(np.clip(latitude + north, -90, 90 - height))
+    west = (longitude + 3 * east - width) % 360
+    asked = f"RANGE {west!r} {(west + 2 * width) % 360!r} {low!r} {low + height!r}"
+    expected = set()
+    for path in folder.rglob("*.fits"):
+        if path.name in CUBES | set(PLACES) and "again" not in path.parts:
+            header = fits.getheader(path)
+            y, x = np.mgrid[: header["NAXIS2"], : header["NAXIS1"]]
+            places = WCS(header).celestial.pixel_to_world(x, y)
+            inside = (places.ra.deg - west) % 360 <= (2 * width) % 360
+            inside &= (places.dec.deg >= low) & (places.dec.deg <= low + height)
+            if inside.any():
+                expected.add(path.name)
+    found = names(client, ("POS", asked))
+    # A range smaller than a pixel selects the one that it lies in, without a centre inside.
+    assert expected <= found
+    if min(height, width * np.cos(np.radians(low))) > 0.02:
+        assert found == expected
+
+
 def test_other_shapes_find_images(client: TestClient) -> None:
     assert names(client, ("POS", "RANGE 359 1 -6 -4")) == {"meridian.fits", "south.fits"}
     assert names(client, ("POS", "RANGE 0 360 89 +Inf")) == {"pole.fits"}

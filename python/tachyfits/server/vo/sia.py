@@ -261,6 +261,21 @@ class _Place:
         reach += shape.sizes[0] if shape.sizes else 0.0
         return cls(shape, middle, reach) if reach < 90 else cls(shape)
 
+    def has(self, longitude: float, latitude: float, margin: float) -> bool:
+        """Say whether a circle around a position is surely inside; False if it is not known."""
+        if self.shape.shape == "range":
+            (west, south), (east, north) = self.shape.points
+            width = margin / max(1e-3, float(np.cos(np.radians(latitude))))
+            inside = east - west >= 360 or (
+                (longitude - west) % 360 >= width and (east - longitude) % 360 >= width
+                and (longitude - west) % 360 <= (east - west) % 360
+            )  # fmt: skip
+            return inside and south + margin <= latitude <= north - margin
+        if not self.shape.is_circle or self.middle is None:
+            return False
+        cosine = np.clip(self.middle @ _direction(longitude, latitude), -1, 1)
+        return bool(np.degrees(np.arccos(cosine)) + margin + 1e-5 < self.reach)
+
     def is_far(self, longitude: float, latitude: float, radius: float) -> bool:
         """Say whether the circle does not meet the one around an image."""
         if self.shape.shape == "range":
@@ -277,6 +292,9 @@ def _overlaps(listing: Listing, state: State, one: Listed, place: _Place) -> boo
     about = one.about
     if about.s_ra is None or about.s_dec is None or about.s_fov is None:
         return False
+    # The centre of a pixel is nearer to the centre of the image than this.
+    if place.has(about.s_ra, about.s_dec, about.s_fov / min(about.s_xel1, about.s_xel2)):
+        return True
     # Arccosines of small angles lose digits.
     if place.is_far(about.s_ra, about.s_dec, about.s_fov / 2 + 1e-5) or listing.is_late():
         return False
