@@ -413,3 +413,20 @@ def test_cuts_and_levels_of_a_large_image(page: Page, address: str, folder: Path
     left, low = place["x"] * 256, place["y"] * 256
     expected = (x + 4000 * y)[low : low + 256, left : left + 256]
     assert np.abs(np.reshape(tile["pixels"], (256, 256)) - expected).max() <= tile["error"]
+
+
+def test_spectra_are_saved_with_their_units(page: Page, address: str, folder: Path) -> None:
+    opened(page, address, "r=0:circle(40,50,7)&stat=flux")
+    page.wait_for_function("() => tachyfits.dock.spectra.curves.has(1)")
+    page.wait_for_function("() => tachyfits.dock.spectra.unit !== ''")
+    page.locator("#tab-save").click()
+    with page.expect_download() as downloading:
+        page.get_by_role("button", name="Spectra (CSV)").click()
+    head, *rows = Path(downloading.value.path()).read_text().splitlines()
+    with tf.open(folder / "ngc6946.fits") as file:
+        expected = file[0].spectrum("circle(40,50,7)", statistic="flux")
+        assert expected.unit != file[0].unit
+    assert f"({expected.unit})" in head
+    found = np.array([row.split(",") for row in rows], dtype=np.float64)
+    np.testing.assert_array_equal(found[:, 0], expected.axis.values)
+    np.testing.assert_array_equal(found[:, 1], expected.values)

@@ -44,6 +44,7 @@ export class Dock {
     store.on(["regions"], () => this.spectra.sync());
     store.on(["statistic", "others"], () => {
       this.spectra.clear();
+      void this.spectra.loadUnit();
       this.spectra.sync();
     });
     store.on(["spectralUnit"], () => void this.spectra.loadAxis());
@@ -76,6 +77,7 @@ export class Dock {
     this.showControls();
     this.showRange();
     void this.spectra.loadAxis();
+    void this.spectra.loadUnit();
     this.spectra.sync();
   }
 
@@ -122,7 +124,7 @@ export class Dock {
       }
     }
     this.note.textContent = series.length ? "" : "Draw a region, or point at the image, to see its spectrum";
-    this.chart.show(axis, series, store.state.dataset?.unit ?? "");
+    this.chart.show(axis, series, this.spectra.unit);
     this.mark();
     this.diagram.draw();
     this.legend.replaceChildren(

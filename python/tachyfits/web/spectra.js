@@ -1,6 +1,6 @@
 // Spectra of regions and of the pixel under the cursor: asked for while they are dragged.
 
-import { Latest, ask, askJson, isStale } from "./api.js";
+import { ApiError, Latest, ask, askJson, isStale } from "./api.js";
 import { hasArea, textOf } from "./regions.js";
 import { placeOf } from "./state.js";
 
@@ -33,6 +33,7 @@ export class Spectra {
     this.running = new Map();
     /** @type {Axis | null} */
     this.axis = null;
+    /** Unit of the values: that of fluxes is not that of the pixels. */
     this.unit = "";
   }
 
@@ -93,6 +94,24 @@ export class Spectra {
       if (isStale(error)) return;
       this.failed(error);
       if (spectralUnit) this.store.set({ spectralUnit: "" });
+    }
+  }
+
+  /** Ask for the unit of the statistic. */
+  async loadUnit() {
+    const { dataset, statistic } = this.store.state;
+    if (!dataset || dataset.channels < 2) return;
+    this.unit = dataset.unit ?? "";
+    if (statistic !== "flux") return;
+    this.unit = "";
+    try {
+      const { unit } = await askJson("spectrum", { ...this.common(), region: "point(1,1)" });
+      if (statistic !== this.store.state.statistic) return;
+      this.unit = unit ?? "";
+      this.changed();
+    } catch (error) {
+      // The spectra themselves tell why there is no flux.
+      if (!(error instanceof ApiError)) throw error;
     }
   }
 

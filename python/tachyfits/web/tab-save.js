@@ -108,11 +108,11 @@ export function saveTab(app) {
 
   /** The curves of the chart as a table. */
   function saveSpectra() {
-    const { axis, curves } = app.dock.spectra;
+    const { axis, curves, unit: valueUnit } = app.dock.spectra;
     if (!axis) return;
     const shown = [...curves].filter(([id]) => id !== CURSOR);
     const unit = (/** @type {string | null | undefined} */ text) => (text ? ` (${text})` : "");
-    const head = [`${axis.name}${unit(axis.unit)}`, ...shown.map(([, { text }]) => `"${store.state.statistic} ${text}${unit(store.state.dataset?.unit)}"`)];
+    const head = [`${axis.name}${unit(axis.unit)}`, ...shown.map(([, { text }]) => `"${store.state.statistic} ${text}${unit(valueUnit)}"`)];
     const lines = axis.values.map((x, i) => [x, ...shown.map(([, { values }]) => values[i])].join(","));
     download(new Blob([[head.join(","), ...lines].join("\n") + "\n"], { type: "text/csv" }), `${stem()}-spectra.csv`);
   }
