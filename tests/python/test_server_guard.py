@@ -17,6 +17,7 @@ from fastapi.testclient import TestClient
 import tachyfits as tf
 from realfiles import path_of
 from tachyfits.server.app import create_app
+from tachyfits.server.run import serve
 from tachyfits.server.settings import Settings
 
 pytestmark = pytest.mark.once
@@ -200,3 +201,8 @@ def test_server_that_lost_its_files_is_not_ready(tmp_path: Path) -> None:
         path.unlink()
         assert client.get("/ready").status_code == 503
         assert client.get("/health").status_code == 200
+
+
+def test_open_address_without_a_token_is_refused() -> None:
+    with pytest.raises(tf.UsageError, match="reached from other machines"):
+        serve(Settings(paths=(CUBE,)), "0.0.0.0", 0, lambda link: None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import secrets
 import webbrowser
 from collections.abc import Callable
@@ -56,11 +55,11 @@ def run(paths: tuple[Path, ...], *, browser: bool, **given: Any) -> int:
         needed(library, "the server", extra="server")
     if given["sidecars"]:
         needed("zarr", "copies of cubes", extra="server")
-    from tachyfits.server.run import serve
+    from tachyfits.server.run import is_loopback, serve
     from tachyfits.server.settings import GIBIBYTE, MEBIBYTE, Settings
 
     token = given["token"]
-    is_open = given["user_header"] is None and not _is_loopback(given["host"])
+    is_open = given["user_header"] is None and not is_loopback(given["host"])
     if token is None and is_open:
         token = secrets.token_urlsafe(24)
     proxies = given["proxies"]
@@ -86,12 +85,3 @@ def run(paths: tuple[Path, ...], *, browser: bool, **given: Any) -> int:
 
     serve(settings, given["host"], given["port"], started, given["log"])
     return 0
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import logging
 import socket
 from collections.abc import Callable
@@ -33,13 +34,28 @@ def serve(
         Gets the link when requests are taken.
     log
         Write a line of JSON to stderr for each request.
+
+    Raises
+    ------
+    UsageError
+        The address is not of this machine alone and no token or header of a user is set, or it
+        cannot be listened on.
     """
-    if not settings.hosts:
-        settings = replace(settings, hosts=(*LOOPBACK, host))
+    if not (is_loopback(host) or settings.token or settings.user_header):
+        raise usage(
+            f"{host} can be reached from other machines, and clients would need no token",
+            either("set Settings.token", "give --token"),
+        )
+    # An address of all interfaces is no address that a client can open.
+    open_host = socket.gethostname() if host in ("0.0.0.0", "::") else host
+    if settings.hosts:
+        open_host = settings.hosts[0] if open_host != host else host
+    else:
+        settings = replace(settings, hosts=(*LOOPBACK, open_host))
     _log_to_stderr(log)
     app = create_app(settings)
     listening = listen(host, port)
-    name = f"[{host}]" if ":" in host else host
+    name = f"[{open_host}]" if ":" in open_host else open_host
     link = f"http://{name}:{listening.getsockname()[1]}/"
     if settings.token is not None:
         link += f"?token={settings.token}"
@@ -57,6 +73,20 @@ def serve(
     )
     with listening:
         _Server(config, lambda: started(link), app.state.tachyfits).run(sockets=[listening])
+
+
+def is_loopback(host: str) -> bool:
+    """Say whether an address is of this machine alone.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0")
+    (True, True, False)
+    """
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _log_to_stderr(requests: bool) -> None:
