@@ -430,3 +430,29 @@ def test_spectra_are_saved_with_their_units(page: Page, address: str, folder: Pa
     found = np.array([row.split(",") for row in rows], dtype=np.float64)
     np.testing.assert_array_equal(found[:, 0], expected.axis.values)
     np.testing.assert_array_equal(found[:, 1], expected.values)
+
+
+def test_threshold_of_a_map_is_the_engines_and_is_in_the_link(
+    page: Page, address: str, folder: Path
+) -> None:
+    opened(page, address, "image=moment1,20,60,0.004&at=50,50,5")
+    page.wait_for_function("() => tachyfits.store.state.layer.operation === 'moment1'")
+    settled(page)
+    with tf.open(folder / "ngc6946.fits") as file:
+        plane = file[0].moment(1, channels=slice(19, 60), threshold=0.004)
+    page.mouse.move(*on_screen(page, 53, 48))
+    page.wait_for_function(
+        "v => Number(document.querySelector('#readout').dataset.value) === v",
+        arg=float(plane.values[47, 52]),
+    )
+    page.wait_for_function("() => location.hash.includes('image=moment1,20,60,0.004')")
+
+
+def test_unit_of_the_spectral_axis_is_chosen(page: Page, address: str) -> None:
+    opened(page, address, "ch=3&others=1", name="dec_pol_freq_ra.fits")
+    world = page.locator("#channel-world")
+    expect(world).to_have_text("1.4238 GHz")
+    page.get_by_label("Spectral axis").select_option("mm")
+    expect(world).to_have_text(f"{299792458 / 1.4238e6:.7g} mm")
+    page.get_by_label("Spectral axis").select_option("channel")
+    expect(world).to_have_text("3")

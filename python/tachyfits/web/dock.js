@@ -126,6 +126,7 @@ export class Dock {
     this.note.textContent = series.length ? "" : "Draw a region, or point at the image, to see its spectrum";
     this.chart.show(axis, series, this.spectra.unit);
     this.mark();
+    this.app.channels.showShown();
     this.diagram.draw();
     this.legend.replaceChildren(
       ...series.map(({ label, colour }) => {

@@ -25,8 +25,8 @@ export function linkOf(state, initial) {
     }
   }
   if (state.layer.operation !== "channel") {
-    const { operation, first, last } = state.layer;
-    found.set("image", `${operation},${first},${last}`);
+    const { operation, first, last, threshold } = state.layer;
+    found.set("image", [operation, first, last, ...(threshold == null ? [] : [threshold])].join(","));
   }
   if (state.range) found.set("range", state.range.join(","));
   found.set("at", [...state.centre, state.scale].map(digits).join(","));
@@ -57,8 +57,11 @@ export function stateOf(hash, initial) {
     else if (typeof initial[key] !== "number") found[key] = text;
     else if (Number.isFinite(Number(text))) found[key] = Number(text);
   }
-  const image = /^(\w+),(\d+),(\d+)$/.exec(given.get("image") ?? "");
-  if (image) found.layer = { operation: image[1], first: Number(image[2]), last: Number(image[3]) };
+  const image = /^(\w+),(\d+),(\d+)(?:,([-+.\de]+))?$/.exec(given.get("image") ?? "");
+  if (image) {
+    const threshold = image[4] === undefined || !Number.isFinite(Number(image[4])) ? null : Number(image[4]);
+    found.layer = { operation: image[1], first: Number(image[2]), last: Number(image[3]), threshold };
+  }
   const range = /^(\d+),(\d+)$/.exec(given.get("range") ?? "");
   if (range) found.range = [Number(range[1]), Number(range[2])];
   const at = (given.get("at") ?? "").split(",").map(Number);

@@ -34,13 +34,13 @@ export class Maps {
    * Compute an image and show it. The server keeps the plane, so its tiles come at once.
    * @param {import("./state.js").Layer} layer
    */
-  async show({ operation, first, last }) {
+  async show({ operation, first, last, threshold }) {
     const { store } = this.app;
     const { dataset, others, spectralUnit } = store.state;
     if (!dataset) return;
     const along = operation.startsWith("moment") && spectralUnit !== "channel" ? spectralUnit || null : null;
     /** @type {import("./state.js").Layer} */
-    const layer = { operation, first, last, along };
+    const layer = { operation, first, last, along, threshold: threshold ?? null };
     this.cancel();
     const running = new AbortController();
     this.running = running;

@@ -27,6 +27,7 @@
  * @property {string} operation "channel", or a statistic of the server: "moment0", "mean", ...
  * @property {number} first
  * @property {number} last
+ * @property {number | null} [threshold] pixels below it are left out
  * @property {string | null} [along] unit of the spectral axis in moments, null for that of the file
  * @property {string | null} [unit] of the values, where it is not that of the pixels
  */
@@ -110,8 +111,8 @@ export function placeOf({ id, hdu, version }) {
  * Return the parameters of an image made from a range of channels.
  * @param {Layer} layer
  */
-export function collapseOf({ operation, first, last, along }) {
-  return { collapse: operation, channels: `${first}:${last}`, unit: along ?? null };
+export function collapseOf({ operation, first, last, along, threshold }) {
+  return { collapse: operation, channels: `${first}:${last}`, unit: along ?? null, threshold: threshold ?? null };
 }
 
 /**

@@ -11,13 +11,14 @@ export function mapsTab(app) {
   const { store, maps } = app;
   const first = make("input", { type: "number", min: 1, "aria-label": "First channel" });
   const last = make("input", { type: "number", min: 1, "aria-label": "Last channel" });
+  const threshold = make("input", { type: "text", inputmode: "decimal", placeholder: "none", "aria-label": "Threshold" });
   const buttons = make("div", { class: "list" });
   const progress = make("progress", { max: 1, "aria-label": "Progress", hidden: true });
   const cancel = make("button", { type: "button", hidden: true, onclick: () => maps.cancel() }, "Cancel");
   const note = make("p", { class: "note" });
 
   for (const [operation, label] of Object.entries(OPERATIONS)) {
-    buttons.append(make("button", { type: "button", class: "item", "data-operation": operation, onclick: () => void maps.show({ operation, ...range() }) }, label));
+    buttons.append(make("button", { type: "button", class: "item", "data-operation": operation, onclick: () => void maps.show({ operation, ...range(), threshold: limit() }) }, label));
   }
   const back = make("button", { type: "button", class: "item", "data-operation": "channel", onclick: () => store.set({ layer: CHANNEL }) }, "One channel");
   buttons.prepend(back);
@@ -26,6 +27,12 @@ export function mapsTab(app) {
     const most = store.state.dataset?.channels ?? 1;
     const [a, b] = store.state.range ?? [1, most];
     return { first: a, last: b };
+  }
+
+  /** The value below which pixels are left out: without it noise decides where the line is weak. */
+  function limit() {
+    const value = Number(threshold.value);
+    return threshold.value.trim() && Number.isFinite(value) ? value : null;
   }
 
   function setRange() {
@@ -38,6 +45,7 @@ export function mapsTab(app) {
 
   function refresh() {
     const { dataset, layer } = store.state;
+    if (layer.operation !== "channel" && document.activeElement !== threshold) threshold.value = layer.threshold == null ? "" : String(layer.threshold);
     const { first: a, last: b } = range();
     first.max = last.max = String(dataset?.channels ?? 1);
     first.value = String(a);
@@ -46,13 +54,17 @@ export function mapsTab(app) {
       button.setAttribute("aria-pressed", String(button.dataset.operation === layer.operation));
       button.disabled = (dataset?.channels ?? 1) < 2;
     }
-    note.textContent = (dataset?.channels ?? 1) < 2 ? "This image has one channel." : "Drag over the spectrum to choose the range.";
+    note.textContent = (dataset?.channels ?? 1) < 2 ? "This image has one channel." : "Drag over the spectrum to choose the range. Pixels below the threshold are left out of the image.";
   }
 
   maps.progress = (fraction) => {
     progress.hidden = cancel.hidden = fraction === null;
     if (fraction !== null) progress.value = fraction;
   };
+  threshold.addEventListener("change", () => {
+    const { layer } = store.state;
+    if (layer.operation !== "channel") void maps.show({ ...layer, threshold: limit() });
+  });
   first.addEventListener("change", setRange);
   last.addEventListener("change", setRange);
   store.on(["range", "layer", "dataset"], refresh);
@@ -60,7 +72,7 @@ export function mapsTab(app) {
   return make(
     "div",
     {},
-    group("Range of channels", row("From, to", first, last), note),
+    group("Range of channels", row("From, to", first, last), row("Threshold", threshold), note),
     group("The image shows", buttons, make("div", { class: "buttons" }, progress, cancel)),
     contourGroup(app),
   );
