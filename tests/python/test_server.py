@@ -13,6 +13,7 @@ from fastapi.testclient import TestClient
 import tachyfits as tf
 from realfiles import path_of
 from tachyfits.server.app import create_app
+from tachyfits.server.datasets import Datasets
 from tachyfits.server.run import listen
 from tachyfits.server.settings import Settings
 
@@ -127,3 +128,17 @@ def test_spectrum_and_map_are_of_the_chosen_polarisation(client: TestClient) -> 
 def test_answers_do_not_wait_for_acknowledgements() -> None:
     with listen("127.0.0.1", 0) as listening:
         assert listening.proto == socket.IPPROTO_TCP
+
+
+def test_messages_have_ids_in_place_of_paths(tmp_path: Path) -> None:
+    folder, file = tmp_path / "cubes", tmp_path / "cubes" / "co.fits"
+    folder.mkdir()
+    file.touch()
+    (tmp_path / "cubes2").mkdir()
+    datasets = Datasets((folder, file))
+    text = f"{file}: HDU 0; {folder}/deep/x.fits (cut), {tmp_path}/cubes2/y.fits"
+    assert datasets.hidden(text) == (
+        f"co.fits: HDU 0; cubes/deep/x.fits (cut), {tmp_path}/cubes2/y.fits"
+    )
+    everything = Datasets((Path("/"),))
+    assert everything.hidden("/data/x.fits: 3/4 of km/s") == "root/data/x.fits: 3/4 of km/s"

@@ -163,8 +163,10 @@ class Datasets:
         """Return a message with IDs in place of the paths of this machine."""
         # The longest first: a served file may lie in a served folder.
         for name, root in sorted(self._roots.items(), key=lambda item: -len(str(item[1]))):
-            path = re.escape(str(root).rstrip("/"))
-            text = re.sub(rf"{path}(?=/|\W|$)", name, text)
+            if root == Path(root.anchor):
+                text = re.sub(r"(?<![\w./])/(?=[\w.])", f"{name}/", text)
+            else:
+                text = re.sub(rf"{re.escape(str(root))}(?!\w)", name, text)
         return text
 
     def open(self, name: str) -> OpenFile:
