@@ -35,8 +35,9 @@ class _Reader(Protocol):
 
 _Source = str | os.PathLike[str] | bytes | _Reader
 
-#: Codec, shape of a tile, level of quantisation, dither, its seed, divisor of HCOMPRESS.
-_Compression = tuple[str, Sequence[int] | None, float | None, str, int | None, int]
+#: Codec, shape of a tile, level of quantisation, dither, its seed, divisor of HCOMPRESS, whether
+#: directives in the header come first.
+_Compression = tuple[str, Sequence[int] | None, float | None, str, int | None, int, bool]
 
 #: A kind of tuple, such as a named one.
 _Tuple = TypeVar("_Tuple", bound=tuple[Any, ...])

@@ -14,8 +14,9 @@ from tachyfits._core import FitsFile, Image
 #: Called now and then with (bytes done, bytes in all); returning False cancels.
 _Progress = Callable[[int, int], bool | None]
 
-#: Codec, shape of a tile, level of quantisation, dither, its seed, divisor of HCOMPRESS.
-_Compression = tuple[str, Sequence[int] | None, float | None, str, int | None, int]
+#: Codec, shape of a tile, level of quantisation, dither, its seed, divisor of HCOMPRESS, whether
+#: directives in the header come first.
+_Compression = tuple[str, Sequence[int] | None, float | None, str, int | None, int, bool]
 
 _Tuple = TypeVar("_Tuple", bound=tuple[Any, ...])
 
@@ -166,6 +167,16 @@ class FileWriter:
         progress: _Progress | None = None,
     ) -> None: ...
     def end_table(self) -> None: ...
+    def write_compressed_table(
+        self,
+        table: Table,
+        *,
+        tile_rows: int | None = None,
+        codecs: Sequence[tuple[int, str]] = (),  # numbers of columns, names of the Standard
+        directives: bool = False,
+        threads: int = 0,
+        progress: _Progress | None = None,
+    ) -> None: ...
     def write_array(
         self,
         array: NDArray[Any],  # native-endian, C order
@@ -174,7 +185,7 @@ class FileWriter:
         compression: _Compression | None = None,
         threads: int = 0,
         progress: _Progress | None = None,
-    ) -> None: ...
+    ) -> float: ...  # the largest error of rounding
     def write_image(
         self,
         image: Image,
@@ -182,7 +193,7 @@ class FileWriter:
         compression: _Compression | None = None,
         threads: int = 0,
         progress: _Progress | None = None,
-    ) -> None: ...
+    ) -> float: ...  # the largest error of rounding
     def copy(
         self,
         file: FitsFile,

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import gzip
+import itertools
+import os
 import shutil
+import struct
 import subprocess
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from astropy.io import fits
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import tachyfits as tf
+from tachyfits.cli import run
 
 ROWS = 700
 HAS_FPACK = shutil.which("fpack") is not None
@@ -75,6 +83,8 @@ def fpacked(path: Path, *options: str) -> Path:
 def cells(values: Any) -> list[Any]:
     """Return the bytes of each cell, and its undefined elements."""
     parts = list(values) if isinstance(values, tf.Ragged) else [values]
+    if parts and np.ma.getdata(parts[0]).dtype == object:
+        return [part.tolist() for part in parts]
     return [(np.ma.getdata(part).tobytes(), np.ma.getmaskarray(part).tobytes()) for part in parts]
 
 
@@ -121,6 +131,169 @@ def test_tables_of_fpack_are_the_tables_that_were_compressed(
     assert data_of(tmp_path / "back.fits") == data_of(tmp_path / "fun.fits")
 
 
+def fitsverify(path: Path) -> None:
+    if shutil.which("fitsverify"):
+        done = subprocess.run(["fitsverify", "-q", path], capture_output=True, text=True)
+        assert "OK" in done.stdout, done.stdout
+
+
+CODECS = {"gzip1": "GZIP_1", "gzip": "GZIP_2", "rice": "RICE_1", "none": "NOCOMPRESS"}
+
+
+@pytest.mark.parametrize("codec", [None, "gzip1", "gzip", "rice"])
+@pytest.mark.parametrize("rows", [1, 64, None])
+def test_tables_written_here_are_restored_by_funpack(
+    tmp_path: Path, codec: str | None, rows: int | None
+) -> None:
+    columns = [*fixed_columns(ROWS), *variable_columns(ROWS)]
+    path = write_table(tmp_path / "t.fits", columns)
+    integers = ("B", "I", "U", "J", "W", "PB", "PI", "PJ")
+    numbers = (*integers, "K", "E", "D", "PK", "PE", "PD", "QE")
+    chosen = integers if codec == "rice" else numbers
+    names = dict.fromkeys(chosen, codec) if codec else None
+    how = tf.Compression(tables=True, table_rows=rows, columns=names)
+    packed = tmp_path / "t.fits.fz"
+    with tf.open(path) as plain:
+        tf.write(packed, list(plain), compress=how, checksum=True, threads=2)
+        tf.write(tmp_path / "one.fz", list(plain), compress=how, checksum=True, threads=1)
+        assert packed.read_bytes() == (tmp_path / "one.fz").read_bytes()
+        with tf.open(packed) as file, tf.open(packed, raw=True) as raw:
+            assert file[1].compression.tile == (rows or ROWS,)
+            assert_same(file[1], plain[1])
+            assert all(hdu.checksum().ok and hdu.checksum().data == "right" for hdu in raw)
+            tf.write(tmp_path / "back.fits", list(file), checksum=True)
+            stored = file[1].header["DATASUM"]
+    with tf.open(tmp_path / "back.fits") as back:
+        assert back[1].header["DATASUM"] == stored
+        assert back[1].checksum().data == "right"
+    assert data_of(tmp_path / "back.fits") == data_of(path)
+    fitsverify(packed)
+    if HAS_FPACK:
+        subprocess.run(["funpack", "-O", tmp_path / "fun.fits", packed], check=True)
+        assert data_of(tmp_path / "fun.fits") == data_of(path)
+        fitsverify(tmp_path / "fun.fits")
+
+
+def test_every_codec_keeps_columns_that_funpack_refuses(tmp_path: Path) -> None:
+    random = np.random.default_rng(4)
+    numbers = random.normal(0, 1, (ROWS, 2))
+    text = [["ab", "", "a longer text", "x"][n % 4] for n in range(ROWS)]
+    data = {
+        "C": (numbers[:, 0] + 1j * numbers[:, 1]).astype("c8"),
+        "M": np.stack([numbers[:, 0] * 1j, numbers[:, 1] + 2], 1),
+        "PC": [list(cell) for cell in arrays_of(ROWS, "c8", 1)],
+        "N": np.arange(ROWS),
+        "TEXT": text,
+    }
+    tf.write(tmp_path / "t.fits", data, forms={"TEXT": "PA"})
+    for codec in ("gzip", "gzip1", "none"):
+        how = tf.Compression(columns=dict.fromkeys(data, codec))
+        tf.write(
+            tmp_path / "t.fz", data, forms={"TEXT": "PA"}, compress=how, overwrite=True, name="X"
+        )
+        with tf.open(tmp_path / "t.fz") as file, tf.open(tmp_path / "t.fits") as plain:
+            expected = {"gzip": "GZIP_1, GZIP_2"}.get(codec, CODECS[codec])
+            assert file[1].compression.algorithm == expected
+            assert file[1].name == "X"
+            assert_same(file[1], plain[1])
+
+
+def test_directives_in_headers_are_followed_unless_told_otherwise(tmp_path: Path) -> None:
+    columns = fixed_columns(ROWS)
+    cards = {"FZTILELN": 100, "FZALG7": "GZIP_1", "FZALG9": "RICE_1"}
+    path = write_table(tmp_path / "t.fits", columns, **cards)
+    packed = tmp_path / "t.fits.fz"
+    for flags, tile, codec in (([], 100, "GZIP_1"), (["--ignore-directives"], ROWS, "RICE_1")):
+        assert run(["compress", "--tables", "--overwrite", *flags, str(path)]) == 0
+        with tf.open(packed, raw=True) as raw:
+            assert raw[1].header["ZTILELEN"] == tile
+            assert raw[1].header["ZCTYP7"] == codec
+            assert raw[1].header["ZCTYP9"] == "GZIP_2"
+
+
+def test_images_follow_directives(tmp_path: Path) -> None:
+    path = tmp_path / "i.fits"
+    pixels = np.random.default_rng(1).normal(0, 1, (60, 80)).astype("f4")
+    for cards, expected in (
+        ({"FZALGOR": "GZIP_1", "FZTILE": "(40,30)"}, {"ZCMPTYPE": "GZIP_1", "ZTILE2": 30}),
+        ({"FZQVALUE": 0.0}, {"ZCMPTYPE": "GZIP_2"}),
+        ({"FZQMETHD": "NO_DITHER", "FZTILE": "whole"}, {"ZQUANTIZ": "NO_DITHER", "ZTILE2": 60}),
+        ({"FZDTHRSD": 77, "FZTILE": "row"}, {"ZDITHER0": 77, "ZTILE2": 1}),
+    ):
+        tf.write(path, pixels, cards, overwrite=True)
+        assert run(["compress", "--overwrite", str(path)]) == 0
+        header = fits.getheader(f"{path}.fz", 1, disable_image_compression=True)
+        with fits.open(f"{path}.fz", disable_image_compression=True) as file:
+            header = file[1].header
+        assert {keyword: header[keyword] for keyword in expected} == expected
+    tf.write(path, pixels, {"FZALGOR": "NONE"}, overwrite=True)
+    assert run(["compress", "--overwrite", str(path)]) == 0
+    assert np.array_equal(fits.getdata(f"{path}.fz", 0), pixels)
+
+
+def test_small_and_ascii_tables_are_copied(tmp_path: Path) -> None:
+    how = tf.Compression(tables=True)
+    tf.write(tmp_path / "small.fits", {"N": np.arange(100)}, compress=how)
+    assert tf.open(tmp_path / "small.fits")[1].compression is None
+    tf.write(tmp_path / "text.fits", {"N": np.arange(9000)}, kind="ascii", compress=how)
+    assert tf.open(tmp_path / "text.fits")[1].compression is None
+    tf.write(tmp_path / "list.fits", [{"N": np.arange(9000)}], compress=how)
+    assert tf.open(tmp_path / "list.fits")[1].compression.algorithm == "GZIP_2"
+    tf.write(tmp_path / "list.fits", [{"N": np.arange(9000)}], compress="gzip", overwrite=True)
+    assert tf.open(tmp_path / "list.fits")[1].compression is None
+    with pytest.raises(tf.UsageError, match="expected a Compression"):
+        tf.write(tmp_path / "no.fits", {"N": np.arange(9000)}, compress="gzip")
+    with pytest.raises(tf.UsageError, match="RICE_1 of integers"):
+        tf.write(
+            tmp_path / "no.fits", {"N": np.arange(9000)},
+            compress=tf.Compression(columns={"n": "rice"}),
+        )  # fmt: skip
+    assert not (tmp_path / "no.fits").exists()
+
+
+def test_commands_compress_and_restore_tables(tmp_path: Path) -> None:
+    path = write_table(tmp_path / "t.fits", [*fixed_columns(ROWS), *variable_columns(ROWS)])
+    assert run(["compress", "--tables", "--checksum", str(path)]) == 0
+    packed = tmp_path / "t.fits.fz"
+    assert packed.stat().st_size < path.stat().st_size
+    assert run(["decompress", str(packed), "-o", str(tmp_path / "back.fits")]) == 0
+    assert data_of(tmp_path / "back.fits") == data_of(path)
+    assert fits.getdata(tmp_path / "back.fits", "LAST").tolist() == [*range(12)]
+
+
+@needs_fpack
+def test_the_hdu_after_a_table_with_a_gap_is_found(tmp_path: Path) -> None:
+    path = write_table(tmp_path / "t.fits", variable_columns(ROWS))
+    with fits.open(path) as file:
+        rows, heap = file[1].data.nbytes, file[1].header["PCOUNT"]
+        start = file[1].fileinfo()["datLoc"]
+    content = path.read_bytes()
+    gap = 4 * 2880
+    data = content[start : start + rows] + bytes(gap) + content[start + rows :][:heap]
+    data += bytes(-len(data) % 2880)
+    end = start + (rows + heap + 2879) // 2880 * 2880
+    header = content[:start].replace(b"PCOUNT  = %20d" % heap, b"PCOUNT  = %20d" % (heap + gap))
+    at = header.rindex(b"END     ")
+    header = header[:at] + (b"THEAP   = %20d" % (rows + gap)).ljust(80) + header[at:]
+    path.write_bytes(header[:start] + data + content[end:])
+    packed = fpacked(path)
+    # fpack leaves out the HDUs after it.
+    assert packed.read_bytes().count(b"XTENSION=") == 1
+    packed.write_bytes(packed.read_bytes() + content[end:])
+    with pytest.warns(tf.TachyfitsWarning, match="THEAP"):
+        opened = tf.open(packed)
+    with opened as file, tf.open(path) as plain:
+        assert [hdu.name for hdu in file] == [hdu.name for hdu in plain]
+        assert_same(file[1], plain[1])
+        assert np.array_equal(file["LAST"][:], np.arange(12))
+        tf.write(tmp_path / "ours.fz", [file[1]], compress=tf.Compression(tables=True))
+    with tf.open(tmp_path / "ours.fz") as file, tf.open(path) as plain:
+        assert_same(file[1], plain[1])
+    with tf.open(tmp_path / "ours.fz", raw=True) as raw:
+        assert "THEAP" not in raw[1].header
+        assert raw[1].header["ZTHEAP"] == rows + gap
+
+
 @needs_fpack
 def test_complex_columns_that_funpack_refuses_are_read(tmp_path: Path) -> None:
     random = np.random.default_rng(4)
@@ -162,3 +335,191 @@ def test_reading_a_column_decodes_that_column_alone(tmp_path: Path) -> None:
             found["E"]
         with pytest.raises(tf.FormatError, match="rows 301 to 400"):
             found.where("E[1] > 0")
+
+
+LETTERS = ("L", "X", "A", "B", "I", "J", "K", "E", "D", "C", "M")
+
+
+@st.composite
+def stored_tables(draw: st.DrawFn) -> tuple[bytes, list[str], int]:
+    """Return a file with a table of random columns and bytes, their forms, and rows of a tile."""
+    rows = draw(st.integers(1, 60))
+    forms = draw(
+        st.lists(
+            st.one_of(
+                st.builds("{}{}".format, st.integers(0, 4), st.sampled_from(LETTERS)),
+                st.builds("1{}{}".format, st.sampled_from("PQ"), st.sampled_from(LETTERS)),
+            ),
+            min_size=1,
+            max_size=5,
+        )
+    )
+    random = np.random.default_rng(draw(st.integers(0, 2**32)))
+    widths = {"L": 1, "A": 1, "B": 1, "I": 2, "J": 4, "K": 8, "E": 4, "D": 8, "C": 8, "M": 16}
+    cells: list[list[bytes]] = [[] for _ in range(rows)]
+    heap = b""
+    for form in forms:
+        kind, letter = form[-2], form[-1]
+        for row in range(rows):
+            count = int(random.integers(0, 30)) if kind in "PQ" else int(form[0])
+            size = -(-count // 8) if letter == "X" else count * widths[letter]
+            high = int(random.choice([2, 20, 256]))
+            data = random.integers(0, high, size, "u1").tobytes()
+            if letter == "L":
+                data = random.choice(np.frombuffer(b"TF\0", "u1"), size).tobytes()
+            if letter == "A":
+                data = bytes(32 + byte % 90 for byte in data)
+            if kind in "PQ":
+                place = len(heap) if count else int(random.integers(0, 9))
+                heap += data
+                data = struct.pack(">ii" if kind == "P" else ">qq", count, place)
+            cells[row].append(data)
+    body = b"".join(b"".join(row) for row in cells)
+    width = len(body) // rows
+    gap = draw(st.sampled_from([0, 0, 7, 3000])) if heap else 0
+    cards = {
+        "XTENSION": "BINTABLE", "BITPIX": 8, "NAXIS": 2, "NAXIS1": width, "NAXIS2": rows,
+        "PCOUNT": gap + len(heap), "GCOUNT": 1, "TFIELDS": len(forms),
+    }  # fmt: skip
+    for number, form in enumerate(forms, 1):
+        cards |= {f"TTYPE{number}": f"C{number}", f"TFORM{number}": form}
+    if gap:
+        cards["THEAP"] = len(body) + gap
+    content = body + bytes(gap) + heap
+    content += bytes(5760 * 2 - len(content) if len(content) < 5760 else 0)
+    cards["PCOUNT"] = len(content) - len(body)
+    header = fits.Header(cards.items())
+    primary = fits.PrimaryHDU().header.tostring().encode()
+    content += bytes(-len(content) % 2880)
+    return primary + header.tostring().encode() + content, forms, draw(st.integers(1, 70))
+
+
+@settings(max_examples=60, deadline=None)
+@given(made=stored_tables(), codec=st.sampled_from([None, *CODECS]), threads=st.integers(1, 3))
+def test_any_table_comes_back_byte_for_byte(
+    tmp_path_factory: pytest.TempPathFactory,
+    made: tuple[bytes, list[str], int],
+    codec: str | None,
+    threads: int,
+) -> None:
+    content, forms, rows = made
+    folder = tmp_path_factory.mktemp("any")
+    chosen = [
+        f"C{number}" for number, form in enumerate(forms, 1) if codec != "rice" or form[-1] in "BIJ"
+    ]
+    columns = dict.fromkeys(chosen, codec) if codec else None
+    how = tf.Compression(tables=True, table_rows=rows, columns=columns)
+    with tf.open(content) as plain:
+        tf.write(folder / "t.fz", list(plain), compress=how, threads=threads)
+    with tf.open(folder / "t.fz") as file:
+        assert file[1].compression.content == "table"
+        tf.write(folder / "back.fits", list(file), threads=threads)
+    (folder / "plain.fits").write_bytes(content)
+    assert data_of(folder / "back.fits") == data_of(folder / "plain.fits")
+
+
+def small_files(folder: Path) -> list[bytes]:
+    """Return small files with compressed tables: fixed columns, arrays, each codec."""
+    files = []
+    for name, columns, codec in (
+        ("fixed", fixed_columns(30)[1:8], None),
+        ("arrays", [variable_columns(30)[1], variable_columns(30)[-1]], None),
+        ("plain", fixed_columns(30)[3:6], "none"),
+    ):
+        path = write_table(folder / f"{name}.fits", columns)
+        names = dict.fromkeys([c.name for c in columns], codec) if codec else None
+        # Zeros that make the table large enough to be compressed.
+        pad = [fits.Column("PAD", "200B", array=np.zeros((30, 200), "u1"))]
+        write_table(path, [*columns, *pad])
+        how = tf.Compression(tables=True, table_rows=12, columns=names)
+        with tf.open(path) as file:
+            tf.write(folder / f"{name}.fz", list(file)[:2], compress=how, checksum=False)
+        files.append((folder / f"{name}.fz").read_bytes())
+    return files
+
+
+def problem_of(content: bytes) -> tf.TachyfitsError | None:
+    """Read every column of a file; return the error, if there is one."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", tf.TachyfitsWarning)
+            with tf.open(content) as file:
+                for hdu in file:
+                    if isinstance(hdu, tf.Table):
+                        for column in hdu.columns:
+                            assert len(hdu[column.name]) == len(hdu)
+    except tf.TachyfitsError as error:
+        return error
+    return None
+
+
+def test_any_damage_gives_values_or_one_clear_error(tmp_path: Path) -> None:
+    # Each byte of the headers and data is damaged if TACHYFITS_EACH_BYTE is set.
+    step = 1 if os.environ.get("TACHYFITS_EACH_BYTE") else 61
+    for content in small_files(tmp_path):
+        end = len(content.rstrip(b"\0"))
+        damaged = [
+            content[:place] + bytes([content[place] ^ bit]) + content[place + 1 :]
+            for place, bit in itertools.product(range(2880, end, step), (0x01, 0x80))
+        ]
+        damaged += [content[:cut] for cut in range(2880, end, step * 7)]
+        for each in damaged:
+            error = problem_of(each)
+            assert error is None or "hint:" in str(error)
+
+
+def test_descriptors_in_the_order_of_the_standard_are_read(tmp_path: Path) -> None:
+    path = write_table(tmp_path / "t.fits", variable_columns(ROWS))
+    with tf.open(path) as plain:
+        tf.write(tmp_path / "t.fz", list(plain)[:2], compress=tf.Compression(tables=True))
+    with tf.open(tmp_path / "t.fz", raw=True) as raw:
+        header, start = raw[1].header, raw[1].data_offset
+    content = bytearray((tmp_path / "t.fz").read_bytes())
+    rows, heap = header["NAXIS1"], header["PCOUNT"]
+    assert header["NAXIS2"] == 1
+    content = content[: start + rows + heap]
+    for column, name in enumerate(header[f"ZFORM{n}"] for n in range(1, header["TFIELDS"] + 1)):
+        at = start + 16 * column
+        length, offset = struct.unpack(">qq", content[at : at + 16])
+        cell = gzip.decompress(content[start + rows + offset :][:length])
+        split = ROWS * (16 if "Q" in name else 8)
+        swapped = gzip.compress(cell[split:] + cell[:split], mtime=0)
+        content[at : at + 16] = struct.pack(">qq", len(swapped), len(content) - start - rows)
+        content += swapped
+    new = len(content) - start - rows
+    content[:] = content.replace(b"PCOUNT  = %20d" % heap, b"PCOUNT  = %20d" % new)
+    content += bytes(-len(content) % 2880)
+    with tf.open(bytes(content)) as file, tf.open(path) as plain:
+        assert_same(file[1], plain[1])
+
+
+def test_verify_compares_decoded_data_with_their_sum(tmp_path: Path) -> None:
+    table = write_table(tmp_path / "t.fits", [*fixed_columns(ROWS), *variable_columns(ROWS)])
+    pixels = np.random.default_rng(1).normal(0, 9, (40, 70)).astype("i2")
+    with tf.open(table) as plain:
+        how = tf.Compression("rice", tables=True)
+        tf.write(tmp_path / "t.fz", [(pixels, None), plain[1]], compress=how, checksum=True)
+    assert not [*tf.verify(tmp_path / "t.fz")]
+    content = (tmp_path / "t.fz").read_bytes()
+    for hdu in (1, 2):
+        with tf.open(tmp_path / "t.fz", raw=True) as raw:
+            at, stated = raw[hdu].header_offset, raw[hdu].header["ZDATASUM"]
+        place = content.index(b"ZDATASUM", at)
+        card = content[place : place + 80]
+        other = card.replace(stated.encode(), b"7" * len(stated))
+        changed = content[:place] + other + content[place + 80 :]
+        found = [finding.code for finding in tf.verify(changed)]
+        assert "decoded-sum" in found
+        with tf.open(changed, raw=True) as raw:
+            heap = raw[hdu].data_offset + raw[hdu].header["NAXIS1"] * raw[hdu].header["NAXIS2"]
+        damaged = content[: heap + 20] + bytes([content[heap + 20] ^ 255]) + content[heap + 21 :]
+        found = [finding.code for finding in tf.verify(damaged)]
+        assert {"tile-stream", "decoded-sum"} & {*found}
+
+
+def test_errors_of_quantisation_are_told_for_each_hdu(tmp_path: Path) -> None:
+    pixels = np.random.default_rng(1).normal(0, 9, (40, 70)).astype("f4")
+    with pytest.warns(tf.TachyfitsWarning, match=r"errors are 1\.\d+ in HDU 0, 1\.\d+ in HDU 1"):
+        tf.write(tmp_path / "two.fz", [(pixels, None), (pixels + 1, None)], compress="rice")
+    with tf.open(tmp_path / "two.fz") as file:
+        assert np.abs(file[1][:] - pixels).max() > 0.5

@@ -64,6 +64,8 @@ pub struct Walker {
     scanned: usize,
     wanted: usize,
     finished: bool,
+    /// Where the HDU before may end instead: PCOUNT of a compressed table may leave out the gap before its heap.
+    after_gap: Option<u64>,
     warnings: Vec<Warning>,
 }
 
@@ -79,6 +81,7 @@ impl Walker {
             scanned: 0,
             wanted: 0,
             finished: false,
+            after_gap: None,
             warnings: Vec::new(),
         }
     }
@@ -123,6 +126,9 @@ impl Walker {
         let complete = self.buffer.len() as u64 >= remaining;
         if self.buffer.len() < CARD_BYTES && !complete {
             return Ok(self.read(remaining));
+        }
+        if self.scanned == 0 && self.skips_gap()? {
+            return self.advance();
         }
         if self.scanned == 0 && !self.begins_hdu(remaining)? {
             return Ok(Step::Done);
@@ -180,6 +186,25 @@ impl Walker {
         ))
     }
 
+    /// Goes to where the HDU before ends if its PCOUNT leaves out a gap, as fpack writes it, and no HDU is here.
+    fn skips_gap(&mut self) -> Result<bool, FormatError> {
+        let Some(end) = self.after_gap.take().filter(|end| *end <= self.file_bytes) else {
+            return Ok(false);
+        };
+        if self.buffer.starts_with(b"XTENSION") {
+            return Ok(false);
+        }
+        let gap = end - self.next.offset;
+        let place = Place { hdu: Some(self.next.hdu - 1), ..self.place(0) };
+        let found = format!("data that go on for {gap} bytes, as THEAP says");
+        let expected = "the end of the compressed table, as PCOUNT says";
+        self.keep(Warning::new(Code::HeapPlace, place, expected, found))?;
+        let used = usize::try_from(gap).unwrap_or(usize::MAX);
+        self.buffer.drain(..used.min(self.buffer.len()));
+        self.next.offset = end;
+        Ok(true)
+    }
+
     fn check_count(&self) -> Result<(), FormatError> {
         let most = self.options.limits.max_hdus;
         if self.next.hdu < most {
@@ -217,6 +242,7 @@ impl Walker {
             self.keep(warning)?;
         }
         self.check_data(&hdu)?;
+        self.after_gap = hdu.end_after_gap();
         let end = hdu.end_offset();
         let used = usize::try_from(end - self.next.offset).unwrap_or(usize::MAX);
         self.buffer.drain(..used.min(self.buffer.len()));

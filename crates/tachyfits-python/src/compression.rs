@@ -5,16 +5,19 @@ use tachyfits::{Dither, TileCompression};
 
 use crate::errors::argument;
 
-/// Codec, shape of a tile in NumPy order, level of quantisation, dither, its seed, divisor of HCOMPRESS.
+/// Codec, shape of a tile in NumPy order, level of quantisation, dither, its seed, divisor of HCOMPRESS, whether directives
+/// in the header come first.
 pub(crate) type GivenCompression =
-    (String, Option<Vec<u64>>, Option<f64>, String, Option<u64>, i32);
+    (String, Option<Vec<u64>>, Option<f64>, String, Option<u64>, i32, bool);
 
 /// The same for the engine.
 pub(crate) fn engine_compression(
     py: Python<'_>,
     given: Option<GivenCompression>,
 ) -> PyResult<Option<TileCompression>> {
-    let Some((codec, tile, level, dither, seed, scale)) = given else { return Ok(None) };
+    let Some((codec, tile, level, dither, seed, scale, directives)) = given else {
+        return Ok(None);
+    };
     let Some(dither) = Dither::of_name(&dither) else {
         let expected = "NO_DITHER, SUBTRACTIVE_DITHER_1 or SUBTRACTIVE_DITHER_2";
         return Err(argument(py, expected, &format!("dither {dither:?}"), "leave dither out"));
@@ -23,5 +26,5 @@ pub(crate) fn engine_compression(
         tile.reverse();
         tile
     });
-    Ok(Some(TileCompression { codec, tile, level, dither, seed, scale }))
+    Ok(Some(TileCompression { codec, tile, level, dither, seed, scale, directives }))
 }

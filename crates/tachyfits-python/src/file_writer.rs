@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use tachyfits::{
-    Array, Card, Error, Header, NewColumn, NewTable, TableKind, TableWriter, WriteOptions,
-    is_structural,
+    Array, Card, Error, Header, NewColumn, NewTable, TableCompression, TableKind, TableWriter,
+    WriteOptions, is_structural,
 };
 
 use crate::buffer;
@@ -228,7 +228,43 @@ impl FileWriter {
         Ok(())
     }
 
-    /// Write an array as the next HDU: the primary array, or an IMAGE extension; arguments as of `write_array`.
+    /// Write a binary table as the next HDU, in compressed tiles.
+    ///
+    /// Parameters
+    /// ----------
+    /// table
+    ///     The table, all of it.
+    /// tile_rows
+    ///     Rows of a tile; None: as many as have 10 MB.
+    /// codecs
+    ///     Names of the Standard by the number of the column, from 0.
+    /// directives
+    ///     Follow FZTILELN and FZALGn where nothing else is given.
+    #[pyo3(signature = (table, *, tile_rows=None, codecs=Vec::new(), directives=false, threads=0, progress=None),
+           text_signature = "($self, table, *, tile_rows=None, codecs=(), directives=False, threads=0, progress=None)")]
+    #[expect(clippy::too_many_arguments, reason = "arguments by name in Python")]
+    fn write_compressed_table(
+        &self,
+        py: Python<'_>,
+        table: &Table,
+        tile_rows: Option<u64>,
+        codecs: Vec<(usize, String)>,
+        directives: bool,
+        threads: i64,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<()> {
+        let threads = not_negative(py, "threads", threads)?;
+        let how = TableCompression { rows: tile_rows, codecs, directives };
+        let mut file = self.file(py)?;
+        progress::run(py, threads, progress, |run| {
+            table.engine().write_compressed(&mut file, &how, run).map(drop)
+        })?;
+        self.put(WriterState::File(file));
+        Ok(())
+    }
+
+    /// Write an array as the next HDU: the primary array, or an IMAGE extension; arguments as of `write_array`. Returns the
+    /// largest error of rounding.
     #[pyo3(signature = (array, cards, *, compression=None, threads=0, progress=None))]
     fn write_array(
         &self,
@@ -238,24 +274,27 @@ impl FileWriter {
         compression: Option<GivenCompression>,
         threads: i64,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<()> {
+    ) -> PyResult<f64> {
         let compression = engine_compression(py, compression)?;
         let header = engine_header(py, cards)?;
         let axes: Vec<u64> = array.shape().iter().rev().map(|&length| length as u64).collect();
         let threads = not_negative(py, "threads", threads)?;
         let mut file = self.file(py)?;
         let name = file.name();
+        let mut rounding = 0.0;
         buffer::with_bytes(py, array, (&name, None), |bytes, pixel| {
             let array = Array { bytes, pixel, axes: &axes };
-            progress::run(py, threads, progress, |run| {
-                array.write_into(&mut file, &header, None, compression.as_ref(), run).map(drop)
-            })
+            let report = progress::run(py, threads, progress, |run| {
+                array.write_into(&mut file, &header, None, compression.as_ref(), run)
+            })?;
+            rounding = report.rounding;
+            Ok(())
         })?;
         self.put(WriterState::File(file));
-        Ok(())
+        Ok(rounding)
     }
 
-    /// Write an image, computed ones too, as the next HDU.
+    /// Write an image, computed ones too, as the next HDU. Returns the largest error of rounding.
     #[pyo3(signature = (image, *, compression=None, threads=0, progress=None))]
     fn write_image(
         &self,
@@ -264,15 +303,15 @@ impl FileWriter {
         compression: Option<GivenCompression>,
         threads: i64,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<()> {
+    ) -> PyResult<f64> {
         let compression = engine_compression(py, compression)?;
         let threads = not_negative(py, "threads", threads)?;
         let mut file = self.file(py)?;
-        progress::run(py, threads, progress, |run| {
-            image.engine().write_into(&mut file, None, compression.as_ref(), run).map(drop)
+        let report = progress::run(py, threads, progress, |run| {
+            image.engine().write_into(&mut file, None, compression.as_ref(), run)
         })?;
         self.put(WriterState::File(file));
-        Ok(())
+        Ok(report.rounding)
     }
 
     /// Write an extension of another file as the next HDU, its data byte by byte.

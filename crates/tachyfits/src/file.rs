@@ -37,13 +37,15 @@ pub struct OpenOptions {
 
 /// The two sides of an HDU with compressed tiles.
 #[derive(Clone, Debug)]
-struct Decompressed {
+pub(crate) struct Decompressed {
     /// The binary table in the file.
     stored: Arc<Hdu>,
     /// The HDU that the file had without compression.
-    storage: Arc<dyn Storage>,
+    pub(crate) storage: Arc<dyn Storage>,
     /// The same, of a table, which can leave columns out.
     table: Option<RestoredTable>,
+    /// Warnings about tolerated faults of the compression.
+    warnings: Vec<Warning>,
 }
 
 /// An open FITS file.
@@ -297,23 +299,34 @@ fn decompressed(
     warnings: &mut Vec<Warning>,
 ) -> Result<BTreeMap<usize, Decompressed>, Error> {
     let mut found = BTreeMap::new();
+    let tier = Tier::current()?;
     for (index, stored) in hdus.iter_mut().enumerate() {
-        let restored = if stored.is_tiled_image() {
-            decompressed_image(storage, stored, Tier::current()?)
-        } else if stored.is_compressed_table() {
-            decompressed_table(storage, stored, warnings)
-        } else {
-            continue;
-        };
-        match restored {
-            Ok((hdu, decompressed)) => {
+        match decompressed_hdu(storage, stored, tier) {
+            None => {}
+            Some(Ok((hdu, decompressed))) => {
+                warnings.extend(decompressed.warnings.iter().cloned());
                 *stored = Arc::new(hdu);
                 found.insert(index, decompressed);
             }
-            Err(error) => warnings.push(Warning::from(error)),
+            Some(Err(error)) => warnings.push(Warning::from(error)),
         }
     }
     Ok(found)
+}
+
+/// The HDU that a stored one was before compression, and its bytes; `None` of one that is not compressed.
+pub(crate) fn decompressed_hdu(
+    storage: &Arc<dyn Storage>,
+    stored: &Arc<Hdu>,
+    tier: Tier,
+) -> Option<Result<(Hdu, Decompressed), FormatError>> {
+    if stored.is_tiled_image() {
+        Some(decompressed_image(storage, stored, tier))
+    } else if stored.is_compressed_table() {
+        Some(decompressed_table(storage, stored))
+    } else {
+        None
+    }
 }
 
 /// The name and version of an HDU that a stored one is decompressed to.
@@ -333,21 +346,21 @@ fn decompressed_image(
     let data = TiledData::new(CompressedImage::new(Arc::clone(storage), layout, tier));
     let id = decompressed_id(&**storage, stored);
     let storage = Arc::new(HduStorage::new(id, image.header.to_bytes(), data));
-    Ok((image, Decompressed { stored: Arc::clone(stored), storage, table: None }))
+    let stored = Arc::clone(stored);
+    Ok((image, Decompressed { stored, storage, table: None, warnings: Vec::new() }))
 }
 
 /// The HDU of a compressed table as it was before, and the storage of its header, rows and arrays.
 fn decompressed_table(
     storage: &Arc<dyn Storage>,
     stored: &Arc<Hdu>,
-    warnings: &mut Vec<Warning>,
 ) -> Result<(Hdu, Decompressed), FormatError> {
     let layout = stored.compressed_table()?;
-    warnings.extend(layout.warnings.iter().cloned());
+    let warnings = layout.warnings.clone();
     let id = decompressed_id(&**storage, stored);
     let (hdu, table) = RestoredTable::new(id, Arc::clone(storage), layout);
     let storage = table.storage(None);
-    Ok((hdu, Decompressed { stored: Arc::clone(stored), storage, table: Some(table) }))
+    Ok((hdu, Decompressed { stored: Arc::clone(stored), storage, table: Some(table), warnings }))
 }
 
 /// Refuses content that is compressed in a way that is not read here, by its name: as FITS it is nothing.

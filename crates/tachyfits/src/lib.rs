@@ -106,7 +106,7 @@ pub use table::{
     FoundColumn, FoundRows, Rows, Table, TableWriter, TextAs, WantedColumn, csv_rows,
 };
 pub use tile_batch::decode_tiles;
-pub use tiled::TileCompression;
+pub use tiled::{TableCompression, TileCompression};
 pub use verify::{Verification, VerifyOptions, verify};
 
 pub use tachyfits_format::{

@@ -117,6 +117,11 @@ impl Table {
         Error::Format { file: self.file_name().to_owned(), error }
     }
 
+    /// Where all bytes come from.
+    pub(crate) fn bytes_of_all(&self) -> &Arc<dyn Storage> {
+        &self.storage
+    }
+
     /// Where the bytes come from, for reading these bytes of rows, and the arrays that they refer to: of a compressed table,
     /// other columns are not decoded.
     pub(crate) fn bytes_of(&self, fields: &[Range<u64>]) -> Arc<dyn Storage> {

@@ -9,6 +9,7 @@ mod restored_table;
 mod tile_cache;
 mod tile_compression;
 mod tile_encoder;
+mod write_table_tiles;
 mod write_tiles;
 
 use std::fmt::Debug;
@@ -22,9 +23,10 @@ use crate::computed::{Window, windows_of_stretch};
 use crate::hdu_storage::{MadeData, fill_pixels};
 pub(crate) use compressed_image::CompressedImage;
 use copy_common::copy_common;
-pub(crate) use restored_table::RestoredTable;
+pub(crate) use restored_table::{RestoredTable, damage};
 use tile_cache::{Claims, Lookup, TileCache};
 pub use tile_compression::TileCompression;
+pub use write_table_tiles::TableCompression;
 pub(crate) use write_tiles::write_tiles;
 
 /// Decoded bytes that are worked on at a time: they stay in the second-level cache, and a batch has many tiles.

@@ -4,6 +4,7 @@
 
 mod ascii;
 mod data;
+mod decoded_tiles;
 mod fields;
 mod heap;
 mod tally;
@@ -25,6 +26,7 @@ use crate::error::Error;
 use crate::file::{FitsFile, check_plain};
 use crate::image::tier;
 use data::{DataCheck, read_range};
+use decoded_tiles::check_tiles;
 
 /// How a file is verified.
 #[derive(Clone, Debug, Default)]
@@ -90,7 +92,7 @@ pub fn verify(
 ) -> Result<Verification, Error> {
     let (kind, spool) = (options.storage, options.spool.clone());
     let how = SourceOptions { kind, spool, purpose: Purpose::Reading };
-    let check = |storage: Arc<dyn Storage>| verify_storage(&*storage, options, run);
+    let check = |storage: Arc<dyn Storage>| verify_storage(&storage, options, run);
     let source = source.into();
     let (verified, notices) = source.read(&how, VERIFY_ATTEMPTS, Error::is_changed, check)?;
     Ok(Verification { notices, ..verified })
@@ -106,15 +108,16 @@ impl FitsFile {
         options: &VerifyOptions,
         run: &RunOptions<'_>,
     ) -> Result<Verification, Error> {
-        verify_storage(self.bytes_of(), options, run)
+        verify_storage(self.shared_bytes(), options, run)
     }
 }
 
 fn verify_storage(
-    storage: &dyn Storage,
+    shared: &Arc<dyn Storage>,
     options: &VerifyOptions,
     run: &RunOptions<'_>,
 ) -> Result<Verification, Error> {
+    let storage = &**shared;
     check_plain(storage)?;
     let walked = Walked::new(storage, &options.limits)?;
     let mut findings = Vec::new();
@@ -123,6 +126,7 @@ fn verify_storage(
         findings.extend(verify_header(&hdu.header, Some(hdu), warnings));
         if !options.headers_only {
             DataCheck { storage, hdu, run, tier }.check(&mut findings)?;
+            check_tiles(shared, hdu, run, tier, &mut findings)?;
         }
     }
     findings.extend(walked.wrong_extensions());

@@ -101,7 +101,11 @@ impl Image {
             *largest = largest.max(error);
             Ok(())
         };
-        if let Some(how) = compression {
+        let compression = match compression {
+            Some(how) => how.directed(&image.survivors().header, &new)?,
+            None => None,
+        };
+        if let Some(how) = &compression {
             let written = write_tiles(image, &new, &to, how, file, run, &fill);
             return written.map_err(|error| self.place(error));
         }

@@ -44,8 +44,8 @@ SECTIONS = {
         "pv": "cut along a path through a cube: position-velocity; FITS and PNG",
     },
     "Make files smaller": {
-        "compress": "compress the images of files in tiles, which stay readable part by part",
-        "decompress": "restore the images of files from compressed tiles",
+        "compress": "compress images and tables in tiles, which stay readable part by part",
+        "decompress": "restore images and tables from compressed tiles",
     },
     "Check": {
         "verify": "check files against the FITS Standard: each departure, where it is, what to do",

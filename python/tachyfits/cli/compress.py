@@ -1,4 +1,4 @@
-"""`tachyfits compress`: the images of files in compressed tiles."""
+"""`tachyfits compress`: the images and tables of files in compressed tiles."""
 
 from __future__ import annotations
 
@@ -60,6 +60,19 @@ DITHERS = {"none": None, "1": 1, "2": 2}
     help="Where the random numbers begin. Default: from the pixels.",
 )
 @click.option("--scale", type=int, default=0, help="Divisor of hcompress, which loses digits.")
+@click.option("--tables", is_flag=True, help="Compress binary tables too; small ones are copied.")
+@click.option(
+    "--table-rows",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Rows of a tile of a table. Default: as many as have 10 MB.",
+)
+@click.option(
+    "--ignore-directives",
+    is_flag=True,
+    help="Do not follow FZALGOR, FZTILE and similar keywords in the headers, which come before "
+    "options otherwise.",
+)
 @click.option("--checksum", is_flag=True, help="Write DATASUM and CHECKSUM.")
 @overwrite_option
 def command(
@@ -71,27 +84,34 @@ def command(
     dither: str,
     seed: int | None,
     scale: int,
+    tables: bool,
+    table_rows: int | None,
+    ignore_directives: bool,
     checksum: bool,
     overwrite: bool,
 ) -> int:
-    """Compress the images of files in tiles, as fpack does; other HDUs are copied.
+    """Compress the images of files in tiles, as fpack does; --tables: tables too.
 
     Parts of the result can be read without decompressing the rest. Integers come back as they
-    are. Floats are quantised, unless the codec keeps every bit. The same pixels always give the
-    same file.
+    are. Floats of images are quantised, unless the codec keeps every bit; tables lose nothing. The
+    same data always give the same file. Other HDUs are copied.
 
     \b
     Examples:
       tachyfits compress cube.fits
       tachyfits compress cube.fits -o packed.fits.fz --codec gzip --tile whole
       tachyfits compress *.fits --quantise 16 --overwrite
+      tachyfits compress catalogue.fits --tables
     """  # fmt: skip
     if common.hdu is not None:
         raise click.UsageError("--hdu does not apply: all HDUs of a file are written")
     if output is not None and len(common.files) > 1:
         raise click.UsageError("-o names the output of one FILE; leave it out for several")
     level: float | str | None = "auto" if quantise is None else quantise or None
-    how = Compression(codec, _shape(tile), level, DITHERS[dither], seed, scale)
+    how = Compression(
+        codec, _shape(tile), level, DITHERS[dither], seed, scale, tables=tables,
+        table_rows=table_rows, directives=not ignore_directives,
+    )  # fmt: skip
 
     def compress(file: File) -> None:
         name = output or f"{file.name}.fz"

@@ -22,7 +22,7 @@ from tachyfits.cli.compress import tell
 @click.option("--checksum", is_flag=True, help="Write DATASUM and CHECKSUM.")
 @overwrite_option
 def command(common: Common, output: str | None, checksum: bool, overwrite: bool) -> int:
-    """Restore the images of files from their compressed tiles, as funpack does.
+    """Restore the images and tables of files from compressed tiles, as funpack does.
 
     An image that was the primary array becomes it again; other HDUs are copied.
 

@@ -1,12 +1,12 @@
-"""Compression: how the pixels of a new image are compressed in tiles."""
+"""Compression: how a new image or table is compressed in tiles."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tachyfits.base.errors import either, usage
+from tachyfits.base.errors import either, listed, usage
 
 #: The codecs by the names that people write, and by those of the Standard.
 CODECS = {
@@ -25,7 +25,7 @@ DITHERS = {None: "NO_DITHER", 1: "SUBTRACTIVE_DITHER_1", 2: "SUBTRACTIVE_DITHER_
 
 @dataclass(frozen=True)
 class Compression:
-    """How the pixels of a new image are compressed in tiles (section 10 of the Standard).
+    """How a new image or table is compressed in tiles (section 10 of the Standard).
 
     Parameters
     ----------
@@ -48,6 +48,17 @@ class Compression:
         pixels give the same file.
     scale
         Of "hcompress": integers are divided by this number, which loses information; 0 does not.
+    tables
+        Compress the binary tables of a list of HDUs too; otherwise they are copied. Tables of less
+        than 5760 bytes are always copied, as fpack does.
+    table_rows
+        Of tables: rows of a tile; None: as many as have 10 MB.
+    columns
+        Of tables: the codec of a column by its name, "gzip", "gzip1", "rice" or "none". Others have
+        the codec that fpack chooses for their type, but complex numbers GZIP_1. Nothing is lost.
+    directives
+        Follow the keywords FZALGOR, FZTILE, FZQVALUE, FZQMETHD, FZDTHRSD and FZHSCALE of a header
+        before the arguments, and FZTILELN and FZALGn of tables where no argument says otherwise.
 
     Raises
     ------
@@ -57,8 +68,7 @@ class Compression:
     Notes
     -----
     NaN comes back as NaN. A tile with infinite pixels, without noise, or whose range is too wide
-    is stored bit for bit. When a single image is written, a warning
-    gives the largest difference to the original.
+    is stored bit for bit. A warning gives the largest difference to the original.
 
     Examples
     --------
@@ -75,9 +85,15 @@ class Compression:
     dither: int | None = 1
     seed: int | None = None
     scale: int = 0
+    tables: bool = False
+    table_rows: int | None = None
+    columns: Mapping[str, str] | None = None
+    directives: bool = False
 
     def __post_init__(self) -> None:
-        self._name()
+        _codec(self.codec)
+        for codec in (self.columns or {}).values():
+            _codec(codec)
         if isinstance(self.tile, str) and self.tile not in ("row", "whole"):
             raise usage(
                 f"invalid tile {self.tile!r}: expected a shape, 'row', 'whole' or None",
@@ -91,17 +107,9 @@ class Compression:
                 "use 4 for steps of a quarter of the noise",
             )
 
-    def _name(self) -> str:
-        name = str(self.codec).lower()
-        found = CODECS.get(name, str(self.codec).upper())
-        if found not in CODECS.values():
-            expected = ", ".join(CODECS)
-            raise usage(f"invalid codec {self.codec!r}: expected one of {expected}", "use 'rice'")
-        return found
-
     def for_engine(self, shape: Sequence[int]) -> tuple[Any, ...]:
         """Return what the engine takes, for an image of this shape."""
-        name = self._name()
+        name = _codec(self.codec)
         tile: list[int] | None
         if self.tile is None:
             tile = None
@@ -115,7 +123,34 @@ class Compression:
             level = None if lossless else 4.0
         else:
             level = None if self.quantise is None else float(self.quantise)
-        return name, tile, level, DITHERS[self.dither], self.seed, self.scale
+        return name, tile, level, DITHERS[self.dither], self.seed, self.scale, self.directives
+
+    def table_options(self, names: Sequence[str]) -> dict[str, Any]:
+        """Return what the engine takes, for a table with columns of these names."""
+        codecs = []
+        for name, codec in (self.columns or {}).items():
+            found = [n for n, each in enumerate(names) if each.upper() == name.strip().upper()]
+            if not found:
+                problem = f"invalid columns: expected names of the table, found {name!r}"
+                raise usage(problem, f"the columns are {listed(names)}")
+            codecs.append((found[0], _codec(codec)))
+        return {
+            "tile_rows": self.table_rows, "codecs": codecs, "directives": self.directives,
+        }  # fmt: skip
+
+
+def _codec(name: str) -> str:
+    """Return the name that the Standard gives a codec."""
+    found = CODECS.get(str(name).lower(), str(name).upper())
+    if found not in CODECS.values():
+        expected = ", ".join(CODECS)
+        raise usage(f"invalid codec {name!r}: expected one of {expected}", "use 'rice'")
+    return found
+
+
+def table_compression(compress: Compression | str | None) -> Compression | None:
+    """Return ``compress=`` for a table, or None where tables are not compressed."""
+    return compress if isinstance(compress, Compression) and compress.tables else None
 
 
 def engine_compression(

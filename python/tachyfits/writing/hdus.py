@@ -9,15 +9,17 @@ from typing import Any
 import numpy as np
 
 from tachyfits import _core
-from tachyfits.base.errors import usage
+from tachyfits.base.errors import listed, usage, warn
 from tachyfits.base.kinds import kind_of
 from tachyfits.base.output import fits_name
 from tachyfits.base.progress import Progress
+from tachyfits.file.file import File
 from tachyfits.file.hdu import Hdu
 from tachyfits.interop.nddata import parts_of as nddata_parts
 from tachyfits.interop.to_columns import table_cards, to_columns
 from tachyfits.table.part import Part
-from tachyfits.writing.compression import Compression, engine_compression
+from tachyfits.writing.compressed_tables import suits_compression, write_compressed_table
+from tachyfits.writing.compression import Compression, engine_compression, table_compression
 from tachyfits.writing.copying import copy_into
 from tachyfits.writing.images import image_cards, native, unit_of
 from tachyfits.writing.stacking import stacked
@@ -36,6 +38,7 @@ def write_hdus(
 ) -> None:
     """Write a file of these HDUs; see `tachyfits.write`."""
     writer = _core.FileWriter(fits_name(path), overwrite=overwrite, checksum=checksum, sync=sync)
+    errors = []
     try:
         for place, hdu in enumerate(hdus):
             data, header = hdu if isinstance(hdu, tuple) and len(hdu) == 2 else (hdu, None)
@@ -48,10 +51,17 @@ def write_hdus(
                     "put a pair of array and header into a list: [(array, None)]",
                 )
             for one, cards in parts_of(data, header):
-                _write_hdu(writer, one, cards, threads, progress, compress)
+                error = _write_hdu(writer, one, cards, threads, progress, compress)
+                if error > 0:
+                    errors.append(f"{error:.6g} in HDU {place}")
         writer.commit()
     finally:
         writer.discard()
+    if errors:
+        warn(
+            f"{os.fspath(path)}: values were rounded to integers; the largest errors are "
+            f"{listed(errors)} of the list"
+        )
 
 
 def parts_of(data: Any, header: Any) -> Sequence[tuple[Any, Any]]:
@@ -71,30 +81,61 @@ def _write_hdu(
     threads: int,
     progress: Progress | None,
     compress: Compression | str | None,
-) -> None:
+) -> float:
+    """Write an HDU; return the largest error of rounding."""
     kind = kind_of(data)
     if kind == "image" and header is None:
         how = engine_compression(compress, data.shape) if data.size else None
         core = data._core_image()
-        writer.write_image(core, compression=how, threads=threads, progress=progress)
+        return writer.write_image(core, compression=how, threads=threads, progress=progress)
+    if kind in ("image", "array", "list"):
+        array, unit = stacked(data) if kind == "list" else (data, unit_of(data))
+        cards = image_cards(header, unit)
+        array = native(array)
+        how = engine_compression(compress, array.shape) if array.size else None
+        return writer.write_array(array, cards, compression=how, threads=threads, progress=progress)
+    if kind == "hdu":
+        _copy_other(writer, data, header, threads, progress)
+        return 0.0
+    tiles = table_compression(compress)
+    if tiles is not None:
+        _write_compressed(writer, data, header, threads, progress, tiles)
     elif kind == "table" and data._hdu().stored is not None:
         # Byte by byte: arrays of a table that was compressed stay where they were in its heap.
         _copy_other(writer, data, header, threads, progress)
     elif kind == "table":
         part = Part(data, data.columns, (0, len(data)), threads=threads, progress=progress)
         copy_into(writer, part, cards=table_cards(header))
-    elif kind == "hdu":
-        _copy_other(writer, data, header, threads, progress)
-    elif kind in ("image", "array", "list"):
-        array, unit = stacked(data) if kind == "list" else (data, unit_of(data))
-        cards = image_cards(header, unit)
-        array = native(array)
-        how = engine_compression(compress, array.shape) if array.size else None
-        writer.write_array(array, cards, compression=how, threads=threads, progress=progress)
     else:
         table = to_columns(data)
         new = new_columns(table.columns, "binary", None)
         write_columns(writer, new, table.cards(header), "binary", None, threads, progress)
+    return 0.0
+
+
+def _write_compressed(
+    writer: _core.FileWriter,
+    data: Any,
+    header: Any,
+    threads: int,
+    progress: Progress | None,
+    how: Compression,
+) -> None:
+    """Write a table in compressed tiles, or copy one that is small, of text, or compressed."""
+    if kind_of(data) == "table" and header is None:
+        hdu = data._hdu()
+        if not suits_compression(hdu) or data._compression is not None:
+            _write_hdu(writer, data, header, threads, progress, None)
+            return
+        write_compressed_table(writer, data._core_table(), how, threads, progress)
+        return
+    spool = _core.FileWriter.spooled("a new table")
+    try:
+        _write_hdu(spool, data, header, threads, progress, None)
+        file = File.computed(spool.open(), None)
+    finally:
+        spool.discard()
+    _write_compressed(writer, file[1], None, threads, progress, how)
 
 
 def _copy_other(

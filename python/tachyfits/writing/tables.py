@@ -27,6 +27,8 @@ from tachyfits.table.values import ColumnData, with_null
 from tachyfits.writing.ascii_columns import new_text_column
 from tachyfits.writing.batches import batches_of, naming, write_batches
 from tachyfits.writing.column_forms import formed_column
+from tachyfits.writing.compressed_tables import suits_compression, write_compressed_table
+from tachyfits.writing.compression import Compression
 from tachyfits.writing.copying import copy_into, refuse_part
 from tachyfits.writing.new_columns import (
     NewColumn,
@@ -51,16 +53,32 @@ def write_table(
     overwrite: bool = False,
     checksum: bool = False,
     sync: bool = False,
+    compress: Compression | str | None = None,
     threads: int = 0,
     progress: Progress | None = None,
 ) -> None:
     """Write a table as the first extension of a new file: see `tachyfits.write`."""
+    options: dict[str, Any] = {
+        "columns": columns, "units": units, "nulls": nulls, "descriptions": descriptions,
+        "name": name, "header": header, "kind": kind, "forms": forms, "threads": threads,
+        "progress": progress,
+    }  # fmt: skip
+    if isinstance(compress, str):
+        raise usage(
+            f"invalid compress {compress!r} for a table: expected a Compression",
+            'use compress=Compression(tables=True), with columns={"NAME": "rice"} for one column',
+        )
     writer = _core.FileWriter(fits_name(path), overwrite=overwrite, checksum=checksum, sync=sync)
     try:
-        add_table(
-            writer, data, columns=columns, units=units, nulls=nulls, descriptions=descriptions,
-            name=name, header=header, kind=kind, forms=forms, threads=threads, progress=progress,
-        )  # fmt: skip
+        if compress is None:
+            add_table(writer, data, **options)
+        else:
+            spool = table_file(data, "a new table", **options).hdu(1)
+            if suits_compression(spool):
+                workers = check_threads(threads)
+                write_compressed_table(writer, spool.table(), compress, workers, progress)
+            else:
+                add_table(writer, data, **options)
         writer.commit()
     finally:
         writer.discard()

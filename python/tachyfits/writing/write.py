@@ -79,8 +79,11 @@ def write(
         of a table comes before them.
     name
         EXTNAME.
-    dtype, scaling, blank, compress
-        Of an image: as in `Image.write`. ``compress`` also of each image of a list.
+    dtype, scaling, blank
+        Of an image: as in `Image.write`.
+    compress
+        Compress in tiles: images as in `Image.write`, also each image of a list; a table by a
+        `Compression`, and the tables of a list by one with ``tables=True``.
     columns
         Of a table: a name or several; only these, in this order.
     units, nulls, descriptions
@@ -126,18 +129,18 @@ def write(
         "kind": kind, "forms": forms,
     }  # fmt: skip
     of_images = {"dtype": dtype, "scaling": scaling, "blank": blank}
-    of_some = {**of_images, "compress": compress}
     given = [option for option, value in of_tables.items() if value is not None]
     what = kind_of(data)
     if given or what in TABLES or what == "path":
-        _refuse_options(of_some, "a table")
+        _refuse_options(of_images, "a table")
         # The modules of tables load when a table is written.
         from tachyfits.writing.tables import write_table
 
         write_table(
             path, data, columns=columns, units=units, nulls=nulls, descriptions=descriptions,
             name=name, header=header, kind="binary" if kind is None else kind, forms=forms,
-            overwrite=overwrite, checksum=checksum, sync=sync, threads=threads, progress=progress,
+            compress=compress, overwrite=overwrite, checksum=checksum, sync=sync, threads=threads,
+            progress=progress,
         )  # fmt: skip
         return
     if what == "measured":

@@ -110,6 +110,15 @@ impl QuantisationLevel {
             _ => None,
         }
     }
+
+    /// The number that states it.
+    #[must_use]
+    pub const fn number(self) -> f64 {
+        match self {
+            QuantisationLevel::OfNoise(part) => part,
+            QuantisationLevel::Step(step) => -step,
+        }
+    }
 }
 
 /// The numbers of a tile that decide about its quantisation.

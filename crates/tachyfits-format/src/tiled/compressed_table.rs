@@ -8,6 +8,7 @@ use crate::codec::{CodecError, CodecScratch, SlabAlgorithm, SlabCodec};
 use crate::error::{FormatError, Place, Warning, quoted};
 use crate::hdu::{Hdu, HduKind};
 use crate::header::Header;
+use crate::limits::padded;
 use crate::table::{Descriptor, Element, Field, Heap, TableLayout};
 use crate::value::Value;
 
@@ -61,6 +62,17 @@ impl Hdu {
     pub fn is_compressed_table(&self) -> bool {
         self.kind == HduKind::BinaryTable
             && self.header.get("ZTABLE") == Some(&Value::Logical(true))
+    }
+
+    /// Where a compressed table ends if PCOUNT leaves out the gap before its heap; `None` where that is no later.
+    pub(crate) fn end_after_gap(&self) -> Option<u64> {
+        if !self.is_compressed_table() {
+            return None;
+        }
+        let start = u64::try_from(self.header.get_i64("THEAP").ok()??).ok()?;
+        let bytes = padded(start.checked_add(self.parameter_count)?);
+        let end = self.data_offset.checked_add(bytes)?;
+        (end > self.end_offset()).then_some(end)
     }
 
     /// The layout of a compressed table.

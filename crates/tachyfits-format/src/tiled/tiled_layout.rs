@@ -48,6 +48,17 @@ pub struct TileColumns {
     pub mask: Option<usize>,
 }
 
+impl TiledLayout {
+    /// Whether the pixels are those that were compressed: no floats are quantised, and HCOMPRESS_1 divides by nothing.
+    #[must_use]
+    pub fn is_lossless(&self) -> bool {
+        let divides = |(name, value): (&str, f64)| name == "SCALE" && value != 0.0;
+        self.quantisation.is_none()
+            && self.mask_codec.is_none()
+            && !self.codec.parameters().into_iter().any(divides)
+    }
+}
+
 /// CFITSIO counts the pixels of a tile in 32 bits.
 const MOST_TILE_PIXELS: u64 = 1 << 31;
 

@@ -219,6 +219,10 @@ rules! {
         "The data do not match DATASUM.",
         hint "the data have changed since it was written: compare with the origin of the file; if the \
             change was meant, {update_checksums() of tachyfits.edit|tachyfits checksum FILE --update} states the new sum";
+    DecodedSum = "decoded-sum", Warning, "10.1.2",
+        "The data that compressed tiles hold do not match ZDATASUM, although the compression loses nothing.",
+        hint "data were changed before they were compressed, or bytes between the arrays of a table were not \
+            kept; fetch the file again to be sure";
     Checksum = "checksum", Warning, "4.4.2.7",
         "The HDU does not match CHECKSUM.",
         hint "something was changed since it was written, the header alone if DATASUM is right; \

@@ -171,7 +171,13 @@ pub(super) fn compressed(subject: &Subject<'_>, report: &mut Report) {
     if set("ZTABLE") {
         wanted.extend(["ZNAXIS1", "ZNAXIS2", "ZPCOUNT", "ZTILELEN"].map(str::to_owned));
         for n in 1..=number("TFIELDS") {
-            wanted.extend([format!("ZFORM{n}"), format!("ZCTYP{n}")]);
+            wanted.push(format!("ZFORM{n}"));
+            let form = header.get(&format!("ZFORM{n}")).and_then(Value::as_text).unwrap_or("");
+            let repeat = form.trim_start().split(|letter: char| !letter.is_ascii_digit()).next();
+            // CFITSIO states no codec of a column without bytes.
+            if repeat.and_then(|repeat| repeat.parse::<u64>().ok()) != Some(0) {
+                wanted.push(format!("ZCTYP{n}"));
+            }
         }
     }
     for keyword in wanted.iter().filter(|keyword| header.get(keyword).is_none()) {

@@ -1,5 +1,5 @@
 //! A compressed table as it was before, as data of an HDU: the columns that are wanted are decoded, each of a tile once as
-//! long as the cache has room; the arrays of the heap lie where they were.
+//! long as the cache has room; the arrays of the heap are at their old offsets.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -257,7 +257,7 @@ impl TableTiles {
         let bytes = layout.slab_bytes(column, tile, (offset, stream.len() as u64));
         let bytes = bytes.map_err(|error| self.content(error))?;
         if matches!(layout.layout.columns[column].field, Field::Variable { .. }) {
-            // The room of the descriptors is asked for before it is taken.
+            // An error instead of an abort if memory for the descriptors is short.
             drop(self.room(bytes)?);
             let found = layout.arrays(column, tile, stream, offset, scratch);
             return Ok(ColumnSlab::of_arrays(found.map_err(|error| self.content(error))?));
@@ -383,8 +383,8 @@ impl TableTiles {
     }
 }
 
-/// What is damaged in the file, from an error of decoding; other errors stay errors.
-fn damage(error: IoError) -> Result<FormatError, IoError> {
+/// The damage in a file that an error of decoding tells; other errors stay errors.
+pub(crate) fn damage(error: IoError) -> Result<FormatError, IoError> {
     match error {
         IoError::Content { name, source } => match source.downcast::<FormatError>() {
             Ok(found) => Ok(*found),

@@ -1,8 +1,9 @@
 //! How an image is to be compressed: the codec, the shape of tiles and the quantisation that a caller chooses.
 
 use tachyfits_format::{
-    CodecParameters, Dither, Header, NewImage, QuantisationLevel, StoredType, TileCodec,
-    hcompress_tile_shape, suits_hcompress, tile_codec, tile_shape,
+    CodecParameters, Directives, Dither, Header, NewImage, QuantisationLevel, SeedDirective,
+    StoredType, TileCodec, TileDirective, hcompress_divisor, hcompress_tile_shape, suits_hcompress,
+    tile_codec, tile_shape,
 };
 
 use super::tile_encoder::Quantising;
@@ -30,6 +31,9 @@ pub struct TileCompression {
     pub seed: Option<u64>,
     /// The divisor of HCOMPRESS_1; 0 loses nothing.
     pub scale: i32,
+    /// Follow FZALGOR, FZTILE, FZQVALUE, FZQMETHD, FZDTHRSD, FZI2F and FZHSCALE in the header of the image before the other
+    /// fields, as fpack does.
+    pub directives: bool,
 }
 
 impl Default for TileCompression {
@@ -41,11 +45,72 @@ impl Default for TileCompression {
             dither: Dither::Subtractive,
             seed: None,
             scale: 0,
+            directives: false,
         }
     }
 }
 
 impl TileCompression {
+    /// The compression that the directives in a header ask for; `None` if they ask for none.
+    pub(crate) fn directed(
+        &self,
+        header: &Header,
+        image: &NewImage,
+    ) -> Result<Option<Self>, Error> {
+        let mut how = self.clone();
+        if !self.directives {
+            return Ok(Some(how));
+        }
+        let of_header = |error| Error::Format { file: "the header".to_owned(), error };
+        let found = Directives::of(header).map_err(of_header)?;
+        let refused = |expected: &str, found: &str| {
+            let expected = format!("{expected}; {{directives=False|--ignore-directives}} goes on");
+            Err(Error::refused(Reason::TileCompression, expected, found))
+        };
+        match found.codec.as_deref() {
+            Some("NONE") => return Ok(None),
+            Some("RICE_ONE" | "RICE") => how.codec = "RICE_1".to_owned(),
+            Some("GZIP") => how.codec = "GZIP_1".to_owned(),
+            Some("PLIO") => how.codec = "PLIO_1".to_owned(),
+            Some("HCOMPRESS") => how.codec = "HCOMPRESS_1".to_owned(),
+            Some(codec) => how.codec = codec.to_owned(),
+            None => {}
+        }
+        how.tile = match found.tile {
+            Some(TileDirective::Row) => Some(image.axes.iter().take(1).copied().collect()),
+            Some(TileDirective::Whole) => Some(image.axes.clone()),
+            Some(TileDirective::Shape(shape)) => Some(shape),
+            None => how.tile,
+        };
+        if let Some(level) = found.level {
+            how.level = level.map(QuantisationLevel::number);
+        }
+        how.dither = found.dither.unwrap_or(how.dither);
+        how.seed = match found.seed {
+            Some(SeedDirective::OfData) => None,
+            Some(SeedDirective::Fixed(seed)) => Some(seed),
+            None => how.seed,
+        };
+        if found.integers_as_floats == Some(true) && !image.stored.is_float() {
+            return refused("FZI2F = F: integers are not quantised", "FZI2F = T");
+        }
+        if let Some(scale) = found.hcompress_scale {
+            if scale > 0.0 {
+                return refused(
+                    "FZHSCALE of 0 or less: the divisor is not taken from the noise",
+                    &format!("FZHSCALE = {scale}"),
+                );
+            }
+            how.scale = hcompress_divisor(scale, 0.0);
+        }
+        let keeps_bits = matches!(how.codec.as_str(), "GZIP_1" | "GZIP_2" | "NOCOMPRESS");
+        if image.stored.is_float() && how.level.is_none() && !keeps_bits {
+            // As fpack, which keeps the bits of floats by gzip alone.
+            how.codec = "GZIP_2".to_owned();
+        }
+        Ok(Some(how))
+    }
+
     /// The shape of a tile for an image with these axes.
     pub(super) fn tile_shape(
         &self,

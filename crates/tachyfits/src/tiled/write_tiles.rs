@@ -14,6 +14,7 @@ use tachyfits_kernels::{Encoding, OnesComplement};
 use super::copy_common::copy_common;
 use super::tile_compression::TileCompression;
 use super::tile_encoder::{BLANK, EncodedTile, EncoderScratch, TileEncoder};
+use crate::byte_sums::update_checksums;
 use crate::computed::{Computed, Feed, Tiles, Window};
 use crate::error::{Error, Reason};
 use crate::file_writer::FileWriter;
@@ -57,6 +58,7 @@ pub(crate) fn write_tiles(
     };
     let quantising = how.quantising(new.stored, seed);
     let encoder = TileEncoder { stored: new.stored, codec, quantising, tier: file.tier() };
+    let sums = file.updates_checksums();
     let mut table = TileTable::begin(file, new, image, &encoder, &grid, is_first)?;
     let tiles = Tiles::of_shape(&new.axes, box_shape(&grid));
     let scratch: Mutex<Vec<Scratch>> = Mutex::default();
@@ -65,11 +67,14 @@ pub(crate) fn write_tiles(
         run,
         |window, feed| {
             let mut own = lock(&scratch).pop().unwrap_or_default();
-            let encoded = encode_box(&encoder, &grid, window, to, feed, &mut own, fill);
+            let encoded = encode_box(&encoder, &grid, window, to, feed, &mut own, fill, sums);
             lock(&scratch).push(own);
             encoded
         },
-        |_window, encoded| table.add(&encoded),
+        |_window, (encoded, sum)| {
+            table.plain_sum.merge(sum);
+            table.add(&encoded)
+        },
     )?;
     let rounding = table.finish()?;
     Ok(Report { rounding, ..report })
@@ -83,7 +88,8 @@ struct Scratch {
     encoder: EncoderScratch,
 }
 
-/// Compresses the tiles of a box, in their order.
+#[expect(clippy::too_many_arguments, reason = "a step of `write_tiles`, with its values")]
+/// Compresses the tiles of a box, in their order, and sums its pixels for DATASUM of the original.
 fn encode_box(
     encoder: &TileEncoder,
     grid: &TileGrid,
@@ -92,11 +98,21 @@ fn encode_box(
     feed: &mut Feed<'_>,
     scratch: &mut Scratch,
     fill: &FillBox<'_>,
-) -> Result<Vec<(u64, EncodedTile)>, Error> {
+    sums: bool,
+) -> Result<(Vec<(u64, EncodedTile)>, OnesComplement), Error> {
     let size = to.pixel_bytes();
     let Scratch { pixels, words, encoder: own } = scratch;
     pixels.resize(window.pixels() as usize * size, 0);
     fill(window, feed, pixels)?;
+    let mut sum = OnesComplement::default();
+    if sums {
+        let mut rest = &pixels[..];
+        for (first, count) in window.runs(grid.axes()) {
+            let (run, later) = rest.split_at(count as usize * size);
+            sum.accumulate(first * size as u64, run, encoder.tier);
+            rest = later;
+        }
+    }
     let mut encoded = Vec::new();
     for tile in grid.touching(&window.first, &window.end()) {
         let found = grid.tile(tile);
@@ -108,7 +124,7 @@ fn encode_box(
         let made = encoder.encode(tile, &tile_window.count, words, own);
         encoded.push((tile, made.map_err(|error| of_tile(tile, error))?));
     }
-    Ok(encoded)
+    Ok((encoded, sum))
 }
 
 fn of_tile(tile: u64, error: CodecError) -> Error {
@@ -196,6 +212,8 @@ struct TileTable<'a> {
     row_bytes: u64,
     /// Bytes of the heap so far.
     reached: u64,
+    /// The sum of the pixels as the original has them.
+    plain_sum: OnesComplement,
     largest: f64,
 }
 
@@ -237,7 +255,19 @@ impl<'a> TileTable<'a> {
         let numbers = if new.quantisation.is_some() { 2 } else { 0 };
         let row_bytes = arrays * if wide { 16 } else { 8 } + numbers * 8;
         let hdu = HduWriter::begin(file, &header, tiles * row_bytes)?;
-        Ok(TileTable { file, hdu, image_header, new, tiles, row_bytes, reached: 0, largest: 0.0 })
+        let plain_sum = OnesComplement::default();
+        let (reached, largest) = (0, 0.0);
+        Ok(TileTable {
+            file,
+            hdu,
+            image_header,
+            new,
+            tiles,
+            row_bytes,
+            reached,
+            plain_sum,
+            largest,
+        })
     }
 
     /// Adds tiles that follow each other, and those that were added before.
@@ -278,6 +308,11 @@ impl<'a> TileTable<'a> {
     /// Ends the table; gives the largest difference that compression makes.
     fn finish(mut self) -> Result<f64, Error> {
         self.new.heap_bytes = self.reached;
+        if self.file.updates_checksums() {
+            let (header, tier) = (&mut self.image_header, self.file.tier());
+            let stated = update_checksums(header, self.plain_sum, tier);
+            self.file.format_error(stated)?;
+        }
         let header = self.file.format_error(self.new.header(&self.image_header))?;
         let data_bytes = self.tiles * self.row_bytes + self.reached;
         self.hdu.finish(self.file, header, data_bytes, 0)?;

@@ -1,0 +1,317 @@
+//! Writing a table in compressed tiles: the columns of each tile are compressed in parallel, and their streams follow the
+//! rows of the new table in the order of the tiles.
+
+use std::ops::Range;
+
+use tachyfits_format::{
+    CodecError, CodecScratch, Directives, Element, Field, Header, NewCompressedTable,
+    SlabAlgorithm, SlabCodec, TableKind, TableLayout, encode_descriptors,
+};
+use tachyfits_io::operation::{Progress, RunOptions};
+use tachyfits_io::{Report, Storage, Tasks, fetch};
+use tachyfits_kernels::OnesComplement;
+
+use crate::byte_sums::{sum_of_range, update_checksums};
+use crate::error::{Error, Reason};
+use crate::file_writer::FileWriter;
+use crate::hdu_writer::HduWriter;
+use crate::table::Table;
+
+/// Bytes of arrays that are compressed at a time.
+const BATCH_BYTES: u64 = 1 << 20;
+/// A tile has arrays of about this many bytes at most: a worker keeps those that it compressed.
+const TILE_ARRAY_BYTES: u64 = 64 << 20;
+/// Bytes of a descriptor of the new table.
+const DESCRIPTOR_BYTES: u64 = 16;
+
+/// How a table is compressed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TableCompression {
+    /// ZTILELEN; `None` takes as many rows as have 10 MB, as fpack does.
+    pub rows: Option<u64>,
+    /// ZCTYPn by the number of the column, from 0: "RICE_1", "GZIP_1", "GZIP_2" or "NOCOMPRESS". Others have the codec that
+    /// fpack chooses, but for complex numbers, which readers understand differently.
+    pub codecs: Vec<(usize, String)>,
+    /// Follow FZTILELN and FZALGn in the header of the table, where the other fields leave it open.
+    pub directives: bool,
+}
+
+impl Table {
+    /// Writes the table as the next HDU of a new file, in compressed tiles. Bytes of the heap that belong to no array are
+    /// not kept.
+    ///
+    /// # Errors
+    /// [`Reason::TileCompression`] for an ASCII table, and a codec that a column cannot have; if the file has not all of
+    /// the data, or reading or writing fails.
+    pub fn write_compressed(
+        &self,
+        file: &mut FileWriter,
+        how: &TableCompression,
+        run: &RunOptions<'_>,
+    ) -> Result<Report, Error> {
+        let (layout, hdu) = (self.layout(), self.hdu());
+        if layout.kind != TableKind::Binary {
+            let expected = "a binary table to compress";
+            return Err(self.refused(Reason::TileCompression, expected, "an ASCII table"));
+        }
+        if hdu.data_bytes_present < hdu.data_bytes {
+            let expected = format!("{} bytes of data", hdu.data_bytes);
+            let found = format!("{} bytes, then the end of the file", hdu.data_bytes_present);
+            return Err(self.refused(Reason::DataMissing, expected, found));
+        }
+        file.begin_extension()?;
+        let storage = self.bytes_of_all();
+        let mut original = hdu.header.clone();
+        let mut summed = Report::default();
+        if file.updates_checksums() {
+            let data = hdu.data_offset..hdu.data_offset + hdu.data_bytes;
+            let (sum, report) = sum_of_range(&**storage, data.start, data, run, file.tier())?;
+            file.format_error(update_checksums(&mut original, sum, file.tier()))?;
+            summed = report;
+        }
+        let new = self.compression(how)?;
+        let tasks = TileTasks { layout, tile_rows: new.tile_rows };
+        let mut output = TableOutput::begin(file, &original, new)?;
+        let columns = output.new.columns.clone();
+        let progress = Progress { options: *run, total: layout.rows * layout.row_bytes };
+        let report = tachyfits_io::run(
+            &**storage,
+            &tasks,
+            &progress.run_options(),
+            CodecScratch::new,
+            |scratch, tile, fetched| {
+                let first = tile * tasks.tile_rows;
+                let rows = fetched.piece(0);
+                let encode = |(number, codec): (usize, &SlabCodec)| {
+                    self.encode_column(&**storage, number, *codec, first, rows, scratch)
+                };
+                columns.iter().enumerate().map(encode).collect::<Result<Vec<_>, _>>()
+            },
+            |tile, encoded| output.add(tile, encoded),
+        )?;
+        output.finish()?;
+        Ok(summed.followed_by(&report))
+    }
+
+    /// The codecs and tiles of the new table.
+    fn compression(&self, how: &TableCompression) -> Result<NewCompressedTable<'_>, Error> {
+        let (layout, header) = (self.layout(), &self.hdu().header);
+        let mut new = NewCompressedTable::of(layout);
+        if let Some(arrays) = layout.heap.bytes.checked_div(layout.rows).filter(|&bytes| bytes > 0)
+        {
+            new.tile_rows = new.tile_rows.min((TILE_ARRAY_BYTES / arrays).max(1));
+        }
+        if how.directives {
+            let directives = Directives::of(header).map_err(|error| self.format_error(error))?;
+            new.tile_rows = directives.table_rows.unwrap_or(new.tile_rows);
+            for (number, codec) in new.columns.iter_mut().enumerate() {
+                let name = Directives::column_codec(header, number + 1);
+                let name = name.map_err(|error| self.format_error(error))?;
+                let asked = name.and_then(|name| SlabAlgorithm::of_name(&name));
+                let asked = asked.map(|algorithm| SlabCodec { algorithm, ..*codec });
+                // As fpack, which takes its own choice where a column cannot have the codec.
+                *codec = asked.filter(SlabCodec::is_possible).unwrap_or(*codec);
+            }
+        }
+        new.tile_rows = how.rows.unwrap_or(new.tile_rows).min(layout.rows.max(1));
+        if new.tile_rows == 0 {
+            let expected = "tiles of 1 row or more";
+            return Err(self.refused(Reason::TileCompression, expected, "0 rows"));
+        }
+        for (number, name) in &how.codecs {
+            let column = self.column_at(*number)?;
+            let codec = &mut new.columns[*number];
+            let asked = SlabAlgorithm::of_name(name);
+            let asked = asked.map(|algorithm| SlabCodec { algorithm, ..*codec });
+            *codec = asked.filter(SlabCodec::is_possible).ok_or_else(|| {
+                let expected = "GZIP_1, GZIP_2, NOCOMPRESS, or RICE_1 of integers of up to 32 bits";
+                let found = format!("{name} for {} ({})", self.words(*number), column.form);
+                self.refused(Reason::TileCompression, expected, found)
+            })?;
+        }
+        for codec in &mut new.columns {
+            let is_shuffled =
+                matches!(codec.element, Element::Number(_)) && codec.element.bytes() > 1;
+            if codec.algorithm == SlabAlgorithm::ShuffledGzip && !is_shuffled {
+                // The same bytes of single ones; funpack refuses these and complex numbers as GZIP_2.
+                codec.algorithm = SlabAlgorithm::Gzip;
+            }
+        }
+        Ok(new)
+    }
+
+    /// Compresses a column of a tile, whose rows begin with row `first`.
+    fn encode_column(
+        &self,
+        storage: &dyn Storage,
+        number: usize,
+        codec: SlabCodec,
+        first: u64,
+        rows: &[u8],
+        scratch: &mut CodecScratch,
+    ) -> Result<EncodedColumn, Error> {
+        let layout = self.layout();
+        let column = &layout.columns[number];
+        let width = column.field.row_bytes() as usize;
+        if width == 0 {
+            return Ok(EncodedColumn::default());
+        }
+        let start = column.offset as usize;
+        let fields = rows.chunks_exact(layout.row_bytes as usize);
+        let fields: Vec<u8> = fields.flat_map(|row| &row[start..start + width]).copied().collect();
+        let refused = |error: CodecError| {
+            let found = format!("{} in {}", error.found, self.words(number));
+            self.refused(Reason::TileCompression, error.expected, found)
+        };
+        let mut encoded = EncodedColumn::default();
+        let Field::Variable { element, .. } = column.field else {
+            codec.encode(&fields, scratch, &mut encoded.stream).map_err(refused)?;
+            return Ok(encoded);
+        };
+        layout.heap().map_err(|error| self.format_error(error))?;
+        let mut places = Vec::with_capacity(fields.len() / width);
+        for (row, field) in (first..).zip(fields.chunks_exact(width)) {
+            let array = layout.descriptor(number, row, field);
+            let array = array.map_err(|error| self.format_error(error))?;
+            let bytes = element.total_bytes(array.count).unwrap_or(u64::MAX);
+            let at = layout.heap.offset + array.offset;
+            places.push(at..at.saturating_add(bytes));
+        }
+        let mut rest = &places[..];
+        while !rest.is_empty() {
+            let mut bytes = 0;
+            let whole = rest.iter().take_while(|place| {
+                bytes += place.end - place.start;
+                bytes <= BATCH_BYTES
+            });
+            let (batch, later) = rest.split_at(whole.count().max(1));
+            rest = later;
+            let with_bytes = || batch.iter().filter(|place| !place.is_empty());
+            let ask = |ranges: &mut Vec<Range<u64>>| ranges.extend(with_bytes().cloned());
+            fetch(storage, ask, |fetched| {
+                let mut piece = 0;
+                for place in batch {
+                    let begin = encoded.arrays.len();
+                    if !place.is_empty() {
+                        let array = fetched.piece(piece);
+                        codec.encode_array(array, scratch, &mut encoded.arrays).map_err(refused)?;
+                        piece += 1;
+                    }
+                    encoded.stored.push((encoded.arrays.len() - begin) as u64);
+                }
+                Ok::<(), Error>(())
+            })??;
+        }
+        encoded.fields = fields;
+        Ok(encoded)
+    }
+}
+
+/// A compressed column of a tile.
+#[derive(Debug, Default)]
+struct EncodedColumn {
+    /// The stream of its cell; of a column of arrays it is made when their places are known.
+    stream: Vec<u8>,
+    /// Of a column of arrays its descriptors in the original table,
+    fields: Vec<u8>,
+    /// the compressed arrays end to end,
+    arrays: Vec<u8>,
+    /// and the bytes of each.
+    stored: Vec<u64>,
+}
+
+/// The rows of each tile.
+struct TileTasks<'a> {
+    layout: &'a TableLayout,
+    tile_rows: u64,
+}
+
+impl Tasks for TileTasks<'_> {
+    fn len(&self) -> u64 {
+        self.layout.rows.div_ceil(self.tile_rows)
+    }
+
+    fn ranges(&self, index: u64, ranges: &mut Vec<Range<u64>>) {
+        let first = index * self.tile_rows;
+        let end = self.layout.rows.min(first + self.tile_rows);
+        let at = |row: u64| self.layout.data_offset + row * self.layout.row_bytes;
+        ranges.push(at(first)..at(end));
+    }
+}
+
+/// The table that is being written.
+struct TableOutput<'a> {
+    file: &'a mut FileWriter,
+    hdu: HduWriter,
+    original: &'a Header,
+    new: NewCompressedTable<'a>,
+    scratch: CodecScratch,
+    /// Bytes of the heap so far.
+    reached: u64,
+}
+
+impl<'a> TableOutput<'a> {
+    fn begin(
+        file: &'a mut FileWriter,
+        original: &'a Header,
+        new: NewCompressedTable<'a>,
+    ) -> Result<TableOutput<'a>, Error> {
+        let mut header = file.format_error(new.header(original))?;
+        if file.updates_checksums() {
+            // Room for the cards.
+            let stated = update_checksums(&mut header, OnesComplement::default(), file.tier());
+            file.format_error(stated)?;
+        }
+        let row_bytes = new.columns.len() as u64 * DESCRIPTOR_BYTES;
+        let hdu = HduWriter::begin(file, &header, new.tiles() * row_bytes)?;
+        Ok(TableOutput { file, hdu, original, new, scratch: CodecScratch::new(), reached: 0 })
+    }
+
+    /// Bytes of the rows.
+    fn rows_bytes(&self) -> u64 {
+        self.new.tiles() * self.new.columns.len() as u64 * DESCRIPTOR_BYTES
+    }
+
+    /// Adds the tile after those that were added before.
+    fn add(&mut self, tile: u64, columns: Vec<EncodedColumn>) -> Result<(), Error> {
+        let mut row = Vec::with_capacity(columns.len() * DESCRIPTOR_BYTES as usize);
+        let at = tile * columns.len() as u64 * DESCRIPTOR_BYTES;
+        for mut column in columns {
+            if !column.fields.is_empty() {
+                let mut reached = self.reached;
+                let place = |&bytes: &u64| {
+                    reached += bytes;
+                    (bytes, if bytes > 0 { reached - bytes } else { 0 })
+                };
+                let places: Vec<(u64, u64)> = column.stored.iter().map(place).collect();
+                self.append(&column.arrays)?;
+                let stream = &mut column.stream;
+                encode_descriptors(&column.fields, &places, &mut self.scratch, stream).map_err(
+                    |error| Error::refused(Reason::TileCompression, error.expected, error.found),
+                )?;
+            }
+            let bytes = column.stream.len() as u64;
+            let start = if bytes > 0 { self.reached } else { 0 };
+            row.extend([bytes, start].into_iter().flat_map(u64::to_be_bytes));
+            self.append(&column.stream)?;
+        }
+        self.hdu.write(self.file, at, &row)
+    }
+
+    /// Writes the next bytes of the heap.
+    fn append(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.hdu.write(self.file, self.rows_bytes() + self.reached, bytes)?;
+        self.reached += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<(), Error> {
+        self.new.heap_bytes = self.reached;
+        let header = self.file.format_error(self.new.header(self.original))?;
+        let bytes = self.rows_bytes() + self.reached;
+        self.hdu.finish(self.file, header, bytes, 0)
+    }
+}
