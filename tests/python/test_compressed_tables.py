@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import itertools
+import json
 import os
 import shutil
 import struct
@@ -503,10 +504,10 @@ def test_verify_compares_decoded_data_with_their_sum(tmp_path: Path) -> None:
     content = (tmp_path / "t.fz").read_bytes()
     for hdu in (1, 2):
         with tf.open(tmp_path / "t.fz", raw=True) as raw:
-            at, stated = raw[hdu].header_offset, raw[hdu].header["ZDATASUM"]
-        place = content.index(b"ZDATASUM", at)
+            stated, start = raw[hdu].header["ZDATASUM"], raw[hdu].data_offset
+        place = content.rindex(b"ZDATASUM", 0, start)
         card = content[place : place + 80]
-        other = card.replace(stated.encode(), b"7" * len(stated))
+        other = card.replace(stated.encode(), b"1" * len(stated))
         changed = content[:place] + other + content[place + 80 :]
         found = [finding.code for finding in tf.verify(changed)]
         assert "decoded-sum" in found
@@ -523,3 +524,40 @@ def test_errors_of_quantisation_are_told_for_each_hdu(tmp_path: Path) -> None:
         tf.write(tmp_path / "two.fz", [(pixels, None), (pixels + 1, None)], compress="rice")
     with tf.open(tmp_path / "two.fz") as file:
         assert np.abs(file[1][:] - pixels).max() > 0.5
+
+
+def test_compressed_files_do_not_differ_from_plain_ones(tmp_path: Path) -> None:
+    path = tmp_path / "plain.fits"
+    pixels = np.arange(6000, dtype="i4").reshape(60, 100)
+    table = {"N": np.arange(3000), "TEXT": ["a", "bc", ""] * 1000}
+    tf.write(path, [(pixels, {"OBJECT": "M31"}), table, (pixels[:9], None)])
+    assert run(["compress", "--tables", str(path)]) == 0
+    packed = tmp_path / "plain.fits.fz"
+    assert tf.diff(path, packed).same
+    assert tf.diff(packed, path).same
+    assert tf.diff(packed, packed).same
+    with tf.edit(path) as editor:
+        editor[0].pixels[3, 4] = 7
+    found = tf.diff(path, packed)
+    assert not found.same
+    if HAS_FPACK:
+        subprocess.run(["fpack", "-table", "-O", tmp_path / "f.fz", path], check=True)
+        assert tf.diff(path, tmp_path / "f.fz").same
+
+
+def test_info_tells_codec_ratio_and_memory_of_tables_and_steps_of_floats(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pixels = np.random.default_rng(1).normal(0, 9, (40, 70)).astype("f4")
+    how = tf.Compression("rice", tile=(10, 70), tables=True, table_rows=500)
+    path = tmp_path / "t.fz"
+    tf.write(path, [(pixels, None), {"N": np.arange(3000)}], compress=how)
+    capsys.readouterr()
+    assert run(["info", str(path)]) == 0
+    said = capsys.readouterr().out
+    assert "tiles of 70 x 10" in said
+    assert "in steps of 2." in said
+    assert "HDU 2: GZIP_2, tiles of 500 rows (4.0 kB)" in said
+    assert run(["info", "--json", str(path)]) == 0
+    steps = json.loads(capsys.readouterr().out)["hdus"][1]["compression"]["steps"]
+    assert 2 < steps[0] <= steps[1] < 3

@@ -6,7 +6,9 @@ mod pixels;
 mod tables;
 mod values;
 
-use tachyfits_format::{Hdu, HduKind};
+use std::sync::Arc;
+
+use tachyfits_format::{Hdu, HduKind, is_structural};
 use tachyfits_io::operation::RunOptions;
 
 use crate::error::{Error, Reason};
@@ -125,8 +127,16 @@ fn paired(a: &FitsFile, b: &FitsFile) -> (Vec<[usize; 2]>, [Vec<HduLabel>; 2]) {
     };
     let mut partner: Vec<Option<usize>> = vec![None; a.hdus().len()];
     let mut taken = vec![false; b.hdus().len()];
+    // A primary array is compressed to an extension after an empty primary HDU: it is paired with the array itself.
+    let mut firsts = [a, b].map(first_array);
+    if firsts[0] == firsts[1] {
+        firsts = [0, 0];
+    } else {
+        partner[firsts[0]] = Some(firsts[1]);
+        taken[firsts[1]] = true;
+    }
     for (first, hdu) in a.hdus().iter().enumerate() {
-        let Some(wanted) = name(hdu) else { continue };
+        let Some(wanted) = name(hdu).filter(|_| partner[first].is_none()) else { continue };
         let found = b
             .hdus()
             .iter()
@@ -137,19 +147,43 @@ fn paired(a: &FitsFile, b: &FitsFile) -> (Vec<[usize; 2]>, [Vec<HduLabel>; 2]) {
             taken[second] = true;
         }
     }
-    for first in 0..partner.len().min(taken.len()) {
-        if partner[first].is_none() && !taken[first] {
-            partner[first] = Some(first);
-            taken[first] = true;
+    for (first, partner) in partner.iter_mut().enumerate().skip(firsts[0]) {
+        let second = first - firsts[0] + firsts[1];
+        if partner.is_none() && taken.get(second) == Some(&false) {
+            *partner = Some(second);
+            taken[second] = true;
         }
     }
-    let alone = |file: &FitsFile, is_alone: &dyn Fn(usize) -> bool| -> Vec<HduLabel> {
-        file.hdus().iter().filter(|hdu| is_alone(hdu.index)).map(|hdu| label(hdu)).collect()
+    let alone = |file: &FitsFile, first: usize, is_alone: &dyn Fn(usize) -> bool| {
+        let hdus = file.hdus().iter().skip(first).filter(|hdu| is_alone(hdu.index));
+        hdus.map(|hdu| label(hdu)).collect::<Vec<HduLabel>>()
     };
-    let only = [alone(a, &|index| partner[index].is_none()), alone(b, &|index| !taken[index])];
+    let only = [
+        alone(a, firsts[0], &|index| partner[index].is_none()),
+        alone(b, firsts[1], &|index| !taken[index]),
+    ];
     let pairs = partner.iter().enumerate().filter_map(|(first, second)| Some([first, (*second)?]));
     (pairs.collect(), only)
 }
+
+/// The HDU of the primary array: the second where that was compressed.
+fn first_array(file: &FitsFile) -> usize {
+    let is_empty = file.hdus().first().is_some_and(|hdu| hdu.data_bytes == 0);
+    let was_primary = || {
+        let stored = file.stored_hdu(1).ok()?;
+        (is_restored(file, 1) && stored.header.get("ZSIMPLE").is_some()).then_some(())
+    };
+    usize::from(is_empty && was_primary().is_some())
+}
+
+/// Whether an HDU is stored in compressed tiles.
+fn is_restored(file: &FitsFile, index: usize) -> bool {
+    let stored = file.stored_hdu(index).ok().zip(file.hdus().get(index));
+    stored.is_some_and(|(stored, hdu)| !Arc::ptr_eq(stored, hdu))
+}
+
+/// Cards that say how an array is stored: as the primary one, or as an extension.
+const OF_PLACE: [&str; 6] = ["SIMPLE", "XTENSION", "EXTEND", "BLOCKED", "PCOUNT", "GCOUNT"];
 
 /// Two HDUs to be compared.
 struct Pair<'a> {
@@ -161,6 +195,21 @@ struct Pair<'a> {
 
 impl Pair<'_> {
     fn compare(&self) -> Result<(Vec<CardDifference>, Vec<DataDifference>), Error> {
+        let (mut cards, data) = self.compare_all()?;
+        if [0, 1].into_iter().any(|n| is_restored(self.files[n], self.hdus[n].index)) {
+            // Programs that compress write comments of their own, and an array may have been the primary one.
+            let tables = [HduKind::BinaryTable, HduKind::AsciiTable];
+            let is_array = self.hdus.iter().all(|hdu| !tables.contains(&hdu.kind));
+            cards.retain(|card| {
+                let is_comment = card.change == CardChange::Comment;
+                !(is_comment && is_structural(&card.keyword)
+                    || is_array && OF_PLACE.contains(&card.keyword.as_str()))
+            });
+        }
+        Ok((cards, data))
+    }
+
+    fn compare_all(&self) -> Result<(Vec<CardDifference>, Vec<DataDifference>), Error> {
         let sort = |hdu: &Hdu| match hdu.kind {
             HduKind::Primary | HduKind::Image => 0,
             HduKind::BinaryTable | HduKind::AsciiTable => 1,

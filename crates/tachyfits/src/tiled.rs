@@ -23,7 +23,7 @@ use crate::computed::{Window, windows_of_stretch};
 use crate::hdu_storage::{MadeData, fill_pixels};
 pub(crate) use compressed_image::CompressedImage;
 use copy_common::copy_common;
-pub(crate) use restored_table::{RestoredTable, damage};
+pub(crate) use restored_table::RestoredTable;
 use tile_cache::{Claims, Lookup, TileCache};
 pub use tile_compression::TileCompression;
 pub use write_table_tiles::TableCompression;

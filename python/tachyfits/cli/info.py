@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+import os
+import warnings
 from typing import Any
 
 import click
 
+import tachyfits
+from tachyfits import TachyfitsError, TachyfitsWarning
 from tachyfits.cli._common import Common, common_options, coordinate_lines
 from tachyfits.cli._output import aligned, json_text, size_text
 from tachyfits.file.file import File
@@ -44,25 +48,57 @@ def _as_text(file: File, hdus: list[Hdu]) -> str:
     lines = [f"{file.name}: {count}, {size_text(file.size_bytes)}"]
     lines.append(aligned([HEADING, *(_row(hdu) for hdu in hdus)], right=[0, 2]))
     for hdu in hdus:
+        lines += _compression_lines(file, hdu)
         if isinstance(hdu, ImageHdu) and hdu._problem() is None and hdu.ndim:
-            lines += [*_compression_lines(hdu), *coordinate_lines(hdu)]
+            lines += coordinate_lines(hdu)
     lines += [f"warning: {warning}" for warning in _warnings(file, hdus)]
     return "\n".join(lines)
 
 
-def _compression_lines(hdu: ImageHdu) -> list[str]:
-    """Say how an image is compressed in tiles, if it is."""
+def _compression_lines(file: File, hdu: Hdu) -> list[str]:
+    """Say how an image or a table is compressed in tiles, if it is."""
     found = compression_of(hdu)
-    if found is None:
+    if found is None or hdu._hdu().stored is None or not found.tile:
         return []
-    tile = " x ".join(map(str, reversed(found.tile)))
+    if isinstance(hdu, ImageHdu):
+        tile = " x ".join(map(str, reversed(found.tile)))
+        memory = math.prod(found.tile) * abs(hdu.bitpix) // 8
+    else:
+        tile = f"{found.tile[0]} row{'' if found.tile[0] == 1 else 's'}"
+        memory = min(found.tile[0], hdu._hdu().axes[1]) * hdu._hdu().axes[0]
     how = f", floats quantised with {found.quantisation}" if found.quantisation else ""
+    steps = _steps(file, hdu) if found.quantisation else None
+    if steps is not None:
+        least, largest = (f"{step:.4g}" for step in steps)
+        how += f" in steps of {least}" + ("" if least == largest else f" to {largest}")
     ratio = hdu.data_bytes / found.stored_bytes if found.stored_bytes else 0.0
-    memory = math.prod(found.tile) * abs(hdu.bitpix) // 8
     return [
         f"  HDU {hdu.index}: {found.algorithm}, tiles of {tile} ({size_text(memory)}){how}; "
         f"{size_text(found.stored_bytes)} stored, ratio {ratio:.2f}"
     ]
+
+
+def _steps(file: File, hdu: Hdu) -> tuple[float, float] | None:
+    """Return the least and the largest step of quantised tiles; None if they are not known."""
+    if not os.path.exists(file.name):  # standard input
+        return None
+    with warnings.catch_warnings():
+        # The warning that rows are tiles is not about this output.
+        warnings.simplefilter("ignore", TachyfitsWarning)
+        try:
+            with tachyfits.open(file.name, raw=True) as raw:
+                stored = raw.table(hdu.index)
+                if "ZSCALE" not in stored:
+                    return None
+                wanted = [name for name in ("GZIP_COMPRESSED_DATA", "ZSCALE") if name in stored]
+                tiles = stored.read(wanted, raw=True)
+        except TachyfitsError:
+            return None
+    scales = tiles["ZSCALE"]
+    if "GZIP_COMPRESSED_DATA" in wanted:
+        # Tiles that are stored bit for bit have no step.
+        scales = scales[tiles["GZIP_COMPRESSED_DATA"].lengths == 0]
+    return (float(scales.min()), float(scales.max())) if len(scales) else None
 
 
 def _row(hdu: Hdu) -> tuple[str, ...]:
@@ -107,12 +143,12 @@ def _as_json(file: File, hdus: list[Hdu]) -> dict[str, Any]:
         "file": file.name,
         "bytes": file.size_bytes,
         "convention": "FITS: NAXIS1 first; HDUs from 0",
-        "hdus": [_hdu_as_json(hdu) for hdu in hdus],
+        "hdus": [_hdu_as_json(file, hdu) for hdu in hdus],
         "warnings": _warnings(file, hdus),
     }
 
 
-def _hdu_as_json(hdu: Hdu) -> dict[str, Any]:
+def _hdu_as_json(file: File, hdu: Hdu) -> dict[str, Any]:
     answer: dict[str, Any] = {
         "hdu": hdu.index,
         "name": hdu.name,
@@ -132,6 +168,7 @@ def _hdu_as_json(hdu: Hdu) -> dict[str, Any]:
             "tile": list(reversed(compression.tile)),
             "quantisation": compression.quantisation,
             "stored_bytes": compression.stored_bytes,
+            "steps": _steps(file, hdu) if compression.quantisation else None,
         }
     if isinstance(hdu, ImageHdu) and hdu._problem() is None:
         scaling = hdu.scaling

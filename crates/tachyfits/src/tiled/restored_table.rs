@@ -384,7 +384,7 @@ impl TableTiles {
 }
 
 /// The damage in a file that an error of decoding tells; other errors stay errors.
-pub(crate) fn damage(error: IoError) -> Result<FormatError, IoError> {
+fn damage(error: IoError) -> Result<FormatError, IoError> {
     match error {
         IoError::Content { name, source } => match source.downcast::<FormatError>() {
             Ok(found) => Ok(*found),

@@ -10,7 +10,6 @@ use tachyfits_kernels::Tier;
 use crate::byte_sums::sum_of_range;
 use crate::error::Error;
 use crate::file::decompressed_hdu;
-use crate::tiled::damage;
 
 /// Decodes the tiles of an image or a table. The first damaged one is a finding, and ends the check of the HDU.
 pub(super) fn check_tiles(
@@ -34,8 +33,8 @@ pub(super) fn check_tiles(
     let range = hdu.data_offset..hdu.data_offset + hdu.data_bytes;
     let sum = match sum_of_range(&*decompressed.storage, range.start, range, run, tier) {
         Ok((sum, _report)) => sum.sum(),
-        Err(Error::Io(error)) => {
-            findings.push(Finding::of_problem(damage(error)?.problem()));
+        Err(Error::Format { error, .. }) => {
+            findings.push(Finding::of_problem(error.problem()));
             return Ok(());
         }
         Err(error) => return Err(error),
