@@ -142,3 +142,20 @@ def test_messages_have_ids_in_place_of_paths(tmp_path: Path) -> None:
     )
     everything = Datasets((Path("/"),))
     assert everything.hidden("/data/x.fits: 3/4 of km/s") == "root/data/x.fits: 3/4 of km/s"
+
+
+@pytest.mark.parametrize(
+    ("taken", "coding"),
+    [("gzip, deflate, br, zstd", "zstd"), ("gzip, deflate", "gzip"), ("zstd;q=0, gzip", "gzip"),
+     ("identity", None), ("", None)],
+)  # fmt: skip
+def test_tile_has_an_encoding_that_the_client_takes(
+    client: TestClient, taken: str, coding: str | None
+) -> None:
+    # Browsers do not take zstd by HTTP from another machine.
+    asked = {"id": f"cubes/{CUBE.name}", "level": 0, "x": 0, "y": 0, "channel": 5, "error": 0}
+    expected = client.get("/api/v1/tile", params=asked).content
+    answer = client.get("/api/v1/tile", params=asked, headers={"Accept-Encoding": taken})
+    assert answer.headers.get("Content-Encoding") == coding
+    assert answer.headers["Vary"] == "Accept-Encoding"
+    assert answer.content == expected

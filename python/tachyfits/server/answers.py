@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import math
@@ -33,9 +34,9 @@ class Encoded:
     Attributes
     ----------
     body
-        Compressed by zstd. Four planes of bytes, the lowest first: of float32, or of 32-bit
-        integers q, each row as differences along x. A pixel is ``zero + q * step``, NaN where q is
-        ``NAN_CODE``.
+        As it is kept, compressed by zstd. Four planes of bytes, the lowest first: of float32, or of
+        32-bit integers q, each row as differences along x. A pixel is ``zero + q * step``, NaN
+        where q is ``NAN_CODE``.
     step, zero
         As above; ``step`` is 0 for float32, which is exact.
     error
@@ -53,7 +54,6 @@ class Encoded:
     def headers(self) -> dict[str, str]:
         """Return the headers that say how to read the body."""
         return {
-            "Content-Encoding": "zstd",
             "Tile-Width": str(self.shape[1]),
             "Tile-Height": str(self.shape[0]),
             "Tile-Step": repr(self.step),
@@ -62,6 +62,25 @@ class Encoded:
             "Tile-Low": repr(self.low),
             "Tile-High": repr(self.high),
         }
+
+
+def tile_answer(request: Request, tile: Encoded, headers: dict[str, str]) -> Response:
+    """Return a tile in an encoding that the client takes: zstd, else gzip, else none.
+
+    Browsers take zstd by HTTPS and from this machine; by HTTP from another one they take gzip.
+    """
+    taken = {
+        part.partition(";")[0].strip().lower()
+        for part in request.headers.get("accept-encoding", "").split(",")
+        if not part.replace(" ", "").endswith(";q=0")
+    }
+    body, coding = tile.body, {"Content-Encoding": "zstd"}
+    if not taken & {"zstd", "*"}:
+        body, coding = zstandard.ZstdDecompressor().decompress(body), {}
+        if "gzip" in taken:
+            body, coding = gzip.compress(body, 1, mtime=0), {"Content-Encoding": "gzip"}
+    found = tile.headers() | headers | coding | {"Vary": "Accept-Encoding"}
+    return Response(body, headers=found, media_type="application/octet-stream")
 
 
 def encoded(pixels: NDArray[np.float32], error: float | None) -> Encoded:

@@ -9,7 +9,7 @@ import numpy as np
 from fastapi import APIRouter, Query, Request, Response
 
 import tachyfits as tf
-from tachyfits.server.answers import Encoded, encoded
+from tachyfits.server.answers import Encoded, encoded, tile_answer
 from tachyfits.server.asked import Asked, answered
 from tachyfits.server.errors import TooLarge
 from tachyfits.server.fits_answer import FitsAnswer
@@ -69,8 +69,7 @@ async def image(
 
         key = ("image", collapse or (channel, others), level, error)
         found = asked.kept(key, compute, lambda made: len(made.body))
-        headers = found.headers() | asked.caching
-        return Response(found.body, headers=headers, media_type="application/octet-stream")
+        return tile_answer(request, found, asked.caching)
 
     return await answered(request, at, make)
 

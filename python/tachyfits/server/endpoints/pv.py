@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 import tachyfits as tf
 from tachyfits.image.chosen_regions import line_points
-from tachyfits.server.answers import Encoded, encoded
+from tachyfits.server.answers import Encoded, encoded, tile_answer
 from tachyfits.server.asked import Asked, answered
 from tachyfits.server.errors import RequestError, TooLarge
 from tachyfits.server.fits_answer import FitsAnswer
@@ -80,11 +80,7 @@ async def pv(
         offset = diagram.world_axis(diagram.ndim - 1, slice(0, 2))
         step = float(offset.values[1] - offset.values[0]) if len(offset) > 1 else 0.0
         headers = {"Pv-Unit": offset.unit, "Pv-Step": repr(step)}
-        return Response(
-            found.body,
-            headers=found.headers() | headers | asked.caching,
-            media_type="application/octet-stream",
-        )
+        return tile_answer(request, found, headers | asked.caching)
 
     return await answered(request, at, make)
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from tachyfits.server.answers import Encoded, encoded
+from tachyfits.server.answers import Encoded, encoded, tile_answer
 from tachyfits.server.asked import Asked, answered
 from tachyfits.server.parameters import At, Channel, LargestError, Others, others_of
 from tachyfits.server.planes import CollapseAsked, image_of
@@ -31,10 +31,10 @@ async def tile(
 ) -> Response:
     """Return up to 256 x 256 means of 2^level x 2^level pixels, rows from the lowest.
 
-    The body is four planes of bytes, the lowest byte first, compressed by zstd. If ``Tile-Step`` is
-    0, they are float32. Else they are 32-bit integers: differences along each row of q, and a pixel
-    is Tile-Zero + q * Tile-Step, NaN for q = -2^31. It differs from the
-    pixel as float32 by at most ``Tile-Error``.
+    The body is four planes of bytes, the lowest byte first, compressed by zstd or gzip as the
+    client takes it. If ``Tile-Step`` is 0, they are float32. Else they are 32-bit integers:
+    differences along each row of q, and a pixel is Tile-Zero + q * Tile-Step, NaN for q = -2^31.
+    It differs from the pixel as float32 by at most ``Tile-Error``.
     """
 
     def make(asked: Asked) -> Response:
@@ -56,10 +56,6 @@ async def tile(
 
         key = ("tile", collapse or (channel, others), level, x, y, error, preview)
         found = asked.kept(key, compute, lambda made: len(made.body))
-        return Response(
-            found.body,
-            headers=found.headers() | asked.caching,
-            media_type="application/octet-stream",
-        )
+        return tile_answer(request, found, asked.caching)
 
     return await answered(request, at, make)
