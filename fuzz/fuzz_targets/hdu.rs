@@ -3,32 +3,15 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tachyfits_format::{AxisSelection, Hdu, ReadOptions, Step, Walker, cutout_header};
+use tachyfits_format::{AxisSelection, Hdu, ReadOptions, cutout_header};
+use tachyfits_fuzz::{walk, walk_as};
 
 fuzz_target!(|bytes: &[u8]| {
-    for hdu in walk(bytes, false) {
+    for hdu in walk(bytes) {
         ask(&hdu, bytes);
     }
-    walk(bytes, true);
+    walk_as(bytes, ReadOptions { strict: true, ..ReadOptions::default() });
 });
-
-fn walk(bytes: &[u8], strict: bool) -> Vec<Hdu> {
-    let options = ReadOptions { strict, ..ReadOptions::default() };
-    let mut walker = Walker::new(options, bytes.len() as u64);
-    let mut hdus = Vec::new();
-    let mut read = 0;
-    loop {
-        match walker.step() {
-            Ok(Step::Read { offset, bytes: count }) => {
-                read += count;
-                assert!(count > 0 && read <= bytes.len(), "bytes are read twice");
-                walker.supply(&bytes[offset as usize..][..count]);
-            }
-            Ok(Step::Hdu(hdu)) => hdus.push(*hdu),
-            Ok(Step::Done) | Err(_) => return hdus,
-        }
-    }
-}
 
 fn ask(hdu: &Hdu, bytes: &[u8]) {
     assert!(hdu.data_bytes_present <= hdu.data_bytes);
@@ -65,7 +48,7 @@ fn selection(size: u64, choice: u8) -> AxisSelection {
 
 fn cutout(hdu: &Hdu, axes: &[AxisSelection]) {
     let Ok(header) = cutout_header(hdu, axes) else { return };
-    let cut = walk(&header, false).pop().expect("a cutout's header begins a file");
+    let cut = walk(&header).pop().expect("a cutout's header begins a file");
     let kept: Vec<u64> = axes.iter().filter(|axis| axis.keep).map(|axis| axis.count).collect();
     assert_eq!(cut.axes, kept);
     let (new, old) = (cut.image().expect("it is an image"), hdu.image().expect("it was one"));

@@ -1,29 +1,51 @@
-//! Any bytes as a stream of RICE_1: pixels that can be encoded again, or an error.
+//! Any bytes as a stream of RICE_1: pixels that can be encoded again, or an error. Sixteen tiles at a time are decoded to the
+//! same pixels and errors as one after the other, by every vector tier.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tachyfits_format::{CodecScratch, Pixels, PixelsMut, PlainTile, Rice, Tile, TileCodec};
+use tachyfits::{Tier, decode_tiles};
+use tachyfits_format::{CodecError, CodecScratch, PixelsMut, Rice, Tile, TileCodec};
+use tachyfits_fuzz::{FuzzTile, check_codec};
 
 fuzz_target!(|bytes: &[u8]| {
-    let Some((&[columns, rows, form], stream)) = bytes.split_first_chunk() else { return };
-    let shape = [u64::from(columns) + 1, u64::from(rows % 16) + 1];
-    let codec = Rice {
-        block_size: if form & 8 == 0 { 32 } else { 16 },
-        byte_pix: [1, 2, 4, 4][usize::from(form % 4)],
-    };
-    let mut pixels = vec![0i32; (shape[0] * shape[1]) as usize];
-    let mut scratch = CodecScratch::new();
-    let mut tile = Tile { stream, shape: &shape, pixels: PixelsMut::I32(&mut pixels) };
-    if let Err(error) = codec.decode(&mut tile, &mut scratch) {
-        assert!(error.offset.is_none_or(|offset| offset <= stream.len() as u64));
-        return;
-    }
-    let mut again = Vec::new();
-    let plain = PlainTile { shape: &shape, pixels: Pixels::I32(&pixels) };
-    if codec.encode(&plain, &mut scratch, &mut again).is_ok() {
-        let mut back = vec![0i32; pixels.len()];
-        let mut tile = Tile { stream: &again, shape: &shape, pixels: PixelsMut::I32(&mut back) };
-        codec.decode(&mut tile, &mut scratch).expect("it was just encoded");
-        assert_eq!(back, pixels);
+    let Some(tile) = FuzzTile::of(bytes) else { return };
+    let byte_pix = [1, 2, 4, 4][usize::from(tile.form % 4)];
+    let codec = Rice { block_size: if tile.form & 8 == 0 { 32 } else { 16 }, byte_pix };
+    check_codec(&codec, &tile);
+    if tile.form & 16 != 0 {
+        match byte_pix {
+            1 => check_lanes::<u8>(&codec, &tile, |pixels| PixelsMut::U8(pixels)),
+            2 => check_lanes::<i16>(&codec, &tile, |pixels| PixelsMut::I16(pixels)),
+            _ => check_lanes::<i32>(&codec, &tile, |pixels| PixelsMut::I32(pixels)),
+        }
     }
 });
+
+/// Tiles whose streams begin at sixteen places of the bytes.
+fn check_lanes<P: Copy + Default + PartialEq + std::fmt::Debug>(
+    codec: &Rice,
+    tile: &FuzzTile<'_>,
+    room: impl Fn(&mut [P]) -> PixelsMut<'_>,
+) {
+    let scratch = &mut CodecScratch::new();
+    let streams: Vec<&[u8]> =
+        (0..16).map(|lane| &tile.stream[tile.stream.len() * lane / 20..]).collect();
+    let mut decode = |decode: &mut dyn FnMut(&mut [Tile<'_>], &mut CodecScratch) -> Results| {
+        let mut pixels = vec![vec![P::default(); tile.pixels()]; streams.len()];
+        let mut tiles: Vec<Tile<'_>> = streams
+            .iter()
+            .zip(&mut pixels)
+            .map(|(stream, pixels)| Tile { stream, shape: &tile.shape, pixels: room(pixels) })
+            .collect();
+        let results = decode(&mut tiles, scratch);
+        results.into_iter().zip(pixels).map(|(result, pixels)| result.map(|()| pixels)).collect()
+    };
+    let expected: Vec<Result<Vec<P>, CodecError>> =
+        decode(&mut |tiles, scratch| codec.decode_batch(tiles, scratch));
+    for tier in Tier::available() {
+        let found = decode(&mut |tiles, scratch| decode_tiles(codec, tiles, tier, scratch));
+        assert_eq!(expected, found, "tier {}", tier.name());
+    }
+}
+
+type Results = Vec<Result<(), CodecError>>;

@@ -4,12 +4,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tachyfits_format::{
-    Field, Hdu, Header, NewTable, ReadOptions, Step, TableLayout, Walker, text,
-};
+use tachyfits_format::{Field, Hdu, Header, NewTable, TableLayout, text};
+use tachyfits_fuzz::{file_of_extension, walk};
 
 fuzz_target!(|bytes: &[u8]| {
-    let file = [primary(), bytes.to_vec()].concat();
+    let file = file_of_extension(bytes);
     for hdu in walk(&file) {
         if let Ok(layout) = hdu.table() {
             check(&hdu, &layout);
@@ -18,27 +17,6 @@ fuzz_target!(|bytes: &[u8]| {
         }
     }
 });
-
-/// The fuzzer begins where the table does.
-fn primary() -> Vec<u8> {
-    let cards = ["SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 0", "END"];
-    let mut bytes: Vec<u8> =
-        cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
-    bytes.resize(2880, b' ');
-    bytes
-}
-
-fn walk(file: &[u8]) -> Vec<Hdu> {
-    let mut walker = Walker::new(ReadOptions::default(), file.len() as u64);
-    let mut hdus = Vec::new();
-    loop {
-        match walker.step() {
-            Ok(Step::Read { offset, bytes }) => walker.supply(&file[offset as usize..][..bytes]),
-            Ok(Step::Hdu(hdu)) => hdus.push(*hdu),
-            Ok(Step::Done) | Err(_) => return hdus,
-        }
-    }
-}
 
 fn check(hdu: &Hdu, layout: &TableLayout) {
     assert!(layout.rows_present <= layout.rows && layout.columns.len() <= 999);
@@ -81,7 +59,7 @@ fn rows(layout: &TableLayout, file: &[u8]) {
 fn rewritten(layout: &TableLayout) {
     // Names may have bytes that a new header must not have.
     let Ok(header) = NewTable::of(layout).header(&Header::new()) else { return };
-    let file = [primary(), header.to_bytes()].concat();
+    let file = file_of_extension(&header.to_bytes());
     let again = walk(&file).remove(1).table().expect("a header of ours is right");
     for (old, new) in layout.columns.iter().zip(&again.columns) {
         assert_eq!((old.offset, old.field, &old.null), (new.offset, new.field, &new.null));

@@ -3,10 +3,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tachyfits_format::{Directives, Hdu, ReadOptions, Step, Walker};
+use tachyfits_format::{Directives, Hdu};
+use tachyfits_fuzz::{file_of_extension, walk};
 
 fuzz_target!(|bytes: &[u8]| {
-    let file = [primary(), bytes.to_vec()].concat();
+    let file = file_of_extension(bytes);
     let hdus = walk(&file);
     for hdu in &hdus {
         let _ = Directives::of(&hdu.header);
@@ -32,24 +33,3 @@ fuzz_target!(|bytes: &[u8]| {
         }
     }
 });
-
-/// The fuzzer begins where the table does.
-fn primary() -> Vec<u8> {
-    let cards = ["SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 0", "END"];
-    let mut bytes: Vec<u8> =
-        cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
-    bytes.resize(2880, b' ');
-    bytes
-}
-
-fn walk(file: &[u8]) -> Vec<Hdu> {
-    let mut walker = Walker::new(ReadOptions::default(), file.len() as u64);
-    let mut hdus = Vec::new();
-    loop {
-        match walker.step() {
-            Ok(Step::Read { offset, bytes }) => walker.supply(&file[offset as usize..][..bytes]),
-            Ok(Step::Hdu(hdu)) => hdus.push(*hdu),
-            Ok(Step::Done) | Err(_) => return hdus,
-        }
-    }
-}
