@@ -75,28 +75,28 @@ pub fn dequantise_f64(integers: &[i32], how: &Quantiser, tier: Tier, out: &mut [
 
 fn dequantise<F: Real>(integers: &[i32], how: &Quantiser, tier: Tier, out: &mut [F]) {
     assert_eq!(integers.len(), out.len());
+    let Some(block) = how.dither else {
+        return isa::dispatch(tier, Dequantise { integers, random: NoRandom, how, out });
+    };
     let mut at = 0;
-    for random in RandomRuns::new(how.dither, integers.len()) {
+    for random in RandomRuns::new(block, integers.len()) {
         let end = at + random.len();
         let (integers, out) = (&integers[at..end], &mut out[at..end]);
         isa::dispatch(tier, Dequantise { integers, random, how, out });
         at = end;
     }
-    if how.dither.is_none() {
-        isa::dispatch(tier, DequantisePlainly { integers, how, out });
-    }
 }
 
-/// The random numbers of consecutive pixels, as slices of the table; none without dither.
+/// The random numbers of consecutive pixels, as slices of the table.
 struct RandomRuns {
-    block: Option<usize>,
+    block: usize,
     next: usize,
     left: usize,
 }
 
 impl RandomRuns {
-    fn new(dither: Option<usize>, pixels: usize) -> RandomRuns {
-        RandomRuns { block: dither, next: dither.map_or(0, first_of), left: pixels }
+    fn new(block: usize, pixels: usize) -> RandomRuns {
+        RandomRuns { block, next: first_of(block), left: pixels }
     }
 }
 
@@ -109,13 +109,63 @@ impl Iterator for RandomRuns {
     type Item = &'static [f32];
 
     fn next(&mut self) -> Option<&'static [f32]> {
-        let block = self.block.filter(|_| self.left > 0)?;
+        if self.left == 0 {
+            return None;
+        }
         let count = self.left.min(RANDOM_NUMBERS - self.next);
         let run = &RANDOM[self.next..self.next + count];
         self.left -= count;
-        let next = (block + 1) % RANDOM_NUMBERS;
-        (self.block, self.next) = (Some(next), first_of(next));
+        self.block = (self.block + 1) % RANDOM_NUMBERS;
+        self.next = first_of(self.block);
         Some(run)
+    }
+}
+
+/// Random numbers of pixels, or none.
+pub(crate) trait Random: Copy {
+    /// Those of the first `count` pixels.
+    fn first(self, count: usize) -> Self;
+    /// An integer without the random number of its pixel.
+    fn removed(self, at: usize, integer: f64) -> f64;
+    /// A number of steps with the random number of its pixel.
+    fn added(self, at: usize, steps: f64) -> f64;
+}
+
+impl Random for &[f32] {
+    #[inline(always)]
+    fn first(self, count: usize) -> Self {
+        &self[..count]
+    }
+
+    #[inline(always)]
+    fn removed(self, at: usize, integer: f64) -> f64 {
+        integer - f64::from(self[at]) + 0.5
+    }
+
+    #[inline(always)]
+    fn added(self, at: usize, steps: f64) -> f64 {
+        steps + f64::from(self[at]) - 0.5
+    }
+}
+
+/// Pixels without dither.
+#[derive(Clone, Copy)]
+pub(crate) struct NoRandom;
+
+impl Random for NoRandom {
+    #[inline(always)]
+    fn first(self, _count: usize) -> Self {
+        self
+    }
+
+    #[inline(always)]
+    fn removed(self, _at: usize, integer: f64) -> f64 {
+        integer
+    }
+
+    #[inline(always)]
+    fn added(self, _at: usize, steps: f64) -> f64 {
+        steps
     }
 }
 
@@ -165,14 +215,14 @@ fn reserved<F: Real>(how: &Quantiser) -> impl Fn(i32, F) -> F + use<F> {
     }
 }
 
-pub(crate) struct Dequantise<'a, F> {
+pub(crate) struct Dequantise<'a, F, R> {
     integers: &'a [i32],
-    random: &'a [f32],
+    random: R,
     how: &'a Quantiser,
     out: &'a mut [F],
 }
 
-impl<F: Real> Kernel for Dequantise<'_, F> {
+impl<F: Real, R: Random> Kernel for Dequantise<'_, F, R> {
     type Output = ();
 
     #[inline(always)]
@@ -180,33 +230,11 @@ impl<F: Real> Kernel for Dequantise<'_, F> {
         let Quantiser { scale, zero, .. } = *self.how;
         let reserved = reserved::<F>(self.how);
         let out = self.out;
-        let (integers, random) = (&self.integers[..out.len()], &self.random[..out.len()]);
+        let (integers, random) = (&self.integers[..out.len()], self.random.first(out.len()));
         for at in 0..out.len() {
             let integer = integers[at];
-            let value = (f64::from(integer) - f64::from(random[at]) + 0.5) * scale + zero;
+            let value = random.removed(at, integer.into()) * scale + zero;
             out[at] = reserved(integer, F::of(value));
-        }
-    }
-}
-
-pub(crate) struct DequantisePlainly<'a, F> {
-    integers: &'a [i32],
-    how: &'a Quantiser,
-    out: &'a mut [F],
-}
-
-impl<F: Real> Kernel for DequantisePlainly<'_, F> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let Quantiser { scale, zero, .. } = *self.how;
-        let reserved = reserved::<F>(self.how);
-        let out = self.out;
-        let integers = &self.integers[..out.len()];
-        for at in 0..out.len() {
-            let integer = integers[at];
-            out[at] = reserved(integer, F::of(f64::from(integer) * scale + zero));
         }
     }
 }
@@ -240,15 +268,15 @@ pub fn quantise_f64(pixels: &[f64], how: &Quantiser, tier: Tier, out: &mut [i32]
 
 fn quantise<F: Real>(pixels: &[F], how: &Quantiser, tier: Tier, out: &mut [i32]) {
     assert_eq!(pixels.len(), out.len());
+    let Some(block) = how.dither else {
+        return isa::dispatch(tier, Quantise { pixels, random: NoRandom, how, out });
+    };
     let mut at = 0;
-    for random in RandomRuns::new(how.dither, pixels.len()) {
+    for random in RandomRuns::new(block, pixels.len()) {
         let end = at + random.len();
         let (pixels, out) = (&pixels[at..end], &mut out[at..end]);
         isa::dispatch(tier, Quantise { pixels, random, how, out });
         at = end;
-    }
-    if how.dither.is_none() {
-        isa::dispatch(tier, QuantisePlainly { pixels, how, out });
     }
 }
 
@@ -266,46 +294,25 @@ fn rounded(value: f64, pixel: f64, how: &Quantiser) -> i32 {
     }
 }
 
-pub(crate) struct Quantise<'a, F> {
+pub(crate) struct Quantise<'a, F, R> {
     pixels: &'a [F],
-    random: &'a [f32],
+    random: R,
     how: &'a Quantiser,
     out: &'a mut [i32],
 }
 
-impl<F: Real> Kernel for Quantise<'_, F> {
+impl<F: Real, R: Random> Kernel for Quantise<'_, F, R> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
         let how = *self.how;
         let out = self.out;
-        let (pixels, random) = (&self.pixels[..out.len()], &self.random[..out.len()]);
+        let (pixels, random) = (&self.pixels[..out.len()], self.random.first(out.len()));
         for at in 0..out.len() {
             let pixel = pixels[at].wide();
-            let value = (pixel - how.zero) / how.scale + f64::from(random[at]) - 0.5;
-            out[at] = rounded(value, pixel, &how);
-        }
-    }
-}
-
-pub(crate) struct QuantisePlainly<'a, F> {
-    pixels: &'a [F],
-    how: &'a Quantiser,
-    out: &'a mut [i32],
-}
-
-impl<F: Real> Kernel for QuantisePlainly<'_, F> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let how = *self.how;
-        let out = self.out;
-        let pixels = &self.pixels[..out.len()];
-        for at in 0..out.len() {
-            let pixel = pixels[at].wide();
-            out[at] = rounded((pixel - how.zero) / how.scale, pixel, &how);
+            let steps = random.added(at, (pixel - how.zero) / how.scale);
+            out[at] = rounded(steps, pixel, &how);
         }
     }
 }
