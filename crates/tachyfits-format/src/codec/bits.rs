@@ -120,6 +120,31 @@ impl<'a> BitWriter<'a> {
         }
     }
 
+    /// Writes whole bytes, so that fewer than 8 bits wait.
+    #[inline(always)]
+    pub(super) fn put_bytes(&mut self) {
+        let first = self.buffer << 1 << (63 - self.count);
+        let (end, bytes) = (self.out.len(), (self.count / 8) as usize);
+        self.out.extend_from_slice(&first.to_be_bytes());
+        self.out.truncate(end + bytes);
+        self.count %= 8;
+    }
+
+    /// Writes the lowest `bits` bits of `value`, at most 56, without a branch. Fewer than 8 bits may wait before; so it is
+    /// after.
+    #[inline(always)]
+    pub(super) fn put_many(&mut self, value: u64, bits: u32) {
+        debug_assert!(self.count < 8 && bits <= 56);
+        self.buffer = self.buffer << bits | value;
+        self.count += bits;
+        self.put_bytes();
+    }
+
+    /// Makes room for this many bits.
+    pub(super) fn reserve(&mut self, bits: usize) {
+        self.out.reserve(bits / 8 + 16);
+    }
+
     /// Writes this many 0 bits.
     #[inline(always)]
     pub(super) fn put_zeros(&mut self, mut bits: u32) {
@@ -161,6 +186,23 @@ mod tests {
             prop_assert!(!reader.overrun());
             reader.take(9);
             prop_assert!(reader.overrun());
+        }
+
+        #[test]
+        fn many_bits_are_written_as_few(fields in prop::collection::vec((any::<u64>(), 1..=56u32), 0..50)) {
+            let (mut bytes, mut expected) = (Vec::new(), Vec::new());
+            let (mut writer, mut single) = (BitWriter::new(&mut bytes), BitWriter::new(&mut expected));
+            for &(value, bits) in &fields {
+                let value = value >> (64 - bits);
+                writer.put_bytes();
+                writer.put_many(value, bits);
+                writer.put(1, 3);
+                (0..bits).rev().for_each(|bit| single.put((value >> bit & 1) as u32, 1));
+                single.put(1, 3);
+            }
+            writer.finish();
+            single.finish();
+            prop_assert_eq!(bytes, expected);
         }
 
         #[test]

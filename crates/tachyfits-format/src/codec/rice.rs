@@ -270,48 +270,79 @@ pub(super) fn encode<P: RiceNumber>(pixels: &[P], block: usize, out: &mut Vec<u8
     let mut bits = BitWriter::new(out);
     let mut last = first.bits();
     bits.put(last & keep, P::BITS);
-    let mut differences = Vec::with_capacity(block.min(pixels.len()));
+    let mut differences = vec![0; block.min(pixels.len())];
+    let difference = |pixel: P, last: u32| {
+        let change = pixel.bits().wrapping_sub(last) << (32 - P::BITS);
+        let change = (change as i32) >> (32 - P::BITS);
+        ((change << 1) ^ (change >> 31)) as u32 & keep
+    };
     for block in pixels.chunks(block) {
-        differences.clear();
-        let mut sum = 0.0;
-        for pixel in block {
-            let change = pixel.bits().wrapping_sub(last) << (32 - P::BITS);
-            let change = (change as i32) >> (32 - P::BITS);
-            let difference = ((change << 1) ^ (change >> 31)) as u32 & keep;
-            sum += f64::from(difference);
-            differences.push(difference);
-            last = pixel.bits();
+        let differences = &mut differences[..block.len()];
+        differences[0] = difference(block[0], last);
+        for (to, pair) in differences[1..].iter_mut().zip(block.windows(2)) {
+            *to = difference(pair[1], pair[0].bits());
         }
-        put_block::<P>(&mut bits, &differences, sum);
+        last = block[block.len() - 1].bits();
+        put_block::<P>(&mut bits, differences);
     }
     bits.finish();
 }
 
-fn put_block<P: RiceNumber>(bits: &mut BitWriter<'_>, differences: &[u32], sum: f64) {
+fn put_block<P: RiceNumber>(bits: &mut BitWriter<'_>, differences: &[u32]) {
+    let sum = differences.iter().map(|&difference| u64::from(difference)).sum();
     let low = low_bits(sum, differences.len());
     if low >= P::PLAIN {
         bits.put(P::PLAIN + 1, P::CODE_BITS);
         differences.iter().for_each(|&difference| bits.put(difference, P::BITS));
-    } else if sum == 0.0 {
+        return;
+    }
+    if sum == 0 {
         bits.put(0, P::CODE_BITS);
-    } else {
-        bits.put(low + 1, P::CODE_BITS);
-        for &difference in differences {
-            let zeros = difference >> low;
-            let end = 1 << low | difference & ((1 << low) - 1);
-            if zeros + 1 + low <= u32::BITS {
-                bits.put(end, zeros + 1 + low);
-            } else {
-                bits.put_zeros(zeros);
-                bits.put(end, low + 1);
-            }
+        return;
+    }
+    bits.put(low + 1, P::CODE_BITS);
+    let longest = differences.iter().fold(0, |most, &difference| most.max(difference)) >> low;
+    match longest.saturating_add(low + 1) {
+        0..=14 => put_groups::<4>(bits, differences, low),
+        15..=28 => put_groups::<2>(bits, differences, low),
+        _ => put_each(bits, differences, low),
+    }
+}
+
+/// Writes differences in groups of at most 56 bits.
+#[inline(always)]
+fn put_groups<const GROUP: usize>(bits: &mut BitWriter<'_>, differences: &[u32], low: u32) {
+    let (groups, rest) = differences.as_chunks::<GROUP>();
+    bits.reserve(groups.len() * 56);
+    bits.put_bytes();
+    for group in groups {
+        let (mut value, mut length) = (0, 0);
+        for &difference in group {
+            let own = (difference >> low) + 1 + low;
+            value = value << own | u64::from(1 << low | difference & ((1 << low) - 1));
+            length += own;
+        }
+        bits.put_many(value, length);
+    }
+    put_each(bits, rest, low);
+}
+
+fn put_each(bits: &mut BitWriter<'_>, differences: &[u32], low: u32) {
+    for &difference in differences {
+        let zeros = difference >> low;
+        let end = 1 << low | difference & ((1 << low) - 1);
+        if zeros + 1 + low <= u32::BITS {
+            bits.put(end, zeros + 1 + low);
+        } else {
+            bits.put_zeros(zeros);
+            bits.put(end, low + 1);
         }
     }
 }
 
 /// The number of low bits for differences of this sum: that of their mean, less one.
-fn low_bits(sum: f64, count: usize) -> u32 {
-    let mean = (sum - (count / 2) as f64 - 1.0) / count as f64;
+fn low_bits(sum: u64, count: usize) -> u32 {
+    let mean = (sum as f64 - (count / 2) as f64 - 1.0) / count as f64;
     let half = (mean.max(0.0) as u32) >> 1;
     u32::BITS - half.leading_zeros()
 }

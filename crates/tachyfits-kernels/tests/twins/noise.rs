@@ -1,7 +1,12 @@
 //! The noise of tiles: of known content, and of pixels with undefined ones.
 
+use crate::content::tiers;
 use proptest::prelude::*;
-use tachyfits_kernels::{Noise, noise};
+use tachyfits_kernels::{Noise, NoiseMeter, NoisePixel, Tier, naive};
+
+fn noise<P: NoisePixel>(pixels: &[P], row: usize) -> Noise {
+    NoiseMeter::default().measure(pixels, row, Tier::SCALAR)
+}
 
 /// Noise of a normal distribution, about, with this deviation.
 fn normal(count: usize, deviation: f64) -> Vec<f32> {
@@ -48,7 +53,40 @@ fn infinite_pixels_are_noticed() {
     assert!(!noise(&[1.0f64, f64::NAN], 2).has_infinite);
 }
 
+/// The noise of infinite pixels may be NaN; extremes of both zeros are either.
+fn same(found: Noise, expected: Noise) {
+    let with = |noise: Noise| (noise.least, noise.greatest, noise.defined, noise.has_infinite);
+    assert_eq!(with(found), with(expected));
+    let (found, expected) = (found.deviation, expected.deviation);
+    assert!(found.to_bits() == expected.to_bits() || found.is_nan() && expected.is_nan());
+}
+
 proptest! {
+    /// Rows whose noise grows and shrinks, runs of equal pixels, zeros of both signs, NaN and infinity; one meter for all.
+    #[test]
+    fn a_meter_finds_what_its_twin_does(
+        steps in prop::collection::vec(prop_oneof![6 => -8..8i32, 2 => Just(0), 1 => -1000..1000i32], 1..400),
+        others in prop::collection::vec((any::<prop::sample::Index>(), prop_oneof![Just(f64::NAN), Just(-0.0), Just(0.0), Just(f64::INFINITY)]), 0..8),
+        factors in prop::collection::vec(prop_oneof![Just(1.0), Just(1.03), Just(0.9), Just(7.0)], 1..5),
+        row in prop_oneof![1..60usize, Just(400)],
+    ) {
+        for tier in tiers() {
+            let mut meters = (NoiseMeter::<f32>::default(), NoiseMeter::<f64>::default(), NoiseMeter::<i32>::default());
+            for factor in &factors {
+                let integers: Vec<i32> = steps.iter().map(|&step| (f64::from(step) * factor) as i32).collect();
+                let mut doubles: Vec<f64> = steps.iter().map(|&step| f64::from(step) * factor).collect();
+                for (at, other) in &others {
+                    let at = at.index(doubles.len());
+                    doubles[at] = *other;
+                }
+                let singles: Vec<f32> = doubles.iter().map(|&pixel| pixel as f32).collect();
+                same(meters.0.measure(&singles, row, tier), naive::noise(&singles, row));
+                same(meters.1.measure(&doubles, row, tier), naive::noise(&doubles, row));
+                same(meters.2.measure(&integers, row, tier), naive::noise(&integers, row));
+            }
+        }
+    }
+
     #[test]
     fn undefined_pixels_do_not_count(pixels in prop::collection::vec(-100..100i32, 1..200), holes in prop::collection::vec(0..200usize, 0..20)) {
         let defined: Vec<f64> = pixels.iter().map(|&pixel| pixel.into()).collect();

@@ -6,8 +6,8 @@ use tachyfits_format::{
     TileCodec, TileRange,
 };
 use tachyfits_kernels::{
-    EXACT_ZERO, Noise, Quantiser, RANDOM_NUMBERS, Tier, dequantise_f32, dequantise_f64,
-    native_in_place, noise, quantise_f32, quantise_f64,
+    EXACT_ZERO, Noise, NoiseMeter, NoisePixel, Quantiser, RANDOM_NUMBERS, Tier, dequantise_f32,
+    dequantise_f64, native_in_place, quantise_f32, quantise_f64,
 };
 
 use crate::image::plain_type;
@@ -52,6 +52,8 @@ pub(crate) struct EncoderScratch {
     codec: CodecScratch,
     integers: Vec<i32>,
     restored: Vec<u64>,
+    singles: NoiseMeter<f32>,
+    doubles: NoiseMeter<f64>,
 }
 
 impl TileEncoder {
@@ -100,7 +102,8 @@ impl TileEncoder {
         scratch: &mut EncoderScratch,
     ) -> Result<EncodedTile, CodecError> {
         let row = shape.first().map_or(1, |&row| row.max(1)) as usize;
-        let Noise { least, greatest, defined, has_infinite, deviation } = F::noise(pixels, row);
+        let Noise { least, greatest, defined, has_infinite, deviation } =
+            F::meter(scratch).measure(pixels, row, self.tier);
         let pixel_count = pixels.len();
         let range = TileRange {
             pixels: pixel_count,
@@ -110,7 +113,7 @@ impl TileEncoder {
             has_infinite,
             noise: deviation,
         };
-        let EncoderScratch { codec, integers, restored } = scratch;
+        let EncoderScratch { codec, integers, restored, .. } = scratch;
         let Some((scale, zero)) = range.quantisation(how.level, how.dither) else {
             let mut encoded = EncodedTile { is_plain_gzip: true, ..EncodedTile::default() };
             let gzip = Gzip { shuffled: false, level: 1 };
@@ -148,9 +151,20 @@ impl TileEncoder {
 
 /// The largest difference of defined pixels.
 fn largest_difference<F: Float>(pixels: &[F], restored: &[F]) -> f64 {
-    let differences = pixels.iter().zip(restored).map(|(&a, &b)| (a.into() - b.into()).abs());
-    // `max` leaves NaN out.
-    differences.fold(0.0, f64::max)
+    const LANES: usize = 8;
+    let mut largest = [0.0; LANES];
+    let mut add = |lane: usize, a: F, b: F| {
+        let difference = (a.into() - b.into()).abs();
+        // Leaves NaN out.
+        largest[lane] = if difference > largest[lane] { difference } else { largest[lane] };
+    };
+    let (blocks, rest) = pixels.as_chunks::<LANES>();
+    let (others, other_rest) = restored.as_chunks::<LANES>();
+    for (a, b) in blocks.iter().zip(others) {
+        (0..LANES).for_each(|lane| add(lane, a[lane], b[lane]));
+    }
+    rest.iter().zip(other_rest).for_each(|(&a, &b)| add(0, a, b));
+    largest.into_iter().fold(0.0, f64::max)
 }
 
 fn pixels_of(bytes: &[u8], stored: StoredType) -> Pixels<'_> {
@@ -165,18 +179,18 @@ fn pixels_of(bytes: &[u8], stored: StoredType) -> Pixels<'_> {
 }
 
 /// f32 or f64.
-trait Float: bytemuck::Pod + Into<f64> {
-    fn noise(pixels: &[Self], row: usize) -> Noise;
+trait Float: bytemuck::Pod + Into<f64> + NoisePixel {
+    fn meter(scratch: &mut EncoderScratch) -> &mut NoiseMeter<Self>;
     fn quantise(pixels: &[Self], how: &Quantiser, tier: Tier, out: &mut [i32]);
     fn dequantise(integers: &[i32], how: &Quantiser, tier: Tier, out: &mut [Self]);
     fn pixels(pixels: &[Self]) -> Pixels<'_>;
 }
 
 macro_rules! floats {
-    ($($float:ty, $quantise:ident $dequantise:ident $kind:ident;)+) => {$(
+    ($($float:ty, $quantise:ident $dequantise:ident $kind:ident $meter:ident;)+) => {$(
         impl Float for $float {
-            fn noise(pixels: &[Self], row: usize) -> Noise {
-                noise(pixels, row)
+            fn meter(scratch: &mut EncoderScratch) -> &mut NoiseMeter<Self> {
+                &mut scratch.$meter
             }
             fn quantise(pixels: &[Self], how: &Quantiser, tier: Tier, out: &mut [i32]) {
                 $quantise(pixels, how, tier, out);
@@ -192,6 +206,6 @@ macro_rules! floats {
 }
 
 floats! {
-    f32, quantise_f32 dequantise_f32 F32;
-    f64, quantise_f64 dequantise_f64 F64;
+    f32, quantise_f32 dequantise_f32 F32 singles;
+    f64, quantise_f64 dequantise_f64 F64 doubles;
 }
