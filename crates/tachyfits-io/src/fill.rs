@@ -89,6 +89,7 @@ pub fn fill_either_way(
         block_bytes,
         share_bytes,
         together: together.then_some(profile),
+        divides_rest: storage.computes().then_some(2 * threads),
         rest: Mutex::new((offset, out)),
         work,
         other,
@@ -150,6 +151,9 @@ struct Filling<'a, 'b, W> {
     share_bytes: usize,
     /// The profile of a storage whose shares are read whole, by requests that are sent together.
     together: Option<Profile>,
+    /// What is left is divided into at least this many shares, where it takes long to compute: no thread should wait for
+    /// another one at the end.
+    divides_rest: Option<usize>,
     /// The bytes that no thread has taken yet, and their offset in the storage.
     rest: Mutex<(u64, &'b mut [u8])>,
     work: W,
@@ -222,6 +226,10 @@ impl<'b, W: Fn(&mut [u8]) + Sync> Filling<'_, 'b, W> {
         let share = match self.share_bytes {
             LARGE_PAGE => LARGE_PAGE - out.as_ptr().addr() % LARGE_PAGE,
             less => less,
+        };
+        let share = match self.divides_rest {
+            Some(shares) => share.min(out.len() / shares).max(1),
+            None => share,
         };
         let blocks = share.div_ceil(self.block_bytes);
         let (share, later) = out.split_at_mut((blocks * self.block_bytes).min(out.len()));

@@ -1,8 +1,9 @@
 //! RICE_1 of sixteen tiles at a time, one in each lane of a vector. Decoding one tile is a chain of steps that each wait
 //! for the one before; sixteen chains keep the processor busy.
 //!
-//! Tiles are of one length, and have their blocks at the same pixels. A lane whose stream is damaged is left to a decoder
-//! that says what is wrong.
+//! All lanes are at the same pixel of their tiles, so that blocks begin together. A tile may be shorter than the others if
+//! it ends with a block; its lane has nothing to do from there on. A lane whose stream is damaged is left to a decoder that
+//! says what is wrong.
 
 use crate::isa::{self, Kernel, Tier};
 
@@ -20,6 +21,9 @@ const MANY_LOW_BITS: u32 = 20;
 
 /// Pixels whose lanes are collected before each tile gets its own.
 const PART: usize = 32;
+
+/// What the lanes of ended tiles read.
+static NOTHING: [u8; 8] = [0; 8];
 
 /// Lanes of the widest vector of 64-bit words.
 const HALF: usize = 8;
@@ -58,10 +62,11 @@ pub fn has_rice_lanes(tier: Tier) -> bool {
     tier.shifts_lanes()
 }
 
-/// Decodes sixteen tiles in blocks of `block` pixels; gives the lanes, as bits, whose tiles are not decoded.
+/// Decodes sixteen tiles in blocks of `block` pixels; gives the lanes, as bits, whose tiles are not decoded. Tiles that are
+/// shorter than the longest have whole blocks; those without pixels need no stream.
 ///
 /// # Panics
-/// If the tiles differ in length, or a block has no pixels.
+/// If another tile than the longest ends within a block, or a block has no pixels.
 ///
 /// ```
 /// use tachyfits_kernels::{RICE_LANES, Tier, decode_rice_lanes};
@@ -77,16 +82,17 @@ pub fn decode_rice_lanes<P: RicePixel>(
     tier: Tier,
     out: &mut [&mut [P]; RICE_LANES],
 ) -> u16 {
-    assert!(block > 0 && out.iter().all(|tile| tile.len() == out[0].len()));
-    if out[0].is_empty() {
-        return 0;
-    }
-    isa::dispatch(tier, RiceKernel { streams, block, out })
+    assert!(block > 0);
+    let longest = out.iter().map(|tile| tile.len()).max().unwrap_or(0);
+    assert!(out.iter().all(|tile| tile.len() == longest || tile.len().is_multiple_of(block)));
+    isa::dispatch(tier, RiceKernel { streams, block, longest, out })
 }
 
 pub(crate) struct RiceKernel<'a, 'b, P> {
     streams: &'a [&'a [u8]; RICE_LANES],
     block: usize,
+    /// Pixels of the longest tile.
+    longest: usize,
     out: &'a mut [&'b mut [P]; RICE_LANES],
 }
 
@@ -95,22 +101,32 @@ impl<P: RicePixel> Kernel for RiceKernel<'_, '_, P> {
 
     #[inline(always)]
     fn run(self) -> u16 {
-        let pixels = self.out[0].len();
-        let mut lanes = Lanes::new(self.streams);
+        let mut lanes = Lanes::new(*self.streams);
         for lane in 0..RICE_LANES {
             lanes.last[lane] = lanes.take(lane, P::BITS).into();
         }
         let mut part = [[0u32; RICE_LANES]; PART];
-        let mut at = 0;
-        while at < pixels {
-            let block = self.block.min(pixels - at);
+        // Where the shortest tile ends that has not ended.
+        let (mut at, mut next_end) = (0, 0);
+        while at < self.longest {
+            if at == next_end {
+                next_end = self.longest;
+                for (lane, tile) in self.out.iter().enumerate() {
+                    if tile.len() == at {
+                        lanes.end(lane, at);
+                    } else if tile.len() > at {
+                        next_end = next_end.min(tile.len());
+                    }
+                }
+            }
+            let block = self.block.min(self.longest - at);
             lanes.begin_block::<P>();
             let end = at + block;
             while at < end {
                 let count = PART.min(end - at);
                 lanes.decode(&mut part[..count]);
                 for (lane, tile) in self.out.iter_mut().enumerate() {
-                    let tile = &mut tile[at..at + count];
+                    let Some(tile) = tile.get_mut(at..at + count) else { continue };
                     for (pixel, lanes) in tile.iter_mut().zip(&part) {
                         *pixel = P::of(lanes[lane]);
                     }
@@ -118,13 +134,18 @@ impl<P: RicePixel> Kernel for RiceKernel<'_, '_, P> {
                 at += count;
             }
         }
-        lanes.failed | lanes.overrun()
+        for (lane, tile) in self.out.iter().enumerate() {
+            if tile.len() == self.longest {
+                lanes.end(lane, self.longest);
+            }
+        }
+        lanes.failed
     }
 }
 
 /// The state of sixteen decoders.
 struct Lanes<'a> {
-    streams: &'a [&'a [u8]; RICE_LANES],
+    streams: [&'a [u8]; RICE_LANES],
     /// The next byte of each stream.
     at: [usize; RICE_LANES],
     /// The next bits, from the highest; those below `count` may be set too.
@@ -144,11 +165,13 @@ struct Lanes<'a> {
     most_low: u32,
     /// Lanes whose streams are damaged.
     failed: u16,
+    /// Lanes whose tiles have ended.
+    ended: u16,
 }
 
 impl<'a> Lanes<'a> {
     #[inline(always)]
-    fn new(streams: &'a [&'a [u8]; RICE_LANES]) -> Self {
+    fn new(streams: [&'a [u8]; RICE_LANES]) -> Self {
         Lanes {
             streams,
             at: [0; RICE_LANES],
@@ -161,6 +184,7 @@ impl<'a> Lanes<'a> {
             plain_bits: 0,
             most_low: 0,
             failed: 0,
+            ended: 0,
         }
     }
 
@@ -208,7 +232,9 @@ impl<'a> Lanes<'a> {
         self.most_low = 0;
         self.plain_bits = P::BITS.into();
         for lane in 0..RICE_LANES {
-            let code = self.take(lane, P::CODE_BITS);
+            // Every block of a lane that has ended is one without differences.
+            let is_ended = self.ended >> lane & 1 == 1;
+            let code = if is_ended { 0 } else { self.take(lane, P::CODE_BITS) };
             let low = code.wrapping_sub(1);
             let (coded, plain) = (code > 0 && low < P::PLAIN, low == P::PLAIN);
             self.failed |= u16::from(code > P::PLAIN + 1) << lane;
@@ -341,12 +367,15 @@ impl<'a> Lanes<'a> {
         zeros << low | field
     }
 
-    /// The lanes that were read beyond the end of their streams.
-    #[inline(always)]
-    fn overrun(&self) -> u16 {
-        (0..RICE_LANES).fold(0, |found, lane| {
-            let read = self.at[lane] * 8 - self.count[lane] as usize;
-            found | u16::from(read > self.streams[lane].len() * 8) << lane
-        })
+    /// Ends the tile of a lane, whose stream must not have been read beyond its end.
+    fn end(&mut self, lane: usize, pixels: usize) {
+        let read = self.at[lane] * 8 - self.count[lane] as usize;
+        let bit = 1 << lane;
+        if pixels > 0 && read > self.streams[lane].len() * 8 {
+            self.failed |= bit;
+        }
+        self.ended |= bit;
+        // A full buffer, and bytes to fill it from.
+        (self.streams[lane], self.at[lane], self.count[lane]) = (&NOTHING, 0, 56);
     }
 }

@@ -16,6 +16,11 @@ pub(crate) trait MadeData: Send + Sync + Debug {
     /// How many, without fill.
     fn bytes(&self) -> u64;
 
+    /// How many are best made at a time, counted from the first.
+    fn unit_bytes(&self) -> u64 {
+        u64::MAX
+    }
+
     /// Fills each request, whose offset counts from the first byte of the data.
     fn fill(&self, requests: &mut [Request<'_>]) -> Result<(), IoError>;
 
@@ -56,7 +61,8 @@ impl<D: MadeData> Storage for HduStorage<D> {
     }
 
     fn profile(&self) -> Profile {
-        D::PROFILE
+        let request_bytes = D::PROFILE.request_bytes.min(self.data.unit_bytes());
+        Profile { request_bytes, ..D::PROFILE }
     }
 
     fn check_unchanged(&self) -> Result<(), IoError> {

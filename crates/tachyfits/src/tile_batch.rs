@@ -69,7 +69,10 @@ struct Lane<'a, P> {
     pixels: &'a mut [P],
 }
 
-/// Decodes what fills all lanes, and notes which tiles are done.
+/// Fewer tiles than this are decoded one after the other: lanes without a tile take as much time as the others.
+const LEAST_LANES: usize = 6;
+
+/// Decodes what fills lanes, and notes which tiles are done.
 fn decode_in_lanes<P: LanePixel>(
     block: usize,
     tiles: &mut [Tile<'_>],
@@ -83,16 +86,28 @@ fn decode_in_lanes<P: LanePixel>(
         }
     }
     // Tiles at edges are smaller; the others stay in their order.
-    lanes.sort_by_key(|lane| lane.pixels.len());
-    for same in lanes.chunk_by_mut(|a, b| a.pixels.len() == b.pixels.len()) {
-        for batch in same.as_chunks_mut::<RICE_LANES>().0 {
-            let streams = batch.each_ref().map(|lane| lane.stream);
-            let indices = batch.each_ref().map(|lane| lane.index);
-            let mut out = batch.each_mut().map(|lane| &mut *lane.pixels);
-            let failed = decode_rice_lanes(&streams, block, tier, &mut out);
-            for (lane, index) in indices.into_iter().enumerate() {
-                done[index] = failed >> lane & 1 == 0;
-            }
+    lanes.sort_by_key(|lane| std::cmp::Reverse(lane.pixels.len()));
+    let mut rest = &mut lanes[..];
+    while let Some(longest) = rest.first().map(|lane| lane.pixels.len()) {
+        let fits = |lane: &Lane<'_, P>| {
+            lane.pixels.len() == longest || lane.pixels.len().is_multiple_of(block)
+        };
+        let count = rest.iter().take(RICE_LANES).take_while(|lane| fits(lane)).count();
+        let (batch, later) = std::mem::take(&mut rest).split_at_mut(count);
+        rest = later;
+        if batch.len() < LEAST_LANES {
+            continue;
+        }
+        let mut streams = [&[][..]; RICE_LANES];
+        let mut out: [&mut [P]; RICE_LANES] = std::array::from_fn(|_| &mut [][..]);
+        let mut indices = [0; RICE_LANES];
+        for (lane, tile) in batch.iter_mut().enumerate() {
+            (streams[lane], indices[lane]) = (tile.stream, tile.index);
+            out[lane] = &mut *tile.pixels;
+        }
+        let failed = decode_rice_lanes(&streams, block, tier, &mut out);
+        for (lane, index) in indices.into_iter().enumerate().take(count) {
+            done[index] = failed >> lane & 1 == 0;
         }
     }
 }

@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use tachyfits_format::TileGrid;
 use tachyfits_io::{IoError, Request};
+use tachyfits_kernels::RICE_LANES;
 
 use crate::computed::{Window, windows_of_stretch};
 use crate::hdu_storage::{MadeData, fill_pixels};
@@ -32,10 +33,48 @@ pub(crate) use write_tiles::write_tiles;
 /// Decoded bytes that are worked on at a time: they stay in the second-level cache, and a batch has many tiles.
 const BATCH_BYTES: u64 = 512 << 10;
 /// The most tiles of a batch, however small they are.
-const BATCH_TILES: usize = 256;
+const BATCH_TILES: u64 = 256;
+/// Tiles that RICE_1 decodes at a time.
+const LANES: u64 = RICE_LANES as u64;
+/// Larger tiles are decoded together too, to fill the lanes of a codec, up to this many bytes.
+const LANES_BYTES: u64 = 4 << 20;
+/// Whole planes are read at a time up to this many bytes, where fewer rows would share tiles with the next rows.
+const PLANE_BYTES: u64 = 64 << 20;
 /// Decoded tiles that were used in part are kept up to this many bytes: a band of tiles over the widest images, or the
 /// tiles under a region in thousands of channels.
 const CACHE_BYTES: u64 = 128 << 20;
+
+/// How many tiles of this size are decoded at a time.
+fn batch_tiles(tile_bytes: u64) -> u64 {
+    let in_lanes = (LANES_BYTES / tile_bytes).min(LANES);
+    (BATCH_BYTES / tile_bytes).max(in_lanes).clamp(1, BATCH_TILES)
+}
+
+/// The bytes of consecutive pixels that whole tiles make, as many tiles as a batch has where that is possible.
+fn unit_bytes(grid: &TileGrid, pixel_bytes: u64) -> u64 {
+    let (axes, shape) = (grid.axes(), grid.tile_shape());
+    // The last axis along which a tile has several pixels.
+    let last = shape.iter().rposition(|&size| size > 1).unwrap_or(0);
+    let (Some(&length), Some(&size)) = (axes.get(last), shape.get(last)) else { return u64::MAX };
+    let row = axes[..last].iter().product::<u64>() * pixel_bytes;
+    let tiles: u64 =
+        axes[..last].iter().zip(shape).map(|(axis, tile)| axis.div_ceil(*tile)).product();
+    let has_more = axes[last + 1..].iter().any(|&axis| axis > 1);
+    // Tiles end within this axis, so that its rows share tiles only if all of them are read.
+    let is_uneven = has_more && !length.is_multiple_of(size) && row * length <= PLANE_BYTES;
+    let (unit, tiles) = match is_uneven {
+        true => (row * length, tiles * length.div_ceil(size)),
+        false => (row * size.min(length), tiles),
+    };
+    let tile_bytes = grid.most_pixels() * pixel_bytes;
+    if unit == 0 || tile_bytes == 0 {
+        return u64::MAX;
+    }
+    // As many as fill the lanes.
+    let batch = batch_tiles(tile_bytes);
+    let batch = if batch > LANES { batch / LANES * LANES } else { batch };
+    unit * (batch / tiles).max(1)
+}
 
 /// Takes the pixels of a tile, with its place in the request.
 pub(crate) type TakeTile<'a> = dyn FnMut(usize, &[u8]) -> Result<(), IoError> + 'a;
@@ -97,9 +136,14 @@ impl<S: PixelSource> TiledData<S> {
         // Stable: parts stay in order within a tile.
         pieces.sort_by_key(|piece| piece.tile);
         let tiles: Vec<&[Piece]> = pieces.chunk_by(|a, b| a.tile == b.tile).collect();
-        let tile_bytes = (grid.most_pixels() * self.source.pixel_bytes()).max(1);
-        let most = (BATCH_BYTES / tile_bytes).clamp(1, BATCH_TILES as u64) as usize;
-        tiles.chunks(most).try_for_each(|tiles| self.fill_from(tiles, parts))
+        tiles
+            .chunks(batch_tiles(self.tile_bytes()) as usize)
+            .try_for_each(|tiles| self.fill_from(tiles, parts))
+    }
+
+    /// Bytes of the largest tile.
+    fn tile_bytes(&self) -> u64 {
+        (self.source.grid().most_pixels() * self.source.pixel_bytes()).max(1)
     }
 
     /// Fills what a few tiles have of the parts.
@@ -215,6 +259,10 @@ impl<S: PixelSource> MadeData for TiledData<S> {
         } else {
             grid.axes().iter().product::<u64>() * self.source.pixel_bytes()
         }
+    }
+
+    fn unit_bytes(&self) -> u64 {
+        unit_bytes(self.source.grid(), self.source.pixel_bytes())
     }
 
     fn fill(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
@@ -342,6 +390,23 @@ mod tests {
                 prop_assert_eq!(&expected[range.clone()], &buffer[..]);
             }
         }
+    }
+
+    #[test]
+    fn units_have_whole_tiles() {
+        let bytes = |axes: &[u64], tile: &[u64]| {
+            unit_bytes(&TileGrid::new(axes.to_vec(), tile.to_vec()), 2)
+        };
+        // Rows of 6000 bytes, 80 at a time; bands of 12 tiles; one band of 16 and more.
+        assert_eq!(bytes(&[3000, 3000], &[3000, 1]), 80 * 6000);
+        assert_eq!(bytes(&[3000, 3000], &[256, 256]), 256 * 6000);
+        assert_eq!(bytes(&[512, 512], &[256, 256]), 8 * 256 * 1024);
+        // Planes whose last band is narrower than the others.
+        assert_eq!(bytes(&[3000, 3000, 4], &[256, 256, 1]), 3000 * 6000);
+        assert_eq!(bytes(&[512, 512, 4], &[256, 256, 1]), 8 * 256 * 1024);
+        assert_eq!(bytes(&[30_000, 30_000], &[30_000, 30_000]), 2 * 30_000 * 30_000);
+        assert_eq!(bytes(&[5, 0], &[5, 1]), u64::MAX);
+        assert_eq!(bytes(&[], &[]), u64::MAX);
     }
 
     #[test]
