@@ -17,6 +17,7 @@ import columns
 import numpy as np
 import small_requests as small_requests_of
 from astropy.io import fits
+from compressed import compressed_answer
 from python_runner import Model, Request, checksum, serve
 
 
@@ -94,8 +95,17 @@ def planes_lean(request: Request) -> dict[str, Any]:
 def read(request: Request) -> Any:
     """Read the image as a native array: the map, and `astype` to the machine's byte order."""
     with fits.open(request["path"]) as hdus:
-        data = hdus[0].data
-        return data.astype(data.dtype.newbyteorder("="))
+        data = hdus[request.get("hdu", 0)].data
+        return data.astype(data.dtype.newbyteorder("="), copy=False)
+
+
+def compress(request: Request) -> None:
+    """Compress an image as fpack does: RICE_1, a quarter of the noise as step, dither."""
+    with fits.open(request["path"]) as hdus:
+        tiled = fits.CompImageHDU(
+            hdus[0].data, hdus[0].header, quantize_level=4, quantize_method=1, dither_seed=1
+        )
+        tiled.writeto(request["output"], overwrite=True)
 
 
 def spectrum(request: Request) -> dict[str, Any]:
@@ -140,6 +150,7 @@ MODELS = {
     "planes-nan": Model(planes_nan),
     "planes-lean": Model(planes_lean),
     "read": Model(read, checksum),
+    "compress": Model(compress, compressed_answer),
     "spectrum": Model(spectrum),
     **columns.MODELS,
 }

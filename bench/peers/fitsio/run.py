@@ -16,7 +16,7 @@ from tables import chosen, columns_answer, rows_answer
 def read(request: Request) -> Any:
     """Read the image whole."""
     with fitsio.FITS(request["path"]) as file:
-        return file[0].read()
+        return file[request.get("hdu", 0)].read()
 
 
 def columns(request: Request) -> Any:

@@ -16,6 +16,7 @@ import numpy as np
 import records
 import small_requests as small_requests_of
 import table_models
+import tiles
 from opened import opened, right_tier
 from python_runner import Model, Request, checksum, serve
 
@@ -34,14 +35,14 @@ def total(request: Request) -> dict[str, Any]:
 def stats(request: Request) -> dict[str, Any]:
     """Take all statistics in one pass."""
     with opened(request) as file:
-        found = file[0].stats(threads=request["threads"])
+        found = file[request.get("hdu", 0)].stats(threads=request["threads"])
         return {name: getattr(found, name) for name in STATISTICS + POSITIONS}
 
 
 def read(request: Request) -> Any:
     """Read the image whole."""
     with opened(request) as file:
-        return file[0].read(threads=request["threads"])
+        return file[request.get("hdu", 0)].read(threads=request["threads"])
 
 
 def spectrum(request: Request) -> dict[str, Any]:
@@ -135,6 +136,7 @@ MODELS = {
     **bits_of_cubes.MODELS,
     **table_models.MODELS,
     **records.MODELS,
+    **tiles.MODELS,
 }
 
 if __name__ == "__main__":
