@@ -103,13 +103,38 @@ def flipped(content: bytes) -> Iterator[tuple[str, bytes]]:
         damaged[offset] = old
 
 
+def tiles(content: bytes, step: int) -> Iterator[tuple[str, bytes]]:
+    """Flip a bit of every ``step``-th byte of the table that has the tiles; and cut there."""
+    with tf.open(content, raw=True) as file:
+        hdu = file[1]
+        begin, data = hdu._hdu().header_offset, hdu.data_offset
+        end = content.find(b"END" + b" " * 77, begin, data) + 80
+        bytes_used = hdu.header["NAXIS1"] * hdu.header["NAXIS2"] + hdu.header["PCOUNT"]
+        offsets = [*range(begin, end), *range(data, data + bytes_used)][::step]
+    damaged = bytearray(content)
+    for offset in offsets:
+        old = damaged[offset]
+        damaged[offset] = old ^ 1 << offset // step % 8
+        yield f"bit {offset // step % 8} of byte {offset}", bytes(damaged)
+        damaged[offset] = old
+    for offset in offsets[::16]:
+        yield f"cut at {offset}", content[:offset]
+
+
 def main(how: str, paths: list[str]) -> int:
     warnings.simplefilter("ignore")
     limit_memory()
     cases = failures = 0
+    # "tiles:7" damages every seventh byte.
+    how, _, step = how.partition(":")
+    ways: dict[str, Callable[[bytes], Iterator[tuple[str, bytes]]]] = {
+        "cut": cut,
+        "flip": flipped,
+        "tiles": lambda content: tiles(content, int(step or 1)),
+    }
     for path in paths:
         content = Path(path).read_bytes()
-        for name, damaged in {"cut": cut, "flip": flipped}[how](content):
+        for name, damaged in ways[how](content):
             cases += 1
             try:
                 use(damaged)

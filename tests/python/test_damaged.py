@@ -6,11 +6,13 @@ import os
 import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import tachyfits as tf
 from fitsbytes import cube_cards, empty_primary, extension, primary
 from realfiles import files_under, path_of, traps
 from tablebytes import Made, big, binary_table
@@ -72,6 +74,37 @@ def test_made_files(how: str, least: int, made: list[Path]) -> None:
 @pytest.mark.parametrize(("how", "least"), [("cut", 4000), ("flip", 140_000)])
 def test_edge_cases(how: str, least: int) -> None:
     damage(how, traps(), least)
+
+
+@pytest.fixture(scope="module")
+def compressed(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Thirty small images in tiles, of every codec and type, with NaN, zeros and fallback tiles."""
+    folder = tmp_path_factory.mktemp("compressed")
+    noise = np.random.default_rng(5).normal(100, 8, (3, 11, 17))
+    floats = noise.astype("f4")
+    floats[0, 0, :5], floats[0, 1], floats[1, 2, 3:6] = np.nan, 7.5, 0.0
+    doubles = noise.copy()
+    doubles[2, 4, 5] = np.inf
+    integers = {kind: noise.astype(kind) for kind in ("u1", "i2", "u2", "i4")}
+    codecs = ("rice", "gzip", "gzip1", "hcompress", "plio", "none")
+    files = {f"{codec}-{kind}": (p, codec) for codec in codecs for kind, p in integers.items()}
+    for dither in (None, 1, 2):
+        how = tf.Compression("rice", tile="row", dither=dither)
+        files[f"rice-f4-{dither}"] = (floats, how)
+    files["gzip-f4"] = (floats, tf.Compression("gzip", quantise=None))
+    files["gzip1-f8"] = (doubles, tf.Compression("gzip1", tile=(1, 4, 9)))
+    files["hcompress-f4"] = (noise.astype("f4"), "hcompress")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # floats are rounded
+        for name, (pixels, how) in files.items():
+            tf.write(folder / f"{name}.fits", pixels, compress=how)
+    return sorted(folder.iterdir())
+
+
+def test_compressed_images(compressed: list[Path]) -> None:
+    """`python tests/python/damage.py tiles FILE...` damages every byte, which takes minutes."""
+    assert len(compressed) == 30
+    damage("tiles:11", compressed, 9000)
 
 
 def test_real_files_cut_short() -> None:

@@ -1,4 +1,4 @@
-"""What a compressed file must be, however it was written: pixels within half a step, and its size."""
+"""Compressed files, however they were written: pixels within half a step, and their size."""
 
 from __future__ import annotations
 

@@ -32,7 +32,8 @@ def spectrum(request: Request) -> dict[str, Any]:
         cube = file[request["hdu"]]
         sums = cube[:, y : y + size, x : x + size].sum(axis=(1, 2))
     rows, columns = request["pixels"]["tile"][-2:]
-    touched = ((y + size - 1) // rows - y // rows + 1) * ((x + size - 1) // columns - x // columns + 1)
+    rows_touched = (y + size - 1) // rows - y // rows + 1
+    touched = rows_touched * ((x + size - 1) // columns - x // columns + 1)
     return {"tiles": touched, "channels": len(sums), "sum": float(np.asarray(sums).sum())}
 
 

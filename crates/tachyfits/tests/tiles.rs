@@ -56,7 +56,7 @@ proptest! {
 
     #[test]
     fn a_batch_gives_what_each_tile_gives_alone(
-        sizes in prop::collection::vec(prop_oneof![4 => Just([90u64, 2]), 1 => Just([33, 1]), 1 => Just([180, 1])], 1..60),
+        sizes in prop::collection::vec(prop_oneof![4 => Just([90u64, 2]), 1 => Just([33, 1]), 1 => Just([180, 1]), 1 => Just([64, 2])], 1..60),
         seed in 0..1000i64,
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..8u32), 0..4),
         wide in any::<prop::sample::Index>(),
