@@ -1,4 +1,4 @@
-//! What fuzz targets share: the check of a codec, and the walk over a file.
+//! The parts that fuzz targets share: the check of a codec, and the walk over a file.
 
 use tachyfits_format::{
     CodecError, CodecScratch, Hdu, Pixels, PixelsMut, PlainTile, ReadOptions, Step, Tile,

@@ -78,9 +78,9 @@ impl<'a> BitReader<'a> {
         }
     }
 
-    /// The byte with the next bit.
+    /// The byte with the next bit; the end, if bits were read after it.
     pub(super) fn offset(&self) -> usize {
-        (self.at * 8 - self.count as usize) / 8
+        ((self.at * 8 - self.count as usize) / 8).min(self.bytes.len())
     }
 
     /// Bits were read after the end.

@@ -37,7 +37,7 @@ fn cut_streams_are_errors_or_the_same_pixels() {
                 Ok(pixels) => assert!(pixels == expected || codec.name() == "NOCOMPRESS"),
                 Err(error) => {
                     assert!(matches!(error.code, Code::TileStream | Code::TileValue), "{error:?}");
-                    assert!(error.offset.is_none_or(|offset| offset <= whole.len() as u64));
+                    assert!(error.offset.is_none_or(|offset| offset <= end as u64));
                     errors += 1;
                 }
             }
@@ -56,6 +56,7 @@ fn flipped_bits_give_pixels_or_errors() {
             for _ in 0..2 {
                 if let Err(error) = decode::<i32>(codec, &stream, &[9, 8]) {
                     assert!(!error.expected.is_empty() && !error.found.is_empty());
+                    assert!(error.offset.is_none_or(|offset| offset <= stream.len() as u64));
                 }
                 // A second flaw at the end.
                 stream.pop();
