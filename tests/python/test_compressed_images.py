@@ -354,7 +354,14 @@ def test_a_zero_may_be_the_integer_that_the_standard_prints() -> None:
     integers = [-2147483647, -2147483646, -2147483648, 10]
     content = handmade(
         "GZIP_1",
-        {"ZBITPIX": -32, "ZQUANTIZ": "SUBTRACTIVE_DITHER_2", "ZDITHER0": 1, "ZBLANK": -2147483648},
+        {
+            "ZBITPIX": -32,
+            "ZQUANTIZ": "SUBTRACTIVE_DITHER_2",
+            "ZDITHER0": 1,
+            "ZBLANK": -2147483648,
+            "ZTILE1": 4,
+            "ZTILE2": 1,
+        },
         {
             "COMPRESSED_DATA": ("1PB()", [zipped(integers, ">i4")]),
             "ZSCALE": ("1D", [1.0]),
@@ -475,7 +482,7 @@ def test_fitsio_reads_and_writes_the_same_pixels(tmp_path: Path, kind: str, code
             continue
         if codec == "hcompress":
             tile = [1, 16, 111]
-        options = {"compress": codec, "tile_dims": tile}
+        options = {"compress": codec.replace("gzip2", "gzip_2"), "tile_dims": tile}
         if is_float:
             options |= {"qlevel": 4.0, "qmethod": "SUBTRACTIVE_DITHER_1", "dither_seed": 7}
         with fitsio.FITS(path, "rw", clobber=True) as file:
@@ -494,7 +501,7 @@ def test_fitsio_reads_and_writes_the_same_pixels(tmp_path: Path, kind: str, code
 @pytest.mark.parametrize("codec", ["rice", "gzip", "gzip1", "hcompress", "plio"])
 def test_rustfits_reads_the_same_pixels(tmp_path: Path, kind: str, codec: str) -> None:
     rustfits = pytest.importorskip("rustfits")
-    pixels = CUBE.astype(kind)
+    pixels = (CUBE[0] if codec == "hcompress" else CUBE).astype(kind)  # its tiles have two axes
     path = tmp_path / "cube.fits"
     if codec == "plio" and kind in ("f4", "f8"):
         return  # it stores integers

@@ -104,7 +104,7 @@ def compressed(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 def test_compressed_images(compressed: list[Path]) -> None:
     """`python tests/python/damage.py tiles FILE...` damages every byte, which takes minutes."""
     assert len(compressed) == 30
-    damage("tiles:11", compressed, 9000)
+    damage("tiles:3", compressed, 30_000)
 
 
 def test_real_files_cut_short() -> None:

@@ -151,7 +151,7 @@ struct Filling<'a, 'b, W> {
     share_bytes: usize,
     /// The profile of a storage whose shares are read whole, by requests that are sent together.
     together: Option<Profile>,
-    /// What is left is divided into at least this many shares, where it takes long to compute: no thread should wait for
+    /// The number of shares that the rest is divided into at least, where it takes long to compute: no thread should wait for
     /// another one at the end.
     divides_rest: Option<usize>,
     /// The bytes that no thread has taken yet, and their offset in the storage.

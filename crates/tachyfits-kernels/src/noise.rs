@@ -46,7 +46,7 @@ pub trait NoisePixel: Copy + PartialEq + Sealed {
     fn differences(pixels: [Self; 5]) -> [Self::Key; 3];
 }
 
-/// The bits of a difference, in the order of the differences. A key below 0 is none.
+/// The bits of a difference, in the order of the differences. A negative key stands for no difference.
 pub trait NoiseKey: Copy + Default + Ord + Sealed {
     /// The key of no difference.
     const NONE: Self;
