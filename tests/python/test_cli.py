@@ -74,6 +74,8 @@ FORTRAN_COMMANDS = ("fortran info", "fortran dump", "fortran stats", "fortran co
 SENSELESS = {
     "verify": {"--hdu"},
     "diff": {"--hdu", "--strict"},
+    "serve": {"--hdu", "--strict", "--progress"},
+    "view": {"--hdu", "--strict", "--progress"},
     "fortran info": {"--hdu", "--strict", "--threads", "--progress"},  # a walk over markers
     "fortran dump": {"--hdu", "--strict"},
     "fortran stats": {"--hdu", "--strict"},

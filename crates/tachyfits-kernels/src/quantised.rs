@@ -123,7 +123,7 @@ impl Iterator for RandomRuns {
 
 /// Random numbers of pixels, or none.
 pub(crate) trait Random: Copy {
-    /// Those of the first `count` pixels.
+    /// The random numbers of the first `count` pixels.
     fn first(self, count: usize) -> Self;
     /// An integer without the random number of its pixel.
     fn removed(self, at: usize, integer: f64) -> f64;

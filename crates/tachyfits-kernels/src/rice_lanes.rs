@@ -22,7 +22,7 @@ const MANY_LOW_BITS: u32 = 20;
 /// Pixels whose lanes are collected before each tile gets its own.
 const PART: usize = 32;
 
-/// What the lanes of ended tiles read.
+/// Bytes for the lanes of ended tiles.
 static NOTHING: [u8; 8] = [0; 8];
 
 /// Lanes of the widest vector of 64-bit words.

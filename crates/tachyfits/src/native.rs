@@ -23,7 +23,7 @@ pub(crate) fn read_native(
     let turn = |block: &mut [u8]| native_in_place(block, pixel, tier);
     let stream = |offset, block: &mut [u8]| stream_native(storage, offset, block, pixel, tier);
     let lent = is_past_caches(out.len()).then_some(&stream as _);
-    // What is made from tiles is made from whole ones.
+    // A storage that decodes tiles is read by whole tiles.
     let unit_bytes = storage.profile().request_bytes;
     let is_made = storage.computes() && unit_bytes != u64::MAX;
     let block_bytes = if is_made { unit_bytes as usize } else { BLOCK_BYTES };

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from tachyfits.base.optional import SERVER, needed
-from tachyfits.cli._output import say
+from tachyfits.cli._output import json_text, say
 
 
 def options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -39,6 +39,8 @@ def options(command: Callable[..., Any]) -> Callable[..., Any]:
                      "faster access: up to this size in all. Needs zarr."),
         click.option("--authority", default="tachyfits", show_default=True, metavar="NAME",
                      help="Authority of the identifiers of datasets in the Virtual Observatory."),
+        click.option("--json", is_flag=True,
+                     help="Print the link as a line of JSON to stdout when requests are taken."),
         click.option("--log/--no-log", default=False,
                      help="Write a line of JSON to stderr for each request."),
         click.option("--memory", type=click.IntRange(min=1), default=512, show_default=True,
@@ -79,7 +81,10 @@ def run(paths: tuple[Path, ...], *, browser: bool, **given: Any) -> int:
     )
 
     def started(link: str) -> None:
-        say(f"{link}  (Ctrl-C ends the server)")
+        if given["json"]:
+            click.echo(json_text({"link": link}))
+        else:
+            say(f"{link}  (Ctrl-C ends the server)")
         if browser:
             webbrowser.open(link)
 

@@ -15,7 +15,7 @@ class Metrics:
 
     >>> metrics = Metrics()
     >>> metrics.count("/api/v1/tile", "GET", 200, 0.004, 1000)
-    >>> [line for line in metrics.text([]).splitlines() if line.startswith("tachyfits_requests")]
+    >>> [line for line in metrics.text([]).splitlines() if "requests_total{" in line]
     ['tachyfits_requests_total{route="/api/v1/tile",method="GET",status="200"} 1']
     """
 

@@ -46,7 +46,7 @@ def serve(
             f"{host} can be reached from other machines, and clients would need no token",
             either("set Settings.token", "give --token"),
         )
-    # An address of all interfaces is no address that a client can open.
+    # Clients cannot open the address of all interfaces.
     open_host = socket.gethostname() if host in ("0.0.0.0", "::") else host
     if settings.hosts:
         open_host = settings.hosts[0] if open_host != host else host
