@@ -259,7 +259,7 @@ impl Table {
         let FoundRows { rows, columns, .. } =
             progress::reported(py, threads, progress, |options| {
                 let found = self.table.read_where(&condition, &wanted, first..end, options)?;
-                let report = found.report.clone();
+                let report = found.report;
                 Ok((found, report))
             })?;
         let count = rows.len() as u64;
