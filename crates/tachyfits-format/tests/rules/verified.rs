@@ -186,7 +186,7 @@ fn a_header_may_end_with_gcount() {
 #[test]
 fn every_rule_of_headers_can_be_provoked() {
     /// Rules of data and of whole files, which the engine provokes.
-    const ENGINE: [Rule; 15] = [
+    const ENGINE: [Rule; 16] = [
         Rule::NameRepeated,
         Rule::ExtensionsDenied,
         Rule::ExtensionCount,
@@ -200,6 +200,7 @@ fn every_rule_of_headers_can_be_provoked() {
         Rule::AsciiGap,
         Rule::DataFill,
         Rule::Datasum,
+        Rule::DecodedSum,
         Rule::Checksum,
         Rule::NotChecked,
     ];
