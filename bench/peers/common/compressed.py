@@ -17,9 +17,9 @@ def compressed_answer(result: Any, request: Request) -> dict[str, Any]:
         pixels, again = plain[0].data.astype("f8"), image.data.astype("f8")
     with fits.open(request["output"], disable_image_compression=True) as table:
         header, steps = table[1].header, table[1].data["ZSCALE"].astype("f8")
-    if header["ZTILE1"] != header["ZNAXIS1"]:
-        raise ValueError("the tiles are not whole rows")
-    steps = np.repeat(steps, header.get("ZTILE2", 1))[: header["ZNAXIS2"], None]
+    across = -(-header["ZNAXIS1"] // header["ZTILE1"])
+    steps = np.repeat(steps.reshape(-1, across), header["ZTILE1"], axis=1)[:, : header["ZNAXIS1"]]
+    steps = np.repeat(steps, header.get("ZTILE2", 1), axis=0)[: header["ZNAXIS2"]]
     # A pixel is rounded to float32 once more.
     most = steps / 2 + np.abs(pixels) * 2.0**-23
     within = bool((np.abs(pixels - again) <= most).all())

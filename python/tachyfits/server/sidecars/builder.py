@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 import tachyfits as tf
 from tachyfits.server.datasets import OpenFile
-from tachyfits.server.errors import Changed, RequestError
+from tachyfits.server.errors import Changed
 from tachyfits.server.sidecars.copies import FIRST_LEVEL, KINDS, Copy, Pyramid, Spectral, pixels_of
 from tachyfits.server.sidecars.folder import Folder
 from tachyfits.server.view import TILE, View
@@ -214,7 +214,7 @@ class Sidecars:
                 task = next(iter(self._tasks.values()))
             try:
                 self._build(task)
-            except (OSError, RequestError, tf.TachyfitsError, ValueError) as error:
+            except Exception as error:  # zarr raises many, and the thread goes on
                 if not task.token.cancelled:
                     log.warning("sidecar %s of %s failed: %s", task.name, task.file.name, error)
                     # A full disk or a replaced file: this version is not tried again.
