@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import hypothesis
 import pytest
+import requests
 import schemathesis
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import (
@@ -66,7 +68,12 @@ def test_server_keeps_to_its_description(case: schemathesis.Case, url: str) -> N
     # Half of the requests are about an existing image, by a property of their values.
     if isinstance(case.query, dict) and len(str(case.query)) % 2:
         case.query["id"] = CUBE.name
-    response = case.call(base_url=url)
+    try:
+        response = case.call(base_url=url)
+    except requests.exceptions.RequestException:
+        # uvicorn closes the connection at an address of more than 65 535 bytes.
+        assert len(urllib.parse.urlencode(case.query or {}, doseq=True)) > 60_000
+        return
     if response.content == b"Invalid HTTP request received.":
         # uvicorn's answer to an address of more than 65 535 bytes.
         assert response.status_code == 400

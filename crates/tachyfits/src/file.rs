@@ -299,8 +299,12 @@ fn decompressed(
     warnings: &mut Vec<Warning>,
 ) -> Result<BTreeMap<usize, Decompressed>, Error> {
     let mut found = BTreeMap::new();
-    let tier = Tier::current()?;
     for (index, stored) in hdus.iter_mut().enumerate() {
+        if !stored.is_tiled_image() && !stored.is_compressed_table() {
+            continue;
+        }
+        // Only here: a header can be read whatever the vector tier is set to.
+        let tier = Tier::current()?;
         match decompressed_hdu(storage, stored, tier) {
             None => {}
             Some(Ok((hdu, decompressed))) => {
