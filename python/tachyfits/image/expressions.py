@@ -137,7 +137,7 @@ def evaluate(expression: str, /, *, dtype: Any = None, unit: Any = None, **input
     array([5., 6., 7., 8., 9.], dtype=float32)
     >>> tf.evaluate("a - b / 2", a=cube, b="cube.fits").write("half.fits", overwrite=True)
     >>> tf.evaluate("a - 50", a=cube, unit="mJy/beam")[2, 3]
-    array([ 5000.,  6000.,  7000.,  8000.,  9000.], dtype=float32)
+    array([5000., 6000., 7000., 8000., 9000.], dtype=float32)
     >>> tf.evaluate("a + sqr(a)", a=cube)  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
     tachyfits.UsageError: expression, character 5 (from 1): ...

@@ -118,14 +118,14 @@ def _of_polygon(corners: Array, x: Any, y: Any) -> Array:
 
 
 def _mean_clipped(one: Array, other: Array) -> Array:
-    """Return the mean of a number that goes from one value to another, clipped to 0 and 1."""
-    change = other - one
-    flat = np.abs(change) < 1e-12
-    integral = _clipped_integral(other) - _clipped_integral(one)
-    middle = np.clip((one + other) / 2, 0.0, 1.0)
-    return np.where(flat, middle, integral / np.where(flat, 1.0, change))
+    """Return the mean of a number that goes from one value to another, clipped to 0 and 1.
 
-
-def _clipped_integral(height: Array) -> Array:
-    inside = np.clip(height, 0.0, 1.0)
-    return inside * inside / 2 + np.maximum(height - 1.0, 0.0)
+    The parts between 0 and 1 and above 1 have their share of the way, which is exact however short
+    the way is: integrals of both values would cancel where a side is nearly level.
+    """
+    low, high = np.minimum(one, other), np.maximum(one, other)
+    level = high == low
+    way = np.where(level, 1.0, high - low)
+    begin, end = np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+    above = np.maximum(high - np.maximum(low, 1.0), 0.0)
+    return np.where(level, begin, ((end - begin) * (begin + end) / 2 + above) / way)

@@ -66,7 +66,7 @@ def write_table(
     if isinstance(compress, str):
         raise usage(
             f"invalid compress {compress!r} for a table: expected a Compression",
-            'use compress=Compression(tables=True), with columns={"NAME": "rice"} for one column',
+            either('use compress=Compression(tables=True), and columns={"NAME": "rice"} for one'),
         )
     writer = _core.FileWriter(fits_name(path), overwrite=overwrite, checksum=checksum, sync=sync)
     try:
