@@ -120,7 +120,7 @@ def stokes_slice(
     Raises
     ------
     UsageError
-        There is no such axis, or it does not have them at equal steps.
+        The axis does not exist, or its coordinates have unequal steps.
     """
     codes = stokes_codes(given)
     number, values = stokes_axis(coordinates, shape, given)

@@ -166,7 +166,7 @@ export class Latest {
     else if (performance.now() - this.started > this.patience) this.running.abort();
   }
 
-  /** Forget what is wanted and abort what runs. */
+  /** Drop waiting requests and abort those under way. */
   stop() {
     this.wanted = null;
     this.running?.abort();

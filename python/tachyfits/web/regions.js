@@ -52,7 +52,7 @@ export function textOf(region) {
 }
 
 /**
- * Read a region from its text; null if it is none of ours.
+ * Read a region from its text; null for text in another form.
  * @param {string} text
  * @returns {{kind: string, values: number[]} | null}
  */

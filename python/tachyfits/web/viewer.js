@@ -425,7 +425,7 @@ export class Viewer {
     this.release = () => {
       if (far) this.put(latest, true);
       else this.remove(region.id);
-      // One shape at a time: what is dragged next is moved, as people expect.
+      // One shape at a time: the next drag moves it, as users expect.
       this.store.set({ tool: "pan" });
     };
     if (far) this.put(region, false);

@@ -31,7 +31,7 @@ use crate::wcs::{
 /// Treatment of distortions that cannot be kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Distortions {
-    /// There is no header without them. Tables of coordinates (-TAB) are kept: the engine copies them.
+    /// Every header has them. Tables of coordinates (-TAB) are kept: the engine copies them.
     Refused,
     /// They are left out, and what is left is the linear part of the coordinates; so are axes with tables of coordinates.
     Dropped,

@@ -64,7 +64,7 @@ impl Hdu {
             && self.header.get("ZTABLE") == Some(&Value::Logical(true))
     }
 
-    /// Where a compressed table ends if PCOUNT leaves out the gap before its heap; `None` where that is no later.
+    /// End of a compressed table if PCOUNT leaves out the gap before its heap; `None` if it is not later.
     pub(crate) fn end_after_gap(&self) -> Option<u64> {
         if !self.is_compressed_table() {
             return None;

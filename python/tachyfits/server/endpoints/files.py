@@ -17,10 +17,10 @@ router = APIRouter()
 async def files(
     request: Request,
     folder: Annotated[
-        str, Query(max_length=4096, description="A folder of the list; what is served without it.")
+        str, Query(max_length=4096, description="A folder of the list; default: the served paths.")
     ] = "",
 ) -> Response:
-    """List what is served, or what is in a folder: folders first, then files, by name."""
+    """List the served paths, or the entries of a folder: folders first, then files, by name."""
     state = State.of(request)
     found = await state.workers.run(request, lambda: state.datasets.list(folder))
     return json_answer({"folder": folder, "entries": [asdict(entry) for entry in found]})
