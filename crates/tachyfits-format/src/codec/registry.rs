@@ -1,6 +1,7 @@
 //! The one table of codecs. A new one is a file, its fuzz target and a row here.
 
 use super::parameters::CodecParameters;
+use super::slab::SlabAlgorithm;
 use super::tile::TileCodec;
 use super::{gzip, hcompress, plio, rice, verbatim};
 use crate::error::FormatError;
@@ -8,15 +9,52 @@ use crate::error::FormatError;
 /// Makes a codec, or says which parameter it does not take.
 type Make = fn(&CodecParameters<'_>) -> Result<Box<dyn TileCodec>, FormatError>;
 
-/// The names of each codec in ZCMPTYPE, in upper case, and what makes it.
-const CODECS: [(&[&str], Make); 6] = [
-    (&["RICE_1", "RICE_ONE"], rice::make),
-    (&["GZIP_1"], gzip::make),
-    (&["GZIP_2"], gzip::make_shuffled),
-    (&["PLIO_1"], plio::make),
-    (&["HCOMPRESS_1"], hcompress::make),
-    (&["NOCOMPRESS"], verbatim::make),
+/// A codec that is read and written.
+struct Codec {
+    /// Its names in ZCMPTYPE and ZCTYPn, in upper case; the first one is written.
+    names: &'static [&'static str],
+    /// Makes it, for images.
+    make: Make,
+    /// The same codec for the columns of tables, if it is for them.
+    of_columns: Option<SlabAlgorithm>,
+}
+
+const CODECS: [Codec; 6] = [
+    Codec {
+        names: &["RICE_1", "RICE_ONE"],
+        make: rice::make,
+        of_columns: Some(SlabAlgorithm::Rice),
+    },
+    Codec { names: &["GZIP_1"], make: gzip::make, of_columns: Some(SlabAlgorithm::Gzip) },
+    Codec {
+        names: &["GZIP_2"],
+        make: gzip::make_shuffled,
+        of_columns: Some(SlabAlgorithm::ShuffledGzip),
+    },
+    Codec { names: &["PLIO_1"], make: plio::make, of_columns: None },
+    Codec { names: &["HCOMPRESS_1"], make: hcompress::make, of_columns: None },
+    Codec { names: &["NOCOMPRESS"], make: verbatim::make, of_columns: Some(SlabAlgorithm::Plain) },
 ];
+
+fn named(name: &str) -> Option<&'static Codec> {
+    let upper = name.trim().to_ascii_uppercase();
+    CODECS.iter().find(|codec| codec.names.contains(&upper.as_str()))
+}
+
+impl SlabAlgorithm {
+    /// The value of ZCTYPn.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        let is_this = |codec: &&Codec| codec.of_columns == Some(self);
+        CODECS.iter().find(is_this).expect("every algorithm has a row").names[0]
+    }
+
+    /// The codec of this name.
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<SlabAlgorithm> {
+        named(name)?.of_columns
+    }
+}
 
 /// The codec of this name, which `keyword` of the header gives (ZCMPTYPE, ZMASKCMP or ZCTYPn).
 ///
@@ -36,12 +74,10 @@ pub fn tile_codec(
     name: &str,
     parameters: &CodecParameters<'_>,
 ) -> Result<Box<dyn TileCodec>, FormatError> {
-    let upper = name.trim().to_ascii_uppercase();
-    let found = CODECS.iter().find(|(names, _)| names.contains(&upper.as_str()));
-    match found {
-        Some((_, make)) => make(parameters),
+    match named(name) {
+        Some(codec) => (codec.make)(parameters),
         None => {
-            let known: Vec<&str> = CODECS.iter().map(|(names, _)| names[0]).collect();
+            let known: Vec<&str> = CODECS.iter().map(|codec| codec.names[0]).collect();
             let expected = format!("one of {}", known.join(", "));
             Err(parameters.unknown(keyword, &expected, name))
         }

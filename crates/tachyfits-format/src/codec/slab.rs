@@ -17,7 +17,7 @@ pub struct SlabCodec {
     pub element: Element,
 }
 
-/// The codecs of columns.
+/// The codecs of columns; `registry` has their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SlabAlgorithm {
     /// RICE_1, of integers of 8, 16 and 32 bits.
@@ -34,31 +34,6 @@ pub enum SlabAlgorithm {
 const BLOCK: usize = 32;
 /// CFITSIO's level of gzip.
 const LEVEL: u8 = 1;
-
-impl SlabAlgorithm {
-    /// The value of ZCTYPn.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            SlabAlgorithm::Rice => "RICE_1",
-            SlabAlgorithm::Gzip => "GZIP_1",
-            SlabAlgorithm::ShuffledGzip => "GZIP_2",
-            SlabAlgorithm::Plain => "NOCOMPRESS",
-        }
-    }
-
-    /// The codec of this name.
-    #[must_use]
-    pub fn of_name(name: &str) -> Option<SlabAlgorithm> {
-        Some(match name.trim().to_ascii_uppercase().as_str() {
-            "RICE_1" | "RICE_ONE" => SlabAlgorithm::Rice,
-            "GZIP_1" => SlabAlgorithm::Gzip,
-            "GZIP_2" => SlabAlgorithm::ShuffledGzip,
-            "NOCOMPRESS" => SlabAlgorithm::Plain,
-            _ => return None,
-        })
-    }
-}
 
 impl SlabCodec {
     /// The codec that fpack chooses for a column; of complex numbers GZIP_1, because readers differ about GZIP_2.
