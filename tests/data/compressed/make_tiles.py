@@ -8,7 +8,9 @@ compression is lossless, and otherwise those of astropy; for files of fpack, fun
 same bits.
 
 headers.fits.fz.gz and tables.fits.fz.gz are files of fpack, and the same names without .fz those
-that funpack restores from them.
+that funpack restores from them. text.fits.gz is a table of astropy with text of any length, and
+text.fits.fz.gz what fpack makes of it, at which funpack aborts. bits.fits.gz is one with bits of
+any length, and bits.fits.fz.gz packed by hand, because fpack loses them.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import gzip
 import io
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -257,6 +259,95 @@ def tables(folder: Path) -> tuple[bytes, bytes]:
     return packed.read_bytes(), out.read_bytes()
 
 
+def cells_of(count: int, make: Callable[[int], object]) -> np.ndarray:
+    """Return the cells of a column of arrays."""
+    found = np.empty(count, object)
+    for row in range(count):
+        found[row] = make(row)
+    return found
+
+
+def text(folder: Path) -> tuple[bytes, bytes]:
+    """Return a table of astropy with text of any length, as it is and packed by fpack."""
+    count = 90
+    star = cells_of(count, lambda row: "star " * (row % 9) + "x" * (row % 3))
+    galaxy = cells_of(count, lambda row: f"galaxy {row} " * (row % 4))
+    columns = [
+        fits.Column("N", "J", array=np.arange(count)),
+        fits.Column("PA", "PA()", array=star),
+        fits.Column("QA", "QA()", array=galaxy),
+        fits.Column("PAD", "60B", array=np.zeros((count, 60), "u1")),
+    ]
+    table = fits.BinTableHDU.from_columns(columns, name="TEXT")
+    table.header["FZTILELN"] = 40
+    path, packed = folder / "text.fits", folder / "text.fits.fz"
+    fits.HDUList([fits.PrimaryHDU(), table]).writeto(path)
+    subprocess.run(["fpack", "-table", str(path)], check=True, stderr=subprocess.DEVNULL)
+    return path.read_bytes(), packed.read_bytes()
+
+
+def bits() -> tuple[bytes, bytes]:
+    """Return a table of astropy with bits of any length, as it is and packed by hand.
+
+    fpack 1.7.0 loses such arrays: it stores none of their bytes.
+    """
+    random = np.random.default_rng(6)
+    count, tile = 90, 40
+    # astropy writes bytes of any length instead: each holds eight bits, the last one five.
+    columns = [
+        fits.Column(name, f"{name[0]}B()", array=cells_of(
+            count, lambda row, most=most: random.integers(0, 32, row % most).astype("u1") << 3
+        ))
+        for name, most in (("PX", 12), ("QX", 30))
+    ]  # fmt: skip
+    table = fits.BinTableHDU.from_columns(columns, name="BITS")
+    out = data_file(b"")
+    fits.HDUList([fits.PrimaryHDU(), table]).writeto(out)
+    content = bytearray(out.getvalue())
+    with fits.open(data_file(bytes(content))) as file:
+        start, row_bytes = file[1].fileinfo()["datLoc"], file[1].header["NAXIS1"]
+        heap_bytes = file[1].header["PCOUNT"]
+    heap = start + count * row_bytes
+    forms = []
+    for number, letter, most in ((1, b"P", 11), (2, b"Q", 29)):
+        card = content.index(b"TFORM%d" % number)
+        form = b"1%sX(%d)" % (letter, most * 8)
+        content[card + 10 : card + 30] = (b"'" + form.ljust(8) + b"'").ljust(20)
+        forms.append(form.decode())
+    rows: list[bytes] = [b""] * -(-count // tile)
+    packed_heap = b""
+    for at, kind in ((0, ">i4"), (8, ">i8")):
+        size = np.dtype(kind).itemsize
+        for first in range(0, count, tile):
+            plain, stored = b"", b""
+            for row in range(first, min(first + tile, count)):
+                place = start + row * row_bytes + at
+                held, offset = np.frombuffer(bytes(content[place : place + 2 * size]), kind)
+                array = bytes(content[heap + offset : heap + offset + held])
+                number = np.array(max(held * 8 - 3, 0), kind).tobytes()
+                content[place : place + size] = number
+                plain += bytes(content[place : place + 2 * size])
+                stream = gzip.compress(array, mtime=0) if held else b""
+                # As CFITSIO: what compression makes no shorter is stored as it is.
+                stream = stream if len(stream) < held else array
+                stored += np.array([len(stream), len(packed_heap)], ">i8").tobytes()
+                packed_heap += stream
+            cell = gzip.compress(plain + stored, mtime=0)
+            rows[first // tile] += np.array([len(cell), len(packed_heap)], ">i8").tobytes()
+            packed_heap += cell
+    cards = {
+        "XTENSION": "BINTABLE", "BITPIX": 8, "NAXIS": 2, "NAXIS1": 32, "NAXIS2": len(rows),
+        "PCOUNT": len(packed_heap), "GCOUNT": 1, "TFIELDS": 2, "TTYPE1": "PX", "TFORM1": "1QB",
+        "TTYPE2": "QX", "TFORM2": "1QB", "EXTNAME": "BITS", "ZTABLE": True, "ZTILELEN": tile,
+        "ZNAXIS1": row_bytes, "ZNAXIS2": count, "ZPCOUNT": heap_bytes, "ZFORM1": forms[0],
+        "ZFORM2": forms[1], "ZCTYP1": "GZIP_1", "ZCTYP2": "GZIP_1",
+    }  # fmt: skip
+    header = fits.Header(cards.items()).tostring().encode()
+    data = b"".join(rows) + packed_heap
+    primary = fits.PrimaryHDU().header.tostring().encode()
+    return bytes(content), primary + header + data + bytes(-len(data) % 2880)
+
+
 def main() -> None:
     """Make the files."""
     parts = [fits.PrimaryHDU().header.tostring().encode()]
@@ -279,8 +370,12 @@ def main() -> None:
             count += 1
         packed, restored = headers(folder)
         packed_table, table = tables(folder)
+        pairs = {"text": text(folder), "bits": bits()}
     (HERE / "tables.fits.fz.gz").write_bytes(gzip.compress(packed_table, mtime=0))
     (HERE / "tables.fits.gz").write_bytes(gzip.compress(table, mtime=0))
+    for stem, (plain, packed_table_of_arrays) in pairs.items():
+        (HERE / f"{stem}.fits.gz").write_bytes(gzip.compress(plain, mtime=0))
+        (HERE / f"{stem}.fits.fz.gz").write_bytes(gzip.compress(packed_table_of_arrays, mtime=0))
     (HERE / "headers.fits.fz.gz").write_bytes(gzip.compress(packed, mtime=0))
     (HERE / "headers.fits.gz").write_bytes(gzip.compress(restored, mtime=0))
     data = gzip.compress(b"".join(parts), mtime=0)

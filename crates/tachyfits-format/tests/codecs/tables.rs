@@ -73,11 +73,14 @@ fn put_descriptor(cell: &mut [u8], wide: bool, descriptor: Descriptor) {
 fn files() -> [(Vec<u8>, Hdu); 2] {
     let packed = include_bytes!("../../../../tests/data/compressed/tables.fits.fz.gz");
     let plain = include_bytes!("../../../../tests/data/compressed/tables.fits.gz");
-    [&packed[..], &plain[..]].map(|bytes| {
-        let file = inflated(bytes);
-        let hdu = all_hdus(&file).remove(1);
-        (file, hdu)
-    })
+    [&packed[..], &plain[..]].map(table_in)
+}
+
+/// A file, and its second HDU.
+fn table_in(gzip: &[u8]) -> (Vec<u8>, Hdu) {
+    let file = inflated(gzip);
+    let hdu = all_hdus(&file).remove(1);
+    (file, hdu)
 }
 
 #[test]
@@ -90,6 +93,30 @@ fn a_table_of_fpack_has_the_bytes_that_funpack_restores() {
     let data = restored(&table, &packed);
     let expected = &plain[original.data_offset as usize..][..original.data_bytes as usize];
     assert!(data == expected);
+}
+
+#[test]
+fn text_and_bits_of_any_length_are_those_of_astropy() {
+    let text = [
+        &include_bytes!("../../../../tests/data/compressed/text.fits.fz.gz")[..],
+        &include_bytes!("../../../../tests/data/compressed/text.fits.gz")[..],
+    ];
+    let bits = [
+        &include_bytes!("../../../../tests/data/compressed/bits.fits.fz.gz")[..],
+        &include_bytes!("../../../../tests/data/compressed/bits.fits.gz")[..],
+    ];
+    for (files, first, forms) in
+        [(text, 1, ["PA(42)", "QA(30)"]), (bits, 0, ["1PX(88)", "1QX(232)"])]
+    {
+        let [(packed, compressed), (plain, original)] = files.map(table_in);
+        let table = compressed.compressed_table().unwrap();
+        let columns = &table.layout.columns[first..first + 2];
+        let found: Vec<&str> = columns.iter().map(|column| column.form.trim()).collect();
+        assert_eq!(found, forms);
+        let data = restored(&table, &packed);
+        let expected = &plain[original.data_offset as usize..][..original.data_bytes as usize];
+        assert!(data == expected, "{forms:?}");
+    }
 }
 
 /// Compresses a table in memory: its header and data, as one HDU that begins at offset 0.
