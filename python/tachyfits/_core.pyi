@@ -212,6 +212,7 @@ class FitsFile:
         strict: bool = False,
         storage: str = "auto",
         raw: bool = False,
+        damaged: str = "error",  # of tiles of images; or "nan", undefined pixels and a warning
     ) -> FitsFile: ...
     @property
     def name(self) -> str: ...
@@ -596,6 +597,10 @@ class Report:
     def buffering(self) -> str: ...
     @property
     def storage(self) -> str: ...
+    @property
+    def rounding(self) -> float: ...  # the largest error, where values are rounded to integers
+    @property
+    def hdu(self) -> int | None: ...  # that the operation wrote
 
 def collect_reports(reports: list[Report]) -> None: ...  # of the operations that this thread ends
 def stop_collecting(reports: list[Report]) -> None: ...

@@ -431,6 +431,19 @@ def test_tiles_without_compression_are_read(column: str) -> None:
         assert file[1][:].tolist() == [[3, -4, 5]] * 2
 
 
+@pytest.mark.parametrize("codec", ["RICE_1", "GZIP_1", "GZIP_2"])
+def test_tiles_at_edges_and_tiles_of_four_axes_are_exact(tmp_path: Path, codec: str) -> None:
+    """Other readers took the size of an edge tile from ZTILEn."""
+    random = np.random.default_rng(3)
+    for shape, tile in (((112, 112), (64, 64)), ((3, 2, 11, 13), (2, 2, 4, 9)), ((9, 8), (20, 30))):
+        pixels = random.integers(-3000, 3000, shape).astype("i2")
+        compressed(tmp_path / "image.fits", pixels, codec, tile_shape=tile)
+        with tf.open(tmp_path / "image.fits") as file:
+            assert np.array_equal(file[1][:], pixels), (shape, tile)
+            part = tuple(slice(size // 3, size // 3 * 2 + 1) for size in shape)
+            assert np.array_equal(file[1][part], pixels[part]), (shape, tile)
+
+
 @pytest.mark.skipif(shutil.which("fpack") is None, reason="fpack is not installed")
 def test_constant_and_undefined_tiles_of_fpack_are_read(tmp_path: Path) -> None:
     pixels = CUBE[0].astype("f4")

@@ -23,6 +23,7 @@ import tachyfits as tf
 from tachyfits.cli import run
 
 ROWS = 700
+DATA = Path(__file__).parents[1] / "data" / "compressed"
 HAS_FPACK = shutil.which("fpack") is not None
 needs_fpack = pytest.mark.skipif(not HAS_FPACK, reason="fpack is not installed")
 
@@ -311,6 +312,28 @@ def test_complex_columns_that_funpack_refuses_are_read(tmp_path: Path) -> None:
         assert_same(file[1], plain[1])
 
 
+@pytest.mark.parametrize("stem", ["text", "bits"])
+def test_text_and_bits_of_any_length_are_those_of_astropy(tmp_path: Path, stem: str) -> None:
+    """Text is packed by fpack, at which funpack aborts; bits, which fpack loses, by hand."""
+    packed, plain = (
+        gzip.decompress((DATA / f"{stem}.fits{ending}").read_bytes())
+        for ending in (".fz.gz", ".gz")
+    )
+    with tf.open(packed) as file, tf.open(plain) as expected:
+        assert file[1].compression.content == "table"
+        assert_same(file[1], expected[1])
+        tf.write(tmp_path / "ours.fz", [expected[1]], compress=tf.Compression(tables=True))
+        tf.write(tmp_path / "back.fits", list(file))
+    (tmp_path / "plain.fits").write_bytes(plain)
+    assert data_of(tmp_path / "back.fits") == data_of(tmp_path / "plain.fits")
+    with tf.open(tmp_path / "ours.fz") as file, tf.open(plain) as expected:
+        assert_same(file[1], expected[1])
+        if stem == "text":
+            assert file[1]["PA"][17] == "star " * 8 + "xx"
+        else:
+            assert len(file[1]["PX"][10]) == 10 * 8 - 3
+
+
 @needs_fpack
 def test_reading_a_column_decodes_that_column_alone(tmp_path: Path) -> None:
     path = write_table(tmp_path / "t.fits", fixed_columns(ROWS), FZTILELN=100)
@@ -524,6 +547,38 @@ def test_errors_of_quantisation_are_told_for_each_hdu(tmp_path: Path) -> None:
         tf.write(tmp_path / "two.fz", [(pixels, None), (pixels + 1, None)], compress="rice")
     with tf.open(tmp_path / "two.fz") as file:
         assert np.abs(file[1][:] - pixels).max() > 0.5
+
+
+def test_the_largest_error_of_each_hdu_is_in_reports_and_of_the_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pixels = np.random.default_rng(1).normal(0, 9, (40, 70)).astype("f4")
+    path, packed = tmp_path / "many.fits", tmp_path / "many.fits.fz"
+    hdus = [(pixels, None), (pixels.astype("i2"), None), {"N": np.arange(9)}, (pixels * 10, None)]
+    tf.write(path, hdus)
+    assert run(["compress", "--json", str(path)]) == 0
+    said = capsys.readouterr()
+    assert "rounded" not in said.err
+    told = json.loads(said.out)["errors"]
+    with tf.open(path) as plain, tf.open(packed) as file:
+        # An empty primary HDU comes first.
+        errors = {hdu: np.abs(file[hdu][:] - plain[hdu - 1][:]).max() for hdu in (1, 4)}
+        assert [each["hdu"] for each in told] == [1, 4]
+        for each in told:
+            assert each["largest"] == pytest.approx(errors[each["hdu"]], rel=1e-6)
+        assert run(["compress", str(path), "--overwrite"]) == 0
+        words = "largest error of quantisation: {:.6g} in HDU 1, {:.6g} in HDU 4"
+        largest = [each["largest"] for each in told]
+        assert words.format(*largest) in capsys.readouterr().err
+        with tf.reports() as reports, pytest.warns(tf.TachyfitsWarning, match="rounded"):
+            tf.write(tmp_path / "again.fz", list(plain), compress="rice")
+        written = {report.hdu: report.rounding for report in reports if report.hdu is not None}
+        assert written == {1: largest[0], 2: 0, 4: largest[1]}
+        with tf.reports() as reports:
+            plain[1].write(tmp_path / "one.fz", compress="rice")
+        assert [(report.hdu, report.rounding) for report in reports] == [(1, 0)]
+    assert run(["compress", "--json", "--codec=gzip", str(path), "--overwrite"]) == 0
+    assert json.loads(capsys.readouterr().out)["errors"] == []
 
 
 def test_compressed_files_do_not_differ_from_plain_ones(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::error::IoError;
+use crate::notes::Notes;
 pub use job::{CancelToken, Job, Priority};
 pub(crate) use team::{Team, Threads, Worker, work_together};
 
@@ -474,6 +475,11 @@ pub(crate) fn charge_current(bytes: u64) -> Result<(), IoError> {
         Some(job) => job.charge(bytes),
         None => Ok(()),
     })
+}
+
+/// The collector of notes of the work that this thread does now.
+pub(crate) fn current_notes() -> Option<Notes> {
+    CURRENT.with_borrow(|run| run.as_ref()?.job.as_ref()?.notes.clone())
 }
 
 /// Does something that does not compute, within a task: calls a function that may wait for other threads. No lock may be

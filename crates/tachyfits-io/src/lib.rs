@@ -4,7 +4,7 @@
 //! - A [`Source`] is what can be opened; opening it gives a [`Storage`]. [`spool`] makes one of a stream.
 //! - [`run`] reads the ranges of many [`Tasks`], computes on them on several threads and merges in order.
 //! - An [`Executor`] has the permits to compute that runs share; a [`Job`] has the priority and the limits of a request,
-//!   and the [`CancelToken`] that cancels it.
+//!   and the [`CancelToken`] that cancels it; its [`Notes`] are the faults that its runs went on from.
 //! - [`fill`] reads one range straight into its destination.
 //! - [`OutputFile`] gives a file its name when it is complete, [`AppendBlock`] collects what is written to it one after the
 //!   other, [`PlacedBuffer`] is memory for what is written anywhere; [`Patch`] changes a file in place and puts it
@@ -29,6 +29,7 @@ mod fill;
 mod flusher;
 mod lend;
 mod made;
+mod notes;
 pub mod operation;
 mod output;
 mod patch;
@@ -55,6 +56,7 @@ pub use executor::{CancelToken, Executor, Job, Priority, without_permit};
 pub use fetch::{Fetched, fetch};
 pub use fill::{OtherWay, enter_large_pages, fill, fill_either_way};
 pub use lend::Lend;
+pub use notes::{FirstFew, Note, Notes, note};
 pub use output::OutputFile;
 pub use patch::{Held, Notice, Patch, Recovery, Stamp};
 pub use pipeline::{Buffering, PipelineOptions, Tasks, Watch, run};

@@ -180,10 +180,11 @@ impl Image {
         let compression = engine_compression(py, compression)?;
         let options = WriteOptions { overwrite, checksum, sync, pixels, compression };
         let buffering = options::buffering(py, buffering)?;
-        progress::reported(py, threads, progress, |run| {
+        let threads = not_negative(py, "threads", threads)?;
+        let hdu = usize::from(options.compression.is_some());
+        progress::written(py, threads, progress, |run| {
             let run = RunOptions { buffering, ..*run };
-            let report = image.write(&path, &options, &run)?;
-            Ok((report.rounding, report))
+            Ok((hdu, image.write(&path, &options, &run)?))
         })
     }
 }
@@ -285,9 +286,11 @@ pub(crate) fn write_array(
         let options =
             WriteOptions { overwrite, checksum, sync, pixels, compression: compression.clone() };
         let array = Array { bytes, pixel: own, axes: &axes };
-        progress::run(py, threads, progress, |run| {
-            array.write(&path, &header, &options, run).map(|report| rounding = report.rounding)
-        })
+        let hdu = usize::from(options.compression.is_some());
+        rounding = progress::written(py, threads, progress, |run| {
+            Ok((hdu, array.write(&path, &header, &options, run)?))
+        })?;
+        Ok(())
     })?;
     Ok(rounding)
 }

@@ -40,6 +40,8 @@ impl FitsFile {
     /// ----------
     /// source
     ///     The path; the bytes, which are kept and not copied; or an object with ``read(size)``.
+    /// damaged
+    ///     How damaged tiles of compressed images are read: "error"; "nan", as undefined pixels, of which an operation warns.
     /// name
     ///     What messages call bytes and objects.
     /// on_demand
@@ -60,7 +62,10 @@ impl FitsFile {
     /// FormatError
     ///     It is not a FITS file, or, with strict, breaks the Standard.
     #[staticmethod]
-    #[pyo3(signature = (source, *, name="<bytes>", on_demand=false, strict=false, storage="auto", raw=false))]
+    #[pyo3(signature = (
+        source, *, name="<bytes>", on_demand=false, strict=false, storage="auto", raw=false, damaged="error",
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "the keywords of a Python function")]
     fn open(
         py: Python<'_>,
         source: Given<'_>,
@@ -69,11 +74,14 @@ impl FitsFile {
         strict: bool,
         storage: &str,
         raw: bool,
+        damaged: &str,
     ) -> PyResult<FitsFile> {
         let storage = options::storage(py, storage)?;
+        let damaged = options::damaged(py, damaged)?;
         let source = source.source(py, name, on_demand)?;
         let file = progress::open(py, |spool| {
-            let options = OpenOptions { strict, storage, spool, raw, ..OpenOptions::default() };
+            let options =
+                OpenOptions { strict, storage, spool, raw, damaged, ..OpenOptions::default() };
             tachyfits::FitsFile::open(source, &options)
         })?;
         Ok(FitsFile(Arc::new(file)))

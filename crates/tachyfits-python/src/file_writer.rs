@@ -284,10 +284,11 @@ impl FileWriter {
         let mut rounding = 0.0;
         buffer::with_bytes(py, array, (&name, None), |bytes, pixel| {
             let array = Array { bytes, pixel, axes: &axes };
-            let report = progress::run(py, threads, progress, |run| {
-                array.write_into(&mut file, &header, None, compression.as_ref(), run)
+            rounding = progress::written(py, threads, progress, |run| {
+                let report =
+                    array.write_into(&mut file, &header, None, compression.as_ref(), run)?;
+                Ok((file.hdus() - 1, report))
             })?;
-            rounding = report.rounding;
             Ok(())
         })?;
         self.put(WriterState::File(file));
@@ -307,11 +308,12 @@ impl FileWriter {
         let compression = engine_compression(py, compression)?;
         let threads = not_negative(py, "threads", threads)?;
         let mut file = self.file(py)?;
-        let report = progress::run(py, threads, progress, |run| {
-            image.engine().write_into(&mut file, None, compression.as_ref(), run)
+        let rounding = progress::written(py, threads, progress, |run| {
+            let report = image.engine().write_into(&mut file, None, compression.as_ref(), run)?;
+            Ok((file.hdus() - 1, report))
         })?;
         self.put(WriterState::File(file));
-        Ok(report.rounding)
+        Ok(rounding)
     }
 
     /// Write an extension of another file as the next HDU, its data byte by byte.

@@ -1,7 +1,7 @@
 //! Options that are one of a few names.
 
 use pyo3::prelude::*;
-use tachyfits::{Blanks, BlockStatistic, Buffering, Edge, Priority, StorageKind};
+use tachyfits::{Blanks, BlockStatistic, Buffering, DamagedTiles, Edge, Priority, StorageKind};
 
 use crate::errors::argument;
 
@@ -31,6 +31,12 @@ pub(crate) fn storage(py: Python<'_>, name: &str) -> PyResult<StorageKind> {
         ("memory", StorageKind::Memory),
     ];
     chosen(py, "storage", name, &table)
+}
+
+/// How damaged tiles are read.
+pub(crate) fn damaged(py: Python<'_>, name: &str) -> PyResult<DamagedTiles> {
+    let table = [("error", DamagedTiles::Refused), ("nan", DamagedTiles::Undefined)];
+    chosen(py, "damaged", name, &table)
 }
 
 /// How reading and computing are arranged.

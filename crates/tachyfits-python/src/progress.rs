@@ -10,9 +10,11 @@ use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
-use tachyfits::{CancelToken, Error, Executor, Job, RunOptions, SpoolOptions, without_permit};
+use tachyfits::{
+    CancelToken, Error, Executor, Job, Note, Notes, RunOptions, SpoolOptions, without_permit,
+};
 
-use crate::errors::{OrRaise, Raised, not_negative};
+use crate::errors::{OrRaise, Raised, not_negative, warn};
 use crate::{executor, report};
 
 /// How often the progress function is called and Ctrl-C is looked for: a drawn bar need not move faster, with the piece of
@@ -66,7 +68,21 @@ pub(crate) fn reported<T: Send>(
     Ok(value)
 }
 
-/// Runs an operation that opens a file first, whose compressed content Ctrl-C interrupts too.
+/// Runs an operation that writes an HDU and tells its cost, which the blocks of `tf.reports` on this thread receive; gives the
+/// number of the HDU with it. Returns the largest error of rounding.
+pub(crate) fn written(
+    py: Python<'_>,
+    threads: usize,
+    progress: Option<Py<PyAny>>,
+    operation: impl FnOnce(&RunOptions<'_>) -> Result<(usize, tachyfits::Report), Error> + Send,
+) -> PyResult<f64> {
+    let (hdu, report) = run(py, threads, progress, operation)?;
+    report::collect_written(py, report, hdu)?;
+    Ok(report.rounding)
+}
+
+/// Runs an operation that opens a file first, whose compressed content Ctrl-C interrupts too. Faults that it went on from are
+/// warnings.
 pub(crate) fn run_opening<T: Send, E: Raised>(
     py: Python<'_>,
     threads: usize,
@@ -89,7 +105,8 @@ pub(crate) fn run_opening<T: Send, E: Raised>(
             ..RunOptions::default()
         };
         let token = job.token().clone();
-        operation(&options, SpoolOptions { token, ..SpoolOptions::default() })
+        let spool = SpoolOptions { token, ..SpoolOptions::default() };
+        watcher.notes.collect(|| operation(&options, spool))
     });
     watcher.finish(py, outcome)
 }
@@ -102,10 +119,21 @@ pub(crate) fn open<T: Send, E: Raised>(
     run_opening(py, 0, None, |_options, spool| operation(spool))
 }
 
+/// A note as a warning: its subject, and a line for each fault.
+fn worded(note: &Note) -> String {
+    let lines: String = note.faults.iter().map(|fault| format!("\n  - {fault}")).collect();
+    let more = match note.count - note.faults.len() as u64 {
+        0 => String::new(),
+        more => format!("\n  - and {more} more"),
+    };
+    format!("{}:{lines}{more}", note.subject)
+}
+
 /// Connects the engine and Python during one operation.
 struct Watcher {
     callback: Option<Py<PyAny>>,
     caller: ThreadId,
+    notes: Notes,
     state: Mutex<WatcherState>,
 }
 
@@ -129,14 +157,15 @@ impl Watcher {
             raised: None,
             stops: false,
         };
-        Watcher { callback, caller: thread::current().id(), state: Mutex::new(state) }
+        let (caller, notes) = (thread::current().id(), Notes::default());
+        Watcher { callback, caller, notes, state: Mutex::new(state) }
     }
 
     /// The job of the operation: that of the request that this thread works for, which Ctrl-C cancels too.
     fn job(self: &Arc<Self>) -> Job {
         let watcher = Arc::clone(self);
         let is_interrupted = move || watcher.is_interrupted();
-        match executor::current_job() {
+        let job = match executor::current_job() {
             Some(job) => {
                 let token = job.token().polling(is_interrupted);
                 job.with_token(token)
@@ -145,7 +174,8 @@ impl Watcher {
                 let token = CancelToken::new().polling(is_interrupted);
                 Job::on(&Executor::of_process()).with_token(token)
             }
-        }
+        };
+        job.with_notes(self.notes.clone())
     }
 
     /// Called by the engine now and then, on any thread, to ask whether the work is to end. No lock is held then, so that
@@ -204,6 +234,9 @@ impl Watcher {
     fn finish<T, E: Raised>(&self, py: Python<'_>, outcome: Result<T, E>) -> PyResult<T> {
         if let Some(error) = self.lock().raised.take() {
             return Err(error);
+        }
+        for note in self.notes.take() {
+            warn(py, worded(&note))?;
         }
         let value = outcome.or_raise(py)?;
         let (latest, told) = {

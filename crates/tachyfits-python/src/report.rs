@@ -29,9 +29,18 @@ pub(crate) fn stop_collecting(reports: &Bound<'_, PyList>) {
 
 /// Gives a report to every list that collects reports of this thread.
 pub(crate) fn collect(py: Python<'_>, report: tachyfits::Report) -> PyResult<()> {
+    append(py, Report::from(report))
+}
+
+/// The same, of an operation that wrote the HDU of a number.
+pub(crate) fn collect_written(py: Python<'_>, cost: tachyfits::Report, hdu: usize) -> PyResult<()> {
+    append(py, Report { cost, hdu: Some(hdu) })
+}
+
+fn append(py: Python<'_>, report: Report) -> PyResult<()> {
     let copied = |lists: &Vec<Py<PyList>>| lists.iter().map(|list| list.clone_ref(py)).collect();
     let lists: Vec<Py<PyList>> = COLLECTING.with_borrow(copied);
-    lists.iter().try_for_each(|list| list.bind(py).append(Report(report)))
+    lists.iter().try_for_each(|list| list.bind(py).append(report))
 }
 
 /// Cost of an operation: bytes, and seconds of reading, of computing and in total.
@@ -39,71 +48,97 @@ pub(crate) fn collect(py: Python<'_>, report: tachyfits::Report) -> PyResult<()>
 /// Seconds are elapsed time. Computing, and reading by computing threads, are the mean of these
 /// threads; reading ahead counts the time during which any thread read.
 #[pyclass(frozen, module = "tachyfits")]
-pub(crate) struct Report(pub(crate) tachyfits::Report);
+#[derive(Clone, Copy)]
+pub(crate) struct Report {
+    cost: tachyfits::Report,
+    hdu: Option<usize>,
+}
+
+impl From<tachyfits::Report> for Report {
+    fn from(cost: tachyfits::Report) -> Report {
+        Report { cost, hdu: None }
+    }
+}
 
 #[pymethods]
 impl Report {
     /// Bytes of pixels that the operation needed.
     #[getter]
     fn bytes(&self) -> u64 {
-        self.0.bytes
+        self.cost.bytes
     }
 
     /// Seconds of reading.
     #[getter]
     fn io_seconds(&self) -> f64 {
-        self.0.io_seconds
+        self.cost.io_seconds
     }
 
     /// Seconds of decoding and computing.
     #[getter]
     fn compute_seconds(&self) -> f64 {
-        self.0.compute_seconds
+        self.cost.compute_seconds
     }
 
     /// Seconds of writing, where a file is written.
     #[getter]
     fn write_seconds(&self) -> f64 {
-        self.0.write_seconds
+        self.cost.write_seconds
     }
 
     /// Seconds from beginning to end.
     #[getter]
     fn wall_seconds(&self) -> f64 {
-        self.0.wall_seconds
+        self.cost.wall_seconds
     }
 
     /// Fraction of the reading and writing that was hidden behind computing: (io + compute - wall) / io, within 0
     /// and 1, where io is both.
     #[getter]
     fn hidden_fraction(&self) -> f64 {
-        self.0.hidden_fraction()
+        self.cost.hidden_fraction()
     }
 
     /// Number of threads that computed.
     #[getter]
     fn threads(&self) -> usize {
-        self.0.threads
+        self.cost.threads
     }
 
     /// How reading and computing were arranged: "inline", "ahead" or "borrowed"; "" when there was nothing to do.
     #[getter]
     fn buffering(&self) -> &'static str {
-        self.0.buffering
+        self.cost.buffering
     }
 
     /// How bytes were read: "auto", "positioned", "mapped", "direct" or "memory"; "" when there was nothing to do.
     #[getter]
     fn storage(&self) -> &'static str {
-        self.0.storage
+        self.cost.storage
+    }
+
+    /// Largest difference between a value and what is written for it, where values are rounded to integers: by quantisation
+    /// in compressed tiles too. 0 where nothing is lost.
+    #[getter]
+    fn rounding(&self) -> f64 {
+        self.cost.rounding
+    }
+
+    /// Number of the HDU that the operation wrote, from 0; None of operations that wrote none.
+    #[getter]
+    fn hdu(&self) -> Option<usize> {
+        self.hdu
     }
 
     fn __repr__(&self) -> String {
-        let report = &self.0;
+        let report = &self.cost;
+        let written = self
+            .hdu
+            .map_or(String::new(), |hdu| format!(", rounding={:.6}, hdu={hdu}", report.rounding));
         format!(
             "Report(bytes={}, io_seconds={:.6}, compute_seconds={:.6}, write_seconds={:.6}, \
              wall_seconds={:.6}, hidden_fraction={:.3}, \
-             threads={}, buffering='{}', storage='{}')",
+             threads={}, buffering='{}', storage='{}'{written})",
             report.bytes,
             report.io_seconds,
             report.compute_seconds,

@@ -175,7 +175,7 @@ impl Stats {
     /// Cost of the operation, shared by all regions of it; None after merging or pickling.
     #[getter]
     fn report(&self) -> Option<Report> {
-        self.report.map(Report)
+        self.report.map(Report::from)
     }
 
     /// Return the standard deviation about the mean with the divisor count - ddof; NaN when that is not positive.

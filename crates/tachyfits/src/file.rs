@@ -18,7 +18,7 @@ use crate::error::{Error, Reason};
 use crate::hdu_storage::HduStorage;
 use crate::image::Image;
 use crate::survival::Companions;
-use crate::tiled::{CompressedImage, RestoredTable, TiledData};
+use crate::tiled::{CompressedImage, DamagedTiles, OnDamage, RestoredTable, TiledData};
 
 /// How a file is opened.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +33,8 @@ pub struct OpenOptions {
     pub spool: SpoolOptions,
     /// Leave tile-compressed images and tables as the binary tables that store them.
     pub raw: bool,
+    /// How the pixels of damaged tiles of compressed images are read. Damaged tiles of tables are an error.
+    pub damaged: DamagedTiles,
 }
 
 /// The two sides of an HDU with compressed tiles.
@@ -166,7 +168,7 @@ impl FitsFile {
         warnings.extend(pixels);
         let decompressed = match options.raw {
             true => BTreeMap::new(),
-            false => decompressed(&storage, &mut hdus, &mut warnings)?,
+            false => decompressed(&storage, &mut hdus, &mut warnings, options.damaged)?,
         };
         Ok(FitsFile { storage, hdus, decompressed, warnings, notices: Vec::new(), computed: None })
     }
@@ -297,6 +299,7 @@ fn decompressed(
     storage: &Arc<dyn Storage>,
     hdus: &mut [Arc<Hdu>],
     warnings: &mut Vec<Warning>,
+    damaged: DamagedTiles,
 ) -> Result<BTreeMap<usize, Decompressed>, Error> {
     let mut found = BTreeMap::new();
     for (index, stored) in hdus.iter_mut().enumerate() {
@@ -305,7 +308,7 @@ fn decompressed(
         }
         // Only here: a header can be read whatever the vector tier is set to.
         let tier = Tier::current()?;
-        match decompressed_hdu(storage, stored, tier) {
+        match decompressed_hdu(storage, stored, tier, OnDamage::of(damaged)) {
             None => {}
             Some(Ok((hdu, decompressed))) => {
                 warnings.extend(decompressed.warnings.iter().cloned());
@@ -323,19 +326,22 @@ pub(crate) fn decompressed_hdu(
     storage: &Arc<dyn Storage>,
     stored: &Arc<Hdu>,
     tier: Tier,
+    on_damage: OnDamage,
 ) -> Option<Result<(Hdu, Decompressed), FormatError>> {
     if stored.is_tiled_image() {
-        Some(decompressed_image(storage, stored, tier))
+        Some(decompressed_image(storage, stored, tier, on_damage))
     } else if stored.is_compressed_table() {
-        Some(decompressed_table(storage, stored))
+        Some(decompressed_table(storage, stored, on_damage))
     } else {
         None
     }
 }
 
 /// The name and version of an HDU that a stored one is decompressed to.
-fn decompressed_id(storage: &dyn Storage, stored: &Hdu) -> Id {
-    let version = storage.id().version().map(|version| format!("{version}, {}", stored.index));
+fn decompressed_id(storage: &dyn Storage, stored: &Hdu, on_damage: &OnDamage) -> Id {
+    let damage = if matches!(on_damage, OnDamage::Refuse) { "" } else { ", damaged" };
+    let index = stored.index;
+    let version = storage.id().version().map(|version| format!("{version}, {index}{damage}"));
     Id::new(storage.name().to_owned(), version)
 }
 
@@ -344,11 +350,12 @@ fn decompressed_image(
     storage: &Arc<dyn Storage>,
     stored: &Arc<Hdu>,
     tier: Tier,
+    on_damage: OnDamage,
 ) -> Result<(Hdu, Decompressed), FormatError> {
     let layout = stored.tiled_image()?;
     let image = Hdu::of_header(stored.restored_header(None)?.header, stored.index)?;
-    let data = TiledData::new(CompressedImage::new(Arc::clone(storage), layout, tier));
-    let id = decompressed_id(&**storage, stored);
+    let id = decompressed_id(&**storage, stored, &on_damage);
+    let data = TiledData::new(CompressedImage::new(Arc::clone(storage), layout, tier, on_damage));
     let storage = Arc::new(HduStorage::new(id, image.header.to_bytes(), data));
     let stored = Arc::clone(stored);
     Ok((image, Decompressed { stored, storage, table: None, warnings: Vec::new() }))
@@ -358,11 +365,12 @@ fn decompressed_image(
 fn decompressed_table(
     storage: &Arc<dyn Storage>,
     stored: &Arc<Hdu>,
+    on_damage: OnDamage,
 ) -> Result<(Hdu, Decompressed), FormatError> {
     let layout = stored.compressed_table()?;
     let warnings = layout.warnings.clone();
-    let id = decompressed_id(&**storage, stored);
-    let (hdu, table) = RestoredTable::new(id, Arc::clone(storage), layout);
+    let id = decompressed_id(&**storage, stored, &on_damage);
+    let (hdu, table) = RestoredTable::new(id, Arc::clone(storage), layout, on_damage);
     let storage = table.storage(None);
     Ok((hdu, Decompressed { stored: Arc::clone(stored), storage, table: Some(table), warnings }))
 }

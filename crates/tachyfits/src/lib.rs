@@ -106,7 +106,7 @@ pub use table::{
     FoundColumn, FoundRows, Rows, Table, TableWriter, TextAs, WantedColumn, csv_rows,
 };
 pub use tile_batch::decode_tiles;
-pub use tiled::{TableCompression, TileCompression};
+pub use tiled::{DamagedTiles, TableCompression, TileCompression};
 pub use verify::{Verification, VerifyOptions, verify};
 
 pub use tachyfits_format::{
@@ -118,8 +118,8 @@ pub use tachyfits_format::{
 pub use tachyfits_io::operation::RunOptions;
 pub use tachyfits_io::{
     Budget, Buffering, CancelToken, Compression, ErrorKind, Executor, Id, IoError, Job, Latency,
-    Lend, Notice, OutputFile, Priority, Profile, Recovery, Report, Request, Source, SpoolOptions,
-    Storage, StorageKind, Watch, spool, without_permit,
+    Lend, Note, Notes, Notice, OutputFile, Priority, Profile, Recovery, Report, Request, Source,
+    SpoolOptions, Storage, StorageKind, Watch, spool, without_permit,
 };
 pub use tachyfits_kernels::{
     Blanks, Common, Compensated, Extremum, Histogram, HistogramRange, PixelType, Stats, Sum, Tier,

@@ -5,7 +5,9 @@
 
 mod compressed_image;
 mod copy_common;
+mod damage;
 mod restored_table;
+mod table_tiles;
 mod tile_cache;
 mod tile_compression;
 mod tile_encoder;
@@ -24,6 +26,8 @@ use crate::computed::{Window, windows_of_stretch};
 use crate::hdu_storage::{MadeData, fill_pixels};
 pub(crate) use compressed_image::CompressedImage;
 use copy_common::copy_common;
+pub use damage::DamagedTiles;
+pub(crate) use damage::{DamageList, OnDamage};
 pub(crate) use restored_table::RestoredTable;
 use tile_cache::{Claims, Lookup, TileCache};
 pub use tile_compression::TileCompression;

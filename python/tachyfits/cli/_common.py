@@ -18,7 +18,7 @@ from tachyfits.cli import _progress
 from tachyfits.cli._failures import complain
 from tachyfits.cli._output import say, warnings_said
 from tachyfits.cli._syntax import CHANNELS, REGION, SECTION
-from tachyfits.file.file import STORAGES, File
+from tachyfits.file.file import DAMAGED, STORAGES, File
 from tachyfits.file.hdu import Hdu, no_pixels_hint
 from tachyfits.file.image_hdu import ImageHdu
 from tachyfits.text.fits_sections import Range, numpy_index
@@ -42,13 +42,15 @@ class Common:
     progress: bool | None
     strict: bool
     storage: str
+    damaged: str
 
     def open(self, path: str, *, show_warnings: bool = True) -> File:
         """Open a file; its warnings go to stderr, and in any case what was found beside it."""
         with warnings_said(show_warnings):
             file = tachyfits.open(
-                path, strict=self.strict, storage=self.storage, threads=self.threads
-            )
+                path, strict=self.strict, storage=self.storage, threads=self.threads,
+                damaged=self.damaged,
+            )  # fmt: skip
         if not show_warnings:
             for notice in file.notices:
                 say(f"warning: {file.name}: {notice}")
@@ -149,6 +151,9 @@ def common_options(
         click.option("--storage", type=click.Choice(STORAGES), default="auto", show_default=True,
                      help="How to read: pread copies bytes, mmap uses them in the page cache, "
                           "auto uses cached bytes and reads others, direct bypasses the cache."),
+        click.option("--damaged", type=click.Choice(DAMAGED), default="error", show_default=True,
+                     help="How to read damaged tiles of compressed images: nan gives NaN, or BLANK "
+                          "of integers, and a warning."),
     ]  # fmt: skip
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:

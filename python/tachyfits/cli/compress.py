@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
 import tachyfits
-from tachyfits import Compression, File
+from tachyfits import Compression, File, TachyfitsWarning
+from tachyfits.base.errors import listed
 from tachyfits.cli._common import Common, common_options, overwrite_option
 from tachyfits.cli._output import json_text, say, size_text
 
@@ -115,12 +118,20 @@ def command(
 
     def compress(file: File) -> None:
         name = output or f"{file.name}.fz"
-        with common.meter("compress") as progress:
+        meter, costs = common.meter("compress"), tachyfits.reports()
+        with meter as progress, costs as reports, warnings.catch_warnings():
+            # The line about the file has these errors.
+            warnings.filterwarnings("ignore", ".*were rounded to integers", TachyfitsWarning)
             tachyfits.write(
                 name, list(file), compress=how, checksum=checksum, overwrite=overwrite,
                 threads=common.threads, progress=progress,
             )  # fmt: skip
-        tell(common, file, name)
+        errors = {
+            report.hdu: report.rounding
+            for report in reports
+            if report.hdu is not None and report.rounding > 0
+        }
+        tell(common, file, name, errors)
 
     return common.each(compress)
 
@@ -137,11 +148,20 @@ def _shape(text: str | None) -> Any:
     return tuple(reversed(lengths))
 
 
-def tell(common: Common, file: File, name: str) -> None:
-    """Say what was written: words on stderr, or JSON on stdout."""
+def tell(common: Common, file: File, name: str, errors: Mapping[int, float] | None = None) -> None:
+    """Say what was written: words on stderr, or JSON on stdout.
+
+    ``errors``: the largest error of quantisation of each HDU of the new file that has one; None:
+    nothing was compressed.
+    """
     before, after = file.size_bytes, Path(name).stat().st_size
     if common.json:
-        sizes = {"bytes": before, "output_bytes": after, "ratio": before / after}
-        click.echo(json_text({"file": file.name, "output": name, **sizes}))
+        told: dict[str, Any] = {"bytes": before, "output_bytes": after, "ratio": before / after}
+        if errors is not None:
+            told["errors"] = [{"hdu": hdu, "largest": error} for hdu, error in errors.items()]
+        click.echo(json_text({"file": file.name, "output": name, **told}))
         return
-    say(f"{name}: {size_text(before)} became {size_text(after)} (ratio {before / after:.2f})")
+    sizes = f"{size_text(before)} became {size_text(after)} (ratio {before / after:.2f})"
+    of_hdus = listed(f"{error:.6g} in HDU {hdu}" for hdu, error in (errors or {}).items())
+    lost = f"; largest error of quantisation: {of_hdus}" if errors else ""
+    say(f"{name}: {sizes}{lost}")

@@ -32,6 +32,9 @@ Recipe = tuple[Callable[..., Any], tuple[Any, ...]]
 #: Ways of reading a file; see `open`.
 STORAGES = ("auto", "pread", "mmap", "direct")
 
+#: How damaged tiles of compressed images are read; see `open`.
+DAMAGED = ("error", "nan")
+
 
 def open(  # noqa: A001 - tf.open is the name people expect
     source: Source,
@@ -40,6 +43,7 @@ def open(  # noqa: A001 - tf.open is the name people expect
     storage: str = "auto",
     threads: int = 0,
     raw: bool = False,
+    damaged: str = "error",
 ) -> File:
     """Open a FITS file. Costs the headers.
 
@@ -64,6 +68,10 @@ def open(  # noqa: A001 - tf.open is the name people expect
     raw
         Leave tile-compressed images and tables as the binary tables that store them. Otherwise they
         are images and tables like others, decompressed where they are read.
+    damaged
+        How to read the pixels of damaged tiles of compressed images: "error", the default, raises a
+        FormatError; "nan" gives NaN, or BLANK where pixels are integers. Integers without BLANK
+        have no such value, and raise the error. Tables are not affected.
 
     Returns
     -------
@@ -85,6 +93,8 @@ def open(  # noqa: A001 - tf.open is the name people expect
     TachyfitsWarning
         The file breaks the Standard; one warning lists how. Another warning says that an
         interrupted edit was undone, or that a journal beside the file belongs to another one.
+        With ``damaged="nan"``, an operation on an image warns of the damaged tiles that it is the
+        first to read, with HDU, row and byte of each.
 
     Examples
     --------
@@ -96,7 +106,10 @@ def open(  # noqa: A001 - tf.open is the name people expect
     if storage not in STORAGES:
         expected = ", ".join(STORAGES)
         raise usage(f"invalid storage {storage!r}: expected one of {expected}", 'use "auto"')
-    file = File(source, strict=strict, storage=storage, threads=threads, raw=raw)
+    if damaged not in DAMAGED:
+        expected = " or ".join(DAMAGED)
+        raise usage(f"invalid damaged {damaged!r}: expected {expected}", 'use "error"')
+    file = File(source, strict=strict, storage=storage, threads=threads, raw=raw, damaged=damaged)
     warn_of(file.name, file.notices)
     if file.warnings:
         warn(f"{file.name}:\n{in_lines(file.warnings)}")
@@ -121,18 +134,19 @@ class File:
         storage: str = "auto",
         threads: int = 0,
         raw: bool = False,
+        damaged: str = "error",
     ) -> None:
         found = given(source)
         core = read_source(
             found,
             lambda source, how: _core.FitsFile.open(
-                source, strict=strict, storage=storage, raw=raw, **how
+                source, strict=strict, storage=storage, raw=raw, damaged=damaged, **how
             ),
         )
         # A path object would take as long as a third of all of opening.
         if isinstance(found, str) and not os.path.isabs(found):
             found = os.path.join(os.getcwd(), found)
-        recipe = (_reopen, (found, strict, storage, threads, raw))
+        recipe = (_reopen, (found, strict, storage, threads, raw, damaged))
         self._begin(core, recipe if isinstance(found, (str, bytes)) else None, threads)
 
     @classmethod
@@ -456,6 +470,8 @@ def _class_of(core: _core.Hdu) -> type[Hdu]:
     return kind
 
 
-def _reopen(source: str | bytes, strict: bool, storage: str, threads: int, raw: bool) -> File:
+def _reopen(
+    source: str | bytes, strict: bool, storage: str, threads: int, raw: bool, damaged: str
+) -> File:
     """Unpickle a File: open the same path again."""
-    return File(source, strict=strict, storage=storage, threads=threads, raw=raw)
+    return File(source, strict=strict, storage=storage, threads=threads, raw=raw, damaged=damaged)

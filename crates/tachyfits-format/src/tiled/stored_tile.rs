@@ -4,7 +4,7 @@ use super::quantised::TileQuantisation;
 use super::tiled_layout::TiledLayout;
 use crate::code::Code;
 use crate::codec::{CodecError, Gzip, TileCodec, Verbatim};
-use crate::error::FormatError;
+use crate::error::{FormatError, Place};
 use crate::hdu::StoredType;
 use crate::table::Field;
 
@@ -115,6 +115,52 @@ impl TiledLayout {
     #[must_use]
     pub fn tile_error(&self, stored: &StoredTile, error: CodecError) -> FormatError {
         error.at(self.table.place(stored.column, Some(stored.tile)), stored.offset)
+    }
+
+    /// The error of a tile whose row or stream, of some bytes from an offset on, is not whole in a file of `file_bytes`; `None`
+    /// if it is whole.
+    #[must_use]
+    pub fn cut_off(
+        &self,
+        tile: u64,
+        (offset, bytes): (u64, u64),
+        file_bytes: u64,
+    ) -> Option<FormatError> {
+        let is_whole = offset.checked_add(bytes).is_some_and(|end| end <= file_bytes);
+        (!is_whole).then(|| {
+            let place = Place {
+                hdu: Some(self.table.hdu),
+                row: Some(tile + 1),
+                offset: Some(offset),
+                ..Place::default()
+            };
+            let found =
+                format!("{} bytes, then the end of the file", file_bytes.saturating_sub(offset));
+            FormatError::new(Code::TileStream, place, format!("{bytes} bytes of the tile"), found)
+        })
+    }
+
+    /// A pixel without a value, big-endian: NaN, or BLANK; `None` of integers without BLANK.
+    #[must_use]
+    pub fn undefined_pixel(&self) -> Option<Vec<u8>> {
+        match (self.image.stored, self.image.blank) {
+            (StoredType::F32, _) => Some(f32::NAN.to_be_bytes().to_vec()),
+            (StoredType::F64, _) => Some(f64::NAN.to_be_bytes().to_vec()),
+            (kind, Some(blank)) => Some(blank.to_be_bytes()[8 - kind.bytes()..].to_vec()),
+            (_, None) => None,
+        }
+    }
+
+    /// The error of a damaged tile whose pixels have no value for what is missing.
+    #[must_use]
+    pub fn without_blank(&self, damage: &FormatError) -> FormatError {
+        let problem = damage.problem();
+        let found = format!(
+            "{}; pixels of BITPIX {} without BLANK have no value for damaged tiles",
+            problem.found,
+            self.image.stored.bitpix()
+        );
+        FormatError::new(problem.code, problem.place.clone(), problem.expected.clone(), found)
     }
 
     /// Byte offset in the file of the row of a tile.

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::Executor;
 use crate::error::{Budget, IoError};
+use crate::notes::Notes;
 
 /// Which of several runs gets free permits first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -124,13 +125,14 @@ pub struct Job {
     bytes: Option<(u64, Arc<AtomicU64>)>,
     /// The longest time, and since when.
     time: Option<(Duration, Instant)>,
+    pub(super) notes: Option<Notes>,
 }
 
 impl Job {
     /// A request of normal priority without limits.
     pub fn on(executor: &Executor) -> Job {
         let (executor, token) = (executor.clone(), CancelToken::new());
-        Job { executor, priority: Priority::Normal, token, bytes: None, time: None }
+        Job { executor, priority: Priority::Normal, token, bytes: None, time: None, notes: None }
     }
 
     /// The same with a priority.
@@ -157,6 +159,12 @@ impl Job {
     #[must_use]
     pub fn with_token(self, token: CancelToken) -> Job {
         Job { token, ..self }
+    }
+
+    /// The same with what collects the notes of its runs.
+    #[must_use]
+    pub fn with_notes(self, notes: Notes) -> Job {
+        Job { notes: Some(notes), ..self }
     }
 
     /// The executor.

@@ -1,18 +1,20 @@
 //! The tiles of a compressed image: their rows and streams are read from the table, decoded, and given their meaning.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use tachyfits_format::{
     Code, CodecError, CodecScratch, Dither, FormatError, PixelsMut, StoredTile, StoredType, Tile,
     TileGrid, TileQuantisation, TiledLayout,
 };
-use tachyfits_io::{Fetched, IoError, Storage, fetch};
+use tachyfits_io::{Fetched, IoError, Storage, fetch, note};
 use tachyfits_kernels::{
     EXACT_ZERO, Quantiser, Tier, dequantise_f32, dequantise_f64, native_in_place,
 };
 
+use super::damage::OnDamage;
 use super::{PixelSource, TakeTile};
 use crate::image::plain_type;
 use crate::tile_batch::decode_tiles;
@@ -23,6 +25,7 @@ pub(crate) struct CompressedImage {
     storage: Arc<dyn Storage>,
     layout: TiledLayout,
     tier: Tier,
+    on_damage: OnDamage,
     /// Memory that threads reuse.
     scratch: Mutex<Vec<TileScratch>>,
 }
@@ -44,13 +47,19 @@ impl CompressedImage {
         storage: Arc<dyn Storage>,
         layout: TiledLayout,
         tier: Tier,
+        on_damage: OnDamage,
     ) -> CompressedImage {
-        CompressedImage { storage, layout, tier, scratch: Mutex::default() }
+        CompressedImage { storage, layout, tier, on_damage, scratch: Mutex::default() }
     }
 
-    /// Where the streams of tiles are: from their rows.
-    fn stored(&self, tiles: &[u64]) -> Result<Vec<StoredTile>, IoError> {
+    /// Where the streams of tiles are: from their rows. An error of its own is that of a damaged tile.
+    fn stored(&self, tiles: &[u64]) -> Result<Vec<Result<StoredTile, FormatError>>, IoError> {
         let row_bytes = self.layout.table.row_bytes;
+        let file_bytes = self.storage.bytes();
+        let cut_off = |tile: u64, place| self.layout.cut_off(tile, place, file_bytes);
+        let row_cut_off = |tile: u64| cut_off(tile, (self.layout.row_offset(tile), row_bytes));
+        let there = tiles.partition_point(|&tile| row_cut_off(tile).is_none());
+        let (tiles, missing) = tiles.split_at(there);
         // Rows that follow each other are one range.
         let runs: Vec<&[u64]> = tiles.chunk_by(|a, b| a + 1 == *b).collect();
         let ask = |ranges: &mut Vec<Range<u64>>| {
@@ -59,20 +68,29 @@ impl CompressedImage {
                 start..start + run.len() as u64 * row_bytes
             }));
         };
-        fetch(&*self.storage, ask, |fetched| {
+        let of_row = |(tile, row): (u64, &[u8])| {
+            let found = self.layout.stored_tile(tile, row)?;
+            let places = [Some((found.offset, found.bytes)), found.mask];
+            match places.into_iter().flatten().find_map(|place| cut_off(tile, place)) {
+                Some(error) => Err(error),
+                None => Ok(found),
+            }
+        };
+        let mut stored: Vec<_> = fetch(&*self.storage, ask, |fetched| {
             let rows = runs.iter().enumerate().flat_map(|(piece, run)| {
                 run.iter().copied().zip(fetched.piece(piece).chunks_exact(row_bytes as usize))
             });
-            rows.map(|(tile, row)| self.layout.stored_tile(tile, row))
-                .collect::<Result<Vec<_>, _>>()
-                .map_err(|error| self.content(error))
-        })?
+            rows.map(of_row).collect()
+        })?;
+        stored.extend(missing.iter().filter_map(|&tile| row_cut_off(tile)).map(Err));
+        Ok(stored)
     }
 
-    /// Decodes tiles whose streams and masks were fetched, in this order.
+    /// Decodes tiles whose streams and masks were fetched, in this order; `places` are their places in the request.
     fn decode_fetched(
         &self,
         stored: &[StoredTile],
+        places: &[usize],
         fetched: &Fetched<'_>,
         scratch: &mut TileScratch,
         take: &mut TakeTile<'_>,
@@ -112,7 +130,11 @@ impl CompressedImage {
         for (index, (stored, result)) in stored.iter().zip(results).enumerate() {
             let (own, later) = std::mem::take(&mut rest).split_at_mut(words(index));
             rest = later;
-            result.map_err(|error| self.damaged(stored, error))?;
+            if let Err(error) = result {
+                let error = self.layout.tile_error(stored, error);
+                self.take_damaged(stored.tile, &error, places[index], take)?;
+                continue;
+            }
             let kind = self.layout.stream_type(stored);
             let bytes = &mut bytemuck::cast_slice_mut(own)[..lengths[index] * kind.bytes()];
             let bytes = match &stored.quantisation {
@@ -121,12 +143,69 @@ impl CompressedImage {
             };
             native_in_place(bytes, plain_type(self.layout.image.stored), self.tier);
             if let Some(stream) = streams[index].mask {
-                self.decode_mask(stored, stream, &shapes[index], mask, codec)?;
+                if let Err(error) = self.decode_mask(stream, &shapes[index], mask, codec) {
+                    let error = self.layout.tile_error(stored, error);
+                    self.take_damaged(stored.tile, &error, places[index], take)?;
+                    continue;
+                }
                 self.mask_out(stored, &mask[..lengths[index]], bytes)?;
             }
-            take(index, bytes)?;
+            take(places[index], bytes)?;
         }
         Ok(())
+    }
+
+    /// Hands over what is read for a damaged tile, if that is not an error.
+    fn take_damaged(
+        &self,
+        tile: u64,
+        error: &FormatError,
+        place: usize,
+        take: &mut TakeTile<'_>,
+    ) -> Result<(), IoError> {
+        match &self.on_damage {
+            OnDamage::Refuse => return Err(self.content(error.clone())),
+            OnDamage::List(list) => {
+                list.add((tile, 0, None), error.clone());
+            }
+            OnDamage::Undefine(known) => {
+                if self.layout.undefined_pixel().is_none() {
+                    return Err(self.content(self.layout.without_blank(error)));
+                }
+                let is_new = !lock(known).contains(&tile);
+                if is_new && note(&self.damage_subject(), tile, || fault(error)) {
+                    lock(known).insert(tile);
+                }
+            }
+        }
+        self.take_undefined(tile, place, take)
+    }
+
+    /// The subject of notes about damaged tiles.
+    fn damage_subject(&self) -> String {
+        let value = match self.layout.image.blank {
+            Some(blank) if !self.layout.image.stored.is_float() => format!("BLANK, {blank}"),
+            _ => "NaN".to_owned(),
+        };
+        let (name, hdu) = (self.storage.name(), self.layout.table.hdu);
+        format!("{name}: HDU {hdu} (0-based): damaged tiles, whose pixels are read as {value}")
+    }
+
+    /// Hands over pixels without a value; of integers without BLANK they are 0.
+    fn take_undefined(
+        &self,
+        tile: u64,
+        place: usize,
+        take: &mut TakeTile<'_>,
+    ) -> Result<(), IoError> {
+        let size = self.layout.image.stored.bytes();
+        let pixel = self.layout.undefined_pixel().unwrap_or_else(|| vec![0; size]);
+        let bytes = self.layout.grid.tile(tile).pixels() as usize * size;
+        let mut words = Vec::new();
+        self.reserve(&mut words, bytes.div_ceil(8))?;
+        let bytes = &mut cast_slice_mut::<u64, u8>(&mut words)[..bytes];
+        bytes.chunks_exact_mut(size).for_each(|out| out.copy_from_slice(&pixel));
+        take(place, bytes)
     }
 
     fn reserve(&self, numbers: &mut Vec<u64>, words: usize) -> Result<(), IoError> {
@@ -142,9 +221,22 @@ impl CompressedImage {
         IoError::Content { name: self.storage.name().to_owned(), source: Box::new(error) }
     }
 
-    fn damaged(&self, stored: &StoredTile, error: CodecError) -> IoError {
-        self.content(self.layout.tile_error(stored, error))
+    /// Whether a tile was found to be damaged before, and is read as undefined.
+    fn is_known_as_damaged(&self, tile: u64) -> bool {
+        matches!(&self.on_damage, OnDamage::Undefine(known) if lock(known).contains(&tile))
     }
+}
+
+fn lock(known: &Mutex<BTreeSet<u64>>) -> MutexGuard<'_, BTreeSet<u64>> {
+    known.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The damage of a tile in a line, without its HDU.
+fn fault(error: &FormatError) -> String {
+    let mut problem = error.problem().clone();
+    problem.place.hdu = None;
+    let text = problem.to_string();
+    text.lines().next().unwrap_or_default().to_owned()
 }
 
 /// The bytes of a tile that were fetched.
@@ -191,7 +283,27 @@ impl PixelSource for CompressedImage {
     }
 
     fn decode(&self, tiles: &[u64], take: &mut TakeTile<'_>) -> Result<(), IoError> {
-        let stored = self.stored(tiles)?;
+        let (mut places, mut wanted) = (Vec::new(), Vec::new());
+        for (place, &tile) in tiles.iter().enumerate() {
+            if self.is_known_as_damaged(tile) {
+                self.take_undefined(tile, place, take)?;
+            } else {
+                places.push(place);
+                wanted.push(tile);
+            }
+        }
+        let (mut stored, mut stored_places) = (Vec::new(), Vec::new());
+        for (found, (place, tile)) in
+            self.stored(&wanted)?.into_iter().zip(places.iter().zip(&wanted))
+        {
+            match found {
+                Ok(found) => {
+                    stored.push(found);
+                    stored_places.push(*place);
+                }
+                Err(error) => self.take_damaged(*tile, &error, *place, take)?,
+            }
+        }
         let ask = |ranges: &mut Vec<Range<u64>>| {
             for tile in &stored {
                 ranges.push(tile.offset..tile.offset + tile.bytes);
@@ -203,7 +315,7 @@ impl PixelSource for CompressedImage {
             kept.pop().unwrap_or_default()
         };
         let decoded = fetch(&*self.storage, ask, |fetched| {
-            self.decode_fetched(&stored, fetched, &mut scratch, take)
+            self.decode_fetched(&stored, &stored_places, fetched, &mut scratch, take)
         });
         self.scratch.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
         decoded?
@@ -254,41 +366,31 @@ impl CompressedImage {
     /// Decodes the mask of a tile: 1 where a pixel is undefined.
     fn decode_mask(
         &self,
-        stored: &StoredTile,
         stream: &[u8],
         shape: &[u64],
         mask: &mut Vec<u8>,
         codec: &mut CodecScratch,
-    ) -> Result<(), IoError> {
+    ) -> Result<(), CodecError> {
         let pixels = shape.iter().product::<u64>() as usize;
         mask.resize(pixels.max(mask.len()), 0);
         let Some(mask_codec) = &self.layout.mask_codec else { return Ok(()) };
         let pixels = PixelsMut::U8(&mut mask[..pixels]);
-        let mut tile = Tile { stream, shape, pixels };
-        let decoded = mask_codec.decode(&mut tile, codec);
-        decoded.map_err(|error| self.damaged(stored, error))
+        mask_codec.decode(&mut Tile { stream, shape, pixels }, codec)
     }
 
     /// Makes masked pixels, which are big-endian, undefined: NaN, or BLANK.
     fn mask_out(&self, stored: &StoredTile, mask: &[u8], bytes: &mut [u8]) -> Result<(), IoError> {
-        let undefined = match (self.layout.image.stored, self.layout.image.blank) {
-            (StoredType::F32, _) => f32::NAN.to_be_bytes().to_vec(),
-            (StoredType::F64, _) => f64::NAN.to_be_bytes().to_vec(),
-            (kind, Some(blank)) => blank.to_be_bytes()[8 - kind.bytes()..].to_vec(),
-            (_, None) => {
-                if mask.iter().all(|&masked| masked == 0) {
-                    return Ok(());
-                }
-                return Err(self.damaged(
-                    stored,
-                    CodecError {
-                        code: Code::TileValue,
-                        offset: None,
-                        expected: "BLANK in the header, for pixels that a mask marks".to_owned(),
-                        found: "no BLANK".to_owned(),
-                    },
-                ));
+        let Some(undefined) = self.layout.undefined_pixel() else {
+            if mask.iter().all(|&masked| masked == 0) {
+                return Ok(());
             }
+            let error = CodecError {
+                code: Code::TileValue,
+                offset: None,
+                expected: "BLANK in the header, for pixels that a mask marks".to_owned(),
+                found: "no BLANK".to_owned(),
+            };
+            return Err(self.content(self.layout.tile_error(stored, error)));
         };
         for (pixel, &masked) in bytes.chunks_exact_mut(undefined.len()).zip(mask) {
             if masked != 0 {

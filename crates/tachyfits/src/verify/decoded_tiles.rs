@@ -10,8 +10,12 @@ use tachyfits_kernels::Tier;
 use crate::byte_sums::sum_of_range;
 use crate::error::Error;
 use crate::file::decompressed_hdu;
+use crate::tiled::{DamageList, OnDamage};
 
-/// Decodes the tiles of an image or a table. The first damaged one is a finding, and ends the check of the HDU.
+/// Damaged tiles of an HDU that are findings of their own; the last one counts those after it.
+const MOST_DAMAGED: usize = 16;
+
+/// Decodes the tiles of an image or a table. Each damaged one is a finding.
 pub(super) fn check_tiles(
     storage: &Arc<dyn Storage>,
     stored: &Hdu,
@@ -22,7 +26,10 @@ pub(super) fn check_tiles(
     if stored.data_bytes_present < stored.data_bytes {
         return Ok(());
     }
-    let (hdu, decompressed) = match decompressed_hdu(storage, &Arc::new(stored.clone()), tier) {
+    let list = DamageList::new(MOST_DAMAGED);
+    let on_damage = OnDamage::List(Arc::clone(&list));
+    let shared = Arc::new(stored.clone());
+    let (hdu, decompressed) = match decompressed_hdu(storage, &shared, tier, on_damage) {
         None => return Ok(()),
         Some(Err(error)) => {
             findings.push(Finding::of_problem(error.problem()));
@@ -31,7 +38,14 @@ pub(super) fn check_tiles(
         Some(Ok(found)) => found,
     };
     let range = hdu.data_offset..hdu.data_offset + hdu.data_bytes;
-    let sum = match sum_of_range(&*decompressed.storage, range.start, range, run, tier) {
+    let summed = sum_of_range(&*decompressed.storage, range.start, range, run, tier);
+    let (damaged, count) = list.found();
+    findings.extend(damaged.iter().map(|error| Finding::of_problem(error.problem())));
+    if let Some(last) = findings.last_mut().filter(|_| count > 0) {
+        last.repeats += count - damaged.len() as u64;
+    }
+    let sum = match summed {
+        Ok(_) if count > 0 => return Ok(()),
         Ok((sum, _report)) => sum.sum(),
         Err(Error::Format { error, .. }) => {
             findings.push(Finding::of_problem(error.problem()));
