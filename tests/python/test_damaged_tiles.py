@@ -75,7 +75,7 @@ def test_damaged_tiles_are_an_error_unless_nan_is_requested(tmp_path: Path) -> N
         assert "row 4 (from 1)" in words
         assert "row 10 (from 1)" in words
         assert any(f"byte {offset}" in words for offset in range(offsets[3], offsets[4]))
-        # Each tile is told once.
+        # A later operation does not name the tile again.
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             file[1].mean()

@@ -17,7 +17,7 @@ pub enum DamagedTiles {
     Undefined,
 }
 
-/// What a reader of tiles does about damage.
+/// The way a reader of tiles treats damage.
 #[derive(Debug)]
 pub(crate) enum OnDamage {
     Refuse,
@@ -30,7 +30,7 @@ pub(crate) enum OnDamage {
 /// Where something damaged is: the tile, the column of a table, and the place of an array among those of the column.
 pub(crate) type DamagedPart = (u64, usize, Option<usize>);
 
-/// What is damaged.
+/// The damage that readers found.
 #[derive(Debug)]
 pub(crate) struct DamageList(Mutex<FirstFew<DamagedPart, FormatError>>);
 
