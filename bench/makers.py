@@ -17,6 +17,7 @@ import sys
 from collections.abc import Iterator
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -55,12 +56,34 @@ def cards(recipe: dict[str, Any]) -> list[tuple[str, Any]]:
     if "blank" in recipe:
         made += [("BSCALE", recipe["scale"]), ("BZERO", recipe["zero"]), ("BLANK", recipe["blank"])]
     kinds = [("RA---TAN", "deg", 1e-4), ("DEC--TAN", "deg", 1e-4), ("FREQ", "Hz", SPECTRAL[1])]
+    if "beams" in recipe:
+        # Peers take angles of beams from the north of the image to its left.
+        kinds[0] = ("RA---TAN", "deg", -1e-4)
     for n, (kind, unit, step) in enumerate(kinds[: len(shape)], 1):
         made += [(f"CTYPE{n}", kind), (f"CUNIT{n}", unit), (f"CRPIX{n}", 1.0), (f"CDELT{n}", step)]
         made += [(f"CRVAL{n}", SPECTRAL[0] if kind == "FREQ" else 30.0)]
     if "beam" in recipe:
         made += [("BMAJ", recipe["beam"]), ("BMIN", recipe["beam"]), ("BPA", 0.0)]
+    if "beams" in recipe:
+        made += [("CASAMBM", True)]
     return [*made, ("BUNIT", "Jy/beam")]
+
+
+def beams_table(recipe: dict[str, Any]) -> bytes:
+    """Make the table BEAMS: from the first of two beams (arcsec, deg) to the second, by channel."""
+    from astropy.io import fits
+
+    channels = recipe["shape"][0]
+    rows = np.linspace(*recipe["beams"], channels)
+    beams = zip(("BMAJ", "BMIN", "BPA"), ("arcsec", "arcsec", "deg"), rows.T, strict=True)
+    columns = [fits.Column(name, "1D", unit=unit, array=values) for name, unit, values in beams]
+    numbers = (("CHAN", np.arange(channels)), ("POL", np.zeros(channels)))
+    columns += [fits.Column(name, "1J", array=values) for name, values in numbers]
+    table = fits.BinTableHDU.from_columns(columns, name="BEAMS")
+    table.header["NCHAN"], table.header["NPOL"] = channels, 1
+    written = BytesIO()
+    fits.HDUList([fits.PrimaryHDU(), table]).writeto(written)
+    return written.getvalue()[BLOCK:]
 
 
 def integers(recipe: dict[str, Any]) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
@@ -168,6 +191,8 @@ def write(path: Path, recipe: dict[str, Any]) -> dict[str, Any]:
             exact.add_bits(values)
             stream.write(values.astype(stored.newbyteorder(">")).tobytes())
         stream.write(bytes(-stream.tell() % BLOCK))
+        if "beams" in recipe:
+            stream.write(beams_table(recipe))
         stream.flush()
         os.fsync(stream.fileno())  # no writeback in the background of a measurement
     os.replace(part, path)

@@ -104,6 +104,9 @@ def evaluate(
 ) -> FitsFile: ...  # computed when read
 def expression_functions() -> list[tuple[tuple[str, ...], str, str]]: ...  # (names, arguments, meaning)
 def expression_names(expression: str) -> list[str]: ...
+def expression_mixed_units(
+    expression: str, inputs: Sequence[tuple[str, float | Image | tuple[Image, int | None]]]
+) -> list[tuple[str, str]]: ...  # units that it adds, compares or chooses between
 
 @final
 class Checksum:
@@ -408,7 +411,8 @@ class Image:
         edge: str = "repeat",
         blanks: str = "renormalise",
         fill: bool = False,
-        scale: float = 1.0,  # of every result
+        axes: Sequence[int] = (),  # along which scales vary, the last one fastest
+        scales: Sequence[float] = (1.0,),  # of every result
     ) -> FitsFile: ...
     def smooth_beams(
         self,
@@ -420,6 +424,7 @@ class Image:
         blanks: str = "renormalise",
         fill: bool = False,
     ) -> FitsFile: ...
+    def with_channel_beams(self, beams: Sequence[Sequence[float]]) -> FitsFile: ...  # one for each row of `beams`
     def with_cards(
         self, cards: Sequence[tuple[str, Any, str]], removed: Sequence[str] = ()
     ) -> FitsFile: ...

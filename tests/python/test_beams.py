@@ -197,3 +197,42 @@ def test_the_command_line_smooths_to_a_beam(tmp_path: Path, capsys: Any) -> None
     assert "--beam takes no --axis" in capsys.readouterr().err
     assert run(["smooth", out, "--beam", "5arcsec", "-o", out, "--overwrite"]) == 2
     assert "smaller than the beam" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("polarisations", [1, 2])
+@pytest.mark.parametrize("unit", ["Jy/beam", "K"])
+def test_one_kernel_grows_the_beam_of_each_channel(
+    tmp_path: Path, polarisations: int, unit: str
+) -> None:
+    image = beams_cube(tmp_path / "b.fits", polarisations, unit)
+    result = image.smooth_sky("24arcsec")
+    result.write(tmp_path / "w.fits")
+    again = tf.open(tmp_path / "w.fits")[0]
+    assert again.header["CASAMBM"] is True
+    for pol in range(polarisations):
+        for channel in range(4):
+            place = (pol, channel) if polarisations > 1 else channel
+            own = image.beams[place]
+            alone = image.with_beam(own).smooth_sky("24arcsec")
+            grown = again.beams[place]
+            # The table has float32.
+            for axis in ("major", "minor", "angle"):
+                expected = getattr(alone.beam, axis)
+                assert getattr(grown, axis) == pytest.approx(expected, rel=1e-6)
+            np.testing.assert_allclose(
+                again[pol, channel], alone[pol, channel], rtol=1e-12, atol=1e-12
+            )
+    same = image.smooth_sky("24arcsec", update_beam=False)
+    np.testing.assert_array_equal(same.beams.major, image.beams.major)
+
+
+def test_one_kernel_leaves_channels_without_a_beam_undefined(tmp_path: Path) -> None:
+    image = sources(tmp_path / "s.fits", [(9.0, 6.0, 30.0), (0.0, 0.0, 0.0)])
+    with pytest.warns(tf.TachyfitsWarning, match="without a usable beam become undefined: 1"):
+        result = image.smooth_sky("12arcsec")
+    assert np.isfinite(result[0]).all()
+    assert np.isnan(result[1]).all()
+    # Values that are not per beam need none.
+    kelvin = sources(tmp_path / "k.fits", [(9.0, 6.0, 30.0), (0.0, 0.0, 0.0)], "K")
+    found = kelvin.smooth_sky("12arcsec").read()
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(kelvin.read()))

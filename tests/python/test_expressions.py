@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import tachyfits as tf
 from fitsbytes import cube_cards, extension, physical, primary
+from tachyfits.cli import run
 
 EDGES = np.array(
     [0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -2.5, 3.7, -7.25, 1e-40, 1e30, np.nan, np.inf, -np.inf]
@@ -352,3 +353,38 @@ def test_images_stay_objects() -> None:
         bool(a == a)
     with pytest.raises(TypeError):
         a + "text"
+
+
+@pytest.mark.parametrize(
+    "expression", ["a + b", "a - b", "a > b", "where(a > 1, a, b)", "max(a, b)", "2 * a + b / 3"]
+)
+@pytest.mark.parametrize("units", [("Jy/beam", "K"), ("Jy", "mJy"), ("K", "km/s")])
+def test_images_of_different_units_are_not_added(
+    tmp_path: Path, expression: str, units: tuple[str, str], capsys: Any
+) -> None:
+    first, second = (image(A, [("BUNIT", unit)]) for unit in units)
+    with pytest.raises(tf.UsageError, match=rf"in '{units[0]}' and in '{units[1]}'") as failure:
+        tf.evaluate(expression, a=first, b=second)
+    assert f'image.to("{units[0]}")' in str(failure.value)
+    with pytest.raises(tf.UsageError, match="adds or compares"):
+        tf.evaluate(expression, a=first, b=second, unit="K")
+    # Numbers alone.
+    numbers = tf.evaluate(expression, a=first, b=second, unit="")
+    np.testing.assert_array_equal(numbers[...], tf.evaluate(expression, a=A, b=A)[...])
+    for name, unit in zip("ab", units, strict=True):
+        (tmp_path / f"{name}.fits").write_bytes(primary(A, [("BUNIT", unit)]))
+    given = [f"{name}={tmp_path / name}.fits" for name in "ab"]
+    assert run(["math", expression, *given]) == 2
+    assert f"tachyfits math A A=FILE --unit '{units[0]}'" in capsys.readouterr().err
+    assert run(["math", expression, *given, "--unit", ""]) == 0
+
+
+def test_images_of_different_units_are_multiplied() -> None:
+    first, second = (image(A, [("BUNIT", unit)]) for unit in ("Jy/beam", "K"))
+    assert (first * second).unit is None
+    assert (first / second).unit is None
+    with pytest.raises(tf.UsageError, match="in 'Jy/beam' and in 'K'"):
+        first + second
+    # One unit in two spellings, an unknown unit, and none.
+    for other in ("JY/BEAM", "furlong", ""):
+        assert tf.evaluate("a + b", a=first, b=image(A, [("BUNIT", other)])).shape == A.shape

@@ -74,9 +74,9 @@ def beams_table(polarisations: int) -> fits.BinTableHDU:
     return table
 
 
-def beams_cube(path: Path, stokes: int = 1) -> tf.Image:
+def beams_cube(path: Path, stokes: int = 1, unit: str = "Jy/beam") -> tf.Image:
     pixels = np.random.default_rng(6).normal(size=(stokes, 4, 3, 5))
-    made = header(stokes=stokes, beam=False)
+    made = header(unit, stokes=stokes, beam=False)
     made["CASAMBM"] = True
     fits.HDUList([fits.PrimaryHDU(pixels, made), beams_table(stokes)]).writeto(path)
     return tf.open(path)[0]

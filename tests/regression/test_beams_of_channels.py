@@ -191,3 +191,30 @@ def test_a_table_of_another_image_stays_where_it_is(tmp_path: Path) -> None:
     tf.open(path)[1].cutout(np.s_[1:3], out)
     with fits.open(out) as hdus:
         assert [hdu.name for hdu in hdus] == ["OTHER"]
+
+
+def test_a_list_of_parts_keeps_their_tables(path: Path, tmp_path: Path) -> None:
+    image = tf.open(path)[0]
+    out = tmp_path / "out.fits"
+    tf.write(out, [image.cut(channels=slice(2, 5)), (np.zeros((2, 2)), None)])
+    with fits.open(out) as hdus:
+        assert [hdu.name for hdu in hdus] == ["PRIMARY", "", "BEAMS"]
+        assert hdus["BEAMS"].data["CHAN"].tolist() == [0, 1, 2]
+        assert hdus["BEAMS"].data["BMAJ"].tolist() == MAJOR[2:5].tolist()
+    # Parts with the same channels share their table; a whole file has it already.
+    tf.write(out, [image.cut(section=np.s_[:, :2]), image * 2], overwrite=True)
+    assert [hdu.name for hdu in tf.open(out)] == ["PRIMARY", "", "BEAMS"]
+    tf.write(out, list(tf.open(path)), overwrite=True)
+    assert beams(out) == (list(range(6)), MAJOR.tolist())
+
+
+def test_a_list_of_parts_with_different_tables_is_refused(path: Path, tmp_path: Path) -> None:
+    image = tf.open(path)[0]
+    out = tmp_path / "out.fits"
+    for parts in (
+        [image.cut(channels=slice(0, 2)), image.cut(channels=slice(2, 4))],
+        [image.cut(channels=slice(0, 2)), tf.open(path)["BEAMS"]],
+    ):
+        with pytest.raises(tf.UsageError, match="different tables 'BEAMS'"):
+            tf.write(out, parts)
+        assert not out.exists()

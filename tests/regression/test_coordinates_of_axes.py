@@ -309,3 +309,12 @@ def test_pictures_say_why_their_axes_are_in_pixels(tmp_path: Path) -> None:
         warnings.simplefilter("error")
         opened(tmp_path).collapse("mean").plot()
         opened(tmp_path, {f"CTYPE{n}": None for n in (1, 2)}).collapse("mean").plot()
+
+
+def test_an_equinox_of_0_is_unknown(tmp_path: Path) -> None:
+    """Programs write 0; astropy made FK4 of it, and regions lay elsewhere than the summary said."""
+    path = write_cube(tmp_path / "zero.fits", {"EQUINOX": 0.0})
+    image = tf.open(path)[0]
+    plain = tf.open(write_cube(tmp_path / "plain.fits", {}))[0]
+    assert image.coordinates(1, 2).name == plain.coordinates(1, 2).name == "icrs"
+    assert "ICRS" in str(image.coordinates)

@@ -78,7 +78,7 @@ if __name__ == "__main__":
     serve(
         {
             "hanning": Model(hanning),
-            "smooth-sky": smoothing.timed(smooth_sky),
+            "smooth-sky": smoothing.timed(smooth_sky, smoothing.agrees),
             "fortran-records": RECORDS,
         },
         lambda: f"SciPy {scipy.__version__}, astropy {astropy.__version__}",

@@ -1,7 +1,8 @@
 """spectral-cube: two cubes opened, added, written; in its mode for large cubes and the plain one.
 
 The plain one loads whole cubes into memory, and masks with them. It must not take the memory of the
-whole machine, and so has a limit; above that the row is unsupported, not a failure.
+whole machine, and so has a limit; above that the row is unsupported, not a failure. Channels with
+beams of their own are convolved to one by the plain one.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ import sys
 import warnings
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "common"))
 
+import smoothing
 from python_runner import Model, Request, Unsupported, serve
 from spectral_cube import SpectralCube
 
@@ -46,5 +49,23 @@ def add(request: Request) -> dict[str, object]:
     return {}
 
 
+def smooth_beams(request: Request) -> Any:
+    """Convolve channels to a beam, each by its own kernel."""
+    import astropy.units as u
+    from radio_beam import Beam
+
+    major, minor, angle = smoothing.asked_beam(request)
+    cube = SpectralCube.read(request["path"])
+    cube.allow_huge_operations = True
+    smooth = cube.convolve_to(Beam(major * u.arcsec, minor * u.arcsec, angle * u.deg))
+    return smooth.filled_data[:].value
+
+
 if __name__ == "__main__":
-    serve({"add": Model(add, prepare=limit)}, lambda: f"spectral-cube {version('spectral-cube')}")
+    serve(
+        {
+            "add": Model(add, prepare=limit),
+            "smooth-beams": smoothing.timed(smooth_beams, smoothing.has_beam),
+        },
+        lambda: f"spectral-cube {version('spectral-cube')}",
+    )

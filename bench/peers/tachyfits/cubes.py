@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from opened import opened
 from python_runner import Model, Request
-from smoothing import timed
+from smoothing import agrees, asked_beam, has_beam, timed
 
 import tachyfits as tf
 
@@ -29,6 +29,14 @@ def smooth_sky(request: Request) -> Any:
             .smooth_sky(request["width"], edge=request["edge"], update_beam=False)
             .read(threads=1)
         )
+
+
+def smooth_beams(request: Request) -> Any:
+    """Smooth channels to a beam, each by its own kernel, by one thread."""
+    major, minor, angle = asked_beam(request)
+    with opened(request) as file:
+        beam = f"{major}arcsec, {minor}arcsec, {angle}deg"
+        return file[0].smooth(beam=beam, edge="zero").read(threads=1)
 
 
 def region_spectrum(request: Request) -> Any:
@@ -127,7 +135,8 @@ def robust_rms(request: Request) -> tuple[Any, Any]:
 
 MODELS = {
     "hanning": Model(hanning),
-    "smooth-sky": timed(smooth_sky),
+    "smooth-sky": timed(smooth_sky, agrees),
+    "smooth-beams": timed(smooth_beams, has_beam),
     "region-spectrum": Model(region_spectrum, right_spectrum),
     "add": Model(add),
     "reorder": Model(reorder),

@@ -31,7 +31,7 @@ pub enum Blanks {
 /// Operation on the rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Stencil<'a> {
-    /// The weight of each row; an odd number of them.
+    /// The weight of each row; an odd number of them, unless undefined pixels are filled.
     pub weights: &'a [f64],
     /// The policy for undefined pixels.
     pub blanks: Blanks,
@@ -54,7 +54,8 @@ pub struct Stencil<'a> {
 /// ```
 ///
 /// # Panics
-/// If there are not as many rows as weights, and an odd number, or if a row is shorter than `out`.
+/// If there are not as many rows as weights, or an even number although undefined pixels are not filled, or if a row is
+/// shorter than `out`.
 pub fn smooth_rows_f32(rows: &[&[f32]], stencil: &Stencil<'_>, tier: Tier, out: &mut [f32]) {
     smooth_rows(rows, stencil, tier, out);
 }
@@ -134,7 +135,10 @@ pub fn smooth_blocks_f64(
 
 fn smooth_rows<T: Number>(rows: &[&[T]], stencil: &Stencil<'_>, tier: Tier, out: &mut [T]) {
     assert_eq!(rows.len(), stencil.weights.len(), "a weight for each row");
-    assert!(rows.len() % 2 == 1, "an odd number of rows, so that one is in the middle");
+    assert!(
+        stencil.fill || rows.len() % 2 == 1,
+        "an odd number of rows, so that one is in the middle"
+    );
     let total = total(stencil.weights);
     let task = Task { rows, stencil, total, out };
     if task.out.len() < LANES {

@@ -58,8 +58,9 @@ impl Image {
     }
 
     /// Return the planes of NAXIS1 and NAXIS2 smoothed with weights along x times weights along y, every result multiplied
-    /// by `scale`; the other options are those of `smooth`.
-    #[pyo3(signature = (x, y, *, edge="repeat", blanks="renormalise", fill=false, scale=1.0))]
+    /// by the scale of its plane; `axes` and the other options are those of `smooth_beams`.
+    #[pyo3(signature = (x, y, *, edge="repeat", blanks="renormalise", fill=false, axes=Vec::new(), scales=vec![1.0]),
+           text_signature = "($self, x, y, *, edge='repeat', blanks='renormalise', fill=False, axes=(), scales=(1.0,))")]
     #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
     fn smooth_planes(
         &self,
@@ -69,11 +70,13 @@ impl Image {
         edge: &str,
         blanks: &str,
         fill: bool,
-        scale: f64,
+        axes: Vec<i64>,
+        scales: Vec<f64>,
     ) -> PyResult<FitsFile> {
         let (edge, blanks) = (options::edge(py, edge)?, options::blanks(py, blanks)?);
+        let axes = varying_axes(self.engine(), &axes).or_raise(py)?;
         let (x, y) = (x.as_array().to_vec(), y.as_array().to_vec());
-        let smoothing = PlaneSmoothing { x, y, edge, blanks, fill, scale };
+        let smoothing = PlaneSmoothing { x, y, edge, blanks, fill, axes, scales };
         Ok(FitsFile::new(self.engine().smooth_planes(&smoothing).or_raise(py)?))
     }
 
@@ -102,12 +105,17 @@ impl Image {
     ) -> PyResult<FitsFile> {
         let image = self.engine();
         let (edge, blanks) = (options::edge(py, edge)?, options::blanks(py, blanks)?);
-        let axes = axes.iter().rev().map(|&axis| fits_axis(image, axis));
-        let axes: Vec<usize> = axes.collect::<Result<_, _>>().or_raise(py)?;
+        let axes = varying_axes(image, &axes).or_raise(py)?;
         let kernels = widths.into_iter().zip(scales);
         let kernels = kernels.map(|(widths, scale)| PlaneKernel { widths, scale }).collect();
         let smoothing = BeamSmoothing { axes, kernels, edge, blanks, fill };
         Ok(FitsFile::new(py.detach(|| image.smooth_beams(&smoothing)).or_raise(py)?))
+    }
+
+    /// Return the same pixels with other beams in the rows of the table BEAMS, in the order of `beams`: full widths of
+    /// the major and the minor axis, and position angle, degrees.
+    fn with_channel_beams(&self, py: Python<'_>, beams: Vec<[f64; 3]>) -> PyResult<FitsFile> {
+        Ok(FitsFile::new(self.engine().with_channel_beams(&beams).or_raise(py)?))
     }
 
     /// Return the same pixels with other cards: given ones are set in place or added, those named
@@ -313,6 +321,11 @@ pub(crate) fn array_file(
         Ok(())
     })?;
     Ok(FitsFile::new(file.expect("the bytes of an array are handed over once")))
+}
+
+/// The FITS numbers, from 0, of NumPy axes, the last one first: it varies fastest.
+fn varying_axes(image: &tachyfits::Image, axes: &[i64]) -> Result<Vec<usize>, tachyfits::Error> {
+    axes.iter().rev().map(|&axis| fits_axis(image, axis)).collect()
 }
 
 /// The lengths of the axes in FITS order.

@@ -51,6 +51,30 @@ pub(crate) fn evaluate(
             return Err(argument(py, expected, &format!("{other:?}"), hint));
         }
     };
+    let given = engine_inputs(py, inputs)?;
+    let unit = unit.as_deref();
+    let file = py.detach(|| tachyfits::evaluate(&expression, &given, pixels, unit)).or_raise(py)?;
+    Ok(FitsFile::new(file))
+}
+
+/// Return pairs of different units (BUNIT) whose values an expression adds or compares, or of which it takes one; inputs are
+/// those of `evaluate`. Units are compared as texts.
+#[pyfunction]
+#[pyo3(signature = (expression, inputs))]
+pub(crate) fn expression_mixed_units(
+    py: Python<'_>,
+    expression: GivenText,
+    inputs: Vec<(GivenText, GivenValue)>,
+) -> PyResult<Vec<(String, String)>> {
+    let given = engine_inputs(py, inputs)?;
+    let found = tachyfits::expression_mixed_units(&expression, &given).or_raise(py)?;
+    Ok(found.into_iter().map(|[left, right]| (left, right)).collect())
+}
+
+fn engine_inputs(
+    py: Python<'_>,
+    inputs: Vec<(GivenText, GivenValue)>,
+) -> PyResult<Vec<ExpressionInput>> {
     let mut given = Vec::with_capacity(inputs.len());
     for (name, value) in inputs {
         let value = match value {
@@ -63,9 +87,7 @@ pub(crate) fn evaluate(
         };
         given.push(ExpressionInput { name: name.into(), value });
     }
-    let unit = unit.as_deref();
-    let file = py.detach(|| tachyfits::evaluate(&expression, &given, pixels, unit)).or_raise(py)?;
-    Ok(FitsFile::new(file))
+    Ok(given)
 }
 
 /// The FITS number, from 0, of a NumPy axis that is counted from the end.

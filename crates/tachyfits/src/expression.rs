@@ -35,7 +35,7 @@ use evaluate::{Evaluate, Input};
 pub use language::{ExpressionFunction, expression_functions};
 use parse::{Expression, parse};
 use program::{NameValue, Program};
-use result_unit::{ResultUnit, unit_of};
+use result_unit::{ResultUnit, mixed_units, unit_of};
 use token::Dialect;
 
 /// The type of the pixels that an expression gives.
@@ -93,6 +93,20 @@ pub fn evaluate(
     let node = node_of(&parsed, &checked, pixels)?;
     let survivors = survivors_of(expression, &parsed, &checked, unit)?;
     FitsFile::computed(Computed::new(expression.to_owned(), Arc::new(node), survivors)?)
+}
+
+/// Pairs of different units (BUNIT) whose values an expression adds or compares, or of which it takes one. Units are
+/// compared as texts.
+///
+/// # Errors
+/// As [`evaluate`].
+pub fn expression_mixed_units(
+    expression: &str,
+    inputs: &[ExpressionInput],
+) -> Result<Vec<[String; 2]>, Error> {
+    let parsed = parse(expression, Dialect::Pixels).map_err(|problem| problem.of(expression))?;
+    let checked = check(expression, &parsed, inputs)?;
+    Ok(mixed_units(&parsed, &checked.inputs))
 }
 
 /// Says what is wrong with an expression, names and shapes aside, and which names it has.

@@ -81,7 +81,7 @@ pub use edit::{Committed, Editor};
 pub use error::{Error, ErrorCode, ExpressionError, Reason, Refusal, error_codes};
 pub use expression::{
     ExpressionFunction, ExpressionInput, ExpressionPixels, InputValue, evaluate,
-    expression_functions, expression_names,
+    expression_functions, expression_mixed_units, expression_names,
 };
 pub use file::{FitsFile, OpenOptions};
 pub use file_writer::{FileWriter, NewPixels, WriteOptions};

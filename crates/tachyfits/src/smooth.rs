@@ -2,6 +2,7 @@
 
 mod beams;
 mod input_rows;
+mod parts;
 mod plane;
 
 use std::fmt::Write as _;
@@ -190,6 +191,32 @@ impl Image {
         let node = Arc::new(Smooth::new(input, axes, smoothing.clone()));
         FitsFile::computed(Computed::new(name, node, survivors)?)
     }
+}
+
+/// Refuses numbers of planes unless there is one for each plane along the axes, or one without axes.
+fn check_planes(varying: &[usize], count: usize, axes: &[u64], what: &str) -> Result<(), Error> {
+    let mut lengths = varying.iter().map(|&axis| axes[axis]);
+    let planes = lengths.try_fold(1u64, |all, length| all.checked_mul(length));
+    if planes == Some(count as u64) && varying.iter().all(|&axis| axis >= 2) {
+        return Ok(());
+    }
+    let expected = format!("{what} for each of {} planes", planes.unwrap_or(u64::MAX));
+    Err(Error::refused(Reason::Smoothing, expected, count.to_string()))
+}
+
+/// The place of a plane of a window, counted in the order of its planes, among those along some axes of an image.
+fn plane_place(window: &Window, plane: usize, varying: &[usize], axes: &[u64]) -> usize {
+    let (mut place, mut stride, mut rest) = (0, 1, plane as u64);
+    let mut at = window.first.clone();
+    for (at, count) in at.iter_mut().zip(&window.count).skip(2) {
+        *at += rest % count;
+        rest /= count;
+    }
+    for &axis in varying {
+        place += at[axis] * stride;
+        stride *= axes[axis];
+    }
+    place as usize
 }
 
 /// Refuses weights that cannot be used.

@@ -83,6 +83,13 @@ impl Survivors {
         Ok(self)
     }
 
+    /// Gives each row of the table of beams another beam, in the order of [`Image::channel_beams`]: major and minor axis
+    /// and position angle, degrees.
+    pub(crate) fn with_beams(mut self, given: &[[f64; 3]]) -> Survivors {
+        self.beams = self.beams.map(|beams| Arc::new(beams.with_beams(given)));
+        self
+    }
+
     /// The companions, each as its header and its data.
     pub(crate) fn companions(&self) -> impl Iterator<Item = (&Header, &[u8])> {
         let beams = self.beams.iter().map(|beams| (&beams.header, &*beams.rows));
@@ -363,14 +370,30 @@ impl Beams {
 
     fn rows_of_beams(&self) -> impl Iterator<Item = ChannelBeam> {
         let rows = (0..).zip(self.rows.chunks_exact(self.row_bytes.max(1)));
-        rows.filter_map(|(index, row)| {
-            let channel = self.channel.map_or(Some(index), |cell| cell.get(row))?;
-            let polarisation = self.polarisation.and_then(|cell| cell.get(row));
-            let [major, minor, angle] =
-                self.beam?.map(|(cell, size)| Some(cell.number(row)? * size));
-            let (major, minor, angle) = (major?, minor?, angle?);
-            Some(ChannelBeam { channel, polarisation, major, minor, angle })
-        })
+        rows.filter_map(|(index, row)| self.beam_of_row(index, row))
+    }
+
+    fn beam_of_row(&self, index: u64, row: &[u8]) -> Option<ChannelBeam> {
+        let channel = self.channel.map_or(Some(index), |cell| cell.get(row))?;
+        let polarisation = self.polarisation.and_then(|cell| cell.get(row));
+        let [major, minor, angle] = self.beam?.map(|(cell, size)| Some(cell.number(row)? * size));
+        let (major, minor, angle) = (major?, minor?, angle?);
+        Some(ChannelBeam { channel, polarisation, major, minor, angle })
+    }
+
+    /// The table with another beam for each row that has one, in degrees.
+    fn with_beams(&self, given: &[[f64; 3]]) -> Beams {
+        let mut rows = self.rows.clone();
+        let mut given = given.iter();
+        for (index, row) in (0..).zip(rows.chunks_exact_mut(self.row_bytes.max(1))) {
+            let (Some(_), Some(cells)) = (self.beam_of_row(index, row), self.beam) else {
+                continue;
+            };
+            for ((cell, size), value) in cells.into_iter().zip(given.next().into_iter().flatten()) {
+                cell.put(row, value / size);
+            }
+        }
+        Beams { header: self.header.clone(), rows, ..*self }
     }
 }
 
@@ -394,11 +417,16 @@ impl Cell {
     }
 
     fn set(self, row: &mut [u8], number: u64) {
+        self.put(row, number as f64);
+    }
+
+    /// Puts a number, rounded to the type of the column.
+    fn put(self, row: &mut [u8], number: f64) {
         let Some(bytes) = row.get_mut(self.offset..) else { return };
         let mut put = |new: &[u8]| bytes[..new.len()].copy_from_slice(new);
         match self.value {
             ValueType::F32 => put(&(number as f32).to_be_bytes()),
-            ValueType::F64 => put(&(number as f64).to_be_bytes()),
+            ValueType::F64 => put(&number.to_be_bytes()),
             ValueType::I16 => put(&(number as i16).to_be_bytes()),
             ValueType::I32 => put(&(number as i32).to_be_bytes()),
             ValueType::I64 => put(&(number as i64).to_be_bytes()),

@@ -137,6 +137,16 @@ impl Image {
         FitsFile::computed(Computed::new(self.file_name().to_owned(), self.node()?, survivors)?)
     }
 
+    /// The same pixels with another beam for each row of the table of beams, in the order of [`Image::channel_beams`]:
+    /// major and minor axis and position angle, degrees.
+    ///
+    /// # Errors
+    /// If the file ends before its pixels.
+    pub fn with_channel_beams(&self, beams: &[[f64; 3]]) -> Result<FitsFile, Error> {
+        let survivors = self.survivors(Change::Values)?.with_beams(beams);
+        FitsFile::computed(Computed::new(self.file_name().to_owned(), self.node()?, survivors)?)
+    }
+
     /// Makes the values of a box and encodes them; returns the largest error of rounding to integers.
     fn encode(
         &self,

@@ -48,8 +48,14 @@ fn sum(
 }
 
 /// One result: `plane` has `width` pixels a row.
-fn result(plane: &[f64], width: usize, at: usize, smoothing: &PlaneSmoothing) -> f64 {
-    let PlaneSmoothing { x: wx, y: wy, edge, blanks, fill, scale } = smoothing;
+fn result(
+    (plane, number): (&[f64], usize),
+    width: usize,
+    at: usize,
+    smoothing: &PlaneSmoothing,
+) -> f64 {
+    let PlaneSmoothing { x: wx, y: wy, edge, blanks, fill, scales, .. } = smoothing;
+    let scale = scales[number % scales.len()];
     let (column, row, height) = (at % width, at / width, plane.len() / width);
     let near = |at: usize, half: usize, length: usize| at < half || at + half >= length;
     let near_end = near(column, wx.len() / 2, width) || near(row, wy.len() / 2, height);
@@ -132,9 +138,13 @@ fn weights() -> impl Strategy<Value = Vec<f64>> {
 fn smoothings() -> impl Strategy<Value = PlaneSmoothing> {
     let edge = prop::sample::select(EDGES.to_vec());
     let blanks = prop::sample::select(BLANKS.to_vec());
-    let scale = prop::sample::select(vec![1.0, 0.3]);
-    (weights(), weights(), edge, blanks, any::<bool>(), scale).prop_map(
-        |(x, y, edge, blanks, fill, scale)| PlaneSmoothing { x, y, edge, blanks, fill, scale },
+    let scales =
+        prop::sample::select(vec![vec![1.0], vec![0.3], vec![1.0, 0.3], vec![0.3, f64::NAN]]);
+    (weights(), weights(), edge, blanks, any::<bool>(), scales).prop_map(
+        |(x, y, edge, blanks, fill, scales)| {
+            let axes = if scales.len() > 1 { vec![2] } else { vec![] };
+            PlaneSmoothing { x, y, edge, blanks, fill, axes, scales }
+        },
     )
 }
 
@@ -147,6 +157,7 @@ proptest! {
         holes in prop::sample::select(vec![0u64, 3, 40, 1000]),
         seed in any::<u64>(), smoothing in smoothings(), parts in prop::collection::vec(0.0..1.0f64, 4)
     ) {
+        let number = if smoothing.axes.is_empty() { number } else { 2 };
         let image = planes(&[width, height, number], holes, seed);
         let smooth = image.smooth_planes(&smoothing).unwrap().image(0).unwrap();
         // All of it, and a part whose halo ends within the image.
@@ -161,11 +172,12 @@ proptest! {
         for ranges in [whole, part] {
             let found = values(&smooth, &ranges);
             let mut next = 0;
-            for plane in 0..number {
-                let plane = &pixels[(plane * width * height) as usize..][..(width * height) as usize];
+            for number in 0..number {
+                let plane = &pixels[(number * width * height) as usize..][..(width * height) as usize];
                 for row in ranges[1].first..ranges[1].first + ranges[1].count {
                     for column in ranges[0].first..ranges[0].first + ranges[0].count {
                         let at = (row * width + column) as usize;
+                        let plane = (plane, number as usize);
                         let expected = result(plane, width as usize, at, &smoothing);
                         let same = found[next] == expected || (found[next].is_nan() && expected.is_nan());
                         prop_assert!(same, "{column} {row}: {} instead of {expected}", found[next]);

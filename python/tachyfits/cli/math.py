@@ -55,7 +55,8 @@ class _Help(click.Command):
     metavar="UNIT",
     help="Unit of the result: K, mJy/beam, Jy/pixel, MJy/sr, ... Values are converted to it if "
     "their unit is certain, with the beam and the frequency of each channel of the header, or the "
-    "ones given here; of others the unit is stated. '' for none.",
+    "ones given here; of others the unit is stated. '' for none: values of any units are plain "
+    "numbers.",
 )
 @beam_option
 @click.option(

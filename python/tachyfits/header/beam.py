@@ -135,6 +135,20 @@ class Beams:
     def __iter__(self) -> Iterator[Beam | Beams]:
         return (self[index] for index in range(len(self)))
 
+    def grown(self, kernel: NDArray[np.float64]) -> Beams:
+        """Return the beams after a kernel, whose squared widths (east, north) add to theirs.
+
+        >>> beams = Beams(np.array([3.0, np.nan]), np.array([2.0, np.nan]), np.array([30.0, 0.0]))
+        >>> float(beams.grown(np.eye(2) * 16.0)[0].major), beams.grown(np.eye(2))[1].major
+        (5.0, nan)
+        """
+        usable = np.isfinite(self.major)
+        own = np.where(usable[..., None, None], self.covariances, 0.0)
+        squares, axes = np.linalg.eigh(own + kernel)
+        angle = np.degrees(np.arctan2(axes[..., 0, 1], axes[..., 1, 1])) % 180.0
+        parts = (np.sqrt(squares[..., 1]), np.sqrt(squares[..., 0]), angle)
+        return Beams(*(np.where(usable, part, np.nan) for part in parts))
+
     @classmethod
     def of_rows(
         cls, rows: Sequence[tuple[int, int | None, float, float, float]], shape: tuple[int, int]
@@ -234,10 +248,13 @@ def channel_axis(coordinates: Coordinates) -> int | None:
     return coordinates.spectral_axis
 
 
-def beams_of(image: ImageHdu, coordinates: Coordinates | None = None) -> Beam | Beams | None:
+def beams_of(
+    image: ImageHdu, coordinates: Coordinates | None = None, otherwise: str = ""
+) -> Beam | Beams | None:
     """Return the beam of an image, or those of its channels if a table BEAMS has them.
 
-    ``coordinates``: of its header; None: those that give its warnings.
+    ``coordinates``: of its header; None: those that give its warnings. ``otherwise``: what else to
+    do about a table that is missing.
 
     Raises
     ------
@@ -252,7 +269,7 @@ def beams_of(image: ImageHdu, coordinates: Coordinates | None = None) -> Beam | 
             raise usage(
                 "the header says that every channel has a beam of its own (CASAMBM = T), and the "
                 "file has no table BEAMS",
-                f"give one beam: {given_beam_hint()}",
+                otherwise or f"give one beam: {given_beam_hint()}",
             )
         return beam_of(coordinates)
     stokes = stokes_axis(coordinates)
@@ -341,8 +358,7 @@ def pixel_widths(width: Any, image: Pixels) -> tuple[float, float]:
     return degrees / float(scales[0]), degrees / float(scales[1])
 
 
-def smoothed_beam(beam: Beam, widths: tuple[float, float], image: Pixels) -> Beam:
-    """Return the beam after a kernel of these full widths in pixels along x and y."""
+def sky_kernel(widths: tuple[float, float], image: Pixels) -> NDArray[np.float64]:
+    """Return the squared widths (east, north) of a kernel of full widths in pixels along x, y."""
     matrix = sky_matrix(image, keep_beam_hint())
-    kernel = matrix @ np.diag(np.square(widths)) @ matrix.T
-    return Beam.from_covariance(beam.covariance + kernel)
+    return np.asarray(matrix @ np.diag(np.square(widths)) @ matrix.T)

@@ -25,7 +25,14 @@ from tachyfits.header.beam import (
 )
 from tachyfits.header.coordinates import Coordinates
 from tachyfits.header.spectral_units import Line, channels_of
-from tachyfits.text.units import SPECTRAL, asked_quantity, asked_unit, fits_unit, text_of_unit
+from tachyfits.text.units import (
+    SPECTRAL,
+    asked_quantity,
+    asked_unit,
+    fits_unit,
+    text_of_unit,
+    unknown_unit,
+)
 
 if TYPE_CHECKING:
     from astropy.units import UnitBase
@@ -78,14 +85,15 @@ def factor_between(unit: str | None, wanted: Any, setting: Setting) -> tuple[str
     source = fits_unit(unit) if unit else None
     target = asked_unit(wanted) if isinstance(wanted, str) else wanted
     text = text_of_unit(target) or ""
-    if source is not None:
-        if source.is_equivalent(target):
-            return text, np.array(float(source.to(target)))
-        found = _factors(source, target, setting)
-        if found is not None:
-            return text, found
+    if source is None:
+        raise unknown_unit(unit)
+    if source.is_equivalent(target):
+        return text, np.array(float(source.to(target)))
+    found = _factors(source, target, setting)
+    if found is not None:
+        return text, found
     raise usage(
-        f"invalid unit {str(wanted)!r}: expected one like {unit or 'a number'}",
+        f"invalid unit {str(wanted)!r}: expected one like {unit}",
         "give a unit that the values can be converted to",
     )
 

@@ -20,6 +20,7 @@ from tachyfits.header.beam import (
     beams_of,
     channel_axis,
     given_beam_hint,
+    sky_kernel,
     sky_matrix,
     stokes_axis,
 )
@@ -27,6 +28,7 @@ from tachyfits.header.beam import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tachyfits.header.coordinates import Coordinates
     from tachyfits.image.pixels import Pixels
 
 #: Argument for the smallest beam that every channel can have.
@@ -111,17 +113,9 @@ def convolution(image: Pixels, target: Any) -> Convolution:
         axes: list[int] = []
         beams = Beams(*(np.array([x]) for x in (beams.major, beams.minor, beams.angle)))
     else:
-        channels, stokes = channel_axis(coordinates), stokes_axis(coordinates)
-        several = beams.major.ndim == 2 and stokes is not None
-        axes = [
-            axis for axis in ((stokes, channels) if several else (channels,)) if axis is not None
-        ]
+        axes = _axes_of(beams, coordinates)
     usable = np.isfinite(beams.major).reshape(-1)
-    if not usable.all():
-        warn(
-            f"{image._where()}: channels without a usable beam become undefined: "
-            + listed(np.flatnonzero(~usable).tolist())
-        )
+    _warn_of_undefined(image, usable)
     left = wanted.covariance - beams.covariances.reshape(-1, 2, 2)
     left[~usable] = 0.0
     squares, directions = np.linalg.eigh(left)
@@ -136,6 +130,69 @@ def convolution(image: Pixels, target: Any) -> Convolution:
     widths = np.stack([kernels[:, 0, 0], kernels[:, 0, 1], kernels[:, 1, 1]], axis=1)
     ratios = wanted.area / (beams.major * beams.minor).reshape(-1)
     return Convolution(axes, widths, ratios, wanted)
+
+
+@dataclass(frozen=True)
+class Grown:
+    """The beams of an image after one kernel, the same for all planes.
+
+    Attributes
+    ----------
+    axes
+        NumPy axes along which the scales vary; none for one scale.
+    scales
+        Factors of the values: of values per beam the ratio of the solid angles, NaN where a channel
+        has no beam; else 1.
+    beam
+        The new beam of all channels; None if channels have their own.
+    rows
+        New beams of the rows of the table BEAMS: major and minor axis and angle, degrees.
+    """
+
+    axes: list[int]
+    scales: list[float]
+    beam: Beam | None
+    rows: list[tuple[float, float, float]]
+
+
+def grown_beams(
+    image: Pixels, beams: Beam | Beams, widths: tuple[float, float], per_beam: bool
+) -> Grown:
+    """Return what a kernel of these full widths in pixels along x and y makes of beams."""
+    kernel = sky_kernel(widths, image)
+    if isinstance(beams, Beam):
+        new = Beam.from_covariance(beams.covariance + kernel)
+        return Grown([], [new.area / beams.area if per_beam else 1.0], new, [])
+    axes: list[int] = []
+    scales = np.ones(1)
+    if per_beam:
+        after = beams.grown(kernel)
+        axes = _axes_of(beams, image._coordinates)
+        scales = (after.major * after.minor / (beams.major * beams.minor)).reshape(-1)
+        _warn_of_undefined(image, np.isfinite(scales))
+    rows = [row[2:] for row in image._core_image().beams() or ()]
+    numbered = [(place, None, *row) for place, row in enumerate(rows)]
+    each = Beams.of_rows(numbered, (1, len(rows))).grown(kernel)
+    found = np.stack([each.major, each.minor, each.angle], axis=1)
+    # A row without a usable beam stays as it is.
+    found = np.where(np.isfinite(found), found, np.array(rows))
+    return Grown(axes, scales.tolist(), None, [tuple(row) for row in found.tolist()])
+
+
+def _axes_of(beams: Beams, coordinates: Coordinates) -> list[int]:
+    """Return the NumPy axes along which beams vary."""
+    channels, stokes = channel_axis(coordinates), stokes_axis(coordinates)
+    several = beams.major.ndim == 2 and stokes is not None
+    return [axis for axis in ((stokes, channels) if several else (channels,)) if axis is not None]
+
+
+def _warn_of_undefined(image: Pixels, usable: NDArray[np.bool_]) -> None:
+    """Warn of channels that have no beam."""
+    if not usable.all():
+        warn(
+            f"{image._where()}: channels without a usable beam become undefined: "
+            + listed(np.flatnonzero(~usable).tolist())
+        )
 
 
 def _known_beams(image: Pixels) -> Beam | Beams:

@@ -34,7 +34,7 @@ _OF_AXIS = {
 #: Keywords of the whole description, in the same form.
 _OF_ALL = {
     "WCSAXES": ("axes", True), "LONPOLE": ("number", True), "LATPOLE": ("number", True),
-    "WCSNAME": ("text", False), "EQUINOX": ("number", False), "EPOCH": ("number", False),
+    "WCSNAME": ("text", False), "EQUINOX": ("year", False), "EPOCH": ("year", False),
     "RADESYS": ("text", False), "RADECSYS": ("text", False), "RESTFRQ": ("number", False),
     "RESTFREQ": ("number", False), "RESTWAV": ("number", False), "SPECSYS": ("text", False),
     "SSYSOBS": ("text", False), "SSYSSRC": ("text", False), "VELREF": ("integer", False),
@@ -167,6 +167,9 @@ class WcsCards:
         problem = _problem(value, kind.type)
         if problem is not None:
             self.warn_once(keyword, self._ignored(keyword, value, problem))
+            return None
+        if kind.type == "year" and value == 0:
+            # Programs write 0 for "unknown".
             return None
         if kind.type == "integer" and isinstance(value, float):
             text = f"{self._place}{keyword} = {value!r} is read as the integer {int(value)}"
@@ -386,6 +389,8 @@ def _problem(value: Any, kind: str) -> str | None:
         return None if isinstance(value, str) else "text"
     if kind == "number":
         return None if is_number else "a number"
+    if kind == "year":
+        return None if is_number and value >= 0 else "a year"
     if kind == "record":
         return _record_problem(value)
     whole = is_number and float(value).is_integer()

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _core
-from tachyfits.base.errors import usage
+from tachyfits.base.errors import either, usage
 from tachyfits.file.file import File
 from tachyfits.file.file import open as open_file
 from tachyfits.file.hdu import Hdu
@@ -26,7 +26,7 @@ from tachyfits.header.cards import Header
 from tachyfits.image.pixels import Pixels
 from tachyfits.results.measured import Measured, amount, has_unit, unit_parts
 from tachyfits.text.axes import axis_number
-from tachyfits.text.units import text_of_unit
+from tachyfits.text.units import fits_unit, text_of_unit
 
 if TYPE_CHECKING:
     from tachyfits.image.image import Image
@@ -106,7 +106,8 @@ def evaluate(expression: str, /, *, dtype: Any = None, unit: Any = None, **input
         error when it is computed.
     unit
         Unit of the result, as text or an astropy unit. Values whose unit is certain are converted
-        to it, in the same pass, as by `Image.to`; of others the unit is stated. "": no unit.
+        to it, in the same pass, as by `Image.to`; of others the unit is stated. "": no unit, and
+        values of any units are plain numbers.
     **inputs
         For each name an `Image`, a `File` or a path (the first HDU with pixels), a NumPy array or
         an object that converts to one, a number, an astropy quantity (in the unit of the images if
@@ -126,8 +127,8 @@ def evaluate(expression: str, /, *, dtype: Any = None, unit: Any = None, **input
     ------
     UsageError
         The expression is invalid, a name has no input or an input no name, or shapes cannot be
-        broadcast; the message shows the position. The result cannot be converted to the unit.
-        Nothing is read before these checks.
+        broadcast; the message shows the position. Images of different units are added or compared.
+        The result cannot be converted to the unit. Nothing is read before these checks.
 
     Examples
     --------
@@ -163,11 +164,13 @@ def evaluated(
         name: plain[name] if name in plain else _of_amount(value, units)
         for name, value in inputs.items()
     }
+    text = None if unit is None else text_of_unit(unit) or ""
+    if text == "":
+        return _image(expression, found, dtype, text)
     result = _image(expression, found, dtype)
-    if unit is None:
+    if text is None:
         return result
-    text = text_of_unit(unit) or ""
-    if not text or result.unit in (None, text):
+    if result.unit in (None, text):
         return _image(expression, found, dtype, text)
     text, factor = factor_between(result.unit, unit, setting_of(result, asked or Asked()))
     if factor.ndim == 0 and factor == 1:
@@ -202,8 +205,28 @@ def _file(
         default=0,
     )
     given = [(name, _given(value, ndim)) for name, value in inputs.items()]
+    if unit is None:
+        _check_units(expression, _core.expression_mixed_units(expression, given))
     core = _core.evaluate(expression, given, dtype=dtype, unit=unit)
     return File.computed(core, (_file, (expression, inputs, dtype, unit)), threads=threads)
+
+
+def _check_units(expression: str, mixed: list[tuple[str, str]]) -> None:
+    """Refuse sums and comparisons of different units, unless one of them is unknown."""
+    for left, right in mixed:
+        first, second = fits_unit(left), fits_unit(right)
+        if first is None or second is None or first == second:
+            continue
+        raise usage(
+            f"invalid expression {expression!r}: it adds or compares values in {left!r} and in "
+            f"{right!r}",
+            either(
+                f'convert one first: image.to("{left}"); or count numbers alone: '
+                'tf.evaluate(..., unit="")',
+                f"convert one first: tachyfits math A A=FILE --unit '{left}' -o converted.fits; or "
+                "count numbers alone: --unit ''",
+            ),
+        )
 
 
 def _given(value: Any, ndim: int) -> float | _core.Image | tuple[_core.Image, int | None]:

@@ -25,12 +25,12 @@ from tachyfits.header.beam import (
     Beam,
     beam_cards,
     beam_from,
-    beam_of,
+    beams_of,
     is_left_behind,
+    keep_beam_hint,
     pixel_widths,
-    smoothed_beam,
 )
-from tachyfits.header.convolution import common_beam, convolution
+from tachyfits.header.convolution import Grown, common_beam, convolution, grown_beams
 from tachyfits.image.pixels import Pixels
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class Operations(Pixels):
         if found.is_upright:
             xx, _, yy = found.widths[0]
             x, y = (_upright_weights(square) for square in (xx, yy))
-            core = self._core_image().smooth_planes(x, y, scale=float(scales[0]), **options)
+            core = self._core_image().smooth_planes(x, y, scales=scales.tolist(), **options)
         else:
             core = self._core_image().smooth_beams(
                 found.axes, found.widths.tolist(), scales.tolist(), **options
@@ -177,16 +177,22 @@ class Operations(Pixels):
             Full width at half maximum: pixels, pixels along x and y as a pair, or an angle for a
             round kernel ("12arcsec", an astropy Quantity). Cut at 4 standard deviations.
         update_beam
-            Update the beam of the header (BMAJ, BMIN, BPA), and multiply values per beam (a BUNIT
-            with "beam") by the ratio of the beams' areas, including those that ``edge="keep"``
-            leaves unsmoothed.
+            Update the beam of the header (BMAJ, BMIN, BPA), or those of all channels in the table
+            BEAMS, and multiply values per beam (a BUNIT with "beam") by the ratio of the beams'
+            areas, including those that ``edge="keep"`` leaves unsmoothed.
         edge, blanks, fill
             As in `smooth`; undefined pixels are renormalised in two dimensions.
 
         Raises
         ------
         UsageError
-            An angle without sky coordinates in NAXIS1 and NAXIS2, or beams that differ by channel.
+            An angle without sky coordinates in NAXIS1 and NAXIS2.
+
+        Warns
+        -----
+        TachyfitsWarning
+            Values per beam of an image without a usable beam stay as they are; those of a channel
+            without one become undefined.
 
         Examples
         --------
@@ -197,24 +203,23 @@ class Operations(Pixels):
         """
         widths = pixel_widths(width, self)
         x, y = (_core.smoothing_weights("gaussian", pixels) for pixels in widths)
-        old = beam_of(self._coordinates) if update_beam else None
+        old = beams_of(self, otherwise=keep_beam_hint()) if update_beam else None
         per_beam = "beam" in (self.unit or "").lower()
-        cards: list[tuple[str, Any, str]] = []
-        scale = 1.0
+        options: dict[str, Any] = {"edge": edge, "blanks": blanks, "fill": fill}
+        grown: Grown | None = None
         if old is not None:
-            new = smoothed_beam(old, widths, self)
-            cards = beam_cards(new)
-            if per_beam:
-                scale = new.area / old.area
+            grown = grown_beams(self, old, widths, per_beam)
         elif per_beam and update_beam:
             warn(
                 f"{self._where()}: values in {self.unit!r} were not rescaled: the header has no "
                 "usable beam (BMAJ, BMIN, BPA, or HISTORY of AIPS)"
             )
-        options: dict[str, Any] = {"edge": edge, "blanks": blanks, "fill": fill}
-        core = self._core_image().smooth_planes(x, y, scale=scale, **options)
-        if cards:
-            core = core.hdu(0).image().with_cards(cards)
+        axes, scales = ([], [1.0]) if grown is None else (grown.axes, grown.scales)
+        core = self._core_image().smooth_planes(x, y, axes=axes, scales=scales, **options)
+        if grown is not None and grown.beam is not None:
+            core = core.hdu(0).image().with_cards(beam_cards(grown.beam))
+        elif grown is not None:
+            core = core.hdu(0).image().with_channel_beams(grown.rows)
         return self._computed(core, "smooth_sky", width, update_beam=update_beam, **options)
 
     def with_beam(self, beam: Any) -> Image:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tachyfits.base.errors import either, foreign_errors
 from tachyfits.base.optional import needed
 from tachyfits.file.file import open as open_file
 from tachyfits.header.cards import Header
@@ -39,7 +40,11 @@ def spectral_cube_of(image: Image) -> spectral_cube.SpectralCube:
     with warnings.catch_warnings():
         # Notes on the header, which this package gives by its own checks.
         warnings.simplefilter("ignore")
-        cube: spectral_cube.SpectralCube = library.SpectralCube.read(hdus, use_dask=True)
+        with foreign_errors(
+            f"{image._where()}: spectral-cube cannot read the header",
+            either("correct the card, or use image.to_xarray()", "correct the card"),
+        ):
+            cube: spectral_cube.SpectralCube = library.SpectralCube.read(hdus, use_dask=True)
     return cube
 
 

@@ -32,6 +32,8 @@ _LENGTHS = [
 
 #: Colours of lines over a picture and of their borders, which together show on any colour.
 _LIGHT, _DARK = "white", "black"
+#: Colour of outlines of regions, which differ from contours.
+_REGION = "#40d8ff"
 
 
 def angle_text(arcsec: float) -> str:
@@ -124,7 +126,7 @@ def draw_regions(axes: Any, regions: Any, plane: Plane, first: tuple[float, floa
             border = border_of(image, part)
             closed = np.concatenate([border, border[:1]])
             axes.plot(
-                closed[:, 0] + first[0], closed[:, 1] + first[1], color=_LIGHT, linewidth=1.3,
+                closed[:, 0] + first[0], closed[:, 1] + first[1], color=_REGION, linewidth=1.3,
                 path_effects=around, scalex=False, scaley=False,
             )  # fmt: skip
 

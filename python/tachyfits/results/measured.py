@@ -22,7 +22,7 @@ from tachyfits.header.coordinates import Coordinates
 from tachyfits.results.quantities import UFUNCS, is_quantity, outcome, parts_of
 from tachyfits.text.indices import is_section
 from tachyfits.text.sections import Section, resolve
-from tachyfits.text.units import asked_unit, fits_unit
+from tachyfits.text.units import fits_unit, unknown_unit
 
 if TYPE_CHECKING:
     import astropy.units
@@ -87,7 +87,10 @@ class Measured(NDArrayOperatorsMixin, ABC):
         """
         import astropy.units as u
 
-        return u.Quantity(self.values, asked_unit(self.unit) if self.unit else "", copy=False)
+        unit = fits_unit(self.unit) if self.unit else u.dimensionless_unscaled
+        if unit is None:
+            raise unknown_unit(self.unit)
+        return u.Quantity(self.values, unit, copy=False)
 
     def to(self: _Self, unit: Any, *, frequency: Any = None, beam: Any = None) -> _Self:
         """Return the same in another unit, as text or of astropy.

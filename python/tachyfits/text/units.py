@@ -12,7 +12,7 @@ import re
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from tachyfits.base.errors import usage
+from tachyfits.base.errors import either, usage
 
 if TYPE_CHECKING:
     from astropy.units import Quantity, UnitBase
@@ -140,6 +140,28 @@ def asked_unit(text: str, like: tuple[str, ...] = ()) -> UnitBase:
             'write it as a header does: "km/s", "GHz", "um"',
         )
     return unit
+
+
+def unknown_unit(text: str | None) -> Exception:
+    """Return the error of values whose own unit is unknown, or missing."""
+    if not text:
+        return usage(
+            "invalid unit: the values have none (BUNIT), so they cannot be converted",
+            "state it: "
+            + either(
+                'tf.evaluate("a", a=image, unit="Jy/beam")',
+                "tachyfits math A A=FILE --unit Jy/beam -o OUT.fits",
+            ),
+        )
+    return usage(
+        f"invalid unit {text!r} of the values (BUNIT): expected one that astropy or the FITS "
+        "Standard knows",
+        "correct it: "
+        + either(
+            'editor[0].header["BUNIT"] = "K", in tachyfits.edit(path)',
+            "tachyfits header FILE --set BUNIT=K",
+        ),
+    )
 
 
 def split_units(given: Any, like: tuple[str, ...]) -> tuple[str | None, str | None]:

@@ -37,6 +37,7 @@ def write_hdus(
     compress: Compression | str | None = None,
 ) -> None:
     """Write a file of these HDUs; see `tachyfits.write`."""
+    tables = _tables_of_images(hdus)
     writer = _core.FileWriter(fits_name(path), overwrite=overwrite, checksum=checksum, sync=sync)
     errors = []
     try:
@@ -54,6 +55,8 @@ def write_hdus(
                 error = _write_hdu(writer, one, cards, threads, progress, compress)
                 if error > 0:
                     errors.append(f"{error:.6g} in HDU {place}")
+        for table in tables:
+            _copy_other(writer, table, None, threads, progress)
         writer.commit()
     finally:
         writer.discard()
@@ -62,6 +65,51 @@ def write_hdus(
             f"{os.fspath(path)}: values were rounded to integers; the largest errors are "
             f"{listed(errors)} of the list"
         )
+
+
+#: A primary HDU without data.
+_PRIMARY = "".join(
+    card.ljust(80)
+    for card in (
+        "SIMPLE  =                    T",
+        "BITPIX  =                    8",
+        "NAXIS   =                    0",
+        "END",
+    )
+)
+
+
+def _tables_of_images(hdus: Sequence[Any]) -> list[Hdu]:
+    """Return the tables of beams and coordinates that images of a list need and the list lacks.
+
+    Images find them by name, so two images of one file cannot have different tables of one name.
+    """
+    known: dict[tuple[str, int], tuple[str, Hdu]] = {}
+    for place, hdu in enumerate(hdus):
+        if kind_of(hdu) == "table":
+            known.setdefault((hdu.name.upper(), hdu.version), (f"HDU {place} of the list", hdu))
+    needed = []
+    for place, hdu in enumerate(hdus):
+        found = hdu._core_image().companion_bytes() if kind_of(hdu) == "image" else b""
+        if not found:
+            continue
+        core = _core.FitsFile.open(_PRIMARY.ljust(2880).encode() + found, name=hdu.file.name)
+        for table in list(File.computed(core, None))[1:]:
+            owner = f"the image of HDU {place} of the list"
+            other, same = known.setdefault((table.name.upper(), table.version), (owner, table))
+            if same is table:
+                needed.append(table)
+            elif _data_of(same) != _data_of(table):
+                raise usage(
+                    f"{owner} and {other} have different tables {table.name!r}, and images of one "
+                    "file share it",
+                    "write them to separate files, and leave out tables of other channels",
+                )
+    return needed
+
+
+def _data_of(table: Hdu) -> tuple[int, int]:
+    return table.data_bytes, table.checksum(threads=1).datasum
 
 
 def parts_of(data: Any, header: Any) -> Sequence[tuple[Any, Any]]:

@@ -73,7 +73,8 @@ def write(
         ``nulls``, ``forms`` or another ``kind`` convert them.
 
         *List*: tables, images, and pairs of one of these and a header or None. None alone is a
-        primary HDU without data.
+        primary HDU without data. Tables of beams (BEAMS) and of coordinates (-TAB) that images need
+        follow at the end, unless the list has them; an image in a pair is its pixels alone.
     header
         Cards, as a `Header` or values by keyword. Structure and scaling get new cards. The ``meta``
         of a table comes before them.

@@ -17,6 +17,30 @@ pub(crate) enum ResultUnit {
 
 /// The unit of the result of an expression.
 pub(crate) fn unit_of(expression: &Expression, inputs: &[Bound<'_>]) -> ResultUnit {
+    units_of(expression, inputs).swap_remove(expression.result)
+}
+
+/// Different units of values that are added, compared, or of which one is taken.
+pub(crate) fn mixed_units(expression: &Expression, inputs: &[Bound<'_>]) -> Vec<[String; 2]> {
+    let units = units_of(expression, inputs);
+    let mut found = Vec::new();
+    for item in &expression.items {
+        let (left, right) = match *item {
+            Item::Binary(binary, left, right) if takes_like_units(binary) => (left, right),
+            Item::Select(_, left, right) => (left, right),
+            _ => continue,
+        };
+        if let (ResultUnit::Known(left), ResultUnit::Known(right)) = (&units[left], &units[right])
+            && left != right
+        {
+            found.push([left.clone(), right.clone()]);
+        }
+    }
+    found
+}
+
+/// The unit of each item of an expression.
+fn units_of(expression: &Expression, inputs: &[Bound<'_>]) -> Vec<ResultUnit> {
     let mut units: Vec<ResultUnit> = Vec::with_capacity(expression.items.len());
     for item in &expression.items {
         let unit = match *item {
@@ -36,7 +60,14 @@ pub(crate) fn unit_of(expression: &Expression, inputs: &[Bound<'_>]) -> ResultUn
         };
         units.push(unit);
     }
-    units.swap_remove(expression.result)
+    units
+}
+
+fn takes_like_units(binary: Binary) -> bool {
+    use Binary::{Add, Maximum, Minimum, Remainder, Subtract};
+    use Binary::{Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual};
+    let adds = matches!(binary, Add | Subtract | Minimum | Maximum | Remainder);
+    adds || matches!(binary, Less | LessEqual | Greater | GreaterEqual | Equal | NotEqual)
 }
 
 fn of_unary(unary: Unary, unit: &ResultUnit) -> ResultUnit {

@@ -1,15 +1,21 @@
 //! Smoothing of planes with elliptical Gaussians, which may differ from plane to plane.
 //!
-//! An ellipse at an angle has no factors along x and y, so each result is one sum over the pixels of the ellipse, in the
-//! order of their rows: the rows of a plane, shifted, are the rows of a stencil.
+//! By its definition a result is one sum over the pixels of the ellipse, in the order of their rows: the rows of a plane,
+//! shifted, are the rows of a stencil. A wide kernel is summed in parts (`parts.rs`), which differ from it by no more than
+//! is cut off; but where few pixels are defined, and the parts would show, or a pixel is infinite, it is that one sum.
 
+#[cfg(test)]
+mod twins;
+
+use std::ops::Range;
 use std::sync::Arc;
 
 use tachyfits_io::IoError;
-use tachyfits_kernels::{Blanks, Encoding, PixelType, Stencil, smooth_rows_f64};
+use tachyfits_kernels::{Blanks, Encoding, LANES, PixelType, Stencil, Tier, smooth_rows_f64};
 
-use super::plane::{Beyond, Places, PlanePixels};
-use super::{Edge, Neighbour, policies_text};
+use super::parts::{DOUBLE, Grid, Parts, Precision, SINGLE};
+use super::plane::{Beyond, Places, PlanePixels, result};
+use super::{Edge, Neighbour, check_planes, plane_place, policies_text};
 use crate::computed::{Computed, Feed, Node, Reads, Sources, Window, usual_shape};
 use crate::error::{Error, Reason};
 use crate::file::FitsFile;
@@ -44,11 +50,14 @@ pub struct PlaneKernel {
 /// Squared full widths at half maximum, by the squared standard deviation.
 const SQUARES: f64 = 8.0 * std::f64::consts::LN_2;
 
-/// Kernels are cut at this many standard deviations, by the type of the results: beyond lie 1.5e-8 of a Gaussian, less
-/// than float32 tells apart, and 1.3e-14.
-fn reach_for(pixel: PixelType) -> f64 {
-    if pixel == PixelType::F32 { 6.0 } else { 8.0 }
+/// The precision of results of a type.
+fn precision_of(pixel: PixelType) -> Precision {
+    if pixel == PixelType::F32 { SINGLE } else { DOUBLE }
 }
+
+/// The least weight of the defined pixels, as a part of that of all, for sums in parts: renormalising multiplies what they
+/// leave by up to the inverse.
+const LEAST_DEFINED: f64 = 0.125;
 
 /// An ellipse whose width in pixels is less than this is interpolated: its samples would miss a part of it.
 const SAMPLED: f64 = 2.0;
@@ -77,6 +86,11 @@ impl PlaneKernel {
             false => 0,
         };
         [half(xx), half(yy)]
+    }
+
+    /// The squared standard deviations, as a matrix: xx, xy, yy.
+    pub(super) fn covariance(&self) -> [f64; 3] {
+        self.widths.map(|square| square / SQUARES)
     }
 
     fn is_valid(&self) -> bool {
@@ -221,7 +235,8 @@ impl Image {
             self.check_axis(axis)?;
         }
         let node = SmoothBeams::new(self.node()?, smoothing);
-        check_kernels(smoothing, self.axes(), node.reach).map_err(|error| self.place(error))?;
+        check_kernels(smoothing, self.axes(), node.precision.reach)
+            .map_err(|error| self.place(error))?;
         let mut survivors = self.survivors(Change::Values)?;
         let history = format!(
             "tachyfits: planes smoothed with {} Gaussian kernel{}, {}",
@@ -238,13 +253,8 @@ impl Image {
 fn check_kernels(smoothing: &BeamSmoothing, axes: &[u64], reach: f64) -> Result<(), Error> {
     let refused =
         |expected: String, found: String| Err(Error::refused(Reason::Smoothing, expected, found));
-    let BeamSmoothing { axes: varying, kernels, .. } = smoothing;
-    let mut lengths = varying.iter().map(|&axis| axes[axis]);
-    let planes = lengths.try_fold(1u64, |all, length| all.checked_mul(length));
-    if planes != Some(kernels.len() as u64) || varying.iter().any(|&axis| axis < 2) {
-        let expected = format!("a kernel for each of {} planes", planes.unwrap_or(u64::MAX));
-        return refused(expected, format!("{} kernels", kernels.len()));
-    }
+    let kernels = &smoothing.kernels;
+    check_planes(&smoothing.axes, kernels.len(), axes, "a kernel")?;
     if let Some(wrong) = kernels.iter().find(|kernel| !kernel.is_valid()) {
         let expected = "a matrix of squared widths, and a scale".to_owned();
         return refused(expected, format!("{:?} and {}", wrong.widths, wrong.scale));
@@ -266,9 +276,8 @@ fn check_kernels(smoothing: &BeamSmoothing, axes: &[u64], reach: f64) -> Result<
 struct SmoothBeams {
     input: Arc<dyn Node>,
     smoothing: BeamSmoothing,
-    /// Where kernels are cut, in standard deviations.
-    reach: f64,
-    /// The farthest that a kernel reaches along x and y.
+    precision: Precision,
+    /// The farthest that the sums of a kernel reach along x and y.
     halves: [usize; 2],
     encoding: Encoding,
 }
@@ -278,15 +287,14 @@ impl SmoothBeams {
         let kernels = &smoothing.kernels;
         let gain = kernels.iter().map(|kernel| kernel.scale.abs()).fold(0.0, f64::max);
         let encoding = float_encoding(&input.encoding(), gain);
-        let reach = reach_for(encoding.pixel);
-        let half = |axis: usize| kernels.iter().map(|k| k.halves(reach)[axis]).max().unwrap_or(0);
-        SmoothBeams {
-            reach,
-            halves: [half(0), half(1)],
-            encoding,
-            input,
-            smoothing: smoothing.clone(),
+        let precision = precision_of(encoding.pixel);
+        let mut halves = [0, 0];
+        for kernel in kernels.iter().filter(|kernel| kernel.is_valid()) {
+            let whole = kernel.halves(precision.reach);
+            let parts = parts_of(kernel, precision).map_or([0, 0], |parts| parts.halves());
+            halves = [0, 1].map(|axis: usize| halves[axis].max(whole[axis]).max(parts[axis]));
         }
+        SmoothBeams { precision, halves, encoding, input, smoothing: smoothing.clone() }
     }
 
     /// The window of the input that a window needs, and where its pixels are along x and y.
@@ -302,21 +310,6 @@ impl SmoothBeams {
         (needed, places)
     }
 
-    /// The kernel of a plane of a window, counted in the order of its planes.
-    fn kernel(&self, window: &Window, plane: u64) -> &PlaneKernel {
-        let (mut place, mut stride, mut rest) = (0, 1, plane);
-        let mut at = window.first.clone();
-        for (at, count) in at.iter_mut().zip(&window.count).skip(2) {
-            *at += rest % count;
-            rest /= count;
-        }
-        for &axis in &self.smoothing.axes {
-            place += at[axis] * stride;
-            stride *= self.input.axes()[axis];
-        }
-        &self.smoothing.kernels[place as usize]
-    }
-
     /// Smooths a part of a plane; `first` is its first row among the pixels.
     fn smooth(
         &self,
@@ -326,14 +319,49 @@ impl SmoothBeams {
         feed: &mut Feed<'_>,
         out: &mut [u8],
     ) -> Result<(), IoError> {
-        let Weights { offsets, values: weights } = kernel.weights(self.reach);
-        let BeamSmoothing { edge, blanks, fill, .. } = self.smoothing;
-        let stencil = Stencil { weights: &weights, blanks, fill };
+        let edge = self.smoothing.edge;
+        let padded = self.padded(pixels, (first, [x, y]), feed);
+        let mut sums = Grid::new(x.results, y.results, feed);
+        match parts_of(kernel, self.precision) {
+            Some(parts) => {
+                let first = [x, y].map(|places| places.result as i64);
+                self.sum_parts((kernel, &parts), &padded, first, feed, &mut sums)?;
+            }
+            None => self.sum_whole(kernel, &padded, feed, &mut sums)?,
+        }
+        let row_bytes = x.results * self.encoding.pixel_bytes();
+        for (row, out) in out.chunks_exact_mut(row_bytes).enumerate() {
+            let sums = sums.row_mut(row);
+            if edge == Edge::Keep {
+                let [near_x, near_y] = kernel.halves(self.precision.reach);
+                let all = y.is_within(row, near_y);
+                for (at, (sum, own)) in sums.iter_mut().zip(self.own(&padded, row)).enumerate() {
+                    *sum = if all || x.is_within(at, near_x) { *own } else { *sum };
+                }
+            }
+            if kernel.scale != 1.0 {
+                sums.iter_mut().for_each(|sum| *sum *= kernel.scale);
+            }
+            feed.encode(sums, &self.encoding, out)?;
+        }
+        sums.give_back(feed);
+        padded.give_back(feed);
+        Ok(())
+    }
+
+    /// The pixels of a part of a plane, with the values beyond its edges.
+    fn padded(
+        &self,
+        pixels: &PlanePixels<'_>,
+        (first, [x, y]): (usize, [Places; 2]),
+        feed: &mut Feed<'_>,
+    ) -> Grid {
+        let edge = self.smoothing.edge;
         let [x_half, y_half] = self.halves;
-        let width = x.results + 2 * x_half;
-        let mut padded = feed.scratch.f64s(width * (y.results + 2 * y_half));
+        let mut padded = Grid::new(x.results + 2 * x_half, y.results + 2 * y_half, feed);
         let beyond = Beyond { edge, zero: 0.0, blank: f64::NAN };
-        for (at, line) in padded.chunks_exact_mut(width).enumerate() {
+        for at in 0..padded.height() {
+            let line = padded.row_mut(at);
             match y.neighbour(at, edge) {
                 Neighbour::Pixel(row) => {
                     pixels.row(first + row as usize, feed.tier, &mut line[x.inside()]);
@@ -343,34 +371,134 @@ impl SmoothBeams {
                 Neighbour::Blank => line.fill(f64::NAN),
             }
         }
-        let mut sums = feed.scratch.f64s(x.results);
-        let row_bytes = x.results * self.encoding.pixel_bytes();
-        for (row, out) in out.chunks_exact_mut(row_bytes).enumerate() {
+        padded
+    }
+
+    /// The pixels in the middle of a row of results.
+    fn own<'a>(&self, padded: &'a Grid, row: usize) -> &'a [f64] {
+        let [x_half, y_half] = self.halves;
+        &padded.row(row + y_half)[x_half..padded.width - x_half]
+    }
+
+    /// One sum over the ellipse for each result.
+    fn sum_whole(
+        &self,
+        kernel: &PlaneKernel,
+        padded: &Grid,
+        feed: &mut Feed<'_>,
+        out: &mut Grid,
+    ) -> Result<(), IoError> {
+        let weights = kernel.weights(self.precision.reach);
+        let width = out.width;
+        for row in 0..out.height() {
             if feed.fetched.is_cancelled() {
                 return Err(IoError::Cancelled);
             }
-            let line = |(dy, dx): (i64, i64)| {
-                let at = (row + y_half) as i64 + dy;
-                &padded[(at * width as i64 + x_half as i64 + dx) as usize..][..x.results]
-            };
-            let rows: Vec<&[f64]> = offsets.iter().map(|&offset| line(offset)).collect();
-            smooth_rows_f64(&rows, &stencil, feed.tier, &mut sums);
-            if edge == Edge::Keep {
-                let [near_x, near_y] = kernel.halves(self.reach);
-                let all = y.is_within(row, near_y);
-                for (at, (sum, own)) in sums.iter_mut().zip(line((0, 0))).enumerate() {
-                    *sum = if all || x.is_within(at, near_x) { *own } else { *sum };
-                }
-            }
-            if kernel.scale != 1.0 {
-                sums.iter_mut().for_each(|sum| *sum *= kernel.scale);
-            }
-            feed.encode(&sums, &self.encoding, out)?;
+            self.sum_row(&weights, (padded, row), 0..width, feed.tier, out.row_mut(row));
         }
-        feed.scratch.give_back_f64s(sums);
-        feed.scratch.give_back_f64s(padded);
         Ok(())
     }
+
+    /// One sum over the ellipse for each of these columns of a row of results.
+    fn sum_row(
+        &self,
+        weights: &Weights,
+        (padded, row): (&Grid, usize),
+        columns: Range<usize>,
+        tier: Tier,
+        out: &mut [f64],
+    ) {
+        let BeamSmoothing { blanks, fill, .. } = self.smoothing;
+        let stencil = Stencil { weights: &weights.values, blanks, fill };
+        let [x_half, y_half] = self.halves;
+        let near = |&(dy, dx): &(i64, i64)| {
+            let line = padded.row((row + y_half).wrapping_add_signed(dy as isize));
+            let begin = (x_half + columns.start).wrapping_add_signed(dx as isize);
+            &line[begin..begin + columns.len()]
+        };
+        let rows: Vec<&[f64]> = weights.offsets.iter().map(near).collect();
+        smooth_rows_f64(&rows, &stencil, tier, out);
+    }
+
+    /// Sums in parts, but for results that they would not give; `first` is the pixel of the first result along x and y.
+    fn sum_parts(
+        &self,
+        (kernel, parts): (&PlaneKernel, &Parts),
+        padded: &Grid,
+        first: [i64; 2],
+        feed: &mut Feed<'_>,
+        out: &mut Grid,
+    ) -> Result<(), IoError> {
+        let BeamSmoothing { blanks, fill, .. } = self.smoothing;
+        let parts = parts.sums();
+        let undefined = padded.values.iter().fold(false, |any, x| any | x.is_nan());
+        let mut good = None;
+        if undefined && blanks != Blanks::Propagate {
+            let mut filled = Grid::new(padded.width, padded.height(), feed);
+            let mut each = |value: fn(f64) -> f64, feed: &mut Feed<'_>, out: &mut Grid| {
+                for (filled, &pixel) in filled.values.iter_mut().zip(&padded.values) {
+                    *filled = value(pixel);
+                }
+                parts.sum((&filled, self.halves), first, feed, out)
+            };
+            each(|pixel| if pixel.is_nan() { 0.0 } else { pixel }, feed, out)?;
+            if blanks == Blanks::Renormalise {
+                let mut weights = Grid::new(out.width, out.height(), feed);
+                each(|pixel| if pixel.is_nan() { 0.0 } else { 1.0 }, feed, &mut weights)?;
+                good = Some(weights);
+            }
+            filled.give_back(feed);
+        } else {
+            parts.sum((padded, self.halves), first, feed, out)?;
+        }
+        if let Some(good) = &good {
+            let all = parts.all();
+            for row in 0..out.height() {
+                let sums = out.row_mut(row).iter_mut().zip(good.row(row));
+                for ((sum, &good), all) in sums.zip(all.row([first[0], first[1] + row as i64])) {
+                    let enough = good >= LEAST_DEFINED * all;
+                    *sum = if enough { result(*sum, good, all) } else { f64::NAN };
+                }
+            }
+        }
+        if let Some(good) = good {
+            good.give_back(feed);
+        }
+        let mut weights = None;
+        for row in 0..out.height() {
+            let own = self.own(padded, row);
+            let sums = out.row_mut(row);
+            if !fill {
+                for (sum, own) in sums.iter_mut().zip(own) {
+                    *sum = if own.is_nan() { f64::NAN } else { *sum };
+                }
+            }
+            let is_open = |sum: f64, own: f64| !sum.is_finite() && (fill || !own.is_nan());
+            for begin in (0..sums.len()).step_by(LANES) {
+                let columns = begin..sums.len().min(begin + LANES);
+                let (sums, own) = (&mut sums[columns.clone()], &own[columns.clone()]);
+                if !sums.iter().zip(own).any(|(&sum, &own)| is_open(sum, own)) {
+                    continue;
+                }
+                if feed.fetched.is_cancelled() {
+                    return Err(IoError::Cancelled);
+                }
+                let weights = weights.get_or_insert_with(|| kernel.weights(self.precision.reach));
+                let mut whole = [0.0; LANES];
+                let whole = &mut whole[..columns.len()];
+                self.sum_row(weights, (padded, row), columns, feed.tier, whole);
+                for ((sum, &whole), &own) in sums.iter_mut().zip(&*whole).zip(own) {
+                    *sum = if is_open(*sum, own) { whole } else { *sum };
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The parts of a kernel whose sums take less time than the sum over the ellipse.
+fn parts_of(kernel: &PlaneKernel, precision: Precision) -> Option<Parts> {
+    if kernel.is_narrow() { None } else { Parts::new(kernel.covariance(), precision) }
 }
 
 impl Node for SmoothBeams {
@@ -396,7 +524,8 @@ impl Node for SmoothBeams {
         let plane = places[0].results * places[1].results * self.encoding.pixel_bytes();
         if plane > 0 {
             for (number, out) in out.chunks_exact_mut(plane).enumerate() {
-                let kernel = self.kernel(window, number as u64);
+                let place = plane_place(window, number, &self.smoothing.axes, self.axes());
+                let kernel = &self.smoothing.kernels[place];
                 let first = number * places[1].needed;
                 self.smooth(kernel, &pixels, (first, places), feed, out)?;
             }

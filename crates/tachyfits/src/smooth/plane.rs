@@ -15,9 +15,12 @@ use tachyfits_kernels::{
     BLOCK, Blanks, Blocks, Encoding, Stencil, Tier, decode_f64, smooth_blocks_f64, smooth_rows_f64,
 };
 
-use super::{Edge, Neighbour, check_weights, neighbour, policies_text, weights_text};
+use super::{
+    Edge, Neighbour, check_planes, check_weights, neighbour, plane_place, policies_text,
+    weights_text,
+};
 use crate::computed::{Computed, Feed, Node, NodeScratch, Reads, Sources, Window, usual_shape};
-use crate::error::Error;
+use crate::error::{Error, Reason};
 use crate::file::FitsFile;
 use crate::image::Image;
 use crate::number::float_encoding;
@@ -36,9 +39,12 @@ pub struct PlaneSmoothing {
     pub blanks: Blanks,
     /// Whether undefined pixels get values where their neighbours give one.
     pub fill: bool,
-    /// Every result is multiplied by this number, those that [`Edge::Keep`] leaves as they are included: values per beam
-    /// follow the new beam.
-    pub scale: f64,
+    /// The axes along which the scales vary, 0 for NAXIS1; neither of the first two.
+    pub axes: Vec<usize>,
+    /// Every result is multiplied by the number of its plane, those that [`Edge::Keep`] leaves as they are included: values
+    /// per beam follow the new beam. NaN for a plane that becomes undefined. The first axis varies fastest; one number
+    /// without axes.
+    pub scales: Vec<f64>,
 }
 
 impl Image {
@@ -54,7 +60,10 @@ impl Image {
         for weights in [&smoothing.x, &smoothing.y] {
             check_weights(weights, 1).map_err(|error| self.place(error))?;
         }
-        check_weights(&[smoothing.scale], 1).map_err(|error| self.place(error))?;
+        for &axis in &smoothing.axes {
+            self.check_axis(axis)?;
+        }
+        check_scales(smoothing, self.axes()).map_err(|error| self.place(error))?;
         let node = SmoothPlanes::new(self.node()?, smoothing);
         let mut survivors = self.survivors(Change::Values)?;
         let mut history = format!(
@@ -63,12 +72,28 @@ impl Image {
             weights_text(&smoothing.y),
             policies_text(smoothing.edge, smoothing.blanks, smoothing.fill)
         );
-        if smoothing.scale != 1.0 {
-            let _ = write!(history, ", values multiplied by {}", smoothing.scale);
+        match smoothing.scales[..] {
+            [1.0] => {}
+            [scale] => {
+                let _ = write!(history, ", values multiplied by {scale}");
+            }
+            _ => history.push_str(", values of each plane multiplied by a number"),
         }
         self.format_error(survivors.header.push_commentary("HISTORY", &history))?;
         let name = format!("{} (smoothed)", self.file_name());
         FitsFile::computed(Computed::new(name, Arc::new(node), survivors)?)
+    }
+}
+
+/// Refuses scales that cannot be used.
+fn check_scales(smoothing: &PlaneSmoothing, axes: &[u64]) -> Result<(), Error> {
+    check_planes(&smoothing.axes, smoothing.scales.len(), axes, "a scale")?;
+    match smoothing.scales.iter().find(|scale| scale.is_infinite()) {
+        Some(scale) => {
+            let expected = "a finite scale, or NaN for a plane without one".to_owned();
+            Err(Error::refused(Reason::Smoothing, expected, scale.to_string()))
+        }
+        None => Ok(()),
     }
 }
 
@@ -91,9 +116,10 @@ struct SmoothPlanes {
 
 impl SmoothPlanes {
     fn new(input: Arc<dyn Node>, smoothing: &PlaneSmoothing) -> SmoothPlanes {
-        let PlaneSmoothing { x, y, edge, blanks, scale, .. } = smoothing;
+        let PlaneSmoothing { x, y, edge, blanks, scales, .. } = smoothing;
+        let scale = scales.iter().map(|scale| scale.abs()).fold(0.0, f64::max);
         let size = |weights: &[f64]| weights.iter().map(|weight| weight.abs()).sum::<f64>();
-        let encoding = float_encoding(&input.encoding(), size(x) * size(y) * scale.abs());
+        let encoding = float_encoding(&input.encoding(), size(x) * size(y) * scale);
         SmoothPlanes {
             input,
             edge: if *edge == Edge::Keep { Edge::Repeat } else { *edge },
@@ -127,10 +153,10 @@ impl SmoothPlanes {
         Stencil { weights, blanks, fill: true }
     }
 
-    /// Smooths a part of a plane, band after band.
+    /// Smooths a part of a plane, band after band, and multiplies it by `scale`.
     fn smooth(
         &self,
-        part: &PlanePart<'_>,
+        (part, scale): (&PlanePart<'_>, f64),
         feed: &mut Feed<'_>,
         out: &mut [u8],
     ) -> Result<(), IoError> {
@@ -161,6 +187,9 @@ impl SmoothPlanes {
             for ((row, results), out) in rows.zip(results).zip(out.chunks_exact_mut(row_bytes)) {
                 let results = &mut results[..width];
                 self.finish_row(part, row, &has_nan, &mut own, tier, results);
+                if scale != 1.0 {
+                    results.iter_mut().for_each(|out| *out *= scale);
+                }
                 feed.encode(results, &self.encoding, out)?;
             }
         }
@@ -266,7 +295,7 @@ impl SmoothPlanes {
         }
     }
 
-    /// Puts the pixels back that stay as they are, and scales; `own` takes the pixels of a row.
+    /// Puts the pixels back that stay as they are; `own` takes the pixels of a row.
     fn finish_row(
         &self,
         part: &PlanePart<'_>,
@@ -276,7 +305,7 @@ impl SmoothPlanes {
         tier: Tier,
         out: &mut [f64],
     ) {
-        let PlaneSmoothing { fill, scale, edge, .. } = self.smoothing;
+        let PlaneSmoothing { fill, edge, .. } = self.smoothing;
         let row_of_pixels = part.y.pixel(row);
         let stays_undefined = has_nan[row_of_pixels] && !fill;
         if stays_undefined || edge == Edge::Keep {
@@ -293,9 +322,6 @@ impl SmoothPlanes {
             for (at, (out, &own)) in out.iter_mut().zip(own).enumerate() {
                 *out = if all || part.x.is_near_end(at) { own } else { *out };
             }
-        }
-        if scale != 1.0 {
-            out.iter_mut().for_each(|out| *out *= scale);
         }
     }
 }
@@ -314,7 +340,7 @@ pub(super) struct Beyond {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Places {
     /// The first result, how many there are, and how many neighbours each has on either side.
-    result: u64,
+    pub(super) result: u64,
     pub(super) results: usize,
     half: usize,
     /// The first pixel that is needed, and how many there are.
@@ -586,7 +612,7 @@ fn weighted(weights: &[f64], pixel: f64) -> f64 {
 }
 
 /// Return the renormalised sum: `good` is the sum of the weights of defined pixels, `all` that of all weights.
-fn result(sum: f64, good: f64, all: f64) -> f64 {
+pub(super) fn result(sum: f64, good: f64, all: f64) -> f64 {
     let grown = if good == all { sum } else { sum * (all / good) };
     if good == 0.0 { f64::NAN } else { grown }
 }
@@ -615,7 +641,8 @@ impl Node for SmoothPlanes {
         if plane > 0 {
             for (number, out) in out.chunks_exact_mut(plane).enumerate() {
                 let part = PlanePart { pixels: &pixels, first: number * y.needed, x, y };
-                self.smooth(&part, feed, out)?;
+                let place = plane_place(window, number, &self.smoothing.axes, self.axes());
+                self.smooth((&part, self.smoothing.scales[place]), feed, out)?;
             }
         }
         if let PlanePixels::Values(values) = pixels {
