@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
 from realfiles import SHARED
+
+if TYPE_CHECKING:
+    from fastapi.testclient import TestClient
 
 settings.register_profile("tachyfits", deadline=None, max_examples=60)
 settings.load_profile("tachyfits")
@@ -63,3 +68,16 @@ def _quiet_warnings() -> object:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", tf.TachyfitsWarning)
         yield
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[TestClient]:
+    """A client of a server of the folder of `servedcube`."""
+    from fastapi.testclient import TestClient
+
+    from servedcube import CUBE
+    from tachyfits.server.app import create_app
+    from tachyfits.server.settings import Settings
+
+    with TestClient(create_app(Settings(paths=(CUBE.parent,)))) as found:
+        yield found

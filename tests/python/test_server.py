@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +11,7 @@ from fastapi.testclient import TestClient
 
 import tachyfits as tf
 from realfiles import path_of
+from servedcube import CUBE, NAME
 from tachyfits.server.app import create_app
 from tachyfits.server.datasets import Datasets
 from tachyfits.server.run import listen
@@ -19,19 +19,11 @@ from tachyfits.server.settings import Settings
 
 pytestmark = pytest.mark.once
 
-CUBE = path_of("data/cubes/ngc6946.fits")
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[TestClient]:
-    with TestClient(create_app(Settings(paths=(CUBE.parent,)))) as client:
-        yield client
-
 
 def test_tile_is_exact_on_request_and_within_its_error_otherwise(client: TestClient) -> None:
     with tf.open(CUBE) as file:
         plane = file[0][4].astype(np.float32)
-    asked = {"id": f"cubes/{CUBE.name}", "level": 0, "x": 0, "y": 0, "channel": 5}
+    asked = {"id": NAME, "level": 0, "x": 0, "y": 0, "channel": 5}
     for error in (0.0, 1e-4, None):
         extra = {} if error is None else {"error": error}
         answer = client.get("/api/v1/tile", params=asked | extra)
@@ -52,7 +44,7 @@ def test_tile_is_exact_on_request_and_within_its_error_otherwise(client: TestCli
 def test_spectrum_of_a_region_has_the_bits_of_the_engine(client: TestClient) -> None:
     with tf.open(CUBE) as file:
         expected = file[0].spectrum("circle(40,50,7)")
-    asked = {"id": f"cubes/{CUBE.name}", "region": "circle(40,50,7)"}
+    asked = {"id": NAME, "region": "circle(40,50,7)"}
     answer = client.get("/api/v1/spectrum", params=asked).json()
     np.testing.assert_array_equal(answer["values"], expected.values)
     np.testing.assert_array_equal(answer["axis"]["values"], expected.axis.values)
@@ -100,7 +92,7 @@ def test_pixel_of_collapsed_channels_is_that_of_the_plane(client: TestClient) ->
     with tf.open(CUBE) as file:
         plane = file[0].moment(0, channels=slice(9, 30))
     asked = {
-        "id": f"cubes/{CUBE.name}",
+        "id": NAME,
         "collapse": "moment0",
         "channels": "10:30",
         "x": 53,
@@ -153,7 +145,7 @@ def test_tile_has_an_encoding_that_the_client_takes(
     client: TestClient, taken: str, coding: str | None
 ) -> None:
     # Browsers do not take zstd by HTTP from another machine.
-    asked = {"id": f"cubes/{CUBE.name}", "level": 0, "x": 0, "y": 0, "channel": 5, "error": 0}
+    asked = {"id": NAME, "level": 0, "x": 0, "y": 0, "channel": 5, "error": 0}
     expected = client.get("/api/v1/tile", params=asked).content
     answer = client.get("/api/v1/tile", params=asked, headers={"Accept-Encoding": taken})
     assert answer.headers.get("Content-Encoding") == coding

@@ -19,6 +19,8 @@ import pytest
 import uvicorn
 
 import tachyfits as tf
+from tachyfits.server.datasets import Datasets
+from tachyfits.server.errors import Changed
 from tachyfits.server.guard.connection import protocol
 from voserver import Server, serving
 
@@ -302,3 +304,30 @@ def test_file_that_is_truncated_or_replaced_while_it_is_sent(server: Server, fol
         assert works(server)
     path.unlink()
     assert ask(server, "statistics", id="served/changing.fits")[0] == 404
+
+
+def test_link_in_place_of_a_folder_while_it_is_opened_reveals_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served, outside = tmp_path / "served", tmp_path / "outside"
+    for folder, value in ((served / "deep", 1), (outside, 7)):
+        folder.mkdir(parents=True)
+        tf.write(folder / "cube.fits", np.full((3, 4, 5), value, dtype=np.float32))
+    datasets = Datasets((served,))
+    opened = tf.open
+
+    def attacked(path: Path) -> tf.File:
+        # The folder is a link while the file is opened, and a folder before and afterwards.
+        (served / "deep").rename(served / "aside")
+        (served / "deep").symlink_to(outside)
+        try:
+            return opened(path)
+        finally:
+            (served / "deep").unlink()
+            (served / "aside").rename(served / "deep")
+
+    monkeypatch.setattr(tf, "open", attacked)
+    with pytest.raises(Changed, match="replaced while it was opened"):
+        datasets.open("served/deep/cube.fits")
+    monkeypatch.setattr(tf, "open", opened)
+    assert datasets.open("served/deep/cube.fits").view(0).image[0, 0, 0] == 1

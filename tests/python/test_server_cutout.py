@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,27 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tachyfits as tf
-from realfiles import path_of, trap
+from realfiles import trap
+from servedcube import CUBE, NAME, cube, pixels_of
 from tachyfits.server.app import create_app
 from tachyfits.server.part_file import PartFile
 from tachyfits.server.settings import Settings
 
 pytestmark = pytest.mark.once
-
-CUBE = path_of("data/cubes/ngc6946.fits")
-NAME = f"cubes/{CUBE.name}"
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[TestClient]:
-    with TestClient(create_app(Settings(paths=(CUBE.parent,)))) as client:
-        yield client
-
-
-def cube() -> tf.Image:
-    image = tf.open(CUBE)[0]
-    assert isinstance(image, tf.Image)
-    return image
 
 
 def written(image: tf.Image, folder: Path) -> bytes:
@@ -192,14 +177,6 @@ def test_invalid_parts_are_refused_before_a_pixel_is_read(
     assert str(CUBE.parent) not in answer.text
 
 
-def decoded(answer: Any) -> np.ndarray[Any, Any]:
-    assert answer.status_code == 200, answer.text
-    shape = int(answer.headers["Tile-Height"]), int(answer.headers["Tile-Width"])
-    assert float(answer.headers["Tile-Step"]) == 0
-    planes = np.frombuffer(answer.content, dtype=np.uint8).reshape(4, -1).T
-    return np.ascontiguousarray(planes).view("<f4").reshape(shape)
-
-
 @pytest.mark.parametrize("collapse", ["sum", "mean", "max", "min", "moment0", "moment1", "median"])
 def test_planes_have_the_bits_of_the_engine(client: TestClient, collapse: str) -> None:
     channels = slice(1, 5)
@@ -208,14 +185,14 @@ def test_planes_have_the_bits_of_the_engine(client: TestClient, collapse: str) -
     else:
         expected = cube().collapse(collapse, channels=channels)
     asked = {"id": NAME, "collapse": collapse, "channels": "2:5", "error": 0}
-    found = decoded(client.get("/api/v1/image", params=asked))
+    found = pixels_of(client.get("/api/v1/image", params=asked))
     np.testing.assert_array_equal(found, expected.values.astype(np.float32))
     answer = client.get("/api/v1/image", params=asked | {"format": "fits"})
     with fits.open(io.BytesIO(answer.content)) as file:
         np.testing.assert_array_equal(file[0].data, expected.values)
         assert file[0].header["CRPIX1"] == expected.header["CRPIX1"]
     assert str(CUBE.parent).encode() not in answer.content
-    tile = decoded(client.get("/api/v1/tile", params=asked | {"level": 0, "x": 0, "y": 0}))
+    tile = pixels_of(client.get("/api/v1/tile", params=asked | {"level": 0, "x": 0, "y": 0}))
     np.testing.assert_array_equal(tile, found[:256, :256])
 
 
@@ -227,6 +204,8 @@ def test_plane_of_a_channel_is_sent_at_a_level(tmp_path: Path) -> None:
     expected = image.cut(section=np.s_[1:2]).rebin((1, 4, 4), partial="keep").read()[0]
     with TestClient(create_app(Settings(paths=(tmp_path / "cube.fits",)))) as client:
         asked = {"id": "cube.fits", "channel": 2, "level": 2, "error": 0}
-        np.testing.assert_array_equal(decoded(client.get("/api/v1/image", params=asked)), expected)
+        np.testing.assert_array_equal(
+            pixels_of(client.get("/api/v1/image", params=asked)), expected
+        )
         fine = client.get("/api/v1/image", params=asked | {"level": 9})
         assert fine.status_code == 400

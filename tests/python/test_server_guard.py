@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import requests
 from fastapi.testclient import TestClient
 
 import tachyfits as tf
@@ -206,3 +207,49 @@ def test_server_that_lost_its_files_is_not_ready(tmp_path: Path) -> None:
 def test_open_address_without_a_token_is_refused() -> None:
     with pytest.raises(tf.UsageError, match="reached from other machines"):
         serve(Settings(paths=(CUBE,)), "0.0.0.0", 0, lambda link: None)
+
+
+def test_page_in_a_frame_sends_the_token_of_its_link() -> None:
+    with served(token="secret", open_page=True) as client:
+        for path in ("/", "/main.js", "/vendor/uPlot.esm.js", "/style.css"):
+            assert client.get(path).status_code == 200, path
+        for path in (FILES, PIXEL, "/metrics", "/openapi.json", "/nothing", "/vendor", "/vo/sia"):
+            assert client.get(path).status_code == 401, path
+        assert client.get(FILES, headers={"Authorization": "Bearer secret"}).status_code == 200
+
+
+def test_download_by_a_link_with_the_token_needs_no_cookie() -> None:
+    navigation = {"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Site": "cross-site"}
+    with served(token="secret") as client:
+        answer = client.get(f"{PIXEL}&token=secret", headers=navigation, follow_redirects=False)
+        assert answer.status_code == 200
+        assert "Set-Cookie" not in answer.headers
+
+
+def test_only_the_samp_hub_is_reached_and_only_where_it_is_enabled() -> None:
+    with served() as client:
+        assert "connect-src" not in client.get("/").headers["Content-Security-Policy"]
+        assert client.get("/api/v1/about").json()["samp"] is False
+    with served(samp=True) as client:
+        policy = client.get("/").headers["Content-Security-Policy"]
+        assert "connect-src 'self' http://localhost:21012" in policy
+        assert client.get("/api/v1/about").json()["samp"] is True
+
+
+def test_server_of_notebooks_has_a_token(tmp_path: Path) -> None:
+    path = tmp_path / "viewed.fits"
+    tf.write(path, np.ones((3, 4, 5), dtype=np.float32))
+    image = tf.open(path)[0]
+    assert isinstance(image, tf.Image)
+    base, _, rest = image.view().link.partition("#")
+    given = dict(part.split("=", 1) for part in rest.split("&"))
+    assert len(given["token"]) >= 24
+    asked = {"id": given["id"]}
+    assert requests.get(base, timeout=20).status_code == 200  # the page, without data
+    address = f"{base}api/v1/dataset"
+    assert requests.get(address, params=asked, timeout=20).status_code == 401
+    assert requests.get(f"{base}api/v1/files", timeout=20).status_code == 401
+    right = {"Authorization": f"Bearer {given['token']}"}
+    assert requests.get(address, params=asked, headers=right, timeout=20).status_code == 200
+    other = right | {"Host": "evil.example"}
+    assert requests.get(address, params=asked, headers=other, timeout=20).status_code == 421

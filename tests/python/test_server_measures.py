@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import struct
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,26 +15,11 @@ from astropy.io import fits
 from fastapi.testclient import TestClient
 
 import tachyfits as tf
-from realfiles import path_of
+from servedcube import CUBE, NAME, cube, pixels_of
 from tachyfits.server.app import create_app
 from tachyfits.server.settings import Settings
 
 pytestmark = pytest.mark.once
-
-CUBE = path_of("data/cubes/ngc6946.fits")
-NAME = f"cubes/{CUBE.name}"
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[TestClient]:
-    with TestClient(create_app(Settings(paths=(CUBE.parent,)))) as client:
-        yield client
-
-
-def cube() -> tf.Image:
-    image = tf.open(CUBE)[0]
-    assert isinstance(image, tf.Image)
-    return image
 
 
 def asked(client: TestClient, name: str, **parameters: Any) -> Any:
@@ -102,10 +86,7 @@ def test_position_velocity_cut_is_the_engines(client: TestClient) -> None:
     expected = cube().pv([(9, 19), (59, 49)], width=3)
     parameters = {"id": NAME, "path": "10,20 60,50", "width": 3, "error": 0}
     answer = client.get("/api/v1/pv", params=parameters)
-    shape = int(answer.headers["Tile-Height"]), int(answer.headers["Tile-Width"])
-    planes = np.frombuffer(answer.content, dtype=np.uint8).reshape(4, -1).T
-    found = np.ascontiguousarray(planes).view("<f4").reshape(shape)
-    np.testing.assert_array_equal(found, expected.read(dtype=np.float32))
+    np.testing.assert_array_equal(pixels_of(answer), expected.read(dtype=np.float32))
     assert answer.headers["Pv-Unit"] == "deg"
     file = client.get("/api/v1/pv", params=parameters | {"format": "fits"})
     with fits.open(io.BytesIO(file.content)) as hdus:
@@ -268,3 +249,53 @@ def test_progress_of_a_long_request_is_told_and_it_can_be_cancelled(
     assert 'data: {"fraction": 0.25}' in texts
     assert texts[-3:-1] == ["event: end", "data: {}"]
     assert client.delete("/api/v1/jobs/map-1").status_code == 404
+
+
+def polygon(count: int) -> str:
+    """Return a wavy ring of many vertices, with all digits."""
+    angles = np.linspace(0, 2 * np.pi, count, endpoint=False)
+    radii = 25 + 5 * np.sin(9 * angles)
+    x, y = 50 + radii * np.cos(angles), 50 + radii * np.sin(angles)
+    points = zip(x.tolist(), y.tolist(), strict=True)
+    return f"polygon({','.join(f'{x!r},{y!r}' for x, y in points)})"
+
+
+def test_polygon_of_a_thousand_vertices_is_sent_as_the_body(client: TestClient) -> None:
+    region = polygon(1000)
+    assert 30_000 < len(region) < 50_000
+    answer = client.post("/api/v1/spectrum", params={"id": NAME}, content=region)
+    assert answer.status_code == 200, answer.text
+    np.testing.assert_array_equal(answer.json()["values"], cube().spectrum(region).values)
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert "ETag" not in answer.headers
+    # The same in the address, as far as servers and proxies take it.
+    assert client.get("/api/v1/spectrum", params={"id": NAME, "region": region}).json() == (
+        answer.json()
+    )
+    for name in ("statistics", "histogram", "percentiles", "cutout/size"):
+        posted = client.post(f"/api/v1/{name}", params={"id": NAME}, content=region)
+        assert posted.json() == asked(client, name, region=region)
+    cutout = client.post("/api/v1/cutout", params={"id": NAME}, content=region)
+    assert (
+        cutout.content
+        == client.get("/api/v1/cutout", params={"id": NAME, "region": region}).content
+    )
+    picture = client.post("/api/v1/snapshot", params={"id": NAME}, content=region)
+    assert picture.content.startswith(b"\x89PNG")
+    path = "10,20 30,40 60,41"
+    diagram = client.post("/api/v1/pv", params={"id": NAME, "error": 0}, content=path)
+    got = client.get("/api/v1/pv", params={"id": NAME, "error": 0, "path": path})
+    np.testing.assert_array_equal(pixels_of(diagram), pixels_of(got))
+
+
+def test_body_with_a_region_has_limits(client: TestClient) -> None:
+    twice = client.post(
+        "/api/v1/spectrum", params={"id": NAME, "region": "point(1,1)"}, content="point(2,2)"
+    )
+    assert twice.status_code == 400
+    assert "both region and a body" in twice.json()["detail"]
+    none = client.post("/api/v1/statistics", params={"id": NAME, "channel": 3})
+    assert none.json() == asked(client, "statistics", channel=3)
+    longer = client.post("/api/v1/spectrum", params={"id": NAME}, content=polygon(2000))
+    assert longer.status_code == 413
+    assert "50000 characters" in longer.json()["detail"]

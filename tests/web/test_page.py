@@ -15,6 +15,7 @@ from astropy.wcs import WCS
 from playwright.sync_api import Browser, Page, expect
 
 import tachyfits as tf
+from tachyfits.server import planes
 
 
 def opened(page: Page, address: str, hash_: str = "", name: str = "ngc6946.fits") -> None:
@@ -456,3 +457,129 @@ def test_unit_of_the_spectral_axis_is_chosen(page: Page, address: str) -> None:
     expect(world).to_have_text(f"{299792458 / 1.4238e6:.7g} mm")
     page.get_by_label("Spectral axis").select_option("channel")
     expect(world).to_have_text("3")
+
+
+def test_regions_are_written_as_text_on_the_sky(
+    page: Page, address: str, folder: Path, notice_expected: None
+) -> None:
+    opened(page, address, "ch=40&at=50,50,5")
+    page.locator("#tab-regions").click()
+    text = page.get_by_label("Regions as text")
+    problem = page.locator("#region-problem")
+    with tf.open(folder / "ngc6946.fits") as file:
+        sky = file[0].wcs.celestial
+        place = sky.pixel_to_world(39, 49).icrs
+    ra, dec = place.ra.deg, place.dec.deg
+    notations = [
+        f'circle({ra:.6f}, {dec:.6f}, 60")',
+        f"icrs; circle({place.ra.to_string('hour', sep=':', precision=4)},"
+        f'{place.dec.to_string("deg", sep=":", precision=4)},60")',
+        f'# Region file format: DS9 version 4.1\nicrs\ncircle({ra:.6f},{dec:.6f},60")\n',
+    ]
+    for count, notation in enumerate(notations, 1):
+        text.fill(notation)
+        text.press("Enter")
+        page.wait_for_function("n => tachyfits.store.state.regions.length === n", arg=count)
+        expect(text).to_have_value("")
+        region = state(page)["regions"][-1]
+        assert region["kind"] == "circle"
+        assert region["values"][:2] == pytest.approx([40, 50], abs=0.02)
+        expect(problem).to_have_text("")
+    for wrong, said in (
+        ("circle(1,2)", "circle has 2 numbers"), ("circle(10, 91, 5d)", "latitude"),
+        ("fk9; circle(1,2,3)", "invalid frame"), ("blob(1,2,3)", "invalid shape"),
+    ):  # fmt: skip
+        text.fill(wrong)
+        page.get_by_role("button", name="Add", exact=True).click()
+        expect(problem).to_contain_text(said)
+        expect(text).to_have_value(wrong)
+        expect(text).to_have_attribute("aria-invalid", "true")
+    assert len(state(page)["regions"]) == 3
+    # The page shows the problem beside the text, and there alone.
+    expect(page.get_by_role("alert").filter(has_text="Dismiss")).to_be_hidden()
+    text.fill("box(20,30,8,4,30)")
+    text.press("Enter")
+    page.wait_for_function("() => tachyfits.store.state.regions.length === 4")
+    expect(problem).to_have_text("")
+
+
+def test_map_that_is_shown_is_saved_as_fits(
+    page: Page, address: str, folder: Path, tmp_path: Path
+) -> None:
+    opened(page, address, "image=moment0,20,60&at=50,50,5")
+    page.wait_for_function("() => tachyfits.store.state.layer.operation === 'moment0'")
+    page.locator("#tab-save").click()
+    size = page.locator("#map-size")
+    expect(size).to_contain_text("Moment 0, channels 20 to 60: 100 × 100 pixels")  # noqa: RUF001
+    with page.expect_download() as downloading:
+        page.get_by_role("link", name="Download the map").click()
+    path = tmp_path / "map.fits"
+    downloading.value.save_as(path)
+    assert f"{path.stat().st_size / 1000:.3g} kB" in size.inner_text()
+    assert downloading.value.suggested_filename == "ngc6946_moment0.fits"
+    with tf.open(folder / "ngc6946.fits") as file, fits.open(path) as found:
+        plane = file[0].moment(0, channels=slice(19, 60))
+        np.testing.assert_array_equal(found[0].data, plane.values)
+        assert found[0].header["BUNIT"] == plane.unit
+    page.locator("#tab-maps").click()
+    page.get_by_role("button", name="One channel").click()
+    page.locator("#tab-save").click()
+    expect(size).to_contain_text("Channel ")
+    with page.expect_download() as downloading:
+        page.get_by_role("link", name="Download the map").click()
+    channel = state(page)["channel"]
+    with tf.open(folder / "ngc6946.fits") as file, tf.open(downloading.value.path()) as found:
+        np.testing.assert_array_equal(found[0].read().reshape(100, 100), file[0][channel - 1])
+
+
+def test_polygon_of_a_thousand_corners_is_kept_in_the_link_and_measured(
+    page: Page, address: str, folder: Path
+) -> None:
+    angles = np.linspace(0, 2 * np.pi, 1000, endpoint=False)
+    radii = 25 + 5 * np.sin(9 * angles)
+    points = np.column_stack([50 + radii * np.cos(angles), 50 + radii * np.sin(angles)])
+    text = f"polygon({','.join(f'{value:.3f}' for value in points.ravel())})"
+    methods: list[str] = []
+    page.on("request", lambda one: methods.append(one.method) if "/spectrum" in one.url else None)
+    opened(page, address, f"ch=40&at=50,50,5&r=0:{text}")
+    page.wait_for_function("() => tachyfits.dock.spectra.curves.has(1)")
+    with tf.open(folder / "ngc6946.fits") as file:
+        np.testing.assert_array_equal(curve(page, 1), file[0].spectrum(text).values)
+    assert "POST" in methods
+    assert page.url.count(",") > 1999
+    page.locator("#tab-regions").click()
+    page.get_by_role("button", name="Polygon 1").first.click()
+    with tf.open(folder / "ngc6946.fits") as file:
+        count = file[0].stats((slice(39, 40),), text).count
+    expect(page.locator("#panel table.values [data-name=count]")).to_have_text(str(count))
+
+
+def test_map_of_a_large_plane_is_shown_from_its_levels(
+    page: Page, address: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planes, "MOST_BYTES", 4 << 20)
+    monkeypatch.setattr(planes, "MOST_PIXELS", 200_000)
+    pixels = np.random.default_rng(2).normal(size=(3, 1100, 1300)).astype(np.float32)
+    tf.write(folder / "wide.fits", pixels, overwrite=True)
+    opened(page, address, "image=mean,1,3&cuts=minmax", name="wide.fits")
+    page.wait_for_function("() => tachyfits.store.state.layer.operation === 'mean'")
+    settled(page)
+    assert state(page)["dataset"]["collapse_level"] == 2
+    page.evaluate("tachyfits.store.set({scale: 2, centre: [700, 600]}); tachyfits.viewer.draw()")
+    settled(page)
+    with tf.open(folder / "wide.fits") as file:
+        plane = file[0].collapse("mean")
+    page.mouse.move(*on_screen(page, 705, 603))
+    page.wait_for_function(
+        "v => Number(document.querySelector('#readout').dataset.value) === v",
+        arg=float(plane.values[602, 704]),
+    )
+    tile = page.evaluate(
+        "(({pixels, error}) => ({error, pixels: [...pixels]}))(tachyfits.viewer.tiles.find("
+        "tachyfits.viewer.plane(), {level: 0, x: 2, y: 2}))"
+    )
+    found = np.reshape(tile["pixels"], (256, 256))
+    assert np.abs(found - plane.values[512:768, 512:768]).max() <= tile["error"]
+    expect(page.locator("#panel")).to_contain_text("has no histogram")
+    page.locator("#tab-save").click()
+    expect(page.locator("#map-size")).to_contain_text("325 × 275 pixels, means of 4 × 4")  # noqa: RUF001

@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import wraps
 from types import FrameType
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
@@ -52,11 +53,25 @@ class NoOverlap(UsageError):
     """No pixel, channel or polarisation of an image is in a requested part of it."""
 
 
-def either(python: str, command_line: str = "") -> str:
-    """Return the wording for the interface at hand: arguments in Python, flags on the command line.
+#: Set on threads that answer requests of HTTP, also within the command line, which may serve.
+_answers_http: ContextVar[bool] = ContextVar("answers_http", default=False)
+
+
+@contextmanager
+def worded_for_http() -> Iterator[None]:
+    """Word messages of this thread for clients of the server; see `either`."""
+    before = _answers_http.set(True)
+    try:
+        yield
+    finally:
+        _answers_http.reset(before)
+
+
+def either(python: str, command_line: str = "", http: str = "") -> str:
+    """Return the wording for the interface at hand: arguments, flags, or parameters of HTTP.
 
     Every hint (and every message) that names an argument or a flag is worded by this function.
-    Hints of the compiled module hold both as ``{python|command line}``.
+    Hints of the compiled module hold the first two as ``{python|command line}``.
 
     Parameters
     ----------
@@ -64,10 +79,14 @@ def either(python: str, command_line: str = "") -> str:
         What to say in Python.
     command_line
         What to say on the command line. "" is for what cannot be done there, or cannot go wrong.
+    http
+        What to say to a client of the server; "" as above.
 
     >>> either("use overwrite=True", "use --overwrite")
     'use overwrite=True'
     """
+    if _answers_http.get():
+        return http
     return command_line if on_command_line() else python
 
 

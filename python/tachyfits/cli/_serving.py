@@ -34,6 +34,9 @@ def options(command: Callable[..., Any]) -> Callable[..., Any]:
                      "--user-header: this machine."),
         click.option("--origin", "origins", multiple=True, metavar="URL",
                      help="Origin of other pages that may read answers (CORS)."),
+        click.option("--samp/--no-samp", default=None,
+                     help="Let the page reach the SAMP hub of its own machine (TOPCAT, Aladin). "
+                     "Default: on loopback addresses only."),
         click.option("--sidecars", type=click.FloatRange(min=0), default=0, metavar="GIB",
                      help="Build copies of large cubes in the cache folder, in the background, for "
                      "faster access: up to this size in all. Needs zarr."),
@@ -75,6 +78,7 @@ def run(paths: tuple[Path, ...], *, browser: bool, **given: Any) -> int:
         origins=tuple(given["origins"]),
         hosts=tuple(given["names"]),
         authority=given["authority"],
+        samp=is_loopback(given["host"]) if given["samp"] is None else given["samp"],
         threads=given["threads"],
         sidecar_bytes=int(given["sidecars"] * GIBIBYTE),
         cache_bytes=given["memory"] * MEBIBYTE,

@@ -176,7 +176,9 @@ def keep_beam_hint() -> str:
 
 def given_beam_hint() -> str:
     """Return how a beam is given in place of the header's."""
-    return either('image.with_beam("15arcsec")', "--beam 15arcsec")
+    return either(
+        'image.with_beam("15arcsec")', "--beam 15arcsec", "BMAJ, BMIN and BPA of the file"
+    )
 
 
 _KEYWORDS = ("BMAJ", "BMIN", "BPA")

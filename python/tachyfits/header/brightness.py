@@ -257,7 +257,9 @@ def _pixel_area(coordinates: Coordinates) -> Numbers:
 
 def _frequencies(coordinates: Coordinates, axis: int | None, count: int, asked: Asked) -> Numbers:
     """Return the given frequency, those of channels, or the rest frequency; Hz."""
-    hint = "give it: " + either('frequency="115.27 GHz"', "--frequency '115.27 GHz'")
+    hint = "give it: " + either(
+        'frequency="115.27 GHz"', "--frequency '115.27 GHz'", "the card RESTFRQ of the file"
+    )
     if asked.frequency is not None:
         import astropy.units as u
 

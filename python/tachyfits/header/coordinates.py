@@ -114,7 +114,7 @@ def pixel_numbers(start: int, count: int, step: int) -> Any:
     if count > _MOST_COORDINATES:
         raise memory_error(
             f"coordinates of {count} pixels are too many: expected at most {_MOST_COORDINATES}",
-            "take fewer channels: " + either("channels=", "--channels"),
+            "take fewer channels: " + either("channels=", "--channels", "the parameter channels"),
         )
     return np.arange(count, dtype=np.float64) * step + start
 

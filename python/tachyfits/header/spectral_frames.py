@@ -121,6 +121,7 @@ def _observatory(coordinates: Coordinates, frames: set[str], location: Any) -> A
                 either(
                     "give it: tf.SpectralRange(low, high, unit, frame=..., location=EarthLocation)",
                     "leave the frame out, or add these cards: tachyfits header FILE --set",
+                    "leave the frame out",
                 ),
             )
         else:

@@ -42,7 +42,11 @@ def channel_slice(
         raise usage(
             f"{coordinates.where}: {axis.problem or f'{name} has no coordinates'}: it has no "
             f"channels in {asked.unit!r}",
-            either("give pixels: channels=slice(40, 90)", "give pixels: --channels 40:90"),
+            either(
+                "give pixels: channels=slice(40, 90)",
+                "give pixels: --channels 40:90",
+                "give numbers of channels: 40:90",
+            ),
         )
     edges = axis.values(pixel_numbers(0, length + 1, 1) - 0.5)
     factor = frequency_factor(coordinates, asked)
@@ -81,6 +85,7 @@ def _touched(edges: Any, asked: SpectralRange, axis: str) -> slice:
             either(
                 "see image.world_axis(), and check unit, rest and frame",
                 "see tachyfits info FILE, and check unit, --rest and frame",
+                "see /api/v1/axis, and check unit, rest and frame",
             ),
         )
     return slice(int(found[0]), int(found[-1]) + 1)
@@ -103,7 +108,7 @@ def stokes_axis(
     if not axes:
         raise usage(
             f"{coordinates.where}: the image has no STOKES axis to choose {given!r} from",
-            either("leave pol= out", "leave --pol out"),
+            either("leave pol= out", "leave --pol out", "leave pol out"),
         )
     number = ndim - 1 - axes[0]
     values: list[float] = (

@@ -98,7 +98,9 @@ def channels_of(
         if line != Line():
             raise usage(
                 "rest, convention and rest_medium are for another unit",
-                either('name it: unit="km/s"', "name it: --unit km/s"),
+                either(
+                    'name it: unit="km/s"', "name it: --unit km/s", "name it by unit, such as km/s"
+                ),
             )
         return Channels(axis.name, axis.values(pixels), axis.widths(pixels, step), axis.unit)
     if not axis.has_coordinate:
@@ -123,7 +125,7 @@ def channels_of(
         raise usage(
             f"some channels of the {axis.name} axis have no value in {line.unit!r}",
             "check CRVAL, CDELT and the rest frequency, or cut the channels with "
-            + either("channels=", "--channels"),
+            + either("channels=", "--channels", "channels"),
         )
     return Channels(
         conversion.name, values, widths, unit_text(conversion.target), conversion.note,
@@ -280,6 +282,7 @@ def _through_frequency(
             either(
                 'say it: convention="radio", "optical" or "relativistic"',
                 "say it: --convention radio, optical or relativistic",
+                "say it by convention: radio, optical or relativistic",
             ),
         )
     wanted = line.convention or own or ("optical" if axis.kind in ("WAVE", "AWAV") else "radio")
@@ -394,7 +397,7 @@ def _rest_frequency(axis: Axis, coordinates: Coordinates, line: Line) -> Quantit
     if hertz is not None:
         return hertz * u.Hz
     if axis.kind == "AWAV":
-        rest = either('rest="656.28 nm"', "--rest '656.28 nm'")
+        rest = either('rest="656.28 nm"', "--rest '656.28 nm'", "rest, such as 656.28 nm,")
         hint = (
             f"give it: {rest} is a wavelength in air, as the axis has it (refractive index by "
             "Edlén 1953); "
@@ -405,6 +408,7 @@ def _rest_frequency(axis: Axis, coordinates: Coordinates, line: Line) -> Quantit
         hint = either(
             'give it: rest="1.420405752 GHz", rest="656.461 nm" (in vacuum), or a number in Hz',
             "give it: --rest '1.420405752 GHz', or --rest '656.461 nm' (in vacuum)",
+            "give it by rest: '1.420405752 GHz', or '656.461 nm' (in vacuum)",
         )
     raise usage("a velocity needs a rest frequency, and the header has no usable one", hint)
 
@@ -415,6 +419,7 @@ def _asked_rest(rest: Any, medium: str) -> Quantity:
     hint = either(
         'use rest="1.420405752 GHz", rest="656.28 nm", or a number in Hz',
         "use --rest '1.420405752 GHz', or --rest '656.28 nm'",
+        "use a frequency or a wavelength: '1.420405752 GHz', '656.28 nm'",
     )
     with foreign_errors(f"invalid rest {rest!r}", hint):
         quantity = asked_quantity(rest, SPECTRAL, default="Hz")

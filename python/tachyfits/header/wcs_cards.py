@@ -213,6 +213,7 @@ class WcsCards:
             + either(
                 f'editor[0].header["{keyword}"] = value, in tachyfits.edit(path)',
                 f"tachyfits header FILE --set {keyword}=VALUE",
+                f"the card {keyword} of the file",
             ),
             "numeric-text" if isinstance(value, str) and "number" in expected else "keyword-type",
         )

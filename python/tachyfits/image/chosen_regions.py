@@ -76,7 +76,11 @@ def chosen_regions(image: ImageHdu, given: Any) -> ChosenRegions:
     if not regions:
         raise usage(
             "an empty list of regions",
-            either("leave region= out to use every pixel", "leave --region out to use every pixel"),
+            either(
+                "leave region= out to use every pixel",
+                "leave --region out to use every pixel",
+                "leave the region out to use every pixel",
+            ),
         )
     cores = [core_of(image, item) for item in regions]
     if image.ndim >= 2:
@@ -205,7 +209,7 @@ def _warn_outside(image: ImageHdu, item: Region, core: _core.Region) -> None:
 
 def region_name(item: Region) -> str:
     """Return a region as a message names it: an object, or text of DS9 on the command line."""
-    return either(str(item), as_ds9(item))
+    return either(str(item), as_ds9(item), as_ds9(item))
 
 
 def place_hint() -> str:
@@ -213,6 +217,7 @@ def place_hint() -> str:
     return either(
         "check its frame and its place: image.coordinates",
         "check its frame and its place: tachyfits info FILE",
+        "check its frame and its place: /api/v1/dataset has the coordinates of the image",
     )
 
 
@@ -240,14 +245,17 @@ def line_points(image: ImageHdu, given: Any) -> NDArray[np.float64]:
         The region is not a line, or parts of it are not on the sky of the image.
     """
     item = region(given)
+    name = repr(given) if isinstance(given, str) else region_name(item)
     if not (isinstance(item, Line) or (isinstance(item, SkyRegion) and item.shape == "line")):
         raise usage(
-            f"invalid path {given!r}: expected a line",
+            f"invalid path {name}: expected a line",
             either(
-                'give points, or "icrs; line(10, 20, 10.1, 20.1)"', "use --path 'icrs; line(...)'"
+                'give points, or "icrs; line(10, 20, 10.1, 20.1)"',
+                "use --path 'icrs; line(...)'",
+                "give points as '10,20 30,40', or 'icrs; line(10,20,10.1,20.1)'",
             ),
         )
     points = border_of(image, item)
     if not np.isfinite(points).all():
-        raise usage(f"invalid path {given!r}: it is not on the image", "give another line")
+        raise usage(f"invalid path {name}: it is not on the image", "give another line")
     return points

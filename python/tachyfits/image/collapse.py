@@ -255,6 +255,7 @@ def _inside(
             either(
                 "leave region= out, and cut with section=",
                 "leave --region out, and cut with --section",
+                "leave the region out",
             ),
         )
     mask = mask_of(image, chosen.cores)
@@ -284,6 +285,7 @@ def collapse(
                 either(
                     "unit=, rest= and convention= are for coordinates: max_coordinate, moments",
                     "--unit, --rest and --convention are for coordinates: max_coordinate, moments",
+                    "unit, rest and convention are for coordinates: max_coordinate, moments",
                 ),
             )
         with reports() as costs:

@@ -528,7 +528,7 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
             raise usage(
                 f"the pixels range from {low} to {high}: bins of equal width cannot cover this "
                 "range",
-                either("give range=(low, high)", "give --range LOW HIGH"),
+                either("give range=(low, high)", "give --range LOW HIGH", "give low and high"),
             )
         # NumPy's choice when all values are equal.
         return (low, high) if low < high else (low - 0.5, high + 0.5)

@@ -64,7 +64,11 @@ def part_of(
         if where.ranges[axis] != (0, image.shape[axis], 1):
             raise usage(
                 f"both a region and a section cut NAXIS{image.ndim - axis}",
-                either("use section= for other axes", "use --section for other axes"),
+                either(
+                    "use section= for other axes",
+                    "use --section for other axes",
+                    "use section for other axes",
+                ),
             )
     if mode == "trim":
         first, last = _inside(image, item)
@@ -105,12 +109,13 @@ def _around(image: Pixels, item: Region) -> tuple[list[int], list[int]]:
     if not np.isfinite(border).all():
         raise usage(
             f"{image._where()}: parts of {region_name(item)} are not on its sky",
-            either('use mode="trim"', "use --mode trim"),
+            either('use mode="trim"', "use --mode trim", "use the mode trim"),
         )
     low, high = border.min(axis=0), border.max(axis=0)
     if not (np.abs([low, high]) < 2**40).all():
         raise usage(
-            f"{region_name(item)} is too large", either('use mode="trim"', "use --mode trim")
+            f"{region_name(item)} is too large",
+            either('use mode="trim"', "use --mode trim", "use the mode trim"),
         )
     shape = None if hasattr(item, "frame") else in_pixels(image, item)
     if isinstance(shape, Point):
@@ -142,6 +147,7 @@ def _placed(
                 either(
                     'mode="trim" takes its pixels on the image, mode="partial" fills with NaN',
                     "--mode trim takes its pixels on the image, --mode partial fills with NaN",
+                    "the mode trim takes its pixels on the image, partial fills with NaN",
                 ),
             )
         where = where.replace(axis, (start, end - start, 1))

@@ -53,6 +53,7 @@ def cube_section(
                 either(
                     f"both pol= and section= cut the STOKES axis (NumPy axis {stokes})",
                     "both --pol and --section cut the STOKES axis",
+                    "both pol and others choose a pixel of the STOKES axis",
                 ),
                 "use one of them",
             )
@@ -64,6 +65,7 @@ def cube_section(
             either(
                 f"both channels= and section= cut the spectral axis (NumPy axis {axis})",
                 "both --channels and --section cut the spectral axis",
+                "both channels and section cut the spectral axis",
             ),
             "use one of them",
         )
@@ -98,8 +100,13 @@ def check_single(image: Pixels, where: Section, kept: Sequence[int]) -> None:
                 either(
                     f"choose one: section= with an integer for NumPy axis {axis}",
                     f"choose one: --section '{one_of_axis(image.ndim, axis)}'",
+                    "choose one by others",
                 )
-                + (either(', or pol="I"', ", or --pol I") if name == "STOKES" else ""),
+                + (
+                    either(', or pol="I"', ", or --pol I", ", or by pol")
+                    if name == "STOKES"
+                    else ""
+                ),
             )
 
 
@@ -128,6 +135,7 @@ def spectra(
             either(
                 "leave region= out, and cut with section=",
                 "leave --region out, and cut with --section",
+                "leave the region out",
             ),
         )
     # Before any pixel is read: they may fail.

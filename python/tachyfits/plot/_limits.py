@@ -125,7 +125,7 @@ def limits_of(
             return _beyond(values, low, high)
         raise usage(
             f"invalid limits {first:g} and {last:g}: expected two numbers, the smaller first",
-            "give " + either("low < high", "--low below --high"),
+            "give " + either("low < high", "--low below --high", "low below high"),
         )
     # Equal values would leave the colours undefined.
     return (first, last) if first < last else (first - 0.5, last + 0.5)
@@ -158,6 +158,7 @@ def _invalid(limits: object) -> Exception:
         either(
             'give limits="zscale", "minmax", "percentile", "percentile99.5" or (low, high)',
             "give --limits zscale, minmax, percentile, percentile99.5 or LOW,HIGH",
+            "give zscale, minmax, percentile or percentile99.5",
         ),
     )
 

@@ -349,7 +349,11 @@ def contour_levels(
         if not levels or not np.isfinite(levels).all():
             raise usage(
                 "invalid contours: expected finite values",
-                either("give contours=True or a list of values", "give --levels 1,2,3"),
+                either(
+                    "give contours=True or a list of values",
+                    "give --levels 1,2,3",
+                    "give values: 1,2,3",
+                ),
             )
         return levels
     if contours is True:

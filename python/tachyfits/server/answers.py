@@ -189,7 +189,12 @@ def unchanged(request: Request, file: OpenFile, version: str | None) -> Response
 
 
 def caching(request: Request, file: OpenFile, version: str | None) -> dict[str, str]:
-    """Return the headers of caches; an answer about a named version never changes."""
+    """Return the headers of caches; an answer about a named version never changes.
+
+    A part of the question of POST is in the body, which caches do not compare.
+    """
+    if request.method == "POST":
+        return {"Cache-Control": "no-store"}
     keep = "max-age=31536000, immutable" if version is not None else "no-cache"
     return {"ETag": tag_of(request, file), "Cache-Control": f"private, {keep}"}
 

@@ -7,7 +7,6 @@ import importlib
 import logging
 import threading
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -22,6 +21,7 @@ from tachyfits.server.errors import RequestError, described
 from tachyfits.server.guard import guarded
 from tachyfits.server.jobs import Jobs
 from tachyfits.server.metrics import Metrics
+from tachyfits.server.page import WEB
 from tachyfits.server.settings import Settings
 from tachyfits.server.sidecars.builder import Sidecars
 from tachyfits.server.state import State
@@ -30,8 +30,8 @@ from tachyfits.server.work import Workers
 
 #: Modules of `server.endpoints`, each with a ``router``.
 ENDPOINTS = (
-    "axis", "contours", "cutout", "dataset", "files", "grid", "health", "image", "jobs", "pixel",
-    "pv", "regions", "sidecars", "snapshot", "spectrum", "statistics", "tile",
+    "about", "axis", "contours", "cutout", "dataset", "files", "grid", "health", "image", "jobs",
+    "pixel", "pv", "regions", "sidecars", "snapshot", "spectrum", "statistics", "tile",
 )  # fmt: skip
 
 #: How failures are answered (RFC 9457).
@@ -58,8 +58,6 @@ _PROBLEM: dict[int | str, dict[str, Any]] = {
 
 #: Modules of `server.vo`, each with a ``router``.
 RESOURCES = ("links", "sia", "sync", "uws", "vosi")
-
-WEB = Path(__file__).parents[1] / "web"
 
 log = logging.getLogger("tachyfits.server")
 
@@ -152,6 +150,8 @@ async def _invalid(_: Request, error: Exception) -> Response:
     name = ".".join(str(part) for part in found["loc"][1:])
     given = str(found.get("input"))[:100]
     detail = f"invalid {name} {given!r}: {found['msg']}"
+    if found["type"] == "missing":
+        detail = f"the parameter {name} is missing"
     return _problem_answer(400, "Bad request", detail, "see /openapi.json for the parameters")
 
 

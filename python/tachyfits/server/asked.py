@@ -53,8 +53,14 @@ class Asked:
             self.file.check()
             return found
 
-        whole = (self.file.name, self.file.version, self.view.image.index, key)
-        return self.state.cache.get(whole, checked, weigh, lambda: self.token.cancelled)
+        return self.state.cache.get(self._key(key), checked, weigh, lambda: self.token.cancelled)
+
+    def found(self, key: Hashable) -> Any:
+        """Return a value of this version of the image if the cache has it, else None."""
+        return self.state.cache.find(self._key(key))
+
+    def _key(self, key: Hashable) -> Hashable:
+        return (self.file.name, self.file.version, self.view.image.index, key)
 
     def json(self, key: Hashable, make: Callable[[], Any]) -> Response:
         """Answer with a value as JSON, which the cache keeps as it is sent."""
@@ -84,5 +90,5 @@ async def answered(request: Request, place: Place, make: Callable[[Asked], Respo
     with jobs as job:
         return await state.workers.run(
             request, lambda: call(job.token, job), view=shown, priority="normal", token=job.token,
-            seconds=state.settings.job_seconds,
+            seconds=state.settings.job_seconds, most_bytes=state.settings.job_bytes,
         )  # fmt: skip

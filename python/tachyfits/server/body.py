@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 from fastapi import Request
 from starlette.requests import ClientDisconnect
@@ -19,6 +20,13 @@ class SlowClient(RequestError):
 
     status = 408
     title = "Request timeout"
+
+
+def text_body(longest: int, example: str = "", *, required: bool = False) -> dict[str, Any]:
+    """Return what OpenAPI says of a body of text."""
+    schema = {"type": "string", "maxLength": longest}
+    content = {"schema": schema} | ({"example": example} if example else {})
+    return {"requestBody": {"required": required, "content": {"text/plain": content}}}
 
 
 async def body_text(request: Request) -> str:

@@ -44,6 +44,14 @@ class ByteCache:
     def __len__(self) -> int:
         return len(self._kept)
 
+    def find(self, key: Hashable) -> Any:
+        """Return the value of a key; None where it is not kept."""
+        with self._lock:
+            if key not in self._kept:
+                return None
+            self._kept.move_to_end(key)
+            return self._kept[key][0]
+
     def get(
         self,
         key: Hashable,

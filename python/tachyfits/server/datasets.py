@@ -5,6 +5,7 @@ An ID is the name of a served file, or of a served folder and a path below it: "
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import stat
@@ -26,6 +27,16 @@ _OPEN = 64
 
 #: Entries of one folder that a list shows.
 MOST_ENTRIES = 5000
+
+
+#: Descriptors of this process, where the system tells them.
+_DESCRIPTORS = "/proc/self/fd"
+
+#: Held while a file is opened, so that a new descriptor is that of this file.
+_OPENING = threading.Lock()
+
+#: Storages that keep no file open: of compressed files.
+_WHOLE = ("memory",)
 
 
 @dataclass(frozen=True)
@@ -52,6 +63,18 @@ class Version:
         return f"{self.inode:x}-{self.size:x}-{self.modified:x}"
 
 
+def _descriptors_of(version: Version) -> set[str]:
+    """Return the open descriptors of a file."""
+    found = set()
+    with contextlib.suppress(OSError):
+        for name in os.listdir(_DESCRIPTORS):
+            with contextlib.suppress(OSError):
+                at = os.stat(f"{_DESCRIPTORS}/{name}")
+                if (at.st_dev, at.st_ino) == (version.device, version.inode):
+                    found.add(name)
+    return found
+
+
 @dataclass(frozen=True)
 class Entry:
     """A file or a folder in a list."""
@@ -70,10 +93,25 @@ class OpenFile:
         self.name = name
         self.path = path
         self.version = version
-        self._file = tf.open(path)
+        with _OPENING:
+            before = _descriptors_of(version)
+            self._file = tf.open(path)
+            opened = _descriptors_of(version) - before
         self._lock = threading.Lock()
         self._views: dict[int, View] = {}
+        # A link may take the place of a folder after its name was resolved, and give it back.
+        # Compressed files are read as a whole and keep no descriptor.
+        if not opened and self._file.storage not in _WHOLE and os.path.isdir(_DESCRIPTORS):
+            raise Changed(f"{name}: the file was replaced while it was opened")
         self.check()
+
+    @property
+    def stem(self) -> str:
+        """The name of the file without folders and its endings."""
+        name = self.name.rpartition("/")[2]
+        for ending in (".gz", ".fz", ".fits", ".fit", ".fts"):
+            name = name.removesuffix(ending)
+        return name
 
     def check(self) -> None:
         """Raise `Changed` if the file is not the one that was opened.

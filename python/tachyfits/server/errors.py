@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tachyfits as tf
+from tachyfits.base.errors import with_hint
 
 
 class RequestError(Exception):
@@ -47,8 +48,14 @@ class Busy(RequestError):
     title = "Busy"
 
 
+#: Hints for clients about failures of the engine; its own are for operators.
+_UNREADABLE = "try again later, or tell the operator of the server"
+_DAMAGED = "tell the operator of the server: tachyfits verify checks the file"
+_TOO_MUCH = "ask for fewer pixels or channels; a request with a name (job) has more time"
+
+
 def described(error: Exception) -> tuple[int, str, str]:
-    """Return the status, the title and the text of a failure.
+    """Return the status, the title and the text of a failure, in the words of clients.
 
     >>> described(NotFound("unknown ID 'x'"))
     (404, 'Not found', "unknown ID 'x'")
@@ -57,12 +64,13 @@ def described(error: Exception) -> tuple[int, str, str]:
     """
     if isinstance(error, RequestError):
         return error.status, error.title, str(error)
+    problem = str(error).partition("\nhint: ")[0]
     if isinstance(error, tf.LimitError):
-        return 413, "Too much work", str(error)
+        return 413, "Too much work", with_hint(problem, _TOO_MUCH)
     if isinstance(error, tf.UsageError):
         return 400, "Bad request", str(error)
     if isinstance(error, tf.FormatError):
-        return 422, "Invalid file", str(error)
+        return 422, "Invalid file", with_hint(problem, _DAMAGED)
     if isinstance(error, tf.IoError):
-        return 503, "The file cannot be read", str(error)
+        return 503, "The file cannot be read", with_hint(problem, _UNREADABLE)
     return 500, "Internal error", "the server failed; its log says why"

@@ -9,16 +9,28 @@ import asyncio
 import re
 import urllib.parse
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import Request, Response
+from fastapi import Query, Request, Response
 
 import tachyfits as tf
 from tachyfits.server.answers import caching, tag_of
+from tachyfits.server.asked import Asked
 from tachyfits.server.datasets import OpenFile
 from tachyfits.server.errors import RequestError
 from tachyfits.server.part_file import PartFile
 from tachyfits.server.state import State
+
+#: The form of a plane, and its description for OpenAPI.
+AnswerFormat = Annotated[
+    str, Query(alias="format", pattern="^(tile|fits)$", description="tile: as of /api/v1/tile.")
+]
+TILE_OR_FITS: dict[int | str, dict[str, Any]] = {
+    200: {
+        "content": {"application/octet-stream": {}, "application/fits": {}},
+        "description": "The pixels as of a tile, or a FITS file.",
+    }
+}
 
 
 class BadRange(RequestError):
@@ -129,6 +141,12 @@ class FitsAnswer(Response):
         task.result()
 
 
+def fits_answer(asked: Asked, image: tf.Image, kind: str) -> FitsAnswer:
+    """Answer with an image as a FITS file, named after the file that it is of and its kind."""
+    name = f"{asked.file.stem}_{kind}.fits"
+    return FitsAnswer(asked.request, asked.file, PartFile(image), name, asked.place.version)
+
+
 _MORE = {"type": "http.response.body", "more_body": True}
 
 
@@ -153,7 +171,7 @@ def disposition(name: str) -> str:
 
 def _asked_range(request: Request, file: OpenFile, size: int) -> tuple[int, int]:
     """Return the first byte and the end of what a client asks for; several ranges count as none."""
-    text = request.headers.get("range", "")
+    text = request.headers.get("range", "") if request.method != "POST" else ""
     found = re.fullmatch(r"bytes=(\d{0,18})-(\d{0,18})", text.strip())
     condition = request.headers.get("if-range")
     if found is None or not (found[1] or found[2]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import tempfile
 import threading
 import urllib.parse
@@ -30,8 +31,12 @@ class _Server:
     def __init__(self) -> None:
         # Jobs of other servers of this user are none of its business.
         self._folder = tempfile.TemporaryDirectory(prefix="tachyfits-viewer-")
+        # Other users of this machine reach its loopback address, too.
+        self.token = secrets.token_urlsafe(24)
         settings = Settings(
             paths=(),
+            token=self.token,
+            open_page=True,
             hosts=LOOPBACK,
             frame_ancestors=_ANCESTORS,
             cache_folder=Path(self._folder.name),
@@ -80,4 +85,6 @@ def viewer(image: tf.Image, height: int, address: str | None) -> Frame:
     base = f"http://127.0.0.1:{server.port}/"
     if address is not None:
         base = address.replace("{port}", str(server.port)).rstrip("/") + "/"
-    return Frame(f"{base}#id={urllib.parse.quote(name)}&hdu={image.index}", height)
+    # Browsers send no part of an address after "#": neither logs nor proxies have the token.
+    link = f"{base}#token={server.token}&id={urllib.parse.quote(name)}&hdu={image.index}"
+    return Frame(link, height)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from typing import Annotated
 
-from fastapi import Depends, Query
+from fastapi import Depends, Query, Request
 
-from tachyfits.server.errors import RequestError
+from tachyfits.server.body import body_text, text_body
+from tachyfits.server.errors import RequestError, TooLarge
 from tachyfits.server.place import Place
 
-#: Characters of a region: a polygon of some thousand corners. A whole address has at most 65 535.
+#: Characters of a region: a polygon of some thousand corners. uvicorn takes addresses of at most
+#: 65 535 bytes, proxies often of 8 KiB: POST has the region in its body.
 LONGEST_REGION = 50_000
 
 Id = Annotated[
@@ -94,15 +96,42 @@ Others = Annotated[
         description="Pixels, from 1, of the axes after the spectral one, with commas between.",
     ),
 ]
-Region = Annotated[
-    str | None,
-    Query(
-        max_length=LONGEST_REGION,
-        description="A region: circle(x,y,r), box(x,y,w,h,angle), ellipse, annulus, polygon, "
-        "point, in pixels from 1; or on the sky after a frame: 'icrs; circle(5:34:32,22.01,30\")'.",
-        examples=["circle(40,40,5)"],
-    ),
-]
+
+
+async def _region(
+    request: Request,
+    region: Annotated[
+        str | None,
+        Query(
+            max_length=LONGEST_REGION,
+            description="A region: circle(x,y,r), box(x,y,w,h,angle), ellipse, annulus, polygon, "
+            "point, in pixels from 1; or on the sky after a frame: "
+            "'icrs; circle(5:34:32,22.01,30\")'. POST takes it as the body.",
+            examples=["circle(40,40,5)"],
+        ),
+    ] = None,
+) -> str | None:
+    return await posted(request, region, "region", LONGEST_REGION)
+
+
+async def posted(request: Request, given: str | None, name: str, longest: int) -> str | None:
+    """Return the text of a parameter that POST has as its body; "" is left out."""
+    if request.method != "POST":
+        return given
+    text = (await body_text(request)).strip()
+    if text and given is not None:
+        raise RequestError(f"both {name} and a body are given: use one of them")
+    if len(text) > longest:
+        raise TooLarge(f"the {name} in the body has more than {longest} characters")
+    return text or given
+
+
+#: A region: GET has it in the address, POST in the body, where proxies do not limit its length.
+Region = Annotated[str | None, Depends(_region)]
+
+#: The description of that body for OpenAPI.
+REGION_BODY = text_body(LONGEST_REGION, "polygon(10,10,30,12,20,40)")
+
 Channels = Annotated[
     str | None,
     Query(

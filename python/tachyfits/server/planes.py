@@ -1,17 +1,26 @@
-"""Planes: a range of channels collapsed to one plane of the sky."""
+"""Planes: a range of channels collapsed to one plane of the sky.
+
+A plane of up to 256 MiB is computed as a whole and kept. Of a larger one, tiles of low levels and
+pixels are computed on request; the higher levels are computed block by block in one
+pass, in bounded memory, and are kept.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import numpy as np
 from fastapi import Depends, Query
+from numpy.typing import NDArray
 
 import tachyfits as tf
 from tachyfits import _core
+from tachyfits.base.errors import with_hint
 from tachyfits.header.spectral_units import Line
+from tachyfits.image.chosen_regions import core_of, in_pixels
 from tachyfits.server.asked import Asked
 from tachyfits.server.errors import TooLarge
 from tachyfits.server.parameters import (
@@ -24,11 +33,39 @@ from tachyfits.server.parameters import (
     others_of,
 )
 from tachyfits.server.selection import channels_of, cube_section, region_of
+from tachyfits.server.view import TILE, View
+from tachyfits.text.regions import CompoundRegion, Region
+from tachyfits.text.sky_regions import SkyRegion
 
 #: Most bytes of a plane that is computed as a whole, which the cache then keeps.
 MOST_BYTES = 256 << 20
 
+#: Most pixels of a level of a larger plane that is computed as a whole.
+MOST_PIXELS = 1 << 24
+
+#: Bytes of a block of a larger plane, and blocks of all requests at a time.
+_BLOCK = 16 << 20
+_BLOCKS = threading.BoundedSemaphore(4)
+
 Progress = Callable[[int, int], bool | None]
+_Levels = dict[int, NDArray[np.float32]]
+
+
+@dataclass(frozen=True)
+class PartOfPlane:
+    """A plane, or the part of it around a region.
+
+    Attributes
+    ----------
+    region
+        In the pixels of the part.
+    corner
+        NumPy's index in the plane of the first pixel of the part.
+    """
+
+    image: tf.Image
+    region: Region | None
+    corner: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True)
@@ -43,7 +80,6 @@ class Collapse:
     rest: str | None = None
     convention: str | None = None
     threshold: float | None = None
-    region: str | None = None
 
     def plane(self, asked: Asked) -> tf.Plane:
         """Return the plane, from the cache or computed.
@@ -53,37 +89,235 @@ class Collapse:
         TooLarge
             It has too many pixels.
         """
-        view = asked.view
-        if view.width * view.height * 8 > MOST_BYTES:
-            raise TooLarge(
-                f"a plane of {view.width} x {view.height} pixels is too large to be computed as a "
-                "whole: ask for tiles, or for a cutout"
-            )
-        return asked.kept(self, lambda: self._compute(asked), lambda plane: plane.values.nbytes)
+        if is_large(asked.view):
+            raise _too_large(asked.view, "give a level, a tile or a region")
+        return asked.kept(
+            self, lambda: self._computed(asked, progress=asked.progress), _bytes_of_plane
+        )
 
-    def _compute(self, asked: Asked) -> tf.Plane:
+    def part(self, asked: Asked, region: str | None = None) -> PartOfPlane:
+        """Return the plane as an image, or the part of it around a region.
+
+        Raises
+        ------
+        TooLarge
+            It has too many pixels.
+        """
+        chosen = region_of(region)
         view = asked.view
+        if not is_large(view):
+            return PartOfPlane(image_of(self.plane(asked)), chosen)
+        bounds = None if chosen is None else core_of(view.cube, chosen).bounds(*view.shape)
+        if chosen is None or bounds is None:
+            raise _too_large(view, "give a region")
+        (first, last), (left, right) = bounds
+        if (last + 1 - first) * (right + 1 - left) * 8 > MOST_BYTES:
+            raise _too_large(view, "give a smaller region")
+        y, x = slice(first, last + 1), slice(left, right + 1)
+        part = self._computed(asked, y, x, progress=asked.progress)
+        return PartOfPlane(image_of(part), _shifted(view, chosen, left, first), (first, left))
+
+    def pixel(self, asked: Asked, x: int, y: int) -> tuple[float, str | None]:
+        """Return the value of a pixel, by NumPy's numbers, and its unit."""
+        if is_large(asked.view):
+            part = self._computed(asked, slice(y, y + 1), slice(x, x + 1))
+            return float(part.values[0, 0]), part.unit
+        plane = self.plane(asked)
+        return float(plane.values[y, x]), plane.unit
+
+    def sample(self, asked: Asked, step: int) -> NDArray[np.float64]:
+        """Return the pixels at equal steps along x and y."""
+        every = slice(None, None, step)
+        if is_large(asked.view):
+            return self._computed(asked, every, every).values
+        return self.plane(asked).values[every, every]
+
+    def level(self, asked: Asked, level: int) -> tf.Image:
+        """Return the plane at a level of tiles, as an image.
+
+        Raises
+        ------
+        TooLarge
+            The level has too many pixels.
+        """
+        view = asked.view
+        view.check_level(level)
+        if not is_large(view):
+            return binned(image_of(self.plane(asked)), view, level)
+        first = first_level(view)
+        if level < first:
+            raise _too_large(view, f"use level {first} or a higher one, or tiles")
+        pixels = self._levels(asked)[level]
+        # The header of a block, whose first pixel is that of the plane.
+        step = 1 << level
+        corner = self._computed(asked, slice(0, step), slice(0, step))
+        return _with_header(pixels, binned(image_of(corner), view, level))
+
+    def tile(
+        self, asked: Asked, level: int, column: int, row: int, *, preview: bool
+    ) -> NDArray[np.float32]:
+        """Return a tile of the plane; see `View.tile`."""
+        view = asked.view
+        if not is_large(view):
+            plane = image_of(self.plane(asked))
+            return view.tile(plane, level, column, row, preview=preview)
+        view.check_tile(level, column, row)
+        y, x = slice(row * TILE, (row + 1) * TILE), slice(column * TILE, (column + 1) * TILE)
+        kept: _Levels | None = asked.found(("levels", self))
+        if kept is not None and level in kept:
+            return kept[level][y, x]
+        step = 1 << level
+        y, x = (slice(part.start * step, part.stop * step) for part in (y, x))
+        if preview and level:
+            y, x = (slice(part.start, part.stop, step) for part in (y, x))
+            return self._computed(asked, y, x).values.astype(np.float32)
+        return self._means(asked, y, x, [level], asked.progress)[level]
+
+    def _levels(self, asked: Asked) -> _Levels:
+        """Return the levels that are kept, from the cache or computed in one pass."""
+        view = asked.view
+        levels = range(first_level(view), view.levels)
+        y, x = slice(0, view.height), slice(0, view.width)
+        return asked.kept(
+            ("levels", self), lambda: self._means(asked, y, x, levels, asked.progress), _bytes_of
+        )
+
+    def _means(
+        self,
+        asked: Asked,
+        y: slice,
+        x: slice,
+        levels: range | list[int],
+        progress: Progress | None,
+    ) -> _Levels:
+        """Return levels of a part of the plane, computed block by block."""
+        view = asked.view
+        y, x = slice(y.start, min(y.stop, view.height)), slice(x.start, min(x.stop, view.width))
+        found = {
+            level: np.empty([-(-(part.stop - part.start) >> level) for part in (y, x)], np.float32)
+            for level in levels
+        }
+        blocks = list(_blocks(y, x, 1 << max(levels)))
+        for number, (rows, columns) in enumerate(blocks):
+            with _BLOCKS:
+                within = _share(progress, number, len(blocks))
+                part = image_of(self._computed(asked, rows, columns, progress=within))
+                for level, pixels in found.items():
+                    mean = binned(part, view, level).read(dtype=np.float32)
+                    top, left = (rows.start - y.start) >> level, (columns.start - x.start) >> level
+                    pixels[top : top + mean.shape[0], left : left + mean.shape[1]] = mean
+        return found
+
+    def _computed(
+        self,
+        asked: Asked,
+        y: slice = slice(None),
+        x: slice = slice(None),
+        *,
+        progress: Progress | None = None,
+    ) -> tf.Plane:
+        """Return a part of the plane, computed by the engine."""
+        view = asked.view
+        section = cube_section(view, others_of(self.others))
+        if (y, x) != (slice(None), slice(None)):
+            outer = section[:-2] if section else (slice(None),) * (view.cube.ndim - 2)
+            section = (*outer, y, x)
         options: dict[str, Any] = {
             "channels": channels_of(view, self.channels, Line(None, self.rest, self.convention)),
-            "section": cube_section(view, others_of(self.others)),
+            "section": section,
             "pol": self.pol,
-            "region": region_of(self.region),
             "threshold": self.threshold,
             "unit": self.unit,
             "rest": self.rest,
             "convention": self.convention,
-            "progress": asked.progress,
+            "progress": progress,
         }
         if self.statistic.startswith("moment"):
             return view.cube.moment(int(self.statistic.removeprefix("moment")), **options)
         return view.cube.collapse(self.statistic, **options)
 
 
+def is_large(view: View) -> bool:
+    """Say whether a plane of float64 is too large to be computed as a whole."""
+    return view.width * view.height * 8 > MOST_BYTES
+
+
+def first_level(view: View) -> int:
+    """Return the lowest level of a large plane that is computed as a whole."""
+    return next(
+        level
+        for level in range(1, view.levels + 1)
+        if level == view.levels - 1 or (view.width >> level) * (view.height >> level) <= MOST_PIXELS
+    )
+
+
+def _too_large(view: View, hint: str) -> TooLarge:
+    size = f"{view.width} x {view.height} pixels"
+    return TooLarge(with_hint(f"a plane of {size} is too large to be computed as a whole", hint))
+
+
+def _bytes_of_plane(plane: tf.Plane) -> int:
+    return plane.values.nbytes
+
+
+def _bytes_of(levels: _Levels) -> int:
+    return sum(pixels.nbytes for pixels in levels.values())
+
+
+def _blocks(y: slice, x: slice, step: int) -> Iterator[tuple[slice, slice]]:
+    """Return the parts of a plane whose blocks of ``step`` pixels each way are whole, in order."""
+    wide = max(step, _BLOCK // (8 * step) // step * step)
+    tall = max(step, _BLOCK // (8 * min(wide, x.stop - x.start)) // step * step)
+    for row in range(y.start, y.stop, tall):
+        for column in range(x.start, x.stop, wide):
+            yield (
+                slice(row, min(row + tall, y.stop)), slice(column, min(column + wide, x.stop)),
+            )  # fmt: skip
+
+
+def _share(progress: Progress | None, number: int, count: int) -> Progress | None:
+    """Return the progress of one of several equal parts."""
+    if progress is None:
+        return None
+    whole = 1 << 20
+
+    def told(done: int, total: int) -> bool | None:
+        return progress(number * whole + whole * done // max(1, total), count * whole)
+
+    return told
+
+
+def _shifted(view: View, region: Region, x: int, y: int) -> Region:
+    """Return a region in the pixels of the part of a view that begins at (x, y), from 0."""
+    if isinstance(region, CompoundRegion):
+        parts = tuple((added, _shifted(view, part, x, y)) for added, part in region.parts)
+        return replace(region, parts=parts)
+    if isinstance(region, SkyRegion):
+        return region  # the part has coordinates of its own
+    return in_pixels(view.cube, region).moved((1.0, 1.0), (float(-x), float(-y)))
+
+
+def binned(plane: tf.Image, view: View, level: int) -> tf.Image:
+    """Return a plane at a level of tiles."""
+    view.check_level(level)
+    if level == 0:
+        return plane
+    return plane.rebin((1,) * (plane.ndim - 2) + (1 << level,) * 2, partial="keep")
+
+
 def image_of(plane: tf.Plane) -> tf.Image:
     """Return a plane as an image, which is cut and binned as others are."""
-    cards = [(card.keyword, card.value, card.comment) for card in plane.header.cards]
     values = np.ascontiguousarray(plane.as_written()[0].reshape(plane.values.shape))
-    image = tf.File.computed(_core.array_file(values, cards), None)[0]
+    return _with_cards(values, plane.header.cards)
+
+
+def _with_header(pixels: NDArray[Any], other: tf.Image) -> tf.Image:
+    return _with_cards(pixels, other.header.cards)
+
+
+def _with_cards(pixels: NDArray[Any], given: Any) -> tf.Image:
+    cards = [(card.keyword, card.value, card.comment) for card in given]
+    image = tf.File.computed(_core.array_file(np.ascontiguousarray(pixels), cards), None)[0]
     assert isinstance(image, tf.Image)
     return image
 

@@ -46,11 +46,11 @@ def channels_of(view: View, text: str | None, line: Line | None = None) -> slice
     if text is None:
         return None
     found = understood(parse_channels, text)
-    if isinstance(found, Range):
-        return found.to_slice(view.channels, "the spectral axis")
     cube = view.cube
     if cube.ndim < 3:
         raise RequestError("the image has no spectral axis: leave out the channels")
+    if isinstance(found, Range):
+        return found.to_slice(view.channels, "the spectral axis")
     axis = cube.ndim - 3
     return channel_slice(cube._coordinates, axis, cube.shape[axis], found, line or Line())
 
@@ -61,6 +61,7 @@ def planes_section(
     """Return NumPy's index of a channel, of some channels, or of all of them."""
     section = view.section(channel or 1, others_of(others))
     if view.cube.ndim < 3:
+        channels_of(view, channels)
         return section
     if channel is None:
         section = (*section[:-1], channels_of(view, channels) or slice(None))
@@ -85,9 +86,8 @@ def sky_of(view: View) -> Sky:
 
 def cube_section(view: View, others: tuple[int, ...]) -> tuple[Any, ...] | None:
     """Return NumPy's index of the whole cube at some pixels of the axes after z."""
-    if view.cube.ndim <= 3:
-        return None
-    return (*view.section(1, others)[:-1], slice(None), slice(None), slice(None))
+    outer = view.section(1, others)[:-1]
+    return (*outer, slice(None), slice(None), slice(None)) if outer else None
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,9 @@ class Settings:
     token
         Clients must send it, as ``Authorization: Bearer`` or in the link that the server prints.
         None: clients need none.
+    open_page
+        The files of the page itself need no token. For a page in a frame of another site, which
+        gets no cookie: its link has the token after "#", and it sends it as a header.
     user_header
         Header in which a reverse proxy names the user; such requests need no token.
     proxies
@@ -36,6 +39,8 @@ class Settings:
         all. The command line gives those of loopback.
     origins
         Origins of other pages that may read answers (CORS).
+    samp
+        The page may reach the SAMP hub of its own machine, to send files to TOPCAT or Aladin.
     frame_ancestors
         Sources, as of CSP, of pages that may show the viewer in a frame: notebooks.
     threads
@@ -54,8 +59,8 @@ class Settings:
         Memory for answers that were computed, shared by all clients.
     request_seconds, request_bytes
         Budget of one interactive request: time, and bytes read.
-    job_seconds
-        Time of one job in the background.
+    job_seconds, job_bytes
+        Budget of one request with a name, and time of one job in the background.
     job_days
         Days after which a job and its results are removed.
     authority
@@ -68,10 +73,12 @@ class Settings:
 
     paths: tuple[Path, ...]
     token: str | None = None
+    open_page: bool = False
     user_header: str | None = None
     proxies: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
+    samp: bool = False
     frame_ancestors: tuple[str, ...] = ()
     threads: int = 0
     concurrent: int = 96
@@ -84,6 +91,7 @@ class Settings:
     request_seconds: float = 60.0
     request_bytes: int = 64 * GIBIBYTE
     job_seconds: float = 3600.0
+    job_bytes: int = 4096 * GIBIBYTE
     job_days: float = 7.0
     authority: str = "tachyfits"
     sidecar_bytes: int = 0

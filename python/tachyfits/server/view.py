@@ -55,6 +55,11 @@ class View:
         return self.cube.shape[-2]
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """Pixels of a plane, along y and x."""
+        return self.height, self.width
+
+    @property
     def channels(self) -> int:
         """Pixels along z; 1 for an image of two axes."""
         return self.cube.shape[-3] if self.cube.ndim > 2 else 1

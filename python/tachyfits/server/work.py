@@ -16,6 +16,7 @@ from typing import TypeVar
 from fastapi import Request
 
 import tachyfits as tf
+from tachyfits.base.errors import worded_for_http
 from tachyfits.server.errors import Busy, Superseded
 from tachyfits.server.settings import Settings
 
@@ -95,6 +96,7 @@ class Workers:
         view: tuple[str, int | None] | None = None,
         priority: str = "interactive",
         seconds: float | None = None,
+        most_bytes: int | None = None,
         token: tf.CancelToken | None = None,
     ) -> _T:
         """Call a function on a thread and return its result; cancel it if the client leaves.
@@ -118,7 +120,7 @@ class Workers:
             if view is not None:
                 client = client_of(request)
                 stack.enter_context(self.views.showing(client, view[0], view[1], token))
-            work = asyncio.ensure_future(self.call(call, token, priority, seconds))
+            work = asyncio.ensure_future(self.call(call, token, priority, seconds, most_bytes))
             gone = asyncio.ensure_future(_gone(request))
             try:
                 await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
@@ -141,6 +143,7 @@ class Workers:
         token: tf.CancelToken,
         priority: str = "normal",
         seconds: float | None = None,
+        most_bytes: int | None = None,
     ) -> _T:
         """Call a function on a thread, within the budget of a request.
 
@@ -154,7 +157,7 @@ class Workers:
         limits = self.executor.request(
             priority=priority,
             seconds=seconds or self._settings.request_seconds,
-            bytes=self._settings.request_bytes,
+            bytes=most_bytes or self._settings.request_bytes,
             token=token,
         )
         loop = asyncio.get_running_loop()
@@ -201,7 +204,7 @@ def _soon(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
 
 
 def _within(limits: AbstractContextManager[None], call: Callable[[], _T]) -> _T:
-    with limits:
+    with limits, worded_for_http():
         return call()
 
 

@@ -75,7 +75,7 @@ def region(given: Any) -> Region:
         return MaskRegion(np.ascontiguousarray((pixels != 0) & (pixels == pixels)))
     raise usage(
         f"invalid region {given!r}: expected a region, text, a SkyCoord or a mask",
-        either("use tf.Circle(x, y, radius), or text: ", "use ") + REGION_FORMS,
+        either("use tf.Circle(x, y, radius), or text: ", "use ", "use ") + REGION_FORMS,
     )
 
 

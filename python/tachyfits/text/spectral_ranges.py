@@ -41,6 +41,7 @@ def hint() -> str:
     return either(
         'use channels=slice(40, 90), "100..250 km/s", "230.5..230.6 GHz" or a slice of quantities',
         "use --channels 40:90, '100..250 km/s' or '230.5..230.6 GHz'",
+        "use 40:90, '100..250 km/s' or '230.5..230.6 GHz'",
     )
 
 

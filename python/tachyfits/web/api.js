@@ -17,6 +17,15 @@ export class ApiError extends Error {
 /** Names this page in views, so that two pages do not cancel each other's requests. */
 const SESSION = Math.random().toString(36).slice(2, 10);
 
+/** Longer regions are sent as the body of POST: proxies limit addresses, often to 8 KiB. */
+const LONGEST_REGION = 2000;
+
+/**
+ * The token of a server whose page is in a frame of another site, where browsers keep no cookie.
+ * It comes with the link and is sent as a header.
+ */
+let token = "";
+
 /** @typedef {Record<string, string | number | boolean | null | undefined>} Parameters */
 
 /** @type {Set<string>} */
@@ -40,6 +49,29 @@ export function address(name, parameters) {
 }
 
 /**
+ * Return the address of an endpoint for browsers and other programs, which send no header.
+ * @param {string} name
+ * @param {Parameters} parameters
+ */
+export function linkTo(name, parameters) {
+  return address(name, token ? { ...parameters, token } : parameters);
+}
+
+/** Take the token out of the part of the address after "#", so that no copied link has it. */
+export function takeToken() {
+  const given = new URLSearchParams(location.hash.slice(1));
+  token = given.get("token") ?? token;
+  if (!given.has("token")) return;
+  const rest = location.hash.slice(1).split("&").filter((part) => !part.startsWith("token="));
+  history.replaceState(null, "", `#${rest.join("&")}`);
+}
+
+/** @returns {Record<string, string>} */
+function headers() {
+  return token ? { Authorization: `Bearer ${token}` } : {};
+}
+
+/**
  * Ask an endpoint.
  * @param {string} name
  * @param {Parameters} parameters
@@ -48,7 +80,12 @@ export function address(name, parameters) {
  * @returns {Promise<Response>}
  */
 export async function ask(name, parameters, { signal, view, doing, body } = {}) {
-  const all = view ? { ...parameters, view: `${SESSION}-${view}` } : parameters;
+  /** @type {Parameters} */
+  const all = view ? { ...parameters, view: `${SESSION}-${view}` } : { ...parameters };
+  if (body === undefined && String(all.region ?? "").length > LONGEST_REGION) {
+    body = String(all.region);
+    delete all.region;
+  }
   const mark = doing ? `${doing}\n${Math.random()}` : "";
   if (mark) {
     underWay.add(mark);
@@ -56,7 +93,7 @@ export async function ask(name, parameters, { signal, view, doing, body } = {}) 
   }
   try {
     /** @type {RequestInit} */
-    const options = { signal: signal ?? null };
+    const options = { signal: signal ?? null, headers: headers() };
     if (body !== undefined) Object.assign(options, { method: "POST", body });
     const answer = await fetch(address(name, all), options);
     if (!answer.ok) throw await failure(answer);
@@ -86,6 +123,19 @@ export async function askJson(name, parameters, options = {}) {
 }
 
 /**
+ * Return the bytes of a file that an endpoint would send; no body is sent.
+ * @param {string} name
+ * @param {Parameters} parameters
+ * @param {AbortSignal} signal
+ */
+export async function sizeOf(name, parameters, signal) {
+  const answer = await fetch(address(name, parameters), { method: "HEAD", signal, headers: headers() });
+  // HEAD has no body with the reason: GET tells it, and sends no file if it fails, too.
+  if (!answer.ok) await ask(name, parameters, { signal });
+  return Number(answer.headers.get("Content-Length"));
+}
+
+/**
  * Follow a long request by its name until it ends, as server-sent events.
  * @param {string} job
  * @param {AbortSignal} signal
@@ -112,7 +162,7 @@ export async function progressOf(job, signal, changed) {
 
 /** Cancel a long request by its name. @param {string} job */
 export async function stopJob(job) {
-  await fetch(address(`jobs/${job}`, {}), { method: "DELETE" }).catch(() => {});
+  await fetch(address(`jobs/${job}`, {}), { method: "DELETE", headers: headers() }).catch(() => {});
 }
 
 /** @param {Response} answer */

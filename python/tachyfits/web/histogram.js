@@ -27,6 +27,11 @@ export function cutHistogram(app) {
     const plane = viewer.plane();
     const { low, high } = store.state;
     if (!plane || !(high > low) || !canvas.clientWidth) return;
+    canvas.hidden = plane.collapse !== undefined && (store.state.dataset?.collapse_level ?? 0) > 0;
+    if (canvas.hidden) {
+      note.textContent = "A map of this size has no histogram. Select a region to measure it.";
+      return;
+    }
     const margin = 0.5 * (high - low);
     asking.ask({ ...plane, bins: BINS, low: low - margin, high: high + margin });
   }

@@ -1,6 +1,6 @@
 // The page: makes its parts, and connects them by the state.
 
-import { ApiError, Latest, activity, askJson } from "./api.js";
+import { ApiError, Latest, activity, askJson, takeToken } from "./api.js";
 import { ChannelBar } from "./channels.js";
 import { showColourBar } from "./colourbar.js";
 import { Cursor } from "./cursor.js";
@@ -139,7 +139,8 @@ export class App {
     try {
       const options = { signal, view: "limits", doing: "Choosing cuts" };
       // Limits are those of a sample; the extremes are in every pixel.
-      const found = await (cuts === "minmax" ? askJson("statistics", plane, options) : askJson("limits", { ...plane, method }, options));
+      const isLarge = plane.collapse !== undefined && (store.state.dataset?.collapse_level ?? 0) > 0;
+      const found = await (cuts === "minmax" && !isLarge ? askJson("statistics", plane, options) : askJson("limits", { ...plane, method }, options));
       const [low, high] = [found.low ?? found.min, found.high ?? found.max];
       if (cuts === store.state.cuts && high > low) store.set({ low, high });
     } finally {
@@ -286,6 +287,7 @@ async function describedBy({ id, hdu }) {
   return id ? askJson("dataset", { id, hdu }, { doing: "Opening the file" }) : null;
 }
 
+takeToken();
 const given = location.hash.length > 1 ? stateOf(location.hash, new Store().state) : {};
 // The server works while the graphics card gets ready.
 const early = describedBy(given);

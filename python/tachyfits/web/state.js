@@ -14,6 +14,7 @@
  * @property {number} channels
  * @property {number} tile
  * @property {number} levels
+ * @property {number} collapse_level the lowest level at which a map is one answer
  * @property {{fits: number, length: number, ctype: string, name: string, unit: string | null,
  *   spectral: boolean}[]} axes
  * @property {{sky: null | {frame: string, scale: number[], longitude: number, latitude: number},

@@ -1,6 +1,6 @@
 // The tab "Plots": the position–velocity diagram, and the histogram of the selected region.
 
-import { Latest, address, askJson } from "./api.js";
+import { Latest, linkTo, askJson } from "./api.js";
 import { make, row } from "./dom.js";
 import { group } from "./panel.js";
 import { KINDS, hasArea, textOf } from "./regions.js";
@@ -64,7 +64,7 @@ export function plotsTab(app) {
     const path = dock.diagram.path();
     const asked = dock.diagram.parameters(path);
     save.hidden = !path || !asked;
-    if (asked && path) save.href = address("pv", { ...asked, format: "fits" });
+    if (asked && path) save.href = linkTo("pv", { ...asked, format: "fits" });
     draw.textContent = path ? "Show the diagram below" : "Draw a line";
     draw.disabled = (store.state.dataset?.channels ?? 1) < 2;
     const { regions, selected } = store.state;

@@ -1,6 +1,6 @@
 // The tab "Regions": the list, the numbers of the selected one, its statistics, and region files.
 
-import { Latest, ask, askJson } from "./api.js";
+import { ApiError, Latest, ask, askJson } from "./api.js";
 import { download, make, row } from "./dom.js";
 import { group } from "./panel.js";
 import { KINDS, colourOf, hasArea, parse, textOf } from "./regions.js";
@@ -22,6 +22,15 @@ const NAMES = /** @type {Record<string, string>} */ ({
   min: "Minimum", max: "Maximum", flux: "Flux", min_position: "Minimum at", max_position: "Maximum at",
 });
 
+/** Angles: 30", 2', 0.1d, 5:34:32, 5h34m32s, 20°. */
+const ANGLE = /\d\s*["'°:]|\d[dhm](?![a-z])/i;
+
+/** Return text with the frame of the sky: shapes with angles and without a frame are ICRS. @param {string} text */
+function inFrame(text) {
+  const bare = /^\s*[a-z]+\s*\([^()]*\)\s*$/i.test(text);
+  return bare && ANGLE.test(text) ? `icrs; ${text}` : text;
+}
+
 /** @param {import("./main.js").App} app */
 export function regionsTab(app) {
   const { store, viewer } = app;
@@ -29,7 +38,8 @@ export function regionsTab(app) {
   const values = make("div", { class: "group" });
   const table = make("table", { class: "values" });
   const note = make("p", { class: "note" });
-  const text = make("input", { type: "text", placeholder: "circle(40,50,7)", "aria-label": "Region as text", spellcheck: false });
+  const problem = make("p", { class: "problem", role: "alert", id: "region-problem" });
+  const text = make("textarea", { rows: 2, placeholder: "circle(40,50,7)", "aria-label": "Regions as text", "aria-describedby": "region-problem", spellcheck: false });
   const file = make("input", { type: "file", accept: ".reg,.ds9,.crtf,.txt", hidden: true, "aria-label": "Region file" });
 
   const chosen = () => store.state.regions.find((region) => region.id === store.state.selected);
@@ -116,29 +126,40 @@ export function regionsTab(app) {
     }
   }
 
-  function addText() {
-    const found = parse(text.value);
-    if (found) {
-      viewer.add(found.kind, found.values);
+  /** Add the regions that are written; the problem is shown beside them. */
+  async function addText() {
+    const given = text.value.trim();
+    const shape = parse(given);
+    const { dataset } = store.state;
+    problem.textContent = "";
+    text.removeAttribute("aria-invalid");
+    if (!given || !dataset) return;
+    try {
+      if (shape) viewer.add(shape.kind, shape.values);
+      else await addFromServer(inFrame(given));
       text.value = "";
-      text.setCustomValidity("");
-    } else {
-      text.setCustomValidity("Write a shape in pixels from 1, such as circle(40,50,7)");
-      text.reportValidity();
+    } catch (error) {
+      problem.textContent = error instanceof ApiError ? [error.message, error.hint].filter(Boolean).join(" · ") : String(error);
+      text.setAttribute("aria-invalid", "true");
     }
   }
 
-  /** Add the regions of a file; the server reads DS9 and CASA and converts from the sky. @param {File} from */
-  async function readFile(from) {
+  /** Add regions in any notation: the server reads DS9 and CASA and converts from the sky. @param {string} body */
+  async function addFromServer(body) {
     const { dataset } = store.state;
     if (!dataset) return;
+    const answer = await ask("regions/pixels", placeOf(dataset), { body, doing: "Reading regions" });
+    const { regions, excluded } = await answer.json();
+    const shapes = regions.map(parse);
+    for (const found of shapes) if (found) viewer.add(found.kind, found.values);
+    const left = excluded.length + shapes.filter((/** @type {unknown} */ one) => !one).length;
+    if (left) problem.textContent = `Left out: ${left} excluded or ring-shaped.`;
+  }
+
+  /** @param {File} from */
+  async function readFile(from) {
     try {
-      const answer = await ask("regions/pixels", placeOf(dataset), { body: await from.text(), doing: "Reading regions" });
-      const { regions } = await answer.json();
-      for (const one of regions) {
-        const found = parse(one);
-        if (found) viewer.add(found.kind, found.values);
-      }
+      await addFromServer(await from.text());
     } catch (error) {
       app.tell(error);
     }
@@ -151,7 +172,9 @@ export function regionsTab(app) {
   }
 
   text.addEventListener("keydown", (event) => {
-    if (event.key === "Enter") addText();
+    if (event.key !== "Enter" || event.shiftKey) return;
+    event.preventDefault();
+    void addText();
   });
   file.addEventListener("change", () => {
     for (const one of file.files ?? []) void readFile(one);
@@ -165,7 +188,13 @@ export function regionsTab(app) {
     {},
     group("Regions", list),
     group("Selected", values, table, note),
-    group("By text", row("Region", text), make("div", { class: "buttons" }, make("button", { type: "button", onclick: addText }, "Add"))),
+    group(
+      "By text",
+      text,
+      problem,
+      make("div", { class: "buttons" }, make("button", { type: "button", onclick: () => void addText() }, "Add")),
+      make("p", { class: "note" }, "In pixels, or on the sky: circle(83.6, 22.0, 30\") is ICRS; name another frame first, galactic; box(…). Regions of DS9 can be pasted."),
+    ),
     group(
       "Region files",
       make(

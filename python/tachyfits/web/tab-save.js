@@ -1,12 +1,14 @@
 // The tab "Save": cutouts as FITS with their size shown first, pictures, spectra and links.
 
-import { Latest, address, askJson } from "./api.js";
+import { Latest, askJson, linkTo, sizeOf } from "./api.js";
 import { download, make, row, select } from "./dom.js";
 import { group } from "./panel.js";
+import { programsGroup } from "./programs.js";
 import { paint } from "./colourbar.js";
 import { bounds, hasArea } from "./regions.js";
 import { CURSOR } from "./spectra.js";
-import { placeOf } from "./state.js";
+import { nameOf } from "./maps.js";
+import { collapseOf, placeOf } from "./state.js";
 import { bytes, number, unit as unitText } from "./words.js";
 
 /** @param {import("./main.js").App} app */
@@ -30,6 +32,12 @@ export function saveTab(app) {
   const save = make("a", { class: "button primary", download: "", id: "cutout-link" }, "Download FITS");
   const asking = new Latest(load, (error) => {
     size.textContent = error instanceof Error ? error.message : String(error);
+  });
+  const mapSize = make("p", { class: "note", role: "status", id: "map-size" });
+  const mapSave = make("a", { class: "button primary", download: "", id: "map-link" }, "Download the map");
+  const sizing = new Latest(loadMapSize, (error) => {
+    mapSize.textContent = error instanceof Error ? error.message : String(error);
+    mapSave.removeAttribute("href");
   });
 
   /** Parameters of the cutout; null if nothing is chosen. */
@@ -64,8 +72,7 @@ export function saveTab(app) {
       save.removeAttribute("href");
       return;
     }
-    const path = address("cutout", asked);
-    save.href = path;
+    save.href = linkTo("cutout", asked);
     size.dataset.section = asked.section;
     asking.ask(asked);
   }
@@ -74,6 +81,32 @@ export function saveTab(app) {
   async function load(asked, signal) {
     const found = await askJson("cutout/size", asked, { signal });
     size.textContent = `${found.naxis.join(" × ")} pixels, ${bytes(found.bytes)} · ${asked.section}`;
+  }
+
+  /** Parameters of the plane that is shown, as a file; null before an image is open. */
+  function wantedMap() {
+    const { dataset, layer, others, channel } = store.state;
+    if (!dataset) return null;
+    const what = layer.operation === "channel" ? { channel } : { ...collapseOf(layer), level: dataset.collapse_level };
+    return { ...placeOf(dataset), others, ...what, format: "fits" };
+  }
+
+  function refreshMap() {
+    const asked = wantedMap();
+    if (!asked) return;
+    mapSave.href = linkTo("image", asked);
+    sizing.ask(asked);
+  }
+
+  /** @param {import("./api.js").Parameters} asked @param {AbortSignal} signal */
+  async function loadMapSize(asked, signal) {
+    const { dataset, layer } = store.state;
+    const count = await sizeOf("image", asked, signal);
+    const what = layer.operation === "channel" ? `Channel ${asked.channel}` : `${nameOf(layer.operation)}, channels ${layer.first} to ${layer.last}`;
+    const level = Number(asked.level ?? 0);
+    const [width, height] = [dataset?.width ?? 0, dataset?.height ?? 0].map((length) => Math.ceil(length / 2 ** level));
+    const means = level ? `, means of ${2 ** level} × ${2 ** level}` : "";
+    mapSize.textContent = `${what}: ${width} × ${height} pixels${means}, ${bytes(count)}`;
   }
 
   /** The image with what is drawn over it, and the colour bar. */
@@ -134,13 +167,21 @@ export function saveTab(app) {
   store.on(["regions", "selected", "range", "channel", "dataset", "centre", "scale"], () => {
     if (!content.hidden) refresh();
   });
+  store.on(["channel", "layer", "others", "dataset"], () => {
+    if (!content.hidden) refreshMap();
+  });
   const content = make(
     "div",
     {},
     group("Cutout", row("Plane", whatSelect), row("Channels", depthSelect), size, make("div", { class: "buttons" }, save)),
+    group("What is shown", mapSize, make("div", { class: "buttons" }, mapSave)),
     group("Picture and spectra", make("div", { class: "buttons" }, make("button", { type: "button", onclick: savePicture }, "Picture (PNG)"), make("button", { type: "button", onclick: saveSpectra }, "Spectra (CSV)"))),
+    programsGroup(app, { cutout: wanted, map: wantedMap }),
     group("Link", make("p", { class: "note" }, "The address of this page restores the view."), make("div", { class: "buttons" }, make("button", { type: "button", onclick: () => void copyLink() }, "Copy the link"), copied)),
   );
-  content.addEventListener("shown", refresh);
+  content.addEventListener("shown", () => {
+    refresh();
+    refreshMap();
+  });
   return content;
 }

@@ -228,7 +228,8 @@ export class Viewer {
     if (level < levels - 1 && levels <= 4) {
       needed.unshift({ plane, place: { level: levels - 1, x: 0, y: 0 } });
     }
-    if (level >= PREVIEWED) {
+    // The server keeps the levels of a map from its first answer on: they come at once.
+    if (level >= PREVIEWED && plane.collapse === undefined) {
       needed.unshift(...needed.map(({ place }) => ({ plane: { ...plane, preview: true }, place })));
     }
     const { ahead } = this;

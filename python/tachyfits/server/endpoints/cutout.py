@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
+import tachyfits as tf
 from tachyfits.header.spectral_units import Line
 from tachyfits.server.answers import json_answer
 from tachyfits.server.asked import Asked, answered
-from tachyfits.server.fits_answer import FitsAnswer
+from tachyfits.server.fits_answer import fits_answer
 from tachyfits.server.parameters import (
+    REGION_BODY,
     At,
     Channels,
     Convention,
@@ -40,19 +41,21 @@ class _Wanted:
     ) -> None:
         self._given = (section, region, channels, pol, mode, line)
 
-    def part(self, asked: Asked) -> PartFile:
-        """Return the file of the cutout; no pixel is read."""
+    def image(self, asked: Asked) -> tf.Image:
+        """Return the cutout; its pixels are read when they are sent."""
         section, region, channels, pol, mode, line = self._given
         view = asked.view
-        chosen = Cutout(
-            section, region_of(region), channels_of(view, channels, line), pol, mode, line
-        ).of(view)
-        return PartFile(chosen)
+        chosen = channels_of(view, channels, line)
+        return Cutout(section, region_of(region), chosen, pol, mode, line).of(view)
+
+    def answer(self, asked: Asked) -> Response:
+        """Return the file of the cutout."""
+        return fits_answer(asked, self.image(asked), "cutout")
 
 
 async def _wanted(
+    region: Region,
     section: Section = None,
-    region: Region = None,
     channels: Channels = None,
     pol: Pol = None,
     mode: Annotated[
@@ -77,6 +80,13 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
 }
 
 
+@router.post(
+    "/api/v1/cutout",
+    summary="Cut out a large region",
+    response_class=Response,
+    responses={200: _RESPONSES[200]},
+    openapi_extra=REGION_BODY,
+)
 @router.get(
     "/api/v1/cutout",
     summary="Cut out a FITS file",
@@ -90,28 +100,25 @@ async def cutout(request: Request, at: At, wanted: Wanted) -> Response:
     sent as it is read, its length is known before, and a download can be resumed (Range). HEAD
     costs nothing.
     """
-    return await answered(request, at, lambda asked: _answer(asked, wanted))
+    return await answered(request, at, wanted.answer)
 
 
 @router.head("/api/v1/cutout", include_in_schema=False)
 async def cutout_head(request: Request, at: At, wanted: Wanted) -> Response:
     """Return the headers of a cutout."""
-    return await answered(request, at, lambda asked: _answer(asked, wanted))
+    return await answered(request, at, wanted.answer)
 
 
+@router.post(
+    "/api/v1/cutout/size", summary="Return the size of a large cutout", openapi_extra=REGION_BODY
+)
 @router.get("/api/v1/cutout/size", summary="Return the size of a cutout")
 async def cutout_size(request: Request, at: At, wanted: Wanted) -> Response:
     """Return the bytes and the axes of a cutout; no pixel is read."""
 
     def make(asked: Asked) -> Response:
-        part = wanted.part(asked)
+        part = PartFile(wanted.image(asked))
         found = {"bytes": part.bytes, "naxis": list(reversed(part.shape))}
         return json_answer(found, asked.caching)
 
     return await answered(request, at, make)
-
-
-def _answer(asked: Asked, wanted: _Wanted) -> Response:
-    part = wanted.part(asked)
-    name = f"{PurePosixPath(asked.file.name).name.partition('.')[0]}_cutout.fits"
-    return FitsAnswer(asked.request, asked.file, part, name, asked.place.version)

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request, Response
 from tachyfits.server.asked import Asked, answered
 from tachyfits.server.datasets import OpenFile
 from tachyfits.server.parameters import At
+from tachyfits.server.planes import first_level, is_large
 from tachyfits.server.view import TILE, View
 
 router = APIRouter()
@@ -16,7 +17,10 @@ router = APIRouter()
 
 @router.get("/api/v1/dataset", summary="Describe an image")
 async def dataset(request: Request, at: At) -> Response:
-    """Describe an image: its axes, unit, beam and levels of tiles, and the images beside it."""
+    """Describe an image: its axes, unit, beam and levels of tiles, and the images beside it.
+
+    ``collapse_level`` is the lowest level at which collapsed channels are one answer.
+    """
 
     def make(asked: Asked) -> Response:
         asked.state.sidecars.want(asked.file, asked.view)
@@ -62,6 +66,7 @@ def _described(file: OpenFile, view: View) -> dict[str, Any]:
         "channels": view.channels,
         "tile": TILE,
         "levels": view.levels,
+        "collapse_level": first_level(view) if is_large(view) else 0,
         "coordinates": summary,
         "images": [
             {"hdu": other.index, "name": other.name, "naxis": list(reversed(other.shape))}

@@ -2,38 +2,26 @@
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
-from typing import Annotated
-
 import numpy as np
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Request, Response
 
 import tachyfits as tf
 from tachyfits.server.answers import Encoded, encoded, tile_answer
 from tachyfits.server.asked import Asked, answered
 from tachyfits.server.errors import TooLarge
-from tachyfits.server.fits_answer import FitsAnswer
+from tachyfits.server.fits_answer import TILE_OR_FITS, AnswerFormat, fits_answer
 from tachyfits.server.parameters import At, Channel, LargestError, Level, Others, others_of
-from tachyfits.server.part_file import PartFile
-from tachyfits.server.planes import Collapse, CollapseAsked, image_of
-from tachyfits.server.view import View
+from tachyfits.server.planes import MOST_PIXELS, Collapse, CollapseAsked, binned
 
 router = APIRouter()
 
-#: Most pixels of a plane that is sent as one answer.
-_MOST_PIXELS = 1 << 24
 
-
+@router.head("/api/v1/image", include_in_schema=False)
 @router.get(
     "/api/v1/image",
     summary="Return a plane",
     response_class=Response,
-    responses={
-        200: {
-            "content": {"application/octet-stream": {}, "application/fits": {}},
-            "description": "The pixels as of a tile, or a FITS file.",
-        }
-    },
+    responses=TILE_OR_FITS,
 )
 async def image(
     request: Request,
@@ -43,10 +31,7 @@ async def image(
     others: Others = None,
     level: Level = 0,
     error: LargestError = None,
-    answer_format: Annotated[
-        str,
-        Query(alias="format", pattern="^(tile|fits)$", description="tile: as of /api/v1/tile."),
-    ] = "tile",
+    answer_format: AnswerFormat = "tile",
 ) -> Response:
     """Return a channel, or channels collapsed to a plane: all of it, at a zoom level.
 
@@ -55,16 +40,14 @@ async def image(
 
     def make(asked: Asked) -> Response:
         view = asked.view
-        if (view.width >> level) * (view.height >> level) > _MOST_PIXELS:
+        if (view.width >> level) * (view.height >> level) > MOST_PIXELS and answer_format == "tile":
             raise TooLarge("the plane has too many pixels: use a higher level, or tiles")
-        plane = plane_of(asked, collapse, channel, others)
         if answer_format == "fits":
-            part = PartFile(binned(plane, view, level))
-            name = f"{PurePosixPath(asked.file.name).name.partition('.')[0]}_{_label(collapse)}"
-            return FitsAnswer(request, asked.file, part, f"{name}.fits", at.version)
+            plane = plane_of(asked, collapse, channel, others, level)
+            return fits_answer(asked, plane, _label(collapse))
 
         def compute() -> Encoded:
-            pixels = binned(plane, view, level).read(dtype=np.float32)
+            pixels = plane_of(asked, collapse, channel, others, level).read(dtype=np.float32)
             return encoded(pixels.reshape(pixels.shape[-2:]), error)
 
         key = ("image", collapse or (channel, others), level, error)
@@ -74,19 +57,15 @@ async def image(
     return await answered(request, at, make)
 
 
-def plane_of(asked: Asked, collapse: Collapse | None, channel: int, others: str | None) -> tf.Image:
-    """Return a channel of a view, or its channels collapsed."""
+def plane_of(
+    asked: Asked, collapse: Collapse | None, channel: int, others: str | None, level: int
+) -> tf.Image:
+    """Return a channel of a view, or its channels collapsed, at a level of tiles."""
     if collapse is not None:
-        return image_of(collapse.plane(asked))
-    return asked.view.cube.cut(section=asked.view.section(channel, others_of(others)))
-
-
-def binned(plane: tf.Image, view: View, level: int) -> tf.Image:
-    """Return a plane at a level."""
-    view.check_level(level)
-    if level == 0:
-        return plane
-    return plane.rebin((1,) * (plane.ndim - 2) + (1 << level,) * 2, partial="keep")
+        return collapse.level(asked, level)
+    view = asked.view
+    plane = view.cube.cut(section=view.section(channel, others_of(others)))
+    return binned(plane, view, level)
 
 
 def _label(collapse: Collapse | None) -> str:

@@ -34,8 +34,8 @@ async def pixel(
     def make(asked: Asked) -> Response:
         found = _described(asked.view, x, y, channel, others_of(others))
         if collapse is not None:
-            plane = collapse.plane(asked)
-            found |= {"value": plane.values[y - 1, x - 1], "unit": plane.unit}
+            value, unit = collapse.pixel(asked, x - 1, y - 1)
+            found |= {"value": value, "unit": unit}
             found.pop("spectral", None)
         asked.file.check()
         return json_answer(found, asked.caching)

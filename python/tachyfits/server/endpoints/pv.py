@@ -3,62 +3,76 @@
 from __future__ import annotations
 
 import re
-from pathlib import PurePosixPath
 from typing import Annotated
 
 import numpy as np
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 
 import tachyfits as tf
 from tachyfits.image.chosen_regions import line_points
 from tachyfits.server.answers import Encoded, encoded, tile_answer
 from tachyfits.server.asked import Asked, answered
+from tachyfits.server.body import text_body
 from tachyfits.server.errors import RequestError, TooLarge
-from tachyfits.server.fits_answer import FitsAnswer
-from tachyfits.server.parameters import At, LargestError, Others, others_of
-from tachyfits.server.part_file import PartFile
+from tachyfits.server.fits_answer import TILE_OR_FITS, AnswerFormat, fits_answer
+from tachyfits.server.parameters import At, LargestError, Others, others_of, posted
 from tachyfits.server.selection import cube_section, region_of, understood
 from tachyfits.text.fits_sections import parse_points
 
 router = APIRouter()
 
+#: Characters of a path.
+_LONGEST = 20_000
+
 #: Most samples along a path, and most pixels of a diagram.
 _MOST_SAMPLES, _MOST_PIXELS = 65_536, 1 << 24
 
 
+async def _path(
+    request: Request,
+    path: Annotated[
+        str | None,
+        Query(
+            max_length=_LONGEST,
+            description="Two or more points in pixels from 1: '10,20 30,40'; or a line: "
+            "'icrs; line(10,20,9.96,20.03)'. POST takes it as the body.",
+            examples=["10,20 30,40"],
+        ),
+    ] = None,
+) -> str:
+    found = await posted(request, path, "path", _LONGEST)
+    if found is None:
+        raise RequestError("a path is needed: two or more points, '10,20 30,40'")
+    return found
+
+
+Path = Annotated[str, Depends(_path)]
+
+
+@router.post(
+    "/api/v1/pv",
+    summary="Cut along a long path",
+    response_class=Response,
+    responses=TILE_OR_FITS,
+    openapi_extra=text_body(_LONGEST, "10,20 30,40 35,20"),
+)
 @router.get(
     "/api/v1/pv",
     summary="Cut along a path",
     response_class=Response,
-    responses={
-        200: {
-            "content": {"application/octet-stream": {}, "application/fits": {}},
-            "description": "The pixels as of a tile, or a FITS file.",
-        }
-    },
+    responses=TILE_OR_FITS,
 )
 async def pv(
     request: Request,
     at: At,
-    path: Annotated[
-        str,
-        Query(
-            max_length=20_000,
-            description="Two or more points in pixels from 1: '10,20 30,40'; or a line: "
-            "'icrs; line(10,20,9.96,20.03)'.",
-            examples=["10,20 30,40"],
-        ),
-    ],
+    path: Path,
     width: Annotated[int, Query(ge=1, le=1000, description="Pixels across to average.")] = 1,
     spacing: Annotated[
         float, Query(ge=0.01, le=1e6, description="Pixels from one sample to the next.")
     ] = 1.0,
     others: Others = None,
     error: LargestError = None,
-    answer_format: Annotated[
-        str,
-        Query(alias="format", pattern="^(tile|fits)$", description="tile: as of /api/v1/tile."),
-    ] = "tile",
+    answer_format: AnswerFormat = "tile",
 ) -> Response:
     """Return channels by samples along a path; x is the offset, y the channel.
 
@@ -68,8 +82,7 @@ async def pv(
     def make(asked: Asked) -> Response:
         diagram = _diagram(asked, path, width, spacing, others)
         if answer_format == "fits":
-            name = PurePosixPath(asked.file.name).name.partition(".")[0]
-            return FitsAnswer(request, asked.file, PartFile(diagram), f"{name}_pv.fits", at.version)
+            return fits_answer(asked, diagram, "pv")
 
         def compute() -> Encoded:
             pixels = diagram.read(dtype=np.float32, progress=asked.progress)
@@ -96,6 +109,12 @@ def _diagram(asked: Asked, path: str, width: int, spacing: float, others: str | 
         points = line_points(cube, region_of(path))
     else:
         points = np.array(understood(parse_points, path)) - 1.0
+    if len(points) > 1 and not np.diff(points, axis=0).any():
+        raise RequestError("invalid path: expected two different points")
+    low, high = points.min(axis=0), points.max(axis=0)
+    if (high < -0.5).any() or (low > np.array([view.width, view.height]) - 0.5).any():
+        size = f"{view.width} x {view.height} pixels"
+        raise RequestError(f"invalid path: no part of it is on the image of {size}")
     samples = np.hypot(*np.diff(points, axis=0).T).sum() / spacing
     if not samples <= _MOST_SAMPLES or samples * view.channels > _MOST_PIXELS:
         raise TooLarge("the diagram has too many pixels: use a larger spacing or a shorter path")

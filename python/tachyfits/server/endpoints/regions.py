@@ -8,19 +8,14 @@ from fastapi import APIRouter, Query, Request, Response
 
 from tachyfits.server.answers import json_answer
 from tachyfits.server.asked import Asked, answered
-from tachyfits.server.body import body_text
+from tachyfits.server.body import MOST_BYTES, body_text, text_body
 from tachyfits.server.parameters import At
 from tachyfits.server.region_shapes import file_of, shapes_of
 from tachyfits.server.selection import sky_of
 
 router = APIRouter()
 
-_TEXT = {
-    "requestBody": {
-        "required": True,
-        "content": {"text/plain": {"schema": {"type": "string", "maxLength": 1 << 20}}},
-    }
-}
+_TEXT = text_body(MOST_BYTES, required=True)
 
 
 @router.post("/api/v1/regions/pixels", summary="Read a region file", openapi_extra=_TEXT)

@@ -12,9 +12,9 @@ from fastapi import APIRouter, Query, Request, Response
 import tachyfits as tf
 from tachyfits.plot import plane_figure
 from tachyfits.server.asked import Asked, answered
-from tachyfits.server.endpoints.image import binned, plane_of
-from tachyfits.server.parameters import At, Channel, Others, Region, numbers_of
-from tachyfits.server.planes import CollapseAsked
+from tachyfits.server.endpoints.image import plane_of
+from tachyfits.server.parameters import REGION_BODY, At, Channel, Others, Region, numbers_of
+from tachyfits.server.planes import CollapseAsked, first_level, is_large
 from tachyfits.server.selection import region_of
 
 router = APIRouter()
@@ -26,16 +26,24 @@ _SIDE = 2048
 _DRAWING = threading.Lock()
 
 
-@router.get(
+_PNG: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"image/png": {}}, "description": "The picture."}
+}
+
+
+@router.post(
     "/api/v1/snapshot",
-    summary="Draw a plane",
+    summary="Draw a plane and a large region",
     response_class=Response,
-    responses={200: {"content": {"image/png": {}}, "description": "The picture."}},
+    responses=_PNG,
+    openapi_extra=REGION_BODY,
 )
+@router.get("/api/v1/snapshot", summary="Draw a plane", response_class=Response, responses=_PNG)
 async def snapshot(
     request: Request,
     at: At,
     collapse: CollapseAsked,
+    region: Region,
     channel: Channel = 1,
     others: Others = None,
     stretch: Annotated[
@@ -56,7 +64,6 @@ async def snapshot(
     contours: Annotated[
         str | None, Query(max_length=1000, description="Values of contours, 50 at most.")
     ] = None,
-    region: Region = None,
     scale_bar: Annotated[bool, Query(description="Draw a bar of a round angle.")] = False,
     dpi: Annotated[int, Query(ge=30, le=300, description="Pixels of the picture per inch.")] = 120,
 ) -> Response:
@@ -70,13 +77,13 @@ async def snapshot(
     def make(asked: Asked) -> Response:
         def compute() -> bytes:
             view = asked.view
-            level = 0
+            level = first_level(view) if collapse is not None and is_large(view) else 0
             while max(view.width, view.height) >> level > _SIDE:
                 level += 1
             if collapse is not None and level == 0:
                 plane = collapse.plane(asked)
             else:
-                plane = binned(plane_of(asked, collapse, channel, others), view, level).plane()
+                plane = plane_of(asked, collapse, channel, others, level).plane()
                 plane = replace(plane, name=collapse.statistic if collapse else "pixels")
             regions = region_of(region) if level == 0 else None
             plane = replace(plane, source=asked.file.name)

@@ -11,6 +11,7 @@ import tachyfits as tf
 from tachyfits.header.spectral_units import Line
 from tachyfits.server.asked import Asked, answered
 from tachyfits.server.parameters import (
+    REGION_BODY,
     At,
     Channels,
     Convention,
@@ -28,11 +29,14 @@ from tachyfits.server.sidecars.spectra import part_of_copy
 router = APIRouter()
 
 
+@router.post(
+    "/api/v1/spectrum", summary="Return the spectrum of a large region", openapi_extra=REGION_BODY
+)
 @router.get("/api/v1/spectrum", summary="Return the spectrum of a region")
 async def spectrum(
     request: Request,
     at: At,
-    region: Region = None,
+    region: Region,
     statistic: Statistic = "mean",
     unit: Unit = None,
     rest: Rest = None,

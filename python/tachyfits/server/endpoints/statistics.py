@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 
-import tachyfits as tf
 from tachyfits.plot import limits_of
 from tachyfits.server.asked import Asked, answered
 from tachyfits.server.errors import RequestError
-from tachyfits.server.parameters import At, Channels, OneChannel, Others, Region, numbers_of
-from tachyfits.server.planes import Collapse, CollapseAsked, image_of
+from tachyfits.server.parameters import (
+    REGION_BODY,
+    At,
+    Channels,
+    OneChannel,
+    Others,
+    Region,
+    numbers_of,
+)
+from tachyfits.server.planes import Collapse, CollapseAsked, PartOfPlane
 from tachyfits.server.selection import planes_section, region_of
 
 router = APIRouter()
@@ -21,37 +29,56 @@ router = APIRouter()
 _SAMPLE = 1 << 20
 
 
-def _pixels(
-    asked: Asked,
-    collapse: Collapse | None,
-    channel: int | None,
-    channels: str | None,
-    others: str | None,
-) -> tuple[tf.Image, tuple[Any, ...]]:
-    """Return an image, and NumPy's index of the pixels in it."""  # fmt: skip
-    if collapse is not None:
-        return image_of(collapse.plane(asked)), ()
-    return asked.view.cube, planes_section(asked.view, channel, channels, others)
+@dataclass(frozen=True)
+class _Chosen:
+    """The parameters that choose the pixels; also a part of the key in the cache."""
+
+    collapse: Collapse | None
+    region: str | None
+    channel: int | None
+    channels: str | None
+    others: str | None
+
+    def pixels(self, asked: Asked) -> tuple[PartOfPlane, tuple[Any, ...]]:
+        """Return the image with the region, and NumPy's index of the chosen planes of it."""
+        if self.collapse is not None:
+            return self.collapse.part(asked, self.region), ()
+        section = planes_section(asked.view, self.channel, self.channels, self.others)
+        return PartOfPlane(asked.view.cube, region_of(self.region)), section
 
 
+async def _chosen(
+    collapse: CollapseAsked,
+    region: Region,
+    channel: OneChannel = None,
+    channels: Channels = None,
+    others: Others = None,
+) -> _Chosen:
+    return _Chosen(collapse, region, channel, channels, others)
+
+
+Chosen = Annotated[_Chosen, Depends(_chosen)]
+
+
+@router.post(
+    "/api/v1/statistics", summary="Return statistics of a large region", openapi_extra=REGION_BODY
+)
 @router.get("/api/v1/statistics", summary="Return statistics of pixels")
 async def statistics(
     request: Request,
     at: At,
-    collapse: CollapseAsked,
-    region: Region = None,
-    channel: OneChannel = None,
-    channels: Channels = None,
-    others: Others = None,
+    chosen: Chosen,
 ) -> Response:
     """Return count, sum, mean, rms, std and extremes of a plane, of channels, or of the cube."""
 
     def make(asked: Asked) -> Response:
         def compute() -> dict[str, Any]:
-            image, section = _pixels(asked, collapse, channel, channels, others)
-            found = image.stats(section, region_of(region), progress=asked.progress)
-            starts = [part.indices(n)[0] for part, n in zip(section, image.shape, strict=False)]
-            starts += [0] * (image.ndim - len(starts))
+            part, section = chosen.pixels(asked)
+            image = part.image
+            found = image.stats(section, part.region, progress=asked.progress)
+            starts = [at.indices(n)[0] for at, n in zip(section, image.shape, strict=False)]
+            starts += [0] * (image.ndim - 2 - len(starts))
+            starts += part.corner
             return {
                 "count": found.count,
                 "undefined": found.nan,
@@ -62,7 +89,7 @@ async def statistics(
                 "max_position": _fits_position(found.max_position, starts),
             }
 
-        return asked.json(("statistics", collapse, region, channel, channels, others), compute)
+        return asked.json(("statistics", chosen), compute)
 
     return await answered(request, at, make)
 
@@ -74,15 +101,14 @@ def _fits_position(position: tuple[int, ...] | None, starts: list[int]) -> list[
     return [at + start + 1 for at, start in zip(position, starts, strict=True)][::-1]
 
 
+@router.post(
+    "/api/v1/histogram", summary="Return a histogram of a large region", openapi_extra=REGION_BODY
+)
 @router.get("/api/v1/histogram", summary="Return a histogram of pixels")
 async def histogram(
     request: Request,
     at: At,
-    collapse: CollapseAsked,
-    region: Region = None,
-    channel: OneChannel = None,
-    channels: Channels = None,
-    others: Others = None,
+    chosen: Chosen,
     bins: Annotated[int | None, Query(ge=1, le=100_000, description="Number of bins.")] = None,
     low: Annotated[
         float | None, Query(allow_inf_nan=False, description="Lower end; without it the minimum.")
@@ -97,10 +123,15 @@ async def histogram(
 
     def make(asked: Asked) -> Response:
         def compute() -> dict[str, Any]:
-            image, section = _pixels(asked, collapse, channel, channels, others)
+            part, section = chosen.pixels(asked)
+            image = part.image
             ends = None if low is None or high is None else (low, high)
             found = image.histogram(
-                bins, ends, section=section, region=region_of(region), progress=asked.progress
+                bins,
+                ends,
+                section=section,
+                region=part.region,
+                progress=asked.progress,
             )
             edges = found.edges
             return {
@@ -108,39 +139,37 @@ async def histogram(
                 "above": found.above, "undefined": found.nan, "unit": image.unit,
             }  # fmt: skip
 
-        key = ("histogram", collapse, region, channel, channels, others, bins, low, high)
-        return asked.json(key, compute)
+        return asked.json(("histogram", chosen, bins, low, high), compute)
 
     return await answered(request, at, make)
 
 
+@router.post(
+    "/api/v1/percentiles", summary="Return percentiles of a large region", openapi_extra=REGION_BODY
+)
 @router.get("/api/v1/percentiles", summary="Return exact percentiles of pixels")
 async def percentiles(
     request: Request,
     at: At,
-    collapse: CollapseAsked,
+    chosen: Chosen,
     q: Annotated[
         str,
         Query(max_length=1000, description="Percentages with commas between.", examples=["1,99"]),
     ] = "1,50,99",
-    region: Region = None,
-    channel: OneChannel = None,
-    channels: Channels = None,
-    others: Others = None,
 ) -> Response:
     """Return exact percentiles of the defined pixels, interpolated as in NumPy."""
     percents = numbers_of(q, "q", most=100)
 
     def make(asked: Asked) -> Response:
         def compute() -> dict[str, Any]:
-            image, section = _pixels(asked, collapse, channel, channels, others)
+            part, section = chosen.pixels(asked)
+            image = part.image
             values = image.percentile(
-                percents, section=section, region=region_of(region), progress=asked.progress
+                percents, section=section, region=part.region, progress=asked.progress
             )
             return {"percentiles": percents, "values": np.asarray(values), "unit": image.unit}
 
-        key = ("percentiles", collapse, q, region, channel, channels, others)
-        return asked.json(key, compute)
+        return asked.json(("percentiles", chosen, q), compute)
 
     return await answered(request, at, make)
 
@@ -167,11 +196,15 @@ async def limits(
 
     def make(asked: Asked) -> Response:
         def compute() -> dict[str, float]:
-            image, section = _pixels(asked, collapse, channel or 1, None, others)
-            step = max(1, int(np.ceil(np.sqrt(image.shape[-1] * image.shape[-2] / _SAMPLE))))
-            index = (*section, *(slice(None),) * (image.ndim - 2 - len(section)))
-            values = image.read((*index, slice(None, None, step), slice(None, None, step)))
-            plane = np.asarray(values, dtype=np.float64).reshape(values.shape[-2:])
+            view = asked.view
+            step = max(1, int(np.ceil(np.sqrt(view.width * view.height / _SAMPLE))))
+            if collapse is not None:
+                plane = collapse.sample(asked, step)
+            else:
+                every = slice(None, None, step)
+                index = (*planes_section(view, channel or 1, None, others), every, every)
+                values = view.cube.read(index)
+                plane = np.asarray(values, dtype=np.float64).reshape(values.shape[-2:])
             low, high = limits_of(plane, method)
             return {"low": low, "high": high}
 

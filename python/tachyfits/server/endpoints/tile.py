@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 from tachyfits.server.answers import Encoded, encoded, tile_answer
 from tachyfits.server.asked import Asked, answered
 from tachyfits.server.parameters import At, Channel, LargestError, Others, others_of
-from tachyfits.server.planes import CollapseAsked, image_of
+from tachyfits.server.planes import CollapseAsked
 
 router = APIRouter()
 
@@ -42,16 +42,15 @@ async def tile(
 
         def compute() -> Encoded:
             if collapse is not None:
-                plane = image_of(collapse.plane(asked))
-            else:
-                where = others_of(others)
-                if not preview:
-                    view.check_tile(level, x, y)
-                    sidecars = asked.state.sidecars
-                    kept = sidecars.tile(asked.file, view, channel, where, (level, x, y))
-                    if kept is not None:
-                        return encoded(kept, error)
-                plane = view.cube.cut(section=view.section(channel, where))
+                return encoded(collapse.tile(asked, level, x, y, preview=preview), error)
+            where = others_of(others)
+            if not preview:
+                view.check_tile(level, x, y)
+                sidecars = asked.state.sidecars
+                kept = sidecars.tile(asked.file, view, channel, where, (level, x, y))
+                if kept is not None:
+                    return encoded(kept, error)
+            plane = view.cube.cut(section=view.section(channel, where))
             return encoded(view.tile(plane, level, x, y, preview=preview), error)
 
         key = ("tile", collapse or (channel, others), level, x, y, error, preview)

@@ -10,10 +10,14 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
 from tachyfits.server.guard.answers import answer, header_of, refuse
+from tachyfits.server.page import page_paths
 from tachyfits.server.settings import Settings
 
 #: Paths that need no token: they tell nothing but that the server runs.
 OPEN = ("/health", "/ready")
+
+#: Paths of data: a download from a link with the token is answered at once, without a cookie.
+_API = ("/api/", "/vo/")
 
 #: Methods that change nothing.
 _SAFE = ("GET", "HEAD", "OPTIONS")
@@ -30,6 +34,7 @@ class Access:
         self._settings = settings
         self._hosts = {host.lower().rstrip(".") for host in settings.hosts}
         self._origins = set(settings.origins)
+        self._open = {*OPEN, *(page_paths() if settings.open_page else ())}
         token = (settings.token or "").encode()
         # The cookie of another server of this host, on another port, has another name.
         self._cookie = f"tachyfits-{hashlib.sha256(b'name' + token).hexdigest()[:8]}"
@@ -50,7 +55,7 @@ class Access:
             )  # fmt: skip
             return
         self._follow_proxy(scope)
-        if scope["path"] in OPEN:
+        if scope["path"] in self._open:
             await self._app(scope, receive, send)
             return
         given = _without_token(scope)
@@ -65,7 +70,8 @@ class Access:
                 [(b"www-authenticate", b"Bearer")], scope["path"],
             )  # fmt: skip
             return
-        if given is not None and self._is_token(given) and _is_navigation(scope):
+        is_page = _is_navigation(scope) and not scope["path"].startswith(_API)
+        if given is not None and self._is_token(given) and is_page:
             await self._remember(scope, send)
             return
         await self._app(scope, receive, send)

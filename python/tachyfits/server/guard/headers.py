@@ -15,6 +15,10 @@ _EXPOSED = (
 )  # fmt: skip
 
 
+#: The web profile of SAMP: a hub is always at this address.
+SAMP_HUB = "http://localhost:21012"
+
+
 class SafeHeaders:
     """Add the headers of safety to each answer, and those of CORS where it is configured."""
 
@@ -23,6 +27,7 @@ class SafeHeaders:
         policy = (
             "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; "
             f"form-action 'self'; frame-ancestors {ancestors}"
+            + (f"; connect-src 'self' {SAMP_HUB}" if settings.samp else "")
         )
         sharing = "cross-origin" if settings.origins else "same-origin"
         self._headers = [

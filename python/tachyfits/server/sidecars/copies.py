@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import abc
 import functools
 import itertools
 import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,41 +26,36 @@ _SIDE, _DEPTH = 16, 4096
 _LEAST_PLANE, _LEAST_CUBE = 1 << 22, 1 << 24
 
 
-class Copy:
-    """A kind of sidecar of a view.
+class Copy(abc.ABC):
+    """A kind of sidecar of a view."""
 
-    Attributes
-    ----------
-    kind
-        Its name.
-    """
-
-    kind = ""
+    #: The name of the kind.
+    kind: ClassVar[str]
 
     def __init__(self, view: View) -> None:
         self.view = view
 
     @property
+    @abc.abstractmethod
     def is_useful(self) -> bool:
         """Whether the image is large enough, and has pixels that the copy can hold."""
-        raise NotImplementedError
 
     @property
+    @abc.abstractmethod
     def bytes(self) -> int:
         """About how many it takes."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def create(self, path: Path) -> None:
         """Make the empty arrays."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def units(self) -> list[tuple[int, ...]]:
         """Return the units of work, in order."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def build(self, path: Path, unit: tuple[int, ...]) -> None:
         """Do one unit of work; doing it again gives the same."""
-        raise NotImplementedError
 
     @property
     def _outer(self) -> tuple[int, ...]:

@@ -60,6 +60,6 @@ def fault(datasets: Datasets, error: Exception) -> tuple[int, str]:
 
 
 def _detail(datasets: Datasets, text: str) -> str:
-    # Hints name arguments of Python, which a client of the protocols does not have.
+    # Hints name parameters of /api/v1, which the protocols do not have.
     found = datasets.hidden(text.partition("\nhint: ")[0])
     return found if len(found) <= _LONGEST else f"{found[:_LONGEST]}..."

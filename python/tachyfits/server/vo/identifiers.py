@@ -34,10 +34,7 @@ class Found:
     @property
     def title(self) -> str:
         """The name of the file without its ending, and the HDU if the identifier names one."""
-        name = self.file.name.rpartition("/")[2]
-        for ending in (".gz", ".fz", ".fits", ".fit", ".fts"):
-            name = name.removesuffix(ending)
-        return name if self.hdu is None else f"{name}-hdu{self.hdu}"
+        return self.file.stem if self.hdu is None else f"{self.file.stem}-hdu{self.hdu}"
 
 
 def identifier_of(authority: str, name: str, hdu: int | None = None) -> str:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import tachyfits as tf
+from tachyfits.base.errors import worded_for_http
 from tachyfits.server.datasets import Datasets
 from tachyfits.server.errors import RequestError
 from tachyfits.server.settings import Settings
@@ -192,7 +193,7 @@ class Runner:
         limits = self._executor.request(priority="background", seconds=job.duration, token=token)
         began = time.monotonic()
         try:
-            with limits:
+            with limits, worded_for_http():
                 error = self._results(job, token)
             phase = "COMPLETED" if error is None else "ERROR"
         except Exception as raised:

@@ -1,0 +1,19 @@
+"""`/api/v1/about`: the version of the server, and what it offers to pages."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+
+import tachyfits as tf
+from tachyfits.server.answers import json_answer
+from tachyfits.server.state import State
+
+router = APIRouter()
+
+
+@router.get("/api/v1/about", summary="Describe the server")
+async def about(request: Request) -> Response:
+    """Return the version, and whether the page may use a SAMP hub."""
+    settings = State.of(request).settings
+    found = {"name": "tachyfits", "version": tf.__version__, "samp": settings.samp}
+    return json_answer(found, {"Cache-Control": "no-cache"})

@@ -1,0 +1,17 @@
+"""Page: the files of the viewer page, which are served as they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+WEB = Path(__file__).parents[1] / "web"
+
+
+def page_paths() -> set[str]:
+    """Return the paths of the page and its parts in addresses.
+
+    >>> {"/", "/main.js", "/vendor/uPlot.esm.js"} <= page_paths()
+    True
+    """
+    files = (path for path in WEB.rglob("*") if path.is_file())
+    return {"/", *(f"/{path.relative_to(WEB).as_posix()}" for path in files)}
