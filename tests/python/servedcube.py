@@ -24,7 +24,7 @@ def cube() -> tf.Image:
 
 
 def pixels_of(answer: Any) -> NDArray[np.float32]:
-    """Return the pixels of a tile that was asked for without error."""
+    """Return the pixels of a tile that was requested without error."""
     assert answer.status_code == 200, answer.text
     shape = int(answer.headers["Tile-Height"]), int(answer.headers["Tile-Width"])
     assert float(answer.headers["Tile-Step"]) == 0

@@ -28,7 +28,7 @@ CUBE, POLARISED, PLAIN, FLAT, TEXT, CUT, WORDS = (
 )  # fmt: skip
 FAR = 'icrs; circle(10,-60,30")'
 
-#: What each endpoint refuses: its path, and parameters beside ``id``.
+#: Refused requests of each endpoint: its path, and parameters beside ``id``.
 REFUSED: list[tuple[str, dict[str, Any]]] = [
     *(
         (f"/api/v1/{name}", given)
@@ -195,7 +195,7 @@ def checked(answer: Any, folder: str = "/served") -> None:
     found = answer.json()
     for key in ("title", "detail", "hint"):
         said = found.get(key, "")
-        # What the client sent is repeated in quotation marks.
+        # Quotation marks enclose text of the client.
         own = re.sub(r"""'[^']*'|"[^"]*\"""", "", said)
         assert not FOREIGN.search(own), said
         assert folder not in said
