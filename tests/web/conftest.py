@@ -58,7 +58,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def address(folder: Path) -> Iterator[str]:
     """A server of that folder, on a thread of this process."""
-    app = create_app(Settings(paths=(folder,)))
+    app = create_app(Settings(paths=(folder,), samp=True))
     config = uvicorn.Config(
         app, host="127.0.0.1", port=0, log_level="warning", timeout_graceful_shutdown=2
     )

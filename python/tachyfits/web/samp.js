@@ -9,6 +9,9 @@ const HUB = "http://localhost:21012/";
 /** Seconds that the hub may hold a request for messages. */
 const WAIT = 20;
 
+/** Milliseconds between two requests to hubs that answer at once, as astropy's does. */
+const PAUSE = 300;
+
 /** @typedef {string | Value[] | {[key: string]: Value}} Value */
 
 /** A problem that people can do something about. */
@@ -156,6 +159,7 @@ export class Samp {
       while (!signal.aborted) {
         const calls = await call("pullCallbacks", [key, String(WAIT)], signal);
         for (const one of Array.isArray(calls) ? calls : []) await this.received(key, /** @type {any} */ (one));
+        await new Promise((resolve) => setTimeout(resolve, PAUSE));
       }
     } catch {
       if (this.key === key) this.forget();
