@@ -23,7 +23,7 @@ from viewerpage import opened, state
 
 
 class Consent(WebProfileDialog):  # type: ignore[misc,unused-ignore]
-    """The user of a hub, who agrees, or does not."""
+    """The user of a hub: agrees, or refuses."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -63,15 +63,30 @@ class Version:
         return f"{self.inode:x}-{self.size:x}-{self.modified:x}"
 
 
-def _descriptors_of(version: Version) -> set[str]:
-    """Return the open descriptors of a file."""
+def _opened(path: Path, version: Version) -> tf.File:
+    """Open a file, and see that it is the one of this version.
+
+    A link may take the place of a folder after its name was resolved, and give it back before the
+    version is compared again. Compressed files are read as a whole and keep no descriptor.
+    """
+    with _OPENING:
+        before = _descriptors_of(version)
+        found = tf.open(path)
+        after = _descriptors_of(version)
+    if after == before and found.storage not in _WHOLE and os.path.isdir(_DESCRIPTORS):
+        raise Changed(f"{path.name}: the file was replaced while it was opened")
+    return found
+
+
+def _descriptors_of(version: Version) -> set[int]:
+    """Return the open descriptors of a file; none where the system does not tell them."""
     found = set()
     with contextlib.suppress(OSError):
-        for name in os.listdir(_DESCRIPTORS):
-            with contextlib.suppress(OSError):
-                at = os.stat(f"{_DESCRIPTORS}/{name}")
-                if (at.st_dev, at.st_ino) == (version.device, version.inode):
-                    found.add(name)
+        for descriptor in map(int, os.listdir(_DESCRIPTORS)):
+            with contextlib.suppress(OSError):  # that of the list itself
+                at = os.fstat(descriptor)
+                if (at.st_ino, at.st_dev) == (version.inode, version.device):
+                    found.add(descriptor)
     return found
 
 
@@ -93,16 +108,9 @@ class OpenFile:
         self.name = name
         self.path = path
         self.version = version
-        with _OPENING:
-            before = _descriptors_of(version)
-            self._file = tf.open(path)
-            opened = _descriptors_of(version) - before
+        self._file = _opened(path, version)
         self._lock = threading.Lock()
         self._views: dict[int, View] = {}
-        # A link may take the place of a folder after its name was resolved, and give it back.
-        # Compressed files are read as a whole and keep no descriptor.
-        if not opened and self._file.storage not in _WHOLE and os.path.isdir(_DESCRIPTORS):
-            raise Changed(f"{name}: the file was replaced while it was opened")
         self.check()
 
     @property
