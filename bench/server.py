@@ -385,7 +385,32 @@ def download(port: int, path: str) -> float:
     return size / (time.perf_counter() - begin)
 
 
-CASES = {"load": under_load, "cube": large_cube, "plane": large_plane, "cutout": cutout}
+async def extraction() -> list[Row]:
+    """Measure extraction by volume, and compare the slopes of the fitted lines."""
+    from bench import extraction as by_volume
+
+    DATA.mkdir(exist_ok=True)
+    found = by_volume.measured(made, serving, DATA)
+    load = f"load average {os.getloadavg()[0]:.1f} of {os.cpu_count()} cores"
+    section = by_volume.table(found, load)
+    print(section)
+    if _WRITE:
+        by_volume.write(section)
+    if len(found["image", "on ahead"]) < 3:
+        raise SystemExit("a line needs three volumes or more: free some of the disk")
+    rows = []
+    for kind in ("image", "spectrum"):
+        ahead = by_volume.line_of(found[kind, "on ahead"]).slope
+        ours = by_volume.line_of(found[kind, "just in time"]).slope
+        rows.append(Row(f"{kind} extraction, slope / on ahead", ours / ahead, "", 1.0))
+    return rows
+
+
+#: Whether the table of extraction is written into the documentation.
+_WRITE = False
+
+CASES = {"load": under_load, "cube": large_cube, "plane": large_plane, "cutout": cutout,
+         "extraction": extraction}  # fmt: skip
 
 
 def main() -> int:
@@ -393,7 +418,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.server", description=__doc__)
     parser.add_argument("--short", action="store_true", help="a minute of load in place of five")
     parser.add_argument("--only", choices=CASES, help="one case alone")
+    parser.add_argument(
+        "--write", action="store_true", help="write the table of extraction into docs/performance"
+    )
     given = parser.parse_args()
+    global _WRITE
+    _WRITE = given.write
     rows: list[Row] = []
     for name, case in CASES.items():
         if given.only in (None, name):

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import tachyfits as tf
 from fitsbytes import primary
 from tachyfits.cli import run
+from tachyfits.header.spectral_frames import _shift, _shift_by_astropy
 from tachyfits.text.spectral_ranges import parse_band, parse_spectral_range
 
 #: Spectral axes: CTYPE, CUNIT, CRVAL, CDELT, and a unit of another kind that ranges are given in.
@@ -360,3 +361,12 @@ def test_an_unknown_frame_after_a_range_is_named() -> None:
         assert "leave it out" in str(caught.value)
     with pytest.raises(tf.UsageError, match="invalid unit"):
         cube("frequency").cut(channels="1..2 furlongs")
+
+
+def test_shifts_of_frames_are_those_of_astropy_for_any_direction() -> None:
+    rng = np.random.default_rng(3)
+    for frame in ("BARYCENT", "LSRK", "LSRD", "HELIOCEN"):
+        for longitude, latitude in rng.uniform((0, -90), (360, 90), (12, 2)).tolist():
+            theirs = _shift_by_astropy(frame, longitude, latitude, None)
+            assert _shift(frame, longitude, latitude) == pytest.approx(theirs, rel=3e-15)
+    assert abs(_shift("LSRK", 271.0, 30.0) - 1) == pytest.approx(20 / 299792.458, rel=0.01)

@@ -666,13 +666,13 @@ def _spans_a_plane(one: tuple[float, float], other: tuple[float, float]) -> bool
 
 
 def _wcs_of(cards: Sequence[tuple[str, Any]], tables: Any = None) -> astropy.wcs.WCS:
-    from astropy.io import fits
     from astropy.wcs import WCS, FITSFixedWarning
 
     with warnings.catch_warnings():
         # Notes on repaired keywords.
         warnings.simplefilter("ignore", FITSFixedWarning)
-        return WCS(fits.Header.fromstring(header_text(cards)), fobj=tables)
+        # astropy reads text at once; it would write a header as text first.
+        return WCS(header_text(cards).encode("ascii"), fobj=tables)
 
 
 def _evaluated(alone: astropy.wcs.WCS, pixels: Values) -> Values:

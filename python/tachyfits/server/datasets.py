@@ -215,8 +215,11 @@ class Datasets:
                 text = re.sub(rf"{re.escape(str(root))}(?!\w)", name, text)
         return text
 
-    def open(self, name: str) -> OpenFile:
-        """Return the open file of an ID, in the version that is on disk now."""
+    def open(self, name: str, *, keep: bool = True) -> OpenFile:
+        """Return the open file of an ID, in the version that is on disk now.
+
+        ``keep``: let it stay open, in place of the one that was used longest ago.
+        """
         path = self.path(name)
         version = Version.of(path)
         with self._lock:
@@ -227,6 +230,8 @@ class Datasets:
         opened = OpenFile(name, path, version)
         if self.path(name) != path:
             raise Changed(f"{name}: the file was replaced while it was opened")
+        if not keep:
+            return opened
         with self._lock:
             self._open[name] = opened
             self._open.move_to_end(name)

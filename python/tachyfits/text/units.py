@@ -8,6 +8,7 @@ alone.
 
 from __future__ import annotations
 
+import functools
 import re
 import warnings
 from typing import TYPE_CHECKING, Any
@@ -61,6 +62,7 @@ _PER_BEAM = re.compile(r"/\s*beam\s*[ .*]\s*(k?m)\s*/\s*s$", re.IGNORECASE)
 _REMARK = re.compile(r"(?:(?<=\w)\s+|(?<=K))\([^()]*\)\s*$")
 
 
+@functools.lru_cache(maxsize=512)
 def fits_unit(text: str, like: tuple[str, ...] = ()) -> UnitBase | None:
     """Return the unit of a text; None for an unknown one.
 
@@ -252,6 +254,7 @@ def _standard_text(text: str) -> str:
         return text.strip()
 
 
+@functools.lru_cache(maxsize=512)
 def text_of_unit(unit: Any) -> str | None:
     """Return a unit of astropy's as the Standard writes it; its own text where that cannot say it.
 

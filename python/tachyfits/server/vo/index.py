@@ -90,7 +90,7 @@ class Listing:
     def _described(self, name: str) -> dict[str, object] | None:
         """Return the description of the first image of a file; None without one."""
         try:
-            view = self._state.datasets.open(name).view(None)
+            view = self._state.datasets.open(name, keep=False).view(None)
             return observation_of(view).as_dict()
         except (NotFound, tf.TachyfitsError):
             return None

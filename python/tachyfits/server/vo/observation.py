@@ -14,7 +14,7 @@ import numpy as np
 import tachyfits as tf
 from tachyfits.base.errors import foreign_errors
 from tachyfits.header.beam import Beam
-from tachyfits.header.coordinates import Coordinates, pixel_numbers
+from tachyfits.header.coordinates import Coordinates, Sky, pixel_numbers
 from tachyfits.header.spectral_frames import frequency_factor
 from tachyfits.header.spectral_selection import stokes_axis
 from tachyfits.header.spectral_units import Line, converted
@@ -158,22 +158,41 @@ def _sky(coordinates: Coordinates, width: int, height: int) -> _Footprint:
     y = np.concatenate([np.full(_POINTS, y0), y0 + (y1 - y0) * along,
                         np.full(_POINTS, y1), y1 - (y1 - y0) * along, [(y0 + y1) / 2]])  # fmt: skip
     with foreign_errors("the footprint cannot be evaluated", "correct the header"):
-        places = sky.wcs.pixel_to_world(x, y).icrs
-        longitudes, latitudes = places.ra.deg, places.dec.deg
+        longitudes, latitudes = _icrs(sky, x, y)
         if not np.isfinite([longitudes[-1], latitudes[-1]]).all():
             return _Footprint()
         centre = float(longitudes[-1]), float(latitudes[-1])
         if not (np.isfinite(longitudes).all() and np.isfinite(latitudes).all()):
             # Corners beyond the edge of the projection: the whole sky covers the image.
             return _Footprint(*centre, 360.0)
-        radius = float(places[:-1].separation(places[-1]).deg.max())
-        # Angles to the corners from the centre tell the direction of the rotation.
-        angles = places[-1].position_angle(places[: 2 * _POINTS : _POINTS]).rad
+    (lon, lat), (lon0, lat0) = np.radians([longitudes, latitudes]), np.radians(centre)
+    # Chords keep the digits of small angles.
+    directions = np.array([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)])
+    chord = float(np.linalg.norm(directions[:, :-1] - directions[:, -1:], axis=0).max())
+    radius = math.degrees(2 * math.asin(min(1.0, chord / 2)))
+    # Angles to the corners from the centre tell the direction of the rotation.
+    lon, lat = lon[: 2 * _POINTS : _POINTS] - lon0, lat[: 2 * _POINTS : _POINTS]
+    north = np.sin(lat) * np.cos(lat0) - np.cos(lat) * np.sin(lat0) * np.cos(lon)
+    angles = np.arctan2(np.sin(lon) * np.cos(lat), north)
     corners = [(float(longitudes[n]), float(latitudes[n])) for n in range(0, 4 * _POINTS, _POINTS)]
     # Position angles grow from north to east, which is counter-clockwise seen from inside.
     if math.sin(float(angles[1] - angles[0])) < 0:
         corners.reverse()
     return _Footprint(*centre, 2 * radius, tuple(corners))
+
+
+def _icrs(sky: Sky, x: Any, y: Any) -> tuple[Any, Any]:
+    """Return the longitudes and latitudes of pixels, ICRS, degrees."""
+    wcs = sky.wcs
+    world = wcs.pixel_to_world_values(x, y)
+    longitudes, latitudes = world[wcs.wcs.lng], world[wcs.wcs.lat]
+    if sky.astropy_frame.name == "icrs":
+        return longitudes % 360.0, latitudes
+    from astropy import units as u
+    from astropy.coordinates import SkyCoord
+
+    places = SkyCoord(longitudes * u.deg, latitudes * u.deg, frame=sky.astropy_frame).icrs
+    return places.ra.deg, places.dec.deg
 
 
 def _band(coordinates: Coordinates, shape: tuple[int, ...]) -> _Band:

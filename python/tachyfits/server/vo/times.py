@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from typing import Any
@@ -72,6 +73,7 @@ def _moment(header: Any, days: tuple[str, ...], dates: tuple[str, ...]) -> float
     return None
 
 
+@functools.lru_cache(maxsize=1024)
 def _mjd(text: str) -> float | None:
     """Return the MJD of a date in ISO 8601, or in FITS' old form DD/MM/YY; None for others."""
     from astropy.time import Time
