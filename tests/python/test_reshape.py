@@ -6,6 +6,7 @@ import importlib.util
 import json
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -248,6 +249,26 @@ def test_wrong_paths_are_refused(cube: tf.Image) -> None:
     ):
         with pytest.raises((tf.UsageError, OverflowError)):
             cube.pv(path, **options)
+
+
+@pytest.mark.parametrize(
+    ("path", "width", "words"),
+    [
+        ([(100, 1), (120, 1)], 3, r"from \(100, 1\) to \(120, 1\), pixels from 0, does not cross"),
+        ([(-9, 20), (-2.5, -3), (20, -9)], 1, "does not cross the image of 11 x 9 pixels"),
+        ([(1, 1), (np.nan, 2)], 1, r"point 2 \(from 1\) is not on the sky of the image"),
+        ([(1, 1)], 1, "expected two different points or more"),
+    ],
+)
+def test_a_path_that_leaves_the_image_says_where_it_is(
+    cube: tf.Image, tmp_path: Path, capsys: Any, path: Any, width: int, words: str
+) -> None:
+    with pytest.raises(tf.UsageError, match=words) as failure:
+        cube.pv(path, width=width)
+    assert "NAXIS" not in str(failure.value)
+    # A path may end beyond the image, and cross a corner.
+    assert np.isfinite(cube.pv([(-5, 4), (20, 4)])[...]).any()
+    assert np.isfinite(cube.pv([(-2, 2), (2, -2)])[...]).any()
 
 
 needs_pvextractor = pytest.mark.skipif(

@@ -217,3 +217,29 @@ def test_large_skies_need_little_memory() -> None:
     assert most < 400e6
     area = float((spans[:, 2] - spans[:, 1] + 1).sum()) * (360 / 100_000) ** 2
     assert area == pytest.approx(np.pi * 9 / np.cos(np.radians(10.0)), rel=0.01)
+
+
+def test_a_field_of_100000_by_100000_pixels_needs_little_memory() -> None:
+    import tracemalloc
+
+    from astropy.coordinates import SkyCoord
+
+    scale = 0.5 / 3600
+    image = sky_image("SIN", "icrs", (150.0, 30.0), (60, 40), scale)
+    sky = image._coordinates.sky
+    # A ring that crosses the edges of the field.
+    placed = place(tf.SkyRegion.circle((150.5, 31.0), 6.0), sky)
+    tracemalloc.start()
+    spans = spans_on_sky(placed, sky, 100_000, 100_000)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # A mask would have 1e10 bytes.
+    assert most < 400e6
+    y, first, last = spans[:: len(spans) // 50].T.astype(np.int64)
+    within = image.coordinates(first, y).separation(image.coordinates(last, y))
+    assert within.deg.max() <= 12.0
+    for x in (first, last):
+        away = image.coordinates(x, y).separation(SkyCoord(150.5, 31.0, unit="deg")).deg
+        on_edge = (x == 0) | (x == 99_999)
+        assert (away <= 6.0).all()
+        assert (away[~on_edge] > 6.0 - 1e-3).all()

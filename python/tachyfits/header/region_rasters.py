@@ -1,7 +1,7 @@
 """Pixels of regions on the sky: those whose centre is inside, as spans of rows.
 
 A shape is transformed to the celestial frame of the image once, as unit vectors. Centres of pixels
-are evaluated by WCSLIB, and only near the border of the shape: cells of 2048, 256 and 32 pixels
+are evaluated by WCSLIB, and only near the border of the shape: cells of 2048, 256, 32 and 8 pixels
 that are known to lie outside or inside are not looked into, so memory stays bounded for an image
 of any size, and nothing depends on where a projection has its edges.
 """
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,15 +25,19 @@ if TYPE_CHECKING:
     Vectors = NDArray[np.float64]
 
 #: Pixels along a side of the cells, from the coarsest to those whose pixels are evaluated.
-_CELLS = (2048, 256, 32)
-#: Samples along a side of a cell and a half on either side of it.
-_SAMPLES = 9
+_CELLS = (2048, 256, 32, 8)
+#: Samples along a side of a cell and of a half on either side of it, by the size of the cell; of
+#: the smallest cells those along the cell alone.
+_SAMPLES = {2048: 9, 256: 9, 32: 5, 8: 3}
+#: Rows that are put together at a time: a multiple of the cells up to this size.
+_ROWS = 256
 #: How many cells fit at least along the sides of an image, unless they are the smallest.
 _DENSE = 4
 #: How far a cell may reach beyond the farthest of its samples, as a factor.
 _SAFETY = 1.5
-#: Cells larger than this on the sky are always divided: projections may be cut there (radians).
-_LARGE = math.radians(20.0)
+#: Cells larger than this on the sky are always divided, by their size: projections may be cut
+#: there, between samples (radians).
+_LARGE = {size: math.radians(most) for size, most in ((2048, 20), (256, 20), (32, 5), (8, 1))}
 #: Frames between which astropy rotates directions: three of them tell all.
 _ROTATED = ("icrs", "fk5", "galactic", "supergalactic")
 #: The most pixels that are evaluated at a time.
@@ -237,7 +240,8 @@ _INSIDE = {
 def spans_on_sky(placed: Placed, sky: Sky, height: int, width: int) -> NDArray[np.uint64]:
     """Return the pixels of an image whose centres a shape has: rows of (y, first, last)."""
     whole, border = _cells(placed, sky, height, width)
-    found = [_band(placed, sky, rows, whole, border, width) for rows in _bands(height)]
+    bands = (range(first, min(first + _ROWS, height)) for first in range(0, height, _ROWS))
+    found = [_band(placed, sky, rows, whole, border, width) for rows in bands]
     return np.concatenate([np.empty((0, 3), np.uint64), *(spans for spans in found if len(spans))])
 
 
@@ -257,25 +261,20 @@ def directions(sky: Sky, x: Any, y: Any) -> Vectors:
     return _vectors(degrees)
 
 
-def _bands(height: int) -> Iterator[range]:
-    size = _CELLS[-1]
-    return (range(first, min(first + size, height)) for first in range(0, height, size))
-
-
 def _cells(
     placed: Placed, sky: Sky, height: int, width: int
-) -> tuple[list[tuple[int, int, int]], NDArray[np.int64]]:
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the cells that are inside as (x, y, size), and the smallest ones on the border."""
     # Samples must be dense beside the image, or its sky may lie between them.
     sizes = [size for size in _CELLS if size * _DENSE <= min(height, width)] or [_CELLS[-1]]
     size = sizes[0]
     across, up = (np.arange(0, length, size) for length in (width, height))
     cells = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
-    whole: list[tuple[int, int, int]] = []
+    whole: list[NDArray[np.int64]] = []
     for finer in (*sizes[1:], None):
-        may_be_empty = size * _DENSE <= min(height, width)
+        may_be_empty = finer is not None and size * _DENSE <= min(height, width)
         inside, maybe = _sorted_cells(placed, sky, cells, size, may_be_empty)
-        whole += [(x, y, size) for x, y in cells[inside].tolist()]
+        whole.append(np.pad(cells[inside], ((0, 0), (0, 1)), constant_values=size))
         cells = cells[maybe]
         if finer is None:
             break
@@ -284,7 +283,7 @@ def _cells(
         cells = (cells[:, None] + offsets).reshape(-1, 2)
         cells = cells[(cells[:, 0] < width) & (cells[:, 1] < height)]
         size = finer
-    return whole, cells
+    return np.concatenate(whole), cells
 
 
 def _sorted_cells(
@@ -293,7 +292,8 @@ def _sorted_cells(
     """Return which cells are inside a shape, and of which it is not known."""
     inside = np.zeros(len(cells), dtype=np.bool_)
     maybe = np.zeros(len(cells), dtype=np.bool_)
-    steps = np.linspace(-0.5, 1.5, _SAMPLES) * size - 0.5
+    ends = (0.0, 1.0) if size == _CELLS[-1] else (-0.5, 1.5)
+    steps = np.linspace(*ends, _SAMPLES[size]) * size - 0.5
     grid = np.stack(np.meshgrid(steps, steps), axis=-1).reshape(-1, 2)
     own = (np.abs(grid - (size / 2 - 0.5)) <= size / 2).all(axis=1)
     at_once = _BLOCK // len(grid)
@@ -306,7 +306,7 @@ def _sorted_cells(
             chords = np.linalg.norm(vectors[:, own] - middle[:, None], axis=-1)
             radius = 2.0 * np.arcsin(np.clip(chords.max(axis=1) / 2.0, 0.0, 1.0)) * _SAFETY
             away = placed.distance(middle)
-            sure = radius < _LARGE
+            sure = radius < _LARGE[size]
             # NaN, where parts of a cell are beyond the sky, is not known.
             outside = sure & (away - radius > placed.reach)
             inside[piece] = sure & (away + radius < placed.core)
@@ -320,31 +320,37 @@ def _band(
     placed: Placed,
     sky: Sky,
     rows: range,
-    whole: list[tuple[int, int, int]],
+    whole: NDArray[np.int64],
     border: NDArray[np.int64],
     width: int,
 ) -> NDArray[np.uint64]:
-    """Return the spans of some rows, of the height of the smallest cells."""
-    size = _CELLS[-1]
-    inner = [(x, side) for x, y, side in whole if y <= rows.start < y + side]
-    cells = border[border[:, 1] == rows.start]
-    if not inner and not len(cells):
+    """Return the spans of some rows."""
+    size, first = _CELLS[-1], rows.start
+    inner = whole[(whole[:, 1] < rows.stop) & (whole[:, 1] + whole[:, 2] > first)]
+    cells = border[(border[:, 1] >= first) & (border[:, 1] < rows.stop)]
+    if not len(inner) and not len(cells):
         return np.empty((0, 3), np.uint64)
-    ends = [*inner, *((x, size) for x in cells[:, 0].tolist())]
-    left, right = min(x for x, _ in ends), min(max(x + side for x, side in ends), width)
-    band = np.zeros((len(rows), right - left), dtype=np.bool_)
-    for x, side in inner:
-        band[:, x - left : x - left + side] = True
-    y, x = (grid.ravel() for grid in np.mgrid[: len(rows), :size])
-    at_once = max(1, _BLOCK // (size * size))
-    for first in range(0, len(cells), at_once):
-        columns = (cells[first : first + at_once, 0][:, None] + x).ravel()
-        lines = np.tile(y, len(columns) // len(y))
-        kept = columns < width
+    left = min(part[:, 0].min() for part in (inner, cells) if len(part))
+    right = max((inner[:, 0] + inner[:, 2]).max(initial=0), (cells[:, 0] + size).max(initial=0))
+    blocks = np.zeros((-(-len(rows) // size), (right - left) // size), dtype=np.bool_)
+    small = inner[:, 2] == size
+    blocks[(inner[small, 1] - first) // size, (inner[small, 0] - left) // size] = True
+    for x, y, side in inner[~small].tolist():
+        low, begin = max(y - first, 0) // size, (x - left) // size
+        blocks[low : (y + side - first) // size, begin : begin + side // size] = True
+    band = blocks.repeat(size, axis=0).repeat(size, axis=1)
+    y, x = (grid.ravel() for grid in np.mgrid[:size, :size])
+    at_once = _BLOCK // (size * size)
+    for begin in range(0, len(cells), at_once):
+        columns, lines = (
+            (cells[begin : begin + at_once, axis, None] + offsets).ravel()
+            for axis, offsets in ((0, x), (1, y))
+        )
+        kept = (columns < width) & (lines < rows.stop)
         columns, lines = columns[kept], lines[kept]
-        vectors = directions(sky, columns, lines + rows.start)
-        band[lines, columns - left] = placed.contains(vectors)
-    return spans_of(band, rows.start, left)
+        inside = placed.contains(directions(sky, columns, lines))
+        band[lines - first, columns - left] = inside
+    return spans_of(band[: len(rows), : width - left], first, int(left))
 
 
 def outline_in_pixels(region: SkyRegion, sky: Sky) -> Vectors:

@@ -269,6 +269,7 @@ class Reshaping(Operations):
             step = float(spacing)
         sky = _sky_plane(self)
         points = _points(self, path, sky)
+        _check_path(self, points, pixels)
         scale = None if sky is None else _degrees_per_pixel(points, sky)
         lone = _lone_celestial(self)
         if lone is not None:
@@ -336,6 +337,55 @@ def _points(image: Operations, path: Any, sky: Sky | None) -> NDArray[np.float64
     if points.ndim != 2 or points.shape[1] != 2:
         raise usage(f"invalid path of shape {points.shape}: expected a list of points", hint)
     return points
+
+
+def _check_path(image: Operations, points: NDArray[np.float64], width: int) -> None:
+    """Refuse a path that has no length, or does not cross the image."""
+    finite = np.isfinite(points).all(axis=1)
+    if not finite.all():
+        number = int(np.flatnonzero(~finite)[0]) + 1
+        raise usage(
+            f"{image._where()}: invalid path: point {number} (from 1) is not on the sky of the "
+            "image, or not a number",
+            "give another one",
+        )
+    if len(points) < 2 or (points == points[0]).all():
+        raise usage(
+            f"{image._where()}: invalid path: expected two different points or more",
+            either("give [(10, 20), (30, 40)]", *("give '10,20 30,40'",) * 2),
+        )
+    if image.ndim < 2:
+        return
+    height, columns = image.shape[-2:]
+    # Samples across the path, and pixels next to those that a sample lies between.
+    margin = width / 2 + 1.0
+    low, high = np.array([-margin, -margin]), np.array([columns, height]) - 1 + margin
+    if any(_crosses(begin, end, low, high) for begin, end in itertools.pairwise(points)):
+        return
+    first = int(either("0", "1", "1"))
+    ends = " to ".join(f"({x + first:.7g}, {y + first:.7g})" for x, y in points[[0, -1]].tolist())
+    raise usage(
+        f"{image._where()}: the path from {ends}, pixels from {first}, does not cross the image of "
+        f"{columns} x {height} pixels",
+        "give points on the image" + either("", "; see tachyfits info FILE for its place", ""),
+    )
+
+
+def _crosses(
+    begin: NDArray[np.float64],
+    end: NDArray[np.float64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+) -> bool:
+    """Say whether a straight line between two points meets a rectangle."""
+    step = end - begin
+    still = step == 0
+    if ((begin < low) | (begin > high))[still].any():
+        return False
+    with np.errstate(divide="ignore", invalid="ignore"):
+        at = np.stack([(low - begin) / step, (high - begin) / step])[:, ~still]
+    enters, leaves = at.min(axis=0).max(initial=0.0), at.max(axis=0).min(initial=1.0)
+    return bool(enters <= leaves)
 
 
 def _degrees_per_pixel(points: NDArray[np.float64], sky: Sky) -> float | None:

@@ -149,19 +149,19 @@ def unknown_unit(text: str | None) -> Exception:
     if not text:
         return usage(
             "invalid unit: the values have none (BUNIT), so they cannot be converted",
-            "state it: "
-            + either(
-                'tf.evaluate("a", a=image, unit="Jy/beam")',
-                "tachyfits math A A=FILE --unit Jy/beam -o OUT.fits",
+            either(
+                'state it: tf.evaluate("a", a=image, unit="Jy/beam")',
+                "state it: tachyfits math A A=FILE --unit Jy/beam -o OUT.fits",
+                "leave the parameter unit out",
             ),
         )
     return usage(
         f"invalid unit {text!r} of the values (BUNIT): expected one that astropy or the FITS "
         "Standard knows",
-        "correct it: "
-        + either(
-            'editor[0].header["BUNIT"] = "K", in tachyfits.edit(path)',
-            "tachyfits header FILE --set BUNIT=K",
+        either(
+            'correct it: editor[0].header["BUNIT"] = "K", in tachyfits.edit(path)',
+            "correct it: tachyfits header FILE --set BUNIT=K",
+            "leave the parameter unit out",
         ),
     )
 

@@ -3,8 +3,8 @@
 //! Gaussians whose covariances add up to that of the kernel give the kernel, one after the other. Each is sampled, and a
 //! sum of samples of Gaussians is an integral to the last digit where they are wide enough ([`Precision::least`]). So a
 //! kernel is a Gaussian along x, one along y, and those along both diagonals, of which a positive and a negative one make
-//! any angle; or those along x and y, and the narrow ellipse that is left. What follows a first round Gaussian is smooth
-//! and needs only every n-th pixel of every n-th row; a last round one interpolates between them.
+//! any angle; or those along x and y, and the narrow ellipse that is left. After a first round Gaussian the image is smooth,
+//! and every n-th pixel of every n-th row is enough; a last round one interpolates between them.
 
 use std::f64::consts::PI;
 
@@ -40,7 +40,7 @@ impl Precision {
 
 /// The longest distance of pixels that are summed.
 const LONGEST_STEP: usize = 32;
-/// What a sum takes besides its terms, in terms: it reads and writes all pixels of a box.
+/// The time of a sum besides that of its terms, in terms: it reads and writes all pixels of a box.
 const PASS: f64 = 12.0;
 
 /// Squared standard deviations: xx, xy, yy.

@@ -8,7 +8,7 @@ use crate::file::OpenOptions;
 const WIDTH: usize = 97;
 const HEIGHT: usize = 61;
 
-/// What parts may leave of the largest pixel: what the type of the results hides.
+/// The largest difference of both sums, as a part of the largest pixel: less than the type of the results shows.
 fn bound(precision: Precision) -> f64 {
     if precision == SINGLE { 2e-8 } else { 5e-14 }
 }
