@@ -25,10 +25,10 @@ OLDEST_RUST := $(shell sed -n 's/^rust-version *= *"\(.*\)"/\1/p' Cargo.toml)
 RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -name Cargo.toml \) -print)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo view test check bench docs fuzz miri bigendian portable wheel clean require
+.PHONY: help demo view test check bench bench-full docs fuzz miri bigendian portable wheel clean require
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
 		awk -F '|' '{ printf "%-14s %s\n", $$1, $$2 }'
 
 demo: $(VENV)/built ## make a cube of a galaxy, measure it, compare with the truth; FILE=cube.fits uses yours
@@ -44,9 +44,13 @@ test: $(VENV)/built ## every test: Rust, Python, and both again under each vecto
 check: $(VENV)/checkers ## formats, lints, types, documentation, architecture; no network but for the set-up
 	$(PY) tools/steps.py check
 
-bench: $(VENV)/built ## the benchmarks beside the peers that are installed; ARGS="--small" for a quick round
+bench: $(VENV)/built ## the benchmarks beside the peers that are installed, for any laptop; ARGS="--small" for answers alone
 	$(PY) -m bench setup
 	$(PY) -m bench $(ARGS)
+
+bench-full: $(VENV)/built ## the same with inputs as large as in the papers: 28 GB, over an hour
+	$(PY) -m bench setup
+	$(PY) -m bench --full $(ARGS)
 
 docs: $(VENV)/checkers ## the documentation as a site that works offline, and the Rust reference
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --quiet

@@ -21,7 +21,7 @@ from typing import Any
 
 from bench import HERE, BenchError, bars, data, definitions, host, measure, one_file, peers, report
 from bench.cache import drop
-from bench.definitions import Definition
+from bench.definitions import FULL, LAPTOP, SMALL, Definition
 from bench.measure import Result, Source
 from bench.report import Measured
 from bench.setup import setup
@@ -39,7 +39,11 @@ def arguments(words: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--only", metavar="NAME", help="definitions whose name has NAME in it")
     parser.add_argument("--list", action="store_true", help="show definitions, inputs and peers")
-    parser.add_argument("--small", action="store_true", help="small inputs: a minute, not an hour")
+    sizes = parser.add_mutually_exclusive_group()
+    for name, what in report.SIZE_WORDS.items():
+        default = " (the default)" * (name == LAPTOP)
+        choice = {"dest": "size", "action": "store_const", "const": name, "default": LAPTOP}
+        sizes.add_argument(f"--{name}", help=what + default, **choice)
     parser.add_argument("--strict-bars", action="store_true", help="a missed bar is a failure")
     parser.add_argument("--repeat", type=int, metavar="N", help="measured rounds (default 5)")
     parser.add_argument("--threads", type=int, metavar="N", help='what "all" means here')
@@ -71,14 +75,14 @@ def arguments(words: list[str]) -> argparse.Namespace:
         parser.error("--repeat must be at least 1")
     if options.threads is not None and options.threads < 1:
         parser.error("--threads must be at least 1")
-    if options.small and options.strict_bars:
+    if options.size == SMALL and options.strict_bars:
         parser.error("--strict-bars has no meaning with --small: small inputs say nothing of speed")
     return options
 
 
-def chosen(name: str | None) -> list[Definition]:
+def chosen(name: str | None, size: str) -> list[Definition]:
     """Pick the definitions whose name has `name` in it; None: all."""
-    found = [d for d in definitions.load() if name is None or name in d.name]
+    found = [d for d in definitions.load(size=size) if name is None or name in d.name]
     if not found:
         raise BenchError(f"--only {name!r} names no definition\nsee: python -m bench --list")
     return found
@@ -129,7 +133,7 @@ def measure_one(
     for one in wanted:
         data.ensure(one, say)
     size = wanted[0].path.stat().st_size if wanted else 0
-    if reason := None if options.small else too_big(definition, inputs):
+    if reason := too_big(definition, inputs) if options.size == FULL else None:
         say(f"  NOT MEASURED: {reason}")
         return {c.name: Result(c, missing=reason) for c in definition.contestants}, size
     with scratch_folder(wanted) as scratch:
@@ -139,7 +143,7 @@ def measure_one(
             source_of(definition, inputs, known, scratch, say),
             repeat=rounds(definition, options),
             all_threads=options.threads or host.cores(),
-            small=options.small,
+            size=options.size,
             say=say,
         )
     return results, size
@@ -213,22 +217,22 @@ def drop_inputs(
 
 
 def rounds(definition: Definition, options: argparse.Namespace) -> int:
-    """Say how many rounds count: as asked, else as defined; with small inputs, for a look, 3."""
+    """Say how many rounds count: as asked, else as defined, but 3 where inputs are not full."""
     if not definition.timed:
         return 1
-    return options.repeat or (3 if options.small else definition.repeat or 5)
+    return options.repeat or (definition.repeat or 5 if options.size == FULL else 3)
 
 
 def run(options: argparse.Namespace) -> int:
     """Measure, keep, show; the exit status."""
-    selected = chosen(options.only)
+    selected = chosen(options.only, options.size)
     known = peers.load()
     for name in options.without:
         if name not in known:
             raise BenchError(f"--without {name!r} names no peer; there are {', '.join(known)}")
         known[name] = replace(known[name], left_out=True)
     where = data.folder(options.data)
-    inputs = data.load(where, small=options.small)
+    inputs = data.load(where, size=options.size)
     if options.list:
         show(selected, inputs, known)
         return 0
@@ -254,8 +258,8 @@ def run(options: argparse.Namespace) -> int:
         verdicts = [v for d, results, _ in measured for v in bars.judge(d, results)]
         verdicts.sort(key=lambda verdict: report.row_order(verdict.bar.row))
         problems = account(measured, known, machine)
-        report.write(folder, machine, measured, verdicts, small=options.small)
-    print(report.on_screen(measured, verdicts, small=options.small))
+        report.write(folder, machine, measured, verdicts, size=options.size)
+    print(report.on_screen(measured, verdicts, size=options.size))
     print(f"written: {folder}/table.md results.json", flush=True)
     for line in problems:
         print(line, file=sys.stderr)
@@ -288,7 +292,7 @@ def destination(options: argparse.Namespace, machine: dict[str, Any]) -> Path:
     """Choose the folder for results: a run of everything is kept, a part of it is not."""
     if options.output:
         return Path(options.output)
-    if options.small or options.only is not None:
+    if options.size != FULL or options.only is not None:
         return HERE / "build" / "latest"
     return HERE / "record" / f"{machine['date']}-{host.kind(machine)}"
 

@@ -19,6 +19,7 @@ from typing import Any
 
 from bench import HERE, ROOT, BenchError, toml
 from bench.cache import drop
+from bench.definitions import sized
 from bench.peers import python_of_peers
 
 #: Free space to leave on the disk, bytes.
@@ -47,14 +48,12 @@ def folder(chosen: str | None) -> Path:
     return Path(chosen or os.environ.get("TACHYFITS_BENCH_DATA") or HERE / "data").resolve()
 
 
-def load(where: Path, *, small: bool, file: Path = HERE / "inputs.toml") -> dict[str, Input]:
-    """Load all inputs by name; `small` takes the keys of a recipe's `small` table instead."""
+def load(where: Path, *, size: str, file: Path = HERE / "inputs.toml") -> dict[str, Input]:
+    """Load all inputs by name; the keys of a recipe's table for this `size` go before its own."""
     inputs = {}
     for name, table in toml.load(file).items():
-        recipe = {k: v for k, v in table.items() if k != "small"}
-        if small:
-            recipe |= table.get("small", {})
-        stem = f"{name}-small" if small else name
+        recipe = sized(table, size)
+        stem = f"{name}-{size}" if size in table else name
         inputs[name] = Input(name, recipe, where / f"{stem}.fits")
     return inputs
 

@@ -3,7 +3,8 @@
 A definition (definitions/*.toml) is one group of contestants that run interleaved, on one input
 unless they name their own, and the bars over their medians. A `[matrix]` repeats a definition for
 every combination of its lists, and an `each` table repeats one contestant or one bar; `{key}` in
-any string is replaced by the value. Nothing here runs anything.
+any string is replaced by the value. Tables named `laptop` and `small` in a matrix or in parameters
+hold what is different in runs of that size. Nothing here runs anything.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from bench import HERE, BenchError, toml
+
+#: The sizes of the inputs: as in the papers, for any laptop, for a test of the answers alone.
+FULL, LAPTOP, SMALL = SIZES = ("full", "laptop", "small")
 
 #: kind of bar -> (what is compared, whether the limit is an upper one)
 BAR_KINDS = {
@@ -121,6 +125,12 @@ def substitute(value: Any, names: dict[str, Any]) -> Any:
     return value
 
 
+def sized(table: dict[str, Any], size: str) -> dict[str, Any]:
+    """Take what a table has for runs of one size, over what it has for those of full size."""
+    rest = {key: value for key, value in table.items() if key not in SIZES}
+    return rest | table.get(size, {})
+
+
 def combinations(lists: dict[str, list[Any]]) -> list[dict[str, Any]]:
     """List every combination of one value per key, the last key fastest; for no keys one empty."""
     return [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
@@ -136,7 +146,8 @@ def _each(kind: type, tables: list[dict[str, Any]], where: str) -> list[Any]:
     return made
 
 
-def _contestants(tables: list[dict[str, Any]], where: str) -> tuple[Contestant, ...]:
+def _contestants(tables: list[dict[str, Any]], where: str, size: str) -> tuple[Contestant, ...]:
+    tables = [t | {"parameters": sized(t.get("parameters", {}), size)} for t in tables]
     made: list[Contestant] = _each(Contestant, tables, where)
     for contestant in made:
         if contestant.cache not in ("", "cold"):
@@ -180,13 +191,13 @@ def _bars(
     return bars
 
 
-def parse(document: dict[str, Any], name: str, where: str) -> list[Definition]:
+def parse(document: dict[str, Any], name: str, where: str, size: str = FULL) -> list[Definition]:
     """Build the definitions of one TOML document, one per combination of its matrix."""
     made = []
-    for names in combinations(document.get("matrix", {})):
+    for names in combinations(sized(document.get("matrix", {}), size)):
         table = substitute({k: v for k, v in document.items() if k != "matrix"}, names)
         suffix = "".join(f"/{value}" for value in names.values())
-        contestants = _contestants(table.get("contestant", []), where)
+        contestants = _contestants(table.get("contestant", []), where, size)
         made.append(
             Definition(
                 name=name + suffix,
@@ -208,9 +219,9 @@ def parse(document: dict[str, Any], name: str, where: str) -> list[Definition]:
     return made
 
 
-def load(folder: Path = HERE / "definitions") -> list[Definition]:
-    """Load all definitions of a folder, files in name order."""
+def load(folder: Path = HERE / "definitions", size: str = FULL) -> list[Definition]:
+    """Load all definitions of a folder for runs of one size, files in name order."""
     found: list[Definition] = []
     for path in sorted(folder.glob("*.toml")):
-        found += parse(toml.load(path), path.stem, str(path))
+        found += parse(toml.load(path), path.stem, str(path), size)
     return found

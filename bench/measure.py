@@ -18,7 +18,7 @@ from typing import Any
 
 from bench import BenchError, host
 from bench.cache import make_cold, make_warm, settle
-from bench.definitions import Contestant, Definition
+from bench.definitions import FULL, SMALL, Contestant, Definition
 from bench.memory import Reserve
 from bench.peers import Peer, Runner, RunnerError
 
@@ -36,8 +36,10 @@ class Result:
     contestant: Contestant
     samples: list[float] = field(default_factory=list)
     process_seconds: list[float] = field(default_factory=list)  # fresh processes: start to answer
+    processor_seconds: list[float] = field(default_factory=list)  # of all threads, where reported
     answers: list[dict[str, Any]] = field(default_factory=list)
     hidden: list[float] = field(default_factory=list)  # share of the I/O, where a run reports it
+    parts: dict[str, list[float]] = field(default_factory=dict)  # seconds of steps, where reported
     peak_rss_mb: float | None = None
     worst_error: float | None = None
     wrong: str | None = None  # an answer that is not the expected one, or a failure to answer
@@ -183,15 +185,15 @@ def run(
     *,
     repeat: int,
     all_threads: int,
-    small: bool = False,
+    size: str = FULL,
     say: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Result]:
     """Measure a definition; one Result per contestant, in the definition's order."""
     results = {c.name: Result(c) for c in definition.contestants}
-    _note_missing(results, peers, small, say)
+    _note_missing(results, peers, size, say)
     session = _Session(peers)
-    # Answers count with small inputs, times do not.
-    warmup = 0 if small else definition.warmup
+    timed = size != SMALL  # of small inputs only the answers count
+    warmup = definition.warmup if timed else 0
     rounds = warmup + repeat if definition.contestants else 0
     try:
         for number in range(rounds):
@@ -203,10 +205,10 @@ def run(
                     session.end(contestant)
                     continue
                 its = source.own.get(contestant.input, source)
-                _ready(definition, result, its, idle=not small)
-                if not small:
+                _ready(definition, result, its, idle=timed)
+                if timed:
                     session.reserve.want(sum(path.stat().st_blocks * 512 for path in its.paths))
-                request = _request(contestant, its, all_threads, small)
+                request = _request(contestant, its, all_threads, size)
                 _one(session, request, result, its, number < warmup)
                 if result.ended():
                     say(f"  {contestant.name}: NOT MEASURED: {result.missing or result.wrong}")
@@ -238,7 +240,7 @@ def _ready(definition: Definition, result: Result, source: Source, *, idle: bool
 def _note_missing(
     results: dict[str, Result],
     peers: dict[str, Peer],
-    small: bool,
+    size: str,
     say: Callable[[str], None],
 ) -> None:
     available = host.memory("MemAvailable")
@@ -252,14 +254,12 @@ def _note_missing(
             if reasons[name] is not None:
                 say(f"  MISSING PEER {name}: {reasons[name]}")
         result.missing = reasons[name]
-        needed = 0.0 if small else result.contestant.memory_gb
+        needed = result.contestant.memory_gb if size == FULL else 0.0
         if result.missing is None and available < needed:
             result.missing = f"needs {needed:g} GB of memory, {available:.1f} GB are available"
 
 
-def _request(
-    contestant: Contestant, source: Source, all_threads: int, small: bool
-) -> dict[str, Any]:
+def _request(contestant: Contestant, source: Source, all_threads: int, size: str) -> dict[str, Any]:
     threads = all_threads if contestant.threads == "all" else int(contestant.threads)
     return {
         "model": contestant.model,
@@ -269,7 +269,7 @@ def _request(
         "output": str(source.scratch / OUTPUT) if source.scratch else "",
         "pixels": source.pixels,
         "threads": threads,
-        "small": small,
+        "small": size == SMALL,
         **contestant.parameters,
     }
 
@@ -304,6 +304,10 @@ def _one(
     else:
         result.samples.append(float(reply["seconds"]))
         result.answers.append(reply["answer"])
+        if "processor_seconds" in reply:
+            result.processor_seconds.append(float(reply["processor_seconds"]))
+        for part, seconds in reply.get("parts", {}).items():
+            result.parts.setdefault(part, []).append(float(seconds))
         if "hidden_fraction" in reply:
             result.hidden.append(float(reply["hidden_fraction"]))
 

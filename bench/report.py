@@ -12,9 +12,15 @@ from typing import Any
 
 from bench import ROOT
 from bench.bars import INFO, MISS, NOT_MEASURED, PASS, WRONG, Verdict
-from bench.definitions import Definition
+from bench.definitions import FULL, LAPTOP, SMALL, Definition
 from bench.measure import Result
 
+#: The sizes of inputs, in words.
+SIZE_WORDS = {
+    FULL: "inputs as large as in the papers",
+    LAPTOP: "inputs for any laptop",
+    SMALL: "inputs so small that times say nothing",
+}
 UNITS = {"slowdown": "", "speedup": " x", "spread": "", "hidden": "", "overlap": ""}
 Lines = Sequence[Sequence[str]]
 #: Each definition with its results and the size of its input, bytes.
@@ -68,14 +74,15 @@ def bar_text(verdict: Verdict) -> str:
     return f"{sign} {number(verdict.bar.limit, verdict.bar.kind)}"
 
 
-def table(verdicts: Sequence[Verdict], *, small: bool) -> Lines:
+def table(verdicts: Sequence[Verdict], *, size: str) -> Lines:
     """Make the result table: the claim, what was measured beside its bar, the verdict."""
     lines = [["row", "what", "measured", "bar", "verdict", "round by round", "remark"]]
     for v in verdicts:
         rounds = "-"
         if v.low is not None and v.high is not None:
             rounds = f"{number(v.low, v.bar.kind)} ... {number(v.high, v.bar.kind)}"
-        outcome = f"{v.outcome} (small)" if small and v.outcome in (PASS, MISS) else v.outcome
+        sized = size != FULL and v.outcome in (PASS, MISS)
+        outcome = f"{v.outcome} ({size})" if sized else v.outcome
         measured = number(v.value, v.bar.kind)
         lines.append([v.bar.row, v.bar.claim, measured, bar_text(v), outcome, rounds, v.remark])
     return lines
@@ -110,11 +117,12 @@ def summary(verdicts: Sequence[Verdict]) -> str:
     return ", ".join(f"{count} {word}" for word, count in counted.items())
 
 
-def as_json(definition: Definition, results: dict[str, Result]) -> dict[str, Any]:
+def as_json(definition: Definition, results: dict[str, Result], size: int) -> dict[str, Any]:
     """Give a definition's results with every sample."""
     return {
         "definition": definition.name,
         "title": definition.title,
+        "file_bytes": size,
         "contestants": {
             name: {
                 "peer": r.contestant.peer,
@@ -127,6 +135,9 @@ def as_json(definition: Definition, results: dict[str, Result]) -> dict[str, Any
                 "process_seconds": r.process_seconds,
                 "answer": r.answers[-1] if r.answers else None,
                 "hidden_fraction": r.hidden,
+                "parts": r.parts,
+                "processor_seconds": r.processor_seconds,
+                "bytes": r.data_bytes,
                 "worst_relative_error": r.worst_error,
                 "peak_rss_mb": r.peak_rss_mb,
                 "cold_rounds": r.cold_rounds,
@@ -156,14 +167,14 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def on_screen(measured: Measured, verdicts: Sequence[Verdict], *, small: bool) -> str:
+def on_screen(measured: Measured, verdicts: Sequence[Verdict], *, size: str) -> str:
     """Make what a run prints: the contestants of each definition, then the table of the rows."""
     parts = [
         f"{definition.name}: {definition.title}\n" + aligned(details(definition, results, size))
         for definition, results, size in measured
         if results
     ]
-    return "\n\n".join([*parts, aligned(table(verdicts, small=small)), summary(verdicts)])
+    return "\n\n".join([*parts, aligned(table(verdicts, size=size)), summary(verdicts)])
 
 
 def write(
@@ -172,17 +183,17 @@ def write(
     measured: Measured,
     verdicts: Sequence[Verdict],
     *,
-    small: bool,
+    size: str,
 ) -> None:
     """Write table.md and results.json into `folder`, without the place of this checkout."""
     document = {
         "host": host,
-        "small": small,
+        "size": size,
         "verdicts": [verdict_json(v) for v in verdicts],
-        "definitions": [as_json(definition, results) for definition, results, _ in measured],
+        "definitions": [as_json(*one) for one in measured],
     }
-    parts = ["# Benchmark results" + (" with small inputs, which say nothing of speed" * small)]
-    parts += [markdown(table(verdicts, small=small)), summary(verdicts), "## Host"]
+    parts = [f"# Benchmark results, {SIZE_WORDS[size]}"]
+    parts += [markdown(table(verdicts, size=size)), summary(verdicts), "## Host"]
     about = {k: v for k, v in host.items() if k not in ("warnings", "versions")} | host["versions"]
     parts += [markdown([["", ""], *([key, str(value)] for key, value in about.items())])]
     parts += [f"WARNING: {warning}" for warning in host.get("warnings", [])]

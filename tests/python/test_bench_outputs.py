@@ -58,7 +58,7 @@ def cubes(tmp_path: Path) -> list[data.Input]:
     """Two small cubes as the harness makes its own, the second one with NaN."""
     made = []
     for name in ("cube-f32", "cube-f32-nan"):
-        recipe = data.load(tmp_path, small=True)[name].recipe | {"shape": [5, 4, 60]}
+        recipe = data.load(tmp_path, size="small")[name].recipe | {"shape": [5, 4, 60]}
         made.append(data.Input(name, recipe, tmp_path / f"{name}.fits"))
         data.ensure(made[-1], say=lambda line: None)
     return made
@@ -177,7 +177,7 @@ def robust(pixels: np.ndarray) -> float:
 def test_the_expected_robust_rms_is_that_of_the_pixels_themselves(
     tmp_path: Path, name: str
 ) -> None:
-    recipe = data.load(tmp_path, small=True)[name].recipe | {"shape": [3, 300, 400]}
+    recipe = data.load(tmp_path, size="small")[name].recipe | {"shape": [3, 300, 400]}
     wanted = data.Input(name, recipe, tmp_path / "cube.fits")
     data.ensure(wanted, say=lambda line: None)
     found = data.operation([wanted], "robust-rms", say=lambda line: None)["robust-rms"]

@@ -27,7 +27,7 @@ TABLES = ("table-mixed", "table-scaled", "speed-binary", "speed-ascii", "speed-a
 
 def made(tmp_path: Path, name: str, **changes: Any) -> tuple[Path, dict[str, Any], dict[str, Any]]:
     """Make a small one of the benchmark's own inputs: its path, recipe and answers."""
-    recipe = data.load(tmp_path, small=True)[name].recipe | changes
+    recipe = data.load(tmp_path, size="small")[name].recipe | changes
     path = tmp_path / f"{name}.fits"
     return path, recipe, makers.MAKERS[recipe["maker"]](path, recipe)
 

@@ -145,21 +145,27 @@ static unsigned long long fingerprint(const Column *column, LONGLONG rows) {
     return total;
 }
 
-static void reply(double seconds, const char *line, const Table *table) {
+static void reply(struct spent spent, const char *line, const Table *table) {
     char which[32] = "all";
     text_of(line, "columns", which, sizeof which);
-    printf("{\"seconds\": %.9f, \"answer\": {\"rows\": %lld, \"%s\": {", seconds, (long long)table->rows, which);
+    reply_spent(spent);
+    printf("\"answer\": {\"rows\": %lld, \"%s\": {", (long long)table->rows, which);
     for (int i = 0; i < table->count; i++)
         printf("%s\"%s\": %llu", i ? ", " : "", table->columns[i].name,
                fingerprint(&table->columns[i], table->rows));
     printf("}}}\n");
 }
 
+static void reply_rows(struct spent spent, LONGLONG rows) {
+    reply_spent(spent);
+    printf("\"answer\": {\"rows\": %lld}}\n", (long long)rows);
+}
+
 static int columns(const char *line, const char *path) {
     Table table = {.count = 0};
     fitsfile *file = NULL;
     int status = 0, closing = 0;
-    double start = now();
+    struct spent start = begin();
     fits_open_file(&file, path, READONLY, &status);
     fits_movabs_hdu(file, 2, NULL, &status);
     fits_get_num_rowsll(file, &table.rows, &status);
@@ -168,8 +174,8 @@ static int columns(const char *line, const char *path) {
     if (!status) allocate(&table, table.rows, &status);
     read_rows(file, &table, number_of(line, "chunk", 0), 1, &status);
     fits_close_file(file, &closing);
-    double seconds = now() - start;
-    if (!status) reply(seconds, line, &table);
+    struct spent spent = since(start);
+    if (!status) reply(spent, line, &table);
     release(&table);
     return status;
 }
@@ -183,12 +189,12 @@ static int rows(const char *line, const char *path) {
     fits_get_num_rowsll(file, &table.rows, &status);
     choose(file, line, &table, &status);
     choose_types(file, line, &table, &status);
-    double start = now();
+    struct spent start = begin();
     read_rows(file, &table, number_of(line, "chunk", 0), 0, &status);
-    double seconds = now() - start;
+    struct spent spent = since(start);
     fits_close_file(file, &closing);
     release(&table);
-    if (!status) printf("{\"seconds\": %.9f, \"answer\": {\"rows\": %lld}}\n", seconds, (long long)table.rows);
+    if (!status) reply_rows(spent, table.rows);
     return status;
 }
 
@@ -229,16 +235,16 @@ static int write_table(const char *line, const char *path, const char *output) {
     fits_get_rowsize(file, &recommended, &status);
     if (chunk <= 0) chunk = recommended;
     if (chunk > SHORT) chunk = SHORT;
-    double start = now();
+    struct spent start = begin();
     for (LONGLONG first = 0; !status && first < table->rows; first += chunk) {
         LONGLONG left = table->rows - first, count = left < chunk ? left : chunk;
         for (int i = 0; i < 2; i++)
             fits_write_col(file, TLONG, i + 1, first + 1, 1, count, (long *)table->columns[i].values + first, &status);
     }
     fits_flush_file(file, &status);
-    double seconds = now() - start;
+    struct spent spent = since(start);
     fits_close_file(file, &status);
-    if (!status) printf("{\"seconds\": %.9f, \"answer\": {\"rows\": %lld}}\n", seconds, (long long)table->rows);
+    if (!status) reply_rows(spent, table->rows);
     return status;
 }
 

@@ -16,6 +16,27 @@ static inline double now(void) {
     return t.tv_sec + 1e-9 * t.tv_nsec;
 }
 
+/* Seconds on the clock, and of processor time of all threads of this process. */
+struct spent {
+    double seconds, processor;
+};
+
+static inline struct spent begin(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (struct spent){now(), t.tv_sec + 1e-9 * t.tv_nsec};
+}
+
+static inline struct spent since(struct spent start) {
+    struct spent end = begin();
+    return (struct spent){end.seconds - start.seconds, end.processor - start.processor};
+}
+
+/* How a reply begins that says what was spent. */
+static inline void reply_spent(struct spent spent) {
+    printf("{\"seconds\": %.9f, \"processor_seconds\": %.9f, ", spent.seconds, spent.processor);
+}
+
 /* Text of a string value. */
 static inline int text_of(const char *line, const char *key, char *value, size_t size) {
     char wanted[64];
@@ -38,13 +59,15 @@ static inline long long number_of(const char *line, const char *key, long long o
 }
 
 /* The reply of peers that only bring or take bytes: how many, -1 where that failed, -2 for a model that there is not. */
-static inline void reply_bytes(double seconds, long long total) {
+static inline void reply_bytes(struct spent spent, long long total) {
     if (total == -2)
         printf("{\"unsupported\": \"no such model\"}\n");
     else if (total < 0)
         printf("{\"error\": \"reading or writing failed\"}\n");
-    else
-        printf("{\"seconds\": %.9f, \"bytes\": %lld, \"answer\": {\"bytes\": %lld}}\n", seconds, total, total);
+    else {
+        reply_spent(spent);
+        printf("\"bytes\": %lld, \"answer\": {\"bytes\": %lld}}\n", total, total);
+    }
     fflush(stdout);
 }
 

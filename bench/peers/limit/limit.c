@@ -170,12 +170,12 @@ static void *read_numbers(void *shared) {
     }
 }
 
-static long long read_records(long long bytes, int swap, int threads, double *start) {
+static long long read_records(long long bytes, int swap, int threads, struct spent *start) {
     static uint64_t numbers[ARRAY / 8];
     pthread_t helpers[MOST_THREADS];
     if (write_records(bytes, 0) != bytes) return -1;
     memset(numbers, 1, sizeof numbers);
-    *start = now();
+    *start = begin();
     struct reading reading = {used.file, swap, 0, bytes, 0, numbers};
     if (threads > MOST_THREADS) threads = MOST_THREADS;
     for (int n = 1; n < threads; n++)
@@ -194,10 +194,10 @@ int main(int argc, char **argv) {
     while (fgets(line, sizeof line, stdin)) {
         long long chunk = number_of(line, "chunk", 512 << 10), total = -2;
         int threads = number_of(line, "threads", 1), swap = strstr(line, "\"swap\": true") != NULL;
-        double start, seconds;
+        struct spent start, spent;
         if (!text_of(line, "model", model, sizeof model)) model[0] = 0;
         if (!text_of(line, "path", path, sizeof path)) path[0] = 0;
-        start = now();
+        start = begin();
         if (!strcmp(model, "pread")) total = read_by(PREAD, path, chunk, threads, LINE, 1, 0);
         if (!strcmp(model, "map"))
             total = read_by(MAP, path, chunk, threads, number_of(line, "step", LINE), number_of(line, "passes", 1),
@@ -206,9 +206,9 @@ int main(int argc, char **argv) {
         if (!strcmp(model, "records")) total = write_records(8 * number_of(line, "numbers", 0), swap);
         if (!strcmp(model, "reading"))
             total = read_records(8 * number_of(line, "numbers", 0), swap, threads, &start);
-        seconds = now() - start;
+        spent = since(start);
         give_back();
-        reply_bytes(seconds, total);
+        reply_bytes(spent, total);
     }
     return 0;
 }

@@ -89,7 +89,7 @@ int main(int argc, char **argv) {
     while (fgets(line, sizeof line, stdin)) {
         long long chunk = number_of(line, "chunk", 1 << 20), size = 0, total = -2;
         int sync = strstr(line, "\"sync\": true") != NULL;
-        double start = 0, seconds;
+        struct spent start, spent;
         char *bytes = NULL;
         if (!text_of(line, "model", model, sizeof model) || !text_of(line, "path", path, sizeof path)) model[0] = 0;
         if (!strcmp(model, "fwrite") || !strcmp(model, "write")) {
@@ -99,14 +99,14 @@ int main(int argc, char **argv) {
             bytes = malloc(chunk);
             memset(bytes, 1, chunk);
         }
-        start = now();
+        start = begin();
         if (!strcmp(model, "fread")) total = stdio_read(path);
         if (!strcmp(model, "read")) total = plain_read(path, bytes, chunk);
         if (!strcmp(model, "fwrite")) total = bytes ? stdio_write(output, bytes, size) : -1;
         if (!strcmp(model, "write")) total = bytes ? plain_write(output, bytes, size, chunk, sync) : -1;
-        seconds = now() - start;
+        spent = since(start);
         if (!strcmp(model, "read")) free(bytes);
-        reply_bytes(seconds, total);
+        reply_bytes(spent, total);
     }
     return 0;
 }

@@ -1,0 +1,135 @@
+/* The experiment of S. Eguchi 2013, section 4: an image of double precision is read whole by CFITSIO, and summed.
+ *
+ * One request per line on stdin (flat JSON without escapes), one reply line on stdout. This file is compiled twice: with
+ * CFITSIO as it is, where the `method` is "library", and with its swapping switched off (UNSWAPPED), where the bytes are turned
+ * "on ahead", by all threads before the sum, or "just in time", inside the sum. Sums have one accumulator per thread and no
+ * vector instructions, as in the paper. `parts` has the seconds of reading (on-ahead conversion included) and of the sum.
+ */
+#include <fitsio.h>
+#include <omp.h>
+#include <pthread.h>
+#include <stdint.h>
+
+#include "request.h"
+
+#define MOST_THREADS 256
+
+static inline uint64_t bit_shift(uint64_t a) {
+    return (a & 0x00000000000000FFULL) << 56 | (a & 0x000000000000FF00ULL) << 40 | (a & 0x0000000000FF0000ULL) << 24 |
+           (a & 0x00000000FF000000ULL) << 8 | (a & 0x000000FF00000000ULL) >> 8 | (a & 0x0000FF0000000000ULL) >> 24 |
+           (a & 0x00FF000000000000ULL) >> 40 | (a & 0xFF00000000000000ULL) >> 56;
+}
+
+static inline double turned(const double *pixel) {
+    uint64_t bits;
+    double real;
+    memcpy(&bits, pixel, sizeof bits);
+    bits = bit_shift(bits);
+    memcpy(&real, &bits, sizeof real);
+    return real;
+}
+
+struct share {
+    double *at;
+    long long count;
+};
+
+static void *convert_share(void *given) {
+    struct share *share = given;
+    for (long long i = 0; i < share->count; i++) share->at[i] = turned(&share->at[i]);
+    return NULL;
+}
+
+static int convert(double *pixels, long long count, int threads) {
+    pthread_t others[MOST_THREADS];
+    struct share shares[MOST_THREADS];
+    long long each = (count + threads - 1) / threads;
+    int started = 0;
+    for (int i = 0; i < threads; i++) {
+        long long first = i * each < count ? i * each : count, last = first + each < count ? first + each : count;
+        shares[i] = (struct share){pixels + first, last - first};
+    }
+    while (started < threads - 1 && !pthread_create(&others[started], NULL, convert_share, &shares[started + 1])) started++;
+    convert_share(&shares[0]);
+    for (int i = 0; i < started; i++) pthread_join(others[i], NULL);
+    return started == threads - 1;
+}
+
+static double sum_of(const double *pixels, long long count) {
+    double sum = 0;
+#pragma omp parallel for reduction(+ : sum) schedule(auto)
+    for (long long i = 0; i < count; i++) sum += pixels[i];
+    return sum;
+}
+
+static double sum_of_turned(const double *pixels, long long count) {
+    double sum = 0;
+#pragma omp parallel for reduction(+ : sum) schedule(auto)
+    for (long long i = 0; i < count; i++) sum += turned(&pixels[i]);
+    return sum;
+}
+
+/* The whole image; the caller frees it. NULL and CFITSIO's status where that failed. */
+static double *read_image(const char *path, long long *count, int *status) {
+    fitsfile *file = NULL;
+    int naxis = 0, bitpix = 0, any_null = 0, closing = 0;
+    LONGLONG axes[9] = {0};
+    double *pixels = NULL;
+    fits_open_file(&file, path, READONLY, status);
+    fits_get_img_paramll(file, 9, &bitpix, &naxis, axes, status);
+    if (*status) return NULL;
+    *count = 1;
+    for (int i = 0; i < naxis; i++) *count *= axes[i];
+    if (bitpix != DOUBLE_IMG) *status = BAD_BITPIX;
+    if (!*status && !(pixels = malloc(*count * sizeof *pixels))) *status = MEMORY_ALLOCATION;
+    fits_read_img(file, TDOUBLE, 1, *count, NULL, pixels, &any_null, status);
+    fits_close_file(file, &closing);
+    return pixels;
+}
+
+static void reply(const char *line) {
+    char path[4096], method[32] = "", text[FLEN_STATUS];
+    int status = 0, threads = number_of(line, "threads", 1);
+    long long count = 0;
+#ifdef UNSWAPPED
+    int known = text_of(line, "method", method, sizeof method) && (!strcmp(method, "on ahead") || !strcmp(method, "just in time"));
+#else
+    int known = text_of(line, "method", method, sizeof method) && !strcmp(method, "library");
+#endif
+    if (!known || !text_of(line, "path", path, sizeof path) || threads < 1 || threads > MOST_THREADS) {
+        printf("{\"unsupported\": \"this build of CFITSIO does not convert by '%s'\"}\n", method);
+        return;
+    }
+    omp_set_num_threads(threads);
+    struct spent start = begin();
+    double *pixels = read_image(path, &count, &status);
+    if (!status && !strcmp(method, "on ahead") && !convert(pixels, count, threads)) status = MEMORY_ALLOCATION;
+    struct spent read = since(start);
+    double sum = status ? 0 : strcmp(method, "just in time") ? sum_of(pixels, count) : sum_of_turned(pixels, count);
+    struct spent summed = since(start);
+    free(pixels);
+    struct spent all = since(start);
+    if (status) {
+        fits_get_errstatus(status, text);
+        printf("{\"error\": \"CFITSIO status %d: %s\"}\n", status, text);
+        return;
+    }
+    reply_spent(all);
+    printf("\"parts\": {\"read\": %.9f, \"sum\": %.9f}, \"answer\": {\"sum\": %.17g}}\n", read.seconds,
+           summed.seconds - read.seconds, sum);
+}
+
+int main(int argc, char **argv) {
+    char line[8192];
+    if (argc > 1 && !strcmp(argv[1], "--version")) {
+        float version;
+        fits_get_version(&version);
+        printf("CFITSIO %.4g, gcc %s -O2 -fopenmp\n", version, __VERSION__);
+        return 0;
+    }
+    while (fgets(line, sizeof line, stdin)) {
+        reply(line);
+        fflush(stdout);
+    }
+    return 0;
+}
