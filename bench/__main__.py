@@ -19,12 +19,27 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bench import HERE, BenchError, bars, data, definitions, host, measure, one_file, peers, report
+from bench import (
+    HERE,
+    BenchError,
+    bars,
+    data,
+    definitions,
+    host,
+    measure,
+    one_file,
+    pages,
+    peers,
+    report,
+)
 from bench.cache import drop
 from bench.definitions import FULL, LAPTOP, SMALL, Definition
 from bench.measure import Result, Source
 from bench.report import Measured
 from bench.setup import setup
+
+#: Commands with words of their own.
+OTHERS = {"file": one_file.main, "report": pages.main}
 
 
 def arguments(words: list[str]) -> argparse.Namespace:
@@ -33,11 +48,17 @@ def arguments(words: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "command",
         nargs="?",
-        choices=["run", "setup", "file"],
+        choices=["run", "setup", "file", "report"],
         default="run",
-        help="file: measure this engine on files of yours (python -m bench file --help)",
+        help="file: measure this engine on files of yours; report: pages of the source documents"
+        " (python -m bench file --help, python -m bench report --help)",
     )
-    parser.add_argument("--only", metavar="NAME", help="definitions whose name has NAME in it")
+    parser.add_argument(
+        "--only",
+        metavar="NAME",
+        action="append",
+        help="definitions whose name has NAME in it; may be given several times",
+    )
     parser.add_argument("--list", action="store_true", help="show definitions, inputs and peers")
     sizes = parser.add_mutually_exclusive_group()
     for name, what in report.SIZE_WORDS.items():
@@ -80,11 +101,12 @@ def arguments(words: list[str]) -> argparse.Namespace:
     return options
 
 
-def chosen(name: str | None, size: str) -> list[Definition]:
-    """Pick the definitions whose name has `name` in it; None: all."""
-    found = [d for d in definitions.load(size=size) if name is None or name in d.name]
+def chosen(names: list[str] | None, size: str) -> list[Definition]:
+    """Pick the definitions whose name has one of `names` in it; None: all."""
+    known = definitions.load(size=size)
+    found = [d for d in known if names is None or any(name in d.name for name in names)]
     if not found:
-        raise BenchError(f"--only {name!r} names no definition\nsee: python -m bench --list")
+        raise BenchError(f"--only {names} names no definition\nsee: python -m bench --list")
     return found
 
 
@@ -308,11 +330,12 @@ def exit_status(verdicts: list[bars.Verdict], *, wrong: bool, strict: bool) -> i
 def main() -> int:
     """Run the command line."""
     words = sys.argv[1:]
-    options = arguments(words) if words[:1] != ["file"] else None
+    own = OTHERS.get(words[0]) if words else None
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # files that were written are deleted
     try:
-        if options is None:
-            return one_file.main(words[1:])
+        if own is not None:
+            return own(words[1:])
+        options = arguments(words)
         if options.command == "setup":
             return 0 if setup(also=options.also) else 2
         return run(options)

@@ -112,6 +112,8 @@ def check_steps() -> Iterator[Step]:
     yield Step("Rust format", ["cargo", "fmt", "--all", "--check"])
     clippy = ["cargo", "clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]
     yield Step("Rust lints", clippy)
+    fuzz = ["cargo", "check", "--quiet", "--manifest-path", "fuzz/Cargo.toml"]
+    yield Step("fuzz targets compile", fuzz, {"CARGO_TARGET_DIR": "target"}, needs="c++")
     yield Step(
         "Rust documentation",
         ["cargo", "doc", "--workspace", "--no-deps"],

@@ -24,7 +24,7 @@ fuzz_target!(|bytes: &[u8]| {
                 let Ok(arrays) = table.arrays(number, tile, stream, offset, &mut scratch) else {
                     continue;
                 };
-                for array in arrays {
+                for array in arrays.arrays {
                     let heap = table.layout.heap;
                     assert!(array.plain.offset + array.plain_bytes <= heap.bytes);
                 }

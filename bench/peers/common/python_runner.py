@@ -27,6 +27,8 @@ class Model:
     answer: Callable[[Any, Request], dict[str, Any]] = lambda result, request: result
     prepare: Callable[[Request], None] = lambda request: None
     clock: Callable[[Any], float] | None = None  # the seconds, from a program that times itself
+    worked: Callable[[Any], float] | None = None  # its seconds of processor time
+    size: Callable[[Any], int] | None = None  # the bytes that it went over
     hidden: Callable[[Any], float] | None = None  # the share of the I/O hidden behind computing
 
 
@@ -66,6 +68,10 @@ def one(models: dict[str, Model], request: Request) -> dict[str, Any]:
             seconds = model.clock(result)
         reply = {"seconds": seconds, "processor_seconds": worked}
         reply["answer"] = plain(model.answer(result, request))
+        if model.worked is not None:
+            reply["processor_seconds"] = model.worked(result)
+        if model.size is not None:
+            reply["bytes"] = model.size(result)
         if model.hidden is not None:
             reply["hidden_fraction"] = model.hidden(result)
         return reply

@@ -100,7 +100,8 @@ def write_table(request: Request) -> dict[str, Any]:
 
 def write_image(request: Request) -> dict[str, Any]:
     """Write the image that is in memory, and wait for the disk."""
-    tf.write(request["output"], kept(request), sync=True, threads=request["threads"])
+    sync = request.get("sync", True)
+    tf.write(request["output"], kept(request), sync=sync, threads=request["threads"])
     return {}
 
 

@@ -1,0 +1,176 @@
+"""The report: a page per source document, with its tables and figures, made from a record.
+
+`python -m bench report [RESULTS]` writes the pages beside the results; `--docs` writes them into
+docs/performance/. Numbers in italics are printed ones that nothing here repeats.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from bench import HERE, ROOT, BenchError, papers
+from bench.papers import Cell, Column, Figure, Paper, Record, Table
+from bench.report import SIZE_WORDS, markdown
+
+#: What a second is in each unit; other units are of values that are no times.
+SCALES = {"s": 1.0, "ms": 1e3, "µs": 1e6}
+DOCS = ROOT / "docs" / "performance"
+
+
+def with_error(value: float, error: float) -> str:
+    """Write a number with its error: both down to the error's first digit, or three digits."""
+    if not math.isfinite(value):
+        return str(value)
+    if error > 0 and math.isfinite(error):
+        digits = -math.floor(math.log10(error))
+        shown = max(digits, 0)
+        return f"{round(value, digits):.{shown}f} ± {round(error, digits):.{shown}f}"
+    if value == 0 or 0.001 <= abs(value) < 100000:
+        shown = 2 if value == 0 else max(2 - math.floor(math.log10(abs(value))), 0)
+        return f"{value:.{shown}f}"
+    return f"{value:.3g}"
+
+
+def text_of(cell: Cell, column: Column, table: Table, notes: list[str]) -> str:
+    """Write a cell; the reason for an empty one becomes a note below the table."""
+    if cell.missing:
+        if cell.missing not in notes:
+            notes.append(cell.missing)
+        return f"[{notes.index(cell.missing) + 1}]"
+    if cell.text or cell.number is None:
+        return cell.text
+    if column.ratio:
+        return f"{cell.number:.2f}"
+    a_time = column.value == "seconds" or column.value.startswith("parts.")
+    scale = (
+        SCALES.get(table.unit, 1.0) if a_time and column.parameter in ("", "T", "start") else 1.0
+    )
+    return with_error(cell.number * scale, cell.error * scale)
+
+
+def table_page(table: Table, record: Record) -> str:
+    """Write a table with its command, its notes, and what has changed since."""
+    filled = papers.cells(table, record)
+    keys = list(table.rows[0]) if table.rows else []
+    notes: list[str] = []
+    lines = [[*keys, *(column.head for column in table.columns)]]
+    for row, line in zip(table.rows, filled, strict=True):
+        shown = [
+            text_of(cell, column, table, notes)
+            for cell, column in zip(line, table.columns, strict=True)
+        ]
+        lines.append([*(str(row[key]) for key in keys), *shown])
+    unit = f" ({table.unit})" if table.unit else ""
+    parts = [f"## {table.name}: {table.title}{unit}"]
+    parts += [table.text] if table.text else []
+    parts += [markdown(lines)]
+    parts += ["\n".join(f"[{number}] {note}  " for number, note in enumerate(notes, 1))] * bool(
+        notes
+    )
+    parts += [table.changed] if table.changed else []
+    parts += [f"```sh\npython -m bench --full {table.command}\n```"]
+    return "\n\n".join(part.strip() for part in parts)
+
+
+def draw_series(entry: dict[str, Any], record: Record, axes: Any) -> None:
+    """Draw the points of a series, printed ones or those of a contestant, and its model."""
+    import numpy as np
+
+    from bench.fits import fit
+
+    known = {k: v for k, v in entry.items() if k in ("definition", "contestant", "value", "over")}
+    column = Column(entry["label"], **known)
+    if "printed" in entry:
+        x, y = entry["x"], [papers.number_of(text) for text in entry["printed"]]
+        axes.plot(x, y, label=column.head, marker="o", markersize=3, linestyle="--", lw=1)
+        return
+    x, times, errors = papers.points(column, {}, record)
+    if not x:
+        return
+    scale = entry.get("scale", 1.0)
+    y, bars = scale * np.array(times), scale * np.array(errors)
+    drawn = axes.errorbar(x, y, bars, label=column.head, marker="o", markersize=3, lw=1)
+    model = entry.get("fit")
+    among = papers.shared(column, x, record)
+    found = fit(model, among, list(y), list(bars)) if model else None
+    if found:
+        along = np.linspace(min(among), max(among), 200)
+        axes.plot(along, found(along), color=drawn[0].get_color(), linestyle=":", lw=1)
+
+
+def draw(figure: Figure, record: Record, path: Path) -> None:
+    """Draw a figure as SVG, the same bytes for the same record."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    import matplotlib.pyplot as plt
+
+    with plt.rc_context({"svg.hashsalt": figure.name, "svg.fonttype": "none", "font.size": 9}):
+        picture, axes = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
+        for entry in figure.series:
+            draw_series(entry, record, axes)
+        axes.set_xlabel(figure.x_label)
+        axes.set_ylabel(figure.y_label)
+        if figure.log:
+            axes.set_xscale("log", base=2)
+            axes.set_yscale("log")
+        else:
+            axes.set_ylim(bottom=0)
+        axes.legend(fontsize=7)
+        axes.set_title(figure.title, fontsize=9)
+        picture.savefig(path, format="svg", metadata={"Date": None})
+        plt.close(picture)
+
+
+def page(paper: Paper, record: Record) -> str:
+    """Write the page of a document."""
+    host = record.host
+    parts = [f"# {paper.title}", paper.reference, paper.about]
+    machine = f"{host['cpu']}, {host['cores']} cores, {host['memory_gb']:g} GB, {host['kernel']}"
+    parts += [
+        f"Measured here: {machine}, {host['date']}, commit `{host['commit'][:12]}`, "
+        f"{SIZE_WORDS[record.size]}. Times are medians with the standard deviation of the "
+        "rounds; each contestant's answer was checked in every round."
+    ]
+    parts += [table_page(table, record) for table in paper.tables]
+    for figure in paper.figures:
+        parts += [f"## {figure.name}\n\n![{figure.title}]({paper.name}-{slug(figure.name)}.svg)"]
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def slug(name: str) -> str:
+    """Make a file's name of a figure's."""
+    return "-".join("".join(c if c.isalnum() else " " for c in name.lower()).split())
+
+
+def write(record: Record, folder: Path, known: Sequence[Paper]) -> list[Path]:
+    """Write the pages and figures of all documents; the paths of the pages."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for paper in known:
+        path = folder / f"{paper.name}.md"
+        path.write_text(page(paper, record))
+        written.append(path)
+        for figure in paper.figures:
+            draw(figure, record, folder / f"{paper.name}-{slug(figure.name)}.svg")
+    return written
+
+
+def main(words: list[str]) -> int:
+    """Run `python -m bench report`."""
+    parser = argparse.ArgumentParser(prog="python -m bench report", description=__doc__)
+    parser.add_argument("results", nargs="?", metavar="RESULTS", help="results.json of a run")
+    parser.add_argument("--docs", action="store_true", help="write into docs/performance/")
+    options = parser.parse_args(words)
+    latest = HERE / "build" / "latest" / "results.json"
+    results = Path(options.results) if options.results else latest
+    if not results.exists():
+        raise BenchError(f"{results}: no such results\nrun: python -m bench")
+    folder = DOCS if options.docs else results.parent / "report"
+    for path in write(Record.load(results), folder, papers.load()):
+        print(path)
+    return 0

@@ -1,0 +1,287 @@
+"""Tables of the source documents: what each cell was in print, and what a run measured for it.
+
+A document (papers/*.toml) has tables; a table has rows, one per combination of the lists in its
+`rows`, and columns. A column is printed (`printed`, a text per row), measured (`definition`,
+`contestant`, `value`), a ratio of two columns (`ratio`), or a parameter of a model (`fit`). `{key}`
+stands for the row's value of that key. Nothing here writes pages; see pages.py.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import statistics
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench import HERE, BenchError, toml
+from bench.definitions import combinations, substitute
+
+#: What a column may show of a contestant: a name, or "parts." and the name of a step.
+VALUES = ("seconds", "rate", "processor", "peak_rss_mb", "hidden", "answer")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a table: a number with its error, or a text, or the reason why it is empty."""
+
+    number: float | None = None
+    error: float = 0.0
+    text: str = ""
+    missing: str = ""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: exactly one of `printed`, `definition`, `ratio` and `fit` says what it shows."""
+
+    head: str
+    printed: tuple[str, ...] = ()
+    definition: str = ""
+    contestant: str = ""
+    value: str = "seconds"
+    key: str = ""  # of an answer
+    ratio: tuple[str, ...] = ()  # heads of two columns
+    hidden: tuple[str, ...] = ()  # heads of three columns: reading, computing, both
+    fit: str = ""  # a model of fits.py
+    parameter: str = ""  # of it; "chi" is chi-squared with its degrees of freedom
+    over: dict[str, list[Any]] = field(default_factory=dict)  # the key and the values of its x
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure: columns of tables over a key of their rows, in the form of the original."""
+
+    name: str
+    title: str
+    x: str
+    x_label: str
+    y_label: str
+    series: tuple[dict[str, Any], ...]
+    log: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a document, ready to be filled from a record."""
+
+    name: str
+    title: str
+    rows: tuple[dict[str, Any], ...]
+    columns: tuple[Column, ...]
+    command: str
+    unit: str = ""
+    changed: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A source document: its tables and figures in order."""
+
+    name: str
+    title: str
+    reference: str
+    about: str
+    tables: tuple[Table, ...]
+    figures: tuple[Figure, ...] = ()
+
+
+class Record:
+    """The results of a run, by definition and contestant."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        self.host: dict[str, Any] = document["host"]
+        self.size: str = document.get("size", "full")
+        self._definitions = {d["definition"]: d for d in document["definitions"]}
+
+    @classmethod
+    def load(cls, path: Path) -> Record:
+        """Load results.json."""
+        try:
+            return cls(json.loads(path.read_text()))
+        except (OSError, ValueError, KeyError) as error:
+            raise BenchError(f"{path}: not the results of a run: {error}") from error
+
+    def measured(self, definition: str, contestant: str, value: str, key: str = "") -> Cell:
+        """Give what a contestant measured, or the reason why it did not."""
+        group = self._definitions.get(definition)
+        found = group and group["contestants"].get(contestant)
+        if not group or not found:
+            return Cell(missing="not part of this run")
+        if found["wrong"]:
+            return Cell(missing=f"wrong: {found['wrong']}")
+        if found["missing"]:
+            return Cell(missing=found["missing"])
+        return _value(found, group, value, key)
+
+
+def _value(found: dict[str, Any], group: dict[str, Any], value: str, key: str) -> Cell:
+    seconds = found["seconds"]
+    if value == "answer":
+        answer = (found["answer"] or {}).get(key)
+        if isinstance(answer, (int, float)) and not isinstance(answer, bool):
+            return Cell(float(answer))
+        text = ", ".join(answer) if isinstance(answer, list) else str(answer)
+        return Cell(text=text) if answer is not None else Cell(missing="not reported")
+    if value == "peak_rss_mb":
+        return Cell(found[value]) if found[value] else Cell(missing="of a shared process")
+    if value == "hidden":
+        return _of(found["hidden_fraction"])
+    if value.startswith("parts."):
+        return _of(found["parts"].get(value.removeprefix("parts."), []))
+    if value == "processor":
+        shares = zip(found["processor_seconds"], seconds, strict=False)
+        return _of([100 * worked / wall for worked, wall in shares if wall])
+    if value == "rate":
+        total = found.get("bytes") or group.get("file_bytes", 0)
+        return _of([total / wall / 1e6 for wall in seconds if wall and total])
+    if value != "seconds":
+        raise BenchError(f"invalid value {value!r}: expected {', '.join(VALUES)} or parts.NAME")
+    return _of(seconds)
+
+
+def _of(samples: list[float]) -> Cell:
+    if not samples:
+        return Cell(missing="not reported")
+    error = statistics.stdev(samples) if len(samples) > 1 else 0.0
+    return Cell(statistics.median(samples), error)
+
+
+def number_of(text: str) -> float | None:
+    """Find the number that a printed cell begins with."""
+    found = re.match(r"\s*([-+]?[0-9]*\.?[0-9]+(?:e[-+]?[0-9]+)?)", text)
+    return float(found[1]) if found else None
+
+
+def cells(table: Table, record: Record) -> list[list[Cell]]:
+    """Fill a table: for each row a cell per column."""
+    filled: list[list[Cell]] = []
+    for position, row in enumerate(table.rows):
+        line: list[Cell] = []
+        for column in table.columns:
+            line.append(_cell(table, column, position, row, line, record))
+        filled.append(line)
+    return filled
+
+
+def _cell(
+    table: Table,
+    column: Column,
+    position: int,
+    row: dict[str, Any],
+    before: list[Cell],
+    record: Record,
+) -> Cell:
+    if column.printed:
+        text = column.printed[position]
+        return Cell(number_of(text), text=text) if text else Cell()
+    heads = [other.head for other in table.columns]
+    if column.hidden:
+        reading, computing, both = (before[heads.index(head)] for head in column.hidden)
+        if reading.number is None or computing.number is None or both.number is None:
+            return Cell(missing=reading.missing or computing.missing or both.missing)
+        return Cell((reading.number + computing.number - both.number) / reading.number)
+    if column.ratio:
+        above, below = (before[heads.index(head)] for head in column.ratio)
+        if above.number is None or not below.number:
+            return Cell(missing=above.missing or below.missing)
+        return Cell(above.number / below.number)
+    if column.fit:
+        return fitted(column, row, record)
+    definition = str(substitute(column.definition, row))
+    contestant = str(substitute(column.contestant, row))
+    return record.measured(definition, contestant, column.value, column.key)
+
+
+def points(
+    column: Column, row: dict[str, Any], record: Record
+) -> tuple[list[float], list[float], list[float]]:
+    """Collect the points of a fit or a figure: x, times, errors."""
+    (key, values), *_ = column.over.items()
+    found: tuple[list[float], list[float], list[float]] = ([], [], [])
+    for value in values:
+        names = row | {key: value}
+        cell = record.measured(
+            str(substitute(column.definition, names)),
+            str(substitute(column.contestant, names)),
+            column.value,
+        )
+        if cell.number is not None:
+            for numbers, one in zip(found, (value, cell.number, cell.error), strict=True):
+                numbers.append(float(one))
+    return found
+
+
+def shared(column: Column, x: list[float], record: Record) -> list[float]:
+    """Count more threads than cores as the cores, which they share; leave any other x."""
+    return [min(value, record.host["cores"]) for value in x] if "threads" in column.over else x
+
+
+def fitted(column: Column, row: dict[str, Any], record: Record) -> Cell:
+    """Fit a model and give one of its parameters."""
+    from bench.fits import fit
+
+    x, times, errors = points(column, row, record)
+    result = fit(column.fit, shared(column, x, record), times, errors)
+    if result is None:
+        return Cell(missing="too few points")
+    if column.parameter == "chi":
+        return Cell(result.chi_squared, text=f"{result.chi_squared:.3g} ({result.freedom})")
+    return Cell(result.values[column.parameter], result.errors[column.parameter])
+
+
+def load(folder: Path = HERE / "papers") -> list[Paper]:
+    """Load all documents of a folder, in the order of their file names."""
+    return [parse(toml.load(path), path.stem) for path in sorted(folder.glob("*.toml"))]
+
+
+def parse(document: dict[str, Any], name: str) -> Paper:
+    """Build one document."""
+    try:
+        return Paper(
+            name,
+            document["title"],
+            document["reference"],
+            document["about"],
+            tuple(_table(table) for table in document["table"]),
+            tuple(
+                Figure(**{k: tuple(v) if isinstance(v, list) else v for k, v in f.items()})
+                for f in document.get("figure", [])
+            ),
+        )
+    except (KeyError, TypeError) as error:
+        raise BenchError(f"papers/{name}.toml: {error}") from error
+
+
+def _table(entry: dict[str, Any]) -> Table:
+    rows = tuple(combinations(entry["rows"]))
+    columns: list[Column] = []
+    for wanted in entry["column"]:
+        for names in combinations(wanted.get("each", {})):
+            made = substitute({k: v for k, v in wanted.items() if k != "each"}, names)
+            columns.append(
+                Column(**{k: tuple(v) if isinstance(v, list) else v for k, v in made.items()})
+            )
+    for column in columns:
+        if column.printed and len(column.printed) != len(rows):
+            found = f"found {len(column.printed)} texts"
+            raise BenchError(f"{entry['name']}: {column.head}: expected {len(rows)} rows, {found}")
+        if (
+            sum(
+                map(
+                    bool,
+                    (
+                        column.printed,
+                        column.definition and not column.fit,
+                        column.ratio,
+                        column.fit,
+                    ),
+                )
+            )
+            != 1
+        ):
+            raise BenchError(f"{entry['name']}: {column.head}: expected one source of its cells")
+    rest = {k: v for k, v in entry.items() if k not in ("rows", "column")}
+    return Table(rows=rows, columns=tuple(columns), **rest)
