@@ -55,7 +55,7 @@ def text_of(cell: Cell, column: Column, table: Table, notes: list[str]) -> str:
 def table_page(table: Table, record: Record) -> str:
     """Write a table with its command, its notes, and what has changed since."""
     filled = papers.cells(table, record)
-    keys = list(table.rows[0]) if table.rows else []
+    keys = [key for key in table.rows[0] if not key.startswith("_")]
     notes: list[str] = []
     lines = [[*keys, *(column.head for column in table.columns)]]
     for row, line in zip(table.rows, filled, strict=True):

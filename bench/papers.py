@@ -3,7 +3,9 @@
 A document (papers/*.toml) has tables; a table has rows, one per combination of the lists in its
 `rows`, and columns. A column is printed (`printed`, a text per row), measured (`definition`,
 `contestant`, `value`), a ratio of two columns (`ratio`), or a parameter of a model (`fit`). `{key}`
-stands for the row's value of that key. Nothing here writes pages; see pages.py.
+stands for the row's value of that key; a page shows the keys that do not begin with "_". Instead of
+`rows` a table may list each `row`; one with `_sum` adds the measured cells above it. Nothing here
+writes pages; see pages.py.
 """
 
 from __future__ import annotations
@@ -160,10 +162,21 @@ def cells(table: Table, record: Record) -> list[list[Cell]]:
     filled: list[list[Cell]] = []
     for position, row in enumerate(table.rows):
         line: list[Cell] = []
-        for column in table.columns:
-            line.append(_cell(table, column, position, row, line, record))
+        for number, column in enumerate(table.columns):
+            if "_sum" in row and column.definition:
+                line.append(_sum([cells_above[number] for cells_above in filled]))
+            else:
+                line.append(_cell(table, column, position, row, line, record))
         filled.append(line)
     return filled
+
+
+def _sum(above: list[Cell]) -> Cell:
+    """Add the cells of a column."""
+    numbers = [cell.number for cell in above if cell.number is not None]
+    if len(numbers) < len(above):
+        return Cell(missing="not all steps were measured")
+    return Cell(sum(numbers), sum(cell.error**2 for cell in above) ** 0.5)
 
 
 def _cell(
@@ -256,7 +269,7 @@ def parse(document: dict[str, Any], name: str) -> Paper:
 
 
 def _table(entry: dict[str, Any]) -> Table:
-    rows = tuple(combinations(entry["rows"]))
+    rows = tuple(entry["row"] if "row" in entry else combinations(entry["rows"]))
     columns: list[Column] = []
     for wanted in entry["column"]:
         for names in combinations(wanted.get("each", {})):
@@ -283,5 +296,5 @@ def _table(entry: dict[str, Any]) -> Table:
             != 1
         ):
             raise BenchError(f"{entry['name']}: {column.head}: expected one source of its cells")
-    rest = {k: v for k, v in entry.items() if k not in ("rows", "column")}
+    rest = {k: v for k, v in entry.items() if k not in ("rows", "row", "column")}
     return Table(rows=rows, columns=tuple(columns), **rest)
