@@ -25,7 +25,7 @@ OLDEST_RUST := $(shell sed -n 's/^rust-version *= *"\(.*\)"/\1/p' Cargo.toml)
 RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -name Cargo.toml \) -print)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo view test check bench bench-full docs fuzz miri bigendian portable wheel clean require
+.PHONY: help demo view test check bench bench-full bench-gate docs fuzz miri bigendian portable wheel clean require
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
@@ -51,6 +51,10 @@ bench: $(VENV)/built ## the benchmarks beside the peers that are installed, for 
 bench-full: $(VENV)/built ## the same with inputs as large as in the papers: 28 GB, over an hour
 	$(PY) -m bench setup
 	$(PY) -m bench --full $(ARGS)
+
+bench-gate: $(VENV)/built ## a few quick benchmarks; fails where a ratio is far below its bar
+	$(PY) -m bench setup
+	$(PY) -m bench --gate $(ARGS)
 
 docs: $(VENV)/checkers ## the documentation as a site that works offline, and the Rust reference
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --quiet

@@ -25,6 +25,9 @@ PASS, MISS, WRONG, INFO, NOT_MEASURED = "PASS", "MISS", "WRONG", "info", "NOT ME
 #: The share of the machine's own speed that passes where the machine cannot reach the bar.
 AT_THE_LIMIT = 0.85
 
+#: The share of a bar that passes the gate: machines differ, and inputs are small there.
+GATE_SHARE = 0.5
+
 #: Bars about answers: on their wrong side nothing is slow, something is wrong.
 ABOUT_ANSWERS = ("identical", "relative_error")
 
@@ -46,6 +49,19 @@ class Verdict:
     def upper(self) -> bool:
         """Whether the bar is an upper limit."""
         return BAR_KINDS[self.bar.kind][1]
+
+
+def below_gate(verdict: Verdict) -> bool:
+    """Tell whether a ratio misses its bar by more than noise or small inputs explain."""
+    if verdict.outcome == WRONG:
+        return True
+    if verdict.outcome != MISS or verdict.value is None or verdict.bar.limit is None:
+        return False
+    if verdict.bar.kind not in ("slowdown", "speedup"):
+        return False
+    if verdict.upper:
+        return verdict.value > verdict.bar.limit / GATE_SHARE
+    return verdict.value < verdict.bar.limit * GATE_SHARE
 
 
 def judge(definition: Definition, results: dict[str, Result]) -> list[Verdict]:

@@ -88,6 +88,7 @@ class Definition:
     second: str | None = None  # another input, for what takes two
     operations: tuple[str, ...] = ()  # whose answers are expected, beside those of outputs
     disk_gb: float = 0  # for what its contestants write, at most at one time
+    gate: bool = False  # part of the gate: quick, with ratios that noise does not move below half
 
     @property
     def shared_inputs(self) -> tuple[str, ...]:
@@ -214,6 +215,7 @@ def parse(document: dict[str, Any], name: str, where: str, size: str = FULL) -> 
                 second=table.get("second"),
                 operations=tuple(table.get("operations", [])),
                 disk_gb=float(table.get("disk_gb", 0)),
+                gate=table.get("gate", False),
             )
         )
     return made

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from bench import HERE, ROOT, BenchError, papers
+from bench.definitions import BAR_KINDS
 from bench.papers import Cell, Column, Figure, Paper, Record, Table
-from bench.report import SIZE_WORDS, markdown
+from bench.report import SIZE_WORDS, markdown, number
 
-#: What a second is in each unit; other units are of values that are no times.
+#: A second in each unit of time.
 SCALES = {"s": 1.0, "ms": 1e3, "µs": 1e6}
 DOCS = ROOT / "docs" / "performance"
 
@@ -128,18 +129,37 @@ def draw(figure: Figure, record: Record, path: Path) -> None:
 
 def page(paper: Paper, record: Record) -> str:
     """Write the page of a document."""
-    host = record.host
-    parts = [f"# {paper.title}", paper.reference, paper.about]
-    machine = f"{host['cpu']}, {host['cores']} cores, {host['memory_gb']:g} GB, {host['kernel']}"
-    parts += [
-        f"Measured here: {machine}, {host['date']}, commit `{host['commit'][:12]}`, "
-        f"{SIZE_WORDS[record.size]}. Times are medians with the standard deviation of the "
-        "rounds; each contestant's answer was checked in every round."
-    ]
+    parts = [f"# {paper.title}", paper.reference, paper.about, machine(record)]
     parts += [table_page(table, record) for table in paper.tables]
     for figure in paper.figures:
         parts += [f"## {figure.name}\n\n![{figure.title}]({paper.name}-{slug(figure.name)}.svg)"]
     return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def bars_page(record: Record) -> str:
+    """Write the page of all bars, with the value and the verdict of the run."""
+    lines = [["row", "what", "measured", "bar", "verdict", "remark"]]
+    for v in record.verdicts:
+        measured, limit = (number(v[key], v["kind"]) for key in ("measured", "limit"))
+        sign = "≤" if BAR_KINDS[v["kind"]][1] else "≥"
+        bar = "-" if v["limit"] is None else f"{sign} {limit}"
+        lines.append([v["row"], v["what"], measured, bar, v["verdict"], v["remark"]])
+    about = (
+        "A bar is what this engine has promised: for a speed a ratio to another program or to the "
+        "machine's limit. `info` has none. Each row is made by `python -m bench --full`."
+    )
+    return f"# All bars\n\n{about}\n\n{machine(record)}\n\n{markdown(lines)}\n"
+
+
+def machine(record: Record) -> str:
+    """Say on what machine, when, from which commit and with which sizes a run measured."""
+    host = record.host
+    words = f"{host['cpu']}, {host['cores']} cores, {host['memory_gb']:g} GB, {host['kernel']}"
+    return (
+        f"Measured here: {words}, {host['date']}, commit `{host['commit'][:12]}`, "
+        f"{SIZE_WORDS[record.size]}. Times are medians with the standard deviation of the "
+        "rounds; each contestant's answer was checked in every round."
+    )
 
 
 def slug(name: str) -> str:
@@ -150,7 +170,9 @@ def slug(name: str) -> str:
 def write(record: Record, folder: Path, known: Sequence[Paper]) -> list[Path]:
     """Write the pages and figures of all documents; the paths of the pages."""
     folder.mkdir(parents=True, exist_ok=True)
-    written = []
+    bars = folder / "bars.md"
+    bars.write_text(bars_page(record))
+    written = [bars]
     for paper in known:
         path = folder / f"{paper.name}.md"
         path.write_text(page(paper, record))

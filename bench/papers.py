@@ -20,7 +20,7 @@ from typing import Any
 from bench import HERE, BenchError, toml
 from bench.definitions import combinations, substitute
 
-#: What a column may show of a contestant: a name, or "parts." and the name of a step.
+#: Values of a contestant that a column may show, beside "parts." and the name of a step.
 VALUES = ("seconds", "rate", "processor", "peak_rss_mb", "hidden", "answer")
 
 
@@ -36,7 +36,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
-    """A column: exactly one of `printed`, `definition`, `ratio` and `fit` says what it shows."""
+    """A column: one of `printed`, `definition`, `ratio`, `hidden` and `fit` says what it shows."""
 
     head: str
     printed: tuple[str, ...] = ()
@@ -49,6 +49,14 @@ class Column:
     fit: str = ""  # a model of fits.py
     parameter: str = ""  # of it; "chi" is chi-squared with its degrees of freedom
     over: dict[str, list[Any]] = field(default_factory=dict)  # the key and the values of its x
+
+    @property
+    def sources(self) -> list[str]:
+        """Where its cells come from; one place."""
+        measured = "" if self.fit else self.definition
+        names = {"printed": self.printed, "definition": measured, "fit": self.fit}
+        names |= {"ratio": self.ratio, "hidden": self.hidden}
+        return [name for name, value in names.items() if value]
 
 
 @dataclass(frozen=True)
@@ -96,6 +104,7 @@ class Record:
     def __init__(self, document: dict[str, Any]) -> None:
         self.host: dict[str, Any] = document["host"]
         self.size: str = document.get("size", "full")
+        self.verdicts: list[dict[str, Any]] = document.get("verdicts", [])
         self._definitions = {d["definition"]: d for d in document["definitions"]}
 
     @classmethod
@@ -110,8 +119,10 @@ class Record:
         """Give what a contestant measured, or the reason why it did not."""
         group = self._definitions.get(definition)
         found = group and group["contestants"].get(contestant)
-        if not group or not found:
+        if not group:
             return Cell(missing="not part of this run")
+        if not found:
+            return Cell(missing="has no such step here")
         if found["wrong"]:
             return Cell(missing=f"wrong: {found['wrong']}")
         if found["missing"]:
@@ -281,20 +292,7 @@ def _table(entry: dict[str, Any]) -> Table:
         if column.printed and len(column.printed) != len(rows):
             found = f"found {len(column.printed)} texts"
             raise BenchError(f"{entry['name']}: {column.head}: expected {len(rows)} rows, {found}")
-        if (
-            sum(
-                map(
-                    bool,
-                    (
-                        column.printed,
-                        column.definition and not column.fit,
-                        column.ratio,
-                        column.fit,
-                    ),
-                )
-            )
-            != 1
-        ):
+        if len(column.sources) != 1:
             raise BenchError(f"{entry['name']}: {column.head}: expected one source of its cells")
     rest = {k: v for k, v in entry.items() if k not in ("rows", "row", "column")}
     return Table(rows=rows, columns=tuple(columns), **rest)

@@ -1,7 +1,7 @@
 /* The experiment of S. Eguchi 2013, section 4: an image of double precision is read whole by CFITSIO, and summed.
  *
  * One request per line on stdin (flat JSON without escapes), one reply line on stdout. This file is compiled twice: with
- * CFITSIO as it is, where the `method` is "library", and with its swapping switched off (UNSWAPPED), where the bytes are turned
+ * CFITSIO as it is, where the `method` is "library", and with its swapping switched off (UNSWAPPED), where the bytes are swapped
  * "on ahead", by all threads before the sum, or "just in time", inside the sum. Sums have one accumulator per thread and no
  * vector instructions, as in the paper. `parts` has the seconds of reading (on-ahead conversion included) and of the sum.
  */
@@ -20,7 +20,7 @@ static inline uint64_t bit_shift(uint64_t a) {
            (a & 0x00FF000000000000ULL) >> 40 | (a & 0xFF00000000000000ULL) >> 56;
 }
 
-static inline double turned(const double *pixel) {
+static inline double swapped(const double *pixel) {
     uint64_t bits;
     double real;
     memcpy(&bits, pixel, sizeof bits);
@@ -36,7 +36,7 @@ struct share {
 
 static void *convert_share(void *given) {
     struct share *share = given;
-    for (long long i = 0; i < share->count; i++) share->at[i] = turned(&share->at[i]);
+    for (long long i = 0; i < share->count; i++) share->at[i] = swapped(&share->at[i]);
     return NULL;
 }
 
@@ -62,10 +62,10 @@ static double sum_of(const double *pixels, long long count) {
     return sum;
 }
 
-static double sum_of_turned(const double *pixels, long long count) {
+static double sum_of_swapped(const double *pixels, long long count) {
     double sum = 0;
 #pragma omp parallel for reduction(+ : sum) schedule(auto)
-    for (long long i = 0; i < count; i++) sum += turned(&pixels[i]);
+    for (long long i = 0; i < count; i++) sum += swapped(&pixels[i]);
     return sum;
 }
 
@@ -105,7 +105,7 @@ static void reply(const char *line) {
     double *pixels = read_image(path, &count, &status);
     if (!status && !strcmp(method, "on ahead") && !convert(pixels, count, threads)) status = MEMORY_ALLOCATION;
     struct spent read = since(start);
-    double sum = status ? 0 : strcmp(method, "just in time") ? sum_of(pixels, count) : sum_of_turned(pixels, count);
+    double sum = status ? 0 : strcmp(method, "just in time") ? sum_of(pixels, count) : sum_of_swapped(pixels, count);
     struct spent summed = since(start);
     free(pixels);
     struct spent all = since(start);

@@ -28,7 +28,7 @@ class Model:
     prepare: Callable[[Request], None] = lambda request: None
     clock: Callable[[Any], float] | None = None  # the seconds, from a program that times itself
     worked: Callable[[Any], float] | None = None  # its seconds of processor time
-    size: Callable[[Any], int] | None = None  # the bytes that it went over
+    size: Callable[[Any], int] | None = None  # the bytes that it read or wrote
     hidden: Callable[[Any], float] | None = None  # the share of the I/O hidden behind computing
 
 

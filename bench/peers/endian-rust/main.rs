@@ -18,7 +18,7 @@ fn byte_shuffle(mut number: Number) -> Number {
 
 fn bit_shift(number: Number) -> Number {
     let a = u64::from_ne_bytes(number);
-    let turned = (a & 0x0000_0000_0000_00FF) << 56
+    let swapped = (a & 0x0000_0000_0000_00FF) << 56
         | (a & 0x0000_0000_0000_FF00) << 40
         | (a & 0x0000_0000_00FF_0000) << 24
         | (a & 0x0000_0000_FF00_0000) << 8
@@ -26,7 +26,7 @@ fn bit_shift(number: Number) -> Number {
         | (a & 0x0000_FF00_0000_0000) >> 24
         | (a & 0x00FF_0000_0000_0000) >> 40
         | (a & 0xFF00_0000_0000_0000) >> 56;
-    turned.to_ne_bytes()
+    swapped.to_ne_bytes()
 }
 
 fn swap_bytes(number: Number) -> Number {
@@ -112,7 +112,7 @@ fn convert(numbers: &mut [Number], threads: usize, conversion: fn(&mut [Number])
     });
 }
 
-/// What follows `"key": ` in a line of JSON, up to a comma, a brace or the end of a text.
+/// The value of a key in a line of flat JSON: a text without its quotes, or all up to a comma or brace.
 fn value<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     let (_, rest) = line.split_once(&format!("\"{key}\": "))?;
     match rest.strip_prefix('"') {
@@ -121,11 +121,11 @@ fn value<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     }
 }
 
-/// The numbers, and whether they are turned now: each request turns them back.
+/// The numbers, and whether they are swapped now: each request swaps them back.
 #[derive(Default)]
 struct Held {
     numbers: Vec<Number>,
-    turned: bool,
+    swapped: bool,
 }
 
 /// Answers one request.
@@ -139,13 +139,13 @@ fn reply(line: &str, held: &mut Held) -> String {
         return "{\"error\": \"invalid request: expected numbers and threads\"}".into();
     };
     if held.numbers.len() != count {
-        *held = Held { numbers: (0..count).map(made).collect(), turned: false };
+        *held = Held { numbers: (0..count).map(made).collect(), swapped: false };
     }
     let start = Instant::now();
     convert(&mut held.numbers, threads, conversion);
     let seconds = start.elapsed().as_secs_f64();
-    held.turned = !held.turned;
-    let expected = |i| if held.turned { swap_bytes(made(i)) } else { made(i) };
+    held.swapped = !held.swapped;
+    let expected = |i| if held.swapped { swap_bytes(made(i)) } else { made(i) };
     let wrong = held.numbers.iter().enumerate().filter(|&(i, number)| expected(i) != *number).count();
     format!("{{\"seconds\": {seconds:.9}, \"bytes\": {}, \"answer\": {{\"wrong\": {wrong}}}}}", 8 * count)
 }

@@ -1,6 +1,6 @@
-/* Ways to turn the bytes of 64-bit numbers: those of S. Eguchi 2013 (sections 3.2, 3.3, appendix B), AVX2, AVX-512.
+/* Ways to swap the bytes of 64-bit numbers: those of S. Eguchi 2013 (sections 3.2, 3.3, appendix B), AVX2, AVX-512.
  *
- * Each `convert_NAME(numbers, count)` turns `count` numbers where they are, at any address. They are compiled with -O2,
+ * Each `convert_NAME(numbers, count)` swaps `count` numbers where they are, at any address. They are compiled with -O2,
  * as in the paper; vector instructions beyond SSE2 are enabled function by function, so a compiler may not use them
  * for the others. Functions stay out of line for the machine code to be looked at.
  */
@@ -39,12 +39,12 @@ static inline uint64_t byte_loop(uint64_t number) {
 
 /* The paper's appendix B: each byte copied to its place in another number. */
 static inline uint64_t byte_copy(uint64_t number) {
-    uint64_t turned;
+    uint64_t swapped;
     const unsigned char *from = (const unsigned char *)&number;
-    unsigned char *to = (unsigned char *)&turned;
+    unsigned char *to = (unsigned char *)&swapped;
     to[0] = from[7], to[1] = from[6], to[2] = from[5], to[3] = from[4];
     to[4] = from[3], to[5] = from[2], to[6] = from[1], to[7] = from[0];
-    return turned;
+    return swapped;
 }
 
 static inline uint64_t bit_shift(uint64_t number) {
@@ -98,7 +98,7 @@ OUT_OF_LINE static void convert_sse2(void *numbers, size_t count) {
     convert_bswap(at, count - i);
 }
 
-#define TURNED _mm_set_epi8(8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7)
+#define REVERSED _mm_set_epi8(8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7)
 
 /* Two numbers by one shuffle of bytes. */
 __attribute__((target("ssse3"))) OUT_OF_LINE static void convert_ssse3(void *numbers, size_t count) {
@@ -106,31 +106,31 @@ __attribute__((target("ssse3"))) OUT_OF_LINE static void convert_ssse3(void *num
     size_t i = 0;
     for (; i + 2 <= count; i += 2, at += 2 * NUMBER) {
         __m128i pair = _mm_loadu_si128((__m128i *)at);
-        _mm_storeu_si128((__m128i *)at, _mm_shuffle_epi8(pair, TURNED));
+        _mm_storeu_si128((__m128i *)at, _mm_shuffle_epi8(pair, REVERSED));
     }
     convert_bswap(at, count - i);
 }
 
 /* Four numbers. */
 __attribute__((target("avx2"))) OUT_OF_LINE static void convert_avx2(void *numbers, size_t count) {
-    const __m256i turned = _mm256_broadcastsi128_si256(TURNED);
+    const __m256i swapped = _mm256_broadcastsi128_si256(REVERSED);
     char *at = numbers;
     size_t i = 0;
     for (; i + 4 <= count; i += 4, at += 4 * NUMBER) {
         __m256i four = _mm256_loadu_si256((__m256i *)at);
-        _mm256_storeu_si256((__m256i *)at, _mm256_shuffle_epi8(four, turned));
+        _mm256_storeu_si256((__m256i *)at, _mm256_shuffle_epi8(four, swapped));
     }
     convert_bswap(at, count - i);
 }
 
 /* Eight numbers. */
 __attribute__((target("avx512bw"))) OUT_OF_LINE static void convert_avx512(void *numbers, size_t count) {
-    const __m512i turned = _mm512_broadcast_i32x4(TURNED);
+    const __m512i swapped = _mm512_broadcast_i32x4(REVERSED);
     char *at = numbers;
     size_t i = 0;
     for (; i + 8 <= count; i += 8, at += 8 * NUMBER) {
         __m512i eight = _mm512_loadu_si512(at);
-        _mm512_storeu_si512(at, _mm512_shuffle_epi8(eight, turned));
+        _mm512_storeu_si512(at, _mm512_shuffle_epi8(eight, swapped));
     }
     convert_bswap(at, count - i);
 }

@@ -1,8 +1,8 @@
-/* The conversion of S. Eguchi 2013, section 3.4 and appendix D: numbers of 64 bits in memory, turned where they are.
+/* The conversion of S. Eguchi 2013, section 3.4 and appendix D: numbers of 64 bits in memory, swapped where they are.
  *
  * One request per line on stdin (flat JSON without escapes), one reply line on stdout. `numbers` of them are made once,
- * reals from -1000 to 1000 of 32 bits, `offset` bytes after an address that is a multiple of 64. Each request turns them by its
- * `algorithm` with `threads` threads, each an equal share, started and joined within the clock; the next one turns them back.
+ * reals from -1000 to 1000 of 32 bits, `offset` bytes after an address that is a multiple of 64. Each request swaps them by its
+ * `algorithm` with `threads` threads, each an equal share, started and joined within the clock; the next one swaps them back.
  * The answer `wrong` counts the numbers that are not what was made, in the order that it is in then.
  */
 #define _GNU_SOURCE
@@ -18,18 +18,18 @@
 static struct {
     char *memory;
     size_t count, offset;
-    int turned;
+    int swapped;
 } held;
 
-/* Number `i` of the array in the machine's order, or turned. */
-static uint64_t made(uint64_t i, int turned) {
+/* Number `i` of the array in the machine's order, or swapped. */
+static uint64_t made(uint64_t i, int swapped) {
     uint64_t bits = (i + 1) * 0x9E3779B97F4A7C15ULL;
     bits = (bits ^ bits >> 30) * 0xBF58476D1CE4E5B9ULL;
     bits = (bits ^ bits >> 27) * 0x94D049BB133111EBULL;
     double real = -1000 + 2000 * ((bits >> 32) / 4294967295.0);
     uint64_t number;
     memcpy(&number, &real, NUMBER);
-    return turned ? byte_copy(number) : number;
+    return swapped ? byte_copy(number) : number;
 }
 
 /* Makes the numbers unless they are there; 0 for want of memory. A map begins at a page, which is aligned. */
@@ -40,7 +40,7 @@ static int hold(size_t count, size_t offset) {
     if (held.memory == MAP_FAILED) held.memory = NULL;
     held.count = count;
     held.offset = offset;
-    held.turned = 0;
+    held.swapped = 0;
     for (size_t i = 0; held.memory && i < count; i++) {
         uint64_t number = made(i, 0);
         memcpy(held.memory + offset + i * NUMBER, &number, NUMBER);
@@ -95,9 +95,9 @@ static void reply(const char *line) {
     int all = convert(algorithm, numbers, held.count, threads);
     double seconds = now() - start;
     size_t wrong = all ? 0 : held.count;
-    held.turned = !held.turned;
+    held.swapped = !held.swapped;
     for (size_t i = 0; all && i < held.count; i++) {
-        uint64_t number = made(i, held.turned);
+        uint64_t number = made(i, held.swapped);
         wrong += memcmp(numbers + i * NUMBER, &number, NUMBER) != 0;
     }
     printf("{\"seconds\": %.9f, \"bytes\": %zu, \"answer\": {\"wrong\": %zu}}\n", seconds, held.count * NUMBER, wrong);

@@ -41,7 +41,7 @@ def instructions(program: Path, function: str) -> list[tuple[int, str, str]]:
 
 
 def loops(code: list[tuple[int, str, str]]) -> list[list[str]]:
-    """Find the innermost loops: what lies between a jump backwards and its target."""
+    """Find the innermost loops: instructions from the target of a jump backwards to the jump."""
     ranges = []
     for address, name, operands in code:
         target = JUMP.match(operands) if name.startswith("j") else None
