@@ -187,6 +187,24 @@ def _robust_rms(values: np.ndarray, often: np.ndarray) -> float:
     return raw
 
 
+def extracted(cube: Cube, what: str) -> list[float]:
+    """Integrate along the spectral axis (image) or over the sky (spectrum).
+
+    Two sums of the result say that it is right: of its pixels, and of each times its position.
+    """
+    axes = {"image": (0,), "spectrum": (1, 2)}[what]
+    found: np.ndarray | None = None
+    for first, last in cube.slabs(1):  # rows of all channels
+        part = cube.pixels[:, first:last].astype("f8").sum(axis=axes)
+        if what == "image":
+            found = part if found is None else np.concatenate([found, part])
+        else:
+            found = part if found is None else found + part
+    assert found is not None, "a cube has rows"
+    flat = found.reshape(-1)
+    return [float(flat.sum()), float((flat * np.arange(1, flat.size + 1)).sum())]
+
+
 def answers(name: str, cubes: list[Cube], arrays: Path) -> dict[str, Any]:
     """Work out an operation by its name; `arrays` is where maps to compare with are put."""
     kind, *words = name.split("-")
@@ -202,6 +220,8 @@ def answers(name: str, cubes: list[Cube], arrays: Path) -> dict[str, Any]:
         return {name: fingerprint_of_blocks(cube.type, *reorder(cube, *words))}
     if kind == "median":
         return {name: median(cube)}
+    if kind == "extracted":
+        return {name: extracted(cube, words[0])}
     if name == "robust-rms":
         return {name: robust_rms(cube)}
     if kind == "moments":

@@ -59,6 +59,22 @@ def spectrum(request: Request) -> dict[str, Any]:
     }
 
 
+def extract(request: Request) -> Any:
+    """Integrate a cube along the spectral axis, or over the sky."""
+    with opened(request) as file:
+        cube, threads = file[0], request["threads"]
+        if request["extract"] == "image":
+            return np.asarray(cube.collapse("sum", threads=threads))
+        return cube.spectrum(statistic="sum", threads=threads).values
+
+
+def extracted(result: Any, request: Request) -> dict[str, Any]:
+    """Give the sum of the numbers, and of each times its position."""
+    flat = np.asarray(result, float).reshape(-1)
+    sums = [float(flat.sum()), float((flat * np.arange(1, flat.size + 1)).sum())]
+    return {f"extracted-{request['extract']}": sums}
+
+
 def small_requests(request: Request) -> small_requests_of.Ask:
     """Ask for pixels by an index, or for the spectrum of a circle."""
     image = tf.open(request["path"], threads=1)[0]
@@ -130,6 +146,7 @@ MODELS = {
     "stats": Model(stats),
     "read": Model(read, checksum),
     "spectrum": Model(spectrum),
+    "extract": Model(extract, extracted),
     "bits": Model(bits),
     **at_once.MODELS,
     **cubes.MODELS,
