@@ -29,6 +29,7 @@ from bench import (
     measure,
     one_file,
     pages,
+    papers,
     peers,
     report,
 )
@@ -292,6 +293,9 @@ def run(options: argparse.Namespace) -> int:
         report.write(folder, machine, measured, verdicts, size=options.size)
     print(report.on_screen(measured, verdicts, size=options.size))
     print(f"written: {folder}/table.md results.json", flush=True)
+    if options.only is None and not options.gate:
+        for path in pages.write(papers.Record.load(folder / "results.json"), folder / "report"):
+            print(f"written: {path}", flush=True)
     for line in problems:
         print(line, file=sys.stderr)
     wrong = any(result.wrong for _, results, _ in measured for result in results.values())

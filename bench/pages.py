@@ -7,6 +7,7 @@ docs/performance/. Numbers in italics are printed ones that nothing here repeats
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -167,8 +168,14 @@ def slug(name: str) -> str:
     return "-".join("".join(c if c.isalnum() else " " for c in name.lower()).split())
 
 
-def write(record: Record, folder: Path, known: Sequence[Paper]) -> list[Path]:
+def write(record: Record, folder: Path, known: Sequence[Paper] | None = None) -> list[Path]:
     """Write the pages and figures of all documents; the paths of the pages."""
+    known = papers.load() if known is None else known
+    absent = [name for name in ("scipy", "matplotlib") if importlib.util.find_spec(name) is None]
+    if absent:
+        raise BenchError(
+            f"the report needs {' and '.join(absent)}\nrun: pip install {' '.join(absent)}"
+        )
     folder.mkdir(parents=True, exist_ok=True)
     bars = folder / "bars.md"
     bars.write_text(bars_page(record))
@@ -193,6 +200,6 @@ def main(words: list[str]) -> int:
     if not results.exists():
         raise BenchError(f"{results}: no such results\nrun: python -m bench")
     folder = DOCS if options.docs else results.parent / "report"
-    for path in write(Record.load(results), folder, papers.load()):
+    for path in write(Record.load(results), folder):
         print(path)
     return 0
