@@ -72,6 +72,6 @@ if __name__ == "__main__":
         answer=lambda step, request: {"rows": step.rows},
         clock=lambda step: step.seconds,
         worked=lambda step: step.seconds * step.percent / 100,
-        size=lambda step: round(step.megabytes * 1e6),
+        size=lambda step, request: round(step.megabytes * 1e6),
     )
     serve(dict.fromkeys(LINES, model), version)

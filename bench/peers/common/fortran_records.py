@@ -19,6 +19,11 @@ FOLDER = Path("/dev/shm") if Path("/dev/shm").is_dir() else Path(tempfile.gettem
 PREFIX = {"big": ">", "little": "<", "native": "="}
 
 
+def size(result: object, request: dict[str, Any]) -> int:
+    """Count the bytes of the numbers of a run."""
+    return 8 * int(request["numbers"])
+
+
 def records(request: dict[str, Any]) -> int:
     """Count the records."""
     return int(request["numbers"]) // int(request["elements"])

@@ -28,7 +28,7 @@ class Model:
     prepare: Callable[[Request], None] = lambda request: None
     clock: Callable[[Any], float] | None = None  # the seconds, from a program that times itself
     worked: Callable[[Any], float] | None = None  # its seconds of processor time
-    size: Callable[[Any], int] | None = None  # the bytes that it read or wrote
+    size: Callable[[Any, Request], int] | None = None  # the bytes that it read or wrote
     hidden: Callable[[Any], float] | None = None  # the share of the I/O hidden behind computing
 
 
@@ -71,7 +71,7 @@ def one(models: dict[str, Model], request: Request) -> dict[str, Any]:
         if model.worked is not None:
             reply["processor_seconds"] = model.worked(result)
         if model.size is not None:
-            reply["bytes"] = model.size(result)
+            reply["bytes"] = model.size(result, request)
         if model.hidden is not None:
             reply["hidden_fraction"] = model.hidden(result)
         return reply

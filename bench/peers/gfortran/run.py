@@ -55,6 +55,7 @@ RECORDS = Model(
     answer=lambda result, request: common.answer(request, "gfortran"),
     prepare=lambda request: common.make(request, "gfortran"),
     clock=lambda result: result[0],
+    size=common.size,
 )
 MODEL = Model(run, answer=lambda seconds, request: {}, clock=lambda seconds: seconds)
 

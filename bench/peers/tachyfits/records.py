@@ -57,4 +57,8 @@ def answer(result: Any, request: Request) -> dict[str, Any]:
     return common.answer(request, "tachyfits")
 
 
-MODELS = {"fortran-records": Model(run, answer, prepare, clock=lambda seconds: seconds)}
+MODELS = {
+    "fortran-records": Model(
+        run, answer, prepare, clock=lambda seconds: seconds, size=common.size
+    )
+}
