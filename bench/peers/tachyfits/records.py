@@ -58,7 +58,5 @@ def answer(result: Any, request: Request) -> dict[str, Any]:
 
 
 MODELS = {
-    "fortran-records": Model(
-        run, answer, prepare, clock=lambda seconds: seconds, size=common.size
-    )
+    "fortran-records": Model(run, answer, prepare, clock=lambda seconds: seconds, size=common.size)
 }
