@@ -104,6 +104,11 @@ def draw_series(entry: dict[str, Any], record: Record, axes: Any) -> None:
         axes.plot(along, found(along), color=drawn[0].get_color(), linestyle=":", lw=1)
 
 
+def counts_of(entry: dict[str, Any]) -> list[int]:
+    """List the numbers of threads of a series."""
+    return list(entry["x"] if "x" in entry else entry["over"]["threads"])
+
+
 def draw(figure: Figure, record: Record, path: Path) -> None:
     """Draw a figure as SVG, the same bytes for the same record."""
     import matplotlib
@@ -122,6 +127,10 @@ def draw(figure: Figure, record: Record, path: Path) -> None:
             axes.set_yscale("log")
         else:
             axes.set_ylim(bottom=0)
+        if figure.x == "threads":
+            counts = sorted({x for entry in figure.series for x in counts_of(entry)})
+            axes.set_xticks(counts, labels=[str(count) for count in counts])
+            axes.minorticks_off()
         axes.legend(fontsize=7)
         axes.set_title(figure.title, fontsize=9)
         picture.savefig(path, format="svg", metadata={"Date": None})
