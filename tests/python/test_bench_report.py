@@ -1,4 +1,4 @@
-"""The report: fits recover known parameters, pages show what a record has and what it has not."""
+"""The report: fits recover known parameters, pages show a record and the reason of empty cells."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_fit_needs_a_degree_of_freedom() -> None:
     assert fits.fit("amdahl", [1.0, 1.0, 1.0], [1.0, 1.1, 0.9], [0.1] * 3) is None
 
 
-#: Cells that no contestant fills: a package that has no such step, or is not asked for it.
+#: Cells that no contestant fills: a package without such a step, or one that the bench does not run for it.
 EMPTY = {
     "ours, write-raw",
     "ours, read-raw",

@@ -1,7 +1,7 @@
 //! The conversion of S. Eguchi 2013, section 3.4, in plain Rust: what this compiler makes of his algorithms.
 //!
 //! One request per line on stdin (flat JSON without escapes), one reply line on stdout, as in `../endian`. Each algorithm is one
-//! loop over `[u8; 8]`, compiled for the processors of its `tier`: `baseline` (x86-64), `avx2` or `avx512`.
+//! loop over `[u8; 8]`; the program is compiled for several processors (build.sh), and run.sh takes the one that TIER names.
 
 use std::io::{BufRead, Write};
 use std::time::Instant;
@@ -33,60 +33,26 @@ fn swap_bytes(number: Number) -> Number {
     u64::from_ne_bytes(number).swap_bytes().to_ne_bytes()
 }
 
-/// The loop over an array for each tier; `no_mangle` keeps its name for a look at the machine code.
+/// A loop over an array, out of line for a look at its machine code.
 macro_rules! convert {
-    ($algorithm:ident, $baseline:ident, $avx2:ident, $avx512:ident) => {
+    ($name:ident, $algorithm:ident) => {
         #[inline(never)]
-        #[unsafe(no_mangle)]
-        fn $baseline(numbers: &mut [Number]) {
-            numbers.iter_mut().for_each(|number| *number = $algorithm(*number));
-        }
-
-        #[cfg(target_arch = "x86_64")]
-        #[inline(never)]
-        #[unsafe(no_mangle)]
-        #[target_feature(enable = "avx2")]
-        fn $avx2(numbers: &mut [Number]) {
-            numbers.iter_mut().for_each(|number| *number = $algorithm(*number));
-        }
-
-        #[cfg(target_arch = "x86_64")]
-        #[inline(never)]
-        #[unsafe(no_mangle)]
-        #[target_feature(enable = "avx512bw,avx512vl")]
-        fn $avx512(numbers: &mut [Number]) {
+        fn $name(numbers: &mut [Number]) {
             numbers.iter_mut().for_each(|number| *number = $algorithm(*number));
         }
     };
 }
 
-convert!(byte_shuffle, byte_shuffle_baseline, byte_shuffle_avx2, byte_shuffle_avx512);
-convert!(bit_shift, bit_shift_baseline, bit_shift_avx2, bit_shift_avx512);
-convert!(swap_bytes, swap_bytes_baseline, swap_bytes_avx2, swap_bytes_avx512);
+convert!(convert_byte_shuffle, byte_shuffle);
+convert!(convert_bit_shift, bit_shift);
+convert!(convert_swap_bytes, swap_bytes);
 
-/// The loop for an algorithm and a tier; None where this machine cannot run it.
-fn conversion(algorithm: &str, tier: &str) -> Option<fn(&mut [Number])> {
-    #[cfg(target_arch = "x86_64")]
-    {
-        let (avx2, avx512) = (is_x86_feature_detected!("avx2"), is_x86_feature_detected!("avx512bw"));
-        // SAFETY: the processor has the instructions, as each arm asks first.
-        let found: Option<fn(&mut [Number])> = match (algorithm, tier) {
-            ("byte shuffle", "avx2") if avx2 => Some(|numbers| unsafe { byte_shuffle_avx2(numbers) }),
-            ("bit shift", "avx2") if avx2 => Some(|numbers| unsafe { bit_shift_avx2(numbers) }),
-            ("swap_bytes", "avx2") if avx2 => Some(|numbers| unsafe { swap_bytes_avx2(numbers) }),
-            ("byte shuffle", "avx512") if avx512 => Some(|numbers| unsafe { byte_shuffle_avx512(numbers) }),
-            ("bit shift", "avx512") if avx512 => Some(|numbers| unsafe { bit_shift_avx512(numbers) }),
-            ("swap_bytes", "avx512") if avx512 => Some(|numbers| unsafe { swap_bytes_avx512(numbers) }),
-            _ => None,
-        };
-        if found.is_some() {
-            return found;
-        }
-    }
-    match (algorithm, tier) {
-        ("byte shuffle", "baseline") => Some(byte_shuffle_baseline),
-        ("bit shift", "baseline") => Some(bit_shift_baseline),
-        ("swap_bytes", "baseline") => Some(swap_bytes_baseline),
+/// The loop of an algorithm.
+fn conversion(algorithm: &str) -> Option<fn(&mut [Number])> {
+    match algorithm {
+        "byte shuffle" => Some(convert_byte_shuffle),
+        "bit shift" => Some(convert_bit_shift),
+        "swap_bytes" => Some(convert_swap_bytes),
         _ => None,
     }
 }
@@ -131,9 +97,9 @@ struct Held {
 /// Answers one request.
 fn reply(line: &str, held: &mut Held) -> String {
     let number = |key| value(line, key).and_then(|text| text.trim().parse::<usize>().ok());
-    let (algorithm, tier) = (value(line, "algorithm").unwrap_or(""), value(line, "tier").unwrap_or("baseline"));
-    let Some(conversion) = conversion(algorithm, tier) else {
-        return format!("{{\"unsupported\": \"no {algorithm} for {tier} on this processor\"}}");
+    let algorithm = value(line, "algorithm").unwrap_or("");
+    let Some(conversion) = conversion(algorithm) else {
+        return format!("{{\"unsupported\": \"there is no algorithm {algorithm}\"}}");
     };
     let (Some(count), Some(threads @ 1..)) = (number("numbers"), number("threads")) else {
         return "{\"error\": \"invalid request: expected numbers and threads\"}".into();

@@ -13,6 +13,8 @@ from python_runner import Model, Request, Unsupported, serve
 
 BUILD = Path(sys.argv[1])
 INSTRUCTION = re.compile(r"^ *([0-9a-f]+):\t(?:[0-9a-f]{2} )*\t?([a-z][a-z0-9.]*)\s*(.*)$")
+#: The module of a Rust function, and the hash of its symbol.
+FUNCTION = re.compile(r"^\w+::|::h[0-9a-f]{16}$")
 JUMP = re.compile(r"^(?:0x)?([0-9a-f]+)")
 
 
@@ -23,8 +25,11 @@ def output(*words: str) -> str:
 
 def instructions(program: Path, function: str) -> list[tuple[int, str, str]]:
     """List the address, name and operands of each instruction of a function."""
-    symbols = [line.split() for line in output("nm", "--print-size", str(program)).splitlines()]
-    found = [words for words in symbols if len(words) == 4 and words[3] == function]
+    listed = output("nm", "--demangle", "--print-size", str(program)).splitlines()
+    symbols = [line.split() for line in listed]
+    found = [
+        words for words in symbols if len(words) == 4 and FUNCTION.sub("", words[3]) == function
+    ]
     if not found:
         raise Unsupported(f"{program.name} has no function {function}")
     start, size = (int(word, 16) for word in found[0][:2])
@@ -53,7 +58,9 @@ def loops(code: list[tuple[int, str, str]]) -> list[list[str]]:
 
 def machine_code(request: Request) -> dict[str, object]:
     """Give the instructions of the loops of a function, each loop as a text."""
-    program = BUILD / request["program"] / request["program"]
+    program = BUILD / request["peer"] / request["program"]
+    if not program.exists():
+        raise Unsupported(f"{program.name} was not built for this machine")
     found = loops(instructions(program, request["function"]))
     return {"loops": [" ".join(loop) for loop in found], "is_there": bool(found)}
 
