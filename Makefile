@@ -91,7 +91,7 @@ wheel: $(VENV)/environment ## a wheel for this machine, in target/wheels, tried 
 	rm -rf target/wheels target/wheel-test
 	$(PY) -m maturin build --release
 	$(PY) -m venv target/wheel-test
-	target/wheel-test/bin/python -m pip install --quiet target/wheels/*.whl
+	target/wheel-test/bin/python -m pip install --quiet "$$(ls target/wheels/*.whl)[server]"
 	cd target/wheel-test && bin/python ../../tools/try_wheel.py
 
 clean: ## remove what was made here (the environment, builds, pictures)
