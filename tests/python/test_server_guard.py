@@ -253,3 +253,15 @@ def test_server_of_notebooks_has_a_token(tmp_path: Path) -> None:
     assert requests.get(address, params=asked, headers=right, timeout=20).status_code == 200
     other = right | {"Host": "evil.example"}
     assert requests.get(address, params=asked, headers=other, timeout=20).status_code == 421
+
+
+def test_page_with_the_token_may_post_through_a_proxy_of_another_name() -> None:
+    # A proxy of notebooks has the name of its own in Origin, and that of this machine in Host.
+    asked = f"/api/v1/spectrum?id={CUBE.name}"
+    foreign = {"Origin": "https://hub.example", "Sec-Fetch-Site": "cross-site"}
+    with served(token="secret", hosts=("localhost",)) as client:
+        right = foreign | {"Authorization": "Bearer secret"}
+        assert client.post(asked, headers=right, content="point(1,1)").status_code == 200
+        wrong = foreign | {"Authorization": "Bearer no"}
+        assert client.post(asked, headers=wrong, content="point(1,1)").status_code == 403
+        assert client.post(asked, headers=foreign, content="point(1,1)").status_code == 403

@@ -19,9 +19,12 @@ from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import tachyfits as tf
 import vocube
 from tachyfits.server.app import create_app
 from tachyfits.server.settings import Settings
+from tachyfits.server.view import View
+from tachyfits.server.vo.observation import observation_of
 
 pytestmark = pytest.mark.once
 
@@ -326,3 +329,51 @@ def test_garbage_is_answered_with_a_document(
     found = infos(answer.content)
     if answer.status_code == 400:
         assert str(found[0][2]).startswith("UsageFault: ")
+
+
+@pytest.mark.parametrize("frame", ["RA---TAN DEC--TAN", "GLON-SIN GLAT-SIN", "RA---CAR DEC--CAR"])
+@pytest.mark.parametrize(
+    ("longitude", "latitude", "scale"),
+    [(0.0, 0.0, 1e-3), (359.9999, 60.0, 1e-6), (10.0, 89.9, 2e-3), (200.0, -70.0, 0.01)],
+)
+def test_footprints_are_those_of_astropy(
+    frame: str, longitude: float, latitude: float, scale: float, tmp_path: Path
+) -> None:
+    if "CAR" in frame:
+        latitude = 0.0  # an oblique plate carrée has no use
+    one, other = frame.split()
+    hdu = fits.PrimaryHDU(np.zeros((30, 40), dtype=np.float32))
+    hdu.header.update(
+        {"CTYPE1": one, "CTYPE2": other, "CRVAL1": longitude, "CRVAL2": latitude,
+         "CDELT1": -scale, "CDELT2": scale, "CRPIX1": 7.0, "CRPIX2": 9.0, "RADESYS": "FK5"}
+    )  # fmt: skip
+    hdu.writeto(tmp_path / "image.fits")
+    image = tf.open(tmp_path / "image.fits")[0]
+    assert isinstance(image, tf.Image)
+    found = observation_of(View(image))
+    along = np.linspace(-0.5, 39.5, 160, endpoint=False), np.linspace(-0.5, 29.5, 160)
+    x = np.concatenate([along[0], along[0], np.full(160, -0.5), np.full(160, 39.5)])
+    y = np.concatenate([np.full(160, -0.5), np.full(160, 29.5), along[1], along[1]])
+    sky = image.wcs.celestial
+    centre = sky.pixel_to_world(19.5, 14.5).icrs
+    border = sky.pixel_to_world(x, y).icrs
+    assert found.s_ra == pytest.approx(centre.ra.deg, abs=1e-9)
+    assert found.s_dec == pytest.approx(centre.dec.deg, abs=1e-9)
+    assert found.s_fov == pytest.approx(2 * border.separation(centre).deg.max(), rel=1e-6)
+    assert found.corners is not None
+    corners = SkyCoord(found.corners, unit="deg")
+    angles = np.unwrap(centre.position_angle(corners).rad)
+    assert (np.diff(angles) > 0).all()
+    expected = sky.pixel_to_world([-0.5, 39.5, 39.5, -0.5], [-0.5, -0.5, 29.5, 29.5]).icrs
+    for corner in expected:
+        assert corner.separation(corners).deg.min() < 1e-9
+
+
+def test_listing_leaves_the_open_files_of_clients_alone(folder: Path, tmp_path: Path) -> None:
+    chosen = Settings(paths=(folder,), cache_folder=tmp_path / "cache")
+    with TestClient(create_app(chosen)) as client:
+        datasets = client.app.state.tachyfits.datasets  # type: ignore[attr-defined]
+        assert len(table(client)) > 5
+        assert len(datasets) == 0
+        assert len(table(client, ("POS", "CIRCLE 10 10 90"))) >= 0
+        assert len(datasets) == 0

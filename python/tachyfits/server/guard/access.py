@@ -59,7 +59,8 @@ class Access:
             await self._app(scope, receive, send)
             return
         given = _without_token(scope)
-        if self._is_foreign(scope):
+        # No other page knows the token, and browsers do not add the header by themselves.
+        if not self._is_bearer(scope) and self._is_foreign(scope):
             detail = "another site's page may not use this server"
             await refuse(send, 403, detail, path=scope["path"])
             return
@@ -128,9 +129,7 @@ class Access:
             return True
         if settings.token is None:
             return False
-        bearer = header_of(scope, b"authorization") or ""
-        kind, _, value = bearer.partition(" ")
-        if kind.lower() == "bearer" and self._is_token(value.strip()):
+        if self._is_bearer(scope):
             return True
         if given is not None and self._is_token(given):
             return True
@@ -140,6 +139,11 @@ class Access:
             return False
         cookie = cookies.get(self._cookie)
         return cookie is not None and _same(cookie.value, self._in_cookie)
+
+    def _is_bearer(self, scope: Any) -> bool:
+        """Say whether a header has the token."""
+        kind, _, value = (header_of(scope, b"authorization") or "").partition(" ")
+        return kind.lower() == "bearer" and self._is_token(value.strip())
 
     def _is_token(self, given: str) -> bool:
         return self._settings.token is not None and _same(given, self._settings.token)

@@ -299,7 +299,7 @@ def _overlaps(listing: Listing, state: State, one: Listed, place: _Place) -> boo
     if place.is_far(about.s_ra, about.s_dec, about.s_fov / 2 + 1e-5) or listing.is_late():
         return False
     try:
-        part_of(state.datasets.open(one.name).view(None).cube, place.shape, None, None)
+        part_of(state.datasets.open(one.name, keep=False).view(None).cube, place.shape, None, None)
     except (RequestError, tf.TachyfitsError):
         return False
     return True
