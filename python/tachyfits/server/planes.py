@@ -8,7 +8,7 @@ pass, in bounded memory, and are kept.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
@@ -158,20 +158,23 @@ class Collapse:
     ) -> NDArray[np.float32]:
         """Return a tile of the plane; see `View.tile`."""
         view = asked.view
-        if not is_large(view):
-            plane = image_of(self.plane(asked))
-            return view.tile(plane, level, column, row, preview=preview)
         view.check_tile(level, column, row)
         y, x = slice(row * TILE, (row + 1) * TILE), slice(column * TILE, (column + 1) * TILE)
-        kept: _Levels | None = asked.found(("levels", self))
+        kept: _Levels | None = asked.found(("levels", self)) if is_large(view) else None
         if kept is not None and level in kept:
             return kept[level][y, x]
         step = 1 << level
         y, x = (slice(part.start * step, part.stop * step) for part in (y, x))
-        if preview and level:
+        if is_large(view) and not preview:
+            return self._means(asked, y, x, [level], asked.progress)[level]
+        if preview:
             y, x = (slice(part.start, part.stop, step) for part in (y, x))
+        if is_large(view):
             return self._computed(asked, y, x).values.astype(np.float32)
-        return self._means(asked, y, x, [level], asked.progress)[level]
+        pixels = self.plane(asked).values[y, x]
+        if preview:
+            return pixels.astype(np.float32)
+        return _means_of(_with_cards(pixels, ()), view, [level])[level]
 
     def _levels(self, asked: Asked) -> _Levels:
         """Return the levels that are kept, from the cache or computed in one pass."""
@@ -202,10 +205,11 @@ class Collapse:
             with _BLOCKS:
                 within = _share(progress, number, len(blocks))
                 part = image_of(self._computed(asked, rows, columns, progress=within))
-                for level, pixels in found.items():
-                    mean = binned(part, view, level).read(dtype=np.float32)
-                    top, left = (rows.start - y.start) >> level, (columns.start - x.start) >> level
-                    pixels[top : top + mean.shape[0], left : left + mean.shape[1]] = mean
+                top, left = rows.start - y.start, columns.start - x.start
+                for level, mean in _means_of(part, view, found).items():
+                    above, before = top >> level, left >> level
+                    height, width = mean.shape
+                    found[level][above : above + height, before : before + width] = mean
         return found
 
     def _computed(
@@ -303,6 +307,19 @@ def binned(plane: tf.Image, view: View, level: int) -> tf.Image:
     if level == 0:
         return plane
     return plane.rebin((1,) * (plane.ndim - 2) + (1 << level,) * 2, partial="keep")
+
+
+def _means_of(image: tf.Image, view: View, levels: Iterable[int]) -> _Levels:
+    """Return levels of an image, which is closed afterwards."""
+    found = {}
+    for level in levels:
+        reduced = binned(image, view, level)
+        found[level] = reduced.read(dtype=np.float32)
+        # A file and its images refer to each other: they go at once only if they are closed.
+        if reduced is not image:
+            reduced.file.close()
+    image.file.close()
+    return found
 
 
 def image_of(plane: tf.Plane) -> tf.Image:
