@@ -8,7 +8,6 @@ pixel where it is added. Images are sums along the spectral axis, spectra sums o
 from __future__ import annotations
 
 import json
-import math
 import shutil
 import statistics
 import time
@@ -20,7 +19,9 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import curve_fit
+
+from bench.fits import Fit, fit
+from bench.pages import with_error
 
 #: Volumes in GB, and the side of the planes of the cubes.
 VOLUMES = (0.5, 1.0, 2.0, 4.0, 8.0)
@@ -38,45 +39,6 @@ HEADING = "## Image and spectrum extraction by volume"
 
 
 @dataclass(frozen=True)
-class Line:
-    """A fitted line with the 1-sigma errors of its parameters: seconds per MB, and seconds."""
-
-    slope: float
-    slope_error: float
-    offset: float
-    offset_error: float
-
-    def __str__(self) -> str:
-        slope = f"({1e3 * self.slope:.3f} ± {1e3 * self.slope_error:.3f}) × 10⁻³ V/MB"  # noqa: RUF001
-        sign = "-" if self.offset < 0 else "+"
-        return f"{slope} {sign} ({abs(self.offset):.3f} ± {self.offset_error:.3f}) s"
-
-
-def fitted(
-    volumes: Sequence[float], times: Sequence[float], errors: Sequence[float] | None = None
-) -> Line:
-    """Fit a line to times by least squares.
-
-    Parameters
-    ----------
-    volumes
-        In MB (10^6 bytes).
-    times
-        In seconds.
-    errors
-        Standard errors of the times, by which they are weighted; without them all weigh the same
-        and the errors of the parameters come from the scatter around the line.
-    """
-    found, covariance = curve_fit(
-        lambda volume, slope, offset: slope * volume + offset,
-        np.asarray(volumes, dtype=np.float64), np.asarray(times, dtype=np.float64), p0=(1e-3, 0.0),
-        sigma=errors, absolute_sigma=errors is not None,
-    )  # fmt: skip
-    slope_error, offset_error = np.sqrt(np.diag(covariance))
-    return Line(float(found[0]), float(slope_error), float(found[1]), float(offset_error))
-
-
-@dataclass(frozen=True)
 class Timed:
     """Runs of one extraction of one volume, in MB and seconds."""
 
@@ -90,13 +52,20 @@ class Timed:
 
     @property
     def error(self) -> float:
-        """The standard error of the mean, at least a millisecond: clocks and schedulers."""
-        return max(1e-3, statistics.stdev(self.runs) / math.sqrt(len(self.runs)))
+        """The standard deviation of the runs."""
+        return statistics.stdev(self.runs)
 
 
-def line_of(timed: Sequence[Timed]) -> Line:
-    """Fit the line of an extraction."""
-    return fitted([t.volume for t in timed], [t.mean for t in timed], [t.error for t in timed])
+def line_of(timed: Sequence[Timed]) -> Fit | None:
+    """Fit the line of an extraction; None of fewer than three volumes."""
+    return fit("line", [t.volume for t in timed], [t.mean for t in timed], [t.error for t in timed])
+
+
+def text_of(line: Fit) -> str:
+    """Return a line as the paper writes it."""
+    slope = with_error(1e3 * line.values["slope"], 1e3 * line.errors["slope"])
+    start = with_error(line.values["start"], line.errors["start"])
+    return f"({slope}) × 10⁻³ V/MB + ({start}) s"  # noqa: RUF001
 
 
 def on_ahead(path: Path, offset: int, channels: int, kind: str, first: int) -> float:
@@ -178,15 +147,15 @@ def table(found: dict[tuple[str, str], list[Timed]], load: str) -> str:
     head = " | ".join(f"{volume:.0f} MB" for volume in volumes)
     lines = [
         HEADING, "",
-        f"Seconds, mean of {RUNS} runs with its error; files are cached as far as memory "
+        f"Seconds, mean of {RUNS} runs with their standard deviation; files cached as far as memory "
         f"goes ({load}). Lines as in equations 4 to 7 of Eguchi (2013).", "",
         "```sh", "python -m bench.server --only extraction --write", "```", "",
         f"| | | {head} | T(V) |", f"|---|---|{'---|' * (len(volumes) + 1)}",
     ]  # fmt: skip
     for (kind, way), timed in found.items():
-        cells = " | ".join(f"{one.mean:.3f} ± {one.error:.3f}" for one in timed)
-        line = str(line_of(timed)) if len(timed) > 2 else ""
-        lines.append(f"| {kind} | {way} | {cells} | {line} |")
+        cells = " | ".join(with_error(one.mean, one.error) for one in timed)
+        line = line_of(timed)
+        lines.append(f"| {kind} | {way} | {cells} | {text_of(line) if line else ''} |")
     return "\n".join(lines) + "\n"
 
 

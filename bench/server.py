@@ -396,13 +396,14 @@ async def extraction() -> list[Row]:
     print(section)
     if _WRITE:
         by_volume.write(section)
-    if len(found["image", "on ahead"]) < 3:
-        raise SystemExit("a line needs three volumes or more: free some of the disk")
     rows = []
     for kind in ("image", "spectrum"):
-        ahead = by_volume.line_of(found[kind, "on ahead"]).slope
-        ours = by_volume.line_of(found[kind, "just in time"]).slope
-        rows.append(Row(f"{kind} extraction, slope / on ahead", ours / ahead, "", 1.0))
+        ahead = by_volume.line_of(found[kind, "on ahead"])
+        ours = by_volume.line_of(found[kind, "just in time"])
+        if ahead is None or ours is None:
+            raise SystemExit("a line needs three volumes or more: free some of the disk")
+        ratio = ours.values["slope"] / ahead.values["slope"]
+        rows.append(Row(f"{kind} extraction, slope / on ahead", ratio, "", 1.0))
     return rows
 
 

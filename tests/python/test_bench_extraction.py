@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from bench import extraction
+from bench.fits import fit
 
 pytestmark = pytest.mark.once
 
@@ -23,30 +24,28 @@ def test_fit_finds_the_published_lines_within_its_errors(slope: float, offset: f
     inside = np.zeros(2)
     count = 400
     for _ in range(count):
-        line = extraction.fitted(VOLUMES, rng.normal(exact, errors), errors)
-        assert abs(line.slope - slope) < 5 * line.slope_error
-        assert abs(line.offset - offset) < 5 * line.offset_error
+        line = fit("line", VOLUMES.tolist(), rng.normal(exact, errors).tolist(), errors.tolist())
+        assert line is not None
+        assert abs(line.values["slope"] - slope) < 5 * line.errors["slope"]
+        assert abs(line.values["start"] - offset) < 5 * line.errors["start"]
         inside += [
-            abs(line.slope - slope) < line.slope_error,
-            abs(line.offset - offset) < line.offset_error,
+            abs(line.values["slope"] - slope) < line.errors["slope"],
+            abs(line.values["start"] - offset) < line.errors["start"],
         ]
     # One standard error holds 68 % of the fits.
     assert ((inside / count > 0.6) & (inside / count < 0.76)).all()
 
 
-def test_fit_of_points_on_a_line_is_exact_and_errors_follow_the_scatter() -> None:
+def test_fit_of_points_on_a_line_is_exact() -> None:
     exact = 2e-3 * VOLUMES + 0.5
-    line = extraction.fitted(VOLUMES, exact)
-    assert (line.slope, line.offset) == pytest.approx((2e-3, 0.5), rel=1e-6)
-    assert line.slope_error < 1e-8
-    # By the formula of ordinary least squares.
-    scatter = np.array([0.1, -0.2, 0.15, 0.05, -0.1])
-    line = extraction.fitted(VOLUMES, exact + scatter)
-    slope, offset = np.polyfit(VOLUMES, exact + scatter, 1)
-    left = exact + scatter - slope * VOLUMES - offset
-    expected = np.sqrt((left**2).sum() / 3 / ((VOLUMES - VOLUMES.mean()) ** 2).sum())
-    assert line.slope == pytest.approx(slope)
-    assert line.slope_error == pytest.approx(expected, rel=1e-4)
+    line = fit("line", VOLUMES.tolist(), exact.tolist(), [0.1] * 5)
+    assert line is not None
+    assert list(line.values.values()) == pytest.approx([2e-3, 0.5], rel=1e-6)
+    # By the formula of ordinary least squares with known errors.
+    expected = 0.1 / np.sqrt(((VOLUMES - VOLUMES.mean()) ** 2).sum())
+    assert line.errors["slope"] == pytest.approx(expected, rel=1e-4)
+    assert (line.chi_squared, line.freedom) == (pytest.approx(0, abs=1e-9), 3)
+    assert fit("line", [1, 2], [1, 2], [0.1, 0.1]) is None
 
 
 def test_table_is_written_once_and_replaced(tmp_path: Path) -> None:
