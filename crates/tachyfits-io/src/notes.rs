@@ -116,8 +116,8 @@ impl Notes {
     }
 }
 
-/// Notes a fault, which has a number among those of its subject, for whoever began the work that this thread does now;
-/// `false` if nobody collects notes.
+/// Notes a fault, which has a number among those of its subject, for the job of the work that this thread does now;
+/// `false` if no job collects notes.
 pub fn note(subject: &str, number: u64, fault: impl FnOnce() -> String) -> bool {
     let notes = executor::current_notes().or_else(|| COLLECTING.with_borrow(Clone::clone));
     match notes {
@@ -185,6 +185,6 @@ mod tests {
             let expected: Vec<String> = (0..10).map(|task| format!("task {task}")).collect();
             assert_eq!(found[0].faults, expected);
         }
-        assert!(!note("memory", 0, || unreachable!("nobody collects it")));
+        assert!(!note("memory", 0, || unreachable!("no job collects it")));
     }
 }
