@@ -54,6 +54,12 @@ pub trait NoiseKey: Copy + Default + Ord + Sealed {
     fn of(difference: f64) -> Self;
     /// The difference.
     fn value(self) -> f64;
+    /// The key this share of the way to a greater one, of 0 to 1.
+    fn towards(self, last: Self, share: f64) -> Self;
+    /// One more if the condition is true, where keys count.
+    fn plus(self, condition: bool) -> Self;
+    /// The number, where keys count.
+    fn count(self) -> usize;
 }
 
 /// Only this crate says what a pixel is.
@@ -73,6 +79,21 @@ macro_rules! keys {
             #[inline(always)]
             fn value(self) -> f64 {
                 <$float>::from_bits(self as $bits).into()
+            }
+
+            #[inline(always)]
+            fn towards(self, last: Self, share: f64) -> Self {
+                self + ((last - self) as f64 * share) as $key
+            }
+
+            #[inline(always)]
+            fn plus(self, condition: bool) -> Self {
+                self + <$key>::from(condition)
+            }
+
+            #[inline(always)]
+            fn count(self) -> usize {
+                self as usize
             }
         }
     )+};
@@ -214,7 +235,7 @@ impl<P: NoisePixel> NoiseMeter<P> {
             // The lower of the two in the middle.
             let rank = none + (count - none - 1) / 2;
             let keys = &mut self.keys[kind][..count];
-            let found = ranked(keys, rank, self.expected[kind], &mut self.near).value();
+            let found = ranked(keys, rank, self.expected[kind], &mut self.near, tier).value();
             self.expected[kind] = Some(found);
             self.medians[kind].push(found);
         }
@@ -222,21 +243,113 @@ impl<P: NoisePixel> NoiseMeter<P> {
 }
 
 /// The key of a rank.
-fn ranked<K: NoiseKey>(keys: &mut [K], rank: usize, expected: Option<f64>, near: &mut [K]) -> K {
+fn ranked<K: NoiseKey>(
+    keys: &mut [K],
+    rank: usize,
+    expected: Option<f64>,
+    near: &mut [K],
+    tier: Tier,
+) -> K {
     if let Some(expected) = expected {
-        let (first, last) = (K::of(expected * (1.0 - NEAR)), K::of(expected * (1.0 + NEAR)));
-        let (mut below, mut count) = (0, 0);
-        let near = &mut near[..=keys.len()];
-        for &key in &*keys {
-            below += usize::from(key < first);
-            near[count] = key;
-            count += usize::from((key >= first) & (key <= last));
-        }
-        if (below..below + count).contains(&rank) {
-            return *near[..count].select_nth_unstable(rank - below).1;
+        let bounds =
+            Bounds { first: K::of(expected * (1.0 - NEAR)), last: K::of(expected * (1.0 + NEAR)) };
+        if let Some(found) = isa::dispatch(tier, RankKernel { keys, rank, bounds, near }) {
+            return found;
         }
     }
     *keys.select_nth_unstable(rank).1
+}
+
+/// Keys from the first to the last.
+#[derive(Clone, Copy)]
+struct Bounds<K> {
+    first: K,
+    last: K,
+}
+
+/// Searches the key of a rank within bounds, by counting keys: counting takes a fraction of a cycle for each, collecting them
+/// several.
+pub(crate) struct RankKernel<'a, K> {
+    keys: &'a [K],
+    rank: usize,
+    bounds: Bounds<K>,
+    /// Room for one key more than all.
+    near: &'a mut [K],
+}
+
+/// Keys within bounds that are collected.
+const FEW: usize = 24;
+/// The most times that bounds are made narrower.
+const ROUNDS: usize = 4;
+
+impl<K: NoiseKey> Kernel for RankKernel<'_, K> {
+    /// The key; `None` if it is not within the bounds.
+    type Output = Option<K>;
+
+    #[inline(always)]
+    fn run(self) -> Option<K> {
+        let RankKernel { keys, rank, mut bounds, near } = self;
+        let (mut below, end) = counts(keys, bounds);
+        if !(below..end).contains(&rank) {
+            return None;
+        }
+        let mut inside = end - below;
+        for _ in 0..ROUNDS {
+            if inside <= FEW {
+                break;
+            }
+            // As if the keys were spread evenly, with three standard deviations of a rank on both sides.
+            let share = ((rank - below) as f64 + 0.5) / inside as f64;
+            let margin = 1.5 / (inside as f64).sqrt();
+            let at = |share: f64| bounds.first.towards(bounds.last, share.clamp(0.0, 1.0));
+            let narrow = Bounds { first: at(share - margin), last: at(share + margin) };
+            let (first, end) = counts(keys, narrow);
+            if !(first..end).contains(&rank) {
+                break;
+            }
+            (bounds, below, inside) = (narrow, first, end - first);
+        }
+        let near = collected(keys, bounds, near);
+        Some(*near.select_nth_unstable(rank - below).1)
+    }
+}
+
+/// How many keys are below the first one, and up to the last one.
+#[inline(always)]
+fn counts<K: NoiseKey>(keys: &[K], Bounds { first, last }: Bounds<K>) -> (usize, usize) {
+    let (mut below, mut within) = (K::default(), K::default());
+    for &key in keys {
+        below = below.plus(key < first);
+        within = within.plus(key <= last);
+    }
+    (below.count(), within.count())
+}
+
+/// The keys within bounds.
+#[inline(always)]
+fn collected<'a, K: NoiseKey>(
+    keys: &[K],
+    Bounds { first, last }: Bounds<K>,
+    near: &'a mut [K],
+) -> &'a mut [K] {
+    let is_inside = |key: K| (key >= first) & (key <= last);
+    let near = &mut near[..=keys.len()];
+    let mut count = 0;
+    let mut collect = |keys: &[K]| {
+        for &key in keys {
+            near[count] = key;
+            count += usize::from(is_inside(key));
+        }
+    };
+    let (blocks, rest) = keys.as_chunks::<LANES>();
+    for block in blocks {
+        // Most blocks have none.
+        if block.iter().fold(false, |any, &key| any | is_inside(key)) {
+            collect(block);
+        }
+    }
+    collect(rest);
+    &mut near[..count]
 }
 
 /// The mean of the two middle numbers; 0 of none.

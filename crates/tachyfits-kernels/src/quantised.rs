@@ -280,10 +280,23 @@ fn quantise<F: Real>(pixels: &[F], how: &Quantiser, tier: Tier, out: &mut [i32])
     }
 }
 
+/// `value as i32`, by additions and comparisons: vectors of no processor convert f64 as that does.
+#[inline(always)]
+fn truncated(value: f64) -> i32 {
+    // Numbers near it are whole, and their lowest bits are those of the integer.
+    const SHIFT: f64 = 6_755_399_441_055_744.0;
+    let value = if value.is_nan() { 0.0 } else { value };
+    let value = if value < f64::from(i32::MIN) { f64::from(i32::MIN) } else { value };
+    let value = if value > f64::from(i32::MAX) { f64::from(i32::MAX) } else { value };
+    let nearest = (value + SHIFT) - SHIFT;
+    let back = if nearest.abs() > value.abs() { 1f64.copysign(value) } else { 0.0 };
+    (nearest - back + SHIFT).to_bits() as i32
+}
+
 /// The nearest integer, half away from zero, as a C program rounds by adding a half.
 #[inline(always)]
 fn rounded(value: f64, pixel: f64, how: &Quantiser) -> i32 {
-    let integer = (value + 0.5f64.copysign(value)) as i32;
+    let integer = truncated(value + 0.5f64.copysign(value));
     let integer = match how.exact_zero {
         Some(zero) if pixel == 0.0 => zero,
         _ => integer,
@@ -313,6 +326,42 @@ impl<F: Real, R: Random> Kernel for Quantise<'_, F, R> {
             let pixel = pixels[at].wide();
             let steps = random.added(at, (pixel - how.zero) / how.scale);
             out[at] = rounded(steps, pixel, &how);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::truncated;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn numbers_are_truncated_as_by_a_cast(
+            value in prop_oneof![
+                any::<f64>(),
+                -5e9..5e9,
+                -9.0..9.0,
+                any::<i32>().prop_map(f64::from),
+                any::<i32>().prop_map(|whole| f64::from(whole) + 0.5),
+                any::<i32>().prop_map(|whole| f64::from(whole).next_up()),
+                any::<i32>().prop_map(|whole| f64::from(whole).next_down()),
+            ],
+        ) {
+            prop_assert_eq!(truncated(value), value as i32);
+        }
+    }
+
+    #[test]
+    fn limits_are_truncated_as_by_a_cast() {
+        let limits = [f64::from(i32::MAX), f64::from(i32::MIN)];
+        for limit in limits {
+            for value in [limit - 1.0, limit - 0.5, limit, limit + 0.5, limit + 1.0] {
+                assert_eq!(truncated(value), value as i32, "{value}");
+            }
+        }
+        for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, 0.99, -0.99, 5e-324] {
+            assert_eq!(truncated(value), value as i32, "{value}");
         }
     }
 }

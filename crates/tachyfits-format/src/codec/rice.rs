@@ -289,8 +289,13 @@ pub(super) fn encode<P: RiceNumber>(pixels: &[P], block: usize, out: &mut Vec<u8
 }
 
 fn put_block<P: RiceNumber>(bits: &mut BitWriter<'_>, differences: &[u32]) {
-    let sum = differences.iter().map(|&difference| u64::from(difference)).sum();
-    let low = low_bits(sum, differences.len());
+    let all = differences.iter().fold(0, |bits, &difference| bits | difference);
+    let count = differences.len();
+    let sum = match u64::from(all) * count as u64 <= u64::from(u32::MAX) {
+        true => differences.iter().sum::<u32>().into(),
+        false => differences.iter().map(|&difference| u64::from(difference)).sum(),
+    };
+    let low = low_bits(sum, count as u64);
     if low >= P::PLAIN {
         bits.put(P::PLAIN + 1, P::CODE_BITS);
         differences.iter().for_each(|&difference| bits.put(difference, P::BITS));
@@ -301,8 +306,8 @@ fn put_block<P: RiceNumber>(bits: &mut BitWriter<'_>, differences: &[u32]) {
         return;
     }
     bits.put(low + 1, P::CODE_BITS);
-    let longest = differences.iter().fold(0, |most, &difference| most.max(difference)) >> low;
-    match longest.saturating_add(low + 1) {
+    // The longest difference has no more bits.
+    match (all >> low).saturating_add(low + 1) {
         0..=14 => put_groups::<4>(bits, differences, low),
         15..=28 => put_groups::<2>(bits, differences, low),
         _ => put_each(bits, differences, low),
@@ -340,9 +345,14 @@ fn put_each(bits: &mut BitWriter<'_>, differences: &[u32], low: u32) {
     }
 }
 
-/// The number of low bits for differences of this sum: that of their mean, less one.
-fn low_bits(sum: u64, count: usize) -> u32 {
-    let mean = (sum as f64 - (count / 2) as f64 - 1.0) / count as f64;
-    let half = (mean.max(0.0) as u32) >> 1;
+/// The number of low bits for differences of this sum: that of their mean, less one. CFITSIO divides in floating point, with the
+/// same quotient.
+fn low_bits(sum: u64, count: u64) -> u32 {
+    let rest = sum.saturating_sub(count / 2 + 1);
+    let mean = match count.is_power_of_two() {
+        true => rest >> count.trailing_zeros(),
+        false => rest / count,
+    };
+    let half = (mean as u32) >> 1;
     u32::BITS - half.leading_zeros()
 }
