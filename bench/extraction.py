@@ -147,7 +147,7 @@ def table(found: dict[tuple[str, str], list[Timed]], load: str) -> str:
     head = " | ".join(f"{volume:.0f} MB" for volume in volumes)
     lines = [
         HEADING, "",
-        f"Seconds, mean of {RUNS} runs with their standard deviation; files cached as far as memory "
+        f"Seconds, mean of {RUNS} runs with their standard deviation; cached as far as memory "
         f"goes ({load}). Lines as in equations 4 to 7 of Eguchi (2013).", "",
         "```sh", "python -m bench.server --only extraction --write", "```", "",
         f"| | | {head} | T(V) |", f"|---|---|{'---|' * (len(volumes) + 1)}",
