@@ -185,6 +185,8 @@ pub const UNSOURCED: &[Subject] = unsourced! {
     "dequantising to f32" Flat Numbers |_, tier| isa::address::<quantised::Dequantise<'static, f32, &'static [f32]>>(tier);
     "dequantising to f64" Flat Numbers |_, tier| isa::address::<quantised::Dequantise<'static, f64, &'static [f32]>>(tier);
     "dequantising without dither" Flat Numbers |_, tier| isa::address::<quantised::Dequantise<'static, f32, quantised::NoRandom>>(tier);
+    "quantising f32" Flat Numbers |_, tier| isa::address::<quantised::Quantise<'static, f32, &'static [f32]>>(tier);
+    "quantising f64" Flat Numbers |_, tier| isa::address::<quantised::Quantise<'static, f64, &'static [f32]>>(tier);
     "differences of f32 for noise" Flat Numbers |_, tier| isa::address::<noise::DifferenceKernel<'static, f32>>(tier);
     "range of f32 for noise" Flat Numbers |_, tier| isa::address::<noise::RangeKernel<'static, f32>>(tier);
     "select" Flat Numbers |_, tier| isa::address::<elementwise::Select<'static>>(tier);
