@@ -59,7 +59,7 @@ def test_a_fit_needs_a_degree_of_freedom() -> None:
     assert fits.fit("amdahl", [1.0, 1.0, 1.0], [1.0, 1.1, 0.9], [0.1] * 3) is None
 
 
-#: Cells that no contestant fills: a package without such a step, or one that the bench does not run for it.
+#: Cells that no contestant fills: a package lacks the step, or the bench does not run it.
 EMPTY = {
     "ours, write-raw",
     "ours, read-raw",
