@@ -1,7 +1,7 @@
 """The report: a page per source document, with its tables and figures, made from a record.
 
 `python -m bench report [RESULTS]` writes the pages beside the results; `--docs` writes them into
-docs/performance/. Numbers in italics are printed ones that nothing here repeats.
+docs/performance/.
 """
 
 from __future__ import annotations
