@@ -43,15 +43,34 @@ def test_amdahls_law_is_recovered_from_synthetic_times(single: float, parallel: 
     assert 0.7 < mean[2] < 1.3
 
 
-def test_a_line_is_recovered_from_synthetic_times() -> None:
+@pytest.mark.parametrize(
+    ("slope", "start"), [(1.7e-3, -0.013), (1.27e-3, 0.021), (1.252e-3, 0.0008), (0.85e-3, 0.028)]
+)
+def test_the_lines_of_the_paper_are_recovered_with_their_errors(slope: float, start: float) -> None:
+    random = np.random.default_rng(8)
     size = np.array([21.4, 55.0, 66.9, 78.4, 88.7, 106.9, 150.3])
-    times = 1.27e-3 * size + 0.021
-    found = fits.fit("line", list(size), list(times), [1e-4] * 7)
+    exact = slope * size + start
+    errors = 0.0005 + 0.01 * exact
+    inside, count = np.zeros(2), 400
+    for _ in range(count):
+        times = random.normal(exact, errors)
+        found = fits.fit("line", list(size), list(times), list(errors))
+        assert found is not None
+        assert found.freedom == 5
+        pulls = [
+            abs(found.values[name] - true) / found.errors[name]
+            for name, true in (("slope", slope), ("start", start))
+        ]
+        assert max(pulls) < 5
+        inside += [pull < 1 for pull in pulls]
+    # One standard error holds 68 % of the fits.
+    assert np.all((inside / count > 0.6) & (inside / count < 0.76))
+
+
+def test_a_fit_is_a_function() -> None:
+    found = fits.fit("line", [1.0, 2.0, 3.0], [1.5, 2.5, 3.5], [0.01] * 3)
     assert found is not None
-    assert found.values["slope"] == pytest.approx(1.27e-3, rel=1e-6)
-    assert found.values["start"] == pytest.approx(0.021, rel=1e-6)
-    assert found.freedom == 5
-    np.testing.assert_allclose(found([100.0]), [0.148])
+    np.testing.assert_allclose(found([100.0]), [100.5])
 
 
 def test_a_fit_needs_a_degree_of_freedom() -> None:
