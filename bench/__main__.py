@@ -14,6 +14,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -279,11 +280,13 @@ def run(options: argparse.Namespace) -> int:
     problems: list[str] = []
     for number, definition in enumerate(selected, 1):
         say(f"{definition.name}: {definition.title}")
+        start = time.monotonic()
         found = measure_one(definition, known, inputs, options, say)
         if options.gate and any(map(bars.below_gate, bars.judge(definition, found[0]))):
             say("  below the gate: once more")
             found = measure_one(definition, known, inputs, options, say)
         measured.append((definition, *found))
+        say(f"  took {time.monotonic() - start:.0f} s")
         if options.drop_inputs:
             drop_inputs(definition, selected[number:], inputs, say)
         # After each, so that an hour's run that is cut off leaves what it has measured.
