@@ -20,6 +20,8 @@ pub(crate) struct ComputedData {
     bytes: u64,
     /// The most pixels that are computed at a time.
     box_pixels: u64,
+    /// See [`MadeData::unit_bytes`].
+    unit_bytes: u64,
     /// Buffers that readers reuse; one per thread that reads at a time.
     scratch: Mutex<Vec<NodeScratch>>,
 }
@@ -38,8 +40,12 @@ impl ComputedData {
         let id = Id::new(image.name.clone(), None);
         let size = image.node.encoding().pixel_bytes() as u64;
         let bytes = image.node.axes().iter().product::<u64>() * size;
-        let box_pixels = image.node.box_shape().iter().product();
-        let data = ComputedData { image, size, bytes, box_pixels, scratch: Mutex::default() };
+        let box_pixels: u64 = image.node.box_shape().iter().product();
+        // Short stretches of rows would need more pixels around them than they have.
+        let has_margins = image.node.halo().iter().take(2).any(|&halo| halo > 0);
+        let unit_bytes = if has_margins { box_pixels.div_ceil(2) * size } else { u64::MAX };
+        let scratch = Mutex::default();
+        let data = ComputedData { image, size, bytes, box_pixels, unit_bytes, scratch };
         Ok(HduStorage::new(id, header, data))
     }
 
@@ -86,6 +92,10 @@ impl MadeData for ComputedData {
 
     fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    fn unit_bytes(&self) -> u64 {
+        self.unit_bytes
     }
 
     fn fill(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
