@@ -48,7 +48,7 @@ type Covariance = [f64; 3];
 
 /// The parts of a kernel, the round ones before and after those on the coarse grid of pixels.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Parts {
+pub(super) struct Factors {
     precision: Precision,
     /// Distance of the pixels of the coarse grid; 1 for all pixels.
     step: usize,
@@ -56,31 +56,31 @@ pub(super) struct Parts {
     before: f64,
     after: f64,
     /// In pixels of the coarse grid.
-    coarse: Vec<Part>,
+    coarse: Vec<Factor>,
     cost: f64,
 }
 
 /// A Gaussian among the parts of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Part {
+enum Factor {
     /// Along a direction (x, y), by the variance in steps.
     Line([i64; 2], f64),
     Ellipse(Covariance),
 }
 
-impl Parts {
+impl Factors {
     /// The cheapest parts of a kernel, if some are cheaper than one sum over its ellipse.
-    pub(super) fn new(kernel: Covariance, precision: Precision) -> Option<Parts> {
-        let whole = Part::Ellipse(kernel).terms(precision);
-        let all = (1..=LONGEST_STEP).filter_map(|step| Parts::by(kernel, precision, step));
+    pub(super) fn new(kernel: Covariance, precision: Precision) -> Option<Factors> {
+        let whole = Factor::Ellipse(kernel).terms(precision);
+        let all = (1..=LONGEST_STEP).filter_map(|step| Factors::by(kernel, precision, step));
         let found = all.min_by(|one, other| one.cost.total_cmp(&other.cost));
         found.filter(|parts| parts.cost < whole)
     }
 
-    fn by(kernel: Covariance, precision: Precision, step: usize) -> Option<Parts> {
+    fn by(kernel: Covariance, precision: Precision, step: usize) -> Option<Factors> {
         if step == 1 {
             let (coarse, cost) = on_grid(kernel, precision, false)?;
-            return Some(Parts { precision, step, before: 0.0, after: 0.0, coarse, cost });
+            return Some(Factors { precision, step, before: 0.0, after: 0.0, coarse, cost });
         }
         let least = precision.least() * (step * step) as f64;
         let after = beside(minor(kernel), least)?;
@@ -92,7 +92,7 @@ impl Parts {
         let distance = step as f64;
         let rows = (first + last) / distance + 2.0 * PASS;
         let cost = rows * (1.0 + 1.0 / distance) + inner / (distance * distance);
-        Some(Parts { precision, step, before, after, coarse, cost })
+        Some(Factors { precision, step, before, after, coarse, cost })
     }
 
     /// How far the sums reach along x and y.
@@ -121,8 +121,8 @@ impl Parts {
 
 /// The cheapest parts whose samples are the pixels of one grid, and what they cost. Of `kernel` samples may be too far apart,
 /// if it is `among` others.
-fn on_grid(kernel: Covariance, precision: Precision, among: bool) -> Option<(Vec<Part>, f64)> {
-    let ellipse = among.then(|| vec![Part::Ellipse(kernel)]);
+fn on_grid(kernel: Covariance, precision: Precision, among: bool) -> Option<(Vec<Factor>, f64)> {
+    let ellipse = among.then(|| vec![Factor::Ellipse(kernel)]);
     let found =
         ellipse.into_iter().chain(lines(kernel, precision)).chain(ellipses(kernel, precision));
     let with_cost = found.map(|parts| {
@@ -133,7 +133,7 @@ fn on_grid(kernel: Covariance, precision: Precision, among: bool) -> Option<(Vec
 }
 
 /// Gaussians along x, along y, and along the diagonals.
-fn lines([xx, xy, yy]: Covariance, precision: Precision) -> impl Iterator<Item = Vec<Part>> {
+fn lines([xx, xy, yy]: Covariance, precision: Precision) -> impl Iterator<Item = Vec<Factor>> {
     let least = precision.least();
     let upright = xy.abs() <= 1e-12 * xx.max(yy);
     let xy = if upright { 0.0 } else { xy };
@@ -157,13 +157,14 @@ fn lines([xx, xy, yy]: Covariance, precision: Precision) -> impl Iterator<Item =
             }
         };
         let used = candidates.into_iter().filter(|(_, variance)| *variance > 0.0);
-        let parts = || used.map(|(direction, variance)| Part::Line(direction, variance)).collect();
+        let parts =
+            || used.map(|(direction, variance)| Factor::Line(direction, variance)).collect();
         (variance >= least).then(parts)
     })
 }
 
 /// Gaussians along x and along y, and the narrow ellipse that is left.
-fn ellipses(kernel: Covariance, precision: Precision) -> impl Iterator<Item = Vec<Part>> {
+fn ellipses(kernel: Covariance, precision: Precision) -> impl Iterator<Item = Vec<Factor>> {
     let [xx, xy, yy] = kernel;
     (2..40).filter_map(move |tenths| {
         let left = xy.abs() + f64::from(tenths) / 10.0;
@@ -175,7 +176,11 @@ fn ellipses(kernel: Covariance, precision: Precision) -> impl Iterator<Item = Ve
         let [a, b, c] = inverse(kernel);
         let product = [x - x * a * x, -x * b * y, y - y * c * y];
         (least_length(product) >= precision.least()).then(|| {
-            vec![Part::Line([1, 0], x), Part::Line([0, 1], y), Part::Ellipse([left, xy, left])]
+            vec![
+                Factor::Line([1, 0], x),
+                Factor::Line([0, 1], y),
+                Factor::Ellipse([left, xy, left]),
+            ]
         })
     })
 }
@@ -211,12 +216,12 @@ fn least_length([xx, xy, yy]: Covariance) -> f64 {
     lengths.fold(f64::INFINITY, f64::min)
 }
 
-impl Part {
+impl Factor {
     /// About how many weights it has.
     fn terms(&self, precision: Precision) -> f64 {
         match *self {
-            Part::Line(_, variance) => 2.0 * precision.half(variance) as f64 + 1.0,
-            Part::Ellipse([xx, xy, yy]) => {
+            Factor::Line(_, variance) => 2.0 * precision.half(variance) as f64 + 1.0,
+            Factor::Ellipse([xx, xy, yy]) => {
                 PI * precision.reach * precision.reach * (xx * yy - xy * xy).sqrt() + 1.0
             }
         }
@@ -224,23 +229,23 @@ impl Part {
 
     fn halves(&self, precision: Precision) -> [usize; 2] {
         match *self {
-            Part::Line([x, y], variance) => {
+            Factor::Line([x, y], variance) => {
                 let half = precision.half(variance);
                 [x, y].map(|step| half * step.unsigned_abs() as usize)
             }
-            Part::Ellipse([xx, _, yy]) => [precision.half(xx), precision.half(yy)],
+            Factor::Ellipse([xx, _, yy]) => [precision.half(xx), precision.half(yy)],
         }
     }
 
     fn pass(&self, precision: Precision) -> Pass {
         let mut pass = Pass { halves: self.halves(precision), offsets: vec![], weights: vec![] };
         match *self {
-            Part::Line([x, y], variance) => {
+            Factor::Line([x, y], variance) => {
                 let half = precision.half(variance) as i64;
                 pass.offsets = (-half..=half).map(|at| (at * y, at * x)).collect();
                 pass.weights = gaussian(variance, -half..=half, |at| at as f64);
             }
-            Part::Ellipse(kernel) => {
+            Factor::Ellipse(kernel) => {
                 let [xx, xy, yy] = inverse(kernel);
                 let [x_half, y_half] = pass.halves.map(|half| half as i64);
                 for (y, x) in
@@ -289,9 +294,9 @@ impl Pass {
     /// Sums the pixels around those of `out`, whose first one has `margins` pixels before it along x and y.
     fn sum(
         &self,
-        (pixels, margins): (&Grid, [usize; 2]),
+        (pixels, margins): (&CoarseGrid, [usize; 2]),
         feed: &mut Feed<'_>,
-        out: &mut Grid,
+        out: &mut CoarseGrid,
     ) -> Result<(), IoError> {
         let width = out.width;
         let mut near: Vec<&[f64]> = Vec::with_capacity(self.offsets.len());
@@ -334,8 +339,8 @@ struct CoarseGrid {
 }
 
 impl CoarseGrid {
-    fn new(parts: &Parts) -> CoarseGrid {
-        let Parts { precision, step, before, after, .. } = *parts;
+    fn new(parts: &Factors) -> CoarseGrid {
+        let Factors { precision, step, before, after, .. } = *parts;
         let half = precision.half(before) as i64;
         let reach = precision.half(after) / step;
         let up = |pixel: usize| {
@@ -361,9 +366,9 @@ impl CoarseGrid {
     /// Sums along y, then along x, at the pixels of the grid; `at` is where the first of them lies among the pixels.
     fn down(
         &self,
-        (pixels, at): (&Grid, [usize; 2]),
+        (pixels, at): (&CoarseGrid, [usize; 2]),
         feed: &mut Feed<'_>,
-        out: &mut Grid,
+        out: &mut CoarseGrid,
     ) -> Result<(), IoError> {
         let (step, half) = (self.step, self.down.len() / 2);
         let begin = at[0] - half;
@@ -398,17 +403,17 @@ impl CoarseGrid {
     /// which the grid has what is needed.
     fn up(
         &self,
-        grid: &Grid,
+        grid: &CoarseGrid,
         first: [i64; 2],
         feed: &mut Feed<'_>,
-        out: &mut Grid,
+        out: &mut CoarseGrid,
     ) -> Result<(), IoError> {
         let step = self.step;
         let [x, y] = first.map(|first| first.rem_euclid(step as i64) as usize);
         let terms = 2 * self.reach + 2;
         let count = grid.width + 1 - terms;
         let mut one = feed.scratch.f64s(count);
-        let mut lines = Grid::new(out.width, grid.height(), feed);
+        let mut lines = CoarseGrid::new(out.width, grid.height(), feed);
         for row in 0..grid.height() {
             let line = grid.row(row);
             let near: Vec<&[f64]> = (0..terms).map(|at| &line[at..at + count]).collect();
@@ -448,10 +453,10 @@ impl PartSums {
     /// `margins` pixels before it, at least as many as the kernel reaches.
     pub(super) fn sum(
         &self,
-        (pixels, margins): (&Grid, [usize; 2]),
+        (pixels, margins): (&CoarseGrid, [usize; 2]),
         first: [i64; 2],
         feed: &mut Feed<'_>,
-        out: &mut Grid,
+        out: &mut CoarseGrid,
     ) -> Result<(), IoError> {
         let Some(coarse) = &self.grid else {
             return sum_in_turn(&self.coarse, (pixels, margins), feed, out);
@@ -459,14 +464,14 @@ impl PartSums {
         let (x, columns) = coarse.needed(first[0], out.width);
         let (y, rows) = coarse.needed(first[1], out.height());
         let [x_half, y_half] = halves_of(&self.coarse);
-        let mut wide = Grid::new(columns + 2 * x_half, rows + 2 * y_half, feed);
+        let mut wide = CoarseGrid::new(columns + 2 * x_half, rows + 2 * y_half, feed);
         let place = |axis: usize, at: i64, half: usize| {
             let pixel = (at - half as i64) * coarse.step as i64;
             (margins[axis] as i64 + pixel - first[axis]) as usize
         };
         let at = [place(0, x, x_half), place(1, y, y_half)];
         coarse.down((pixels, at), feed, &mut wide)?;
-        let mut smooth = Grid::new(columns, rows, feed);
+        let mut smooth = CoarseGrid::new(columns, rows, feed);
         sum_in_turn(&self.coarse, (&wide, [x_half, y_half]), feed, &mut smooth)?;
         coarse.up(&smooth, first, feed, out)?;
         smooth.give_back(feed);
@@ -515,11 +520,11 @@ fn halves_of(passes: &[Pass]) -> [usize; 2] {
 /// Passes one after the other; `margins` pixels lie before the first one of `out`.
 fn sum_in_turn(
     passes: &[Pass],
-    (pixels, margins): (&Grid, [usize; 2]),
+    (pixels, margins): (&CoarseGrid, [usize; 2]),
     feed: &mut Feed<'_>,
-    out: &mut Grid,
+    out: &mut CoarseGrid,
 ) -> Result<(), IoError> {
-    let mut between: Option<(Grid, [usize; 2])> = None;
+    let mut between: Option<(CoarseGrid, [usize; 2])> = None;
     for (number, pass) in passes.iter().enumerate() {
         let (from, before) = match &between {
             Some((grid, margins)) => (grid, *margins),
@@ -531,7 +536,7 @@ fn sum_in_turn(
             continue;
         }
         let [x, y] = halves_of(later);
-        let mut next = Grid::new(out.width + 2 * x, out.height() + 2 * y, feed);
+        let mut next = CoarseGrid::new(out.width + 2 * x, out.height() + 2 * y, feed);
         pass.sum((from, [before[0] - x, before[1] - y]), feed, &mut next)?;
         if let Some((done, _)) = between.replace((next, [x, y])) {
             done.give_back(feed);
@@ -545,15 +550,15 @@ fn sum_in_turn(
 
 /// Numbers by row and column.
 #[derive(Debug)]
-pub(super) struct Grid {
+pub(super) struct CoarseGrid {
     pub(super) width: usize,
     pub(super) values: Vec<f64>,
 }
 
-impl Grid {
+impl CoarseGrid {
     /// Numbers of any value.
-    pub(super) fn new(width: usize, height: usize, feed: &mut Feed<'_>) -> Grid {
-        Grid { width, values: feed.scratch.f64s(width * height) }
+    pub(super) fn new(width: usize, height: usize, feed: &mut Feed<'_>) -> CoarseGrid {
+        CoarseGrid { width, values: feed.scratch.f64s(width * height) }
     }
 
     pub(super) fn give_back(self, feed: &mut Feed<'_>) {
