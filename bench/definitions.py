@@ -4,7 +4,8 @@ A definition (definitions/*.toml) is one group of contestants that run interleav
 unless they name their own, and the bars over their medians. A `[matrix]` repeats a definition for
 every combination of its lists, and an `each` table repeats one contestant or one bar; `{key}` in
 any string is replaced by the value. Tables named `laptop` and `small` in a matrix or in parameters
-hold what is different in runs of that size. Nothing here runs anything.
+hold what is different in runs of that size; `sizes` lists those that a definition is part of.
+Nothing here runs anything.
 """
 
 from __future__ import annotations
@@ -225,5 +226,7 @@ def load(folder: Path = HERE / "definitions", size: str = FULL) -> list[Definiti
     """Load all definitions of a folder for runs of one size, files in name order."""
     found: list[Definition] = []
     for path in sorted(folder.glob("*.toml")):
-        found += parse(toml.load(path), path.stem, str(path), size)
+        document = toml.load(path)
+        if size in document.get("sizes", SIZES):
+            found += parse(document, path.stem, str(path), size)
     return found

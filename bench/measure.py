@@ -295,7 +295,8 @@ def _one(
     if "seconds" not in reply or "answer" not in reply:
         result.wrong, result.failed = str(reply.get("error", f"odd reply {reply!r}")), True
         return
-    result.data_bytes = int(reply.get("bytes", 0))
+    own = source.path.stat().st_size if contestant.input and source.path else 0
+    result.data_bytes = int(reply.get("bytes", own))
     error, wrong = check(reply["answer"], source.expected, contestant)
     result.worst_error = max(result.worst_error or 0.0, error)
     result.wrong = result.wrong or wrong

@@ -24,11 +24,12 @@ DOCS = ROOT / "docs" / "performance"
 
 
 def with_error(value: float, error: float) -> str:
-    """Write a number with its error: both down to the error's first digit, or three digits."""
+    """Write a number with its error, both down to the error's first digit, but two of its own."""
     if not math.isfinite(value):
         return str(value)
     if error > 0 and math.isfinite(error):
-        digits = -math.floor(math.log10(error))
+        least = 1 - math.floor(math.log10(abs(value))) if value else 0
+        digits = max(-math.floor(math.log10(error)), least)
         shown = max(digits, 0)
         return f"{round(value, digits):.{shown}f} ± {round(error, digits):.{shown}f}"
     if value == 0 or 0.001 <= abs(value) < 100000:
