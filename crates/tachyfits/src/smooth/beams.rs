@@ -13,7 +13,7 @@ use std::sync::Arc;
 use tachyfits_io::IoError;
 use tachyfits_kernels::{Blanks, Encoding, LANES, PixelType, Stencil, Tier, smooth_rows_f64};
 
-use super::parts::{CoarseGrid, DOUBLE, Factors, Precision, SINGLE};
+use super::parts::{DOUBLE, Factors, Precision, Raster, SINGLE};
 use super::plane::{Beyond, Places, PlanePixels, result};
 use super::{Edge, Neighbour, check_planes, plane_place, policies_text};
 use crate::computed::{Computed, Feed, Node, Reads, Sources, Window, usual_shape};
@@ -321,7 +321,7 @@ impl SmoothBeams {
     ) -> Result<(), IoError> {
         let edge = self.smoothing.edge;
         let padded = self.padded(pixels, (first, [x, y]), feed);
-        let mut sums = CoarseGrid::new(x.results, y.results, feed);
+        let mut sums = Raster::new(x.results, y.results, feed);
         match parts_of(kernel, self.precision) {
             Some(parts) => {
                 let first = [x, y].map(|places| places.result as i64);
@@ -355,10 +355,10 @@ impl SmoothBeams {
         pixels: &PlanePixels<'_>,
         (first, [x, y]): (usize, [Places; 2]),
         feed: &mut Feed<'_>,
-    ) -> CoarseGrid {
+    ) -> Raster {
         let edge = self.smoothing.edge;
         let [x_half, y_half] = self.halves;
-        let mut padded = CoarseGrid::new(x.results + 2 * x_half, y.results + 2 * y_half, feed);
+        let mut padded = Raster::new(x.results + 2 * x_half, y.results + 2 * y_half, feed);
         let beyond = Beyond { edge, zero: 0.0, blank: f64::NAN };
         for at in 0..padded.height() {
             let line = padded.row_mut(at);
@@ -375,7 +375,7 @@ impl SmoothBeams {
     }
 
     /// The pixels in the middle of a row of results.
-    fn own<'a>(&self, padded: &'a CoarseGrid, row: usize) -> &'a [f64] {
+    fn own<'a>(&self, padded: &'a Raster, row: usize) -> &'a [f64] {
         let [x_half, y_half] = self.halves;
         &padded.row(row + y_half)[x_half..padded.width - x_half]
     }
@@ -384,9 +384,9 @@ impl SmoothBeams {
     fn sum_whole(
         &self,
         kernel: &PlaneKernel,
-        padded: &CoarseGrid,
+        padded: &Raster,
         feed: &mut Feed<'_>,
-        out: &mut CoarseGrid,
+        out: &mut Raster,
     ) -> Result<(), IoError> {
         let weights = kernel.weights(self.precision.reach);
         let width = out.width;
@@ -403,7 +403,7 @@ impl SmoothBeams {
     fn sum_row(
         &self,
         weights: &Weights,
-        (padded, row): (&CoarseGrid, usize),
+        (padded, row): (&Raster, usize),
         columns: Range<usize>,
         tier: Tier,
         out: &mut [f64],
@@ -424,18 +424,18 @@ impl SmoothBeams {
     fn sum_parts(
         &self,
         (kernel, parts): (&PlaneKernel, &Factors),
-        padded: &CoarseGrid,
+        padded: &Raster,
         first: [i64; 2],
         feed: &mut Feed<'_>,
-        out: &mut CoarseGrid,
+        out: &mut Raster,
     ) -> Result<(), IoError> {
         let BeamSmoothing { blanks, fill, .. } = self.smoothing;
         let parts = parts.sums();
         let undefined = padded.values.iter().fold(false, |any, x| any | x.is_nan());
         let mut good = None;
         if undefined && blanks != Blanks::Propagate {
-            let mut filled = CoarseGrid::new(padded.width, padded.height(), feed);
-            let mut each = |value: fn(f64) -> f64, feed: &mut Feed<'_>, out: &mut CoarseGrid| {
+            let mut filled = Raster::new(padded.width, padded.height(), feed);
+            let mut each = |value: fn(f64) -> f64, feed: &mut Feed<'_>, out: &mut Raster| {
                 for (filled, &pixel) in filled.values.iter_mut().zip(&padded.values) {
                     *filled = value(pixel);
                 }
@@ -443,7 +443,7 @@ impl SmoothBeams {
             };
             each(|pixel| if pixel.is_nan() { 0.0 } else { pixel }, feed, out)?;
             if blanks == Blanks::Renormalise {
-                let mut weights = CoarseGrid::new(out.width, out.height(), feed);
+                let mut weights = Raster::new(out.width, out.height(), feed);
                 each(|pixel| if pixel.is_nan() { 0.0 } else { 1.0 }, feed, &mut weights)?;
                 good = Some(weights);
             }

@@ -294,9 +294,9 @@ impl Pass {
     /// Sums the pixels around those of `out`, whose first one has `margins` pixels before it along x and y.
     fn sum(
         &self,
-        (pixels, margins): (&CoarseGrid, [usize; 2]),
+        (pixels, margins): (&Raster, [usize; 2]),
         feed: &mut Feed<'_>,
-        out: &mut CoarseGrid,
+        out: &mut Raster,
     ) -> Result<(), IoError> {
         let width = out.width;
         let mut near: Vec<&[f64]> = Vec::with_capacity(self.offsets.len());
@@ -366,9 +366,9 @@ impl CoarseGrid {
     /// Sums along y, then along x, at the pixels of the grid; `at` is where the first of them lies among the pixels.
     fn down(
         &self,
-        (pixels, at): (&CoarseGrid, [usize; 2]),
+        (pixels, at): (&Raster, [usize; 2]),
         feed: &mut Feed<'_>,
-        out: &mut CoarseGrid,
+        out: &mut Raster,
     ) -> Result<(), IoError> {
         let (step, half) = (self.step, self.down.len() / 2);
         let begin = at[0] - half;
@@ -403,17 +403,17 @@ impl CoarseGrid {
     /// which the grid has what is needed.
     fn up(
         &self,
-        grid: &CoarseGrid,
+        grid: &Raster,
         first: [i64; 2],
         feed: &mut Feed<'_>,
-        out: &mut CoarseGrid,
+        out: &mut Raster,
     ) -> Result<(), IoError> {
         let step = self.step;
         let [x, y] = first.map(|first| first.rem_euclid(step as i64) as usize);
         let terms = 2 * self.reach + 2;
         let count = grid.width + 1 - terms;
         let mut one = feed.scratch.f64s(count);
-        let mut lines = CoarseGrid::new(out.width, grid.height(), feed);
+        let mut lines = Raster::new(out.width, grid.height(), feed);
         for row in 0..grid.height() {
             let line = grid.row(row);
             let near: Vec<&[f64]> = (0..terms).map(|at| &line[at..at + count]).collect();
@@ -453,10 +453,10 @@ impl PartSums {
     /// `margins` pixels before it, at least as many as the kernel reaches.
     pub(super) fn sum(
         &self,
-        (pixels, margins): (&CoarseGrid, [usize; 2]),
+        (pixels, margins): (&Raster, [usize; 2]),
         first: [i64; 2],
         feed: &mut Feed<'_>,
-        out: &mut CoarseGrid,
+        out: &mut Raster,
     ) -> Result<(), IoError> {
         let Some(coarse) = &self.grid else {
             return sum_in_turn(&self.coarse, (pixels, margins), feed, out);
@@ -464,14 +464,14 @@ impl PartSums {
         let (x, columns) = coarse.needed(first[0], out.width);
         let (y, rows) = coarse.needed(first[1], out.height());
         let [x_half, y_half] = halves_of(&self.coarse);
-        let mut wide = CoarseGrid::new(columns + 2 * x_half, rows + 2 * y_half, feed);
+        let mut wide = Raster::new(columns + 2 * x_half, rows + 2 * y_half, feed);
         let place = |axis: usize, at: i64, half: usize| {
             let pixel = (at - half as i64) * coarse.step as i64;
             (margins[axis] as i64 + pixel - first[axis]) as usize
         };
         let at = [place(0, x, x_half), place(1, y, y_half)];
         coarse.down((pixels, at), feed, &mut wide)?;
-        let mut smooth = CoarseGrid::new(columns, rows, feed);
+        let mut smooth = Raster::new(columns, rows, feed);
         sum_in_turn(&self.coarse, (&wide, [x_half, y_half]), feed, &mut smooth)?;
         coarse.up(&smooth, first, feed, out)?;
         smooth.give_back(feed);
@@ -520,11 +520,11 @@ fn halves_of(passes: &[Pass]) -> [usize; 2] {
 /// Passes one after the other; `margins` pixels lie before the first one of `out`.
 fn sum_in_turn(
     passes: &[Pass],
-    (pixels, margins): (&CoarseGrid, [usize; 2]),
+    (pixels, margins): (&Raster, [usize; 2]),
     feed: &mut Feed<'_>,
-    out: &mut CoarseGrid,
+    out: &mut Raster,
 ) -> Result<(), IoError> {
-    let mut between: Option<(CoarseGrid, [usize; 2])> = None;
+    let mut between: Option<(Raster, [usize; 2])> = None;
     for (number, pass) in passes.iter().enumerate() {
         let (from, before) = match &between {
             Some((grid, margins)) => (grid, *margins),
@@ -536,7 +536,7 @@ fn sum_in_turn(
             continue;
         }
         let [x, y] = halves_of(later);
-        let mut next = CoarseGrid::new(out.width + 2 * x, out.height() + 2 * y, feed);
+        let mut next = Raster::new(out.width + 2 * x, out.height() + 2 * y, feed);
         pass.sum((from, [before[0] - x, before[1] - y]), feed, &mut next)?;
         if let Some((done, _)) = between.replace((next, [x, y])) {
             done.give_back(feed);
@@ -550,15 +550,15 @@ fn sum_in_turn(
 
 /// Numbers by row and column.
 #[derive(Debug)]
-pub(super) struct CoarseGrid {
+pub(super) struct Raster {
     pub(super) width: usize,
     pub(super) values: Vec<f64>,
 }
 
-impl CoarseGrid {
+impl Raster {
     /// Numbers of any value.
-    pub(super) fn new(width: usize, height: usize, feed: &mut Feed<'_>) -> CoarseGrid {
-        CoarseGrid { width, values: feed.scratch.f64s(width * height) }
+    pub(super) fn new(width: usize, height: usize, feed: &mut Feed<'_>) -> Raster {
+        Raster { width, values: feed.scratch.f64s(width * height) }
     }
 
     pub(super) fn give_back(self, feed: &mut Feed<'_>) {
