@@ -412,7 +412,7 @@ class Image:
         blanks: str = "renormalise",
         fill: bool = False,
         axes: Sequence[int] = (),  # along which scales vary, the last one fastest
-        scales: Sequence[float] = (1.0,),  # of every result
+        scales: Sequence[float] = [1.0],  # of every result
     ) -> FitsFile: ...
     def smooth_beams(
         self,

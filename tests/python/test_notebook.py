@@ -17,8 +17,11 @@ import tachyfits as tf
 pytestmark = pytest.mark.once
 
 
-def fetched(link: str) -> bytes:
-    with urllib.request.urlopen(link, timeout=30) as answer:
+def fetched(link: str, token: str = "") -> bytes:
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    with urllib.request.urlopen(
+        urllib.request.Request(link, headers=headers), timeout=30
+    ) as answer:
         found: bytes = answer.read()
     return found
 
@@ -33,24 +36,26 @@ def test_view_serves_the_image_and_its_page(tmp_path: Path) -> None:
         shown = re.search(r'<iframe src="([^"]*)".* height="500"', frame._repr_html_())
         assert shown is not None
         assert html.unescape(shown[1]) == frame.link
-        base, _, name = frame.link.partition("#id=")
-        name = name.partition("&")[0]
+        base, _, view = frame.link.partition("#")
+        asked = dict(part.split("=", 1) for part in view.split("&"))
         assert b"<canvas" in fetched(base)
-        pixel = json.loads(fetched(f"{base}api/v1/pixel?id={name}&x=1&y=1"))
-        assert pixel["value"] == value
+        link = f"{base}api/v1/pixel?id={asked['id']}&x=1&y=1"
+        assert json.loads(fetched(link, asked["token"]))["value"] == value
+        # The page is for all users of this machine, the pixels are not.
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            fetched(link)
     # The same file has the same address, and what was not viewed is not served.
     assert tf.open(paths[0])[0].view(height=500) == frames[0]
-    base = frames[0].link.partition("#")[0]
     for hidden in ("a", "..", "cube.fits/../b"):
         with pytest.raises(urllib.error.HTTPError, match="404"):
-            fetched(f"{base}api/v1/dataset?id={hidden}")
+            fetched(f"{base}api/v1/dataset?id={hidden}", asked["token"])
 
 
 def test_view_names_the_address_of_a_proxy(tmp_path: Path) -> None:
     path = tmp_path / "image.fits"
     tf.write(path, np.zeros((3, 4), dtype=np.float32))
     link = tf.open(path)[0].view(address="/user/me/proxy/{port}/").link
-    assert re.fullmatch(r"/user/me/proxy/\d+/#id=image\.fits&hdu=0", link)
+    assert re.fullmatch(r"/user/me/proxy/\d+/#token=[\w-]+&id=image\.fits&hdu=0", link)
 
 
 def test_view_of_a_computed_image_says_how_to_see_it(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ impl Image {
     /// Return the planes of NAXIS1 and NAXIS2 smoothed with weights along x times weights along y, every result multiplied
     /// by the scale of its plane; `axes` and the other options are those of `smooth_beams`.
     #[pyo3(signature = (x, y, *, edge="repeat", blanks="renormalise", fill=false, axes=Vec::new(), scales=vec![1.0]),
-           text_signature = "($self, x, y, *, edge='repeat', blanks='renormalise', fill=False, axes=(), scales=(1.0,))")]
+           text_signature = "($self, x, y, *, edge='repeat', blanks='renormalise', fill=False, axes=(), scales=[1.0])")]
     #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
     fn smooth_planes(
         &self,
