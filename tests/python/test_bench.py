@@ -417,9 +417,7 @@ def test_the_small_run_measures_every_row_with_right_answers(folder: Path) -> No
     may_be_absent = {"3", "11", "12", "19", "20", "21", "24", "25"}
     may_be_absent |= {str(row) for row in range(33, 41)}
     assert {v["row"] for v in absent} <= may_be_absent, done.stdout
-    assert all(re.search(" / (ours|the limit)", v["what"]) for v in absent), (
-        done.stdout
-    )
+    assert all(re.search(" / (ours|the limit)", v["what"]) for v in absent), done.stdout
     assert {v["row"] for v in written["verdicts"]} >= set(PROMISED)
     tiers = tachyfits.info.build()["tiers"]
     bits = [d for d in written["definitions"] if d["definition"].startswith("09-same-bits")]
