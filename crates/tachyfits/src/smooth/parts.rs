@@ -399,8 +399,8 @@ impl CoarseGrid {
         Ok(())
     }
 
-    /// Sums pixels of the grid along x, then along y; `first` is the first pixel of `out` in the image along x and y, for
-    /// which the grid has what is needed.
+    /// Sums pixels of the grid along x, then along y; `first` is the first pixel of `out` in the image along x and y. The grid
+    /// must have every pixel that the sums reach.
     fn up(
         &self,
         grid: &Raster,

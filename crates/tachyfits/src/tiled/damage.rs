@@ -1,4 +1,4 @@
-//! Damaged tiles: errors, or undefined pixels, or a list of what is damaged.
+//! Damaged tiles: each is an error, undefined pixels, or an entry of a list.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
