@@ -64,6 +64,10 @@ def test_shares_of_upright_boxes_are_products(
     angle=st.floats(-180, 180),
 )  # fmt: skip
 @example(x=8.0, y=8.0, width=2.0, height=1.65625, angle=2.5e-10)  # nearly level sides
+@example(x=13.5 + 4e-15, y=9.5, width=3.5, height=3.5, angle=30.0)  # a corner beside the centre
+@example(x=17.5, y=8.5 + 2e-15, width=8.5, height=8.0221276993457, angle=135.00001845197409)
+@example(x=13.0, y=12.5, width=7.0, height=9.0, angle=-0.9286632633718434)  # a sliver of a column
+@example(x=18.0, y=8.0, width=9.0, height=1.0, angle=0.0)
 def test_shares_add_up_to_the_area(
     x: float, y: float, width: float, height: float, angle: float
 ) -> None:
@@ -74,7 +78,7 @@ def test_shares_add_up_to_the_area(
         (tf.Polygon([(x, y), (x, y + height), (x + width, y)]), width * height / 2),
     ]
     for shape, area in shapes:
-        shares = spread(shape)
+        shares = spread(shape, 40, 40)
         assert 0 <= shares.min() <= shares.max() <= 1
         assert shares.sum() == pytest.approx(area, rel=1e-9, abs=1e-9)
 

@@ -34,12 +34,12 @@ def overlap(shape: PixelRegion, height: int, width: int) -> tuple[Array, tuple[i
     >>> corner, bool(np.isclose(shares.sum(), np.pi * 2.5**2))
     ((3, 3), True)
     """
-    border = shape.outline()
     if not isinstance(shape, (Box, Circle, Ellipse, Polygon)):
         what = "a point" if isinstance(shape, Point) else f"a {type(shape).__name__}"
         raise usage(f"{what} has no exact weights", "use a circle, an ellipse, a box or a polygon")
-    low = np.clip(np.floor(border.min(axis=0) + 0.5), 0, (width, height)).astype(int)
-    high = np.clip(np.floor(border.max(axis=0) + 0.5) + 1, 0, (width, height)).astype(int)
+    lowest, highest = _box_around(shape)
+    low = np.clip(np.floor(lowest + 0.5), 0, (width, height)).astype(int)
+    high = np.clip(np.floor(highest + 0.5) + 1, 0, (width, height)).astype(int)
     columns, rows = (max(0, int(n)) for n in high - low)
     if columns * rows > _MOST_PIXELS:
         raise memory_error(
@@ -54,12 +54,28 @@ def overlap(shape: PixelRegion, height: int, width: int) -> tuple[Array, tuple[i
     return np.clip(shares, 0.0, 1.0), (int(low[1]), int(low[0]))
 
 
+def _axes_of(shape: Circle | Ellipse) -> tuple[float, float, float]:
+    """Return the semi-axes of an ellipse, and its angle in radians."""
+    if isinstance(shape, Circle):
+        return shape.radius, shape.radius, 0.0
+    return shape.semi_x, shape.semi_y, float(np.deg2rad(shape.angle_degrees))
+
+
+def _box_around(shape: Box | Circle | Ellipse | Polygon) -> tuple[Array, Array]:
+    """Return the lowest and the highest (x, y) of a shape."""
+    if not isinstance(shape, (Circle, Ellipse)):
+        border = shape.outline()
+        return border.min(axis=0), border.max(axis=0)
+    a, b, angle = _axes_of(shape)
+    cosine, sine = np.cos(angle), np.sin(angle)
+    half = np.array([np.hypot(a * cosine, b * sine), np.hypot(a * sine, b * cosine)])
+    centre = np.array([shape.x, shape.y])
+    return centre - half, centre + half
+
+
 def _of_ellipse(shape: Circle | Ellipse, x: Any, y: Any) -> Array:
     """Return the shares of an ellipse: areas of pixels in its own units, where it is a circle."""
-    if isinstance(shape, Circle):
-        a, b, angle = shape.radius, shape.radius, 0.0
-    else:
-        a, b, angle = shape.semi_x, shape.semi_y, np.deg2rad(shape.angle_degrees)
+    a, b, angle = _axes_of(shape)
     if a <= 0 or b <= 0:
         return np.zeros((len(y), len(x)))
     cosine, sine = np.cos(angle), np.sin(angle)
@@ -85,8 +101,11 @@ def _in_unit_circle(p: tuple[Array, Array], q: tuple[Array, Array]) -> Array:
     step = np.sqrt(np.where(crosses, root, 0.0))
     enters = np.clip(np.where(crosses, (-along - step) / square, 0.0), 0.0, 1.0)
     leaves = np.clip(np.where(crosses, (-along + step) / square, 0.0), 0.0, 1.0)
-    one = (p[0] + enters * dx, p[1] + enters * dy)
-    other = (p[0] + leaves * dx, p[1] + leaves * dy)
+    # The ends themselves, not p + (q - p): beside the centre a rounding error is a wide angle.
+    one, other = (
+        tuple(np.where(at < 1, a + at * d, b) for a, b, d in zip(p, q, (dx, dy), strict=True))
+        for at in (enters, leaves)
+    )
     triangle = 0.5 * (one[0] * other[1] - one[1] * other[0])
     return _sector(p, one) + triangle + _sector(other, q)
 

@@ -161,6 +161,6 @@ fn policies_have_their_documented_effect() {
 #[test]
 #[should_panic(expected = "an odd number of rows")]
 fn a_stencil_has_a_middle() {
-    let stencil = Stencil { weights: &[0.5, 0.5], blanks: Blanks::Zero, fill: true };
+    let stencil = Stencil { weights: &[0.5, 0.5], blanks: Blanks::Zero, fill: false };
     smooth_rows_f64(&[&[1.0], &[2.0]], &stencil, tiers()[0], &mut [0.0]);
 }
