@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,10 @@ from hypothesis import strategies as st
 import tachyfits as tf
 from fitsbytes import primary
 from skyimages import ALL_SKY, sky_image
+from tachyfits.header import region_rasters, sky_patches
 from tachyfits.header.region_rasters import directions, place, spans_on_sky, spans_pixel_by_pixel
+from tachyfits.header.sky_patches import INTERPOLATION_ERROR, Patches, are_smooth
+from tachyfits.text.regions import spans_of
 
 WIDE = settings(max_examples=12)
 
@@ -112,6 +116,109 @@ def test_large_images_are_found_by_cells(projection: str, region: tf.SkyRegion) 
     np.testing.assert_array_equal(
         spans_on_sky(placed, sky, height, width), spans_pixel_by_pixel(placed, sky, height, width)
     )
+
+
+#: Fine pixels, with the edge of a facet, a pole or the end of the longitudes in the field:
+#: projection, and how many degrees to the right and above the reference pixel it is.
+FINE = {
+    "TAN": ("TAN", 0.0, 0.0), "pole": ("ZEA", 0.0, 0.0), "SIN": ("SIN", 0.0, 0.0),
+    "edge of a cube": ("TSC", 45.0, 10.0), "facets": ("HPX", -45.0, 41.8103148958),
+    "end of a map": ("AIT", 180.0, 0.0), "last longitude": ("CAR", 180.0, 0.0),
+    "pole of a map": ("CAR", 0.0, 90.0),
+}  # fmt: skip
+
+
+@functools.cache
+def fine_image(kind: str, pixel: float) -> tuple[tf.Image, Any]:
+    """Return an image of 1040 x 1030 such pixels, and the directions of them all."""
+    projection, right, above = FINE[kind]
+    position = {"TAN": (359.99, 89.99), "SIN": (83.6, -60.0), "pole": (30.0, 90.0)}
+    size = (1040, 1030)
+    middle = [("CRPIX1", 520.3 + right / pixel), ("CRPIX2", 510.7 - above / pixel)]
+    at = position.get(kind, (0.0, 0.0))
+    image = sky_image(projection, "icrs", at, size, pixel, more=middle)
+    y, x = np.mgrid[: size[1], : size[0]]
+    return image, directions(image._coordinates.sky, x.ravel(), y.ravel())
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("kind", FINE)
+@pytest.mark.parametrize("pixel", [3e-5, 1e-3])
+@settings(max_examples=6)
+@given(data=st.data())
+def test_interpolated_pixels_are_those_of_wcslib(kind: str, pixel: float, data: Any) -> None:
+    image, vectors = fine_image(kind, pixel)
+    sky = image._coordinates.sky
+    height, width = image.shape
+    # Around a place in the field, on the sky.
+    vector = vectors[data.draw(st.integers(0, len(vectors) - 1))]
+    if not np.isfinite(vector).all():
+        return
+    at = np.degrees([np.arctan2(vector[1], vector[0]), np.arcsin(np.clip(vector[2], -1, 1))])
+    sizes = [data.draw(st.floats(1, 700)) * pixel for _ in range(2)]
+    angle = data.draw(st.floats(-180, 180))
+    shape = data.draw(shapes)
+    if shape == "circle":
+        region = tf.SkyRegion.circle(at, sizes[0])
+    elif shape == "range":
+        low, high = np.clip([at[1] - sizes[0], at[1] + sizes[1]], -90, 90)
+        region = tf.SkyRegion.range((at[0] - sizes[0], at[0] + sizes[0]), (low, high))
+    elif shape == "polygon":
+        turns = np.radians([angle, angle + 100, angle + 200])
+        shrink = max(np.cos(np.radians(at[1])), 0.01)
+        corners = at + np.column_stack([np.cos(turns) / shrink, np.sin(turns)]) * sizes[0]
+        corners = np.clip(corners, [-720, -89.999], [720, 89.999])
+        region = tf.SkyRegion.polygon(corners.tolist())
+    else:
+        make = tf.SkyRegion.ellipse if shape == "ellipse" else tf.SkyRegion.box
+        region = make(at, *sizes, angle)
+    placed = place(region, sky)
+    ours = spans_on_sky(placed, sky, height, width)
+    right = spans_of(placed.contains(vectors).reshape(height, width))
+    np.testing.assert_array_equal(ours, right)
+
+
+@pytest.mark.once
+def test_pixels_close_to_a_border_are_not_interpolated(monkeypatch: pytest.MonkeyPatch) -> None:
+    image, vectors = fine_image("edge of a cube", 1e-3)
+    sky = image._coordinates.sky
+    height, width = image.shape
+    middle = vectors[height // 2 * width + width // 2]
+    at = np.degrees([np.arctan2(middle[1], middle[0]), np.arcsin(middle[2])])
+    placed = place(tf.SkyRegion.circle(at, 0.2), sky)
+    right = spans_of(placed.contains(vectors).reshape(height, width))
+    # So much that folds count as smooth, and move pixels.
+    monkeypatch.setattr(sky_patches, "_MOST_DIFFERENCE", 0.01)
+    monkeypatch.setattr(region_rasters, "_NEAR", 0.0)
+    ours = spans_on_sky(placed, sky, height, width)
+    assert ours.shape != right.shape or (ours != right).any()
+    monkeypatch.setattr(region_rasters, "_NEAR", 0.01)
+    np.testing.assert_array_equal(spans_on_sky(placed, sky, height, width), right)
+
+
+@pytest.mark.parametrize("count", [5, 9])
+@pytest.mark.parametrize("shape", ["fold", "jump"])
+def test_folds_that_are_not_seen_move_no_pixel(count: int, shape: str) -> None:
+    size = 32
+    at = np.linspace(-0.5, 1.5, count) * size
+    pixels = np.arange(size) + 0.5
+    places = np.random.default_rng(count).uniform(-16, 48, 200)
+    for place_of_fold in places:
+
+        def values(x: Any, at: float = place_of_fold) -> Any:
+            return np.maximum(x - at, 0.0) / 16 if shape == "fold" else np.heaviside(x - at, 1.0)
+
+        # The largest that still counts as smooth.
+        for scale in 10.0 ** np.arange(-9, -14, -0.05):
+            samples = np.broadcast_to(values(at) * scale, (1, 3, count, count))
+            if are_smooth(samples)[0]:
+                break
+        zero = np.zeros(16, np.intp)
+        y, x = (grid.ravel() for grid in np.mgrid[:4, :4])
+        patches = Patches(np.zeros((1, 2), np.int64), size, samples)
+        found = patches.pixels(zero, x, y, 8).reshape(4, 4, 8, 8, 3).swapaxes(1, 2)
+        right = np.broadcast_to((values(pixels) * scale)[:, None], (32, 32, 3))
+        assert np.abs(found.reshape(32, 32, 3) - right).max() < INTERPOLATION_ERROR
 
 
 def test_pixels_without_sky_are_in_no_region() -> None:

@@ -8,6 +8,7 @@ header: the solid angles of a beam and of a pixel, and the frequency of a channe
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -102,31 +103,69 @@ def _factors(source: UnitBase, target: UnitBase, setting: Setting) -> Numbers | 
     """Return the factors from one unit to another; None where no physics leads there."""
     import astropy.units as u
 
+    route = _route(source, target)
+    if route is None:
+        return None
+    factor: Numbers = np.array(1.0)
+    for power, area in ((route.beam, setting.beam_area), (route.pixel, setting.pixel_area)):
+        if power:
+            factor = factor * area() ** power
+    if route.kelvins:
+        # Of Rayleigh and Jeans: it grows with the square of the frequency.
+        factor = factor * (_per_kelvin() * setting.frequency() ** 2) ** route.kelvins
+    if route.scale is not None:
+        return np.asarray(factor * route.scale)
+    hertz = setting.frequency() * u.Hz
+    ones = np.ones(hertz.shape) * route.ours
+    converted = ones.to_value(route.theirs, equivalencies=u.spectral_density(hertz))
+    return np.asarray(factor * converted)
+
+
+@dataclass(frozen=True)
+class _Route:
+    """How values get from one unit to another.
+
+    Attributes
+    ----------
+    beam, pixel, kelvins
+        Powers of the solid angles, and of what is a brightness per kelvin, in the factor.
+    ours, theirs
+        The units that are left.
+    scale
+        Factor between them; None where it depends on the frequency.
+    """
+
+    beam: float
+    pixel: float
+    kelvins: float
+    ours: UnitBase
+    theirs: UnitBase
+    scale: float | None
+
+
+@functools.lru_cache(maxsize=64)
+def _route(source: UnitBase, target: UnitBase) -> _Route | None:
+    import astropy.units as u
+
     # Which solid angles and temperatures have to go, before anything of the header is asked.
     one, ours = _without(source, target)
     other, theirs = _without(target, source)
     # A brightness in kelvins times this is one per steradian.
     kelvins = 0.0 if ours.is_equivalent(theirs) else _power(ours, u.K) - _power(theirs, u.K)
     ours = ours * (u.Jy / u.sr / u.K) ** kelvins
-    nominal = u.spectral_density(1.0 * u.Hz)
-    if not ours.is_equivalent(theirs, nominal):
+    scale = float(ours.to(theirs)) if ours.is_equivalent(theirs) else None
+    if scale is None and not ours.is_equivalent(theirs, u.spectral_density(1.0 * u.Hz)):
         return None
-    factor: Numbers = np.array(1.0)
-    for power, area in ((one.beam - other.beam, setting.beam_area),
-                        (one.pixel - other.pixel, setting.pixel_area)):  # fmt: skip
-        if power:
-            factor = factor * area() ** power
-    if kelvins:
-        per_kelvin = (1 * u.K).to(
-            u.Jy / u.sr, equivalencies=u.brightness_temperature(setting.frequency() * u.Hz)
-        )
-        factor = factor * per_kelvin.value**kelvins
-    if ours.is_equivalent(theirs):
-        return np.asarray(factor * float(ours.to(theirs)))
-    hertz = setting.frequency() * u.Hz
-    ones = np.ones(hertz.shape) * ours
-    converted = ones.to_value(theirs, equivalencies=u.spectral_density(hertz))
-    return np.asarray(factor * converted)
+    return _Route(one.beam - other.beam, one.pixel - other.pixel, kelvins, ours, theirs, scale)
+
+
+@functools.lru_cache(maxsize=1)
+def _per_kelvin() -> float:
+    """Return the brightness of a kelvin at a hertz, Jy/sr."""
+    import astropy.units as u
+
+    at_a_hertz = u.brightness_temperature(1 * u.Hz)
+    return float((1 * u.K).to_value(u.Jy / u.sr, equivalencies=at_a_hertz))
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,11 @@
 """Pixels of regions on the sky: those whose centre is inside, as spans of rows.
 
 A shape is transformed to the celestial frame of the image once, as unit vectors. Centres of pixels
-are evaluated by WCSLIB, and only near the border of the shape: cells of 2048, 256, 32 and 8 pixels
-that are known to lie outside or inside are not looked into, so memory stays bounded for an image
-of any size, and nothing depends on where a projection has its edges.
+are evaluated only near the border of the shape: cells of 2048, 256, 32 and 8 pixels that are known
+to lie outside or inside are not looked into, so memory stays bounded for an image of any size, and
+nothing depends on where a projection has its edges. Where the sky is smooth, WCSLIB evaluates
+samples of a cell, and the centres of its pixels are interpolated; those that come too close to the
+border are evaluated, too.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from tachyfits.base.errors import foreign_errors, usage
 from tachyfits.base.lazy_numpy import np
 from tachyfits.header.coordinates import Sky
+from tachyfits.header.sky_patches import INTERPOLATION_ERROR, Patches, are_smooth, has_patches
 from tachyfits.text.regions import Ellipse, PixelRegion, Polygon, spans_of
 from tachyfits.text.sky_regions import SkyRegion
 
@@ -40,8 +43,12 @@ _SAFETY = 1.5
 _LARGE = {size: math.radians(most) for size, most in ((2048, 20), (256, 20), (32, 5), (8, 1))}
 #: Frames between which astropy rotates directions: three of them tell all.
 _ROTATED = ("icrs", "fk5", "galactic", "supergalactic")
+#: Those that have no equinox of their own.
+_FIXED = ("icrs", "galactic", "supergalactic")
 #: The most pixels that are evaluated at a time.
 _BLOCK = 1 << 18
+#: How close to a border interpolation does not decide (radians).
+_NEAR = 4 * INTERPOLATION_ERROR
 
 
 @dataclass(frozen=True)
@@ -67,9 +74,12 @@ class Placed:
 
     def contains(self, vectors: Vectors) -> NDArray[np.bool_]:
         """Return which directions, shape (n, 3), are inside; NaN is not."""
+        return self.decided(vectors)[0]
+
+    def decided(self, vectors: Vectors) -> tuple[NDArray[np.bool_], Vectors]:
+        """Return which directions are inside, and their angle to the border at least (radians)."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            local = vectors @ self.axes.T
-            return _INSIDE[self.region.shape](self, local)
+            return _INSIDE[self.region.shape](self, vectors @ self.axes.T)
 
     def distance(self, vectors: Vectors) -> Vectors:
         """Return the angle from the centre (radians)."""
@@ -139,6 +149,8 @@ def _placed_polygon(region: SkyRegion, vertices: Vectors) -> Placed:
 
 def _in_frame(vectors: Vectors, frame: str, sky: Sky) -> Vectors:
     """Return directions, shape (n, 3), in the frame of an image."""
+    if frame in _FIXED and sky.astropy_frame.name == frame:
+        return vectors
     if frame not in _ROTATED or sky.astropy_frame.name not in _ROTATED:
         return _transformed(vectors, frame, sky)
     matrix = sky.rotations.get(frame)
@@ -182,51 +194,71 @@ def _offsets(placed: Placed, local: Vectors) -> tuple[Vectors, Vectors]:
     return u, v
 
 
-def _in_ellipse(placed: Placed, local: Vectors) -> NDArray[np.bool_]:
+def _in_ellipse(placed: Placed, local: Vectors) -> tuple[NDArray[np.bool_], Vectors]:
     a, b = np.radians(placed.region.sizes)
     if a == b:
         east, north, towards = local.T
         # The chord keeps the digits of small angles.
         chord = np.sqrt(east**2 + north**2 + (1.0 - towards) ** 2)
-        return np.asarray(2.0 * np.arcsin(np.minimum(chord / 2.0, 1.0)) <= a)
+        away = 2.0 * np.arcsin(np.minimum(chord / 2.0, 1.0))
+        return away <= a, np.abs(away - a)
     u, v = _offsets(placed, local)
-    return np.asarray((u / a) ** 2 + (v / b) ** 2 <= 1.0)
+    square = (u / a) ** 2 + (v / b) ** 2
+    return square <= 1.0, np.abs(np.sqrt(square) - 1.0) * _flattened(min(a, b), local)
 
 
-def _in_box(placed: Placed, local: Vectors) -> NDArray[np.bool_]:
+def _in_box(placed: Placed, local: Vectors) -> tuple[NDArray[np.bool_], Vectors]:
     width, height = np.radians(placed.region.sizes)
-    u, v = _offsets(placed, local)
-    return np.asarray((np.abs(u) <= width / 2) & (np.abs(v) <= height / 2))
+    u, v = (np.abs(offset) for offset in _offsets(placed, local))
+    nearest = np.minimum(np.abs(u - width / 2), np.abs(v - height / 2))
+    return (u <= width / 2) & (v <= height / 2), _flattened(nearest, local)
 
 
-def _in_range(placed: Placed, local: Vectors) -> NDArray[np.bool_]:
+def _flattened(distance: Any, local: Vectors) -> Vectors:
+    """Return angles of distances in the plane of `_offsets`, which is stretched far away."""
+    across = np.hypot(local[:, 0], local[:, 1])
+    return np.asarray(distance * np.where(local[:, 2] > 0, 2.0 / math.pi, across / math.pi))
+
+
+def _in_range(placed: Placed, local: Vectors) -> tuple[NDArray[np.bool_], Vectors]:
     (west, south), (east, north) = placed.region.points
     x, y, z = local.T
-    longitude = np.degrees(np.arctan2(y, x))
-    latitude = np.degrees(np.arctan2(z, np.hypot(x, y)))
+    across = np.hypot(x, y)
+    latitude = np.degrees(np.arctan2(z, across))
     inside = (latitude >= south) & (latitude <= north)
-    if abs(east - west) >= 360:
-        return np.asarray(inside)
-    return np.asarray(inside & ((longitude - west) % 360.0 <= (east - west) % 360.0))
+    nearest = np.minimum(np.abs(latitude - south), np.abs(latitude - north))
+    if abs(east - west) < 360:
+        along, width = (np.degrees(np.arctan2(y, x)) - west) % 360.0, (east - west) % 360.0
+        inside = inside & (along <= width)
+        gap = np.minimum(np.minimum(along, 360.0 - along), np.abs(along - width))
+        nearest = np.minimum(nearest, gap * across)
+    return inside, np.radians(nearest)
 
 
-def _in_polygon(placed: Placed, local: Vectors) -> NDArray[np.bool_]:
+def _in_polygon(placed: Placed, local: Vectors) -> tuple[NDArray[np.bool_], Vectors]:
     assert placed.vertices is not None
     towards = local[:, 2]
     front = towards > 0
     x, y = (np.where(front, local[:, n] / towards, np.nan) for n in (0, 1))
     known = y[np.isfinite(y)]
     inside = np.zeros(len(local), dtype=np.bool_)
+    nearest = np.full(len(local), np.inf)
     if not known.size:
-        return inside
+        return inside, nearest
     start, end = placed.vertices, np.roll(placed.vertices, -1, axis=0)
     low, high = np.minimum(start[:, 1], end[:, 1]), np.maximum(start[:, 1], end[:, 1])
-    met = (low <= known.max()) & (high > known.min())
+    slack = 1e-6
+    met = (low <= known.max() + slack) & (high > known.min() - slack)
     for (x0, y0), (x1, y1) in zip(start[met].tolist(), end[met].tolist(), strict=True):
+        length = math.hypot(x1 - x0, y1 - y0)
+        if length == 0.0:
+            continue
         crosses = (y0 <= y) != (y1 <= y)
         area = (x1 - x0) * (y - y0) - (x - x0) * (y1 - y0)
         inside ^= crosses & ((area > 0) == (y1 > y0))
-    return inside
+        nearest = np.minimum(nearest, np.abs(area) / length)
+    # The tangent plane is stretched away from its centre.
+    return inside, np.minimum(nearest, slack) * towards**2
 
 
 _INSIDE = {
@@ -239,9 +271,9 @@ _INSIDE = {
 
 def spans_on_sky(placed: Placed, sky: Sky, height: int, width: int) -> NDArray[np.uint64]:
     """Return the pixels of an image whose centres a shape has: rows of (y, first, last)."""
-    whole, border = _cells(placed, sky, height, width)
+    cells = _cells(placed, sky, height, width)
     bands = (range(first, min(first + _ROWS, height)) for first in range(0, height, _ROWS))
-    found = [_band(placed, sky, rows, whole, border, width) for rows in bands]
+    found = [_band(placed, sky, rows, cells, width) for rows in bands]
     return np.concatenate([np.empty((0, 3), np.uint64), *(spans for spans in found if len(spans))])
 
 
@@ -261,19 +293,36 @@ def directions(sky: Sky, x: Any, y: Any) -> Vectors:
     return _vectors(degrees)
 
 
-def _cells(
-    placed: Placed, sky: Sky, height: int, width: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the cells that are inside as (x, y, size), and the smallest ones on the border."""
+@dataclass(frozen=True)
+class _Cells:
+    """Cells that are not outside a shape.
+
+    Attributes
+    ----------
+    whole
+        Those inside: (x, y, size).
+    border
+        The smallest ones of which it is not known: (x, y).
+    patches
+        Those of which it is not known, too, where directions are interpolated.
+    """
+
+    whole: NDArray[np.int64]
+    border: NDArray[np.int64]
+    patches: list[Patches]
+
+
+def _cells(placed: Placed, sky: Sky, height: int, width: int) -> _Cells:
     # Samples must be dense beside the image, or its sky may lie between them.
     sizes = [size for size in _CELLS if size * _DENSE <= min(height, width)] or [_CELLS[-1]]
     size = sizes[0]
     across, up = (np.arange(0, length, size) for length in (width, height))
     cells = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
     whole: list[NDArray[np.int64]] = []
+    patches: list[Patches] = []
     for finer in (*sizes[1:], None):
         may_be_empty = finer is not None and size * _DENSE <= min(height, width)
-        inside, maybe = _sorted_cells(placed, sky, cells, size, may_be_empty)
+        inside, maybe = _sorted_cells(placed, sky, cells, size, may_be_empty, patches)
         whole.append(np.pad(cells[inside], ((0, 0), (0, 1)), constant_values=size))
         cells = cells[maybe]
         if finer is None:
@@ -283,20 +332,30 @@ def _cells(
         cells = (cells[:, None] + offsets).reshape(-1, 2)
         cells = cells[(cells[:, 0] < width) & (cells[:, 1] < height)]
         size = finer
-    return np.concatenate(whole), cells
+    return _Cells(np.concatenate(whole), cells, patches)
 
 
 def _sorted_cells(
-    placed: Placed, sky: Sky, cells: NDArray[np.int64], size: int, may_be_empty: bool
+    placed: Placed,
+    sky: Sky,
+    cells: NDArray[np.int64],
+    size: int,
+    may_be_empty: bool,
+    patches: list[Patches],
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which cells are inside a shape, and of which it is not known."""
+    """Return which cells are inside a shape, and of which it is not known; add patches of others.
+
+    A patch lies in one of the bands that are put together at a time.
+    """
     inside = np.zeros(len(cells), dtype=np.bool_)
     maybe = np.zeros(len(cells), dtype=np.bool_)
     ends = (0.0, 1.0) if size == _CELLS[-1] else (-0.5, 1.5)
-    steps = np.linspace(*ends, _SAMPLES[size]) * size - 0.5
+    count = _SAMPLES[size]
+    steps = np.linspace(*ends, count) * size - 0.5
     grid = np.stack(np.meshgrid(steps, steps), axis=-1).reshape(-1, 2)
     own = (np.abs(grid - (size / 2 - 0.5)) <= size / 2).all(axis=1)
     at_once = _BLOCK // len(grid)
+    interpolates = _CELLS[-1] < size <= _ROWS and has_patches(sky)
     for first in range(0, len(cells), at_once):
         piece = slice(first, first + at_once)
         at = (cells[piece, None] + grid).reshape(-1, 2)
@@ -313,44 +372,95 @@ def _sorted_cells(
         # Without sky in or around a cell, none of its corners can have any.
         empty = ~np.isfinite(vectors[..., 0]).any(axis=1)
         maybe[piece] = ~(outside | inside[piece] | (empty & may_be_empty))
+        if interpolates and maybe[piece].any():
+            chosen = np.flatnonzero(maybe[piece])
+            samples = np.moveaxis(vectors[chosen], 2, 1).reshape(-1, 3, count, count)
+            smooth = are_smooth(samples)
+            maybe[first + chosen[smooth]] = False
+            patches.append(Patches(cells[piece][chosen[smooth]], size, samples[smooth]))
     return inside, maybe
 
 
-def _band(
-    placed: Placed,
-    sky: Sky,
-    rows: range,
-    whole: NDArray[np.int64],
-    border: NDArray[np.int64],
-    width: int,
-) -> NDArray[np.uint64]:
+def _band(placed: Placed, sky: Sky, rows: range, cells: _Cells, width: int) -> NDArray[np.uint64]:
     """Return the spans of some rows."""
     size, first = _CELLS[-1], rows.start
+    whole = cells.whole
     inner = whole[(whole[:, 1] < rows.stop) & (whole[:, 1] + whole[:, 2] > first)]
-    cells = border[(border[:, 1] >= first) & (border[:, 1] < rows.stop)]
-    if not len(inner) and not len(cells):
+    border = cells.border[_in_rows(cells.border, rows)]
+    patches = [part.some(_in_rows(part.cells, rows)) for part in cells.patches]
+    patches = [part for part in patches if len(part.cells)]
+    parts: list[tuple[Any, Any]] = [
+        (inner, inner[:, 2]),
+        (border, size),
+        *((part.cells, part.size) for part in patches),
+    ]
+    if not any(len(part) for part, _ in parts):
         return np.empty((0, 3), np.uint64)
-    left = min(part[:, 0].min() for part in (inner, cells) if len(part))
-    right = max((inner[:, 0] + inner[:, 2]).max(initial=0), (cells[:, 0] + size).max(initial=0))
+    left = min(part[:, 0].min() for part, _ in parts if len(part))
+    right = max((part[:, 0] + side).max(initial=0) for part, side in parts)
     blocks = np.zeros((-(-len(rows) // size), (right - left) // size), dtype=np.bool_)
     small = inner[:, 2] == size
     blocks[(inner[small, 1] - first) // size, (inner[small, 0] - left) // size] = True
     for x, y, side in inner[~small].tolist():
         low, begin = max(y - first, 0) // size, (x - left) // size
         blocks[low : (y + side - first) // size, begin : begin + side // size] = True
+    decided = [_interpolated(placed, sky, part, blocks, (int(left), first)) for part in patches]
     band = blocks.repeat(size, axis=0).repeat(size, axis=1)
+    # As cells of pixels: (y, x, y in the cell, x in the cell).
+    by_cell = band.reshape(blocks.shape[0], size, blocks.shape[1], size).swapaxes(1, 2)
+    for at_x, at_y, inside in decided:
+        by_cell[at_y, at_x] = inside
     y, x = (grid.ravel() for grid in np.mgrid[:size, :size])
     at_once = _BLOCK // (size * size)
-    for begin in range(0, len(cells), at_once):
+    for begin in range(0, len(border), at_once):
         columns, lines = (
-            (cells[begin : begin + at_once, axis, None] + offsets).ravel()
+            (border[begin : begin + at_once, axis, None] + offsets).ravel()
             for axis, offsets in ((0, x), (1, y))
         )
         kept = (columns < width) & (lines < rows.stop)
         columns, lines = columns[kept], lines[kept]
-        inside = placed.contains(directions(sky, columns, lines))
-        band[lines - first, columns - left] = inside
+        band[lines - first, columns - left] = placed.contains(directions(sky, columns, lines))
     return spans_of(band[: len(rows), : width - left], first, int(left))
+
+
+def _in_rows(cells: NDArray[np.int64], rows: range) -> NDArray[np.bool_]:
+    return np.asarray((cells[:, 1] >= rows.start) & (cells[:, 1] < rows.stop))
+
+
+def _interpolated(
+    placed: Placed, sky: Sky, patches: Patches, blocks: NDArray[np.bool_], origin: tuple[int, int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    """Mark blocks of patches that are inside; return x and y of those on the border, and pixels."""
+    size = _CELLS[-1]
+    middles, radius = patches.middles(size)
+    away, radius = placed.distance(middles), radius * _SAFETY
+    whole = away + radius < placed.core
+    border = ~(whole | (away - radius > placed.reach))
+    found: list[NDArray[np.bool_]] = []
+    corners = (patches.cells - np.array(origin)) // size
+    for chosen in (whole, border):
+        number, y, x = np.nonzero(chosen)
+        at_x, at_y = corners[number, 0] + x, corners[number, 1] + y
+        kept = at_y < len(blocks)
+        number, y, x, at_x, at_y = (part[kept] for part in (number, y, x, at_x, at_y))
+        if chosen is whole:
+            blocks[at_y, at_x] = True
+    at_once = _BLOCK // (size * size)
+    for begin in range(0, len(number), at_once):
+        piece = slice(begin, begin + at_once)
+        vectors = patches.pixels(number[piece], x[piece], y[piece], size)
+        inside, margin = placed.decided(vectors.reshape(-1, 3))
+        (near,) = np.nonzero(~(margin > _NEAR))
+        if near.size:
+            cell, line, column = np.unravel_index(near, vectors.shape[:3])
+            columns, lines = (
+                at[piece][cell] * size + offset + start
+                for at, offset, start in zip((at_x, at_y), (column, line), origin, strict=True)
+            )
+            inside[near] = placed.contains(directions(sky, columns, lines))
+        found.append(inside.reshape(-1, size, size))
+    pixels = np.concatenate(found) if found else np.empty((0, size, size), np.bool_)
+    return at_x, at_y, pixels
 
 
 def outline_in_pixels(region: SkyRegion, sky: Sky) -> Vectors:

@@ -289,7 +289,8 @@ def spans_of(
     padded = np.zeros((mask.shape[0], mask.shape[1] + 2), dtype=np.bool_)
     padded[:, 1:-1] = mask
     # Ends of spans alternate along a row: where one begins, and the pixel after it.
-    rows, places = np.nonzero(padded[:, 1:] != padded[:, :-1])
+    ends = np.flatnonzero(padded[:, 1:] != padded[:, :-1])
+    rows, places = np.divmod(ends, mask.shape[1] + 1)
     first, last = places[::2] + first_column, places[1::2] + first_column - 1
     return np.column_stack([rows[::2] + first_row, first, last]).astype(np.uint64)
 

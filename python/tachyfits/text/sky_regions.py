@@ -183,8 +183,9 @@ def of_skycoord(position: Any) -> tuple[tuple[tuple[float, float], ...], str]:
         elif name in ("fk5", "fk4"):
             # Of another equinox, too.
             position = position.transform_to(name, merge_attributes=False)
-        longitudes = position.spherical.lon.deg.reshape(-1).tolist()
-        latitudes = position.spherical.lat.deg.reshape(-1).tolist()
+        at = position.spherical
+        longitudes = at.lon.deg.reshape(-1).tolist()
+        latitudes = at.lat.deg.reshape(-1).tolist()
     return tuple(zip(longitudes, latitudes, strict=True)), name
 
 
