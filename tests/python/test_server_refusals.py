@@ -51,6 +51,7 @@ REFUSED: list[tuple[str, dict[str, Any]]] = [
                       {"region": "icrs; circle(30,10,5)", "id": PLAIN},
                       {"region": "galactic; circle(x,1,1)"}, {"region": "fk9; circle(1,1,1)"},
                       {"region": "@mask.fits"}, {"region": "polygon(1,1,2,2)"},
+                      {"region": FAR}, {"region": "circle(900,900,1)"},
                       {"channels": "9:3:0"}, {"channels": "40:90"}, {"channels": "1..2 parsec"},
                       {"channels": "1..2 km/s"}, {"channels": "9..8 GHz"},
                       {"channels": "1..2 GHz", "id": PLAIN}, {"channels": "1:2", "id": FLAT},
@@ -114,7 +115,6 @@ REFUSED: list[tuple[str, dict[str, Any]]] = [
     ),
     *(("/api/v1/histogram", given) for given in ({"bins": 0}, {"low": 1}, {"low": 2, "high": 1})),
 
-    *(("/api/v1/cutout", {"region": region}) for region in (FAR, "circle(900,900,1)")),
     *(("/api/v1/percentiles", {"q": q}) for q in ("", "x", "101", "-1", "nan", "1,,2")),
     *(("/api/v1/limits", {"method": m}) for m in ("x", "percentile200", "percentile0")),
     *(("/api/v1/limits", given) for given in ({"channel": 0}, {"channel": 9})),
@@ -221,6 +221,28 @@ def test_refusals_of_bodies_name_parameters(
         k: v for k, v in given.items() if k != "id"
     }
     checked(client.post(path, params=given, content=body))
+
+
+@pytest.mark.parametrize("region", [FAR, "circle(900,900,1)", "circle(-3,3,2)"])
+@pytest.mark.parametrize("more", [{}, {"collapse": "mean"}])
+def test_a_region_outside_the_image_is_refused_alike(
+    client: TestClient, region: str, more: dict[str, str]
+) -> None:
+    names = ["cutout", "spectrum"] if not more else []
+    answers = [
+        client.get(f"/api/v1/{name}", params={"id": f"served/{CUBE}", "region": region} | more)
+        for name in (*names, "statistics", "histogram", "percentiles")
+    ]
+    assert {answer.status_code for answer in answers} == {400}
+    (detail,) = {answer.json()["detail"] for answer in answers}
+    assert detail.endswith(f"{region} has no pixel on the image of 5 x 6 pixels")
+    (hint,) = {answer.json()["hint"] for answer in answers}
+    assert "/api/v1/dataset" in hint
+    # Between the centres of pixels, and on the image.
+    near = client.get(
+        "/api/v1/statistics", params={"id": f"served/{CUBE}", "region": "circle(2.5,2.5,0.1)"}
+    )
+    assert (near.status_code, near.json()["count"]) == (200, 0)
 
 
 def test_every_endpoint_is_asked_for_what_it_refuses(client: TestClient) -> None:

@@ -71,14 +71,20 @@ def part_of(
                 ),
             )
     if mode == "trim":
-        first, last = _inside(image, item)
+        first, last = extent_on_image(image, item)
     else:
         first, last = _around(image, item)
     return _placed(image, where, item, first, last, mode)
 
 
-def _inside(image: Pixels, item: Region) -> tuple[list[int], list[int]]:
-    """Return the first and the last row and column that have pixels of a region on the image."""
+def extent_on_image(image: Pixels, item: Region) -> tuple[list[int], list[int]]:
+    """Return the first and the last row and column that have pixels of a region on the image.
+
+    Raises
+    ------
+    NoOverlap
+        The region is outside the image.
+    """
     height, width = image.shape[-2:]
     rows, columns = core_of(image, item).bounds(height, width) or (None, None)
     if rows is not None and columns is not None:

@@ -106,7 +106,8 @@ async def _region(
             max_length=LONGEST_REGION,
             description="A region: circle(x,y,r), box(x,y,w,h,angle), ellipse, annulus, polygon, "
             "point, in pixels from 1; or on the sky after a frame: "
-            "'icrs; circle(5:34:32,22.01,30\")'. POST takes it as the body.",
+            "'icrs; circle(5:34:32,22.01,30\")'. POST takes it as the body. Numbers "
+            "of a region outside the image are refused (400).",
             examples=["circle(40,40,5)"],
         ),
     ] = None,

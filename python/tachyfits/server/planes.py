@@ -20,7 +20,8 @@ import tachyfits as tf
 from tachyfits import _core
 from tachyfits.base.errors import with_hint
 from tachyfits.header.spectral_units import Line
-from tachyfits.image.chosen_regions import core_of, in_pixels
+from tachyfits.image.chosen_regions import in_pixels
+from tachyfits.image.parts import extent_on_image
 from tachyfits.server.asked import Asked
 from tachyfits.server.errors import TooLarge
 from tachyfits.server.parameters import (
@@ -32,7 +33,7 @@ from tachyfits.server.parameters import (
     Unit,
     others_of,
 )
-from tachyfits.server.selection import channels_of, cube_section, region_of
+from tachyfits.server.selection import channels_of, cube_section, region_on
 from tachyfits.server.view import TILE, View
 from tachyfits.text.regions import CompoundRegion, Region
 from tachyfits.text.sky_regions import SkyRegion
@@ -103,14 +104,13 @@ class Collapse:
         TooLarge
             It has too many pixels.
         """
-        chosen = region_of(region)
         view = asked.view
+        chosen = region_on(view.cube, region)
         if not is_large(view):
             return PartOfPlane(image_of(self.plane(asked)), chosen)
-        bounds = None if chosen is None else core_of(view.cube, chosen).bounds(*view.shape)
-        if chosen is None or bounds is None:
+        if chosen is None:
             raise _too_large(view, "give a region")
-        (first, last), (left, right) = bounds
+        (first, left), (last, right) = extent_on_image(view.cube, chosen)
         if (last + 1 - first) * (right + 1 - left) * 8 > MOST_BYTES:
             raise _too_large(view, "give a smaller region")
         y, x = slice(first, last + 1), slice(left, right + 1)

@@ -14,7 +14,7 @@ import tachyfits as tf
 from tachyfits.header.coordinates import Sky
 from tachyfits.header.spectral_selection import channel_slice
 from tachyfits.header.spectral_units import Line
-from tachyfits.image.parts import part_of
+from tachyfits.image.parts import extent_on_image, part_of
 from tachyfits.server.errors import RequestError
 from tachyfits.server.parameters import others_of
 from tachyfits.server.view import View
@@ -39,6 +39,20 @@ def understood(parse: Callable[[str], _T], text: str) -> _T:
 def region_of(text: str | None) -> Region | None:
     """Return the region of a parameter. Text of clients never names a file."""
     return None if text is None else parse_region(text)
+
+
+def region_on(cube: tf.Image, text: str | None) -> Region | None:
+    """Return the region of a parameter for numbers of its pixels.
+
+    Raises
+    ------
+    NoOverlap
+        It is outside the image.
+    """
+    region = region_of(text)
+    if region is not None and cube.ndim >= 2:
+        extent_on_image(cube, region)
+    return region
 
 
 def channels_of(view: View, text: str | None, line: Line | None = None) -> slice | None:

@@ -23,7 +23,7 @@ from tachyfits.server.parameters import (
     Unit,
     others_of,
 )
-from tachyfits.server.selection import channels_of, cube_section, region_of
+from tachyfits.server.selection import channels_of, cube_section, region_on
 from tachyfits.server.sidecars.spectra import part_of_copy
 
 router = APIRouter()
@@ -66,7 +66,7 @@ async def spectrum(
         view = asked.view
 
         def compute() -> tf.Spectrum:
-            cube, chosen = view.cube, region_of(region)
+            cube, chosen = view.cube, region_on(view.cube, region)
             section = cube_section(view, others_of(others))
             if weights is None and pol is None:
                 outer = () if section is None else section[:-3]

@@ -21,7 +21,7 @@ from tachyfits.server.parameters import (
     numbers_of,
 )
 from tachyfits.server.planes import Collapse, CollapseAsked, PartOfPlane
-from tachyfits.server.selection import planes_section, region_of
+from tachyfits.server.selection import planes_section, region_on
 
 router = APIRouter()
 
@@ -44,7 +44,8 @@ class _Chosen:
         if self.collapse is not None:
             return self.collapse.part(asked, self.region), ()
         section = planes_section(asked.view, self.channel, self.channels, self.others)
-        return PartOfPlane(asked.view.cube, region_of(self.region)), section
+        cube = asked.view.cube
+        return PartOfPlane(cube, region_on(cube, self.region)), section
 
 
 async def _chosen(
