@@ -147,6 +147,21 @@ def test_integers_are_blank_and_an_error_without_blank(tmp_path: Path) -> None:
         assert np.array_equal(file[1][1:], pixels[1:])
 
 
+def test_a_region_decodes_no_tile_beside_it(tmp_path: Path) -> None:
+    how = tf.Compression("gzip", tile=(1, 10, 25))
+    pixels = CUBE[:2]
+    # Tiles of 25 columns: the left ones of the rows from 10 to 29.
+    content = damaged(packed(pixels, how, tmp_path), [2, 4, 14, 16])
+    box = tf.Box(37.0, 20.0, 10.0, 12.0)
+    inside = box.mask(60, 50)
+    with tf.open(content) as file:
+        found = file[1].spectrum(box, statistic="max").values
+        assert np.array_equal(found, pixels[:, inside].max(axis=1))
+        assert np.array_equal(file[1][:, 10:30, 25:], pixels[:, 10:30, 25:])
+        with pytest.raises(tf.FormatError, match="row 3"):
+            file[1].spectrum(tf.Box(24.0, 20.0, 10.0, 12.0))
+
+
 def test_tiles_beyond_the_end_of_the_file_are_damaged(tmp_path: Path) -> None:
     content = packed(CUBE, LOSSLESS, tmp_path)
     offset, count = streams(content)[13]

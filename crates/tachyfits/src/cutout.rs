@@ -113,7 +113,7 @@ impl Image {
         options: &RunOptions<'_>,
     ) -> Result<Report, Error> {
         let pixels = self.pixel_bytes();
-        let lines = GridLines::new(grid, false, pixels.size);
+        let lines = GridLines::new(grid, false, pixels);
         self.run(
             &LineReads { lines: &lines, pixels },
             lines.pixels(),

@@ -86,7 +86,7 @@ impl FitsFile {
         let leaf = Leaf {
             storage,
             axes,
-            pixels: PixelBytes { offset, size },
+            pixels: PixelBytes { offset, size, unit: 1 },
             encoding: array.encoding(),
             groups: Some((pixels.max(1), pitch)),
         };

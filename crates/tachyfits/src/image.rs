@@ -209,7 +209,7 @@ impl Image {
 
     pub(crate) fn pixel_bytes(&self) -> PixelBytes {
         let size = self.layout.stored.bytes() as u64;
-        PixelBytes { offset: self.layout.data_offset, size }
+        PixelBytes::of(&*self.storage, self.layout.data_offset, size)
     }
 
     /// Checks that the file goes as far as this pixel.
@@ -235,7 +235,7 @@ impl Image {
 
     /// Whether the bytes of the pixels are in memory already and need no reading.
     pub(crate) fn lends_bytes(&self) -> bool {
-        let PixelBytes { offset, size } = self.pixel_bytes();
+        let PixelBytes { offset, size, .. } = self.pixel_bytes();
         self.storage.slice(offset..offset + size).is_some()
     }
 

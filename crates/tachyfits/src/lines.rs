@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use tachyfits_io::{Fetched, Tasks};
+use tachyfits_io::{Fetched, Storage, Tasks};
 use tachyfits_kernels::{LEAF_PIXELS, gather};
 
 use crate::grid::{Grid, Loop, Outer};
@@ -14,6 +14,9 @@ use crate::grid::{Grid, Loop, Outer};
 /// 2 MiB, a block of this size is read into it at full speed and still there when it is folded (2 MiB blocks: half the
 /// speed).
 pub(crate) const LINE_PIXELS: u64 = 1 << 16;
+
+/// Whole tiles are one task up to this many bytes: two threads would wait for each other's tiles. Above, tiles are kept.
+const UNIT_BYTES: u64 = 8 << 20;
 
 /// The most lines of a task.
 const LINES_PER_TASK: u64 = 1024;
@@ -28,6 +31,17 @@ pub(crate) struct PixelBytes {
     pub(crate) offset: u64,
     /// Bytes of a pixel.
     pub(crate) size: u64,
+    /// How many consecutive pixels are best fetched at a time, counted from the first: those of whole tiles; 1 where any.
+    pub(crate) unit: u64,
+}
+
+impl PixelBytes {
+    /// Pixels as a storage has them.
+    pub(crate) fn of(storage: &dyn Storage, offset: u64, size: u64) -> PixelBytes {
+        let unit_bytes = if storage.computes() { storage.profile().request_bytes } else { 0 };
+        let unit = if unit_bytes > UNIT_BYTES { 1 } else { (unit_bytes / size).max(1) };
+        PixelBytes { offset, size, unit }
+    }
 }
 
 /// Equally spaced pixels.
@@ -181,15 +195,16 @@ pub(crate) struct GridLines {
 
 impl GridLines {
     /// Lines along the innermost loop, whose kind is `reduced`.
-    pub(crate) fn new(grid: &Grid, reduced: bool, size: u64) -> GridLines {
+    pub(crate) fn new(grid: &Grid, reduced: bool, pixels: PixelBytes) -> GridLines {
         let (inner, outer) = grid.split_innermost(reduced);
-        let cost = pixels_read(inner.stride, size);
-        let length = line_pixels(inner.stride, size);
+        let cost = pixels_read(inner.stride, pixels.size);
+        let length = line_pixels(inner.stride, pixels.size);
         let lines_per_loop = inner.count.div_ceil(length);
         let lines_per_task = match lines_per_loop {
-            0 | 1 => (LINE_PIXELS / (cost * inner.count.max(1))).clamp(1, LINES_PER_TASK),
-            _ => 1,
+            0 | 1 => LINE_PIXELS.max(pixels.unit) / (cost * inner.count.max(1)),
+            _ => pixels.unit / (cost * length),
         };
+        let lines_per_task = lines_per_task.clamp(1, LINES_PER_TASK);
         let lines = outer.count() * lines_per_loop;
         let (lines_per_plane, lines_per_leaf) = match grid.rows_of_plane() {
             Some(rows) if reduced && inner.count < LEAF_PIXELS as u64 => {
@@ -263,5 +278,56 @@ impl Lines for GridLines {
 
     fn pixels(&self) -> u64 {
         self.pixels
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::section::{AxisRange, Section};
+
+    /// The lines of all tasks, and the number of tasks.
+    fn lines_of(grid: &Grid, reduced: bool, unit: u64) -> (Vec<Line>, u64) {
+        let lines = GridLines::new(grid, reduced, PixelBytes { offset: 0, size: 2, unit });
+        let mut found = Vec::new();
+        (0..lines.tasks()).for_each(|task| lines.visit(task, &mut |line| found.push(line)));
+        (found, lines.tasks())
+    }
+
+    proptest! {
+        #[test]
+        fn whole_tiles_are_a_task_and_change_no_line(
+            axes in prop::collection::vec(1u64..90, 2..4), step in 1i64..3, reduced: bool, unit in 1u64..300_000,
+        ) {
+            let axes: Vec<u64> = axes.iter().map(|axis| axis * axis % 700 + 1).collect();
+            let ranges: Vec<AxisRange> = axes
+                .iter()
+                .map(|axis| AxisRange { first: 0, count: axis.div_ceil(step as u64), step })
+                .collect();
+            let section = Section::new(&axes, &ranges).unwrap();
+            let grid = Grid::new(&axes, &section, &vec![reduced; axes.len()]);
+            let (alone, tasks) = lines_of(&grid, reduced, 1);
+            let (grouped, fewer) = lines_of(&grid, reduced, unit);
+            prop_assert_eq!(alone, grouped);
+            prop_assert!(fewer <= tasks);
+        }
+    }
+
+    #[test]
+    fn tasks_begin_where_tiles_do() {
+        // Two planes of 512 by 512 pixels in tiles of 256 by 256: four bands.
+        let axes = [512, 512, 2];
+        let ranges = axes.map(|count| AxisRange { first: 0, count, step: 1 });
+        let grid = Grid::new(&axes, &Section::new(&axes, &ranges).unwrap(), &[true; 3]);
+        let unit = 512 * 256;
+        let lines = GridLines::new(&grid, true, PixelBytes { offset: 0, size: 2, unit });
+        assert_eq!(lines.tasks(), 4);
+        for task in 0..4 {
+            let mut first = None;
+            lines.visit(task, &mut |line| first = first.or(Some(line.stretch.first)));
+            assert_eq!(first, Some(task * unit));
+        }
     }
 }

@@ -177,7 +177,7 @@ impl Image {
     ) -> Result<Report, Error> {
         let count = (out.len() / pixel.bytes()) as u64;
         self.check_present(Some(first + count - 1))?;
-        let PixelBytes { offset, size } = self.pixel_bytes();
+        let PixelBytes { offset, size, .. } = self.pixel_bytes();
         let progress = Progress { options: *options, total: out.len() as u64 };
         let (run, offset) = (progress.run_options(), offset + first * size);
         Ok(read_native(&**self.storage(), offset, out, pixel, tier, &run)?)
@@ -206,7 +206,7 @@ impl Image {
         let grid = Grid::new(self.axes(), section, &vec![false; self.axes().len()]);
         self.check_present(grid.last_pixel())?;
         let pixels = self.pixel_bytes();
-        let lines = GridLines::new(&grid, false, pixels.size);
+        let lines = GridLines::new(&grid, false, pixels);
         let parts = parts(out, &lines, width);
         self.run(
             &LineReads { lines: &lines, pixels },

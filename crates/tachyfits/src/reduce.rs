@@ -121,7 +121,7 @@ impl Image {
             None => {
                 let grid = Grid::new(self.axes(), section, reduced);
                 self.check_present(grid.last_pixel())?;
-                Ok(Box::new(GridLines::new(&grid, true, self.pixel_bytes().size)))
+                Ok(Box::new(GridLines::new(&grid, true, self.pixel_bytes())))
             }
             Some(regions) => {
                 let lines = RegionLines::new(self, section, reduced, regions, union, options)?;

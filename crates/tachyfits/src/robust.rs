@@ -214,7 +214,7 @@ impl Planes<'_> {
     fn lines(&self, plane: u64) -> Result<GridLines, Error> {
         let section = self.image.section(&part(self.section, &self.reduced, plane))?;
         let grid = Grid::new(self.image.axes(), &section, &vec![true; self.reduced.len()]);
-        Ok(GridLines::new(&grid, true, self.image.pixel_bytes().size))
+        Ok(GridLines::new(&grid, true, self.image.pixel_bytes()))
     }
 
     /// A plane for each task.

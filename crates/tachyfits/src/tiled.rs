@@ -19,7 +19,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tachyfits_format::TileGrid;
-use tachyfits_io::{IoError, Request};
+use tachyfits_io::{IoError, Profile, Request};
 use tachyfits_kernels::RICE_LANES;
 
 use crate::computed::{Window, windows_of_stretch};
@@ -140,9 +140,18 @@ impl<S: PixelSource> TiledData<S> {
         // Stable: parts stay in order within a tile.
         pieces.sort_by_key(|piece| piece.tile);
         let tiles: Vec<&[Piece]> = pieces.chunk_by(|a, b| a.tile == b.tile).collect();
-        tiles
-            .chunks(batch_tiles(self.tile_bytes()) as usize)
-            .try_for_each(|tiles| self.fill_from(tiles, parts))
+        let mut under_way = Vec::new();
+        for tiles in tiles.chunks(batch_tiles(self.tile_bytes()) as usize) {
+            self.fill_from(tiles, parts, &mut under_way)?;
+        }
+        // Claims of its own are settled, so that no two threads wait for each other.
+        for pieces in under_way {
+            match self.cache.wait(pieces[0].tile) {
+                Some(pixels) => self.place(pieces, &pixels, parts),
+                None => self.decode(&[pieces], parts, &mut Claims::new(&self.cache))?,
+            }
+        }
+        Ok(())
     }
 
     /// Bytes of the largest tile.
@@ -150,10 +159,15 @@ impl<S: PixelSource> TiledData<S> {
         (self.source.grid().most_pixels() * self.source.pixel_bytes()).max(1)
     }
 
-    /// Fills what a few tiles have of the parts.
-    fn fill_from(&self, tiles: &[&[Piece]], parts: &mut [WantedBox<'_>]) -> Result<(), IoError> {
+    /// Fills what a few tiles have of the parts, but those that other threads are decoding, which it adds to `under_way`.
+    fn fill_from<'p>(
+        &self,
+        tiles: &[&'p [Piece]],
+        parts: &mut [WantedBox<'_>],
+        under_way: &mut Vec<&'p [Piece]>,
+    ) -> Result<(), IoError> {
         let mut claims = Claims::new(&self.cache);
-        let (mut wanted, mut waiting) = (Vec::new(), Vec::new());
+        let mut wanted = Vec::new();
         for &pieces in tiles {
             let tile = pieces[0].tile;
             if self.is_whole(pieces, parts) {
@@ -166,22 +180,14 @@ impl<S: PixelSource> TiledData<S> {
             }
             match self.cache.claim(tile) {
                 Lookup::Decoded(pixels) => self.place(pieces, &pixels, parts),
-                Lookup::UnderWay => waiting.push(pieces),
+                Lookup::UnderWay => under_way.push(pieces),
                 Lookup::Claimed => {
                     claims.add(tile);
                     wanted.push(pieces);
                 }
             }
         }
-        self.decode(&wanted, parts, &mut claims)?;
-        // Claims of its own are settled, so that no two threads wait for each other.
-        for pieces in waiting {
-            match self.cache.wait(pieces[0].tile) {
-                Some(pixels) => self.place(pieces, &pixels, parts),
-                None => self.decode(&[pieces], parts, &mut claims)?,
-            }
-        }
-        Ok(())
+        self.decode(&wanted, parts, &mut claims)
     }
 
     /// Decodes tiles and places their pixels; those that are claimed are kept.
@@ -255,6 +261,8 @@ impl<S: PixelSource> TiledData<S> {
 
 impl<S: PixelSource> MadeData for TiledData<S> {
     const KIND: &'static str = "decompressed";
+    /// Without gaps: the pixels between those of two rows may be in tiles that nobody asked for.
+    const PROFILE: Profile = Profile { gap_bytes: 0, ..Profile::DEVICE };
 
     fn bytes(&self) -> u64 {
         let grid = self.source.grid();

@@ -57,7 +57,7 @@ impl Node for Leaf {
     }
 
     fn reads(&self, window: &Window, reads: &mut Reads<'_>) {
-        let PixelBytes { offset, size } = self.pixels;
+        let PixelBytes { offset, size, .. } = self.pixels;
         for (first, count) in self.runs(window) {
             reads.push(&self.storage, offset + first * size..offset + (first + count) * size);
         }
