@@ -251,6 +251,43 @@ def test_a_sky_in_a_table_of_coordinates_stays_at_the_corners(tmp_path: Path) ->
             )
 
 
+def test_tables_of_coordinates_go_along_with_images_of_lists_and_edits(tmp_path: Path) -> None:
+    values = tabulated_cube(tmp_path / "tab.fits")
+    stars = {"RA": [83.0, 83.1]}
+    listed, edited = tmp_path / "list.fits", tmp_path / "edited.fits"
+    tf.write(edited, [np.ones((2, 3)), stars])
+    with tf.open(tmp_path / "tab.fits") as file:
+        part = file[0].cut(section=np.s_[1:5])
+        tf.write(listed, [np.ones((2, 3)), part, stars, file[0]])
+        with tf.edit(edited) as editor:
+            editor.insert(1, part)
+            editor.append(file[0])
+            # It is there already: one table serves both images.
+            editor.append(file[0] * 2)
+    for path, places in ((listed, (1, 3)), (edited, (1, 4))):
+        with tf.open(path, strict=True) as file:
+            assert [hdu.name for hdu in file].count("WCS-TABLE") == 1
+            first, second = (file[place] for place in places)
+            assert first.world_axis("z").values.tolist() == values[1:5].tolist()
+            assert second.world_axis("z").values.tolist() == values.tolist()
+            some = first.spectrum(channels="1.9..5 GHz").axis.values
+            assert some.tolist() == [1.5e9, 2.5e9, 4e9]
+            assert not second.coordinates.problems
+        assert tf.verify(path).errors == 0
+    # Another table of this name would change the coordinates of the images that are there.
+    from astropy.io import fits
+
+    tabulated_cube(tmp_path / "other.fits")
+    with fits.open(tmp_path / "other.fits", mode="update") as hdus:
+        hdus[2].data["COORDS"][0] *= 2
+    with tf.open(tmp_path / "other.fits") as file, tf.edit(edited) as editor:
+        with pytest.raises(tf.UsageError, match="different tables 'WCS-TABLE'") as caught:
+            editor.append(file[0])
+        assert "write them to separate files" in str(caught.value)
+        with pytest.raises(tf.UsageError, match="different tables 'WCS-TABLE'"):
+            tf.write(listed, [part, file[0]], overwrite=True)
+
+
 def test_a_part_whose_table_of_coordinates_cannot_go_along_is_refused(tmp_path: Path) -> None:
     tabulated_cube(tmp_path / "tab.fits")
     whole = (tmp_path / "tab.fits").read_bytes()

@@ -22,7 +22,7 @@ from tachyfits.base.whole_numbers import check_threads, whole_number
 from tachyfits.editing.edited_hdu import EditedHdu
 from tachyfits.file.file import File
 from tachyfits.file.hdu import Hdu
-from tachyfits.writing.hdus import parts_of
+from tachyfits.writing.hdus import parts_of, tables_of_images
 from tachyfits.writing.images import image_cards, native, unit_of
 from tachyfits.writing.new_columns import check_length
 from tachyfits.writing.tables import table_file
@@ -147,7 +147,8 @@ class Editor:
         at
             0-based; beyond the last: at the end.
         data
-            An `Image`, `Table` or other HDU of any file, which is copied unchanged; an array; a
+            An `Image`, `Table` or other HDU of any file, which is copied unchanged; tables of beams
+            (BEAMS) and of coordinates (-TAB) that an image needs follow at the end; an array; a
             CCDData, which may become several HDUs, as in `write`; or a table as `write` takes
             it.
         name
@@ -171,7 +172,11 @@ class Editor:
             return
         if isinstance(data, Hdu):
             _refuse(options)
+            there = [(f"HDU {hdu.index} of {self._where()}", hdu) for hdu in self.preview()]
+            tables = tables_of_images([(data._where(), data)], there)
             self._core.copy(at, data.file._open_core(), data.index)
+            for table in tables:
+                self._core.copy(len(self), table.file._open_core(), table.index)
         elif kind == "array":
             header = options.pop("header", None)
             _refuse(options)

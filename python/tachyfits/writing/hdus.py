@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,8 @@ def write_hdus(
     compress: Compression | str | None = None,
 ) -> None:
     """Write a file of these HDUs; see `tachyfits.write`."""
-    tables = _tables_of_images(hdus)
+    named = [(f"HDU {place} of the list", hdu) for place, hdu in enumerate(hdus)]
+    tables = tables_of_images(named, named)
     writer = _core.FileWriter(fits_name(path), overwrite=overwrite, checksum=checksum, sync=sync)
     errors = []
     try:
@@ -79,23 +80,26 @@ _PRIMARY = "".join(
 )
 
 
-def _tables_of_images(hdus: Sequence[Any]) -> list[Hdu]:
-    """Return the tables of beams and coordinates that images of a list need and the list lacks.
+def tables_of_images(
+    images: Iterable[tuple[str, Any]], beside: Iterable[tuple[str, Any]]
+) -> list[Hdu]:
+    """Return the tables of beams and coordinates that images need and are not beside them.
 
     Images find them by name, so two images of one file cannot have different tables of one name.
+    HDUs come with their names for messages; those that are no images or tables do not count.
     """
     known: dict[tuple[str, int], tuple[str, Hdu]] = {}
-    for place, hdu in enumerate(hdus):
+    for place, hdu in beside:
         if kind_of(hdu) == "table":
-            known.setdefault((hdu.name.upper(), hdu.version), (f"HDU {place} of the list", hdu))
+            known.setdefault((hdu.name.upper(), hdu.version), (place, hdu))
     needed = []
-    for place, hdu in enumerate(hdus):
+    for place, hdu in images:
         found = hdu._core_image().companion_bytes() if kind_of(hdu) == "image" else b""
         if not found:
             continue
         core = _core.FitsFile.open(_PRIMARY.ljust(2880).encode() + found, name=hdu.file.name)
         for table in list(File.computed(core, None))[1:]:
-            owner = f"the image of HDU {place} of the list"
+            owner = f"the image of {place}"
             other, same = known.setdefault((table.name.upper(), table.version), (owner, table))
             if same is table:
                 needed.append(table)
