@@ -65,6 +65,41 @@ def test_axes_of_other_skies_are_labelled_as_people_say_them(
     assert [c.get_axislabel() for c in axes.coords] == names
     # In degrees, not in hours.
     assert [str(c.get_format_unit()) for c in axes.coords] == ["deg", "deg"]
+    for coordinate in axes.coords:
+        assert coordinate.format_coord(0.25).endswith("°")
+
+
+@pytest.mark.parametrize("name", ["ELON", "SLON", "GLON"])
+def test_contours_and_outlines_are_at_their_place_on_other_skies(name: str) -> None:
+    image = other_sky(name)
+    # A source to the upper right of the middle, in an equatorial image.
+    at = image.coordinates(20.0, 14.0).icrs
+    stored = np.zeros((21, 21), "f4")
+    stored[10, 10] = 1.0
+    cards = {"CTYPE1": "RA---TAN", "CTYPE2": "DEC--TAN", "CRVAL1": float(at.ra.deg),
+             "CRVAL2": float(at.dec.deg), "CRPIX1": 11, "CRPIX2": 11, "CDELT1": -0.01, "CDELT2": 0.01}  # fmt: skip
+    source = tf.open(primary(stored, list(cards.items())))[0].plane()
+    region = f"icrs; circle({at.ra.deg},{at.dec.deg},0.02)"
+    figure = plane_figure(image.plane(), overlay=source, overlay_levels=[0.5], regions=region)
+    figure.canvas.draw()
+    axes = figure.axes[0]
+    (contours,) = axes.collections
+    to_pixels = contours.get_transform() - axes.transData
+    drawn = to_pixels.transform(np.concatenate([path.vertices for path in contours.get_paths()]))
+    (outline,) = (line.get_xydata() for line in axes.lines)
+    for line in (drawn, outline[:-1]):
+        middle = (line.min(axis=0) + line.max(axis=0)) / 2
+        np.testing.assert_allclose(middle, [20.0, 14.0], atol=0.05)
+
+
+def other_sky(name: str) -> tf.Image:
+    """Return an image of 30 x 20 pixels of 0.01 degrees."""
+    cards = {"CTYPE1": f"{name}-TAN", "CTYPE2": f"{name[0]}LAT-TAN", "CRVAL1": 120.0,
+             "CRVAL2": 30.0, "CRPIX1": 15.0, "CRPIX2": 10.0, "CDELT1": -0.01,
+             "CDELT2": 0.01}  # fmt: skip
+    values = np.random.default_rng(1).normal(0, 1, (20, 30)).astype("f4")
+    image: tf.Image = tf.open(primary(values, list(cards.items())))[0]
+    return image
 
 
 def test_the_beam_points_from_north_to_east() -> None:

@@ -264,6 +264,57 @@ def test_invalid_regions_on_the_sky_say_what_to_do(text: str, words: str) -> Non
     assert "\nhint: " in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "more", "frame"),
+    [
+        ("ELON", [], "barycentricmeanecliptic"),
+        ("ELON", [("RADESYS", "FK5"), ("EQUINOX", 1950.0)], "barycentricmeanecliptic"),
+        ("SLON", [], "supergalactic"),
+        ("GLON", [("RADESYS", "FK5")], "galactic"),
+    ],
+)
+def test_skies_have_the_frame_that_their_axes_name(
+    name: str, more: list[tuple[str, Any]], frame: str
+) -> None:
+    from astropy.coordinates import SkyCoord
+
+    cards = [("CTYPE1", f"{name}-TAN"), ("CTYPE2", f"{name[0]}LAT-TAN"), *more]
+    image = sky_image("TAN", more=cards)
+    y, x = np.indices(image.shape)
+    there = image.coordinates(x, y)
+    assert there.frame.name == frame
+    longitude, latitude = image.wcs.wcs_pix2world(x.ravel(), y.ravel(), 0)
+    np.testing.assert_allclose(there.spherical.lon.deg.ravel(), longitude, atol=1e-12)
+    np.testing.assert_allclose(there.spherical.lat.deg.ravel(), latitude, atol=1e-12)
+    if "EQUINOX" in image.header:
+        assert there.equinox.jyear == 1950.0
+    # A position in another frame is at its pixel, and in its regions.
+    at = there[20, 30].icrs
+    np.testing.assert_allclose(image.pixel(at), [30, 20], atol=1e-8)
+    expected = there.icrs.separation(at).deg < 0.0834
+    np.testing.assert_array_equal(image.region_mask(tf.SkyRegion.circle(at, 0.0834)), expected)
+    assert 150 < expected.sum() < 300
+    text = f"icrs; circle({float(at.ra.deg)!r},{float(at.dec.deg)!r},0.0834)"
+    np.testing.assert_array_equal(image.region_mask(text), expected)
+    # By astropy as well, from the coordinates that it gets.
+    assert image.wcs.pixel_to_world(30, 20).separation(at).deg < 1e-9
+    np.testing.assert_allclose(image.wcs.world_to_pixel(SkyCoord(at)), [30, 20], atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "more", [[("CTYPE1", "HLON-TAN"), ("CTYPE2", "HLAT-TAN")],
+             [("CTYPE1", "ELON-TAN"), ("CTYPE2", "ELAT-TAN"), ("RADESYS", "FK4")]],
+)  # fmt: skip
+def test_skies_without_a_frame_in_astropy_are_no_other_sky(more: list[tuple[str, Any]]) -> None:
+    image = sky_image("TAN", more=more)
+    with pytest.raises(tf.UsageError, match="frame of its sky"):
+        image.region_mask("icrs; circle(83.6,22,1)")
+    with pytest.raises(tf.UsageError, match="no sky position"):
+        image.coordinates(3, 4)
+    # Pixels do not depend on it.
+    assert image.region_mask("circle(10,10,2)").sum() == 13
+
+
 def test_images_without_a_sky_say_so() -> None:
     image = tf.open(primary(np.zeros((3, 4), "f4")))[0]
     with pytest.raises(tf.UsageError, match="needs sky coordinates") as caught:

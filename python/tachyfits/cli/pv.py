@@ -112,7 +112,6 @@ def _path(image: Image, points: list[tuple[float, float]] | Region, sky: bool) -
     hint = "give longitude,latitude in degrees, or leave --sky out and give pixels"
     with foreign_errors("invalid --path", hint):
         from astropy.coordinates import SkyCoord
-        from astropy.wcs.utils import wcs_to_celestial_frame
 
-        frame = wcs_to_celestial_frame(coordinates.wcs)
+        frame = coordinates.astropy_frame
         return SkyCoord(list(longitudes), list(latitudes), unit="deg", frame=frame)

@@ -26,7 +26,7 @@ from tachyfits.header.wcs_cards import (
     WcsCards,
     header_text,
 )
-from tachyfits.text.axes import SPECTRAL_TYPES, WorldAxis, spectral_axis
+from tachyfits.text.axes import NAMED_SKIES, SPECTRAL_TYPES, WorldAxis, spectral_axis
 from tachyfits.text.units import (
     ANGLE,
     LIGHT,
@@ -53,6 +53,10 @@ _DEFAULT_UNITS = {
 }  # fmt: skip
 #: Spectral types whose coordinate is a velocity, for which WCSLIB wants a rest frequency.
 DOPPLER_TYPES = ("VRAD", "VOPT", "VELO", "FELO", "ZOPT", "BETA")
+#: Frames by the name of their longitude.
+_FRAMES = {
+    "GLON": "galactic", "SLON": "supergalactic", "ELON": "ecliptic", "HLON": "helioecliptic",
+}  # fmt: skip
 #: Beginnings of the CTYPE of celestial axes; GLON, ELAT, TLON and the like end in LON and LAT.
 _CELESTIAL = ("RA", "DEC")
 
@@ -259,11 +263,11 @@ class Sky:
         UsageError
             astropy has no such frame.
         """
-        from astropy.wcs.utils import wcs_to_celestial_frame
+        from tachyfits.header.sky_frames import frame_of
 
         problem = f"{self.coordinates.where}: the frame of its sky, {self.frame!r}, is unknown"
         with foreign_errors(problem, "use pixels, or correct CTYPE and RADESYS"):
-            return wcs_to_celestial_frame(self.wcs)
+            return frame_of(self.wcs)
 
 
 #: Gives the table of a -TAB axis: EXTNAME, EXTVER and names of columns to arrays.
@@ -619,9 +623,7 @@ class Coordinates:
     def _frame(self, ctype: str) -> str:
         name = ctype.upper().split("-")[0]
         if name not in _CELESTIAL:
-            return {"GLON": "galactic", "SLON": "supergalactic", "ELON": "ecliptic"}.get(
-                name, name.removesuffix("LON").removesuffix("LN").lower()
-            )
+            return _FRAMES.get(name, name.removesuffix("LON").removesuffix("LN").lower())
         system = self.cards.optional("RADESYS") or self.cards.optional("RADECSYS")
         if system:
             return str(system).upper()
@@ -668,11 +670,16 @@ def _spans_a_plane(one: tuple[float, float], other: tuple[float, float]) -> bool
 def _wcs_of(cards: Sequence[tuple[str, Any]], tables: Any = None) -> astropy.wcs.WCS:
     from astropy.wcs import WCS, FITSFixedWarning
 
+    kind = WCS
+    if any(key[:5] == "CTYPE" and str(value).upper()[:4] in NAMED_SKIES for key, value in cards):
+        from tachyfits.header.sky_frames import NamedWCS
+
+        kind = NamedWCS
     with warnings.catch_warnings():
         # Notes on repaired keywords.
         warnings.simplefilter("ignore", FITSFixedWarning)
         # astropy reads text at once; it would write a header as text first.
-        return WCS(header_text(cards).encode("ascii"), fobj=tables)
+        return kind(header_text(cards).encode("ascii"), fobj=tables)
 
 
 def _evaluated(alone: astropy.wcs.WCS, pixels: Values) -> Values:

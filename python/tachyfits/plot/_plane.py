@@ -15,7 +15,7 @@ from tachyfits.base.errors import either, foreign_errors, usage, warn
 from tachyfits.base.output import write_atomically
 from tachyfits.header.beam import beam_of
 from tachyfits.header.cards import Header
-from tachyfits.header.coordinates import Coordinates
+from tachyfits.header.coordinates import Coordinates, is_celestial, is_latitude
 from tachyfits.plot._figure import fit, new_figure, style
 from tachyfits.plot._labels import (
     axis_name,
@@ -468,6 +468,9 @@ def _label_sky(axes: Any, world: Any) -> None:
     """Name the axes of the sky in full; Galactic and other degrees are decimal, as people use."""
     for coordinate, ctype in zip(axes.coords, world.wcs.ctype, strict=True):
         coordinate.set_axislabel(axis_name(str(ctype)))
+        if coordinate.coord_type == "scalar" and is_celestial(str(ctype)):
+            # Of a sky that astropy does not know.
+            coordinate.set_coord_type("latitude" if is_latitude(str(ctype)) else "longitude")
         if not str(ctype).startswith(("RA", "DEC")) and coordinate.coord_type != "scalar":
             coordinate.set_format_unit("deg", decimal=True, show_decimal_unit=True)
         coordinate.set_ticklabel(exclude_overlapping=True)

@@ -25,6 +25,9 @@ SPECTRAL_TYPES = (
     "FREQ", "ENER", "WAVN", "VRAD", "WAVE", "VOPT", "ZOPT", "AWAV", "VELO", "BETA", "FELO",
 )  # fmt: skip
 
+#: Longitudes whose frame astropy does not know, or takes for ICRS.
+NAMED_SKIES = ("ELON", "SLON", "HLON")
+
 
 @dataclass(frozen=True)
 class WorldAxis:
