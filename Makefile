@@ -52,7 +52,7 @@ bench-full: $(VENV)/built ## the same with inputs as large as in the papers: 28 
 	$(PY) -m bench setup
 	$(PY) -m bench --full $(ARGS)
 
-bench-gate: $(VENV)/built ## quick benchmarks beside the peers that are there; fails where a ratio is far below its bar
+bench-gate: $(VENV)/built ## small inputs, the peers that are there; fails where an answer is wrong or a ratio far below its bar
 	$(PY) -m bench --gate $(ARGS)
 
 docs: $(VENV)/checkers ## the documentation as a site that works offline, and the Rust reference

@@ -71,7 +71,8 @@ def arguments(words: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--gate",
         action="store_true",
-        help=f"quick definitions alone; a ratio twice below {bars.GATE_SHARE} of its bar fails",
+        help="small inputs, every answer, and some ratios: one that is twice below the share of its"
+        " bar that bars.toml names fails",
     )
     parser.add_argument("--repeat", type=int, metavar="N", help="measured rounds (default 5)")
     parser.add_argument("--threads", type=int, metavar="N", help='what "all" means here')
@@ -103,6 +104,8 @@ def arguments(words: list[str]) -> argparse.Namespace:
         parser.error("--repeat must be at least 1")
     if options.threads is not None and options.threads < 1:
         parser.error("--threads must be at least 1")
+    if options.gate:
+        options.size = SMALL
     if options.size == SMALL and options.strict_bars:
         parser.error("--strict-bars has no meaning with --small: small inputs say nothing of speed")
     return options
@@ -152,19 +155,21 @@ def measure_one(
     known: dict[str, Any],
     inputs: dict[str, data.Input],
     options: argparse.Namespace,
+    session: measure.Session | None,
     say: Any,
 ) -> tuple[dict[str, Result], int]:
     """Make the inputs, run one definition; give its results and the size of its first input."""
+    if definition.size != SMALL:  # small ones fit in memory together
+        for other in inputs.values():
+            if other.name not in definition.inputs and other.path.exists():
+                drop(other.path)
+    if reason := too_big(definition, inputs) if definition.size == FULL else None:
+        say(f"  NOT MEASURED: {reason}")
+        return {c.name: Result(c, missing=reason) for c in definition.contestants}, 0
     wanted = [inputs[name] for name in definition.inputs]
-    for other in inputs.values():
-        if other not in wanted and other.path.exists():
-            drop(other.path)
     for one in wanted:
         data.ensure(one, say)
     size = wanted[0].path.stat().st_size if wanted else 0
-    if reason := too_big(definition, inputs) if options.size == FULL else None:
-        say(f"  NOT MEASURED: {reason}")
-        return {c.name: Result(c, missing=reason) for c in definition.contestants}, size
     with scratch_folder(wanted) as scratch:
         results = measure.run(
             definition,
@@ -172,7 +177,8 @@ def measure_one(
             source_of(definition, inputs, known, scratch, say),
             repeat=rounds(definition, options),
             all_threads=options.threads or host.cores(),
-            size=options.size,
+            timed=is_timed(definition, options),
+            session=session,
             say=say,
         )
     return results, size
@@ -183,11 +189,26 @@ def too_big(definition: Definition, inputs: dict[str, data.Input]) -> str | None
     available = host.memory("MemAvailable")
     if available < definition.memory_gb:
         return f"needs {definition.memory_gb:g} GB of memory, {available:.1f} GB are available"
-    free = min((data.free_bytes(inputs[n].path) for n in definition.inputs), default=0) / 1e9
-    if definition.disk_gb and free < definition.disk_gb + data.RESERVE / 1e9:
+    paths = [inputs[name].path for name in definition.inputs]
+    free = min(map(data.free_bytes, paths), default=0) / 1e9
+    absent = [inputs[name] for name in definition.inputs if not inputs[name].path.exists()]
+    needed = definition.disk_gb + sum(one.recipe.get("gigabytes", 0) for one in absent)
+    if needed and free < needed + data.RESERVE / 1e9:
         reserve = f"and {data.RESERVE / 1e9:.1f} GB to spare"
-        return f"needs {definition.disk_gb:g} GB of disk {reserve}, {free:.1f} GB are free"
+        return f"needs {needed:g} GB of disk {reserve}, {free:.1f} GB are free"
     return None
+
+
+def scaled(
+    definition: Definition, inputs: dict[str, data.Input], where: Path, say: Any
+) -> tuple[Definition, dict[str, data.Input]]:
+    """Take the laptop's inputs where this machine has no room for full ones, and say so."""
+    reason = too_big(definition, inputs) if definition.size == FULL else None
+    smaller = [d for d in definitions.load(size=LAPTOP) if d.name == definition.name]
+    if reason is None or not smaller:
+        return definition, inputs
+    say(f"  with {report.SIZE_WORDS[LAPTOP]}: {reason}")
+    return smaller[0], data.load(where, size=LAPTOP)
 
 
 def source_of(
@@ -245,16 +266,48 @@ def drop_inputs(
             data.remove(inputs[name])
 
 
+class Sessions:
+    """The processes of peers: of full size each contestant has its own.
+
+    Of laptop size the definitions of one file share them, of small inputs all definitions do:
+    starting a process takes longer than most of its answers.
+    """
+
+    def __init__(self, known: dict[str, Any]) -> None:
+        self._known, self._of = known, ""
+        self._session: measure.Session | None = None
+
+    def of(self, definition: Definition) -> measure.Session | None:
+        """Give the session of a definition; None where it has one of its own."""
+        if definition.size == FULL:
+            return None
+        name = definition.name.partition("/")[0] if definition.size == LAPTOP else "all"
+        if self._session is None or name != self._of:
+            self.close()
+            self._of, self._session = name, measure.Session(self._known, share=True)
+        return self._session
+
+    def close(self) -> None:
+        """End all processes."""
+        if self._session is not None:
+            self._session.close()
+
+
+def is_timed(definition: Definition, options: argparse.Namespace) -> bool:
+    """Tell whether the times of a definition count: of small inputs only those of the gate do."""
+    return definition.size != SMALL or (options.gate and definition.gate)
+
+
 def rounds(definition: Definition, options: argparse.Namespace) -> int:
     """Say how many rounds count: as asked, else as defined, but 3 where inputs are not full."""
-    if not definition.timed:
+    if not definition.timed or not is_timed(definition, options):
         return 1
-    return options.repeat or (definition.repeat or 5 if options.size == FULL else 3)
+    return options.repeat or (definition.repeat or 5 if definition.size == FULL else 3)
 
 
 def run(options: argparse.Namespace) -> int:
     """Measure, keep, show; the exit status."""
-    selected = [d for d in chosen(options.only, options.size) if d.gate or not options.gate]
+    selected = chosen(options.only, options.size)
     known = peers.load()
     for name in options.without:
         if name not in known:
@@ -275,45 +328,43 @@ def run(options: argparse.Namespace) -> int:
     for warning in machine["warnings"]:
         print(f"WARNING: {warning}", file=sys.stderr)
     folder = destination(options, machine)
+    sessions = Sessions(known)
     measured: Measured = []
     verdicts: list[bars.Verdict] = []
     problems: list[str] = []
     for number, definition in enumerate(selected, 1):
         say(f"{definition.name}: {definition.title}")
         start = time.monotonic()
-        found = measure_one(definition, known, inputs, options, say)
+        definition, own = scaled(definition, inputs, where, say)
+        session = sessions.of(definition)
+        found = measure_one(definition, known, own, options, session, say)
         if options.gate and any(map(bars.below_gate, bars.judge(definition, found[0]))):
             say("  below the gate: once more")
-            found = measure_one(definition, known, inputs, options, say)
+            found = measure_one(definition, known, own, options, session, say)
         measured.append((definition, *found))
         say(f"  took {time.monotonic() - start:.0f} s")
         if options.drop_inputs:
-            drop_inputs(definition, selected[number:], inputs, say)
+            drop_inputs(definition, selected[number:], own, say)
         # After each, so that an hour's run that is cut off leaves what it has measured.
         verdicts = [v for d, results, _ in measured for v in bars.judge(d, results)]
         verdicts.sort(key=lambda verdict: report.row_order(verdict.bar.row))
         problems = account(measured, known, machine)
         report.write(folder, machine, measured, verdicts, size=options.size)
-    print(report.on_screen(measured, verdicts, size=options.size))
-    print(f"written: {folder}/table.md results.json", flush=True)
-    if options.only is None and not options.gate:
+    sessions.close()
+    print(report.on_screen(measured, verdicts))
+    print(f"written: {folder}/table.md results.json samples.csv", flush=True)
+    if options.only is None:
         for path in pages.write(papers.Record.load(folder / "results.json"), folder / "report"):
             print(f"written: {path}", flush=True)
     for line in problems:
         print(line, file=sys.stderr)
     wrong = any(result.wrong for _, results, _ in measured for result in results.values())
-    if options.gate:
-        return gate(verdicts)
-    return exit_status(verdicts, wrong=wrong, strict=options.strict_bars)
-
-
-def gate(verdicts: list[bars.Verdict]) -> int:
-    """Say which ratios are below the gate; 1 where one is, or an answer is wrong."""
-    below = [verdict for verdict in verdicts if bars.below_gate(verdict)]
+    below = [verdict for verdict in verdicts if options.gate and bars.below_gate(verdict)]
     for verdict in below:
-        measured = report.number(verdict.value, verdict.bar.kind)
-        print(f"BELOW THE GATE: {verdict.bar.claim}: {measured}, bar {report.bar_text(verdict)}")
-    return 1 if below else 0
+        text = report.number(verdict.value, verdict.bar.kind)
+        share = f"{verdict.bar.gate:g} of the bar {report.bar_text(verdict)}"
+        print(f"BELOW THE GATE: {verdict.bar.claim}: {text}, expected {share}")
+    return exit_status(verdicts, wrong=wrong or bool(below), strict=options.strict_bars)
 
 
 def account(measured: Measured, known: dict[str, Any], machine: dict[str, Any]) -> list[str]:

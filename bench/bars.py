@@ -13,20 +13,17 @@ that contestant misses the bar too, 0.85 of its speed passes, and the remark say
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from statistics import median
 
-from bench.definitions import BAR_KINDS, Bar, Definition
+from bench.definitions import BAR_KINDS, FULL, RATIOS, Bar, Definition
 from bench.measure import Result
 
 PASS, MISS, WRONG, INFO, NOT_MEASURED = "PASS", "MISS", "WRONG", "info", "NOT MEASURED"
 
 #: The share of the machine's own speed that passes where the machine cannot reach the bar.
 AT_THE_LIMIT = 0.85
-
-#: The share of a bar that passes the gate: machines differ, and inputs are small there.
-GATE_SHARE = 0.5
 
 #: Bars about answers: on their wrong side nothing is slow, something is wrong.
 ABOUT_ANSWERS = ("identical", "relative_error")
@@ -44,6 +41,7 @@ class Verdict:
     high: float | None = None
     remark: str = ""
     ours_missing: bool = False  # no contestant to judge
+    size: str = FULL  # of the inputs
 
     @property
     def upper(self) -> bool:
@@ -52,21 +50,24 @@ class Verdict:
 
 
 def below_gate(verdict: Verdict) -> bool:
-    """Tell whether a ratio misses its bar by more than noise or small inputs explain."""
+    """Tell whether an answer is wrong, or a ratio misses the share of its bar that passes the gate.
+
+    The share is in bars.toml, far from what noise and small inputs explain.
+    """
     if verdict.outcome == WRONG:
         return True
-    if verdict.outcome != MISS or verdict.value is None or verdict.bar.limit is None:
-        return False
-    if verdict.bar.kind not in ("slowdown", "speedup"):
+    bar = verdict.bar
+    if bar.gate is None or bar.limit is None or verdict.value is None:
         return False
     if verdict.upper:
-        return verdict.value > verdict.bar.limit / GATE_SHARE
-    return verdict.value < verdict.bar.limit * GATE_SHARE
+        return verdict.value > bar.limit / bar.gate
+    return verdict.value < bar.limit * bar.gate
 
 
 def judge(definition: Definition, results: dict[str, Result]) -> list[Verdict]:
     """Give one verdict per bar."""
-    return [_judge_one(definition.name, bar, results) for bar in definition.bars]
+    verdicts = (_judge_one(definition.name, bar, results) for bar in definition.bars)
+    return [replace(verdict, size=definition.size) for verdict in verdicts]
 
 
 def _judge_one(name: str, bar: Bar, results: dict[str, Result]) -> Verdict:
@@ -145,7 +146,7 @@ def _outcome(bar: Bar, value: float) -> str:
 def _value(
     bar: Bar, ours: list[Result], others: list[Result]
 ) -> tuple[float, float | None, float | None, str]:
-    if bar.kind in ("slowdown", "speedup"):
+    if bar.kind in RATIOS:
         fastest = min(others, key=lambda r: r.median)
         return *_ratio(bar.kind, ours[0], fastest), _versus(others, fastest)
     if bar.kind == "spread":

@@ -1,13 +1,16 @@
 """Inputs: the files that the definitions read, where they are, and whether their content is right.
 
-`inputs.toml` says how each file is made. makers.py makes it, in a process of its own, so that
-neither NumPy nor its memory is part of the harness. Beside each file lies `NAME.json`: the recipe,
-the expected answers, and the checksum; a file is made again when its recipe or its bytes changed.
+`inputs.toml` says how each file is made. makers.py makes it, in a process of its own (worker.py),
+so that neither NumPy nor its memory is part of the harness. Beside each file lies `NAME.json`: the
+recipe, the expected answers, and the checksum; a file is made again when its recipe or its bytes
+changed.
 `NAME.operations.json` keeps what operations on it must give, once that was worked out.
 """
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import hashlib
 import json
 import os
@@ -110,7 +113,7 @@ def ensure(wanted: Input, say: Any = print) -> None:
             "choose another folder with --data"
         )
     say(f"making {wanted.path} ...")
-    written = in_peers_python("bench.makers", str(wanted.path), json.dumps(wanted.recipe))
+    written = in_peers_python("makers", str(wanted.path), wanted.recipe)
     status = wanted.path.stat()
     written |= {"recipe": wanted.recipe, "bytes": status.st_size, "mtime_ns": status.st_mtime_ns}
     written["sha256"] = checksum(wanted.path)
@@ -145,8 +148,7 @@ def operation(inputs: list[Input], name: str, say: Any = print) -> dict[str, Any
     cubes = [
         {"path": str(i.path), "pixels": record(i)["pixels"], "recipe": i.recipe} for i in inputs
     ]
-    request = {"name": name, "cubes": cubes, "arrays": str(arrays)}
-    answers = in_peers_python("bench.operations", json.dumps(request))
+    answers = in_peers_python("operations", name, cubes, str(arrays))
     known[name] = {"source": source, "answers": answers, "arrays": arrays.exists()}
     kept.write_text(json.dumps(known, indent=1))
     return answers
@@ -157,17 +159,19 @@ def check_output(path: Path, wanted: Input, name: str) -> dict[str, Any]:
     if name == TABLE:
         return described_table(path)
     arrays = arrays_of(wanted, name)
-    return in_peers_python("bench.outputs", str(path), *([str(arrays)] if arrays.exists() else []))
+    return in_peers_python("outputs", str(path), *([str(arrays)] if arrays.exists() else []))
 
 
 def described_table(path: Path) -> dict[str, Any]:
     """Describe the table in a file: the `answer`, or the `error`."""
-    return in_peers_python("bench.table_outputs", str(path))
+    return in_peers_python("table_outputs", str(path))
 
 
 def free_bytes(path: Path) -> int:
-    """Return the free bytes of the file system of a path, whose parent exists."""
-    return shutil.disk_usage(path.parent).free
+    """Return the free bytes of the file system of a path, or of its nearest existing parent."""
+    while not path.exists():
+        path = path.parent
+    return shutil.disk_usage(path).free
 
 
 def arrays_of(wanted: Input, name: str) -> Path:
@@ -175,19 +179,35 @@ def arrays_of(wanted: Input, name: str) -> Path:
     return wanted.path.with_name(f"{wanted.path.stem}.{name}.npy")
 
 
-def in_peers_python(module: str, *words: str) -> dict[str, Any]:
-    """Run a module of this package, which needs NumPy, in the peers' Python; its JSON answer."""
-    done = subprocess.run(
-        [python_of_peers(), "-m", module, *words],
+@functools.cache
+def _worker(python: str) -> subprocess.Popen[str]:
+    """Start worker.py; it ends with this process, whose end closes its input."""
+    return subprocess.Popen(
+        [python, "-m", "bench.worker"],
         cwd=ROOT,
-        check=False,
-        capture_output=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         text=True,
     )
-    if done.returncode != 0:
+
+
+def in_peers_python(module: str, *arguments: Any) -> dict[str, Any]:
+    """Have a module of this package, which needs NumPy, answer in the peers' Python."""
+    worker = _worker(python_of_peers())
+    assert worker.stdin is not None
+    assert worker.stdout is not None
+    line = ""
+    with contextlib.suppress(BrokenPipeError):
+        worker.stdin.write(json.dumps([module, arguments]) + "\n")
+        worker.stdin.flush()
+        line = worker.stdout.readline()
+    if not line:
         hint = "the benchmark's own work needs NumPy; run: python -m bench setup"
-        raise BenchError(f"{module} failed:\n{done.stderr.strip()}\n{hint}")
-    answer: dict[str, Any] = json.loads(done.stdout)
+        raise BenchError(f"bench.worker ended\n{hint}")
+    reply: dict[str, Any] = json.loads(line)
+    if "error" in reply:
+        raise BenchError(f"{module} failed:\n{reply['error'].strip()}")
+    answer: dict[str, Any] = reply["answer"]
     return answer
 
 

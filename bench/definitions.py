@@ -1,11 +1,11 @@
 """Definitions: the input, the contestants, and the bars of each measurement.
 
 A definition (definitions/*.toml) is one group of contestants that run interleaved, on one input
-unless they name their own, and the bars over their medians. A `[matrix]` repeats a definition for
-every combination of its lists, and an `each` table repeats one contestant or one bar; `{key}` in
-any string is replaced by the value. Tables named `laptop` and `small` in a matrix or in parameters
-hold what is different in runs of that size; `sizes` lists those that a definition is part of.
-Nothing here runs anything.
+unless they name their own; bars.toml has the bars of all definitions, by the names of their files.
+A `[matrix]` repeats a definition for every combination of its lists, and an `each` table repeats
+one contestant or one bar; `{key}` in any string is replaced by the value. Tables named `laptop` and
+`small` in a matrix or in parameters hold what is different in runs of that size; `sizes` lists
+those that a definition is part of. Nothing here runs anything.
 """
 
 from __future__ import annotations
@@ -34,6 +34,9 @@ BAR_KINDS = {
     "relative_error": ("relative error of the answer", True),
     "identical": ("different answers", True),
 }
+
+#: Kinds that divide two times.
+RATIOS = ("slowdown", "speedup")
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,7 @@ class Bar:
     of: str
     against: tuple[str, ...] = ()
     limit: float | None = None
+    gate: float | None = None  # the share of the limit below which the gate fails
     machine: str = ""  # a contestant that only moves the bytes: see `bars`
 
 
@@ -89,7 +93,12 @@ class Definition:
     second: str | None = None  # another input, for what takes two
     operations: tuple[str, ...] = ()  # whose answers are expected, beside those of outputs
     disk_gb: float = 0  # for what its contestants write, at most at one time
-    gate: bool = False  # part of the gate: quick, with ratios that noise does not move below half
+    size: str = FULL
+
+    @property
+    def gate(self) -> bool:
+        """Whether the gate judges one of its ratios."""
+        return any(bar.gate is not None for bar in self.bars)
 
     @property
     def shared_inputs(self) -> tuple[str, ...]:
@@ -179,12 +188,14 @@ def _bars(
         if bar.kind not in BAR_KINDS:
             known = ", ".join(BAR_KINDS)
             raise BenchError(f"{where}: bar {bar.row}: kind {bar.kind!r} is none of {known}")
-        if bar.kind in ("slowdown", "speedup") and not bar.against:
+        if bar.kind in RATIOS and not bar.against:
             raise BenchError(f"{where}: bar {bar.row}: a {bar.kind} needs `against`")
         if bar.kind == "overlap" and len(bar.against) != 2:
             raise BenchError(
                 f"{where}: bar {bar.row}: an overlap needs two `against`: I/O, computing"
             )
+        if bar.gate is not None and (bar.kind not in RATIOS or bar.limit is None):
+            raise BenchError(f"{where}: bar {bar.row}: a gate needs a ratio with a limit")
         if bar.machine and bar.kind != "speedup":
             raise BenchError(f"{where}: bar {bar.row}: only a speedup has a `machine`")
         for pattern in (bar.of, *bar.against, *filter(None, [bar.machine])):
@@ -216,17 +227,28 @@ def parse(document: dict[str, Any], name: str, where: str, size: str = FULL) -> 
                 second=table.get("second"),
                 operations=tuple(table.get("operations", [])),
                 disk_gb=float(table.get("disk_gb", 0)),
-                gate=table.get("gate", False),
+                size=size,
             )
         )
     return made
 
 
 def load(folder: Path = HERE / "definitions", size: str = FULL) -> list[Definition]:
-    """Load all definitions of a folder for runs of one size, files in name order."""
+    """Load all definitions of a folder for runs of one size, files in name order, with their bars.
+
+    The bars are in bars.toml beside the folder.
+    """
+    table = folder.parent / "bars.toml"
+    bars = toml.load(table)
     found: list[Definition] = []
-    for path in sorted(folder.glob("*.toml")):
+    paths = sorted(folder.glob("*.toml"))
+    if strange := sorted(set(bars) - {path.stem for path in paths}):
+        raise BenchError(f"{table}: no definition is named {strange[0]!r}")
+    for path in paths:
         document = toml.load(path)
+        if "bar" in document:
+            raise BenchError(f"{path}: found a bar; bars are in {table}")
+        document["bar"] = bars.get(path.stem, [])
         if size in document.get("sizes", SIZES):
             found += parse(document, path.stem, str(path), size)
     return found

@@ -4,16 +4,12 @@ In an "image" every pixel is `zero + scale * k` with an integer k and a scale th
 two, so that sums and sums of squares are added up as integers and the expected answers are exact,
 whatever the number of pixels. The pixels of a "rounded" image are any doubles, and `math.fsum` adds
 them. The integers come from the raw output of a seeded PCG64, which NumPy keeps the same.
-
-Run as `python -m bench.makers PATH RECIPE`; the record goes to stdout as JSON.
 """
 
 from __future__ import annotations
 
-import json
 import math
 import os
-import sys
 from collections.abc import Iterator
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -326,12 +322,7 @@ def layout(recipe: dict[str, Any]) -> dict[str, Any]:
     return {"type": recipe["type"], "offset": offset, "shape": recipe["shape"]}
 
 
-def main() -> None:
-    """Make the file named on the command line."""
-    path, recipe = Path(sys.argv[1]), json.loads(sys.argv[2])
-    answers = MAKERS[recipe["maker"]](path, recipe)
-    json.dump({"expected": answers, "pixels": layout(recipe)}, sys.stdout)
-
-
-if __name__ == "__main__":
-    main()
+def answer(path: str, recipe: dict[str, Any]) -> dict[str, Any]:
+    """Make a file: the answers that are expected of it, and where its pixels lie."""
+    answers = MAKERS[recipe["maker"]](Path(path), recipe)
+    return {"expected": answers, "pixels": layout(recipe)}

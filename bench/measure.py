@@ -114,11 +114,16 @@ def check(
     return worst, None
 
 
-class _Session:
-    """The runners of one definition: shared, long-lived or fresh ones."""
+class Session:
+    """The runners of one definition: shared, long-lived or fresh ones.
 
-    def __init__(self, peers: dict[str, Peer]) -> None:
+    With `share` one process of each peer serves all contestants, and a session all definitions:
+    where only answers count, most of the time would be that of starting processes.
+    """
+
+    def __init__(self, peers: dict[str, Peer], *, share: bool = False) -> None:
         self._peers = peers
+        self.share = share
         self._runners: dict[tuple[Any, ...], Runner] = {}
         self.reserve = Reserve()
 
@@ -131,8 +136,14 @@ class _Session:
         if runner is None:
             peer = self._peers[contestant.peer]
             runner = self._runners[key] = Runner(peer, contestant.environment)
+        if self.share:
+            runner.forget_peak()
         self.reserve.release()
-        reply = runner.ask(request, TIMEOUT)
+        try:
+            reply = runner.ask(request, TIMEOUT)
+        except RunnerError:
+            self._runners.pop(key).close()
+            raise
         self.reserve.take()
         if contestant.fresh:
             result.process_seconds.append(time.perf_counter() - runner.started)
@@ -143,14 +154,16 @@ class _Session:
             self._runners.pop(key).close()
         return reply
 
-    @staticmethod
-    def _key(contestant: Contestant) -> tuple[Any, ...]:
+    def _key(self, contestant: Contestant) -> tuple[Any, ...]:
         environment = tuple(sorted(contestant.environment.items()))
-        return (contestant.peer, environment, None if contestant.share else contestant.name)
+        shared = contestant.share or (self.share and not contestant.fresh)
+        return (contestant.peer, environment, None if shared else contestant.name)
 
     def end(self, contestant: Contestant) -> None:
         """End the process of a contestant that has no more rounds, for the memory that it holds."""
-        if not contestant.share and (runner := self._runners.pop(self._key(contestant), None)):
+        if not (self.share or contestant.share) and (
+            runner := self._runners.pop(self._key(contestant), None)
+        ):
             runner.close()
 
     def close(self) -> None:
@@ -158,6 +171,7 @@ class _Session:
         self.reserve.release()
         for runner in self._runners.values():
             runner.close()
+        self._runners.clear()
 
 
 @dataclass(frozen=True)
@@ -185,15 +199,20 @@ def run(
     *,
     repeat: int,
     all_threads: int,
-    size: str = FULL,
+    timed: bool = True,
+    session: Session | None = None,
     say: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Result]:
-    """Measure a definition; one Result per contestant, in the definition's order."""
+    """Measure a definition; one Result per contestant, in the definition's order.
+
+    Where it is not `timed`, only the answers count. The caller closes a `session` that it gives.
+    """
     results = {c.name: Result(c) for c in definition.contestants}
+    size = definition.size
     _note_missing(results, peers, size, say)
-    session = _Session(peers)
-    timed = size != SMALL  # of small inputs only the answers count
-    warmup = definition.warmup if timed else 0
+    own = session is None
+    session = session or Session(peers)
+    warmup = definition.warmup if timed and size != SMALL else 0
     rounds = warmup + repeat if definition.contestants else 0
     try:
         for number in range(rounds):
@@ -206,7 +225,7 @@ def run(
                     continue
                 its = source.own.get(contestant.input, source)
                 _ready(definition, result, its, idle=timed)
-                if timed:
+                if timed and size != SMALL:
                     session.reserve.want(sum(path.stat().st_blocks * 512 for path in its.paths))
                 request = _request(contestant, its, all_threads, size)
                 _one(session, request, result, its, number < warmup)
@@ -214,7 +233,9 @@ def run(
                     say(f"  {contestant.name}: NOT MEASURED: {result.missing or result.wrong}")
             say(f"  round {number + 1} of {rounds} done")
     finally:
-        session.close()
+        session.reserve.release()
+        if own:
+            session.close()
     return results
 
 
@@ -275,7 +296,7 @@ def _request(contestant: Contestant, source: Source, all_threads: int, size: str
 
 
 def _one(
-    session: _Session, request: dict[str, Any], result: Result, source: Source, dropped: bool
+    session: Session, request: dict[str, Any], result: Result, source: Source, dropped: bool
 ) -> None:
     contestant = result.contestant
     try:

@@ -8,13 +8,11 @@ bits. The name states the edges, as programs differ there:
     pair     the mean of the two (CASA)
     zero     zero beyond the end: 1/2 a + 1/4 b (spectral-cube, NEMO)
 
-Run as `python -m bench.operations REQUEST`, in a process of its own; the answers go to stdout.
+worker.py runs this in a process of its own.
 """
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -230,13 +228,6 @@ def answers(name: str, cubes: list[Cube], arrays: Path) -> dict[str, Any]:
     raise BenchError(f"no operation is named {name!r}")
 
 
-def main() -> int:
-    """Answer the request on the command line; see data.operation."""
-    request = json.loads(sys.argv[1])
-    cubes = [Cube(**cube) for cube in request["cubes"]]
-    print(json.dumps(answers(request["name"], cubes, Path(request["arrays"]))))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def answer(name: str, cubes: list[dict[str, Any]], arrays: str) -> dict[str, Any]:
+    """Work out an operation on cubes; see data.operation."""
+    return answers(name, [Cube(**cube) for cube in cubes], Path(arrays))

@@ -2,16 +2,13 @@
 
 The inputs make the right answers exact (see operations.py), so a file is right when the fingerprint
 of its pixels is the expected one. Results with a tolerance are compared with a NumPy file (.npy)
-instead. Run as `python -m bench.outputs PATH [EXPECTED.npy]`, in a process of its own, because
-NumPy and its memory are not part of the harness; the answer goes to stdout.
+instead. worker.py runs this, because NumPy and its memory are not part of the harness.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -136,20 +133,11 @@ def worst_difference(path: Path, expected: Path) -> float:
     return worst if np.isfinite(got).all() else float("inf")
 
 
-def main() -> int:
-    """Answer for the file on the command line, with the fault of a wrong file."""
-    path, *expected = map(Path, sys.argv[1:])
-    answer: dict[str, Any]
+def answer(path: str, *expected: str) -> dict[str, Any]:
+    """Answer for a file, with the fault of a wrong one; `expected` has maps to compare with."""
     try:
         if expected:
-            answer = {"answer": worst_difference(path, expected[0])}
-        else:
-            answer = {"answer": fingerprint(path)}
+            return {"answer": worst_difference(Path(path), Path(expected[0]))}
+        return {"answer": fingerprint(Path(path))}
     except (BenchError, OSError, ValueError, KeyError) as error:
-        answer = {"error": f"{type(error).__name__}: {error}"}
-    print(json.dumps(answer))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        return {"error": f"{type(error).__name__}: {error}"}

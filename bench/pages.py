@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench import HERE, ROOT, BenchError, papers
+from bench import HERE, ROOT, BenchError, definitions, papers
 from bench.definitions import BAR_KINDS
 from bench.papers import Cell, Column, Figure, Paper, Record, Table
-from bench.report import SIZE_WORDS, markdown, number
+from bench.report import SIZE_WORDS, markdown, number, row_order
 
 #: A second in each unit of time.
 SCALES = {"s": 1.0, "ms": 1e3, "µs": 1e6}
@@ -55,18 +55,30 @@ def text_of(cell: Cell, column: Column, table: Table, notes: list[str]) -> str:
     return with_error(cell.number * scale, cell.error * scale)
 
 
+def head_of(column: Column) -> str:
+    """Write the head of a column, which says so where its numbers are those of the source."""
+    marked = not column.printed or "printed" in column.head
+    return column.head if marked else f"{column.head}, printed"
+
+
+def key_text(key: str, value: Any, record: Record) -> str:
+    """Write the key of a row, and mark numbers of threads that exceed the cores."""
+    beyond = key == "threads" and value > record.host["cores"]
+    return f"{value} (more than cores)" if beyond else str(value)
+
+
 def table_page(table: Table, record: Record) -> str:
     """Write a table with its command, its notes, and what has changed since."""
     filled = papers.cells(table, record)
     keys = [key for key in table.rows[0] if not key.startswith("_")]
     notes: list[str] = []
-    lines = [[*keys, *(column.head for column in table.columns)]]
+    lines = [[*keys, *map(head_of, table.columns)]]
     for row, line in zip(table.rows, filled, strict=True):
         shown = [
             text_of(cell, column, table, notes)
             for cell, column in zip(line, table.columns, strict=True)
         ]
-        lines.append([*(str(row[key]) for key in keys), *shown])
+        lines.append([*(key_text(key, row[key], record) for key in keys), *shown])
     unit = f" ({table.unit})" if table.unit else ""
     parts = [f"## {table.name}: {table.title}{unit}"]
     parts += [table.text] if table.text else []
@@ -148,16 +160,24 @@ def page(paper: Paper, record: Record) -> str:
 
 
 def bars_page(record: Record) -> str:
-    """Write the page of all bars, with the value and the verdict of the run."""
-    lines = [["row", "what", "measured", "bar", "verdict", "remark"]]
-    for v in record.verdicts:
-        measured, limit = (number(v[key], v["kind"]) for key in ("measured", "limit"))
-        sign = "≤" if BAR_KINDS[v["kind"]][1] else "≥"
-        bar = "-" if v["limit"] is None else f"{sign} {limit}"
-        lines.append([v["row"], v["what"], measured, bar, v["verdict"], v["remark"]])
+    """Write the page of all bars of bars.toml, with the value and the verdict of the run."""
+    found = {(v["definition"], v["row"], v["what"]): v for v in record.verdicts}
+    lines = [["row", "what", "bar", "gate", "measured", "verdict", "remark"]]
+    everything = [(d, bar) for d in definitions.load() for bar in d.bars]
+    for definition, bar in sorted(everything, key=lambda one: row_order(one[1].row)):
+        v = found.get((definition.name, bar.row, bar.claim), {})
+        sign = "≤" if BAR_KINDS[bar.kind][1] else "≥"
+        limit = "-" if bar.limit is None else f"{sign} {number(bar.limit, bar.kind)}"
+        gate = "-" if bar.gate is None else f"{bar.gate:g}"
+        measured = number(v.get("measured"), bar.kind)
+        lines.append(
+            [bar.row, bar.claim, limit, gate, measured, v.get("verdict", ""), v.get("remark", "")]
+        )
     about = (
         "A bar is what this engine has promised: for a speed a ratio to another program or to the "
-        "machine's limit. `info` has none. Each row is made by `python -m bench --full`."
+        "machine's limit. All are in `bench/bars.toml`; `info` has none. A row without a verdict "
+        "was not part of the run. `make bench-gate` fails where a ratio of small inputs is twice "
+        "below the share of its bar in the column *gate*."
     )
     return f"# All bars\n\n{about}\n\n{machine(record)}\n\n{markdown(lines)}\n"
 

@@ -198,6 +198,11 @@ class Runner:
         status = Path(f"/proc/{self._process.pid}/status").read_text()
         return next(int(line.split()[1]) for line in status.splitlines() if line[:6] == "VmHWM:")
 
+    def forget_peak(self) -> None:
+        """Reset the peak memory (see clear_refs in proc(5))."""
+        with contextlib.suppress(OSError):  # it ended; the next request says so
+            Path(f"/proc/{self._process.pid}/clear_refs").write_text("5")
+
     def close(self) -> None:
         """End the process; a peer that does not end on end of input is killed."""
         assert self._process.stdin is not None

@@ -1,10 +1,12 @@
-"""Showing and keeping results: a table on the screen, and Markdown and JSON with every sample.
+"""Showing and keeping results: a table on the screen; Markdown, and JSON and CSV of every sample.
 
 Text only, readable without colour; the verdict words PASS, MISS and WRONG are the only marks.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -74,15 +76,15 @@ def bar_text(verdict: Verdict) -> str:
     return f"{sign} {number(verdict.bar.limit, verdict.bar.kind)}"
 
 
-def table(verdicts: Sequence[Verdict], *, size: str) -> Lines:
+def table(verdicts: Sequence[Verdict]) -> Lines:
     """Make the result table: the claim, what was measured beside its bar, the verdict."""
     lines = [["row", "what", "measured", "bar", "verdict", "round by round", "remark"]]
     for v in verdicts:
         rounds = "-"
         if v.low is not None and v.high is not None:
             rounds = f"{number(v.low, v.bar.kind)} ... {number(v.high, v.bar.kind)}"
-        sized = size != FULL and v.outcome in (PASS, MISS)
-        outcome = f"{v.outcome} ({size})" if sized else v.outcome
+        sized = v.size != FULL and v.outcome in (PASS, MISS)
+        outcome = f"{v.outcome} ({v.size})" if sized else v.outcome
         measured = number(v.value, v.bar.kind)
         lines.append([v.bar.row, v.bar.claim, measured, bar_text(v), outcome, rounds, v.remark])
     return lines
@@ -123,6 +125,7 @@ def as_json(definition: Definition, results: dict[str, Result], size: int) -> di
         "definition": definition.name,
         "title": definition.title,
         "file_bytes": size,
+        "size": definition.size,
         "contestants": {
             name: {
                 "peer": r.contestant.peer,
@@ -162,19 +165,38 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
         "measured": verdict.value,
         "round_by_round": [verdict.low, verdict.high],
         "limit": bar.limit,
+        "size": verdict.size,
         "verdict": verdict.outcome,
         "remark": verdict.remark,
     }
 
 
-def on_screen(measured: Measured, verdicts: Sequence[Verdict], *, size: str) -> str:
+def samples(host: dict[str, Any], measured: Measured) -> str:
+    """Write every sample as a line of CSV, below comments with the host, the commit, versions."""
+    text = io.StringIO()
+    for key, value in (host | host["versions"]).items():
+        if key not in ("versions", "warnings"):
+            text.write(f"# {key}: {value}\n")
+    table = csv.writer(text, lineterminator="\n")
+    words = "definition contestant peer threads round seconds processor_seconds bytes wrong"
+    table.writerow(words.split())
+    for definition, results, _ in measured:
+        for name, r in results.items():
+            about = [definition.name, name, r.contestant.peer, r.contestant.threads]
+            for number, seconds in enumerate(r.samples):
+                worked = r.processor_seconds[number : number + 1] or [""]
+                table.writerow([*about, number + 1, seconds, *worked, r.data_bytes or "", r.wrong])
+    return text.getvalue()
+
+
+def on_screen(measured: Measured, verdicts: Sequence[Verdict]) -> str:
     """Make what a run prints: the contestants of each definition, then the table of the rows."""
     parts = [
         f"{definition.name}: {definition.title}\n" + aligned(details(definition, results, size))
         for definition, results, size in measured
         if results
     ]
-    return "\n\n".join([*parts, aligned(table(verdicts, size=size)), summary(verdicts)])
+    return "\n\n".join([*parts, aligned(table(verdicts)), summary(verdicts)])
 
 
 def write(
@@ -185,7 +207,7 @@ def write(
     *,
     size: str,
 ) -> None:
-    """Write table.md and results.json into `folder`, without the place of this checkout."""
+    """Write table.md, results.json and samples.csv, without the place of this checkout."""
     document = {
         "host": host,
         "size": size,
@@ -193,7 +215,7 @@ def write(
         "definitions": [as_json(*one) for one in measured],
     }
     parts = [f"# Benchmark results, {SIZE_WORDS[size]}"]
-    parts += [markdown(table(verdicts, size=size)), summary(verdicts), "## Host"]
+    parts += [markdown(table(verdicts)), summary(verdicts), "## Host"]
     about = {k: v for k, v in host.items() if k not in ("warnings", "versions")} | host["versions"]
     parts += [markdown([["", ""], *([key, str(value)] for key, value in about.items())])]
     parts += [f"WARNING: {warning}" for warning in host.get("warnings", [])]
@@ -206,5 +228,6 @@ def write(
     for name, text in (
         ("results.json", json.dumps(document, indent=1)),
         ("table.md", "\n\n".join(parts)),
+        ("samples.csv", samples(host, measured)),
     ):
-        (folder / name).write_text(text.replace(str(ROOT), ".") + "\n")
+        (folder / name).write_text(text.replace(str(ROOT), ".").rstrip("\n") + "\n")

@@ -4,18 +4,16 @@ Binary columns count by what is stored: TSCAL and TNULL say nothing here, but TZ
 makes a type unsigned. Text counts by the integer that it states. This reads what the benchmark
 itself has written, tables of one element per field, and refuses anything else.
 
-Run as `python -m bench.table_outputs PATH`, in a process of its own, because NumPy and its memory
-are not part of the harness; the answer goes to stdout.
+worker.py runs this, because NumPy and its memory are not part of the harness.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -115,15 +113,9 @@ def _fingerprint(field: np.ndarray, stored: np.dtype[np.generic]) -> int:
     return total.value
 
 
-def main() -> int:
-    """Answer for the file on the command line, with the fault of a wrong file."""
+def answer(path: str) -> dict[str, Any]:
+    """Answer for a file, with the fault of a wrong one."""
     try:
-        answer = {"answer": described(Path(sys.argv[1]))}
+        return {"answer": described(Path(path))}
     except (BenchError, OSError, ValueError, KeyError) as error:
-        answer = {"error": f"{type(error).__name__}: {error}"}
-    print(json.dumps(answer))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        return {"error": f"{type(error).__name__}: {error}"}

@@ -102,6 +102,7 @@ def test_steps() -> Iterator[Step]:
         yield Step(f"Python numbers, {tier}", [*PYTEST, "--quiet", *NUMERIC_TESTS], forced)
     chromium = "chromium|chromium-browser|google-chrome"
     yield Step("page in a browser", [*PYTEST, "tests/web"], needs=chromium)
+    yield Step("benchmarks: answers and gate", [*PYTEST, "--quiet", "tests/bench"])
     yield Step("Python", PYTEST)
 
 

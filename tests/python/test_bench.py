@@ -1,17 +1,13 @@
 """The benchmark harness: wrong answers fail, bars are the ones promised, inputs have exact answers.
 
-Speed is not tested here: the small run at the end checks answers, and that every row is measured.
+tests/bench runs it with small inputs.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import re
-import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -38,9 +34,8 @@ from bench import (  # noqa: E402
 )
 from bench import __main__ as bench_main  # noqa: E402
 from bench.__main__ import exit_status  # noqa: E402
-from bench.setup import build  # noqa: E402
 
-pytestmark = pytest.mark.once  # the small run forces every tier itself
+pytestmark = pytest.mark.once
 
 #: A peer that answers what its contestant's parameters say, in the seconds that they say.
 FAKE_PEER = """
@@ -179,34 +174,68 @@ def test_an_unmeasured_bar_never_passes(fakes: dict[str, peers.Peer]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "limit", "seconds", "below"),
+    ("kind", "limit", "gate", "seconds", "below"),
     [
-        ("speedup", 4.0, 0.1, False),  # 10 x
-        ("speedup", 4.0, 0.4, False),  # 2.5 x: a miss, but above the gate
-        ("speedup", 4.0, 0.6, True),  # 1.7 x
-        ("slowdown", 1.1, 2.0, False),  # 2.0
-        ("slowdown", 1.1, 2.4, True),
+        ("speedup", 4.0, 0.5, 0.1, False),  # 10 x
+        ("speedup", 4.0, 0.5, 0.4, False),  # 2.5 x: a miss, but above the gate
+        ("speedup", 4.0, 0.5, 0.6, True),  # 1.7 x
+        ("speedup", 4.0, 0.25, 0.6, False),
+        ("slowdown", 1.1, 0.5, 2.0, False),  # 2.0
+        ("slowdown", 1.1, 0.5, 2.4, True),
+        ("slowdown", 1.1, None, 2.4, False),
     ],
 )
-def test_only_a_ratio_far_beyond_its_bar_is_below_the_gate(
-    fakes: dict[str, peers.Peer], kind: str, limit: float, seconds: float, below: bool
+def test_only_a_ratio_below_its_share_of_the_bar_is_below_the_gate(
+    fakes: dict[str, peers.Peer],
+    kind: str,
+    limit: float,
+    gate: float | None,
+    seconds: float,
+    below: bool,
 ) -> None:
-    bar = {
-        "row": "1",
-        "claim": "c",
-        "kind": kind,
-        "of": "ours",
-        "against": ["other"],
-        "limit": limit,
-    }
+    bar = {"kind": kind, "of": "ours", "against": ["other"], "limit": limit, "gate": gate}
     contestants = [contestant("ours", seconds), contestant("other", 1.0)]
-    document = {"contestant": contestants, "bar": [bar], "expected": {"sum": 10.0}}
-    (definition,) = definitions.parse(document, "d", "d.toml")
-    source = measure.Source(None, definition.expected)
-    results = measure.run(definition, fakes, source, repeat=1, all_threads=1)
-    (verdict,) = bars.judge(definition, results)
-    assert bars.below_gate(verdict) == below
-    assert bench_main.gate([verdict]) == int(below)
+    assert bars.below_gate(judged(fakes, contestants, bar)[0]) == below
+
+
+def test_a_gate_needs_a_ratio_with_a_limit(fakes: dict[str, peers.Peer]) -> None:
+    pair = [contestant("ours", 1.0), contestant("other", 1.0)]
+    ratio = {"kind": "speedup", "of": "ours", "against": ["other"], "gate": 0.5}
+    for bar in (ratio, {"kind": "seconds", "of": "ours", "limit": 1.0, "gate": 0.5}):
+        with pytest.raises(BenchError, match="a gate needs a ratio with a limit"):
+            judged(fakes, pair, bar)
+
+
+@pytest.mark.parametrize(("slow_runs", "status"), [(0, 0), (3, 0), (8, 1)])
+def test_the_gate_fails_where_a_ratio_is_twice_below_it(
+    fakes: dict[str, peers.Peer],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    slow_runs: int,
+    status: int,
+) -> None:
+    """A gate measures three rounds after a warm-up, and once more where that was too slow."""
+    bar = {"row": "1", "claim": "c", "of": "ours", "against": ["other"], "limit": 4.0, "gate": 0.5}
+    pair = [contestant("ours", 1.0), contestant("other", 3.0)]
+    document = {"contestant": pair, "bar": [bar | {"kind": "speedup"}], "expected": {"sum": 10.0}}
+    (definition,) = definitions.parse(document, "d", "d.toml", "small")
+    really, asked = peers.Runner.ask, 0
+
+    def ask(runner: peers.Runner, request: dict[str, Any], timeout: float) -> dict[str, Any]:
+        nonlocal asked
+        reply = really(runner, request, timeout)
+        if reply["seconds"] == 1.0:
+            asked += 1
+            reply["seconds"] = 2.0 if asked <= slow_runs else 1.0
+        return reply
+
+    monkeypatch.setattr(peers.Runner, "ask", ask)
+    monkeypatch.setattr(bench_main, "chosen", lambda name, size: [definition])
+    monkeypatch.setattr(bench_main.peers, "load", lambda: fakes)
+    words = ["--gate", "--quiet", "--data", str(tmp_path / "data"), "--output", str(tmp_path)]
+    assert bench_main.run(bench_main.arguments(words)) == status
+    assert ("BELOW THE GATE: c: 1.50 x" in capsys.readouterr().out) == bool(status)
 
 
 def test_different_bits_are_wrong(fakes: dict[str, peers.Peer]) -> None:
@@ -232,7 +261,7 @@ def test_a_ratio_is_the_median_of_the_ratios_round_by_round() -> None:
     results["other"].samples = [1.0, 2.0, 4.0, 8.0, 16.0]
     (verdict,) = bars.judge(definition, results)
     assert (verdict.value, verdict.low, verdict.high) == (1.0, 1.0, 2.0)
-    assert "1.00" in report.aligned(report.table([verdict], size=definitions.FULL))
+    assert "1.00" in report.aligned(report.table([verdict]))
 
 
 #: Published goals of the project: row to its limits.
@@ -283,6 +312,19 @@ def test_every_promised_row_has_its_bars() -> None:
             if bar.limit is not None:
                 found.setdefault(bar.row, set()).add(bar.limit)
     assert found == {row: set(limits) for row, limits in PROMISED.items()}
+
+
+def test_bars_are_in_one_table(tmp_path: Path) -> None:
+    folder = tmp_path / "definitions"
+    folder.mkdir()
+    (folder / "one.toml").write_text('title = "t"\n')
+    (tmp_path / "bars.toml").write_text("two = []\n")
+    with pytest.raises(BenchError, match="no definition is named 'two'"):
+        definitions.load(folder)
+    (tmp_path / "bars.toml").write_text("")
+    (folder / "one.toml").write_text('title = "t"\n[[bar]]\nrow = "1"\n')
+    with pytest.raises(BenchError, match="found a bar; bars are in"):
+        definitions.load(folder)
 
 
 def test_every_definition_names_peers_that_exist() -> None:
@@ -391,46 +433,75 @@ def test_an_interrupted_run_keeps_its_measurements(
     assert [d["definition"] for d in written["definitions"]] == ["first"]
 
 
-@pytest.fixture(scope="module")
-def folder() -> Iterator[Path]:
-    """Make a folder for 600 MB, which in pytest's own would stay for three runs."""
-    with tempfile.TemporaryDirectory() as name:
-        yield Path(name)
+def test_the_worker_answers_and_its_failures_are_errors(tmp_path: Path) -> None:
+    from bench import data
+
+    assert "No such file" in data.in_peers_python("outputs", str(tmp_path / "absent"))["error"]
+    with pytest.raises(BenchError, match="operations failed:"):
+        data.in_peers_python("operations", "no such operation", [], "")
+    assert "No such file" in data.in_peers_python("outputs", str(tmp_path / "absent"))["error"]
 
 
-def test_the_small_run_measures_every_row_with_right_answers(folder: Path) -> None:
-    import tachyfits
+@pytest.mark.parametrize(("size", "starts"), [("full", 4), ("laptop", 2), ("small", 1)])
+def test_smaller_runs_start_fewer_processes(
+    fakes: dict[str, peers.Peer], monkeypatch: pytest.MonkeyPatch, size: str, starts: int
+) -> None:
+    started = 0
+    really = peers.Runner.__init__
 
+    def start(runner: peers.Runner, *arguments: Any) -> None:
+        nonlocal started
+        started += 1
+        really(runner, *arguments)
+
+    monkeypatch.setattr(peers.Runner, "__init__", start)
+    pair = {"contestant": [contestant("a", 1.0), contestant("b", 1.0)]}
+    sessions = bench_main.Sessions(fakes)
+    source = measure.Source(None, {"sum": 10.0})
+    for name in ("one", "two"):
+        (definition,) = definitions.parse(pair, name, "test.toml", size)
+        results = measure.run(
+            definition,
+            fakes,
+            source,
+            repeat=1,
+            all_threads=1,
+            session=sessions.of(definition),
+        )
+        assert all(result.measured for result in results.values())
+    sessions.close()
+    assert started == starts
+
+
+def test_a_full_run_is_scaled_to_the_disk_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from bench import data
+
+    known = {d.name: d for d in definitions.load() if d.name.startswith(("37-", "09-"))}
+    inputs = data.load(tmp_path, size="full")
+    monkeypatch.setattr(bench_main.host, "memory", lambda key: 64.0)
     said: list[str] = []
-    for name in ("tachyfits-kernels", "raw", "limit", "endian"):
-        assert build(peers.load()[name], said.append), "\n".join(said)
-    command = [sys.executable, "-m", "bench", "--small", "--repeat", "1", "--quiet"]
-    command += ["--without", "casa"]  # where it is, it takes minutes
-    command += ["--data", str(folder / "data"), "--output", str(folder / "results")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    written = json.loads((folder / "results" / "results.json").read_text())
-    # CFITSIO, fpack, fitsio, rustfits, torchfits, gfortran, CASA, SciPy and spectral-cube may be
-    # absent here, with which rows 3, 11, 12, 19 to 21, 24, 25, 33 to 40 compare; this project,
-    # NumPy, astropy, cp and a C compiler may not.
-    absent = [v for v in written["verdicts"] if v["verdict"] == bars.NOT_MEASURED]
-    may_be_absent = {"3", "11", "12", "19", "20", "21", "24", "25"}
-    may_be_absent |= {str(row) for row in range(33, 41)}
-    assert {v["row"] for v in absent} <= may_be_absent, done.stdout
-    assert all(re.search(" / (ours|the limit)", v["what"]) for v in absent), done.stdout
-    assert {v["row"] for v in written["verdicts"]} >= set(PROMISED)
-    tiers = tachyfits.info.build()["tiers"]
-    bits = [d for d in written["definitions"] if d["definition"].startswith("09-same-bits")]
-    for tier in tiers:
-        variants = [c for d in bits for n, c in d["contestants"].items() if n.startswith(tier)]
-        assert len(variants) == 3 * 4 * 4, "inputs, storages and numbers of threads"
-        assert all(variant["answer"] for variant in variants)
-    cubes = [d for d in written["definitions"] if d["definition"].startswith("17-same-bits-cubes")]
-    for tier in tiers:
-        variants = [c for d in cubes for n, c in d["contestants"].items() if n.startswith(tier)]
-        assert len(variants) == 2 * 2 * 3, "inputs, bufferings and numbers of threads"
-        assert all(variant["answer"] for variant in variants)
-    assert "| 9 |" in (folder / "results" / "table.md").read_text()
+
+    def taken(name: str, free: float) -> definitions.Definition:
+        usage = type("usage", (), {"free": free * 1e9})
+        monkeypatch.setattr(data.shutil, "disk_usage", lambda path: usage)
+        definition, own = bench_main.scaled(known[name], inputs, tmp_path, said.append)
+        assert own[definition.inputs[0]].path.stem.endswith("-laptop") == (
+            definition.size == "laptop"
+        )
+        return definition
+
+    assert (taken("37-on-ahead/1", 8.0).size, said) == ("full", [])
+    assert taken("37-on-ahead/1", 7.0).size == "laptop"
+    assert "needs 3.4 GB of disk and 4.3 GB to spare, 7.0 GB are free" in said[0]
+    assert taken("09-same-bits/bits-f32", 1.0).size == "full", "no laptop has it"
+    options = bench_main.arguments(["--full"])
+    wanted = known["09-same-bits/bits-f32"]
+    found, _ = bench_main.measure_one(wanted, peers.load(), inputs, options, None, said.append)
+    assert {result.missing for result in found.values()} == {
+        "needs 0.04 GB of disk and 4.3 GB to spare, 1.0 GB are free"
+    }
 
 
 def test_memory_is_held_between_runs_and_the_page_cache_left_alone(

@@ -1,9 +1,9 @@
 """CASA, through its Python packages, on images of its own kind.
 
-The inputs become CASA images before the clock starts, and stay for the next request of a
-definition; results become FITS files, for checking, after it stopped. CASA needs its measures and a
-configuration in the home folder: this process gets its own home folder, and the tables of the
-package casadata, so that nothing is fetched from the network.
+But where that is what is measured, the inputs become CASA images before the clock starts, and stay
+for the next request of a definition; results become FITS files, for checking, after it stopped.
+CASA needs its measures and a configuration in the home folder: this process gets its own home
+folder, and the tables of the package casadata, so that nothing is fetched from the network.
 """
 
 from __future__ import annotations
@@ -65,6 +65,37 @@ def prepare(request: Request) -> None:
     shutil.rmtree(result_of(request), ignore_errors=True)
 
 
+def prepare_nothing(request: Request) -> None:
+    """Have no image of the input, and no result."""
+    for image in (image_of(request["path"], request), result_of(request)):
+        shutil.rmtree(image, ignore_errors=True)
+
+
+def read(request: Request) -> None:
+    """Make an image of a FITS file."""
+    importfits(fitsimage=request["path"], imagename=result_of(request))
+
+
+def statistics(request: Request) -> dict[str, object]:
+    """Measure an image, without the order statistics that imstat adds."""
+    tool = image()
+    tool.open(image_of(request["path"], request))
+    found = tool.statistics(robust=False)
+    tool.done()
+    answer = {name: float(found[name][0]) for name in ("sum", "mean", "rms", "min", "max")}
+    return {"count": int(found["npts"][0]), **answer}
+
+
+def pipeline(request: Request) -> None:
+    """Do all steps one after another; each result takes the place of the one before it."""
+    importfits(fitsimage=request["path"], imagename=image_of(request["path"], request))
+    statistics(request)
+    add(request)
+    for axis in "xyz":
+        shutil.rmtree(result_of(request))
+        hanning({**request, "axis": axis})
+
+
 def hanning(request: Request) -> None:
     """Smooth along one axis; `drop` would leave every other sample out."""
     tool = image()
@@ -97,6 +128,9 @@ if __name__ == "__main__":
         {
             "hanning": Model(hanning, export, prepare),
             "add": Model(add, export, prepare),
+            "read": Model(read, export, prepare_nothing),
+            "stats": Model(statistics, prepare=prepare),
+            "pipeline": Model(pipeline, export, prepare_nothing),
         },
         lambda: f"casatools {version_of('casatools')}, casatasks {version_of('casatasks')}",
     )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "common"))
 
@@ -14,8 +16,8 @@ from python_runner import Model, Request, serve
 PROGRAM = sys.argv[1]
 
 
-def run(request: Request) -> float:
-    """Have one file written; the seconds that the program says."""
+def run(request: Request) -> list[str]:
+    """Have one file written or read; the seconds that the program says, and what it found."""
     pixels = request["pixels"]
     if pixels["type"] != "f4":
         raise ValueError(f"the program knows 32-bit floats, not {pixels['type']}")
@@ -27,7 +29,27 @@ def run(request: Request) -> float:
     done = subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, check=False)
     if done.returncode != 0 or not done.stdout.strip():
         raise RuntimeError((done.stderr or done.stdout).strip() or f"status {done.returncode}")
-    return float(done.stdout)
+    return done.stdout.split()
+
+
+def answer(said: list[str], request: Request) -> dict[str, Any]:
+    """Give the bits of what was read, or statistics; nothing of a file that was written."""
+    if request["model"] == "read":
+        return {"bits": int(said[1])}
+    if request["model"] != "stats":
+        return {}
+    total, squares, least, most = map(float, said[1:])
+    count = math.prod(request["pixels"]["shape"])
+    mean, square = total / count, squares / count
+    return {
+        "count": count,
+        "sum": total,
+        "mean": mean,
+        "rms": math.sqrt(square),
+        "std": math.sqrt(square - mean**2),
+        "min": least,
+        "max": most,
+    }
 
 
 def records(request: Request) -> tuple[float, float]:
@@ -57,7 +79,8 @@ RECORDS = Model(
     clock=lambda result: result[0],
     size=common.size,
 )
-MODEL = Model(run, answer=lambda seconds, request: {}, clock=lambda seconds: seconds)
+MODEL = Model(run, answer, clock=lambda said: float(said[0]))
 
 if __name__ == "__main__":
-    serve({"hanning": MODEL, "add": MODEL, "fortran-records": RECORDS}, version)
+    models = dict.fromkeys(("read", "stats", "hanning", "add"), MODEL)
+    serve({**models, "fortran-records": RECORDS}, version)

@@ -84,6 +84,21 @@ def add(request: Request) -> dict[str, Any]:
     return {}
 
 
+def pipeline(request: Request) -> dict[str, Any]:
+    """Read the cube, measure it, add it to another, smooth it along x, y and z: one after another.
+
+    Each file that is written takes the place of the one before it.
+    """
+    with opened(request) as file:
+        file[0].read(threads=request["threads"])
+        file[0].stats(threads=request["threads"])
+    add(request)
+    for axis in "xyz":
+        Path(request["output"]).unlink()
+        hanning({**request, "axis": axis})
+    return {}
+
+
 def reorder(request: Request) -> dict[str, Any]:
     """Write the cube with its axes in another order."""
     with opened(request) as file:
@@ -116,8 +131,10 @@ KEPT: dict[str, bytes] = {}
 
 def keep(request: Request) -> None:
     """Have the file's bytes in memory where there shall be no reading."""
-    if request.get("storage") == "memory" and request["path"] not in KEPT:
+    wanted = request.get("storage") == "memory"
+    if not wanted or request["path"] not in KEPT:
         KEPT.clear()
+    if wanted and not KEPT:
         KEPT[request["path"]] = Path(request["path"]).read_bytes()
 
 
@@ -139,6 +156,7 @@ MODELS = {
     "smooth-beams": timed(smooth_beams, has_beam),
     "region-spectrum": Model(region_spectrum, right_spectrum),
     "add": Model(add),
+    "pipeline": Model(pipeline),
     "reorder": Model(reorder),
     "moments": Model(moments, save),
     "median": Model(median),
