@@ -77,7 +77,8 @@ def test_contours_and_outlines_are_at_their_place_on_other_skies(name: str) -> N
     stored = np.zeros((21, 21), "f4")
     stored[10, 10] = 1.0
     cards = {"CTYPE1": "RA---TAN", "CTYPE2": "DEC--TAN", "CRVAL1": float(at.ra.deg),
-             "CRVAL2": float(at.dec.deg), "CRPIX1": 11, "CRPIX2": 11, "CDELT1": -0.01, "CDELT2": 0.01}  # fmt: skip
+             "CRVAL2": float(at.dec.deg), "CRPIX1": 11, "CRPIX2": 11, "CDELT1": -0.01,
+             "CDELT2": 0.01}  # fmt: skip
     source = tf.open(primary(stored, list(cards.items())))[0].plane()
     region = f"icrs; circle({at.ra.deg},{at.dec.deg},0.02)"
     figure = plane_figure(image.plane(), overlay=source, overlay_levels=[0.5], regions=region)

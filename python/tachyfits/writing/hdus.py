@@ -86,7 +86,7 @@ def tables_of_images(
     """Return the tables of beams and coordinates that images need and are not beside them.
 
     Images find them by name, so two images of one file cannot have different tables of one name.
-    HDUs come with their names for messages; those that are no images or tables do not count.
+    HDUs come with their names for messages; only images and tables count.
     """
     known: dict[tuple[str, int], tuple[str, Hdu]] = {}
     for place, hdu in beside:
