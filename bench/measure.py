@@ -225,7 +225,7 @@ def run(
                     continue
                 its = source.own.get(contestant.input, source)
                 _ready(definition, result, its, idle=timed)
-                if timed and size != SMALL:
+                if size == FULL:
                     session.reserve.want(sum(path.stat().st_blocks * 512 for path in its.paths))
                 request = _request(contestant, its, all_threads, size)
                 _one(session, request, result, its, number < warmup)

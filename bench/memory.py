@@ -3,7 +3,7 @@
 A virtual machine may return memory that is free for two seconds to its host (free page reporting),
 and gets it back on use: 4 GB in 0.3 s, or in 7, and in slower pages. The next program pays for
 that. So the bench itself reserves, between runs, as much of the free memory as a run may need, and
-releases it when the run begins.
+releases it when the run begins. Smaller inputs do without it: their runs follow each other sooner.
 """
 
 from __future__ import annotations

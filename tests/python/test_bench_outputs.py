@@ -465,3 +465,70 @@ def test_the_plain_loops_and_copies_of_the_peers_give_the_expected_bits(
         source = source_of(definition, inputs, known, scratch, lambda line: None)
         results = measure.run(definition, known, source, repeat=1, all_threads=1)
     assert {name: r.wrong or r.missing for name, r in results.items()} == dict.fromkeys(results)
+
+
+#: A program of a package that copies in= (its first image, of two) to out=, and notes its words.
+PROGRAM = """#!{python}
+import pathlib, shutil, sys
+words = dict(word.split("=", 1) for word in sys.argv[1:] if "=" in word)
+with open("{log}", "a") as log:
+    print(pathlib.Path(sys.argv[0]).name, *sys.argv[1:], file=log)
+source = words.get("in", words.get("exp", "")).split(",")[0].split("+")[0].strip("<>")
+if "out" in words:
+    shutil.copy(source, words["out"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "programs", "steps"),
+    [
+        (
+            "nemo",
+            ["fitsccd", "ccdfits", "ccdstat", "ccdmath", "ccdsmooth"],
+            [
+                "ccdstat in=cube.nemo",
+                "ccdmath in=cube.nemo,cube.nemo out=result.nemo fie=%1+%2",
+                "ccdsmooth in=cube.nemo out=result.nemo dir=y smooth=0.25,0.5,0.25",
+            ],
+        ),
+        (
+            "miriad",
+            ["fits", "histo", "maths", "hanning"],
+            ["histo in=cube.miriad", "maths exp=<cube.miriad>+<cube.miriad> out=result.miriad"],
+        ),
+    ],
+)
+def test_a_package_on_path_takes_part(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    programs: list[str],
+    steps: list[str],
+) -> None:
+    from bench import peers
+
+    peer = peers.load()[name]
+    monkeypatch.setattr(peers, "_version", peers._version.__wrapped__)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "is not on PATH: " in str(peer.missing())
+    log = tmp_path / "log"
+    for program in programs:
+        path = tmp_path / program
+        path.write_text(PROGRAM.format(python=sys.executable, log=log))
+        path.chmod(0o755)
+    assert peer.missing() is None
+    cube, output = tmp_path / "cube.fits", tmp_path / "output.fits"
+    cube.write_bytes(b"pixels")
+    request = {"path": str(cube), "second": str(cube), "scratch": str(tmp_path)}
+    request |= {"output": str(output), "axis": "y"}
+    runner = peers.Runner(peer)
+    for model in ("read", "stats", "add", "hanning"):
+        reply = runner.ask(request | {"model": model}, 60)
+        if (name, model) == ("miriad", "hanning"):
+            assert reply == {"unsupported": "miriad has no such step along y"}
+            continue
+        assert reply["answer"] == {}, reply
+        assert (model == "stats") or output.read_bytes() == b"pixels"
+        output.unlink(missing_ok=True)
+    runner.close()
+    assert set(steps) <= set(log.read_text().splitlines())

@@ -89,7 +89,8 @@ EMPTY = {
     "scipy, MATH",
     "astropy, MATH",
 }
-EMPTY |= {f"{name}, sum-2" for name in ("gfortran", "CFITSIO", "spectral-cube", "scipy", "astropy")}
+OTHERS = ("gfortran", "CFITSIO", "spectral-cube", "scipy", "astropy", "MIRIAD", "NEMO")
+EMPTY |= {f"{name}, sum-2" for name in OTHERS}
 EMPTY |= {f"{package}, {axis}" for package in ("spectral-cube", "astropy") for axis in "xyz"}
 
 
