@@ -1,12 +1,13 @@
 //! The kernels alone, on arrays in memory: no file, no engine.
 //!
-//! One request per line on stdin, one reply per line on stdout, both JSON. Three models: `array-sum` sums an array of
+//! One request per line on stdin, one reply per line on stdout, both JSON. Four models: `array-sum` sums an array of
 //! pseudo-random integers stored in either byte order, `image-sum` the pixels of a FITS image held in memory in native
-//! order; `in-cache` runs a kernel over an array in cache. Arrays are made before the clock starts; those of the first two
-//! are kept for the next request.
+//! order; `in-cache` runs a kernel over an array in cache, and `tiles` decodes tiles in memory. Arrays are made before the
+//! clock starts; those of the first two are kept for the next request.
 
 mod array;
 mod in_cache;
+mod tiles;
 
 use array::{Array, Held};
 use serde_json::{Value, json};
@@ -56,6 +57,9 @@ fn answer(held: &mut Vec<Held>, line: &str, tier: Tier) -> Result<Value, String>
     let request: Value = serde_json::from_str(line).map_err(|e| e.to_string())?;
     if request["model"] == "in-cache" {
         return in_cache::answer(&request);
+    }
+    if request["model"] == "tiles" {
+        return tiles::answer(&request);
     }
     if !matches!(request["model"].as_str(), Some("array-sum" | "image-sum")) {
         return Ok(json!({"unsupported": format!("no model {}", request["model"])}));
