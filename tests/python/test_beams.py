@@ -160,6 +160,23 @@ def test_a_smaller_target_is_refused(tmp_path: Path) -> None:
         image.smooth("boxcar", 3, beam="15arcsec")
 
 
+def test_the_command_line_says_how_an_image_gets_a_beam(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tachyfits.cli import run
+
+    path, out = str(tmp_path / "c.fits"), str(tmp_path / "o.fits")
+    cube(tmp_path / "c.fits", beam=False)
+    smooth = ["smooth", path, "--beam", "30arcsec", "-o", out]
+    assert run(smooth) == 2
+    said = capsys.readouterr().err
+    assert "no usable beam" in said
+    # --beam is the target here: the beam of the image is another.
+    words = said.partition("tachyfits header FILE ")[2].partition(" (degrees)")[0].split()
+    assert run(["header", path, *words]) == 0
+    assert run(smooth) == 0
+
+
 def test_each_channel_and_polarisation_has_its_kernel(tmp_path: Path) -> None:
     image = beams_cube(tmp_path / "b.fits", 2)
     result = image.smooth(beam="40arcsec", blanks="zero")

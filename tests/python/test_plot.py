@@ -283,6 +283,7 @@ def test_the_command_line_draws_several_maps(tmp_path: Path) -> None:
     path, out = str(tmp_path / "c.fits"), str(tmp_path / "o.png")
     for words in (
         ["--channel-maps", "4", "--scale-bar", "auto"],
+        ["--channel-maps", "2", "--channels", "1..2 km/s", "--overwrite"],
         ["--moment", "0,1,2", "--triptych", "--overwrite"],
         ["--outline", "circle(9,9,3)", "--scale-bar", "2arcmin", "--overwrite"],
     ):

@@ -240,6 +240,7 @@ def test_frames_that_a_header_does_not_say_are_refused() -> None:
 @pytest.mark.parametrize(
     ("channels", "words"),
     [
+        ("3:5", "expected a range with a unit"),
         ("100..250", "expected a range with a unit"), ("km/s", "expected a range with a unit"),
         ("1..2..3 GHz", "expected a range"), ("1 km/s..2 GHz", "different units"),
         ("1..2 furlong", "invalid unit"), ("1..2 K", "invalid unit"), ("9..10 GHz", "no channel"),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tachyfits.base.errors import listed, usage, warn
+from tachyfits.base.errors import either, listed, usage, warn
 from tachyfits.base.lazy_numpy import np
 from tachyfits.base.optional import needed
 from tachyfits.header.beam import (
@@ -19,7 +19,6 @@ from tachyfits.header.beam import (
     beam_from,
     beams_of,
     channel_axis,
-    given_beam_hint,
     sky_kernel,
     sky_matrix,
     stokes_axis,
@@ -125,7 +124,7 @@ def convolution(image: Pixels, target: Any) -> Convolution:
     # Rounding leaves a width where beams are equal.
     squares[squares < _EQUAL * wanted.major**2] = 0.0
     left = np.einsum("nij,nj,nkj->nik", directions, squares, directions)
-    to_pixels = np.linalg.inv(sky_matrix(image, given_beam_hint()))
+    to_pixels = np.linalg.inv(sky_matrix(image, _own_beam_hint()))
     kernels = to_pixels @ left @ to_pixels.T
     widths = np.stack([kernels[:, 0, 0], kernels[:, 0, 1], kernels[:, 1, 1]], axis=1)
     ratios = wanted.area / (beams.major * beams.minor).reshape(-1)
@@ -201,14 +200,23 @@ def _known_beams(image: Pixels) -> Beam | Beams:
         raise usage(
             f"{image._where()}: the header has no usable beam (BMAJ, BMIN, BPA, a table BEAMS, or "
             "HISTORY of AIPS)",
-            f"give it first: {given_beam_hint()}",
+            f"give it first: {_own_beam_hint()}",
         )
     if isinstance(beams, Beams) and not np.isfinite(beams.major).any():
         raise usage(
             f"{image._where()}: no channel has a usable beam in the table BEAMS",
-            f"give one beam: {given_beam_hint()}",
+            f"give one beam: {_own_beam_hint()}",
         )
     return beams
+
+
+def _own_beam_hint() -> str:
+    """Return how an image gets a beam of its own where ``beam`` is the target."""
+    return either(
+        'image.with_beam("15arcsec")',
+        "tachyfits header FILE --set BMAJ=0.004 --set BMIN=0.004 --set BPA=0 (degrees)",
+        "BMAJ, BMIN and BPA of the file",
+    )
 
 
 def _too_small(wanted: Beam, beams: Beams, plane: int, several: bool) -> Exception:

@@ -74,7 +74,7 @@ def pixel_of(
         sky = coordinates.sky
         if sky is None:
             raise usage(f"{coordinates.where}: the image has no sky coordinates", "use pixels")
-        with foreign_errors("invalid sky position", "give an astropy SkyCoord"):
+        with foreign_errors(f"invalid sky position {position!r}", "give an astropy SkyCoord"):
             # The frame is that of the projection, whatever the position is given in.
             at = position.transform_to(sky.astropy_frame)
             for fits_axis, pixel in zip(sky.axes, sky.wcs.world_to_pixel(at), strict=True):

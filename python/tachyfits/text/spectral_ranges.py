@@ -106,7 +106,9 @@ def parse_spectral_range(text: str) -> SpectralRange:
     texts = words.split("..")
     ends = [found for end in texts if (found := _END.fullmatch(end))]
     units = [end[2] for end in ends if end[2]]
-    if len(texts) > 2 or len(ends) < len(texts) or not units or not any(end[1] for end in ends):
+    # A section, 3:5, has no unit.
+    known = units and ":" not in "".join(units)
+    if len(texts) > 2 or len(ends) < len(texts) or not known or not any(end[1] for end in ends):
         raise usage(f"invalid channels {text!r}: expected a range with a unit", hint())
     if len(set(units)) > 1:
         raise usage(
