@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import HERE, ROOT, BenchError, definitions, papers
-from bench.definitions import BAR_KINDS
+from bench.definitions import BAR_KINDS, LAPTOP
 from bench.papers import Cell, Column, Figure, Paper, Record, Table
 from bench.report import SIZE_WORDS, markdown, number, row_order
 
@@ -87,7 +87,8 @@ def table_page(table: Table, record: Record) -> str:
         notes
     )
     parts += [table.changed] if table.changed else []
-    parts += [f"```sh\npython -m bench --full {table.command}\n```"]
+    size = "" if record.size == LAPTOP else f"--{record.size} "
+    parts += [f"```sh\npython -m bench {size}{table.command}\n```"]
     return "\n\n".join(part.strip() for part in parts)
 
 

@@ -82,7 +82,7 @@ def judged(
 ) -> tuple[bars.Verdict, int, int]:
     """Run one bar over these contestants: the verdict, the exit status, and the strict one."""
     document = {"contestant": contestants, "bar": [{"row": "1", "claim": "a claim", **bar}]}
-    (definition,) = definitions.parse(document, "test", "test.toml")
+    (definition,) = definitions.parse(document, "test", "test.toml", "laptop")
     source = measure.Source(None, {"sum": 10.0})
     results = measure.run(definition, fakes, source, repeat=3, all_threads=2)
     wrong = any(result.wrong for result in results.values())
@@ -233,7 +233,7 @@ def test_the_gate_fails_where_a_ratio_is_twice_below_it(
     monkeypatch.setattr(peers.Runner, "ask", ask)
     monkeypatch.setattr(bench_main, "chosen", lambda name, size: [definition])
     monkeypatch.setattr(bench_main.peers, "load", lambda: fakes)
-    words = ["--gate", "--quiet", "--data", str(tmp_path / "data"), "--output", str(tmp_path)]
+    words = ["--gate", "--only", "d", "--quiet", "--data", str(tmp_path), "--output", str(tmp_path)]
     assert bench_main.run(bench_main.arguments(words)) == status
     assert ("BELOW THE GATE: c: 1.50 x" in capsys.readouterr().out) == bool(status)
 
