@@ -62,7 +62,9 @@ class Peer:
             program = os.path.relpath(self.version[0], ROOT)
             return f"{program}: {error.strerror}; {self.remedy()}"
         if answer.returncode != 0:
-            return f"{_last_line(answer.stderr or answer.stdout)}; {self.remedy()}"
+            said = _last_line(answer.stderr or answer.stdout)
+            helps = self.requirements or self.build or self.ours
+            return f"{said}; {self.remedy()}" if helps else said
         return None
 
     def remedy(self) -> str:
