@@ -115,3 +115,16 @@ def test_the_command_line_takes_a_cone(table: tf.Table, tmp_path: Path, capsys: 
     assert capsys.readouterr().out.split() == ["ID", "401", "402"]
     assert run(["table", path, "--cone", "0,0"]) == 2
     assert "expected 3 parts" in capsys.readouterr().err
+
+
+def test_the_command_line_names_columns_of_a_cone(tmp_path: Path, capsys: Any) -> None:
+    path = str(tmp_path / "t.fits")
+    tf.write(path, {"A": [10.0, 50.0], "B": [20.0, 20.0]})
+    assert run(["table", path, "--cone", "10,20,1deg"]) == 2
+    assert "hint: name them: --cone-columns RA,DEC" in capsys.readouterr().err
+    words = ["--cone", "10,20,1deg", "--cone-columns", "A, b", "-o", "-"]
+    assert run(["table", path, *words]) == 0
+    assert capsys.readouterr().out.split() == ["A,B", "10.0,20.0"]
+    for wrong in (["--cone", "10,20,1deg", "--cone-columns", "A"], ["--cone-columns", "A,B"]):
+        assert run(["table", path, *wrong]) == 2
+        assert "--cone-columns takes two names" in capsys.readouterr().err

@@ -250,7 +250,7 @@ def _channel_figure(
     from tachyfits.plot import channel_figure
 
     colours = {n: value for n, value in drawing.colours.items() if n not in ("low", "high")}
-    named = {name: line.get(name) for name in ("unit", "rest", "convention")}
+    named: dict[str, Any] = {name: line.get(name) for name in ("unit", "rest", "convention")}
     with common.meter("channel maps"):
         return channel_figure(
             image, part.channel_slice(image), count=count, section=part.index(image),

@@ -57,6 +57,12 @@ COLUMN_HEADING = ("column", "name", "TFORM", "type", "unit", "null", "descriptio
     "83.63,22.01,5arcmin. Columns are found by UCD or by name (RA and DEC, ...). FITS tables only.",
 )
 @click.option(
+    "--cone-columns",
+    "cone_columns",
+    metavar="LON,LAT",
+    help="The columns of the positions for --cone.",
+)
+@click.option(
     "--head",
     type=click.IntRange(min=0),
     metavar="N",
@@ -79,8 +85,9 @@ COLUMN_HEADING = ("column", "name", "TFORM", "type", "unit", "null", "descriptio
 )
 @overwrite_option
 def command(
-    common: Common, columns: str | None, where: str | None, cone: str | None, head: int | None,
-    rows: str | None, listed: bool, output: str | None, overwrite: bool,
+    common: Common, columns: str | None, where: str | None, cone: str | None,
+    cone_columns: str | None, head: int | None, rows: str | None, listed: bool,
+    output: str | None, overwrite: bool,
 ) -> int:  # fmt: skip
     """Show a table, choose columns and rows of it, or write it in another format.
 
@@ -122,6 +129,9 @@ def command(
     if output is not None and output != STDOUT:
         format_of(output)
 
+    names = None if cone_columns is None else [name.strip() for name in cone_columns.split(",")]
+    if names is not None and (cone is None or len(names) != 2):
+        raise click.UsageError("--cone-columns takes two names, and goes with --cone")
     given = where
     most = HEAD if head is None and rows is None and output is None else head
 
@@ -130,7 +140,7 @@ def command(
         some: str | None = rows,
     ) -> None:  # fmt: skip
         table = _table(common, file)
-        where = _within(table, given, cone)
+        where = _within(table, given, cone, names)
         chosen = places or chosen_columns(table, columns)
         if listed:
             click.echo(_listed(common, table, chosen))
@@ -172,11 +182,13 @@ def command(
     return 0
 
 
-def _within(table: Table, where: str | None, cone: str | None) -> str | None:
+def _within(
+    table: Table, where: str | None, cone: str | None, names: list[str] | None
+) -> str | None:
     """Return the condition of rows with that of a cone."""
     if cone is None:
         return where
-    condition = cone_condition(table.columns, cone_of_text(cone))
+    condition = cone_condition(table.columns, cone_of_text(cone), names)
     return condition if where is None else f"({where}) and {condition}"
 
 

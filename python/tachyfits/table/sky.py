@@ -78,7 +78,7 @@ def position_columns(
         named = "of these names" if names is not None else "by UCD or by a usual name"
         raise usage(
             f"no columns of a position {named} among {listed(c.name for c in columns)}",
-            either('name them: names=("RA", "DEC")'),
+            either('name them: names=("RA", "DEC")', "name them: --cone-columns RA,DEC"),
         )
     return PositionColumns(*found, (_factor(found[0]), _factor(found[1])))
 
@@ -105,7 +105,10 @@ def _factor(column: TableColumn) -> float:
     if unit is None or not unit.is_equivalent(asked_unit("deg")) or column.dtype.kind not in "fiu":
         raise usage(
             f"column {column.name!r} in {column.unit!r} of type {column.dtype} is not an angle",
-            either('name columns of angles: names=("RA", "DEC")'),
+            either(
+                'name columns of angles: names=("RA", "DEC")',
+                "name columns of angles: --cone-columns RA,DEC",
+            ),
         )
     return float(unit.to("deg"))
 
