@@ -312,7 +312,10 @@ def run(options: argparse.Namespace) -> int:
     for name in options.without:
         if name not in known:
             raise BenchError(f"--without {name!r} names no peer; there are {', '.join(known)}")
-        known[name] = replace(known[name], left_out=True)
+        known[name] = replace(known[name], left_out="left out by --without")
+    if options.gate:  # CASA takes minutes
+        slow = [name for name, peer in known.items() if peer.on_request]
+        known |= {name: replace(known[name], left_out="not part of the gate") for name in slow}
     where = data.folder(options.data)
     inputs = data.load(where, size=options.size)
     if options.list:

@@ -50,12 +50,12 @@ class Peer:
     requirements: tuple[str, ...]
     venv: Path  # of the Python peers: one for all, but for those that say `venv`
     on_request: bool  # set up only on request by name
-    left_out: bool = False  # of this run, by the one who started it
+    left_out: str = ""  # why it takes no part in this run
 
     def missing(self) -> str | None:
         """Say why this peer cannot run here; None when it can."""
         if self.left_out:
-            return "left out by --without"
+            return self.left_out
         try:
             answer = _version(self)
         except OSError as error:
