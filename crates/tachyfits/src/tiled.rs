@@ -211,7 +211,7 @@ impl<S: PixelSource> TiledData<S> {
     /// Whether the parts take every pixel of a tile.
     fn is_whole(&self, pieces: &[Piece], parts: &[WantedBox<'_>]) -> bool {
         let tile = self.window(pieces[0].tile);
-        let taken = pieces.iter().map(|piece| tile.common(&parts[piece.part].window).pixels());
+        let taken = pieces.iter().map(|piece| tile.common_pixels(&parts[piece.part].window));
         taken.sum::<u64>() >= tile.pixels()
     }
 

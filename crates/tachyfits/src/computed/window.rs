@@ -33,16 +33,16 @@ impl Window {
         self.first.iter().zip(&self.count).map(|(first, count)| first + count).collect()
     }
 
-    /// The pixels that are also in another box of the image; no pixels if there are none.
-    pub(crate) fn common(&self, other: &Window) -> Window {
-        let mut common = self.clone();
-        for axis in 0..common.first.len() {
-            let first = self.first[axis].max(other.first[axis]);
-            let end =
-                (self.first[axis] + self.count[axis]).min(other.first[axis] + other.count[axis]);
-            (common.first[axis], common.count[axis]) = (first, end.saturating_sub(first));
-        }
-        common
+    /// Along one axis, the first pixel that is also in another box of the image, and how many are.
+    pub(crate) fn common(&self, other: &Window, axis: usize) -> (u64, u64) {
+        let end = |window: &Window| window.first[axis] + window.count[axis];
+        let first = self.first[axis].max(other.first[axis]);
+        (first, end(self).min(end(other)).saturating_sub(first))
+    }
+
+    /// How many pixels are also in another box of the image.
+    pub(crate) fn common_pixels(&self, other: &Window) -> u64 {
+        (0..self.first.len()).map(|axis| self.common(other, axis).1).product()
     }
 
     /// The linear index of the first pixel in an image with these axes.

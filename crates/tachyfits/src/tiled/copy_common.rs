@@ -3,37 +3,44 @@
 use crate::computed::Window;
 
 /// Copies the pixels that two boxes of an image have in common; each has its pixels x fastest, of `size` bytes.
+///
+/// A region asks for thousands of short rows: one that is a single run costs no allocation.
 pub(crate) fn copy_common(
     size: u64,
     (from, pixels): (&Window, &[u8]),
     (to, out): (&Window, &mut [u8]),
 ) {
-    let common = from.common(to);
-    if common.count.contains(&0) {
+    let axes = from.first.len();
+    let common = |axis: usize| from.common(to, axis);
+    if (0..axes).any(|axis| common(axis).1 == 0) {
         return;
     }
     // Runs span the axes that are whole in both, and what is common of the next.
     let whole = |axis: &usize| {
-        common.count[*axis] == from.count[*axis] && common.count[*axis] == to.count[*axis]
+        let count = common(*axis).1;
+        count == from.count[*axis] && count == to.count[*axis]
     };
-    let axes = common.count.len();
     let joined = ((0..axes).take_while(whole).count() + 1).min(axes);
-    let run = (common.count[..joined].iter().product::<u64>() * size) as usize;
+    let run = ((0..joined).map(|axis| common(axis).1).product::<u64>() * size) as usize;
     let place = |window: &Window, at: &[u64]| {
         let (mut index, mut step) = (0, size);
-        for (axis, at) in at.iter().enumerate() {
-            index += (common.first[axis] + at - window.first[axis]) * step;
+        for axis in 0..axes {
+            let at = at.get(axis).copied().unwrap_or(0);
+            index += (common(axis).0 + at - window.first[axis]) * step;
             step *= window.count[axis];
         }
         index as usize
     };
-    let mut at = vec![0; axes];
+    // Of the axes after those of a run; none at the first.
+    let mut at = Vec::new();
     loop {
         let (source, target) = (place(from, &at), place(to, &at));
         out[target..target + run].copy_from_slice(&pixels[source..source + run]);
-        let Some(axis) = (joined..axes).find(|&axis| at[axis] + 1 < common.count[axis]) else {
+        let next = |axis: usize| at.get(axis).map_or(1, |at: &u64| at + 1);
+        let Some(axis) = (joined..axes).find(|&axis| next(axis) < common(axis).1) else {
             return;
         };
+        at.resize(axes, 0);
         at[axis] += 1;
         at[joined..axis].fill(0);
     }
