@@ -20,6 +20,8 @@ const UNIT_BYTES: u64 = 8 << 20;
 
 /// The most lines of a task.
 const LINES_PER_TASK: u64 = 1024;
+/// The same where whole tiles are a task: those of a batch, of which a section may take short rows.
+pub(crate) const LINES_OF_TILES: u64 = 4096;
 
 /// Pixels further apart than this are read one by one: a page of the page cache.
 const FAR_BYTES: u64 = 4096;
@@ -204,7 +206,8 @@ impl GridLines {
             0 | 1 => LINE_PIXELS.max(pixels.unit) / (cost * inner.count.max(1)),
             _ => pixels.unit / (cost * length),
         };
-        let lines_per_task = lines_per_task.clamp(1, LINES_PER_TASK);
+        let most = if pixels.unit > 1 { LINES_OF_TILES } else { LINES_PER_TASK };
+        let lines_per_task = lines_per_task.clamp(1, most);
         let lines = outer.count() * lines_per_loop;
         let (lines_per_plane, lines_per_leaf) = match grid.rows_of_plane() {
             Some(rows) if reduced && inner.count < LEAF_PIXELS as u64 => {

@@ -9,7 +9,7 @@ use tachyfits_io::operation::RunOptions;
 use crate::error::{Error, Reason};
 use crate::grid::{Grid, Outer, steps_forward};
 use crate::image::Image;
-use crate::lines::{LeafPlace, Line, Lines, Stretch, line_pixels};
+use crate::lines::{LINES_OF_TILES, LeafPlace, Line, Lines, Stretch, line_pixels};
 use crate::region::{Region, RegionRows};
 use crate::row_spans::{RowSpan, add, without};
 use crate::section::{AxisRange, Section};
@@ -73,11 +73,14 @@ impl RegionLines {
         let planes = Outer { origin: grid.origin, loops: grid.loops.clone() };
         // A section without pixels has no planes either.
         let count = if section.pixels() == 0 { 0 } else { planes.count() };
-        let pieces = pieces(&lines);
+        // Whole tiles are a task where that is possible.
+        let unit = image.pixel_bytes().unit;
+        let most_lines = if unit > 1 { LINES_OF_TILES as usize } else { TASK_LINES };
+        let pieces = pieces(&lines, TASK_PIXELS.max(unit), most_lines);
         let planes_per_task = match pieces.len() {
             2 => {
-                let by_pixels = TASK_PIXELS / plane_pixels.max(1);
-                let by_lines = (TASK_LINES / lines.len()) as u64;
+                let by_pixels = TASK_PIXELS.max(unit) / plane_pixels.max(1);
+                let by_lines = (most_lines / lines.len()) as u64;
                 by_pixels.min(by_lines).clamp(1, TASK_PLANES)
             }
             _ => 1,
@@ -263,13 +266,13 @@ fn indices_in(range: AxisRange, first: u64, last: u64) -> Option<(u64, u64)> {
 }
 
 /// Cuts the lines of a plane into pieces of about a task each: where each begins, and the end.
-fn pieces(lines: &[PlaneLine]) -> Vec<usize> {
+fn pieces(lines: &[PlaneLine], most_pixels: u64, most_lines: usize) -> Vec<usize> {
     let mut pieces = vec![0];
     let mut pixels = 0;
     for (index, line) in lines.iter().enumerate() {
         let begun = pieces[pieces.len() - 1];
         let may_begin = line.leaf != LeafPlace::Next;
-        if may_begin && index > begun && (pixels >= TASK_PIXELS || index - begun >= TASK_LINES) {
+        if may_begin && index > begun && (pixels >= most_pixels || index - begun >= most_lines) {
             pieces.push(index);
             pixels = 0;
         }
