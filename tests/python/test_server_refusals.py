@@ -26,6 +26,8 @@ FOREIGN = re.compile(
 CUBE, POLARISED, PLAIN, FLAT, TEXT, CUT, WORDS = (
     "cube.fits", "pol.fits", "plain.fits", "flat.fits", "text.fits", "cut.fits", "words.fits",
 )  # fmt: skip
+#: A cube in supergalactic coordinates.
+SUPER = "super.fits"
 FAR = 'icrs; circle(10,-60,30")'
 
 #: Refused requests of each endpoint: its path, and parameters beside ``id``.
@@ -150,6 +152,7 @@ BODIES: list[tuple[str, dict[str, Any], str]] = [
     ("/api/v1/regions/file", {}, "nonsense"),
     ("/api/v1/regions/file", {}, "icrs; circle(10,20,1)"),
     ("/api/v1/regions/file", {"id": PLAIN}, "circle(1,1,1)"),
+    ("/api/v1/regions/file", {"id": SUPER}, "circle(1,1,1)"),
     ("/api/v1/regions/file", {"format": "crtf", "system": "image"}, "circle(1,1,1)"),
     ("/api/v1/regions/file", {"system": "image"}, "line(1,1,2,2,3,3)"),
 ]
@@ -181,6 +184,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Any:
     write(PLAIN, (4, 6, 5), {})
     write(FLAT, (6, 5), {})
     write(CUT, (4, 60, 50), _header())
+    write(SUPER, (4, 6, 5), _header(CTYPE1="SLON-TAN", CTYPE2="SLAT-TAN"))
     whole = (folder / CUT).read_bytes()
     (folder / TEXT).write_text("no FITS file")
     write(WORDS, (4, 6, 5), _header(CRVAL3="word", CRVAL1="word"))

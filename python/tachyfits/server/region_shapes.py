@@ -168,7 +168,12 @@ def file_of(lines: list[str], form: str, sky: Sky | None) -> str:
                 shape.meta["include"] = False
             with foreign_errors(f"{line[:100]!r} has no place on the sky", "write it in pixels"):
                 found.append(shape if sky is None else shape.to_sky(sky.wcs))
-    text: str = regions.Regions(found).serialize(format=form)
+    frame = "image" if sky is None else sky.astropy_frame.name
+    with foreign_errors(
+        f"files of regions ({form}) cannot be in the frame {frame}",
+        "use the format ds9 and the system image",
+    ):
+        text: str = regions.Regions(found).serialize(format=form)
     return text
 
 
