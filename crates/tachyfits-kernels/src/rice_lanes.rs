@@ -191,24 +191,13 @@ impl<'a> Lanes<'a> {
     #[inline(always)]
     fn refill(&mut self, lane: usize) {
         let (stream, at, count) = (self.streams[lane], self.at[lane], self.count[lane]);
-        match stream.get(at..).and_then(|rest| rest.first_chunk()) {
-            Some(&next) => {
-                self.buffer[lane] |= u64::from_be_bytes(next) >> count;
-                self.at[lane] = at + ((63 - count) >> 3) as usize;
-                self.count[lane] = count | 56;
-            }
-            None => self.refill_at_end(lane),
-        }
-    }
-
-    #[cold]
-    fn refill_at_end(&mut self, lane: usize) {
-        while self.count[lane] < 56 {
-            let byte = self.streams[lane].get(self.at[lane]).copied().unwrap_or(0);
-            self.buffer[lane] |= u64::from(byte) << (56 - self.count[lane]);
-            self.at[lane] += 1;
-            self.count[lane] += 8;
-        }
+        let next = match stream.get(at..).and_then(|rest| rest.first_chunk()) {
+            Some(&next) => next,
+            None => last_bytes(stream, at),
+        };
+        self.buffer[lane] |= u64::from_be_bytes(next) >> count;
+        self.at[lane] = at + ((63 - count) >> 3) as usize;
+        self.count[lane] = count | 56;
     }
 
     #[inline(always)]
@@ -378,4 +367,13 @@ impl<'a> Lanes<'a> {
         // A full buffer, and bytes to fill it from.
         (self.streams[lane], self.at[lane], self.count[lane]) = (&NOTHING, 0, 56);
     }
+}
+
+/// The bytes from `at` on of a stream that has fewer than eight more, and zeros after its end.
+#[cold]
+fn last_bytes(stream: &[u8], at: usize) -> [u8; 8] {
+    let rest = stream.get(at..).unwrap_or_default();
+    let mut bytes = [0; 8];
+    bytes[..rest.len()].copy_from_slice(rest);
+    bytes
 }

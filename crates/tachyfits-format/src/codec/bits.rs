@@ -20,24 +20,22 @@ impl<'a> BitReader<'a> {
     /// Fills the buffer up to 56 bits or more.
     #[inline(always)]
     pub(super) fn refill(&mut self) {
-        match self.bytes.get(self.at..).and_then(|rest| rest.first_chunk()) {
-            Some(&next) => {
-                self.buffer |= u64::from_be_bytes(next) >> self.count;
-                self.at += ((63 - self.count) >> 3) as usize;
-                self.count |= 56;
-            }
-            None => self.refill_at_end(),
-        }
+        let next = match self.bytes.get(self.at..).and_then(|rest| rest.first_chunk()) {
+            Some(&next) => next,
+            None => self.last_bytes(),
+        };
+        self.buffer |= u64::from_be_bytes(next) >> self.count;
+        self.at += ((63 - self.count) >> 3) as usize;
+        self.count |= 56;
     }
 
+    /// The bytes of a stream that has fewer than eight more, and zeros after its end.
     #[cold]
-    fn refill_at_end(&mut self) {
-        while self.count < 56 {
-            let byte = self.bytes.get(self.at).copied().unwrap_or(0);
-            self.buffer |= u64::from(byte) << (56 - self.count);
-            self.at += 1;
-            self.count += 8;
-        }
+    fn last_bytes(&self) -> [u8; 8] {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let mut bytes = [0; 8];
+        bytes[..rest.len()].copy_from_slice(rest);
+        bytes
     }
 
     /// Drops bits that are in the buffer, fewer than 64.
