@@ -261,7 +261,7 @@ impl<S: PixelSource> TiledData<S> {
 
 impl<S: PixelSource> MadeData for TiledData<S> {
     const KIND: &'static str = "decompressed";
-    /// Without gaps: the pixels between those of two rows may be in tiles that nobody asked for.
+    /// Without gaps: the pixels between two rows may be in tiles without any requested pixel.
     const PROFILE: Profile = Profile { gap_bytes: 0, ..Profile::DEVICE };
 
     fn bytes(&self) -> u64 {

@@ -101,13 +101,20 @@ def _in_unit_circle(p: tuple[Array, Array], q: tuple[Array, Array]) -> Array:
     step = np.sqrt(np.where(crosses, root, 0.0))
     enters = np.clip(np.where(crosses, (-along - step) / square, 0.0), 0.0, 1.0)
     leaves = np.clip(np.where(crosses, (-along + step) / square, 0.0), 0.0, 1.0)
-    # The ends themselves, not p + (q - p): beside the centre a rounding error is a wide angle.
-    one, other = (
-        tuple(np.where(at < 1, a + at * d, b) for a, b, d in zip(p, q, (dx, dy), strict=True))
-        for at in (enters, leaves)
-    )
+    one, other = _on_the_way(p, q, enters), _on_the_way(p, q, leaves)
     triangle = 0.5 * (one[0] * other[1] - one[1] * other[0])
     return _sector(p, one) + triangle + _sector(other, q)
+
+
+def _on_the_way(
+    p: tuple[Array, Array], q: tuple[Array, Array], part: Array
+) -> tuple[Array, Array]:
+    """Return the point after a part of the way from p to q.
+
+    Its end is q itself, not p + (q - p): beside the centre a rounding error is a wide angle.
+    """
+    x, y = (np.where(part < 1, a + part * (b - a), b) for a, b in zip(p, q, strict=True))
+    return x, y
 
 
 def _sector(p: tuple[Array, Array], q: tuple[Array, Array]) -> Array:
