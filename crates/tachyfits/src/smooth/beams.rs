@@ -433,7 +433,7 @@ impl SmoothBeams {
         let parts = parts.sums();
         let undefined = padded.values.iter().fold(false, |any, x| any | x.is_nan());
         let mut good = None;
-        if undefined && blanks != Blanks::Propagate {
+        if undefined {
             let mut filled = Raster::new(padded.width, padded.height(), feed);
             let mut each = |value: fn(f64) -> f64, feed: &mut Feed<'_>, out: &mut Raster| {
                 for (filled, &pixel) in filled.values.iter_mut().zip(&padded.values) {
@@ -492,8 +492,45 @@ impl SmoothBeams {
                 }
             }
         }
+        if undefined && blanks == Blanks::Propagate {
+            let weights = weights.unwrap_or_else(|| kernel.weights(self.precision.reach));
+            self.propagate(&weights, padded, out);
+        }
         Ok(())
     }
+
+    /// Leaves results undefined that have an undefined pixel within the ellipse.
+    fn propagate(&self, weights: &Weights, padded: &Raster, out: &mut Raster) {
+        let [x_half, y_half] = self.halves;
+        let counts: Vec<_> =
+            (0..padded.height()).map(|row| undefined_before(padded.row(row))).collect();
+        for row in 0..out.height() {
+            let out = out.row_mut(row);
+            // The offsets of a row are side by side.
+            for line in weights.offsets.chunk_by(|one, other| one.0 == other.0) {
+                let ((dy, low), (_, high)) = (line[0], line[line.len() - 1]);
+                let Some(counts) = &counts[(row + y_half).wrapping_add_signed(dy as isize)] else {
+                    continue;
+                };
+                let before = &counts[x_half.wrapping_add_signed(low as isize)..];
+                let until = &counts[x_half.wrapping_add_signed(high as isize) + 1..];
+                for (out, (before, until)) in out.iter_mut().zip(before.iter().zip(until)) {
+                    *out = if before == until { *out } else { f64::NAN };
+                }
+            }
+        }
+    }
+}
+
+/// How many undefined pixels a row has before each, and in all; `None` if it has none.
+fn undefined_before(row: &[f64]) -> Option<Vec<u32>> {
+    let mut count = 0;
+    let each = row.iter().map(|pixel| {
+        count += u32::from(pixel.is_nan());
+        count
+    });
+    let counts: Vec<u32> = std::iter::once(0).chain(each).collect();
+    (count > 0).then_some(counts)
 }
 
 /// The parts of a kernel whose sums take less time than the sum over the ellipse.
