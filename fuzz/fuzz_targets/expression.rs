@@ -19,7 +19,7 @@ fuzz_target!(|text: &str| {
         Ok(file) => {
             let image = file.image(0).expect("what is computed is an image");
             let (stats, _) = image
-                .stats(&image.whole(), None, &RunOptions { threads: 1, ..RunOptions::default() })
+                .stats(&image.whole(), None, &RunOptions::default().threads(1))
                 .expect("it can be read");
             assert_eq!(stats[0].count + stats[0].nan, 6);
         }

@@ -10,7 +10,7 @@ fuzz_target!(|bytes: &[u8]| {
     for hdu in walk(bytes) {
         ask(&hdu, bytes);
     }
-    walk_as(bytes, ReadOptions { strict: true, ..ReadOptions::default() });
+    walk_as(bytes, ReadOptions::default().strict(true));
 });
 
 fn ask(hdu: &Hdu, bytes: &[u8]) {

@@ -21,7 +21,7 @@ fuzz_target!(|bytes: &[u8]| {
 });
 
 fn walk(bytes: &[u8], markers: RecordMarkers, recover: bool) {
-    let limits = RecordLimits { max_runs: 1 << 16, ..RecordLimits::default() };
+    let limits = RecordLimits::default().max_runs(1 << 16);
     let mut walker = RecordWalker::new(markers, bytes.len() as u64, limits, recover);
     let mut reads = 0;
     while let RecordStep::Read { offset, bytes: count } = walker.step() {

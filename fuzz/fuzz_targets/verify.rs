@@ -8,9 +8,9 @@ use tachyfits_format::{Context, Header, fixed_header, verify_header};
 
 fuzz_target!(|bytes: &[u8]| {
     let verified = |threads| {
-        let run = RunOptions { threads, ..RunOptions::default() };
-        let spool = SpoolOptions { total_bytes: 1 << 22, ..SpoolOptions::default() };
-        let options = VerifyOptions { spool, ..VerifyOptions::default() };
+        let run = RunOptions::default().threads(threads);
+        let spool = SpoolOptions::default().total_bytes(1 << 22);
+        let options = VerifyOptions::default().spool(spool);
         verify(Source::bytes("fuzzed", bytes.to_vec()), &options, &run)
     };
     let one = match verified(1) {

@@ -32,6 +32,7 @@ const LIGHT: f64 = 299_792_458.0;
 /// # Ok::<(), tachyfits_format::FormatError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct LinearAxis {
     /// CTYPEn without blanks at the end; empty for a linear axis without a type.
     pub ctype: String,

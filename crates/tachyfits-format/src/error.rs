@@ -52,6 +52,7 @@ impl fmt::Display for Place {
 
 /// One thing that is wrong: the common content of [`FormatError`] and [`Warning`].
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Problem {
     /// Which problem it is.
     pub code: Code,
@@ -86,7 +87,8 @@ impl fmt::Display for Problem {
         if self.repeats > 0 {
             write!(f, " (and {} similar ones in this header)", self.repeats)?;
         }
-        write!(f, " [{}]\nhint: {}", self.code.as_str(), self.code.hint())
+        write!(f, " [{}]", self.code.as_str())?;
+        if f.alternate() { write!(f, "\nhint: {}", self.code.hint()) } else { Ok(()) }
     }
 }
 

@@ -12,6 +12,7 @@ const MOST_PARAMETERS: u64 = 999;
 
 /// One parameter as stored: `zero + scale * stored` is an addend of the parameter of this name.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct GroupParameter {
     /// PTYPEn; `PTYPEn` itself when that is absent or blank, so that such parameters are not added
     /// up.
@@ -24,6 +25,7 @@ pub struct GroupParameter {
 
 /// The layout of random groups.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct RandomGroups {
     /// The parameters in file order.
     pub parameters: Vec<GroupParameter>,

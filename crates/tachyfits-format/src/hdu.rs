@@ -120,6 +120,7 @@ impl StoredType {
 
 /// A header and data unit: what it is, where it is, how large it is.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Hdu {
     /// Position in the file, 0 is the primary HDU.
     pub index: usize,

@@ -35,6 +35,7 @@ pub enum ValueType {
 
 /// Position and interpretation of the pixels of an image.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ImageLayout {
     /// Sizes of the axes in FITS order, NAXIS1 first and fastest; empty when NAXIS = 0.
     pub axes: Vec<u64>,

@@ -15,6 +15,9 @@
 //! is allocated. Section numbers are those of the FITS Standard 4.0.
 #![forbid(unsafe_code)]
 
+#[macro_use]
+mod options;
+
 mod axis;
 mod card;
 mod card_writer;

@@ -7,18 +7,20 @@ pub const CARD_BYTES: usize = 80;
 /// Cards in a block.
 pub(crate) const CARDS_PER_BLOCK: usize = BLOCK_BYTES / CARD_BYTES;
 
-/// Limits on the sizes in a file. The defaults are far above real files and far below harmful
-/// sizes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Blocks of one header: 8192 are 295 000 cards, 24 MB.
-    pub max_header_blocks: usize,
-    /// HDUs of one file.
-    pub max_hdus: usize,
-    /// Axes of one array; the Standard allows 999 (Sect. 4.4.1.1).
-    pub max_naxis: usize,
-    /// Declared bytes of the data of one HDU: 2^60, so that offsets always fit in 63 bits.
-    pub max_data_bytes: u64,
+options! {
+    /// Limits on the sizes in a file. The defaults are far above real files and far below harmful
+    /// sizes.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Limits {
+        /// Blocks of one header: 8192 are 295 000 cards, 24 MB.
+        pub max_header_blocks: usize,
+        /// HDUs of one file.
+        pub max_hdus: usize,
+        /// Axes of one array; the Standard allows 999 (Sect. 4.4.1.1).
+        pub max_naxis: usize,
+        /// Declared bytes of the data of one HDU: 2^60, so that offsets always fit in 63 bits.
+        pub max_data_bytes: u64,
+    }
 }
 
 impl Default for Limits {
@@ -32,20 +34,22 @@ impl Default for Limits {
     }
 }
 
-/// How a file is read.
-///
-/// ```
-/// use tachyfits_format::{Limits, ReadOptions};
-/// // Each warning is an error.
-/// let options = ReadOptions { strict: true, limits: Limits::default() };
-/// assert_eq!(options.limits.max_naxis, 999);
-/// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ReadOptions {
-    /// Turn each warning into an error.
-    pub strict: bool,
-    /// Limits on the sizes in the file.
-    pub limits: Limits,
+options! {
+    /// How a file is read.
+    ///
+    /// ```
+    /// use tachyfits_format::ReadOptions;
+    /// // Each warning is an error.
+    /// let options = ReadOptions::default().strict(true);
+    /// assert_eq!(options.limits.max_naxis, 999);
+    /// ```
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub struct ReadOptions {
+        /// Turn each warning into an error.
+        pub strict: bool,
+        /// Limits on the sizes in the file.
+        pub limits: Limits,
+    }
 }
 
 /// `bytes` rounded up to whole blocks.

@@ -10,49 +10,53 @@ use crate::table::{Column, MOST_COLUMNS, Null, TableKind, TableLayout, product};
 use crate::table::{Element, Field, Substrings};
 use crate::value::Value;
 
-/// A new table extension.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NewTable {
-    /// BINTABLE or TABLE.
-    pub kind: TableKind,
-    /// EXTNAME; without one that of the carried cards stays.
-    pub name: Option<String>,
-    /// The columns in the order of their numbers.
-    pub columns: Vec<NewColumn>,
-    /// NAXIS2.
-    pub rows: u64,
-    /// NAXIS1, where it is more than the columns need.
-    pub row_bytes: Option<u64>,
-    /// Bytes between the rows and the heap: THEAP says where the heap is if there are any.
-    pub heap_gap: u64,
-    /// Bytes of the heap.
-    pub heap_bytes: u64,
-    /// Whether DATASUM and CHECKSUM are kept a place, as for no data; see [`Header::set`].
-    pub checksum: bool,
+options! {
+    /// A new table extension.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct NewTable {
+        /// BINTABLE or TABLE.
+        pub kind: TableKind,
+        /// EXTNAME; without one that of the carried cards stays.
+        pub name: Option<String>,
+        /// The columns in the order of their numbers.
+        pub columns: Vec<NewColumn>,
+        /// NAXIS2.
+        pub rows: u64,
+        /// NAXIS1, where it is more than the columns need.
+        pub row_bytes: Option<u64>,
+        /// Bytes between the rows and the heap: THEAP says where the heap is if there are any.
+        pub heap_gap: u64,
+        /// Bytes of the heap.
+        pub heap_bytes: u64,
+        /// Whether DATASUM and CHECKSUM are kept a place, as for no data; see [`Header::set`].
+        pub checksum: bool,
+    }
 }
 
-/// One column of a new table.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NewColumn {
-    /// TTYPEn; none if it is empty.
-    pub name: String,
-    /// TFORMn; unsigned integers and signed bytes get the TZEROn of their convention.
-    pub field: Field,
-    /// TSCALn and TZEROn, where values are not what is stored; not of unsigned integers and signed bytes.
-    pub scaling: Option<(f64, f64)>,
-    /// TNULLn.
-    pub null: Option<Null>,
-    /// TDIMn in FITS order; none if empty.
-    pub dimensions: Vec<u64>,
-    /// Separator of the strings of any length in a field of characters; not with dimensions.
-    pub substrings: Option<Substrings>,
-    /// TUNITn.
-    pub unit: Option<String>,
-    /// TDISPn.
-    pub display: Option<String>,
-    /// In an ASCII table: characters of the row before the field (TBCOLn - 1); without it the field
-    /// follows the one before after a blank.
-    pub start: Option<u64>,
+options! {
+    /// One column of a new table.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct NewColumn {
+        /// TTYPEn; none if it is empty.
+        pub name: String,
+        /// TFORMn; unsigned integers and signed bytes get the TZEROn of their convention.
+        pub field: Field,
+        /// TSCALn and TZEROn, where values are not what is stored; not of unsigned integers and signed bytes.
+        pub scaling: Option<(f64, f64)>,
+        /// TNULLn.
+        pub null: Option<Null>,
+        /// TDIMn in FITS order; none if empty.
+        pub dimensions: Vec<u64>,
+        /// Separator of the strings of any length in a field of characters; not with dimensions.
+        pub substrings: Option<Substrings>,
+        /// TUNITn.
+        pub unit: Option<String>,
+        /// TDISPn.
+        pub display: Option<String>,
+        /// In an ASCII table: characters of the row before the field (TBCOLn - 1); without it the field
+        /// follows the one before after a blank.
+        pub start: Option<u64>,
+    }
 }
 
 impl NewColumn {
@@ -218,6 +222,14 @@ fn kept_or_new(keyword: &str, value: Value, carried: &Header) -> Result<Card, Fo
 }
 
 impl NewTable {
+    /// A table without rows, name, heap and checksum, whose rows are as short as its columns allow.
+    #[must_use]
+    pub fn new(kind: TableKind, columns: Vec<NewColumn>) -> Self {
+        let (name, row_bytes) = (None, None);
+        let (rows, heap_gap, heap_bytes, checksum) = (0, 0, 0, false);
+        NewTable { kind, name, columns, rows, row_bytes, heap_gap, heap_bytes, checksum }
+    }
+
     /// A new table with the same columns and rows.
     #[must_use]
     pub fn of(layout: &TableLayout) -> Self {
@@ -278,10 +290,7 @@ impl NewTable {
     /// use tachyfits_format::{Element, Field, Header, NewColumn, NewTable, TableKind, ValueType};
     /// let element = Element::Number(ValueType::U16);
     /// let count = NewColumn::new("COUNT", Field::Fixed { element, repeat: 1, width: 1 });
-    /// let table = NewTable {
-    ///     kind: TableKind::Binary, name: Some("EVENTS".into()), columns: vec![count], rows: 10,
-    ///     row_bytes: None, heap_gap: 0, heap_bytes: 0, checksum: false,
-    /// };
+    /// let table = NewTable::new(TableKind::Binary, vec![count]).name(Some("EVENTS".into())).rows(10);
     /// let header = table.header(&Header::new())?;
     /// assert_eq!((header.get_text("TFORM1")?, header.get_i64("TZERO1")?), (Some("1I"), Some(32768)));
     /// assert_eq!(header.get_i64("NAXIS1")?, Some(2));

@@ -19,6 +19,7 @@ use crate::image::ValueType;
 
 /// Where the rows, columns and heap of a table are.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct TableLayout {
     /// BINTABLE or TABLE.
     pub kind: TableKind,
@@ -65,6 +66,7 @@ pub struct Heap {
 
 /// One column.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Column {
     /// TTYPEn without trailing blanks; `colN` (N from 1) where it is absent or blank.
     pub name: String,

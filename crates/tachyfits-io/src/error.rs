@@ -11,6 +11,7 @@ use std::time::Duration;
 
 /// The kind of error: Python has one exception class for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ErrorKind {
     /// The bytes could not be had or written.
     Io,
@@ -242,6 +243,7 @@ pub enum IoError {
 
 /// A limit of a [`crate::Job`] that was exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Budget {
     /// Bytes.
     Bytes {
@@ -263,6 +265,7 @@ pub enum Budget {
 
 /// Why an unfinished edit is neither completed nor undone when the file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Pending {
     /// Another process is writing it.
     UnderWay,
@@ -574,7 +577,8 @@ impl IoError {
         ]
     }
 
-    fn cause(&self) -> Option<&io::Error> {
+    /// The error of the operating system or of a file object, if there is one. Its text is part of this error's.
+    pub fn cause(&self) -> Option<&io::Error> {
         match self {
             IoError::Open { source, .. }
             | IoError::Read { source, .. }
@@ -608,13 +612,18 @@ impl IoError {
 
 impl fmt::Display for IoError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} [{}]\nhint: {}", self.message(), self.code(), self.hint())
+        write!(formatter, "{} [{}]", self.message(), self.code())?;
+        if formatter.alternate() { write!(formatter, "\nhint: {}", self.hint()) } else { Ok(()) }
     }
 }
 
 impl Error for IoError {
+    /// What caused the [cause](IoError::cause), whose own text is part of this error's.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.cause().map(|source| source as _)
+        match self {
+            IoError::Content { source, .. } => source.source(),
+            _ => self.cause().and_then(Error::source),
+        }
     }
 }
 
@@ -632,7 +641,10 @@ mod tests {
         assert_eq!(codes.len(), 26);
         for error in &examples {
             assert!(error.code().starts_with("io-"));
-            assert_eq!(error.to_string().lines().count(), 2, "{error}");
+            assert_eq!(error.to_string().lines().count(), 1, "{error}");
+            assert_eq!(format!("{error:#}"), format!("{error}\nhint: {}", error.hint()));
+            // A program that prints each source after the error prints no text twice.
+            assert!(std::error::Error::source(error).is_none());
             assert!(!error.message().contains('\n') && !error.hint().is_empty());
         }
     }

@@ -40,7 +40,7 @@ const BETWEEN_CHECKS: Duration = Duration::from_millis(50);
 /// let executor = Executor::new(4);
 /// let job = Job::on(&executor);
 /// // Any number of runs with this job keep at most four threads busy.
-/// let options = PipelineOptions { job: Some(&job), ..PipelineOptions::default() };
+/// let options = PipelineOptions::default().job(Some(&job));
 /// assert_eq!(executor.permits(), 4);
 /// # let _ = options;
 /// ```

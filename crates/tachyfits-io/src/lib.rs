@@ -15,6 +15,9 @@
 //!
 //! Every error is an [`IoError`] and names the file.
 
+#[macro_use]
+mod options;
+
 mod aligned;
 mod append;
 mod backend;

@@ -56,6 +56,7 @@ impl<K: Copy + Ord, V> FirstFew<K, V> {
 
 /// Faults of the same kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Note {
     /// The file and the kind of faults.
     pub subject: String,

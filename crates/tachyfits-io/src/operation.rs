@@ -7,21 +7,28 @@ use crate::pipeline::{self, Buffering, Watch};
 /// How often a file is opened again because another process changed it while it was opened.
 pub const OPEN_ATTEMPTS: usize = 20;
 
-/// How an operation runs. Nothing here changes a result.
-#[derive(Clone, Copy, Default)]
-pub struct RunOptions<'a> {
-    /// Worker threads; 0 is one per permit of the executor. It is never more than the executor has.
-    pub threads: usize,
-    /// How reading and computing are arranged.
-    pub buffering: Buffering,
-    /// Called now and then with (bytes done, bytes in all), on any thread.
-    pub progress: Option<&'a (dyn Fn(u64, u64) + Sync)>,
-    /// The request that the operation is part of: its executor, priority, limits, and token that cancels it. `None` is the
-    /// executor of the process, without limits.
-    pub job: Option<&'a Job>,
+options! { const
+    /// How an operation runs. Nothing here changes a result.
+    #[derive(Clone, Copy, Default)]
+    pub struct RunOptions<'a> {
+        /// Worker threads; 0 is one per permit of the executor. It is never more than the executor has.
+        pub threads: usize,
+        /// How reading and computing are arranged.
+        pub buffering: Buffering,
+        /// Called now and then with (bytes done, bytes in all), on any thread.
+        pub progress: Option<&'a (dyn Fn(u64, u64) + Sync)>,
+        /// The request that the operation is part of: its executor, priority, limits, and token that cancels it. `None` is the
+        /// executor of the process, without limits.
+        pub job: Option<&'a Job>,
+    }
 }
 
 impl RunOptions<'_> {
+    /// The default options, also for constants.
+    pub const fn new() -> Self {
+        RunOptions { threads: 0, buffering: Buffering::Auto, progress: None, job: None }
+    }
+
     /// The number of threads that an operation uses at most.
     pub fn workers(&self) -> usize {
         executor::threads_of(self.job, self.threads)

@@ -152,6 +152,7 @@ impl Drop for Held {
 
 /// Action taken because of an interrupted change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Recovery {
     /// A change had begun: the file is as before.
     Undone,
@@ -161,6 +162,7 @@ pub enum Recovery {
 
 /// State found beside a file that is opened, which its opener must know.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Notice {
     /// The file was restored.
     Recovered(Recovery),

@@ -61,6 +61,7 @@ pub trait Watch: Sync {
 
 /// How reading and computing are arranged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Buffering {
     /// `Double` unless the bytes seem to be in the page cache; cached bytes are borrowed or, as by
     /// `Single`, copied, whichever the storage finds faster.
@@ -72,25 +73,27 @@ pub enum Buffering {
     Double,
 }
 
-/// How to run.
-#[derive(Clone, Copy, Default)]
-pub struct PipelineOptions<'a> {
-    /// The number of workers; 0 is one per permit of the executor, of which it is never more. One worker is the calling
-    /// thread itself.
-    pub threads: usize,
-    /// How reading and computing are arranged.
-    pub buffering: Buffering,
-    /// How many blocks are read ahead of the workers, where reader threads do; 0 is the default, 8 of up to 4 MiB, 4 of 8 to
-    /// 16 MiB and 2 of larger ones.
-    pub ahead: usize,
-    /// How many tasks may be done and wait for a lower one to be merged, where their results are large; 0 is the default,
-    /// about three per thread.
-    pub waiting: usize,
-    /// Sees the progress.
-    pub watch: Option<&'a dyn Watch>,
-    /// The request that the run is part of; `None` is that of the run that this one is within, or else the executor of the
-    /// process without limits.
-    pub job: Option<&'a Job>,
+options! {
+    /// How to run.
+    #[derive(Clone, Copy, Default)]
+    pub struct PipelineOptions<'a> {
+        /// The number of workers; 0 is one per permit of the executor, of which it is never more. One worker is the calling
+        /// thread itself.
+        pub threads: usize,
+        /// How reading and computing are arranged.
+        pub buffering: Buffering,
+        /// How many blocks are read ahead of the workers, where reader threads do; 0 is the default, 8 of up to 4 MiB, 4 of 8 to
+        /// 16 MiB and 2 of larger ones.
+        pub ahead: usize,
+        /// How many tasks may be done and wait for a lower one to be merged, where their results are large; 0 is the default,
+        /// about three per thread.
+        pub waiting: usize,
+        /// Sees the progress.
+        pub watch: Option<&'a dyn Watch>,
+        /// The request that the run is part of; `None` is that of the run that this one is within, or else the executor of the
+        /// process without limits.
+        pub job: Option<&'a Job>,
+    }
 }
 
 /// Reads the ranges of every task, hands the bytes to `work` on several threads and the results to `merge`, which is

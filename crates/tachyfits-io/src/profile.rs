@@ -2,6 +2,7 @@
 
 /// How long a read takes to begin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Latency {
     /// Nothing: the bytes are in memory.
     Memory,

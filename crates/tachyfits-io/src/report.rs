@@ -2,6 +2,7 @@
 
 /// The cost of a [`crate::run`]; the default is that of nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Report {
     /// The bytes that the tasks requested.
     pub bytes: u64,
@@ -28,6 +29,15 @@ pub struct Report {
     /// The largest difference between a value and the integer that was written for it, where an operation rounds to
     /// integers; 0 where nothing is lost.
     pub rounding: f64,
+}
+
+impl Report {
+    /// The same with the largest error of rounding.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_rounding(self, rounding: f64) -> Report {
+        Report { rounding, ..self }
+    }
 }
 
 impl Report {

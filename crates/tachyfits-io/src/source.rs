@@ -134,19 +134,22 @@ impl<S: Storage + 'static> From<Arc<S>> for Source {
     }
 }
 
-/// How a source is opened.
-#[derive(Clone, Debug, Default)]
-pub struct SourceOptions {
-    /// How the bytes of a file are read.
-    pub kind: StorageKind,
-    /// How much of compressed content, and of what can only be read from beginning to end, is kept, and where.
-    pub spool: SpoolOptions,
-    /// Why it is opened.
-    pub purpose: Purpose,
+options! {
+    /// How a source is opened.
+    #[derive(Clone, Debug, Default)]
+    pub struct SourceOptions {
+        /// How the bytes of a file are read.
+        pub kind: StorageKind,
+        /// How much of compressed content, and of what can only be read from beginning to end, is kept, and where.
+        pub spool: SpoolOptions,
+        /// Why it is opened.
+        pub purpose: Purpose,
+    }
 }
 
 /// How a file is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum StorageKind {
     /// The default: uses cached files through a memory map where that is faster than a copy, and
     /// reads otherwise as `Positioned` does.

@@ -18,6 +18,7 @@ use crate::storage::Storage;
 
 /// A compressed format, recognised by the first bytes of the content and never by a name. Only gzip is inflated here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Compression {
     /// RFC 1952.
     Gzip,
@@ -71,17 +72,19 @@ const GZIP_FIRST: u8 = 0x1f;
 
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// How much of unseekable or compressed input is kept, and where.
-#[derive(Clone, Debug)]
-pub struct SpoolOptions {
-    /// Up to this many bytes are kept in memory; 64 MiB.
-    pub memory_bytes: u64,
-    /// Beyond this many bytes the input is refused; 64 GiB. A few kB of gzip can inflate to gigabytes.
-    pub total_bytes: u64,
-    /// The directory of the temporary file; `None` is the system's (`TMPDIR`).
-    pub directory: Option<PathBuf>,
-    /// Asked after each block of 256 KiB whether to go on.
-    pub token: CancelToken,
+options! {
+    /// How much of unseekable or compressed input is kept, and where.
+    #[derive(Clone, Debug)]
+    pub struct SpoolOptions {
+        /// Up to this many bytes are kept in memory; 64 MiB.
+        pub memory_bytes: u64,
+        /// Beyond this many bytes the input is refused; 64 GiB. A few kB of gzip can inflate to gigabytes.
+        pub total_bytes: u64,
+        /// The directory of the temporary file; `None` is the system's (`TMPDIR`).
+        pub directory: Option<PathBuf>,
+        /// Asked after each block of 256 KiB whether to go on.
+        pub token: CancelToken,
+    }
 }
 
 impl Default for SpoolOptions {

@@ -46,8 +46,12 @@ enum Level {
     Neon,
 }
 
+/// The tier in use, see [`Tier::current`].
+static CHOSEN: OnceLock<Tier> = OnceLock::new();
+
 /// The asked-for tier does not exist or this CPU lacks it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct UnknownTier {
     /// The requested name.
     pub asked: String,
@@ -55,26 +59,13 @@ pub struct UnknownTier {
     pub available: Vec<&'static str>,
 }
 
-impl UnknownTier {
-    /// The stable code of this error.
-    pub const CODE: &str = "tier";
-
-    /// Its meaning.
-    pub const MEANING: &str = "TACHYFITS_TIER is not a vector tier of this machine.";
-
-    /// The hint.
-    pub const HINT: &str = "unset TACHYFITS_TIER to let tachyfits choose";
-}
-
 impl fmt::Display for UnknownTier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "expected one of: {}, found {TIER_VARIABLE}={:?} [{}]\nhint: {}",
-            self.available.join(", "),
+            "invalid {TIER_VARIABLE} {:?}: expected one of: {}",
             self.asked,
-            Self::CODE,
-            Self::HINT
+            self.available.join(", ")
         )
     }
 }
@@ -98,15 +89,29 @@ impl Tier {
         tiers
     }
 
-    /// The tier in use: the one named by `TACHYFITS_TIER`, or else the fastest that the CPU has. Read once.
-    pub fn current() -> Result<Tier, UnknownTier> {
-        static CHOICE: OnceLock<Result<Tier, UnknownTier>> = OnceLock::new();
-        CHOICE
-            .get_or_init(|| match std::env::var(TIER_VARIABLE) {
-                Ok(name) => Tier::by_name(&name),
-                Err(_) => Ok(*Tier::available().last().unwrap_or(&Tier::SCALAR)),
-            })
-            .clone()
+    /// The tier in use: the one named by `TACHYFITS_TIER`, or else the fastest that the CPU has. Chosen once. A name that
+    /// this machine lacks is ignored; [`Tier::requested`] reports it.
+    pub fn current() -> Tier {
+        let fastest = || *Tier::available().last().unwrap_or(&Tier::SCALAR);
+        *CHOSEN.get_or_init(|| Tier::requested().ok().flatten().unwrap_or_else(fastest))
+    }
+
+    /// Makes this the tier in use, whatever `TACHYFITS_TIER` names.
+    ///
+    /// # Errors
+    /// The tier in use, if one was chosen before.
+    pub fn choose(self) -> Result<(), Tier> {
+        CHOSEN.set(self).map_err(|_| Tier::current())
+    }
+
+    /// The tier that `TACHYFITS_TIER` names; `None` if the variable is not set.
+    ///
+    /// # Errors
+    /// If this CPU cannot run it, or it does not exist.
+    pub fn requested() -> Result<Option<Tier>, UnknownTier> {
+        std::env::var_os(TIER_VARIABLE)
+            .map(|name| Tier::by_name(&name.to_string_lossy()))
+            .transpose()
     }
 
     /// The tier of that name, if this CPU can run it.

@@ -1,17 +1,27 @@
 //! Properties of this build: versions, vector tiers, the table of statistics.
 
+use std::ffi::CString;
+
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tachyfits::{Statistic, Tier};
 
-use crate::errors::OrRaise;
-
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    warn_of_wrong_tier(module.py())?;
     module.add("__version__", VERSION)?;
     module.add_function(wrap_pyfunction!(build_info, module)?)?;
     module.add_function(wrap_pyfunction!(statistics, module)?)
+}
+
+/// Warns if TACHYFITS_TIER names no tier of this machine: the fastest one is used then, which changes no result.
+fn warn_of_wrong_tier(py: Python<'_>) -> PyResult<()> {
+    let Err(error) = Tier::requested() else { return Ok(()) };
+    let text =
+        format!("{error}; {} is used\nhint: correct or unset the variable", Tier::current().name());
+    PyErr::warn(py, &py.get_type::<PyUserWarning>(), &CString::new(text)?, 1)
 }
 
 /// Return what was built and what runs: a dictionary.
@@ -22,11 +32,6 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
 ///     version; tier, the vector tier in use; tiers, those of this machine, slowest first; cores, how many threads
 ///     ``threads=0`` means; rustc and profile of the build.
 ///
-/// Raises
-/// ------
-/// UsageError
-///     The environment variable TACHYFITS_TIER names no tier of this machine.
-///
 /// Examples
 /// --------
 /// >>> from tachyfits import _core
@@ -34,7 +39,7 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// True
 #[pyfunction]
 fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
-    let tier = Tier::current().map_err(tachyfits::Error::from).or_raise(py)?;
+    let tier = Tier::current();
     let tiers: Vec<_> = Tier::available().into_iter().map(Tier::name).collect();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let info = PyDict::new(py);

@@ -172,16 +172,16 @@ impl Finding {
     }
 
     fn __str__(&self) -> String {
-        interface::message(&self.0.to_string()).into_owned()
+        interface::message(&format!("{:#}", self.0)).into_owned()
     }
 
     fn __repr__(&self) -> String {
-        format!("<Finding {}>", self.0.to_string().lines().next().unwrap_or_default())
+        format!("<Finding {}>", self.0)
     }
 }
 
 fn options(headers_only: bool) -> VerifyOptions {
-    VerifyOptions { headers_only, ..VerifyOptions::default() }
+    VerifyOptions::default().headers_only(headers_only)
 }
 
 /// How many HDUs, what was found, and what was found beside the file.
@@ -213,7 +213,7 @@ fn verify(
 ) -> PyResult<Verified> {
     let source = source.source(py, name, on_demand)?;
     let verified = progress::run_opening(py, threads, progress, |run, spool| {
-        tachyfits::verify(source, &VerifyOptions { spool, ..options(headers_only) }, run)
+        tachyfits::verify(source, &options(headers_only).spool(spool), run)
     })?;
     Ok(findings(verified))
 }

@@ -26,5 +26,14 @@ pub(crate) fn engine_compression(
         tile.reverse();
         tile
     });
-    Ok(Some(TileCompression { codec, tile, level, dither, seed, scale, directives }))
+    Ok(Some(
+        TileCompression::default()
+            .codec(codec)
+            .tile(tile)
+            .level(level)
+            .dither(dither)
+            .seed(seed)
+            .scale(scale)
+            .directives(directives),
+    ))
 }

@@ -53,7 +53,8 @@ impl Image {
         let (edge, blanks) = (options::edge(py, edge)?, options::blanks(py, blanks)?);
         let axis = fits_axis(image, axis).or_raise(py)?;
         let weights = weights.as_array().to_vec();
-        let smoothing = Smoothing { axis, weights, edge, blanks, fill, every };
+        let smoothing =
+            Smoothing::new(axis, weights).edge(edge).blanks(blanks).fill(fill).every(every);
         Ok(FitsFile::new(image.smooth(&smoothing).or_raise(py)?))
     }
 
@@ -76,7 +77,12 @@ impl Image {
         let (edge, blanks) = (options::edge(py, edge)?, options::blanks(py, blanks)?);
         let axes = varying_axes(self.engine(), &axes).or_raise(py)?;
         let (x, y) = (x.as_array().to_vec(), y.as_array().to_vec());
-        let smoothing = PlaneSmoothing { x, y, edge, blanks, fill, axes, scales };
+        let smoothing = PlaneSmoothing::new(x, y)
+            .axes(axes)
+            .edge(edge)
+            .blanks(blanks)
+            .fill(fill)
+            .scales(scales);
         Ok(FitsFile::new(self.engine().smooth_planes(&smoothing).or_raise(py)?))
     }
 
@@ -108,7 +114,7 @@ impl Image {
         let axes = varying_axes(image, &axes).or_raise(py)?;
         let kernels = widths.into_iter().zip(scales);
         let kernels = kernels.map(|(widths, scale)| PlaneKernel { widths, scale }).collect();
-        let smoothing = BeamSmoothing { axes, kernels, edge, blanks, fill };
+        let smoothing = BeamSmoothing::new(axes, kernels).edge(edge).blanks(blanks).fill(fill);
         Ok(FitsFile::new(py.detach(|| image.smooth_beams(&smoothing)).or_raise(py)?))
     }
 
@@ -186,12 +192,17 @@ impl Image {
         let image = self.engine();
         let pixels = new_pixels(py, pixel, scaling, blank, image.stored_type(), place(image))?;
         let compression = engine_compression(py, compression)?;
-        let options = WriteOptions { overwrite, checksum, sync, pixels, compression };
+        let options = WriteOptions::default()
+            .overwrite(overwrite)
+            .checksum(checksum)
+            .sync(sync)
+            .pixels(pixels)
+            .compression(compression);
         let buffering = options::buffering(py, buffering)?;
         let threads = not_negative(py, "threads", threads)?;
         let hdu = usize::from(options.compression.is_some());
         progress::written(py, threads, progress, |run| {
-            let run = RunOptions { buffering, ..*run };
+            let run = run.buffering(buffering);
             Ok((hdu, image.write(&path, &options, &run)?))
         })
     }
@@ -245,7 +256,7 @@ fn new_pixels(
             exception(py, &refused(Reason::NewPixels, place, expected, format!("{asked:?}")))
         })
     })?;
-    Ok(Some(NewPixels { pixel, scaling, blank }))
+    Ok(Some(NewPixels::new(pixel).scaling(scaling).blank(blank)))
 }
 
 /// Write an array as the primary array of a new FITS file, which appears when it is complete. Return the largest difference
@@ -291,8 +302,12 @@ pub(crate) fn write_array(
     let mut rounding = 0.0;
     buffer::with_bytes(py, array, place, |bytes, own| {
         let pixels = new_pixels(py, pixel, scaling, blank, own, place)?;
-        let options =
-            WriteOptions { overwrite, checksum, sync, pixels, compression: compression.clone() };
+        let options = WriteOptions::default()
+            .overwrite(overwrite)
+            .checksum(checksum)
+            .sync(sync)
+            .pixels(pixels)
+            .compression(compression.clone());
         let array = Array { bytes, pixel: own, axes: &axes };
         let hdu = usize::from(options.compression.is_some());
         rounding = progress::written(py, threads, progress, |run| {

@@ -35,7 +35,7 @@ pub(crate) fn csv_rows<'py>(
     let columns = columns.iter().map(|given| column(given, rows)).collect::<PyResult<Vec<_>>>()?;
     let threads = not_negative(py, "threads", threads)?;
     let texts = progress::run(py, threads, None, |options| {
-        let options = RunOptions { progress: None, ..*options };
+        let options = options.progress(None);
         tachyfits::csv_rows(&columns, rows, &options)
     })?;
     PyList::new(py, texts.iter().map(|text| PyBytes::new(py, text)))

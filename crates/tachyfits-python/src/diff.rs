@@ -32,7 +32,12 @@ fn diff<'py>(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let ignore = ignore.into_iter().map(String::from).collect();
-    let options = DiffOptions { absolute, relative, ignore, ignore_comments, places };
+    let options = DiffOptions::default()
+        .absolute(absolute)
+        .relative(relative)
+        .ignore(ignore)
+        .ignore_comments(ignore_comments)
+        .places(places);
     let (a, b) = (first.engine(), second.engine());
     let found = progress::run(py, threads, progress, |run| tachyfits::diff(a, b, &options, run))?;
     let answer = PyDict::new(py);

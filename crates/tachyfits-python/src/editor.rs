@@ -64,7 +64,7 @@ impl Editor {
     #[new]
     #[pyo3(signature = (path, *, strict=false))]
     fn new(py: Python<'_>, path: PathBuf, strict: bool) -> PyResult<Editor> {
-        let options = OpenOptions { strict, ..OpenOptions::default() };
+        let options = OpenOptions::default().strict(strict);
         let editor = py.detach(|| tachyfits::Editor::open(&path, &options)).or_raise(py)?;
         Ok(Editor(Mutex::new(Some(editor))))
     }

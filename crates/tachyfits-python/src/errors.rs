@@ -218,7 +218,7 @@ fn raised(error: Option<&IoError>) -> Option<&PyErr> {
 }
 
 fn exception_of(py: Python<'_>, error: &impl Raised) -> PyErr {
-    let (code, message) = (error.code(), error.to_string());
+    let (code, message) = (error.code(), format!("{error:#}"));
     match (error.io(), error.kind()) {
         (Some(io), ErrorKind::Io) => {
             let number = number_of(py, io).unwrap_or(None);

@@ -80,8 +80,12 @@ impl FitsFile {
         let damaged = options::damaged(py, damaged)?;
         let source = source.source(py, name, on_demand)?;
         let file = progress::open(py, |spool| {
-            let options =
-                OpenOptions { strict, storage, spool, raw, damaged, ..OpenOptions::default() };
+            let options = OpenOptions::default()
+                .strict(strict)
+                .storage(storage)
+                .spool(spool)
+                .raw(raw)
+                .damaged(damaged);
             tachyfits::FitsFile::open(source, &options)
         })?;
         Ok(FitsFile(Arc::new(file)))
@@ -108,7 +112,8 @@ impl FitsFile {
     /// How the file departs from the Standard: one text each, of its structure and then of what describes its pixels.
     #[getter]
     fn warnings(&self) -> Vec<String> {
-        let worded = |warning: &_| interface::message(&ToString::to_string(warning)).into_owned();
+        let worded =
+            |warning: &tachyfits::Warning| interface::message(&format!("{warning:#}")).into_owned();
         self.0.warnings().iter().map(worded).collect()
     }
 

@@ -112,7 +112,7 @@ impl FileWriter {
         checksum: bool,
         sync: bool,
     ) -> PyResult<FileWriter> {
-        let options = WriteOptions { overwrite, checksum, sync, ..WriteOptions::default() };
+        let options = WriteOptions::default().overwrite(overwrite).checksum(checksum).sync(sync);
         let file = tachyfits::FileWriter::create(&path, &options).or_raise(py)?;
         Ok(FileWriter(Mutex::new(WriterState::File(Box::new(file)))))
     }
@@ -178,10 +178,7 @@ impl FileWriter {
         for column in columns {
             // The engine has the message for a missing column.
             table.engine().cells(column, true).or_raise(py)?;
-            taken.push(NewColumn {
-                start: None,
-                ..NewColumn::of(&layout.columns[column], layout.kind)
-            });
+            taken.push(NewColumn::of(&layout.columns[column], layout.kind).start(None));
         }
         let mut carried = engine_header(py, cards)?.cards().to_vec();
         let theirs = table.engine().hdu().header.cards().iter();
@@ -254,7 +251,7 @@ impl FileWriter {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<()> {
         let threads = not_negative(py, "threads", threads)?;
-        let how = TableCompression { rows: tile_rows, codecs, directives };
+        let how = TableCompression::default().rows(tile_rows).codecs(codecs).directives(directives);
         let mut file = self.file(py)?;
         progress::run(py, threads, progress, |run| {
             table.engine().write_compressed(&mut file, &how, run).map(drop)
@@ -396,14 +393,5 @@ fn new_table(
     name: Option<String>,
     rows: u64,
 ) -> NewTable {
-    NewTable {
-        kind,
-        name,
-        columns,
-        rows,
-        row_bytes: None,
-        heap_gap: 0,
-        heap_bytes: 0,
-        checksum: false,
-    }
+    NewTable::new(kind, columns).name(name).rows(rows)
 }

@@ -53,8 +53,8 @@ impl ColumnGiven {
         let substrings = self.substrings.map(|(most, delimiter)| Substrings { most, delimiter });
         let ColumnGiven { name, dimensions, unit, display, scaling, .. } = self;
         let (unit, display) = (unit.map(String::from), display.map(String::from));
-        let column = NewColumn { unit, display, ..NewColumn::new(&name, field) };
-        Ok(NewColumn { scaling, null, dimensions, substrings, ..column })
+        let column = NewColumn::new(&name, field).unit(unit).display(display);
+        Ok(column.scaling(scaling).null(null).dimensions(dimensions).substrings(substrings))
     }
 
     fn field(&self, py: Python<'_>) -> PyResult<Field> {
@@ -123,13 +123,11 @@ pub(crate) fn inputs<'a>(given: &'a [CellsGiven<'_>], raw: bool) -> PyResult<Vec
     given
         .iter()
         .map(|(values, offsets, nulls)| {
-            Ok(ColumnInput {
-                values: values.as_slice()?,
-                offsets: offsets.as_ref().map(|offsets| offsets.as_slice()).transpose()?,
-                nulls: nulls.as_ref().map(|nulls| nulls.as_slice()).transpose()?,
-                raw,
-                text: TextAs::Bytes,
-            })
+            Ok(ColumnInput::new(values.as_slice()?)
+                .offsets(offsets.as_ref().map(|offsets| offsets.as_slice()).transpose()?)
+                .nulls(nulls.as_ref().map(|nulls| nulls.as_slice()).transpose()?)
+                .raw(raw)
+                .text(TextAs::Bytes))
         })
         .collect()
 }

@@ -71,7 +71,7 @@ impl Image {
         let regions = engine_regions(regions);
         let buffering = options::buffering(py, buffering)?;
         let mut reduced = reported(py, threads, progress, |run| {
-            let run = RunOptions { buffering, ..*run };
+            let run = run.buffering(buffering);
             image.order(&statistics, &axes, &section, regions.as_deref(), &run)
         })?;
         reduced.axes.reverse();
@@ -114,7 +114,7 @@ impl Image {
         let repeat = not_negative(py, "repeat", repeat)?;
         let buffering = options::buffering(py, buffering)?;
         let values = reported(py, threads, progress, |run| {
-            let run = RunOptions { buffering, ..*run };
+            let run = run.buffering(buffering);
             image.robust_rms(per_plane, &section, repeat, &run)
         })?;
         let shape = shape(&section);

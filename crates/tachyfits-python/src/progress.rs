@@ -98,14 +98,10 @@ pub(crate) fn run_opening<T: Send, E: Raised>(
     let job = watcher.job();
     let outcome = py.detach(|| {
         let observe = |done, total| watcher.observe(done, total);
-        let options = RunOptions {
-            threads,
-            progress: Some(&observe),
-            job: Some(&job),
-            ..RunOptions::default()
-        };
+        let options =
+            RunOptions::default().threads(threads).progress(Some(&observe)).job(Some(&job));
         let token = job.token().clone();
-        let spool = SpoolOptions { token, ..SpoolOptions::default() };
+        let spool = SpoolOptions::default().token(token);
         watcher.notes.collect(|| operation(&options, spool))
     });
     watcher.finish(py, outcome)

@@ -98,14 +98,12 @@ impl RecordFile {
         recover: bool,
         storage: &str,
     ) -> PyResult<RecordFile> {
-        let mut options = RecordOptions {
-            access: self::access(py, access, record_bytes)?,
-            marker_bytes: markers,
-            order: self::order(py, order)?,
-            recover,
-            storage: options::storage(py, storage)?,
-            ..RecordOptions::default()
-        };
+        let mut options = RecordOptions::default()
+            .access(self::access(py, access, record_bytes)?)
+            .marker_bytes(markers)
+            .order(self::order(py, order)?)
+            .recover(recover)
+            .storage(options::storage(py, storage)?);
         let source = source.source(py, name, on_demand)?;
         let opened = progress::open(py, |spool| {
             options.spool = spool;
@@ -170,14 +168,14 @@ impl RecordFile {
     /// Return what is wrong after the last whole record; None where nothing is.
     fn damage(&self, py: Python<'_>) -> PyResult<Option<String>> {
         let index = py.detach(|| self.file.index()).or_raise(py)?;
-        Ok(index.damage().map(ToString::to_string))
+        Ok(index.damage().map(|damage| format!("{damage:#}")))
     }
 
     /// Return the bytes skipped by recovery: (first byte, byte after the last, why).
     fn skipped(&self, py: Python<'_>) -> PyResult<Vec<(u64, u64, String)>> {
         let index = py.detach(|| self.file.index()).or_raise(py)?;
         let each = index.skipped().iter();
-        Ok(each.map(|(range, why)| (range.start, range.end, why.to_string())).collect())
+        Ok(each.map(|(range, why)| (range.start, range.end, format!("{why:#}"))).collect())
     }
 
     /// Return the runs of records of one length: rows of (first record, records, bytes of a record, offset of the first
@@ -310,10 +308,19 @@ impl RecordFile {
     ) -> PyResult<u64> {
         let access = self::access(py, access, record_bytes)?;
         let order = self::order(py, order)?.unwrap_or(self.file.order());
-        let new = NewRecords { access, marker_bytes: markers, order, overwrite, sync };
+        let new = NewRecords::default()
+            .access(access)
+            .marker_bytes(markers)
+            .order(order)
+            .overwrite(overwrite)
+            .sync(sync);
         let forms = forms.iter().map(|form| self::form(py, form)).collect::<PyResult<_>>()?;
         let narrowing = precision.map(|name| narrowing(py, name)).transpose()?;
-        let conversion = Conversion { new, forms, last_repeats, narrowing };
+        let conversion = Conversion::default()
+            .new(new)
+            .forms(forms)
+            .last_repeats(last_repeats)
+            .narrowing(narrowing);
         progress::run(py, threads, progress, |options| {
             self.file.convert(&path, &conversion, options)
         })
@@ -375,7 +382,12 @@ impl RecordWriter {
     ) -> PyResult<RecordWriter> {
         let access = self::access(py, access, record_bytes)?;
         let order = self::order(py, order)?.unwrap_or(FileOrder::NATIVE);
-        let new = NewRecords { access, marker_bytes: markers, order, overwrite, sync };
+        let new = NewRecords::default()
+            .access(access)
+            .marker_bytes(markers)
+            .order(order)
+            .overwrite(overwrite)
+            .sync(sync);
         let writer =
             py.detach(|| tachyfits_records::RecordWriter::create(&path, &new)).or_raise(py)?;
         Ok(RecordWriter(Mutex::new(Some(writer))))
@@ -444,12 +456,10 @@ fn append_records(
     threads: usize,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Vec<String>> {
-    let options = RecordOptions {
-        access: self::access(py, access, record_bytes)?,
-        marker_bytes: markers,
-        order: self::order(py, order)?,
-        ..RecordOptions::default()
-    };
+    let options = RecordOptions::default()
+        .access(self::access(py, access, record_bytes)?)
+        .marker_bytes(markers)
+        .order(self::order(py, order)?);
     let layouts: Vec<_> = parts.iter().map(|part| layout(part.2, part.3, part.4.clone())).collect();
     let each = parts.iter().zip(&layouts);
     let given: Vec<_> = each

@@ -45,7 +45,7 @@ impl Image {
     ) -> PyResult<FitsFile> {
         let statistic = options::block_statistic(py, statistic)?;
         let block = block.into_iter().rev().collect();
-        let rebinning = Rebinning { block, statistic, keep_partial };
+        let rebinning = Rebinning::new(block).statistic(statistic).keep_partial(keep_partial);
         // The largest of 64-bit integers is looked for.
         Ok(FitsFile::new(py.detach(|| self.engine().rebin(&rebinning)).or_raise(py)?))
     }
@@ -90,7 +90,7 @@ impl Image {
         unit: Option<(String, f64)>,
     ) -> PyResult<FitsFile> {
         let points = points.into_iter().map(|(x, y)| [x, y]).collect();
-        let cut = PathCut { points, width, spacing, unit };
+        let cut = PathCut::new(points).width(width).spacing(spacing).unit(unit);
         Ok(FitsFile::new(self.engine().cut_along(&cut).or_raise(py)?))
     }
 }

@@ -105,7 +105,8 @@ impl Table {
     /// How the header departs from the Standard, one text each.
     #[getter]
     fn warnings(&self) -> Vec<String> {
-        let worded = |warning: &_| interface::message(&ToString::to_string(warning)).into_owned();
+        let worded =
+            |warning: &tachyfits::Warning| interface::message(&format!("{warning:#}")).into_owned();
         self.table.layout().warnings.iter().map(worded).collect()
     }
 
@@ -254,7 +255,7 @@ impl Table {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<ReadWhere<'py>> {
         let text = Text::named(py, text)?;
-        let wanted = |column| WantedColumn { column, raw, text: text.engine() };
+        let wanted = |column| WantedColumn::new(column).raw(raw).text(text.engine());
         let wanted: Vec<WantedColumn> = columns.into_iter().map(wanted).collect();
         let FoundRows { rows, columns, .. } =
             progress::reported(py, threads, progress, |options| {

@@ -89,14 +89,10 @@ impl<'py> Cell<'py> {
             None => None,
             Some((_, borrowed)) => Some(borrowed.as_slice_mut()?),
         };
-        Ok(ColumnOutput {
-            column: self.column,
-            raw,
-            values: self.values.as_slice_mut()?,
-            nulls,
-            text: text.engine(),
-            odd: 0,
-        })
+        Ok(ColumnOutput::new(self.column, self.values.as_slice_mut()?)
+            .raw(raw)
+            .nulls(nulls)
+            .text(text.engine()))
     }
 
     /// The arrays, of the column's type and shape.

@@ -63,7 +63,7 @@ impl RecordFile {
         out: &mut [u8],
         options: &RunOptions<'_>,
     ) -> Result<Option<Report>, Error> {
-        let tier = Tier::current()?;
+        let tier = Tier::current();
         let (Some(guess), Some(size)) = (self.guess(first)?, layout.is_plain()) else {
             return Ok(None);
         };

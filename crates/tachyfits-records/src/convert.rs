@@ -21,23 +21,26 @@ use crate::payload::Payload;
 use crate::stretches::{Stretch, Stretches};
 use crate::write::{NewRecords, Target, parallel, stored_bytes};
 
-/// Options of a conversion.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Conversion {
-    /// The new file.
-    pub new: NewRecords,
-    /// Forms of the records, in rotation: the first record has the first form, and after the last
-    /// form the first follows again. Not needed if bytes stay unchanged.
-    pub forms: Vec<RecordForm>,
-    /// After the last form comes the last again: a header, and then records of one kind.
-    pub last_repeats: bool,
-    /// Which reals, and parts of complex numbers, become those of half the bytes, rounded to the nearest: what is too
-    /// small becomes 0, what is too large is refused.
-    pub narrowing: Option<Narrowing>,
+tachyfits_io::options! {
+    /// Options of a conversion.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct Conversion {
+        /// The new file.
+        pub new: NewRecords,
+        /// Forms of the records, in rotation: the first record has the first form, and after the last
+        /// form the first follows again. Not needed if bytes stay unchanged.
+        pub forms: Vec<RecordForm>,
+        /// After the last form comes the last again: a header, and then records of one kind.
+        pub last_repeats: bool,
+        /// Which reals, and parts of complex numbers, become those of half the bytes, rounded to the nearest: what is too
+        /// small becomes 0, what is too large is refused.
+        pub narrowing: Option<Narrowing>,
+    }
 }
 
 /// Reals that are written with half the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Narrowing {
     /// Reals of 8 bytes become reals of 4.
     Single,
@@ -94,7 +97,7 @@ impl RecordFile {
             file: self,
             payload: Payload::new(self.storage(), self.index()?, 0..records),
             conversion,
-            target: Target { sink: &output, at: 0, markers, swap: false, tier: Tier::current()? },
+            target: Target { sink: &output, at: 0, markers, swap: false, tier: Tier::current() },
             options,
         };
         converter.run()?;
@@ -234,7 +237,7 @@ impl Converter<'_> {
                 progress((begun + now).min(total), total);
             }
         };
-        let options = RunOptions { progress: Some(&tell), ..*self.options };
+        let options = self.options.progress(Some(&tell));
         let in_all = planned.iter().flatten().map(|stretch| stretch.count * stretch.bytes).sum();
         parallel(
             &options,
@@ -461,7 +464,7 @@ impl Converter<'_> {
                 progress((from + now).min(total), total);
             }
         };
-        let options = RunOptions { progress: Some(&tell), ..*self.options };
+        let options = self.options.progress(Some(&tell));
         let tasks = units.div_ceil(in_block);
         parallel(&options, tasks, item.bytes(), ConvertBuffers::default, |buffers, task| {
             let first = task * in_block;

@@ -25,6 +25,7 @@ const LOOK_BYTES: usize = 64;
 
 /// Result of trying markers on a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MarkerEvidence {
     /// The markers that were tried.
     pub markers: RecordMarkers,
@@ -52,6 +53,7 @@ impl fmt::Display for MarkerEvidence {
 
 /// The markers of a file, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Detection {
     /// The markers.
     pub markers: RecordMarkers,

@@ -4,7 +4,6 @@
 use std::fmt;
 
 use tachyfits_io::{ErrorKind, IoError};
-use tachyfits_kernels::UnknownTier;
 
 macro_rules! codes {
     ($($name:ident = $text:literal, $kind:ident, $meaning:literal, hint $hint:literal;)+) => {
@@ -81,6 +80,7 @@ codes! {
 
 /// One thing that is wrong with records, with a form of them, or with a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Problem {
     /// Which problem it is.
     pub code: Code,
@@ -126,7 +126,8 @@ impl fmt::Display for Problem {
             (None, None) => {}
         }
         let (code, hint) = (self.code.as_str(), self.code.hint());
-        write!(f, "expected {}, found {} [{code}]\nhint: {hint}", self.expected, self.found)
+        write!(f, "expected {}, found {} [{code}]", self.expected, self.found)?;
+        if f.alternate() { write!(f, "\nhint: {hint}") } else { Ok(()) }
     }
 }
 
@@ -140,8 +141,6 @@ pub enum Error {
     Io(IoError),
     /// The records or the request are wrong.
     Problem(Box<Problem>),
-    /// The variable that forces a vector tier names none of this machine.
-    Tier(UnknownTier),
 }
 
 impl Error {
@@ -166,7 +165,6 @@ impl Error {
         match self {
             Error::Io(error) => error.kind(),
             Error::Problem(problem) => problem.code.kind(),
-            Error::Tier(_) => ErrorKind::Usage,
         }
     }
 
@@ -175,7 +173,6 @@ impl Error {
         match self {
             Error::Io(error) => error.code(),
             Error::Problem(problem) => problem.code.as_str(),
-            Error::Tier(_) => UnknownTier::CODE,
         }
     }
 
@@ -190,7 +187,6 @@ impl fmt::Display for Error {
         match self {
             Error::Io(error) => error.fmt(f),
             Error::Problem(problem) => problem.fmt(f),
-            Error::Tier(error) => error.fmt(f),
         }
     }
 }
@@ -198,8 +194,8 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Error::Io(error) => Some(error),
-            Error::Problem(_) | Error::Tier(_) => None,
+            Error::Io(error) => error.source(),
+            Error::Problem(_) => None,
         }
     }
 }
@@ -213,12 +209,6 @@ impl From<IoError> for Error {
 impl From<Problem> for Error {
     fn from(problem: Problem) -> Error {
         Error::Problem(Box::new(problem))
-    }
-}
-
-impl From<UnknownTier> for Error {
-    fn from(error: UnknownTier) -> Error {
-        Error::Tier(error)
     }
 }
 

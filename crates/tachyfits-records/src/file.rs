@@ -19,6 +19,7 @@ const NEAR_ON_DEVICE: u64 = 256 << 10;
 
 /// How a Fortran program accesses a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum RecordAccess {
     /// `access='sequential'`, the usual one: records between markers.
     #[default]
@@ -29,23 +30,25 @@ pub enum RecordAccess {
     Stream,
 }
 
-/// How an unformatted file is opened.
-#[derive(Clone, Debug, Default)]
-pub struct RecordOptions {
-    /// How it was written.
-    pub access: RecordAccess,
-    /// Bytes of a marker, 4 or 8; detected if it is not given.
-    pub marker_bytes: Option<usize>,
-    /// The byte order; detected from the markers if it is not given, and native without markers.
-    pub order: Option<FileOrder>,
-    /// Go on after damage, with the next whole record.
-    pub recover: bool,
-    /// How bytes are read.
-    pub storage: StorageKind,
-    /// How much of compressed input is kept, and where.
-    pub spool: SpoolOptions,
-    /// Limits of the index.
-    pub limits: RecordLimits,
+tachyfits_io::options! {
+    /// How an unformatted file is opened.
+    #[derive(Clone, Debug, Default)]
+    pub struct RecordOptions {
+        /// How it was written.
+        pub access: RecordAccess,
+        /// Bytes of a marker, 4 or 8; detected if it is not given.
+        pub marker_bytes: Option<usize>,
+        /// The byte order; detected from the markers if it is not given, and native without markers.
+        pub order: Option<FileOrder>,
+        /// Go on after damage, with the next whole record.
+        pub recover: bool,
+        /// How bytes are read.
+        pub storage: StorageKind,
+        /// How much of compressed input is kept, and where.
+        pub spool: SpoolOptions,
+        /// Limits of the index.
+        pub limits: RecordLimits,
+    }
 }
 
 /// An open unformatted file.
@@ -89,7 +92,10 @@ impl RecordFile {
         options: &RecordOptions,
         purpose: Purpose,
     ) -> Result<RecordFile, Error> {
-        let how = SourceOptions { kind: options.storage, spool: options.spool.clone(), purpose };
+        let how = SourceOptions::default()
+            .kind(options.storage)
+            .spool(options.spool.clone())
+            .purpose(purpose);
         let begin = |storage| RecordFile::from_storage(storage, options);
         let (file, notices) = source.read(&how, OPEN_ATTEMPTS, Error::is_changed, begin)?;
         Ok(RecordFile { notices, ..file })
@@ -140,7 +146,7 @@ impl RecordFile {
         let order =
             markers.map(RecordMarkers::order).or(options.order).unwrap_or(FileOrder::NATIVE);
         // The watch is that of the opening.
-        let spool = SpoolOptions { token: CancelToken::new(), ..options.spool.clone() };
+        let spool = options.spool.clone().token(CancelToken::new());
         let (access, options) = (options.access, RecordOptions { spool, ..options.clone() });
         Ok(RecordFile {
             storage,

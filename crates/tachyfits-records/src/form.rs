@@ -54,6 +54,7 @@ impl ItemKind {
 
 /// An item at its place in a record, or in a group.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct RecordItem {
     /// Its type.
     pub kind: ItemKind,

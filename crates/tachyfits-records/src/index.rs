@@ -9,6 +9,7 @@ const NEAR_BYTES: u64 = 4 << 10;
 
 /// Records of one length that follow each other at equal distances, or one record of several subrecords.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RecordRun {
     /// The number of the first one, from 0.
     pub first: u64,

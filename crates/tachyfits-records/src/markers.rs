@@ -10,6 +10,7 @@ const LONGEST_OF_EIGHT: u64 = (1 << 62) - 16;
 
 /// The order of the bytes of a number in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum FileOrder {
     /// The most significant byte first.
     Big,
@@ -41,6 +42,7 @@ pub struct RecordMarkers {
 
 /// A part of a record, and the markers around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Subrecord {
     /// The leading marker: negative where another subrecord follows.
     pub leading: i64,

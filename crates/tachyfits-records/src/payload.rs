@@ -442,7 +442,7 @@ mod tests {
 
     #[test]
     fn lent_bytes_are_the_same_at_any_offset() {
-        let tier = Tier::current().unwrap();
+        let tier = Tier::current();
         for (bytes, count) in [(8, 99), (40, 30), (1000, 7), (BLOCK + 8, 2)] {
             let payload = content(bytes * count);
             let marker = RecordMarkers::ALL[0].write(bytes as i64);
@@ -478,7 +478,7 @@ mod tests {
 
     #[test]
     fn records_that_a_map_lent_and_did_not_have_are_an_error_and_no_zeros() {
-        let tier = Tier::current().unwrap();
+        let tier = Tier::current();
         let marker = RecordMarkers::ALL[0];
         let record = [&marker.write(40)[..marker.bytes()], &[1; 40]].concat();
         let record = [&record[..], &record[..marker.bytes()]].concat();
@@ -535,7 +535,7 @@ mod tests {
                     ..RecordOptions::default()
                 };
                 let layout = RecordLayout::plain(bytes as u64, 8);
-                let run = RunOptions { threads: 1, ..RunOptions::default() };
+                let run = RunOptions::default().threads(1);
                 let open = || RecordFile::from_bytes("made.dat", file.clone(), &options).unwrap();
                 let indexed = open();
                 let mut pages = Pages::new(bytes * count);

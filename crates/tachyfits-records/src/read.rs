@@ -116,7 +116,7 @@ impl RecordFile {
         out: &mut [u8],
         options: &RunOptions<'_>,
     ) -> Result<Report, Error> {
-        let tier = Tier::current()?;
+        let tier = Tier::current();
         let (count, bytes) = (records.end - records.start, layout.record_bytes);
         let wanted = u128::from(count) * u128::from(layout.item_bytes);
         if wanted != out.len() as u128 {
@@ -167,7 +167,7 @@ impl RecordFile {
         out: &mut [u8],
         options: &RunOptions<'_>,
     ) -> Result<Report, Error> {
-        let (tier, swap) = (Tier::current()?, self.order() != FileOrder::NATIVE);
+        let (tier, swap) = (Tier::current(), self.order() != FileOrder::NATIVE);
         if let Some(size) = group.number() {
             let view = PayloadView { payload, swap: if swap { size } else { 1 }, tier };
             let from = begin + group.in_record().start;

@@ -28,6 +28,7 @@ const EMPTY_BETWEEN: usize = 64;
 
 /// Requirement of the next step of a [`RecordWalker`] or a [`super::MarkerDetector`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RecordStep {
     /// Supply these bytes with `supply`.
     Read {
@@ -46,13 +47,15 @@ impl From<Need> for RecordStep {
     }
 }
 
-/// Limits of a walk.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RecordLimits {
-    /// Runs of the index, subrecords counted: 2^25 take 2 GB.
-    pub max_runs: usize,
-    /// Records no further apart than this are reached by reading on; others by a separate read.
-    pub near_bytes: u64,
+tachyfits_io::options! {
+    /// Limits of a walk.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct RecordLimits {
+        /// Runs of the index, subrecords counted: 2^25 take 2 GB.
+        pub max_runs: usize,
+        /// Records no further apart than this are reached by reading on; others by a separate read.
+        pub near_bytes: u64,
+    }
 }
 
 impl Default for RecordLimits {

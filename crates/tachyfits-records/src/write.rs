@@ -29,19 +29,21 @@ thread_local! {
     static BLOCK: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// How a new file is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NewRecords {
-    /// For which access.
-    pub access: RecordAccess,
-    /// Bytes of a marker, 4 or 8.
-    pub marker_bytes: usize,
-    /// The order of bytes.
-    pub order: FileOrder,
-    /// Replace an older file of the name.
-    pub overwrite: bool,
-    /// Return from finishing only when the file survives a loss of power.
-    pub sync: bool,
+tachyfits_io::options! {
+    /// How a new file is written.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct NewRecords {
+        /// For which access.
+        pub access: RecordAccess,
+        /// Bytes of a marker, 4 or 8.
+        pub marker_bytes: usize,
+        /// The order of bytes.
+        pub order: FileOrder,
+        /// Replace an older file of the name.
+        pub overwrite: bool,
+        /// Return from finishing only when the file survives a loss of power.
+        pub sync: bool,
+    }
 }
 
 impl Default for NewRecords {
@@ -87,7 +89,7 @@ pub struct RecordPart<'a> {
 /// use tachyfits_records::{FileOrder, NewRecords, RecordLayout, RecordPart, RecordWriter, RunOptions};
 /// # let directory = tempfile::tempdir().unwrap();
 /// # let path = directory.path().join("new.dat");
-/// let new = NewRecords { order: FileOrder::Big, ..NewRecords::default() };
+/// let new = NewRecords::default().order(FileOrder::Big);
 /// let mut writer = RecordWriter::create(&path, &new)?;
 /// let layout = RecordLayout::plain(4, 2);
 /// let items = bytemuck::cast_slice(&[1i16, 2]);
@@ -131,7 +133,7 @@ impl RecordWriter {
             at: self.end.end(),
             markers: self.markers,
             swap: self.new.order != FileOrder::NATIVE,
-            tier: Tier::current()?,
+            tier: Tier::current(),
         };
         to.write(part, &mut self.end, options)?;
         self.records += part.count;
@@ -194,7 +196,7 @@ pub fn append_records(
             at: end.end(),
             markers: file.markers(),
             swap: file.order() != FileOrder::NATIVE,
-            tier: Tier::current()?,
+            tier: Tier::current(),
         };
         to.write(part, &mut end, run)?;
     }
@@ -368,12 +370,10 @@ pub(crate) fn in_turn(
             Ok(())
         });
     }
-    let run = tachyfits_io::PipelineOptions {
-        threads: options.threads,
-        waiting: WAITING_BLOCKS,
-        job: options.job,
-        ..tachyfits_io::PipelineOptions::default()
-    };
+    let run = tachyfits_io::PipelineOptions::default()
+        .threads(options.threads)
+        .waiting(WAITING_BLOCKS)
+        .job(options.job);
     // Blocks that were written: markers and gaps stay in them for later ones.
     let spare: Mutex<Vec<Vec<u8>>> = Mutex::default();
     let spare = || spare.lock().unwrap_or_else(PoisonError::into_inner);
@@ -407,11 +407,7 @@ pub(crate) fn parallel<W>(
     scratch: impl Fn() -> W + Sync,
     work: impl Fn(&mut W, u64) -> Result<u64, Error> + Sync,
 ) -> Result<(), Error> {
-    let run = tachyfits_io::PipelineOptions {
-        threads: options.threads,
-        job: options.job,
-        ..tachyfits_io::PipelineOptions::default()
-    };
+    let run = tachyfits_io::PipelineOptions::default().threads(options.threads).job(options.job);
     let nothing = MemoryStorage::new("records", []);
     let mut done = 0;
     tachyfits_io::run(

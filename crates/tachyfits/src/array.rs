@@ -115,7 +115,7 @@ impl Array<'_> {
             },
         )?;
         writer.finish()?;
-        Ok(Report { rounding: largest, ..report })
+        Ok(report.with_rounding(largest))
     }
 
     /// The array as a FITS file in memory, under a name for messages.
@@ -134,7 +134,7 @@ impl Array<'_> {
         let begin = content.len();
         content.resize(begin + padded(data_bytes) as usize, 0);
         let pixels = &mut content[begin..begin + self.bytes.len()];
-        encode_native(self.bytes, self.pixel, tier()?, pixels);
+        encode_native(self.bytes, self.pixel, tier(), pixels);
         FitsFile::from_bytes(name, content, &OpenOptions::default())
     }
 

@@ -12,6 +12,7 @@ use crate::file::FitsFile;
 
 /// The sums of an HDU, and whether its header states them.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Checksum {
     /// The HDU, counted from 0.
     pub hdu: usize,
@@ -31,6 +32,7 @@ pub struct Checksum {
 
 /// Whether a stated sum is that of the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Agreement {
     /// The keyword is absent or its value is blank, which states nothing.
     NotStated,
@@ -130,7 +132,7 @@ impl FitsFile {
         run: &RunOptions<'_>,
     ) -> Result<(Checksum, Report), Error> {
         let hdu = self.stored_hdu(index)?;
-        let tier = Tier::current()?;
+        let tier = Tier::current();
         let (data, report) = self.data_sum(hdu, run, tier)?;
         let mut header = OnesComplement::default();
         header.accumulate(0, &self.header_bytes(index)?, tier);

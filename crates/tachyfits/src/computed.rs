@@ -54,7 +54,7 @@ impl Computed {
         let mut sources = Sources::default();
         node.sources(&mut sources);
         let joined = sources.joined();
-        Ok(Arc::new(Computed { name, node, sources, joined, survivors, tier: Tier::current()? }))
+        Ok(Arc::new(Computed { name, node, sources, joined, survivors, tier: Tier::current() }))
     }
 
     pub(crate) fn node(&self) -> &Arc<dyn Node> {
@@ -147,7 +147,7 @@ impl Computed {
         let mut report = tachyfits_io::run(
             &self.joined,
             &reads,
-            &tachyfits_io::PipelineOptions { waiting: WAITING_BOXES, ..progress.run_options() },
+            &progress.run_options().waiting(WAITING_BOXES),
             NodeScratch::default,
             |scratch, index, fetched| {
                 let (tier, name) = (self.tier, &*self.name);

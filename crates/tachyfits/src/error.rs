@@ -6,15 +6,16 @@ use std::ops::Range;
 
 use tachyfits_format::{Code, FormatError, Kind};
 use tachyfits_io::{ErrorKind, IoError};
-use tachyfits_kernels::UnknownTier;
 
-/// Why an operation failed. Its text is one line that says where, what was expected and what was found, and a second
-/// line that says what to do.
+/// Why an operation failed. `{}` gives one line: where, what was expected and what was found. `{:#}` adds a line that says
+/// what to do, and shows the place in an expression.
 ///
 /// ```
 /// use tachyfits::{ErrorKind, FitsFile, OpenOptions};
 /// let error = FitsFile::open("no/such/cube.fits", &OpenOptions::default()).unwrap_err();
 /// assert_eq!((error.kind(), error.code()), (ErrorKind::Io, "io-not-found"));
+/// assert_eq!(error.to_string(), "no/such/cube.fits: no such file [io-not-found]");
+/// assert!(format!("{error:#}").ends_with("\nhint: check the name and the current directory"));
 /// ```
 #[derive(Debug)]
 #[non_exhaustive]
@@ -32,12 +33,11 @@ pub enum Error {
     Refused(Box<Refusal>),
     /// An expression cannot be computed; the text shows the place.
     Expression(Box<ExpressionError>),
-    /// The variable that forces a vector tier names none of this machine.
-    Tier(UnknownTier),
 }
 
 /// Why the engine refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Refusal {
     /// Which problem it is.
     pub reason: Reason,
@@ -53,6 +53,7 @@ pub struct Refusal {
 
 /// A problem at some position of an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ExpressionError {
     /// [`Reason::Expression`] or [`Reason::ExpressionInput`].
     pub reason: Reason,
@@ -230,7 +231,6 @@ impl Error {
             },
             Error::Refused(refusal) => refusal.reason.kind(),
             Error::Expression(error) => error.reason.kind(),
-            Error::Tier(_) => ErrorKind::Usage,
         }
     }
 
@@ -241,7 +241,6 @@ impl Error {
             Error::Format { error, .. } => error.code().as_str(),
             Error::Refused(refusal) => refusal.reason.code(),
             Error::Expression(error) => error.reason.code(),
-            Error::Tier(_) => UnknownTier::CODE,
         }
     }
 
@@ -268,7 +267,8 @@ impl fmt::Display for Refusal {
             write!(f, "HDU {hdu} (0-based): ")?;
         }
         let (code, hint) = (self.reason.code(), self.reason.hint());
-        write!(f, "expected {}, found {} [{code}]\nhint: {hint}", self.expected, self.found)
+        write!(f, "expected {}, found {} [{code}]", self.expected, self.found)?;
+        if f.alternate() { write!(f, "\nhint: {hint}") } else { Ok(()) }
     }
 }
 
@@ -287,7 +287,11 @@ impl fmt::Display for ExpressionError {
         } else {
             format!(", character {} (from 1)", begin + 1)
         };
-        writeln!(f, "expression{place}: expected {expected}, found {found} [{}]", reason.code())?;
+        write!(f, "expression{place}: expected {expected}, found {found} [{}]", reason.code())?;
+        if !f.alternate() {
+            return Ok(());
+        }
+        writeln!(f)?;
         let skipped = begin.saturating_sub(SHOWN);
         let shown = expression.chars().skip(skipped).take(length + 2 * SHOWN);
         // One line, whatever blanks it has.
@@ -306,20 +310,22 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Io(error) => error.fmt(f),
-            Error::Format { file, error } => write!(f, "{file}: {error}"),
+            Error::Format { file, error } => {
+                write!(f, "{file}: ")?;
+                error.fmt(f)
+            }
             Error::Refused(refusal) => refusal.fmt(f),
             Error::Expression(error) => error.fmt(f),
-            Error::Tier(error) => error.fmt(f),
         }
     }
 }
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        // The text of an error below is part of this one's.
         match self {
-            Error::Io(error) => Some(error),
-            Error::Format { error, .. } => Some(error),
-            Error::Refused(_) | Error::Expression(_) | Error::Tier(_) => None,
+            Error::Io(error) => error.source(),
+            Error::Format { .. } | Error::Refused(_) | Error::Expression(_) => None,
         }
     }
 }
@@ -337,14 +343,9 @@ impl From<IoError> for Error {
     }
 }
 
-impl From<UnknownTier> for Error {
-    fn from(error: UnknownTier) -> Error {
-        Error::Tier(error)
-    }
-}
-
 /// One line of the list of errors and warnings.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ErrorCode {
     /// The stable code.
     pub code: &'static str,
@@ -378,11 +379,5 @@ pub fn error_codes() -> Vec<ErrorCode> {
         let (code, meaning, hint) = (error.code(), error.message(), error.hint().to_owned());
         ErrorCode { code, kind: Error::Io(error).kind().as_str(), meaning, hint }
     });
-    let tier = ErrorCode {
-        code: UnknownTier::CODE,
-        kind: ErrorKind::Usage.as_str(),
-        meaning: UnknownTier::MEANING.to_owned(),
-        hint: UnknownTier::HINT.to_owned(),
-    };
-    refused.chain([tier]).chain(format).chain(io).collect()
+    refused.chain(format).chain(io).collect()
 }

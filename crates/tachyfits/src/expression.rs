@@ -40,6 +40,7 @@ use token::Dialect;
 
 /// The type of the pixels that an expression gives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ExpressionPixels {
     /// Bytes of 0 and 1 for truth values ([`Image::is_logical`]); else float32 if every image has pixels of at most 16
     /// bits or float32, and float64 for others.
@@ -129,7 +130,7 @@ fn node_of(
             Bound::Image(_) => NameValue::Pixels(checked.first_alike(number)),
         })
         .collect();
-    let (program, needed) = Program::new(parsed, &given, tier()?);
+    let (program, needed) = Program::new(parsed, &given, tier());
     let mut inputs = Vec::new();
     for number in needed {
         if let Bound::Image(bound) = &checked.inputs[number] {

@@ -20,21 +20,23 @@ use crate::image::Image;
 use crate::survival::Companions;
 use crate::tiled::{CompressedImage, DamagedTiles, OnDamage, RestoredTable, TiledData};
 
-/// How a file is opened.
-#[derive(Clone, Debug, Default)]
-pub struct OpenOptions {
-    /// Refuse what the Standard does not allow, instead of reading it with a warning.
-    pub strict: bool,
-    /// How bytes are read.
-    pub storage: StorageKind,
-    /// Limits on the headers.
-    pub limits: Limits,
-    /// How much of compressed input is kept, and where.
-    pub spool: SpoolOptions,
-    /// Leave tile-compressed images and tables as the binary tables that store them.
-    pub raw: bool,
-    /// How the pixels of damaged tiles of compressed images are read. Damaged tiles of tables are an error.
-    pub damaged: DamagedTiles,
+tachyfits_io::options! {
+    /// How a file is opened.
+    #[derive(Clone, Debug, Default)]
+    pub struct OpenOptions {
+        /// Refuse what the Standard does not allow, instead of reading it with a warning.
+        pub strict: bool,
+        /// How bytes are read.
+        pub storage: StorageKind,
+        /// Limits on the headers.
+        pub limits: Limits,
+        /// How much of compressed input is kept, and where.
+        pub spool: SpoolOptions,
+        /// Leave tile-compressed images and tables as the binary tables that store them.
+        pub raw: bool,
+        /// How the pixels of damaged tiles of compressed images are read. Damaged tiles of tables are an error.
+        pub damaged: DamagedTiles,
+    }
 }
 
 /// The two sides of an HDU with compressed tiles.
@@ -80,7 +82,10 @@ impl FitsFile {
         options: &OpenOptions,
         purpose: Purpose,
     ) -> Result<FitsFile, Error> {
-        let how = SourceOptions { kind: options.storage, spool: options.spool.clone(), purpose };
+        let how = SourceOptions::default()
+            .kind(options.storage)
+            .spool(options.spool.clone())
+            .purpose(purpose);
         let walk = |storage| FitsFile::from_storage(storage, options);
         let (file, notices) = source.read(&how, OPEN_ATTEMPTS, Error::is_changed, walk)?;
         Ok(FitsFile { notices, ..file })
@@ -130,7 +135,7 @@ impl FitsFile {
         options: &OpenOptions,
         mut read_at: impl FnMut(u64, &mut [u8]) -> Result<(), IoError>,
     ) -> Result<FitsFile, Error> {
-        let read = ReadOptions { strict: options.strict, limits: options.limits.clone() };
+        let read = ReadOptions::default().strict(options.strict).limits(options.limits.clone());
         let mut walker = Walker::new(read, storage.bytes());
         let mut hdus = Vec::new();
         let mut warnings = Vec::new();
@@ -307,7 +312,7 @@ fn decompressed(
             continue;
         }
         // Only here: a header can be read whatever the vector tier is set to.
-        let tier = Tier::current()?;
+        let tier = Tier::current();
         match decompressed_hdu(storage, stored, tier, OnDamage::of(damaged)) {
             None => {}
             Some(Ok((hdu, decompressed))) => {

@@ -15,30 +15,41 @@ use crate::hdu_writer::HduWriter;
 use crate::survival::{Survivors, hdu_bytes};
 use crate::tiled::TileCompression;
 
-/// How an image is written.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct WriteOptions {
-    /// Replace an older file of the name.
-    pub overwrite: bool,
-    /// Write DATASUM and CHECKSUM (Standard 4.0, section 4.4.2.7), computed on the way.
-    pub checksum: bool,
-    /// Return only when the file survives a loss of power.
-    pub sync: bool,
-    /// New encoding of the pixels; `None` keeps theirs.
-    pub pixels: Option<NewPixels>,
-    /// Compress an image in tiles.
-    pub compression: Option<TileCompression>,
+tachyfits_io::options! {
+    /// How an image is written.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct WriteOptions {
+        /// Replace an older file of the name.
+        pub overwrite: bool,
+        /// Write DATASUM and CHECKSUM (Standard 4.0, section 4.4.2.7), computed on the way.
+        pub checksum: bool,
+        /// Return only when the file survives a loss of power.
+        pub sync: bool,
+        /// New encoding of the pixels; `None` keeps theirs.
+        pub pixels: Option<NewPixels>,
+        /// Compress an image in tiles.
+        pub compression: Option<TileCompression>,
+    }
 }
 
-/// The type and scaling of pixels to be written.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct NewPixels {
-    /// The type of a pixel; the unsigned conventions are types of their own.
-    pub pixel: tachyfits_kernels::PixelType,
-    /// BSCALE and BZERO; for the types of the Standard's own only.
-    pub scaling: Option<(f64, f64)>,
-    /// BLANK, as the stored value, for integers.
-    pub blank: Option<i64>,
+tachyfits_io::options! {
+    /// The type and scaling of pixels to be written.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct NewPixels {
+        /// The type of a pixel; the unsigned conventions are types of their own.
+        pub pixel: tachyfits_kernels::PixelType,
+        /// BSCALE and BZERO; for the types of the Standard's own only.
+        pub scaling: Option<(f64, f64)>,
+        /// BLANK, as the stored value, for integers.
+        pub blank: Option<i64>,
+    }
+}
+
+impl NewPixels {
+    /// Pixels of a type, without scaling and BLANK.
+    pub fn new(pixel: tachyfits_kernels::PixelType) -> NewPixels {
+        NewPixels { pixel, scaling: None, blank: None }
+    }
 }
 
 /// A new file of consecutive HDUs, which appears under its name when [`FileWriter::commit`] is
@@ -116,7 +127,7 @@ impl FileWriter {
     }
 
     fn begin(output: Output, checksum: bool, sync: bool) -> Result<FileWriter, Error> {
-        Ok(FileWriter { output, checksum, sync, tier: Tier::current()?, hdus: 0, end: 0 })
+        Ok(FileWriter { output, checksum, sync, tier: Tier::current(), hdus: 0, end: 0 })
     }
 
     /// The file's name.

@@ -18,6 +18,7 @@ const GROUPS_PER_TASK: u64 = 256;
 
 /// The parameters of random groups.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct GroupParameters {
     /// PTYPEn, each name once, in order of first appearance.
     pub names: Vec<String>,

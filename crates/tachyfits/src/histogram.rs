@@ -44,8 +44,8 @@ impl Image {
         })?;
         let reduced = vec![true; self.axes().len()];
         let lines = self.lines(section, &reduced, regions, true, options)?;
-        let (encoding, tier, pixels) = (self.encoding(), tier()?, self.pixel_bytes());
-        let options = &RunOptions { threads: workers(options.workers(), bins), ..*options };
+        let (encoding, tier, pixels) = (self.encoding(), tier(), self.pixel_bytes());
+        let options = &options.threads(workers(options.workers(), bins));
         self.check_memory(bins)?;
         let counted = Workers::new();
         let begin = || (counted.begin(Histogram::new(range.clone())), Vec::new());

@@ -266,14 +266,14 @@ impl Image {
     ) -> Result<Report, Error> {
         let total = pixels.saturating_mul(self.pixel_bytes().size);
         let progress = Progress { options: *options, total };
-        let run = tachyfits_io::PipelineOptions { ahead, ..progress.run_options() };
+        let run = progress.run_options().ahead(ahead);
         tachyfits_io::run(&*self.storage, tasks, &run, scratch, work, merge)
     }
 }
 
 /// The vector tier in use.
-pub(crate) fn tier() -> Result<Tier, Error> {
-    Ok(Tier::current()?)
+pub(crate) fn tier() -> Tier {
+    Tier::current()
 }
 
 /// The error for a result that does not fit in memory.

@@ -72,7 +72,7 @@ impl Image {
             return Ok((values, Report::default()));
         }
         values.iter_mut().for_each(Vec::clear);
-        let moments = Moments::new(orders, &coordinates, self.encoding(), tier()?);
+        let moments = Moments::new(orders, &coordinates, self.encoding(), tier());
         let report = if !grid.is_kept_innermost() {
             let lines = GridLines::new(&grid, true, self.pixel_bytes());
             let push = |state: &LineSums| moments.push(state.sums(), &mut values);

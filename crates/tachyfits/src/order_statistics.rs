@@ -105,7 +105,7 @@ impl Image {
             results.iter_mut().for_each(|values| values.resize(nothing, f64::NAN));
         } else if asked && regions.is_none() && grid.reduced <= limits.gathered {
             let all = &mut results[..];
-            output_tiles::push_outputs(self, &grid, tier()?, limits, statistics, &mut passes, all)?;
+            output_tiles::push_outputs(self, &grid, tier(), limits, statistics, &mut passes, all)?;
         } else if asked {
             plan.stream(statistics, &mut passes, &mut results)?;
         }
@@ -170,7 +170,7 @@ impl OrderPlan<'_> {
             None => vec![None],
             Some(regions) => regions.chunks(1).map(Some).collect(),
         };
-        let tier = tier()?;
+        let tier = tier();
         let outputs: u64 = self.kept().map(|range| range.count).product();
         let all = vec![true; self.reduced.len()];
         let mut values = Vec::new();

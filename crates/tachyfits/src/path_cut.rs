@@ -16,17 +16,26 @@ use crate::number::float_encoding;
 use crate::survival::Change;
 use samples::{SampleChunk, Samples};
 
-/// A path through the planes of an image, and how it is sampled.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PathCut {
-    /// The points of the path, two or more: 0-based pixels of NAXIS1 and NAXIS2, whole numbers at the centres of pixels.
-    pub points: Vec<[f64; 2]>,
-    /// How many pixels side by side, across the path, are averaged.
-    pub width: u32,
-    /// From one sample to the next, in pixels.
-    pub spacing: f64,
-    /// The unit of offsets and the length of a pixel in it; `None` for pixels.
-    pub unit: Option<(String, f64)>,
+tachyfits_io::options! {
+    /// A path through the planes of an image, and how it is sampled.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct PathCut {
+        /// The points of the path, two or more: 0-based pixels of NAXIS1 and NAXIS2, whole numbers at the centres of pixels.
+        pub points: Vec<[f64; 2]>,
+        /// How many pixels side by side, across the path, are averaged.
+        pub width: u32,
+        /// From one sample to the next, in pixels.
+        pub spacing: f64,
+        /// The unit of offsets and the length of a pixel in it; `None` for pixels.
+        pub unit: Option<(String, f64)>,
+    }
+}
+
+impl PathCut {
+    /// A cut one pixel wide, with samples one pixel apart and offsets in pixels.
+    pub fn new(points: Vec<[f64; 2]>) -> PathCut {
+        PathCut { points, width: 1, spacing: 1.0, unit: None }
+    }
 }
 
 /// The widest path in pixels, and the most samples: enough for any image, few enough to be kept in memory.

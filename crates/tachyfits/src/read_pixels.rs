@@ -17,6 +17,7 @@ use crate::section::Section;
 
 /// Type to read pixels as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ReadAs {
     /// Physical values, computed in f64 and rounded once; NaN where undefined.
     Float32,
@@ -30,6 +31,7 @@ pub enum ReadAs {
 
 /// A native array to read into: one element per pixel of the section, the first axis the fastest.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum OutputPixels<'a> {
     /// 32-bit floats.
     Float32(&'a mut [f32]),
@@ -103,7 +105,7 @@ impl Image {
         out: OutputPixels<'_>,
         options: &RunOptions<'_>,
     ) -> Result<Report, Error> {
-        let (pixel, tier) = (self.read_type(read)?, tier()?);
+        let (pixel, tier) = (self.read_type(read)?, tier());
         self.check_section(section)?;
         let encoding = match read {
             ReadAs::Float32 | ReadAs::Float64 => self.encoding(),

@@ -17,6 +17,7 @@ use crate::survival::Change;
 /// Statistic of a block. Undefined pixels are ignored; a block of only undefined pixels is
 /// undefined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum BlockStatistic {
     /// The mean.
     #[default]
@@ -31,16 +32,25 @@ pub enum BlockStatistic {
     Max,
 }
 
-/// How pixels are made of blocks of pixels.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rebinning {
-    /// Pixels of a block along each axis, NAXIS1 first. The first block begins with the first pixel.
-    pub block: Vec<u64>,
-    /// Statistic of a block.
-    pub statistic: BlockStatistic,
-    /// Pixels at the end of an axis that are too few for a block make one nevertheless; otherwise they are left out, as
-    /// CASA's ia.rebin and astropy's block_reduce do by default.
-    pub keep_partial: bool,
+tachyfits_io::options! {
+    /// How pixels are made of blocks of pixels.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Rebinning {
+        /// Pixels of a block along each axis, NAXIS1 first. The first block begins with the first pixel.
+        pub block: Vec<u64>,
+        /// Statistic of a block.
+        pub statistic: BlockStatistic,
+        /// Pixels at the end of an axis that are too few for a block make one nevertheless; otherwise they are left out, as
+        /// CASA's ia.rebin and astropy's block_reduce do by default.
+        pub keep_partial: bool,
+    }
+}
+
+impl Rebinning {
+    /// The means of whole blocks.
+    pub fn new(block: Vec<u64>) -> Rebinning {
+        Rebinning { block, statistic: BlockStatistic::Mean, keep_partial: false }
+    }
 }
 
 /// The most pixels of a block, which is made in one piece: 32 MiB of f64.
@@ -62,9 +72,9 @@ impl Image {
     /// # bytes.resize(2880, b' ');
     /// # bytes.extend([1, 2, 3, 5, 9]);
     /// # bytes.resize(5760, 0);
-    /// use tachyfits::{BlockStatistic, FitsFile, OpenOptions, OutputPixels, ReadAs, Rebinning, RunOptions};
+    /// use tachyfits::{FitsFile, OpenOptions, OutputPixels, ReadAs, Rebinning, RunOptions};
     /// let image = FitsFile::from_bytes("example", bytes, &OpenOptions::default())?.image(0)?;
-    /// let pairs = Rebinning { block: vec![2], statistic: BlockStatistic::Mean, keep_partial: true };
+    /// let pairs = Rebinning::new(vec![2]).keep_partial(true);
     /// let rebinned = image.rebin(&pairs)?.image(0)?;
     /// let mut pixels = [0.0; 3];
     /// let out = OutputPixels::Float32(&mut pixels);

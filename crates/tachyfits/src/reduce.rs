@@ -22,6 +22,7 @@ use crate::statistic::{Needs, OutputState, Statistic, Values};
 
 /// Result of [`Image::reduce`].
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Reduced {
     /// Lengths of the axes that were kept, in FITS order, and last the number of regions where there are any: the first
     /// axis is the fastest in the values.
@@ -90,11 +91,11 @@ impl Image {
     }
 
     fn sum_fold(&self) -> Result<SumFold, Error> {
-        Ok(SumFold { encoding: self.encoding(), tier: tier()? })
+        Ok(SumFold { encoding: self.encoding(), tier: tier() })
     }
 
     fn stats_fold(&self) -> Result<StatsFold, Error> {
-        Ok(StatsFold { encoding: self.encoding(), tier: tier()? })
+        Ok(StatsFold { encoding: self.encoding(), tier: tier() })
     }
 
     /// The lines of a section or of regions, every axis reduced.

@@ -47,6 +47,7 @@ enum RegionShape {
 
 /// Role of a region in a combination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Part {
     /// Its pixels are added.
     Include,

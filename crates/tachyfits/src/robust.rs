@@ -181,7 +181,7 @@ impl Image {
             reduced,
             count: grid.outputs,
             pixels: grid.reduced,
-            tier: tier()?,
+            tier: tier(),
         };
         let bytes = grid.reduced.saturating_mul(self.pixel_bytes().size);
         let most = memory / bytes.max(1);
@@ -226,15 +226,11 @@ impl Planes<'_> {
         results: &mut [f64],
     ) -> Result<Report, Error> {
         let spare = Spare::default();
-        let report = self.image.run_reading(
+        let mut report = self.image.run_reading(
             arrangement.ahead,
             self,
             self.pixels.saturating_mul(self.count),
-            &RunOptions {
-                threads: arrangement.planes,
-                buffering: arrangement.buffering,
-                ..*options
-            },
+            &options.threads(arrangement.planes).buffering(arrangement.buffering),
             || (),
             |(), plane, fetched| {
                 let lines = self.lines(plane)?;
@@ -257,7 +253,8 @@ impl Planes<'_> {
                 Ok(())
             },
         )?;
-        Ok(Report { threads: report.threads * arrangement.threads, ..report })
+        report.threads *= arrangement.threads;
+        Ok(report)
     }
 
     /// Plane after plane, each in passes of all threads.
@@ -410,7 +407,7 @@ impl Plane<'_> {
         mut merge: impl FnMut(R) + Send,
     ) -> Result<(), Error> {
         // Within the run of the planes, and so of its job.
-        let options = RunOptions { threads: self.threads, ..RunOptions::default() };
+        let options = RunOptions::default().threads(self.threads);
         self.image.run(
             &Here(self.lines.tasks()),
             self.lines.pixels(),

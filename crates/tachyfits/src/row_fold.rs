@@ -193,7 +193,7 @@ pub(crate) fn fold_rows<F: RowFold>(
     options: &RunOptions<'_>,
     mut finish: impl FnMut(F::State) + Send,
 ) -> Result<Report, Error> {
-    let (encoding, tier, size) = (image.encoding(), tier()?, plan.pixels.size);
+    let (encoding, tier, size) = (image.encoding(), tier(), plan.pixels.size);
     let pixels = plan.kept.count() * plan.inner.count * plan.reduced.count();
     let mut tiles: Vec<Option<F::State>> = Vec::new();
     tiles.resize_with(plan.group as usize, || None);
@@ -299,7 +299,7 @@ mod tests {
         let numbers: Vec<f64> = (0..ROWS).map(|row| row as f64).collect();
         let coordinates = Coordinates { values: &numbers, widths: &[1.0] };
         for threads in [1, 3] {
-            let options = RunOptions { threads, ..RunOptions::default() };
+            let options = RunOptions::default().threads(threads);
             let moments = image.moments(&[0, 1], 1, coordinates, &image.whole(), &options);
             let [sums, means] = moments.unwrap().0.try_into().unwrap();
             assert_eq!(sums.len() as u64, CUBES * OUTPUTS);

@@ -25,6 +25,7 @@ pub use plane::PlaneSmoothing;
 
 /// Values of the pixels beyond the ends of an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Edge {
     /// The pixel at the end again and again, as MIRIAD's hanning and SciPy's "nearest".
     #[default]
@@ -40,22 +41,24 @@ pub enum Edge {
     Keep,
 }
 
-/// A smoothing along one axis.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Smoothing {
-    /// The axis, 0 for NAXIS1.
-    pub axis: usize,
-    /// Weights of the neighbours from the lowest index to the highest, odd in number, the middle one for the pixel itself.
-    /// They are used as they are: weights that add up to 1 keep the scale.
-    pub weights: Vec<f64>,
-    /// Values of the pixels beyond the ends.
-    pub edge: Edge,
-    /// Treatment of undefined pixels.
-    pub blanks: Blanks,
-    /// Whether undefined pixels get values where their neighbours give one; otherwise they stay undefined.
-    pub fill: bool,
-    /// Keep the results for the first pixel and every n-th after it; 1 for all.
-    pub every: u64,
+tachyfits_io::options! {
+    /// A smoothing along one axis.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Smoothing {
+        /// The axis, 0 for NAXIS1.
+        pub axis: usize,
+        /// Weights of the neighbours from the lowest index to the highest, odd in number, the middle one for the pixel itself.
+        /// They are used as they are: weights that add up to 1 keep the scale.
+        pub weights: Vec<f64>,
+        /// Values of the pixels beyond the ends.
+        pub edge: Edge,
+        /// Treatment of undefined pixels.
+        pub blanks: Blanks,
+        /// Whether undefined pixels get values where their neighbours give one; otherwise they stay undefined.
+        pub fill: bool,
+        /// Keep the results for the first pixel and every n-th after it; 1 for all.
+        pub every: u64,
+    }
 }
 
 /// The most weights; more than any axis needs, few enough that a box and its neighbours stay in memory.
@@ -63,6 +66,7 @@ const MOST_WEIGHTS: usize = 10_001;
 
 /// The kernels that have a name.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum SmoothingKernel {
     /// ¼, ½, ¼.
     Hanning,

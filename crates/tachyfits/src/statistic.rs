@@ -30,6 +30,7 @@ macro_rules! statistics {
     ($($name:ident $text:literal $needs:ident $kind:ident $value:ident $meaning:literal;)+) => {
         /// A number that describes a set of pixels; NaN and BLANK are ignored, but by `Nan`, which counts them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
         pub enum Statistic {
             $(#[doc = $meaning] $name,)+
         }

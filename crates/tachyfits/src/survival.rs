@@ -240,6 +240,7 @@ fn kept(hdu: &Hdu, axes: &[u64], change: Change<'_>) -> Option<Kept> {
 
 /// The beam of a channel, as a row of the table BEAMS gives it.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ChannelBeam {
     /// The channel, from 0.
     pub channel: u64,

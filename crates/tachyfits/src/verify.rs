@@ -28,21 +28,24 @@ use crate::image::tier;
 use data::{DataCheck, read_range};
 use decoded_tiles::check_tiles;
 
-/// How a file is verified.
-#[derive(Clone, Debug, Default)]
-pub struct VerifyOptions {
-    /// Look at headers alone, and read no data.
-    pub headers_only: bool,
-    /// How bytes are read.
-    pub storage: StorageKind,
-    /// Limits on the headers.
-    pub limits: Limits,
-    /// How much of compressed input is kept, and where.
-    pub spool: SpoolOptions,
+tachyfits_io::options! {
+    /// How a file is verified.
+    #[derive(Clone, Debug, Default)]
+    pub struct VerifyOptions {
+        /// Look at headers alone, and read no data.
+        pub headers_only: bool,
+        /// How bytes are read.
+        pub storage: StorageKind,
+        /// Limits on the headers.
+        pub limits: Limits,
+        /// How much of compressed input is kept, and where.
+        pub spool: SpoolOptions,
+    }
 }
 
 /// Findings in a file.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Verification {
     /// The file.
     pub file: String,
@@ -91,7 +94,7 @@ pub fn verify(
     run: &RunOptions<'_>,
 ) -> Result<Verification, Error> {
     let (kind, spool) = (options.storage, options.spool.clone());
-    let how = SourceOptions { kind, spool, purpose: Purpose::Reading };
+    let how = SourceOptions::default().kind(kind).spool(spool).purpose(Purpose::Reading);
     let check = |storage: Arc<dyn Storage>| verify_storage(&storage, options, run);
     let source = source.into();
     let (verified, notices) = source.read(&how, VERIFY_ATTEMPTS, Error::is_changed, check)?;
@@ -121,7 +124,7 @@ fn verify_storage(
     check_plain(storage)?;
     let walked = Walked::new(storage, &options.limits)?;
     let mut findings = Vec::new();
-    let tier = tier()?;
+    let tier = tier();
     for (hdu, warnings) in &walked.hdus {
         findings.extend(verify_header(&hdu.header, Some(hdu), warnings));
         if !options.headers_only {
@@ -150,7 +153,7 @@ struct Walked {
 
 impl Walked {
     fn new(storage: &dyn Storage, limits: &Limits) -> Result<Walked, Error> {
-        let options = ReadOptions { strict: false, limits: limits.clone() };
+        let options = ReadOptions::default().limits(limits.clone());
         let mut walker = Walker::new(options, storage.bytes());
         let mut walked = Walked { hdus: Vec::new(), rest: Vec::new() };
         let (mut seen, mut end) = (0, 0);

@@ -121,7 +121,7 @@ impl Image {
         })?;
         writer.finish()?;
         let rounding = largest.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Ok(Report { rounding, ..report })
+        Ok(report.with_rounding(rounding))
     }
 
     /// The same pixels with other cards: `change` gets those that stay true of any pixels on the grid.

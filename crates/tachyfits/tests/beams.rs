@@ -34,6 +34,7 @@ fn place(index: i64, length: i64, edge: Edge) -> Option<Option<usize>> {
         Edge::Pair if last == 0 => Some(Some(0)),
         Edge::Pair if index < 0 => place(-index, length, edge),
         Edge::Pair => place(2 * last - index, length, edge),
+        other => panic!("no expected value of {other:?}"),
     }
 }
 
@@ -193,7 +194,7 @@ proptest! {
         let axes = [width, height, channels, stokes];
         let count = varying.iter().map(|&axis: &usize| axes[axis]).product::<u64>() as usize;
         let kernels = all[..count].to_vec();
-        let smoothing = BeamSmoothing { axes: varying.clone(), kernels, edge, blanks, fill };
+        let smoothing = BeamSmoothing::new(varying.clone(), kernels).edge(edge).blanks(blanks).fill(fill);
         let image = planes(&axes, holes, seed);
         let smooth = image.smooth_beams(&smoothing).unwrap().image(0).unwrap();
         let pixels = values(&image, &whole(&axes));
@@ -246,13 +247,8 @@ fn check_moments(kernel: PlaneKernel) {
     pixels[60 * width + 60] = 1.0;
     let data: Vec<u8> = pixels.iter().flat_map(|x| x.to_be_bytes()).collect();
     let point = image(fits(-64, &[121, 121], &[], &data));
-    let smoothing = BeamSmoothing {
-        axes: vec![],
-        kernels: vec![kernel],
-        edge: Edge::Zero,
-        blanks: Blanks::Renormalise,
-        fill: false,
-    };
+    let smoothing =
+        BeamSmoothing::new(vec![], vec![kernel]).edge(Edge::Zero).blanks(Blanks::Renormalise);
     let smooth = point.smooth_beams(&smoothing).unwrap().image(0).unwrap();
     let found = values(&smooth, &whole(&[121, 121]));
     let moment = |of: &dyn Fn(f64, f64) -> f64| -> f64 {
@@ -278,13 +274,9 @@ fn kernels_end_where_the_type_of_the_results_hides_the_rest() {
             })
             .collect();
         let point = image(fits(bitpix, &[41, 1], &[], &data));
-        let smoothing = BeamSmoothing {
-            axes: vec![],
-            kernels: vec![ellipse(3.0, 3.0, 0.0, 1.0)],
-            edge: Edge::Zero,
-            blanks: Blanks::Zero,
-            fill: false,
-        };
+        let smoothing = BeamSmoothing::new(vec![], vec![ellipse(3.0, 3.0, 0.0, 1.0)])
+            .edge(Edge::Zero)
+            .blanks(Blanks::Zero);
         let smooth = point.smooth_beams(&smoothing).unwrap().image(0).unwrap();
         let found = values(&smooth, &whole(&[41, 1]));
         let reached = found.iter().filter(|value| **value != 0.0).count();
@@ -296,12 +288,10 @@ fn kernels_end_where_the_type_of_the_results_hides_the_rest() {
 fn kernels_that_fit_no_plane_are_refused() {
     let cube = planes(&[3, 2, 4], 0, 1);
     let round = ellipse(2.0, 2.0, 0.0, 1.0);
-    let smoothing = |axes: &[usize], kernels: &[PlaneKernel]| BeamSmoothing {
-        axes: axes.to_vec(),
-        kernels: kernels.to_vec(),
-        edge: Edge::Repeat,
-        blanks: Blanks::Renormalise,
-        fill: false,
+    let smoothing = |axes: &[usize], kernels: &[PlaneKernel]| {
+        BeamSmoothing::new(axes.to_vec(), kernels.to_vec())
+            .edge(Edge::Repeat)
+            .blanks(Blanks::Renormalise)
     };
     let reason = |smoothing: BeamSmoothing| match cube.smooth_beams(&smoothing) {
         Err(Error::Refused(refusal)) => Some(refusal.reason),

@@ -8,7 +8,7 @@ use tachyfits::{Agreement, Checksum, FitsFile, OpenOptions, RunOptions};
 
 fn checksum_with(bytes: Vec<u8>, threads: usize) -> Checksum {
     let file = FitsFile::from_bytes("made.fits", bytes, &OpenOptions::default()).unwrap();
-    let run = RunOptions { threads, ..RunOptions::default() };
+    let run = RunOptions::default().threads(threads);
     file.checksum(0, &run).unwrap().0
 }
 

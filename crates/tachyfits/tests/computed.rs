@@ -42,6 +42,7 @@ fn beyond(line: &[f64], index: i64, edge: Edge) -> f64 {
             }
             line[at as usize]
         }
+        other => panic!("no expected value of {other:?}"),
     }
 }
 
@@ -145,13 +146,8 @@ fn any_smoothing(axes: usize) -> impl Strategy<Value = Smoothing> {
     let edge = prop::sample::select(EDGES.to_vec());
     let blanks = prop::sample::select(BLANKS.to_vec());
     (0..axes, weights, edge, blanks, any::<bool>(), 1u64..4).prop_map(
-        |(axis, weights, edge, blanks, fill, every)| Smoothing {
-            axis,
-            weights,
-            edge,
-            blanks,
-            fill,
-            every,
+        |(axis, weights, edge, blanks, fill, every)| {
+            Smoothing::new(axis, weights).edge(edge).blanks(blanks).fill(fill).every(every)
         },
     )
 }
@@ -191,7 +187,7 @@ proptest! {
     fn smoothing_what_was_smoothed_is_one_pass(
         (image, first) in image_and_smoothing(), weights in prop::sample::select(vec![1usize, 3, 5])
     ) {
-        let first = Smoothing { every: 1, ..first };
+        let first = first.every(1);
         let second = Smoothing::new(image.axes().len() - 1, vec![1.0 / weights as f64; weights]);
         let once = image.smooth(&first).unwrap().image(0).unwrap();
         let lazily = once.smooth(&second).unwrap().image(0).unwrap();
@@ -232,9 +228,9 @@ proptest! {
     fn written_images_equal_their_input(image in any_image(), checksum in any::<bool>()) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("copy.fits");
-        let options = WriteOptions { checksum, ..WriteOptions::default() };
+        let options = WriteOptions::default().checksum(checksum);
         image.write(&path, &options, &RunOptions::default()).unwrap();
-        let copy = FitsFile::open(&path, &OpenOptions { strict: true, ..OpenOptions::default() });
+        let copy = FitsFile::open(&path, &OpenOptions::default().strict(true));
         let copy = copy.unwrap().image(0).unwrap();
         prop_assert_eq!(raw(&copy), raw(&image));
         let bits = |image: &Image| values(image).iter().map(|x| x.to_bits()).collect::<Vec<_>>();
@@ -277,8 +273,8 @@ fn a_larger_image_has_the_same_bits_for_any_threads_and_buffering() {
             (7, Buffering::Auto),
         ] {
             let path = directory.path().join(format!("{axis}-{threads}.fits"));
-            let run = RunOptions { threads, buffering, ..RunOptions::default() };
-            let options = WriteOptions { checksum: true, ..WriteOptions::default() };
+            let run = RunOptions::default().threads(threads).buffering(buffering);
+            let options = WriteOptions::default().checksum(true);
             smooth.write(&path, &options, &run).unwrap();
             let bytes = std::fs::read(&path).unwrap();
             match &first {
@@ -301,8 +297,8 @@ fn scaled_integers_are_rounded_to_the_nearest_and_refused_where_they_do_not_fit(
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("scaled.fits");
     let write = |pixel, scaling, blank| {
-        let pixels = Some(NewPixels { pixel, scaling, blank });
-        let options = WriteOptions { pixels, overwrite: true, ..WriteOptions::default() };
+        let pixels = Some(NewPixels::new(pixel).scaling(scaling).blank(blank));
+        let options = WriteOptions::default().pixels(pixels).overwrite(true);
         array.write(&path, &Header::new(), &options, &RunOptions::default())
     };
     write(PixelType::I16, Some((0.5, 0.0)), Some(-32_768)).unwrap();

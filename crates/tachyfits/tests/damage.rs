@@ -21,8 +21,7 @@ const MEMORY: usize = 64 << 20;
 #[global_allocator]
 static ALLOCATOR: Cap<System> = Cap::new(System, MEMORY);
 
-const ONE: RunOptions<'static> =
-    RunOptions { threads: 1, buffering: Buffering::Single, progress: None, job: None };
+const ONE: RunOptions<'static> = RunOptions::new().threads(1).buffering(Buffering::Single);
 
 const NAME: &str = "made.fits";
 

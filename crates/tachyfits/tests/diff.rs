@@ -114,7 +114,7 @@ fn integers_of_cards_are_not_the_reals_that_they_round_to() {
     }
     let [a, b] = ["9007199254740993", "9007199254740992.0"]
         .map(|text| fits(8, &[1], &[format!("A       = {text}")], &[0]));
-    let loose = DiffOptions { absolute: 1.0, ..DiffOptions::default() };
+    let loose = DiffOptions::default().absolute(1.0);
     assert!(compared(&a, &b, &loose).is_same());
 }
 
@@ -124,11 +124,11 @@ fn keywords_and_comments_can_be_left_out() {
     let (a, b) = (file("DATE    = 'a' / one"), file("DATE    = 'b' / two"));
     assert_eq!(plain(&a, &b).hdus[0].cards.len(), 1);
     for ignore in ["DATE", "date*", "D*"] {
-        let options = DiffOptions { ignore: vec![ignore.to_owned()], ..DiffOptions::default() };
+        let options = DiffOptions::default().ignore(vec![ignore.to_owned()]);
         assert!(compared(&a, &b, &options).is_same(), "{ignore}");
     }
     let (a, b) = (file("DATE    = 'a' / one"), file("DATE    = 'a' / two"));
-    let options = DiffOptions { ignore_comments: true, ..DiffOptions::default() };
+    let options = DiffOptions::default().ignore_comments(true);
     assert!(!plain(&a, &b).is_same() && compared(&a, &b, &options).is_same());
 }
 
@@ -145,7 +145,7 @@ fn pixels_are_compared_within_tolerances() {
     assert_eq!(found.places[0].values, ["2.0", "2.5"]);
     assert_eq!(found.places[2].values, ["NaN", "5.0"]);
     let different = |absolute, relative| {
-        let options = DiffOptions { absolute, relative, ..DiffOptions::default() };
+        let options = DiffOptions::default().absolute(absolute).relative(relative);
         values(&compared(&a, &b, &options)).different
     };
     assert_eq!((different(0.5, 0.0), different(1.0, 0.0), different(0.0, 0.01)), (2, 1, 2));
@@ -166,7 +166,7 @@ fn wide_integers_are_compared_exactly() {
     let found = plain(&file((1 << 53) + 1), &file(1 << 53));
     assert_eq!((values(&found).different, values(&found).largest), (1, 1.0));
     assert_eq!(values(&found).places[0].values[0], "9007199254740993");
-    let loose = DiffOptions { absolute: 1.0, ..DiffOptions::default() };
+    let loose = DiffOptions::default().absolute(1.0);
     assert!(compared(&file((1 << 53) + 1), &file(1 << 53), &loose).is_same());
 }
 
@@ -188,7 +188,7 @@ fn integers_are_not_the_floats_that_they_round_to() {
     assert!(
         matches!(found.hdus[0].data[..], [DataDifference::Values(ref one)] if one.largest == 1.0)
     );
-    let loose = DiffOptions { absolute: f64::MAX, ..DiffOptions::default() };
+    let loose = DiffOptions::default().absolute(f64::MAX);
     let infinite = compared(&integer(1), &float(f64::INFINITY), &loose);
     assert_eq!(values(&infinite).different, 1);
 }
@@ -212,9 +212,9 @@ fn differences_are_the_same_for_any_number_of_threads() {
     }
     let (first, second) =
         (open(&fits(8, &[1000, 400], &[], &a)), open(&fits(8, &[1000, 400], &[], &b)));
-    let options = DiffOptions { places: 25, ..DiffOptions::default() };
+    let options = DiffOptions::default().places(25);
     let run = |threads| {
-        let run = RunOptions { threads, ..RunOptions::default() };
+        let run = RunOptions::default().threads(threads);
         diff(&first, &second, &options, &run).unwrap()
     };
     let found = run(1);
@@ -352,7 +352,7 @@ fn cards_of_columns_are_named_and_ignored_by_the_number_in_the_first_table() {
     let b = table([("B", &["TUNIT#  = 'kg'"]), ("A", &["TUNIT#  = 'm'", "TDISP#  = 'I3'"])]);
     let said = |ignore: &[&str]| {
         let ignore = ignore.iter().map(|&keyword| keyword.to_owned()).collect();
-        let options = DiffOptions { ignore, ..DiffOptions::default() };
+        let options = DiffOptions::default().ignore(ignore);
         let found = compared(&a, &b, &options);
         found.hdus[0].cards.iter().map(|card| (card.keyword.clone(), card.change)).collect()
     };

@@ -34,7 +34,7 @@ fn written(folder: &Path, name: &str, content: &[u8]) -> PathBuf {
 }
 
 fn threads() -> RunOptions<'static> {
-    RunOptions { threads: 2, ..RunOptions::default() }
+    RunOptions::default().threads(2)
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn images() {
     let path = written(folder.path(), "image.fits", &content);
     let expected: Vec<u64> = numbers.iter().map(|number| number ^ 1 << 63).collect();
     for storage in STORAGES {
-        let options = OpenOptions { storage, ..OpenOptions::default() };
+        let options = OpenOptions::default().storage(storage);
         let image = FitsFile::open(&path, &options).unwrap().image(0).unwrap();
         let section = image.whole();
         let mut out = vec![0u64; COUNT];
@@ -63,18 +63,11 @@ fn columns_that_are_the_whole_row() {
     let content = table_file("BINTABLE", [8, rows], 0, &cards, &big_endian(&numbers));
     let path = written(folder.path(), "table.fits", &content);
     for storage in STORAGES {
-        let options = OpenOptions { storage, ..OpenOptions::default() };
+        let options = OpenOptions::default().storage(storage);
         let table = FitsFile::open(&path, &options).unwrap().table(1).unwrap();
         let mut out = vec![0u64; COUNT];
         let values = bytemuck::cast_slice_mut(&mut out);
-        let column = ColumnOutput {
-            column: 0,
-            raw: false,
-            values,
-            nulls: None,
-            text: TextAs::Bytes,
-            odd: 0,
-        };
+        let column = ColumnOutput::new(0, values).text(TextAs::Bytes);
         table.read(&mut [column], &Rows::Range(0..rows), &threads()).unwrap();
         assert!(out == numbers, "{storage:?}");
     }

@@ -27,6 +27,7 @@ fn place(index: i64, length: usize, edge: Edge) -> Place {
         Edge::Pair if last == 0 => Place::Pixel(0),
         Edge::Pair if index < 0 => place(-index, length, edge),
         Edge::Pair => place(2 * last - index, length, edge),
+        other => panic!("no expected value of {other:?}"),
     }
 }
 
@@ -143,7 +144,7 @@ fn smoothings() -> impl Strategy<Value = PlaneSmoothing> {
     (weights(), weights(), edge, blanks, any::<bool>(), scales).prop_map(
         |(x, y, edge, blanks, fill, scales)| {
             let axes = if scales.len() > 1 { vec![2] } else { vec![] };
-            PlaneSmoothing { x, y, edge, blanks, fill, axes, scales }
+            PlaneSmoothing::new(x, y).axes(axes).edge(edge).blanks(blanks).fill(fill).scales(scales)
         },
     )
 }

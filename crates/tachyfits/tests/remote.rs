@@ -148,7 +148,7 @@ fn opening_and_reading_an_image_takes_few_requests() {
     let (requests, bytes) = server.requests();
     assert!(requests <= 4 && bytes <= 256 << 10, "{requests} requests for {bytes} bytes");
     for threads in [1, 3] {
-        let options = RunOptions { threads, ..RunOptions::default() };
+        let options = RunOptions::default().threads(threads);
         let sums = [&far, &near].map(|image| image.total(&image.whole(), &options).unwrap().0);
         assert_eq!(sums[0].sum.value(), sums[1].sum.value());
         let (requests, bytes) = server.requests();

@@ -149,12 +149,12 @@ fn part_of(length: u64) -> AxisRange {
 }
 
 fn open(path: &Path, storage: StorageKind) -> Image {
-    let options = OpenOptions { storage, ..OpenOptions::default() };
+    let options = OpenOptions::default().storage(storage);
     FitsFile::open(path, &options).unwrap().image(0).unwrap()
 }
 
 fn with_threads(threads: usize, buffering: Buffering) -> RunOptions<'static> {
-    RunOptions { threads, buffering, progress: None, job: None }
+    RunOptions::default().threads(threads).buffering(buffering)
 }
 
 /// Does nothing, unless this program was started for a tier: then it prints what it finds.

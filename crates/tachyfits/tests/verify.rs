@@ -11,7 +11,7 @@ use tachyfits::{
 };
 
 fn verified_with(bytes: &[u8], threads: usize) -> Verification {
-    let run = RunOptions { threads, ..RunOptions::default() };
+    let run = RunOptions::default().threads(threads);
     verify(Source::bytes("made.fits", bytes.to_vec()), &VerifyOptions::default(), &run).unwrap()
 }
 
@@ -271,7 +271,7 @@ fn findings_are_the_same_for_any_number_of_threads_and_any_storage() {
     std::fs::write(&path, &file).unwrap();
     let found = verify(&path, &VerifyOptions::default(), &RunOptions::default()).unwrap();
     assert_eq!(found.findings, first.findings);
-    let headers = VerifyOptions { headers_only: true, ..VerifyOptions::default() };
+    let headers = VerifyOptions::default().headers_only(true);
     assert_eq!(verify(&path, &headers, &RunOptions::default()).unwrap().findings, []);
 }
 

@@ -14,6 +14,7 @@ use crate::value::Value;
 
 /// The layout of a compressed table.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct CompressedTable {
     /// The compressed table as it is in the file.
     pub table: TableLayout,

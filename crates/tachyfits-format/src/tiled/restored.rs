@@ -36,6 +36,7 @@ const NUMBERED: [&str; 6] = ["NAXIS", "TTYPE", "TFORM", "ZTILE", "ZNAME", "ZVAL"
 
 /// A header as it was before the image was compressed.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct RestoredHeader {
     /// Its cards.
     pub header: Header,

@@ -21,6 +21,7 @@ pub enum TileForm {
 
 /// Where the bytes of one tile are and what they mean.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct StoredTile {
     /// The tile, from 0; its row in the table.
     pub tile: u64,

@@ -16,6 +16,7 @@ use crate::value::Value;
 
 /// An image whose tiles are compressed in the rows of a table.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct TiledLayout {
     /// The image that is compressed: axes, type and scaling, without a place in the file. Its offset is 0.
     pub image: ImageLayout,
@@ -37,6 +38,7 @@ pub struct TiledLayout {
 
 /// Indices, from 0, of the columns with the bytes of tiles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TileColumns {
     /// COMPRESSED_DATA.
     pub compressed: Option<usize>,

@@ -9,6 +9,7 @@ use crate::error::{Place, Problem};
 
 /// One departure from the Standard.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Finding {
     /// How bad it is.
     pub severity: Severity,
@@ -83,7 +84,8 @@ impl fmt::Display for Finding {
         if self.repeats > 0 {
             write!(f, " (and {} similar ones)", self.repeats)?;
         }
-        write!(f, " [{}]\nhint: {}", self.code, self.advice)
+        write!(f, " [{}]", self.code)?;
+        if f.alternate() { write!(f, "\nhint: {}", self.advice) } else { Ok(()) }
     }
 }
 

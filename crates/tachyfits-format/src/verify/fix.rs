@@ -21,6 +21,7 @@ use crate::value::{Real, Value};
 
 /// A repair.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Fix {
     /// The stable text of the [`Rule`] or [`Code`] that it repairs.
     pub code: &'static str,
@@ -30,6 +31,14 @@ pub struct Fix {
     pub before: String,
     /// The content now.
     pub after: String,
+}
+
+impl Fix {
+    /// A repair, with the stable text of the rule or the code.
+    #[must_use]
+    pub fn new(code: &'static str, place: Place, before: String, after: String) -> Fix {
+        Fix { code, place, before, after }
+    }
 }
 
 /// DATE values with earlier years are ambiguous: FITS did not exist then.

@@ -5,6 +5,7 @@
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Severity {
     /// The Standard allows it and advises against it, or it is probably not what was meant.
     Warning,

@@ -183,16 +183,10 @@ fn a_table_is_the_same_after_compression_and_restoring() {
 /// A table with these columns, as an HDU of its own.
 fn table_of(fields: &[Field], rows: u64, heap_bytes: u64, heap_gap: u64) -> (Header, TableLayout) {
     let columns = (1..).zip(fields).map(|(n, &field)| NewColumn::new(&format!("C{n}"), field));
-    let table = NewTable {
-        kind: TableKind::Binary,
-        name: None,
-        columns: columns.collect(),
-        rows,
-        row_bytes: None,
-        heap_gap,
-        heap_bytes,
-        checksum: false,
-    };
+    let table = NewTable::new(TableKind::Binary, columns.collect())
+        .rows(rows)
+        .heap_gap(heap_gap)
+        .heap_bytes(heap_bytes);
     let header = table.header(&Header::new()).unwrap();
     let layout = Hdu::of_header(header.clone(), 1).unwrap().table().unwrap();
     (header, layout)

@@ -11,18 +11,10 @@ fn axis(records: &[&str], number: usize) -> LinearAxis {
 #[test]
 fn absent_keywords_have_their_defaults() {
     let axis = axis(&[], 2);
-    let expected = LinearAxis {
-        ctype: String::new(),
-        cunit: String::new(),
-        crval: 0.0,
-        crpix: 0.0,
-        cdelt: 1.0,
-        restfrq: None,
-        velref: None,
-        specsys: None,
-        coupled: false,
-    };
-    assert_eq!(axis, expected);
+    assert_eq!((&*axis.ctype, &*axis.cunit), ("", ""));
+    assert_eq!((axis.crval, axis.crpix, axis.cdelt), (0.0, 0.0, 1.0));
+    assert_eq!((axis.restfrq, axis.velref), (None, None));
+    assert_eq!((&axis.specsys, axis.coupled), (&None, false));
     assert_eq!(axis.value(7.0), 7.0);
 }
 

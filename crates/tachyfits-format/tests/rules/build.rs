@@ -107,7 +107,7 @@ pub fn walk(file: &[u8]) -> Walked {
 }
 
 pub fn walk_strictly(file: &[u8]) -> Walked {
-    walk_with(file, ReadOptions { strict: true, ..ReadOptions::default() })
+    walk_with(file, ReadOptions::default().strict(true))
 }
 
 pub fn walk_with(file: &[u8], options: ReadOptions) -> Walked {

@@ -108,10 +108,10 @@ fn errors_of_tiles() -> Vec<FormatError> {
 fn structure() -> Vec<FormatError> {
     let file = |records: &[&str]| walk(&header(records)).error();
     let limited =
-        |bytes: &[u8], limits| walk_with(bytes, ReadOptions { strict: false, limits }).error();
+        |bytes: &[u8], limits| walk_with(bytes, ReadOptions::default().limits(limits)).error();
     let simple = "SIMPLE  =                    T";
-    let blocks = Limits { max_header_blocks: 1, ..Limits::default() };
-    let hdus = Limits { max_hdus: 1, ..Limits::default() };
+    let blocks = Limits::default().max_header_blocks(1);
+    let hdus = Limits::default().max_hdus(1);
     let next = extension::<&str>("IMAGE", 8, &[], [0, 1], &[]);
     let endless = [record(simple), vec![b' '; 2880 * 3]].concat();
     let two = [empty_primary::<&str>(&[]), next].concat();

@@ -60,7 +60,7 @@ fn column(field: Field) -> impl Strategy<Value = NewColumn> {
     let dimensions = prop::collection::vec(1..6u64, 1..4);
     (words(), scaling, any::<Option<i64>>(), prop::option::of(dimensions), words(), words(), start).prop_map(
         move |(name, scaling, null, dimensions, unit, display, start)| {
-            let mut column = NewColumn { unit, display, ..NewColumn::new(&name.unwrap_or_default(), field) };
+            let mut column = NewColumn::new(&name.unwrap_or_default(), field).unit(unit).display(display);
             let convention = |element: Element| element.convention().is_some();
             let own = matches!(field, Field::Fixed { element, .. } | Field::Variable { element, .. } if convention(element));
             column.scaling = scaling.filter(|(scale, zero)| {
@@ -126,7 +126,12 @@ fn new_table() -> impl Strategy<Value = NewTable> {
             let binary = kind == TableKind::Binary;
             let (heap_gap, heap_bytes) = if binary && heap > 0 { (gap, heap) } else { (0, 0) };
             let name = Some("A NAME".to_owned());
-            NewTable { kind, name, columns, rows, row_bytes: None, heap_gap, heap_bytes, checksum }
+            NewTable::new(kind, columns)
+                .name(name)
+                .rows(rows)
+                .heap_gap(heap_gap)
+                .heap_bytes(heap_bytes)
+                .checksum(checksum)
         },
     )
 }
@@ -157,7 +162,7 @@ proptest! {
                 column.start = Some(offset);
             }
         }
-        let again = NewTable { name: table.name.clone(), row_bytes: None, checksum: table.checksum, ..NewTable::of(&layout) };
+        let again = NewTable::of(&layout).name(table.name.clone()).row_bytes(None).checksum(table.checksum);
         prop_assert_eq!(&again, &table);
         // A header that says the same is written from it, card by card.
         let header = again.header(&hdu.header).unwrap();
@@ -170,16 +175,7 @@ fn one(column: NewColumn) -> NewTable {
         Field::Text { .. } => TableKind::Ascii,
         _ => TableKind::Binary,
     };
-    NewTable {
-        kind,
-        name: None,
-        columns: vec![column],
-        rows: 2,
-        row_bytes: None,
-        heap_gap: 0,
-        heap_bytes: 0,
-        checksum: false,
-    }
+    NewTable::new(kind, vec![column]).rows(2)
 }
 
 fn integers(repeat: u64) -> NewColumn {
@@ -213,7 +209,7 @@ fn carried_cards_keep_their_comments() {
     );
     assert_eq!(header.get_text("OBJECT"), Ok(Some("M 31")));
     assert_eq!(header.get_text("TFORM1"), Ok(Some("1I")));
-    let named = NewTable { name: Some("NEW".to_owned()), ..one(integers(1)) };
+    let named = one(integers(1)).name(Some("NEW".to_owned()));
     let header = named.header(&carried).unwrap();
     assert_eq!(header.get_text("EXTNAME"), Ok(Some("NEW")));
     assert_eq!(header.cards().iter().filter(|card| card.keyword() == "EXTNAME").count(), 1);
@@ -229,17 +225,17 @@ fn invalid_columns_are_refused() {
     let substrings = Some(Substrings { most: 8, delimiter: b',' });
     let by_nul = Some(Substrings { most: 8, delimiter: 0 });
     for column in [
-        NewColumn { substrings: by_nul, ..NewColumn::new("S", characters) },
-        NewColumn { scaling: Some((2.0, 0.0)), ..NewColumn::new("U", unsigned) },
-        NewColumn { scaling: Some((2.0, 0.0)), ..NewColumn::new("S", characters) },
-        NewColumn { null: Some(Null::Stored(32768)), ..integers(1) },
-        NewColumn { null: Some(Null::Text("x".into())), ..integers(1) },
-        NewColumn { null: Some(Null::Stored(0)), ..NewColumn::new("S", characters) },
-        NewColumn { null: Some(Null::Text("****".into())), ..NewColumn::new("T", text(3)) },
-        NewColumn { dimensions: vec![2, 2], ..integers(3) },
-        NewColumn { dimensions: vec![1], ..NewColumn::new("T", text(3)) },
-        NewColumn { substrings, ..integers(1) },
-        NewColumn { substrings, dimensions: vec![4, 2], ..NewColumn::new("S", characters) },
+        NewColumn::new("S", characters).substrings(by_nul),
+        NewColumn::new("U", unsigned).scaling(Some((2.0, 0.0))),
+        NewColumn::new("S", characters).scaling(Some((2.0, 0.0))),
+        integers(1).null(Some(Null::Stored(32768))),
+        integers(1).null(Some(Null::Text("x".into()))),
+        NewColumn::new("S", characters).null(Some(Null::Stored(0))),
+        NewColumn::new("T", text(3)).null(Some(Null::Text("****".into()))),
+        integers(3).dimensions(vec![2, 2]),
+        NewColumn::new("T", text(3)).dimensions(vec![1]),
+        integers(1).substrings(substrings),
+        NewColumn::new("S", characters).substrings(substrings).dimensions(vec![4, 2]),
         NewColumn::new("W", wide),
         NewColumn::new("T", text(0)),
     ] {
@@ -247,12 +243,12 @@ fn invalid_columns_are_refused() {
         assert_eq!(error.code(), Code::NewColumn, "{column:?}");
         assert!(error.to_string().contains("column 1 (from 1)"), "{error}");
     }
-    let mixed = NewTable { kind: TableKind::Ascii, ..one(integers(1)) };
+    let mixed = one(integers(1)).kind(TableKind::Ascii);
     assert_eq!(mixed.header(&Header::new()).unwrap_err().code(), Code::NewColumn);
-    let many = NewTable { columns: vec![integers(1); 1000], ..one(integers(1)) };
+    let many = one(integers(1)).columns(vec![integers(1); 1000]);
     assert_eq!(many.header(&Header::new()).unwrap_err().code(), Code::NewColumn);
-    let name = NewColumn { name: "caf\u{e9}".to_owned(), ..integers(1) };
+    let name = integers(1).name("caf\u{e9}".to_owned());
     assert_eq!(one(name).header(&Header::new()).unwrap_err().code(), Code::CardText);
-    let scale = NewColumn { scaling: Some((f64::NAN, 0.0)), ..integers(1) };
+    let scale = integers(1).scaling(Some((f64::NAN, 0.0)));
     assert_eq!(one(scale).header(&Header::new()).unwrap_err().code(), Code::KeywordRange);
 }

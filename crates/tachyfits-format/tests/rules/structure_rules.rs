@@ -345,15 +345,15 @@ fn rule_10_old_names_of_extensions_are_known() {
 
 #[test]
 fn limits_are_checked_before_anything_is_read() {
-    let options = |limits: Limits| ReadOptions { strict: false, limits };
+    let options = |limits: Limits| ReadOptions::default().limits(limits);
     let endless = [without_end(primary(8, &[], &NONE)), vec![b' '; 2880 * 100]].concat();
-    let limits = Limits { max_header_blocks: 10, ..Limits::default() };
+    let limits = Limits::default().max_header_blocks(10);
     let walked = walk_with(&endless, options(limits));
     assert!(walked.bytes_read <= 10 * 2880);
     assert_eq!(walked.error().code(), Code::HeaderTooLong);
 
     let many = [empty_primary(&NONE), image_of_two().repeat(5)].concat();
-    let limits = Limits { max_hdus: 3, ..Limits::default() };
+    let limits = Limits::default().max_hdus(3);
     let walked = walk_with(&many, options(limits));
     assert_eq!(walked.hdus.len(), 3);
     assert_eq!(walked.error().code(), Code::TooManyHdus);

@@ -11,6 +11,7 @@ use crate::notes::Notes;
 
 /// Which of several runs gets free permits first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Priority {
     /// Someone waits for the answer.
     Interactive,
@@ -108,7 +109,7 @@ impl fmt::Debug for CancelToken {
 ///     .with_priority(Priority::Interactive)
 ///     .with_time(Duration::from_secs(60))
 ///     .with_bytes(1000);
-/// let options = PipelineOptions { job: Some(&job), ..PipelineOptions::default() };
+/// let options = PipelineOptions::default().job(Some(&job));
 /// let storage = MemoryStorage::new("example", vec![7; 800]);
 /// let mut out = [0; 800];
 /// fill(&storage, 0, &mut out, 100, &options, |_| ())?;

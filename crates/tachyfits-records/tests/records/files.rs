@@ -20,11 +20,7 @@ fn content(markers: RecordMarkers, records: &[Vec<u8>]) -> Vec<u8> {
 }
 
 fn given(markers: RecordMarkers) -> RecordOptions {
-    RecordOptions {
-        marker_bytes: Some(markers.bytes()),
-        order: Some(markers.order()),
-        ..RecordOptions::default()
-    }
+    RecordOptions::default().marker_bytes(Some(markers.bytes())).order(Some(markers.order()))
 }
 
 fn opened(markers: RecordMarkers, records: &[Vec<u8>]) -> RecordFile {
@@ -32,7 +28,7 @@ fn opened(markers: RecordMarkers, records: &[Vec<u8>]) -> RecordFile {
 }
 
 fn threads(threads: usize) -> RunOptions<'static> {
-    RunOptions { threads, ..RunOptions::default() }
+    RunOptions::default().threads(threads)
 }
 
 /// The numbers of a record in the machine's byte order, one by one.
@@ -146,7 +142,7 @@ proptest! {
         prop_assert_eq!(stats(&files[0], threads(1)), stats(&files[1], threads(3)));
         // Written again, the bytes are those of the file.
         let copy = directory.path().join("copy.dat");
-        let new = NewRecords { marker_bytes: markers.bytes(), order: markers.order(), ..NewRecords::default() };
+        let new = NewRecords::default().marker_bytes(markers.bytes()).order(markers.order());
         let mut writer = RecordWriter::create(&copy, &new).unwrap();
         let part = RecordPart { items: &expected, count: count as u64, layout: &layout };
         writer.write(&part, &threads(2)).unwrap();
@@ -201,7 +197,7 @@ proptest! {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("made.dat");
         std::fs::write(&path, &content).unwrap();
-        let options = RecordOptions { recover, ..given(markers) };
+        let options = given(markers).recover(recover);
         let walked = RecordFile::open(&path, &options).unwrap();
         let index = walked.index().unwrap();
         let layout = RecordLayout::plain(elements as u64 * 8, 8);
@@ -256,7 +252,7 @@ proptest! {
         prop_assert!(out == expected);
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("made.dat");
-        let new = NewRecords { order, ..NewRecords::default() };
+        let new = NewRecords::default().order(order);
         let mut writer = RecordWriter::create(&path, &new).unwrap();
         let part = RecordPart { items: &out, count: count as u64, layout: &repeated };
         writer.write(&part, &threads(2)).unwrap();
@@ -307,12 +303,8 @@ fn long_records_are_written_as_they_should_be() {
             let order = markers.order();
             let items: Vec<u8> = records.iter().flat_map(|r| native(r, 8, order)).collect();
             let path = directory.path().join("made.dat");
-            let new = NewRecords {
-                marker_bytes: markers.bytes(),
-                order,
-                overwrite: true,
-                ..NewRecords::default()
-            };
+            let new =
+                NewRecords::default().marker_bytes(markers.bytes()).order(order).overwrite(true);
             let mut writer = RecordWriter::create(&path, &new).unwrap();
             let layout = RecordLayout::plain(length as u64, 8);
             let part = RecordPart { items: &items, count, layout: &layout };
@@ -358,10 +350,10 @@ pub(crate) fn problems() -> Vec<Problem> {
     let path = folder.path().join("out.dat");
     let forms = ["8i1", "4i1", "f8"].map(|form| RecordForm::parse(form).unwrap()).to_vec();
     let narrowing = Some(Narrowing::Single);
-    let single = Conversion { forms, narrowing, ..Conversion::default() };
+    let single = Conversion::default().forms(forms).narrowing(narrowing);
     let access = RecordAccess::Direct(8);
-    let new = NewRecords { access, order: FileOrder::Big, ..NewRecords::default() };
-    let direct = Conversion { new, ..Conversion::default() };
+    let new = NewRecords::default().access(access).order(FileOrder::Big);
+    let direct = Conversion::default().new(new);
     [
         read(3, 1, 4, &mut [0; 8]),
         read(0, 1, 3, &mut [0; 8]),
@@ -417,7 +409,7 @@ fn derived_types_among_each_other_are_written_as_they_are() {
     let other =
         RecordMarkers::ALL.into_iter().find(|of| of.bytes() == 4 && of.order() != markers.order());
     let other = other.unwrap();
-    let new = NewRecords { order: other.order(), ..NewRecords::default() };
+    let new = NewRecords::default().order(other.order());
     let mut writer = RecordWriter::create(&path, &new).unwrap();
     writer.write(&RecordPart { items: &items, count: 1, layout: &layout }, &threads(2)).unwrap();
     writer.finish().unwrap();
@@ -539,22 +531,22 @@ fn impossible_requests_are_refused() {
     assert_eq!(code(file.stats(0, 1, PixelType::I32, Some(&[outside]), &run)), Code::Type);
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("out.dat");
-    let turned = NewRecords { order: FileOrder::Little, ..NewRecords::default() };
-    let conversion = Conversion { new: turned, ..Conversion::default() };
+    let turned = NewRecords::default().order(FileOrder::Little);
+    let conversion = Conversion::default().new(turned);
     assert_eq!(code(file.convert(&path, &conversion, &run)), Code::Type);
     let forms = ["8i1", "8i1", "4i1", "f8"].map(|form| RecordForm::parse(form).unwrap()).to_vec();
-    let single = Conversion { forms, narrowing: Some(Narrowing::Single), ..conversion };
+    let single = conversion.forms(forms).narrowing(Some(Narrowing::Single));
     assert_eq!(code(file.convert(&path, &single, &run)), Code::Precision);
     let access = RecordAccess::Direct(8);
-    let new = NewRecords { access, order: FileOrder::Big, ..NewRecords::default() };
+    let new = NewRecords::default().access(access).order(FileOrder::Big);
     let mut writer = RecordWriter::create(&path, &new).unwrap();
     let part = RecordPart { items: &[0; 4], count: 1, layout: &RecordLayout::plain(4, 1) };
     assert_eq!(writer.write(&part, &run).unwrap_err().code(), Code::Length.as_str());
     drop(writer);
-    let conversion = Conversion { new, ..Conversion::default() };
+    let conversion = Conversion::default().new(new);
     assert_eq!(code(file.convert(&path, &conversion, &run)), Code::Length);
     assert!(!path.exists());
-    let direct = RecordOptions { access: RecordAccess::Direct(0), ..RecordOptions::default() };
+    let direct = RecordOptions::default().access(RecordAccess::Direct(0));
     assert!(RecordFile::from_bytes("made.dat", vec![0; 8], &direct).is_err());
 }
 
@@ -565,16 +557,12 @@ fn a_form_of_a_header_and_one_of_all_that_follows() {
     records.extend((2..300).map(|n| bytes(8 * (1 + n as usize / 100), n)));
     let file = opened(markers, &records);
     let form = |text| RecordForm::parse(text).unwrap();
-    let new = NewRecords { order: FileOrder::Little, overwrite: true, ..NewRecords::default() };
-    let repeated = Conversion {
-        new,
-        forms: vec![form("3i4"), form("*f8")],
-        last_repeats: true,
-        narrowing: None,
-    };
+    let new = NewRecords::default().order(FileOrder::Little).overwrite(true);
+    let repeated =
+        Conversion::default().new(new).forms(vec![form("3i4"), form("*f8")]).last_repeats(true);
     let mut forms = vec![form("*f8"); 299];
     forms[0] = form("3i4");
-    let listed = Conversion { forms, last_repeats: false, ..repeated.clone() };
+    let listed = repeated.clone().forms(forms).last_repeats(false);
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("new.dat");
     let converted = |conversion: &Conversion| {
@@ -583,7 +571,7 @@ fn a_form_of_a_header_and_one_of_all_that_follows() {
     };
     assert!(converted(&repeated) == converted(&listed));
     // In turn without it: the third record is no header.
-    let in_turn = Conversion { last_repeats: false, ..repeated };
+    let in_turn = repeated.last_repeats(false);
     assert!(file.convert(&path, &in_turn, &threads(2)).is_err());
 }
 
@@ -601,8 +589,7 @@ fn many_records_are_written_by_one_thread_and_by_two() {
             let items = native(&records.concat(), size, markers.order());
             let layout = RecordLayout::plain(record as u64, size as u64);
             for wanted in [1, 2] {
-                let new =
-                    NewRecords { order: markers.order(), overwrite: true, ..NewRecords::default() };
+                let new = NewRecords::default().order(markers.order()).overwrite(true);
                 let mut writer = RecordWriter::create(&path, &new).unwrap();
                 // One before and one after them, so that they begin in a block and end in one.
                 let last = records.len() - 1;

@@ -24,7 +24,7 @@ fn written(folder: &Path, name: &str, content: &[u8]) -> PathBuf {
 }
 
 fn threads() -> RunOptions<'static> {
-    RunOptions { threads: 2, ..RunOptions::default() }
+    RunOptions::default().threads(2)
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn records_of_any_length_and_order() {
             let path = written(folder.path(), "records.dat", &content);
             let layout = RecordLayout::plain(8 * elements as u64, 8);
             for storage in STORAGES {
-                let options = RecordOptions { storage, ..options.clone() };
+                let options = options.clone().storage(storage);
                 let file = RecordFile::open(&path, &options).unwrap();
                 let mut out = vec![0u64; expected.len()];
                 let bytes = bytemuck::cast_slice_mut(&mut out);
@@ -72,10 +72,7 @@ fn records(numbers: &[u64], elements: usize, markers: RecordMarkers) -> (Vec<u8>
         }
         content.extend_from_slice(marker);
     }
-    let options = RecordOptions {
-        marker_bytes: Some(markers.bytes()),
-        order: Some(markers.order()),
-        ..RecordOptions::default()
-    };
+    let options =
+        RecordOptions::default().marker_bytes(Some(markers.bytes())).order(Some(markers.order()));
     (content, options)
 }

@@ -43,7 +43,7 @@ pub(crate) fn walk(
 
 fn index(markers: RecordMarkers, file: &[u8], recover: bool) -> RecordIndex {
     // Any distance between records, so that both ways of reading are tried.
-    let near = RecordLimits { near_bytes: 100, ..RecordLimits::default() };
+    let near = RecordLimits::default().near_bytes(100);
     let found = walk(markers, file, near, recover);
     assert_eq!(found, walk(markers, file, RecordLimits::default(), recover));
     found
@@ -123,7 +123,7 @@ proptest! {
             let place = place.index(bytes.len());
             bytes[place] ^= 0x5a;
         }
-        let limits = RecordLimits { near_bytes: 100, ..RecordLimits::default() };
+        let limits = RecordLimits::default().near_bytes(100);
         let mut walker = RecordWalker::new(markers, bytes.len() as u64, limits.clone(), recover);
         for (turn, most) in (0..200).zip(most.into_iter().cycle()) {
             let rest = walker.before_record().map_or(&[][..], |at| &bytes[at as usize..]);
@@ -346,7 +346,7 @@ fn records_of_one_length_are_one_run() {
     let bytes = file(markers, &records, u64::MAX);
     let index = index(markers, &bytes, false);
     assert_eq!((index.runs().len(), index.len()), (1, 10_000));
-    let few = RecordLimits { max_runs: 3, ..RecordLimits::default() };
+    let few = RecordLimits::default().max_runs(3);
     let mixed: Vec<_> = (0..10).map(|number| vec![1; number]).collect();
     let damage = walk(markers, &file(markers, &mixed, u64::MAX), few, false);
     assert_eq!(damage.damage().unwrap().code, Code::IndexTooLarge);
@@ -530,7 +530,7 @@ pub(crate) fn problems() -> Vec<Problem> {
     let whole = file(markers, &[vec![1; 8]], u64::MAX);
     let mut wrong = whole.clone();
     wrong[12] = 9;
-    let none = RecordLimits { max_runs: 0, ..RecordLimits::default() };
+    let none = RecordLimits::default().max_runs(0);
     let damage = |index: RecordIndex| index.damage().unwrap().clone();
     vec![
         damage(index(markers, &wrong, false)),

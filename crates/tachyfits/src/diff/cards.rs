@@ -10,6 +10,7 @@ use super::values::{DiffOptions, Scalar};
 
 /// How a card differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum CardChange {
     /// The second header has it alone.
     Added,
@@ -35,6 +36,7 @@ impl CardChange {
 
 /// A card that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CardDifference {
     /// The keyword; of a column's card that which it has, or would have, in the first table.
     pub keyword: String,

@@ -232,7 +232,7 @@ impl Batch {
             })
             .collect();
         // Batches are small, and what is to be watched is the whole.
-        let run = RunOptions { progress: run.progress, ..*run };
+        let run = run.progress(run.progress);
         table.read(&mut outputs, &Rows::Range(rows), &run)?;
         drop(outputs);
         Ok(Batch(arrays))

@@ -2,19 +2,21 @@
 
 use tachyfits_kernels::PixelType;
 
-/// How two files are compared.
-#[derive(Clone, Debug, PartialEq)]
-pub struct DiffOptions {
-    /// Numbers are the same if they differ by no more than this.
-    pub absolute: f64,
-    /// Numbers are the same if they differ by no more than this times the larger magnitude of the two.
-    pub relative: f64,
-    /// Keywords that are not compared; one that ends in `*` stands for all that begin so.
-    pub ignore: Vec<String>,
-    /// Comments of cards are not compared.
-    pub ignore_comments: bool,
-    /// How many different values of each array or column are listed.
-    pub places: usize,
+tachyfits_io::options! {
+    /// How two files are compared.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct DiffOptions {
+        /// Numbers are the same if they differ by no more than this.
+        pub absolute: f64,
+        /// Numbers are the same if they differ by no more than this times the larger magnitude of the two.
+        pub relative: f64,
+        /// Keywords that are not compared; one that ends in `*` stands for all that begin so.
+        pub ignore: Vec<String>,
+        /// Comments of cards are not compared.
+        pub ignore_comments: bool,
+        /// How many different values of each array or column are listed.
+        pub places: usize,
+    }
 }
 
 impl Default for DiffOptions {
@@ -26,6 +28,7 @@ impl Default for DiffOptions {
 
 /// A value that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DifferentValue {
     /// Where: of pixels their indices in FITS order, x first, from 0; of cells the row from 0 and the number of the
     /// element in the cell, from 0.
@@ -36,6 +39,7 @@ pub struct DifferentValue {
 
 /// How the pixels of two images, or the cells of two columns, differ.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ValuesDifference {
     /// The column; none for pixels.
     pub column: Option<String>,
@@ -55,6 +59,7 @@ pub struct ValuesDifference {
 
 /// A difference of the data of two HDUs.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum DataDifference {
     /// One is an image or a table and the other is not: values are not compared.
     Kind([String; 2]),

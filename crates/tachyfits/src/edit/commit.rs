@@ -17,6 +17,7 @@ const PIECE_BYTES: u64 = 1 << 20;
 
 /// Result of [`super::Editor::commit`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Committed {
     /// The file was changed in place, not replaced by a new one.
     pub in_place: bool,

@@ -21,7 +21,8 @@ impl Editor {
         match &unit.origin {
             // Cards of structure are those of the origin; those of scaling may be others.
             Some(origin) => {
-                let edited = Hdu { header: unit.header().clone(), ..Hdu::clone(origin) };
+                let mut edited = Hdu::clone(origin);
+                edited.header = unit.header().clone();
                 self.format_error(edited.image())
             }
             None => {

@@ -334,7 +334,7 @@ impl Editor {
         first_row: u64,
         run: &RunOptions<'_>,
     ) -> Result<(Rope, Vec<u64>), Error> {
-        let tier = tier()?;
+        let tier = tier();
         let total = parts.layout.rows.checked_add(rows);
         self.check_size(total, parts.layout.row_bytes)?;
         let (descriptors, most) = new_arrays(parts, (0, inputs), rows, tier)?;
@@ -355,7 +355,7 @@ pub(super) fn made_fields(
     rows: u64,
     run: &RunOptions<'_>,
 ) -> Result<(Rope, Vec<u64>), Error> {
-    let tier = tier()?;
+    let tier = tier();
     let (mut descriptors, mut most) = (Descriptors::new(), Vec::new());
     if is_variable(&parts.layout, column) {
         (descriptors, most) = new_arrays(parts, (column, std::slice::from_ref(input)), rows, tier)?;

@@ -99,7 +99,7 @@ impl Editor {
         let place = Place { offset: Some(rest.start), ..Place::default() };
         let before = format!("{} zeros after the last HDU", rest.end - rest.start);
         let after = "the end of the file".to_owned();
-        Ok(Some(Fix { code: Code::TrailingBytes.as_str(), place, before, after }))
+        Ok(Some(Fix::new(Code::TrailingBytes.as_str(), place, before, after)))
     }
 }
 
@@ -150,7 +150,7 @@ fn repair_fill(unit: &mut EditedHdu, hdu: &Hdu) -> Result<Option<Fix>, Error> {
         ..Place::default()
     };
     let (before, after) = (format!("0x{:02x}", old[at]), format!("0x{:02x}", new[at]));
-    Ok(Some(Fix { code: Rule::DataFill.as_str(), place, before, after }))
+    Ok(Some(Fix::new(Rule::DataFill.as_str(), place, before, after)))
 }
 
 /// Where the file ends within a block, it is filled up when it is written.
@@ -164,7 +164,7 @@ fn missing_fill(hdu: &Hdu, file_bytes: u64) -> Option<Fix> {
     };
     let place = Place { hdu: Some(hdu.index), offset: Some(file_bytes), ..Place::default() };
     let before = "the end of the file within a block".to_owned();
-    Some(Fix { code: code.as_str(), place, before, after: "fill up to 2880 bytes".to_owned() })
+    Some(Fix::new(code.as_str(), place, before, "fill up to 2880 bytes".to_owned()))
 }
 
 /// There are zeros alone.

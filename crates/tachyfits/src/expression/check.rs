@@ -13,6 +13,7 @@ use crate::image::Image;
 
 /// Value of a name in an expression.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum InputValue {
     /// An image of any rank.
     Image(Image),

@@ -4,6 +4,7 @@ use tachyfits_kernels::{Binary, Unary};
 
 /// One function of expressions: a row of the table that people are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ExpressionFunction {
     /// Its names; the first is the usual one.
     pub names: &'static [&'static str],

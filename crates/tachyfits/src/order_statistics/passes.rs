@@ -45,7 +45,7 @@ impl<'a> Passes<'a> {
             }
         };
         let threads = if self.alone { 1 } else { self.options.threads };
-        let options = RunOptions { threads, progress: Some(&progress), ..self.options };
+        let options = self.options.threads(threads).progress(Some(&progress));
         let (value, report) = pass(&options)?;
         self.done = done.saturating_add(bytes);
         self.add(&report);

@@ -5,6 +5,7 @@ use tachyfits_kernels::{Tier, deviate, key_of, split, value_of_key};
 
 /// A statistic of the sorted values.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum OrderStatistic {
     /// The middle value, or the mean of the two in the middle.
     Median,

@@ -23,19 +23,29 @@ use crate::image::Image;
 use crate::number::float_encoding;
 use crate::survival::Change;
 
-/// A smoothing of the planes of NAXIS1 and NAXIS2 with Gaussians.
-#[derive(Clone, Debug, PartialEq)]
-pub struct BeamSmoothing {
-    /// The axes along which the kernels vary, 0 for NAXIS1; neither of the first two.
-    pub axes: Vec<usize>,
-    /// The kernels along these axes, the first axis varying fastest; one without axes.
-    pub kernels: Vec<PlaneKernel>,
-    /// Values of the pixels beyond the edges.
-    pub edge: Edge,
-    /// Treatment of undefined pixels.
-    pub blanks: Blanks,
-    /// Whether undefined pixels get values where their neighbours give one.
-    pub fill: bool,
+tachyfits_io::options! {
+    /// A smoothing of the planes of NAXIS1 and NAXIS2 with Gaussians.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct BeamSmoothing {
+        /// The axes along which the kernels vary, 0 for NAXIS1; neither of the first two.
+        pub axes: Vec<usize>,
+        /// The kernels along these axes, the first axis varying fastest; one without axes.
+        pub kernels: Vec<PlaneKernel>,
+        /// Values of the pixels beyond the edges.
+        pub edge: Edge,
+        /// Treatment of undefined pixels.
+        pub blanks: Blanks,
+        /// Whether undefined pixels get values where their neighbours give one.
+        pub fill: bool,
+    }
+}
+
+impl BeamSmoothing {
+    /// A smoothing that repeats the pixels at the edges and leaves undefined pixels out.
+    pub fn new(axes: Vec<usize>, kernels: Vec<PlaneKernel>) -> BeamSmoothing {
+        let (edge, blanks) = (Edge::Repeat, Blanks::Renormalise);
+        BeamSmoothing { axes, kernels, edge, blanks, fill: false }
+    }
 }
 
 /// The kernel of a plane: a Gaussian, cut where the rounding of results hides the rest, whose weights add up to 1.

@@ -26,25 +26,35 @@ use crate::image::Image;
 use crate::number::float_encoding;
 use crate::survival::Change;
 
-/// A smoothing of the planes of NAXIS1 and NAXIS2 with weights that are products.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PlaneSmoothing {
-    /// The factors along NAXIS1, as for [`crate::Smoothing`].
-    pub x: Vec<f64>,
-    /// The factors along NAXIS2.
-    pub y: Vec<f64>,
-    /// Values of the pixels beyond the edges.
-    pub edge: Edge,
-    /// Treatment of undefined pixels.
-    pub blanks: Blanks,
-    /// Whether undefined pixels get values where their neighbours give one.
-    pub fill: bool,
-    /// The axes along which the scales vary, 0 for NAXIS1; neither of the first two.
-    pub axes: Vec<usize>,
-    /// Every result is multiplied by the number of its plane, those that [`Edge::Keep`] leaves as they are included: values
-    /// per beam follow the new beam. NaN for a plane that becomes undefined. The first axis varies fastest; one number
-    /// without axes.
-    pub scales: Vec<f64>,
+tachyfits_io::options! {
+    /// A smoothing of the planes of NAXIS1 and NAXIS2 with weights that are products.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct PlaneSmoothing {
+        /// The factors along NAXIS1, as for [`crate::Smoothing`].
+        pub x: Vec<f64>,
+        /// The factors along NAXIS2.
+        pub y: Vec<f64>,
+        /// Values of the pixels beyond the edges.
+        pub edge: Edge,
+        /// Treatment of undefined pixels.
+        pub blanks: Blanks,
+        /// Whether undefined pixels get values where their neighbours give one.
+        pub fill: bool,
+        /// The axes along which the scales vary, 0 for NAXIS1; neither of the first two.
+        pub axes: Vec<usize>,
+        /// Every result is multiplied by the number of its plane, those that [`Edge::Keep`] leaves as they are included: values
+        /// per beam follow the new beam. NaN for a plane that becomes undefined. The first axis varies fastest; one number
+        /// without axes.
+        pub scales: Vec<f64>,
+    }
+}
+
+impl PlaneSmoothing {
+    /// A smoothing of every plane that repeats the pixels at the edges, leaves undefined pixels out, and keeps the scale.
+    pub fn new(x: Vec<f64>, y: Vec<f64>) -> PlaneSmoothing {
+        let (edge, blanks) = (Edge::Repeat, Blanks::Renormalise);
+        PlaneSmoothing { x, y, edge, blanks, fill: false, axes: Vec::new(), scales: vec![1.0] }
+    }
 }
 
 impl Image {

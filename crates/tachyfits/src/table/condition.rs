@@ -88,7 +88,7 @@ impl Table {
 
     /// Understands a condition.
     pub(super) fn search(&self, condition: &str) -> Result<RowSearch<'_>, Error> {
-        let tier = tier()?;
+        let tier = tier();
         let parsed = parse(condition, Dialect::Rows).map_err(|problem| problem.of(condition))?;
         let checked = check(condition, &parsed, &self.layout);
         let checked = checked.map_err(|problem| problem.of(condition))?;

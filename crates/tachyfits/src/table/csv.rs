@@ -16,6 +16,7 @@ const PIECE_ROWS: usize = 8192;
 
 /// The values of a column, native-endian.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub enum CsvValues<'a> {
     /// Truth values, a byte each.
     Bool(&'a [u8]),
@@ -56,6 +57,7 @@ pub struct CsvColumn<'a> {
 
 /// How the elements of a column are divided into cells.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub enum CsvCells<'a> {
     /// One element a cell.
     Single,
@@ -84,7 +86,7 @@ pub fn csv_rows(
     tachyfits_io::run(
         &MemoryStorage::new("columns", []),
         &CsvPieces(pieces as u64),
-        &PipelineOptions { threads, job, ..PipelineOptions::default() },
+        &PipelineOptions::default().threads(threads).job(job),
         || (),
         |(), piece, _: &Fetched<'_>| {
             let mut text = Vec::new();
@@ -411,7 +413,7 @@ mod tests {
             CsvColumn { cells: CsvCells::Fixed(1), ..single(CsvValues::F64(&floats)) },
         ];
         let text = |threads| {
-            let options = RunOptions { threads, ..RunOptions::default() };
+            let options = RunOptions::default().threads(threads);
             csv_rows(&columns, values.len(), &options).unwrap().concat()
         };
         for threads in [2, 3, 64] {

@@ -19,6 +19,7 @@ use crate::image::pixel_type;
 
 /// How strings are given. They end at their first NUL, and before blanks at their end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum TextAs {
     /// A byte for each character, padded with NUL.
     #[default]

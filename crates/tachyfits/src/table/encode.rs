@@ -13,20 +13,22 @@ use super::write_text::{WrittenField, write_text};
 use crate::error::{Error, Reason};
 use crate::image::pixel_type;
 
-/// The cells of a column that are to be written.
-#[derive(Clone, Copy, Debug)]
-pub struct ColumnInput<'a> {
-    /// The cells one after the other, in the machine's byte order: what reading gives ([`super::Table::cells`]). Of a
-    /// variable-length column the elements of all its arrays.
-    pub values: &'a [u8],
-    /// Of a variable-length column: where each array begins among the elements, and where the last ends.
-    pub offsets: Option<&'a [i64]>,
-    /// Values other than 0 mark nulls: one per element, for text one per string.
-    pub nulls: Option<&'a [u8]>,
-    /// The values are as stored: neither scaled nor with a convention for unsigned integers.
-    pub raw: bool,
-    /// How text is given.
-    pub text: TextAs,
+tachyfits_io::options! {
+    /// The cells of a column that are to be written.
+    #[derive(Clone, Copy, Debug)]
+    pub struct ColumnInput<'a> {
+        /// The cells one after the other, in the machine's byte order: what reading gives ([`super::Table::cells`]). Of a
+        /// variable-length column the elements of all its arrays.
+        pub values: &'a [u8],
+        /// Of a variable-length column: where each array begins among the elements, and where the last ends.
+        pub offsets: Option<&'a [i64]>,
+        /// Values other than 0 mark nulls: one per element, for text one per string.
+        pub nulls: Option<&'a [u8]>,
+        /// The values are as stored: neither scaled nor with a convention for unsigned integers.
+        pub raw: bool,
+        /// How text is given.
+        pub text: TextAs,
+    }
 }
 
 impl<'a> ColumnInput<'a> {

@@ -15,19 +15,29 @@ use super::row_ranges::{RowBlock, RowReads, Rows};
 use crate::error::{Error, Reason};
 use crate::image::{filled, tier};
 
-/// A column that is wanted of the rows that a condition finds.
-#[derive(Clone, Copy, Debug)]
-pub struct WantedColumn {
-    /// The number of the column, from 0.
-    pub column: usize,
-    /// Take the stored values: see [`Table::cells`].
-    pub raw: bool,
-    /// How strings are given.
-    pub text: TextAs,
+tachyfits_io::options! {
+    /// A column that is wanted of the rows that a condition finds.
+    #[derive(Clone, Copy, Debug)]
+    pub struct WantedColumn {
+        /// The number of the column, from 0.
+        pub column: usize,
+        /// Take the stored values: see [`Table::cells`].
+        pub raw: bool,
+        /// How strings are given.
+        pub text: TextAs,
+    }
+}
+
+impl WantedColumn {
+    /// The cells of a column with scaling applied, and text as bytes.
+    pub fn new(column: usize) -> WantedColumn {
+        WantedColumn { column, raw: false, text: TextAs::Bytes }
+    }
 }
 
 /// The rows that a condition found, and what they have in some columns.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct FoundRows {
     /// Their numbers, from 0 and ascending.
     pub rows: Vec<u64>,
@@ -39,6 +49,7 @@ pub struct FoundRows {
 
 /// Cells of a column: see [`ColumnOutput`].
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct FoundColumn {
     /// The cells one after another, in the machine's byte order.
     pub values: Vec<u8>,
@@ -53,7 +64,7 @@ impl Table {
     /// [`Table::read`] of these rows do, in one scan. Of long rows, whose columns lie far apart, the rows are found first.
     ///
     /// ```
-    /// use tachyfits::{FitsFile, OpenOptions, RunOptions, TextAs, WantedColumn};
+    /// use tachyfits::{FitsFile, OpenOptions, RunOptions, WantedColumn};
     /// # let primary = ["SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 0", "END"];
     /// # let cards = [
     /// #     "XTENSION= 'BINTABLE'", "BITPIX  = 8", "NAXIS   = 2", "NAXIS1  = 3", "NAXIS2  = 3", "PCOUNT  = 0", "GCOUNT  = 1",
@@ -68,7 +79,7 @@ impl Table {
     /// # bytes.resize(8640, 0);
     /// // Rows of a byte, FLAG, and a 16-bit integer, COUNT: (9, 10), (8, 20), (7, 256).
     /// let table = FitsFile::from_bytes("example", bytes, &OpenOptions::default())?.table(1)?;
-    /// let flag = WantedColumn { column: 0, raw: false, text: TextAs::Bytes };
+    /// let flag = WantedColumn::new(0);
     /// let found = table.read_where("COUNT > 15", &[flag], 0..3, &RunOptions::default())?;
     /// assert_eq!((found.rows, &found.columns[0].values), (vec![1, 2], &vec![8, 7]));
     /// # Ok::<(), tachyfits::Error>(())
@@ -131,7 +142,7 @@ impl<'a> FoundReader<'a> {
             wanted,
             decoders: wanted.iter().map(decoder).collect::<Result<_, _>>()?,
             nullable: wanted.iter().map(nullable).collect::<Result<_, Error>>()?,
-            tier: tier()?,
+            tier: tier(),
         })
     }
 

@@ -26,22 +26,31 @@ const WAITING_BYTES: usize = CACHES_BYTES;
 /// How many tasks ahead the pages of outputs are entered: to clear one takes as long as some tasks.
 const PARTS_AHEAD: usize = 8;
 
-/// A column to be read, and the arrays that take it.
-#[derive(Debug)]
-pub struct ColumnOutput<'a> {
-    /// The number of the column, from 0.
-    pub column: usize,
-    /// Take the stored values: see [`Table::cells`].
-    pub raw: bool,
-    /// Takes the cells of the rows one after another, in the machine's byte order.
-    pub values: &'a mut [u8],
-    /// Receives a byte per element: 1 where it is null, else 0. The value of a null is undefined.
-    pub nulls: Option<&'a mut [u8]>,
-    /// How strings are given.
-    pub text: TextAs,
-    /// Set by reading: how many elements were not as the Standard has them. They are logical values that are not T, F or a
-    /// byte of 0: a byte of 1 is taken as true, others as null.
-    pub odd: u64,
+tachyfits_io::options! {
+    /// A column to be read, and the arrays that take it.
+    #[derive(Debug)]
+    pub struct ColumnOutput<'a> {
+        /// The number of the column, from 0.
+        pub column: usize,
+        /// Take the stored values: see [`Table::cells`].
+        pub raw: bool,
+        /// Takes the cells of the rows one after another, in the machine's byte order.
+        pub values: &'a mut [u8],
+        /// Receives a byte per element: 1 where it is null, else 0. The value of a null is undefined.
+        pub nulls: Option<&'a mut [u8]>,
+        /// How strings are given.
+        pub text: TextAs,
+        /// Set by reading: how many elements were not as the Standard has them. They are logical values that are not T, F or a
+        /// byte of 0: a byte of 1 is taken as true, others as null.
+        pub odd: u64,
+    }
+}
+
+impl<'a> ColumnOutput<'a> {
+    /// The cells of a column with scaling applied, text as bytes, and no list of nulls.
+    pub fn new(column: usize, values: &'a mut [u8]) -> ColumnOutput<'a> {
+        ColumnOutput { column, raw: false, values, nulls: None, text: TextAs::Bytes, odd: 0 }
+    }
 }
 
 impl Table {
@@ -51,7 +60,7 @@ impl Table {
     /// The bits of floats are kept where nothing is scaled. Rows of a list may come in any order and repeat.
     ///
     /// ```
-    /// use tachyfits::{ColumnOutput, FitsFile, OpenOptions, Rows, RunOptions, TextAs};
+    /// use tachyfits::{ColumnOutput, FitsFile, OpenOptions, Rows, RunOptions};
     /// # let primary = ["SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 0", "END"];
     /// # let cards = [
     /// #     "XTENSION= 'BINTABLE'", "BITPIX  = 8", "NAXIS   = 2", "NAXIS1  = 3", "NAXIS2  = 3", "PCOUNT  = 0", "GCOUNT  = 1",
@@ -67,14 +76,7 @@ impl Table {
     /// // Rows of a byte, FLAG, and a 16-bit integer, COUNT: 10, 20, 256.
     /// let table = FitsFile::from_bytes("example", bytes, &OpenOptions::default())?.table(1)?;
     /// let mut counts = [0i16; 2];
-    /// let column = ColumnOutput {
-    ///     column: table.column("count")?,
-    ///     raw: false,
-    ///     values: bytemuck::cast_slice_mut(&mut counts),
-    ///     nulls: None,
-    ///     text: TextAs::Bytes,
-    ///     odd: 0,
-    /// };
+    /// let column = ColumnOutput::new(table.column("count")?, bytemuck::cast_slice_mut(&mut counts));
     /// table.read(&mut [column], &Rows::Range(1..3), &RunOptions::default())?;
     /// assert_eq!(counts, [20, 256]);
     /// # Ok::<(), tachyfits::Error>(())
@@ -89,7 +91,7 @@ impl Table {
         rows: &Rows<'_>,
         options: &RunOptions<'_>,
     ) -> Result<Report, Error> {
-        let tier = tier()?;
+        let tier = tier();
         self.check_rows(rows)?;
         let decoders: Vec<Decoder> = columns
             .iter()
@@ -300,10 +302,8 @@ impl Reading<'_> {
                     progress(before + done, total);
                 }
             };
-            let watched = RunOptions {
-                progress: self.options.progress.is_some().then_some(&shifted),
-                ..*self.options
-            };
+            let watched =
+                self.options.progress(self.options.progress.is_some().then_some(&shifted));
             let progress = Progress { options: watched, total: values.len() as u64 };
             let options = progress.run_options();
             let start = start + row * layout.row_bytes;

@@ -11,6 +11,7 @@ use tachyfits_io::{Fetched, Tasks};
 
 /// Which rows to read.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Rows<'a> {
     /// Those from one up to, not including, another.
     Range(Range<u64>),

@@ -26,10 +26,7 @@ const COPY_BYTES: u64 = 1 << 20;
 /// # let path = directory.path().join("table.fits");
 /// let element = Element::Number(ValueType::I32);
 /// let column = NewColumn::new("COUNT", Field::Fixed { element, repeat: 1, width: 1 });
-/// let new = NewTable {
-///     kind: TableKind::Binary, name: None, columns: vec![column], rows: 0, row_bytes: None,
-///     heap_gap: 0, heap_bytes: 0, checksum: false,
-/// };
+/// let new = NewTable::new(TableKind::Binary, vec![column]);
 /// let file = FileWriter::create(&path, &WriteOptions::default())?;
 /// let mut table = TableWriter::new(file, new, &Header::new())?;
 /// let values: Vec<u8> = [1i32, 2, 3].iter().flat_map(|value| value.to_ne_bytes()).collect();

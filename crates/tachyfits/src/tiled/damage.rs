@@ -8,6 +8,7 @@ use tachyfits_io::FirstFew;
 
 /// How the pixels of damaged tiles of compressed images are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum DamagedTiles {
     /// They are an error.
     #[default]

@@ -9,31 +9,33 @@ use tachyfits_format::{
 use super::tile_encoder::Quantising;
 use crate::error::{Error, Reason};
 
-/// How an image is compressed.
-///
-/// ```
-/// use tachyfits::TileCompression;
-/// let usual = TileCompression::default();
-/// assert_eq!((usual.codec.as_str(), usual.level, usual.tile), ("RICE_1", Some(4.0), None));
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-pub struct TileCompression {
-    /// ZCMPTYPE: "RICE_1", "GZIP_1", "GZIP_2", "PLIO_1", "HCOMPRESS_1" or "NOCOMPRESS".
-    pub codec: String,
-    /// The shape of a tile in FITS order; axes that are not given have 1. `None` chooses long rows, or squares of a plane.
-    pub tile: Option<Vec<u64>>,
-    /// How finely floats are quantised: steps of this part of the noise of each tile, of this size if it is negative. `None`
-    /// keeps every bit, which needs GZIP_1, GZIP_2 or NOCOMPRESS.
-    pub level: Option<f64>,
-    /// The random numbers that are added to floats before rounding.
-    pub dither: Dither,
-    /// ZDITHER0, 1 to 10000; `None` takes it from the first tile, so that the same pixels give the same file.
-    pub seed: Option<u64>,
-    /// The divisor of HCOMPRESS_1; 0 loses nothing.
-    pub scale: i32,
-    /// Follow FZALGOR, FZTILE, FZQVALUE, FZQMETHD, FZDTHRSD, FZI2F and FZHSCALE in the header of the image before the other
-    /// fields, as fpack does.
-    pub directives: bool,
+tachyfits_io::options! {
+    /// How an image is compressed.
+    ///
+    /// ```
+    /// use tachyfits::TileCompression;
+    /// let usual = TileCompression::default();
+    /// assert_eq!((usual.codec.as_str(), usual.level, usual.tile), ("RICE_1", Some(4.0), None));
+    /// ```
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct TileCompression {
+        /// ZCMPTYPE: "RICE_1", "GZIP_1", "GZIP_2", "PLIO_1", "HCOMPRESS_1" or "NOCOMPRESS".
+        pub codec: String,
+        /// The shape of a tile in FITS order; axes that are not given have 1. `None` chooses long rows, or squares of a plane.
+        pub tile: Option<Vec<u64>>,
+        /// How finely floats are quantised: steps of this part of the noise of each tile, of this size if it is negative. `None`
+        /// keeps every bit, which needs GZIP_1, GZIP_2 or NOCOMPRESS.
+        pub level: Option<f64>,
+        /// The random numbers that are added to floats before rounding.
+        pub dither: Dither,
+        /// ZDITHER0, 1 to 10000; `None` takes it from the first tile, so that the same pixels give the same file.
+        pub seed: Option<u64>,
+        /// The divisor of HCOMPRESS_1; 0 loses nothing.
+        pub scale: i32,
+        /// Follow FZALGOR, FZTILE, FZQVALUE, FZQMETHD, FZDTHRSD, FZI2F and FZHSCALE in the header of the image before the other
+        /// fields, as fpack does.
+        pub directives: bool,
+    }
 }
 
 impl Default for TileCompression {
@@ -146,7 +148,7 @@ impl TileCompression {
     }
 
     /// The codec for stored pixels, or the integers that floats become.
-    pub(super) fn codec(
+    pub(super) fn tile_codec(
         &self,
         image: &NewImage,
         quantised: bool,

@@ -24,16 +24,18 @@ const TILE_ARRAY_BYTES: u64 = 64 << 20;
 /// Bytes of a descriptor of the new table.
 const DESCRIPTOR_BYTES: u64 = 16;
 
-/// How a table is compressed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TableCompression {
-    /// ZTILELEN; `None` takes as many rows as have 10 MB, as fpack does.
-    pub rows: Option<u64>,
-    /// ZCTYPn by the number of the column, from 0: "RICE_1", "GZIP_1", "GZIP_2" or "NOCOMPRESS". Others have the codec that
-    /// fpack chooses, but for complex numbers, which readers understand differently.
-    pub codecs: Vec<(usize, String)>,
-    /// Follow FZTILELN and FZALGn in the header of the table, where the other fields leave it open.
-    pub directives: bool,
+tachyfits_io::options! {
+    /// How a table is compressed.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub struct TableCompression {
+        /// ZTILELEN; `None` takes as many rows as have 10 MB, as fpack does.
+        pub rows: Option<u64>,
+        /// ZCTYPn by the number of the column, from 0: "RICE_1", "GZIP_1", "GZIP_2" or "NOCOMPRESS". Others have the codec that
+        /// fpack chooses, but for complex numbers, which readers understand differently.
+        pub codecs: Vec<(usize, String)>,
+        /// Follow FZTILELN and FZALGn in the header of the table, where the other fields leave it open.
+        pub directives: bool,
+    }
 }
 
 impl Table {

@@ -43,7 +43,7 @@ pub(crate) fn write_tiles(
     let is_first = file.hdus() == 0;
     file.begin_extension()?;
     let quantised = how.quantising(new.stored, 1).is_some();
-    let codec = how.codec(new, quantised)?;
+    let codec = how.tile_codec(new, quantised)?;
     check_values(new, how, &*codec)?;
     let shape = how.tile_shape(&new.axes, &*codec)?;
     let grid = TileGrid::new(new.axes.clone(), shape.clone());
@@ -77,7 +77,7 @@ pub(crate) fn write_tiles(
         },
     )?;
     let rounding = table.finish()?;
-    Ok(Report { rounding, ..report })
+    Ok(report.with_rounding(rounding))
 }
 
 /// Memory of a worker.

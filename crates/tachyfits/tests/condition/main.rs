@@ -10,6 +10,6 @@ use tachyfits::{Error, RunOptions, Table};
 
 /// The rows for which a condition is true, on one thread.
 fn rows(table: &Table, condition: &str) -> Result<Vec<u64>, Error> {
-    let options = RunOptions { threads: 1, ..RunOptions::default() };
+    let options = RunOptions::default().threads(1);
     table.rows_where(condition, 0..table.layout().rows, &options).map(|(rows, _)| rows)
 }

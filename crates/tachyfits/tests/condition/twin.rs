@@ -408,7 +408,7 @@ fn threads_and_storages_find_the_same() {
     let from_file = FitsFile::open(&path, &OpenOptions::default()).unwrap().table(1).unwrap();
     for threads in [1, 2, 5] {
         for table in [&table, &from_file] {
-            let options = RunOptions { threads, ..RunOptions::default() };
+            let options = RunOptions::default().threads(threads);
             let (found, report) = table.rows_where(condition, 0..60_000, &options).unwrap();
             assert!(found == expected, "{threads} threads");
             assert!(report.bytes > 0);

@@ -20,7 +20,7 @@ impl Column {
     pub fn input(&self) -> ColumnInput<'_> {
         let nulls = Some(&self.nulls[..]);
         let offsets = self.offsets.as_deref();
-        ColumnInput { offsets, nulls, raw: self.raw, ..ColumnInput::new(&self.values) }
+        ColumnInput::new(&self.values).offsets(offsets).nulls(nulls).raw(self.raw)
     }
 
     /// The cells of some rows of `all`.
@@ -120,14 +120,8 @@ fn read_column(table: &Table, number: usize, rows: u64) -> Column {
     let elements = (cells.elements() * rows) as usize;
     let mut values = vec![0; elements * cells.kind.bytes() as usize];
     let mut nulls = vec![0; elements];
-    let output = ColumnOutput {
-        column: number,
-        raw,
-        values: &mut values,
-        nulls: Some(&mut nulls),
-        text: TextAs::Bytes,
-        odd: 0,
-    };
+    let output =
+        ColumnOutput::new(number, &mut values).raw(raw).nulls(Some(&mut nulls)).text(TextAs::Bytes);
     table.read(&mut [output], &range, &RunOptions::default()).unwrap();
     if matches!(cells.kind, CellKind::Text { .. }) {
         plain_text(&mut values);

@@ -57,8 +57,8 @@ fn new_arrays_do_not_become_those_of_a_descriptor_that_reaches_beyond_the_heap()
     let before = fs::read(&path).unwrap();
     let run = RunOptions::default();
     let values = [7i16, 8, 9].map(i16::to_ne_bytes).concat();
-    let one = ColumnInput { offsets: Some(&[0, 3]), ..ColumnInput::new(&values) };
-    let two = ColumnInput { offsets: Some(&[0, 3, 3]), ..one };
+    let one = ColumnInput::new(&values).offsets(Some(&[0, 3]));
+    let two = one.offsets(Some(&[0, 3, 3]));
     let element = Element::Number(ValueType::I16);
     let field = Field::Variable { element, wide: false, repeat: 1, most: None };
     let mut editor = edit(&path);

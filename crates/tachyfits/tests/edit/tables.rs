@@ -324,7 +324,7 @@ fn keywords_of_columns_follow_them_with_their_comments() {
     editor.delete_columns(1, &[0]).unwrap();
     let element = Element::Number(ValueType::U16);
     let field = Field::Fixed { element, repeat: 1, width: 1 };
-    let new = NewColumn { unit: Some("count".into()), ..NewColumn::new("N", field) };
+    let new = NewColumn::new("N", field).unit(Some("count".into()));
     let values = [7u16, 8].map(u16::to_ne_bytes).concat();
     editor.insert_column(1, 1, &new, &ColumnInput::new(&values), &run()).unwrap();
     editor.rename_column(1, 0, "MAG").unwrap();
@@ -363,9 +363,9 @@ fn a_gap_before_the_heap_stays() {
     let bytes = table_file("BINTABLE", [8, 2], 20, &cards, &data);
     let (_directory, path) = file(&bytes);
     let mut editor = edit(&path);
-    let input = ColumnInput { offsets: Some(&[0, 4]), ..ColumnInput::new(&[9, 8, 7, 6]) };
+    let input = ColumnInput::new(&[9, 8, 7, 6]).offsets(Some(&[0, 4]));
     editor.append_rows(1, &[input], 1, &run()).unwrap();
-    let input = ColumnInput { offsets: Some(&[0, 1]), ..ColumnInput::new(&[5]) };
+    let input = ColumnInput::new(&[5]).offsets(Some(&[0, 1]));
     editor.update_cells(1, 0, &Rows::List(&[0]), &input, &run()).unwrap();
     commit(editor);
     let file = open(&path);
@@ -505,8 +505,7 @@ fn a_new_table_is_put_between_others() {
     let (_directory, path, made) = plain();
     let columns = more(&made.columns, 30, 4);
     let layout = open(&path).table(1).unwrap().layout().clone();
-    let mut new =
-        NewTable { rows: 30, name: Some("NEW".into()), checksum: true, ..NewTable::of(&layout) };
+    let mut new = NewTable::of(&layout).rows(30).name(Some("NEW".into())).checksum(true);
     let field = Field::Variable {
         element: Element::Number(ValueType::I16),
         wide: true,
@@ -518,7 +517,7 @@ fn a_new_table_is_put_between_others() {
     offsets[20..].fill(3);
     let values = [1i16, 2, 3].map(i16::to_ne_bytes).concat();
     let mut inputs = inputs(&columns);
-    inputs.push(ColumnInput { offsets: Some(&offsets), ..ColumnInput::new(&values) });
+    inputs.push(ColumnInput::new(&values).offsets(Some(&offsets)));
     let mut editor = edit(&path);
     editor.insert_table(0, &new, &Header::new(), &inputs, &run()).unwrap();
     let short = editor.insert_table(9, &new, &Header::new(), &inputs[1..], &run()).unwrap_err();

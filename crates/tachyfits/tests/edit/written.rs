@@ -14,16 +14,7 @@ use tachyfits::{
 };
 
 fn new_table(kind: TableKind, columns: Vec<NewColumn>) -> NewTable {
-    NewTable {
-        kind,
-        name: None,
-        columns,
-        rows: 0,
-        row_bytes: None,
-        heap_gap: 0,
-        heap_bytes: 0,
-        checksum: false,
-    }
+    NewTable::new(kind, columns)
 }
 
 fn open(path: &Path) -> FitsFile {
@@ -52,8 +43,8 @@ proptest! {
         let columns = read_all(&source);
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("out.fits");
-        let options = WriteOptions { checksum, ..WriteOptions::default() };
-        let run = RunOptions { threads, ..RunOptions::default() };
+        let options = WriteOptions::default().checksum(checksum);
+        let run = RunOptions::default().threads(threads);
         let mut new = NewTable::of(source.layout());
         (new.rows, new.name) = (if stated { made.rows as u64 } else { 0 }, Some("COPY".to_owned()));
         let file = FileWriter::create(&path, &options).unwrap();
@@ -90,21 +81,12 @@ proptest! {
 fn ascii_columns() -> Vec<NewColumn> {
     let field = |text, width, decimals| Field::Text { text, width, decimals };
     vec![
-        NewColumn {
-            null: Some(Null::Text("*".into())),
-            ..NewColumn::new("I", field(TextForm::Integer, 12, 0))
-        },
+        NewColumn::new("I", field(TextForm::Integer, 12, 0)).null(Some(Null::Text("*".into()))),
         NewColumn::new("F", field(TextForm::Fixed, 14, 3)),
         NewColumn::new("E", field(TextForm::Exponent, 24, 16)),
-        NewColumn {
-            null: Some(Null::Text("NaN".into())),
-            ..NewColumn::new("D", field(TextForm::Double, 24, 16))
-        },
+        NewColumn::new("D", field(TextForm::Double, 24, 16)).null(Some(Null::Text("NaN".into()))),
         NewColumn::new("A", field(TextForm::Characters, 7, 0)),
-        NewColumn {
-            scaling: Some((0.5, 10.0)),
-            ..NewColumn::new("S", field(TextForm::Integer, 12, 0))
-        },
+        NewColumn::new("S", field(TextForm::Integer, 12, 0)).scaling(Some((0.5, 10.0))),
     ]
 }
 
@@ -143,7 +125,7 @@ fn an_ascii_table_says_the_numbers_in_text() {
     inputs[3].nulls = Some(&nulls);
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("out.fits");
-    let options = WriteOptions { checksum: true, ..WriteOptions::default() };
+    let options = WriteOptions::default().checksum(true);
     let file = FileWriter::create(&path, &options).unwrap();
     let new = new_table(TableKind::Ascii, ascii_columns());
     let mut writer = TableWriter::new(file, new, &Header::new()).unwrap();
@@ -197,12 +179,12 @@ fn fixed(element: Element, repeat: u64) -> Field {
 fn values_out_of_range_are_refused_with_the_row() {
     let short = Element::Number(ValueType::I16);
     let plain = NewColumn::new("N", fixed(short, 1));
-    let with_null = NewColumn { null: Some(Null::Stored(-9)), ..plain.clone() };
-    let scaled = NewColumn { scaling: Some((0.5, 0.0)), ..plain.clone() };
+    let with_null = plain.clone().null(Some(Null::Stored(-9)));
+    let scaled = plain.clone().scaling(Some((0.5, 0.0)));
     let values = [5i16, -9].map(i16::to_ne_bytes).concat();
     let large = [1.0f64, 1e9].map(f64::to_ne_bytes).concat();
     let input = ColumnInput::new(&values);
-    let nulls = ColumnInput { nulls: Some(&[0, 1]), ..input };
+    let nulls = input.nulls(Some(&[0, 1]));
     let binary = TableKind::Binary;
     for (column, input, rows, told) in [
         (
@@ -223,7 +205,7 @@ fn values_out_of_range_are_refused_with_the_row() {
             2,
             "expected values other than TNULL, -9 as it is stored, found it in row 2",
         ),
-        (&plain, ColumnInput { nulls: Some(&[0]), ..input }, 2, "expected 2 marks of nulls"),
+        (&plain, input.nulls(Some(&[0])), 2, "expected 2 marks of nulls"),
         (&scaled, ColumnInput::new(&large), 2, "found 1 others in rows 1 to 2"),
     ] {
         let text = refused(binary, column.clone(), input, rows);
@@ -237,8 +219,7 @@ fn values_out_of_range_are_refused_with_the_row() {
         "{told}"
     );
     let wide: Vec<u8> = "caf\u{e9}".chars().flat_map(|c| (c as u32).to_ne_bytes()).collect();
-    let told =
-        refused(binary, text, ColumnInput { text: TextAs::Ucs4, ..ColumnInput::new(&wide) }, 1);
+    let told = refused(binary, text, ColumnInput::new(&wide).text(TextAs::Ucs4), 1);
     assert!(told.contains("printable ASCII"), "{told}");
     let field = Field::Variable { element: short, wide: false, repeat: 1, most: None };
     for (offsets, told) in [
@@ -248,7 +229,7 @@ fn values_out_of_range_are_refused_with_the_row() {
         (Some(&[0, 1, 1]), "rising offsets"),
         (Some(&[1, 1, 2]), "rising offsets"),
     ] {
-        let text = refused(binary, NewColumn::new("V", field), ColumnInput { offsets, ..input }, 2);
+        let text = refused(binary, NewColumn::new("V", field), input.offsets(offsets), 2);
         assert!(text.contains(told), "{text}");
     }
 }
@@ -257,7 +238,7 @@ fn values_out_of_range_are_refused_with_the_row() {
 fn values_wider_than_a_text_field_are_refused_with_the_row() {
     let field = |text, width, decimals| Field::Text { text, width, decimals };
     let integer = NewColumn::new("N", field(TextForm::Integer, 3, 0));
-    let with_null = NewColumn { null: Some(Null::Text(" -9".into())), ..integer.clone() };
+    let with_null = integer.clone().null(Some(Null::Text(" -9".into())));
     let real = NewColumn::new("X", field(TextForm::Fixed, 6, 2));
     let integers = [5i64, -9].map(i64::to_ne_bytes).concat();
     let wide = [5i64, 1000].map(i64::to_ne_bytes).concat();
@@ -276,7 +257,7 @@ fn values_wider_than_a_text_field_are_refused_with_the_row() {
         let text = refused(TableKind::Ascii, column.clone(), ColumnInput::new(values), 2);
         assert!(text.contains(told), "{text}");
     }
-    let input = ColumnInput { nulls: Some(&[1, 0]), ..ColumnInput::new(&integers) };
+    let input = ColumnInput::new(&integers).nulls(Some(&[1, 0]));
     let text = refused(TableKind::Ascii, integer, input, 2);
     assert!(text.contains("found a null in row 1"), "{text}");
 }
@@ -286,7 +267,7 @@ fn the_number_of_rows_must_match_the_declared_one() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("out.fits");
     let column = NewColumn::new("N", fixed(Element::Number(ValueType::U8), 1));
-    let new = NewTable { rows: 3, ..new_table(TableKind::Binary, vec![column]) };
+    let new = new_table(TableKind::Binary, vec![column]).rows(3);
     let begin = || {
         let file = FileWriter::create(&path, &WriteOptions::default()).unwrap();
         TableWriter::new(file, new.clone(), &Header::new()).unwrap()
@@ -308,7 +289,7 @@ fn the_number_of_rows_must_match_the_declared_one() {
 fn a_file_takes_images_and_tables() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("out.fits");
-    let options = WriteOptions { checksum: true, ..WriteOptions::default() };
+    let options = WriteOptions::default().checksum(true);
     let run = RunOptions::default();
     let column = || NewColumn::new("N", fixed(Element::Number(ValueType::U16), 1));
     let new = || new_table(TableKind::Binary, vec![column()]);
@@ -358,7 +339,7 @@ fn carried_cards_stay_and_the_longest_array_is_declared() {
     for counts in [[1usize, 0], [12, 300]] {
         let values = vec![1; 4 * (counts[0] + counts[1])];
         let offsets = [0, counts[0] as i64, (counts[0] + counts[1]) as i64];
-        let input = ColumnInput { offsets: Some(&offsets), ..ColumnInput::new(&values) };
+        let input = ColumnInput::new(&values).offsets(Some(&offsets));
         writer.write_rows(&[input], 2, &run).unwrap();
     }
     writer.finish().unwrap().commit().unwrap();

@@ -51,7 +51,7 @@ fn read(file: &FitsFile, threads: usize) -> Result<Vec<f64>, Error> {
     let whole = image.whole();
     let mut values = vec![0.0; whole.pixels() as usize];
     let out = OutputPixels::Float64(&mut values);
-    let options = RunOptions { threads, ..RunOptions::default() };
+    let options = RunOptions::default().threads(threads);
     image.read(&whole, ReadAs::Float64, out, &options)?;
     Ok(values)
 }

@@ -87,7 +87,7 @@ pub fn values(image: &Image) -> Vec<f64> {
 }
 
 pub fn options(threads: usize) -> RunOptions<'static> {
-    RunOptions { threads, buffering: Buffering::Auto, ..RunOptions::default() }
+    RunOptions::default().threads(threads).buffering(Buffering::Auto)
 }
 
 /// The place of a pixel along each axis.

@@ -6,7 +6,7 @@ use tachyfits::{Image, PathCut, Reason};
 use crate::made::{STORED, first, made, values};
 
 fn cut(points: &[[f64; 2]], width: u32, spacing: f64) -> PathCut {
-    PathCut { points: points.to_vec(), width, spacing, unit: None }
+    PathCut::new(points.to_vec()).width(width).spacing(spacing)
 }
 
 /// The twin: the pixels of the plane weighted by how near they are to each sample.
@@ -165,8 +165,7 @@ fn long_paths_through_many_planes() {
 #[test]
 fn the_axes_are_offset_and_those_after_the_plane() {
     let image = made(6, &[9, 8, 7, 2], 3);
-    let path =
-        PathCut { unit: Some(("deg".to_owned(), 0.25)), ..cut(&[[0.0, 0.0], [3.0, 4.0]], 1, 0.5) };
+    let path = cut(&[[0.0, 0.0], [3.0, 4.0]], 1, 0.5).unit(Some(("deg".to_owned(), 0.25)));
     let file = image.cut_along(&path).unwrap();
     let made = first(&file);
     assert_eq!(made.axes(), [11, 7, 2]);
@@ -184,7 +183,7 @@ fn the_axes_are_offset_and_those_after_the_plane() {
 fn an_invalid_path_is_refused() {
     let image = made(6, &[9, 8, 7], 3);
     let line = [[0.0, 0.0], [3.0, 4.0]];
-    let unit = PathCut { unit: Some(("deg".to_owned(), f64::NAN)), ..cut(&line, 1, 1.0) };
+    let unit = cut(&line, 1, 1.0).unit(Some(("deg".to_owned(), f64::NAN)));
     let refused = [
         cut(&[], 1, 1.0),
         cut(&[[1.0, 1.0]], 1, 1.0),

@@ -33,6 +33,7 @@ fn naive(statistic: BlockStatistic, pixels: &[f64]) -> f64 {
         }
         BlockStatistic::Min => good.iter().skip(1).fold(good[0], |a, &b| if b < a { b } else { a }),
         BlockStatistic::Max => good.iter().skip(1).fold(good[0], |a, &b| if b > a { b } else { a }),
+        other => panic!("no expected value of {other:?}"),
     }
 }
 
@@ -100,7 +101,7 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let image = made(stored, &axes, seed);
-        let rebinning = Rebinning { block: block.clone(), statistic, keep_partial };
+        let rebinning = Rebinning::new(block.clone()).statistic(statistic).keep_partial(keep_partial);
         let fits = axes.iter().zip(&block).all(|(length, pixels)| length >= pixels);
         if !fits && !keep_partial {
             let error = image.rebin(&rebinning).unwrap_err();
@@ -117,7 +118,7 @@ fn boxes_and_their_edges_fit_together() {
     let image = made(6, &[331, 57, 43], 5);
     for block in [vec![2, 2, 1], vec![1, 1, 5], vec![40, 50, 43], vec![331, 1, 1]] {
         for statistic in STATISTICS {
-            check(&image, &Rebinning { block: block.clone(), statistic, keep_partial: true })
+            check(&image, &Rebinning::new(block.clone()).statistic(statistic).keep_partial(true))
                 .unwrap();
         }
     }
@@ -126,10 +127,8 @@ fn boxes_and_their_edges_fit_together() {
 #[test]
 fn an_invalid_block_is_refused() {
     let image = made(0, &[3, 4], 1);
-    let rebinning = |block: &[u64], keep_partial| Rebinning {
-        block: block.to_vec(),
-        statistic: BlockStatistic::Mean,
-        keep_partial,
+    let rebinning = |block: &[u64], keep_partial| {
+        Rebinning::new(block.to_vec()).statistic(BlockStatistic::Mean).keep_partial(keep_partial)
     };
     for block in [&[1][..], &[1, 1, 1], &[0, 1], &[4, 1], &[]] {
         let error = image.rebin(&rebinning(block, false)).unwrap_err();
@@ -151,8 +150,7 @@ fn an_invalid_block_is_refused() {
 fn the_edge_of_the_first_pixel_stays_where_it_was() {
     // CRPIX1 is 1.5 in the images made here.
     let image = made(6, &[9, 4], 1);
-    let rebinning =
-        Rebinning { block: vec![4, 1], statistic: BlockStatistic::Sum, keep_partial: false };
+    let rebinning = Rebinning::new(vec![4, 1]).statistic(BlockStatistic::Sum);
     let axis = first(&image.rebin(&rebinning).unwrap()).linear_axis(0).unwrap();
     assert_eq!((axis.crpix, axis.cdelt), ((1.5 - 0.5) / 4.0 + 0.5, 4.0));
     assert_eq!(axis.value(0.5), image.linear_axis(0).unwrap().value(0.5));

@@ -14,10 +14,8 @@ use crate::made::{first, made, raw};
 fn files_are_the_same_for_any_threads_and_buffering() {
     let directory = tempfile::tempdir().unwrap();
     let image = made(3, &[130, 90, 70], 11);
-    let path =
-        PathCut { points: vec![[3.0, 2.0], [120.5, 80.25]], width: 3, spacing: 1.0, unit: None };
-    let blocks =
-        Rebinning { block: vec![3, 2, 4], statistic: BlockStatistic::Median, keep_partial: true };
+    let path = PathCut::new(vec![[3.0, 2.0], [120.5, 80.25]]).width(3).spacing(1.0);
+    let blocks = Rebinning::new(vec![3, 2, 4]).statistic(BlockStatistic::Median).keep_partial(true);
     let smoothed = first(&image.smooth(&Smoothing::new(2, vec![0.25, 0.5, 0.25])).unwrap());
     let reordered = first(&smoothed.reorder(&[2, 0, 1]).unwrap());
     let files = [
@@ -39,8 +37,8 @@ fn files_are_the_same_for_any_threads_and_buffering() {
             [(1, Buffering::Single), (3, Buffering::Single), (2, Buffering::Double)]
         {
             let path = directory.path().join("out.fits");
-            let run = RunOptions { threads, buffering, ..RunOptions::default() };
-            let options = WriteOptions { overwrite: true, ..WriteOptions::default() };
+            let run = RunOptions::default().threads(threads).buffering(buffering);
+            let options = WriteOptions::default().overwrite(true);
             reshaped.write(&path, &options, &run).unwrap();
             let bytes = fs::read(&path).unwrap();
             assert!(

@@ -1,7 +1,7 @@
 //! Arrays in the heap beside the twin.
 
 use proptest::prelude::*;
-use tachyfits::{Rows, RunOptions};
+use tachyfits::Rows;
 
 use crate::common::{Numbers, table};
 use crate::made::{Made, variable_column};
@@ -33,7 +33,7 @@ proptest! {
             false => (Rows::Range(0..count as u64), &all),
         };
         for (index, column) in made.columns.iter().enumerate() {
-            let options = RunOptions { threads, ..ONE };
+            let options = ONE.threads(threads);
             let (arrays, _) = table.read_arrays(index, raw, &asked, &options).unwrap();
             let (mut values, mut nulls, mut offsets) = (Vec::new(), Vec::new(), vec![0i64]);
             for &row in rows {
@@ -81,7 +81,7 @@ fn long_arrays_are_read_in_pieces() {
         }
         let table = table(made.bytes());
         for threads in [1, 2] {
-            let options = RunOptions { threads, ..ONE };
+            let options = ONE.threads(threads);
             let (arrays, _) = table.read_arrays(0, false, &Rows::Range(0..5), &options).unwrap();
             let mut expected = Vec::new();
             for row in 0..5 {

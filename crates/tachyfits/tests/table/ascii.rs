@@ -1,7 +1,7 @@
 //! ASCII tables beside the twin: numbers formatted and parsed by the standard library.
 
 use proptest::prelude::*;
-use tachyfits::{Rows, RunOptions, TextAs};
+use tachyfits::{Rows, TextAs};
 
 use crate::common::{Numbers, table, table_file};
 use crate::read::{Ask, ONE, read};
@@ -94,7 +94,7 @@ proptest! {
         let cards = cards(decimals, has_null, scaled);
         let table = table(table_file("TABLE", [50, rows as u64], 0, &cards, data.as_bytes()));
         let ask = |column| Ask { column, raw: false, text: TextAs::Bytes, nulls: true };
-        let options = RunOptions { threads, ..ONE };
+        let options = ONE.threads(threads);
         let whole = Rows::Range(0..rows as u64);
         let answers = read(&table, &[ask(0), ask(1), ask(2)], &whole, &options).unwrap();
         let is_null = |field: &String| has_null && field.trim_end() == "***";
@@ -134,7 +134,7 @@ fn a_field_without_a_number_is_named() {
     let table = table(table_file("TABLE", [6, 20_000], 0, &cards, &data));
     let ask = |raw| Ask { column: 0, raw, text: TextAs::Bytes, nulls: false };
     for threads in [1, 2, 4] {
-        let options = RunOptions { threads, ..ONE };
+        let options = ONE.threads(threads);
         let error = read(&table, &[ask(false)], &Rows::Range(0..20_000), &options).unwrap_err();
         let text = error.to_string();
         assert_eq!(error.code(), "cell-text");

@@ -211,6 +211,7 @@ fn string_as(stored: &[u8], raw: bool, text: TextAs) -> Vec<u8> {
     match text {
         TextAs::Bytes => string,
         TextAs::Ucs4 => string.iter().flat_map(|&byte| u32::from(byte).to_ne_bytes()).collect(),
+        other => panic!("no expected value of {other:?}"),
     }
 }
 

@@ -7,8 +7,7 @@ use crate::common::table;
 use crate::made::{Made, tables};
 use crate::model::{Spec, same_values};
 
-pub const ONE: RunOptions<'static> =
-    RunOptions { threads: 1, buffering: Buffering::Single, progress: None, job: None };
+pub const ONE: RunOptions<'static> = RunOptions::new().threads(1).buffering(Buffering::Single);
 
 /// A request for a column.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +42,7 @@ pub fn read(
         .zip(asks)
         .map(|((values, nulls, _), ask)| {
             let Ask { column, raw, text, .. } = *ask;
-            ColumnOutput { column, raw, values, nulls: nulls.as_deref_mut(), text, odd: 9 }
+            ColumnOutput::new(column, values).raw(raw).nulls(nulls.as_deref_mut()).text(text).odd(9)
         })
         .collect();
     table.read(&mut columns, rows, options)?;
@@ -144,7 +143,7 @@ proptest! {
             (Choice::Range(..), Some(&first)) => Rows::Range(first..first + rows.len() as u64),
             (Choice::List(_), _) => Rows::List(&rows),
         };
-        let options = RunOptions { threads, ..ONE };
+        let options = ONE.threads(threads);
         let answers = read(&table, &asks, &asked, &options).unwrap();
         for (ask, (values, nulls, odd)) in asks.iter().zip(answers) {
             let (expected_values, expected_nulls, expected_odd) = expected(&made, *ask, &rows);
@@ -194,7 +193,7 @@ fn long_rows_and_scattered_rows() {
             let asks: Vec<Ask> = columns.iter().map(ask).collect();
             for (rows, numbers) in &asked {
                 for threads in [1, 3] {
-                    let options = RunOptions { threads, ..ONE };
+                    let options = ONE.threads(threads);
                     let answers = read(&table, &asks, rows, &options).unwrap();
                     for (ask, (values, nulls, _)) in asks.iter().zip(answers) {
                         let (expected, no_nulls, _) = expected(&made, *ask, numbers);
@@ -224,14 +223,8 @@ fn arrays_of_another_size_and_rows_that_are_not_there() {
     let table = table(made.bytes());
     let code = |rows: Rows<'_>, values: usize, nulls: Option<usize>| {
         let (mut values, mut nulls) = (vec![0; values], nulls.map(|count| vec![0; count]));
-        let column = ColumnOutput {
-            column: 0,
-            raw: false,
-            values: &mut values,
-            nulls: nulls.as_deref_mut(),
-            text: TextAs::Bytes,
-            odd: 0,
-        };
+        let column =
+            ColumnOutput::new(0, &mut values).nulls(nulls.as_deref_mut()).text(TextAs::Bytes);
         table.read(&mut [column], &rows, &ONE).map(drop).map_err(|error| error.code())
     };
     assert_eq!(code(Rows::Range(0..5), 40, Some(10)), Ok(()));
@@ -279,7 +272,7 @@ fn columns_swapped_in_place() {
             let ask = Ask { column: asked, raw: false, text: TextAs::Bytes, nulls: true };
             let (expected, no_nulls, _) = expected(&made, ask, &numbers);
             for threads in [1, 3] {
-                let options = RunOptions { threads, ..ONE };
+                let options = ONE.threads(threads);
                 let answers = read(&table, &[ask], &Rows::Range(first..last), &options).unwrap();
                 assert!(answers[0].0 == expected, "{first} to {last}");
                 assert_eq!(answers[0].1.as_ref(), Some(&no_nulls));

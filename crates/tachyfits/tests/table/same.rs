@@ -108,12 +108,12 @@ fn is_array(table: &Table, column: usize) -> bool {
 }
 
 fn open(path: &Path, storage: StorageKind) -> Table {
-    let options = OpenOptions { storage, ..OpenOptions::default() };
+    let options = OpenOptions::default().storage(storage);
     FitsFile::open(path, &options).unwrap().table(1).unwrap()
 }
 
 fn with_threads(threads: usize, buffering: Buffering) -> RunOptions<'static> {
-    RunOptions { threads, buffering, progress: None, job: None }
+    RunOptions::default().threads(threads).buffering(buffering)
 }
 
 /// Does nothing, unless this program was started for a tier: then it prints what it finds.

@@ -10,7 +10,7 @@ use crate::reductions::{marks, outputs};
 fn check(picture: &Picture, ranges: &[AxisRange], axes: &[usize]) {
     let image = picture.image();
     let section = image.section(ranges).unwrap();
-    let options = RunOptions { threads: 2, ..RunOptions::default() };
+    let options = RunOptions::default().threads(2);
     let reduced = image.reduce(Statistic::ALL, axes, &section, None, 1, &options).unwrap().0;
     let (kept, pixels) = outputs(picture, &section, &marks(axes, picture.axes.len()), |_| true);
     assert_eq!(reduced.axes, kept);

@@ -88,6 +88,7 @@ impl Expected {
                     Statistic::MaxPosition => max.map_or(-1.0, |extremum| extremum.position as f64),
                     // Not of this state.
                     Statistic::Skewness | Statistic::Kurtosis => continue,
+                    other => panic!("no expected value of {other:?}"),
                 };
                 self.check_value(*statistic, ddof, value);
             }
@@ -121,6 +122,7 @@ impl Expected {
             Statistic::Max => return check_bits(self.max, value),
             Statistic::MinPosition => (self.min.map_or(-1.0, |min| min.1 as f64), 0.0),
             Statistic::MaxPosition => (self.max.map_or(-1.0, |max| max.1 as f64), 0.0),
+            other => panic!("no expected value of {other:?}"),
         };
         let relative = if slack == 0.0 { 0.0 } else { 1e-12 };
         let what = format!("{} of {self:?}", statistic.name());

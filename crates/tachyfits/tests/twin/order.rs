@@ -62,6 +62,7 @@ fn expected(statistic: OrderStatistic, pixels: &Pixels) -> f64 {
             median(&sorted(sorted_pixels.iter().map(|x| (x - middle).abs())))
         }
         OrderStatistic::Percentile(percent) => percentile(&sorted_pixels, percent),
+        other => panic!("no expected value of {other:?}"),
     }
 }
 
@@ -197,7 +198,7 @@ fn hard_pixels_are_found_whatever_the_limits_and_the_threads() {
         ];
         for limits in choices {
             for threads in [1, 3] {
-                let options = RunOptions { threads, ..ONE };
+                let options = ONE.threads(threads);
                 let whole = image.whole();
                 let found =
                     image.order_within(&STATISTICS, &[1, 0], &whole, None, &limits, &options);
@@ -249,7 +250,7 @@ fn tiles_of_any_size_give_the_same_along_every_axis() {
     for reduced in [vec![0], vec![1], vec![2], vec![0, 2], vec![1, 2], vec![0, 1]] {
         let run = |gathered, tile_bytes, threads, buffering| {
             let limits = OrderLimits { gathered, tile_bytes, ..OrderLimits::default() };
-            let options = RunOptions { threads, buffering, progress: None, job: None };
+            let options = RunOptions::default().threads(threads).buffering(buffering);
             let whole = image.whole();
             let found = image.order_within(&STATISTICS, &reduced, &whole, None, &limits, &options);
             format!("{:?}", found.unwrap().0)
@@ -287,7 +288,7 @@ fn progress_rises_to_the_end_and_can_stop_the_work() {
     let progress = |done, total| {
         told.lock().unwrap().push((done, total));
     };
-    let options = RunOptions { progress: Some(&progress), ..ONE };
+    let options = ONE.progress(Some(&progress));
     let statistics = [OrderStatistic::Mad];
     let whole = image.whole();
     image.order_within(&statistics, &[0], &whole, None, &limits, &options).unwrap();
@@ -296,7 +297,7 @@ fn progress_rises_to_the_end_and_can_stop_the_work() {
     assert!(told.last().is_some_and(|(done, total)| done <= total && *done >= 8 << 16));
     let job = Job::on(&Executor::new(1));
     let stop = |_, _| job.token().cancel();
-    let options = RunOptions { progress: Some(&stop), job: Some(&job), ..ONE };
+    let options = ONE.progress(Some(&stop)).job(Some(&job));
     let error = image.order(&statistics, &[0], &whole, None, &options).unwrap_err();
     assert_eq!(error.code(), "io-cancelled");
 }

@@ -139,7 +139,7 @@ proptest! {
         let pixels = walk(&picture.axes, &section);
         let expected: Vec<u8> =
             pixels.iter().flat_map(|&(_, pixel)| picture.pixel_bytes(pixel)).copied().collect();
-        let strict = OpenOptions { strict: true, ..OpenOptions::default() };
+        let strict = OpenOptions::default().strict(true);
         let file = FitsFile::open(&path, &strict).unwrap();
         let bytes = std::fs::read(&path).unwrap();
         let (_, data) = bytes.split_at(file.hdus()[0].data_offset as usize);

@@ -9,7 +9,7 @@ use crate::picture::{Picture, pictures, walk};
 
 /// One thread, so that small pictures do not spend their time in starting others.
 pub const ONE: RunOptions<'static> =
-    RunOptions { threads: 1, buffering: tachyfits::Buffering::Single, progress: None, job: None };
+    RunOptions::new().threads(1).buffering(tachyfits::Buffering::Single);
 
 /// The pixels of each output, with their linear index among those that are reduced; and the axes that are kept.
 pub fn outputs(

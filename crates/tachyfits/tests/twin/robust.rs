@@ -133,7 +133,7 @@ fn planes_in_memory_and_in_passes_have_the_same_bits() {
         for (threads, buffering) in
             [1, 2, 3, 5].into_iter().flat_map(|threads| buffers.map(|b| (threads, b)))
         {
-            let options = RunOptions { threads, buffering, progress: None, job: None };
+            let options = RunOptions::default().threads(threads).buffering(buffering);
             for memory in memories {
                 let found = image.robust_rms_within(memory, true, &section, 2, &options).unwrap();
                 assert_eq!(bits(found.0), expected);
