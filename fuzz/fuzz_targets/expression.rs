@@ -60,5 +60,5 @@ fn check(error: &Error, text: &str) {
     let Error::Expression(found) = error else { panic!("another error: {error}") };
     assert!(found.at.start <= found.at.end && found.at.end <= text.len(), "{error}");
     assert!(text.get(found.at.clone()).is_some(), "{error}");
-    assert!(error.to_string().lines().count() >= 3, "{error}");
+    assert!(format!("{error:#}").lines().count() >= 3, "{error}");
 }

@@ -13,19 +13,19 @@ const LIGHT: f64 = 299_792_458.0;
 /// A world axis: `value = crval + cdelt * (pixel - crpix)` in `cunit`, if nothing couples it.
 ///
 /// ```
-/// # use tachyfits_format::{ReadOptions, Step, Walker};
-/// # let cards = "SIMPLE  =                    T|BITPIX  =                  -32|\
-/// #     NAXIS   =                    1|NAXIS1  =                    3|CTYPE1  = 'FREQ'|\
-/// #     CRPIX1  =                  2.0|CRVAL1  =               1.42E9|\
-/// #     CDELT1  =               1000.0|END";
-/// # let mut file: Vec<u8> = Vec::new();
-/// # cards.split('|').for_each(|card| file.extend(format!("{card:<80}").as_bytes()));
-/// # file.resize(2880, b' ');
-/// # let mut walker = Walker::new(ReadOptions::default(), 5760);
-/// # walker.step()?;
-/// # file.resize(5760, 0);
-/// # walker.supply(&file);
-/// # let Step::Hdu(hdu) = walker.step()? else { panic!() };
+/// use tachyfits_format::{ReadOptions, Step, Walker};
+/// let cards = "SIMPLE  =                    T|BITPIX  =                  -32|\
+///     NAXIS   =                    1|NAXIS1  =                    3|CTYPE1  = 'FREQ'|\
+///     CRPIX1  =                  2.0|CRVAL1  =               1.42E9|\
+///     CDELT1  =               1000.0|END";
+/// let mut file: Vec<u8> = Vec::new();
+/// cards.split('|').for_each(|card| file.extend(format!("{card:<80}").as_bytes()));
+/// file.resize(2880, b' ');
+/// let mut walker = Walker::new(ReadOptions::default(), 5760);
+/// walker.step()?;
+/// file.resize(5760, 0);
+/// walker.supply(&file);
+/// let Step::Hdu(hdu) = walker.step()? else { panic!() };
 /// let axis = hdu.linear_axis(1)?;
 /// assert_eq!(axis.ctype, "FREQ");
 /// assert_eq!(axis.value(3.0), 1.420001e9);

@@ -55,19 +55,19 @@ pub use section::{AxisSelection, Fate, ResultAxis};
 /// [`Code::SectionRange`]: crate::Code::SectionRange
 ///
 /// ```
-/// # use tachyfits_format::{Context, Header, ReadOptions, Step, Walker};
+/// use tachyfits_format::{Context, Header, ReadOptions, Step, Walker};
 /// use tachyfits_format::{AxisSelection, cutout_header};
-/// # let cards = "SIMPLE  =                    T|BITPIX  =                  -32|\
-/// #     NAXIS   =                    1|NAXIS1  =                  100|CTYPE1  = 'FREQ'|\
-/// #     CRPIX1  =                 51.0|CDELT1  =                  2.0|END";
-/// # let mut file: Vec<u8> = Vec::new();
-/// # cards.split('|').for_each(|card| file.extend(format!("{card:<80}").as_bytes()));
-/// # file.resize(2880, b' ');
-/// # let mut walker = Walker::new(ReadOptions::default(), 5760);
-/// # walker.step()?;
-/// # file.resize(5760, 0);
-/// # walker.supply(&file);
-/// # let Step::Hdu(hdu) = walker.step()? else { panic!() };
+/// let cards = "SIMPLE  =                    T|BITPIX  =                  -32|\
+///     NAXIS   =                    1|NAXIS1  =                  100|CTYPE1  = 'FREQ'|\
+///     CRPIX1  =                 51.0|CDELT1  =                  2.0|END";
+/// let mut file: Vec<u8> = Vec::new();
+/// cards.split('|').for_each(|card| file.extend(format!("{card:<80}").as_bytes()));
+/// file.resize(2880, b' ');
+/// let mut walker = Walker::new(ReadOptions::default(), 5760);
+/// walker.step()?;
+/// file.resize(5760, 0);
+/// walker.supply(&file);
+/// let Step::Hdu(hdu) = walker.step()? else { panic!() };
 /// let every_second = AxisSelection { first: 10, count: 20, step: 2, keep: true };
 /// let blocks = cutout_header(&hdu, &[every_second])?;
 /// let (header, _) = Header::parse(&blocks, Context::default())?;

@@ -34,12 +34,12 @@ pub enum Step {
 ///
 /// ```
 /// use tachyfits_format::{ReadOptions, Step, Walker};
-/// # let cards = "SIMPLE  =                    T|BITPIX  =                   16|\
-/// #     NAXIS   =                    1|NAXIS1  =                    3|END";
-/// # let mut file: Vec<u8> = Vec::new();
-/// # cards.split('|').for_each(|card| file.extend(format!("{card:<80}").as_bytes()));
-/// # file.resize(2880, b' ');
-/// # file.resize(5760, 0);
+/// let cards = "SIMPLE  =                    T|BITPIX  =                   16|\
+///     NAXIS   =                    1|NAXIS1  =                    3|END";
+/// let mut file: Vec<u8> = Vec::new();
+/// cards.split('|').for_each(|card| file.extend(format!("{card:<80}").as_bytes()));
+/// file.resize(2880, b' ');
+/// file.resize(5760, 0);
 /// let mut walker = Walker::new(ReadOptions::default(), file.len() as u64);
 /// let mut hdus = Vec::new();
 /// loop {

@@ -42,7 +42,7 @@ const BETWEEN_CHECKS: Duration = Duration::from_millis(50);
 /// // Any number of runs with this job keep at most four threads busy.
 /// let options = PipelineOptions::default().job(Some(&job));
 /// assert_eq!(executor.permits(), 4);
-/// # let _ = options;
+/// let _ = options;
 /// ```
 #[derive(Clone)]
 pub struct Executor(Arc<Pool>);

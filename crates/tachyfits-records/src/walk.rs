@@ -186,7 +186,7 @@ impl RecordWalker {
     /// limit. A caller that reads the records anyway saves the walk over them.
     ///
     /// ```
-    /// # use tachyfits_records::{FileOrder, RecordLimits, RecordMarkers, RecordStep, RecordWalker};
+    /// use tachyfits_records::{FileOrder, RecordLimits, RecordMarkers, RecordStep, RecordWalker};
     /// let file = [0, 0, 0, 1, 7, 0, 0, 0, 1, 0, 0, 0, 1, 8, 0, 0, 0, 1];
     /// let markers = RecordMarkers::new(4, FileOrder::Big).unwrap();
     /// let mut walker = RecordWalker::new(markers, 18, RecordLimits::default(), false);

@@ -114,12 +114,12 @@ impl FitsFile {
     ///
     /// ```
     /// use tachyfits::{Agreement, FitsFile, OpenOptions, RunOptions};
-    /// # let cards = ["SIMPLE  =                    T", "BITPIX  =                   16", "NAXIS   =                    1",
-    /// #     "NAXIS1  =                    3", "DATASUM = '458753  '", "END"];
-    /// # let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
-    /// # bytes.resize(2880, b' ');
-    /// # bytes.extend([0, 1, 0, 1, 0, 6]);
-    /// # bytes.resize(5760, 0);
+    /// let cards = ["SIMPLE  =                    T", "BITPIX  =                   16", "NAXIS   =                    1",
+    ///     "NAXIS1  =                    3", "DATASUM = '458753  '", "END"];
+    /// let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
+    /// bytes.resize(2880, b' ');
+    /// bytes.extend([0, 1, 0, 1, 0, 6]);
+    /// bytes.resize(5760, 0);
     /// let file = FitsFile::from_bytes("three pixels", bytes, &OpenOptions::default())?;
     /// let (checksum, _report) = file.checksum(0, &RunOptions::default())?;
     /// assert_eq!((checksum.datasum, checksum.data), (458_753, Agreement::Right));

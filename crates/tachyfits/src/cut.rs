@@ -1,17 +1,21 @@
 //! A part of an image as an image of its own, computed when it is read: its pixels as they are stored, and a margin of
-//! undefined pixels where one is requested.
+//! undefined pixels where one is requested. A cutout is such a part that is written.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use tachyfits_format::{AxisSelection, Header, Value};
-use tachyfits_io::IoError;
+use tachyfits_io::operation::RunOptions;
+use tachyfits_io::{IoError, Report};
 use tachyfits_kernels::Encoding;
 
 use crate::computed::{Computed, Feed, Node, Reads, Sources, Window};
 use crate::error::{Error, Reason};
 use crate::file::FitsFile;
+use crate::file_writer::WriteOptions;
+use crate::grid::Grid;
 use crate::image::Image;
-use crate::number::float_encoding;
+use crate::number::{Native, float_encoding};
 use crate::section::{AxisRange, Section};
 use crate::survival::Change;
 
@@ -33,14 +37,8 @@ impl Image {
     /// become floats.
     ///
     /// ```
-    /// # let cards = ["SIMPLE  =                    T", "BITPIX  =                    8", "NAXIS   =                    1",
-    /// #     "NAXIS1  =                    4", "END"];
-    /// # let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
-    /// # bytes.resize(2880, b' ');
-    /// # bytes.extend([1, 2, 3, 4]);
-    /// # bytes.resize(5760, 0);
-    /// use tachyfits::{AxisRange, FitsFile, OpenOptions, OutputPixels, ReadAs, RunOptions};
-    /// let image = FitsFile::from_bytes("example", bytes, &OpenOptions::default())?.image(0)?;
+    /// use tachyfits::{Array, AxisRange, Header, OutputPixels, ReadAs, RunOptions};
+    /// let image = Array::new(&[1u8, 2, 3, 4], &[4]).to_file("example", &Header::new())?.image(0)?;
     /// let section = image.section(&[AxisRange { first: 1, count: 2, step: 1 }])?;
     /// let part = image.cut(&section, &[])?.image(0)?;
     /// let mut pixels = [0.0; 2];
@@ -54,6 +52,34 @@ impl Image {
     /// [`Reason::Section`] for a section that is not of this image or has no pixel, and for margins of another number of
     /// axes; what the header says about coordinates that cannot follow; as [`Image::stats`] for pixels that are not there.
     pub fn cut(&self, section: &Section, margins: &[Margin]) -> Result<FitsFile, Error> {
+        self.part(section, margins, &vec![false; self.axes().len()])
+    }
+
+    /// Writes a section as a new file, which appears when it is complete: [`Image::cut`], written. The axes marked in
+    /// `dropped` (0 is NAXIS1) have length 1 in the section and are left out.
+    ///
+    /// # Errors
+    /// If the file exists and `overwrite` is not set, it cannot be written, an axis cannot be
+    /// dropped, or as [`Image::stats`]. An existing file of that name is then unchanged.
+    pub fn cutout(
+        &self,
+        path: impl AsRef<Path>,
+        section: &Section,
+        dropped: &[usize],
+        overwrite: bool,
+        options: &RunOptions<'_>,
+    ) -> Result<Report, Error> {
+        let part = self.part(section, &[], &self.reduced_axes(dropped)?)?;
+        part.image(0)?.write(path, &WriteOptions::default().overwrite(overwrite), options)
+    }
+
+    /// A section with margins, without the axes that are dropped.
+    fn part(
+        &self,
+        section: &Section,
+        margins: &[Margin],
+        dropped: &[bool],
+    ) -> Result<FitsFile, Error> {
         self.check_section(section)?;
         if section.pixels() == 0 {
             return Err(self.refused(Reason::Section, "at least one pixel", "an empty section"));
@@ -64,17 +90,16 @@ impl Image {
             let expected = format!("margins of {} axes", self.axes().len());
             return Err(self.refused(Reason::Section, expected, format!("{margins:?}")));
         }
-        let select = |r: &AxisRange| AxisSelection {
-            first: r.first,
-            count: r.count,
-            step: r.step,
-            keep: true,
+        let select = |(range, &drop): (&AxisRange, &bool)| {
+            let &AxisRange { first, count, step } = range;
+            AxisSelection { first, count, step, keep: !drop }
         };
-        let axes: Vec<_> = section.ranges().iter().map(select).collect();
+        let axes: Vec<_> = section.ranges().iter().zip(dropped).map(select).collect();
         let survivors = self.survivors(Change::Section(&axes))?;
         let survivors =
             self.format_error(survivors.change(|header| move_pixels(header, margins)))?;
-        let node = SectionNode::new(self.node()?, section, margins);
+        let last = Grid::new(self.axes(), section, dropped).last_pixel();
+        let node = SectionNode::new(self.node_up_to(last)?, section, margins, dropped);
         let name = format!("{} (cut)", self.file_name());
         FitsFile::computed(Computed::new(name, Arc::new(node), survivors)?)
     }
@@ -121,13 +146,19 @@ fn move_pixels(
 struct PartAxis {
     range: AxisRange,
     before: u64,
+    /// It has one pixel and is left out.
+    dropped: bool,
+    /// Its pixels are read one by one, because they are far apart.
+    is_sparse: bool,
 }
 
 /// The node of a part of an image.
 #[derive(Debug)]
 struct SectionNode {
     input: Arc<dyn Node>,
+    /// Lengths of the axes that are kept.
     axes: Vec<u64>,
+    /// The axes of the input.
     parts: Vec<PartAxis>,
     encoding: Encoding,
     /// The part is a box of the input without a margin.
@@ -135,16 +166,29 @@ struct SectionNode {
 }
 
 impl SectionNode {
-    fn new(input: Arc<dyn Node>, section: &Section, margins: &[Margin]) -> SectionNode {
+    fn new(
+        input: Arc<dyn Node>,
+        section: &Section,
+        margins: &[Margin],
+        dropped: &[bool],
+    ) -> SectionNode {
         let margin = |axis: usize| margins.get(axis).copied().unwrap_or_default();
+        let halo = input.halo();
         let ranges = section.ranges().iter().enumerate();
         let length = |(axis, range): (usize, &AxisRange)| {
             let Margin { before, after } = margin(axis);
-            before + range.count + after
+            (!dropped[axis]).then_some(before + range.count + after)
         };
-        let axes: Vec<u64> = ranges.clone().map(length).collect();
-        let parts: Vec<PartAxis> =
-            ranges.map(|(axis, &range)| PartAxis { range, before: margin(axis).before }).collect();
+        let axes: Vec<u64> = ranges.clone().filter_map(length).collect();
+        let part = |(axis, &range): (usize, &AxisRange)| PartAxis {
+            range,
+            before: margin(axis).before,
+            dropped: dropped[axis],
+            is_sparse: axis > 0
+                && range.count > 1
+                && range.step.unsigned_abs() > 2 * halo[axis] + 1,
+        };
+        let parts: Vec<PartAxis> = ranges.map(part).collect();
         let has_margin = margins.iter().any(|margin| *margin != Margin::default());
         let from = input.encoding();
         let encoding = match has_margin && !from.pixel.is_float() && from.blank.is_none() {
@@ -156,11 +200,37 @@ impl SectionNode {
         SectionNode { input, axes, parts, encoding, is_box }
     }
 
+    /// The same box with the axes that are left out.
+    fn with_dropped(&self, window: &Window) -> Window {
+        let mut kept = window.first.iter().zip(&window.count);
+        let axis = |part: &PartAxis| match part.dropped {
+            true => (0, 1),
+            false => kept.next().map_or((0, 1), |(&first, &count)| (first, count)),
+        };
+        let (first, count) = self.parts.iter().map(axis).unzip();
+        Window { first, count }
+    }
+
+    /// The boxes without margin that a box has, each with the box of the input that has its pixels: one, or where planes or
+    /// rows are far apart, one for each of them. None for a box in the margin.
+    fn pieces(&self, window: &Window) -> Vec<(Window, Window)> {
+        let Some((inner, _)) = self.needed(window) else { return Vec::new() };
+        let mut boxes = vec![inner];
+        for axis in (0..self.parts.len()).filter(|&axis| self.parts[axis].is_sparse) {
+            let single = |inner: &Window| {
+                let pixels = inner.first[axis]..inner.first[axis] + inner.count[axis];
+                pixels.map(|pixel| inner.along(axis, pixel, 1)).collect::<Vec<_>>()
+            };
+            boxes = boxes.iter().flat_map(single).collect();
+        }
+        boxes.iter().filter_map(|inner| self.needed(inner)).collect()
+    }
+
     /// The pixels of a box that are not in the margin, and the box of the input that has them; `None` for a box in the
     /// margin.
     fn needed(&self, window: &Window) -> Option<(Window, Window)> {
         let (mut inner, mut needed) = (window.clone(), window.clone());
-        for (axis, &PartAxis { range, before }) in self.parts.iter().enumerate() {
+        for (axis, &PartAxis { range, before, .. }) in self.parts.iter().enumerate() {
             let first = window.first[axis].max(before);
             let end = (window.first[axis] + window.count[axis]).min(before + range.count);
             if first >= end {
@@ -190,7 +260,7 @@ impl SectionNode {
         for row in 0..rows {
             let (mut rest, mut from, mut to) = (row, 0, 0);
             let (mut from_stride, mut to_stride) = (needed.count[0], window.count[0]);
-            for axis in 1..self.axes.len() {
+            for axis in 1..self.parts.len() {
                 let index = rest % inner.count[axis];
                 rest /= inner.count[axis];
                 from += self.source(axis, index, inner) * from_stride;
@@ -217,6 +287,28 @@ impl SectionNode {
         let step = self.parts[axis].range.step;
         let index = if step < 0 { inner.count[axis] - 1 - index } else { index };
         index * step.unsigned_abs()
+    }
+
+    /// The values of a box, NaN in the margin.
+    fn values<T: Native>(
+        &self,
+        window: &Window,
+        feed: &mut Feed<'_>,
+        out: &mut [T],
+    ) -> Result<(), IoError> {
+        let outer = self.with_dropped(window);
+        let pieces = self.pieces(&outer);
+        if let (true, [(_, needed)]) = (self.is_box, &pieces[..]) {
+            return T::values(&*self.input, needed, feed, out);
+        }
+        out.fill(T::NAN);
+        for (inner, needed) in &pieces {
+            let mut values = T::take(feed.scratch, needed.pixels() as usize);
+            T::values(&*self.input, needed, feed, &mut values)?;
+            self.place(&outer, (inner, needed), 1, &values, out);
+            T::give_back(feed.scratch, values);
+        }
+        Ok(())
     }
 
     /// The bytes of an undefined pixel.
@@ -249,14 +341,15 @@ impl Node for SectionNode {
     }
 
     fn reads(&self, window: &Window, reads: &mut Reads<'_>) {
-        if let Some((_, needed)) = self.needed(window) {
+        for (_, needed) in self.pieces(&self.with_dropped(window)) {
             self.input.reads(&needed, reads);
         }
     }
 
     fn fill(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) -> Result<(), IoError> {
-        let needed = self.needed(window);
-        if let (true, Some((_, needed))) = (self.is_box, &needed) {
+        let outer = self.with_dropped(window);
+        let pieces = self.pieces(&outer);
+        if let (true, [(_, needed)]) = (self.is_box, &pieces[..]) {
             return self.input.fill(needed, feed, out);
         }
         if self.encoding != self.input.encoding() {
@@ -269,11 +362,12 @@ impl Node for SectionNode {
         let size = self.encoding.pixel_bytes();
         let undefined = self.undefined();
         out.chunks_exact_mut(size).for_each(|pixel| pixel.copy_from_slice(&undefined));
-        let Some((inner, needed)) = needed else { return Ok(()) };
-        let mut pixels = feed.scratch.bytes(needed.pixels() as usize * size);
-        self.input.fill(&needed, feed, &mut pixels)?;
-        self.place(window, (&inner, &needed), size, &pixels, out);
-        feed.scratch.give_back_bytes(pixels);
+        for (inner, needed) in &pieces {
+            let mut pixels = feed.scratch.bytes(needed.pixels() as usize * size);
+            self.input.fill(needed, feed, &mut pixels)?;
+            self.place(&outer, (inner, needed), size, &pixels, out);
+            feed.scratch.give_back_bytes(pixels);
+        }
         Ok(())
     }
 
@@ -283,17 +377,7 @@ impl Node for SectionNode {
         feed: &mut Feed<'_>,
         out: &mut [f64],
     ) -> Result<(), IoError> {
-        let needed = self.needed(window);
-        if let (true, Some((_, needed))) = (self.is_box, &needed) {
-            return self.input.values_f64(needed, feed, out);
-        }
-        out.fill(f64::NAN);
-        let Some((inner, needed)) = needed else { return Ok(()) };
-        let mut values = feed.scratch.f64s(needed.pixels() as usize);
-        self.input.values_f64(&needed, feed, &mut values)?;
-        self.place(window, (&inner, &needed), 1, &values, out);
-        feed.scratch.give_back_f64s(values);
-        Ok(())
+        self.values(window, feed, out)
     }
 
     fn values_f32(
@@ -302,25 +386,17 @@ impl Node for SectionNode {
         feed: &mut Feed<'_>,
         out: &mut [f32],
     ) -> Result<(), IoError> {
-        let needed = self.needed(window);
-        if let (true, Some((_, needed))) = (self.is_box, &needed) {
-            return self.input.values_f32(needed, feed, out);
-        }
-        out.fill(f32::NAN);
-        let Some((inner, needed)) = needed else { return Ok(()) };
-        let mut values = feed.scratch.f32s(needed.pixels() as usize);
-        self.input.values_f32(&needed, feed, &mut values)?;
-        self.place(window, (&inner, &needed), 1, &values, out);
-        feed.scratch.give_back_f32s(values);
-        Ok(())
+        self.values(window, feed, out)
     }
 
     fn halo(&self) -> Vec<u64> {
-        self.input.halo()
+        let kept = self.input.halo().into_iter().zip(&self.parts);
+        kept.filter_map(|(halo, part)| (!part.dropped).then_some(halo)).collect()
     }
 
     fn expansion(&self) -> u64 {
         let steps = self.parts.iter().map(|part| match part.range.count {
+            _ if part.is_sparse => 1,
             1 => 1,
             _ => part.range.step.unsigned_abs(),
         });

@@ -76,14 +76,14 @@ pub struct HduDifference {
 ///
 /// ```
 /// use tachyfits::{DataDifference, DiffOptions, FitsFile, OpenOptions, RunOptions, diff};
-/// # let file = |last: u8| {
-/// #     let cards = ["SIMPLE  =                    T", "BITPIX  =                   16", "NAXIS   =                    1",
-/// #         "NAXIS1  =                    3", "END"];
-/// #     let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
-/// #     bytes.resize(2880, b' ');
-/// #     bytes.extend([0, 1, 0, 2, 0, last]);
-/// #     bytes.resize(5760, 0);
-/// #     FitsFile::from_bytes("three pixels", bytes, &OpenOptions::default())
+/// let file = |last: u8| {
+///     let cards = ["SIMPLE  =                    T", "BITPIX  =                   16", "NAXIS   =                    1",
+///         "NAXIS1  =                    3", "END"];
+///     let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
+///     bytes.resize(2880, b' ');
+///     bytes.extend([0, 1, 0, 2, 0, last]);
+///     bytes.resize(5760, 0);
+///     FitsFile::from_bytes("three pixels", bytes, &OpenOptions::default())
 /// # };
 /// // 1, 2, 6 and 1, 2, 9.
 /// let (a, b) = (file(6)?, file(9)?);

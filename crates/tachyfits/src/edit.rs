@@ -42,12 +42,12 @@ use crate::image::tier;
 /// use tachyfits::{Editor, FitsFile, OpenOptions, RunOptions};
 /// # let directory = tempfile::tempdir()?;
 /// # let path = directory.path().join("m31.fits");
-/// # let cards = ["SIMPLE  =                    T", "BITPIX  =                   16", "NAXIS   =                    1",
-/// #     "NAXIS1  =                    3", "OBJECT  = 'M31     '           / target", "END"];
-/// # let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
-/// # bytes.resize(2880, b' ');
-/// # bytes.resize(5760, 0);
-/// # std::fs::write(&path, bytes)?;
+/// let cards = ["SIMPLE  =                    T", "BITPIX  =                   16", "NAXIS   =                    1",
+///     "NAXIS1  =                    3", "OBJECT  = 'M31     '           / target", "END"];
+/// let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
+/// bytes.resize(2880, b' ');
+/// bytes.resize(5760, 0);
+/// std::fs::write(&path, bytes)?;
 /// let options = OpenOptions::default();
 /// let mut editor = Editor::open(&path, &options)?;
 /// editor.set(0, "OBJECT", "M 31", "")?;

@@ -60,15 +60,9 @@ pub enum ExpressionPixels {
 /// given (empty for none), otherwise it is kept where it is certain.
 ///
 /// ```
-/// use tachyfits::{ExpressionInput, ExpressionPixels, FitsFile, InputValue, OpenOptions, RunOptions, evaluate};
-/// # let cards = ["SIMPLE  =                    T", "BITPIX  =                    8",
-/// #     "NAXIS   =                    1", "NAXIS1  =                    3", "END"];
-/// # let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
-/// # bytes.resize(2880, b' ');
-/// # bytes.extend([1, 4, 9]);
-/// # bytes.resize(5760, 0);
+/// use tachyfits::{Array, ExpressionInput, ExpressionPixels, Header, InputValue, RunOptions, evaluate};
 /// // Three pixels: 1 4 9.
-/// let image = FitsFile::from_bytes("example", bytes, &OpenOptions::default())?.image(0)?;
+/// let image = Array::new(&[1u8, 4, 9], &[3]).to_file("example", &Header::new())?.image(0)?;
 /// let inputs = [
 ///     ExpressionInput { name: "a".to_owned(), value: InputValue::Image(image) },
 ///     ExpressionInput { name: "c".to_owned(), value: InputValue::Number(10.0) },

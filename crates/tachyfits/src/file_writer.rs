@@ -56,16 +56,10 @@ impl NewPixels {
 /// called.
 ///
 /// ```
-/// use tachyfits::{FileWriter, FitsFile, OpenOptions, RunOptions, WriteOptions};
+/// use tachyfits::{Array, FileWriter, FitsFile, Header, OpenOptions, RunOptions, WriteOptions};
 /// # let directory = tempfile::tempdir()?;
 /// # let path = directory.path().join("two.fits");
-/// # let cards = ["SIMPLE  =                    T", "BITPIX  =                   16", "NAXIS   =                    1",
-/// #     "NAXIS1  =                    3", "END"];
-/// # let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
-/// # bytes.resize(2880, b' ');
-/// # bytes.extend([0, 1, 0, 2, 0, 6]);
-/// # bytes.resize(5760, 0);
-/// let image = FitsFile::from_bytes("three pixels", bytes, &OpenOptions::default())?.image(0)?;
+/// let image = Array::new(&[1i16, 2, 6], &[3]).to_file("three pixels", &Header::new())?.image(0)?;
 /// let mut file = FileWriter::create(&path, &WriteOptions::default())?;
 /// image.write_into(&mut file, None, None, &RunOptions::default())?;
 /// image.write_into(&mut file, None, None, &RunOptions::default())?;

@@ -67,10 +67,15 @@ impl Image {
 
     /// The image as an input of computed ones.
     pub(crate) fn node(&self) -> Result<Arc<dyn Node>, Error> {
+        self.node_up_to(self.layout.pixels.checked_sub(1))
+    }
+
+    /// The same for an image of which no later pixel than the last one is used: the file may end after it.
+    pub(crate) fn node_up_to(&self, last_pixel: Option<u64>) -> Result<Arc<dyn Node>, Error> {
         if let Some(computed) = &self.computed {
             return Ok(Arc::clone(computed.node()));
         }
-        self.check_present(self.layout.pixels.checked_sub(1))?;
+        self.check_present(last_pixel)?;
         Ok(Arc::new(Leaf {
             storage: Arc::clone(&self.storage),
             axes: self.axes().to_vec(),
@@ -146,15 +151,9 @@ impl Image {
     /// A section: one range per axis, in FITS order, of 0-based pixels.
     ///
     /// ```
-    /// # let cards = ["SIMPLE  =                    T", "BITPIX  =                    8",
-    /// #     "NAXIS   =                    1", "NAXIS1  =                    5", "END"];
-    /// # let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
-    /// # bytes.resize(2880, b' ');
-    /// # bytes.extend([0, 10, 20, 30, 40]);
-    /// # bytes.resize(5760, 0);
-    /// use tachyfits::{AxisRange, FitsFile, OpenOptions, OutputPixels, ReadAs, RunOptions};
+    /// use tachyfits::{Array, AxisRange, Header, OutputPixels, ReadAs, RunOptions};
     /// // Five pixels: 0 10 20 30 40.
-    /// let image = FitsFile::from_bytes("example", bytes, &OpenOptions::default())?.image(0)?;
+    /// let image = Array::new(&[0u8, 10, 20, 30, 40], &[5]).to_file("example", &Header::new())?.image(0)?;
     /// let backwards = image.section(&[AxisRange { first: 4, count: 3, step: -2 }])?;
     /// let mut pixels = [0.0; 3];
     /// let out = OutputPixels::Float64(&mut pixels);

@@ -10,14 +10,8 @@
 //! - Axes are in FITS order here: axis 0 is NAXIS1, the fastest. Indices are 0-based.
 //!
 //! ```
-//! use tachyfits::{FitsFile, OpenOptions, RunOptions};
-//! # let cards = ["SIMPLE  =                    T", "BITPIX  =                   16", "NAXIS   =                    1",
-//! #     "NAXIS1  =                    3", "END"];
-//! # let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
-//! # bytes.resize(2880, b' ');
-//! # bytes.extend([0, 1, 0, 2, 0, 6]);
-//! # bytes.resize(5760, 0);
-//! let file = FitsFile::from_bytes("three pixels", bytes, &OpenOptions::default())?;
+//! use tachyfits::{Array, Header, RunOptions};
+//! let file = Array::new(&[1i16, 2, 6], &[3]).to_file("three pixels", &Header::new())?;
 //! let image = file.image(0)?;
 //! let (stats, _report) = image.stats(&image.whole(), None, &RunOptions::default())?;
 //! assert_eq!((stats[0].count, stats[0].mean(), stats[0].max.unwrap().position), (3, 3.0, 2));
@@ -29,7 +23,6 @@ mod byte_sums;
 mod checksum;
 mod computed;
 mod cut;
-mod cutout;
 mod diff;
 mod edit;
 mod error;
@@ -55,6 +48,7 @@ mod reduce;
 mod region;
 mod region_lines;
 mod reorder;
+mod result_cards;
 mod robust;
 mod row_fold;
 mod row_spans;
@@ -66,6 +60,7 @@ mod survival;
 mod table;
 mod tile_batch;
 mod tiled;
+mod typed;
 mod verify;
 mod workers;
 mod write_image;
@@ -107,6 +102,7 @@ pub use table::{
 };
 pub use tile_batch::decode_tiles;
 pub use tiled::{DamagedTiles, TableCompression, TileCompression};
+pub use typed::Scalar;
 pub use verify::{Verification, VerifyOptions, verify};
 
 pub use tachyfits_format::{

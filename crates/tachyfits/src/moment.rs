@@ -33,15 +33,9 @@ impl Image {
     /// weight moments 1 and 2, as in other packages.
     ///
     /// ```
-    /// # let cards = ["SIMPLE  =                    T", "BITPIX  =                    8",
-    /// #     "NAXIS   =                    2", "NAXIS1  =                    2", "NAXIS2  =                    3", "END"];
-    /// # let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
-    /// # bytes.resize(2880, b' ');
-    /// # bytes.extend([1, 0, 2, 5, 1, 0]);
-    /// # bytes.resize(5760, 0);
-    /// use tachyfits::{Coordinates, FitsFile, OpenOptions, RunOptions};
+    /// use tachyfits::{Array, Coordinates, Header, RunOptions};
     /// // Two lines of sight of 3 channels: 1 2 1 and 0 5 0.
-    /// let image = FitsFile::from_bytes("example", bytes, &OpenOptions::default())?.image(0)?;
+    /// let image = Array::new(&[1u8, 0, 2, 5, 1, 0], &[2, 3]).to_file("example", &Header::new())?.image(0)?;
     /// let coordinates = Coordinates { values: &[10.0, 20.0, 30.0], widths: &[10.0] };
     /// let (moments, _) =
     ///     image.moments(&[0, 1], 1, coordinates, &image.whole(), &RunOptions::default())?;

@@ -42,15 +42,9 @@ impl Image {
     /// are NaN.
     ///
     /// ```
-    /// # let cards = ["SIMPLE  =                    T", "BITPIX  =                    8",
-    /// #     "NAXIS   =                    2", "NAXIS1  =                    3", "NAXIS2  =                    2", "END"];
-    /// # let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
-    /// # bytes.resize(2880, b' ');
-    /// # bytes.extend([1, 2, 3, 4, 5, 60]);
-    /// # bytes.resize(5760, 0);
-    /// use tachyfits::{FitsFile, OpenOptions, OrderStatistic, RunOptions, Values};
+    /// use tachyfits::{Array, Header, OrderStatistic, RunOptions, Values};
     /// // 3 by 2 pixels: 1 2 3 and 4 5 60.
-    /// let image = FitsFile::from_bytes("example", bytes, &OpenOptions::default())?.image(0)?;
+    /// let image = Array::new(&[1u8, 2, 3, 4, 5, 60], &[3, 2]).to_file("example", &Header::new())?.image(0)?;
     /// let statistics = [OrderStatistic::Median, OrderStatistic::Percentile(75.0)];
     /// let (reduced, _) =
     ///     image.order(&statistics, &[0], &image.whole(), None, &RunOptions::default())?;

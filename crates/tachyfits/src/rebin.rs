@@ -66,14 +66,8 @@ impl Image {
     /// pixels and rounded once. Coordinates follow: the edge of the first pixel stays in place.
     ///
     /// ```
-    /// # let cards = ["SIMPLE  =                    T", "BITPIX  =                    8", "NAXIS   =                    1",
-    /// #     "NAXIS1  =                    5", "END"];
-    /// # let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
-    /// # bytes.resize(2880, b' ');
-    /// # bytes.extend([1, 2, 3, 5, 9]);
-    /// # bytes.resize(5760, 0);
-    /// use tachyfits::{FitsFile, OpenOptions, OutputPixels, ReadAs, Rebinning, RunOptions};
-    /// let image = FitsFile::from_bytes("example", bytes, &OpenOptions::default())?.image(0)?;
+    /// use tachyfits::{Array, Header, OutputPixels, ReadAs, Rebinning, RunOptions};
+    /// let image = Array::new(&[1u8, 2, 3, 5, 9], &[5]).to_file("example", &Header::new())?.image(0)?;
     /// let pairs = Rebinning::new(vec![2]).keep_partial(true);
     /// let rebinned = image.rebin(&pairs)?.image(0)?;
     /// let mut pixels = [0.0; 3];

@@ -38,13 +38,13 @@ impl Image {
     /// axis is the fastest, whether there are regions or not.
     ///
     /// ```
-    /// # let cards = ["SIMPLE  =                    T", "BITPIX  =                    8",
-    /// #     "NAXIS   =                    2", "NAXIS1  =                    3", "NAXIS2  =                    2",
-    /// #     "BLANK   =                    9", "END"];
-    /// # let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
-    /// # bytes.resize(2880, b' ');
-    /// # bytes.extend([1, 9, 3, 4, 5, 9]);
-    /// # bytes.resize(5760, 0);
+    /// let cards = ["SIMPLE  =                    T", "BITPIX  =                    8",
+    ///     "NAXIS   =                    2", "NAXIS1  =                    3", "NAXIS2  =                    2",
+    ///     "BLANK   =                    9", "END"];
+    /// let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
+    /// bytes.resize(2880, b' ');
+    /// bytes.extend([1, 9, 3, 4, 5, 9]);
+    /// bytes.resize(5760, 0);
     /// use tachyfits::{FitsFile, OpenOptions, Region, RunOptions};
     /// // 3 by 2 pixels: 1 BLANK 3 and 4 5 BLANK.
     /// let image = FitsFile::from_bytes("example", bytes, &OpenOptions::default())?.image(0)?;
@@ -141,15 +141,9 @@ impl Image {
     /// themselves are exact: integers where all of them fit in 64 bits, else rounded once.
     ///
     /// ```
-    /// # let cards = ["SIMPLE  =                    T", "BITPIX  =                    8",
-    /// #     "NAXIS   =                    2", "NAXIS1  =                    3", "NAXIS2  =                    2", "END"];
-    /// # let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
-    /// # bytes.resize(2880, b' ');
-    /// # bytes.extend([1, 2, 3, 4, 5, 60]);
-    /// # bytes.resize(5760, 0);
-    /// use tachyfits::{FitsFile, OpenOptions, RunOptions, Statistic, Values};
+    /// use tachyfits::{Array, Header, RunOptions, Statistic, Values};
     /// // 3 by 2 pixels: 1 2 3 and 4 5 60.
-    /// let image = FitsFile::from_bytes("example", bytes, &OpenOptions::default())?.image(0)?;
+    /// let image = Array::new(&[1u8, 2, 3, 4, 5, 60], &[3, 2]).to_file("example", &Header::new())?.image(0)?;
     /// let statistics = [Statistic::Mean, Statistic::MaxPosition];
     /// let (reduced, _) =
     ///     image.reduce(&statistics, &[0], &image.whole(), None, 0, &RunOptions::default())?;

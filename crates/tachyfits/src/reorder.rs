@@ -20,15 +20,9 @@ impl Image {
     /// number.
     ///
     /// ```
-    /// # let cards = ["SIMPLE  =                    T", "BITPIX  =                    8", "NAXIS   =                    2",
-    /// #     "NAXIS1  =                    3", "NAXIS2  =                    2", "END"];
-    /// # let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
-    /// # bytes.resize(2880, b' ');
-    /// # bytes.extend([1, 2, 3, 4, 5, 6]);
-    /// # bytes.resize(5760, 0);
-    /// use tachyfits::{FitsFile, OpenOptions, OutputPixels, ReadAs, RunOptions};
+    /// use tachyfits::{Array, Header, OutputPixels, ReadAs, RunOptions};
     /// // Two rows: 1 2 3 and 4 5 6.
-    /// let image = FitsFile::from_bytes("example", bytes, &OpenOptions::default())?.image(0)?;
+    /// let image = Array::new(&[1u8, 2, 3, 4, 5, 6], &[3, 2]).to_file("example", &Header::new())?.image(0)?;
     /// let turned = image.reorder(&[1, 0])?.image(0)?;
     /// assert_eq!(turned.axes(), [2, 3]);
     /// let mut pixels = [0.0; 6];

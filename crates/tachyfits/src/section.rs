@@ -1,5 +1,7 @@
 //! Sections: which pixels of an image, as first pixel, count and step per axis.
 
+use std::ops::Range;
+
 use crate::error::{Error, Reason};
 
 /// Pixels along one axis: `first`, `first + step`, … , `count` of them, 0-based.
@@ -13,9 +15,25 @@ pub struct AxisRange {
     pub step: i64,
 }
 
+impl From<Range<u64>> for AxisRange {
+    /// Consecutive pixels; the end is not included.
+    fn from(range: Range<u64>) -> AxisRange {
+        AxisRange { first: range.start, count: range.end.saturating_sub(range.start), step: 1 }
+    }
+}
+
+impl From<u64> for AxisRange {
+    /// One pixel.
+    fn from(first: u64) -> AxisRange {
+        AxisRange { first, count: 1, step: 1 }
+    }
+}
+
 /// A section of an image: one range per axis, in FITS order. Made by [`crate::Image::section`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Section {
+    /// Lengths of the axes of the image.
+    lengths: Vec<u64>,
     ranges: Vec<AxisRange>,
 }
 
@@ -23,7 +41,7 @@ impl Section {
     /// Every pixel.
     pub(crate) fn whole(axes: &[u64]) -> Section {
         let ranges = axes.iter().map(|&count| AxisRange { first: 0, count, step: 1 });
-        Section { ranges: ranges.collect() }
+        Section { lengths: axes.to_vec(), ranges: ranges.collect() }
     }
 
     /// Checks the ranges against the axes of the image.
@@ -40,7 +58,29 @@ impl Section {
                 return Err(Error::refused(Reason::Section, expected, found));
             }
         }
-        Ok(Section { ranges: ranges.to_vec() })
+        Ok(Section { lengths: axes.to_vec(), ranges: ranges.to_vec() })
+    }
+
+    /// The same section with other pixels along one axis, 0 for NAXIS1: a range or a pixel.
+    ///
+    /// ```
+    /// use tachyfits::{Array, Header};
+    /// let cube = Array::new(&[1.5f32; 24], &[4, 3, 2]).to_file("example", &Header::new())?.image(0)?;
+    /// let rows = cube.whole().with(1, 1..3)?.with(2, 0)?;
+    /// assert_eq!(rows.pixels(), 8);
+    /// # Ok::<(), tachyfits::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Reason::NoSuchAxis`]; [`Reason::Section`] unless every pixel is within the image.
+    pub fn with(mut self, axis: usize, range: impl Into<AxisRange>) -> Result<Section, Error> {
+        let axes = self.ranges.len();
+        let Some(place) = self.ranges.get_mut(axis) else {
+            let expected = format!("an axis from 0 to {} (0 is NAXIS1)", axes.saturating_sub(1));
+            return Err(Error::refused(Reason::NoSuchAxis, expected, axis.to_string()));
+        };
+        *place = range.into();
+        Section::new(&self.lengths, &self.ranges)
     }
 
     /// The ranges, NAXIS1 first.

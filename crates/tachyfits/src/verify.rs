@@ -75,11 +75,11 @@ impl Verification {
 ///
 /// ```
 /// use tachyfits::{RunOptions, Severity, Source, VerifyOptions, verify};
-/// # let cards = ["SIMPLE  =                    T", "BITPIX  =                   16", "NAXIS   =                    1",
-/// #     "NAXIS1  =                    3", "DATE    = 'yesterday'", "END"];
-/// # let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
-/// # bytes.resize(2880, b' ');
-/// # bytes.extend([0, 1, 0, 2, 0, 6]);
+/// let cards = ["SIMPLE  =                    T", "BITPIX  =                   16", "NAXIS   =                    1",
+///     "NAXIS1  =                    3", "DATE    = 'yesterday'", "END"];
+/// let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
+/// bytes.resize(2880, b' ');
+/// bytes.extend([0, 1, 0, 2, 0, 6]);
 /// // Three pixels without fill, written "yesterday".
 /// let source = Source::bytes("three pixels", bytes);
 /// let verified = verify(source, &VerifyOptions::default(), &RunOptions::default())?;

@@ -216,9 +216,10 @@ fn every_reason_has_place_expectation_finding_and_hint() {
     for &reason in Reason::ALL.iter().filter(|reason| !elsewhere.contains(reason)) {
         let (error, expected, found) = provoke(reason);
         assert_eq!((error.code(), error.kind()), (reason.code(), reason.kind()));
-        let text = error.to_string();
+        let text = format!("{error:#}");
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 2, "{text}");
+        assert_eq!(error.to_string(), lines[0]);
         assert_eq!(lines[1], format!("hint: {}", reason.hint()));
         assert!(lines[0].ends_with(&format!("[{}]", reason.code())), "{text}");
         let refusal = refusal(error);

@@ -36,19 +36,19 @@ pub struct OffsetAxis {
 /// numbers.
 ///
 /// ```
-/// # use tachyfits_format::{ReadOptions, Step, Walker};
-/// # let cards = "SIMPLE  =                    T|BITPIX  =                    8|\
-/// #     NAXIS   =                    3|NAXIS1  =                    3|\
-/// #     NAXIS2  =                    2|NAXIS3  =                    4|\
-/// #     CTYPE1  = 'RA---TAN'|CTYPE3  = 'FREQ'|END";
-/// # let mut file: Vec<u8> = Vec::new();
-/// # cards.split('|').for_each(|card| file.extend(format!("{card:<80}").as_bytes()));
-/// # file.resize(2880, b' ');
-/// # let mut walker = Walker::new(ReadOptions::default(), 5760);
-/// # walker.step()?;
-/// # file.resize(5760, 0);
-/// # walker.supply(&file);
-/// # let Step::Hdu(hdu) = walker.step()? else { panic!() };
+/// use tachyfits_format::{ReadOptions, Step, Walker};
+/// let cards = "SIMPLE  =                    T|BITPIX  =                    8|\
+///     NAXIS   =                    3|NAXIS1  =                    3|\
+///     NAXIS2  =                    2|NAXIS3  =                    4|\
+///     CTYPE1  = 'RA---TAN'|CTYPE3  = 'FREQ'|END";
+/// let mut file: Vec<u8> = Vec::new();
+/// cards.split('|').for_each(|card| file.extend(format!("{card:<80}").as_bytes()));
+/// file.resize(2880, b' ');
+/// let mut walker = Walker::new(ReadOptions::default(), 5760);
+/// walker.step()?;
+/// file.resize(5760, 0);
+/// walker.supply(&file);
+/// let Step::Hdu(hdu) = walker.step()? else { panic!() };
 /// use tachyfits_format::{OffsetAxis, path_header};
 /// let offsets = OffsetAxis { pixels: 11, first: 0.0, step: 1.0, unit: String::new() };
 /// let header = path_header(&hdu, &offsets)?;

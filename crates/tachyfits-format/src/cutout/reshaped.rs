@@ -27,18 +27,18 @@ pub struct AxisBlocks {
 /// As [`crate::cutout_header`], and [`Code::AxisNumber`] unless every axis is named once.
 ///
 /// ```
-/// # use tachyfits_format::{ReadOptions, Step, Walker};
-/// # let cards = "SIMPLE  =                    T|BITPIX  =                    8|\
-/// #     NAXIS   =                    2|NAXIS1  =                    3|\
-/// #     NAXIS2  =                    2|CTYPE1  = 'FREQ'|END";
-/// # let mut file: Vec<u8> = Vec::new();
-/// # cards.split('|').for_each(|card| file.extend(format!("{card:<80}").as_bytes()));
-/// # file.resize(2880, b' ');
-/// # let mut walker = Walker::new(ReadOptions::default(), 5760);
-/// # walker.step()?;
-/// # file.resize(5760, 0);
-/// # walker.supply(&file);
-/// # let Step::Hdu(hdu) = walker.step()? else { panic!() };
+/// use tachyfits_format::{ReadOptions, Step, Walker};
+/// let cards = "SIMPLE  =                    T|BITPIX  =                    8|\
+///     NAXIS   =                    2|NAXIS1  =                    3|\
+///     NAXIS2  =                    2|CTYPE1  = 'FREQ'|END";
+/// let mut file: Vec<u8> = Vec::new();
+/// cards.split('|').for_each(|card| file.extend(format!("{card:<80}").as_bytes()));
+/// file.resize(2880, b' ');
+/// let mut walker = Walker::new(ReadOptions::default(), 5760);
+/// walker.step()?;
+/// file.resize(5760, 0);
+/// walker.supply(&file);
+/// let Step::Hdu(hdu) = walker.step()? else { panic!() };
 /// let header = tachyfits_format::reordered_header(&hdu, &[2, 1])?;
 /// assert_eq!((header.get_i64("NAXIS1")?, header.get_i64("NAXIS2")?), (Some(2), Some(3)));
 /// assert_eq!(header.get_text("CTYPE2")?, Some("FREQ"));
@@ -78,18 +78,18 @@ pub fn reordered_header(hdu: &Hdu, order: &[usize]) -> Result<Header, FormatErro
 /// As [`crate::cutout_header`].
 ///
 /// ```
-/// # use tachyfits_format::{ReadOptions, Step, Walker};
-/// # let cards = "SIMPLE  =                    T|BITPIX  =                    8|\
-/// #     NAXIS   =                    1|NAXIS1  =                    9|\
-/// #     CRPIX1  =                  0.5|CDELT1  =                  2.0|END";
-/// # let mut file: Vec<u8> = Vec::new();
-/// # cards.split('|').for_each(|card| file.extend(format!("{card:<80}").as_bytes()));
-/// # file.resize(2880, b' ');
-/// # let mut walker = Walker::new(ReadOptions::default(), 5760);
-/// # walker.step()?;
-/// # file.resize(5760, 0);
-/// # walker.supply(&file);
-/// # let Step::Hdu(hdu) = walker.step()? else { panic!() };
+/// use tachyfits_format::{ReadOptions, Step, Walker};
+/// let cards = "SIMPLE  =                    T|BITPIX  =                    8|\
+///     NAXIS   =                    1|NAXIS1  =                    9|\
+///     CRPIX1  =                  0.5|CDELT1  =                  2.0|END";
+/// let mut file: Vec<u8> = Vec::new();
+/// cards.split('|').for_each(|card| file.extend(format!("{card:<80}").as_bytes()));
+/// file.resize(2880, b' ');
+/// let mut walker = Walker::new(ReadOptions::default(), 5760);
+/// walker.step()?;
+/// file.resize(5760, 0);
+/// walker.supply(&file);
+/// let Step::Hdu(hdu) = walker.step()? else { panic!() };
 /// use tachyfits_format::{AxisBlocks, rebinned_header};
 /// let header = rebinned_header(&hdu, &[AxisBlocks { pixels: 4, count: 2 }], "mean")?;
 /// // The edge of the first pixel stays where it was.

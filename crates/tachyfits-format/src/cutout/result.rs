@@ -22,19 +22,19 @@ use crate::wcs::Description;
 /// codes for coordinates that are not numbers.
 ///
 /// ```
-/// # use tachyfits_format::{ReadOptions, Step, Walker};
+/// use tachyfits_format::{ReadOptions, Step, Walker};
 /// use tachyfits_format::{Fate, ResultAxis, result_cards};
-/// # let cards = "SIMPLE  =                    T|BITPIX  =                  -32|\
-/// #     NAXIS   =                    2|NAXIS1  =                    8|NAXIS2  =                  100|\
-/// #     CTYPE1  = 'RA---TAN'|CTYPE2  = 'FREQ'|CRPIX2  =                 51.0|CDELT2  =                  2.0|END";
-/// # let mut file: Vec<u8> = Vec::new();
-/// # cards.split('|').for_each(|card| file.extend(format!("{card:<80}").as_bytes()));
-/// # file.resize(2880, b' ');
-/// # let mut walker = Walker::new(ReadOptions::default(), 2880 + 5760);
-/// # walker.step()?;
-/// # file.resize(2880 + 5760, 0);
-/// # walker.supply(&file);
-/// # let Step::Hdu(hdu) = walker.step()? else { panic!() };
+/// let cards = "SIMPLE  =                    T|BITPIX  =                  -32|\
+///     NAXIS   =                    2|NAXIS1  =                    8|NAXIS2  =                  100|\
+///     CTYPE1  = 'RA---TAN'|CTYPE2  = 'FREQ'|CRPIX2  =                 51.0|CDELT2  =                  2.0|END";
+/// let mut file: Vec<u8> = Vec::new();
+/// cards.split('|').for_each(|card| file.extend(format!("{card:<80}").as_bytes()));
+/// file.resize(2880, b' ');
+/// let mut walker = Walker::new(ReadOptions::default(), 2880 + 5760);
+/// walker.step()?;
+/// file.resize(2880 + 5760, 0);
+/// walker.supply(&file);
+/// let Step::Hdu(hdu) = walker.step()? else { panic!() };
 /// // The spectrum of some channels: the first axis is gone, the second the only one.
 /// let x = ResultAxis { first: 0, count: 8, step: 1, fate: Fate::Removed };
 /// let channels = ResultAxis { first: 10, count: 20, step: 2, fate: Fate::Kept };

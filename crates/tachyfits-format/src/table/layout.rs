@@ -28,9 +28,9 @@ impl Hdu {
     ///
     /// ```
     /// use tachyfits_format::{Element, Field, ReadOptions, Step, ValueType, Walker};
-    /// # let cards = ["SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 0", "END"];
-    /// # let mut file: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
-    /// # file.resize(2880, b' ');
+    /// let cards = ["SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 0", "END"];
+    /// let mut file: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
+    /// file.resize(2880, b' ');
     /// let cards = [
     ///     "XTENSION= 'BINTABLE'", "BITPIX  = 8", "NAXIS   = 2", "NAXIS1  = 6", "NAXIS2  = 3", "PCOUNT  = 0", "GCOUNT  = 1",
     ///     "TFIELDS = 2", "TTYPE1  = 'ID'", "TFORM1  = 'J'", "TTYPE2  = 'COUNT'", "TFORM2  = 'I'", "TZERO2  = 32768", "END",

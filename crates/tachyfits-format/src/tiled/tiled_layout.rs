@@ -79,16 +79,16 @@ impl Hdu {
     /// [`Code::KeywordRange`], [`Code::ColumnForm`] and the like if keywords or columns do not define its tiles.
     ///
     /// ```
-    /// # use tachyfits_format::{Header, Hdu, Value};
-    /// # let mut header = Header::new();
-    /// # let cards = [
-    /// #     ("XTENSION", Value::from("BINTABLE")), ("BITPIX", 8.into()), ("NAXIS", 2.into()), ("NAXIS1", 8.into()),
-    /// #     ("NAXIS2", 3.into()), ("PCOUNT", 99.into()), ("GCOUNT", 1.into()), ("TFIELDS", 1.into()),
-    /// #     ("TTYPE1", "COMPRESSED_DATA".into()), ("TFORM1", "1PB".into()), ("ZIMAGE", true.into()),
-    /// #     ("ZCMPTYPE", "RICE_1".into()), ("ZBITPIX", 16.into()), ("ZNAXIS", 2.into()), ("ZNAXIS1", 40.into()),
-    /// #     ("ZNAXIS2", 3.into()),
-    /// # ];
-    /// # for (keyword, value) in cards { header.set(keyword, value, "")?; }
+    /// use tachyfits_format::{Header, Hdu, Value};
+    /// let mut header = Header::new();
+    /// let cards = [
+    ///     ("XTENSION", Value::from("BINTABLE")), ("BITPIX", 8.into()), ("NAXIS", 2.into()), ("NAXIS1", 8.into()),
+    ///     ("NAXIS2", 3.into()), ("PCOUNT", 99.into()), ("GCOUNT", 1.into()), ("TFIELDS", 1.into()),
+    ///     ("TTYPE1", "COMPRESSED_DATA".into()), ("TFORM1", "1PB".into()), ("ZIMAGE", true.into()),
+    ///     ("ZCMPTYPE", "RICE_1".into()), ("ZBITPIX", 16.into()), ("ZNAXIS", 2.into()), ("ZNAXIS1", 40.into()),
+    ///     ("ZNAXIS2", 3.into()),
+    /// ];
+    /// for (keyword, value) in cards { header.set(keyword, value, "")?; }
     /// let hdu = Hdu::of_header(header, 1)?;
     /// let layout = hdu.tiled_image()?;
     /// assert_eq!((layout.codec.name(), layout.grid.tile_shape()), ("RICE_1", &[40, 1][..]));

@@ -169,7 +169,8 @@ fn every_code_can_be_provoked() {
     let errors = [structure(), requests(), errors_of_columns(), errors_of_tiles()];
     for error in errors.into_iter().flatten() {
         assert!(error.kind() != Kind::Warning);
-        let message = error.to_string();
+        let message = format!("{error:#}");
+        assert_eq!(error.to_string(), message.lines().next().unwrap());
         assert!(message.contains("expected ") && message.contains(", found "), "{message}");
         assert!(message.ends_with(&format!("\nhint: {}", error.hint())), "{message}");
         found.insert(error.code());

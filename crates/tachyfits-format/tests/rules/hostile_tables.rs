@@ -69,7 +69,7 @@ fn ask(file: &[u8]) {
     for hdu in walk(file).hdus {
         match hdu.table() {
             Ok(layout) => check_layout(&hdu, &layout),
-            Err(error) => assert!(error.to_string().contains("hint: ")),
+            Err(error) => assert!(format!("{error:#}").contains("\nhint: ")),
         }
     }
 }

@@ -237,7 +237,7 @@ fn rule_06_truncated_data_are_named_with_both_sizes() {
         assert_eq!(walked.warnings, [Code::TruncatedData]);
         let image = walked.hdus[0].image().unwrap();
         assert_eq!((image.pixels, image.pixels_present), (2000, 500));
-        let message = walk_strictly(file).error().to_string();
+        let message = format!("{:#}", walk_strictly(file).error());
         assert!(message.contains("HDU 0 (0-based)"), "{message}");
         assert!(message.contains("4000 bytes of data from byte 2880"), "{message}");
         assert!(message.contains("found 1000 bytes"), "{message}");

@@ -302,7 +302,7 @@ fn findings_of_a_kind_are_counted_when_there_are_many() {
 fn findings_have_a_place_and_a_hint() {
     let found = findings(&binary(&[LONG, COLUMN, "TDISP1  = 'A4      '"]));
     assert_eq!(
-        found[0].to_string(),
+        format!("{:#}", found[0]),
         "error: HDU 1 (0-based), keyword TDISP1, card 10 (0-based), byte 3680: expected a format of numbers, \
          found \"A4\" [display-form]\nhint: use Aw, Lw, Iw.m, Bw.m, Ow.m, Zw.m, Fw.d, Ew.dEe, ENw.d, ESw.d, Gw.dEe or Dw.dEe"
     );

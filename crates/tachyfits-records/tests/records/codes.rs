@@ -10,7 +10,8 @@ use crate::{files, walks};
 fn every_code_can_be_provoked() {
     let problems: Vec<_> = walks::problems().into_iter().chain(files::problems()).collect();
     for problem in &problems {
-        let message = problem.to_string();
+        let message = format!("{problem:#}");
+        assert_eq!(problem.to_string(), message.lines().next().unwrap());
         assert!(message.contains("expected ") && message.contains(", found "), "{message}");
         assert!(message.ends_with(&format!("\nhint: {}", problem.code.hint())), "{message}");
     }

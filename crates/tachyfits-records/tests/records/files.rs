@@ -371,7 +371,7 @@ pub(crate) fn problems() -> Vec<Problem> {
 /// The code, and that the text says the file and what to do.
 fn code<T: std::fmt::Debug>(result: Result<T, Error>) -> Code {
     let error = result.unwrap_err();
-    let text = error.to_string();
+    let text = format!("{error:#}");
     let Error::Problem(problem) = error else { panic!("another error: {text}") };
     assert!(text.ends_with(&format!("\nhint: {}", problem.code.hint())), "{text}");
     assert!(text.starts_with("made.dat: expected "), "{text}");

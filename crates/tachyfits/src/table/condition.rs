@@ -50,18 +50,18 @@ impl Table {
     ///
     /// ```
     /// use tachyfits::{FitsFile, OpenOptions, RunOptions};
-    /// # let primary = ["SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 0", "END"];
-    /// # let cards = [
-    /// #     "XTENSION= 'BINTABLE'", "BITPIX  = 8", "NAXIS   = 2", "NAXIS1  = 3", "NAXIS2  = 3", "PCOUNT  = 0", "GCOUNT  = 1",
-    /// #     "TFIELDS = 2", "TTYPE1  = 'CLASS'", "TFORM1  = 'A'", "TTYPE2  = 'COUNT'", "TFORM2  = 'I'", "END",
-    /// # ];
-    /// # let mut bytes = Vec::new();
-    /// # for header in [&primary[..], &cards] {
-    /// #     bytes.extend(header.iter().flat_map(|card| format!("{card:<80}").into_bytes()));
-    /// #     bytes.resize(bytes.len().next_multiple_of(2880), b' ');
+    /// let primary = ["SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 0", "END"];
+    /// let cards = [
+    ///     "XTENSION= 'BINTABLE'", "BITPIX  = 8", "NAXIS   = 2", "NAXIS1  = 3", "NAXIS2  = 3", "PCOUNT  = 0", "GCOUNT  = 1",
+    ///     "TFIELDS = 2", "TTYPE1  = 'CLASS'", "TFORM1  = 'A'", "TTYPE2  = 'COUNT'", "TFORM2  = 'I'", "END",
+    /// ];
+    /// let mut bytes = Vec::new();
+    /// for header in [&primary[..], &cards] {
+    ///     bytes.extend(header.iter().flat_map(|card| format!("{card:<80}").into_bytes()));
+    ///     bytes.resize(bytes.len().next_multiple_of(2880), b' ');
     /// # }
-    /// # bytes.extend([b'a', 0, 10, b'b', 0, 20, b'a', 1, 0]);
-    /// # bytes.resize(8640, 0);
+    /// bytes.extend([b'a', 0, 10, b'b', 0, 20, b'a', 1, 0]);
+    /// bytes.resize(8640, 0);
     /// // Rows of a letter, CLASS, and a 16-bit integer, COUNT: a 10, b 20, a 256.
     /// let table = FitsFile::from_bytes("example", bytes, &OpenOptions::default())?.table(1)?;
     /// let (rows, _) = table.rows_where("CLASS == 'a' && count > 15", 0..3, &RunOptions::default())?;

@@ -65,18 +65,18 @@ impl Table {
     ///
     /// ```
     /// use tachyfits::{FitsFile, OpenOptions, RunOptions, WantedColumn};
-    /// # let primary = ["SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 0", "END"];
-    /// # let cards = [
-    /// #     "XTENSION= 'BINTABLE'", "BITPIX  = 8", "NAXIS   = 2", "NAXIS1  = 3", "NAXIS2  = 3", "PCOUNT  = 0", "GCOUNT  = 1",
-    /// #     "TFIELDS = 2", "TTYPE1  = 'FLAG'", "TFORM1  = 'B'", "TTYPE2  = 'COUNT'", "TFORM2  = 'I'", "END",
-    /// # ];
-    /// # let mut bytes = Vec::new();
-    /// # for header in [&primary[..], &cards] {
-    /// #     bytes.extend(header.iter().flat_map(|card| format!("{card:<80}").into_bytes()));
-    /// #     bytes.resize(bytes.len().next_multiple_of(2880), b' ');
+    /// let primary = ["SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 0", "END"];
+    /// let cards = [
+    ///     "XTENSION= 'BINTABLE'", "BITPIX  = 8", "NAXIS   = 2", "NAXIS1  = 3", "NAXIS2  = 3", "PCOUNT  = 0", "GCOUNT  = 1",
+    ///     "TFIELDS = 2", "TTYPE1  = 'FLAG'", "TFORM1  = 'B'", "TTYPE2  = 'COUNT'", "TFORM2  = 'I'", "END",
+    /// ];
+    /// let mut bytes = Vec::new();
+    /// for header in [&primary[..], &cards] {
+    ///     bytes.extend(header.iter().flat_map(|card| format!("{card:<80}").into_bytes()));
+    ///     bytes.resize(bytes.len().next_multiple_of(2880), b' ');
     /// # }
-    /// # bytes.extend([9, 0, 10, 8, 0, 20, 7, 1, 0]);
-    /// # bytes.resize(8640, 0);
+    /// bytes.extend([9, 0, 10, 8, 0, 20, 7, 1, 0]);
+    /// bytes.resize(8640, 0);
     /// // Rows of a byte, FLAG, and a 16-bit integer, COUNT: (9, 10), (8, 20), (7, 256).
     /// let table = FitsFile::from_bytes("example", bytes, &OpenOptions::default())?.table(1)?;
     /// let flag = WantedColumn::new(0);

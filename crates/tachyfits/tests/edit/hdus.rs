@@ -306,7 +306,7 @@ fn impossible_edits_are_refused_and_the_file_is_unchanged() {
         let renamed = editor.rename(hdu, keyword, "OTHER").unwrap_err();
         assert_eq!(reason(renamed), Reason::Structure);
     }
-    let text = editor.set(2, "TFORM1", 2, "").unwrap_err().to_string();
+    let text = format!("{:#}", editor.set(2, "TFORM1", 2, "").unwrap_err());
     let told =
         "edited.fits: HDU 2 (0-based): expected TFORM1 unchanged, found another card or order";
     assert!(text.contains(told) && text.contains("\nhint: change the data"), "{text}");

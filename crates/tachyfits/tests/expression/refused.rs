@@ -70,8 +70,10 @@ fn mistakes_are_shown_where_they_are() {
 #[test]
 fn the_text_has_a_line_under_the_place() {
     let inputs = images(&[("a", &counting(&[2]))]);
-    let text = result("2 * (a\n+ medan(a))", &inputs).unwrap_err().to_string();
+    let error = result("2 * (a\n+ medan(a))", &inputs).unwrap_err();
+    let text = format!("{error:#}");
     let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(error.to_string(), lines[0]);
     assert_eq!(
         lines[..3],
         [
@@ -83,7 +85,7 @@ fn the_text_has_a_line_under_the_place() {
     assert!(lines[3].starts_with("hint: use one of abs, sqrt"), "{text}");
     // For a long one, the text around the position; columns count visible characters.
     let long = format!("{} + «a»", vec!["a"; 100].join(" + ")).replace('«', "é");
-    let text = result(&long, &inputs).unwrap_err().to_string();
+    let text = format!("{:#}", result(&long, &inputs).unwrap_err());
     let lines: Vec<&str> = text.lines().collect();
     let column = lines[2].chars().position(|c| c == '^').unwrap();
     assert_eq!(lines[1].chars().nth(column), Some('é'), "{text}");

@@ -1,0 +1,49 @@
+//! The cards of results: what the header of an image says about numbers computed from it.
+
+use tachyfits_format::{Card, Fate, ResultAxis};
+
+use crate::error::Error;
+use crate::image::Image;
+use crate::section::{AxisRange, Section};
+
+impl Image {
+    /// The cards of a result of this image, but the mandatory ones: over a section, with the fate of each axis (0 is
+    /// NAXIS1), as [`tachyfits_format::result_cards`] gives them. With `same_quantity` values are of the quantity that
+    /// BTYPE names; otherwise it is left out.
+    ///
+    /// ```
+    /// let cards = ["SIMPLE  =                    T", "BITPIX  =                    8",
+    ///     "NAXIS   =                    1", "NAXIS1  =                    4", "CRVAL1  =                  1.0",
+    ///     "CRPIX1  =                  1.0", "CDELT1  =                  3.0", "END"];
+    /// let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
+    /// bytes.resize(2880, b' ');
+    /// bytes.resize(5760, 0);
+    /// use tachyfits::{Fate, FitsFile, OpenOptions};
+    /// let image = FitsFile::from_bytes("example", bytes, &OpenOptions::default())?.image(0)?;
+    /// // One pixel of four: its centre is between the second and the third.
+    /// let cards = image.result_cards(&image.whole(), &[Fate::Collapsed], true)?;
+    /// let values: Vec<f64> = cards.iter().filter_map(|card| card.value()?.as_f64()).collect();
+    /// assert_eq!(values, [1.0, 0.625, 12.0]);
+    /// # Ok::<(), tachyfits::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the section is not of this image, a fate is missing, or the coordinates are invalid.
+    pub fn result_cards(
+        &self,
+        section: &Section,
+        fates: &[Fate],
+        same_quantity: bool,
+    ) -> Result<Vec<Card>, Error> {
+        self.check_section(section)?;
+        let ranges = section.ranges().iter().zip(fates);
+        let axis = |(range, &fate): (&AxisRange, &Fate)| ResultAxis {
+            first: range.first,
+            count: range.count,
+            step: range.step,
+            fate,
+        };
+        let axes: Vec<ResultAxis> = ranges.map(axis).collect();
+        self.surviving_cards(&axes, same_quantity)
+    }
+}

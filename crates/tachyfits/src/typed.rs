@@ -1,0 +1,164 @@
+//! Typed access: pixels and columns as vectors of numbers, and slices of numbers as arrays.
+
+use tachyfits_io::Report;
+use tachyfits_io::operation::RunOptions;
+use tachyfits_kernels::PixelType;
+
+use crate::array::Array;
+use crate::error::{Error, Reason};
+use crate::image::{Image, filled};
+use crate::read_pixels::{OutputPixels, ReadAs};
+use crate::region::Region;
+use crate::section::Section;
+use crate::statistic::{Statistic, Values};
+use crate::table::{CellKind, ColumnInput, ColumnOutput, Rows, Table};
+
+/// A number that pixels and cells can be read as: an integer of 8 to 64 bits, f32 or f64.
+pub trait Scalar: sealed::Bytes + Copy + Default {
+    /// The type of a pixel of these numbers.
+    const PIXEL: PixelType;
+}
+
+mod sealed {
+    /// Numbers as bytes, so that no other type can be one of them.
+    pub trait Bytes: Sized {
+        /// The bytes of numbers.
+        fn bytes(numbers: &[Self]) -> &[u8];
+        /// The same, to be written to.
+        fn bytes_mut(numbers: &mut [Self]) -> &mut [u8];
+    }
+
+    impl<T: bytemuck::Pod> Bytes for T {
+        fn bytes(numbers: &[T]) -> &[u8] {
+            bytemuck::cast_slice(numbers)
+        }
+
+        fn bytes_mut(numbers: &mut [T]) -> &mut [u8] {
+            bytemuck::cast_slice_mut(numbers)
+        }
+    }
+}
+
+macro_rules! scalars {
+    ($($type:ty, $pixel:ident;)+) => {
+        $(impl Scalar for $type {
+            const PIXEL: PixelType = PixelType::$pixel;
+        })+
+    };
+}
+
+scalars! { u8, U8; i8, I8; u16, U16; i16, I16; u32, U32; i32, I32; u64, U64; i64, I64; f32, F32; f64, F64; }
+
+impl<'a> Array<'a> {
+    /// Pixels with these axes, in FITS order.
+    pub fn new<T: Scalar>(pixels: &'a [T], axes: &'a [u64]) -> Array<'a> {
+        Array { bytes: T::bytes(pixels), pixel: T::PIXEL, axes }
+    }
+}
+
+impl<'a> ColumnInput<'a> {
+    /// Numbers without nulls.
+    pub fn of<T: Scalar>(numbers: &'a [T]) -> ColumnInput<'a> {
+        ColumnInput::new(T::bytes(numbers))
+    }
+}
+
+impl Image {
+    /// Reads a section as a vector, the section's first axis the fastest. Floats are physical values, NaN where undefined;
+    /// integers are the pixels themselves, so their type must be that of the pixels.
+    ///
+    /// ```
+    /// use tachyfits::{Array, Header, RunOptions};
+    /// let image = Array::new(&[1i16, 2, 3, 4, 5, 6], &[3, 2]).to_file("example", &Header::new())?.image(0)?;
+    /// let (row, _) = image.read_vec::<i16>(&image.whole().with(1, 1)?, &RunOptions::default())?;
+    /// let (column, _) = image.read_vec::<f32>(&image.whole().with(0, 0)?, &RunOptions::default())?;
+    /// assert_eq!((row, column), (vec![4, 5, 6], vec![1.0, 4.0]));
+    /// # Ok::<(), tachyfits::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Reason::PixelKind`] for pixels of another type; [`Reason::Memory`]; as [`Image::read`].
+    pub fn read_vec<T: Scalar>(
+        &self,
+        section: &Section,
+        options: &RunOptions<'_>,
+    ) -> Result<(Vec<T>, Report), Error> {
+        let read = match T::PIXEL {
+            PixelType::F32 => ReadAs::Float32,
+            PixelType::F64 => ReadAs::Float64,
+            _ => ReadAs::Exact,
+        };
+        let pixel = self.read_type(read)?;
+        if pixel != T::PIXEL {
+            let expected = format!("pixels of type {:?}", T::PIXEL);
+            return Err(self.refused(Reason::PixelKind, expected, format!("{pixel:?}")));
+        }
+        self.check_section(section)?;
+        let mut pixels: Vec<T> = filled(section.pixels(), T::default(), "pixels")?;
+        let bytes = T::bytes_mut(&mut pixels);
+        let out = match read {
+            ReadAs::Float32 => OutputPixels::Float32(bytemuck::cast_slice_mut(bytes)),
+            ReadAs::Float64 => OutputPixels::Float64(bytemuck::cast_slice_mut(bytes)),
+            _ => OutputPixels::Bytes(bytes),
+        };
+        let report = self.read(section, read, out, options)?;
+        Ok((pixels, report))
+    }
+
+    /// The spectrum of a region: a statistic of its pixels in each plane of NAXIS1 and NAXIS2, NaN where none is defined.
+    ///
+    /// ```
+    /// use tachyfits::{Array, Header, Region, RunOptions, Statistic};
+    /// let cube = Array::new(&[1.0f32, 2.0, 3.0, 5.0], &[2, 1, 2]).to_file("example", &Header::new())?.image(0)?;
+    /// let region = Region::rectangle(0.5, 0.0, 2.0, 1.0, 0.0)?;
+    /// let (means, _) = cube.spectrum(&region, Statistic::Mean, &RunOptions::default())?;
+    /// assert_eq!(means, [1.5, 4.0]);
+    /// # Ok::<(), tachyfits::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Image::reduce`].
+    pub fn spectrum(
+        &self,
+        region: &Region,
+        statistic: Statistic,
+        options: &RunOptions<'_>,
+    ) -> Result<(Vec<f64>, Report), Error> {
+        let regions = std::slice::from_ref(region);
+        let (mut reduced, report) =
+            self.reduce(&[statistic], &[0, 1], &self.whole(), Some(regions), 0, options)?;
+        let values = match reduced.values.pop() {
+            Some(Values::Floats(values)) => values,
+            Some(Values::Integers(values)) => values.iter().map(|&value| value as f64).collect(),
+            None => Vec::new(),
+        };
+        Ok((values, report))
+    }
+}
+
+impl Table {
+    /// Reads a column as a vector: the elements of the cells, row after row. Scaled columns are f64, NaN where null; other
+    /// numbers have their own type, and null integers are the stored TNULL.
+    ///
+    /// # Errors
+    /// [`Reason::Column`]; [`Reason::ColumnKind`] for elements of another type and for variable-length columns;
+    /// [`Reason::Memory`]; as [`Table::read`].
+    pub fn read_column<T: Scalar>(
+        &self,
+        name: &str,
+        rows: &Rows<'_>,
+        options: &RunOptions<'_>,
+    ) -> Result<(Vec<T>, Report), Error> {
+        let column = self.column(name)?;
+        let cells = self.cells(column, false)?;
+        if cells.kind != CellKind::Number(T::PIXEL) {
+            let expected = format!("elements of type {:?} in column {name:?}", T::PIXEL);
+            return Err(self.refused(Reason::ColumnKind, expected, format!("{:?}", cells.kind)));
+        }
+        let elements = rows.len().saturating_mul(cells.elements());
+        let mut values: Vec<T> = filled(elements, T::default(), "a column")?;
+        let report =
+            self.read(&mut [ColumnOutput::new(column, T::bytes_mut(&mut values))], rows, options)?;
+        Ok((values, report))
+    }
+}
