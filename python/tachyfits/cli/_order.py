@@ -30,9 +30,9 @@ class OrderOptions:
 
     def __post_init__(self) -> None:
         if self.repeat != 1 and not self.robust:
-            raise click.UsageError("--repeat is for --robust")
+            raise click.UsageError("--repeat needs --robust")
         if self.buffering != "auto" and not self:
-            raise click.UsageError("--buffering is for --median, --mad, --percentile and --robust")
+            raise click.UsageError("--buffering needs --median, --mad, --percentile or --robust")
 
     def __bool__(self) -> bool:
         return bool(self.names or self.robust)

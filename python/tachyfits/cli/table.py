@@ -211,7 +211,7 @@ class Made:
 def _table(common: Common, file: File) -> Table:
     """Return the table that ``--hdu`` names; the first one without."""
     if common.hdu == "all":
-        raise click.UsageError("--hdu all: choose one table")
+        raise click.UsageError("invalid --hdu all: expected one table")
     named = common.hdu is not None
     for hdu in common.hdus(file):
         if isinstance(hdu, Table):

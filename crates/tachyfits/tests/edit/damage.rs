@@ -42,7 +42,7 @@ fn child() {
     };
     let error = result.expect_err("files may not be so large");
     assert_eq!(error.kind().as_str(), "io", "{error}");
-    assert!(error.to_string().contains("nothing was changed"), "{error}");
+    assert!(format!("{error:#}").contains("nothing was changed"), "{error}");
 }
 
 /// Starts this program with a limit on the size of files, in 1024 bytes; says whether it ended by itself.
