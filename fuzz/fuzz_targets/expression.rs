@@ -3,10 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tachyfits::{
-    Error, ExpressionInput, ExpressionPixels, FitsFile, Image, InputValue, OpenOptions,
-    RunOptions, evaluate, expression_names,
-};
+use tachyfits::{Error, FitsFile, Image, OpenOptions, RunOptions, evaluate};
+use tachyfits::expression::{ExpressionInput, ExpressionPixels, InputValue, expression_names};
 
 fuzz_target!(|text: &str| {
     let names = match expression_names(text) {

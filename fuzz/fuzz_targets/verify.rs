@@ -3,7 +3,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tachyfits::{RunOptions, Source, SpoolOptions, VerifyOptions, verify};
+use tachyfits::{RunOptions, Source, verify};
+use tachyfits::io::SpoolOptions;
+use tachyfits::verify::VerifyOptions;
 use tachyfits_format::{Context, Header, fixed_header, verify_header};
 
 fuzz_target!(|bytes: &[u8]| {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use pyo3::prelude::*;
-use tachyfits::VerifyOptions;
+use tachyfits::verify::VerifyOptions;
 
 use crate::source::Given;
 use crate::{interface, progress};
@@ -18,7 +18,7 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// The sums of an HDU, and whether its header states them.
 #[pyclass(frozen, eq, module = "tachyfits")]
 #[derive(PartialEq)]
-pub(crate) struct Checksum(pub(crate) tachyfits::Checksum);
+pub(crate) struct Checksum(pub(crate) tachyfits::checksum::Checksum);
 
 #[pymethods]
 impl Checksum {
@@ -83,7 +83,7 @@ impl Checksum {
 /// One departure of a file from the FITS Standard.
 #[pyclass(frozen, eq, module = "tachyfits")]
 #[derive(PartialEq)]
-pub(crate) struct Finding(tachyfits::Finding);
+pub(crate) struct Finding(tachyfits::verify::Finding);
 
 #[pymethods]
 impl Finding {
@@ -187,7 +187,7 @@ fn options(headers_only: bool) -> VerifyOptions {
 /// How many HDUs, what was found, and what was found beside the file.
 pub(crate) type Verified = (usize, Vec<Finding>, Vec<String>);
 
-fn findings(verified: tachyfits::Verification) -> Verified {
+fn findings(verified: tachyfits::verify::Verification) -> Verified {
     let notices = verified.notices.iter().map(ToString::to_string).collect();
     (verified.hdus, verified.findings.into_iter().map(Finding).collect(), notices)
 }
@@ -234,12 +234,12 @@ pub(crate) fn verify_file(
 /// Return every rule that verification adds to the codes of errors and warnings: code, severity, section, meaning, advice.
 #[pyfunction]
 fn verify_rules() -> Vec<[Cow<'static, str>; 5]> {
-    let row = |rule: &tachyfits::Rule| {
+    let row = |rule: &tachyfits::verify::Rule| {
         let texts = [rule.as_str(), rule.severity().as_str(), rule.section(), rule.meaning()];
         let [code, severity, section, meaning] = texts.map(Cow::Borrowed);
         [code, severity, section, meaning, interface::hint(rule.hint())]
     };
-    tachyfits::Rule::ALL.iter().map(row).collect()
+    tachyfits::verify::Rule::ALL.iter().map(row).collect()
 }
 
 /// The sums of an HDU.

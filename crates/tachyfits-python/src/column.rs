@@ -1,7 +1,8 @@
 //! Properties of a column, and the NumPy type of its values.
 
 use pyo3::prelude::*;
-use tachyfits::{CellKind, Cells, Element, Error, Field, Null, TextAs};
+use tachyfits::Error;
+use tachyfits::table::{CellKind, Cells, Element, Field, Null, TextAs};
 
 use crate::buffer;
 use crate::errors::argument;
@@ -16,7 +17,7 @@ use crate::errors::argument;
 /// ('MAG', 'I', 'float64', -1, 'mag')
 #[pyclass(frozen, module = "tachyfits._core")]
 pub(crate) struct Column {
-    column: tachyfits::Column,
+    column: tachyfits::table::Column,
     cells: Cells,
 }
 

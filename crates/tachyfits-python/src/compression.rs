@@ -1,7 +1,8 @@
 //! How an image is to be compressed, as Python says it.
 
 use pyo3::prelude::*;
-use tachyfits::{Dither, TileCompression};
+use tachyfits::header::Dither;
+use tachyfits::tiled::TileCompression;
 
 use crate::errors::argument;
 

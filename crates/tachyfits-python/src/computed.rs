@@ -4,10 +4,8 @@ use std::path::PathBuf;
 
 use numpy::{PyArray1, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use tachyfits::{
-    Array, BeamSmoothing, NewPixels, PixelType, PlaneKernel, PlaneSmoothing, Reason, RunOptions,
-    Smoothing, SmoothingKernel, WriteOptions,
-};
+use tachyfits::smooth::{BeamSmoothing, PlaneKernel, PlaneSmoothing, Smoothing, SmoothingKernel};
+use tachyfits::{Array, NewPixels, PixelType, Reason, RunOptions, WriteOptions};
 
 use crate::buffer::{self, Place};
 use crate::compression::{GivenCompression, engine_compression};

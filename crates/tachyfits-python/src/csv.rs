@@ -5,7 +5,8 @@ use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
-use tachyfits::{CsvCells, CsvColumn, CsvValues, RunOptions};
+use tachyfits::RunOptions;
+use tachyfits::table::{CsvCells, CsvColumn, CsvValues};
 
 use crate::errors::not_negative;
 use crate::progress;
@@ -36,7 +37,7 @@ pub(crate) fn csv_rows<'py>(
     let threads = not_negative(py, "threads", threads)?;
     let texts = progress::run(py, threads, None, |options| {
         let options = options.progress(None);
-        tachyfits::csv_rows(&columns, rows, &options)
+        tachyfits::table::csv_rows(&columns, rows, &options)
     })?;
     PyList::new(py, texts.iter().map(|text| PyBytes::new(py, text)))
 }

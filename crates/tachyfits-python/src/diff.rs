@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use tachyfits::{DataDifference, DiffOptions, HduDifference, HduLabel, ValuesDifference};
+use tachyfits::diff::{DataDifference, DiffOptions, HduDifference, HduLabel, ValuesDifference};
 
 use crate::file::FitsFile;
 use crate::progress;

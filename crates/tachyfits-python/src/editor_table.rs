@@ -1,7 +1,7 @@
 //! Tables of a file that is being edited: rows, cells and columns.
 
 use pyo3::prelude::*;
-use tachyfits::TableKind;
+use tachyfits::table::TableKind;
 
 use crate::editor::Editor;
 use crate::errors::{OrRaise, not_negative};

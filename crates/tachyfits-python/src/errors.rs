@@ -13,7 +13,9 @@ use pyo3::exceptions::{
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple, PyType};
-use tachyfits::{Error, ErrorKind, IoError, Reason, Refusal};
+use tachyfits::error::Refusal;
+use tachyfits::io::IoError;
+use tachyfits::{Error, ErrorKind, Reason};
 
 use crate::interface;
 
@@ -141,7 +143,8 @@ fn class<'py>(
 /// ['io']
 #[pyfunction]
 fn error_codes() -> Vec<(&'static str, &'static str, String)> {
-    let engine = tachyfits::error_codes().into_iter().map(|row| (row.code, row.kind, row.meaning));
+    let engine =
+        tachyfits::error::error_codes().into_iter().map(|row| (row.code, row.kind, row.meaning));
     let (code, kind, meaning) = ARGUMENT;
     let records = tachyfits_records::Code::ALL.iter();
     let records =

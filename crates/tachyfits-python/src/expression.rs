@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
-use tachyfits::{ExpressionInput, ExpressionPixels, InputValue};
+use tachyfits::expression::{ExpressionInput, ExpressionPixels, InputValue};
 
 use crate::errors::{OrRaise, argument};
 use crate::file::FitsFile;
@@ -67,7 +67,7 @@ pub(crate) fn expression_mixed_units(
     inputs: Vec<(GivenText, GivenValue)>,
 ) -> PyResult<Vec<(String, String)>> {
     let given = engine_inputs(py, inputs)?;
-    let found = tachyfits::expression_mixed_units(&expression, &given).or_raise(py)?;
+    let found = tachyfits::expression::expression_mixed_units(&expression, &given).or_raise(py)?;
     Ok(found.into_iter().map(|[left, right]| (left, right)).collect())
 }
 
@@ -109,7 +109,7 @@ fn from_the_end(py: Python<'_>, axis: i64) -> PyResult<usize> {
 pub(crate) fn expression_functions(
     py: Python<'_>,
 ) -> PyResult<Vec<(Bound<'_, PyTuple>, &'static str, &'static str)>> {
-    let functions = tachyfits::expression_functions().iter().map(|function| {
+    let functions = tachyfits::expression::expression_functions().iter().map(|function| {
         let names = PyTuple::new(py, function.names.iter().map(|name| PyString::new(py, name)))?;
         Ok((names, function.arguments, function.meaning))
     });
@@ -125,5 +125,5 @@ pub(crate) fn expression_functions(
 /// ['a', 'b']
 #[pyfunction]
 pub(crate) fn expression_names(py: Python<'_>, expression: GivenText) -> PyResult<Vec<String>> {
-    tachyfits::expression_names(&expression).or_raise(py)
+    tachyfits::expression::expression_names(&expression).or_raise(py)
 }

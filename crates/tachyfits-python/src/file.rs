@@ -112,8 +112,9 @@ impl FitsFile {
     /// How the file departs from the Standard: one text each, of its structure and then of what describes its pixels.
     #[getter]
     fn warnings(&self) -> Vec<String> {
-        let worded =
-            |warning: &tachyfits::Warning| interface::message(&format!("{warning:#}")).into_owned();
+        let worded = |warning: &tachyfits::error::Warning| {
+            interface::message(&format!("{warning:#}")).into_owned()
+        };
         self.0.warnings().iter().map(worded).collect()
     }
 

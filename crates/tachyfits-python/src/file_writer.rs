@@ -6,10 +6,10 @@ use std::sync::{Mutex, PoisonError};
 
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use tachyfits::{
-    Array, Card, Error, Header, NewColumn, NewTable, TableCompression, TableKind, TableWriter,
-    WriteOptions, is_structural,
-};
+use tachyfits::header::is_structural;
+use tachyfits::table::{NewColumn, NewTable, TableKind, TableWriter};
+use tachyfits::tiled::TableCompression;
+use tachyfits::{Array, Card, Error, Header, WriteOptions};
 
 use crate::buffer;
 use crate::compression::{GivenCompression, engine_compression};

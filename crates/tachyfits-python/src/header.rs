@@ -6,7 +6,9 @@ use std::sync::Arc;
 use pyo3::exceptions::{PyIndexError, PyKeyError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyString, PyTuple, PyType};
-use tachyfits::{Card, Error, FormatError, Hdu, Integer, Real, Value};
+use tachyfits::error::FormatError;
+use tachyfits::header::{Integer, Real};
+use tachyfits::{Card, Error, Hdu, Value};
 
 use crate::errors::{OrRaise, argument, warn};
 use crate::text::GivenText;
@@ -33,7 +35,7 @@ pub(crate) fn column_keyword(
     keyword: &str,
     places: HashMap<usize, usize>,
 ) -> (bool, Option<String>) {
-    let moved = tachyfits::column_keyword(keyword, |column| places.get(&column).copied());
+    let moved = tachyfits::header::column_keyword(keyword, |column| places.get(&column).copied());
     (moved.is_some(), moved.flatten())
 }
 
@@ -67,7 +69,7 @@ pub(crate) fn comment_kept(
 /// ((12, 'TLMIN#'), (3, '1CRV#P'), None)
 #[pyfunction]
 pub(crate) fn column_pattern(keyword: GivenText) -> Option<(usize, String)> {
-    let found = tachyfits::ColumnKeyword::of(&keyword)?;
+    let found = tachyfits::header::ColumnKeyword::of(&keyword)?;
     Some((found.column(), found.pattern()?.to_ascii_uppercase()))
 }
 

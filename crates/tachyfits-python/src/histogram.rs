@@ -2,7 +2,8 @@
 
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
-use tachyfits::{HistogramRange, Reason};
+use tachyfits::Reason;
+use tachyfits::statistics::HistogramRange;
 
 use crate::errors::{OrRaise, refused};
 
@@ -15,7 +16,7 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
 ///
 /// Bin i holds edges[i] <= x < edges[i + 1], the last one also its upper edge, as NumPy has it.
 #[pyclass(frozen, module = "tachyfits")]
-pub(crate) struct Histogram(pub(crate) tachyfits::Histogram);
+pub(crate) struct Histogram(pub(crate) tachyfits::statistics::Histogram);
 
 /// Pickled state: the bits of low and high, the counts, and those below, above and undefined.
 type State<'py> = (u64, u64, Bound<'py, PyArray1<u64>>, [u64; 3]);
@@ -32,7 +33,8 @@ fn _histogram_from_state(
     let counts = counts.as_array().to_vec();
     let (low, high) = (f64::from_bits(low), f64::from_bits(high));
     let range = HistogramRange::new(low, high, counts.len());
-    let made = range.and_then(|range| tachyfits::Histogram::from_counts(range, &counts, rest));
+    let made =
+        range.and_then(|range| tachyfits::statistics::Histogram::from_counts(range, &counts, rest));
     let refusal = || {
         let found = format!("{} bins from {low} to {high}", counts.len());
         refused(Reason::HistogramRange, ("", None), "low < high, both finite, and bins", found)

@@ -3,7 +3,8 @@
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};
-use tachyfits::{Coordinates, Fate};
+use tachyfits::header::Fate;
+use tachyfits::statistics::Coordinates;
 
 use crate::buffer::shaped;
 use crate::errors::OrRaise;

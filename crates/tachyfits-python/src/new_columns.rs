@@ -2,8 +2,9 @@
 
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
-use tachyfits::{
-    ColumnInput, Element, Field, NewColumn, Null, Substrings, TextAs, TextForm, ValueType,
+use tachyfits::header::ValueType;
+use tachyfits::table::{
+    ColumnInput, Element, Field, NewColumn, Null, Substrings, TextAs, TextForm,
 };
 
 use crate::errors::argument;

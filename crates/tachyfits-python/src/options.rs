@@ -1,7 +1,11 @@
 //! Options that are one of a few names.
 
 use pyo3::prelude::*;
-use tachyfits::{Blanks, BlockStatistic, Buffering, DamagedTiles, Edge, Priority, StorageKind};
+use tachyfits::StorageKind;
+use tachyfits::io::{Buffering, Priority};
+use tachyfits::rebin::BlockStatistic;
+use tachyfits::smooth::{Blanks, Edge};
+use tachyfits::tiled::DamagedTiles;
 
 use crate::errors::argument;
 

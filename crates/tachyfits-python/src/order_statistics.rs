@@ -1,7 +1,8 @@
 //! Order statistics: medians, deviations, percentiles, and the robust rms.
 
 use pyo3::prelude::*;
-use tachyfits::{OrderStatistic, Reason, RunOptions, Values};
+use tachyfits::statistics::OrderStatistic;
+use tachyfits::{Reason, RunOptions, Values};
 
 use crate::buffer::shaped;
 use crate::errors::{OrRaise, exception, not_negative, refused};

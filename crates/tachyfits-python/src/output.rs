@@ -20,10 +20,10 @@ use crate::errors::{OrRaise, argument};
 /// >>> open("note.txt").read()
 /// 'a note'
 #[pyclass(frozen, module = "tachyfits._core")]
-pub(crate) struct OutputFile(Mutex<Option<tachyfits::OutputFile>>);
+pub(crate) struct OutputFile(Mutex<Option<tachyfits::io::OutputFile>>);
 
 impl OutputFile {
-    fn lock(&self) -> MutexGuard<'_, Option<tachyfits::OutputFile>> {
+    fn lock(&self) -> MutexGuard<'_, Option<tachyfits::io::OutputFile>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -37,7 +37,7 @@ impl OutputFile {
     #[new]
     #[pyo3(signature = (path, *, overwrite=false))]
     fn new(py: Python<'_>, path: PathBuf, overwrite: bool) -> PyResult<OutputFile> {
-        let output = py.detach(|| tachyfits::OutputFile::create(&path, overwrite));
+        let output = py.detach(|| tachyfits::io::OutputFile::create(&path, overwrite));
         Ok(OutputFile(Mutex::new(Some(output.map_err(Error::from).or_raise(py)?))))
     }
 

@@ -10,9 +10,8 @@ use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
-use tachyfits::{
-    CancelToken, Error, Executor, Job, Note, Notes, RunOptions, SpoolOptions, without_permit,
-};
+use tachyfits::io::{Note, Notes, SpoolOptions, without_permit};
+use tachyfits::{CancelToken, Error, Executor, Job, RunOptions};
 
 use crate::errors::{OrRaise, Raised, not_negative, warn};
 use crate::{executor, report};

@@ -2,7 +2,7 @@
 
 use numpy::{PyArrayDyn, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
-use tachyfits::Part;
+use tachyfits::region::Part;
 
 use crate::buffer::zeros;
 use crate::errors::{OrRaise, argument, not_negative};
@@ -109,7 +109,8 @@ impl Region {
             return Err(argument(py, "spans of shape (n, 3)", &found, hint));
         }
         let rows = spans.rows().into_iter();
-        let rows = rows.map(|row| tachyfits::RowSpan { y: row[0], first: row[1], last: row[2] });
+        let rows =
+            rows.map(|row| tachyfits::region::RowSpan { y: row[0], first: row[1], last: row[2] });
         Region::new(py, tachyfits::Region::of_spans(rows.collect()), words)
     }
 

@@ -38,7 +38,7 @@ fn repair(
             true => true,
             false => editor.commit(sync, run)?.in_place,
         };
-        let said = |fix: tachyfits::Fix| {
+        let said = |fix: tachyfits::verify::Fix| {
             (fix.code.to_owned(), fix.place.to_string(), fix.before, fix.after)
         };
         Ok::<_, Error>((fixes.into_iter().map(said).collect(), in_place, notices))

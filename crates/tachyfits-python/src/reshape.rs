@@ -1,7 +1,9 @@
 //! Images in another shape: axes reordered, pixels binned, parts, cuts along a path.
 
 use pyo3::prelude::*;
-use tachyfits::{Margin, PathCut, Rebinning};
+use tachyfits::cut::Margin;
+use tachyfits::path_cut::PathCut;
+use tachyfits::rebin::Rebinning;
 
 use crate::errors::OrRaise;
 use crate::file::FitsFile;

@@ -8,9 +8,8 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyBytes;
-use tachyfits::{
-    Compression, Error, Id, IoError, Profile, Request, Source, SpoolOptions, Storage, spool,
-};
+use tachyfits::io::{Compression, Id, IoError, Profile, Request, SpoolOptions, Storage, spool};
+use tachyfits::{Error, Source};
 
 use crate::errors::OrRaise;
 

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
-use tachyfits::{Common, Compensated, Extremum};
+use tachyfits::statistics::{Common, Compensated, Extremum};
 
 use crate::errors::not_negative;
 use crate::report::Report;

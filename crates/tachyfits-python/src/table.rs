@@ -2,7 +2,8 @@
 
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
-use tachyfits::{Arrays, FoundRows, Rows, WantedColumn};
+use tachyfits::Rows;
+use tachyfits::table::{Arrays, FoundRows, WantedColumn};
 
 use crate::column::{Column, Text, TypeOf};
 use crate::errors::OrRaise;
@@ -105,8 +106,9 @@ impl Table {
     /// How the header departs from the Standard, one text each.
     #[getter]
     fn warnings(&self) -> Vec<String> {
-        let worded =
-            |warning: &tachyfits::Warning| interface::message(&format!("{warning:#}")).into_owned();
+        let worded = |warning: &tachyfits::error::Warning| {
+            interface::message(&format!("{warning:#}")).into_owned()
+        };
         self.table.layout().warnings.iter().map(worded).collect()
     }
 

@@ -4,7 +4,8 @@ use numpy::{PyArray1, PyArrayDyn, PyReadwriteArrayDyn};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use tachyfits::{ColumnOutput, FoundColumn, Reason};
+use tachyfits::Reason;
+use tachyfits::table::{ColumnOutput, FoundColumn};
 
 use crate::buffer::{self, Place};
 use crate::column::{Text, TypeOf};

@@ -3,10 +3,11 @@
 use std::error::Error;
 use std::path::Path;
 
-use tachyfits::{
-    ColumnInput, Element, Field, FileWriter, FitsFile, Header, NewColumn, NewTable, OpenOptions,
-};
-use tachyfits::{Rows, RunOptions, TableKind, TableWriter, ValueType, WriteOptions};
+use tachyfits::header::ValueType;
+use tachyfits::table::{ColumnInput, Element, Field, NewColumn, NewTable};
+use tachyfits::table::{TableKind, TableWriter};
+use tachyfits::{FileWriter, FitsFile, Header, OpenOptions};
+use tachyfits::{Rows, RunOptions, WriteOptions};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;

@@ -113,7 +113,8 @@ impl FitsFile {
     /// what is not there is not known. (Fill that is missing counts as zeros.)
     ///
     /// ```
-    /// use tachyfits::{Agreement, FitsFile, OpenOptions, RunOptions};
+    /// use tachyfits::{FitsFile, OpenOptions, RunOptions};
+    /// use tachyfits::checksum::Agreement;
     /// let cards = ["SIMPLE  =                    T", "BITPIX  =                   16", "NAXIS   =                    1",
     ///     "NAXIS1  =                    3", "DATASUM = '458753  '", "END"];
     /// let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();

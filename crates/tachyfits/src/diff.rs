@@ -75,7 +75,8 @@ pub struct HduDifference {
 /// If a file cannot be read or ends before its data do.
 ///
 /// ```
-/// use tachyfits::{DataDifference, DiffOptions, FitsFile, OpenOptions, RunOptions, diff};
+/// use tachyfits::{FitsFile, OpenOptions, RunOptions, diff};
+/// use tachyfits::diff::{DataDifference, DiffOptions};
 /// let file = |last: u8| {
 ///     let cards = ["SIMPLE  =                    T", "BITPIX  =                   16", "NAXIS   =                    1",
 ///         "NAXIS1  =                    3", "END"];

@@ -4,7 +4,8 @@
 use std::fmt;
 use std::ops::Range;
 
-use tachyfits_format::{Code, FormatError, Kind};
+use tachyfits_format::Kind;
+pub use tachyfits_format::{Code, FormatError, Place, Warning};
 use tachyfits_io::{ErrorKind, IoError};
 
 /// Why an operation failed. `{}` gives one line: where, what was expected and what was found. `{:#}` adds a line that says
@@ -360,7 +361,7 @@ pub struct ErrorCode {
 /// Every code that an error or a warning can have.
 ///
 /// ```
-/// assert!(tachyfits::error_codes().iter().any(|row| row.code == "data-missing"));
+/// assert!(tachyfits::error::error_codes().iter().any(|row| row.code == "data-missing"));
 /// ```
 pub fn error_codes() -> Vec<ErrorCode> {
     let refused = Reason::ALL.iter().map(|reason| ErrorCode {

@@ -60,7 +60,8 @@ pub enum ExpressionPixels {
 /// given (empty for none), otherwise it is kept where it is certain.
 ///
 /// ```
-/// use tachyfits::{Array, ExpressionInput, ExpressionPixels, Header, InputValue, RunOptions, evaluate};
+/// use tachyfits::{Array, Header, RunOptions, evaluate};
+/// use tachyfits::expression::{ExpressionInput, ExpressionPixels, InputValue};
 /// // Three pixels: 1 4 9.
 /// let image = Array::new(&[1u8, 4, 9], &[3]).to_file("example", &Header::new())?.image(0)?;
 /// let inputs = [

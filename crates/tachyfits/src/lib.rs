@@ -20,17 +20,17 @@
 
 mod array;
 mod byte_sums;
-mod checksum;
+pub mod checksum;
 mod computed;
-mod cut;
-mod diff;
-mod edit;
-mod error;
-mod expression;
+pub mod cut;
+pub mod diff;
+pub mod edit;
+pub mod error;
+pub mod expression;
 mod file;
 mod file_writer;
 mod grid;
-mod groups;
+pub mod groups;
 mod hdu_storage;
 mod hdu_writer;
 mod histogram;
@@ -41,11 +41,11 @@ mod moment;
 mod native;
 mod number;
 mod order_statistics;
-mod path_cut;
+pub mod path_cut;
 mod read_pixels;
-mod rebin;
+pub mod rebin;
 mod reduce;
-mod region;
+pub mod region;
 mod region_lines;
 mod reorder;
 mod result_cards;
@@ -53,70 +53,65 @@ mod robust;
 mod row_fold;
 mod row_spans;
 mod section;
-mod smooth;
+pub mod smooth;
 mod statistic;
 mod stored_type;
 mod survival;
-mod table;
+pub mod table;
 mod tile_batch;
-mod tiled;
+pub mod tiled;
 mod typed;
-mod verify;
+pub mod verify;
 mod workers;
 mod write_image;
 
 pub use array::Array;
-pub use checksum::{Agreement, Checksum};
-pub use cut::Margin;
-pub use diff::{
-    CardChange, CardDifference, DataDifference, DiffOptions, DifferentValue, FileDifference,
-    HduDifference, HduLabel, ValuesDifference, diff,
-};
-pub use edit::{Committed, Editor};
-pub use error::{Error, ErrorCode, ExpressionError, Reason, Refusal, error_codes};
-pub use expression::{
-    ExpressionFunction, ExpressionInput, ExpressionPixels, InputValue, evaluate,
-    expression_functions, expression_mixed_units, expression_names,
-};
+pub use diff::diff;
+pub use edit::Editor;
+pub use error::{Error, Reason};
+pub use expression::evaluate;
 pub use file::{FitsFile, OpenOptions};
 pub use file_writer::{FileWriter, NewPixels, WriteOptions};
-pub use groups::GroupParameters;
 pub use image::Image;
-pub use moment::Coordinates;
-#[doc(hidden)]
-pub use order_statistics::OrderLimits;
-pub use order_statistics::OrderStatistic;
-pub use path_cut::PathCut;
 pub use read_pixels::{OutputPixels, ReadAs};
-pub use rebin::{BlockStatistic, Rebinning};
-pub use reduce::Reduced;
-pub use region::{Part, Region};
-pub use row_spans::RowSpan;
+pub use region::Region;
 pub use section::{AxisRange, Section};
-pub use smooth::{BeamSmoothing, Edge, PlaneKernel, PlaneSmoothing, Smoothing, SmoothingKernel};
 pub use statistic::{Statistic, Values};
 pub use survival::ChannelBeam;
-pub use table::{
-    Arrays, CellKind, Cells, ColumnInput, ColumnOutput, CsvCells, CsvColumn, CsvValues,
-    FoundColumn, FoundRows, Rows, Table, TableWriter, TextAs, WantedColumn, csv_rows,
-};
+pub use table::{Rows, Table};
+#[doc(hidden)]
 pub use tile_batch::decode_tiles;
-pub use tiled::{DamagedTiles, TableCompression, TileCompression};
 pub use typed::Scalar;
-pub use verify::{Verification, VerifyOptions, verify};
+pub use verify::verify;
 
-pub use tachyfits_format::{
-    Card, Code, Column, ColumnKeyword, Context, Dither, Element, Fate, Field, Finding, Fix,
-    FormatError, Hdu, HduKind, Header, ImageLayout, Integer, Limits, LinearAxis, NewColumn,
-    NewTable, Null, Place, Real, Rule, Severity, StoredType, Substrings, TableKind, TableLayout,
-    TextForm, Value, ValueType, Warning, column_keyword, is_structural,
-};
+pub use tachyfits_format::{Card, Hdu, HduKind, Header, Value};
 pub use tachyfits_io::operation::RunOptions;
-pub use tachyfits_io::{
-    Budget, Buffering, CancelToken, Compression, ErrorKind, Executor, Id, IoError, Job, Latency,
-    Lend, Note, Notes, Notice, OutputFile, Priority, Profile, Recovery, Report, Request, Source,
-    SpoolOptions, Storage, StorageKind, Watch, spool, without_permit,
-};
-pub use tachyfits_kernels::{
-    Blanks, Common, Compensated, Extremum, Histogram, HistogramRange, PixelType, Stats, Sum, Tier,
-};
+pub use tachyfits_io::{CancelToken, ErrorKind, Executor, Job, Report, Source, StorageKind};
+pub use tachyfits_kernels::{PixelType, Stats, Tier};
+
+/// What headers say about pixels and axes, and the parts of cards.
+pub mod header {
+    pub use tachyfits_format::{
+        ColumnKeyword, Context, Dither, Fate, ImageLayout, Integer, Limits, LinearAxis, Real,
+        StoredType, ValueType, column_keyword, is_structural,
+    };
+}
+
+/// Where bytes come from and go to: storages, how operations read them, and the limits and notes of requests.
+pub mod io {
+    pub use tachyfits_io::{
+        Budget, Buffering, Compression, Id, IoError, Latency, Lend, Note, Notes, Notice,
+        OutputFile, Priority, Profile, Recovery, Request, SpoolOptions, Storage, Watch, spool,
+        without_permit,
+    };
+}
+
+/// Requests and results of reductions.
+pub mod statistics {
+    pub use crate::moment::Coordinates;
+    #[doc(hidden)]
+    pub use crate::order_statistics::OrderLimits;
+    pub use crate::order_statistics::OrderStatistic;
+    pub use crate::reduce::Reduced;
+    pub use tachyfits_kernels::{Common, Compensated, Extremum, Histogram, HistogramRange, Sum};
+}

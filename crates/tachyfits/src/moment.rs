@@ -33,7 +33,8 @@ impl Image {
     /// weight moments 1 and 2, as in other packages.
     ///
     /// ```
-    /// use tachyfits::{Array, Coordinates, Header, RunOptions};
+    /// use tachyfits::{Array, Header, RunOptions};
+    /// use tachyfits::statistics::Coordinates;
     /// // Two lines of sight of 3 channels: 1 2 1 and 0 5 0.
     /// let image = Array::new(&[1u8, 0, 2, 5, 1, 0], &[2, 3]).to_file("example", &Header::new())?.image(0)?;
     /// let coordinates = Coordinates { values: &[10.0, 20.0, 30.0], widths: &[10.0] };

@@ -42,7 +42,8 @@ impl Image {
     /// are NaN.
     ///
     /// ```
-    /// use tachyfits::{Array, Header, OrderStatistic, RunOptions, Values};
+    /// use tachyfits::{Array, Header, RunOptions, Values};
+    /// use tachyfits::statistics::OrderStatistic;
     /// // 3 by 2 pixels: 1 2 3 and 4 5 60.
     /// let image = Array::new(&[1u8, 2, 3, 4, 5, 60], &[3, 2]).to_file("example", &Header::new())?.image(0)?;
     /// let statistics = [OrderStatistic::Median, OrderStatistic::Percentile(75.0)];

@@ -66,7 +66,8 @@ impl Image {
     /// pixels and rounded once. Coordinates follow: the edge of the first pixel stays in place.
     ///
     /// ```
-    /// use tachyfits::{Array, Header, OutputPixels, ReadAs, Rebinning, RunOptions};
+    /// use tachyfits::{Array, Header, OutputPixels, ReadAs, RunOptions};
+    /// use tachyfits::rebin::Rebinning;
     /// let image = Array::new(&[1u8, 2, 3, 5, 9], &[5]).to_file("example", &Header::new())?.image(0)?;
     /// let pairs = Rebinning::new(vec![2]).keep_partial(true);
     /// let rebinned = image.rebin(&pairs)?.image(0)?;

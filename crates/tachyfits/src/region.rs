@@ -4,12 +4,14 @@
 use tachyfits_io::operation::RunOptions;
 
 use crate::error::{Error, Reason};
-use crate::row_spans::{self, RowSpan, push_joined};
+pub use crate::row_spans::RowSpan;
+use crate::row_spans::{self, push_joined};
 
 /// A region of the plane of the first two axes, in 0-based pixel coordinates whose integers are pixel centres.
 ///
 /// ```
-/// use tachyfits::{Region, RowSpan};
+/// use tachyfits::Region;
+/// use tachyfits::region::RowSpan;
 /// let spans = Region::circle(2.0, 1.0, 1.0)?.spans(5, 3);
 /// let span = |y, first, last| RowSpan { y, first, last };
 /// assert_eq!(spans, [span(0, 2, 2), span(1, 1, 3), span(2, 2, 2)]);
@@ -129,7 +131,8 @@ impl Region {
     /// Pixels by their spans, by rows and from left to right.
     ///
     /// ```
-    /// use tachyfits::{Region, RowSpan};
+    /// use tachyfits::Region;
+    /// use tachyfits::region::RowSpan;
     /// let spans = vec![RowSpan { y: 1, first: 2, last: 9 }];
     /// assert_eq!(Region::of_spans(spans)?.spans(5, 5)[0].last, 4);
     /// # Ok::<(), tachyfits::Error>(())
@@ -151,7 +154,8 @@ impl Region {
     /// every pixel.
     ///
     /// ```
-    /// use tachyfits::{Part, Region};
+    /// use tachyfits::Region;
+    /// use tachyfits::region::Part;
     /// let hole = (Part::Exclude, Region::circle(1.0, 1.0, 0.5)?);
     /// assert_eq!(Region::combined(vec![hole]).spans(3, 3).len(), 4);
     /// # Ok::<(), tachyfits::Error>(())

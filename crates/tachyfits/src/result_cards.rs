@@ -18,7 +18,8 @@ impl Image {
     /// let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
     /// bytes.resize(2880, b' ');
     /// bytes.resize(5760, 0);
-    /// use tachyfits::{Fate, FitsFile, OpenOptions};
+    /// use tachyfits::{FitsFile, OpenOptions};
+    /// use tachyfits::header::Fate;
     /// let image = FitsFile::from_bytes("example", bytes, &OpenOptions::default())?.image(0)?;
     /// // One pixel of four: its centre is between the second and the third.
     /// let cards = image.result_cards(&image.whole(), &[Fate::Collapsed], true)?;

@@ -10,7 +10,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tachyfits_io::IoError;
-use tachyfits_kernels::{Blanks, Encoding, PixelType, Stencil};
+pub use tachyfits_kernels::Blanks;
+use tachyfits_kernels::{Encoding, PixelType, Stencil};
 
 use crate::computed::{Computed, Feed, Node, Reads, Sources, Window};
 use crate::error::{Error, Reason};
@@ -80,7 +81,7 @@ impl SmoothingKernel {
     /// Its weights, which add up to 1 but for rounding.
     ///
     /// ```
-    /// use tachyfits::SmoothingKernel;
+    /// use tachyfits::smooth::SmoothingKernel;
     /// assert_eq!(SmoothingKernel::Hanning.weights()?, [0.25, 0.5, 0.25]);
     /// assert_eq!(SmoothingKernel::Gaussian(2.0).weights()?.len(), 9);
     /// # Ok::<(), tachyfits::Error>(())

@@ -20,7 +20,10 @@ mod write_text;
 use std::ops::Range;
 use std::sync::Arc;
 
-use tachyfits_format::{Column, FormatError, Hdu, TableLayout};
+pub use tachyfits_format::{
+    Column, Element, Field, NewColumn, NewTable, Null, Substrings, TableKind, TableLayout, TextForm,
+};
+use tachyfits_format::{FormatError, Hdu};
 use tachyfits_io::Storage;
 
 use crate::error::{Error, Reason};

@@ -13,9 +13,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use tachyfits_format::{
-    Code, Context, Finding, Hdu, Header, Limits, Place, ReadOptions, Rule, Severity, Step, Walker,
-    Warning, verify_header,
+    Code, Context, Hdu, Header, Limits, Place, ReadOptions, Step, Walker, Warning, verify_header,
 };
+pub use tachyfits_format::{Finding, Fix, Rule, Severity};
 use tachyfits_io::operation::RunOptions;
 use tachyfits_io::{
     Notice, Purpose, ReadAhead, Source, SourceOptions, SpoolOptions, Storage, StorageKind,
@@ -74,7 +74,8 @@ impl Verification {
 /// If the file cannot be read. Faults in its content are findings, not errors.
 ///
 /// ```
-/// use tachyfits::{RunOptions, Severity, Source, VerifyOptions, verify};
+/// use tachyfits::{RunOptions, Source, verify};
+/// use tachyfits::verify::{Severity, VerifyOptions};
 /// let cards = ["SIMPLE  =                    T", "BITPIX  =                   16", "NAXIS   =                    1",
 ///     "NAXIS1  =                    3", "DATE    = 'yesterday'", "END"];
 /// let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();

@@ -6,10 +6,8 @@ use std::collections::BTreeMap;
 
 use common::{Numbers, fits, image};
 use proptest::prelude::*;
-use tachyfits::{
-    AxisRange, BeamSmoothing, Blanks, Edge, Error, Image, OutputPixels, PlaneKernel, ReadAs,
-    Reason, RunOptions,
-};
+use tachyfits::smooth::{BeamSmoothing, Blanks, Edge, PlaneKernel};
+use tachyfits::{AxisRange, Error, Image, OutputPixels, ReadAs, Reason, RunOptions};
 
 const EDGES: [Edge; 5] = [Edge::Repeat, Edge::Pair, Edge::Zero, Edge::Blank, Edge::Keep];
 const BLANKS: [Blanks; 3] = [Blanks::Renormalise, Blanks::Propagate, Blanks::Zero];

@@ -4,7 +4,8 @@
 mod common;
 
 use common::{Numbers, fits};
-use tachyfits::{Agreement, Checksum, FitsFile, OpenOptions, RunOptions};
+use tachyfits::checksum::{Agreement, Checksum};
+use tachyfits::{FitsFile, OpenOptions, RunOptions};
 
 fn checksum_with(bytes: Vec<u8>, threads: usize) -> Checksum {
     let file = FitsFile::from_bytes("made.fits", bytes, &OpenOptions::default()).unwrap();

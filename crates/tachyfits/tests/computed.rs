@@ -6,9 +6,11 @@ mod common;
 
 use common::{Numbers, fits, image};
 use proptest::prelude::*;
+use tachyfits::io::Buffering;
+use tachyfits::smooth::{Blanks, Edge, Smoothing};
 use tachyfits::{
-    Array, AxisRange, Blanks, Buffering, Edge, Error, FitsFile, Header, Image, NewPixels,
-    OpenOptions, OutputPixels, PixelType, ReadAs, RunOptions, Smoothing, WriteOptions,
+    Array, AxisRange, Error, FitsFile, Header, Image, NewPixels, OpenOptions, OutputPixels,
+    PixelType, ReadAs, RunOptions, WriteOptions,
 };
 
 const EDGES: [Edge; 5] = [Edge::Repeat, Edge::Pair, Edge::Zero, Edge::Blank, Edge::Keep];

@@ -9,9 +9,11 @@ use std::alloc::System;
 
 use cap::Cap;
 use common::{BLOCK, Numbers, fits, header};
+use tachyfits::io::Buffering;
+use tachyfits::statistics::Coordinates;
 use tachyfits::{
-    AxisRange, Buffering, Coordinates, Error, ErrorKind, FitsFile, Image, OpenOptions,
-    OutputPixels, ReadAs, Region, RunOptions, Statistic,
+    AxisRange, Error, ErrorKind, FitsFile, Image, OpenOptions, OutputPixels, ReadAs, Region,
+    RunOptions, Statistic,
 };
 
 /// Memory limit of this program. The files have some ten kilobytes.

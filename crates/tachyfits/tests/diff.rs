@@ -4,10 +4,8 @@
 mod common;
 
 use common::{Numbers, fits, header};
-use tachyfits::{
-    CardChange, DataDifference, DiffOptions, FileDifference, FitsFile, OpenOptions, RunOptions,
-    ValuesDifference, diff,
-};
+use tachyfits::diff::{CardChange, DataDifference, DiffOptions, FileDifference, ValuesDifference};
+use tachyfits::{FitsFile, OpenOptions, RunOptions, diff};
 
 fn open(bytes: &[u8]) -> FitsFile {
     FitsFile::from_bytes("made.fits", bytes.to_vec(), &OpenOptions::default()).unwrap()

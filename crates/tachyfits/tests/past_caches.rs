@@ -8,10 +8,8 @@ mod common;
 use std::path::{Path, PathBuf};
 
 use common::{fits, table_file};
-use tachyfits::{
-    ColumnOutput, FitsFile, OpenOptions, OutputPixels, ReadAs, Rows, RunOptions, StorageKind,
-    TextAs,
-};
+use tachyfits::table::{ColumnOutput, TextAs};
+use tachyfits::{FitsFile, OpenOptions, OutputPixels, ReadAs, Rows, RunOptions, StorageKind};
 
 /// A little more than half of what the caches hold, in numbers of 8 bytes.
 const COUNT: usize = (32 << 20) / 8 + 1001;

@@ -4,7 +4,8 @@ mod common;
 
 use common::{Numbers, fits, image};
 use proptest::prelude::*;
-use tachyfits::{AxisRange, Blanks, Edge, Image, OutputPixels, PlaneSmoothing, ReadAs, RunOptions};
+use tachyfits::smooth::{Blanks, Edge, PlaneSmoothing};
+use tachyfits::{AxisRange, Image, OutputPixels, ReadAs, RunOptions};
 
 const EDGES: [Edge; 5] = [Edge::Repeat, Edge::Pair, Edge::Zero, Edge::Blank, Edge::Keep];
 const BLANKS: [Blanks; 3] = [Blanks::Renormalise, Blanks::Propagate, Blanks::Zero];

@@ -5,11 +5,16 @@ mod common;
 use std::process::Command;
 
 use common::{fits, image};
+use tachyfits::error::{Refusal, error_codes};
+use tachyfits::path_cut::PathCut;
+use tachyfits::rebin::{BlockStatistic, Rebinning};
+use tachyfits::smooth::Smoothing;
+use tachyfits::statistics::{Coordinates, OrderStatistic};
+use tachyfits::table::{ColumnOutput, TextAs};
+use tachyfits::tiled::TileCompression;
 use tachyfits::{
-    AxisRange, BlockStatistic, ColumnOutput, Coordinates, Error, FileWriter, FitsFile, Image,
-    NewPixels, OpenOptions, OrderStatistic, OutputPixels, PathCut, PixelType, ReadAs, Reason,
-    Rebinning, Refusal, Region, Rows, RunOptions, Smoothing, Statistic, TextAs, Tier,
-    TileCompression, WriteOptions, error_codes,
+    AxisRange, Error, FileWriter, FitsFile, Image, NewPixels, OpenOptions, OutputPixels, PixelType,
+    ReadAs, Reason, Region, Rows, RunOptions, Statistic, Tier, WriteOptions,
 };
 
 /// The variable by which this program tells itself that it was started with an unknown tier.

@@ -12,9 +12,10 @@ use std::thread;
 use std::time::Duration;
 
 use common::{Numbers, fits, table_file};
+use tachyfits::io::{Id, IoError, Profile, Request, Storage};
+use tachyfits::verify::VerifyOptions;
 use tachyfits::{
-    FitsFile, Id, IoError, OpenOptions, OutputPixels, Profile, ReadAs, Region, Request, RunOptions,
-    Statistic, Storage, Values, VerifyOptions, verify,
+    FitsFile, OpenOptions, OutputPixels, ReadAs, Region, RunOptions, Statistic, Values, verify,
 };
 use tachyfits_io::conformance::storage_suite;
 

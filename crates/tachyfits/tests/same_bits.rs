@@ -12,10 +12,12 @@ use std::path::Path;
 use std::process::Command;
 
 use common::{Numbers, fits};
+use tachyfits::expression::{ExpressionInput, ExpressionPixels, InputValue};
+use tachyfits::io::Buffering;
+use tachyfits::statistics::{Coordinates, Reduced};
 use tachyfits::{
-    AxisRange, Buffering, Coordinates, ExpressionInput, ExpressionPixels, FitsFile, Image,
-    InputValue, OpenOptions, OutputPixels, ReadAs, Reduced, Region, RunOptions, Section, Statistic,
-    StorageKind, Tier, Values, evaluate,
+    AxisRange, FitsFile, Image, OpenOptions, OutputPixels, ReadAs, Region, RunOptions, Section,
+    Statistic, StorageKind, Tier, Values, evaluate,
 };
 
 /// The variable by which this program tells itself that it is one of those started for a tier: the file to measure.

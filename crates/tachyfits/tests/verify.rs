@@ -5,10 +5,8 @@
 mod common;
 
 use common::{Numbers, fits, header};
-use tachyfits::{
-    Editor, Finding, FitsFile, OpenOptions, RunOptions, Severity, Source, Verification,
-    VerifyOptions, verify,
-};
+use tachyfits::verify::{Finding, Severity, Verification, VerifyOptions};
+use tachyfits::{Editor, FitsFile, OpenOptions, RunOptions, Source, verify};
 
 fn verified_with(bytes: &[u8], threads: usize) -> Verification {
     let run = RunOptions::default().threads(threads);

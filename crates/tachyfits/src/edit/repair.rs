@@ -16,7 +16,7 @@ use crate::file::FitsFile;
 const PIECE_BYTES: u64 = 1 << 20;
 
 impl Editor {
-    /// Repairs the findings that [`crate::Finding::fixable`] marks, when the editor is committed,
+    /// Repairs the findings that [`crate::verify::Finding::fixable`] marks, when the editor is committed,
     /// and lists the repairs.
     ///
     /// # Errors
@@ -24,7 +24,8 @@ impl Editor {
     /// then.
     ///
     /// ```
-    /// use tachyfits::{Editor, OpenOptions, RunOptions, VerifyOptions, verify};
+    /// use tachyfits::{Editor, OpenOptions, RunOptions, verify};
+    /// use tachyfits::verify::VerifyOptions;
     /// # let directory = tempfile::tempdir()?;
     /// # let path = directory.path().join("free.fits");
     /// let cards = ["SIMPLE  = T", "BITPIX  = 16", "NAXIS   = 0", "END"];

@@ -128,7 +128,7 @@ pub(crate) const CONSTANTS: &[(&str, f64)] = &[
 /// The functions of expressions, in the order in which people are shown them.
 ///
 /// ```
-/// let functions = tachyfits::expression_functions();
+/// let functions = tachyfits::expression::expression_functions();
 /// assert!(functions.iter().any(|function| function.names.contains(&"where")));
 /// ```
 pub fn expression_functions() -> &'static [ExpressionFunction] {

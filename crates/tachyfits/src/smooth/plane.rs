@@ -30,7 +30,7 @@ tachyfits_io::options! {
     /// A smoothing of the planes of NAXIS1 and NAXIS2 with weights that are products.
     #[derive(Clone, Debug, PartialEq)]
     pub struct PlaneSmoothing {
-        /// The factors along NAXIS1, as for [`crate::Smoothing`].
+        /// The factors along NAXIS1, as for [`crate::smooth::Smoothing`].
         pub x: Vec<f64>,
         /// The factors along NAXIS2.
         pub y: Vec<f64>,

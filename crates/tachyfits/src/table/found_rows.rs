@@ -64,7 +64,8 @@ impl Table {
     /// [`Table::read`] of these rows do, in one scan. Of long rows, whose columns lie far apart, the rows are found first.
     ///
     /// ```
-    /// use tachyfits::{FitsFile, OpenOptions, RunOptions, WantedColumn};
+    /// use tachyfits::{FitsFile, OpenOptions, RunOptions};
+    /// use tachyfits::table::WantedColumn;
     /// let primary = ["SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 0", "END"];
     /// let cards = [
     ///     "XTENSION= 'BINTABLE'", "BITPIX  = 8", "NAXIS   = 2", "NAXIS1  = 3", "NAXIS2  = 3", "PCOUNT  = 0", "GCOUNT  = 1",

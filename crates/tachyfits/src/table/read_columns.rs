@@ -60,7 +60,8 @@ impl Table {
     /// The bits of floats are kept where nothing is scaled. Rows of a list may come in any order and repeat.
     ///
     /// ```
-    /// use tachyfits::{ColumnOutput, FitsFile, OpenOptions, Rows, RunOptions};
+    /// use tachyfits::{FitsFile, OpenOptions, Rows, RunOptions};
+    /// use tachyfits::table::ColumnOutput;
     /// let primary = ["SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 0", "END"];
     /// let cards = [
     ///     "XTENSION= 'BINTABLE'", "BITPIX  = 8", "NAXIS   = 2", "NAXIS1  = 3", "NAXIS2  = 3", "PCOUNT  = 0", "GCOUNT  = 1",

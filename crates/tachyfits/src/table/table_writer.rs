@@ -20,8 +20,11 @@ const COPY_BYTES: u64 = 1 << 20;
 /// A table that is being written as the next HDU of a new file.
 ///
 /// ```
-/// use tachyfits::{ColumnInput, Element, Field, FileWriter, FitsFile, Header, NewColumn, NewTable, OpenOptions};
-/// use tachyfits::{RunOptions, TableKind, TableWriter, ValueType, WriteOptions};
+/// use tachyfits::{FileWriter, FitsFile, Header, OpenOptions};
+/// use tachyfits::table::{ColumnInput, Element, Field, NewColumn, NewTable};
+/// use tachyfits::{RunOptions, WriteOptions};
+/// use tachyfits::header::ValueType;
+/// use tachyfits::table::{TableKind, TableWriter};
 /// # let directory = tempfile::tempdir()?;
 /// # let path = directory.path().join("table.fits");
 /// let element = Element::Number(ValueType::I32);

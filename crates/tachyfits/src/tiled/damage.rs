@@ -13,7 +13,7 @@ pub enum DamagedTiles {
     /// They are an error.
     #[default]
     Refused,
-    /// They are NaN, or BLANK of integers; a [`crate::Note`] of the run tells the place of each tile once. Integers without
+    /// They are NaN, or BLANK of integers; a [`crate::io::Note`] of the run tells the place of each tile once. Integers without
     /// BLANK are an error.
     Undefined,
 }

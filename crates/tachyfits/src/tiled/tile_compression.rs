@@ -13,7 +13,7 @@ tachyfits_io::options! {
     /// How an image is compressed.
     ///
     /// ```
-    /// use tachyfits::TileCompression;
+    /// use tachyfits::tiled::TileCompression;
     /// let usual = TileCompression::default();
     /// assert_eq!((usual.codec.as_str(), usual.level, usual.tile), ("RICE_1", Some(4.0), None));
     /// ```

@@ -1,7 +1,8 @@
 //! Invalid conditions, with the position of the fault and a helpful message.
 
 use proptest::prelude::*;
-use tachyfits::{Error, ExpressionError, FitsFile, OpenOptions, RunOptions};
+use tachyfits::error::ExpressionError;
+use tachyfits::{Error, FitsFile, OpenOptions, RunOptions};
 
 use crate::common::{table, table_file};
 use crate::rows;

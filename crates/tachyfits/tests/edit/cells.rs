@@ -2,10 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use tachyfits::{
-    CellKind, ColumnInput, ColumnOutput, Element, Field, FitsFile, Rows, RunOptions, Severity,
-    Table, TableKind, TextAs, VerifyOptions,
-};
+use tachyfits::table::{CellKind, ColumnInput, ColumnOutput, Element, Field, TableKind, TextAs};
+use tachyfits::verify::{Severity, VerifyOptions};
+use tachyfits::{FitsFile, Rows, RunOptions, Table};
 
 /// The cells of one column: of a variable-length one with offsets.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -85,7 +84,7 @@ impl Column {
 
 /// Whether values come back as they were when they are unscaled and scaled again.
 fn exact_when_scaled(field: Field) -> bool {
-    use tachyfits::ValueType::{F32, F64, I64};
+    use tachyfits::header::ValueType::{F32, F64, I64};
     match field {
         Field::Fixed { element, .. } | Field::Variable { element, .. } => !matches!(
             element,

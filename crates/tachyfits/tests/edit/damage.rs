@@ -6,7 +6,8 @@ use std::process::Command;
 
 use crate::common::{fits, table_file};
 use crate::tables::{commit, edit, file, open};
-use tachyfits::{ColumnInput, Editor, OpenOptions, Rows, RunOptions};
+use tachyfits::table::ColumnInput;
+use tachyfits::{Editor, OpenOptions, Rows, RunOptions};
 
 /// The variable that tells a process which file to edit, and how.
 const CHILD: &str = "TACHYFITS_TEST_EDIT";

@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use crate::cells::errors;
 use crate::common::{BLOCK, Numbers, fits};
 use proptest::prelude::*;
-use tachyfits::{
-    Agreement, Card, Editor, Error, FitsFile, Header, OpenOptions, Reason, RunOptions, Value,
-};
+use tachyfits::checksum::Agreement;
+use tachyfits::{Card, Editor, Error, FitsFile, Header, OpenOptions, Reason, RunOptions, Value};
 use tempfile::TempDir;
 
 pub fn options() -> OpenOptions {

@@ -4,7 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::tables::{commit, edit, file, open};
-use tachyfits::{ColumnInput, Element, Field, NewColumn, Rows, RunOptions, ValueType};
+use tachyfits::header::ValueType;
+use tachyfits::table::{ColumnInput, Element, Field, NewColumn};
+use tachyfits::{Rows, RunOptions};
 use tempfile::TempDir;
 
 /// A table of two rows of arrays of int16; the array of the first row has 3 elements, but the heap

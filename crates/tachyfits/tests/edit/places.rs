@@ -7,7 +7,8 @@ use crate::common::{BLOCK, fits};
 use crate::hdus::{
     card, commit, data_of, edit, extension, file, image_extension, open, options, several,
 };
-use tachyfits::{Card, FitsFile, RunOptions, VerifyOptions, verify};
+use tachyfits::verify::VerifyOptions;
+use tachyfits::{Card, FitsFile, RunOptions, verify};
 
 /// An image, an image extension that says SIMPLE, a table that does, and an image of groups.
 fn misleading() -> Vec<u8> {

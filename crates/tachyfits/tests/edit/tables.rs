@@ -10,10 +10,10 @@ use crate::model::Spec;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use tachyfits::{
-    ColumnInput, Committed, Editor, Element, Field, FitsFile, Header, NewColumn, NewTable,
-    OpenOptions, Reason, Rows, RunOptions, TableKind, TextForm, ValueType,
-};
+use tachyfits::edit::Committed;
+use tachyfits::header::ValueType;
+use tachyfits::table::{ColumnInput, Element, Field, NewColumn, NewTable, TableKind, TextForm};
+use tachyfits::{Editor, FitsFile, Header, OpenOptions, Reason, Rows, RunOptions};
 use tempfile::TempDir;
 
 pub fn file(bytes: &[u8]) -> (TempDir, PathBuf) {

@@ -7,10 +7,14 @@ use crate::cells::{Column, errors, read_all, table};
 use crate::common::{Numbers, fits, image};
 use crate::made::tables;
 use proptest::prelude::*;
+use tachyfits::header::ValueType;
+use tachyfits::table::{
+    ColumnInput, Element, Field, NewColumn, NewTable, Null, TableKind, TableWriter, TextAs,
+    TextForm,
+};
+use tachyfits::verify::VerifyOptions;
 use tachyfits::{
-    Array, ColumnInput, Element, Error, Field, FileWriter, FitsFile, Header, NewColumn, NewTable,
-    Null, OpenOptions, PixelType, RunOptions, TableKind, TableWriter, TextAs, TextForm, ValueType,
-    VerifyOptions, WriteOptions,
+    Array, Error, FileWriter, FitsFile, Header, OpenOptions, PixelType, RunOptions, WriteOptions,
 };
 
 fn new_table(kind: TableKind, columns: Vec<NewColumn>) -> NewTable {

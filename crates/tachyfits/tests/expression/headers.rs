@@ -1,6 +1,7 @@
 //! The header of a result: whose coordinates, which unit, what history.
 
-use tachyfits::{ExpressionInput, Image, InputValue};
+use tachyfits::Image;
+use tachyfits::expression::{ExpressionInput, InputValue};
 
 use crate::common::{fits, image};
 use crate::{images, input, result};

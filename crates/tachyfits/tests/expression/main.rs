@@ -11,10 +11,8 @@ mod shapes;
 mod twin;
 mod words;
 
-use tachyfits::{
-    Error, ExpressionInput, ExpressionPixels, FitsFile, Image, InputValue, OutputPixels, ReadAs,
-    RunOptions, evaluate,
-};
+use tachyfits::expression::{ExpressionInput, ExpressionPixels, InputValue};
+use tachyfits::{Error, FitsFile, Image, OutputPixels, ReadAs, RunOptions, evaluate};
 
 /// An image of f64 pixels.
 fn doubles(axes: &[u64], pixels: &[f64]) -> Image {

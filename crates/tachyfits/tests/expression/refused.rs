@@ -1,6 +1,8 @@
 //! Invalid expressions, with the position of the fault and a helpful message.
 
-use tachyfits::{Error, ErrorKind, ExpressionError, ExpressionInput, InputValue};
+use tachyfits::error::ExpressionError;
+use tachyfits::expression::{ExpressionInput, InputValue};
+use tachyfits::{Error, ErrorKind};
 
 use crate::{counting, images, input, result};
 

@@ -1,6 +1,7 @@
 //! Broadcasting of shapes.
 
-use tachyfits::{ExpressionPixels, Image, InputValue, PixelType, evaluate};
+use tachyfits::expression::{ExpressionPixels, InputValue};
+use tachyfits::{Image, PixelType, evaluate};
 
 use crate::common::{fits, image};
 use crate::{counting, images, input, pixels, result};

@@ -1,9 +1,8 @@
 //! Any expression against its twin: the tree, walked for every pixel by itself, in f64.
 
 use proptest::prelude::*;
-use tachyfits::{
-    ExpressionInput, ExpressionPixels, Image, InputValue, evaluate, expression_functions,
-};
+use tachyfits::expression::{ExpressionInput, ExpressionPixels, InputValue, expression_functions};
+use tachyfits::{Image, evaluate};
 
 use crate::common::{Numbers, fits, image};
 use crate::{input, pixels, read};

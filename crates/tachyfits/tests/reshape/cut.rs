@@ -1,7 +1,8 @@
 //! Parts of images, with margins and without.
 
 use proptest::prelude::*;
-use tachyfits::{AxisRange, Margin, Reason};
+use tachyfits::cut::Margin;
+use tachyfits::{AxisRange, Reason};
 
 use crate::common::Numbers;
 use crate::made::{STORED, first, made, pixel_at, place, raw, values};

@@ -1,6 +1,8 @@
 //! Images of any type and shape to be reshaped, and reading them whole.
 
-use tachyfits::{Buffering, FitsFile, Image, OutputPixels, ReadAs, RunOptions, StoredType};
+use tachyfits::header::StoredType;
+use tachyfits::io::Buffering;
+use tachyfits::{FitsFile, Image, OutputPixels, ReadAs, RunOptions};
 
 use crate::common::{Numbers, fits, image};
 

@@ -1,7 +1,8 @@
 //! Cuts along a path.
 
 use proptest::prelude::*;
-use tachyfits::{Image, PathCut, Reason};
+use tachyfits::path_cut::PathCut;
+use tachyfits::{Image, Reason};
 
 use crate::made::{STORED, first, made, values};
 

@@ -1,7 +1,9 @@
 //! Blocks of pixels made one each.
 
 use proptest::prelude::*;
-use tachyfits::{BlockStatistic, Image, Reason, Rebinning, StoredType};
+use tachyfits::header::StoredType;
+use tachyfits::rebin::{BlockStatistic, Rebinning};
+use tachyfits::{Image, Reason};
 
 use crate::made::{STORED, first, made, pixel_at, place, values};
 

@@ -3,10 +3,11 @@
 
 use std::fs;
 
-use tachyfits::{
-    BlockStatistic, Buffering, FitsFile, OpenOptions, PathCut, Rebinning, RunOptions, Smoothing,
-    WriteOptions,
-};
+use tachyfits::io::Buffering;
+use tachyfits::path_cut::PathCut;
+use tachyfits::rebin::{BlockStatistic, Rebinning};
+use tachyfits::smooth::Smoothing;
+use tachyfits::{FitsFile, OpenOptions, RunOptions, WriteOptions};
 
 use crate::made::{first, made, raw};
 

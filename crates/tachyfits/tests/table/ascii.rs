@@ -1,7 +1,8 @@
 //! ASCII tables beside the twin: numbers formatted and parsed by the standard library.
 
 use proptest::prelude::*;
-use tachyfits::{Rows, TextAs};
+use tachyfits::Rows;
+use tachyfits::table::TextAs;
 
 use crate::common::{Numbers, table, table_file};
 use crate::read::{Ask, ONE, read};

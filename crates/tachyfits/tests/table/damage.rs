@@ -1,7 +1,8 @@
 //! Damaged and hostile tables: each gives values, warnings or one clear error; never a panic, a hang, or more memory than
 //! the file deserves: this program has a limit.
 
-use tachyfits::{CellKind, Error, ErrorKind, FitsFile, OpenOptions, Rows, Table, TextAs};
+use tachyfits::table::{CellKind, TextAs};
+use tachyfits::{Error, ErrorKind, FitsFile, OpenOptions, Rows, Table};
 
 use crate::common::{BLOCK, Numbers, table_file};
 use crate::made::Made;

@@ -1,6 +1,6 @@
 //! The twin: a column described by what its cards say, its cells decoded one element after another by plain code.
 
-use tachyfits::TextAs;
+use tachyfits::table::TextAs;
 
 /// Values of TSCALn and TZEROn.
 #[derive(Clone, Copy, Debug, PartialEq)]

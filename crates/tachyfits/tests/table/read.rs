@@ -1,7 +1,9 @@
 //! Columns beside the twin: any columns together, any rows, any threads.
 
 use proptest::prelude::*;
-use tachyfits::{Buffering, ColumnOutput, Error, Rows, RunOptions, Table, TextAs};
+use tachyfits::io::Buffering;
+use tachyfits::table::{ColumnOutput, TextAs};
+use tachyfits::{Error, Rows, RunOptions, Table};
 
 use crate::common::table;
 use crate::made::{Made, tables};
@@ -31,8 +33,8 @@ pub fn read(
     let mut answers: Answers = Vec::new();
     for ask in asks {
         let cells = table.cells(ask.column, ask.raw)?;
-        let wide =
-            matches!(cells.kind, tachyfits::CellKind::Text { .. }) && ask.text == TextAs::Ucs4;
+        let wide = matches!(cells.kind, tachyfits::table::CellKind::Text { .. })
+            && ask.text == TextAs::Ucs4;
         let elements = (cells.elements() * rows.len()) as usize;
         let bytes = elements * cells.kind.bytes() as usize * if wide { 4 } else { 1 };
         answers.push((vec![0x5a; bytes], ask.nulls.then(|| vec![0x5a; elements]), 0));

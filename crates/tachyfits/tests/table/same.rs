@@ -8,10 +8,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
 
-use tachyfits::{
-    Buffering, CellKind, Cells, FitsFile, OpenOptions, PixelType, Rows, RunOptions, StorageKind,
-    Table, TextAs, Tier,
-};
+use tachyfits::io::Buffering;
+use tachyfits::table::{CellKind, Cells, TextAs};
+use tachyfits::{FitsFile, OpenOptions, PixelType, Rows, RunOptions, StorageKind, Table, Tier};
 
 use crate::common::Numbers;
 use crate::made::Made;

@@ -1,6 +1,7 @@
 //! The trap files: what each must give, as text. They were written byte by byte, without a FITS library.
 
-use tachyfits::{CellKind, Cells, Error, FitsFile, OpenOptions, PixelType, Rows, Table, TextAs};
+use tachyfits::table::{CellKind, Cells, TextAs};
+use tachyfits::{Error, FitsFile, OpenOptions, PixelType, Rows, Table};
 
 use crate::read::{Ask, ONE, read};
 use crate::shared::folder;

@@ -1,10 +1,9 @@
 //! Order statistics beside sorting, with limits so small that every pass and every refinement happens.
 
 use proptest::prelude::*;
-use tachyfits::{
-    Buffering, Executor, Image, Job, OrderLimits, OrderStatistic, Reduced, Region, RunOptions,
-    Section, Values,
-};
+use tachyfits::io::Buffering;
+use tachyfits::statistics::{OrderLimits, OrderStatistic, Reduced};
+use tachyfits::{Executor, Image, Job, Region, RunOptions, Section, Values};
 
 use crate::common::{Numbers, fits, image};
 use crate::model::Pixels;

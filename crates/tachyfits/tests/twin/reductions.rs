@@ -1,7 +1,8 @@
 //! Statistics of a section and along any axes, and histograms.
 
 use proptest::prelude::*;
-use tachyfits::{Histogram, Image, RunOptions, Section, Statistic};
+use tachyfits::statistics::Histogram;
+use tachyfits::{Image, RunOptions, Section, Statistic};
 
 use crate::common::Numbers;
 use crate::model::{Expected, Pixels};
@@ -9,7 +10,7 @@ use crate::picture::{Picture, pictures, walk};
 
 /// One thread, so that small pictures do not spend their time in starting others.
 pub const ONE: RunOptions<'static> =
-    RunOptions::new().threads(1).buffering(tachyfits::Buffering::Single);
+    RunOptions::new().threads(1).buffering(tachyfits::io::Buffering::Single);
 
 /// The pixels of each output, with their linear index among those that are reduced; and the axes that are kept.
 pub fn outputs(
@@ -172,7 +173,7 @@ fn reducing_an_image_without_pixels() {
     let image = crate::common::image(crate::common::fits(16, &[3, 0, 2], &[], &[]));
     let (reduced, _) = image.reduce(Statistic::ALL, &[1], &image.whole(), None, 0, &ONE).unwrap();
     assert_eq!(reduced.axes, [3, 2]);
-    let coordinates = tachyfits::Coordinates { values: &[], widths: &[] };
+    let coordinates = tachyfits::statistics::Coordinates { values: &[], widths: &[] };
     let (means, _) = image.moments(&[1, 0], 1, coordinates, &image.whole(), &ONE).unwrap();
     assert!(means.len() == 2);
     assert!(means.iter().all(|mean| mean.len() == 6 && mean.iter().all(|x| x.is_nan())));

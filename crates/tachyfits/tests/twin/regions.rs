@@ -1,7 +1,8 @@
 //! Regions: their spans against their definition, their definition against exact geometry, and what is computed in them.
 
 use proptest::prelude::*;
-use tachyfits::{Part, Region, RowSpan, Statistic};
+use tachyfits::region::{Part, RowSpan};
+use tachyfits::{Region, Statistic};
 
 use crate::common::Numbers;
 use crate::model::Expected;

@@ -1,6 +1,7 @@
 //! The robust rms beside one that counts pixel by pixel: a plane per thread, a plane of all threads, and in passes.
 
-use tachyfits::{AxisRange, Buffering, Image, RunOptions, Section};
+use tachyfits::io::Buffering;
+use tachyfits::{AxisRange, Image, RunOptions, Section};
 
 use crate::common::{Numbers, fits, image};
 use crate::reductions::ONE;

@@ -1,7 +1,7 @@
 //! Moments along any axis: the road of rows, and that of lines where the axis is NAXIS1.
 
 use proptest::prelude::*;
-use tachyfits::Coordinates;
+use tachyfits::statistics::Coordinates;
 
 use crate::common::{Numbers, exact_sum, fits, image};
 use crate::model::{Pixels, check_close};
