@@ -238,7 +238,8 @@ mod tests {
     use super::{GROUP_OUTPUTS, RowPlan, TILE_OUTPUTS};
     use crate::grid::Grid;
     use crate::image::Image;
-    use crate::{Coordinates, FitsFile, OpenOptions, RunOptions};
+    use crate::moment::Coordinates;
+    use crate::{FitsFile, OpenOptions, RunOptions};
     use std::collections::HashMap;
 
     /// More outputs than take turns, and not a whole number of tiles.
