@@ -11,7 +11,6 @@ use std::time::Duration;
 
 /// The kind of error: Python has one exception class for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum ErrorKind {
     /// The bytes could not be had or written.
     Io,
@@ -618,7 +617,7 @@ impl fmt::Display for IoError {
 }
 
 impl Error for IoError {
-    /// What caused the [cause](IoError::cause), whose own text is part of this error's.
+    /// The source of the [cause](IoError::cause), whose own text is part of this error's.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             IoError::Content { source, .. } => source.source(),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use numpy::{PyArray1, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use tachyfits::smooth::{BeamSmoothing, PlaneKernel, PlaneSmoothing, Smoothing, SmoothingKernel};
-use tachyfits::{Array, NewPixels, PixelType, Reason, RunOptions, WriteOptions};
+use tachyfits::{Array, NewPixels, PixelType, Reason, WriteOptions};
 
 use crate::buffer::{self, Place};
 use crate::compression::{GivenCompression, engine_compression};

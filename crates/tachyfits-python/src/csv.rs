@@ -5,7 +5,6 @@ use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
-use tachyfits::RunOptions;
 use tachyfits::table::{CsvCells, CsvColumn, CsvValues};
 
 use crate::errors::not_negative;

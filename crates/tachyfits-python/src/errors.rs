@@ -277,14 +277,9 @@ pub(crate) fn refused(
     expected: impl Into<String>,
     found: impl Into<String>,
 ) -> Error {
-    let (file, hdu) = (place.0.to_owned(), place.1);
-    Error::Refused(Box::new(Refusal {
-        reason,
-        file,
-        hdu,
-        expected: expected.into(),
-        found: found.into(),
-    }))
+    let mut refusal = Refusal::new(reason, expected, found);
+    (refusal.file, refusal.hdu) = (place.0.to_owned(), place.1);
+    Error::Refused(Box::new(refusal))
 }
 
 /// The exception for an argument that the engine has no words for.

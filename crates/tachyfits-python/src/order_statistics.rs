@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use tachyfits::statistics::OrderStatistic;
-use tachyfits::{Reason, RunOptions, Values};
+use tachyfits::{Reason, Values};
 
 use crate::buffer::shaped;
 use crate::errors::{OrRaise, exception, not_negative, refused};

@@ -210,7 +210,7 @@ impl Table {
         let arrays = progress::reported(py, threads, progress, |options| {
             self.table.read_arrays(column, raw, &engine_rows, options)
         })?;
-        let Arrays { offsets, values, nulls, cells, odd } = arrays;
+        let Arrays { offsets, values, nulls, cells, odd, .. } = arrays;
         let kind = TypeOf::elements(&cells);
         let values = viewed(PyArray1::from_vec(py, values).into_any(), &kind)?;
         let truth = |nulls| viewed(PyArray1::from_vec(py, nulls).into_any(), "bool");

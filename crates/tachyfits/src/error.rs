@@ -199,14 +199,7 @@ impl Error {
         expected: impl Into<String>,
         found: impl Into<String>,
     ) -> Error {
-        let (expected, found) = (expected.into(), found.into());
-        Error::Refused(Box::new(Refusal {
-            reason,
-            file: String::new(),
-            hdu: None,
-            expected,
-            found,
-        }))
+        Error::Refused(Box::new(Refusal::new(reason, expected, found)))
     }
 
     /// The same, with its place.
@@ -256,6 +249,14 @@ impl Error {
             Error::Io(error) => error.raw_os_error(),
             _ => None,
         }
+    }
+}
+
+impl Refusal {
+    /// A refusal without a place.
+    pub fn new(reason: Reason, expected: impl Into<String>, found: impl Into<String>) -> Refusal {
+        let (expected, found) = (expected.into(), found.into());
+        Refusal { reason, file: String::new(), hdu: None, expected, found }
     }
 }
 

@@ -81,7 +81,7 @@ pub use survival::ChannelBeam;
 pub use table::{Rows, Table};
 #[doc(hidden)]
 pub use tile_batch::decode_tiles;
-pub use typed::Scalar;
+pub use typed::NativeNumber;
 pub use verify::verify;
 
 pub use tachyfits_format::{Card, Hdu, HduKind, Header, Value};
@@ -89,7 +89,7 @@ pub use tachyfits_io::operation::RunOptions;
 pub use tachyfits_io::{CancelToken, ErrorKind, Executor, Job, Report, Source, StorageKind};
 pub use tachyfits_kernels::{PixelType, Stats, Tier};
 
-/// What headers say about pixels and axes, and the parts of cards.
+/// Pixels and axes as headers describe them, and the parts of cards.
 pub mod header {
     pub use tachyfits_format::{
         ColumnKeyword, Context, Dither, Fate, ImageLayout, Integer, Limits, LinearAxis, Real,
@@ -97,7 +97,7 @@ pub mod header {
     };
 }
 
-/// Where bytes come from and go to: storages, how operations read them, and the limits and notes of requests.
+/// Storages, how operations read them, and the limits and notes of requests.
 pub mod io {
     pub use tachyfits_io::{
         Budget, Buffering, Compression, Id, IoError, Latency, Lend, Note, Notes, Notice,

@@ -14,7 +14,7 @@ use crate::statistic::{Statistic, Values};
 use crate::table::{CellKind, ColumnInput, ColumnOutput, Rows, Table};
 
 /// A number that pixels and cells can be read as: an integer of 8 to 64 bits, f32 or f64.
-pub trait Scalar: sealed::Bytes + Copy + Default {
+pub trait NativeNumber: sealed::Bytes + Copy + Default {
     /// The type of a pixel of these numbers.
     const PIXEL: PixelType;
 }
@@ -41,7 +41,7 @@ mod sealed {
 
 macro_rules! scalars {
     ($($type:ty, $pixel:ident;)+) => {
-        $(impl Scalar for $type {
+        $(impl NativeNumber for $type {
             const PIXEL: PixelType = PixelType::$pixel;
         })+
     };
@@ -51,14 +51,14 @@ scalars! { u8, U8; i8, I8; u16, U16; i16, I16; u32, U32; i32, I32; u64, U64; i64
 
 impl<'a> Array<'a> {
     /// Pixels with these axes, in FITS order.
-    pub fn new<T: Scalar>(pixels: &'a [T], axes: &'a [u64]) -> Array<'a> {
+    pub fn new<T: NativeNumber>(pixels: &'a [T], axes: &'a [u64]) -> Array<'a> {
         Array { bytes: T::bytes(pixels), pixel: T::PIXEL, axes }
     }
 }
 
 impl<'a> ColumnInput<'a> {
     /// Numbers without nulls.
-    pub fn of<T: Scalar>(numbers: &'a [T]) -> ColumnInput<'a> {
+    pub fn of<T: NativeNumber>(numbers: &'a [T]) -> ColumnInput<'a> {
         ColumnInput::new(T::bytes(numbers))
     }
 }
@@ -78,7 +78,7 @@ impl Image {
     ///
     /// # Errors
     /// [`Reason::PixelKind`] for pixels of another type; [`Reason::Memory`]; as [`Image::read`].
-    pub fn read_vec<T: Scalar>(
+    pub fn read_vec<T: NativeNumber>(
         &self,
         section: &Section,
         options: &RunOptions<'_>,
@@ -143,7 +143,7 @@ impl Table {
     /// # Errors
     /// [`Reason::Column`]; [`Reason::ColumnKind`] for elements of another type and for variable-length columns;
     /// [`Reason::Memory`]; as [`Table::read`].
-    pub fn read_column<T: Scalar>(
+    pub fn read_column<T: NativeNumber>(
         &self,
         name: &str,
         rows: &Rows<'_>,

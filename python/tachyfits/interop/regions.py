@@ -94,7 +94,10 @@ def region_of_astropy(shape: Any) -> Region:
     if reader is None:
         if isinstance(shape, Iterable):
             return CompoundRegion(tuple((True, region_of_astropy(part)) for part in shape))
-        raise usage(f"invalid region of type {name}: expected a circle, an ellipse, a polygon or another area", _HINT)
+        raise usage(
+            f"invalid region of type {name}: expected an area",
+            _HINT,
+        )
     with foreign_errors(f"invalid region {name}", _HINT):
         return reader(shape)
 
@@ -109,7 +112,10 @@ def _compound(shape: Any) -> Region:
         return CompoundRegion(((True, without), (True, annulus(one, other))))
     if operator == "and_":
         return CompoundRegion(((True, one), (False, without)))
-    raise usage(f"invalid operator {operator!r} of regions: expected or, and or xor", "combine them by |, & or ^")
+    raise usage(
+        f"invalid operator {operator!r} of regions: expected or, and or xor",
+        "combine them by |, & or ^",
+    )
 
 
 def _centre(s: Any) -> tuple[float, float]:

@@ -97,7 +97,8 @@ class View:
         lengths = self.cube.shape[:-2][::-1] or (1,)
         if len(wanted) > len(lengths):
             raise usage(
-                f"invalid others: expected at most {len(lengths) - 1} numbers, found {len(wanted) - 1}",
+                f"invalid others: expected at most {len(lengths) - 1} numbers, "
+                f"found {len(wanted) - 1}",
                 "leave them out",
             )
         for number, (at, length) in enumerate(zip(wanted, lengths, strict=True)):

@@ -59,7 +59,6 @@ pub struct ValuesDifference {
 
 /// A difference of the data of two HDUs.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum DataDifference {
     /// One is an image or a table and the other is not: values are not compared.
     Kind([String; 2]),

@@ -22,7 +22,6 @@ pub struct Cells {
 
 /// The elements of a column, in the machine's byte order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum CellKind {
     /// A byte, 1 or 0.
     Bool,
