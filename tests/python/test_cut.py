@@ -348,3 +348,27 @@ def test_paths_of_position_velocity_cuts_are_lines_on_the_sky(tmp_path: Path) ->
             image.pv(path)
     with pytest.raises(tf.UsageError, match="no pixels inside"):
         image.stats(region="line(1,1,5,5)")
+
+
+def test_a_part_before_the_cut_of_a_truncated_file_is_read_and_written(tmp_path: Path) -> None:
+    cube = np.arange(20 * 30 * 40, dtype=">i2").reshape(20, 30, 40)
+    path = tmp_path / "short.fits"
+    path.write_bytes(primary(cube)[: 2880 + cube[:8].nbytes])
+    with pytest.warns(tf.TachyfitsWarning):
+        image = tf.open(path)[0]
+    part = image.cut(section=np.s_[2:8:5, ::-1])
+    np.testing.assert_array_equal(part[:], cube[2:8:5, ::-1])
+    with pytest.raises(tf.FormatError, match="data-missing"):
+        image.cut(section=np.s_[2:9])
+    image.cutout(np.s_[2:8:5, ::-1], tmp_path / "cutout.fits")
+    np.testing.assert_array_equal(tf.open(tmp_path / "cutout.fits")[0][:], part[:])
+
+
+def test_a_part_of_planes_far_apart_reads_these_planes_alone(tmp_path: Path) -> None:
+    cube = np.arange(100 * 64 * 64, dtype=">f4").reshape(100, 64, 64)
+    (tmp_path / "cube.fits").write_bytes(primary(cube))
+    image = tf.open(tmp_path / "cube.fits")[0]
+    with tf.reports() as reports:
+        image.cutout(np.s_[::-33], tmp_path / "planes.fits")
+    np.testing.assert_array_equal(tf.open(tmp_path / "planes.fits")[0][:], cube[::-33])
+    assert [report.bytes for report in reports] == [cube[::-33].nbytes]
