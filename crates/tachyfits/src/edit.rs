@@ -1,8 +1,8 @@
 //! Editing a file: changes are collected, can be read as the file that they would make, and are
 //! written at once, completely or not at all.
 //!
-//! An edited file is a list of HDUs, each a header and a rope of data (see [`content`]). Nothing is
-//! read or moved before [`Editor::commit`]. It writes the parts that are not in their position
+//! An edited file is a list of HDUs, each a header and a rope of data (see `content`). Nothing is
+//! read or moved before `Editor::commit`. It writes the parts that are not in their position
 //! yet, under a journal that can undo it, if that is less than writing a new file; otherwise a new
 //! file replaces the old one.
 

@@ -1,8 +1,8 @@
 //! Expressions over images: arithmetic, comparisons, functions, pixel by pixel, in one pass over all inputs.
 //!
-//! An expression is text. It is understood ([`parse`]), its names are given their images and the shape of the result is
-//! found before anything is read ([`check`]), it becomes a short program over buffers in the first-level cache
-//! ([`program`]), and the program is the node of a computed image ([`evaluate`]). Arithmetic is in f64 and rounded once, at the
+//! An expression is text. It is understood (`parse`), its names are given their images and the shape of the result is
+//! found before anything is read (`check`), it becomes a short program over buffers in the first-level cache
+//! (`program`), and the program is the node of a computed image (`evaluate`). Arithmetic is in f64 and rounded once, at the
 //! end.
 //!
 //! An undefined pixel is NaN and goes through arithmetic as NaN does: what is computed from it is undefined. Comparisons

@@ -58,7 +58,7 @@ impl Image {
     /// # Errors
     /// [`Reason::DataMissing`] if the file is too short, an [`Error::Io`] if it cannot be read or the run is cancelled,
     /// [`Reason::Region`] where there is no plane for a region, [`Reason::Section`] for a section that does not lie
-    /// within this image, [`Reason::Memory`] for regions of too many rows, [`Error::Tier`].
+    /// within this image, [`Reason::Memory`] for regions of too many rows.
     pub fn stats(
         &self,
         section: &Section,

@@ -1,7 +1,7 @@
 //! Pixels that come in tiles, as data of an HDU: the tiles that have the requested pixels are decoded, each
 //! once as long as the cache has room.
 //!
-//! A [`PixelSource`] knows how a tile is stored, such as compressed in a binary table.
+//! A `PixelSource` knows how a tile is stored, such as compressed in a binary table.
 
 mod compressed_image;
 mod copy_common;
