@@ -109,7 +109,7 @@ impl Tally {
             }
             Err(error) => {
                 let text = error.to_string();
-                assert!(text.contains(NAME) && text.lines().count() >= 2, "{text}");
+                assert!(text.contains(NAME) && text.lines().count() == 1, "{text}");
                 self.errors += 1;
                 None
             }
