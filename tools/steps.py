@@ -11,9 +11,11 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 PYTHON = sys.executable
 PYTEST = [PYTHON, "-m", "pytest"]
@@ -46,17 +48,32 @@ class Step:
     command: list[str]
     environment: dict[str, str] = field(default_factory=dict)
     needs: str = ""  # "a|b": the step is skipped without one of them, and the summary says so
+    beside: Step | None = None  # runs at the same time; its output is printed afterwards
     code: int | None = None
     seconds: float = 0.0
     counts: list[int] = field(default_factory=lambda: [0, 0, 0])
     pytest_line: str = ""
 
     def run(self) -> None:
-        """Run the command, print its output line by line and keep the test counts."""
+        """Run the command, and the step beside it; print their output."""
+        if self.beside is None:
+            self._run(_print_line)
+            return
+        lines: list[str] = []
+        thread = threading.Thread(target=self.beside._run, args=(lines.append,))
+        thread.start()
+        self._run(_print_line)
+        thread.join()
+        for line in lines:
+            _print_line(line)
+
+    def _run(self, take: Callable[[str], None]) -> None:
+        """Run the command, hand over its output line by line and keep the test counts."""
         if self.needs and not any(map(shutil.which, self.needs.split("|"))):
             return
         words = [f"{key}={value}" for key, value in self.environment.items()]
-        print(f"\n--- {self.name}: {' '.join(words + self.command)}", flush=True)
+        command = " ".join(words + self.command)
+        take(f"\n--- {self.name}: {command[:200]}{' …' if len(command) > 200 else ''}\n")
         started = time.monotonic()
         with subprocess.Popen(
             self.command,
@@ -69,7 +86,7 @@ class Step:
         ) as process:
             assert process.stdout is not None
             for line in process.stdout:
-                print(line, end="", flush=True)
+                take(line)
                 self._note(COLOUR_CODES.sub("", line).rstrip())
         self.code = process.returncode
         self.seconds = time.monotonic() - started
@@ -92,8 +109,25 @@ class Step:
         return f"{verdict} {self.seconds:6.1f} s  {self.name:<28} {counts}".rstrip()
 
 
+def _print_line(line: str) -> None:
+    print(line, end="", flush=True)
+
+
+def halves() -> tuple[list[str], list[str]]:
+    """Divide the Python tests into two lists of paths, by the size of the files."""
+    folders = ("tests/python", "tests/regression")
+    files = [path for folder in folders for path in Path(folder).rglob("test_*.py")]
+    first, second = ["python/tachyfits"], list[str]()
+    sizes = [0, 0]
+    for path in sorted(files, key=lambda path: (-path.stat().st_size, path)):
+        lighter = sizes.index(min(sizes))
+        (first, second)[lighter].append(str(path))
+        sizes[lighter] += path.stat().st_size
+    return sorted(first), sorted(second)
+
+
 def test_steps() -> Iterator[Step]:
-    """List the Rust tests, numerical tests per tier, then Python, whose summary stays visible."""
+    """List the Rust tests, numerical tests per tier, then Python in two halves at a time."""
     from tachyfits import _core
 
     yield Step("Rust", ["cargo", "test", *RUST_TESTS])
@@ -103,7 +137,9 @@ def test_steps() -> Iterator[Step]:
     chromium = "chromium|chromium-browser|google-chrome"
     yield Step("page in a browser", [*PYTEST, "tests/web"], needs=chromium)
     yield Step("benchmarks: answers and gate", [*PYTEST, "--quiet", "tests/bench"])
-    yield Step("Python", PYTEST)
+    # Most tests use one core.
+    one, other = ([*PYTEST, "--quiet", *paths] for paths in halves())
+    yield Step("Python, one half", one, beside=Step("Python, other half", other))
 
 
 def check_steps() -> Iterator[Step]:
@@ -154,9 +190,10 @@ def main(arguments: list[str]) -> int:
     if len(arguments) != 1 or arguments[0] not in sets:
         print(f"usage: steps.py {'|'.join(sets)}", file=sys.stderr)
         return 2
-    steps = list(sets[arguments[0]]())
-    for step in steps:
+    steps = []
+    for step in sets[arguments[0]]():
         step.run()
+        steps += [step] if step.beside is None else [step, step.beside]
     print(f"\n--- summary of make {arguments[0]}")
     for step in steps:
         print(step.summary())
