@@ -106,9 +106,7 @@ def _in_unit_circle(p: tuple[Array, Array], q: tuple[Array, Array]) -> Array:
     return _sector(p, one) + triangle + _sector(other, q)
 
 
-def _on_the_way(
-    p: tuple[Array, Array], q: tuple[Array, Array], part: Array
-) -> tuple[Array, Array]:
+def _on_the_way(p: tuple[Array, Array], q: tuple[Array, Array], part: Array) -> tuple[Array, Array]:
     """Return the point after a part of the way from p to q.
 
     Its end is q itself, not p + (q - p): beside the centre a rounding error is a wide angle.
