@@ -1,7 +1,7 @@
 """CASA, through its Python packages, on images of its own kind.
 
-But where that is what is measured, the inputs become CASA images before the clock starts, and stay
-for the next request of a definition; results become FITS files, for checking, after it stopped.
+The inputs become CASA images before the clock starts, unless the step measures that conversion, and
+stay for the next request of a definition. Results become FITS files for the check, off the clock.
 CASA needs its measures and a configuration in the home folder: this process gets its own home
 folder, and the tables of the package casadata, so that nothing is fetched from the network.
 """

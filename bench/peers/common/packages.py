@@ -1,7 +1,7 @@
 """Packages of programs that work on images of their own kind, where they are found: MIRIAD, NEMO.
 
-A package names the commands of each step. The inputs become its images before the clock starts, but
-where that is what is measured; results become FITS files, for checking, after it stopped.
+A package names the commands of each step. The inputs become its images before the clock starts,
+unless the step measures that conversion. Results become FITS files for the check, off the clock.
 """
 
 from __future__ import annotations

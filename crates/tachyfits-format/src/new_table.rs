@@ -41,7 +41,7 @@ options! {
         pub name: String,
         /// TFORMn; unsigned integers and signed bytes get the TZEROn of their convention.
         pub field: Field,
-        /// TSCALn and TZEROn, where values are not what is stored; not of unsigned integers and signed bytes.
+        /// TSCALn and TZEROn of scaled values. Unsigned integers and signed bytes have none here.
         pub scaling: Option<(f64, f64)>,
         /// TNULLn.
         pub null: Option<Null>,

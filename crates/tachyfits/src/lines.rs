@@ -15,12 +15,13 @@ use crate::grid::{Grid, Loop, Outer};
 /// speed).
 pub(crate) const LINE_PIXELS: u64 = 1 << 16;
 
-/// Whole tiles are one task up to this many bytes: two threads would wait for each other's tiles. Above, tiles are kept.
+/// A task has whole tiles if they take at most this many bytes, so that no two threads need the same tile. Larger tiles are
+/// shared through the cache of tiles.
 const UNIT_BYTES: u64 = 8 << 20;
 
 /// The most lines of a task.
 const LINES_PER_TASK: u64 = 1024;
-/// The same where whole tiles are a task: those of a batch, of which a section may take short rows.
+/// The most lines of a task of whole tiles: a section may take only short rows of them.
 pub(crate) const LINES_OF_TILES: u64 = 4096;
 
 /// Pixels further apart than this are read one by one: a page of the page cache.
