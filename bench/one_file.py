@@ -1,8 +1,8 @@
 """`python -m bench file`: how fast this machine is on files, and whether the bits agree.
 
-Shows the median, the spread (slowest minus fastest, of the median) and GB/s of what the file holds.
-Rounds of one and of all threads take turns. Answers of different bits are a failure: results must
-not depend on threads. Other programs take no part.
+Shows the median, the spread (slowest minus fastest, of the median), GB/s of what the file holds and
+how many times as fast as one thread it is. Rounds of each number of threads take turns. Answers of
+different bits are a failure: results must not depend on threads. Other programs take no part.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import statistics
 import time
 import zlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,20 @@ from bench import BenchError, report
 #: Whole reads of more than this are left out: they need the memory.
 LARGEST_READ = 4 << 30
 
+
+def middle(image: tf.Image) -> tuple[slice, ...]:
+    """Return the section of 100 x 100 pixels in the middle of each plane."""
+    sides = [slice(max(0, n // 2 - 50), n // 2 + 50) for n in image.shape[-2:]]
+    return (*[slice(None)] * (len(image.shape) - 2), *sides)
+
+
+def smoothed(image: tf.Image, threads: int) -> Path:
+    """Smooth along x into a file beside the image, which `fingerprint` deletes."""
+    path = Path(f"{image.file.name}.smooth-{os.getpid()}")
+    image.smooth("hanning", axis="x").write(path, threads=threads)
+    return path
+
+
 #: Name of an experiment to what it does.
 EXPERIMENTS: dict[str, Callable[[tf.Image, int], Any]] = {
     "sum": lambda image, threads: image.sum(threads=threads),
@@ -31,7 +46,14 @@ EXPERIMENTS: dict[str, Callable[[tf.Image, int], Any]] = {
     "histogram": lambda image, threads: image.histogram(256, (-1.0, 1.0), threads=threads),
     "planes": lambda image, threads: image.max("xy", threads=threads),
     "read": lambda image, threads: image.read(threads=threads),
+    "median": lambda image, threads: image.median(threads=threads),
+    "along z": lambda image, threads: image.std("z", threads=threads),
+    "spectrum": lambda image, threads: image.mean("xy", section=middle(image), threads=threads),
+    "smooth x": smoothed,
 }
+
+#: Experiments on cubes.
+OF_CUBES = ("along z", "spectrum")
 
 
 def arguments(words: list[str]) -> argparse.Namespace:
@@ -43,16 +65,28 @@ def arguments(words: list[str]) -> argparse.Namespace:
     parser.add_argument("files", metavar="FILE", nargs="+")
     parser.add_argument("--hdu", default=None, help="number or name; default: the first image")
     parser.add_argument("--storage", default="auto", help="auto, pread, mmap, direct or memory")
-    parser.add_argument("--threads", type=int, default=0, metavar="N", help='what "all" means')
+    parser.add_argument(
+        "--threads",
+        type=counts,
+        default=[1, os.cpu_count() or 1],
+        metavar="N,...",
+        help="numbers of threads, with commas (default: 1 and one for each core)",
+    )
     parser.add_argument("--repeat", type=int, default=5, metavar="N", help="measured rounds")
     parser.add_argument("--only", action="append", choices=list(EXPERIMENTS), default=[])
     parser.add_argument("--json", action="store_true", help="a line of JSON for each file")
     options = parser.parse_args(words)
     if options.repeat < 1:
         parser.error("--repeat must be at least 1")
-    if options.threads < 0:
-        parser.error("--threads must be at least 1")
     return options
+
+
+def counts(text: str) -> list[int]:
+    """Parse numbers of threads; one thread, which the others are compared with, is always there."""
+    found = sorted({1, *map(int, text.split(","))})
+    if found[0] < 1:
+        raise argparse.ArgumentTypeError("expected numbers of threads, each at least 1")
+    return found
 
 
 def main(words: list[str]) -> int:
@@ -70,11 +104,14 @@ def measure_file(name: str, options: argparse.Namespace) -> None:
     """Measure the experiments on one file and print them."""
     with tf.open(name, storage=options.storage) as file:
         image = image_of(file, options.hdu)
-        names = options.only or list(EXPERIMENTS)
-        if not options.only and image.size * image.dtype.itemsize > LARGEST_READ:
-            names.remove("read")  # it needs the memory
-        counts = sorted({1, options.threads or os.cpu_count() or 1})
-        rows = [row for each in names for row in experiment(image, each, counts, options.repeat)]
+        names = options.only or [
+            name
+            for name in EXPERIMENTS
+            if (name != "read" or image.size * image.dtype.itemsize <= LARGEST_READ)
+            and (name not in OF_CUBES or len(image.shape) == 3)
+        ]
+        how = options.threads, options.repeat
+        rows = [row for each in names for row in experiment(image, each, *how)]
         if options.json:
             print(json.dumps({"file": name, "shape": image.shape, "rows": rows}))
             return
@@ -117,11 +154,12 @@ def experiment(image: tf.Image, name: str, counts: list[int], repeat: int) -> li
             f"{image.file.name}: {name}: the answer depends on the number of threads: {answers}\n"
             "this is a defect of tachyfits; please report it with the file"
         )
-    return [row(image, name, n, seconds[n], costs[n]) for n in counts]
+    alone = statistics.median(seconds[1])
+    return [row(image, name, n, seconds[n], costs[n], alone) for n in counts]
 
 
 def row(
-    image: tf.Image, name: str, threads: int, seconds: list[float], cost: Any
+    image: tf.Image, name: str, threads: int, seconds: list[float], cost: Any, alone: float
 ) -> dict[str, Any]:
     """Return the numbers of an experiment with this number of threads."""
     median = statistics.median(seconds)
@@ -131,6 +169,7 @@ def row(
         "median_seconds": median,
         "spread": (max(seconds) - min(seconds)) / median if median else None,
         "gigabytes_per_second": image.data_bytes / median / 1e9 if median else None,
+        "times_one_thread": alone / median if median else None,
         "seconds": seconds,
         "hidden_fraction": cost.hidden_fraction if cost else None,
         "buffering": cost.buffering if cost else None,
@@ -139,7 +178,8 @@ def row(
 
 def as_text(rows: list[dict[str, Any]]) -> list[list[str]]:
     """Return the lines of a table."""
-    table = [["experiment", "threads", "median s", "spread", "GB/s", "hidden", "buffering"]]
+    head = ["experiment", "threads", "median s", "spread", "GB/s", "times 1", "hidden", "buffering"]
+    table = [head]
     for one in rows:
         hidden = one["hidden_fraction"]
         table.append(
@@ -149,6 +189,7 @@ def as_text(rows: list[dict[str, Any]]) -> list[list[str]]:
                 f"{one['median_seconds']:.4f}",
                 f"{one['spread'] or 0:.0%}",
                 f"{one['gigabytes_per_second'] or 0:.2f}",
+                f"{one['times_one_thread'] or 0:.2f}",
                 "-" if hidden is None else f"{hidden:.2f}",
                 one["buffering"] or "-",
             ]
@@ -164,6 +205,13 @@ def fingerprint(answer: Any) -> str:
         return repr(([getattr(answer, name) for name in names], positions))
     if isinstance(answer, tf.Histogram):
         return repr((answer.counts.tolist(), answer.below, answer.above, answer.nan))
+    if isinstance(answer, Path):
+        found = 0
+        with answer.open("rb") as file:
+            while block := file.read(1 << 24):
+                found = zlib.crc32(block, found)
+        answer.unlink()
+        return f"{found}"
     if isinstance(answer, np.ndarray):
         pixels = np.ascontiguousarray(answer).reshape(-1).view(np.uint8)
         return f"{answer.shape} {zlib.crc32(pixels.data)}"
