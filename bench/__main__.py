@@ -50,9 +50,10 @@ def arguments(words: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "command",
         nargs="?",
-        choices=["run", "setup", "file", "report"],
+        choices=["run", "inputs", "setup", "file", "report"],
         default="run",
-        help="file: measure this engine on files of yours; report: pages of the source documents"
+        help="inputs: make the inputs and the answers that are expected, as far as the disk allows;"
+        " file: measure this engine on files of yours; report: pages of the source documents"
         " (python -m bench file --help, python -m bench report --help)",
     )
     parser.add_argument(
@@ -79,7 +80,8 @@ def arguments(words: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--drop-inputs",
         action="store_true",
-        help="delete an input of a GB or more when the next definition does not read it",
+        help="delete an input of a GB or more when no later definition reads it, and earlier where"
+        " the disk is short",
     )
     parser.add_argument(
         "--with",
@@ -163,7 +165,7 @@ def measure_one(
         for other in inputs.values():
             if other.name not in definition.inputs and other.path.exists():
                 drop(other.path)
-    if reason := too_big(definition, inputs) if definition.size == FULL else None:
+    if reason := too_big(definition, inputs, known) if definition.size == FULL else None:
         say(f"  NOT MEASURED: {reason}")
         return {c.name: Result(c, missing=reason) for c in definition.contestants}, 0
     wanted = [inputs[name] for name in definition.inputs]
@@ -184,7 +186,9 @@ def measure_one(
     return results, size
 
 
-def too_big(definition: Definition, inputs: dict[str, data.Input]) -> str | None:
+def too_big(
+    definition: Definition, inputs: dict[str, data.Input], known: dict[str, Any]
+) -> str | None:
     """Say what this machine has too little of for a definition; None when it has enough."""
     available = host.memory("MemAvailable")
     if available < definition.memory_gb:
@@ -192,7 +196,11 @@ def too_big(definition: Definition, inputs: dict[str, data.Input]) -> str | None
     paths = [inputs[name].path for name in definition.inputs]
     free = min(map(data.free_bytes, paths), default=0) / 1e9
     absent = [inputs[name] for name in definition.inputs if not inputs[name].path.exists()]
-    needed = definition.disk_gb + sum(one.recipe.get("gigabytes", 0) for one in absent)
+    written = [
+        c.disk_gb for c in definition.contestants if c.disk_gb and not known[c.peer].missing()
+    ]
+    needed = max([definition.disk_gb, *written])
+    needed += sum(one.recipe.get("gigabytes", 0) for one in absent)
     if needed and free < needed + data.RESERVE / 1e9:
         reserve = f"and {data.RESERVE / 1e9:.1f} GB to spare"
         return f"needs {needed:g} GB of disk {reserve}, {free:.1f} GB are free"
@@ -200,10 +208,14 @@ def too_big(definition: Definition, inputs: dict[str, data.Input]) -> str | None
 
 
 def scaled(
-    definition: Definition, inputs: dict[str, data.Input], where: Path, say: Any
+    definition: Definition,
+    inputs: dict[str, data.Input],
+    known: dict[str, Any],
+    where: Path,
+    say: Any,
 ) -> tuple[Definition, dict[str, data.Input]]:
     """Take the laptop's inputs where this machine has no room for full ones, and say so."""
-    reason = too_big(definition, inputs) if definition.size == FULL else None
+    reason = too_big(definition, inputs, known) if definition.size == FULL else None
     smaller = [d for d in definitions.load(size=LAPTOP) if d.name == definition.name]
     if reason is None or not smaller:
         return definition, inputs
@@ -255,15 +267,28 @@ def scratch_folder(wanted: list[data.Input]) -> Iterator[Path | None]:
         yield Path(name)
 
 
-def drop_inputs(
-    done: Definition, later: list[Definition], inputs: dict[str, data.Input], say: Any
+def make_room(
+    later: list[Definition], inputs: dict[str, data.Input], known: dict[str, Any], say: Any
 ) -> None:
-    """Delete the large inputs of a definition that the next one does not read."""
-    following = next((definition.inputs for definition in later if definition.inputs), ())
-    for name in set(done.inputs) - set(following):
-        if inputs[name].recipe.get("gigabytes", 0) >= 1:
-            say(f"  deleting {inputs[name].path}")
-            data.remove(inputs[name])
+    """Delete large inputs that are not read again, and more of them where the disk is short.
+
+    `later` begins with the definition that needs the room; the input that is read last goes first.
+    """
+    reads = [name for definition in later for name in definition.inputs]
+    large = [
+        one
+        for one in inputs.values()
+        if one.recipe.get("gigabytes", 0) >= 1 and one.path.exists()
+        if not later or one.name not in later[0].inputs
+    ]
+    unread = [one for one in large if one.name not in reads]
+    rest = sorted(
+        (one for one in large if one.name in reads), key=lambda one: reads.index(one.name)
+    )
+    while unread or (rest and later and too_big(later[0], inputs, known)):
+        one = unread.pop() if unread else rest.pop()
+        say(f"  deleting {one.path}")
+        data.remove(one)
 
 
 class Sessions:
@@ -321,6 +346,8 @@ def run(options: argparse.Namespace) -> int:
     if options.list:
         show(selected, inputs, known)
         return 0
+    if options.command == "inputs":
+        return make_inputs(selected, inputs, known, where)
     machine = host.describe() | {"file_system": data.file_system(where)}
     machine |= {"all_threads": options.threads or host.cores(), "warnings": warnings(where)}
 
@@ -338,7 +365,9 @@ def run(options: argparse.Namespace) -> int:
     for number, definition in enumerate(selected, 1):
         say(f"{definition.name}: {definition.title}")
         start = time.monotonic()
-        definition, own = scaled(definition, inputs, where, say)
+        if options.drop_inputs:
+            make_room(selected[number - 1 :], inputs, known, say)
+        definition, own = scaled(definition, inputs, known, where, say)
         session = sessions.of(definition)
         found = measure_one(definition, known, own, options, session, say)
         if options.gate and any(map(bars.below_gate, bars.judge(definition, found[0]))):
@@ -346,8 +375,6 @@ def run(options: argparse.Namespace) -> int:
             found = measure_one(definition, known, own, options, session, say)
         measured.append((definition, *found))
         say(f"  took {time.monotonic() - start:.0f} s")
-        if options.drop_inputs:
-            drop_inputs(definition, selected[number:], own, say)
         # After each, so that an hour's run that is cut off leaves what it has measured.
         verdicts = [v for d, results, _ in measured for v in bars.judge(d, results)]
         verdicts.sort(key=lambda verdict: report.row_order(verdict.bar.row))
@@ -368,6 +395,22 @@ def run(options: argparse.Namespace) -> int:
         share = f"{verdict.bar.gate:g} of the bar {report.bar_text(verdict)}"
         print(f"BELOW THE GATE: {verdict.bar.claim}: {text}, expected {share}")
     return exit_status(verdicts, wrong=wrong or bool(below), strict=options.strict_bars)
+
+
+def make_inputs(
+    selected: list[Definition], inputs: dict[str, data.Input], known: dict[str, Any], where: Path
+) -> int:
+    """Make the inputs and the expected answers of all definitions, as far as the disk allows."""
+    for definition in selected:
+        if reason := too_big(definition, inputs, known):
+            print(f"{definition.name}: {reason}", flush=True)
+            continue
+        wanted = [inputs[name] for name in definition.inputs]
+        for one in wanted:
+            data.ensure(one)
+        with scratch_folder(wanted) as scratch:
+            source_of(definition, inputs, known, scratch, print)
+    return 0
 
 
 def account(measured: Measured, known: dict[str, Any], machine: dict[str, Any]) -> list[str]:

@@ -11,7 +11,7 @@ those that a definition is part of. Nothing here runs anything.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -51,11 +51,13 @@ class Contestant:
     tolerance: float = 1e-12
     fresh: bool = False  # a new process for every run
     share: bool = False  # one process for all sharing contestants with this peer and environment
+    alone: bool = False  # its memory has a bar: never in a process with another contestant
     input: str = ""  # its own, where contestants are compared from input to input
     output: str = ""  # the operation (operations.py) whose result the file that it writes must be
     rounds: int | None = None  # it takes part in this many of the measured rounds; 1: no warm-up
     cache: str = ""  # "cold": the inputs are dropped from the page cache before each of its runs
     memory_gb: float = 0  # that it needs to run at all, beside what the definition needs
+    disk_gb: float = 0  # that it needs instead of what the definition needs
     parameters: dict[str, Any] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)
     note: str = ""
@@ -211,6 +213,12 @@ def parse(document: dict[str, Any], name: str, where: str, size: str = FULL) -> 
         table = substitute({k: v for k, v in document.items() if k != "matrix"}, names)
         suffix = "".join(f"/{value}" for value in names.values())
         contestants = _contestants(table.get("contestant", []), where, size)
+        bars = _bars(table.get("bar", []), contestants, where)
+        weighed = [bar.of for bar in bars if bar.kind == "peak_rss_mb"]
+        contestants = tuple(
+            replace(c, alone=any(fnmatchcase(c.name, pattern) for pattern in weighed))
+            for c in contestants
+        )
         made.append(
             Definition(
                 name=name + suffix,
@@ -222,7 +230,7 @@ def parse(document: dict[str, Any], name: str, where: str, size: str = FULL) -> 
                 warm_cache=table.get("warm_cache", True),
                 memory_gb=float(table.get("memory_gb", 0)),
                 contestants=contestants,
-                bars=_bars(table.get("bar", []), contestants, where),
+                bars=bars,
                 expected=table.get("expected", {}),
                 second=table.get("second"),
                 operations=tuple(table.get("operations", [])),

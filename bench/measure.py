@@ -39,7 +39,7 @@ class Result:
     processor_seconds: list[float] = field(default_factory=list)  # of all threads, where reported
     answers: list[dict[str, Any]] = field(default_factory=list)
     hidden: list[float] = field(default_factory=list)  # share of the I/O, where a run reports it
-    parts: dict[str, list[float]] = field(default_factory=dict)  # seconds of steps, where reported
+    parts: dict[str, list[float]] = field(default_factory=dict)  # of steps: seconds; other numbers
     peak_rss_mb: float | None = None
     worst_error: float | None = None
     wrong: str | None = None  # an answer that is not the expected one, or a failure to answer
@@ -118,7 +118,8 @@ class Session:
     """The runners of one definition: shared, long-lived or fresh ones.
 
     With `share` one process of each peer serves all contestants, and a session all definitions:
-    where only answers count, most of the time would be that of starting processes.
+    where only answers count, most of the time would be that of starting processes. Contestants
+    whose memory is judged have a process of their own even then.
     """
 
     def __init__(self, peers: dict[str, Peer], *, share: bool = False) -> None:
@@ -156,14 +157,19 @@ class Session:
 
     def _key(self, contestant: Contestant) -> tuple[Any, ...]:
         environment = tuple(sorted(contestant.environment.items()))
-        shared = contestant.share or (self.share and not contestant.fresh)
-        return (contestant.peer, environment, None if shared else contestant.name)
+        return (contestant.peer, environment, None if self._shared(contestant) else contestant.name)
+
+    def _shared(self, contestant: Contestant) -> bool:
+        """Whether it may be in a process with others."""
+        own = contestant.fresh or contestant.alone
+        return contestant.share or (self.share and not own)
 
     def end(self, contestant: Contestant) -> None:
-        """End the process of a contestant that has no more rounds, for the memory that it holds."""
-        if not (self.share or contestant.share) and (
-            runner := self._runners.pop(self._key(contestant), None)
-        ):
+        """End the process that a contestant has of its own, for the memory that it holds."""
+        runner = (
+            None if self._shared(contestant) else self._runners.pop(self._key(contestant), None)
+        )
+        if runner:
             runner.close()
 
     def close(self) -> None:
@@ -234,6 +240,8 @@ def run(
             say(f"  round {number + 1} of {rounds} done")
     finally:
         session.reserve.release()
+        for contestant in definition.contestants:
+            session.end(contestant)
         if own:
             session.close()
     return results

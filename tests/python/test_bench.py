@@ -473,6 +473,27 @@ def test_smaller_runs_start_fewer_processes(
     assert started == starts
 
 
+@pytest.mark.parametrize("size", ["laptop", "small"])
+def test_a_contestant_whose_memory_is_judged_shares_no_process(
+    fakes: dict[str, peers.Peer], size: str
+) -> None:
+    pair = {
+        "contestant": [contestant("a", 1.0), contestant("b", 1.0)],
+        "bar": [{"row": "1", "claim": "memory", "kind": "peak_rss_mb", "of": "a", "limit": 1}],
+    }
+    sessions = bench_main.Sessions(fakes)
+    (definition,) = definitions.parse(pair, "one", "test.toml", size)
+    assert [c.alone for c in definition.contestants] == [True, False]
+    session = sessions.of(definition)
+    assert session is not None
+    both = {session._key(c) for c in definition.contestants}
+    assert len(both) == 2
+    source = measure.Source(None, {"sum": 10.0})
+    measure.run(definition, fakes, source, repeat=1, all_threads=1, session=session)
+    assert len(session._runners) == 1, "its process ended with the definition"
+    sessions.close()
+
+
 def test_a_full_run_is_scaled_to_the_disk_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -486,7 +507,7 @@ def test_a_full_run_is_scaled_to_the_disk_and_says_so(
     def taken(name: str, free: float) -> definitions.Definition:
         usage = type("usage", (), {"free": free * 1e9})
         monkeypatch.setattr(data.shutil, "disk_usage", lambda path: usage)
-        definition, own = bench_main.scaled(known[name], inputs, tmp_path, said.append)
+        definition, own = bench_main.scaled(known[name], inputs, {}, tmp_path, said.append)
         assert own[definition.inputs[0]].path.stem.endswith("-laptop") == (
             definition.size == "laptop"
         )

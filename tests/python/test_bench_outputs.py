@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from bench import BenchError, bars, cache, data, definitions, measure, operations, peers  # noqa: E402
-from bench.__main__ import drop_inputs, scratch_folder, source_of  # noqa: E402
+from bench.__main__ import make_room, scratch_folder, source_of  # noqa: E402
 from bench.outputs import fingerprint, fingerprint_of_blocks, worst_difference  # noqa: E402
 from bench.setup import setup  # noqa: E402
 
@@ -403,18 +403,38 @@ def test_a_file_can_be_put_out_of_the_page_cache() -> None:
         path.unlink(missing_ok=True)
 
 
-def test_inputs_are_deleted_only_when_large_and_no_longer_needed(tmp_path: Path) -> None:
+def test_large_inputs_are_deleted_when_no_longer_read_or_short_of_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     inputs = {}
-    for name, size in (("a", 4.3), ("b", 4.3), ("c", 0.1)):
+    for name, size in (("a", 4.3), ("b", 4.3), ("c", 0.1), ("d", 4.3)):
         inputs[name] = data.Input(name, {"gigabytes": size}, tmp_path / f"{name}.fits")
         inputs[name].path.write_text(name)
-    done = definitions.parse({"input": "a", "second": "b"}, "one", "")[0]
-    last = definitions.parse({"input": "b"}, "two", "")[0]
-    none, again = (definitions.parse(d, "three", "")[0] for d in ({}, {"input": "a"}))
-    drop_inputs(done, [none, last, again], inputs, lambda line: None)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["b.fits", "c.fits"]
-    drop_inputs(last, [], inputs, lambda line: None)
-    assert [p.name for p in tmp_path.iterdir()] == ["c.fits"]
+
+    def reading(*names: str) -> definitions.Definition:
+        return definitions.parse(dict(zip(("input", "second"), names, strict=False)), "one", "")[0]
+
+    def there() -> list[str]:
+        return sorted(path.stem for path in tmp_path.iterdir())
+
+    def room(later: list[definitions.Definition], free: float) -> None:
+        monkeypatch.setattr(data, "free_bytes", lambda path: free * 1e9)
+        make_room(later, inputs, {}, lambda line: None)
+
+    room([reading("b"), reading(), reading("a"), reading("c")], 100.0)
+    assert there() == ["a", "b", "c"], "d is not read again"
+    inputs["d"].path.write_text("d")
+    inputs["b"].path.unlink()
+    room([reading("b"), reading("a"), reading("d"), reading("b")], 8.0)
+    assert there() == ["c"], "b needs more room than there is"
+    inputs["a"].path.write_text("a")
+    inputs["d"].path.write_text("d")
+    gone: list[str] = []
+    free = {2: 8.0, 1: 100.0}
+    monkeypatch.setattr(data, "free_bytes", lambda path: free[len(there()) - 1] * 1e9)
+    make_room([reading("b"), reading("d"), reading("a"), reading("c")], inputs, {}, gone.append)
+    assert there() == ["c", "d"], "what is read last goes first"
+    assert gone == [f"  deleting {inputs['a'].path}"]
 
 
 def test_leftovers_of_a_killed_run_are_removed(cubes: list[data.Input]) -> None:

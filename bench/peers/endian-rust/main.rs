@@ -1,12 +1,18 @@
 //! The conversion of S. Eguchi 2013, section 3.4, in plain Rust: what this compiler makes of his algorithms.
 //!
-//! One request per line on stdin (flat JSON without escapes), one reply line on stdout, as in `../endian`. Each algorithm is one
-//! loop over `[u8; 8]`; the program is compiled for several processors (build.sh), and run.sh takes the one that TIER names.
+//! One request per line on stdin (flat JSON without escapes), one reply line on stdout, as in `../endian`, which says what they
+//! mean. Each algorithm is one loop over `[u8; 8]`; the program is compiled for several processors (build.sh), and run.py takes
+//! the one that TIER names.
 
 use std::io::{BufRead, Write};
 use std::time::Instant;
 
 type Number = [u8; 8];
+
+/// Bytes that an array may begin after a page, and where malloc has a large one begin.
+const MOST_OFFSET: usize = 64;
+const USUAL_OFFSET: usize = 16;
+const PAGE: usize = 4096;
 
 fn byte_shuffle(mut number: Number) -> Number {
     number.swap(0, 7);
@@ -87,11 +93,71 @@ fn value<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     }
 }
 
-/// The numbers, and whether they are swapped now: each request swaps them back.
+/// Adds a number, times an odd number of its own, to a sum modulo 2^64, which a wrong number changes.
+fn add(sum: u64, (i, number): (usize, &Number)) -> u64 {
+    sum.wrapping_add(u64::from_ne_bytes(*number).wrapping_mul(2 * i as u64 + 1))
+}
+
+/// The numbers at an offset from a page, and whether they are swapped now: each request swaps them back.
 #[derive(Default)]
 struct Held {
-    numbers: Vec<Number>,
+    memory: Vec<u8>,
+    start: usize,
+    bytes: usize,
     swapped: bool,
+    fingerprints: [u64; 2],
+    random: u64,
+}
+
+impl Held {
+    /// Makes the numbers.
+    fn make(&mut self, count: usize) {
+        *self = Held { bytes: 8 * count, random: 20_130_012, ..Held::default() };
+        self.memory = vec![0; self.bytes + PAGE + MOST_OFFSET];
+        self.start = self.page() + USUAL_OFFSET;
+        let mut sums = [0, 0];
+        for (i, place) in self.numbers().iter_mut().enumerate() {
+            *place = made(i);
+            sums = [add(sums[0], (i, place)), add(sums[1], (i, &swap_bytes(*place)))];
+        }
+        self.fingerprints = sums;
+    }
+
+    /// Where the first page of the memory begins.
+    fn page(&self) -> usize {
+        self.memory.as_ptr().align_offset(PAGE)
+    }
+
+    fn numbers(&mut self) -> &mut [Number] {
+        self.memory[self.start..self.start + self.bytes].as_chunks_mut().0
+    }
+
+    /// Moves the numbers to an offset from a page, the usual one or the next random one; says which.
+    fn align(&mut self, random: bool) -> usize {
+        let mut offset = USUAL_OFFSET;
+        if random {
+            self.random =
+                self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            offset = (self.random >> 33) as usize % MOST_OFFSET;
+        }
+        let (old, new) = (self.start, self.page() + offset);
+        if old != new {
+            self.memory.copy_within(old..old + self.bytes, new);
+            self.start = new;
+        }
+        offset
+    }
+
+    /// Counts the numbers that are not what was made; one by one only where their fingerprint is wrong.
+    fn wrong(&mut self) -> usize {
+        let (swapped, wanted) = (self.swapped, self.fingerprints[usize::from(self.swapped)]);
+        let numbers = self.numbers();
+        if numbers.iter().enumerate().fold(0, add) == wanted {
+            return 0;
+        }
+        let expected = |i| if swapped { swap_bytes(made(i)) } else { made(i) };
+        numbers.iter().enumerate().filter(|&(i, number)| expected(i) != *number).count()
+    }
 }
 
 /// Answers one request.
@@ -104,16 +170,18 @@ fn reply(line: &str, held: &mut Held) -> String {
     let (Some(count), Some(threads @ 1..)) = (number("numbers"), number("threads")) else {
         return "{\"error\": \"invalid request: expected numbers and threads\"}".into();
     };
-    if held.numbers.len() != count {
-        *held = Held { numbers: (0..count).map(made).collect(), swapped: false };
+    if held.bytes != 8 * count {
+        held.make(count);
     }
+    let offset = held.align(value(line, "alignment") == Some("random"));
     let start = Instant::now();
-    convert(&mut held.numbers, threads, conversion);
+    convert(held.numbers(), threads, conversion);
     let seconds = start.elapsed().as_secs_f64();
     held.swapped = !held.swapped;
-    let expected = |i| if held.swapped { swap_bytes(made(i)) } else { made(i) };
-    let wrong = held.numbers.iter().enumerate().filter(|&(i, number)| expected(i) != *number).count();
-    format!("{{\"seconds\": {seconds:.9}, \"bytes\": {}, \"answer\": {{\"wrong\": {wrong}}}}}", 8 * count)
+    let (bytes, wrong) = (8 * count, held.wrong());
+    format!(
+        "{{\"seconds\": {seconds:.9}, \"bytes\": {bytes}, \"parts\": {{\"offset\": {offset}}}, \"answer\": {{\"wrong\": {wrong}}}}}"
+    )
 }
 
 fn main() {

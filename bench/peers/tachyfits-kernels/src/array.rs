@@ -20,7 +20,8 @@ pub struct Array {
 }
 
 impl Array {
-    fn new(bytes: usize, huge_pages: bool) -> Result<Array, String> {
+    /// Memory from the system, not touched yet.
+    pub fn new(bytes: usize, huge_pages: bool) -> Result<Array, String> {
         let memory = MmapOptions::new().len(bytes).map_anon().map_err(|e| e.to_string())?;
         let advice = if huge_pages { Advice::HugePage } else { Advice::NoHugePage };
         let _ = memory.advise(advice); // EINVAL where the system has no huge pages

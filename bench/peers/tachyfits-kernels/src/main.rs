@@ -1,15 +1,17 @@
 //! The kernels alone, on arrays in memory: no file, no engine.
 //!
-//! One request per line on stdin, one reply per line on stdout, both JSON. Four models: `array-sum` sums an array of
+//! One request per line on stdin, one reply per line on stdout, both JSON. Five models: `array-sum` sums an array of
 //! pseudo-random integers stored in either byte order, `image-sum` the pixels of a FITS image held in memory in native
-//! order; `in-cache` runs a kernel over an array in cache, and `tiles` decodes tiles in memory. Arrays are made before the
-//! clock starts; those of the first two are kept for the next request.
+//! order; `convert` swaps the bytes of numbers in memory; `in-cache` runs a kernel over an array in cache, and `tiles`
+//! decodes tiles in memory. Arrays are made before the clock starts; those of the first three are kept for the next request.
 
 mod array;
+mod convert;
 mod in_cache;
 mod tiles;
 
 use array::{Array, Held};
+use convert::Numbers;
 use serde_json::{Value, json};
 use std::io::{BufRead, Write};
 use std::time::Instant;
@@ -53,8 +55,16 @@ fn prepare<'a>(held: &'a mut Vec<Held>, request: &Value) -> Result<&'a Held, Str
 }
 
 /// Answers one request; `times` says how often the array is summed within the clock, for arrays in cache.
-fn answer(held: &mut Vec<Held>, line: &str, tier: Tier) -> Result<Value, String> {
+fn answer(
+    held: &mut Vec<Held>,
+    numbers: &mut Option<Numbers>,
+    line: &str,
+    tier: Tier,
+) -> Result<Value, String> {
     let request: Value = serde_json::from_str(line).map_err(|e| e.to_string())?;
+    if request["model"] == "convert" {
+        return convert::answer(numbers, &request, tier);
+    }
     if request["model"] == "in-cache" {
         return in_cache::answer(&request);
     }
@@ -99,11 +109,12 @@ fn main() {
         println!("tachyfits-kernels, tier {}", tier.name());
         return;
     }
-    let mut held = Vec::new();
+    let (mut held, mut numbers) = (Vec::new(), None);
     let mut out = std::io::stdout();
     for line in std::io::stdin().lock().lines() {
         let Ok(line) = line else { return };
-        let reply = answer(&mut held, &line, tier).unwrap_or_else(|error| json!({"error": error}));
+        let reply = answer(&mut held, &mut numbers, &line, tier)
+            .unwrap_or_else(|error| json!({"error": error}));
         if writeln!(out, "{reply}").and_then(|()| out.flush()).is_err() {
             return; // the harness has gone
         }
