@@ -60,7 +60,8 @@ def arguments(words: list[str]) -> argparse.Namespace:
         "--only",
         metavar="NAME",
         action="append",
-        help="definitions whose name has NAME in it; may be given several times",
+        help="definitions whose name has NAME in it; may be given several times, and those of the"
+        " first NAME run first",
     )
     parser.add_argument("--list", action="store_true", help="show definitions, inputs and peers")
     sizes = parser.add_mutually_exclusive_group()
@@ -75,7 +76,12 @@ def arguments(words: list[str]) -> argparse.Namespace:
         help="small inputs, every answer, and some ratios: one that is twice below the share of its"
         " bar that bars.toml names fails",
     )
-    parser.add_argument("--repeat", type=int, metavar="N", help="measured rounds (default 5)")
+    parser.add_argument(
+        "--repeat",
+        type=int,
+        metavar="N",
+        help="measured rounds (default 3, or as a definition says)",
+    )
     parser.add_argument("--threads", type=int, metavar="N", help='what "all" means here')
     parser.add_argument(
         "--drop-inputs",
@@ -116,7 +122,9 @@ def arguments(words: list[str]) -> argparse.Namespace:
 def chosen(names: list[str] | None, size: str) -> list[Definition]:
     """Pick the definitions whose name has one of `names` in it; None: all."""
     known = definitions.load(size=size)
-    found = [d for d in known if names is None or any(name in d.name for name in names)]
+    order = [[name in d.name for name in names or [""]] for d in known]
+    first = sorted((has.index(True), number) for number, has in enumerate(order) if any(has))
+    found = [known[number] for _, number in first]
     if not found:
         raise BenchError(f"--only {names} names no definition\nsee: python -m bench --list")
     return found
@@ -324,10 +332,10 @@ def is_timed(definition: Definition, options: argparse.Namespace) -> bool:
 
 
 def rounds(definition: Definition, options: argparse.Namespace) -> int:
-    """Say how many rounds count: as asked, else as defined, but 3 where inputs are not full."""
+    """Say how many rounds count: as asked, else as defined for full inputs, else 3."""
     if not definition.timed or not is_timed(definition, options):
         return 1
-    return options.repeat or (definition.repeat or 5 if definition.size == FULL else 3)
+    return options.repeat or (definition.size == FULL and definition.repeat) or 3
 
 
 def run(options: argparse.Namespace) -> int:

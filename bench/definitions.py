@@ -3,9 +3,9 @@
 A definition (definitions/*.toml) is one group of contestants that run interleaved, on one input
 unless they name their own; bars.toml has the bars of all definitions, by the names of their files.
 A `[matrix]` repeats a definition for every combination of its lists, and an `each` table repeats
-one contestant or one bar; `{key}` in any string is replaced by the value. Tables named `laptop` and
-`small` in a matrix or in parameters hold what is different in runs of that size; `sizes` lists
-those that a definition is part of. Nothing here runs anything.
+one contestant or one bar; `{key}` in any string is replaced by the value. Tables named `full`,
+`laptop` and `small` in a matrix, a contestant or its parameters hold what is different in runs of
+that size; `sizes` lists those that a definition is part of. Nothing here runs anything.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def _each(kind: type, tables: list[dict[str, Any]], where: str) -> list[Any]:
 
 
 def _contestants(tables: list[dict[str, Any]], where: str, size: str) -> tuple[Contestant, ...]:
-    tables = [t | {"parameters": sized(t.get("parameters", {}), size)} for t in tables]
+    tables = [sized(t, size) | {"parameters": sized(t.get("parameters", {}), size)} for t in tables]
     made: list[Contestant] = _each(Contestant, tables, where)
     for contestant in made:
         if contestant.cache not in ("", "cold"):

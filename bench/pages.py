@@ -1,7 +1,7 @@
 """The report: a page per source document, with its tables and figures, made from a record.
 
-`python -m bench report [RESULTS]` writes the pages beside the results; `--docs` writes them into
-docs/performance/.
+`python -m bench report [RESULTS ...]` writes the pages beside the (first) results; `--docs` writes
+them into docs/performance/. The other results fill the gaps of the first.
 """
 
 from __future__ import annotations
@@ -187,10 +187,15 @@ def machine(record: Record) -> str:
     """Say on what machine, when, from which commit and with which sizes a run measured."""
     host = record.host
     words = f"{host['cpu']}, {host['cores']} cores, {host['memory_gb']:g} GB, {host['kernel']}"
+    later = "".join(
+        f" {', '.join(added)}: measured in a run of its own, {other['cpu']}, {other['date']}, "
+        f"commit `{other['commit'][:12]}`."
+        for other, added in record.others
+    )
     return (
         f"Measured here: {words}, {host['date']}, commit `{host['commit'][:12]}`, "
         f"{SIZE_WORDS[record.size]}. Times are medians with the standard deviation of the "
-        "rounds; each contestant's answer was checked in every round."
+        f"rounds; each contestant's answer was checked in every round.{later}"
     )
 
 
@@ -223,14 +228,18 @@ def write(record: Record, folder: Path, known: Sequence[Paper] | None = None) ->
 def main(words: list[str]) -> int:
     """Run `python -m bench report`."""
     parser = argparse.ArgumentParser(prog="python -m bench report", description=__doc__)
-    parser.add_argument("results", nargs="?", metavar="RESULTS", help="results.json of a run")
+    parser.add_argument("results", nargs="*", metavar="RESULTS", help="results.json of a run")
     parser.add_argument("--docs", action="store_true", help="write into docs/performance/")
     options = parser.parse_args(words)
     latest = HERE / "build" / "latest" / "results.json"
-    results = Path(options.results) if options.results else latest
-    if not results.exists():
-        raise BenchError(f"{results}: no such results\nrun: python -m bench")
-    folder = DOCS if options.docs else results.parent / "report"
-    for path in write(Record.load(results), folder):
+    results = [Path(name) for name in options.results] or [latest]
+    for path in results:
+        if not path.exists():
+            raise BenchError(f"{path}: no such results\nrun: python -m bench")
+    record, *others = map(Record.load, results)
+    for other in others:
+        record.fill(other)
+    folder = DOCS if options.docs else results[0].parent / "report"
+    for path in write(record, folder):
         print(path)
     return 0

@@ -14,6 +14,7 @@ import json
 import re
 import statistics
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,8 @@ class Record:
         self.size: str = document.get("size", "full")
         self.verdicts: list[dict[str, Any]] = document.get("verdicts", [])
         self._definitions = {d["definition"]: d for d in document["definitions"]}
+        #: Runs that filled gaps: the host of each, and the peers that it added.
+        self.others: list[tuple[dict[str, Any], list[str]]] = []
 
     @classmethod
     def load(cls, path: Path) -> Record:
@@ -114,6 +117,24 @@ class Record:
             return cls(json.loads(path.read_text()))
         except (OSError, ValueError, KeyError) as error:
             raise BenchError(f"{path}: not the results of a run: {error}") from error
+
+    def fill(self, other: Record) -> None:
+        """Take what this run lacks from another one of the same size: contestants and verdicts."""
+        if other.size != self.size:
+            sizes = f"expected inputs of size {self.size!r}, found {other.size!r}"
+            raise BenchError(f"invalid results: {sizes}")
+        added = set()
+        for name, theirs in other._definitions.items():
+            ours = self._definitions.setdefault(name, theirs | {"contestants": {}})["contestants"]
+            for contestant, found in theirs["contestants"].items():
+                if not found["missing"] and ours.get(contestant, {"missing": "absent"})["missing"]:
+                    ours[contestant] = found
+                    added.add(found["peer"])
+        key = itemgetter("definition", "row", "what")
+        every = {key(v): v for v in (*self.verdicts, *other.verdicts)}
+        known = {key(v): v for v in self.verdicts if v["verdict"] != "NOT MEASURED"}
+        self.verdicts = list((every | known).values())
+        self.others.append((other.host, sorted(added)))
 
     def measured(self, definition: str, contestant: str, value: str, key: str = "") -> Cell:
         """Give what a contestant measured, or the reason why it did not."""

@@ -252,6 +252,32 @@ def test_pages_are_the_same_for_the_same_record(tmp_path: Path) -> None:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
 
+def test_a_later_run_fills_what_the_first_lacks() -> None:
+    first = record(quick={"seconds": [1.0], "peer": "a"}, slow={"missing": "not here", "peer": "b"})
+    later = record(
+        quick={"seconds": [9.0], "peer": "a"},
+        slow={"seconds": [2.0], "peer": "b"},
+        more={"seconds": [3.0], "peer": "b"},
+    )
+    bar = {"definition": "d", "row": "1"}
+    first.verdicts = [
+        bar | {"what": "quick", "verdict": "PASS"},
+        bar | {"what": "slow", "verdict": "NOT MEASURED"},
+    ]
+    later.verdicts = [bar | {"what": what, "verdict": "MISS"} for what in ("quick", "slow")]
+    first.fill(later)
+    found = [first.measured("d", name, "seconds").number for name in ("quick", "slow", "more")]
+    assert found == [1.0, 2.0, 3.0]
+    assert [v["verdict"] for v in first.verdicts] == ["PASS", "MISS"]
+    words = pages.machine(first)
+    assert (
+        "b: measured in a run of its own, a processor, 2026-01-01, commit `0123456789ab`" in words
+    )
+    later.size = "laptop"
+    with pytest.raises(BenchError, match="expected inputs of size 'full', found 'laptop'"):
+        first.fill(later)
+
+
 def test_the_report_of_a_results_file_lies_beside_it(tmp_path: Path) -> None:
     results = tmp_path / "results.json"
     host = {"cpu": "p", "cores": 2, "memory_gb": 1.0, "kernel": "k", "date": "d", "commit": "c"}
