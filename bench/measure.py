@@ -232,7 +232,8 @@ def run(
                 its = source.own.get(contestant.input, source)
                 _ready(definition, result, its, idle=timed)
                 if size == FULL:
-                    session.reserve.want(sum(path.stat().st_blocks * 512 for path in its.paths))
+                    files = set(its.paths)
+                    session.reserve.want(sum(path.stat().st_blocks * 512 for path in files))
                 request = _request(contestant, its, all_threads, size)
                 _one(session, request, result, its, number < warmup)
                 if result.ended():
