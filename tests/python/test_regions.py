@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import tachyfits as tf
 from fitsbytes import primary
+from tachyfits.text.regions import ends_of
 
 HEIGHT, WIDTH = 11, 13
 
@@ -62,6 +63,20 @@ def test_ellipses_rotate_from_x_towards_y(
         inside = (u / a) ** 2 + (v / b) ** 2
         if abs(inside - 1) > 1e-9:
             assert mask[row, column] == (inside < 1)
+
+
+@given(*[st.floats(-50, 50)] * 2, *[st.floats(0.1, 30)] * 2, st.floats(-400, 400))
+def test_ends_are_those_of_the_border(
+    x: float, y: float, width: float, height: float, angle: float
+) -> None:
+    # The line of a round border has a corner at every second degree.
+    missed = 30 * (1 - math.cos(math.radians(1)))
+    for shape, error in (
+        (tf.Box(x, y, width, height, angle), 1e-9),
+        (tf.Ellipse(x, y, width, height, angle), missed + 1e-9),
+        (tf.Circle(x, y, width), 1e-9),
+    ):
+        assert shape.ends() == pytest.approx(ends_of(shape.outline()), rel=0, abs=error)
 
 
 @given(st.lists(st.tuples(places, places), min_size=3, max_size=7, unique=True))

@@ -6,6 +6,7 @@ is found once for all operations.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from tachyfits.text.regions import (
     Point,
     Region,
     as_ds9,
+    ends_of,
 )
 from tachyfits.text.sky_regions import SkyRegion
 
@@ -187,24 +189,29 @@ def _warn_outside(image: ImageHdu, item: Region, core: _core.Region) -> None:
     """Warn of a region that has no pixel on the image, or not all of its pixels."""
     height, width = image.shape[-2:]
     with np.errstate(all="ignore"):
-        border = border_of(image, item)
-        border = border[np.isfinite(border).all(axis=1)]
-    name = region_name(item)
-    outside = f"{name} lies outside the image of {width} x {height} pixels: no pixel is in it"
-    if not len(border):
+        left, right, low, high = (
+            item.ends() if isinstance(item, PixelRegion) else ends_of(border_of(image, item))
+        )
+    if math.isnan(left):
         # On the other half of the sky, or all around the image.
         if core.bounds(height, width) is None:
-            warn(f"{outside}; {place_hint()}")
+            _warn_of(item, "lies outside", width, height)
         return
     # Half a pixel beyond the centres, and no more: the edge of the image itself is inside.
-    least, most = np.array([-0.5, -0.5]), np.array([width - 0.5, height - 0.5])
-    slack = 1e-6
-    first, last = border.min(axis=0) + slack, border.max(axis=0) - slack
-    if (last < least).any() or (first > most).any():
-        warn(f"{outside}; {place_hint()}")
-    elif (first < least).any() or (last > most).any():
-        size = f"the image of {width} x {height} pixels"
-        warn(f"{name} reaches beyond {size}: only its pixels on the image count")
+    least, slack = -0.5, 1e-6
+    sides = ((left, right, width - 0.5), (low, high, height - 0.5))
+    if any(last - slack < least or first + slack > most for first, last, most in sides):
+        _warn_of(item, "lies outside", width, height)
+    elif any(first + slack < least or last - slack > most for first, last, most in sides):
+        _warn_of(item, "reaches beyond", width, height)
+
+
+def _warn_of(item: Region, where: str, width: int, height: int) -> None:
+    subject = f"{region_name(item)} {where} the image of {width} x {height} pixels"
+    if where == "lies outside":
+        warn(f"{subject}: no pixel is in it; {place_hint()}")
+    else:
+        warn(f"{subject}: only its pixels on the image count")
 
 
 def region_name(item: Region) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
     from tachyfits.image.pixels import Pixels
     from tachyfits.text.sections import Section
 
-#: The statistics of `Image.stats` with an axis.
 #: Statistics that are pure numbers, whatever the unit of the pixels.
 UNITLESS = ("count", "nan", "skewness", "kurtosis")
 
+#: The statistics of `Image.stats` with an axis.
 STANDARD_STATISTICS = ("count", "nan", "sum", "mean", "rms", "std", "min", "max")
 
 
@@ -66,6 +67,11 @@ def finished(values: NDArray[Any], dtype: Any = None, out: NDArray[Any] | None =
     return out
 
 
+@cache
+def _statistic_names() -> tuple[str, ...]:
+    return tuple(name for name, _ in _core.statistics())
+
+
 def reduced(
     image: Pixels,
     statistic: str,
@@ -86,7 +92,7 @@ def reduced(
     order = order_statistic(statistic) if isinstance(statistic, str) else None
     if order is not None:
         return core.order([order], list(axes), ranges, **common)[0]
-    names = [name for name, _ in _core.statistics()]
+    names = _statistic_names()
     if not isinstance(statistic, str) or statistic not in names:
         known = ", ".join([*names, *ORDER_STATISTICS, "percentile90 (any number)"])
         raise usage(f"invalid statistic {statistic!r}", f"use one of {known}")

@@ -7,10 +7,11 @@ a box: on its left or lower side). `text.sky_regions` has the shapes on the sky.
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tachyfits import _core
 from tachyfits.base.errors import usage
@@ -19,6 +20,10 @@ from tachyfits.text.sections import Section
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+#: The least and the greatest x, and those of y.
+Ends: TypeAlias = "tuple[float, float, float, float]"
 
 
 class Region:
@@ -35,6 +40,10 @@ class PixelRegion(Region):
     @abstractmethod
     def outline(self) -> NDArray[np.float64]:
         """Return the border as a closed line of (x, y): shape (n, 2), pixels."""
+
+    def ends(self) -> Ends:
+        """Return the least and the greatest x, and those of y, of the border."""
+        return ends_of(self.outline())
 
     @abstractmethod
     def moved(self, scale: tuple[float, float], shift: tuple[float, float]) -> PixelRegion:
@@ -71,6 +80,12 @@ class Box(PixelRegion):
         corners = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1), (-1, -1)], dtype=np.float64)
         return _turned(corners * (self.width / 2, self.height / 2), self)
 
+    def ends(self) -> Ends:
+        """Return the least and the greatest x, and those of y, of the border."""
+        cosine, sine = (abs(part) for part in _cosine_and_sine(self.angle_degrees))
+        width, height = self.width / 2, self.height / 2
+        return _around(self, width * cosine + height * sine, width * sine + height * cosine)
+
     def moved(self, scale: tuple[float, float], shift: tuple[float, float]) -> PixelRegion:
         """Return the box in other pixels."""
         if not (_is_upright(self.angle_degrees) or _is_uniform(scale)):
@@ -101,6 +116,10 @@ class Circle(PixelRegion):
         """Return the border as a closed line of (x, y)."""
         return Ellipse(self.x, self.y, self.radius, self.radius).outline()
 
+    def ends(self) -> Ends:
+        """Return the least and the greatest x, and those of y, of the border."""
+        return _around(self, self.radius, self.radius)
+
     def moved(self, scale: tuple[float, float], shift: tuple[float, float]) -> PixelRegion:
         """Return the circle in other pixels: an ellipse if they have other proportions."""
         if not _is_uniform(scale):
@@ -130,6 +149,12 @@ class Ellipse(PixelRegion):
         phase = np.linspace(0.0, 2.0 * np.pi, 181)
         border = np.column_stack([self.semi_x * np.cos(phase), self.semi_y * np.sin(phase)])
         return _turned(border, self)
+
+    def ends(self) -> Ends:
+        """Return the least and the greatest x, and those of y, of the border."""
+        cosine, sine = _cosine_and_sine(self.angle_degrees)
+        a, b = self.semi_x, self.semi_y
+        return _around(self, math.hypot(a * cosine, b * sine), math.hypot(a * sine, b * cosine))
 
     def moved(self, scale: tuple[float, float], shift: tuple[float, float]) -> PixelRegion:
         """Return the ellipse in other pixels."""
@@ -293,6 +318,28 @@ def spans_of(
     rows, places = np.divmod(ends, mask.shape[1] + 1)
     first, last = places[::2] + first_column, places[1::2] + first_column - 1
     return np.column_stack([rows[::2] + first_row, first, last]).astype(np.uint64)
+
+
+def ends_of(border: NDArray[np.float64]) -> Ends:
+    """Return the least and the greatest x, and those of y, of points; NaN without points.
+
+    >>> ends_of(np.array([[1.0, 5.0], [3.0, np.nan], [2.0, 4.0]]))
+    (1.0, 2.0, 4.0, 5.0)
+    """
+    points = border[np.isfinite(border).all(axis=1)]
+    if not len(points):
+        return (math.nan,) * 4
+    (left, low), (right, high) = points.min(axis=0).tolist(), points.max(axis=0).tolist()
+    return left, right, low, high
+
+
+def _around(shape: Any, width: float, height: float) -> Ends:
+    return shape.x - width, shape.x + width, shape.y - height, shape.y + height
+
+
+def _cosine_and_sine(angle_degrees: float) -> tuple[float, float]:
+    angle = math.radians(angle_degrees)
+    return math.cos(angle), math.sin(angle)
 
 
 def _turned(border: NDArray[np.float64], shape: Any) -> NDArray[np.float64]:
