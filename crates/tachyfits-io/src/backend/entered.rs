@@ -5,9 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::aligned::LARGE_PAGE;
 
-/// The bytes of large pages that a map may have entered before all are left: a process that holds a whole file seems to
+/// The bytes of large pages that a map may have entered before some are left: a process that holds a whole file seems to
 /// need as much memory. Enough for 32 rows of a slab that lie far from each other, some of them in two pages.
 pub(crate) const MOST_ENTERED: u64 = 96 << 20;
+
+/// The pages that are left together: the system interrupts every core for each call.
+const GROUP: u64 = 8;
 
 /// A mark for each large page of a file, shared by all threads that look at it. They tell what memory a process seems to
 /// need, and nothing more: a thread that enters while another one leaves may be missed.
@@ -15,6 +18,9 @@ pub(crate) const MOST_ENTERED: u64 = 96 << 20;
 pub(crate) struct EnteredPages {
     marks: Box<[AtomicU64]>,
     pages: AtomicU64,
+    /// The group of pages to leave next, counted on from the end of the file: files are read in order, so that the pages
+    /// behind it are in use.
+    hand: AtomicU64,
 }
 
 impl EnteredPages {
@@ -22,7 +28,7 @@ impl EnteredPages {
     pub(crate) fn none_of(bytes: u64) -> EnteredPages {
         let words = large_pages(&(0..bytes)).end.div_ceil(64);
         let marks = (0..words).map(|_| AtomicU64::new(0)).collect();
-        EnteredPages { marks, pages: AtomicU64::new(0) }
+        EnteredPages { marks, pages: AtomicU64::new(0), hand: AtomicU64::new(0) }
     }
 
     /// Marks the pages of a range; returns the bytes of all that are marked now. Pages beyond the file, which may have grown
@@ -40,10 +46,41 @@ impl EnteredPages {
         (self.pages.fetch_add(new, Ordering::Relaxed) + new) * LARGE_PAGE as u64
     }
 
-    /// Takes all marks away.
-    pub(crate) fn leave(&self) {
-        self.marks.iter().for_each(|word| word.store(0, Ordering::Relaxed));
-        self.pages.store(0, Ordering::Relaxed);
+    /// Takes the marks of some pages, and returns the bytes to leave, all in one call: of few pages, so that each of many
+    /// threads leaves a share, and none waits for another.
+    pub(crate) fn leave_next(&self) -> Option<Range<u64>> {
+        let groups = self.marks.len() as u64 * 64 / GROUP;
+        let mut left: Option<Range<u64>> = None;
+        let mut pages = 0;
+        for _ in 0..groups {
+            let group = self.hand.fetch_add(1, Ordering::Relaxed) % groups;
+            let first = group * GROUP;
+            if left.as_ref().is_some_and(|left| first < left.end) {
+                break; // around the end of the file
+            }
+            let marks = self.take_group(first);
+            if marks != 0 {
+                pages += u64::from(marks.count_ones());
+                let start =
+                    left.map_or(first + u64::from(marks.trailing_zeros()), |left| left.start);
+                left = Some(start..first + u64::from(marks.ilog2()) + 1);
+            }
+            if pages >= GROUP {
+                break;
+            }
+        }
+        self.pages.fetch_sub(pages, Ordering::Relaxed);
+        left.map(|left| left.start * LARGE_PAGE as u64..left.end * LARGE_PAGE as u64)
+    }
+
+    /// Takes the marks of the group that begins with this page away, and returns them.
+    fn take_group(&self, first: u64) -> u64 {
+        let (word, shift) = (&self.marks[(first / 64) as usize], first % 64);
+        let of_group = ((1 << GROUP) - 1) << shift;
+        if word.load(Ordering::Relaxed) & of_group == 0 {
+            return 0;
+        }
+        (word.fetch_and(!of_group, Ordering::Relaxed) & of_group) >> shift
     }
 }
 
@@ -83,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_marked_once_until_all_are_left() {
+    fn a_page_is_marked_once_until_it_is_left() {
         let pages = EnteredPages::none_of(200 * PAGE + 1);
         let enter = |range| pages.enter(&range) / PAGE;
         assert_eq!(enter(0..0), 0);
@@ -92,10 +129,21 @@ mod tests {
         assert_eq!(enter(PAGE - 1..PAGE + 1), 2);
         assert_eq!(enter(60 * PAGE..70 * PAGE), 12);
         assert_eq!(enter(200 * PAGE..200 * PAGE + 1), 13);
-        pages.leave();
-        assert_eq!(enter(60 * PAGE..70 * PAGE), 10);
         // The file has grown since it was opened.
-        assert_eq!(enter(1000 * PAGE..1001 * PAGE), 10);
+        assert_eq!(enter(1000 * PAGE..1001 * PAGE), 13);
+        let left: Vec<_> = std::iter::from_fn(|| pages.leave_next()).collect();
+        assert_eq!(left, [0..70 * PAGE, 200 * PAGE..201 * PAGE]);
+        assert_eq!(enter(0..0), 0);
+        assert_eq!(enter(60 * PAGE..70 * PAGE), 10);
+        // Few at a time, and on from there.
+        assert_eq!(pages.leave_next(), Some(60 * PAGE..70 * PAGE));
+        enter(0..30 * PAGE);
+        assert_eq!(pages.leave_next(), Some(0..8 * PAGE));
+        enter(0..1);
+        assert_eq!(pages.leave_next(), Some(8 * PAGE..16 * PAGE));
+        assert_eq!(pages.leave_next(), Some(16 * PAGE..24 * PAGE));
+        assert_eq!(pages.leave_next(), Some(24 * PAGE..30 * PAGE));
+        assert_eq!(pages.leave_next(), Some(0..PAGE));
     }
 
     #[test]

@@ -58,11 +58,13 @@ impl GuardedMap {
         self.watch.is_broken()
     }
 
-    /// Unmaps all pages, so that they do not count as memory of the process. Later reads map them
-    /// again.
-    pub(crate) fn leave(&self) {
+    /// Unmaps the pages of a range, so that they do not count as memory of the process. Later reads map them again.
+    pub(crate) fn leave(&self, range: Range<u64>) {
+        let end = range.end.min(self.map.len() as u64);
+        let length = end.saturating_sub(range.start) as usize;
+        let advice = UncheckedAdvice::DontNeed;
         // SAFETY: a shared map of a file that is only read: pages that are touched again hold what they held.
-        let _ = unsafe { self.map.unchecked_advise(UncheckedAdvice::DontNeed) };
+        let _ = unsafe { self.map.unchecked_advise_range(advice, range.start as usize, length) };
     }
 }
 
@@ -193,7 +195,7 @@ mod tests {
             let bytes = map.slice(range.clone()).unwrap();
             enter(bytes);
             assert_eq!(sum(bytes), range.end - range.start);
-            map.leave();
+            map.leave(range.clone());
             assert_eq!(sum(bytes), range.end - range.start);
         }
         cut(&path, 50_000);
