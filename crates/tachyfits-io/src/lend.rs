@@ -17,10 +17,10 @@ pub trait Lend {
         None
     }
 
-    /// Whether a run takes its bytes from [`Lend::cached`]. `is_free`: they seem to be in the page cache, few
-    /// tasks share them, and no buffering was requested.
-    fn lends_cached(&self, is_free: bool) -> bool {
-        let _ = is_free;
+    /// Whether a run of as many threads takes its bytes from [`Lend::cached`]. `is_free`: they seem to be in the page
+    /// cache, few tasks share them, and no buffering was requested.
+    fn lends_cached(&self, is_free: bool, threads: usize) -> bool {
+        let _ = (is_free, threads);
         false
     }
 
@@ -68,8 +68,8 @@ impl dyn Storage + '_ {
     }
 
     /// As [`Lend::lends_cached`].
-    pub fn lends_cached(&self, is_free: bool) -> bool {
-        self.lend().is_some_and(|lend| lend.lends_cached(is_free))
+    pub fn lends_cached(&self, is_free: bool, threads: usize) -> bool {
+        self.lend().is_some_and(|lend| lend.lends_cached(is_free, threads))
     }
 
     /// As [`Lend::prepare_to_lend`].

@@ -37,6 +37,7 @@ mod histogram;
 mod image;
 mod line_fold;
 mod lines;
+mod merging;
 mod moment;
 mod native;
 mod number;

@@ -2,9 +2,10 @@
 //! loop is kept, such as the image of a range of channels.
 //!
 //! Outputs are cut into tiles and the rows of a tile into slabs; each slab becomes a state, and the slabs of a tile are
-//! merged in order. Neighbouring tiles take turns, so that bytes that lie near each other are read one after the other.
+//! merged in order, by the threads that computed them. Neighbouring tiles take turns, so that bytes that lie near each other are read one after the other.
 //! Sizes depend on the section alone, and so does every sum.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use tachyfits_io::operation::RunOptions;
@@ -15,6 +16,7 @@ use crate::error::Error;
 use crate::grid::{Grid, Loop, Outer};
 use crate::image::{Image, tier};
 use crate::lines::{PixelBytes, Stretch};
+use crate::merging::Merging;
 
 /// Outputs of a tile: 32 KiB of f32 per row, so that reads are worth their cost, and 64 KiB per
 /// quantity of a state. Twice as many would exceed the allocator's threshold (128 KiB), and every
@@ -82,8 +84,8 @@ pub(crate) struct RowPlan {
 
 /// One slab of one tile.
 struct Slab {
-    /// Of the tile, within its group.
-    tile: usize,
+    /// Of the tile, among all of them.
+    tile: u64,
     /// Of the slab, within its tile.
     number: u64,
     first_pixel: u64,
@@ -125,15 +127,16 @@ impl RowPlan {
 
     fn slab(&self, index: u64) -> Slab {
         let per_loop = self.tiles_per_loop * self.slabs_per_tile;
-        let place = self.kept.place(index / per_loop);
-        let (index, per_group) = (index % per_loop, self.group * self.slabs_per_tile);
+        let (number_of_loop, index) = (index / per_loop, index % per_loop);
+        let place = self.kept.place(number_of_loop);
+        let per_group = self.group * self.slabs_per_tile;
         let first_tile = index / per_group * self.group;
         let (turn, tiles) = (index % per_group, self.group.min(self.tiles_per_loop - first_tile));
         let (number, tile) = (turn / tiles, turn % tiles);
         let before = (first_tile + tile) * self.tile;
         let first = number * self.slab_rows;
         Slab {
-            tile: tile as usize,
+            tile: number_of_loop * self.tiles_per_loop + first_tile + tile,
             number,
             first_pixel: place.pixel.wrapping_add_signed(self.inner.stride * before as i64),
             outputs: self.tile.min(self.inner.count - before),
@@ -195,9 +198,10 @@ pub(crate) fn fold_rows<F: RowFold>(
 ) -> Result<Report, Error> {
     let (encoding, tier, size) = (image.encoding(), tier(), plan.pixels.size);
     let pixels = plan.kept.count() * plan.inner.count * plan.reduced.count();
-    let mut tiles: Vec<Option<F::State>> = Vec::new();
-    tiles.resize_with(plan.group as usize, || None);
-    image.run(
+    let merging = Merging::new(plan.slabs_per_tile);
+    // Tiles whose last slab was computed: another thread may still merge.
+    let mut due = VecDeque::new();
+    let report = image.run(
         plan,
         pixels,
         options,
@@ -205,7 +209,6 @@ pub(crate) fn fold_rows<F: RowFold>(
         |gathered: &mut Vec<Vec<u8>>, task, fetched| {
             gathered.resize(plan.slab_rows as usize, Vec::new());
             let mut piece = 0;
-            let mut states = Vec::new();
             for slab in plan.slabs_of(task) {
                 let mut rows = Vec::with_capacity(gathered.len());
                 for (row, gathered) in slab.rows.clone().zip(gathered.iter_mut()) {
@@ -214,23 +217,25 @@ pub(crate) fn fold_rows<F: RowFold>(
                     rows.push(Row { bytes, position });
                 }
                 let state = fold.slab(slab.outputs as usize, &rows, &encoding, tier);
-                states.push((slab.tile, slab.number, state));
-            }
-            Ok(states)
-        },
-        |_task, states| {
-            for (tile, number, state) in states {
-                match &mut tiles[tile] {
-                    Some(merged) => fold.merge(merged, &state),
-                    first => *first = Some(state),
-                }
-                if number + 1 == plan.slabs_per_tile {
-                    tiles[tile].take().into_iter().for_each(&mut finish);
-                }
+                merging
+                    .add(slab.tile, slab.number, state, |merged, later| fold.merge(merged, later));
             }
             Ok(())
         },
-    )
+        |task, ()| {
+            let last = |slab: &Slab| slab.number + 1 == plan.slabs_per_tile;
+            due.extend(plan.slabs_of(task).filter(last).map(|slab| slab.tile));
+            while let Some(state) = due.front().and_then(|&tile| merging.take(tile)) {
+                finish(state);
+                due.pop_front();
+            }
+            Ok(())
+        },
+    )?;
+    for tile in due {
+        finish(merging.take(tile).expect("all threads have ended"));
+    }
+    Ok(report)
 }
 
 #[cfg(test)]
@@ -290,7 +295,7 @@ mod tests {
         assert_eq!((finished.len(), outputs), (rows_done.len(), CUBES * OUTPUTS));
         // The first slabs of a group's tiles, before their second ones.
         let turns = (0..=plan.group).map(|index| plan.slab(index));
-        let turns: Vec<_> = turns.map(|slab| (slab.tile as u64, slab.number)).collect();
+        let turns: Vec<_> = turns.map(|slab| (slab.tile, slab.number)).collect();
         assert_eq!((turns[1], turns[plan.group as usize]), ((1, 0), (0, 1)));
     }
 

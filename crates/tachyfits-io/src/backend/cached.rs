@@ -25,6 +25,10 @@ const LEAST_FILE: u64 = 256 << 10;
 /// time of reading the column (docs/performance).
 pub(crate) const MOST_KEPT: u64 = 512 << 20;
 
+/// So many threads copy the bytes of a larger file: to unmap pages, the system interrupts the core of each thread, while
+/// each copies into its own cache (docs/performance).
+const MANY_THREADS: usize = 4;
+
 /// A file, read at offsets, of which what is in the page cache can be lent.
 #[derive(Debug)]
 pub struct CachedStorage {
@@ -108,8 +112,9 @@ impl Storage for CachedStorage {
 }
 
 impl Lend for CachedStorage {
-    fn lends_cached(&self, is_free: bool) -> bool {
-        self.always || (LENDS && is_free && self.bytes() >= LEAST_FILE)
+    fn lends_cached(&self, is_free: bool, threads: usize) -> bool {
+        let most = if threads < MANY_THREADS { u64::MAX } else { MOST_KEPT };
+        self.always || (LENDS && is_free && (LEAST_FILE..=most).contains(&self.bytes()))
     }
 
     fn all_mapped(&self) -> Option<&[u8]> {
@@ -150,7 +155,7 @@ impl Lend for CachedStorage {
 
 #[cfg(test)]
 mod tests {
-    use super::{CachedStorage, LENDS, MOST_ENTERED, MOST_KEPT};
+    use super::{CachedStorage, LENDS, MANY_THREADS, MOST_ENTERED, MOST_KEPT};
     use crate::aligned::LARGE_PAGE;
     use crate::conformance::{storage_suite, temporary_file};
     use crate::{Buffering, FileStorage, IoError, Lend, PipelineOptions, Report, Tasks, run};
@@ -239,9 +244,23 @@ mod tests {
         assert_eq!(storage.cached(7..8), Some(&[7][..]));
         assert!(storage.cached(5..(1 << 20) + 1).is_none());
         assert!(storage.slice(5..400_005).is_none());
-        assert_eq!((storage.lends_cached(true), storage.lends_cached(false)), (LENDS, false));
+        let lends = |is_free| storage.lends_cached(is_free, MANY_THREADS);
+        assert_eq!((lends(true), lends(false)), (LENDS, false));
         let (_directory, path) = temporary_file(&[7; 1000]);
-        assert!(!lending(&path).lends_cached(true));
+        assert!(!lending(&path).lends_cached(true, 1));
+    }
+
+    #[test]
+    fn many_threads_copy_from_files_whose_pages_do_not_stay_mapped() {
+        let (_directory, path) = temporary_file(b"");
+        for (bytes, of_many) in [(MOST_KEPT, LENDS), (MOST_KEPT + 1, false)] {
+            OpenOptions::new().write(true).open(&path).unwrap().set_len(bytes).unwrap();
+            let storage = lending(&path);
+            let lends = |threads| storage.lends_cached(true, threads);
+            assert_eq!((lends(MANY_THREADS - 1), lends(MANY_THREADS)), (LENDS, of_many));
+            let mapped = CachedStorage::mapped(&path, FileStorage::open(&path).unwrap()).unwrap();
+            assert!(mapped.lends_cached(true, MANY_THREADS));
+        }
     }
 
     #[test]

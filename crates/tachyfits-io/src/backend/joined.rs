@@ -171,8 +171,8 @@ impl Lend for JoinedStorage {
         member.slice(range)
     }
 
-    fn lends_cached(&self, is_free: bool) -> bool {
-        self.members.iter().all(|(_, member)| member.lends_cached(is_free))
+    fn lends_cached(&self, is_free: bool, threads: usize) -> bool {
+        self.members.iter().all(|(_, member)| member.lends_cached(is_free, threads))
     }
 
     fn prepare_to_lend(&self) {

@@ -1,0 +1,130 @@
+//! Pieces that are merged in order by the threads that computed them: many threads merge different sums at the same time,
+//! and each sum has the same bits as if one thread had merged all.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// States of tiles, each of which has the same number of pieces.
+pub(crate) struct Merging<S> {
+    pieces: u64,
+    tiles: Mutex<HashMap<u64, Tile<S>>>,
+}
+
+struct Tile<S> {
+    /// The number of the piece that is merged next.
+    next: u64,
+    merged: Option<S>,
+    /// Computed before the pieces before them.
+    waiting: Vec<(u64, S)>,
+    /// A thread merges, and takes what is added meanwhile.
+    is_merging: bool,
+}
+
+impl<S> Merging<S> {
+    /// No tile yet.
+    pub(crate) fn new(pieces: u64) -> Merging<S> {
+        Merging { pieces, tiles: Mutex::default() }
+    }
+
+    /// Merges a piece and those that wait for it, in order; leaves it to wait if its turn has not come, and to the thread
+    /// that merges if there is one.
+    pub(crate) fn add(&self, tile: u64, number: u64, state: S, merge: impl Fn(&mut S, &S)) {
+        let mut tiles = self.lock();
+        let own = tiles.entry(tile).or_insert_with(Tile::new);
+        own.waiting.push((number, state));
+        if own.is_merging {
+            return;
+        }
+        own.is_merging = true;
+        let mut merged = own.merged.take();
+        loop {
+            let own = tiles.get_mut(&tile).expect("a tile stays while a thread merges it");
+            let Some(state) = own.take_next() else {
+                (own.merged, own.is_merging) = (merged, false);
+                return;
+            };
+            drop(tiles);
+            match &mut merged {
+                Some(merged) => merge(merged, &state),
+                first => *first = Some(state),
+            }
+            tiles = self.lock();
+        }
+    }
+
+    /// Takes the state of a tile if all its pieces are merged.
+    pub(crate) fn take(&self, tile: u64) -> Option<S> {
+        let mut tiles = self.lock();
+        let own = tiles.get(&tile)?;
+        if own.is_merging || own.next < self.pieces {
+            return None;
+        }
+        tiles.remove(&tile)?.merged
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Tile<S>>> {
+        self.tiles.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<S> Tile<S> {
+    fn new() -> Tile<S> {
+        Tile { next: 0, merged: None, waiting: Vec::new(), is_merging: false }
+    }
+
+    /// The next piece, if it was computed.
+    fn take_next(&mut self) -> Option<S> {
+        let place = self.waiting.iter().position(|(number, _)| *number == self.next)?;
+        self.next += 1;
+        Some(self.waiting.swap_remove(place).1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Merging;
+    use proptest::prelude::*;
+    use std::sync::Mutex;
+
+    /// Which pieces were merged, in order: merging is not commutative.
+    fn merge(state: &mut Vec<u64>, later: &Vec<u64>) {
+        state.extend(later);
+    }
+
+    #[test]
+    fn a_tile_can_be_taken_once_all_its_pieces_are_merged() {
+        let merging = Merging::new(3);
+        assert_eq!(merging.take(7), None);
+        merging.add(7, 2, vec![2], merge);
+        merging.add(7, 0, vec![0], merge);
+        assert_eq!(merging.take(7), None);
+        merging.add(7, 1, vec![1], merge);
+        assert_eq!(merging.take(7), Some(vec![0, 1, 2]));
+        assert_eq!(merging.take(7), None);
+    }
+
+    proptest! {
+        /// The twin merges all pieces in order on one thread.
+        #[test]
+        fn threads_merge_each_tile_in_order(
+            order in Just((0..200u64).collect::<Vec<_>>()).prop_shuffle(),
+            threads in 1usize..6,
+        ) {
+            let merging = Merging::new(40);
+            let order = Mutex::new(order);
+            std::thread::scope(|scope| {
+                for _ in 0..threads {
+                    scope.spawn(|| {
+                        loop {
+                            let Some(piece) = order.lock().unwrap().pop() else { break };
+                            merging.add(piece % 5, piece / 5, vec![piece / 5], merge);
+                        }
+                    });
+                }
+            });
+            for tile in 0..5 {
+                prop_assert_eq!(merging.take(tile), Some((0..40).collect()));
+            }
+        }
+    }
+}
