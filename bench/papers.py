@@ -20,6 +20,7 @@ from typing import Any
 
 from bench import HERE, BenchError, toml
 from bench.definitions import combinations, substitute
+from bench.report import SIZE_WORDS
 
 #: Values of a contestant that a column may show, beside "parts." and the name of a step.
 VALUES = ("seconds", "rate", "processor", "peak_rss_mb", "hidden", "answer")
@@ -119,22 +120,26 @@ class Record:
             raise BenchError(f"{path}: not the results of a run: {error}") from error
 
     def fill(self, other: Record) -> None:
-        """Take what this run lacks from another one of the same size: contestants and verdicts."""
-        if other.size != self.size:
-            sizes = f"expected inputs of size {self.size!r}, found {other.size!r}"
-            raise BenchError(f"invalid results: {sizes}")
+        """Take what this run lacks from another one: contestants and verdicts.
+
+        Times with inputs of other sizes are in no table of this run; only their verdicts, which say
+        so, are taken.
+        """
         added = set()
-        for name, theirs in other._definitions.items():
+        same = other.size == self.size
+        for name, theirs in other._definitions.items() if same else ():
             ours = self._definitions.setdefault(name, theirs | {"contestants": {}})["contestants"]
             for contestant, found in theirs["contestants"].items():
                 if not found["missing"] and ours.get(contestant, {"missing": "absent"})["missing"]:
                     ours[contestant] = found
                     added.add(found["peer"])
         key = itemgetter("definition", "row", "what")
-        every = {key(v): v for v in (*self.verdicts, *other.verdicts)}
+        theirs = [v if same else v | {"remark": _and_size(v, other)} for v in other.verdicts]
+        every = {key(v): v for v in (*self.verdicts, *theirs)}
         known = {key(v): v for v in self.verdicts if v["verdict"] != "NOT MEASURED"}
         self.verdicts = list((every | known).values())
-        self.others.append((other.host, sorted(added)))
+        if added:
+            self.others.append((other.host, sorted(added)))
 
     def measured(self, definition: str, contestant: str, value: str, key: str = "") -> Cell:
         """Give what a contestant measured, or the reason why it did not."""
@@ -149,6 +154,12 @@ class Record:
         if found["missing"]:
             return Cell(missing=found["missing"])
         return _value(found, group, value, key)
+
+
+def _and_size(verdict: dict[str, Any], run: Record) -> str:
+    """Return the remark of a verdict with the size and the commit of its run."""
+    own = f"{SIZE_WORDS[run.size]}, commit `{run.host['commit'][:12]}`"
+    return "; ".join(filter(None, (verdict["remark"], own)))
 
 
 def _value(found: dict[str, Any], group: dict[str, Any], value: str, key: str) -> Cell:

@@ -273,9 +273,19 @@ def test_a_later_run_fills_what_the_first_lacks() -> None:
     assert (
         "b: measured in a run of its own, a processor, 2026-01-01, commit `0123456789ab`" in words
     )
-    later.size = "laptop"
-    with pytest.raises(BenchError, match="expected inputs of size 'full', found 'laptop'"):
-        first.fill(later)
+
+
+def test_a_smaller_run_fills_bars_alone() -> None:
+    first = record(quick={"seconds": [1.0], "peer": "a"}, slow={"missing": "not here", "peer": "b"})
+    smaller = record(slow={"seconds": [2.0], "peer": "b"})
+    smaller.size = "laptop"
+    verdict = {"definition": "d", "row": "1", "what": "slow", "verdict": "MISS", "remark": "far"}
+    smaller.verdicts = [verdict]
+    first.fill(smaller)
+    assert first.measured("d", "slow", "seconds").missing == "not here"
+    remark = "far; inputs for any laptop, commit `0123456789ab`"
+    assert first.verdicts == [verdict | {"remark": remark}]
+    assert "run of its own" not in pages.machine(first)
 
 
 def test_the_report_of_a_results_file_lies_beside_it(tmp_path: Path) -> None:
