@@ -33,8 +33,7 @@ SPARE = 3 << 30
 #: Runs of each volume, after one that is not counted.
 RUNS = 5
 
-#: The page and the heading under which the table is written.
-PAGE = Path(__file__).parents[1] / "docs" / "performance" / "README.md"
+#: The heading under which the table is written.
 HEADING = "## Image and spectrum extraction by volume"
 
 
@@ -157,15 +156,3 @@ def table(found: dict[tuple[str, str], list[Timed]], load: str) -> str:
         line = line_of(timed)
         lines.append(f"| {kind} | {way} | {cells} | {text_of(line) if line else ''} |")
     return "\n".join(lines) + "\n"
-
-
-def write(section: str, page: Path = PAGE) -> None:
-    """Write a section into the page, in place of the one with the same heading."""
-    text = page.read_text(encoding="utf-8")
-    before, heading, rest = text.partition(f"{HEADING}\n")
-    if not heading:
-        page.write_text(f"{text.rstrip()}\n\n{section}", encoding="utf-8")
-        return
-    _, next_heading, after = rest.partition("\n## ")
-    tail = f"\n## {after}" if next_heading else ""
-    page.write_text(before + section + tail, encoding="utf-8")

@@ -1,7 +1,8 @@
 """The server under load: `python -m bench.server`, with the pattern of FITSWEBQLSE's stress test.
 
-Client and server share the cores of this machine. `--short` takes a minute, otherwise five. Inputs
-are made in `bench/data` once. A missed bar is shown; a wrong or missing reply fails the run.
+Client and server share the cores of this machine. The load takes a minute with `--short`, otherwise
+five. Inputs are made in `bench/data` once. A missed bar is shown; a wrong or missing reply fails
+the run.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from pathlib import Path
 import numpy as np
 
 import tachyfits as tf
+from bench.server_page import Row, machine, put, section
 
 DATA = Path(__file__).parent / "data"
 
@@ -34,27 +36,6 @@ SESSIONS, SPECTRA, FRAMES = 6, 30, 5
 
 #: Connections of a session: as many as browsers open.
 CONNECTIONS = 6
-
-
-@dataclass
-class Row:
-    """A measurement beside its bar."""
-
-    name: str
-    value: float
-    unit: str
-    bar: float
-    at_least: bool = False
-
-    @property
-    def met(self) -> bool:
-        """Whether the bar is met."""
-        return self.value >= self.bar if self.at_least else self.value <= self.bar
-
-    def __str__(self) -> str:
-        sign = ">=" if self.at_least else "<="
-        mark = "" if self.met else "  MISSED"
-        return f"{self.name:55} {self.value:10.3f} {self.unit:4} (bar {sign} {self.bar:g}){mark}"
 
 
 def made(name: str, shape: Sequence[int]) -> Path:
@@ -291,23 +272,46 @@ async def large_cube() -> list[Row]:
     return rows
 
 
+async def spectral_copy() -> list[Row]:
+    """Measure the spectrum of a region of the cube of 4.3 GB from its spectral copy."""
+    cube = made("server-4g.fits", (1024, 1024, 1024))
+    with tempfile.TemporaryDirectory(dir=DATA) as cache:
+        os.environ["XDG_CACHE_HOME"] = cache
+        with serving(cube, "--sidecars", "8") as server:
+            built = await sidecar(server, cube, "spectral")
+            path, box = "/api/v1/spectrum", "box(4#{},401,100,100)"
+            first = await timed(server.port, path, id=cube.name, region=box.format(1))
+            served = await timed(server.port, path, times=9, id=cube.name, region=box.format(3))
+    print(f"the spectral copy of {cube.stat().st_size / 1e9:.1f} GB was built in {built:.0f} s")
+    return [
+        Row("spectrum of 100 x 100 x 1024 from the copy, first", 1000 * first, "ms", 500),
+        Row("the same, while the region is dragged", 1000 * served, "ms", 15),
+    ]
+
+
+async def sidecar(server: Server, path: Path, kind: str) -> float:
+    """Wait until a sidecar of a file is complete; return the seconds."""
+    connection = Connection(server.port)
+    await connection.get("/api/v1/dataset", id=path.name)
+    begin = time.perf_counter()
+    state = ""
+    while state != "complete":
+        await asyncio.sleep(1)
+        _, body = await connection.get("/api/v1/sidecars", id=path.name)
+        state = json.loads(body)[kind]["state"]
+        if state == "failed" or time.perf_counter() - begin > 1200:
+            raise SystemExit(f"the sidecar: {body!r}")
+    return time.perf_counter() - begin
+
+
 async def large_plane() -> list[Row]:
     """Measure the change of the channel of a plane of 30 000 x 30 000 with its pyramid."""
     plane = made("server-plane.fits", (2, 30000, 30000))
     with tempfile.TemporaryDirectory(dir=DATA) as cache:
         os.environ["XDG_CACHE_HOME"] = cache
         with serving(plane, "--sidecars", "4") as server:
+            built = await sidecar(server, plane, "pyramid")
             connection = Connection(server.port)
-            await connection.get("/api/v1/dataset", id=plane.name)
-            state = ""
-            begin = time.perf_counter()
-            while state != "complete":
-                await asyncio.sleep(1)
-                _, body = await connection.get("/api/v1/sidecars", id=plane.name)
-                state = json.loads(body)["pyramid"]["state"]
-                if state == "failed" or time.perf_counter() - begin > 1200:
-                    raise SystemExit(f"the pyramid: {body!r}")
-            built = time.perf_counter() - begin
             _, body = await connection.get("/api/v1/dataset", id=plane.name)
             level = json.loads(body)["levels"] - 3  # about 900 pixels: 4 x 4 tiles on the screen
             places = [(x, y) for x in range(4) for y in range(4)]
@@ -391,11 +395,10 @@ async def extraction() -> list[Row]:
 
     DATA.mkdir(exist_ok=True)
     found = by_volume.measured(made, serving, DATA)
-    load = f"load average {os.getloadavg()[0]:.1f} of {os.cpu_count()} cores"
-    section = by_volume.table(found, load)
-    print(section)
+    lines = by_volume.table(found, machine())
+    print(lines)
     if _WRITE:
-        by_volume.write(section)
+        put(lines)
     rows = []
     for kind in ("image", "spectrum"):
         ahead = by_volume.line_of(found[kind, "on ahead"])
@@ -407,11 +410,41 @@ async def extraction() -> list[Row]:
     return rows
 
 
-#: Whether the table of extraction is written into the documentation.
+#: Whether the figures are written into the documentation.
 _WRITE = False
 
-CASES = {"load": under_load, "cube": large_cube, "plane": large_plane, "cutout": cutout,
-         "extraction": extraction}  # fmt: skip
+CASES = {"load": under_load, "cube": large_cube, "copy": spectral_copy, "plane": large_plane,
+         "cutout": cutout, "extraction": extraction}  # fmt: skip
+
+#: Heading and first sentences of the section of a case; extraction has its own.
+SECTIONS = {
+    "load": (
+        "Under load",
+        f"The pattern of FITSWEBQLSE's stress test: {SESSIONS} cubes of 256 x 512 x 512 float32, "
+        f"and for each a session that asks for {SPECTRA} spectra of random circles and {FRAMES} "
+        "tiles a second. The time of a reply counts from when its request was due.",
+    ),
+    "cube": (
+        "A cube of 4.3 GB",
+        "The first tile with the description before it, of a file that is not in the page cache; "
+        "then the spectrum of a box of 100 x 100 pixels over 1024 channels, and the same call of "
+        "the engine without a server.",
+    ),
+    "copy": (
+        "The spectral copy of that cube",
+        "The spectrum of such a box from the copy, whose lines of sight are contiguous: the first "
+        "time, which opens its chunks, and then while the box moves.",
+    ),
+    "plane": (
+        "A plane of 30 000 x 30 000 pixels",
+        "The 16 tiles that a screen shows of another channel, from the pyramid.",
+    ),
+    "cutout": (
+        "A cutout of a gigabyte",
+        "The rate of a download of half the rows and columns of a cube, as a share of that of a "
+        "plain file of the same size, which Starlette sends with the same settings.",
+    ),
+}
 
 
 def main() -> int:
@@ -420,16 +453,22 @@ def main() -> int:
     parser.add_argument("--short", action="store_true", help="a minute of load in place of five")
     parser.add_argument("--only", choices=CASES, help="one case alone")
     parser.add_argument(
-        "--write", action="store_true", help="write the table of extraction into docs/performance"
+        "--write", action="store_true", help="write the figures into docs/performance/server.md"
     )
     given = parser.parse_args()
     global _WRITE
     _WRITE = given.write
     rows: list[Row] = []
     for name, case in CASES.items():
-        if given.only in (None, name):
-            found = case(60 if given.short else 300) if name == "load" else case()  # type: ignore[operator]
-            rows += asyncio.run(found)
+        if given.only not in (None, name):
+            continue
+        found = case(60 if given.short else 300) if name == "load" else case()  # type: ignore[operator]
+        measured = asyncio.run(found)
+        rows += measured
+        if given.write and name in SECTIONS:
+            heading, text = SECTIONS[name]
+            command = f"python -m bench.server --only {name} --write"
+            put(section(heading, command + " --short" * given.short, text, measured))
     for row in rows:
         print(row)
     return 0 if all(row.met for row in rows) else 1

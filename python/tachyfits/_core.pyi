@@ -94,6 +94,15 @@ def write_array(
     progress: _Progress | None = None,
 ) -> float: ...  # the largest error of rounding to integers
 def array_file(array: NDArray[Any], cards: Sequence[tuple[str, Any, str]], *, name: str = "<array>") -> FitsFile: ...
+def chunks_file(
+    folder: str | os.PathLike[str],
+    shape: Sequence[int],
+    chunk: Sequence[int],
+    pixel: str,
+    cards: Sequence[tuple[str, Any, str]],
+    *,
+    name: str,
+) -> FitsFile: ...
 
 def evaluate(
     expression: str,

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from bench import extraction
 from bench.fits import fit
+from bench.server_page import Row, put
+from bench.server_page import section as section_of
 
 pytestmark = pytest.mark.once
 
@@ -60,17 +62,28 @@ def test_table_is_written_once_and_replaced(tmp_path: Path) -> None:
     section = extraction.table(runs, "load average 0.1 of 2 cores")
     assert section.count("× 10⁻³ V/MB") == 4  # noqa: RUF001
     assert "8590 MB" in section
+    page = tmp_path / "new.md"
+    put(section, page)
+    assert page.read_text().startswith("# The server\n")
+    assert page.read_text().endswith(f"\n\n{section}")
     page = tmp_path / "page.md"
     page.write_text("# Page\n\ntext\n")
-    extraction.write(section, page)
+    put(section, page)
     once = page.read_text()
     assert once == f"# Page\n\ntext\n\n{section}"
     page.write_text(f"{once}\n## Next\n\nmore\n")
-    extraction.write(section.replace("load average 0.1", "load average 0.2"), page)
+    put(section.replace("load average 0.1", "load average 0.2"), page)
     twice = page.read_text()
     assert twice.count(extraction.HEADING) == 1
     assert "load average 0.2" in twice
     assert twice.endswith("## Next\n\nmore\n")
+
+
+def test_section_of_a_case_says_what_was_missed() -> None:
+    rows = [Row("median", 12.345, "ms", 50), Row("replies", 150, "1/s", 160, at_least=True)]
+    text = section_of("Under load", "python -m bench.server", "A pattern.", rows)
+    assert "| median | 12.35 ms | ≤ 50 ms |\n" in text
+    assert "| replies | 150 1/s | ≥ 160 1/s, missed |\n" in text
 
 
 def test_both_ways_of_extraction_are_timed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import contextlib
 import http.client
 import os
 import re
+import signal
 import socket
 import threading
 import time
@@ -19,9 +20,11 @@ import pytest
 import uvicorn
 
 import tachyfits as tf
+from tachyfits.server.app import create_app
 from tachyfits.server.datasets import Datasets
 from tachyfits.server.errors import Changed
 from tachyfits.server.guard.connection import protocol
+from tachyfits.server.settings import Settings
 from voserver import Server, serving
 
 pytestmark = pytest.mark.once
@@ -220,21 +223,69 @@ def test_download_of_a_client_that_leaves_ends(server: Server) -> None:
         time.sleep(0.1)
 
 
+@contextlib.contextmanager
+def listening(app: Any, seconds: float = 15) -> Iterator[tuple[str, int]]:
+    """Run an application on a thread; its heads of requests come within some seconds."""
+    config = uvicorn.Config(
+        app, port=0, http=protocol(seconds), ws="none", lifespan="off", log_level="critical"
+    )
+    running = uvicorn.Server(config)
+    found = socket.create_server(("127.0.0.1", 0))
+    thread = threading.Thread(target=running.run, kwargs={"sockets": [found]})
+    thread.start()
+    try:
+        yield found.getsockname()
+    finally:
+        running.should_exit = True
+        thread.join(20)
+
+
+def test_client_that_takes_nothing_of_a_download_is_disconnected(
+    folder: Path, tmp_path: Path
+) -> None:
+    settings = Settings(paths=(folder / "served",), cache_folder=tmp_path, stall_seconds=0.5)
+    app = create_app(settings)
+    workers = app.state.tachyfits.workers
+    with listening(app) as address, socket.socket() as stream:
+        stream.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        stream.settimeout(20)
+        stream.connect(address)
+        target = "/api/v1/cutout?id=served/cube.fits"
+        stream.sendall(f"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        answer = stream.recv(1000)
+        assert answer.startswith(b"HTTP/1.1 200")
+        ends = time.monotonic() + 20
+        while workers.streams:
+            assert time.monotonic() < ends
+            time.sleep(0.1)
+        size = len(answer)
+        with contextlib.suppress(ConnectionError):
+            while part := stream.recv(1 << 20):
+                size += len(part)
+        assert size < 4 * np.prod(SHAPE)
+
+
+def test_stopped_server_ends_although_clients_stay(folder: Path, tmp_path: Path) -> None:
+    with serving(tmp_path, folder / "served") as server, contextlib.ExitStack() as stack:
+        address = ("127.0.0.1", port_of(server))
+        for target in ("cutout?id=served/cube.fits", "jobs/none/events", "files"):
+            stream = stack.enter_context(socket.create_connection(address, timeout=30))
+            stream.sendall(f"GET /api/v1/{target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            assert stream.recv(100).startswith(b"HTTP/1.1 ")
+        stack.enter_context(socket.create_connection(address)).sendall(b"GET /he")
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(timeout=20) == 128 + signal.SIGTERM
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(address, timeout=5)
+
+
 def test_senders_that_never_end_a_request_are_disconnected() -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200,
                     "headers": [(b"content-length", b"2")]})  # fmt: skip
         await send({"type": "http.response.body", "body": b"ok"})
 
-    config = uvicorn.Config(
-        app, port=0, http=protocol(0.5), ws="none", lifespan="off", log_level="critical"
-    )
-    running = uvicorn.Server(config)
-    listening = socket.create_server(("127.0.0.1", 0))
-    thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]})
-    thread.start()
-    address = listening.getsockname()
-    try:
+    with listening(app, 0.5) as address:
         slow = [socket.create_connection(address, timeout=20) for _ in range(100)]
         for number, stream in enumerate(slow):
             stream.sendall(b"GET / HTTP/1.1\r\nHost: a\r\nX-Slow: " if number % 2 else b"")
@@ -256,9 +307,6 @@ def test_senders_that_never_end_a_request_are_disconnected() -> None:
             stream.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n")
             with pytest.raises(OSError, match=r"reset|Broken pipe"):
                 send_for_ever(stream)
-    finally:
-        running.should_exit = True
-        thread.join(20)
 
 
 def send_for_ever(stream: socket.socket) -> None:

@@ -8,6 +8,7 @@ import shutil
 import socket
 import subprocess
 import time
+import urllib.parse
 from pathlib import Path
 
 import pytest
@@ -73,7 +74,7 @@ def test_client_stays_with_one_server_and_clients_share_both(tmp_path: Path) -> 
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    with serving(tmp_path / "a", CUBE) as one, serving(tmp_path / "b", CUBE) as other:
+    with serving(tmp_path / "cache", CUBE) as one, serving(tmp_path / "cache", CUBE) as other:
         changes = {
             "127.0.0.1:8081": one.url.removeprefix("http://"),
             "127.0.0.1:8082": other.url.removeprefix("http://"),
@@ -101,12 +102,21 @@ def test_client_stays_with_one_server_and_clients_share_both(tmp_path: Path) -> 
                 assert found
                 return found[1]
 
-            servers = set()
+            user_of = {}
             for name in names:
-                mine = {server_of(name, view) for view in ("", "a-tiles", "b-spectrum")}
-                assert len(mine) == 1
-                servers |= mine
-            assert len(servers) == 2
+                (mine,) = {server_of(name, view) for view in ("", "a-tiles", "b-spectrum")}
+                user_of[mine] = name
+            assert len(user_of) == 2
+            # A job of one server is a job of the other, too.
+            first, second = ({"auth": (user, "secret"), "verify": False, "timeout": 30}
+                             for user in user_of.values())  # fmt: skip
+            asked = {"ID": CUBE.name, "PHASE": "RUN"}
+            created = requests.post(f"{base}/vo/async", asked, allow_redirects=False, **first)
+            assert created.status_code == 303, created.text
+            job = base + urllib.parse.urlsplit(created.headers["Location"]).path
+            for phase in ("QUEUED", "EXECUTING"):
+                requests.get(job, {"WAIT": 20, "PHASE": phase}, **second)
+            assert requests.get(f"{job}/phase", **second).text == "COMPLETED"
             refused = requests.get(f"{base}/metrics", verify=False, timeout=20)
             assert refused.status_code == 401
         finally:

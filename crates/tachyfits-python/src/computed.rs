@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use numpy::{PyArray1, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use tachyfits::smooth::{BeamSmoothing, PlaneKernel, PlaneSmoothing, Smoothing, SmoothingKernel};
-use tachyfits::{Array, NewPixels, PixelType, Reason, WriteOptions};
+use tachyfits::{Array, Chunks, NewPixels, PixelType, Reason, WriteOptions};
 
 use crate::buffer::{self, Place};
 use crate::compression::{GivenCompression, engine_compression};
@@ -234,6 +234,16 @@ pub(crate) fn smoothing_weights<'py>(
     Ok(PyArray1::from_vec(py, kernel.weights().or_raise(py)?))
 }
 
+/// The type of pixels with a name of NumPy.
+fn pixel_type(py: Python<'_>, asked: &str, place: Place<'_>) -> PyResult<PixelType> {
+    let found = PixelType::ALL.into_iter().find(|&pixel| buffer::name(pixel) == asked);
+    found.ok_or_else(|| {
+        let names: Vec<_> = PixelType::ALL.into_iter().map(buffer::name).collect();
+        let expected = format!("pixels of {}", names.join(", "));
+        exception(py, &refused(Reason::NewPixels, place, expected, format!("{asked:?}")))
+    })
+}
+
 /// The encoding of new pixels; without a type the encoding of the image.
 fn new_pixels(
     py: Python<'_>,
@@ -246,14 +256,7 @@ fn new_pixels(
     if pixel.is_none() && scaling.is_none() && blank.is_none() {
         return Ok(None);
     }
-    let pixel = pixel.map_or(Ok(own), |asked| {
-        let found = PixelType::ALL.into_iter().find(|&pixel| buffer::name(pixel) == asked);
-        found.ok_or_else(|| {
-            let names: Vec<_> = PixelType::ALL.into_iter().map(buffer::name).collect();
-            let expected = format!("pixels of {}", names.join(", "));
-            exception(py, &refused(Reason::NewPixels, place, expected, format!("{asked:?}")))
-        })
-    })?;
+    let pixel = pixel.map_or(Ok(own), |asked| pixel_type(py, asked, place))?;
     Ok(Some(NewPixels::new(pixel).scaling(scaling).blank(blank)))
 }
 
@@ -334,6 +337,40 @@ pub(crate) fn array_file(
         Ok(())
     })?;
     Ok(FitsFile::new(file.expect("the bytes of an array are handed over once")))
+}
+
+/// Return the image whose pixels are in files of chunks, as a FITS file; chunks are opened when pixels of them are read.
+///
+/// Parameters
+/// ----------
+/// folder
+///     The file of a chunk is named by its numbers along the axes in it, such as ``3/0/1``. It has the pixels,
+///     big-endian, and their CRC-32C.
+/// shape, chunk
+///     Lengths of the axes and of a chunk.
+/// pixel
+///     Type of the pixels.
+/// cards
+///     (keyword, value, comment) of the header; structure and scaling get new ones.
+/// name
+///     What messages call the image.
+#[pyfunction]
+#[pyo3(signature = (folder, shape, chunk, pixel, cards, *, name))]
+pub(crate) fn chunks_file(
+    py: Python<'_>,
+    folder: PathBuf,
+    shape: Vec<u64>,
+    chunk: Vec<u64>,
+    pixel: &str,
+    cards: Cards<'_>,
+    name: &str,
+) -> PyResult<FitsFile> {
+    let header = engine_header(py, cards)?;
+    let pixel = pixel_type(py, pixel, (name, None))?;
+    let in_fits = |lengths: Vec<u64>| lengths.into_iter().rev().collect::<Vec<u64>>();
+    let (axes, chunk) = (in_fits(shape), in_fits(chunk));
+    let chunks = Chunks::new(&folder, &axes, &chunk, pixel);
+    Ok(FitsFile::new(chunks.to_file(name, &header).or_raise(py)?))
 }
 
 /// The FITS numbers, from 0, of NumPy axes, the last one first: it varies fastest.

@@ -15,7 +15,7 @@ use tachyfits_kernels::Tier;
 
 use crate::computed::{Computed, ComputedData};
 use crate::error::{Error, Reason};
-use crate::hdu_storage::HduStorage;
+use crate::hdu_storage::{HduStorage, MadeData};
 use crate::image::Image;
 use crate::survival::Companions;
 use crate::tiled::{CompressedImage, DamagedTiles, OnDamage, RestoredTable, TiledData};
@@ -103,16 +103,22 @@ impl FitsFile {
         FitsFile::open(Source::bytes(name, bytes), options)
     }
 
-    /// The file that a computed image would be. No pixel is computed for it: headers are read by blocks, beyond their ends.
+    /// The file that a computed image would be.
     pub(crate) fn computed(image: Arc<Computed>) -> Result<FitsFile, Error> {
-        let storage = Arc::new(ComputedData::storage(Arc::clone(&image))?);
+        let file = FitsFile::made(ComputedData::storage(Arc::clone(&image))?)?;
+        Ok(FitsFile { computed: Some(image), ..file })
+    }
+
+    /// The file of an HDU whose data are made when they are read. Nothing is made for it: headers are read by blocks, beyond
+    /// their ends.
+    pub(crate) fn made<D: MadeData + 'static>(storage: HduStorage<D>) -> Result<FitsFile, Error> {
+        let storage = Arc::new(storage);
         let header = Arc::clone(&storage);
         let read = |offset, buffer: &mut [u8]| {
             header.read_header_at(offset, buffer);
             Ok(())
         };
-        let file = FitsFile::walked(storage, &OpenOptions::default(), read)?;
-        Ok(FitsFile { computed: Some(image), ..file })
+        FitsFile::walked(storage, &OpenOptions::default(), read)
     }
 
     /// Opens what a storage holds, as it is.

@@ -21,6 +21,7 @@
 mod array;
 mod byte_sums;
 pub mod checksum;
+mod chunks;
 mod computed;
 pub mod cut;
 pub mod diff;
@@ -67,6 +68,7 @@ mod workers;
 mod write_image;
 
 pub use array::Array;
+pub use chunks::Chunks;
 pub use diff::diff;
 pub use edit::Editor;
 pub use error::{Error, Reason};

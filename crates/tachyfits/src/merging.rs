@@ -7,10 +7,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// States of tiles, each of which has the same number of pieces.
 pub(crate) struct Merging<S> {
     pieces: u64,
-    tiles: Mutex<HashMap<u64, Tile<S>>>,
+    tiles: Mutex<HashMap<u64, MergedTile<S>>>,
 }
 
-struct Tile<S> {
+struct MergedTile<S> {
     /// The number of the piece that is merged next.
     next: u64,
     merged: Option<S>,
@@ -30,7 +30,7 @@ impl<S> Merging<S> {
     /// that merges if there is one.
     pub(crate) fn add(&self, tile: u64, number: u64, state: S, merge: impl Fn(&mut S, &S)) {
         let mut tiles = self.lock();
-        let own = tiles.entry(tile).or_insert_with(Tile::new);
+        let own = tiles.entry(tile).or_insert_with(MergedTile::new);
         own.waiting.push((number, state));
         if own.is_merging {
             return;
@@ -62,14 +62,14 @@ impl<S> Merging<S> {
         tiles.remove(&tile)?.merged
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Tile<S>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, MergedTile<S>>> {
         self.tiles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<S> Tile<S> {
-    fn new() -> Tile<S> {
-        Tile { next: 0, merged: None, waiting: Vec::new(), is_merging: false }
+impl<S> MergedTile<S> {
+    fn new() -> MergedTile<S> {
+        MergedTile { next: 0, merged: None, waiting: Vec::new(), is_merging: false }
     }
 
     /// The next piece, if it was computed.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import logging
 import socket
@@ -18,6 +19,9 @@ from tachyfits.server.state import State
 
 #: Seconds in which open requests may end after the server was stopped.
 _GRACE = 5
+
+#: Open files that connections, served files and chunks of copies may need together.
+_FILES = 1 << 14
 
 #: Names of this machine in the Host header.
 LOOPBACK = ("localhost", "localhost.localdomain", "ip6-localhost")
@@ -71,8 +75,23 @@ def serve(
         timeout_graceful_shutdown=_GRACE,
         lifespan="on",
     )
+    _allow_files()
     with listening:
         _Server(config, lambda: started(link), app.state.tachyfits).run(sockets=[listening])
+
+
+def _allow_files() -> None:
+    """Allow as many open files as the system lets a process: often 1024 until it asks for more."""
+    try:
+        import resource
+    except ImportError:  # Windows has no limit that low
+        return
+    limit = resource.RLIMIT_NOFILE
+    soft, hard = resource.getrlimit(limit)
+    wanted = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(limit, (wanted, hard))
 
 
 def is_loopback(host: str) -> bool:

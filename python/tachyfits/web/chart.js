@@ -1,7 +1,7 @@
 // The chart of spectra, drawn by uPlot: one curve a region, the channel shown, a range selected.
 
 import uPlot from "./vendor/uPlot.esm.js";
-import { number, unit } from "./words.js";
+import { ticks, unit } from "./words.js";
 
 /**
  * @typedef {object} Series
@@ -96,7 +96,7 @@ export class Chart {
       scales: { x: { time: false } },
       axes: [
         { ...common, label: name, labelSize: 18, size: 26 },
-        { ...common, label: unit(valueName), labelSize: 16, size: 62, values: (_, ticks) => ticks.map((at) => number(at, 4)) },
+        { ...common, label: unit(valueName), labelSize: 16, size: 62, values: (_, at) => ticks(at) },
       ],
       series: [
         {},

@@ -3,21 +3,21 @@
 import { brightness, colourTable } from "./gl.js";
 import { byId } from "./dom.js";
 import { nameOf } from "./maps.js";
-import { number, unit } from "./words.js";
+import { ticks, unit } from "./words.js";
 
 /** @param {import("./main.js").App} app */
 export function showColourBar(app) {
   const { store } = app;
   const canvas = byId("colourbar-canvas", HTMLCanvasElement);
-  const ticks = byId("colourbar-ticks", HTMLElement);
+  const place = byId("colourbar-ticks", HTMLElement);
   const draw = () => {
     const look = store.state;
     paint(canvas, look);
     const values = [0, 0.25, 0.5, 0.75, 1].map((at) => look.low + at * (look.high - look.low));
-    ticks.replaceChildren(
-      ...values.map((value) => {
+    place.replaceChildren(
+      ...ticks(values, 3).map((value) => {
         const text = document.createElement("span");
-        text.textContent = number(value, 3);
+        text.textContent = value;
         return text;
       }),
     );

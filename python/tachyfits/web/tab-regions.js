@@ -10,7 +10,7 @@ import { number, unit } from "./words.js";
 /** Names of the values of each kind. */
 const VALUES = {
   circle: ["x", "y", "Radius"],
-  ellipse: ["x", "y", "Semi-axis", "Semi-axis", "Angle"],
+  ellipse: ["x", "y", "Semi-axis a", "Semi-axis b", "Angle"],
   box: ["x", "y", "Width", "Height", "Angle"],
   point: ["x", "y"],
   line: ["x1", "y1", "x2", "y2"],

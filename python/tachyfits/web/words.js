@@ -13,6 +13,18 @@ export function number(value, digits = 5) {
 }
 
 /**
+ * Return the numbers of an axis, all with as many decimals as their steps need.
+ * @param {number[]} values that ascend by equal steps
+ */
+export function ticks(values, digits = 4) {
+  const most = Math.max(...values.map(Math.abs));
+  const step = Math.abs(values[values.length - 1] - values[0]) / Math.max(1, values.length - 1);
+  if (!(step > 0) || most < 1e-4 || most >= 1e6) return values.map((value) => number(value, digits));
+  const decimals = Math.min(12, Math.max(0, 1 - Math.floor(Math.log10(step))));
+  return values.map((value) => String(Number(value.toFixed(decimals))));
+}
+
+/**
  * Return an angle in sexagesimal parts, which carry: 59.9996 s with three digits is the next minute.
  * @param {number} value
  * @param {number} digits after the point

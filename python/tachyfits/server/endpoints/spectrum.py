@@ -24,7 +24,7 @@ from tachyfits.server.parameters import (
     others_of,
 )
 from tachyfits.server.selection import channels_of, cube_section, region_on
-from tachyfits.server.sidecars.spectra import part_of_copy
+from tachyfits.server.sidecars.spectra import suits_copy
 
 router = APIRouter()
 
@@ -66,18 +66,21 @@ async def spectrum(
         view = asked.view
 
         def compute() -> tf.Spectrum:
-            cube, chosen = view.cube, region_on(view.cube, region)
-            section = cube_section(view, others_of(others))
-            if weights is None and pol is None:
-                outer = () if section is None else section[:-3]
-                found = part_of_copy(asked.state.sidecars, asked.file, view, chosen, outer)
+            chosen = region_on(view.cube, region)
+
+            def of(cube: tf.Image) -> tf.Spectrum:
+                return cube.spectrum(
+                    chosen, statistic=statistic, unit=unit,
+                    section=cube_section(view, others_of(others)),
+                    channels=channels_of(view, channels, Line(None, rest, convention)), **options,
+                )  # fmt: skip
+
+            copies = asked.state.sidecars
+            if copies.enabled and chosen is not None and suits_copy(view, chosen):
+                found = copies.spectra(asked.file, view, of)
                 if found is not None:
-                    cube, chosen = found
-                    section = None
-            return cube.spectrum(
-                chosen, statistic=statistic, unit=unit, section=section,
-                channels=channels_of(view, channels, Line(None, rest, convention)), **options,
-            )  # fmt: skip
+                    return found
+            return of(view.cube)
 
         key = ("spectrum", region, statistic, unit, channels, others, *options.values())
         if answer_format == "binary":

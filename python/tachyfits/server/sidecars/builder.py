@@ -7,13 +7,15 @@ done are counted in a file beside the arrays.
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
 import shutil
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +29,19 @@ from tachyfits.server.view import TILE, View
 
 log = logging.getLogger("tachyfits.server")
 
+_T = TypeVar("_T")
+
 #: Units of work between two notes of what is done, and sidecars that wait.
 _NOTED, _WAITING = 8, 64
 
 #: Name of the file beside the arrays that counts units of work.
 _DONE = "done"
+
+#: Spectral copies that stay open.
+_OPEN = 8
+
+#: Errors of a system that is short of files or memory: the sidecar is intact.
+_SHORT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 
 #: Bytes of the disk that stay free.
 _FREE = 1 << 30
@@ -71,6 +81,7 @@ class Sidecars:
         self._lock = threading.Condition()
         self._tasks: OrderedDict[str, Task] = OrderedDict()
         self._failed: dict[str, str] = {}
+        self._images: OrderedDict[Path, tf.Image] = OrderedDict()
         self._thread: threading.Thread | None = None
         self._closed = False
 
@@ -106,26 +117,47 @@ class Sidecars:
         found = self._read(name, lambda: pixels_of(path / f"level{level}", window))
         return found
 
-    def box(self, file: OpenFile, view: View, where: tuple[Any, ...]) -> NDArray[Any] | None:
-        """Return the pixels of a section of a cube from the spectral copy, or None."""
+    def spectra(self, file: OpenFile, view: View, compute: Callable[[tf.Image], _T]) -> _T | None:
+        """Return what a function makes of the cube, read from its spectral copy; None without."""
         if not self.enabled:
             return None
         name = Folder.name(file, view.image.index, Spectral.kind)
         path = self._folder.complete(name)
         if path is None:
             return None
-        found: NDArray[Any] | None = self._read(name, lambda: Spectral.read(path, where))
+        found: _T | None = self._read(name, lambda: compute(self._image(path, view)))
         return found
+
+    def _image(self, path: Path, view: View) -> tf.Image:
+        """Return the image of a spectral copy, whose chunks stay open for the next request."""
+        with self._lock:
+            if path not in self._images:
+                self._images[path] = Spectral.image(path, view)
+            self._images.move_to_end(path)
+            while len(self._images) > _OPEN:
+                self._images.popitem(last=False)
+            return self._images[path]
 
     def _read(self, name: str, read: Any) -> Any:
         """Return what a function reads from a sidecar, None if it is damaged or goes meanwhile."""
         try:
             found = read()
+        except tf.UsageError:
+            return None  # the file itself has the message
         except Exception as error:  # zarr raises many; the file itself has the answer
+            if _is_of_the_request(error):
+                raise
+            if isinstance(error, OSError) and error.errno in _SHORT:
+                log.warning("sidecar %s is not read: %s", name, error)
+                return None
             log.warning("sidecar %s cannot be read and is removed: %s", name, error)
             self._folder.remove(name)
-            return None
-        if self._folder.complete(name) is None:
+            found = None
+        path = self._folder.complete(name)
+        if path is None:
+            with self._lock:
+                for gone in [at for at in self._images if at.stem == name]:
+                    del self._images[gone]
             return None
         self._folder.used(name)
         return found
@@ -254,6 +286,12 @@ class Sidecars:
                     (path / _DONE).write_text(str(task.done), encoding="ascii")
             (path / _DONE).unlink(missing_ok=True)
             folder.publish(task.name)
+
+
+def _is_of_the_request(error: Exception) -> bool:
+    """Say whether a request was cancelled, or is beyond its limits."""
+    is_cancelled = isinstance(error, tf.IoError) and error.code == "io-cancelled"
+    return is_cancelled or isinstance(error, tf.LimitError)
 
 
 def _noted(path: Path) -> int | None:

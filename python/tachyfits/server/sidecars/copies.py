@@ -14,6 +14,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+import tachyfits as tf
+from tachyfits.server.sidecars.spectra import image_of_chunks
 from tachyfits.server.view import TILE, View
 
 #: The first level of a pyramid: tiles of lower ones read at most a mebibyte or so of the file.
@@ -69,11 +71,14 @@ class Copy(abc.ABC):
         return names[: self.view.cube.ndim][::-1]
 
 
-def _create(group: Any, name: str, shape: Any, chunks: Any, dtype: Any, names: list[str]) -> None:
-    from zarr.codecs import Crc32cCodec
+def _create(
+    group: Any, name: str, shape: Any, chunks: Any, dtype: Any, names: list[str], endian: str
+) -> None:
+    from zarr.codecs import BytesCodec, Crc32cCodec
 
     group.create_array(
         name, shape=shape, chunks=chunks, dtype=dtype, fill_value=np.nan, dimension_names=names,
+        serializer=BytesCodec(endian=endian),
         # Chunks of damaged disks are refused, not shown.
         compressors=[Crc32cCodec()], config={"write_empty_chunks": True},
     )  # fmt: skip
@@ -120,7 +125,7 @@ class Pyramid(Copy):
             shape = (*self._outer, *(-(-n // (1 << level)) for n in self.view.cube.shape[-2:]))
             chunks = (*(1 for _ in self._outer), TILE, TILE)
             names = [*self._names[:-2], f"y{level}", f"x{level}"]
-            _create(group, f"level{level}", shape, chunks, np.float32, names)
+            _create(group, f"level{level}", shape, chunks, np.float32, names, endian="little")
 
     def units(self) -> list[tuple[int, ...]]:
         """Return (plane, level, row of tiles), so that a strip of the file is read in one go."""
@@ -176,7 +181,9 @@ class Spectral(Copy):
         depth = min(self.view.channels, _DEPTH)
         chunks = (*(1 for _ in shape[:-3]), depth, _SIDE, _SIDE)
         group = zarr.open_group(path, mode="w", zarr_format=3)
-        _create(group, "pixels", shape, chunks, self.view.image.dtype, self._names)
+        dtype = self.view.image.dtype
+        # Big-endian as in the file: the engine reads chunks as it reads that.
+        _create(group, "pixels", shape, chunks, dtype, self._names, endian="big")
 
     def units(self) -> list[tuple[int, ...]]:
         """Return (cube, first channel, first row)."""
@@ -204,9 +211,9 @@ class Spectral(Copy):
             array[where] = self.view.cube.read(where, dtype="exact")
 
     @staticmethod
-    def read(path: Path, where: tuple[Any, ...]) -> NDArray[Any]:
-        """Return pixels of a complete copy."""
-        return pixels_of(path / "pixels", where)
+    def image(path: Path, view: View) -> tf.Image:
+        """Return the cube of a complete copy."""
+        return image_of_chunks(path / "pixels", view.cube)
 
 
 @functools.lru_cache(maxsize=256)

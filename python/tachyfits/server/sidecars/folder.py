@@ -18,6 +18,9 @@ from typing import IO
 
 from tachyfits.server.datasets import OpenFile
 
+#: Counts changes of the layout of sidecars: those of another one are not read.
+_FORMAT = 2
+
 
 class Folder:
     """The sidecars of a cache folder, which several servers may share.
@@ -37,7 +40,7 @@ class Folder:
     @staticmethod
     def name(file: OpenFile, hdu: int, kind: str) -> str:
         """Return the name of a sidecar of this version of a file."""
-        text = f"{file.path}\0{file.version.device:x}\0{file.version}\0{hdu}"
+        text = f"{_FORMAT}\0{file.path}\0{file.version.device:x}\0{file.version}\0{hdu}"
         return f"{hashlib.sha256(text.encode()).hexdigest()[:32]}-{kind}"
 
     def complete(self, name: str) -> Path | None:

@@ -1,90 +1,55 @@
-"""Spectra from a spectral copy: the engine's own sums, over the same rows of the same pixels.
+"""Spectra from a spectral copy: the image of its chunks is the cube again, in another layout.
 
-The box around a region is read from the copy and becomes an image in memory, in which the region is
-a mask. The engine adds the same spans of pixels in the same order, so sums have the same bits.
+The engine reads it as any image, so sums have the bits of those from the file.
 """
 
 from __future__ import annotations
 
-import os
-from typing import Any
-
-import numpy as np
+import json
+from pathlib import Path
 
 import tachyfits as tf
 from tachyfits import _core
-from tachyfits.image.chosen_regions import core_of
-from tachyfits.server.datasets import OpenFile
-from tachyfits.server.sidecars.builder import Sidecars
+from tachyfits.image.parts import extent_on_image
 from tachyfits.server.view import View
-from tachyfits.text.regions import MaskRegion, Region
+from tachyfits.text.regions import Region
 
-#: Channels whose pages are looked for.
-_SAMPLES = 16
+#: The encoding of chunks that the engine reads.
+_CODECS = [("bytes", {"endian": "big"}), ("crc32c", {})]
 
-#: Most pixels of a plane whose mask is made, and most bytes of a box.
-_MOST_PLANE, _MOST_BYTES = 1 << 26, 1 << 28
+#: Bytes of the largest box around a region that is read from a copy: its chunks stay open.
+_MOST_BYTES = 1 << 27
 
 
-def part_of_copy(
-    sidecars: Sidecars, file: OpenFile, view: View, region: Region | None, outer: tuple[Any, ...]
-) -> tuple[tf.Image, Region] | None:
-    """Return the box around a region as an image in memory, and the region in it.
-
-    Parameters
-    ----------
-    outer
-        NumPy's index of the axes before z, y and x, each of one pixel.
-
-    Returns
-    -------
-    tuple or None
-        None without a complete copy, and for boxes that are as fast to read from the file.
-    """
+def suits_copy(view: View, region: Region) -> bool:
+    """Say whether the spectrum of a region is fast from the copy of a cube."""
     cube = view.cube
-    height, width = cube.shape[-2:]
-    if region is None or not sidecars.enabled or height * width > _MOST_PLANE:
-        return None
-    core = core_of(cube, region)
-    rows, columns = core.bounds(height, width) or (None, None)
-    if rows is None or columns is None:
-        return None
-    y, x = slice(rows[0], rows[1] + 1), slice(columns[0], columns[1] + 1)
-    size = (y.stop - y.start) * (x.stop - x.start) * view.channels * cube.dtype.itemsize
-    if size > _MOST_BYTES:
-        return None
-    if is_cached(file, view, (y.start + y.stop) // 2, (x.start + x.stop) // 2):
-        return None
-    where = (*outer, slice(0, view.channels), y, x)
-    pixels = sidecars.box(file, view, where)
-    if pixels is None:
-        return None
-    cards = [(c.keyword, c.value, c.comment) for c in cube.cut(section=where).header.cards]
-    found = tf.File.computed(_core.array_file(np.ascontiguousarray(pixels), cards), None)[0]
-    assert isinstance(found, tf.Image)
-    return found, MaskRegion(np.ascontiguousarray(core.mask(height, width)[y, x]))
+    if "CASAMBM" in cube.header:  # its table of beams is in the file alone
+        return False
+    (first, left), (last, right) = extent_on_image(cube, region)
+    pixels = (last + 1 - first) * (right + 1 - left) * view.channels
+    return pixels * cube.dtype.itemsize <= _MOST_BYTES
 
 
-def is_cached(file: OpenFile, view: View, row: int, column: int) -> bool:
-    """Say whether most of a line of sight is in the page cache: the file is faster to read then."""
-    hdu = view.image._hdu()
-    is_plain = hdu.stored is None and view.axes == tuple(range(1, view.image.ndim + 1))
-    if not is_plain or not hasattr(os, "RWF_NOWAIT"):
-        return not hasattr(os, "RWF_NOWAIT")
-    item = view.image.dtype.itemsize
-    step = max(1, view.channels // _SAMPLES)
-    buffer = bytearray(1)
-    found = []
+def image_of_chunks(path: Path, cube: tf.Image) -> tf.Image:
+    """Return a cube whose pixels are read from a Zarr array.
+
+    Raises
+    ------
+    OSError
+        The array is not of the cube, or has another encoding.
+    """
     try:
-        with file.path.open("rb", buffering=0) as stream:
-            for channel in range(0, view.channels, step):
-                pixel = (channel * view.height + row) * view.width + column
-                try:
-                    place = hdu.data_offset + item * pixel
-                    os.preadv(stream.fileno(), [buffer], place, os.RWF_NOWAIT)
-                    found.append(True)
-                except BlockingIOError:
-                    found.append(False)
-    except OSError:  # a file system that cannot say
-        return True
-    return 2 * sum(found) >= len(found)
+        found = json.loads((path / "zarr.json").read_text(encoding="utf-8"))
+        codecs = [(codec["name"], codec.get("configuration", {})) for codec in found["codecs"]]
+        chunk = found["chunk_grid"]["configuration"]["chunk_shape"]
+        shape, pixel = found["shape"], found["data_type"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise OSError(f"{path.name}: its description is damaged") from error
+    if codecs != _CODECS or (tuple(shape), pixel) != (cube.shape, cube.dtype.name):
+        raise OSError(f"{path.name}: it is not a copy of this cube")
+    cards = [(card.keyword, card.value, card.comment) for card in cube.header.cards]
+    core = _core.chunks_file(path / "c", shape, chunk, pixel, cards, name=cube.file.name)
+    image = tf.File.computed(core, None)[0]
+    assert isinstance(image, tf.Image)
+    return image

@@ -21,7 +21,7 @@ use std::sync::{Mutex, PoisonError};
 use libc::{c_int, c_void, siginfo_t};
 
 /// How many maps can be guarded at the same time.
-const WATCHES: usize = 512;
+const WATCHES: usize = 4096;
 
 /// The maps that are guarded.
 static GUARDED: [MapGuard; WATCHES] = [const { MapGuard::new() }; WATCHES];
@@ -64,8 +64,10 @@ impl MapGuard {
     /// Guards a map from now on; `None` where as many are guarded as can be, or the handler cannot be set.
     pub(super) fn over(map: &[u8]) -> Option<&'static MapGuard> {
         take_signal().ok()?;
-        let free =
-            |watch: &&MapGuard| watch.taken.compare_exchange(false, true, SeqCst, SeqCst).is_ok();
+        let free = |watch: &&MapGuard| {
+            !watch.taken.load(SeqCst)
+                && watch.taken.compare_exchange(false, true, SeqCst, SeqCst).is_ok()
+        };
         let watch = GUARDED.iter().find(free)?;
         let start = map.as_ptr().addr();
         watch.broken.store(false, SeqCst);
