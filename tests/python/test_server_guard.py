@@ -92,6 +92,42 @@ def test_link_with_the_token_sets_a_cookie_and_hides_the_token() -> None:
         assert not other.headers["Location"].startswith("//")
 
 
+def test_token_in_the_path_is_in_the_links_of_the_answer(
+    caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    logging.getLogger("tachyfits.access").propagate = True
+    settings: dict[str, Any] = {
+        "token": "s3cret", "hosts": ("localhost",), "cache_folder": tmp_path,
+    }  # fmt: skip
+    with caplog.at_level(logging.INFO, "tachyfits.access"), served(**settings) as client:
+        bearer = {"Authorization": "Bearer s3cret"}
+        links = client.get("/api/v1/about", headers=bearer).json()["links"]
+        assert "s3cret" not in links
+        for before in ("/t/s3cret", f"/{links.rstrip('/')}"):
+            root = f"http://localhost{before}/"
+            table = client.get(f"{before}/vo/links?ID={CUBE.name}").text
+            assert f"<TD>{root}vo/file?" in table
+            assert table.count("http://localhost/") == table.count(root)
+            asked = {"ID": CUBE.name, "CIRCLE": "0 0 1"}
+            job = client.post(f"{before}/vo/async", data=asked, follow_redirects=False)
+            assert job.headers["Location"].startswith(f"{root}vo/async/")
+            assert client.get(job.headers["Location"]).status_code == 200
+            assert client.get(f"{before}{PIXEL}").json() == client.get(PIXEL, headers=bearer).json()
+        refused = ("wrong/vo/sia", "/vo/sia", "s3cret", "s3cret/", "s3cret/metrics",
+                   "s3cret/openapi.json", "wrong/api/v1/files")  # fmt: skip
+        for path in (f"/t/{rest}" for rest in refused):
+            assert client.get(path).status_code == 401, path
+        assert "s3cret" not in client.get("/openapi.json", headers=bearer).text
+        evil = {"Host": "evil.example"}
+        assert client.get(f"/t/s3cret{PIXEL}&token=s3cret", headers=evil).status_code == 421
+    logged = [record.message for record in caplog.records if record.name == "tachyfits.access"]
+    assert len(logged) > 10
+    assert not any(key in line for line in logged for key in ("s3cret", links.split("/")[1]))
+    with served() as client:
+        assert client.get("/api/v1/about").json()["links"] == ""
+        assert client.get(f"/t/any{PIXEL}").status_code == 404
+
+
 def test_users_are_believed_of_trusted_proxies_alone() -> None:
     options: dict[str, Any] = {"user_header": "X-User", "proxies": ("10.0.0.1",)}
     user = {"X-User": "ada"}

@@ -5,6 +5,7 @@ Without Chromium these tests fail and say how to install it; `make test` names t
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import threading
 import time
@@ -55,12 +56,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="session")
-def address(folder: Path) -> Iterator[str]:
-    """A server of that folder, on a thread of this process."""
-    app = create_app(Settings(paths=(folder,), samp=True))
+@contextlib.contextmanager
+def running(settings: Settings) -> Iterator[str]:
+    """Run a server on a thread of this process; give its address."""
     config = uvicorn.Config(
-        app, host="127.0.0.1", port=0, log_level="warning", timeout_graceful_shutdown=2
+        create_app(settings),
+        host="127.0.0.1",
+        port=0,
+        log_level="warning",
+        timeout_graceful_shutdown=2,
     )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
@@ -71,6 +75,21 @@ def address(folder: Path) -> Iterator[str]:
     yield f"http://127.0.0.1:{port}/"
     server.should_exit = True
     thread.join()
+
+
+@pytest.fixture(scope="session")
+def address(folder: Path) -> Iterator[str]:
+    """A server of that folder."""
+    with running(Settings(paths=(folder,), samp=True)) as found:
+        yield found
+
+
+@pytest.fixture
+def locked_address(folder: Path, tmp_path: Path) -> Iterator[str]:
+    """The link of a server of that folder that asks for a token."""
+    settings = Settings(paths=(folder,), samp=True, token="s3cret", cache_folder=tmp_path)
+    with running(settings) as found:
+        yield f"{found}?token=s3cret"
 
 
 @pytest.fixture

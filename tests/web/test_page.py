@@ -443,6 +443,21 @@ def test_unit_of_the_spectral_axis_is_chosen(page: Page, address: str) -> None:
     expect(world).to_have_text("3")
 
 
+def test_numbers_of_an_axis_have_as_many_decimals_as_its_steps(page: Page, address: str) -> None:
+    opened(page, address)
+
+    def ticks(*values: float) -> list[str]:
+        call = "async values => (await import('./words.js')).ticks(values)"
+        found: list[str] = page.evaluate(call, list(values))
+        return found
+
+    assert ticks(0, 5e-4, 1e-3, 1.5e-3) == ["0", "0.0005", "0.001", "0.0015"]
+    assert ticks(-8.3e-5, 7.1e-4, 1.5e-3) == ["-0.00008", "0.00071", "0.0015"]
+    assert ticks(0, 2e-7) == ["0", "2.00e-7"]
+    assert ticks(-300, 0, 300) == ["-300", "0", "300"]
+    assert ticks() == []
+
+
 def test_regions_are_written_as_text_on_the_sky(
     page: Page, address: str, folder: Path, notice_expected: None
 ) -> None:

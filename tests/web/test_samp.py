@@ -153,6 +153,23 @@ def test_files_are_sent_and_positions_are_followed(
     assert page_id not in other.get_registered_clients()
 
 
+def test_files_of_a_server_with_a_token_are_sent(
+    page: Page, locked_address: str, other: SAMPIntegratedClient
+) -> None:
+    images, tables = heard(other, "image.load.fits"), heard(other, "table.load.votable")
+    opened(page, locked_address)
+    connected(page)
+    page.get_by_role("button", name="Send what is shown").click()
+    sent = images.get(timeout=20)["url"]
+    assert "s3cret" not in sent
+    with fits.open(io.BytesIO(bytes_of(sent))) as found:
+        assert found[0].data.ndim >= 2
+    page.get_by_role("button", name="Send the list of files").click()
+    table = parse_single_table(io.BytesIO(bytes_of(tables.get(timeout=60)["url"]))).to_table()
+    # Its links are followed as they are.
+    assert b"access_url" in bytes_of(table["access_url"][0])
+
+
 def test_page_says_when_no_hub_runs(page: Page, address: str, notice_expected: None) -> None:
     opened(page, address)
     page.locator("#tab-save").click()

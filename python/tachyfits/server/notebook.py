@@ -38,6 +38,7 @@ class _Server:
             token=self.token,
             open_page=True,
             hosts=LOOPBACK,
+            samp=True,
             frame_ancestors=_ANCESTORS,
             cache_folder=Path(self._folder.name),
         )

@@ -38,9 +38,10 @@ export const activity = { changed: (/** @type {string} */ _text) => {} };
  * Return the address of an endpoint; parameters that are null are left out.
  * @param {string} name
  * @param {Parameters} parameters
+ * @param {string} before what the path begins with, for other programs
  */
-export function address(name, parameters) {
-  const found = new URL(`api/v1/${name}`, document.baseURI);
+export function address(name, parameters, before = "") {
+  const found = new URL(`${before}api/v1/${name}`, document.baseURI);
   for (const [key, value] of Object.entries(parameters)) {
     if (value !== null && value !== undefined) found.searchParams.set(key, String(value));
   }
@@ -49,7 +50,7 @@ export function address(name, parameters) {
 }
 
 /**
- * Return the address of an endpoint for browsers and other programs, which send no header.
+ * Return the address of an endpoint for downloads, with which browsers send no header.
  * @param {string} name
  * @param {Parameters} parameters
  */

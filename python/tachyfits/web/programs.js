@@ -1,6 +1,6 @@
 // The group "Other programs" of the tab "Save": a connection by SAMP, and what is sent over it.
 
-import { askJson, ask, linkTo } from "./api.js";
+import { address, ask, askJson } from "./api.js";
 import { make } from "./dom.js";
 import { group } from "./panel.js";
 import { parse } from "./regions.js";
@@ -41,22 +41,24 @@ export function programsGroup(app, wanted) {
       note.textContent = "Choose a part of the plane above first.";
       return;
     }
-    const url = await openLink(linkTo(name, asked));
+    const url = await openLink((before) => address(name, asked, before));
     if (url) told(await samp.send("image.load.fits", { url, name: `${store.state.id} (${what})`, "image-id": url }), what);
   }
 
   async function sendFiles() {
-    const url = await openLink(new URL("vo/sia", document.baseURI).href);
+    const url = await openLink((before) => new URL(`${before}vo/sia`, document.baseURI).href);
     if (url) told(await samp.send("table.load.votable", { url, name: "Files of tachyfits", "table-id": url }), "the list of files");
   }
 
-  /** Return a link if programs without the cookies of this browser can open it. @param {string} url */
-  async function openLink(url) {
+  /** Return a link if programs without the cookies of this browser can open it. @param {(before: string) => string} make */
+  async function openLink(make) {
+    const { links } = await askJson("about", {});
+    const url = make(links);
     const answer = await fetch(url, { method: "HEAD", credentials: "omit" });
     if (answer.ok) return url;
     note.textContent =
       answer.status === 401
-        ? "Other programs cannot open files of this server: it needs a token. Download the file and open it there."
+        ? "Other programs cannot open files of this server: it asks for a user. Download the file and open it there."
         : `The server answered ${answer.status}: nothing was sent.`;
     return null;
   }

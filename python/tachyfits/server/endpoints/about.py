@@ -6,6 +6,7 @@ from fastapi import APIRouter, Request, Response
 
 import tachyfits as tf
 from tachyfits.server.answers import json_answer
+from tachyfits.server.guard.access import links_of
 from tachyfits.server.state import State
 
 router = APIRouter()
@@ -13,7 +14,15 @@ router = APIRouter()
 
 @router.get("/api/v1/about", summary="Describe the server")
 async def about(request: Request) -> Response:
-    """Return the version, and whether the page may use a SAMP hub."""
+    """Return the version, whether the page may use a SAMP hub, and what links begin with.
+
+    Programs that cannot send the token open the paths of data after ``links``.
+    """
     settings = State.of(request).settings
-    found = {"name": "tachyfits", "version": tf.__version__, "samp": settings.samp}
+    found = {
+        "name": "tachyfits",
+        "version": tf.__version__,
+        "samp": settings.samp,
+        "links": links_of(settings),
+    }
     return json_answer(found, {"Cache-Control": "no-cache"})

@@ -19,6 +19,9 @@ OPEN = ("/health", "/ready")
 #: Paths of data: a download from a link with the token is answered at once, without a cookie.
 _API = ("/api/", "/vo/")
 
+#: Before the token in a path of data, for programs that only follow links.
+_LINK = "/t/"
+
 #: Methods that change nothing.
 _SAFE = ("GET", "HEAD", "OPTIONS")
 
@@ -39,6 +42,7 @@ class Access:
         # The cookie of another server of this host, on another port, has another name.
         self._cookie = f"tachyfits-{hashlib.sha256(b'name' + token).hexdigest()[:8]}"
         self._in_cookie = hmac.new(token, b"cookie", hashlib.sha256).hexdigest()
+        self._in_link = link_key(settings)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request (ASGI)."""
@@ -48,6 +52,9 @@ class Access:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        # At once, so that no refusal shows or logs it.
+        in_path = _without_token_in_path(scope) if self._settings.token is not None else None
+        given = _without_token(scope)
         if not self._is_host(header_of(scope, b"host")):
             await refuse(
                 send, 421, "the server does not answer for the host of this address",
@@ -58,13 +65,15 @@ class Access:
         if scope["path"] in self._open:
             await self._app(scope, receive, send)
             return
-        given = _without_token(scope)
         # No other page knows the token, and browsers do not add the header by themselves.
         if not self._is_bearer(scope) and self._is_foreign(scope):
             detail = "another site's page may not use this server"
             await refuse(send, 403, detail, path=scope["path"])
             return
-        if not self._is_admitted(scope, given):
+        if in_path is not None and (_same(in_path, self._in_link) or self._is_token(in_path)):
+            # The links of the answer have it, too.
+            scope["root_path"] = _LINK + urllib.parse.quote(in_path, safe="")
+        elif not self._is_admitted(scope, given):
             await refuse(
                 send, 401, "a token is needed",
                 "open the link that the server printed, or send Authorization: Bearer TOKEN",
@@ -164,6 +173,18 @@ class Access:
         await answer(send, 303, headers)
 
 
+def link_key(settings: Settings) -> str:
+    """Return the key that links of data may have in their path in place of the token; "": none."""
+    if settings.token is None:
+        return ""
+    return hmac.new(settings.token.encode(), b"link", hashlib.sha256).hexdigest()[:32]
+
+
+def links_of(settings: Settings) -> str:
+    """Return the path before those of data with which other programs need no token."""
+    return f"{_LINK.lstrip('/')}{link_key(settings)}/" if settings.token is not None else ""
+
+
 def _same(one: str, other: str) -> bool:
     return hmac.compare_digest(one.encode("utf-8", "replace"), other.encode("utf-8", "replace"))
 
@@ -183,6 +204,16 @@ def _without_token(scope: Any) -> str | None:
             kept.append(part)
     scope["query_string"] = b"&".join(kept)
     return found
+
+
+def _without_token_in_path(scope: Any) -> str | None:
+    """Remove the token from the path; return it if what is left is the path of data."""
+    if not scope["path"].startswith(_LINK):
+        return None
+    found, _, rest = scope["path"].removeprefix(_LINK).partition("/")
+    scope["path"] = f"/{rest}"
+    scope["raw_path"] = urllib.parse.quote(scope["path"]).encode("ascii")
+    return str(found) if scope["path"].startswith(_API) else None
 
 
 def _is_navigation(scope: Any) -> bool:
