@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::aligned::{AlignedBuffer, CACHE_LINE};
 use crate::backend::entered::{MOST_ENTERED, entered_bytes};
-use crate::backend::mmap::enter_all;
+use crate::backend::mmap::{AROUND, enter, enter_all};
 use crate::coalesce::Plan;
 use crate::error::IoError;
 use crate::executor;
@@ -16,10 +16,21 @@ use crate::storage::{Request, Storage};
 /// over.
 const STAGING_BYTES: u64 = 256 << 10;
 
+/// Where the ranges of a task lie, which has at least one byte.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// The bytes of all ranges; those that several have in common count for each.
+    pub bytes: u64,
+    /// From the lowest byte to the highest one.
+    pub within: Range<u64>,
+}
+
 /// The bytes of the ranges that a task requested, in the order of its request.
 pub struct Fetched<'a> {
     places: &'a [Place<'a>],
     bytes: &'a [u8],
+    /// All bytes of the storage.
+    all: Option<&'a [u8]>,
     /// Asks the run of the task whether it was cancelled; without it the thread's own is asked.
     pub(crate) cancelled: Option<&'a (dyn Fn() -> bool + Sync)>,
 }
@@ -40,6 +51,17 @@ impl Fetched<'_> {
             Place::Borrowed(bytes) => bytes,
             Place::Buffer(range) => &self.bytes[range.clone()],
         }
+    }
+
+    /// The bytes of a range within the [`Extent`] of the task, where the storage lends all of its bytes: there are no pieces
+    /// then. `is_dense`: all of them are going to be used.
+    #[inline]
+    pub fn lent(&self, range: Range<u64>, is_dense: bool) -> Option<&[u8]> {
+        let bytes = self.all?.get(range.start as usize..range.end as usize)?;
+        if is_dense && bytes.len() > AROUND {
+            enter(bytes);
+        }
+        Some(bytes)
     }
 
     /// The number of ranges of the task.
@@ -99,6 +121,8 @@ enum Place<'s> {
 pub(crate) struct Block<'s> {
     /// The ranges of the task, as requested.
     pub(crate) ranges: Vec<Range<u64>>,
+    /// All bytes of the storage, and the extent of the task in them, whose ranges were not listed.
+    all: Option<(&'s [u8], Extent)>,
     plan: Plan,
     places: Vec<Place<'s>>,
     /// For each segment of the plan, what to read for it; where it goes, if it is read whole.
@@ -132,10 +156,26 @@ impl<'s> Block<'s> {
         }
     }
 
+    /// Takes all bytes of the storage for a task with an extent, where the storage lends them; otherwise [`Block::ranges`] are
+    /// the next step.
+    pub(crate) fn take_all(
+        &mut self,
+        storage: &'s dyn Storage,
+        cached: bool,
+        extent: impl FnOnce() -> Option<Extent>,
+    ) -> bool {
+        let all = if cached { storage.all_mapped() } else { storage.all_in_memory() };
+        let is_there = |all: &[u8], extent: &Extent| extent.within.end <= all.len() as u64;
+        self.all = all
+            .and_then(|all| extent().map(|extent| (all, extent)))
+            .filter(|(all, extent)| is_there(all, extent));
+        self.all.is_some()
+    }
+
     /// Fetches the bytes of [`Block::ranges`]; returns how many were read, gaps included, and none where borrowed.
     /// `cached`: what a map lends is taken; [`Block::intact`] is asked after.
     pub(crate) fn fetch(&mut self, storage: &'s dyn Storage, cached: bool) -> Result<u64, IoError> {
-        if self.borrow(storage, cached) {
+        if self.all.is_some() || self.borrow(storage, cached) {
             return Ok(0);
         }
         // Before anything is allocated: a range beyond the end may be of any size.
@@ -156,11 +196,16 @@ impl<'s> Block<'s> {
 
     /// The bytes that were fetched last.
     pub(crate) fn fetched(&self) -> Fetched<'_> {
-        Fetched { places: &self.places, bytes: self.buffer.bytes(), cancelled: None }
+        let all = self.all.as_ref().map(|(all, _)| *all);
+        let places = if all.is_some() { &[][..] } else { &self.places };
+        Fetched { places, bytes: self.buffer.bytes(), all, cancelled: None }
     }
 
     /// The number of bytes requested.
     pub(crate) fn wanted(&self) -> u64 {
+        if let Some((_, extent)) = &self.all {
+            return extent.bytes;
+        }
         let bytes = |range: &Range<u64>| range.end.saturating_sub(range.start);
         self.ranges.iter().map(bytes).fold(0, u64::saturating_add)
     }
@@ -173,6 +218,9 @@ impl<'s> Block<'s> {
 
     /// Whether bytes that were borrowed were there as long as they were used.
     pub(crate) fn intact(&self, storage: &dyn Storage) -> Result<(), IoError> {
+        if let Some((_, extent)) = &self.all {
+            return storage.intact(extent.within.clone());
+        }
         let borrowed =
             |place: &Place<'_>| matches!(place, Place::Borrowed(bytes) if !bytes.is_empty());
         if !self.places.iter().any(borrowed) {

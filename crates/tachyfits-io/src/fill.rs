@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::aligned::LARGE_PAGE;
 use crate::error::IoError;
-use crate::executor::{self, Team, Threads, Worker, work_together};
+use crate::executor::{self, Job, Team, Threads, Worker, work_together};
 use crate::pipeline::{Buffering, PipelineOptions};
 use crate::profile::{Latency, Profile};
 use crate::report::Report;
@@ -16,6 +16,9 @@ use crate::storage::{Request, Storage, unless_changed};
 
 /// Less than this is not worth a thread: it takes as long to start one as to copy a few ten thousand bytes.
 const WORTH_A_THREAD: usize = 256 << 10;
+
+/// So few bytes are read without a permit: to get one takes about as long as they do.
+const LITTLE: usize = 64 << 10;
 
 /// Fills `out` with the bytes from `offset` on, in blocks of at most `block_bytes`, a multiple of every element's size;
 /// each is handed to `work` by the thread that read it, while it is in that core's cache.
@@ -66,9 +69,13 @@ pub fn fill_either_way(
     let bytes = out.len() as u64;
     storage.check_within(offset, bytes)?;
     let block_bytes = block_bytes.max(1);
+    let profile = storage.profile();
+    let is_little = out.len() <= block_bytes.min(LITTLE);
+    if is_little && profile.latency != Latency::Network && !storage.computes() {
+        return fill_at_once(storage, offset, out, options, work);
+    }
     let threads = executor::threads_of(options.job, options.threads);
     let (threads, mut share_bytes) = shares(out.len(), block_bytes, threads);
-    let profile = storage.profile();
     let together = profile.latency == Latency::Network;
     if together {
         // A thread has as many requests under way at a time as the profile says.
@@ -119,6 +126,41 @@ pub fn fill_either_way(
         write_seconds: 0.0,
         wall_seconds: begun.elapsed().as_secs_f64(),
         threads,
+        buffering: "inline",
+        storage: storage.kind(),
+        rounding: 0.0,
+    })
+}
+
+/// Fills a single block on the calling thread.
+fn fill_at_once(
+    storage: &dyn Storage,
+    offset: u64,
+    out: &mut [u8],
+    options: &PipelineOptions<'_>,
+    work: impl Fn(&mut [u8]),
+) -> Result<Report, IoError> {
+    let (begun, bytes, job) = (Instant::now(), out.len() as u64, options.job);
+    job.map_or_else(|| executor::charge_current(bytes), |job| job.charge(bytes))?;
+    let outcome = storage.read_exact_at(offset, out);
+    let read = begun.elapsed();
+    if outcome.is_ok() {
+        work(out);
+        if let Some(watch) = options.watch {
+            watch.progress(bytes);
+        }
+    }
+    job.map_or_else(executor::check_current, Job::check)?;
+    unless_changed(storage, outcome)?;
+    let all = begun.elapsed();
+    Ok(Report {
+        bytes,
+        read_bytes: bytes,
+        io_seconds: read.as_secs_f64(),
+        compute_seconds: (all - read).as_secs_f64(),
+        write_seconds: 0.0,
+        wall_seconds: all.as_secs_f64(),
+        threads: 1,
         buffering: "inline",
         storage: storage.kind(),
         rounding: 0.0,
@@ -310,10 +352,16 @@ mod tests {
 
     #[test]
     fn every_block_is_read_and_worked_on_once_for_any_threads() {
-        // For one thread, for a part of a large page for each, and for several large pages.
-        for (length, threads) in
-            [(99_000, 8), (1 << 20, 1), (1 << 20, 2), (1 << 20, 8), (9 << 20, 3)]
-        {
+        // At once, by one thread, by a part of a large page for each, and by several large pages.
+        for (length, threads) in [
+            (0, 1),
+            (9_000, 8),
+            (99_000, 8),
+            (1 << 20, 1),
+            (1 << 20, 2),
+            (1 << 20, 8),
+            (9 << 20, 3),
+        ] {
             let content: Vec<u8> =
                 (0..length as u32 + 1003).map(|place| (place % 251) as u8).collect();
             let expected: Vec<u8> = content[1003..].iter().map(|byte| !byte).collect();
@@ -405,15 +453,18 @@ mod tests {
     #[test]
     fn its_job_ends_it() {
         let storage = MemoryStorage::new("content", vec![0; 100]);
-        let end = |job: &Job| {
-            let options = PipelineOptions { job: Some(job), ..PipelineOptions::default() };
-            fill(&storage, 0, &mut [0; 100], 2, &options, |_| ()).unwrap_err().code()
-        };
-        let job = Job::on(&Executor::new(1));
-        assert_eq!(end(&job.clone().with_bytes(99)), "io-budget");
-        assert_eq!(end(&job.clone().with_time(Duration::ZERO)), "io-budget");
-        job.token().cancel();
-        assert_eq!(end(&job), "io-cancelled");
-        assert_eq!(job.executor().in_use(), 0);
+        // In many blocks, and in one.
+        for block in [2, 100] {
+            let end = |job: &Job| {
+                let options = PipelineOptions { job: Some(job), ..PipelineOptions::default() };
+                fill(&storage, 0, &mut [0; 100], block, &options, |_| ()).unwrap_err().code()
+            };
+            let job = Job::on(&Executor::new(1));
+            assert_eq!(end(&job.clone().with_bytes(99)), "io-budget");
+            assert_eq!(end(&job.clone().with_time(Duration::ZERO)), "io-budget");
+            job.token().cancel();
+            assert_eq!(end(&job), "io-cancelled");
+            assert_eq!(job.executor().in_use(), 0);
+        }
     }
 }

@@ -77,6 +77,11 @@ impl dyn Storage + '_ {
         self.lend().into_iter().for_each(Lend::prepare_to_lend);
     }
 
+    /// All bytes, where they are in memory.
+    pub(crate) fn all_in_memory(&self) -> Option<&[u8]> {
+        self.slice(0..self.bytes())
+    }
+
     /// As [`Lend::all_mapped`].
     pub fn all_mapped(&self) -> Option<&[u8]> {
         self.lend()?.all_mapped()

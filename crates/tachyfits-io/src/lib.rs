@@ -56,7 +56,7 @@ pub use backend::joined::JoinedStorage;
 pub use backend::memory::MemoryStorage;
 pub use error::{Budget, ErrorKind, IoError, Pending};
 pub use executor::{CancelToken, Executor, Job, Priority, without_permit};
-pub use fetch::{Fetched, fetch};
+pub use fetch::{Extent, Fetched, fetch};
 pub use fill::{OtherWay, enter_large_pages, fill, fill_either_way};
 pub use lend::Lend;
 pub use notes::{FirstFew, Note, Notes, note};

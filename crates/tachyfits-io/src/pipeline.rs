@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use crate::coordinator::{Coordinator, Next};
 use crate::error::IoError;
 use crate::executor::{self, Job, Team, Threads, Worker, work_together};
-use crate::fetch::{Block, Fetched};
+use crate::fetch::{Block, Extent, Fetched};
 use crate::profile::Latency;
 use crate::report::Report;
 use crate::storage::{Storage, unless_changed};
@@ -50,6 +50,13 @@ pub trait Tasks: Sync {
     /// Appends the byte ranges that task `index` needs, in any order; they may overlap and may be empty. Called more
     /// than once per task, from any thread; the answer must be the same.
     fn ranges(&self, index: u64, ranges: &mut Vec<Range<u64>>);
+
+    /// The extent of task `index` if its work uses [`Fetched::lent`] where the storage lends all of its bytes: a list of many
+    /// short ranges takes longer than the work on them.
+    fn extent(&self, index: u64) -> Option<Extent> {
+        let _ = index;
+        None
+    }
 }
 
 /// Sees a run progress.
@@ -340,8 +347,10 @@ impl<'s> Feed<'s> {
         if self.hints > 0 {
             self.announce(index, block);
         }
-        block.ranges.clear();
-        self.tasks.ranges(index, &mut block.ranges);
+        if !block.take_all(self.storage, self.cached, || self.tasks.extent(index)) {
+            block.ranges.clear();
+            self.tasks.ranges(index, &mut block.ranges);
+        }
         if !self.storage.computes() {
             executor::charge_current(block.wanted())?;
         }

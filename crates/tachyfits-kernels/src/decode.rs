@@ -59,12 +59,24 @@ pub fn native_in_place(bytes: &mut [u8], pixel: PixelType, tier: Tier) {
 /// Copies every `step`-th pixel of `bytes`, from the first on (from the last backwards when `step` is negative), to
 /// `out`, which says how many. Bytes keep their order: a strided section becomes a contiguous one.
 pub fn gather(bytes: &[u8], pixel_bytes: usize, step: i64, out: &mut [u8]) {
-    let stride = step.unsigned_abs() as usize * pixel_bytes;
-    let count = out.len() / pixel_bytes;
-    for (index, pixel) in out.chunks_exact_mut(pixel_bytes).enumerate() {
-        let steps = if step < 0 { count - 1 - index } else { index };
-        let at = steps * stride;
-        pixel.copy_from_slice(&bytes[at..at + pixel_bytes]);
+    match pixel_bytes {
+        1 => gather_of::<1>(bytes, step, out),
+        2 => gather_of::<2>(bytes, step, out),
+        4 => gather_of::<4>(bytes, step, out),
+        _ => gather_of::<8>(bytes, step, out),
+    }
+}
+
+/// The same for pixels of a size that the compiler knows: a pixel is a load and a store, no call.
+fn gather_of<const BYTES: usize>(bytes: &[u8], step: i64, out: &mut [u8]) {
+    let stride = step.unsigned_abs() as usize * BYTES;
+    let (pixels, _) = out.as_chunks_mut::<BYTES>();
+    let put =
+        |(pixel, at): (&mut [u8; BYTES], usize)| pixel.copy_from_slice(&bytes[at..at + BYTES]);
+    let places = (0..).step_by(stride.max(1));
+    match step < 0 {
+        true => pixels.iter_mut().rev().zip(places).for_each(put),
+        false => pixels.iter_mut().zip(places).for_each(put),
     }
 }
 

@@ -167,12 +167,15 @@ impl fmt::Debug for Tier {
 /// prefetching stops.
 pub(crate) const PAGE_AHEAD: usize = 4096;
 
+/// Bytes of a line of the caches.
+const CACHE_LINE: usize = 64;
+
 /// Prefetches the bytes `ahead` bytes after `chunk` into the first-level cache, for loops with
 /// little work per byte. It never changes a result.
 #[inline(always)]
 pub(crate) fn prefetch(chunk: &[u8], ahead: usize) {
     #[cfg(target_arch = "x86_64")]
-    for line in (0..chunk.len()).step_by(64) {
+    for line in (0..chunk.len()).step_by(CACHE_LINE) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         let there = chunk.as_ptr().wrapping_add(ahead + line);
         // SAFETY: a prefetch is a hint. It returns nothing and by definition does not fault, so the
@@ -181,6 +184,16 @@ pub(crate) fn prefetch(chunk: &[u8], ahead: usize) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (chunk, ahead);
+}
+
+/// Prefetches all of some bytes. It never changes a result.
+#[inline]
+pub fn prefetch_all(bytes: &[u8]) {
+    bytes.chunks(CACHE_LINE).for_each(|line| prefetch(&line[..1], 0));
+    // The last line, where the bytes do not begin with a line.
+    if let Some(last) = bytes.last_chunk::<1>() {
+        prefetch(last, 0);
+    }
 }
 
 /// Results of more bytes than this are in no cache when somebody wants them: the largest that cores share have 32 MiB or a

@@ -50,7 +50,9 @@ impl Sum {
         let mut holes = Holes::default();
         for leaf in bytes.chunks(LEAF_PIXELS * encoding.pixel_bytes()) {
             let pixels = (leaf.len() / encoding.pixel_bytes()) as u64;
-            if let Some(sum) = encoding.visit(ExactSum { leaf, tier }) {
+            if !encoding.pixel.is_float()
+                && let Some(sum) = encoding.visit(ExactSum { leaf, tier })
+            {
                 self.count += pixels;
                 self.sum.add(sum);
                 continue;

@@ -58,7 +58,7 @@ impl Image {
                 let mut histogram = histogram.get();
                 let mut piece = 0;
                 lines.visit(task, &mut |line| {
-                    let bytes = line.stretch.collect(fetched, &mut piece, pixels.size, gathered);
+                    let bytes = line.stretch.collect(fetched, &mut piece, pixels, gathered);
                     histogram.accumulate(bytes, &encoding, tier);
                 });
                 Ok(())

@@ -12,6 +12,8 @@ use crate::statistic::OutputState;
 /// Operation on the pixels of a line.
 pub(crate) trait LineFold: Sync {
     type State: Default + Clone + Send;
+    /// Whether states have positions, which [`LineFold::place`] replaces.
+    const HAS_POSITIONS: bool;
     /// Adds the pixels of a line, the first of which has the linear index `position` among the reduced ones.
     fn accumulate(&self, state: &mut Self::State, bytes: &[u8], position: u64);
     /// Adds the state of later pixels.
@@ -50,6 +52,7 @@ pub(crate) struct SumFold {
 
 impl LineFold for SumFold {
     type State = Sum;
+    const HAS_POSITIONS: bool = false;
 
     fn accumulate(&self, state: &mut Sum, bytes: &[u8], _position: u64) {
         state.accumulate_exactly(bytes, &self.encoding, self.tier);
@@ -70,6 +73,7 @@ pub(crate) struct StatsFold {
 
 impl LineFold for StatsFold {
     type State = Stats;
+    const HAS_POSITIONS: bool = true;
 
     fn accumulate(&self, state: &mut Stats, bytes: &[u8], position: u64) {
         state.accumulate_exactly(bytes, &self.encoding, self.tier, position);
@@ -89,6 +93,7 @@ pub(crate) struct ShapeFold(pub(crate) StatsFold);
 
 impl LineFold for ShapeFold {
     type State = OutputState;
+    const HAS_POSITIONS: bool = true;
 
     fn accumulate(&self, state: &mut OutputState, bytes: &[u8], position: u64) {
         self.0.accumulate(&mut state.stats, bytes, position);
@@ -109,26 +114,31 @@ impl LineFold for ShapeFold {
 #[derive(Default)]
 struct OpenLeaf {
     output: u64,
+    pixels: u64,
     bytes: Vec<u8>,
     rows: LeafRows,
 }
 
 impl OpenLeaf {
-    fn add(&mut self, line: &Line, bytes: &[u8], size: u64) {
+    fn add<F: LineFold>(&mut self, line: &Line, bytes: &[u8]) {
         self.output = line.output;
-        self.rows.rows.push((self.bytes.len() as u64 / size, line.position));
+        if F::HAS_POSITIONS {
+            self.rows.rows.push((self.pixels, line.position));
+        }
+        self.pixels += line.stretch.count;
         self.bytes.extend_from_slice(bytes);
     }
 
     /// Folds the rows, where there are any, and empties the leaf.
     fn fold<F: LineFold>(&mut self, fold: &F, folded: &mut Vec<(u64, F::State)>) {
-        if self.rows.rows.is_empty() {
+        if self.pixels == 0 {
             return;
         }
         let mut state = F::State::default();
         fold.accumulate(&mut state, &self.bytes, 0);
         fold.place(&mut state, &self.rows);
         folded.push((self.output, state));
+        self.pixels = 0;
         self.bytes.clear();
         self.rows.rows.clear();
     }
@@ -154,17 +164,20 @@ pub(crate) fn fold_lines<F: LineFold>(
         |(gathered, leaf), task, fetched| {
             let mut piece = 0;
             let mut folded: Vec<(u64, F::State)> = Vec::new();
-            lines.visit(task, &mut |line| {
-                let bytes = line.stretch.collect(fetched, &mut piece, pixels.size, gathered);
-                if line.leaf != LeafPlace::Next {
-                    leaf.fold(fold, &mut folded);
-                }
-                if line.leaf == LeafPlace::Alone {
-                    let mut state = F::State::default();
-                    fold.accumulate(&mut state, bytes, line.position);
-                    folded.push((line.output, state));
-                } else {
-                    leaf.add(&line, bytes, pixels.size);
+            lines.groups(task, &mut |group| {
+                group.prefetch(fetched, pixels);
+                for line in group.lines() {
+                    let bytes = line.stretch.collect(fetched, &mut piece, pixels, gathered);
+                    if line.leaf != LeafPlace::Next {
+                        leaf.fold(fold, &mut folded);
+                    }
+                    if line.leaf == LeafPlace::Alone {
+                        let mut state = F::State::default();
+                        fold.accumulate(&mut state, bytes, line.position);
+                        folded.push((line.output, state));
+                    } else {
+                        leaf.add::<F>(&line, bytes);
+                    }
                 }
             });
             leaf.fold(fold, &mut folded);

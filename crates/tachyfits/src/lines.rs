@@ -5,10 +5,10 @@
 
 use std::ops::Range;
 
-use tachyfits_io::{Fetched, Storage, Tasks};
-use tachyfits_kernels::{LEAF_PIXELS, gather};
+use tachyfits_io::{Extent, Fetched, Storage, Tasks};
+use tachyfits_kernels::{LEAF_PIXELS, gather, prefetch_all};
 
-use crate::grid::{Grid, Loop, Outer};
+use crate::grid::{Grid, Loop, Outer, Place};
 
 /// The most pixels of a line, which becomes a separate state. 512 KiB of f64: where the second-level cache has 1 or
 /// 2 MiB, a block of this size is read into it at full speed and still there when it is folded (2 MiB blocks: half the
@@ -45,6 +45,11 @@ impl PixelBytes {
         let unit = if unit_bytes > UNIT_BYTES { 1 } else { (unit_bytes / size).max(1) };
         PixelBytes { offset, size, unit }
     }
+
+    /// The bytes of consecutive pixels.
+    pub(crate) fn bytes(&self, pixels: Range<u64>) -> Range<u64> {
+        self.offset + pixels.start * self.size..self.offset + pixels.end * self.size
+    }
 }
 
 /// Equally spaced pixels.
@@ -68,38 +73,74 @@ impl Stretch {
         self.first.checked_add_signed(self.stride * self.count as i64)
     }
 
+    /// The pixels from the first to the last in the file.
+    pub(crate) fn span(&self) -> Range<u64> {
+        if self.count == 0 {
+            return self.first..self.first;
+        }
+        let steps = (self.count - 1) * self.stride.unsigned_abs();
+        let lowest = if self.stride < 0 { self.first - steps } else { self.first };
+        lowest..lowest + steps + 1
+    }
+
+    /// How many pixels its ranges have.
+    pub(crate) fn pixels_read(&self, size: u64) -> u64 {
+        match self.is_near(size) {
+            true => self.span().end - self.span().start,
+            false => self.count,
+        }
+    }
+
     /// Appends the byte ranges of the pixels.
     pub(crate) fn ranges(&self, pixels: PixelBytes, ranges: &mut Vec<Range<u64>>) {
-        let bytes = |first: u64, count: u64| {
-            let start = pixels.offset + first * pixels.size;
-            start..start + count * pixels.size
-        };
         if self.count == 0 {
             return;
         }
         if self.is_near(pixels.size) {
-            let steps = (self.count - 1) * self.stride.unsigned_abs();
-            let lowest = if self.stride < 0 { self.first - steps } else { self.first };
-            ranges.push(bytes(lowest, steps + 1));
+            ranges.push(pixels.bytes(self.span()));
         } else {
             let pixel = |index: u64| self.first.wrapping_add_signed(self.stride * index as i64);
-            ranges.extend((0..self.count).map(|index| bytes(pixel(index), 1)));
+            ranges
+                .extend((0..self.count).map(|index| pixels.bytes(pixel(index)..pixel(index) + 1)));
         }
     }
 
     /// The pixels side by side, from ranges that were fetched: `piece` is the number of the first, and is moved on.
+    #[inline]
     pub(crate) fn collect<'a>(
         &self,
         fetched: &'a Fetched<'_>,
         piece: &mut usize,
-        size: u64,
+        pixels: PixelBytes,
+        gathered: &'a mut Vec<u8>,
+    ) -> &'a [u8] {
+        // Most are rows, which may be short and many.
+        if self.stride == 1
+            && let Some(row) = fetched.lent(pixels.bytes(self.first..self.first + self.count), true)
+        {
+            return row;
+        }
+        self.gather(fetched, piece, pixels, gathered)
+    }
+
+    fn gather<'a>(
+        &self,
+        fetched: &'a Fetched<'_>,
+        piece: &mut usize,
+        pixels: PixelBytes,
         gathered: &'a mut Vec<u8>,
     ) -> &'a [u8] {
         if self.count == 0 {
             return &[];
         }
-        let size_bytes = size as usize;
-        if self.is_near(size) {
+        let (size, size_bytes) = (pixels.size, pixels.size as usize);
+        if let Some(bytes) = fetched.lent(pixels.bytes(self.span()), self.is_near(size)) {
+            if self.count == 1 {
+                return bytes;
+            }
+            gathered.resize(self.count as usize * size_bytes, 0);
+            gather(bytes, size_bytes, self.stride, gathered);
+        } else if self.is_near(size) {
             let bytes = fetched.piece(*piece);
             *piece += 1;
             if self.stride == 1 || self.count == 1 {
@@ -140,12 +181,76 @@ pub(crate) enum LeafPlace {
     Next,
 }
 
+/// Lines at one of several places where the same lines are, such as those of a region in one of the planes.
+pub(crate) struct LineGroup<'a> {
+    /// Relative to the place.
+    lines: &'a [Line],
+    place: Place,
+    /// Pixels from here to the same lines of a later group, if it is worth while to prefetch them; else 0.
+    ahead: i64,
+}
+
+impl<'a> LineGroup<'a> {
+    /// One line.
+    pub(crate) fn of_line(line: &'a Line) -> LineGroup<'a> {
+        LineGroup::new(std::slice::from_ref(line), Place::default(), 0)
+    }
+
+    pub(crate) fn new(lines: &'a [Line], place: Place, ahead: i64) -> LineGroup<'a> {
+        LineGroup { lines, place, ahead }
+    }
+
+    /// The lines, in order.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = Line> {
+        let place = self.place;
+        self.lines.iter().map(move |line| Line {
+            stretch: Stretch { first: line.stretch.first + place.pixel, ..line.stretch },
+            output: line.output + place.output,
+            position: line.position + place.position,
+            leaf: line.leaf,
+        })
+    }
+
+    /// Prefetches the lines of a later group, where the storage lends them: the processor does it by itself in long rows
+    /// only.
+    pub(crate) fn prefetch(&self, fetched: &Fetched<'_>, pixels: PixelBytes) {
+        if self.ahead == 0 {
+            return;
+        }
+        for line in self.lines() {
+            let span = line.stretch.span();
+            let later = |pixel: u64| pixel.checked_add_signed(self.ahead);
+            let (Some(start), Some(end)) = (later(span.start), later(span.end)) else { return };
+            match fetched.lent(pixels.bytes(start..end), false) {
+                Some(bytes) => prefetch_all(bytes),
+                None => return,
+            }
+        }
+    }
+}
+
 /// A plan made of lines.
 pub(crate) trait Lines: Sync {
     /// How many tasks they are grouped into.
     fn tasks(&self) -> u64;
     /// The lines of one task, in order.
-    fn visit(&self, task: u64, line: &mut dyn FnMut(Line));
+    fn groups(&self, task: u64, group: &mut dyn FnMut(&LineGroup<'_>));
+    /// The same, one by one.
+    fn visit(&self, task: u64, line: &mut dyn FnMut(Line)) {
+        self.groups(task, &mut |group| group.lines().for_each(&mut *line));
+    }
+    /// How many pixels their ranges have, and from which pixel to which they lie.
+    fn extent(&self, task: u64, size: u64) -> (u64, Range<u64>) {
+        let (mut pixels, mut start, mut end) = (0, u64::MAX, 0);
+        self.visit(task, &mut |line| {
+            let span = line.stretch.span();
+            pixels += line.stretch.pixels_read(size);
+            if !span.is_empty() {
+                (start, end) = (start.min(span.start), end.max(span.end));
+            }
+        });
+        (pixels, start..end)
+    }
     /// The lines of an output follow each other.
     fn is_sequential(&self) -> bool;
     /// Total number of pixels.
@@ -165,6 +270,12 @@ impl Tasks for LineReads<'_> {
 
     fn ranges(&self, index: u64, ranges: &mut Vec<Range<u64>>) {
         self.lines.visit(index, &mut |line| line.stretch.ranges(self.pixels, ranges));
+    }
+
+    fn extent(&self, index: u64) -> Option<Extent> {
+        let (pixels, within) = self.lines.extent(index, self.pixels.size);
+        let bytes = pixels * self.pixels.size;
+        (bytes > 0).then(|| Extent { bytes, within: self.pixels.bytes(within) })
     }
 }
 
@@ -269,10 +380,10 @@ impl Lines for GridLines {
         leaves.div_ceil(self.leaves_per_task)
     }
 
-    fn visit(&self, task: u64, line: &mut dyn FnMut(Line)) {
+    fn groups(&self, task: u64, group: &mut dyn FnMut(&LineGroup<'_>)) {
         let first = task * self.leaves_per_task;
         for index in self.first_line(first)..self.first_line(first + self.leaves_per_task) {
-            line(self.line(index));
+            group(&LineGroup::of_line(&self.line(index)));
         }
     }
 

@@ -235,6 +235,7 @@ impl LineSums {
 
 impl LineFold for Moments<'_> {
     type State = LineSums;
+    const HAS_POSITIONS: bool = false;
 
     fn accumulate(&self, state: &mut LineSums, bytes: &[u8], position: u64) {
         let at = position as usize;

@@ -219,7 +219,7 @@ impl Image {
                 let mut part = parts[task as usize].lock().unwrap_or_else(PoisonError::into_inner);
                 let (mut piece, mut done) = (0, 0);
                 lines.visit(task, &mut |line| {
-                    let bytes = line.stretch.collect(fetched, &mut piece, pixels.size, gathered);
+                    let bytes = line.stretch.collect(fetched, &mut piece, pixels, gathered);
                     let end = done + line.stretch.count as usize * width;
                     decode(bytes, &mut part[done..end]);
                     done = end;

@@ -206,14 +206,18 @@ impl Image {
             let push = |state: &OutputState| collected.push(state);
             return fold_lines(self, lines, &ShapeFold(self.stats_fold()?), outputs, options, push);
         }
-        let mut push = |stats| collected.push(&OutputState { stats, ..OutputState::default() });
         if any(Needs::Squares) || any(Needs::Extremes) {
-            let push = |stats: &Stats| push(*stats);
+            let push = |&stats: &Stats| {
+                collected.push(&OutputState { stats, ..OutputState::default() });
+            };
             fold_lines(self, lines, &self.stats_fold()?, outputs, options, push)
         } else {
-            let push = |sum: &Sum| {
-                let &Sum { count, nan, sum, common } = sum;
-                push(Stats { count, nan, sum, common, ..Stats::default() });
+            // One for all outputs, since most of it is never set.
+            let mut state = OutputState::default();
+            let push = |&Sum { count, nan, sum, common }: &Sum| {
+                let stats = &mut state.stats;
+                (stats.count, stats.nan, stats.sum, stats.common) = (count, nan, sum, common);
+                collected.push(&state);
             };
             fold_lines(self, lines, &self.sum_fold()?, outputs, options, push)
         }

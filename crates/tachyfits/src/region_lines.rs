@@ -1,15 +1,18 @@
 //! The lines of regions: in every plane of a section, the rows of each region from bottom to top.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use tachyfits_kernels::LEAF_PIXELS;
 
 use tachyfits_io::operation::RunOptions;
 
 use crate::error::{Error, Reason};
-use crate::grid::{Grid, Outer, steps_forward};
+use crate::grid::{Grid, Outer, Place, steps_forward};
 use crate::image::Image;
-use crate::lines::{LINES_OF_TILES, LeafPlace, Line, Lines, Stretch, line_pixels};
+use crate::lines::{
+    LINES_OF_TILES, LeafPlace, Line, LineGroup, Lines, PixelBytes, Stretch, line_pixels,
+};
 use crate::region::{Region, RegionRows};
 use crate::row_spans::{RowSpan, add, without};
 use crate::section::{AxisRange, Section};
@@ -20,6 +23,10 @@ const TASK_PIXELS: u64 = 1 << 17;
 const TASK_LINES: usize = 1024;
 /// The most planes of a task.
 const TASK_PLANES: u64 = 64;
+/// How many planes ahead lines are prefetched, and the most pixels of a plane for which that pays: the processor fetches
+/// long rows by itself.
+const PLANES_AHEAD: i64 = 2;
+const AHEAD_PIXELS: u64 = 1024;
 /// The most rows, and the most lines, of the regions of a request: a million, beyond real images, whose lines take some
 /// 40 MB.
 const MOST_LINES: usize = 1 << 20;
@@ -27,25 +34,32 @@ const MOST_LINES: usize = 1 << 20;
 /// One line of one region in the first plane.
 #[derive(Clone, Copy, Debug)]
 struct PlaneLine {
-    region: u64,
-    stretch: Stretch,
-    position: u64,
-    leaf: LeafPlace,
+    /// Its output is the number of the region.
+    line: Line,
     /// The position of the first line of its leaf.
     leaf_position: u64,
+}
+
+/// Lines of a plane that are always of the same task.
+#[derive(Clone, Debug)]
+struct PlanePiece {
+    lines: Range<usize>,
+    /// How many pixels their ranges have.
+    pixels: u64,
+    /// Those from the first to the last in the file.
+    span: Range<u64>,
 }
 
 /// The lines of regions.
 #[derive(Clone, Debug)]
 pub(crate) struct RegionLines {
-    /// The lines of one plane, by rows.
-    lines: Vec<PlaneLine>,
-    /// Where the tasks of a plane begin among them, and their end.
-    pieces: Vec<usize>,
+    /// The lines of the plane that begins at pixel 0, by rows.
+    lines: Vec<Line>,
+    pieces: Vec<PlanePiece>,
     planes: Outer,
     planes_per_task: u64,
-    /// Outputs of each region.
-    outputs: u64,
+    /// Pixels from a plane to the one whose lines are prefetched meanwhile.
+    ahead: i64,
     sequential: bool,
     pixels: u64,
 }
@@ -67,18 +81,18 @@ impl RegionLines {
             let found = format!("{} axes, of which these are not both reduced", axes.len());
             return Err(image.refused(Reason::Region, expected, found));
         }
-        let lines = plane_lines(image, section, regions, union, options)?;
+        let mut lines = plane_lines(image, section, regions, union, options)?;
         let plane_pixels: u64 = lines.iter().map(|line| line.stretch.count).sum();
         let grid = Grid::beyond(2, axes, section, reduced);
         let planes = Outer { origin: grid.origin, loops: grid.loops.clone() };
         // A section without pixels has no planes either.
         let count = if section.pixels() == 0 { 0 } else { planes.count() };
         // Whole tiles are a task where that is possible.
-        let unit = image.pixel_bytes().unit;
+        let PixelBytes { unit, size, .. } = image.pixel_bytes();
         let most_lines = if unit > 1 { LINES_OF_TILES as usize } else { TASK_LINES };
-        let pieces = pieces(&lines, TASK_PIXELS.max(unit), most_lines);
+        let pieces = pieces(&lines, size, TASK_PIXELS.max(unit), most_lines);
         let planes_per_task = match pieces.len() {
-            2 => {
+            1 => {
                 let by_pixels = TASK_PIXELS.max(unit) / plane_pixels.max(1);
                 let by_lines = (most_lines / lines.len()) as u64;
                 by_pixels.min(by_lines).clamp(1, TASK_PLANES)
@@ -87,29 +101,34 @@ impl RegionLines {
         };
         let all_reduced_below =
             planes.loops.iter().skip_while(|level| level.reduced).all(|level| !level.reduced);
-        let regions = lines.iter().map(|line| line.region).max().map_or(0, |last| last + 1);
+        let is_one = lines.iter().all(|line| line.output == 0);
+        lines.iter_mut().for_each(|line| line.output *= grid.outputs);
         Ok(RegionLines {
             pixels: plane_pixels.saturating_mul(count),
-            sequential: regions <= 1 && all_reduced_below,
+            sequential: is_one && all_reduced_below,
             lines: if count == 0 { Vec::new() } else { lines },
             pieces,
+            ahead: planes.loops.first().map_or(0, |level| PLANES_AHEAD * level.stride),
             planes,
             planes_per_task,
-            outputs: grid.outputs,
         })
     }
 
-    fn pieces_per_plane(&self) -> u64 {
-        self.pieces.len() as u64 - 1
+    /// The pieces of a task, each with the place of its plane.
+    fn pieces_of(&self, task: u64) -> impl Iterator<Item = (&PlanePiece, Place)> {
+        let pieces = self.pieces.len() as u64;
+        let first = task * self.planes_per_task;
+        let end = (first + self.planes_per_task).min(self.planes.count() * pieces);
+        let piece = move |index| {
+            (&self.pieces[(index % pieces) as usize], self.planes.place(index / pieces))
+        };
+        (first..end).map(piece)
     }
 
     /// The file pixel furthest from the beginning.
     pub(crate) fn last_pixel(&self) -> Option<u64> {
-        let ends = self.lines.iter().map(|PlaneLine { stretch, .. }| {
-            let across = stretch.stride * (stretch.count - 1) as i64;
-            stretch.first.max(stretch.first.wrapping_add_signed(across))
-        });
-        let end = ends.max()? + self.planes.origin;
+        let last = self.lines.iter().map(|line| line.stretch.span().end - 1);
+        let end = last.max()? + self.planes.origin;
         Some(end.saturating_add_signed(steps_forward(&self.planes.loops)))
     }
 }
@@ -121,9 +140,9 @@ fn plane_lines(
     regions: &[Region],
     union: bool,
     options: &RunOptions<'_>,
-) -> Result<Vec<PlaneLine>, Error> {
+) -> Result<Vec<Line>, Error> {
     let columns = section.ranges()[0];
-    let mut lines = Vec::new();
+    let mut lines: Vec<PlaneLine> = Vec::new();
     let mut taken = BTreeMap::new();
     for (number, region) in (0..).zip(regions) {
         let mut whole = Vec::new();
@@ -140,7 +159,7 @@ fn plane_lines(
             }
             if whole.len() + lines.len() > MOST_LINES { Err(too_many(image)) } else { Ok(()) }
         })?;
-        let region = if union { 0 } else { number };
+        let output = if union { 0 } else { number };
         let size = image.pixel_bytes().size;
         let mut leaf = None;
         for (stretch, position) in whole {
@@ -151,13 +170,14 @@ fn plane_lines(
             split(stretch, size, |stretch, before| {
                 let position = position + before;
                 let (leaf, leaf_position) = place_in_leaf(&mut leaf, stretch.count, position);
-                lines.push(PlaneLine { region, stretch, position, leaf, leaf_position });
+                let line = Line { stretch, output, position, leaf };
+                lines.push(PlaneLine { line, leaf_position });
             });
         }
     }
     let row = |line: &PlaneLine| line.leaf_position / columns.count.max(1);
-    lines.sort_by_key(|line| (row(line), line.region, line.position));
-    Ok(lines)
+    lines.sort_by_key(|of| (row(of), of.line.output, of.line.position));
+    Ok(lines.into_iter().map(|of| of.line).collect())
 }
 
 /// Places the next line of a region as [`crate::lines::GridLines`] does: in the open leaf (its pixels, and the position of
@@ -265,21 +285,26 @@ fn indices_in(range: AxisRange, first: u64, last: u64) -> Option<(u64, u64)> {
     (from <= to).then(|| (from as u64, to as u64 + 1))
 }
 
-/// Cuts the lines of a plane into pieces of about a task each: where each begins, and the end.
-fn pieces(lines: &[PlaneLine], most_pixels: u64, most_lines: usize) -> Vec<usize> {
-    let mut pieces = vec![0];
-    let mut pixels = 0;
+/// Cuts the lines of a plane into pieces of about a task each.
+fn pieces(lines: &[Line], size: u64, most_pixels: u64, most_lines: usize) -> Vec<PlanePiece> {
+    let mut pieces: Vec<PlanePiece> = Vec::new();
+    // Pixels of the last piece, without those between them.
+    let mut wanted = 0;
     for (index, line) in lines.iter().enumerate() {
-        let begun = pieces[pieces.len() - 1];
-        let may_begin = line.leaf != LeafPlace::Next;
-        if may_begin && index > begun && (pixels >= most_pixels || index - begun >= most_lines) {
-            pieces.push(index);
-            pixels = 0;
+        let span = line.stretch.span();
+        let is_full =
+            |piece: &PlanePiece| wanted >= most_pixels || index - piece.lines.start >= most_lines;
+        let begins = line.leaf != LeafPlace::Next && pieces.last().is_none_or(is_full);
+        if begins {
+            pieces.push(PlanePiece { lines: index..index, pixels: 0, span: span.clone() });
+            wanted = 0;
         }
-        pixels += line.stretch.count;
-    }
-    if !lines.is_empty() {
-        pieces.push(lines.len());
+        if let Some(piece) = pieces.last_mut() {
+            piece.lines.end = index + 1;
+            piece.pixels += line.stretch.pixels_read(size);
+            piece.span = piece.span.start.min(span.start)..piece.span.end.max(span.end);
+        }
+        wanted += line.stretch.count;
     }
     pieces
 }
@@ -289,26 +314,24 @@ impl Lines for RegionLines {
         if self.lines.is_empty() {
             return 0;
         }
-        (self.planes.count() * self.pieces_per_plane()).div_ceil(self.planes_per_task)
+        (self.planes.count() * self.pieces.len() as u64).div_ceil(self.planes_per_task)
     }
 
-    fn visit(&self, task: u64, line: &mut dyn FnMut(Line)) {
-        let pieces = self.pieces_per_plane();
-        let first = task * self.planes_per_task;
-        let end = (first + self.planes_per_task).min(self.planes.count() * pieces);
-        for index in first..end {
-            let place = self.planes.place(index / pieces);
-            let piece = (index % pieces) as usize;
-            for part in &self.lines[self.pieces[piece]..self.pieces[piece + 1]] {
-                let first = part.stretch.first + place.pixel;
-                line(Line {
-                    stretch: Stretch { first, ..part.stretch },
-                    output: part.region * self.outputs + place.output,
-                    position: part.position + place.position,
-                    leaf: part.leaf,
-                });
-            }
+    fn groups(&self, task: u64, group: &mut dyn FnMut(&LineGroup<'_>)) {
+        for (piece, place) in self.pieces_of(task) {
+            let ahead = if piece.pixels <= AHEAD_PIXELS { self.ahead } else { 0 };
+            group(&LineGroup::new(&self.lines[piece.lines.clone()], place, ahead));
         }
+    }
+
+    fn extent(&self, task: u64, _size: u64) -> (u64, Range<u64>) {
+        let (mut pixels, mut start, mut end) = (0, u64::MAX, 0);
+        for (piece, Place { pixel, .. }) in self.pieces_of(task) {
+            pixels += piece.pixels;
+            start = start.min(piece.span.start + pixel);
+            end = end.max(piece.span.end + pixel);
+        }
+        (pixels, start..end)
     }
 
     fn is_sequential(&self) -> bool {
@@ -317,5 +340,53 @@ impl Lines for RegionLines {
 
     fn pixels(&self) -> u64 {
         self.pixels
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use tachyfits_io::{Extent, Tasks};
+
+    use super::*;
+    use crate::lines::LineReads;
+    use crate::{Array, Header, PixelType};
+
+    fn axis(length: u64, step: i64) -> AxisRange {
+        let count = length.div_ceil(step.unsigned_abs());
+        AxisRange { first: if step < 0 { length - 1 } else { 0 }, count, step }
+    }
+
+    proptest! {
+        #[test]
+        fn the_extent_of_a_task_is_that_of_its_ranges(
+            x in -5.0..45f64,
+            radius in 0.0..40f64,
+            steps in prop::collection::vec(prop::sample::select(vec![-2i64, -1, 1, 3]), 3),
+            kept: bool,
+        ) {
+            let axes = [40, 30, 7];
+            let pixels = vec![0u8; 40 * 30 * 7];
+            let array = Array { bytes: &pixels, pixel: PixelType::U8, axes: &axes };
+            let image = array.to_file("example", &Header::new()).unwrap().image(0).unwrap();
+            let ranges: Vec<_> = axes.iter().zip(steps).map(|(&n, step)| axis(n, step)).collect();
+            let section = image.section(&ranges).unwrap();
+            let regions = [
+                Region::circle(x, 20.0, radius).unwrap(),
+                Region::rectangle(20.0, 15.0, 3.0, 50.0, 0.0).unwrap(),
+            ];
+            let (reduced, options) = ([true, true, !kept], RunOptions::default());
+            let lines = RegionLines::new(&image, &section, &reduced, &regions, false, &options);
+            let lines = lines.unwrap();
+            let reads = LineReads { lines: &lines, pixels: image.pixel_bytes() };
+            for task in 0..reads.len() {
+                let mut ranges = Vec::new();
+                reads.ranges(task, &mut ranges);
+                let start = ranges.iter().map(|range| range.start).min().unwrap();
+                let end = ranges.iter().map(|range| range.end).max().unwrap();
+                let bytes = ranges.iter().map(|range| range.end - range.start).sum();
+                prop_assert_eq!(reads.extent(task), Some(Extent { bytes, within: start..end }));
+            }
+        }
     }
 }

@@ -392,9 +392,9 @@ impl Plane<'_> {
     /// Hands each line of a task and its first position to `take`.
     fn visit(&self, task: u64, gathered: &mut Vec<u8>, mut take: impl FnMut(&[u8], u64)) {
         let mut piece = self.firsts[task as usize];
-        let size = self.image.pixel_bytes().size;
+        let pixels = self.image.pixel_bytes();
         self.lines.visit(task, &mut |line| {
-            let bytes = line.stretch.collect(self.fetched, &mut piece, size, gathered);
+            let bytes = line.stretch.collect(self.fetched, &mut piece, pixels, gathered);
             take(bytes, line.position);
         });
     }
@@ -496,13 +496,26 @@ impl Passed<'_, '_> {
     /// Reads it for the sake of reading.
     fn read(&mut self) -> Result<(), Error> {
         let (image, lines, pixels) = (self.image, self.lines, self.image.pixel_bytes());
-        let reads = LineReads { lines, pixels };
+        let reads = Fetches(LineReads { lines, pixels });
         self.passes.run(self.bytes, |options| {
             let nothing = |(): &mut (), _: u64, _: &Fetched<'_>| Ok(());
             let report =
                 image.run(&reads, lines.pixels(), options, || (), nothing, |_, ()| Ok(()))?;
             Ok(((), report))
         })
+    }
+}
+
+/// Reads that are made for their own sake, also where the bytes could be used in place.
+struct Fetches<'a>(LineReads<'a>);
+
+impl Tasks for Fetches<'_> {
+    fn len(&self) -> u64 {
+        self.0.len()
+    }
+
+    fn ranges(&self, index: u64, ranges: &mut Vec<Range<u64>>) {
+        self.0.ranges(index, ranges);
     }
 }
 
@@ -536,8 +549,7 @@ impl RobustPixels for Passed<'_, '_> {
                 |(counts, gathered, decoded), task, fetched| {
                     let (mut counts, mut piece) = (counts.get(), 0);
                     lines.visit(task, &mut |line| {
-                        let bytes =
-                            line.stretch.collect(fetched, &mut piece, pixels.size, gathered);
+                        let bytes = line.stretch.collect(fetched, &mut piece, pixels, gathered);
                         count_line(bytes, &encoding, tier, cells, decoded, &mut counts);
                     });
                     Ok(())

@@ -196,7 +196,7 @@ pub(crate) fn fold_rows<F: RowFold>(
     options: &RunOptions<'_>,
     mut finish: impl FnMut(F::State) + Send,
 ) -> Result<Report, Error> {
-    let (encoding, tier, size) = (image.encoding(), tier(), plan.pixels.size);
+    let (encoding, tier) = (image.encoding(), tier());
     let pixels = plan.kept.count() * plan.inner.count * plan.reduced.count();
     let merging = Merging::new(plan.slabs_per_tile);
     // Tiles whose last slab was computed: another thread may still merge.
@@ -213,7 +213,7 @@ pub(crate) fn fold_rows<F: RowFold>(
                 let mut rows = Vec::with_capacity(gathered.len());
                 for (row, gathered) in slab.rows.clone().zip(gathered.iter_mut()) {
                     let (stretch, position) = plan.stretch(&slab, row);
-                    let bytes = stretch.collect(fetched, &mut piece, size, gathered);
+                    let bytes = stretch.collect(fetched, &mut piece, plan.pixels, gathered);
                     rows.push(Row { bytes, position });
                 }
                 let state = fold.slab(slab.outputs as usize, &rows, &encoding, tier);

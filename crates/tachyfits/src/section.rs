@@ -44,6 +44,11 @@ impl Section {
         Section { lengths: axes.to_vec(), ranges: ranges.collect() }
     }
 
+    /// Whether it was made for an image with these axes.
+    pub(crate) fn is_of(&self, axes: &[u64]) -> bool {
+        self.lengths == axes
+    }
+
     /// Checks the ranges against the axes of the image.
     pub(crate) fn new(axes: &[u64], ranges: &[AxisRange]) -> Result<Section, Error> {
         if ranges.len() != axes.len() {

@@ -38,7 +38,7 @@ class ImageHdu(Hdu):
     _world: Coordinates | None = None
 
     def _core_image(self) -> _core.Image:
-        self._file._open_core()
+        # None also once the file is closed, which `_hdu` says.
         if self._image is None:
             self._image = self._hdu().image()
         return self._image

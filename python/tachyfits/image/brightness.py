@@ -79,7 +79,10 @@ def prepared(
     name = statistic if isinstance(statistic, str) else ""
     converts = of_values is not None or name == FLUX
     # Without a unit of coordinates, a rest frequency is there for the values alone.
-    left = Line() if converts and of_axis is None else replace(line, unit=of_axis)
+    if converts and of_axis is None:
+        left = Line()
+    else:
+        left = line if of_axis == line.unit else replace(line, unit=of_axis)
     if name == FLUX:
         return _flux_of(image, of_values, asked, kept, left)
     if of_values is None:

@@ -161,7 +161,7 @@ class Pixels(ImageHdu):
 
     def __getitem__(self, index: Any) -> Any:
         # A few pixels are read faster than Python resolves their index.
-        found = self._core_image().indexed(index, self._file.threads)
+        found = self._core_image().indexed(index, self._file._threads)
         if found is not None:
             return found
         # None means everything elsewhere; as an index it is newaxis.

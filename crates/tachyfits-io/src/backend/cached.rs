@@ -25,7 +25,7 @@ const LEAST_FILE: u64 = 256 << 10;
 /// time of reading the column (docs/performance).
 pub(crate) const MOST_KEPT: u64 = 512 << 20;
 
-/// So many threads copy the bytes of a larger file: to unmap pages, the system interrupts the core of each thread, while
+/// A run of this many threads copies the bytes of a larger file: to unmap pages, the system interrupts the core of each thread, while
 /// each copies into its own cache (docs/performance).
 const MANY_THREADS: usize = 4;
 

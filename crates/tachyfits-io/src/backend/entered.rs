@@ -19,7 +19,7 @@ pub(crate) struct EnteredPages {
     marks: Box<[AtomicU64]>,
     pages: AtomicU64,
     /// The group of pages to leave next, counted on from the end of the file: files are read in order, so that the pages
-    /// behind it are in use.
+    /// after it are in use.
     hand: AtomicU64,
 }
 

@@ -22,7 +22,7 @@ use guard::MapGuard;
 
 /// The kernel also maps cached pages around a touched byte, up to this many bytes
 /// (`fault_around_bytes` of Linux). Where it maps fewer, the others are mapped on use.
-const AROUND: usize = 64 << 10;
+pub(crate) const AROUND: usize = 64 << 10;
 
 /// A map of a whole file for reading, under guard.
 #[derive(Debug)]

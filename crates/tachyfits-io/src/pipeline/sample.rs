@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::Tasks;
+use crate::fetch::Extent;
 use crate::storage::Storage;
 
 /// Number of sampled tasks; fewer of small runs, whose tasks take no longer than their samples.
@@ -38,23 +39,23 @@ impl Sample {
         may_lend: bool,
         threads: usize,
     ) -> Sample {
-        let mut ranges = ranges_of(tasks, 0);
-        let of_first = bytes_of(&ranges);
+        let mut task = Sampled::of(tasks, 0);
+        let of_first = task.bytes;
         let is_small = of_first.saturating_mul(tasks.len()) <= FEW_BYTES;
         let count = tasks.len().min(if is_small { SAMPLED_OF_FEW } else { SAMPLED_TASKS });
         let (mut borrowed, mut resident) = (true, true);
         let (mut start, mut end, mut bytes) = (u64::MAX, 0, 0u64);
         for sample in 0..count {
             if sample > 0 {
-                ranges = ranges_of(tasks, sampled(tasks, sample, count));
+                task = Sampled::of(tasks, sampled(tasks, sample, count));
             }
-            bytes = bytes.saturating_add(bytes_of(&ranges));
-            for range in &ranges {
-                (start, end) = (start.min(range.start), end.max(range.end));
+            bytes = bytes.saturating_add(task.bytes);
+            if task.bytes > 0 {
+                (start, end) = (start.min(task.within.start), end.max(task.within.end));
             }
             // Of the first task its first range, of the last one of its last: all tasks may begin in the same part of a file.
-            let place = sample as usize * ranges.len() / count as usize;
-            if let Some(range) = ranges.get(place) {
+            let place = sample as usize * task.ranges.len() / count as usize;
+            if let Some(range) = task.ranges.get(place) {
                 borrowed = borrowed && storage.slice(range.clone()).is_some();
                 resident = resident && storage.is_resident(range.clone());
             }
@@ -77,6 +78,31 @@ impl Sample {
             bytes: of_first,
             all_bytes: all_bytes as u64,
         }
+    }
+}
+
+/// A sampled task.
+struct Sampled {
+    bytes: u64,
+    within: Range<u64>,
+    /// Its ranges. Of a task with an extent, those of its first and its last byte, or all bytes where it uses all.
+    ranges: Vec<Range<u64>>,
+}
+
+impl Sampled {
+    fn of(tasks: &dyn Tasks, index: u64) -> Sampled {
+        let extent = if index < tasks.len() { tasks.extent(index) } else { None };
+        if let Some(Extent { bytes, within }) = extent {
+            let ranges = match within.end - within.start == bytes {
+                true => vec![within.clone()],
+                false => vec![within.start..within.start + 1, within.end - 1..within.end],
+            };
+            return Sampled { bytes, within, ranges };
+        }
+        let ranges = ranges_of(tasks, index);
+        let start = ranges.iter().map(|range| range.start).min().unwrap_or(0);
+        let end = ranges.iter().map(|range| range.end).max().unwrap_or(0);
+        Sampled { bytes: bytes_of(&ranges), within: start..end, ranges }
     }
 }
 

@@ -10,6 +10,7 @@ use proptest::prelude::*;
 
 use super::{Arrangement, Buffering, PipelineOptions, Tasks, Watch, run};
 use crate::conformance::temporary_file;
+use crate::fetch::Extent;
 use crate::storage::{Id, Request};
 use crate::{CachedStorage, DirectStorage, FileStorage, IoError, MemoryStorage, Report, Storage};
 use crate::{CancelToken, Executor, Job, Lend, Profile};
@@ -24,6 +25,27 @@ impl Tasks for Lists {
 
     fn ranges(&self, index: u64, ranges: &mut Vec<Range<u64>>) {
         ranges.extend_from_slice(&self.0[index as usize]);
+    }
+}
+
+/// The same, whose work uses bytes that are all lent.
+struct Extents<'a>(&'a Lists);
+
+impl Tasks for Extents<'_> {
+    fn len(&self) -> u64 {
+        self.0.len()
+    }
+
+    fn ranges(&self, index: u64, ranges: &mut Vec<Range<u64>>) {
+        self.0.ranges(index, ranges);
+    }
+
+    fn extent(&self, index: u64) -> Option<Extent> {
+        let ranges = || self.0.0[index as usize].iter().filter(|range| !range.is_empty());
+        let start = ranges().map(|range| range.start).min()?;
+        let end = ranges().map(|range| range.end).max()?;
+        let bytes = ranges().map(|range| range.end - range.start).sum();
+        Some(Extent { bytes, within: start..end })
     }
 }
 
@@ -162,6 +184,83 @@ fn collect(
         },
     )?;
     Ok((report, merged))
+}
+
+proptest! {
+    #[test]
+    fn bytes_that_are_all_lent_are_those_of_the_ranges(
+        tasks in prop::collection::vec(
+            prop::collection::vec((0u64..300_000, 0u64..90_000), 0..6), 1..6,
+        ),
+    ) {
+        let content = Device::new(400_000).content;
+        let (_directory, path) = temporary_file(&content);
+        let mapped = CachedStorage::mapped(&path, FileStorage::open(&path).unwrap()).unwrap();
+        let memory = MemoryStorage::new("memory", content.clone());
+        let read = FileStorage::open(&path).unwrap();
+        let ranges = |task: Vec<(u64, u64)>| task.into_iter().map(|(at, bytes)| at..at + bytes);
+        let lists = Lists(tasks.into_iter().map(|task| ranges(task).collect()).collect());
+        let lists_of = |index: u64| lists.0[index as usize].clone().into_iter();
+        let storages: [(&dyn Storage, bool); 3] = [(&mapped, true), (&memory, true), (&read, false)];
+        for (storage, lends) in storages {
+            for threads in [1, 3] {
+                let options = PipelineOptions { threads, ..Default::default() };
+                let expected = collect(storage, &lists, &options).unwrap();
+                let mut found = Vec::new();
+                let report = run(
+                    storage,
+                    &Extents(&lists),
+                    &options,
+                    || (),
+                    |(), index, fetched| {
+                        let is_lent = fetched.lent(0..0, true).is_some();
+                        assert_eq!(is_lent, lends && lists_of(index).any(|range| !range.is_empty()));
+                        let bytes = (0..).zip(lists_of(index)).map(|(piece, range)| {
+                            fetched.lent(range, piece % 2 == 0).unwrap_or_else(|| fetched.piece(piece))
+                        });
+                        Ok(bytes.collect::<Vec<_>>().concat())
+                    },
+                    |_, bytes| {
+                        found.push(bytes);
+                        Ok::<(), Failure>(())
+                    },
+                );
+                let report = report.unwrap();
+                prop_assert_eq!((report.bytes, report.read_bytes), (expected.0.bytes, expected.0.read_bytes));
+                prop_assert!(found == expected.1);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_file_cut_while_all_of_it_is_lent_is_an_error() {
+    let (_directory, path) = temporary_file(&[1; 400_000]);
+    let storage = CachedStorage::mapped(&path, FileStorage::open(&path).unwrap()).unwrap();
+    let lists = hundreds(4000);
+    let mut merged = 0;
+    let outcome = run(
+        &storage,
+        &Extents(&lists),
+        &PipelineOptions::default().threads(1),
+        || std::fs::OpenOptions::new().write(true).open(&path).unwrap(),
+        |file, index, fetched| {
+            if index == 5 {
+                file.set_len(550).unwrap();
+            }
+            Ok(fetched.lent(index * 100..index * 100 + 100, true).unwrap().len())
+        },
+        |_, _| {
+            merged += 1;
+            Ok::<(), IoError>(())
+        },
+    );
+    let error = outcome.unwrap_err();
+    assert!(
+        matches!(error, IoError::Short { offset: 500, expected: 100, size: 550, .. }),
+        "{error}"
+    );
+    assert_eq!(merged, 5);
 }
 
 #[test]

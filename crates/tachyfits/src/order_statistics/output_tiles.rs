@@ -199,7 +199,6 @@ fn read(
     passes: &mut Passes<'_>,
     bytes: &mut [u8],
 ) -> Result<(), Error> {
-    let size = blocks.pixels.size;
     let reads = OutputReads::new(blocks, tile);
     let total = bytes.len() as u64;
     let parts = reads.cut(bytes);
@@ -213,7 +212,7 @@ fn read(
                 let mut part = parts[task as usize].lock().unwrap_or_else(PoisonError::into_inner);
                 let (mut piece, mut at) = (0, 0);
                 for stretch in reads.stretches(task) {
-                    let pixels = stretch.collect(fetched, &mut piece, size, gathered);
+                    let pixels = stretch.collect(fetched, &mut piece, blocks.pixels, gathered);
                     part[at..at + pixels.len()].copy_from_slice(pixels);
                     at += pixels.len();
                 }

@@ -4,7 +4,7 @@
 use tachyfits_kernels::{LEAF_PIXELS, Tier, deviate};
 
 use super::select::sort;
-use crate::lines::{Line, Lines, Stretch};
+use crate::lines::{Line, LineGroup, Lines, Stretch};
 
 /// Standard errors that a range goes to each side: it misses one time in 10 000, and then there is another pass.
 const ERRORS: f64 = 4.0;
@@ -55,7 +55,7 @@ impl Lines for SampledLines<'_> {
         self.tasks
     }
 
-    fn visit(&self, task: u64, line: &mut dyn FnMut(Line)) {
+    fn groups(&self, task: u64, group: &mut dyn FnMut(&LineGroup<'_>)) {
         // In u128, because the product may exceed u64.
         let spread = u128::from(task) * u128::from(self.lines.tasks()) / u128::from(self.tasks);
         let of = spread as u64;
@@ -73,7 +73,8 @@ impl Lines for SampledLines<'_> {
             let before = scattered(task << 20 ^ index) % (count - taken + 1);
             let first = first.wrapping_add_signed(stride * before as i64);
             let stretch = Stretch { first, count: taken, stride };
-            line(Line { stretch, position: whole.position + before, ..whole });
+            let line = Line { stretch, position: whole.position + before, ..whole };
+            group(&LineGroup::of_line(&line));
         });
     }
 

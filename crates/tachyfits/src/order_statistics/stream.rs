@@ -468,8 +468,7 @@ impl<'a> Population<'a> {
                 |(worker, gathered, decoded), task, fetched| {
                     let mut piece = 0;
                     lines.visit(task, &mut |line| {
-                        let bytes =
-                            line.stretch.collect(fetched, &mut piece, pixels.size, gathered);
+                        let bytes = line.stretch.collect(fetched, &mut piece, pixels, gathered);
                         for leaf in bytes.chunks(LEAF_PIXELS * size) {
                             let values = &mut decoded[..leaf.len() / size];
                             decode_f64(leaf, encoding, tier, values);
