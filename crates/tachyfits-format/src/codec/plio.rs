@@ -69,7 +69,9 @@ impl TileCodec for Plio {
         let values = &mut scratch.ints;
         values.clear();
         match tile.pixels {
-            Pixels::U8(pixels) => values.extend(pixels.iter().map(|&pixel| i32::from(pixel))),
+            Pixels::U8(pixels) => {
+                values.extend(pixels.iter().map(|&pixel| i32::from(pixel) + offset));
+            }
             Pixels::I16(pixels) => {
                 values.extend(pixels.iter().map(|&pixel| i32::from(pixel) + offset));
             }

@@ -83,6 +83,9 @@ fn unsigned_pixels_are_stored_as_their_values() {
     let stream = encode(&codec, &stored, &[3]).unwrap();
     assert_eq!(decode::<i32>(&PLIO, &stream, &[3]), Ok(vec![0, 32_768, 65_535]));
     assert_eq!(decode::<i16>(&codec, &stream, &[3]).as_deref(), Ok(&stored[..]));
+    let bytes = [0u8, 39, 255];
+    let stream = encode(&codec, &bytes, &[3]).unwrap();
+    assert_eq!(decode::<u8>(&codec, &stream, &[3]).as_deref(), Ok(&bytes[..]));
 }
 
 #[test]
