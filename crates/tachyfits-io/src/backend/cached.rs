@@ -25,8 +25,8 @@ const LEAST_FILE: u64 = 256 << 10;
 /// time of reading the column (docs/performance).
 pub(crate) const MOST_KEPT: u64 = 512 << 20;
 
-/// A run of this many threads copies the bytes of a larger file: to unmap pages, the system interrupts the core of each thread, while
-/// each copies into its own cache (docs/performance).
+/// A run of as many threads copies the bytes of a file whose pages do not stay mapped: to unmap pages, the system
+/// interrupts the core of each thread, while each copies into its own cache (docs/performance).
 const MANY_THREADS: usize = 4;
 
 /// A file, read at offsets, of which what is in the page cache can be lent.

@@ -18,8 +18,8 @@ const GROUP: u64 = 8;
 pub(crate) struct EnteredPages {
     marks: Box<[AtomicU64]>,
     pages: AtomicU64,
-    /// The group of pages to leave next, counted on from the end of the file: files are read in order, so that the pages
-    /// after it are in use.
+    /// The group of pages to leave next; it goes around the file again and again. Files are read in order, so that the
+    /// pages in use are far ahead of it.
     hand: AtomicU64,
 }
 
