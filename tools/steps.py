@@ -22,7 +22,8 @@ PYTEST = [PYTHON, "-m", "pytest"]
 
 #: Linking the compiled module as a test program needs Python's development files. It only
 #: translates, and the Python tests cover it.
-RUST_TESTS = ["--workspace", "--exclude", "tachyfits-python", "--no-fail-fast"]
+RUST_TESTS = ["--workspace", "--exclude", "tachyfits-python", "--features", "tachyfits/ndarray"]
+RUST_TESTS += ["--no-fail-fast"]
 
 #: Python tests of numerical results; they run again under each vector tier. Rust tests do not: the
 #: kernel tests run every tier themselves, and same_bits restarts itself under each.
@@ -147,13 +148,14 @@ def check_steps() -> Iterator[Step]:
     code = [path for path in PYTHON_CODE if os.path.isdir(path)]
     yield Step("Cargo.lock is current", ["cargo", "fetch", "--locked"])
     yield Step("Rust format", ["cargo", "fmt", "--all", "--check"])
-    clippy = ["cargo", "clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]
+    features = ["--features", "tachyfits/ndarray"]
+    clippy = ["cargo", "clippy", "--workspace", "--all-targets", *features, "--", "--deny", "warnings"]
     yield Step("Rust lints", clippy)
     fuzz = ["cargo", "check", "--quiet", "--manifest-path", "fuzz/Cargo.toml"]
     yield Step("fuzz targets compile", fuzz, {"CARGO_TARGET_DIR": "target"}, needs="c++")
     yield Step(
         "Rust documentation",
-        ["cargo", "doc", "--workspace", "--no-deps"],
+        ["cargo", "doc", "--workspace", "--no-deps", *features],
         {"RUSTDOCFLAGS": "--deny warnings"},
     )
     yield Step("Python format", [PYTHON, "-m", "ruff", "format", "--check", *code])

@@ -74,6 +74,7 @@ def csv_rows(
 def column_keyword(keyword: str, places: dict[int, int]) -> tuple[bool, str | None]: ...
 def comment_kept(keyword: str, value: str, comment: str) -> str: ...
 def column_pattern(keyword: str) -> tuple[int, str] | None: ...  # the number, "#" in its place
+def allow_maps(allowed: bool) -> None: ...  # files in the page cache may be mapped
 def set_defaults(threads: int, progress: _Progress | None = None) -> None: ...  # of operations that are given none
 def statistics() -> list[tuple[str, str]]: ...  # the reductions: (name, one line)
 

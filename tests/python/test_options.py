@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -49,3 +53,21 @@ def test_invalid_threads_leave_the_options_as_they_were(threads: object) -> None
     with pytest.raises(tf.UsageError, match="threads"):
         tf.options.threads = threads  # type: ignore[assignment]
     assert tf.options.threads == 0
+
+
+@pytest.mark.parametrize("maps", [True, False])
+def test_without_maps_the_signals_of_the_process_are_left_alone(maps: bool, tmp_path: Path) -> None:
+    path = tmp_path / "image.fits"
+    path.write_bytes(primary(np.ones((400, 400), "f4")))
+    program = f"""
+import signal
+import tachyfits as tf
+
+tf.options.maps = {maps}
+assert tf.open({str(path)!r})[0].sum() == 160_000
+status = open("/proc/self/status").read()
+caught = int(status.split("SigCgt:")[1].split()[0], 16)
+print(bool(caught >> (signal.SIGBUS - 1) & 1))
+"""
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (found.stdout, found.stderr) == (f"{maps}\n", "")

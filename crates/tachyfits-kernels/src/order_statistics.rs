@@ -432,35 +432,3 @@ impl Kernel for CellKernel<'_> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{CellCounts, Cells};
-    use crate::Tier;
-
-    #[test]
-    fn counts_go_on_where_those_of_32_bits_end() {
-        let cells = Cells { low: 0.0, density: 1.0, cells: 3 };
-        let mut counts = CellCounts::default();
-        counts.reset(3);
-        counts.count(&[0.0, 1.0, 1.0, 1.0, f64::NAN], &cells, Tier::SCALAR);
-        // As if nearly all that 32 bits hold had been counted, in the last cell.
-        counts.slots[2] = [u32::MAX - 9, 4];
-        counts.most = u64::from(u32::MAX);
-        let full = u64::from(u32::MAX) - 5;
-        assert_eq!(counts.cells().collect::<Vec<_>>(), [1, 3, full]);
-        counts.count(&[2.0; 7], &cells, Tier::SCALAR);
-        assert_eq!(counts.cells().collect::<Vec<_>>(), [1, 3, full + 7]);
-        let mut both = counts.clone();
-        both.merge(&counts);
-        assert_eq!(both.cells().collect::<Vec<_>>(), [2, 6, 2 * full + 14]);
-        let mut other = CellCounts::default();
-        other.reset(3);
-        other.slots[1] = [u32::MAX, 0];
-        other.most = u64::from(u32::MAX);
-        counts.merge(&other);
-        assert_eq!(counts.cells().collect::<Vec<_>>(), [1, 3 + u64::from(u32::MAX), full + 7]);
-        counts.reset(3);
-        assert_eq!(counts.cells().collect::<Vec<_>>(), [0; 3]);
-    }
-}

@@ -329,39 +329,3 @@ impl<F: Real, R: Random> Kernel for Quantise<'_, F, R> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::truncated;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn numbers_are_truncated_as_by_a_cast(
-            value in prop_oneof![
-                any::<f64>(),
-                -5e9..5e9,
-                -9.0..9.0,
-                any::<i32>().prop_map(f64::from),
-                any::<i32>().prop_map(|whole| f64::from(whole) + 0.5),
-                any::<i32>().prop_map(|whole| f64::from(whole).next_up()),
-                any::<i32>().prop_map(|whole| f64::from(whole).next_down()),
-            ],
-        ) {
-            prop_assert_eq!(truncated(value), value as i32);
-        }
-    }
-
-    #[test]
-    fn limits_are_truncated_as_by_a_cast() {
-        let limits = [f64::from(i32::MAX), f64::from(i32::MIN)];
-        for limit in limits {
-            for value in [limit - 1.0, limit - 0.5, limit, limit + 0.5, limit + 1.0] {
-                assert_eq!(truncated(value), value as i32, "{value}");
-            }
-        }
-        for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, 0.99, -0.99, 5e-324] {
-            assert_eq!(truncated(value), value as i32, "{value}");
-        }
-    }
-}

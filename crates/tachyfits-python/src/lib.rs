@@ -79,6 +79,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(expression::evaluate, module)?)?;
     module.add_function(wrap_pyfunction!(expression::expression_functions, module)?)?;
     module.add_function(wrap_pyfunction!(progress::set_defaults, module)?)?;
+    module.add_function(wrap_pyfunction!(progress::allow_maps, module)?)?;
     module.add_function(wrap_pyfunction!(expression::expression_names, module)?)?;
     module.add_function(wrap_pyfunction!(expression::expression_mixed_units, module)?)?;
     stats::add_to(module)?;

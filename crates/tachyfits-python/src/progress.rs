@@ -43,6 +43,12 @@ pub(crate) fn set_defaults(
     Ok(())
 }
 
+/// Say whether files in the page cache may be mapped, which needs a handler of SIGBUS.
+#[pyfunction]
+pub(crate) fn allow_maps(allowed: bool) {
+    tachyfits::io::allow_maps(allowed);
+}
+
 /// Runs an operation of the engine. An exception in the progress function stops it and is raised, as KeyboardInterrupt
 /// is; `False` stops it with the error of code "io-cancelled".
 pub(crate) fn run<T: Send, E: Raised>(

@@ -105,6 +105,34 @@ impl Image {
         Ok((pixels, report))
     }
 
+    /// Reads a section as an array in NumPy's order, NAXIS1 last; otherwise as [`Image::read_vec`]. Needs the feature
+    /// `ndarray`.
+    ///
+    /// ```
+    /// use tachyfits::{Array, Header, RunOptions};
+    /// let image = Array::new(&[1i16, 2, 3, 4, 5, 6], &[3, 2]).to_file("example", &Header::new())?.image(0)?;
+    /// let (pixels, _) = image.read_ndarray::<f32>(&image.whole().with(0, 1..3)?, &RunOptions::default())?;
+    /// assert_eq!(pixels, ndarray::array![[2.0, 3.0], [5.0, 6.0]].into_dyn());
+    /// # Ok::<(), tachyfits::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Image::read_vec`].
+    #[cfg(feature = "ndarray")]
+    pub fn read_ndarray<T: NativeNumber>(
+        &self,
+        section: &Section,
+        options: &RunOptions<'_>,
+    ) -> Result<(ndarray::ArrayD<T>, Report), Error> {
+        let (pixels, report) = self.read_vec(section, options)?;
+        let shape: Vec<usize> =
+            section.ranges().iter().rev().map(|range| range.count as usize).collect();
+        // An image without axes has no pixels.
+        let shape = if shape.is_empty() { vec![0] } else { shape };
+        let array = ndarray::ArrayD::from_shape_vec(shape, pixels);
+        Ok((array.expect("the section has as many pixels"), report))
+    }
+
     /// The spectrum of a region: a statistic of its pixels in each plane of NAXIS1 and NAXIS2, NaN where none is defined.
     ///
     /// ```

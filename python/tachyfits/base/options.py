@@ -1,4 +1,4 @@
-"""Default number of threads and progress function of this process."""
+"""Default number of threads, progress function, and use of memory maps of this process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Progress = Callable[[int, int], Any]
 
 
 class Options:
-    """Defaults of this process: number of threads, and a function that receives the progress.
+    """Defaults of this process: number of threads, a function that receives the progress, maps.
 
     An operation uses them unless the call or the file has its own ``threads`` or ``progress``.
 
@@ -35,6 +35,7 @@ class Options:
     def __init__(self) -> None:
         self._threads = 0
         self._progress: Progress | None = None
+        self._maps = True
 
     @property
     def threads(self) -> int:
@@ -53,6 +54,21 @@ class Options:
     @progress.setter
     def progress(self, function: Progress | None) -> None:
         self._set(self._threads, function)
+
+    @property
+    def maps(self) -> bool:
+        """Whether files in the page cache are mapped into memory; True unless set.
+
+        A map needs a handler of the signal SIGBUS, which is one for the whole process. False, set
+        before the first file is opened, leaves the signals of the process alone; files are copied
+        then, with the same results.
+        """
+        return self._maps
+
+    @maps.setter
+    def maps(self, allowed: bool) -> None:
+        _core.allow_maps(allowed)
+        self._maps = allowed
 
     def _set(self, threads: int, progress: Progress | None) -> None:
         threads = check_threads(threads)
@@ -75,7 +91,8 @@ class Options:
             self._set(*before)
 
     def __repr__(self) -> str:
-        return f"<tachyfits options: threads={self._threads}, progress={self._progress}>"
+        values = f"threads={self._threads}, progress={self._progress}, maps={self._maps}"
+        return f"<tachyfits options: {values}>"
 
 
 #: The options of this process.

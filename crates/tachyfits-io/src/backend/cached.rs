@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 use crate::backend::entered::{EnteredPages, MOST_ENTERED};
 use crate::backend::file::FileStorage;
-use crate::backend::mmap::{GuardedMap, enter, intact};
+use crate::backend::mmap::{GuardedMap, enter, intact, maps_are_allowed};
 use crate::error::IoError;
 use crate::lend::Lend;
 use crate::profile::Profile;
@@ -114,6 +114,7 @@ impl Storage for CachedStorage {
 impl Lend for CachedStorage {
     fn lends_cached(&self, is_free: bool, threads: usize) -> bool {
         let most = if threads < MANY_THREADS { u64::MAX } else { MOST_KEPT };
+        let is_free = is_free && maps_are_allowed();
         self.always || (LENDS && is_free && (LEAST_FILE..=most).contains(&self.bytes()))
     }
 

@@ -19,6 +19,8 @@ use crate::backend::memory::slice_of;
 use crate::error::IoError;
 use crate::storage::Storage;
 use guard::MapGuard;
+pub use guard::allow_maps;
+pub(crate) use guard::maps_are_allowed;
 
 /// The kernel also maps cached pages around a touched byte, up to this many bytes
 /// (`fault_around_bytes` of Linux). Where it maps fewer, the others are mapped on use.

@@ -12,6 +12,7 @@ mod merge;
 mod noise;
 mod order;
 mod quantised;
+mod reals;
 mod rice_lanes;
 mod rows;
 mod stencil;

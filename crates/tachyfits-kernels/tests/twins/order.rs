@@ -98,3 +98,23 @@ fn merged_cells_are_those_of_all_values() {
     both.merge(&count(&[1.0, 3.0]));
     assert_eq!(both.cells().collect::<Vec<_>>(), [1, 3, 0, 1]);
 }
+
+/// The counters in use have 32 bits.
+#[test]
+fn counts_go_on_where_those_of_32_bits_end() {
+    let cells = Cells { low: 0.0, density: 1.0, cells: 3 };
+    for tier in tiers() {
+        let mut counts = CellCounts::default();
+        counts.reset(3);
+        counts.count(&[0.0, 1.0, 1.0, 1.0, f64::NAN], &cells, tier);
+        for doubled in 1..=40 {
+            let other = counts.clone();
+            counts.merge(&other);
+            assert_eq!(counts.cells().collect::<Vec<_>>(), [1 << doubled, 3 << doubled, 0]);
+        }
+        counts.count(&[2.0; 7], &cells, tier);
+        assert_eq!(counts.cells().collect::<Vec<_>>(), [1 << 40, 3 << 40, 7]);
+        counts.reset(3);
+        assert_eq!(counts.cells().collect::<Vec<_>>(), [0; 3]);
+    }
+}

@@ -111,3 +111,22 @@ fn a_dithered_pixel_is_what_the_formula_says() {
         assert_eq!(out[1], (10.0 - random + 0.5) * 2.0 + 1.0);
     }
 }
+
+/// Integers are made by additions and comparisons, which must saturate as a cast does.
+#[test]
+fn numbers_beyond_the_limits_are_the_limits() {
+    let ends = [f64::from(i32::MAX), f64::from(i32::MIN)];
+    let mut pixels = vec![f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, 0.49, -0.49, 5e-324];
+    for end in ends {
+        pixels.extend([-1.0, -0.5, 0.0, 0.5, 1.0].map(|step| end + step));
+        pixels.extend([end.next_up(), end.next_down()]);
+    }
+    let how = Quantiser { scale: 1.0, zero: 0.0, blank: None, exact_zero: None, dither: None };
+    let expected: Vec<i32> =
+        pixels.iter().map(|&pixel: &f64| (pixel + 0.5f64.copysign(pixel)) as i32).collect();
+    for tier in tiers() {
+        let mut out = vec![0; pixels.len()];
+        quantise_f64(&pixels, &how, tier, &mut out);
+        assert_eq!(out, expected, "{tier:?}");
+    }
+}

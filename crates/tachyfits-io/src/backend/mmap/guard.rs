@@ -26,6 +26,28 @@ const WATCHES: usize = 4096;
 /// The maps that are guarded.
 static GUARDED: [MapGuard; WATCHES] = [const { MapGuard::new() }; WATCHES];
 
+/// Whether files are mapped at all.
+static ALLOWED: AtomicBool = AtomicBool::new(true);
+
+/// Says whether files are mapped from now on. A map needs a handler of the signal SIGBUS, which is one for the whole
+/// process: without maps none is installed, and cached files are copied.
+///
+/// Called before the first file is opened, `false` leaves the signals of a process alone. A handler that is there stays,
+/// and so do the maps that it guards.
+///
+/// ```
+/// tachyfits_io::allow_maps(false);
+/// # tachyfits_io::allow_maps(true);
+/// ```
+pub fn allow_maps(allowed: bool) {
+    ALLOWED.store(allowed, SeqCst);
+}
+
+/// Whether files may be mapped.
+pub(crate) fn maps_are_allowed() -> bool {
+    ALLOWED.load(SeqCst)
+}
+
 /// The previous handler, from `sigaction`: its address and flags.
 static PREVIOUS: (AtomicUsize, AtomicI32) = (AtomicUsize::new(libc::SIG_DFL), AtomicI32::new(0));
 
@@ -63,6 +85,9 @@ impl MapGuard {
 
     /// Guards a map from now on; `None` where as many are guarded as can be, or the handler cannot be set.
     pub(super) fn over(map: &[u8]) -> Option<&'static MapGuard> {
+        if !maps_are_allowed() {
+            return None;
+        }
         take_signal().ok()?;
         let free = |watch: &&MapGuard| {
             !watch.taken.load(SeqCst)
