@@ -169,7 +169,7 @@ pub(crate) fn threads_of(job: Option<&Job>, requested: usize) -> usize {
 }
 
 /// Asking the system reads files of control groups, which takes longer than a small run.
-fn processors() -> usize {
+pub(crate) fn processors() -> usize {
     static PROCESSORS: OnceLock<usize> = OnceLock::new();
     *PROCESSORS.get_or_init(|| thread::available_parallelism().map_or(1, usize::from))
 }
