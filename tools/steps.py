@@ -149,8 +149,8 @@ def check_steps() -> Iterator[Step]:
     yield Step("Cargo.lock is current", ["cargo", "fetch", "--locked"])
     yield Step("Rust format", ["cargo", "fmt", "--all", "--check"])
     features = ["--features", "tachyfits/ndarray"]
-    clippy = ["cargo", "clippy", "--workspace", "--all-targets", *features, "--", "--deny", "warnings"]
-    yield Step("Rust lints", clippy)
+    lints = ["--all-targets", *features, "--", "--deny", "warnings"]
+    yield Step("Rust lints", ["cargo", "clippy", "--workspace", *lints])
     fuzz = ["cargo", "check", "--quiet", "--manifest-path", "fuzz/Cargo.toml"]
     yield Step("fuzz targets compile", fuzz, {"CARGO_TARGET_DIR": "target"}, needs="c++")
     yield Step(
