@@ -92,6 +92,7 @@ def bytes_of(url: str) -> bytes:
     return found
 
 
+# Tests ask for the page last, so that it is closed before the hub and the server that it talks to.
 def connected(page: Page) -> None:
     page.locator("#tab-save").click()
     page.get_by_role("button", name="Connect", exact=True).click()
@@ -99,7 +100,7 @@ def connected(page: Page) -> None:
 
 
 def test_files_are_sent_and_positions_are_followed(
-    page: Page, address: str, folder: Path, other: SAMPIntegratedClient, user: Consent
+    address: str, folder: Path, other: SAMPIntegratedClient, user: Consent, page: Page
 ) -> None:
     images, tables = heard(other, "image.load.fits"), heard(other, "table.load.votable")
     opened(page, address, "image=moment0,20,60&r=0:box(45,55,21,11,0)")
@@ -154,7 +155,7 @@ def test_files_are_sent_and_positions_are_followed(
 
 
 def test_files_of_a_server_with_a_token_are_sent(
-    page: Page, locked_address: str, other: SAMPIntegratedClient
+    locked_address: str, other: SAMPIntegratedClient, page: Page
 ) -> None:
     images, tables = heard(other, "image.load.fits"), heard(other, "table.load.votable")
     opened(page, locked_address)
@@ -170,7 +171,7 @@ def test_files_of_a_server_with_a_token_are_sent(
     assert b"access_url" in bytes_of(table["access_url"][0])
 
 
-def test_page_says_when_no_hub_runs(page: Page, address: str, notice_expected: None) -> None:
+def test_page_says_when_no_hub_runs(address: str, notice_expected: None, page: Page) -> None:
     opened(page, address)
     page.locator("#tab-save").click()
     page.get_by_role("button", name="Connect", exact=True).click()
@@ -179,7 +180,7 @@ def test_page_says_when_no_hub_runs(page: Page, address: str, notice_expected: N
 
 
 def test_user_of_the_hub_may_refuse(
-    page: Page, address: str, hub: SAMPHubServer, user: Consent
+    address: str, hub: SAMPHubServer, user: Consent, page: Page
 ) -> None:
     user.agrees = False
     opened(page, address)
@@ -189,7 +190,7 @@ def test_user_of_the_hub_may_refuse(
 
 
 def test_page_learns_that_the_hub_ended(
-    page: Page, address: str, hub: SAMPHubServer, notice_expected: None
+    address: str, hub: SAMPHubServer, notice_expected: None, page: Page
 ) -> None:
     opened(page, address)
     connected(page)
@@ -199,7 +200,7 @@ def test_page_learns_that_the_hub_ended(
     expect(page.locator("#samp-note")).to_have_text("Not connected.")
 
 
-def test_values_of_the_hub_are_read_as_written(page: Page, address: str) -> None:
+def test_values_of_the_hub_are_read_as_written(address: str, page: Page) -> None:
     page.goto(address)
     found = page.evaluate(
         "async () => { const {encode, decode} = await import('./samp.js');"
