@@ -214,7 +214,8 @@ def parse(document: dict[str, Any], name: str, where: str, size: str = FULL) -> 
         suffix = "".join(f"/{value}" for value in names.values())
         contestants = _contestants(table.get("contestant", []), where, size)
         bars = _bars(table.get("bar", []), contestants, where)
-        weighed = [bar.of for bar in bars if bar.kind == "peak_rss_mb"]
+        # Of small inputs only the answers count, and starting a process takes longer than most.
+        weighed = [bar.of for bar in bars if bar.kind == "peak_rss_mb" and size != SMALL]
         contestants = tuple(
             replace(c, alone=any(fnmatchcase(c.name, pattern) for pattern in weighed))
             for c in contestants

@@ -473,16 +473,17 @@ def test_smaller_runs_start_fewer_processes(
     assert started == starts
 
 
-@pytest.mark.parametrize("size", ["laptop", "small"])
 def test_a_contestant_whose_memory_is_judged_shares_no_process(
-    fakes: dict[str, peers.Peer], size: str
+    fakes: dict[str, peers.Peer],
 ) -> None:
     pair = {
         "contestant": [contestant("a", 1.0), contestant("b", 1.0)],
         "bar": [{"row": "1", "claim": "memory", "kind": "peak_rss_mb", "of": "a", "limit": 1}],
     }
     sessions = bench_main.Sessions(fakes)
-    (definition,) = definitions.parse(pair, "one", "test.toml", size)
+    (small,) = definitions.parse(pair, "one", "test.toml", "small")
+    assert [c.alone for c in small.contestants] == [False, False], "only answers count"
+    (definition,) = definitions.parse(pair, "one", "test.toml", "laptop")
     assert [c.alone for c in definition.contestants] == [True, False]
     session = sessions.of(definition)
     assert session is not None
