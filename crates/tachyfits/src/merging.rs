@@ -16,7 +16,7 @@ struct MergedTile<S> {
     merged: Option<S>,
     /// Computed before the pieces before them.
     waiting: Vec<(u64, S)>,
-    /// A thread merges, and takes what is added meanwhile.
+    /// Whether a thread is merging this tile now. It also merges the pieces that others add meanwhile.
     is_merging: bool,
 }
 

@@ -1,7 +1,7 @@
 //! Large pages of a map, which are entered whole for any of their bytes: how many there are, and which were entered.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use crate::aligned::LARGE_PAGE;
 
@@ -17,7 +17,8 @@ const GROUP: u64 = 8;
 #[derive(Debug)]
 pub(crate) struct EnteredPages {
     marks: Box<[AtomicU64]>,
-    pages: AtomicU64,
+    /// How many are marked; for a moment less than none, where a page is left before it is counted.
+    pages: AtomicI64,
     /// The group of pages to leave next; it goes around the file again and again. Files are read in order, so that the
     /// pages in use are far ahead of it.
     hand: AtomicU64,
@@ -28,22 +29,23 @@ impl EnteredPages {
     pub(crate) fn none_of(bytes: u64) -> EnteredPages {
         let words = large_pages(&(0..bytes)).end.div_ceil(64);
         let marks = (0..words).map(|_| AtomicU64::new(0)).collect();
-        EnteredPages { marks, pages: AtomicU64::new(0), hand: AtomicU64::new(0) }
+        EnteredPages { marks, pages: AtomicI64::new(0), hand: AtomicU64::new(0) }
     }
 
     /// Marks the pages of a range; returns the bytes of all that are marked now. Pages beyond the file, which may have grown
     /// since, have no marks.
     pub(crate) fn enter(&self, range: &Range<u64>) -> u64 {
-        let mut new = 0;
+        let mut new = 0i64;
         for page in large_pages(range) {
             let bit = 1 << (page % 64);
             let Some(word) = self.marks.get((page / 64) as usize) else { break };
             // Most are marked already, and to look costs less than to write.
             if word.load(Ordering::Relaxed) & bit == 0 {
-                new += u64::from(word.fetch_or(bit, Ordering::Relaxed) & bit == 0);
+                new += i64::from(word.fetch_or(bit, Ordering::Relaxed) & bit == 0);
             }
         }
-        (self.pages.fetch_add(new, Ordering::Relaxed) + new) * LARGE_PAGE as u64
+        let pages = self.pages.fetch_add(new, Ordering::Relaxed) + new;
+        pages.max(0) as u64 * LARGE_PAGE as u64
     }
 
     /// Takes the marks of some pages, and returns the bytes to leave, all in one call: of few pages, so that each of many
@@ -51,7 +53,7 @@ impl EnteredPages {
     pub(crate) fn leave_next(&self) -> Option<Range<u64>> {
         let groups = self.marks.len() as u64 * 64 / GROUP;
         let mut left: Option<Range<u64>> = None;
-        let mut pages = 0;
+        let mut pages = 0i64;
         for _ in 0..groups {
             let group = self.hand.fetch_add(1, Ordering::Relaxed) % groups;
             let first = group * GROUP;
@@ -60,12 +62,12 @@ impl EnteredPages {
             }
             let marks = self.take_group(first);
             if marks != 0 {
-                pages += u64::from(marks.count_ones());
+                pages += i64::from(marks.count_ones());
                 let start =
                     left.map_or(first + u64::from(marks.trailing_zeros()), |left| left.start);
                 left = Some(start..first + u64::from(marks.ilog2()) + 1);
             }
-            if pages >= GROUP {
+            if pages >= GROUP as i64 {
                 break;
             }
         }
