@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import math
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,17 @@ def with_error(value: float, error: float) -> str:
         shown = 2 if value == 0 else max(2 - math.floor(math.log10(abs(value))), 0)
         return f"{value:.{shown}f}"
     return f"{value:.3g}"
+
+
+#: Behind numbers of other runs than most of a page.
+MARKS = ("†", "‡", "§")
+
+
+def marked(cell: Cell, column: Column, table: Table, notes: list[str], runs: list[int]) -> str:
+    """Write a cell, with a mark where it is not of the first of some runs."""
+    text = text_of(cell, column, table, notes)
+    foreign = text and not cell.missing and cell.run not in (None, runs[0])
+    return f"{text} {MARKS[runs.index(cell.run or 0) - 1]}" if foreign else text
 
 
 def text_of(cell: Cell, column: Column, table: Table, notes: list[str]) -> str:
@@ -67,15 +79,17 @@ def key_text(key: str, value: Any, record: Record) -> str:
     return f"{value} (more than cores)" if beyond else str(value)
 
 
-def table_page(table: Table, record: Record) -> str:
-    """Write a table with its command, its notes, and what has changed since."""
-    filled = papers.cells(table, record)
+def table_page(table: Table, filled: list[list[Cell]], record: Record, runs: list[int]) -> str:
+    """Write a table with its command, its notes, and what has changed since.
+
+    ``runs``: those of the page, the one of most cells first.
+    """
     keys = [key for key in table.rows[0] if not key.startswith("_")]
     notes: list[str] = []
     lines = [[*keys, *map(head_of, table.columns)]]
     for row, line in zip(table.rows, filled, strict=True):
         shown = [
-            text_of(cell, column, table, notes)
+            marked(cell, column, table, notes, runs)
             for cell, column in zip(line, table.columns, strict=True)
         ]
         lines.append([*(key_text(key, row[key], record) for key in keys), *shown])
@@ -153,8 +167,11 @@ def draw(figure: Figure, record: Record, path: Path) -> None:
 
 def page(paper: Paper, record: Record) -> str:
     """Write the page of a document."""
-    parts = [f"# {paper.title}", paper.reference, paper.about, machine(record)]
-    parts += [table_page(table, record) for table in paper.tables]
+    filled = [papers.cells(table, record) for table in paper.tables]
+    count = Counter(cell.run for rows in filled for line in rows for cell in line)
+    runs = [run for run, _ in count.most_common() if run is not None] or [0]
+    parts = [f"# {paper.title}", paper.reference, paper.about, machine(record, runs)]
+    parts += [table_page(*each, record, runs) for each in zip(paper.tables, filled, strict=True)]
     for figure in paper.figures:
         parts += [f"## {figure.name}\n\n![{figure.title}]({paper.name}-{slug(figure.name)}.svg)"]
     return "\n\n".join(part.strip() for part in parts) + "\n"
@@ -180,17 +197,17 @@ def bars_page(record: Record) -> str:
         "was not part of the run. `make bench-gate` fails where a ratio of small inputs is twice "
         "below the share of its bar in the column *gate*."
     )
-    return f"# All bars\n\n{about}\n\n{machine(record)}\n\n{markdown(lines)}\n"
+    return f"# All bars\n\n{about}\n\n{machine(record, [0])}\n\n{markdown(lines)}\n"
 
 
-def machine(record: Record) -> str:
-    """Say on what machine, when, from which commit and with which sizes a run measured."""
-    host = record.host
+def machine(record: Record, runs: list[int]) -> str:
+    """Say on what machine, when, from which commit and with which sizes runs measured."""
+    host, *others = (record.hosts[run] for run in runs)
     words = f"{host['cpu']}, {host['cores']} cores, {host['memory_gb']:g} GB, {host['kernel']}"
     later = "".join(
-        f" {', '.join(added)}: measured in a run of its own, {other['cpu']}, {other['date']}, "
-        f"commit `{other['commit'][:12]}`."
-        for other, added in record.others
+        f" {mark}: {other['cpu']}, {other['cores']} cores, {other['date']}, commit "
+        f"`{other['commit'][:12]}`; no ratio is taken between two runs."
+        for mark, other in zip(MARKS, others, strict=False)
     )
     return (
         f"Measured here: {words}, {host['date']}, commit `{host['commit'][:12]}`, "

@@ -13,7 +13,8 @@ from __future__ import annotations
 import json
 import re
 import statistics
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,9 @@ from typing import Any
 from bench import HERE, BenchError, toml
 from bench.definitions import combinations, substitute
 from bench.report import SIZE_WORDS
+
+#: Why there is no ratio and no sum.
+TWO_RUNS = "measured in two runs"
 
 #: Values of a contestant that a column may show, beside "parts." and the name of a step.
 VALUES = ("seconds", "rate", "processor", "peak_rss_mb", "hidden", "answer")
@@ -34,6 +38,7 @@ class Cell:
     error: float = 0.0
     text: str = ""
     missing: str = ""
+    run: int | None = None  # that measured it, of the record's
 
 
 @dataclass(frozen=True)
@@ -101,15 +106,15 @@ class Paper:
 
 
 class Record:
-    """The results of a run, by definition and contestant."""
+    """The results of one run or of several, by definition and contestant."""
 
     def __init__(self, document: dict[str, Any]) -> None:
         self.host: dict[str, Any] = document["host"]
         self.size: str = document.get("size", "full")
         self.verdicts: list[dict[str, Any]] = document.get("verdicts", [])
         self._definitions = {d["definition"]: d for d in document["definitions"]}
-        #: Runs that filled gaps: the host of each, and the peers that it added.
-        self.others: list[tuple[dict[str, Any], list[str]]] = []
+        #: The host of each run; a machine's runs of one commit are one run.
+        self.hosts = [self.host]
 
     @classmethod
     def load(cls, path: Path) -> Record:
@@ -125,21 +130,28 @@ class Record:
         Times with inputs of other sizes are in no table of this run; only their verdicts, which say
         so, are taken.
         """
-        added = set()
         same = other.size == self.size
+        number = self._number(other.host) if same else 0
         for name, theirs in other._definitions.items() if same else ():
             ours = self._definitions.setdefault(name, theirs | {"contestants": {}})["contestants"]
             for contestant, found in theirs["contestants"].items():
                 if not found["missing"] and ours.get(contestant, {"missing": "absent"})["missing"]:
-                    ours[contestant] = found
-                    added.add(found["peer"])
+                    ours[contestant] = found | {"run": number}
         key = itemgetter("definition", "row", "what")
-        theirs = [v if same else v | {"remark": _and_size(v, other)} for v in other.verdicts]
+        alike = same and number == 0
+        theirs = [v if alike else v | {"remark": _and_run(v, other, same)} for v in other.verdicts]
         every = {key(v): v for v in (*self.verdicts, *theirs)}
         known = {key(v): v for v in self.verdicts if v["verdict"] != "NOT MEASURED"}
         self.verdicts = list((every | known).values())
-        if added:
-            self.others.append((other.host, sorted(added)))
+
+    def _number(self, host: dict[str, Any]) -> int:
+        """Return the number of the run of a host, which may be a new one."""
+        key = itemgetter("cpu", "commit")
+        keys = [key(known) for known in self.hosts]
+        if key(host) not in keys:
+            self.hosts.append(host)
+            return len(keys)
+        return keys.index(key(host))
 
     def measured(self, definition: str, contestant: str, value: str, key: str = "") -> Cell:
         """Give what a contestant measured, or the reason why it did not."""
@@ -153,12 +165,13 @@ class Record:
             return Cell(missing=f"wrong: {found['wrong']}")
         if found["missing"]:
             return Cell(missing=found["missing"])
-        return _value(found, group, value, key)
+        return replace(_value(found, group, value, key), run=found.get("run", 0))
 
 
-def _and_size(verdict: dict[str, Any], run: Record) -> str:
-    """Return the remark of a verdict with the size and the commit of its run."""
-    own = f"{SIZE_WORDS[run.size]}, commit `{run.host['commit'][:12]}`"
+def _and_run(verdict: dict[str, Any], run: Record, same_size: bool) -> str:
+    """Return the remark of a verdict with the size or the processor, and the commit, of its run."""
+    words = run.host["cpu"] if same_size else SIZE_WORDS[run.size]
+    own = f"{words}, commit `{run.host['commit'][:12]}`"
     return "; ".join(filter(None, (verdict["remark"], own)))
 
 
@@ -219,7 +232,14 @@ def _sum(above: list[Cell]) -> Cell:
     numbers = [cell.number for cell in above if cell.number is not None]
     if len(numbers) < len(above):
         return Cell(missing="not all steps were measured")
-    return Cell(sum(numbers), sum(cell.error**2 for cell in above) ** 0.5)
+    if _runs(above) > 1:
+        return Cell(missing=TWO_RUNS)
+    return Cell(sum(numbers), sum(cell.error**2 for cell in above) ** 0.5, run=above[0].run)
+
+
+def _runs(of: Sequence[Cell]) -> int:
+    """Count the runs that measured some cells."""
+    return len({cell.run for cell in of if cell.run is not None})
 
 
 def _cell(
@@ -238,12 +258,16 @@ def _cell(
         reading, computing, both = (before[heads.index(head)] for head in column.hidden)
         if reading.number is None or computing.number is None or both.number is None:
             return Cell(missing=reading.missing or computing.missing or both.missing)
-        return Cell((reading.number + computing.number - both.number) / reading.number)
+        hidden = (reading.number + computing.number - both.number) / reading.number
+        return Cell(hidden, run=both.run)
     if column.ratio:
         above, below = (before[heads.index(head)] for head in column.ratio)
         if above.number is None or not below.number:
             return Cell(missing=above.missing or below.missing)
-        return Cell(above.number / below.number)
+        if _runs([above, below]) > 1:
+            return Cell(missing=TWO_RUNS)
+        run = above.run if below.run is None else below.run
+        return Cell(above.number / below.number, run=run)
     if column.fit:
         return fitted(column, row, record)
     definition = str(substitute(column.definition, row))
@@ -255,8 +279,17 @@ def points(
     column: Column, row: dict[str, Any], record: Record
 ) -> tuple[list[float], list[float], list[float]]:
     """Collect the points of a fit or a figure: x, times, errors."""
-    (key, values), *_ = column.over.items()
     found: tuple[list[float], list[float], list[float]] = ([], [], [])
+    for value, cell in cells_over(column, row, record):
+        for numbers, one in zip(found, (value, cell.number, cell.error), strict=True):
+            numbers.append(float(one or 0.0))
+    return found
+
+
+def cells_over(column: Column, row: dict[str, Any], record: Record) -> list[tuple[Any, Cell]]:
+    """Collect what was measured over the key of a column, with the values of that key."""
+    (key, values), *_ = column.over.items()
+    found = []
     for value in values:
         names = row | {key: value}
         cell = record.measured(
@@ -265,8 +298,7 @@ def points(
             column.value,
         )
         if cell.number is not None:
-            for numbers, one in zip(found, (value, cell.number, cell.error), strict=True):
-                numbers.append(float(one))
+            found.append((value, cell))
     return found
 
 
@@ -283,9 +315,14 @@ def fitted(column: Column, row: dict[str, Any], record: Record) -> Cell:
     result = fit(column.fit, shared(column, x, record), times, errors)
     if result is None:
         return Cell(missing="too few points")
+    measured = [cell for _, cell in cells_over(column, row, record)]
+    if _runs(measured) > 1:
+        return Cell(missing=TWO_RUNS)
+    run = measured[0].run
     if column.parameter == "chi":
-        return Cell(result.chi_squared, text=f"{result.chi_squared:.3g} ({result.freedom})")
-    return Cell(result.values[column.parameter], result.errors[column.parameter])
+        text = f"{result.chi_squared:.3g} ({result.freedom})"
+        return Cell(result.chi_squared, text=text, run=run)
+    return Cell(result.values[column.parameter], result.errors[column.parameter], run=run)
 
 
 def load(folder: Path = HERE / "papers") -> list[Paper]:

@@ -269,10 +269,39 @@ def test_a_later_run_fills_what_the_first_lacks() -> None:
     found = [first.measured("d", name, "seconds").number for name in ("quick", "slow", "more")]
     assert found == [1.0, 2.0, 3.0]
     assert [v["verdict"] for v in first.verdicts] == ["PASS", "MISS"]
-    words = pages.machine(first)
-    assert (
-        "b: measured in a run of its own, a processor, 2026-01-01, commit `0123456789ab`" in words
-    )
+    # The same commit on the same machine: one run.
+    assert first.hosts == [later.host]
+    assert {first.measured("d", name, "seconds").run for name in ("quick", "slow")} == {0}
+
+
+def test_numbers_of_another_machine_are_marked_and_no_ratio_is_taken_between_two_runs() -> None:
+    first = record(quick={"seconds": [1.0], "peer": "a"})
+    later = record(slow={"seconds": [2.0], "peer": "b"}, absent={"seconds": [4.0], "peer": "b"})
+    later.host |= {"cpu": "another processor", "commit": "f" * 40}
+    verdict = {"definition": "d", "row": "1", "what": "slow", "verdict": "MISS", "remark": ""}
+    later.verdicts = [verdict]
+    first.fill(later)
+    remark = f"another processor, commit `{'f' * 12}`"
+    assert first.verdicts == [verdict | {"remark": remark}]
+    columns = [
+        {"head": "here", "definition": "d", "contestant": "{who}"},
+        {"head": "quick", "definition": "d", "contestant": "quick"},
+        {"head": "here / quick", "ratio": ["here", "quick"]},
+    ]
+    table = DOCUMENT["table"][0] | {"column": columns}
+    text = pages.page(papers.parse(DOCUMENT | {"table": [table]}, "paper"), first)
+    # Most cells are of the first run.
+    assert "Measured here: a processor" in text
+    assert f"†: another processor, 2 cores, 2026-01-01, commit `{'f' * 12}`" in text
+    assert "| quick | 1000 | 1000 | 1.00 |" in text
+    assert "| slow | 2000 † | 1000 | [1] |" in text
+    assert "| sum | [1] | 3000 | [1] |" in text
+    assert "[1] measured in two runs" in text
+    # A page of another run alone is of that one.
+    table = table | {"row": [{"who": "slow"}, {"who": "absent"}], "column": columns[:1]}
+    text = pages.page(papers.parse(DOCUMENT | {"table": [table]}, "paper"), first)
+    assert "Measured here: another processor" in text
+    assert "†" not in text
 
 
 def test_a_smaller_run_fills_bars_alone() -> None:
@@ -285,7 +314,7 @@ def test_a_smaller_run_fills_bars_alone() -> None:
     assert first.measured("d", "slow", "seconds").missing == "not here"
     remark = "far; inputs for any laptop, commit `0123456789ab`"
     assert first.verdicts == [verdict | {"remark": remark}]
-    assert "run of its own" not in pages.machine(first)
+    assert first.hosts == [smaller.host]
 
 
 def test_the_report_of_a_results_file_lies_beside_it(tmp_path: Path) -> None:
