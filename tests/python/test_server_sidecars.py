@@ -136,6 +136,32 @@ def test_build_goes_on_where_it_was_cancelled(
         assert answers(client) == expected
 
 
+def test_two_servers_share_a_build(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tachyfits.server.sidecars.builder._NOTED", 1)
+    built: list[tuple[int, ...]] = []
+    seen: list[dict[str, str]] = []
+    build = copies.Pyramid.build
+    with served(path, tmp_path) as one, served(path, tmp_path) as other:
+
+        def watched(self: copies.Pyramid, folder: Path, unit: tuple[int, ...]) -> None:
+            if len(built) == 2:
+                states(other, "POST")
+                assert sidecars(other).wait(60)
+                seen.append(states(other))
+            build(self, folder, unit)
+            built.append(unit)
+
+        monkeypatch.setattr(copies.Pyramid, "build", watched)
+        complete(one)
+        assert seen[0]["pyramid"] == "building"
+        assert states(other) == {"pyramid": "complete", "spectral": "complete"}
+        assert len(built) == len(set(built))
+        expected = answers(one)
+        assert answers(other) == expected
+
+
 def test_replaced_file_does_not_meet_an_old_sidecar(tmp_path: Path) -> None:
     file = tmp_path / "cube.fits"
     cache = tmp_path / "cache"

@@ -211,6 +211,10 @@ class Sidecars:
             elif task is not None:
                 state = "building" if task.total else "waiting"
                 found[kind.kind] = {"state": state, "fraction": round(task.fraction, 3)}
+            elif self._folder.is_locked(name):
+                # By another server, which shares the folder.
+                share = (_noted(self._folder.building(name)) or 0) / len(kind(view).units())
+                found[kind.kind] = {"state": "building", "fraction": round(share, 3)}
             elif problem is not None:
                 found[kind.kind] = {"state": "failed", "fraction": 0.0, "problem": problem}
             else:

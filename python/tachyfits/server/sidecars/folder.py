@@ -53,15 +53,19 @@ class Folder:
         with contextlib.suppress(OSError):
             os.utime(self.path / f"{name}.zarr")
 
+    def building(self, name: str) -> Path:
+        """Return the folder of a sidecar while it is built."""
+        return self.path / f"{name}.building"
+
     def under_way(self, name: str) -> Path:
-        """Return the folder of a sidecar while it is built; what another process began stays."""
-        found = self.path / f"{name}.building"
+        """Make that folder; what another process began stays."""
+        found = self.building(name)
         found.mkdir(parents=True, exist_ok=True)
         return found
 
     def publish(self, name: str) -> None:
         """Give a sidecar its name: it is complete."""
-        (self.path / f"{name}.building").rename(self.path / f"{name}.zarr")
+        self.building(name).rename(self.path / f"{name}.zarr")
 
     def remove(self, name: str) -> None:
         """Remove a sidecar, complete or not."""
@@ -101,13 +105,29 @@ class Folder:
         self.path.mkdir(parents=True, exist_ok=True)
         path = self.path / f"{name}.lock"
         with path.open("w", encoding="ascii") as file:
-            if not _locked(file):
+            if not _locked(file) or not _is_at(path, file):
                 yield False
                 return
             try:
                 yield True
             finally:
                 path.unlink(missing_ok=True)
+
+    def is_locked(self, name: str) -> bool:
+        """Say whether a server builds a sidecar now."""
+        try:
+            with (self.path / f"{name}.lock").open(encoding="ascii") as file:
+                return not _locked(file)
+        except OSError:
+            return False
+
+
+def _is_at(path: Path, file: IO[str]) -> bool:
+    """Say whether a file is still at its path: its owner may have removed it meanwhile."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
+    except OSError:
+        return False
 
 
 def _locked(file: IO[str]) -> bool:
