@@ -49,6 +49,13 @@ pub fn fill(
 /// they were [`Lend::intact`](crate::Lend::intact). It says whether it did.
 pub type OtherWay<'a> = &'a (dyn Fn(u64, &mut [u8]) -> Result<bool, IoError> + Sync);
 
+/// Whether so few bytes are read at once, by the calling thread and without a permit: they are in a file on this machine.
+pub fn fills_at_once(storage: &dyn Storage, bytes: u64) -> bool {
+    bytes <= LITTLE as u64
+        && storage.profile().latency != Latency::Network
+        && !storage.computes()
+}
+
 /// As [`fill`], or the other way where the bytes seem to be in the page cache. A caller that chooses a buffering gets reads.
 ///
 /// Bytes filled from the page cache count as borrowed: none of them were read, and the time is
@@ -69,11 +76,10 @@ pub fn fill_either_way(
     let bytes = out.len() as u64;
     storage.check_within(offset, bytes)?;
     let block_bytes = block_bytes.max(1);
-    let profile = storage.profile();
-    let is_little = out.len() <= block_bytes.min(LITTLE);
-    if is_little && profile.latency != Latency::Network && !storage.computes() {
+    if out.len() <= block_bytes && fills_at_once(storage, bytes) {
         return fill_at_once(storage, offset, out, options, work);
     }
+    let profile = storage.profile();
     let threads = executor::threads_of(options.job, options.threads);
     let (threads, mut share_bytes) = shares(out.len(), block_bytes, threads);
     let together = profile.latency == Latency::Network;

@@ -58,7 +58,7 @@ pub use backend::mmap::allow_maps;
 pub use error::{Budget, ErrorKind, IoError, Pending};
 pub use executor::{CancelToken, Executor, Job, Priority, without_permit};
 pub use fetch::{Extent, Fetched, fetch};
-pub use fill::{OtherWay, enter_large_pages, fill, fill_either_way};
+pub use fill::{OtherWay, enter_large_pages, fill, fill_either_way, fills_at_once};
 pub use lend::Lend;
 pub use notes::{FirstFew, Note, Notes, note};
 pub use output::OutputFile;

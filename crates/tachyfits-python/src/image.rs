@@ -5,12 +5,14 @@ use std::path::PathBuf;
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
-use tachyfits::{ChannelBeam, OutputPixels, ReadAs, Reason, Section, Statistic, Values};
+use tachyfits::{
+    ChannelBeam, OutputPixels, ReadAs, Reason, RunOptions, Section, Statistic, Values,
+};
 
 use crate::buffer::{self, shaped};
 use crate::errors::{OrRaise, exception, not_negative, refused};
 use crate::histogram::Histogram;
-use crate::progress::{self, reported};
+use crate::progress::{self, reported, reported_at_once};
 use crate::region::{Region, engine_regions};
 use crate::section::{Ranges, fits_axes, indexed, place, section, shape};
 use crate::stats::Stats;
@@ -60,10 +62,17 @@ impl Image {
             progress::run(py, 0, None, |options| self.image.total(section, options))?;
         }
         let place = place(&self.image);
+        let at_once = progress.is_none()
+            && read == self.image.default_read()
+            && self.image.reads_at_once(section);
         let fill = |pixels: OutputPixels<'_>| {
-            reported(py, threads, progress, |options| {
+            let operation = |options: &RunOptions<'_>| {
                 Ok(((), self.image.read(section, read, pixels, options)?))
-            })
+            };
+            match at_once {
+                true => reported_at_once(py, threads, operation),
+                false => reported(py, threads, progress, operation),
+            }
         };
         match out {
             None => buffer::filled(py, pixel, shape, place, fill),

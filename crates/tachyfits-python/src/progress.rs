@@ -73,6 +73,24 @@ pub(crate) fn reported<T: Send>(
     Ok(value)
 }
 
+/// The same for one that ends before Ctrl-C could be looked for, by the calling thread: to prepare for that takes longer than a
+/// short read. Where there is a progress function it hears of the end.
+pub(crate) fn reported_at_once<T: Send>(
+    py: Python<'_>,
+    threads: i64,
+    operation: impl FnOnce(&RunOptions<'_>) -> Result<(T, tachyfits::Report), Error> + Send,
+) -> PyResult<T> {
+    if DEFAULTS.lock().unwrap_or_else(PoisonError::into_inner).progress.is_some() {
+        return reported(py, threads, None, operation);
+    }
+    let job = executor::current_job();
+    let threads = not_negative(py, "threads", threads)?;
+    let options = RunOptions::default().threads(threads).job(job.as_ref());
+    let (value, report) = py.detach(|| operation(&options)).or_raise(py)?;
+    report::collect(py, report)?;
+    Ok(value)
+}
+
 /// Runs an operation that writes an HDU and tells its cost, which the blocks of `tf.reports` on this thread receive; gives the
 /// number of the HDU with it. Returns the largest error of rounding.
 pub(crate) fn written(

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use tachyfits_io::operation::{Progress, RunOptions};
-use tachyfits_io::{IoError, Report};
+use tachyfits_io::{IoError, Report, fills_at_once};
 use tachyfits_kernels::{Encoding, PixelType, Tier, decode_f32, decode_f64, decode_native};
 
 use crate::error::{Error, Reason};
@@ -90,6 +90,15 @@ impl Image {
         }
     }
 
+    /// Whether the pixels of a section are one short read of a file on this machine, if they are read as they are by default: it
+    /// ends before it could be cancelled.
+    pub fn reads_at_once(&self, section: &Section) -> bool {
+        let bytes = section.pixels().saturating_mul(self.pixel_bytes().size);
+        self.is_plain()
+            && self.part_of_row(section).is_some()
+            && fills_at_once(&**self.storage(), bytes)
+    }
+
     /// Reads a section into `out`: one element per pixel, the section's first axis the fastest, in the machine's byte
     /// order.
     ///
@@ -159,13 +168,30 @@ impl Image {
     /// The first pixel of a section that is one run of pixels in the file, where they have to be read from it: what is in
     /// memory is decoded from there.
     fn run_of_pixels(&self, section: &Section) -> Option<u64> {
-        let grid = Grid::new(self.axes(), section, &vec![false; self.axes().len()]);
-        let is_run = match grid.loops.as_slice() {
-            [] => true,
-            [level] => level.stride == 1,
-            _ => false,
-        };
-        (is_run && section.pixels() > 0 && !self.lends_bytes()).then_some(grid.origin)
+        if section.pixels() == 0 || self.lends_bytes() {
+            return None;
+        }
+        self.part_of_row(section).or_else(|| {
+            let grid = Grid::new(self.axes(), section, &vec![false; self.axes().len()]);
+            let is_run = match grid.loops.as_slice() {
+                [] => true,
+                [level] => level.stride == 1,
+                _ => false,
+            };
+            is_run.then_some(grid.origin)
+        })
+    }
+
+    /// The first pixel of a section that is a part of one row, or a pixel.
+    fn part_of_row(&self, section: &Section) -> Option<u64> {
+        let [row, others @ ..] = section.ranges() else { return None };
+        let is_run = (row.step == 1 || row.count == 1) && others.iter().all(|of| of.count == 1);
+        let (mut pixel, mut stride) = (0, 1);
+        for (range, length) in section.ranges().iter().zip(self.axes()) {
+            pixel += range.first * stride;
+            stride *= length;
+        }
+        is_run.then_some(pixel)
     }
 
     /// Reads a run of pixels that only need their bytes swapped.

@@ -69,6 +69,26 @@ def test_a_byte_budget_holds_for_all_operations_of_a_request(zeros: tf.Image) ->
             pool.submit(work).result()
 
 
+def test_a_row_and_a_pixel_are_charged_and_reported_as_all_else(zeros: tf.Image) -> None:
+    token = _core.CancelToken()
+    with _core.Executor(1).request(bytes=4100, token=token), tf.reports() as reports:
+        assert zeros[3, 4] == 0
+        assert zeros[3].shape == (1024,)
+        with pytest.raises(tf.LimitError, match="byte budget"):
+            zeros[3, 4]
+    token.cancel()
+    with _core.Executor(1).request(token=token), pytest.raises(tf.TachyfitsError) as caught:
+        zeros[3, 4]
+    assert caught.value.code == "io-cancelled"
+    assert [report.bytes for report in reports] == [4, 4096]
+    told: list[tuple[int, int]] = []
+    with tf.options(progress=lambda done, total: told.append((done, total))):
+        zeros[3, 4]
+    assert told == [(4, 4)]
+    with pytest.raises(ValueError, match="threads"):
+        zeros._core_image().indexed((3, 4), -1)
+
+
 def test_a_time_budget_ends_an_operation(zeros: tf.Image) -> None:
     with (
         _core.Executor(1).request(seconds=0),
