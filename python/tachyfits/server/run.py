@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import ipaddress
 import logging
 import socket
@@ -22,6 +23,9 @@ _GRACE = 5
 
 #: Open files that connections, served files and chunks of copies may need together.
 _FILES = 1 << 14
+
+#: Bytes of a block that goes back to the system when it is freed, and the option of glibc for it.
+_OWN_BLOCK, _MMAP_THRESHOLD = 256 << 10, -3
 
 #: Names of this machine in the Host header.
 LOOPBACK = ("localhost", "localhost.localdomain", "ip6-localhost")
@@ -76,6 +80,7 @@ def serve(
         lifespan="on",
     )
     _allow_files()
+    free_to_system()
     with listening:
         _Server(config, lambda: started(link), app.state.tachyfits).run(sockets=[listening])
 
@@ -92,6 +97,16 @@ def _allow_files() -> None:
     if soft != resource.RLIM_INFINITY and soft < wanted:
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(limit, (wanted, hard))
+
+
+def free_to_system() -> None:
+    """Let freed tiles and planes go back to the system.
+
+    glibc would soon keep blocks of up to 32 MiB, between answers that stay: as much again as the
+    cache holds. Other C libraries have no such option.
+    """
+    with contextlib.suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, _OWN_BLOCK)
 
 
 def is_loopback(host: str) -> bool:
