@@ -104,7 +104,7 @@ def test_cache_keeps_to_its_budget() -> None:
     assert cache.get(99, lambda: b"other", len) == bytes(1000)
 
 
-#: Frees blocks that lie between others which stay; prints the MiB of the process that are no files.
+#: Frees blocks that lie between others which stay; prints the MiB that the process has of its own.
 _FREED = """
 import sys
 from tachyfits.server.run import free_to_system

@@ -51,9 +51,7 @@ pub type OtherWay<'a> = &'a (dyn Fn(u64, &mut [u8]) -> Result<bool, IoError> + S
 
 /// Whether so few bytes are read at once, by the calling thread and without a permit: they are in a file on this machine.
 pub fn fills_at_once(storage: &dyn Storage, bytes: u64) -> bool {
-    bytes <= LITTLE as u64
-        && storage.profile().latency != Latency::Network
-        && !storage.computes()
+    bytes <= LITTLE as u64 && storage.profile().latency != Latency::Network && !storage.computes()
 }
 
 /// As [`fill`], or the other way where the bytes seem to be in the page cache. A caller that chooses a buffering gets reads.
