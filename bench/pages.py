@@ -206,20 +206,14 @@ def machine(record: Record, runs: list[int]) -> str:
     words = f"{host['cpu']}, {host['cores']} cores, {host['memory_gb']:g} GB, {host['kernel']}"
     later = "".join(
         f" {mark}: {other['cpu']}, {other['cores']} cores, {other['date']}, "
-        f"{commits_of(record, run)}; no ratio is taken between two machines."
-        for mark, other, run in zip(MARKS, others, runs[1:], strict=False)
+        f"commit `{other['commit'][:12]}`; no ratio is taken between two runs."
+        for mark, other in zip(MARKS, others, strict=False)
     )
     return (
-        f"Measured here: {words}, {host['date']}, {commits_of(record, runs[0])}, "
+        f"Measured here: {words}, {host['date']}, commit `{host['commit'][:12]}`, "
         f"{SIZE_WORDS[record.size]}. Times are medians with the standard deviation of the "
         f"rounds; each contestant's answer was checked in every round.{later}"
     )
-
-
-def commits_of(record: Record, run: int) -> str:
-    """Name the commits of a run."""
-    names = " and ".join(f"`{commit[:12]}`" for commit in record.commits[run])
-    return f"commit{'s' * (len(record.commits[run]) > 1)} {names}"
 
 
 def slug(name: str) -> str:

@@ -23,8 +23,8 @@ from bench import HERE, BenchError, toml
 from bench.definitions import combinations, substitute
 from bench.report import SIZE_WORDS
 
-#: Why there is no ratio and no sum.
-TWO_MACHINES = "measured on two machines"
+#: Why a ratio or a sum is missing.
+TWO_RUNS = "measured in two runs"
 
 #: Values of a contestant that a column may show, beside "parts." and the name of a step.
 VALUES = ("seconds", "rate", "processor", "peak_rss_mb", "hidden", "answer")
@@ -113,9 +113,8 @@ class Record:
         self.size: str = document.get("size", "full")
         self.verdicts: list[dict[str, Any]] = document.get("verdicts", [])
         self._definitions = {d["definition"]: d for d in document["definitions"]}
-        #: The host of each run, and its commits; a machine's runs of one day are one run.
+        #: The host of each run; parts of a run have the machine, the day and the commit alike.
         self.hosts = [self.host]
-        self.commits = [[self.host["commit"]]]
 
     @classmethod
     def load(cls, path: Path) -> Record:
@@ -147,16 +146,12 @@ class Record:
 
     def _number(self, host: dict[str, Any]) -> int:
         """Return the number of the run of a host, which may be a new one."""
-        key = itemgetter("cpu", "kernel", "date")
+        key = itemgetter("cpu", "kernel", "date", "commit")
         keys = [key(known) for known in self.hosts]
         if key(host) not in keys:
             self.hosts.append(host)
-            self.commits.append([])
             keys.append(key(host))
-        number = keys.index(key(host))
-        if host["commit"] not in self.commits[number]:
-            self.commits[number].append(host["commit"])
-        return number
+        return keys.index(key(host))
 
     def measured(self, definition: str, contestant: str, value: str, key: str = "") -> Cell:
         """Give what a contestant measured, or the reason why it did not."""
@@ -238,7 +233,7 @@ def _sum(above: list[Cell]) -> Cell:
     if len(numbers) < len(above):
         return Cell(missing="not all steps were measured")
     if _runs(above) > 1:
-        return Cell(missing=TWO_MACHINES)
+        return Cell(missing=TWO_RUNS)
     return Cell(sum(numbers), sum(cell.error**2 for cell in above) ** 0.5, run=above[0].run)
 
 
@@ -270,7 +265,7 @@ def _cell(
         if above.number is None or not below.number:
             return Cell(missing=above.missing or below.missing)
         if _runs([above, below]) > 1:
-            return Cell(missing=TWO_MACHINES)
+            return Cell(missing=TWO_RUNS)
         run = above.run if below.run is None else below.run
         return Cell(above.number / below.number, run=run)
     if column.fit:
@@ -322,7 +317,7 @@ def fitted(column: Column, row: dict[str, Any], record: Record) -> Cell:
         return Cell(missing="too few points")
     measured = [cell for _, cell in cells_over(column, row, record)]
     if _runs(measured) > 1:
-        return Cell(missing=TWO_MACHINES)
+        return Cell(missing=TWO_RUNS)
     run = measured[0].run
     if column.parameter == "chi":
         text = f"{result.chi_squared:.3g} ({result.freedom})"

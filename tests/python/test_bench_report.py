@@ -269,15 +269,12 @@ def test_a_later_run_fills_what_the_first_lacks() -> None:
     found = [first.measured("d", name, "seconds").number for name in ("quick", "slow", "more")]
     assert found == [1.0, 2.0, 3.0]
     assert [v["verdict"] for v in first.verdicts] == ["PASS", "MISS"]
-    # The same machine and day: one run.
+    # The same commit and machine: parts of one run.
     assert first.hosts == [later.host]
-    later.host |= {"commit": "f" * 40}
-    first.fill(later)
-    assert f"commits `0123456789ab` and `{'f' * 12}`, inputs as large" in pages.machine(first, [0])
     assert {first.measured("d", name, "seconds").run for name in ("quick", "slow")} == {0}
 
 
-def test_numbers_of_another_machine_are_marked_and_no_ratio_is_taken_between_two() -> None:
+def test_numbers_of_another_machine_are_marked_and_no_ratio_is_taken_between_two_runs() -> None:
     first = record(quick={"seconds": [1.0], "peer": "a"})
     later = record(slow={"seconds": [2.0], "peer": "b"}, absent={"seconds": [4.0], "peer": "b"})
     later.host |= {"cpu": "another processor", "commit": "f" * 40}
@@ -299,7 +296,7 @@ def test_numbers_of_another_machine_are_marked_and_no_ratio_is_taken_between_two
     assert "| quick | 1000 | 1000 | 1.00 |" in text
     assert "| slow | 2000 † | 1000 | [1] |" in text
     assert "| sum | [1] | 3000 | [1] |" in text
-    assert "[1] measured on two machines" in text
+    assert "[1] measured in two runs" in text
     # A page of another run alone is of that one.
     table = table | {"row": [{"who": "slow"}, {"who": "absent"}], "column": columns[:1]}
     text = pages.page(papers.parse(DOCUMENT | {"table": [table]}, "paper"), first)
