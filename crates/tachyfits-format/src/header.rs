@@ -6,6 +6,7 @@
 
 mod column_cards;
 mod edit;
+mod keyword_index;
 
 use std::collections::HashMap;
 
@@ -16,6 +17,7 @@ use crate::card::Card;
 use crate::card_writer;
 use crate::code::Code;
 use crate::error::{FormatError, Place, Warning, Warnings, quoted};
+use crate::header::keyword_index::KeywordIndex;
 use crate::limits::{BLOCK_BYTES, CARD_BYTES, CARDS_PER_BLOCK};
 use crate::scan;
 use crate::value::{Real, Value};
@@ -47,10 +49,7 @@ pub struct Header {
     /// END and all after it up to the end of the block, as read; none once the cards have changed.
     tail: Option<Vec<u8>>,
     context: Context,
-    /// First card with a value of each keyword as written.
-    index: HashMap<String, usize>,
-    /// The same for keywords with lower-case letters, in upper case.
-    folded: HashMap<String, usize>,
+    index: KeywordIndex,
 }
 
 /// Two headers are equal when they write the same bytes.
@@ -70,9 +69,8 @@ impl Header {
     /// A header of these cards.
     #[must_use]
     pub fn from_cards(cards: Vec<Card>) -> Self {
-        let mut header = Header { cards, ..Header::default() };
-        header.reindex();
-        header
+        let index = KeywordIndex::of(&cards);
+        Header { cards, index, ..Header::default() }
     }
 
     /// Reads the header that `bytes` start with, up to its END card and the end of the block after
@@ -108,11 +106,7 @@ impl Header {
         let stop = (end / CARDS_PER_BLOCK + 1) * BLOCK_BYTES;
         let tail = &bytes[end * CARD_BYTES..stop.min(bytes.len())];
         reader.check_tail(tail, end);
-        let folded = HashMap::new();
-        let mut header = Header { cards, tail: Some(tail.to_vec()), context, index, folded };
-        for at in 0..header.cards.len() {
-            header.fold_card(at);
-        }
+        let header = Header { cards, tail: Some(tail.to_vec()), context, index };
         Ok((header, reader.warnings.into_vec()))
     }
 
@@ -149,11 +143,7 @@ impl Header {
         let is_long = name.contains(' ') || name.len() > 8;
         let is_hierarch = is_long && word.eq_ignore_ascii_case("HIERARCH ");
         let keyword = if is_hierarch { name } else { keyword };
-        if let Some(&at) = self.index.get(keyword) {
-            return Some(at);
-        }
-        let upper = keyword.to_ascii_uppercase();
-        self.index.get(&upper).or_else(|| self.folded.get(&upper)).copied()
+        self.index.first(&self.cards, keyword)
     }
 
     /// The index of the first 80-byte record of a card: cards before it may have CONTINUE records.
@@ -292,7 +282,7 @@ impl Header {
         let at = self.cards.len() - blanks;
         self.cards.splice(at..at + used, [card]);
         self.tail = None;
-        self.index_card(at);
+        self.index.add(&self.cards, at);
     }
 
     /// Adds COMMENT, HISTORY or blank-keyword cards, as many as the text needs.
@@ -361,31 +351,7 @@ impl Header {
     /// Cards other than the last have changed: what was read after END no longer ends a block.
     fn changed(&mut self) {
         self.tail = None;
-        self.reindex();
-    }
-
-    fn reindex(&mut self) {
-        self.index.clear();
-        self.folded.clear();
-        for at in 0..self.cards.len() {
-            self.index_card(at);
-        }
-    }
-
-    fn index_card(&mut self, at: usize) {
-        let card = &self.cards[at];
-        if !card.is_commentary() {
-            self.index.entry(card.keyword().to_owned()).or_insert(at);
-            self.fold_card(at);
-        }
-    }
-
-    fn fold_card(&mut self, at: usize) {
-        let card = &self.cards[at];
-        let keyword = card.keyword();
-        if !card.is_commentary() && keyword.bytes().any(|byte| byte.is_ascii_lowercase()) {
-            self.folded.entry(keyword.to_ascii_uppercase()).or_insert(at);
-        }
+        self.index = KeywordIndex::of(&self.cards);
     }
 }
 
@@ -402,10 +368,10 @@ struct Reader {
 }
 
 impl Reader {
-    /// The cards, and the first of each keyword that has a value.
-    fn cards(&mut self, records: &[[u8; CARD_BYTES]]) -> (Vec<Card>, HashMap<String, usize>) {
+    /// The cards, and the first of each keyword.
+    fn cards(&mut self, records: &[[u8; CARD_BYTES]]) -> (Vec<Card>, KeywordIndex) {
         let mut cards: Vec<Card> = Vec::with_capacity(records.len());
-        let mut seen: HashMap<String, usize> = HashMap::with_capacity(records.len());
+        let mut index = KeywordIndex::with_room(records.len());
         let mut fields = HashMap::new();
         let mut at = 0;
         while at < records.len() {
@@ -419,12 +385,9 @@ impl Reader {
                 issues.push((Code::OrphanContinue, quoted(card.comment())));
             }
             if !card.is_commentary() {
-                match seen.get(card.keyword()) {
-                    Some(&first) => {
-                        let first = record_twin(&card, &cards, first, &mut fields);
-                        self.duplicate(at, &card, first.map(|first| &cards[first]));
-                    }
-                    None => drop(seen.insert(card.keyword().to_owned(), cards.len())),
+                if let Some(first) = index.as_written(&cards, card.keyword()) {
+                    let first = record_twin(&card, &cards, first, &mut fields);
+                    self.duplicate(at, &card, first.map(|first| &cards[first]));
                 }
                 if matches!(card.value(), Some(value @ Value::Real(_)) if value.as_whole().is_some())
                     && wants_integer(card.keyword())
@@ -437,9 +400,10 @@ impl Reader {
                 self.warn(code, at, card.keyword(), expected(code), found);
             }
             cards.push(card);
+            index.add(&cards, cards.len() - 1);
             at += used;
         }
-        (cards, seen)
+        (cards, index)
     }
 
     /// A repeated card with the same value is harmless, except where the Standard says "must not"

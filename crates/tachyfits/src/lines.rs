@@ -344,15 +344,19 @@ impl GridLines {
     }
 
     fn line(&self, index: u64) -> Line {
-        let (run, part) = (index / self.lines_per_loop, index % self.lines_per_loop);
+        // Most loops have one line: short lines are many, and divisions take longer than to add their pixels.
+        let (run, part) = match self.lines_per_loop {
+            1 => (index, 0),
+            lines => (index / lines, index % lines),
+        };
         let place = self.outer.place(run);
         let before = part * self.length;
         let first = place.pixel.wrapping_add_signed(self.inner.stride * before as i64);
         let count = self.length.min(self.inner.count - before);
         let stretch = Stretch { first, count, stride: self.inner.stride };
-        let leaf = match index % self.lines_per_plane % self.lines_per_leaf {
-            _ if self.lines_per_leaf == 1 => LeafPlace::Alone,
-            0 => LeafPlace::First,
+        let leaf = match self.lines_per_leaf {
+            1 => LeafPlace::Alone,
+            lines if index % self.lines_per_plane % lines == 0 => LeafPlace::First,
             _ => LeafPlace::Next,
         };
         Line { stretch, output: place.output, position: place.position + before, leaf }
@@ -366,6 +370,13 @@ impl GridLines {
     fn first_line(&self, leaf: u64) -> u64 {
         let (plane, of_plane) = (leaf / self.leaves_per_plane(), leaf % self.leaves_per_plane());
         (plane * self.lines_per_plane + of_plane * self.lines_per_leaf).min(self.lines)
+    }
+
+    /// The lines of a task, in order.
+    fn of_task(&self, task: u64) -> impl Iterator<Item = Line> {
+        let first = task * self.leaves_per_task;
+        let lines = self.first_line(first)..self.first_line(first + self.leaves_per_task);
+        lines.map(|index| self.line(index))
     }
 }
 
@@ -381,10 +392,11 @@ impl Lines for GridLines {
     }
 
     fn groups(&self, task: u64, group: &mut dyn FnMut(&LineGroup<'_>)) {
-        let first = task * self.leaves_per_task;
-        for index in self.first_line(first)..self.first_line(first + self.leaves_per_task) {
-            group(&LineGroup::of_line(&self.line(index)));
-        }
+        self.of_task(task).for_each(|line| group(&LineGroup::of_line(&line)));
+    }
+
+    fn visit(&self, task: u64, line: &mut dyn FnMut(Line)) {
+        self.of_task(task).for_each(line);
     }
 
     fn is_sequential(&self) -> bool {

@@ -163,7 +163,7 @@ impl Sorted {
             value.is_none()
         });
         for (keys, (first, places)) in self.keys.iter_mut().zip(kept) {
-            select(keys, &places, u64::cmp, check, &mut |place, key| {
+            select(keys, &places, check, &mut |place, key| {
                 known.push((first + place as u64, value_of_key(key)));
             })?;
         }

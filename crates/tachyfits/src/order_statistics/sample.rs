@@ -1,7 +1,7 @@
 //! A sample of a population, which tells where to look for a rank. It decides what is read how often, and never what is
 //! found.
 
-use tachyfits_kernels::{LEAF_PIXELS, Tier, deviate};
+use tachyfits_kernels::{LEAF_PIXELS, Tier, deviate, key_of, value_of_key};
 
 use super::select::sort;
 use crate::lines::{Line, LineGroup, Lines, Stretch};
@@ -141,9 +141,9 @@ impl Sample {
 
     /// The values in their order.
     pub(crate) fn sorted<E>(&self, check: &dyn Fn() -> Result<(), E>) -> Result<Vec<f64>, E> {
-        let mut sorted = self.values.clone();
-        sort(&mut sorted, f64::total_cmp, check)?;
-        Ok(sorted)
+        let mut keys: Vec<u64> = self.values.iter().map(|&x| key_of(x)).collect();
+        sort(&mut keys, check)?;
+        Ok(keys.into_iter().map(value_of_key).collect())
     }
 
     /// The standard error of the fraction below a value, from how the clusters differ in it.

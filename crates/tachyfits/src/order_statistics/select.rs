@@ -1,7 +1,5 @@
 //! Selection of many ranks in a list whose sort would take too long to wait for when the run is cancelled.
 
-use std::cmp::Ordering;
-
 /// Values that are selected from in one step; sorting this many takes a few milliseconds.
 const STEP: usize = 128 << 10;
 
@@ -10,40 +8,38 @@ const FEW: usize = 4;
 
 /// Calls `give` with each of `ranks`, which rise, and the value that a sort of `values` would put there.
 ///
+/// Values have an order of their own, which the compiler inlines where it could not inline a function that is passed.
 /// `check` is asked before each step: at least once for every [`STEP`] values that are sorted.
-pub(super) fn select<T: Copy, E>(
+pub(super) fn select<T: Copy + Ord, E>(
     values: &mut [T],
     ranks: &[usize],
-    compare: fn(&T, &T) -> Ordering,
     check: &dyn Fn() -> Result<(), E>,
     give: &mut dyn FnMut(usize, T),
 ) -> Result<(), E> {
-    RankSearch { compare, check, give }.part(values, 0, ranks)
+    RankSearch { check, give }.part(values, 0, ranks)
 }
 
 /// Sorts `values`; `check` is asked as in [`select`].
-pub(crate) fn sort<T: Copy, E>(
+pub(crate) fn sort<T: Copy + Ord, E>(
     values: &mut [T],
-    compare: fn(&T, &T) -> Ordering,
     check: &dyn Fn() -> Result<(), E>,
 ) -> Result<(), E> {
     check()?;
     if values.len() <= STEP {
-        values.sort_unstable_by(compare);
+        values.sort_unstable();
         return Ok(());
     }
-    let (low, _, high) = values.select_nth_unstable_by(values.len() / 2, compare);
-    sort(low, compare, check)?;
-    sort(high, compare, check)
+    let (low, _, high) = values.select_nth_unstable(values.len() / 2);
+    sort(low, check)?;
+    sort(high, check)
 }
 
 struct RankSearch<'a, T, E> {
-    compare: fn(&T, &T) -> Ordering,
     check: &'a dyn Fn() -> Result<(), E>,
     give: &'a mut dyn FnMut(usize, T),
 }
 
-impl<T: Copy, E> RankSearch<'_, T, E> {
+impl<T: Copy + Ord, E> RankSearch<'_, T, E> {
     /// Selects from the values of the ranks `first..`.
     fn part(&mut self, values: &mut [T], first: usize, ranks: &[usize]) -> Result<(), E> {
         if ranks.is_empty() {
@@ -51,7 +47,7 @@ impl<T: Copy, E> RankSearch<'_, T, E> {
         }
         (self.check)()?;
         if values.len() <= STEP && ranks.len() > FEW {
-            values.sort_unstable_by(self.compare);
+            values.sort_unstable();
             ranks.iter().for_each(|&rank| (self.give)(rank, values[rank - first]));
             return Ok(());
         }
@@ -59,7 +55,7 @@ impl<T: Copy, E> RankSearch<'_, T, E> {
             ..=FEW => ranks[ranks.len() / 2],
             _ => first + values.len() / 2,
         };
-        let (low, &mut value, high) = values.select_nth_unstable_by(middle - first, self.compare);
+        let (low, &mut value, high) = values.select_nth_unstable(middle - first);
         let below = ranks.partition_point(|&rank| rank < middle);
         let above = ranks.partition_point(|&rank| rank <= middle);
         self.part(low, first, &ranks[..below])?;
@@ -86,8 +82,7 @@ mod tests {
             Ok::<(), ()>(())
         };
         let mut values = values.to_vec();
-        select(&mut values, ranks, u64::cmp, &check, &mut |rank, value| found.push((rank, value)))
-            .unwrap();
+        select(&mut values, ranks, &check, &mut |rank, value| found.push((rank, value))).unwrap();
         (found, checks.get())
     }
 
@@ -118,10 +113,10 @@ mod tests {
                 checks.set(checks.get() + 1);
                 Ok::<(), ()>(())
             };
-            sort(&mut values, u64::cmp, &check).unwrap();
+            sort(&mut values, &check).unwrap();
             assert!(values == expected && checks.get() >= count / STEP, "{count} values");
         }
-        assert_eq!(sort(&mut scattered(9, 9), u64::cmp, &|| Err("stop")), Err("stop"));
+        assert_eq!(sort(&mut scattered(9, 9), &|| Err("stop")), Err("stop"));
     }
 
     #[test]
@@ -137,8 +132,7 @@ mod tests {
         let mut values = scattered(4 * STEP, 1 << 40);
         let ranks: Vec<usize> = (0..values.len()).collect();
         let mut given = 0;
-        let stopped =
-            select(&mut values, &ranks, u64::cmp, &|| Err("stop"), &mut |_, _| given += 1);
+        let stopped = select(&mut values, &ranks, &|| Err("stop"), &mut |_, _| given += 1);
         assert_eq!((stopped, given), (Err("stop"), 0));
     }
 }

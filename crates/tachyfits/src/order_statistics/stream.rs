@@ -545,8 +545,9 @@ fn narrow(
     });
     for (found, (first, places)) in found.iter_mut().zip(kept) {
         if let Found::Kept { values, .. } = found {
-            select(values, &places, f64::total_cmp, check, &mut |place, value| {
-                known.push((first + place as u64, value));
+            let mut keys: Vec<u64> = std::mem::take(values).into_iter().map(key_of).collect();
+            select(&mut keys, &places, check, &mut |place, key| {
+                known.push((first + place as u64, value_of_key(key)));
             })?;
         }
     }

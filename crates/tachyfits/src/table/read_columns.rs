@@ -329,7 +329,7 @@ impl Reading<'_> {
         let row_bytes: usize = self.decoders.iter().map(cell).sum();
         let batch = (WAITING_BYTES / row_bytes.max(1)).max(1);
         let total = (list.len() as u64).saturating_mul(row_bytes as u64);
-        sort(&mut order, Ord::cmp, &|| self.options.check(0, total))?;
+        sort(&mut order, &|| self.options.check(0, total))?;
         let mut odd = vec![0; self.decoders.len()];
         let mut report = Report::default();
         for part in order.chunks(batch) {

@@ -1,0 +1,110 @@
+//! The first card of each keyword.
+
+use std::collections::HashMap;
+
+use crate::card::Card;
+
+/// Up to so many cards are searched one by one: to index them takes longer than it saves, and files have thousands of
+/// such headers.
+const FEW_CARDS: usize = 32;
+
+/// Finds the first card with a value of a keyword.
+#[derive(Clone, Debug, Default)]
+pub(super) struct KeywordIndex {
+    /// By keyword as written; made where there are more than a few cards.
+    as_written: Option<HashMap<String, usize>>,
+    /// Keywords with lower-case letters, in upper case.
+    folded: HashMap<String, usize>,
+}
+
+impl KeywordIndex {
+    /// The index of no cards, with room for these.
+    pub(super) fn with_room(cards: usize) -> KeywordIndex {
+        let as_written = (cards > FEW_CARDS).then(|| HashMap::with_capacity(cards));
+        KeywordIndex { as_written, folded: HashMap::new() }
+    }
+
+    /// The index of all cards.
+    pub(super) fn of(cards: &[Card]) -> KeywordIndex {
+        let mut index = KeywordIndex::with_room(cards.len());
+        (0..cards.len()).for_each(|at| index.add(&cards[..=at], at));
+        index
+    }
+
+    /// Adds a card that is in its place; those after it, if any, are blank.
+    pub(super) fn add(&mut self, cards: &[Card], at: usize) {
+        if cards.len() > FEW_CARDS || self.as_written.is_some() {
+            let first = if self.as_written.is_some() { at } else { 0 };
+            let index = self.as_written.get_or_insert_default();
+            for (at, card) in
+                cards.iter().enumerate().skip(first).filter(|(_, card)| has_value(card))
+            {
+                index.entry(card.keyword().to_owned()).or_insert(at);
+            }
+        }
+        let keyword = cards[at].keyword();
+        if has_value(&cards[at]) && keyword.bytes().any(|byte| byte.is_ascii_lowercase()) {
+            self.folded.entry(keyword.to_ascii_uppercase()).or_insert(at);
+        }
+    }
+
+    /// The first card of a keyword as written.
+    pub(super) fn as_written(&self, cards: &[Card], keyword: &str) -> Option<usize> {
+        match &self.as_written {
+            Some(index) => index.get(keyword).copied(),
+            None => cards.iter().position(|card| has_value(card) && card.keyword() == keyword),
+        }
+    }
+
+    /// The same; a keyword that is not there as written is looked for in the other case.
+    pub(super) fn first(&self, cards: &[Card], keyword: &str) -> Option<usize> {
+        self.as_written(cards, keyword).or_else(|| {
+            let upper = keyword.to_ascii_uppercase();
+            self.as_written(cards, &upper).or_else(|| self.folded.get(&upper).copied())
+        })
+    }
+}
+
+fn has_value(card: &Card) -> bool {
+    !card.is_commentary()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FEW_CARDS, KeywordIndex};
+    use crate::card::Card;
+
+    /// Cards of which some repeat a keyword, have one in lower case, or no value.
+    fn cards(count: usize) -> Vec<Card> {
+        let card = |at: usize| match at % 5 {
+            0 => Card::new(&format!("KEY{}", at % 15), at as i64, "").unwrap(),
+            1 => Card::from_records(format!("{:<80}", format!("low{} = 1", at % 20)).as_bytes())
+                .unwrap(),
+            2 => Card::commentary("HISTORY", "KEY0").unwrap().remove(0),
+            _ => Card::new(&format!("K{at}"), at as i64, "").unwrap(),
+        };
+        (0..count).map(card).collect()
+    }
+
+    #[test]
+    fn finds_what_a_search_finds_in_few_and_many_cards() {
+        for count in [0, 1, FEW_CARDS - 1, FEW_CARDS, FEW_CARDS + 1, 4 * FEW_CARDS] {
+            let cards = cards(count);
+            let (all, mut grown) = (KeywordIndex::of(&cards), KeywordIndex::with_room(0));
+            (0..count).for_each(|at| grown.add(&cards[..=at], at));
+            let names = (0..count + 2)
+                .flat_map(|at| ["KEY", "low", "LOW", "K", "key"].map(|name| format!("{name}{at}")));
+            for name in names.chain(["HISTORY".to_owned(), String::new()]) {
+                let position = |same: &dyn Fn(&str) -> bool| {
+                    cards.iter().position(|card| card.value().is_some() && same(card.keyword()))
+                };
+                let upper = name.to_ascii_uppercase();
+                let expected = position(&|keyword| keyword == name)
+                    .or_else(|| position(&|keyword| keyword == upper))
+                    .or_else(|| position(&|keyword| keyword.to_ascii_uppercase() == upper));
+                assert_eq!(all.first(&cards, &name), expected, "{name} in {count} cards");
+                assert_eq!(grown.first(&cards, &name), expected, "{name} in {count} cards");
+            }
+        }
+    }
+}
