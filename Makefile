@@ -25,7 +25,7 @@ OLDEST_RUST := $(shell sed -n 's/^rust-version *= *"\(.*\)"/\1/p' Cargo.toml)
 RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -name Cargo.toml \) -print)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo view test check bench bench-full bench-gate docs fuzz miri bigendian portable wheel clean require
+.PHONY: help demo view test check bench bench-full bench-gate docs fuzz miri lowest bigendian portable wheel clean require
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
@@ -71,6 +71,13 @@ fuzz: require ## each fuzz target for FUZZ_SECONDS=120
 miri: require ## the tests of the format and kernels crates under Miri, which finds undefined behaviour
 	@tools/require miri
 	PROPTEST_CASES=2 MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p tachyfits-format -p tachyfits-kernels --lib
+
+lowest: require ## compiles and tests the crates with the lowest versions of dependencies that their manifests allow
+	@tools/require lowest
+	rm -rf target/lowest && git clone --quiet . target/lowest
+	cd target/lowest && cargo +nightly update --quiet -Z direct-minimal-versions
+	cd target/lowest && cargo check --locked --workspace --all-targets --all-features --target-dir ../lowest-build
+	cd target/lowest && cargo test --locked -p tachyfits-format -p tachyfits-io --target-dir ../lowest-build
 
 bigendian: export PROPTEST_CASES := 16
 bigendian: export CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_LINKER := s390x-linux-gnu-gcc
