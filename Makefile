@@ -70,7 +70,9 @@ fuzz: require ## each fuzz target for FUZZ_SECONDS=120
 
 miri: require ## the tests of the format and kernels crates under Miri, which finds undefined behaviour
 	@tools/require miri
-	PROPTEST_CASES=2 MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p tachyfits-format -p tachyfits-kernels --lib
+	PROPTEST_CASES=2 MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p tachyfits-format --lib
+	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p tachyfits-kernels --test twins -- \
+		checksum:: transpose:: tiers:: columns::bits columns::bytes
 
 lowest: require ## compiles and tests the crates with the lowest versions of dependencies that their manifests allow
 	@tools/require lowest

@@ -23,6 +23,7 @@ sys.path.insert(0, str(ROOT))
 from bench import (  # noqa: E402
     BenchError,
     bars,
+    before,
     cache,
     definitions,
     makers,
@@ -572,3 +573,35 @@ def test_measuring_a_file_fails_when_the_bits_differ(
     monkeypatch.setitem(one_file.EXPERIMENTS, "sum", lambda image, threads: threads)
     with pytest.raises(BenchError, match="depends on the number of threads"):
         one_file.main([cube, "--only", "sum", "--threads", "2"])
+
+
+def test_a_checkout_is_measured_beside_another_one() -> None:
+    names = [("ours", "tachyfits"), ("new", "tachyfits"), ("other", "astropy")]
+    document = {
+        "contestant": [{"name": name, "peer": peer, "model": "sum"} for name, peer in names],
+        "bar": [{"row": "1", "claim": "c"} | FASTER],
+    }
+    (definition,) = definitions.parse(document, "d", "d.toml")
+    pairs = before.doubled(definition)
+    assert pairs.bars == ()
+    found = [(contestant.name, contestant.peer) for contestant in pairs.contestants]
+    assert found == [
+        ("ours", "tachyfits"),
+        ("before: ours", "before: tachyfits"),
+        ("new", "tachyfits"),
+        ("before: new", "before: tachyfits"),
+    ]
+    results = {c.name: measure.Result(c) for c in pairs.contestants}
+    results["ours"].samples = [0.003, 0.001, 0.002]
+    results["before: ours"].samples = [0.004]
+    results["new"].samples = [0.001]
+    results["before: new"].missing = "no model 'sum'"
+    assert before.rows(pairs, results) == [(0.5, ["d", "ours", "4", "2", "0.50"])]
+
+
+def test_a_checkout_that_is_not_built_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["before", str(tmp_path)])
+    assert before.main() == 2
+    assert "expected a checkout that is built" in capsys.readouterr().err

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use crate::card::Card;
 
-/// Up to so many cards are searched one by one: to index them takes longer than it saves, and files have thousands of
-/// such headers.
+/// A header of at most these cards is searched card by card: an index takes longer to make than it saves, and files have
+/// thousands of such headers.
 const FEW_CARDS: usize = 32;
 
 /// Finds the first card with a value of a keyword.

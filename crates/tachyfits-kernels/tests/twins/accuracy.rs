@@ -27,7 +27,7 @@ fn exact(integers: &[i64]) -> (f64, f64) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(16))]
+    #![proptest_config(crate::content::cases(16))]
 
     #[test]
     fn an_offset_costs_no_digits(seed in any::<u64>(), pixels in 2..20 * LEAF_PIXELS) {
@@ -141,7 +141,7 @@ fn mean_of_rows(sums: &SumRows, output: usize) -> f64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(crate::content::cases(64))]
 
     #[test]
     fn the_mean_of_a_constant_is_that_constant(

@@ -12,7 +12,7 @@ fn worth(letters: [u8; 16]) -> u32 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(crate::content::cases(256))]
 
     #[test]
     fn sums_are_those_of_the_twin_however_they_are_cut(

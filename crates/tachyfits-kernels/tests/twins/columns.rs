@@ -55,7 +55,7 @@ fn text(count: usize, seed: u64) -> Vec<u8> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(crate::content::cases(96))]
 
     #[test]
     fn fields_are_those_of_the_twin_and_come_back((rows, pixel) in rows_and_pixel()) {
@@ -190,7 +190,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(crate::content::cases(96))]
 
     #[test]
     fn transfers_are_those_of_the_twin(
@@ -260,7 +260,7 @@ fn integer_texts(width: usize) -> impl Strategy<Value = Vec<Vec<u8>>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(crate::content::cases(256))]
 
     #[test]
     fn integers_of_text_are_those_of_the_twin(

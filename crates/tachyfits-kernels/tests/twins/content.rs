@@ -79,6 +79,11 @@ pub struct Content {
     pub shift: usize,
 }
 
+/// This many cases of a property; one where Miri interprets each instruction.
+pub fn cases(count: u32) -> ProptestConfig {
+    ProptestConfig::with_cases(if cfg!(miri) { 1 } else { count })
+}
+
 /// Lengths where something begins or ends, or any.
 fn lengths(leaves: usize) -> impl Strategy<Value = usize> {
     let edges = [0, 1, 2, LANES - 1, LANES, LANES + 1, 255, 256, 257];
@@ -89,6 +94,7 @@ fn lengths(leaves: usize) -> impl Strategy<Value = usize> {
         0..LEAF_PIXELS,
         (0..=leaves * LEAF_PIXELS),
     ]
+    .prop_map(|length| if cfg!(miri) { length % 300 } else { length })
 }
 
 fn mixes() -> impl Strategy<Value = Mix> {

@@ -7,7 +7,7 @@ use tachyfits_kernels::{
 };
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(crate::content::cases(24))]
 
     #[test]
     fn decode_f64_gives_the_bits_of_its_twin(content in contents(1), scaling in any_scaling()) {

@@ -20,7 +20,7 @@ fn pairs(function: Binary, left: &[f64], right: &[f64]) -> Vec<u64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+    #![proptest_config(crate::content::cases(128))]
 
     #[test]
     fn functions_of_one_number_are_those_of_the_twin(values in values(0..600), shift in 0..5usize) {

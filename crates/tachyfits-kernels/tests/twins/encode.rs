@@ -33,7 +33,7 @@ fn plain_nan(bytes: &[u8], pixel: PixelType) -> Vec<u8> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(crate::content::cases(64))]
 
     #[test]
     fn encode_f64_gives_the_bytes_of_its_twin(

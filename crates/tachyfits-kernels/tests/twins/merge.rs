@@ -11,7 +11,7 @@ fn extremum_bits(found: Option<Extremum>) -> Option<(u64, u64)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(crate::content::cases(64))]
 
     /// Counts and comparisons do not depend on the split of the pixels; sums and moments agree to
     /// rounding.

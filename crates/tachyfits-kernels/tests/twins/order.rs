@@ -20,7 +20,7 @@ fn bound(values: &[f64], choice: u64) -> f64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(crate::content::cases(64))]
 
     #[test]
     fn order_loops_give_what_their_twins_give(

@@ -40,7 +40,7 @@ fn bits(values: &[f64]) -> Vec<u64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+    #![proptest_config(crate::content::cases(128))]
 
     #[test]
     fn dequantising_gives_the_bits_of_its_twin(integers in integers(), how in quantiser()) {

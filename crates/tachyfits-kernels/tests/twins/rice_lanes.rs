@@ -109,7 +109,7 @@ fn pixels(most: i64) -> impl Strategy<Value = Vec<i64>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(crate::content::cases(48))]
 
     #[test]
     fn lanes_decode_what_the_twin_does(

@@ -64,7 +64,7 @@ fn padded<T: Copy>(empty: T, slab: &Slab, twin: Vec<T>) -> Vec<T> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(crate::content::cases(24))]
 
     #[test]
     fn sum_rows_give_the_bits_of_their_twin(slab in slabs(), scaling in any_scaling()) {

@@ -49,7 +49,7 @@ fn weights_and_rows() -> impl Strategy<Value = (Vec<f64>, Vec<Vec<f64>>)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+    #![proptest_config(crate::content::cases(128))]
 
     #[test]
     fn smoothing_gives_the_bits_of_its_twin((weights, rows) in weights_and_rows()) {
@@ -100,7 +100,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+    #![proptest_config(crate::content::cases(128))]
 
     /// Blocks whose weights are for pixels at any distance, stored with gaps.
     #[test]

@@ -9,7 +9,7 @@ fn sides() -> impl Strategy<Value = usize> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(crate::content::cases(96))]
 
     #[test]
     fn transposing_moves_the_pixels_of_its_twin_and_no_others(

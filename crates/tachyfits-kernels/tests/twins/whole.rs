@@ -97,7 +97,7 @@ fn ranges() -> impl Strategy<Value = HistogramRange> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(crate::content::cases(24))]
 
     #[test]
     fn sum_gives_the_bits_of_its_twin(content in contents(3), scaling in any_scaling()) {
