@@ -65,7 +65,7 @@ def rows(definition: Definition, results: dict[str, Result]) -> list[tuple[float
 
 
 def compare(other: Path, words: list[str]) -> None:
-    """Run what is asked for, and print the table."""
+    """Run the chosen definitions, and print the table."""
     if not (other / ".venv/bin/python").exists():
         raise BenchError(f"{other}: expected a checkout that is built, found no .venv/bin/python")
     options = program.arguments(words)
