@@ -15,6 +15,8 @@ def opened(page: Page, address: str, hash_: str = "", name: str = "ngc6946.fits"
 
 
 def settled(page: Page) -> None:
+    """Wait until all is drawn that the page has begun to draw, or begins in the next frame."""
+    page.evaluate("new Promise(end => requestAnimationFrame(() => requestAnimationFrame(end)))")
     expect(page.locator("#stage")).to_have_attribute("aria-busy", "false")
 
 

@@ -144,8 +144,7 @@ def test_moment_map_of_a_range_is_the_engines(page: Page, address: str, folder: 
     )
     assert np.abs(np.reshape(pixels, plane.values.shape) - plane.values).max() <= error
     page.get_by_role("button", name="One channel").click()
-    settled(page)
-    assert page.evaluate("tachyfits.viewer.shown.channel") == 40
+    page.wait_for_function("() => tachyfits.viewer.shown?.channel === 40")
 
 
 def test_cutout_has_the_bits_and_the_coordinates_of_the_file(

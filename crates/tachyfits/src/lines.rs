@@ -356,7 +356,7 @@ impl GridLines {
         let stretch = Stretch { first, count, stride: self.inner.stride };
         let leaf = match self.lines_per_leaf {
             1 => LeafPlace::Alone,
-            lines if index % self.lines_per_plane % lines == 0 => LeafPlace::First,
+            lines if (index % self.lines_per_plane).is_multiple_of(lines) => LeafPlace::First,
             _ => LeafPlace::Next,
         };
         Line { stretch, output: place.output, position: place.position + before, leaf }
