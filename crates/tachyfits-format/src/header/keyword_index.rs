@@ -78,12 +78,27 @@ mod tests {
     fn cards(count: usize) -> Vec<Card> {
         let card = |at: usize| match at % 5 {
             0 => Card::new(&format!("KEY{}", at % 15), at as i64, "").unwrap(),
-            1 => Card::from_records(format!("{:<80}", format!("low{} = 1", at % 20)).as_bytes())
-                .unwrap(),
+            1 => Card::from_records(
+                format!("{:<80}", format!("{:<8}= 1", format!("low{}", at % 20))).as_bytes(),
+            )
+            .unwrap(),
             2 => Card::commentary("HISTORY", "KEY0").unwrap().remove(0),
             _ => Card::new(&format!("K{at}"), at as i64, "").unwrap(),
         };
         (0..count).map(card).collect()
+    }
+
+    #[test]
+    fn finds_a_keyword_in_the_other_case() {
+        for count in [5, 2 * FEW_CARDS] {
+            let cards = cards(count);
+            let index = KeywordIndex::of(&cards);
+            assert_eq!(
+                [index.first(&cards, "LOW1"), index.first(&cards, "key0")],
+                [Some(1), Some(0)]
+            );
+            assert_eq!(index.as_written(&cards, "LOW1"), None);
+        }
     }
 
     #[test]
