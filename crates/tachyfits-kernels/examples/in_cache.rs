@@ -14,7 +14,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 use tachyfits_kernels::{
     ByteOrder, Encoding, ExtremaRows, Histogram, HistogramRange, MomentRows, PixelType,
-    SpectralRows, Stats, Sum, SumRows, TILE_PIXELS, Tier, decode_f32, decode_f64, decode_native,
+    SpectralRows, Stats, Sum, SumRows, Tier, decode_f32, decode_f64, decode_native,
 };
 
 /// Bytes that each run passes over.
@@ -136,12 +136,9 @@ const KERNELS: &[(&str, Maker)] = &[
         })
     }),
     ("sum-rows", |bytes, encoding| {
-        let mut state = SumRows::new(TILE_PIXELS);
         Box::new(move |tier| {
-            for row in rows(&bytes, &encoding) {
-                state.accumulate(0, row, &encoding, tier);
-            }
-            black_box(&state);
+            let rows: Vec<&[u8]> = rows(&bytes, &encoding).collect();
+            black_box(SumRows::slab(TILE_PIXELS, black_box(&rows), &encoding, tier));
         })
     }),
     ("moment-rows", |bytes, encoding| {
@@ -152,11 +149,10 @@ const KERNELS: &[(&str, Maker)] = &[
     }),
     ("extrema-rows", |bytes, encoding| {
         Box::new(move |tier| {
-            let mut state = ExtremaRows::new(TILE_PIXELS);
-            for (number, row) in rows(&bytes, &encoding).enumerate() {
-                state.accumulate(0, row, &encoding, tier, number as u64);
-            }
-            black_box(&state);
+            let rows: Vec<&[u8]> = rows(&bytes, &encoding).collect();
+            let numbers: Vec<u64> = (0..rows.len() as u64).collect();
+            let rows = black_box(&rows);
+            black_box(ExtremaRows::slab(TILE_PIXELS, rows, &numbers, &encoding, tier));
         })
     }),
     ("spectral-rows", |bytes, encoding| {
@@ -187,6 +183,9 @@ const KERNELS: &[(&str, Maker)] = &[
         })
     }),
 ];
+
+/// Outputs of the reductions of rows.
+const TILE_PIXELS: usize = 1024;
 
 /// Rows of one tile.
 fn rows<'a>(bytes: &'a [u8], encoding: &Encoding) -> impl Iterator<Item = &'a [u8]> {

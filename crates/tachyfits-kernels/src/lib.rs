@@ -77,7 +77,7 @@ pub use quantised::{
 };
 pub use reals::{decode_halves, decode_quads};
 pub use rice_lanes::{RICE_LANES, RicePixel, decode_rice_lanes, has_rice_lanes};
-pub use rows::{ExtremaRows, MomentRows, SpectralRows, SumRows, TILE_PIXELS};
+pub use rows::{ExtremaRows, MomentRows, SpectralRows, SumRows};
 pub use shape::{Shape, ShapeRows};
 pub use source::{ByteOrder, Encoding, Source};
 pub use spectral::SpectralSum;

@@ -16,7 +16,7 @@ use crate::line_fold::{ShapeFold, StatsFold, SumFold, fold_lines};
 use crate::lines::{GridLines, Lines};
 use crate::region::Region;
 use crate::region_lines::RegionLines;
-use crate::row_fold::{Row, RowFold, RowPlan, each_tile, fold_rows};
+use crate::row_fold::{Row, RowFold, RowPlan, fold_rows};
 use crate::section::Section;
 use crate::statistic::{Needs, OutputState, Statistic, Values};
 
@@ -350,25 +350,18 @@ impl RowFold for StatisticRows {
             rows.iter().for_each(|row| sums.accumulate(row.bytes, encoding));
             state.integers = Some(sums);
         }
-        let bytes = || rows.iter().map(|row| row.bytes).collect::<Vec<_>>();
+        let (bytes, positions): (Vec<&[u8]>, Vec<u64>) =
+            rows.iter().map(|row| (row.bytes, row.position)).unzip();
         if self.shape {
-            state.shape = Some(ShapeRows::slab(outputs, &bytes(), encoding, tier));
+            state.shape = Some(ShapeRows::slab(outputs, &bytes, encoding, tier));
         }
         if self.squares {
-            state.moments = Some(MomentRows::slab(outputs, &bytes(), encoding, tier));
+            state.moments = Some(MomentRows::slab(outputs, &bytes, encoding, tier));
         } else {
-            let mut sums = SumRows::new(outputs);
-            each_tile(outputs, rows, encoding, |at, bytes, _| {
-                sums.accumulate(at, bytes, encoding, tier);
-            });
-            state.sums = Some(sums);
+            state.sums = Some(SumRows::slab(outputs, &bytes, encoding, tier));
         }
         if self.extremes {
-            let mut extremes = ExtremaRows::new(outputs);
-            each_tile(outputs, rows, encoding, |at, bytes, row| {
-                extremes.accumulate(at, bytes, encoding, tier, row);
-            });
-            state.extremes = Some(extremes);
+            state.extremes = Some(ExtremaRows::slab(outputs, &bytes, &positions, encoding, tier));
         }
         state
     }

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use tachyfits_io::operation::RunOptions;
 use tachyfits_io::{Report, Tasks};
-use tachyfits_kernels::{Encoding, TILE_PIXELS, Tier};
+use tachyfits_kernels::{Encoding, Tier};
 
 use crate::error::Error;
 use crate::grid::{Grid, Loop, Outer};
@@ -167,23 +167,6 @@ impl Tasks for RowPlan {
             for row in slab.rows.clone() {
                 self.stretch(&slab, row).0.ranges(self.pixels, ranges);
             }
-        }
-    }
-}
-
-/// Processes the rows in pieces whose states stay in the first-level cache: (first output, bytes,
-/// position).
-pub(crate) fn each_tile(
-    outputs: usize,
-    rows: &[Row<'_>],
-    encoding: &Encoding,
-    mut take: impl FnMut(usize, &[u8], u64),
-) {
-    let size = encoding.pixel_bytes();
-    for start in (0..outputs).step_by(TILE_PIXELS) {
-        let end = outputs.min(start + TILE_PIXELS);
-        for row in rows {
-            take(start, &row.bytes[start * size..end * size], row.position);
         }
     }
 }

@@ -3,15 +3,9 @@
 
 #![expect(clippy::needless_range_loop, reason = "indexed loops become vector code on every tier")]
 
-use super::{RowStep, add_row};
 use crate::LANES;
 use crate::common_value::Common;
 use crate::fold::Accumulator;
-use crate::isa::Tier;
-use crate::source::Encoding;
-
-/// Outputs compared together.
-const BLOCK: usize = 256;
 
 /// Stands for different values; of infinite pixels no sum is off.
 const DIFFERENT: f64 = f64::INFINITY;
@@ -21,34 +15,11 @@ const DIFFERENT: f64 = f64::INFINITY;
 pub(crate) struct CommonRows {
     /// NaN where no pixel is defined.
     value: Vec<f64>,
-    /// Whether pixels of an output of each block may still have one value.
-    open: Vec<bool>,
 }
 
 impl CommonRows {
     pub(crate) fn new(outputs: usize) -> CommonRows {
-        CommonRows { value: vec![f64::NAN; outputs], open: vec![true; outputs.div_ceil(BLOCK)] }
-    }
-
-    /// Adds a row, whose pixels go to the outputs from `at` on.
-    pub(crate) fn accumulate(&mut self, at: usize, bytes: &[u8], encoding: &Encoding, tier: Tier) {
-        if encoding.adds_exactly() {
-            return;
-        }
-        let size = encoding.pixel_bytes();
-        let end = at + bytes.len() / size;
-        let mut first = at;
-        while first < end {
-            let block = first / BLOCK;
-            let last = end.min((block + 1) * BLOCK);
-            if self.open[block] {
-                let bytes = &bytes[(first - at) * size..(last - at) * size];
-                add_row(bytes, encoding, tier, first, CommonStep { value: &mut self.value });
-                let all = self.value.len().min((block + 1) * BLOCK);
-                self.open[block] = self.value[block * BLOCK..all].iter().any(|&x| x != DIFFERENT);
-            }
-            first = last;
-        }
+        CommonRows { value: vec![f64::NAN; outputs] }
     }
 
     pub(crate) fn merge(&mut self, later: &CommonRows) {
@@ -79,20 +50,6 @@ fn joined(value: f64, x: f64) -> f64 {
     if value.is_nan() { x } else { kept }
 }
 
-pub(crate) struct CommonStep<'a> {
-    value: &'a mut [f64],
-}
-
-impl RowStep for CommonStep<'_> {
-    #[inline(always)]
-    fn step(&mut self, at: usize, x: &[f64]) {
-        let value = &mut self.value[at..at + x.len()];
-        for at in 0..x.len() {
-            value[at] = joined(value[at], x[at]);
-        }
-    }
-}
-
 /// The same for a column of outputs.
 #[derive(Clone, Copy)]
 pub(crate) struct CommonLanes {
@@ -102,6 +59,16 @@ pub(crate) struct CommonLanes {
 impl CommonLanes {
     pub(crate) const UNKNOWN: CommonLanes = CommonLanes { value: [f64::NAN; LANES] };
     pub(crate) const NOT_LOOKED: CommonLanes = CommonLanes { value: [DIFFERENT; LANES] };
+
+    /// Whether the pixels of a lane may still have one value. `counts`: how many are defined.
+    #[inline(always)]
+    pub(crate) fn is_open(&self, counts: &[u64; LANES]) -> bool {
+        let mut open = false;
+        for lane in 0..LANES {
+            open |= (self.value[lane] != DIFFERENT) & (counts[lane] > 0);
+        }
+        open
+    }
 }
 
 impl Accumulator for CommonLanes {

@@ -1,18 +1,24 @@
 //! Minimum and maximum over rows, with the rows that have them.
 
-use super::{RowStep, add_row};
+#![expect(
+    clippy::neg_cmp_op_on_partial_ord,
+    reason = "NaN, the extreme of no pixels, compares false: a negated comparison lets the first pixel win in one instruction"
+)]
+#![expect(clippy::needless_range_loop, reason = "indexed loops become vector code on every tier")]
+
+use super::slab::{COLUMNS, ColumnStep, Columns, RowAccumulator, each_column};
+use crate::LANES;
 use crate::isa::Tier;
-use crate::source::Encoding;
+use crate::source::{Encoding, Source};
 
 /// Minimum and maximum per output, and the number of the row that has each first.
 ///
 /// ```
 /// use tachyfits_kernels::{Encoding, ExtremaRows, PixelType, Tier};
-/// let mut extrema = ExtremaRows::new(2);
-/// for (number, row) in [[7, 1], [3, 9]].iter().enumerate() {
-///     extrema.accumulate(0, row, &Encoding::plain(PixelType::U8), Tier::SCALAR, number as u64);
-/// }
-/// assert_eq!((extrema.min(), extrema.min_row()), (&[3.0, 1.0][..], &[1, 0][..]));
+/// let rows: [&[u8]; 2] = [&[7, 1], &[3, 9]];
+/// let plain = Encoding::plain(PixelType::U8);
+/// let extrema = ExtremaRows::slab(2, &rows, &[10, 11], &plain, Tier::SCALAR);
+/// assert_eq!((extrema.min(), extrema.min_row()), (&[3.0, 1.0][..], &[11, 10][..]));
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExtremaRows {
@@ -36,17 +42,17 @@ impl ExtremaRows {
         }
     }
 
-    /// Adds row number `row`: its pixels go to the outputs from `at` on.
-    pub fn accumulate(
-        &mut self,
-        at: usize,
-        bytes: &[u8],
+    /// The state of one slab: rows of `outputs` pixels each, which have these `numbers`.
+    pub fn slab(
+        outputs: usize,
+        rows: &[&[u8]],
+        numbers: &[u64],
         encoding: &Encoding,
         tier: Tier,
-        row: u64,
-    ) {
-        let step = ExtremaStep { state: self, row };
-        add_row(bytes, encoding, tier, at, step);
+    ) -> ExtremaRows {
+        let mut state = ExtremaRows::new(outputs);
+        each_column(outputs, rows, encoding, tier, &mut ExtremaStep { state: &mut state, numbers });
+        state
     }
 
     /// Adds the states of later rows.
@@ -84,60 +90,62 @@ impl ExtremaRows {
     }
 }
 
+/// Contribution of each column to the state.
 pub(crate) struct ExtremaStep<'a> {
     state: &'a mut ExtremaRows,
-    row: u64,
+    numbers: &'a [u64],
 }
 
-/// Pixels that are asked together whether one of them is a new extreme. After some tens of rows few are.
-const ASKED: usize = 64;
-
-impl RowStep for ExtremaStep<'_> {
+impl ColumnStep for ExtremaStep<'_> {
     #[inline(always)]
-    fn step(&mut self, at: usize, x: &[f64]) {
-        for (piece, x) in x.chunks(ASKED).enumerate() {
-            let begin = at + piece * ASKED;
-            let outputs = begin..begin + x.len();
-            let min = Best {
-                value: &mut self.state.min[outputs.clone()],
-                row: &mut self.state.min_row[outputs.clone()],
-            };
-            let max = Best {
-                value: &mut self.state.max[outputs.clone()],
-                row: &mut self.state.max_row[outputs],
-            };
-            let mut empty = false;
-            let mut improves = false;
-            let (mins, maxs) = (&min.value[..x.len()], &max.value[..x.len()]);
-            for at in 0..x.len() {
-                empty |= mins[at].is_nan();
-                improves |= (x[at] < mins[at]) | (x[at] > maxs[at]);
-            }
-            if empty {
-                min.update(x, self.row, beats_min);
-                max.update(x, self.row, beats_max);
-            } else if improves {
-                min.update(x, self.row, |x, min| x < min);
-                max.update(x, self.row, |x, max| x > max);
+    fn take<S: Source>(&mut self, columns: &Columns<'_, S>) {
+        let mut extrema = [ExtremaLanes::NONE; COLUMNS];
+        columns.fold(&mut extrema);
+        for (found, (first, lanes)) in extrema.iter().zip(columns.places()) {
+            for lane in 0..lanes {
+                self.state.min[first + lane] = found.min[lane];
+                self.state.max[first + lane] = found.max[lane];
+                let number = |row: u64| self.numbers.get(row as usize).copied();
+                self.state.min_row[first + lane] =
+                    number(found.min_row[lane]).unwrap_or(ExtremaRows::NO_ROW);
+                self.state.max_row[first + lane] =
+                    number(found.max_row[lane]).unwrap_or(ExtremaRows::NO_ROW);
             }
         }
     }
 }
 
-/// One extreme of a few outputs.
-struct Best<'a> {
-    value: &'a mut [f64],
-    row: &'a mut [u64],
+/// Extremes of a column, and the rows of the slab that have them.
+#[derive(Clone, Copy)]
+struct ExtremaLanes {
+    min: [f64; LANES],
+    max: [f64; LANES],
+    min_row: [u64; LANES],
+    max_row: [u64; LANES],
 }
 
-impl Best<'_> {
+impl ExtremaLanes {
+    const NONE: ExtremaLanes = ExtremaLanes {
+        min: [f64::NAN; LANES],
+        max: [f64::NAN; LANES],
+        min_row: [ExtremaRows::NO_ROW; LANES],
+        max_row: [ExtremaRows::NO_ROW; LANES],
+    };
+}
+
+impl RowAccumulator for ExtremaLanes {
     #[inline(always)]
-    fn update(self, x: &[f64], row: u64, beats: impl Fn(f64, f64) -> bool) {
-        let (value, of) = (&mut self.value[..x.len()], &mut self.row[..x.len()]);
-        for at in 0..x.len() {
-            let wins = beats(x[at], value[at]);
-            value[at] = if wins { x[at] } else { value[at] };
-            of[at] = if wins { row } else { of[at] };
+    fn row(&mut self, row: usize, x: &[f64; LANES]) {
+        let row = row as u64;
+        for lane in 0..LANES {
+            let wins = beats_min(x[lane], self.min[lane]);
+            self.min[lane] = if wins { x[lane] } else { self.min[lane] };
+            self.min_row[lane] = if wins { row } else { self.min_row[lane] };
+        }
+        for lane in 0..LANES {
+            let wins = beats_max(x[lane], self.max[lane]);
+            self.max[lane] = if wins { x[lane] } else { self.max[lane] };
+            self.max_row[lane] = if wins { row } else { self.max_row[lane] };
         }
     }
 }
@@ -145,11 +153,11 @@ impl Best<'_> {
 /// Whether `x` is a new minimum: smaller, or the first that is not NaN.
 #[inline(always)]
 fn beats_min(x: f64, min: f64) -> bool {
-    (x < min) | (min.is_nan() & !x.is_nan())
+    !(x >= min) & !x.is_nan()
 }
 
 /// Whether `x` is a new maximum.
 #[inline(always)]
 fn beats_max(x: f64, max: f64) -> bool {
-    (x > max) | (max.is_nan() & !x.is_nan())
+    !(x <= max) & !x.is_nan()
 }

@@ -5,15 +5,15 @@
     reason = "indexed loops become vector code on every tier; some iterators of std are not inlined across codegen units"
 )]
 
-use super::SumRows;
 use super::common_rows::CommonLanes;
 use super::slab::{COLUMNS, ColumnStep, Columns, each_column};
+use super::sum_rows::{SumPass, SumRows};
 use crate::LANES;
 use crate::compensated::Compensated;
 use crate::fold::Accumulator;
 use crate::isa::Tier;
 use crate::source::{Encoding, Source};
-use crate::sum::{AllLanes, DefinedLanes};
+use crate::sum::DefinedLanes;
 
 /// Count, sum and second moment per output: rows come in slabs, each read twice while in cache.
 ///
@@ -50,7 +50,7 @@ impl MomentRows {
     pub fn slab(outputs: usize, rows: &[&[u8]], encoding: &Encoding, tier: Tier) -> MomentRows {
         let mut state = MomentRows::new(outputs);
         let looks = !encoding.adds_exactly();
-        let mut step = MomentStep { state: &mut state, holes: false, looks };
+        let mut step = MomentStep { state: &mut state, pass: SumPass::default(), looks };
         each_column(outputs, rows, encoding, tier, &mut step);
         state
     }
@@ -123,8 +123,7 @@ impl MomentRows {
 /// Contribution of each column to the state.
 pub(crate) struct MomentStep<'a> {
     state: &'a mut MomentRows,
-    /// Whether the outputs before had undefined pixels, so that these probably have some, too.
-    holes: bool,
+    pass: SumPass,
     /// Whether to look for outputs whose pixels all have the same value, which their rounded mean may miss.
     looks: bool,
 }
@@ -132,7 +131,7 @@ pub(crate) struct MomentStep<'a> {
 impl ColumnStep for MomentStep<'_> {
     #[inline(always)]
     fn take<S: Source>(&mut self, columns: &Columns<'_, S>) {
-        let (sums, defined) = self.sums(columns);
+        let (sums, defined) = self.pass.take(columns);
         let second = sums.map(|sums| RowsSecondPass {
             mean: std::array::from_fn(|lane| match sums.count[lane] {
                 0 => 0.0,
@@ -155,14 +154,12 @@ impl ColumnStep for MomentStep<'_> {
             common = [CommonLanes::UNKNOWN; COLUMNS];
             columns.fold(&mut common);
         }
-        for (column, (sums, second)) in sums.iter().zip(&second).take(columns.count()).enumerate() {
-            let before = column * LANES;
-            let outputs = LANES.min(columns.outputs - before);
-            self.state.set(columns.first + before, outputs, sums, second);
-            for lane in 0..outputs {
-                let found =
-                    if sums.count[lane] == 0 { f64::NAN } else { common[column].value[lane] };
-                self.state.sums.common.set(columns.first + before + lane, found);
+        let found = sums.iter().zip(&second).zip(&common);
+        for (((sums, second), common), (first, lanes)) in found.zip(columns.places()) {
+            self.state.set(first, lanes, sums, second);
+            for lane in 0..lanes {
+                let found = if sums.count[lane] == 0 { f64::NAN } else { common.value[lane] };
+                self.state.sums.common.set(first + lane, found);
             }
         }
     }
@@ -184,27 +181,6 @@ fn may_be_constant(
         }
     }
     any
-}
-
-impl MomentStep<'_> {
-    /// The first pass: counts and sums, and whether every pixel is defined.
-    #[inline(always)]
-    fn sums<S: Source>(&mut self, columns: &Columns<'_, S>) -> ([DefinedLanes; COLUMNS], bool) {
-        let all = [columns.rows(); LANES];
-        if !self.holes {
-            let mut sums = [AllLanes::default(); COLUMNS];
-            columns.fold(&mut sums);
-            // An undefined pixel makes the sum of its output NaN.
-            let hole = |sums: &AllLanes| sums.sum.iter().any(|sum| sum.is_nan());
-            if !sums[..columns.count()].iter().any(hole) {
-                return (sums.map(|AllLanes { sum }| DefinedLanes { count: all, sum }), true);
-            }
-        }
-        let mut sums = [DefinedLanes::default(); COLUMNS];
-        columns.fold(&mut sums);
-        self.holes = sums[..columns.count()].iter().any(|sums| sums.count != all);
-        (sums, !self.holes)
-    }
 }
 
 /// Differences of each output from its own mean, and their squares, where every pixel is defined.

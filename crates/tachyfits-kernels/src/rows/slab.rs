@@ -123,6 +123,19 @@ impl<S: Source> Columns<'_, S> {
         self.outputs.div_ceil(LANES)
     }
 
+    /// The first output of each column, and how many it has.
+    #[inline(always)]
+    pub(crate) fn places(&self) -> impl Iterator<Item = (usize, usize)> {
+        let (first, outputs) = (self.first, self.outputs);
+        (0..outputs).step_by(LANES).map(move |at| (first + at, LANES.min(outputs - at)))
+    }
+
+    /// The same columns of the first rows alone.
+    #[inline(always)]
+    pub(crate) fn first_rows(&self, rows: usize) -> Columns<'_, S> {
+        Columns { rows: &self.rows[..rows.min(self.rows.len())], ..*self }
+    }
+
     /// Gives the pixels of row after row to the accumulator of each column.
     #[inline(always)]
     pub(crate) fn fold<A: RowAccumulator>(&self, accumulators: &mut [A; COLUMNS]) {
@@ -147,8 +160,10 @@ impl<S: Source> Columns<'_, S> {
         }
         for (row, bytes) in rest.iter().enumerate() {
             let chunks = bytes[self.at..].chunks_exact(S::CHUNK);
-            for (accumulator, chunk) in accumulators.iter_mut().zip(chunks) {
+            for (kept, chunk) in accumulators.iter_mut().zip(chunks) {
+                let mut accumulator = *kept;
                 accumulator.row(groups.len() * ROWS + row, &self.source.lanes(chunk));
+                *kept = accumulator;
             }
         }
     }

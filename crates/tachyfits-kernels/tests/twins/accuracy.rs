@@ -181,11 +181,7 @@ proptest! {
             let Sum { count, sum, common, .. } = sum;
             prop_assert_eq!(Stats { count, sum, common, ..Stats::default() }.mean(), value);
 
-            let slabs = [first, second].map(|rows| {
-                let mut sums = SumRows::new(20);
-                rows.iter().for_each(|row| sums.accumulate(0, row, &plain, tier));
-                sums
-            });
+            let slabs = [first, second].map(|rows| SumRows::slab(20, rows, &plain, tier));
             let [mut of_rows, later] = slabs;
             of_rows.merge(&later);
             let mut moments = MomentRows::new(20);

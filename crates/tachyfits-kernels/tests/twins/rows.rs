@@ -3,24 +3,22 @@
 use crate::content::{Content, Shifted, all_bits, any_scaling, bits, contents, encodings, tiers};
 use proptest::prelude::*;
 use tachyfits_kernels::{
-    Common, Encoding, ExtremaRows, MomentRows, ShapeRows, SpectralRows, SumRows, TILE_PIXELS, Tier,
-    naive,
+    Common, Encoding, ExtremaRows, MomentRows, ShapeRows, SpectralRows, SumRows, Tier, naive,
 };
 
-/// A few rows of as many pixels each, and the outputs before the first one.
+/// A few rows of as many pixels each.
 #[derive(Clone, Debug)]
 struct Slab {
     content: Content,
     rows: u64,
-    at: usize,
 }
 
 fn slabs() -> impl Strategy<Value = Slab> {
-    let pixels =
-        prop_oneof![0..40usize, 250..260usize, TILE_PIXELS - 2..TILE_PIXELS + 3, 0..3000usize];
-    (contents(1), pixels, 0..12u64, 0..5usize).prop_map(|(mut content, pixels, rows, at)| {
+    // Kernels take 512 outputs together.
+    let pixels = prop_oneof![0..40usize, 510..515usize, 1022..1027usize, 0..3000usize];
+    (contents(1), pixels, 0..12u64).prop_map(|(mut content, pixels, rows)| {
         content.pixels = pixels;
-        Slab { content, rows, at }
+        Slab { content, rows }
     })
 }
 
@@ -35,7 +33,7 @@ impl Slab {
     }
 
     fn outputs(&self) -> usize {
-        self.at + self.content.pixels
+        self.content.pixels
     }
 }
 
@@ -55,12 +53,10 @@ fn for_each(
     Ok(())
 }
 
-/// The outputs before `at`, which no row reaches, then those of the twin (none at all when there are no rows).
-fn padded<T: Copy>(empty: T, slab: &Slab, twin: Vec<T>) -> Vec<T> {
-    let mut all = vec![empty; slab.at];
-    all.extend(twin);
-    all.resize(slab.outputs(), empty);
-    all
+/// The outputs of the twin, which gives none where there are no rows.
+fn padded<T: Copy>(empty: T, slab: &Slab, mut twin: Vec<T>) -> Vec<T> {
+    twin.resize(slab.outputs(), empty);
+    twin
 }
 
 proptest! {
@@ -69,10 +65,7 @@ proptest! {
     #[test]
     fn sum_rows_give_the_bits_of_their_twin(slab in slabs(), scaling in any_scaling()) {
         for_each(&slab, scaling, |rows, encoding, tier| {
-            let mut state = SumRows::new(slab.outputs());
-            for row in rows {
-                state.accumulate(slab.at, row, encoding, tier);
-            }
+            let state = SumRows::slab(slab.outputs(), rows, encoding, tier);
             let twin = padded((0, 0.0), &slab, naive::sum_rows(rows, encoding));
             let common = padded(Common::Unknown, &slab, naive::common_rows(rows, encoding));
             for (output, &(count, sum)) in twin.iter().enumerate() {
@@ -97,7 +90,6 @@ proptest! {
         cut in 0.0..1.0f64,
         scaling in any_scaling(),
     ) {
-        let slab = Slab { at: 0, ..slab };
         let outputs = slab.outputs();
         for_each(&slab, scaling, |rows, encoding, tier| {
             let (first, second) = rows.split_at((cut * rows.len() as f64) as usize);
@@ -126,7 +118,6 @@ proptest! {
 
     #[test]
     fn shape_rows_are_those_of_each_output_alone(slab in slabs(), scaling in any_scaling()) {
-        let slab = Slab { at: 0, ..slab };
         let outputs = slab.outputs();
         for_each(&slab, scaling, |rows, encoding, tier| {
             let state = ShapeRows::slab(outputs, rows, encoding, tier);
@@ -172,12 +163,11 @@ proptest! {
         };
         for_each(&slab, scaling, |rows, encoding, tier| {
             let cut = (cut * rows.len() as f64) as usize;
-            let mut states = [(); 2].map(|()| ExtremaRows::new(slab.outputs()));
-            for (number, row) in rows.iter().enumerate() {
-                let state = &mut states[usize::from(number >= cut)];
-                state.accumulate(slab.at, row, encoding, tier, 70 + number as u64);
-            }
-            let [mut state, later] = states;
+            let numbers: Vec<u64> = (70..70 + rows.len() as u64).collect();
+            let pieces = [(&rows[..cut], &numbers[..cut]), (&rows[cut..], &numbers[cut..])];
+            let [mut state, later] = pieces.map(|(rows, numbers)| {
+                ExtremaRows::slab(slab.outputs(), rows, numbers, encoding, tier)
+            });
             state.merge(&later);
             let twin = padded(NONE, &slab, naive::extrema_rows(rows, encoding, 70));
             for (output, twin) in twin.iter().enumerate() {
@@ -200,7 +190,6 @@ proptest! {
             12,
         ),
     ) {
-        let slab = Slab { at: 0, ..slab };
         for_each(&slab, scaling, |rows, encoding, tier| {
             let outputs = slab.outputs();
             let cut = (cut * rows.len() as f64) as usize;

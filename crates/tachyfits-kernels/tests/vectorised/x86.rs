@@ -214,7 +214,9 @@ fn sums_of_pixels_in_memory_prefetch() {
         "sum, all defined",
         "sum of integers",
         "stats, first pass, all defined",
+        "sums of rows",
         "moments of rows",
+        "extrema of rows",
         "spectral sums of rows",
     ];
     for subject in SUBJECTS.iter().filter(|subject| names.contains(&subject.name)) {
