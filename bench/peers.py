@@ -165,10 +165,12 @@ class Runner:
         self.peer = peer
         self.started = time.perf_counter()
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed in close())
+        # Compiled modules are cached, as they are for a user from the second start on.
+        inherited = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
         self._process = subprocess.Popen(
             peer.run,
             cwd=peer.folder,
-            env={**os.environ, **(environment or {})},
+            env={**inherited, **(environment or {})},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,

@@ -6,6 +6,7 @@
 use std::ops::Range;
 use std::path::Path;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::backend::entered::{EnteredPages, MOST_ENTERED};
 use crate::backend::file::FileStorage;
@@ -25,8 +26,9 @@ const LEAST_FILE: u64 = 256 << 10;
 /// time of reading the column (docs/performance).
 pub(crate) const MOST_KEPT: u64 = 512 << 20;
 
-/// A run of as many threads copies the bytes of a file whose pages do not stay mapped: to unmap pages, the system
-/// interrupts the core of each thread, while each copies into its own cache (docs/performance).
+/// A run of as many threads borrows from pages that are mapped and stay so, and copies from others: threads wait for each
+/// other to map pages, and to unmap them the system interrupts every core, while each copies into its own cache
+/// (docs/performance).
 const MANY_THREADS: usize = 4;
 
 /// A file, read at offsets, of which what is in the page cache can be lent.
@@ -39,12 +41,20 @@ pub struct CachedStorage {
     map: OnceLock<Option<GuardedMap>>,
     /// Made when pages are first counted.
     entered: OnceLock<EnteredPages>,
+    /// Bytes that were copied: half of the file, and it is in use for long enough to be mapped for many threads.
+    copied: AtomicU64,
 }
 
 impl CachedStorage {
     /// Reads a file that is open.
     pub fn new(file: FileStorage) -> CachedStorage {
-        CachedStorage { file, always: false, map: OnceLock::new(), entered: OnceLock::new() }
+        CachedStorage {
+            file,
+            always: false,
+            map: OnceLock::new(),
+            entered: OnceLock::new(),
+            copied: AtomicU64::new(0),
+        }
     }
 
     /// The same, which lends any range, whether that is faster or not.
@@ -91,6 +101,8 @@ impl Storage for CachedStorage {
     }
 
     fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
+        let bytes: usize = requests.iter().map(|request| request.buffer.len()).sum();
+        self.copied.fetch_add(bytes as u64, Relaxed);
         self.file.read_ranges(requests)
     }
 
@@ -113,9 +125,14 @@ impl Storage for CachedStorage {
 
 impl Lend for CachedStorage {
     fn lends_cached(&self, is_free: bool, threads: usize) -> bool {
-        let most = if threads < MANY_THREADS { u64::MAX } else { MOST_KEPT };
-        let is_free = is_free && maps_are_allowed();
-        self.always || (LENDS && is_free && (LEAST_FILE..=most).contains(&self.bytes()))
+        let bytes = self.bytes();
+        let pays = match threads < MANY_THREADS {
+            true => bytes >= LEAST_FILE,
+            false => {
+                (LEAST_FILE..=MOST_KEPT).contains(&bytes) && self.copied.load(Relaxed) >= bytes / 2
+            }
+        };
+        self.always || (LENDS && is_free && pays && maps_are_allowed())
     }
 
     fn all_mapped(&self) -> Option<&[u8]> {
@@ -159,7 +176,9 @@ mod tests {
     use super::{CachedStorage, LENDS, MANY_THREADS, MOST_ENTERED, MOST_KEPT};
     use crate::aligned::LARGE_PAGE;
     use crate::conformance::{storage_suite, temporary_file};
-    use crate::{Buffering, FileStorage, IoError, Lend, PipelineOptions, Report, Tasks, run};
+    use crate::{
+        Buffering, FileStorage, IoError, Lend, PipelineOptions, Report, Storage, Tasks, run,
+    };
     use std::fs::OpenOptions;
     use std::ops::Range;
     use std::path::Path;
@@ -245,20 +264,26 @@ mod tests {
         assert_eq!(storage.cached(7..8), Some(&[7][..]));
         assert!(storage.cached(5..(1 << 20) + 1).is_none());
         assert!(storage.slice(5..400_005).is_none());
-        let lends = |is_free| storage.lends_cached(is_free, MANY_THREADS);
+        let lends = |is_free| storage.lends_cached(is_free, 1);
         assert_eq!((lends(true), lends(false)), (LENDS, false));
         let (_directory, path) = temporary_file(&[7; 1000]);
         assert!(!lending(&path).lends_cached(true, 1));
     }
 
     #[test]
-    fn many_threads_copy_from_files_whose_pages_do_not_stay_mapped() {
+    fn many_threads_copy_first_and_from_large_files_always() {
         let (_directory, path) = temporary_file(b"");
-        for (bytes, of_many) in [(MOST_KEPT, LENDS), (MOST_KEPT + 1, false)] {
+        for (bytes, is_kept) in [(1 << 20, true), (MOST_KEPT, true), (MOST_KEPT + 1, false)] {
             OpenOptions::new().write(true).open(&path).unwrap().set_len(bytes).unwrap();
             let storage = lending(&path);
             let lends = |threads| storage.lends_cached(true, threads);
-            assert_eq!((lends(MANY_THREADS - 1), lends(MANY_THREADS)), (LENDS, of_many));
+            assert_eq!((lends(MANY_THREADS - 1), lends(MANY_THREADS)), (LENDS, false));
+            let mut buffer = vec![0; 1 << 19];
+            for piece in 0..bytes / (1 << 20) {
+                assert!(!lends(MANY_THREADS));
+                storage.read_exact_at(piece << 19, &mut buffer).unwrap();
+            }
+            assert_eq!((lends(MANY_THREADS - 1), lends(MANY_THREADS)), (LENDS, LENDS && is_kept));
             let mapped = CachedStorage::mapped(&path, FileStorage::open(&path).unwrap()).unwrap();
             assert!(mapped.lends_cached(true, MANY_THREADS));
         }
