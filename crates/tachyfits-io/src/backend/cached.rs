@@ -1,7 +1,7 @@
 //! The default storage: uses the bytes of a cached file where they lie, through a memory map, and reads otherwise.
 //!
-//! A map is faster than copies for small pages and large ones, files just written and files read long ago
-//! (docs/performance). The bytes are the same either way.
+//! A map is faster than copies where a file stays open, in small pages and large ones (docs/performance). The bytes are the
+//! same either way.
 
 use std::ops::Range;
 use std::path::Path;
@@ -26,9 +26,8 @@ const LEAST_FILE: u64 = 256 << 10;
 /// time of reading the column (docs/performance).
 pub(crate) const MOST_KEPT: u64 = 512 << 20;
 
-/// A run of as many threads borrows from pages that are mapped and stay so, and copies from others: threads wait for each
-/// other to map pages, and to unmap them the system interrupts every core, while each copies into its own cache
-/// (docs/performance).
+/// A run of as many threads borrows only from a file whose pages stay mapped, half of which was copied before: to map pages,
+/// threads wait for each other, and to unmap them, the system interrupts every core (docs/performance).
 const MANY_THREADS: usize = 4;
 
 /// A file, read at offsets, of which what is in the page cache can be lent.
@@ -41,7 +40,7 @@ pub struct CachedStorage {
     map: OnceLock<Option<GuardedMap>>,
     /// Made when pages are first counted.
     entered: OnceLock<EnteredPages>,
-    /// Bytes that were copied: half of the file, and it is in use for long enough to be mapped for many threads.
+    /// Bytes that were copied so far.
     copied: AtomicU64,
 }
 
@@ -126,12 +125,9 @@ impl Storage for CachedStorage {
 impl Lend for CachedStorage {
     fn lends_cached(&self, is_free: bool, threads: usize) -> bool {
         let bytes = self.bytes();
-        let pays = match threads < MANY_THREADS {
-            true => bytes >= LEAST_FILE,
-            false => {
-                (LEAST_FILE..=MOST_KEPT).contains(&bytes) && self.copied.load(Relaxed) >= bytes / 2
-            }
-        };
+        let is_in_use = self.copied.load(Relaxed) >= bytes / 2;
+        let pays =
+            bytes >= LEAST_FILE && (threads < MANY_THREADS || (bytes <= MOST_KEPT && is_in_use));
         self.always || (LENDS && is_free && pays && maps_are_allowed())
     }
 

@@ -101,15 +101,16 @@ impl ColumnStep for ExtremaStep<'_> {
     fn take<S: Source>(&mut self, columns: &Columns<'_, S>) {
         let mut extrema = [ExtremaLanes::NONE; COLUMNS];
         columns.fold(&mut extrema);
+        let number = |row: u64| self.numbers.get(row as usize).copied();
         for (found, (first, lanes)) in extrema.iter().zip(columns.places()) {
+            let outputs = first..first + lanes;
+            self.state.min[outputs.clone()].copy_from_slice(&found.min[..lanes]);
+            self.state.max[outputs].copy_from_slice(&found.max[..lanes]);
             for lane in 0..lanes {
-                self.state.min[first + lane] = found.min[lane];
-                self.state.max[first + lane] = found.max[lane];
-                let number = |row: u64| self.numbers.get(row as usize).copied();
-                self.state.min_row[first + lane] =
-                    number(found.min_row[lane]).unwrap_or(ExtremaRows::NO_ROW);
-                self.state.max_row[first + lane] =
-                    number(found.max_row[lane]).unwrap_or(ExtremaRows::NO_ROW);
+                let rows = [found.min_row[lane], found.max_row[lane]];
+                let [min, max] = rows.map(|row| number(row).unwrap_or(ExtremaRows::NO_ROW));
+                self.state.min_row[first + lane] = min;
+                self.state.max_row[first + lane] = max;
             }
         }
     }

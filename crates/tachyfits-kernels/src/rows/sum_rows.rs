@@ -9,7 +9,7 @@ use crate::isa::Tier;
 use crate::source::{Encoding, Source};
 use crate::sum::{AllLanes, DefinedLanes};
 
-/// Rows of which two differ in nearly every output, where any do.
+/// Among the first rows two differ in nearly every output that is not constant; the others are compared where they do not.
 const FIRST_ROWS: usize = 4;
 
 /// Count and sum per output.

@@ -3,7 +3,8 @@
 use crate::content::{Content, Shifted, all_bits, any_scaling, bits, contents, encodings, tiers};
 use proptest::prelude::*;
 use tachyfits_kernels::{
-    Common, Encoding, ExtremaRows, MomentRows, ShapeRows, SpectralRows, SumRows, Tier, naive,
+    Common, Encoding, ExtremaRows, MomentRows, PixelType, ShapeRows, SpectralRows, SumRows, Tier,
+    naive,
 };
 
 /// A few rows of as many pixels each.
@@ -57,6 +58,26 @@ fn for_each(
 fn padded<T: Copy>(empty: T, slab: &Slab, mut twin: Vec<T>) -> Vec<T> {
     twin.resize(slab.outputs(), empty);
     twin
+}
+
+#[test]
+fn pixels_that_differ_after_the_first_rows_have_no_common_value() {
+    const HOLE: f32 = f32::NAN;
+    // Columns are outputs; more of them than one vector has.
+    let outputs =
+        [[5.0; 6], [5.0, 5.0, 5.0, 5.0, 5.0, 6.0], [HOLE, HOLE, HOLE, HOLE, HOLE, 7.0], [HOLE; 6]];
+    let expected = [Common::Value(5.0), Common::Different, Common::Value(7.0), Common::Unknown];
+    let row = |row: usize| -> Vec<u8> {
+        (0..20).flat_map(|output: usize| outputs[output % 4][row].to_be_bytes()).collect()
+    };
+    let rows: Vec<Vec<u8>> = (0..6).map(row).collect();
+    let rows: Vec<&[u8]> = rows.iter().map(Vec::as_slice).collect();
+    for tier in tiers() {
+        let sums = SumRows::slab(20, &rows, &Encoding::plain(PixelType::F32), tier);
+        for output in 0..20 {
+            assert_eq!(sums.common(output), expected[output % 4], "output {output} {tier:?}");
+        }
+    }
 }
 
 proptest! {
