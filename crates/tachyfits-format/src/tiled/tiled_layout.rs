@@ -231,10 +231,10 @@ impl TileColumns {
         let column = |name: &str| {
             let Some(index) = table.column(name) else { return Ok(None) };
             match table.columns[index].field {
-                Field::Variable { .. } => Ok(Some(index)),
+                Field::Variable { repeat: 1, .. } => Ok(Some(index)),
                 _ => {
                     let (place, form) = (table.place(index, None), &table.columns[index].form);
-                    let expected = "a column of arrays in the heap (P or Q)";
+                    let expected = "a column of one array of the heap (1P or 1Q)";
                     Err(FormatError::new(Code::ColumnForm, place, expected, quoted(form)))
                 }
             }

@@ -139,6 +139,14 @@ fn wrong_keywords_are_errors_that_name_them() {
         &[],
     );
     assert_eq!(layout(&fixed).unwrap_err().code(), Code::ColumnForm);
+    // Rows without bytes have no descriptor of the tile.
+    let no_arrays = file(
+        "ZCMPTYPE='RICE_1' ZBITPIX=16 ZNAXIS=1 ZNAXIS1=10",
+        &["TTYPE='COMPRESSED_DATA' TFORM='0PB'"],
+        &[Vec::new()],
+        &[],
+    );
+    assert_eq!(layout(&no_arrays).unwrap_err().code(), Code::ColumnForm);
     let other =
         file("ZCMPTYPE='RICE_1' ZBITPIX=8 ZNAXIS=0", &["TTYPE='DATA' TFORM='PB'"], &[], &[]);
     assert_eq!(layout(&other).unwrap_err().code(), Code::KeywordMissing);
