@@ -294,7 +294,7 @@ impl<'a> StructureReader<'a> {
     fn extension(&mut self) -> Result<HduKind, FormatError> {
         match self.header.get_text("XTENSION")? {
             Some(xtension) => Ok(HduKind::of_extension(xtension)),
-            None => Err(self.missing("XTENSION", "the name of the extension type")),
+            None => Err(self.header.missing("XTENSION", "the name of the extension type")),
         }
     }
 
@@ -330,16 +330,8 @@ impl<'a> StructureReader<'a> {
     fn integer(&self, keyword: &str) -> Result<i64, FormatError> {
         match self.header.get_i64(keyword)? {
             Some(value) => Ok(value),
-            None => Err(self.missing(keyword, "an integer")),
+            None => Err(self.header.missing(keyword, "an integer")),
         }
-    }
-
-    fn missing(&self, keyword: &str, expected: &str) -> FormatError {
-        let found = match self.header.get(keyword) {
-            Some(_) => "an empty value",
-            None => "no such card",
-        };
-        FormatError::new(Code::KeywordMissing, self.header.place(keyword), expected, found)
     }
 
     /// A reserved keyword that describes and does not decide: of the wrong type it is ignored with

@@ -240,6 +240,12 @@ impl Header {
         FormatError::new(Code::KeywordRange, self.place(keyword), expected, found)
     }
 
+    /// A mandatory keyword is absent or has no value.
+    pub(crate) fn missing(&self, keyword: &str, expected: &str) -> FormatError {
+        let found = if self.get(keyword).is_some() { "an empty value" } else { "no such card" };
+        FormatError::new(Code::KeywordMissing, self.place(keyword), expected, found)
+    }
+
     /// Sets a keyword: its first card is replaced in place, or a card is added at the end, where it
     /// replaces a blank card if there is one. An empty comment keeps the existing one.
     ///

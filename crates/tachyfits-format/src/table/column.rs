@@ -58,7 +58,7 @@ impl<'a> ColumnReader<'a> {
     fn form(&mut self, number: usize) -> Result<(String, Field, Option<Substrings>), FormatError> {
         let keyword = format!("TFORM{number}");
         let Some(text) = self.header.get_text(&keyword)? else {
-            return Err(missing(self.header, &keyword, "the form of the column"));
+            return Err(self.header.missing(&keyword, "the form of the column"));
         };
         let (parsed, expected) = match self.kind {
             TableKind::Binary => (form::binary(text), "a form such as 1J, 20A or 1PE(8)"),
@@ -217,10 +217,4 @@ impl<'a> ColumnReader<'a> {
         let place: Place = self.header.place(keyword);
         self.warnings.push(Warning::new(code, place, expected, found));
     }
-}
-
-/// A mandatory keyword is absent or has no value.
-pub(super) fn missing(header: &Header, keyword: &str, expected: &str) -> FormatError {
-    let found = if header.get(keyword).is_some() { "an empty value" } else { "no such card" };
-    FormatError::new(Code::KeywordMissing, header.place(keyword), expected, found)
 }

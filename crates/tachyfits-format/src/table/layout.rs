@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::column::{ColumnReader, missing};
+use super::column::ColumnReader;
 use super::{Column, Heap, TableKind, TableLayout};
 use crate::code::Code;
 use crate::error::{FormatError, Place, quoted};
@@ -115,7 +115,7 @@ impl Hdu {
 
     fn field_count(&self) -> Result<usize, FormatError> {
         let Some(count) = self.header.get_i64("TFIELDS")? else {
-            return Err(missing(&self.header, "TFIELDS", "the number of columns"));
+            return Err(self.header.missing("TFIELDS", "the number of columns"));
         };
         let count = usize::try_from(count).ok().filter(|count| *count <= MOST_COLUMNS);
         count.ok_or_else(|| self.header.out_of_range("TFIELDS", &format!("0 to {MOST_COLUMNS}")))
@@ -147,11 +147,8 @@ impl Hdu {
         for (number, column) in (1..).zip(columns) {
             let keyword = format!("TBCOL{number}");
             let Some(first) = self.header.get_i64(&keyword)? else {
-                return Err(missing(
-                    &self.header,
-                    &keyword,
-                    "the first character of the column, from 1",
-                ));
+                let expected = "the first character of the column, from 1";
+                return Err(self.header.missing(&keyword, expected));
             };
             let Some(offset) = u64::try_from(first).ok().and_then(|first| first.checked_sub(1))
             else {

@@ -141,12 +141,7 @@ fn tile_rows(header: &Header) -> Result<u64, FormatError> {
             let rows = u64::try_from(rows).ok().filter(|rows| *rows > 0);
             rows.ok_or_else(|| header.out_of_range("ZTILELEN", "1 row or more"))
         }
-        None => Err(FormatError::new(
-            Code::KeywordMissing,
-            header.place("ZTILELEN"),
-            "the rows of a tile",
-            "no such card",
-        )),
+        None => Err(header.missing("ZTILELEN", "the rows of a tile")),
     }
 }
 
@@ -216,10 +211,7 @@ fn original_header(header: &Header) -> Result<Header, FormatError> {
 fn original(header: &Header, card: &Card, kept: &str) -> Result<Card, FormatError> {
     match header.position(kept) {
         Some(at) => Ok(header.cards()[at].renamed(card.keyword())),
-        None => {
-            let (place, expected) = (header.place(kept), "a card of the original table");
-            Err(FormatError::new(Code::KeywordMissing, place, expected, "no such card"))
-        }
+        None => Err(header.missing(kept, "a card of the original table")),
     }
 }
 

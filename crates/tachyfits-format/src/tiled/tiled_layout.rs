@@ -137,18 +137,14 @@ fn codec(
 ) -> Result<Arc<dyn TileCodec>, FormatError> {
     match header.get_text(keyword)? {
         Some(name) => Ok(Arc::from(tile_codec(keyword, name, parameters)?)),
-        None => Err(missing(header, keyword, "the name of a codec")),
+        None => Err(header.missing(keyword, "the name of a codec")),
     }
-}
-
-fn missing(header: &Header, keyword: &str, expected: &str) -> FormatError {
-    FormatError::new(Code::KeywordMissing, header.place(keyword), expected, "no such card")
 }
 
 /// ZBITPIX.
 fn pixel_type(header: &Header) -> Result<StoredType, FormatError> {
     let Some(bitpix) = header.get_i64("ZBITPIX")? else {
-        return Err(missing(header, "ZBITPIX", "the type of the pixels"));
+        return Err(header.missing("ZBITPIX", "the type of the pixels"));
     };
     let stored = StoredType::from_bitpix(bitpix);
     stored.ok_or_else(|| header.out_of_range("ZBITPIX", "8, 16, 32, 64, -32 or -64"))
@@ -158,7 +154,7 @@ fn pixel_type(header: &Header) -> Result<StoredType, FormatError> {
 fn axes(header: &Header, stored: StoredType) -> Result<Vec<u64>, FormatError> {
     let limits = Limits::default();
     let Some(naxis) = header.get_i64("ZNAXIS")? else {
-        return Err(missing(header, "ZNAXIS", "the number of axes"));
+        return Err(header.missing("ZNAXIS", "the number of axes"));
     };
     let naxis = usize::try_from(naxis).ok().filter(|naxis| *naxis <= limits.max_naxis);
     let expected = || format!("0 to {}", limits.max_naxis);
@@ -169,7 +165,7 @@ fn axes(header: &Header, stored: StoredType) -> Result<Vec<u64>, FormatError> {
             Some(size) => {
                 u64::try_from(size).map_err(|_| header.out_of_range(&keyword, "0 or more"))
             }
-            None => Err(missing(header, &keyword, "the size of an axis")),
+            None => Err(header.missing(&keyword, "the size of an axis")),
         }
     };
     let axes = (1..=naxis).map(axis).collect::<Result<Vec<u64>, _>>()?;
@@ -246,7 +242,8 @@ impl TileColumns {
             mask: column("NULL_PIXEL_MASK")?,
         };
         if found.compressed.or(found.gzip).or(found.plain).is_none() {
-            return Err(missing(header, "TTYPE1", "a column COMPRESSED_DATA"));
+            let (place, expected) = (header.place("TTYPE1"), "a column COMPRESSED_DATA");
+            return Err(FormatError::new(Code::KeywordMissing, place, expected, "no such column"));
         }
         Ok(found)
     }

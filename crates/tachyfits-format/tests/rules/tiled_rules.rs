@@ -125,6 +125,10 @@ fn wrong_keywords_are_errors_that_name_them() {
         let found = error.problem().place.keyword.as_deref();
         assert_eq!((error.code(), found), (code, Some(keyword)), "{cards}");
     }
+    for (cards, found) in [("ZNAXIS=0", "no such card"), ("ZBITPIX= ZNAXIS=0", "an empty value")] {
+        let error = of(&format!("ZCMPTYPE='RICE_1' {cards}")).unwrap_err();
+        assert_eq!((error.code(), &*error.problem().found), (Code::KeywordMissing, found));
+    }
     let many = file(
         "ZCMPTYPE='RICE_1' ZBITPIX=8 ZNAXIS=1 ZNAXIS1=4294967296",
         &["TTYPE='COMPRESSED_DATA' TFORM='PB'"],
