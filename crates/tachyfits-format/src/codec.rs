@@ -18,6 +18,7 @@ mod wavelet;
 pub use codec_error::CodecError;
 pub use gzip::Gzip;
 pub use hcompress::Hcompress;
+pub(crate) use inflate::MOST_RATIO;
 pub use parameters::CodecParameters;
 pub use plio::Plio;
 pub use registry::tile_codec;

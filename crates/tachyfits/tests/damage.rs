@@ -8,7 +8,7 @@ mod common;
 use std::alloc::System;
 
 use cap::Cap;
-use common::{BLOCK, Numbers, fits, header};
+use common::{BLOCK, Numbers, fits, header, table_file};
 use tachyfits::io::Buffering;
 use tachyfits::statistics::Coordinates;
 use tachyfits::{
@@ -249,6 +249,45 @@ fn hostile_sizes_are_refused_at_once() {
     let axes = [1 << 40, 1 << 40];
     let error = FitsFile::from_bytes(NAME, fits(8, &axes, &[], &[]), &OpenOptions::default());
     assert_eq!(error.unwrap_err().kind(), ErrorKind::Limit);
+}
+
+/// Tiles of few bytes that promise more pixels than there is memory for.
+#[test]
+fn large_tiles_of_short_streams_are_errors() {
+    // The header of an HCOMPRESS stream, without bit planes: all pixels are 0.
+    let hcompress = |rows: i32, columns: i32| {
+        let sizes = [rows, columns, 0].map(i32::to_be_bytes).concat();
+        [&[0xdd, 0x99], &sizes[..], &[0; 8 + 3 + 1]].concat()
+    };
+    let plio = [0, 7, -100, 7, 0, 0, 0].map(i16::to_be_bytes).concat();
+    for (codec, bitpix, axes, stream, code) in [
+        ("RICE_1", 32, [1u64 << 31, 1], vec![0; 8], "tile-stream"),
+        ("GZIP_1", 32, [1 << 31, 1], vec![0; 8], "tile-stream"),
+        ("NOCOMPRESS", 32, [1 << 31, 1], vec![0; 8], "tile-stream"),
+        ("PLIO_1", 32, [1 << 31, 1], plio.clone(), "io-memory"),
+        ("HCOMPRESS_1", 32, [1 << 16, 1 << 15], hcompress(1 << 15, 1 << 16), "io-memory"),
+        // The pixels themselves have room, what the codec needs besides has none.
+        ("PLIO_1", 8, [5000, 5000], plio, "data-too-large"),
+        ("HCOMPRESS_1", 8, [4096, 4096], hcompress(4096, 4096), "data-too-large"),
+    ] {
+        let cards = format!(
+            "TTYPE1  = 'COMPRESSED_DATA'|TFORM1  = '1PB     '|ZIMAGE  = {:>20}|ZCMPTYPE= '{codec}'|\
+             ZBITPIX = {bitpix:>20}|ZNAXIS  = {:>20}|ZNAXIS1 = {:>20}|ZNAXIS2 = {:>20}|\
+             ZTILE1  = {:>20}|ZTILE2  = {:>20}",
+            'T', 2, axes[0], axes[1], axes[0], axes[1]
+        );
+        let row = [stream.len() as i32, 0].map(i32::to_be_bytes).concat();
+        let bytes = stream.len() as u64;
+        let data = [row, stream].concat();
+        let file = table_file("BINTABLE", [8, 1], bytes, &self::cards(&cards), &data);
+        let file = FitsFile::from_bytes(NAME, file, &OpenOptions::default()).unwrap();
+        let image = file.image(1).unwrap();
+        let range = |first, count| AxisRange { first, count, step: 1 };
+        let pixel = image.section(&[range(0, 1), range(0, 1)]).unwrap();
+        let error = image.stats(&pixel, None, &ONE).unwrap_err();
+        assert_eq!((error.code(), codec), (code, codec), "{error}");
+        assert!(ALLOCATOR.max_allocated() < MEMORY);
+    }
 }
 
 /// A file of a terabyte without content: requests succeed in little memory.

@@ -2,6 +2,7 @@
 //! then the next ones, because those are alike (Sect. 10.4.2).
 
 use super::codec_error::CodecError;
+use super::inflate::MOST_RATIO;
 use super::parameters::CodecParameters;
 use super::tile::{CodecScratch, PlainTile, Tile, TileCodec};
 use super::verbatim::{from_big_endian, to_big_endian, width};
@@ -27,6 +28,11 @@ pub(super) fn make_shuffled(_: &CodecParameters<'_>) -> Result<Box<dyn TileCodec
 impl TileCodec for Gzip {
     fn name(&self) -> &'static str {
         if self.shuffled { "GZIP_2" } else { "GZIP_1" }
+    }
+
+    /// A pixel has at least one byte.
+    fn most_pixels(&self, stream_bytes: u64) -> u64 {
+        stream_bytes.saturating_mul(MOST_RATIO)
     }
 
     fn decode(&self, tile: &mut Tile<'_>, scratch: &mut CodecScratch) -> Result<(), CodecError> {

@@ -8,7 +8,7 @@ use super::bits::{BitReader, BitWriter};
 use super::codec_error::CodecError;
 use super::parameters::CodecParameters;
 use super::quadtree::{quadrants, read_quadrant, write_quadrant};
-use super::tile::{CodecScratch, Misfit, Pixels, PixelsMut, PlainTile, Tile, TileCodec};
+use super::tile::{CodecScratch, Misfit, Pixels, PixelsMut, PlainTile, Tile, TileCodec, resize};
 use super::wavelet::{Coefficient, Extent, Planes, invert, transform};
 use crate::error::FormatError;
 use std::num::Wrapping;
@@ -168,7 +168,7 @@ impl Hcompress {
         planes: &mut Planes<C>,
     ) -> Result<(), CodecError> {
         planes.coefficients.clear();
-        planes.coefficients.resize(extent.size(), C::default());
+        resize(&mut planes.coefficients, extent.size())?;
         let mut bits = BitReader::new(tile.stream, HEADER_BYTES);
         for quadrant in quadrants(extent) {
             let count = header.planes[quadrant.planes];
@@ -182,7 +182,7 @@ impl Hcompress {
         let signs = bits.align();
         read_signs(tile.stream, signs, &mut planes.coefficients, header.scale)?;
         planes.coefficients[0] = C::of(header.sum) * C::of(header.scale.max(1));
-        invert(planes, extent, (self.smooth).then_some(header.scale));
+        invert(planes, extent, (self.smooth).then_some(header.scale))?;
         clip(&planes.sums[0], &mut tile.pixels);
         Ok(())
     }

@@ -25,6 +25,9 @@ impl std::fmt::Debug for Inflater {
 /// A gzip member has at least this header and trailer.
 const SHORTEST: usize = 18;
 
+/// DEFLATE makes at most this many bytes of one byte.
+pub(crate) const MOST_RATIO: u64 = 1032;
+
 /// The first bytes of a gzip stream.
 const MAGIC: [u8; 2] = [0x1f, 0x8b];
 
@@ -53,8 +56,9 @@ impl Inflater {
     fn inflate_member(&mut self, stream: &[u8], most: usize, out: &mut Vec<u8>) -> bool {
         let Some(&stated) = stream.last_chunk::<4>() else { return false };
         let stated = u32::from_le_bytes(stated) as usize;
-        // DEFLATE reaches a ratio of 1032; more is a lie that need not be allocated.
-        if stated > most || stated / 1032 > stream.len() || may_have_more_members(stream) {
+        // More than DEFLATE can make is a lie that need not be allocated.
+        let is_lie = stated as u64 / MOST_RATIO > stream.len() as u64;
+        if stated > most || is_lie || may_have_more_members(stream) {
             return false;
         }
         out.resize(stated, 0);

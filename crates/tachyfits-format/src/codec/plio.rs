@@ -54,7 +54,7 @@ impl TileCodec for Plio {
         if let PixelsMut::I32(out) = &mut tile.pixels {
             return decode(tile.stream, offset, out);
         }
-        let values = sized(&mut scratch.ints, len);
+        let values = sized(&mut scratch.ints, len)?;
         decode(tile.stream, offset, values)?;
         tile.pixels.put(values).map_err(|misfit| misfit.error(stored))
     }

@@ -3,6 +3,7 @@
 
 use super::bits::{BitReader, BitWriter};
 use super::codec_error::CodecError;
+use super::tile::resize;
 use super::wavelet::{Coefficient, Extent, Planes};
 
 /// The Huffman codes of the values 0 to 15, and their bits.
@@ -95,10 +96,10 @@ pub(super) fn read_quadrant<C: Coefficient>(
     let size = blocks.size();
     for corner in corners.iter_mut() {
         corner.clear();
-        corner.resize(size, C::default());
+        resize(corner, size)?;
     }
-    codes.resize(size.max(1), 0);
-    next.resize(size.max(1), 0);
+    resize(codes, size.max(1))?;
+    resize(next, size.max(1))?;
     for plane in (0..count).rev() {
         let form = bits.take(4);
         match form {

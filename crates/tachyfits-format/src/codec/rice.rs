@@ -58,6 +58,17 @@ impl TileCodec for Rice {
         vec![("BLOCKSIZE", self.block_size as f64), ("BYTEPIX", f64::from(self.byte_pix))]
     }
 
+    /// A block has at least its code.
+    fn most_pixels(&self, stream_bytes: u64) -> u64 {
+        let code_bits = match self.byte_pix {
+            1 => u8::CODE_BITS,
+            2 => i16::CODE_BITS,
+            _ => i32::CODE_BITS,
+        };
+        let blocks = stream_bytes.saturating_mul(8) / u64::from(code_bits);
+        blocks.saturating_mul(self.block_size as u64)
+    }
+
     fn decode(&self, tile: &mut Tile<'_>, scratch: &mut CodecScratch) -> Result<(), CodecError> {
         let (stream, block) = (tile.stream, self.block_size);
         let (stored, len) = (tile.pixels.stored(), tile.pixels.len());
@@ -69,17 +80,17 @@ impl TileCodec for Rice {
             (2, PixelsMut::I16(out)) => return decode(stream, block, out),
             (4, PixelsMut::I32(out)) => return decode(stream, block, out),
             (1, out) => {
-                let values = sized(&mut scratch.bytes, len);
+                let values = sized(&mut scratch.bytes, len)?;
                 decode(stream, block, values)?;
                 out.put(values)
             }
             (2, out) => {
-                let values = sized(&mut scratch.shorts, len);
+                let values = sized(&mut scratch.shorts, len)?;
                 decode(stream, block, values)?;
                 out.put(values)
             }
             (_, out) => {
-                let values = sized(&mut scratch.ints, len);
+                let values = sized(&mut scratch.ints, len)?;
                 decode(stream, block, values)?;
                 out.put(values)
             }

@@ -136,14 +136,14 @@ impl SlabCodec {
         match self.rice_width() {
             Some(1) => rice::decode(stream, BLOCK, out),
             Some(2) => {
-                let numbers = sized(&mut scratch.shorts, out.len() / 2);
+                let numbers = sized(&mut scratch.shorts, out.len() / 2)?;
                 rice::decode(stream, BLOCK, numbers)?;
                 let cells = out.as_chunks_mut().0.iter_mut().zip(numbers);
                 cells.for_each(|(to, number)| *to = number.to_be_bytes());
                 Ok(())
             }
             Some(_) => {
-                let numbers = sized(&mut scratch.ints, out.len() / 4);
+                let numbers = sized(&mut scratch.ints, out.len() / 4)?;
                 rice::decode(stream, BLOCK, numbers)?;
                 let cells = out.as_chunks_mut().0.iter_mut().zip(numbers);
                 cells.for_each(|(to, number)| *to = number.to_be_bytes());

@@ -5,6 +5,7 @@
 use super::codec_error::CodecError;
 use super::inflate::Inflater;
 use super::wavelet::Planes;
+use crate::code::Code;
 use crate::hdu::StoredType;
 use std::any::Any;
 use std::num::Wrapping;
@@ -22,10 +23,18 @@ pub trait TileCodec: Any + Send + Sync + std::fmt::Debug {
         Vec::new()
     }
 
+    /// The most pixels that a stream of this many bytes can have, so that no memory is allocated for a stream that is too
+    /// short. [`u64::MAX`] of codecs whose streams of a few bytes can have any number of pixels of one value.
+    fn most_pixels(&self, stream_bytes: u64) -> u64 {
+        let _ = stream_bytes;
+        u64::MAX
+    }
+
     /// Decodes one tile into its pixels. After an error the pixels have any values.
     ///
     /// # Errors
-    /// [`crate::Code::TileStream`] if the stream is damaged, [`crate::Code::TileValue`] if the pixels cannot hold its numbers.
+    /// [`crate::Code::TileStream`] if the stream is damaged, [`crate::Code::TileValue`] if the pixels cannot hold its numbers,
+    /// [`crate::Code::DataTooLarge`] if there is too little memory.
     fn decode(&self, tile: &mut Tile<'_>, scratch: &mut CodecScratch) -> Result<(), CodecError>;
 
     /// Decodes each tile; the results are in the order of the tiles. A damaged tile does not affect the others.
@@ -248,10 +257,29 @@ impl CodecScratch {
     }
 }
 
-/// A buffer of exactly `len` numbers; old content is kept, because it will be overwritten.
-pub(super) fn sized<T: Clone + Default>(buffer: &mut Vec<T>, len: usize) -> &mut [T] {
+/// The first `len` numbers of a buffer; old content is kept, because it will be overwritten.
+pub(super) fn sized<T: Clone + Default>(
+    buffer: &mut Vec<T>,
+    len: usize,
+) -> Result<&mut [T], CodecError> {
     if buffer.len() < len {
-        buffer.resize(len, T::default());
+        resize(buffer, len)?;
     }
-    &mut buffer[..len]
+    Ok(&mut buffer[..len])
+}
+
+/// Resizes a buffer for pixels whose number the file states: too little memory is an error.
+pub(super) fn resize<T: Clone + Default>(
+    buffer: &mut Vec<T>,
+    len: usize,
+) -> Result<(), CodecError> {
+    let more = len.saturating_sub(buffer.len());
+    buffer.try_reserve_exact(more).map_err(|_| CodecError {
+        code: Code::DataTooLarge,
+        offset: None,
+        expected: format!("memory for {len} numbers of a tile"),
+        found: "less".to_owned(),
+    })?;
+    buffer.resize(len, T::default());
+    Ok(())
 }

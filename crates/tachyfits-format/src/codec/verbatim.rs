@@ -18,6 +18,10 @@ impl TileCodec for Verbatim {
         "NOCOMPRESS"
     }
 
+    fn most_pixels(&self, stream_bytes: u64) -> u64 {
+        stream_bytes
+    }
+
     fn decode(&self, tile: &mut Tile<'_>, _: &mut CodecScratch) -> Result<(), CodecError> {
         let width = width(tile.stream.len(), tile.pixels.len())?;
         from_big_endian(tile.stream, width, &mut tile.pixels)

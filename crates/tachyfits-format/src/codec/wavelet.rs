@@ -4,6 +4,8 @@
 //! Coefficients lie in one array of the tile's shape: the sums of the last level at its start, the differences of each
 //! level right of and below what comes before. CFITSIO's arithmetic wraps, so ours does.
 
+use super::codec_error::CodecError;
+use super::tile::resize;
 use std::fmt::Debug;
 use std::num::Wrapping;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Mul, Neg, Shl, Shr, Sub};
@@ -170,10 +172,10 @@ pub(super) fn invert<C: Coefficient>(
     planes: &mut Planes<C>,
     extent: Extent,
     smoothing: Option<i64>,
-) {
+) -> Result<(), CodecError> {
     let Planes { coefficients, sums: [sums, next], .. } = planes;
-    sums.resize(extent.size(), C::default());
-    next.resize(extent.size(), C::default());
+    resize(sums, extent.size())?;
+    resize(next, extent.size())?;
     let levels = extent.levels();
     sums[0] = coefficients[0];
     if levels > 0 {
@@ -190,6 +192,7 @@ pub(super) fn invert<C: Coefficient>(
         invert_level(sums, coefficients, extent.columns, out, &Rounding::of_level(level), next);
         std::mem::swap(sums, next);
     }
+    Ok(())
 }
 
 /// One level: sums and differences to an array of extent `out`.

@@ -4,7 +4,7 @@
 use super::restored::numbered;
 use crate::card::Card;
 use crate::code::Code;
-use crate::codec::{CodecError, CodecScratch, SlabAlgorithm, SlabCodec};
+use crate::codec::{CodecError, CodecScratch, MOST_RATIO, SlabAlgorithm, SlabCodec};
 use crate::error::{FormatError, Place, Warning, quoted};
 use crate::hdu::{Hdu, HduKind};
 use crate::header::Header;
@@ -54,8 +54,6 @@ pub struct StoredArrays {
 
 /// Bytes of a descriptor of the compressed arrays.
 const WIDE: usize = 16;
-/// No codec makes more bytes of one byte than DEFLATE can.
-const MOST_RATIO: u64 = 1032;
 
 impl Hdu {
     /// The table is compressed (ZTABLE = T).
@@ -278,6 +276,7 @@ impl CompressedTable {
         })
     }
 
+    /// No codec of columns makes more bytes of one byte than DEFLATE can.
     fn decoded_bytes(&self, stream_bytes: u64, plain_bytes: Option<u64>) -> Option<usize> {
         let bytes = plain_bytes.filter(|&bytes| bytes.div_ceil(MOST_RATIO) <= stream_bytes)?;
         usize::try_from(bytes).ok()

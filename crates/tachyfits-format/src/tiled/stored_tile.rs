@@ -43,11 +43,11 @@ impl TiledLayout {
     /// Where the bytes of a tile are; `row` are the bytes of its row, which begins at [`TiledLayout::row_offset`].
     ///
     /// # Errors
-    /// [`Code::TileStream`] if no column has bytes of the tile; [`Code::DescriptorRange`] if they lie outside of the
-    /// heap.
+    /// [`Code::TileStream`] if no column has bytes of the tile, or too few for its pixels, so that no memory is allocated for
+    /// them; [`Code::DescriptorRange`] if they lie outside of the heap.
     ///
     /// # Panics
-    /// If `row` is shorter than a row of the table.
+    /// If there is no such tile, or `row` is shorter than a row of the table.
     pub fn stored_tile(&self, tile: u64, row: &[u8]) -> Result<StoredTile, FormatError> {
         let columns = [
             (TileForm::Compressed, self.columns.compressed),
@@ -67,11 +67,28 @@ impl TiledLayout {
             };
             let mask = self.columns.mask.map(|column| self.array(column, tile, row));
             let mask = mask.transpose()?.flatten();
-            return Ok(StoredTile { tile, form, column, offset, bytes, quantisation, mask });
+            let stored = StoredTile { tile, form, column, offset, bytes, quantisation, mask };
+            self.check_bytes(&stored)?;
+            return Ok(stored);
         }
         let place = self.table.place(first.expect("a layout has one of them"), Some(tile));
         let expected = "the bytes of the tile in one of its columns";
         Err(FormatError::new(Code::TileStream, place, expected, "no bytes in any"))
+    }
+
+    /// The stream of a tile can have its pixels.
+    fn check_bytes(&self, stored: &StoredTile) -> Result<(), FormatError> {
+        let most = self.codec_of(stored.form).most_pixels(stored.bytes);
+        if self.grid.most_pixels() <= most {
+            return Ok(());
+        }
+        let pixels = self.grid.tile(stored.tile).pixels();
+        if pixels <= most {
+            return Ok(());
+        }
+        let expected = format!("the stream of {pixels} pixels");
+        let found = format!("{} bytes, which have at most {most} pixels", stored.bytes);
+        Err(self.tile_error(stored, CodecError::stream(0, expected, found)))
     }
 
     /// Offset in the file and bytes of the array of a cell; `None` if it has no elements.

@@ -106,10 +106,7 @@ impl CompressedImage {
         let words = |index: usize| {
             (lengths[index] * self.layout.stream_type(&stored[index]).bytes()).div_ceil(8)
         };
-        let all = (0..stored.len()).map(words).sum::<usize>();
-        if numbers.len() < all {
-            self.reserve(numbers, all)?;
-        }
+        let numbers = self.sized(numbers, (0..stored.len()).map(words).sum())?;
         let mut results = Vec::with_capacity(stored.len());
         let mut rest = &mut numbers[..];
         let mut first = 0;
@@ -143,12 +140,13 @@ impl CompressedImage {
             };
             native_in_place(bytes, plain_type(self.layout.image.stored), self.tier);
             if let Some(stream) = streams[index].mask {
+                let mask = self.sized(mask, lengths[index])?;
                 if let Err(error) = self.decode_mask(stream, &shapes[index], mask, codec) {
                     let error = self.layout.tile_error(stored, error);
                     self.take_damaged(stored.tile, &error, places[index], take)?;
                     continue;
                 }
-                self.mask_out(stored, &mask[..lengths[index]], bytes)?;
+                self.mask_out(stored, mask, bytes)?;
             }
             take(places[index], bytes)?;
         }
@@ -163,6 +161,10 @@ impl CompressedImage {
         place: usize,
         take: &mut TakeTile<'_>,
     ) -> Result<(), IoError> {
+        if error.code() == Code::DataTooLarge {
+            // There is too little memory: the tile is not damaged.
+            return Err(self.content(error.clone()));
+        }
         match &self.on_damage {
             OnDamage::Refuse => return Err(self.content(error.clone())),
             OnDamage::List(list) => {
@@ -202,18 +204,25 @@ impl CompressedImage {
         let pixel = self.layout.undefined_pixel().unwrap_or_else(|| vec![0; size]);
         let bytes = self.layout.grid.tile(tile).pixels() as usize * size;
         let mut words = Vec::new();
-        self.reserve(&mut words, bytes.div_ceil(8))?;
-        let bytes = &mut cast_slice_mut::<u64, u8>(&mut words)[..bytes];
+        let words = self.sized(&mut words, bytes.div_ceil(8))?;
+        let bytes = &mut cast_slice_mut::<u64, u8>(words)[..bytes];
         bytes.chunks_exact_mut(size).for_each(|out| out.copy_from_slice(&pixel));
         take(place, bytes)
     }
 
-    fn reserve(&self, numbers: &mut Vec<u64>, words: usize) -> Result<(), IoError> {
-        let no_memory =
-            |_| IoError::Memory { name: self.storage.name().to_owned(), bytes: words as u64 * 8 };
-        numbers.try_reserve_exact(words - numbers.len()).map_err(no_memory)?;
-        numbers.resize(words, 0);
-        Ok(())
+    /// The first numbers of a buffer, whose old content is kept, because it will be overwritten.
+    fn sized<'a, T: Clone + Default>(
+        &self,
+        numbers: &'a mut Vec<T>,
+        count: usize,
+    ) -> Result<&'a mut [T], IoError> {
+        if let Some(more) = count.checked_sub(numbers.len()) {
+            let bytes = (count as u64).saturating_mul(size_of::<T>() as u64);
+            let no_memory = |_| IoError::Memory { name: self.storage.name().to_owned(), bytes };
+            numbers.try_reserve_exact(more).map_err(no_memory)?;
+            numbers.resize(count, T::default());
+        }
+        Ok(&mut numbers[..count])
     }
 
     /// An error of the table's content, as one of reading.
@@ -345,9 +354,7 @@ impl CompressedImage {
     ) -> Result<&'a mut [u8], IoError> {
         let numbers: &[i32] = cast_slice(numbers);
         let bytes = numbers.len() * self.layout.image.stored.bytes();
-        if pixels.len() < bytes.div_ceil(8) {
-            self.reserve(pixels, bytes.div_ceil(8))?;
-        }
+        let pixels = self.sized(pixels, bytes.div_ceil(8))?;
         let how = Quantiser {
             scale: how.scale,
             zero: how.zero,
@@ -368,13 +375,11 @@ impl CompressedImage {
         &self,
         stream: &[u8],
         shape: &[u64],
-        mask: &mut Vec<u8>,
+        mask: &mut [u8],
         codec: &mut CodecScratch,
     ) -> Result<(), CodecError> {
-        let pixels = shape.iter().product::<u64>() as usize;
-        mask.resize(pixels.max(mask.len()), 0);
         let Some(mask_codec) = &self.layout.mask_codec else { return Ok(()) };
-        let pixels = PixelsMut::U8(&mut mask[..pixels]);
+        let pixels = PixelsMut::U8(mask);
         mask_codec.decode(&mut Tile { stream, shape, pixels }, codec)
     }
 
