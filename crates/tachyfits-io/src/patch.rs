@@ -80,7 +80,8 @@ impl Stamp {
     ) -> Result<(), IoError> {
         let metadata = file.metadata().map_err(|error| IoError::opening(path, error))?;
         let found = Stamp::of_metadata(&metadata);
-        match found == *self || (may_grow && found.bytes > self.bytes) {
+        let has_grown = found.inode == self.inode && found.bytes > self.bytes;
+        match found == *self || (may_grow && has_grown) {
             true => Ok(()),
             false => Err(self.changed(path, &found)),
         }

@@ -182,6 +182,21 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_may_grow_is_not_a_larger_one_in_its_place() {
+        let (directory, path) = temporary_file(&[7; 1000]);
+        let mut storage = FileStorage::open(&path).unwrap();
+        let at_path = || std::fs::File::open(&path).unwrap();
+        storage.allow_growth();
+        std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(2000).unwrap();
+        storage.check_same(&at_path()).unwrap();
+        let other = directory.path().join("other");
+        std::fs::write(&other, [8; 3000]).unwrap();
+        std::fs::rename(&other, &path).unwrap();
+        assert_eq!(storage.check_same(&at_path()).unwrap_err().code(), "io-changed");
+        storage.check_unchanged().unwrap();
+    }
+
+    #[test]
     fn a_directory_is_refused() {
         let directory = tempfile::tempdir().unwrap();
         let error = FileStorage::open(directory.path()).unwrap_err();
