@@ -5,7 +5,7 @@
 //! Short ones of several fields are made in blocks by all threads; how those are written that are long, or of several
 //! subrecords, is the business of `write_long.rs`. One thread writes: the kernel lets no second one into the same file.
 
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::fmt::Debug;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -26,7 +26,7 @@ const WAITING_BLOCKS: usize = 3;
 
 thread_local! {
     /// The block of this thread: new memory for each batch of a few records would cost more than they do.
-    static BLOCK: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    static BLOCK: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
 tachyfits_io::options! {
@@ -361,14 +361,15 @@ pub(crate) fn in_turn(
 ) -> Result<(), Error> {
     let mut done = 0;
     if light || options.threads == 1 || tasks < 2 {
-        return BLOCK.with_borrow_mut(|block| {
-            for task in 0..tasks {
-                done += make(block, task == 0, task)?;
-                place(task, block)?;
-                options.check(done, total)?;
-            }
-            Ok(())
+        // Taken from its place, as a report of progress may write records, too.
+        let mut block = BLOCK.take();
+        let written = (0..tasks).try_for_each(|task| {
+            done += make(&mut block, task == 0, task)?;
+            place(task, &block)?;
+            options.check(done, total).map_err(Error::from)
         });
+        BLOCK.set(block);
+        return written;
     }
     let run = tachyfits_io::PipelineOptions::default()
         .threads(options.threads)

@@ -337,6 +337,35 @@ fn gaps_of_records_are_0_whatever_was_written_before() {
     assert_eq!(found.len(), 40_000 * 24 + 2 * 160_000 * 20);
 }
 
+#[test]
+fn a_report_of_progress_may_write_records_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let [path, other] = ["made.dat", "other.dat"].map(|name| directory.path().join(name));
+    let create = |path| RecordWriter::create(path, &NewRecords::default()).unwrap();
+    let layout = RecordLayout {
+        record_bytes: 12,
+        item_bytes: 4,
+        fields: vec![RecordField::once(4, 4, 1, 0)],
+    };
+    let (items, more) = ([1; 4 * 100], [2; 4 * 10]);
+    let log = std::sync::Mutex::new(create(&other));
+    let write_more = |_, _| {
+        let part = RecordPart { items: &more, count: 10, layout: &layout };
+        log.lock().unwrap().write(&part, &threads(1)).unwrap();
+    };
+    let mut writer = create(&path);
+    let part = RecordPart { items: &items, count: 100, layout: &layout };
+    writer.write(&part, &threads(1).progress(Some(&write_more))).unwrap();
+    writer.finish().unwrap();
+    log.into_inner().unwrap().finish().unwrap();
+    let expected = |count: usize, byte: u8| {
+        let marker = 12u32.to_ne_bytes();
+        [marker, [0; 4], [byte; 4], [0; 4], marker].concat().repeat(count)
+    };
+    assert_eq!(std::fs::read(&path).unwrap(), expected(100, 1));
+    assert_eq!(std::fs::read(&other).unwrap(), expected(10, 2));
+}
+
 /// A problem of each code that a request provokes.
 pub(crate) fn problems() -> Vec<Problem> {
     let markers = RecordMarkers::new(4, FileOrder::Big).unwrap();
