@@ -92,6 +92,25 @@ impl Plan {
     }
 }
 
+/// Appends a range to ascending ones: the last one grows if the new one overlaps it, or follows after at most `gap`.
+///
+/// ```
+/// use tachyfits_io::push_coalesced;
+/// let mut ranges = Vec::new();
+/// for start in [0, 10, 30] {
+///     push_coalesced(&mut ranges, start..start + 5, 5);
+/// }
+/// assert_eq!(ranges, [0..15, 30..35]);
+/// ```
+pub fn push_coalesced(ranges: &mut Vec<Range<u64>>, range: Range<u64>, gap: u64) {
+    match ranges.last_mut() {
+        Some(last) if range.start <= last.end.saturating_add(gap) => {
+            last.end = last.end.max(range.end);
+        }
+        _ => ranges.push(range),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Plan, WASTED_BYTES};

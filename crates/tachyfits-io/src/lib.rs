@@ -55,6 +55,7 @@ pub use backend::file::FileStorage;
 pub use backend::joined::JoinedStorage;
 pub use backend::memory::MemoryStorage;
 pub use backend::mmap::allow_maps;
+pub use coalesce::push_coalesced;
 pub use error::{Budget, ErrorKind, IoError, Pending};
 pub use executor::{CancelToken, Executor, Job, Priority, without_permit};
 pub use fetch::{Extent, Fetched, fetch};

@@ -27,6 +27,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use journal::{Found, Journal};
 
+use crate::coalesce::push_coalesced;
 use crate::error::{IoError, Pending};
 use crate::system;
 
@@ -497,12 +498,7 @@ fn joined(ranges: &[Range<u64>], end: u64) -> Vec<Range<u64>> {
         ranges.iter().map(cut).filter(|range| !range.is_empty()).collect();
     sorted.sort_by_key(|range| range.start);
     let mut joined: Vec<Range<u64>> = Vec::new();
-    for range in sorted {
-        match joined.last_mut() {
-            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
-            _ => joined.push(range),
-        }
-    }
+    sorted.into_iter().for_each(|range| push_coalesced(&mut joined, range, 0));
     joined
 }
 

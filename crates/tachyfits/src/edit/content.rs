@@ -12,6 +12,9 @@ use tachyfits_io::{Id, IoError, Lend, Profile, Request, Storage};
 
 use super::edited_cells::Overlay;
 
+/// Ranges with at most this number of bytes between them are written as one: less than a page of the page cache.
+pub(super) const NEAR_BYTES: u64 = 4096 - 1;
+
 /// Pieces of one source with gaps up to this many bytes are read together.
 const GAP_BYTES: u64 = 32 << 10;
 /// The most bytes that are read together for the sake of pieces.

@@ -8,12 +8,9 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use tachyfits_io::{Id, IoError, Profile, Request, Storage};
+use tachyfits_io::{Id, IoError, Profile, Request, Storage, push_coalesced};
 
-use super::content::{KeptBytes, Rope, Source};
-
-/// Bytes between two updates up to which they are written as one: a page of the page cache.
-const NEAR_BYTES: u64 = 4096;
+use super::content::{KeptBytes, NEAR_BYTES, Rope, Source};
 
 /// See the module.
 #[derive(Clone)]
@@ -237,14 +234,9 @@ impl Source for Overlay {
         let mut base = Vec::new();
         self.base.kept(range.clone(), &mut base);
         for patch in &self.patches {
-            let mut joined: Vec<Range<u64>> = Vec::new();
-            patch.ranges(range.clone(), |changed| match joined.last_mut() {
-                Some(last) if changed.start - last.end.min(changed.start) < NEAR_BYTES => {
-                    last.end = last.end.max(changed.end);
-                }
-                _ => joined.push(changed),
-            });
-            base = without(&base, &joined);
+            let mut ranges = Vec::new();
+            patch.ranges(range.clone(), |changed| push_coalesced(&mut ranges, changed, NEAR_BYTES));
+            base = without(&base, &ranges);
         }
         parts.extend(base);
     }

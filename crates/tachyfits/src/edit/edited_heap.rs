@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use tachyfits_format::{Descriptor, Field, Value};
-use tachyfits_io::{SpoolOptions, SpoolWriter};
+use tachyfits_io::{SpoolOptions, SpoolWriter, push_coalesced};
 
 use super::Editor;
 use super::content::Rope;
@@ -273,12 +273,7 @@ impl Reached {
         let mut all = std::mem::take(&mut self.joined);
         all.append(&mut self.loose);
         all.sort_unstable_by_key(|range| range.start);
-        for range in all {
-            match self.joined.last_mut() {
-                Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
-                _ => self.joined.push(range),
-            }
-        }
+        all.into_iter().for_each(|range| push_coalesced(&mut self.joined, range, 0));
         if self.joined.len() > self.most {
             // To half of them, so that it is not soon done again.
             self.fill_gaps(self.most / 2);

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use tachyfits_format::{Field, FormatError, Header, NewTable, TableKind, TableLayout, Value};
 use tachyfits_io::operation::RunOptions;
-use tachyfits_io::{SpoolOptions, SpoolWriter};
+use tachyfits_io::{SpoolOptions, SpoolWriter, push_coalesced};
 use tachyfits_kernels::Tier;
 
 use super::Editor;
@@ -240,12 +240,8 @@ impl Editor {
                 let mut sorted = list.to_vec();
                 sorted.sort_unstable();
                 sorted.dedup();
-                for row in sorted {
-                    match runs.last_mut() {
-                        Some(last) if last.end == row => last.end = row.saturating_add(1),
-                        _ => runs.push(row..row.saturating_add(1)),
-                    }
-                }
+                let row = |row: u64| row..row.saturating_add(1);
+                sorted.into_iter().for_each(|at| push_coalesced(&mut runs, row(at), 0));
             }
         }
         match runs.last() {

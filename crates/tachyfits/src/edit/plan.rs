@@ -5,14 +5,11 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use tachyfits_io::{Id, IoError, Lend, Profile, Request, Storage};
+use tachyfits_io::{Id, IoError, Lend, Profile, Request, Storage, push_coalesced};
 
-use super::content::{KeptBytes, Rope, Source};
+use super::content::{KeptBytes, NEAR_BYTES, Rope, Source};
 use super::edited_hdu::{EditedHdu, memory};
 use crate::error::{Error, Reason};
-
-/// Ranges that are written with less than this between them are written as one: a page of the page cache.
-const NEAR_BYTES: u64 = 4096;
 
 /// See the module.
 pub(crate) struct EditPlan {
@@ -91,10 +88,10 @@ impl EditPlan {
         self.rope.kept(0..self.rope.bytes(), &mut parts);
         let mut dirty: Vec<Range<u64>> = Vec::new();
         let mut reached = 0;
-        let mut add = |range: Range<u64>| match dirty.last_mut() {
-            _ if range.is_empty() => {}
-            Some(last) if range.start - last.end < NEAR_BYTES => last.end = range.end,
-            _ => dirty.push(range),
+        let mut add = |range: Range<u64>| {
+            if !range.is_empty() {
+                push_coalesced(&mut dirty, range, NEAR_BYTES);
+            }
         };
         for KeptBytes { at, offset, bytes } in parts {
             if at == offset {

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use tachyfits_format::TableLayout;
-use tachyfits_io::{Fetched, Tasks};
+use tachyfits_io::{Fetched, Tasks, push_coalesced};
 
 /// Which rows to read.
 #[derive(Clone, Debug)]
@@ -101,10 +101,15 @@ impl<'a> RowReads<'a> {
     pub(crate) fn new(layout: &TableLayout, rows: Rows<'a>, fields: &[Range<u64>]) -> RowReads<'a> {
         let mut fields: Vec<_> = fields.iter().filter(|field| !field.is_empty()).cloned().collect();
         fields.sort_unstable_by_key(|field| field.start);
-        let parts = joined(&fields, GAP_BYTES);
+        let coalesced = |gap| {
+            let mut parts = Vec::new();
+            fields.iter().for_each(|field| push_coalesced(&mut parts, field.clone(), gap));
+            parts
+        };
+        let parts = coalesced(GAP_BYTES);
         let wanted: u64 = parts.iter().map(|part| part.end - part.start).sum();
         let is_near = layout.row_bytes.saturating_sub(wanted) <= UNWANTED_BYTES;
-        let parts = if is_near { joined(&fields, u64::MAX) } else { parts };
+        let parts = if is_near { coalesced(u64::MAX) } else { parts };
         let lies = if is_near { layout.row_bytes } else { wanted };
         let bytes = match rows {
             Rows::Range(_) => TASK_BYTES,
@@ -207,18 +212,4 @@ impl Tasks for RowReads<'_> {
             }
         });
     }
-}
-
-/// Ascending ranges, joined where they overlap or a gap is no longer than this.
-fn joined(ranges: &[Range<u64>], gap: u64) -> Vec<Range<u64>> {
-    let mut joined: Vec<Range<u64>> = Vec::new();
-    for range in ranges {
-        match joined.last_mut() {
-            Some(last) if range.start <= last.end.saturating_add(gap) => {
-                last.end = last.end.max(range.end);
-            }
-            _ => joined.push(range.clone()),
-        }
-    }
-    joined
 }
