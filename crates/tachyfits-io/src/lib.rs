@@ -64,7 +64,7 @@ pub use lend::Lend;
 pub use notes::{FirstFew, Note, Notes, note};
 pub use output::OutputFile;
 pub use patch::{Held, Notice, Patch, Recovery, Stamp};
-pub use pipeline::{Buffering, PipelineOptions, Tasks, Watch, run};
+pub use pipeline::{Buffering, NoReads, PipelineOptions, Tasks, Watch, run, run_tasks};
 pub use placed_buffer::PlacedBuffer;
 pub use profile::{Latency, Profile};
 pub use read_ahead::ReadAhead;

@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::backend::memory::MemoryStorage;
 use crate::coordinator::{Coordinator, Next};
 use crate::error::IoError;
 use crate::executor::{self, Job, Team, Threads, Worker, work_together};
@@ -57,6 +58,18 @@ pub trait Tasks: Sync {
         let _ = index;
         None
     }
+}
+
+/// This number of tasks on what is in memory: they read nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct NoReads(pub u64);
+
+impl Tasks for NoReads {
+    fn len(&self) -> u64 {
+        self.0
+    }
+
+    fn ranges(&self, _index: u64, _ranges: &mut Vec<Range<u64>>) {}
 }
 
 /// Sees a run progress.
@@ -220,6 +233,29 @@ where
         storage: storage.kind(),
         rounding: 0.0,
     })
+}
+
+/// As [`run`], for tasks that read nothing.
+///
+/// # Errors
+/// See [`run`].
+///
+/// # Panics
+/// See [`run`].
+pub fn run_tasks<W, R, E>(
+    count: u64,
+    options: &PipelineOptions<'_>,
+    scratch: impl Fn() -> W + Sync,
+    work: impl Fn(&mut W, u64) -> Result<R, E> + Sync,
+    merge: impl FnMut(u64, R) -> Result<(), E> + Send,
+) -> Result<Report, E>
+where
+    R: Send,
+    E: From<IoError> + Send,
+{
+    let nothing = MemoryStorage::new("memory", []);
+    let work = |scratch: &mut W, task: u64, _: &Fetched<'_>| work(scratch, task);
+    run(&nothing, &NoReads(count), options, scratch, work, merge)
 }
 
 /// How a run is going to be done.

@@ -11,9 +11,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use tachyfits_io::operation::RunOptions;
-use tachyfits_io::{
-    AppendBlock, IoError, MemoryStorage, Notice, OutputFile, Patch, Purpose, Stamp, Tasks,
-};
+use tachyfits_io::{AppendBlock, IoError, Notice, OutputFile, Patch, Purpose, Stamp, run_tasks};
 use tachyfits_kernels::Tier;
 
 use crate::error::{Code, Error};
@@ -378,12 +376,11 @@ pub(crate) fn in_turn(
     // Blocks that were written: markers and gaps stay in them for later ones.
     let spare: Mutex<Vec<Vec<u8>>> = Mutex::default();
     let spare = || spare.lock().unwrap_or_else(PoisonError::into_inner);
-    tachyfits_io::run(
-        &MemoryStorage::new("records", []),
-        &Unread(tasks),
+    run_tasks(
+        tasks,
         &run,
         || (),
-        |(), task, _fetched| {
+        |(), task| {
             let used = spare().pop();
             let fresh = used.is_none();
             let mut block = used.unwrap_or_default();
@@ -409,29 +406,10 @@ pub(crate) fn parallel<W>(
     work: impl Fn(&mut W, u64) -> Result<u64, Error> + Sync,
 ) -> Result<(), Error> {
     let run = tachyfits_io::PipelineOptions::default().threads(options.threads).job(options.job);
-    let nothing = MemoryStorage::new("records", []);
     let mut done = 0;
-    tachyfits_io::run(
-        &nothing,
-        &Unread(tasks),
-        &run,
-        scratch,
-        |scratch, task, _fetched| work(scratch, task),
-        |_task, bytes| {
-            done += bytes;
-            options.check(done, total).map_err(Error::from)
-        },
-    )?;
+    run_tasks(tasks, &run, scratch, work, |_task, bytes| {
+        done += bytes;
+        options.check(done, total).map_err(Error::from)
+    })?;
     Ok(())
-}
-
-/// Tasks that read their bytes themselves.
-struct Unread(u64);
-
-impl Tasks for Unread {
-    fn len(&self) -> u64 {
-        self.0
-    }
-
-    fn ranges(&self, _index: u64, _ranges: &mut Vec<std::ops::Range<u64>>) {}
 }

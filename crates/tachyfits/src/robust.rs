@@ -10,7 +10,7 @@ use std::ops::{Range, RangeInclusive};
 use std::sync::{Mutex, PoisonError};
 
 use tachyfits_io::operation::RunOptions;
-use tachyfits_io::{Buffering, Fetched, Report, Tasks};
+use tachyfits_io::{Buffering, Fetched, NoReads, Report, Tasks};
 use tachyfits_kernels::{CellCounts, Cells, Encoding, LEAF_PIXELS, Stats, Tier, decode_f64};
 
 use crate::error::Error;
@@ -377,17 +377,6 @@ fn first_pieces(lines: &GridLines, pixels: PixelBytes) -> Vec<usize> {
     (0..lines.tasks()).map(&mut before).collect()
 }
 
-/// Work on bytes in memory: this many tasks that need no reading.
-struct Here(u64);
-
-impl Tasks for Here {
-    fn len(&self) -> u64 {
-        self.0
-    }
-
-    fn ranges(&self, _index: u64, _ranges: &mut Vec<Range<u64>>) {}
-}
-
 impl Plane<'_> {
     /// Hands each line of a task and its first position to `take`.
     fn visit(&self, task: u64, gathered: &mut Vec<u8>, mut take: impl FnMut(&[u8], u64)) {
@@ -409,7 +398,7 @@ impl Plane<'_> {
         // Within the run of the planes, and so of its job.
         let options = RunOptions::default().threads(self.threads);
         self.image.run(
-            &Here(self.lines.tasks()),
+            &NoReads(self.lines.tasks()),
             self.lines.pixels(),
             &options,
             scratch,

@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use tachyfits_io::Tasks;
+use tachyfits_io::{NoReads, Tasks};
 use tachyfits_kernels::{Encoding, Tier, decode_f64, transpose};
 
 use super::limits::OrderLimits;
@@ -148,17 +148,6 @@ impl Tasks for OutputReads<'_> {
     fn ranges(&self, index: u64, ranges: &mut Vec<Range<u64>>) {
         self.stretches(index).for_each(|stretch| stretch.ranges(self.blocks.pixels, ranges));
     }
-}
-
-/// Work on what is in memory.
-struct NoReads(u64);
-
-impl Tasks for NoReads {
-    fn len(&self) -> u64 {
-        self.0
-    }
-
-    fn ranges(&self, _index: u64, _ranges: &mut Vec<Range<u64>>) {}
 }
 
 /// Appends, for each statistic, the values of all outputs, in their order. There are outputs, and each has pixels.

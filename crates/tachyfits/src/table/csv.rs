@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use tachyfits_io::operation::RunOptions;
-use tachyfits_io::{Fetched, MemoryStorage, PipelineOptions, Tasks};
+use tachyfits_io::{PipelineOptions, run_tasks};
 
 use crate::error::Error;
 
@@ -83,12 +83,11 @@ pub fn csv_rows(
     let pieces = rows.div_ceil(PIECE_ROWS);
     let mut texts = Vec::with_capacity(pieces);
     let RunOptions { threads, job, .. } = *options;
-    tachyfits_io::run(
-        &MemoryStorage::new("columns", []),
-        &CsvPieces(pieces as u64),
+    run_tasks(
+        pieces as u64,
         &PipelineOptions::default().threads(threads).job(job),
         || (),
-        |(), piece, _: &Fetched<'_>| {
+        |(), piece| {
             let mut text = Vec::new();
             let first = piece as usize * PIECE_ROWS;
             format_rows(columns, first..rows.min(first + PIECE_ROWS), &mut text);
@@ -100,17 +99,6 @@ pub fn csv_rows(
         },
     )?;
     Ok(texts)
-}
-
-/// CsvPieces of text, which need no bytes of a file.
-struct CsvPieces(u64);
-
-impl Tasks for CsvPieces {
-    fn len(&self) -> u64 {
-        self.0
-    }
-
-    fn ranges(&self, _index: u64, _ranges: &mut Vec<Range<u64>>) {}
 }
 
 fn format_rows(columns: &[CsvColumn<'_>], rows: Range<usize>, text: &mut Vec<u8>) {
