@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::IoError;
-use crate::storage::Storage;
+use crate::storage::{Request, Storage};
 
 /// Sizes around the boundaries of cache lines and pages, empty, and large.
 const SIZES: [usize; 10] = [0, 1, 63, 64, 4095, 4096, 4097, 8192, 12_345, 1_300_001];
@@ -32,6 +32,7 @@ pub fn storage_suite(make: impl Fn(&[u8]) -> Arc<dyn Storage>) {
         assert_eq!(storage.bytes(), size as u64, "size of {}", storage.name());
         assert!(storage.profile().alignment.is_power_of_two());
         reads_at_all_edges(&*storage, &content);
+        reads_of_one_call(&*storage, &content);
         reads_past_the_end_fail(&*storage);
         hints_are_harmless(&*storage);
     }
@@ -80,6 +81,29 @@ fn read_one(storage: &dyn Storage, offset: usize, expected: &[u8], memory: &mut 
     assert_eq!(memory[at + length], 0xA5, "{length} bytes at {offset}: wrote beyond the buffer");
     assert!(at == 0 || memory[at - 1] == 0xA5, "{length} at {offset}: wrote before the buffer");
     memory[at..at + length].fill(0xA5);
+}
+
+/// As many requests in one call, which overlap; and one beyond the end among them.
+fn reads_of_one_call(storage: &dyn Storage, content: &[u8]) {
+    const BYTES: usize = 100;
+    let offsets = EDGES.into_iter().filter(|offset| offset + BYTES <= content.len());
+    let offsets: Vec<usize> = offsets.collect();
+    let mut memory = vec![0xA5; (offsets.len() + 1) * BYTES];
+    let buffers = memory.chunks_exact_mut(BYTES);
+    let beyond = [content.len()];
+    let places = offsets.iter().chain(&beyond);
+    let mut requests: Vec<Request<'_>> = places
+        .zip(buffers)
+        .map(|(&offset, buffer)| Request { offset: offset as u64, buffer })
+        .collect();
+    let (within, _) = requests.split_at_mut(offsets.len());
+    storage.read_ranges(within).unwrap_or_else(|error| panic!("{offsets:?}: {error}"));
+    for (request, &offset) in within.iter().zip(&offsets) {
+        assert_eq!(request.offset, offset as u64, "a request of one call was changed");
+        assert!(*request.buffer == content[offset..offset + BYTES], "wrong bytes at {offset}");
+    }
+    let error = storage.read_ranges(&mut requests).unwrap_err();
+    assert!(matches!(error, IoError::Short { .. }), "one of several beyond the end: {error}");
 }
 
 fn slice_agrees(storage: &dyn Storage, range: Range<u64>, expected: &[u8]) {

@@ -213,6 +213,10 @@ mod tests {
             self.bytes
         }
 
+        fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+            self.read_ranges(&mut [Request { offset, buffer }])
+        }
+
         fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
             let mut calls = self.calls.lock().unwrap();
             calls.0 += 1;

@@ -52,7 +52,7 @@ pub struct Request<'a> {
 /// A source of bytes of known size. `conformance::storage_suite` (Cargo feature `conformance`) is its test.
 ///
 /// ```
-/// use tachyfits_io::{Id, IoError, Profile, Request, Storage};
+/// use tachyfits_io::{Id, IoError, Profile, Storage};
 ///
 /// /// Bytes that count up.
 /// #[derive(Debug)]
@@ -64,11 +64,9 @@ pub struct Request<'a> {
 ///     fn bytes(&self) -> u64 {
 ///         256
 ///     }
-///     fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
-///         for Request { offset, buffer } in requests {
-///             self.check_within(*offset, buffer.len() as u64)?;
-///             (*offset..).zip(buffer.iter_mut()).for_each(|(place, byte)| *byte = place as u8);
-///         }
+///     fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+///         self.check_within(offset, buffer.len() as u64)?;
+///         (offset..).zip(buffer).for_each(|(place, byte)| *byte = place as u8);
 ///         Ok(())
 ///     }
 ///     fn profile(&self) -> Profile {
@@ -87,12 +85,21 @@ pub trait Storage: Send + Sync + Debug {
     /// The size in bytes, as it was when the storage was opened.
     fn bytes(&self) -> u64;
 
-    /// Fills the buffer of each request, in any order. Requests of one call are planned already by the profile, so that
-    /// they may be sent at the same time. A failed call may leave anything in the buffers.
+    /// Fills `buffer` from `offset` on. A failed call may leave anything in it.
     ///
     /// # Errors
     /// [`IoError::Short`] if the storage ends before, [`IoError::Read`] if reading fails.
-    fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError>;
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError>;
+
+    /// Fills the buffer of each request, in any order; by default one after the other. Requests of one call are planned
+    /// already by the profile, so that a storage far away may send them at the same time.
+    ///
+    /// # Errors
+    /// As [`Storage::read_exact_at`].
+    fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
+        let mut requests = requests.iter_mut();
+        requests.try_for_each(|request| self.read_exact_at(request.offset, request.buffer))
+    }
 
     /// The cost of reading.
     fn profile(&self) -> Profile;
@@ -134,14 +141,6 @@ pub trait Storage: Send + Sync + Debug {
     /// The name for messages.
     fn name(&self) -> &str {
         self.id().name()
-    }
-
-    /// Fills `buffer` from `offset` on.
-    ///
-    /// # Errors
-    /// As [`Storage::read_ranges`].
-    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
-        self.read_ranges(&mut [Request { offset, buffer }])
     }
 
     /// Checks that `expected` bytes from `offset` on are within the storage.

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyBytes;
-use tachyfits::io::{Compression, Id, IoError, Profile, Request, SpoolOptions, Storage, spool};
+use tachyfits::io::{Compression, Id, IoError, Profile, SpoolOptions, Storage, spool};
 use tachyfits::{Error, Source};
 
 use crate::errors::OrRaise;
@@ -122,20 +122,6 @@ impl FileObject {
             Ok(done)
         })
     }
-
-    /// Fills one request.
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
-        let (name, expected) = (|| self.name().to_owned(), buffer.len() as u64);
-        self.check_within(offset, expected)?;
-        match self.read_up_to(offset, buffer) {
-            Ok(count) if count == buffer.len() => Ok(()),
-            Ok(count) => {
-                let size = offset + count as u64;
-                Err(IoError::Short { name: name(), offset, expected, size })
-            }
-            Err(source) => Err(IoError::Read { name: name(), offset, expected, source }),
-        }
-    }
 }
 
 impl Storage for FileObject {
@@ -147,8 +133,17 @@ impl Storage for FileObject {
         self.bytes
     }
 
-    fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
-        requests.iter_mut().try_for_each(|request| self.read_at(request.offset, request.buffer))
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+        let (name, expected) = (|| self.name().to_owned(), buffer.len() as u64);
+        self.check_within(offset, expected)?;
+        match self.read_up_to(offset, buffer) {
+            Ok(count) if count == buffer.len() => Ok(()),
+            Ok(count) => {
+                let size = offset + count as u64;
+                Err(IoError::Short { name: name(), offset, expected, size })
+            }
+            Err(source) => Err(IoError::Read { name: name(), offset, expected, source }),
+        }
     }
 
     fn kind(&self) -> &'static str {

@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use tachyfits_io::operation::RunOptions;
-use tachyfits_io::{Id, IoError, Profile, Report, Request, Storage};
+use tachyfits_io::{Id, IoError, Profile, Report, Storage};
 use tachyfits_kernels::{Fields, Tier, Transfer, streaming};
 
 use crate::error::Error;
@@ -142,24 +142,6 @@ struct AheadView<'a> {
     tier: Tier,
 }
 
-impl AheadView<'_> {
-    /// Fills one request.
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
-        let Guess { offset: begin, bytes, stride, .. } = self.guess;
-        let at = begin + offset / bytes * stride;
-        let right = match stride <= SHORT_RECORD {
-            _ if !self.is_whole(offset, buffer.len()) => false,
-            true => self.pick(at, buffer)?,
-            false => self.read_each(at, buffer)?,
-        };
-        if right {
-            return Ok(());
-        }
-        let (name, expected) = (self.name().to_owned(), buffer.len() as u64);
-        Err(IoError::Short { name, offset, expected, size: self.bytes() })
-    }
-}
-
 impl Storage for AheadView<'_> {
     fn id(&self) -> &Id {
         self.storage.id()
@@ -177,8 +159,19 @@ impl Storage for AheadView<'_> {
         self.count * self.guess.bytes
     }
 
-    fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
-        requests.iter_mut().try_for_each(|request| self.read_at(request.offset, request.buffer))
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+        let Guess { offset: begin, bytes, stride, .. } = self.guess;
+        let at = begin + offset / bytes * stride;
+        let right = match stride <= SHORT_RECORD {
+            _ if !self.is_whole(offset, buffer.len()) => false,
+            true => self.pick(at, buffer)?,
+            false => self.read_each(at, buffer)?,
+        };
+        if right {
+            return Ok(());
+        }
+        let (name, expected) = (self.name().to_owned(), buffer.len() as u64);
+        Err(IoError::Short { name, offset, expected, size: self.bytes() })
     }
 
     fn kind(&self) -> &'static str {

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use tachyfits_io::{Id, IoError, Profile, Request, Storage};
+use tachyfits_io::{Id, IoError, Profile, Storage};
 use tachyfits_kernels::Tier;
 
 use crate::layout::{BLOCK_BYTES, FieldGroup, RecordField};
@@ -16,13 +16,6 @@ pub(crate) struct PayloadView<'a> {
     /// Bytes of a number whose bytes are swapped; 1 for none.
     pub(crate) swap: u64,
     pub(crate) tier: Tier,
-}
-
-impl PayloadView<'_> {
-    /// Fills one request.
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
-        self.payload.read(offset, buffer, self.swap, self.tier)
-    }
 }
 
 impl Storage for PayloadView<'_> {
@@ -38,8 +31,8 @@ impl Storage for PayloadView<'_> {
         self.payload.bytes()
     }
 
-    fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
-        requests.iter_mut().try_for_each(|request| self.read_at(request.offset, request.buffer))
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+        self.payload.read(offset, buffer, self.swap, self.tier)
     }
 
     fn kind(&self) -> &'static str {
@@ -79,9 +72,20 @@ impl ItemsView<'_> {
     }
 }
 
-impl ItemsView<'_> {
-    /// Fills one request.
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+impl Storage for ItemsView<'_> {
+    fn id(&self) -> &Id {
+        self.payload.storage().id()
+    }
+
+    fn profile(&self) -> Profile {
+        Profile { alignment: 1, ..self.payload.storage().profile() }
+    }
+
+    fn bytes(&self) -> u64 {
+        self.payload.bytes() / self.record_bytes * self.item_bytes
+    }
+
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
         let mut position = self.position(offset);
         let mut out = buffer;
         while !out.is_empty() {
@@ -97,24 +101,6 @@ impl ItemsView<'_> {
             out = later;
         }
         Ok(())
-    }
-}
-
-impl Storage for ItemsView<'_> {
-    fn id(&self) -> &Id {
-        self.payload.storage().id()
-    }
-
-    fn profile(&self) -> Profile {
-        Profile { alignment: 1, ..self.payload.storage().profile() }
-    }
-
-    fn bytes(&self) -> u64 {
-        self.payload.bytes() / self.record_bytes * self.item_bytes
-    }
-
-    fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
-        requests.iter_mut().try_for_each(|request| self.read_at(request.offset, request.buffer))
     }
 
     fn kind(&self) -> &'static str {
@@ -152,9 +138,21 @@ impl GroupView<'_> {
     }
 }
 
-impl GroupView<'_> {
-    /// Fills one request.
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+impl Storage for GroupView<'_> {
+    fn id(&self) -> &Id {
+        self.payload.storage().id()
+    }
+
+    fn profile(&self) -> Profile {
+        Profile { alignment: 1, ..self.payload.storage().profile() }
+    }
+
+    fn bytes(&self) -> u64 {
+        let items = self.group.in_item();
+        items.end - items.start
+    }
+
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
         let (step, to_step) = self.group.steps();
         let together = (BLOCK_BYTES / step).max(1) * to_step;
         let mut types = Vec::new();
@@ -173,25 +171,6 @@ impl GroupView<'_> {
             begin = end;
         }
         Ok(())
-    }
-}
-
-impl Storage for GroupView<'_> {
-    fn id(&self) -> &Id {
-        self.payload.storage().id()
-    }
-
-    fn profile(&self) -> Profile {
-        Profile { alignment: 1, ..self.payload.storage().profile() }
-    }
-
-    fn bytes(&self) -> u64 {
-        let items = self.group.in_item();
-        items.end - items.start
-    }
-
-    fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
-        requests.iter_mut().try_for_each(|request| self.read_at(request.offset, request.buffer))
     }
 
     fn kind(&self) -> &'static str {

@@ -73,6 +73,10 @@ impl<D: MadeData> Storage for HduStorage<D> {
         self.bytes
     }
 
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+        self.read_ranges(&mut [Request { offset, buffer }])
+    }
+
     fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
         let header_bytes = self.header.len() as u64;
         let mut of_data = Vec::with_capacity(requests.len());

@@ -94,6 +94,10 @@ impl Storage for Remote {
         self.server.content.len() as u64
     }
 
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+        self.read_ranges(&mut [Request { offset, buffer }])
+    }
+
     fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
         for request in &*requests {
             self.check_within(request.offset, request.buffer.len() as u64)?;

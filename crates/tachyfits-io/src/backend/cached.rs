@@ -99,6 +99,10 @@ impl Storage for CachedStorage {
         if self.always { "mapped" } else { "auto" }
     }
 
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+        self.read_ranges(&mut [Request { offset, buffer }])
+    }
+
     fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
         let bytes: usize = requests.iter().map(|request| request.buffer.len()).sum();
         self.copied.fetch_add(bytes as u64, Relaxed);

@@ -14,7 +14,7 @@ use crate::aligned::{AlignedBuffer, PAGE};
 use crate::backend::file::FileStorage;
 use crate::error::IoError;
 use crate::profile::Profile;
-use crate::storage::{Id, Request, Storage};
+use crate::storage::{Id, Storage};
 
 /// The most that is read at once through a spare buffer.
 const SPARE_BYTES: u64 = 1 << 20;
@@ -93,9 +93,16 @@ impl DirectStorage {
     }
 }
 
-impl DirectStorage {
-    /// Fills one request.
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+impl Storage for DirectStorage {
+    fn id(&self) -> &Id {
+        self.cached.id()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.cached.bytes()
+    }
+
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
         let expected = buffer.len() as u64;
         self.check_within(offset, expected)?;
         let name = || self.cached.name().to_owned();
@@ -114,20 +121,6 @@ impl DirectStorage {
             }
         }
         Ok(())
-    }
-}
-
-impl Storage for DirectStorage {
-    fn id(&self) -> &Id {
-        self.cached.id()
-    }
-
-    fn bytes(&self) -> u64 {
-        self.cached.bytes()
-    }
-
-    fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
-        requests.iter_mut().try_for_each(|request| self.read_at(request.offset, request.buffer))
     }
 
     fn kind(&self) -> &'static str {

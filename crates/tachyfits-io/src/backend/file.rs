@@ -12,7 +12,7 @@ use crate::error::IoError;
 use crate::lend::Lend;
 use crate::patch::Stamp;
 use crate::profile::Profile;
-use crate::storage::{Id, Request, Storage};
+use crate::storage::{Id, Storage};
 use crate::system;
 
 /// A regular file, read at offsets.
@@ -63,13 +63,6 @@ impl FileStorage {
     pub(crate) fn file(&self) -> &File {
         &self.file
     }
-
-    /// Fills one request.
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
-        self.check_within(offset, buffer.len() as u64)?;
-        let read = system::read_up_to(&self.file, offset, buffer);
-        read_all(self, offset, buffer.len(), read)
-    }
 }
 
 impl Storage for FileStorage {
@@ -81,8 +74,10 @@ impl Storage for FileStorage {
         self.bytes
     }
 
-    fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
-        requests.iter_mut().try_for_each(|request| self.read_at(request.offset, request.buffer))
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+        self.check_within(offset, buffer.len() as u64)?;
+        let read = system::read_up_to(&self.file, offset, buffer);
+        read_all(self, offset, buffer.len(), read)
     }
 
     fn profile(&self) -> Profile {

@@ -88,9 +88,16 @@ impl JoinedStorage {
     }
 }
 
-impl JoinedStorage {
-    /// Fills one request.
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+impl Storage for JoinedStorage {
+    fn id(&self) -> &Id {
+        &self.id
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
         let length = buffer.len() as u64;
         self.check_within(offset, length)?;
         let mut filled = 0;
@@ -103,22 +110,12 @@ impl JoinedStorage {
         buffer[filled..].fill(0);
         Ok(())
     }
-}
-
-impl Storage for JoinedStorage {
-    fn id(&self) -> &Id {
-        &self.id
-    }
-
-    fn bytes(&self) -> u64 {
-        self.bytes
-    }
 
     fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
         let mut rest = requests;
         while let Some(request) = rest.first_mut() {
             let Some((base, member)) = self.whole_member(request) else {
-                self.read_at(request.offset, request.buffer)?;
+                self.read_exact_at(request.offset, request.buffer)?;
                 rest = &mut rest[1..];
                 continue;
             };

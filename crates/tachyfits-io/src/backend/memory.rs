@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::error::IoError;
 use crate::lend::Lend;
 use crate::profile::Profile;
-use crate::storage::{Id, Request, Storage};
+use crate::storage::{Id, Storage};
 
 /// Bytes in memory, under a name for messages.
 ///
@@ -50,17 +50,6 @@ impl<'a> MemoryStorage<'a> {
     }
 }
 
-impl MemoryStorage<'_> {
-    /// Fills one request.
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
-        let expected = buffer.len() as u64;
-        self.check_within(offset, expected)?;
-        // Within the content, so both fit usize.
-        buffer.copy_from_slice(&self.content()[offset as usize..][..buffer.len()]);
-        Ok(())
-    }
-}
-
 impl Storage for MemoryStorage<'_> {
     fn id(&self) -> &Id {
         &self.id
@@ -70,8 +59,12 @@ impl Storage for MemoryStorage<'_> {
         self.content().len() as u64
     }
 
-    fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
-        requests.iter_mut().try_for_each(|request| self.read_at(request.offset, request.buffer))
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+        let expected = buffer.len() as u64;
+        self.check_within(offset, expected)?;
+        // Within the content, so both fit usize.
+        buffer.copy_from_slice(&self.content()[offset as usize..][..buffer.len()]);
+        Ok(())
     }
 
     fn profile(&self) -> Profile {

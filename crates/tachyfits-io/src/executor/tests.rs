@@ -366,6 +366,10 @@ impl Storage for Slow<'_> {
         self.inner.bytes()
     }
 
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+        self.read_ranges(&mut [Request { offset, buffer }])
+    }
+
     fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
         until(|| self.gate.load(Ordering::SeqCst));
         self.gauge.during(|| {

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use super::{Arrangement, Buffering, PipelineOptions, Tasks, Watch, run};
 use crate::conformance::temporary_file;
 use crate::fetch::Extent;
-use crate::storage::{Id, Request};
+use crate::storage::Id;
 use crate::{CachedStorage, DirectStorage, FileStorage, IoError, MemoryStorage, Report, Storage};
 use crate::{CancelToken, Executor, Job, Lend, Profile};
 
@@ -79,16 +79,6 @@ impl Device {
     }
 }
 
-impl Device {
-    /// Fills one request.
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
-        self.check_within(offset, buffer.len() as u64)?;
-        assert!(Some(offset) != self.panics_at, "the device panicked");
-        buffer.copy_from_slice(&self.content[offset as usize..][..buffer.len()]);
-        Ok(())
-    }
-}
-
 impl Storage for Device {
     fn id(&self) -> &Id {
         static ID: Id = Id::named("device");
@@ -99,8 +89,11 @@ impl Storage for Device {
         self.content.len() as u64
     }
 
-    fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
-        requests.iter_mut().try_for_each(|request| self.read_at(request.offset, request.buffer))
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+        self.check_within(offset, buffer.len() as u64)?;
+        assert!(Some(offset) != self.panics_at, "the device panicked");
+        buffer.copy_from_slice(&self.content[offset as usize..][..buffer.len()]);
+        Ok(())
     }
 
     fn profile(&self) -> Profile {

@@ -82,6 +82,10 @@ macro_rules! storage_of {
                 self.$field.bytes()
             }
 
+            fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+                self.$field.read_exact_at(offset, buffer)
+            }
+
             fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
                 self.$field.read_ranges(requests)
             }

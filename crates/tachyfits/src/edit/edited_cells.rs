@@ -8,7 +8,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use tachyfits_io::{Id, IoError, Profile, Request, Storage, push_coalesced};
+use tachyfits_io::{Id, IoError, Profile, Storage, push_coalesced};
 
 use super::content::{KeptBytes, NEAR_BYTES, Rope, Source};
 
@@ -194,14 +194,6 @@ fn lay_field(field: &[u8], at: u64, offset: u64, out: &mut [u8]) {
     }
 }
 
-impl Overlay {
-    /// Fills one request.
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
-        self.base.read(offset, buffer)?;
-        self.patches.iter().try_for_each(|patch| patch.lay(offset, buffer))
-    }
-}
-
 impl Storage for Overlay {
     fn id(&self) -> &Id {
         static ID: Id = Id::named("updated rows");
@@ -216,8 +208,9 @@ impl Storage for Overlay {
         self.base.bytes()
     }
 
-    fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
-        requests.iter_mut().try_for_each(|request| self.read_at(request.offset, request.buffer))
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+        self.base.read(offset, buffer)?;
+        self.patches.iter().try_for_each(|patch| patch.lay(offset, buffer))
     }
 
     fn check_unchanged(&self) -> Result<(), IoError> {

@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use tachyfits_io::{Id, IoError, Lend, Profile, Request, Storage, push_coalesced};
+use tachyfits_io::{Id, IoError, Lend, Profile, Storage, push_coalesced};
 
 use super::content::{KeptBytes, NEAR_BYTES, Rope, Source};
 use super::edited_hdu::{EditedHdu, memory};
@@ -144,14 +144,6 @@ pub(crate) struct Rest {
     pub(crate) unreadable: bool,
 }
 
-impl EditPlan {
-    /// Fills one request.
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
-        self.check_within(offset, buffer.len() as u64)?;
-        self.rope.read(offset, buffer)
-    }
-}
-
 impl Storage for EditPlan {
     fn id(&self) -> &Id {
         &self.id
@@ -165,8 +157,9 @@ impl Storage for EditPlan {
         self.rope.bytes()
     }
 
-    fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
-        requests.iter_mut().try_for_each(|request| self.read_at(request.offset, request.buffer))
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+        self.check_within(offset, buffer.len() as u64)?;
+        self.rope.read(offset, buffer)
     }
 
     fn kind(&self) -> &'static str {

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use tachyfits_io::{Id, IoError, Profile, Request, Storage};
+use tachyfits_io::{Id, IoError, Profile, Storage};
 
 use super::content::{KeptBytes, Rope, Source};
 
@@ -84,9 +84,25 @@ impl Restride {
     }
 }
 
-impl Restride {
-    /// Fills one request.
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+impl Storage for Restride {
+    fn id(&self) -> &Id {
+        static ID: Id = Id::named("rows with other columns");
+        &ID
+    }
+
+    fn profile(&self) -> Profile {
+        Profile::DEVICE
+    }
+
+    fn check_unchanged(&self) -> Result<(), IoError> {
+        self.base.check_unchanged()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.rows * self.row_bytes
+    }
+
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
         let end = offset + buffer.len() as u64;
         let block = (BLOCK_BYTES / self.row_bytes.max(self.old_row_bytes).max(1)).max(1);
         let mut made = Vec::new();
@@ -109,29 +125,6 @@ impl Restride {
             at = stop.min(end);
         }
         Ok(())
-    }
-}
-
-impl Storage for Restride {
-    fn id(&self) -> &Id {
-        static ID: Id = Id::named("rows with other columns");
-        &ID
-    }
-
-    fn profile(&self) -> Profile {
-        Profile::DEVICE
-    }
-
-    fn check_unchanged(&self) -> Result<(), IoError> {
-        self.base.check_unchanged()
-    }
-
-    fn bytes(&self) -> u64 {
-        self.rows * self.row_bytes
-    }
-
-    fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
-        requests.iter_mut().try_for_each(|request| self.read_at(request.offset, request.buffer))
     }
 
     fn is_resident(&self, range: Range<u64>) -> bool {
