@@ -282,3 +282,9 @@ fn check_keyword(field: &[u8], keyword: &str, issues: &mut Vec<Issue>) {
 fn needs_value(keyword: &str) -> bool {
     card_writer::is_mandatory(keyword) || matches!(keyword, "BSCALE" | "BZERO" | "BLANK")
 }
+
+/// A keyword without the digits at its end, and these.
+pub(crate) fn numbered(keyword: &str) -> (&str, &str) {
+    let root = keyword.trim_end_matches(|letter: char| letter.is_ascii_digit());
+    keyword.split_at(root.len())
+}

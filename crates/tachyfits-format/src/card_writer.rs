@@ -6,6 +6,7 @@
 //! mandatory keywords. A long string continues over CONTINUE records, after HIERARCH keywords too, and so does the long
 //! comment of a string, but not those of reserved keywords, for which the Standard forbids them.
 
+use crate::card::numbered;
 use crate::code::Code;
 use crate::error::{FormatError, Place, quoted};
 use crate::limits::CARD_BYTES;
@@ -38,12 +39,8 @@ fn is_keyword(word: &str, longest: usize) -> bool {
 pub(crate) fn is_mandatory(keyword: &str) -> bool {
     const INDEXED: [&str; 3] = ["NAXIS", "TFORM", "TBCOL"];
     let plain = ["SIMPLE", "XTENSION", "BITPIX", "NAXIS", "PCOUNT", "GCOUNT", "GROUPS", "TFIELDS"];
-    let indexed = |root: &&str| {
-        keyword.strip_prefix(*root).is_some_and(|index| {
-            !index.is_empty() && index.bytes().all(|byte| byte.is_ascii_digit())
-        })
-    };
-    plain.contains(&keyword) || INDEXED.iter().any(indexed)
+    let (root, index) = numbered(keyword);
+    plain.contains(&keyword) || (!index.is_empty() && INDEXED.contains(&root))
 }
 
 /// The bytes of a record up to and with the value indicator: `KEYWORD = `, or `HIERARCH WORD WORD = `, which takes up to

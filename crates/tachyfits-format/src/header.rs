@@ -174,7 +174,16 @@ impl Header {
     /// [`Code::KeywordType`], [`Code::NumericText`], [`Code::KeywordRange`] when it is no number
     /// that f64 can hold.
     pub fn get_f64(&self, keyword: &str) -> Result<Option<f64>, FormatError> {
-        match self.get(keyword) {
+        self.number_of(keyword, self.get(keyword))
+    }
+
+    /// As [`Header::get_f64`], of a value that a card of the keyword has.
+    pub(crate) fn number_of(
+        &self,
+        keyword: &str,
+        value: Option<&Value>,
+    ) -> Result<Option<f64>, FormatError> {
+        match value {
             None | Some(Value::Undefined) => Ok(None),
             Some(value) => match value.as_f64() {
                 Some(number) if number.is_finite() => Ok(Some(number)),

@@ -1,7 +1,7 @@
 //! The header of a new table: its columns, and the cards that it takes over. [`crate::Hdu::table`]
 //! reads back the same columns.
 
-use crate::card::Card;
+use crate::card::{Card, numbered};
 use crate::code::Code;
 use crate::error::{FormatError, Place};
 use crate::header::Header;
@@ -369,8 +369,8 @@ fn is_of_any_table(card: &Card) -> bool {
         "TSSTR",
     ];
     let keyword = card.keyword().to_ascii_uppercase();
-    let root = keyword.trim_end_matches(|letter: char| letter.is_ascii_digit());
-    let indexed = root.len() < keyword.len() && INDEXED.contains(&root);
+    let (root, index) = numbered(&keyword);
+    let indexed = !index.is_empty() && INDEXED.contains(&root);
     !(indexed || has_keyword(card, &PLAIN) || has_keyword(card, &OF_PIXELS))
 }
 

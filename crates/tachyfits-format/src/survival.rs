@@ -1,7 +1,7 @@
 //! Cards of an image that survive an operation on it: the only list of keywords about structure,
 //! scaling, the file or the HDU. The engine's module of the same name decides about companion HDUs.
 
-use crate::card::Card;
+use crate::card::{Card, numbered};
 use crate::value::Value;
 
 /// Effect of an operation on the pixels.
@@ -51,14 +51,11 @@ pub(crate) fn survives(card: &Card, pixels: SurvivingPixels) -> bool {
 }
 
 fn subject(keyword: &str) -> CardSubject {
-    let size = keyword
-        .strip_prefix("NAXIS")
-        .is_some_and(|n| !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit()));
     match keyword {
         "SIMPLE" | "XTENSION" | "BITPIX" | "NAXIS" | "PCOUNT" | "GCOUNT" | "GROUPS" => {
             CardSubject::Structure
         }
-        _ if size => CardSubject::Structure,
+        _ if numbered(keyword).0 == "NAXIS" => CardSubject::Structure,
         "BSCALE" | "BZERO" | "BLANK" | "ZBLANK" => CardSubject::Scaling,
         "INHERIT" | "NEXTEND" | "BLOCKED" | "CHECKSUM" | "DATASUM" | "DATAMIN" | "DATAMAX" => {
             CardSubject::File

@@ -309,14 +309,7 @@ impl Description {
 
 /// The number of a card; `None` when its value field is empty.
 pub(crate) fn card_number(header: &Header, card: &Card) -> Result<Option<f64>, FormatError> {
-    match card.value() {
-        None | Some(Value::Undefined) => Ok(None),
-        Some(value) => match value.as_f64() {
-            Some(number) if number.is_finite() => Ok(Some(number)),
-            Some(_) => Err(header.out_of_range(card.keyword(), "a number within the range of f64")),
-            None => Err(header.wrong_type(card.keyword(), "a number", value)),
-        },
-    }
+    header.number_of(card.keyword(), card.value())
 }
 
 /// The type of coordinate that a CTYPE value begins with: `RA` of `RA---TAN`.

@@ -1,8 +1,7 @@
 //! Compressed tables (ZTABLE = T, Sect. 10.3): a row of the compressed table has, for each column of the original one, the
 //! fields of a tile of rows.
 
-use super::restored::numbered;
-use crate::card::Card;
+use crate::card::{Card, numbered};
 use crate::code::Code;
 use crate::codec::{CodecError, CodecScratch, MOST_RATIO, SlabAlgorithm, SlabCodec};
 use crate::error::{FormatError, Place, Warning, quoted};

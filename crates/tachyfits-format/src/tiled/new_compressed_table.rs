@@ -1,7 +1,6 @@
 //! A compressed table that is about to be written: its header, and the cells of columns of arrays.
 
-use super::restored::numbered;
-use crate::card::Card;
+use crate::card::{Card, numbered};
 use crate::codec::{CodecError, CodecScratch, SlabAlgorithm, SlabCodec};
 use crate::error::FormatError;
 use crate::header::Header;

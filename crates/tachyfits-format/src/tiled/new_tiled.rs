@@ -1,8 +1,8 @@
 //! The header of the table that a compressed image is written as (Sect. 10.1), from the header of the image.
 
 use super::quantised::Dither;
-use super::restored::{KEPT, NO_NAME, numbered};
-use crate::card::Card;
+use super::restored::{KEPT, NO_NAME};
+use crate::card::{Card, numbered};
 use crate::code::Code;
 use crate::codec::TileCodec;
 use crate::error::FormatError;

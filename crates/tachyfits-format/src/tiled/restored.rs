@@ -1,7 +1,7 @@
 //! The header that a compressed image had before, as funpack and astropy restore it (Sect. 10.1.2), from the cards of its
 //! table.
 
-use crate::card::Card;
+use crate::card::{Card, numbered};
 use crate::error::FormatError;
 use crate::hdu::{Hdu, HduKind};
 use crate::header::Header;
@@ -111,12 +111,6 @@ fn restored(card: &Card, is_primary: bool) -> Option<Card> {
         _ if root.len() < keyword.len() && (NUMBERED.contains(&root) || root == "ZNAXIS") => None,
         _ => Some(card.clone()),
     }
-}
-
-/// A keyword without the digits at its end, and these.
-pub(super) fn numbered(keyword: &str) -> (&str, &str) {
-    let root = keyword.trim_end_matches(|letter: char| letter.is_ascii_digit());
-    keyword.split_at(root.len())
 }
 
 /// ZBLANK of integers is what BLANK means, where there is none.
