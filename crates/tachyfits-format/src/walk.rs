@@ -172,9 +172,6 @@ impl Walker {
         let start = quoted(&scan::decode(keyword));
         let found = match keyword {
             [] => "an empty file".to_owned(),
-            [0x1f, 0x8b, ..] => "gzip data".to_owned(),
-            [b'B', b'Z', b'h', ..] => "bzip2 data".to_owned(),
-            [0xfd, b'7', b'z', ..] => "xz data".to_owned(),
             [0x1f, 0x9d, ..] => "compress (.Z) data".to_owned(),
             _ => start,
         };

@@ -61,21 +61,12 @@ impl JoinedStorage {
         self.members[member].0
     }
 
-    /// The one member that a range lies in, and the range within it.
-    fn member_of(&self, range: Range<u64>) -> Option<(&dyn Storage, Range<u64>)> {
-        let holds = |base: u64, bytes: u64| (base..=base + bytes).contains(&range.end);
-        let (base, member) =
-            self.members.iter().find(|(base, member)| holds(*base, member.bytes()))?;
-        Some((&**member, range.start.checked_sub(*base)?..range.end - base))
-    }
-
-    /// The member that has all bytes of a request, and where it begins.
-    fn whole_member(&self, request: &Request<'_>) -> Option<(u64, &dyn Storage)> {
-        let end = request.offset.checked_add(request.buffer.len() as u64)?;
-        let is_within = |base: u64, bytes: u64| request.offset >= base && end <= base + bytes;
+    /// The one member that a range lies in, and where it begins.
+    fn member_of(&self, range: &Range<u64>) -> Option<(u64, &dyn Storage)> {
+        let is_within = |base: u64, bytes: u64| range.start >= base && range.end <= base + bytes;
         let mut members = self.members.iter();
-        let found = members.find(|(base, member)| is_within(*base, member.bytes()))?;
-        Some((found.0, &*found.1))
+        let (base, member) = members.find(|(base, member)| is_within(*base, member.bytes()))?;
+        Some((*base, &**member))
     }
 
     /// The parts of a range that lie in members: which, and the range within it.
@@ -114,7 +105,8 @@ impl Storage for JoinedStorage {
     fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
         let mut rest = requests;
         while let Some(request) = rest.first_mut() {
-            let Some((base, member)) = self.whole_member(request) else {
+            let range = request.offset..request.offset.saturating_add(request.buffer.len() as u64);
+            let Some((base, member)) = self.member_of(&range) else {
                 self.read_exact_at(request.offset, request.buffer)?;
                 rest = &mut rest[1..];
                 continue;
@@ -164,8 +156,8 @@ impl Storage for JoinedStorage {
 
 impl Lend for JoinedStorage {
     fn slice(&self, range: Range<u64>) -> Option<&[u8]> {
-        let (member, range) = self.member_of(range)?;
-        member.slice(range)
+        let (base, member) = self.member_of(&range)?;
+        member.slice(range.start - base..range.end.checked_sub(base)?)
     }
 
     fn lends_cached(&self, is_free: bool, threads: usize) -> bool {
@@ -177,8 +169,8 @@ impl Lend for JoinedStorage {
     }
 
     fn cached(&self, range: Range<u64>) -> Option<&[u8]> {
-        let (member, range) = self.member_of(range)?;
-        member.cached(range)
+        let (base, member) = self.member_of(&range)?;
+        member.cached(range.start - base..range.end.checked_sub(base)?)
     }
 
     fn intact(&self, range: Range<u64>) -> Result<(), IoError> {
