@@ -29,14 +29,13 @@ pub fn decode_tiles(
     scratch: &mut CodecScratch,
 ) -> Vec<Result<(), CodecError>> {
     let any: &dyn Any = codec;
-    let Some(rice) = any.downcast_ref::<Rice>().filter(|_| has_rice_lanes(tier)) else {
-        return codec.decode_batch(tiles, scratch);
-    };
     let mut done = vec![false; tiles.len()];
-    match rice.byte_pix {
-        1 => decode_in_lanes::<u8>(rice.block_size, tiles, tier, &mut done),
-        2 => decode_in_lanes::<i16>(rice.block_size, tiles, tier, &mut done),
-        _ => decode_in_lanes::<i32>(rice.block_size, tiles, tier, &mut done),
+    if let Some(rice) = any.downcast_ref::<Rice>().filter(|_| has_rice_lanes(tier)) {
+        match rice.byte_pix {
+            1 => decode_in_lanes::<u8>(rice.block_size, tiles, tier, &mut done),
+            2 => decode_in_lanes::<i16>(rice.block_size, tiles, tier, &mut done),
+            _ => decode_in_lanes::<i32>(rice.block_size, tiles, tier, &mut done),
+        }
     }
     let rest = tiles.iter_mut().zip(done);
     rest.map(|(tile, done)| if done { Ok(()) } else { codec.decode(tile, scratch) }).collect()

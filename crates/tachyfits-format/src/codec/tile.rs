@@ -12,7 +12,6 @@ use std::num::Wrapping;
 
 /// Compresses and decompresses tiles of one image or column.
 ///
-/// Tiles are independent, so a call takes a batch: an implementation may work on several at the same time.
 /// It is [`Any`], so that a caller can have its own decoder of batches for some codecs.
 pub trait TileCodec: Any + Send + Sync + std::fmt::Debug {
     /// Its value of ZCMPTYPE, as it is written.
@@ -36,15 +35,6 @@ pub trait TileCodec: Any + Send + Sync + std::fmt::Debug {
     /// [`crate::Code::TileStream`] if the stream is damaged, [`crate::Code::TileValue`] if the pixels cannot hold its numbers,
     /// [`crate::Code::DataTooLarge`] if there is too little memory.
     fn decode(&self, tile: &mut Tile<'_>, scratch: &mut CodecScratch) -> Result<(), CodecError>;
-
-    /// Decodes each tile; the results are in the order of the tiles. A damaged tile does not affect the others.
-    fn decode_batch(
-        &self,
-        tiles: &mut [Tile<'_>],
-        scratch: &mut CodecScratch,
-    ) -> Vec<Result<(), CodecError>> {
-        tiles.iter_mut().map(|tile| self.decode(tile, scratch)).collect()
-    }
 
     /// Appends the stream of a tile to `out`.
     ///
