@@ -13,16 +13,14 @@ use crate::error::FormatError;
 pub struct Gzip {
     /// Bytes of the same significance are together (GZIP_2).
     pub shuffled: bool,
-    /// How hard to compress, 1 to 9; CFITSIO and we use 1.
-    pub level: u8,
 }
 
 pub(super) fn make(_: &CodecParameters<'_>) -> Result<Box<dyn TileCodec>, FormatError> {
-    Ok(Box::new(Gzip { shuffled: false, level: 1 }))
+    Ok(Box::new(Gzip { shuffled: false }))
 }
 
 pub(super) fn make_shuffled(_: &CodecParameters<'_>) -> Result<Box<dyn TileCodec>, FormatError> {
-    Ok(Box::new(Gzip { shuffled: true, level: 1 }))
+    Ok(Box::new(Gzip { shuffled: true }))
 }
 
 impl TileCodec for Gzip {
@@ -66,7 +64,7 @@ impl TileCodec for Gzip {
         } else {
             bytes
         };
-        inflater.deflate(plain, self.level, out);
+        inflater.deflate(plain, out);
         Ok(())
     }
 }

@@ -13,7 +13,7 @@ pub(super) struct Inflater {
     #[cfg(feature = "libdeflate")]
     fast: Option<libdeflater::Decompressor>,
     #[cfg(feature = "libdeflate")]
-    packer: Option<(u8, libdeflater::Compressor)>,
+    packer: Option<libdeflater::Compressor>,
 }
 
 impl std::fmt::Debug for Inflater {
@@ -24,6 +24,9 @@ impl std::fmt::Debug for Inflater {
 
 /// A gzip member has at least this header and trailer.
 const SHORTEST: usize = 18;
+
+/// How hard to compress, 1 to 9; CFITSIO uses 1, too.
+const LEVEL: i32 = 1;
 
 /// DEFLATE makes at most this many bytes of one byte.
 pub(crate) const MOST_RATIO: u64 = 1032;
@@ -71,13 +74,10 @@ impl Inflater {
 
     /// Appends the gzip stream of these bytes.
     #[cfg(feature = "libdeflate")]
-    pub(super) fn deflate(&mut self, bytes: &[u8], level: u8, out: &mut Vec<u8>) {
+    pub(super) fn deflate(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         use libdeflater::{CompressionLvl, Compressor};
-        if self.packer.as_ref().is_none_or(|(own, _)| *own != level) {
-            let level_of = CompressionLvl::new(i32::from(level)).unwrap_or_default();
-            self.packer = Some((level, Compressor::new(level_of)));
-        }
-        let (_, packer) = self.packer.as_mut().expect("it was made");
+        let level = CompressionLvl::new(LEVEL).unwrap_or_default();
+        let packer = self.packer.get_or_insert_with(|| Compressor::new(level));
         let start = out.len();
         out.resize(start + packer.gzip_compress_bound(bytes.len()), 0);
         let packed = packer.gzip_compress(bytes, &mut out[start..]);
@@ -86,11 +86,11 @@ impl Inflater {
 
     /// Appends the gzip stream of these bytes.
     #[cfg(not(feature = "libdeflate"))]
-    pub(super) fn deflate(&mut self, bytes: &[u8], level: u8, out: &mut Vec<u8>) {
+    pub(super) fn deflate(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         use flate2::{Compress, Compression, FlushCompress};
         // Method 8, no flags, no time, any system.
         out.extend([MAGIC[0], MAGIC[1], 8, 0, 0, 0, 0, 0, 0, 255]);
-        let mut packer = Compress::new(Compression::new(u32::from(level.min(9))), false);
+        let mut packer = Compress::new(Compression::new(LEVEL as u32), false);
         loop {
             out.reserve(bytes.len() / 2 + 64);
             let rest = &bytes[packer.total_in() as usize..];

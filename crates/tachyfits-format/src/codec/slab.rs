@@ -32,8 +32,6 @@ pub enum SlabAlgorithm {
 
 /// Differences of a block of RICE_1.
 const BLOCK: usize = 32;
-/// CFITSIO's level of gzip.
-const LEVEL: u8 = 1;
 
 impl SlabCodec {
     /// The codec that fpack chooses for a column; of complex numbers GZIP_1, because readers differ about GZIP_2.
@@ -222,7 +220,7 @@ impl SlabCodec {
                     true => shuffle(plain, width, bytes),
                     false => bytes.copy_from_slice(plain),
                 }
-                inflater.deflate(bytes, LEVEL, out);
+                inflater.deflate(bytes, out);
             }
         }
         Ok(())

@@ -114,7 +114,7 @@ impl TiledLayout {
     pub fn codec_of(&self, form: TileForm) -> &dyn TileCodec {
         match form {
             TileForm::Compressed => &*self.codec,
-            TileForm::Gzip => &Gzip { shuffled: false, level: 1 },
+            TileForm::Gzip => &Gzip { shuffled: false },
             TileForm::Plain => &Verbatim,
         }
     }

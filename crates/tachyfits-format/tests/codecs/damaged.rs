@@ -7,8 +7,8 @@ use tachyfits_format::{Code, Gzip, Hcompress, Plio, Rice, TileCodec, Verbatim};
 const CODECS: [&dyn TileCodec; 9] = [
     &Rice { block_size: 32, byte_pix: 4 },
     &Rice { block_size: 16, byte_pix: 4 },
-    &Gzip { shuffled: false, level: 1 },
-    &Gzip { shuffled: true, level: 1 },
+    &Gzip { shuffled: false },
+    &Gzip { shuffled: true },
     &Plio { unsigned_16: false },
     &Hcompress { scale: 0, smooth: false },
     &Hcompress { scale: 0, smooth: true },

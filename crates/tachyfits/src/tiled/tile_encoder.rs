@@ -116,7 +116,7 @@ impl TileEncoder {
         let EncoderScratch { codec, integers, restored, .. } = scratch;
         let Some((scale, zero)) = range.quantisation(how.level, how.dither) else {
             let mut encoded = EncodedTile { is_plain_gzip: true, ..EncodedTile::default() };
-            let gzip = Gzip { shuffled: false, level: 1 };
+            let gzip = Gzip { shuffled: false };
             gzip.encode(
                 &PlainTile { shape, pixels: F::pixels(pixels) },
                 codec,
