@@ -4,7 +4,6 @@
 //! the thread that computes is often faster than a memory map (`python -m bench --only 02`).
 
 use std::fs::File;
-use std::io;
 use std::ops::Range;
 use std::path::Path;
 
@@ -75,9 +74,17 @@ impl Storage for FileStorage {
     }
 
     fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
-        self.check_within(offset, buffer.len() as u64)?;
-        let read = system::read_up_to(&self.file, offset, buffer);
-        read_all(self, offset, buffer.len(), read)
+        let (name, expected) = (|| self.name().to_owned(), buffer.len() as u64);
+        self.check_within(offset, expected)?;
+        match system::read_up_to(&self.file, offset, buffer) {
+            Ok(count) if count == buffer.len() => Ok(()),
+            // The file was cut after it was opened.
+            Ok(count) => {
+                let size = offset + count as u64;
+                Err(IoError::Short { name: name(), offset, expected, size })
+            }
+            Err(source) => Err(IoError::Read { name: name(), offset, expected, source }),
+        }
     }
 
     fn profile(&self) -> Profile {
@@ -114,27 +121,6 @@ impl Lend for FileStorage {
 /// Opens a file for reading, with the error that names it.
 pub(crate) fn open_file(path: &Path) -> Result<File, IoError> {
     File::open(path).map_err(|source| IoError::opening(path, source))
-}
-
-/// Turns the outcome of [`system::read_up_to`] into that of a read that needs every byte.
-pub(crate) fn read_all(
-    storage: &dyn Storage,
-    offset: u64,
-    expected: usize,
-    read: io::Result<usize>,
-) -> Result<(), IoError> {
-    let (name, expected) = (storage.name(), expected as u64);
-    match read {
-        Ok(count) if count as u64 == expected => Ok(()),
-        // The file was cut after it was opened.
-        Ok(count) => Err(IoError::Short {
-            name: name.to_owned(),
-            offset,
-            expected,
-            size: offset + count as u64,
-        }),
-        Err(source) => Err(IoError::Read { name: name.to_owned(), offset, expected, source }),
-    }
 }
 
 #[cfg(test)]
