@@ -242,14 +242,6 @@ impl Error {
     pub(crate) fn is_changed(&self) -> bool {
         matches!(self, Error::Io(IoError::Changed { .. }))
     }
-
-    /// The error number of the operating system, where it said one.
-    pub fn os_code(&self) -> Option<i32> {
-        match self {
-            Error::Io(error) => error.raw_os_error(),
-            _ => None,
-        }
-    }
 }
 
 impl Refusal {
