@@ -259,17 +259,7 @@ impl Header {
     ) -> Result<(), FormatError> {
         let mut column = column.clone();
         column.start = Some(offset);
-        let alone = NewTable {
-            kind,
-            name: None,
-            columns: vec![column],
-            rows: 0,
-            row_bytes: None,
-            heap_gap: 0,
-            heap_bytes: 0,
-            checksum: false,
-        };
-        let header = alone.header(&Header::new())?;
+        let header = NewTable::new(kind, vec![column]).header(&Header::new())?;
         let new = header.cards().iter().filter_map(|card| {
             let indexed = ColumnKeyword::of(card.keyword())?;
             Some(card.renamed(&format!("{}{number}", indexed.head)))

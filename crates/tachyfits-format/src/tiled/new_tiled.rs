@@ -82,16 +82,10 @@ impl NewTiledImage<'_> {
         if !has_name {
             cards.push(Card::new("EXTNAME", NO_NAME, "name of an image without one")?);
         }
-        let table = NewTable {
-            kind: TableKind::Binary,
-            name: None,
-            columns: self.columns(),
-            rows: self.tiles,
-            row_bytes: None,
-            heap_gap: 0,
-            heap_bytes: self.heap_bytes,
-            checksum: self.checksum,
-        };
+        let table = NewTable::new(TableKind::Binary, self.columns())
+            .rows(self.tiles)
+            .heap_bytes(self.heap_bytes)
+            .checksum(self.checksum);
         table.header(&Header::from_cards(cards))
     }
 
