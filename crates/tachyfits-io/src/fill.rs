@@ -1,7 +1,6 @@
 //! Reading a range directly into its destination, without a block between: one copy in memory less
 //! than [`crate::run`]. For pixels that only need their bytes swapped, in place or on the way.
 
-use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -216,7 +215,7 @@ struct Filling<'a, 'b, W> {
 }
 
 impl<W: Fn(&mut [u8]) + Sync> Team for Filling<'_, '_, W> {
-    type Told = Result<(), IoError>;
+    type Output = Result<(), IoError>;
 
     fn work(&self, worker: &Worker<'_>) -> Result<(), IoError> {
         let outcome = self.fill(worker);
@@ -229,14 +228,6 @@ impl<W: Fn(&mut [u8]) + Sync> Team for Filling<'_, '_, W> {
     fn is_stopped(&self) -> bool {
         self.progress(0).is_err() || self.failed.load(Ordering::Relaxed)
     }
-
-    fn read_ahead(&self, _reader: usize, _worker: &Worker<'_>) -> Result<(), IoError> {
-        Ok(())
-    }
-
-    fn no_reader(&self, _source: io::Error) {}
-
-    fn finish(&self) {}
 }
 
 impl<'b, W: Fn(&mut [u8]) + Sync> Filling<'_, 'b, W> {

@@ -5,7 +5,6 @@
 //! they save: the maker sleeps for a fixed time where it is far enough ahead, and the writer makes
 //! a block itself if the maker has not reached it (`python -m bench --only 25`).
 
-use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -86,7 +85,7 @@ where
     W: FnMut(u64, &[u8]) -> Result<(), E> + Send,
     E: Send,
 {
-    type Told = Result<(), E>;
+    type Output = Result<(), E>;
 
     fn work(&self, worker: &Worker<'_>) -> Result<(), E> {
         if worker.is_calling() {
@@ -100,18 +99,6 @@ where
         self.is_alone.store(true, Ordering::Relaxed);
         Ok(())
     }
-
-    fn is_stopped(&self) -> bool {
-        false
-    }
-
-    fn read_ahead(&self, _reader: usize, _worker: &Worker<'_>) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn no_reader(&self, _source: io::Error) {}
-
-    fn finish(&self) {}
 }
 
 impl<M: Fn(Range<u64>, &mut [u8]) + Sync, W> Shared<'_, M, W> {

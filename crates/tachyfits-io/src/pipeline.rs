@@ -208,9 +208,9 @@ where
         readers_compute: storage.computes(),
     };
     let mut spent = Spent::default();
-    for told in work_together(&line, options.job, threads) {
-        spent.io += told.io;
-        spent.compute += told.compute;
+    for output in work_together(&line, options.job, threads) {
+        spent.io += output.io;
+        spent.compute += output.compute;
     }
     let bytes = *line.bytes_done.lock().unwrap_or_else(PoisonError::into_inner);
     let read_bytes = line.feed.read_bytes.into_inner();
@@ -429,7 +429,7 @@ where
     K: Fn(&mut W, u64, &Fetched<'_>) -> Result<R, E> + Sync,
     M: FnMut(u64, R) -> Result<(), E> + Send,
 {
-    type Told = Spent;
+    type Output = Spent;
 
     /// Computes on blocks that were read, or reads for itself.
     fn work(&self, worker: &Worker<'_>) -> Spent {

@@ -12,23 +12,27 @@ use super::{ActiveRun, Entered, Job, Permit, Permits, Then};
 
 /// The work of a run, done by its calling thread and by others.
 pub(crate) trait Team: Sync {
-    /// The report of a thread on its work.
-    type Told: Send;
+    /// The result of a thread.
+    type Output: Send;
 
     /// Takes tasks until none is left; calls [`Worker::between_tasks`] after each.
-    fn work(&self, worker: &Worker<'_>) -> Self::Told;
+    fn work(&self, worker: &Worker<'_>) -> Self::Output;
 
     /// Whether the run was stopped: asked now and then by a thread that waits for a permit.
-    fn is_stopped(&self) -> bool;
+    fn is_stopped(&self) -> bool {
+        false
+    }
 
     /// Reads ahead, without a permit, as one of the threads for it.
-    fn read_ahead(&self, reader: usize, worker: &Worker<'_>) -> Self::Told;
+    fn read_ahead(&self, _reader: usize, _worker: &Worker<'_>) -> Self::Output {
+        unreachable!("only a team of some readers is asked to read ahead")
+    }
 
     /// A thread that reads could not be started.
-    fn no_reader(&self, source: io::Error);
+    fn no_reader(&self, _source: io::Error) {}
 
     /// Waits, on the calling thread and without its permit, for the work of the others.
-    fn finish(&self);
+    fn finish(&self) {}
 }
 
 /// How many threads a run has.
@@ -44,7 +48,7 @@ pub(crate) struct Threads {
     pub(crate) readers_compute: bool,
 }
 
-/// Runs a team, and returns what its threads tell.
+/// Runs a team, and returns the results of its threads.
 ///
 /// # Panics
 /// If a thread panics, with its payload.
@@ -52,7 +56,7 @@ pub(crate) fn work_together<T: Team>(
     team: &T,
     job: Option<&Job>,
     threads: Threads,
-) -> Vec<T::Told> {
+) -> Vec<T::Output> {
     let computing_readers = if threads.readers_compute { threads.readers } else { 0 };
     let most = threads.workers + computing_readers;
     let (run, has_permit) = ActiveRun::begin(job, most, threads.requested);
@@ -63,10 +67,10 @@ pub(crate) fn work_together<T: Team>(
     if threads.workers == 1 && threads.readers == 0 {
         let worker = Worker::new(&run, &is_stopped, &|| (), true);
         worker.begin();
-        let told = team.work(&worker);
+        let output = team.work(&worker);
         // The run leaves with its permit.
         mem::forget(worker);
-        return vec![told];
+        return vec![output];
     }
     let started = Started::default();
     thread::scope(|scope| {
@@ -77,34 +81,38 @@ pub(crate) fn work_together<T: Team>(
         let enlist = || helpers.enlist();
         let worker = Worker::new(&run, &is_stopped, &enlist, true);
         worker.begin();
-        let told = team.work(&worker);
+        let output = team.work(&worker);
         drop(worker);
         run.end();
         team.finish();
-        started.tell(told);
+        started.add(output);
     });
     if let Some(payload) = lock(&started.panicked).take() {
         panic::resume_unwind(payload);
     }
-    started.told.into_inner().unwrap_or_else(PoisonError::into_inner)
+    started.outputs.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Results of the threads of a run.
 struct Started<T> {
     workers: AtomicUsize,
-    told: Mutex<Vec<T>>,
+    outputs: Mutex<Vec<T>>,
     panicked: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
 impl<T> Default for Started<T> {
     fn default() -> Started<T> {
-        Started { workers: AtomicUsize::new(1), told: Mutex::default(), panicked: Mutex::default() }
+        Started {
+            workers: AtomicUsize::new(1),
+            outputs: Mutex::default(),
+            panicked: Mutex::default(),
+        }
     }
 }
 
 impl<T> Started<T> {
-    fn tell(&self, told: T) {
-        lock(&self.told).push(told);
+    fn add(&self, output: T) {
+        lock(&self.outputs).push(output);
     }
 }
 
@@ -113,7 +121,7 @@ struct Helpers<'scope, 'env, T: Team> {
     scope: &'scope Scope<'scope, 'env>,
     team: &'scope T,
     run: &'scope Arc<ActiveRun>,
-    started: &'scope Started<T::Told>,
+    started: &'scope Started<T::Output>,
     threads: Threads,
 }
 
@@ -133,9 +141,9 @@ impl<'scope, T: Team> Helpers<'scope, '_, T> {
         for _ in 0..self.run.enlist(most) {
             self.started.workers.fetch_add(1, Ordering::Relaxed);
             let body = move |worker: &Worker<'_>| {
-                let told = self.team.work(worker);
+                let output = self.team.work(worker);
                 self.run.end();
-                told
+                output
             };
             // Without another thread this one does all the work.
             if self.start("tachyfits-work", true, body).is_err() {
@@ -158,7 +166,7 @@ impl<'scope, T: Team> Helpers<'scope, '_, T> {
         self,
         name: &str,
         holds: bool,
-        body: impl FnOnce(&Worker<'_>) -> T::Told + Send + 'scope,
+        body: impl FnOnce(&Worker<'_>) -> T::Output + Send + 'scope,
     ) -> io::Result<()> {
         let whole = move || {
             let _entered = Entered::new(self.run);
@@ -168,7 +176,7 @@ impl<'scope, T: Team> Helpers<'scope, '_, T> {
             worker.counts = holds || self.threads.readers_compute;
             Permit::set(holds);
             match panic::catch_unwind(AssertUnwindSafe(|| body(&worker))) {
-                Ok(told) => self.started.tell(told),
+                Ok(output) => self.started.add(output),
                 Err(payload) => *lock(&self.started.panicked) = Some(payload),
             }
         };
