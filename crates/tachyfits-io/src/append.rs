@@ -45,7 +45,7 @@ pub struct AppendBlock {
     made: Made,
     /// Where the next byte goes.
     end: u64,
-    /// Where in the file that begins which is not written yet: in the block of `end`.
+    /// Offset of the first unwritten byte, in the block of `end`.
     written: u64,
 }
 

@@ -220,7 +220,7 @@ impl RecordFile {
     fn to_the_end(&self, mut walker: RecordWalker) -> Result<RecordIndex, Error> {
         let mut buffer = Vec::new();
         while let RecordStep::Read { offset, bytes } = walker.step() {
-            bring(&*self.storage, offset, bytes, &mut buffer, |bytes| walker.supply(bytes))?;
+            read_or_lend(&*self.storage, offset, bytes, &mut buffer, |bytes| walker.supply(bytes))?;
         }
         self.storage.check_unchanged()?;
         Ok(walker.finish())
@@ -287,13 +287,13 @@ fn detect(storage: &dyn Storage, options: &RecordOptions) -> Result<Detection, E
     let mut detector = MarkerDetector::new(options.marker_bytes, options.order, storage.bytes());
     let mut buffer = Vec::new();
     while let RecordStep::Read { offset, bytes } = detector.step() {
-        bring(storage, offset, bytes, &mut buffer, |bytes| detector.supply(bytes))?;
+        read_or_lend(storage, offset, bytes, &mut buffer, |bytes| detector.supply(bytes))?;
     }
     detector.finish().map_err(|problem| problem.in_file(storage.name()).into())
 }
 
 /// Supplies bytes to a state machine, without a copy if the storage lends them.
-fn bring(
+fn read_or_lend(
     storage: &dyn Storage,
     offset: u64,
     bytes: usize,

@@ -205,7 +205,7 @@ pub fn is_structural(keyword: &str) -> bool {
     matches!(keyword, "THEAP" | "END") || card_writer::is_mandatory(keyword)
 }
 
-/// The keyword field has room for it: it is none of a HIERARCH card.
+/// The keyword fits the keyword field: only a HIERARCH card has a longer one.
 fn is_plain(keyword: &str) -> bool {
     keyword.len() <= card_writer::KEYWORD_BYTES && !keyword.contains(' ')
 }

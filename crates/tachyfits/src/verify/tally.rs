@@ -8,7 +8,7 @@ use super::fields::RowCheck;
 /// Findings counted separately per column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TallyKind {
-    /// A value that is none of its type.
+    /// The column's type has no such value.
     Value,
     /// A descriptor that leaves the heap.
     Descriptor,

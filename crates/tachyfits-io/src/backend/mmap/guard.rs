@@ -1,5 +1,5 @@
-//! Makes an answer of the signal that a memory map raises: where a mapped file was cut short, or its device fails, touching
-//! the page raises SIGBUS, which ends the process unless someone takes it.
+//! Turns SIGBUS into an I/O error: touching a page of a map raises this signal where the mapped file was cut short or its
+//! device fails, and a process without a handler ends.
 //!
 //! A handler takes the signal. If the address is in one of our maps, it maps a page of zeros there
 //! and marks the map as broken; the computation continues with zeros, checks the map afterwards,
