@@ -64,26 +64,29 @@ impl LinearAxis {
     }
 }
 
+/// The numbers of the axes, 0 for NAXIS1, whose CTYPE, in upper case, is of a type.
+pub(crate) fn axes_of_type(
+    header: &Header,
+    axes: usize,
+    is_of: impl Fn(&str) -> bool,
+) -> impl Iterator<Item = usize> {
+    (0..axes).filter(move |axis| {
+        let ctype = header.get_text(&format!("CTYPE{}", axis + 1)).ok().flatten();
+        ctype.is_some_and(|ctype| is_of(&ctype.trim().to_ascii_uppercase()))
+    })
+}
+
 impl Hdu {
     /// The number of the spectral axis, 0 for NAXIS1: the first whose CTYPE is of a spectral coordinate.
     #[must_use]
     pub fn spectral_axis(&self) -> Option<usize> {
-        self.axis_of_type(is_spectral)
+        axes_of_type(&self.header, self.axes.len(), is_spectral).next()
     }
 
     /// The number of the axis of polarisations, 0 for NAXIS1.
     #[must_use]
     pub fn stokes_axis(&self) -> Option<usize> {
-        self.axis_of_type(|ctype| ctype == "STOKES")
-    }
-
-    fn axis_of_type(&self, is_of: impl Fn(&str) -> bool) -> Option<usize> {
-        let ctype =
-            |axis: usize| self.header.get_text(&format!("CTYPE{}", axis + 1)).ok().flatten();
-        let matches = |axis: &usize| {
-            ctype(*axis).is_some_and(|ctype| is_of(&ctype.trim().to_ascii_uppercase()))
-        };
-        (0..self.axes.len()).find(matches)
+        axes_of_type(&self.header, self.axes.len(), |ctype| ctype == "STOKES").next()
     }
 
     /// The world axis of a FITS axis, 1 for NAXIS1, in the primary description. WCSAXES may declare

@@ -19,6 +19,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::distortion;
 use super::section::Section;
+use crate::axis::axes_of_type;
 use crate::card::Card;
 use crate::code::Code;
 use crate::error::FormatError;
@@ -373,9 +374,6 @@ fn with_letter(keyword: &str, letter: char) -> String {
 
 /// The one axis of a spectral type.
 fn spectral_axis(header: &Header, axes: usize) -> Option<usize> {
-    let is_one = |axis: &usize| {
-        header.get(&format!("CTYPE{axis}")).and_then(Value::as_text).is_some_and(is_spectral)
-    };
-    let mut found = (1..=axes).filter(is_one);
+    let mut found = axes_of_type(header, axes, is_spectral).map(|axis| axis + 1);
     found.next().filter(|_| found.next().is_none())
 }

@@ -349,6 +349,9 @@ fn pixels_that_other_programs_count_follow() {
     assert_eq!(header.get_i64("CNPIX1"), Ok(Some(12046)));
     assert_eq!(header.get_f64("LTV1"), Ok(Some(-13.0)));
     assert!(header.cards().contains(&hdu.header.cards()[hdu.header.position("XPIXELSZ").unwrap()]));
+    let in_lower = cards.map(|card| card.replace("FREQ", "freq"));
+    let in_lower = cut(&hdu_of(16, &[20, 3], &in_lower), &[take(4, 5, 1), take(0, 3, 1)]);
+    assert_eq!(in_lower.get_f64("ALTRPIX"), Ok(Some(4.0)));
     let header = cut(&hdu, &[take(4, 5, 2), take(0, 3, 1)]);
     // (x + CNPIX1 - 0.5) * XPIXELSZ is the place on the plate: that of pixel 5 is now pixel 1's.
     let place = |header: &Header, pixel: f64| {
