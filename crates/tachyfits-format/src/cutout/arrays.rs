@@ -1,6 +1,6 @@
 //! The header of the arrays of random groups (Sect. 6) as one image: NAXIS1 = 0 is gone, and the last axis counts groups.
 
-use crate::card::Card;
+use crate::card::{Card, numbered};
 use crate::error::FormatError;
 use crate::hdu::Hdu;
 use crate::header::Header;
@@ -41,8 +41,6 @@ pub fn arrays_header(hdu: &Hdu) -> Result<Header, FormatError> {
 
 fn is_of_parameter(keyword: &str) -> bool {
     let keyword = keyword.to_ascii_uppercase();
-    ["PTYPE", "PSCAL", "PZERO"].iter().any(|root| {
-        let number = keyword.strip_prefix(root);
-        number.is_some_and(|n| !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit()))
-    })
+    let (root, number) = numbered(&keyword);
+    ["PTYPE", "PSCAL", "PZERO"].contains(&root) && !number.is_empty()
 }
