@@ -253,6 +253,22 @@ def test_small_and_ascii_tables_are_copied(tmp_path: Path) -> None:
     assert not (tmp_path / "no.fits").exists()
 
 
+@pytest.mark.parametrize("rows", [0, 10, 9000])
+@pytest.mark.parametrize("listed", [False, True])
+def test_rows_of_a_stream_are_written_with_compress(
+    rows: int, listed: bool, tmp_path: Path
+) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    numbers = np.arange(rows)
+    stream = pyarrow.table({"N": numbers}).to_reader()
+    how = tf.Compression(tables=True)
+    tf.write(tmp_path / "t.fits", [stream] if listed else stream, compress=how, checksum=True)
+    with tf.open(tmp_path / "t.fits") as file:
+        assert (file[1].compression is not None) == (rows == 9000)
+        assert file[1]["N"].tolist() == numbers.tolist()
+        assert file.verify().ok
+
+
 def test_commands_compress_and_restore_tables(tmp_path: Path) -> None:
     path = write_table(tmp_path / "t.fits", [*fixed_columns(ROWS), *variable_columns(ROWS)])
     assert run(["compress", "--tables", "--checksum", str(path)]) == 0

@@ -26,3 +26,21 @@ def write_compressed_table(
     names = [column.name for column in table.columns()]
     options = how.table_options(names)
     writer.write_compressed_table(table, **options, threads=threads, progress=progress)
+
+
+def write_spooled_table(
+    writer: _core.FileWriter,
+    spool: _core.FitsFile,
+    how: Compression,
+    threads: int,
+    progress: Progress | None,
+) -> None:
+    """Write the table of a spooled file, in compressed tiles if that suits it, else as it is.
+
+    A stream of batches gives its rows once: they are in the spool only.
+    """
+    hdu = spool.hdu(1)
+    if suits_compression(hdu):
+        write_compressed_table(writer, hdu.table(), how, threads, progress)
+    else:
+        writer.copy(spool, 1, [], threads=threads, progress=progress)

@@ -18,7 +18,11 @@ from tachyfits.file.hdu import Hdu
 from tachyfits.interop.nddata import parts_of as nddata_parts
 from tachyfits.interop.to_columns import table_cards, to_columns
 from tachyfits.table.part import Part
-from tachyfits.writing.compressed_tables import suits_compression, write_compressed_table
+from tachyfits.writing.compressed_tables import (
+    suits_compression,
+    write_compressed_table,
+    write_spooled_table,
+)
 from tachyfits.writing.compression import Compression, engine_compression, table_compression
 from tachyfits.writing.copying import copy_into
 from tachyfits.writing.images import image_cards, native, unit_of
@@ -184,10 +188,9 @@ def _write_compressed(
     spool = _core.FileWriter.spooled("a new table")
     try:
         _write_hdu(spool, data, header, threads, progress, None)
-        file = File.computed(spool.open(), None)
+        write_spooled_table(writer, spool.open(), how, threads, progress)
     finally:
         spool.discard()
-    _write_compressed(writer, file[1], None, threads, progress, how)
 
 
 def _copy_other(

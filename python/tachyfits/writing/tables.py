@@ -27,7 +27,7 @@ from tachyfits.table.values import ColumnData, with_null
 from tachyfits.writing.ascii_columns import new_text_column
 from tachyfits.writing.batches import batches_of, naming, write_batches
 from tachyfits.writing.column_forms import formed_column
-from tachyfits.writing.compressed_tables import suits_compression, write_compressed_table
+from tachyfits.writing.compressed_tables import write_spooled_table
 from tachyfits.writing.compression import Compression
 from tachyfits.writing.copying import copy_into, refuse_part
 from tachyfits.writing.new_columns import (
@@ -73,12 +73,8 @@ def write_table(
         if compress is None:
             add_table(writer, data, **options)
         else:
-            spool = table_file(data, "a new table", **options).hdu(1)
-            if suits_compression(spool):
-                workers = check_threads(threads)
-                write_compressed_table(writer, spool.table(), compress, workers, progress)
-            else:
-                add_table(writer, data, **options)
+            spool = table_file(data, "a new table", **options)
+            write_spooled_table(writer, spool, compress, check_threads(threads), progress)
         writer.commit()
     finally:
         writer.discard()
