@@ -33,6 +33,9 @@ def asked(client: TestClient, name: str, **parameters: Any) -> Any:
     [
         ({"channel": 3}, np.s_[2:3], None),
         ({"channels": "2:5"}, np.s_[1:5], None),
+        ({"channels": "2:9:3"}, np.s_[1:9:3], None),
+        ({"channels": "9:1:2"}, np.s_[8::-2], None),
+        ({"channels": "9:1", "region": "circle(30,40,9)"}, np.s_[8::-1], "circle(30,40,9)"),
         ({}, None, None),
         ({"channel": 4, "region": "circle(30,40,9)"}, np.s_[3:4], "circle(30,40,9)"),
     ],
@@ -45,8 +48,9 @@ def test_statistics_are_those_of_the_engine(
     assert (found["count"], found["undefined"]) == (expected.count, expected.nan)
     for name in ("sum", "mean", "rms", "std", "min", "max"):
         assert found[name] == getattr(expected, name)
-    x, y, z = found["max_position"]
-    assert cube()[z - 1, y - 1, x - 1] == found["max"]
+    for name in ("min", "max"):
+        x, y, z = found[f"{name}_position"]
+        assert cube()[z - 1, y - 1, x - 1] == found[name]
 
 
 def test_histogram_and_percentiles_are_those_of_the_engine(client: TestClient) -> None:

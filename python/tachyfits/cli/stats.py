@@ -30,6 +30,7 @@ from tachyfits.cli._output import (
 )
 from tachyfits.cli._parts import Part, part_options, rest_options
 from tachyfits.image.reductions import STANDARD_STATISTICS
+from tachyfits.text.fits_sections import fits_position
 
 #: Statistics that have no unit.
 COUNTS = ("count", "nan")
@@ -110,7 +111,7 @@ def _whole(common: Common, image: Image, part: Part, ddof: int) -> list[dict[str
             else [image.stats(part.whole_index(image), progress=progress)]
         )
     labels: list[str | None] = [text for text, _ in part.regions] or [None]
-    slices = part.whole_index(image) or (slice(None),) * image.ndim
+    slices = part.whole_index(image) or ()
     return [
         {"region": label, **_state(state, ddof, image, slices)}
         for label, state in zip(labels, states, strict=True)
@@ -127,19 +128,9 @@ def _state(state: Stats, ddof: int, image: Image, slices: tuple[slice, ...]) -> 
         "std": state.standard_deviation(ddof),
         "min": state.min,
         "max": state.max,
-        "min_position": _fits_position(state.min_position, image, slices),
-        "max_position": _fits_position(state.max_position, image, slices),
+        "min_position": fits_position(state.min_position, slices, image.shape),
+        "max_position": fits_position(state.max_position, slices, image.shape),
     }
-
-
-def _fits_position(
-    position: tuple[int, ...] | None, image: Image, slices: tuple[slice, ...]
-) -> list[int] | None:
-    """Turn a NumPy index within the section into the image's pixel: x first, counted from 1."""
-    if position is None:
-        return None
-    places = zip(position, slices, image.shape, strict=True)
-    return [range(length)[piece][index] + 1 for index, piece, length in places][::-1]
 
 
 def _planes(common: Common, image: Image, part: Part, ddof: int) -> list[dict[str, Any]]:

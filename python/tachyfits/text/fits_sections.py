@@ -109,6 +109,23 @@ def numpy_index(section: Sequence[Range], shape: Sequence[int]) -> tuple[slice, 
     return tuple(reversed(slices))
 
 
+def fits_position(
+    index: Sequence[int] | None, section: Sequence[slice], shape: Sequence[int]
+) -> list[int] | None:
+    """Return a NumPy index within a section as the image's pixel: x first, counted from 1.
+
+    Axes after those of the section are taken whole.
+
+    >>> fits_position((2, 4), (slice(0, 9, 2),), (9, 10)), fits_position((0,), (slice(8, None, -1),), (9,))
+    ([5, 5], [9])
+    """  # noqa: E501 - a doctest
+    if index is None:
+        return None
+    slices = [*section, *[slice(None)] * (len(shape) - len(section))]
+    places = zip(index, slices, shape, strict=True)
+    return [range(length)[piece][at] + 1 for at, piece, length in places][::-1]
+
+
 def parse_points(text: str) -> list[tuple[float, float]]:
     """Read the points of a path, ``x,y x,y ...``, as they are written.
 

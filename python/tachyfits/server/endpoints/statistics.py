@@ -22,6 +22,7 @@ from tachyfits.server.parameters import (
 )
 from tachyfits.server.planes import Collapse, CollapseAsked, PartOfPlane
 from tachyfits.server.selection import planes_section, region_on
+from tachyfits.text.fits_sections import fits_position
 
 router = APIRouter()
 
@@ -77,29 +78,25 @@ async def statistics(
             part, section = chosen.pixels(asked)
             image = part.image
             found = image.stats(section, part.region, progress=asked.progress)
-            starts = [at.indices(n)[0] for at, n in zip(section, image.shape, strict=False)]
-            starts += [0] * (image.ndim - 2 - len(starts))
-            starts += part.corner
+            top, left = part.corner
+
+            def position(index: tuple[int, ...] | None) -> list[int] | None:
+                within = fits_position(index, section, image.shape)
+                return within and [within[0] + left, within[1] + top, *within[2:]]
+
             return {
                 "count": found.count,
                 "undefined": found.nan,
                 "unit": image.unit,
                 **{name: getattr(found, name) for name in ("sum", "mean", "rms", "std")},
                 **{name: getattr(found, name) for name in ("min", "max")},
-                "min_position": _fits_position(found.min_position, starts),
-                "max_position": _fits_position(found.max_position, starts),
+                "min_position": position(found.min_position),
+                "max_position": position(found.max_position),
             }
 
         return asked.json(("statistics", chosen), compute)
 
     return await answered(request, at, make)
-
-
-def _fits_position(position: tuple[int, ...] | None, starts: list[int]) -> list[int] | None:
-    """Return an index within a section as pixels from 1, x first."""
-    if position is None:
-        return None
-    return [at + start + 1 for at, start in zip(position, starts, strict=True)][::-1]
 
 
 @router.post(
