@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -227,6 +228,19 @@ def test_channel_maps_share_colours_and_say_their_velocity(tmp_path: Path) -> No
     assert len(maps[0].lines) == 1
     with pytest.raises(tf.UsageError, match="invalid number of maps 0"):
         channel_figure(cube, count=0)
+    with pytest.raises(tf.UsageError, match="are for another unit"):
+        channel_figure(cube, rest="100 GHz")
+
+
+def test_low_and_high_are_limits_of_all_channel_maps(tmp_path: Path) -> None:
+    cube = _sky_cube(tmp_path / "c.fits")
+    for options, expected in (
+        ({"low": 0.25, "high": 0.5}, (0.25, 0.5)),
+        ({"low": 0.25, "limits": "minmax"}, (0.25, 1.0)),
+        ({"high": 0.5, "limits": (0.125, 2.0)}, (0.125, 0.5)),
+    ):
+        drawn = channel_figure(cube, count=2, **options).axes[0].images[0]
+        assert drawn.get_clim() == expected
 
 
 def test_a_triptych_has_a_colour_bar_for_each_moment(tmp_path: Path) -> None:
@@ -290,3 +304,54 @@ def test_the_command_line_draws_several_maps(tmp_path: Path) -> None:
         assert run(["image", path, *words, "-o", out]) == 0
         assert Path(out).read_bytes().startswith(b"\x89PNG")
     assert run(["image", path, "--channel-maps", "4", "-o", str(tmp_path / "o.fits")]) == 2
+
+
+@pytest.mark.parametrize(
+    ("option", "refused"),
+    [
+        ("--channel-maps=2", "--triptych"),
+        ("--channel-maps=2", "--moment=1"),
+        ("--channel-maps=2", "--region=circle(9,9,3)"),
+        ("--channel-maps=2", "--threshold=0.5"),
+        ("--channel-maps=2", "--mask=c.fits"),
+        ("--channel-maps=2", "--outline=circle(9,9,3)"),
+        ("--channel-maps=2", "--report"),
+        *(
+            (option, refused)
+            for option in ("--channel-maps=2", "--triptych")
+            for refused in ("--keep-axis", "--contours", "--levels=1,2", "--overlay=c.fits")
+        ),
+        *(
+            ("--triptych", refused)
+            for refused in ("--limits=1,2", "--percentile=99", "--low=1", "--high=2", "--cmap=gray")
+        ),
+    ],
+)
+def test_options_that_several_maps_lack_are_refused(
+    option: str, refused: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _sky_cube(tmp_path / "c.fits")
+    out = tmp_path / "o.png"
+    assert run(["image", str(tmp_path / "c.fits"), option, refused, "-o", str(out)]) == 2
+    names = [words.partition("=")[0] for words in (option, refused)]
+    assert "{} takes no {}".format(*names) in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_the_command_line_gives_colours_and_lines_to_channel_maps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _sky_cube(tmp_path / "c.fits")
+    asked: dict[str, Any] = {}
+
+    def drawn(*cube: Any, **options: Any) -> Any:
+        asked.update(options)
+        return channel_figure(*cube, **options)
+
+    monkeypatch.setattr("tachyfits.plot.channel_figure", drawn)
+    expected = {"low": 0.1, "high": 0.5, "colormap": "gray", "rest": "21cm", "rest_medium": "air"}
+    names = {"colormap": "cmap", "rest_medium": "rest-medium"}
+    words = [f"--{names.get(name, name)}={value}" for name, value in expected.items()]
+    arguments = [str(tmp_path / "c.fits"), "--channel-maps=2", "--unit=m", *words]
+    assert run(["image", *arguments, "-o", str(tmp_path / "o.png")]) == 0
+    assert asked.items() >= expected.items()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -237,6 +237,22 @@ def suffix_of(path: str, known: tuple[str, ...]) -> str:
             f"{path!r} ends in none of {' '.join(known)}", param_hint="'-o' / '--output'"
         )
     return suffix
+
+
+def refuse_together(alone: Mapping[str, Sequence[str]]) -> None:
+    """Refuse options that have no meaning beside another one, by the name of that one."""
+    context = click.get_current_context()
+    given = {
+        option.removeprefix("--")
+        for parameter in context.command.params
+        if parameter.name is not None
+        and context.get_parameter_source(parameter.name) is click.core.ParameterSource.COMMANDLINE
+        for option in parameter.opts
+    }
+    for option, others in alone.items():
+        unused = [f"--{other}" for other in others if other in given]
+        if option in given and unused:
+            raise click.UsageError(f"--{option} takes no {', '.join(unused)}")
 
 
 def title(image: Image, name: str = "") -> str:

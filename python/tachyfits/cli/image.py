@@ -18,6 +18,7 @@ from tachyfits.cli._common import (
     described,
     heading,
     overwrite_option,
+    refuse_together,
     suffix_of,
     title,
 )
@@ -171,8 +172,7 @@ def command(
     together = channel_maps is not None or triptych
     if together and (bare or set(suffixes) & set(FITS)):
         raise click.UsageError("--channel-maps and --triptych need pictures: .png, .svg or .pdf")
-    if channel_maps is not None and (triptych or names or orders or peak_channel):
-        raise click.UsageError("--channel-maps takes no --triptych, --statistic or --moment")
+    refuse_together(ALONE)
     chosen = [*names, *_moments(orders), *(["max_channel"] if peak_channel else [])]
     over = Over(scale_bar, overlay, outline)
     line = {"unit": unit, "rest": rest, "convention": convention, "rest_medium": rest_medium}
@@ -217,6 +217,15 @@ def command(
     return common.each(make)
 
 
+#: Options with which others have no meaning: maps in one picture are drawn with fewer of them.
+_OF_ONE_MAP = ("keep-axis", "report", "contours", "levels", "overlay", "outline")
+ALONE = {
+    "channel-maps": ("triptych", "statistic", "moment", "peak-channel", "region", "threshold",
+                     "mask", *_OF_ONE_MAP),
+    "triptych": (*_OF_ONE_MAP, "limits", "percentile", "low", "high", "cmap"),
+}  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Over:
     """The options of drawings over a picture, by their names."""
@@ -249,12 +258,10 @@ def _channel_figure(
 ) -> Any:  # fmt: skip
     from tachyfits.plot import channel_figure
 
-    colours = {n: value for n, value in drawing.colours.items() if n not in ("low", "high")}
-    named: dict[str, Any] = {name: line.get(name) for name in ("unit", "rest", "convention")}
     with common.meter("channel maps"):
         return channel_figure(
             image, part.channel_slice(image), count=count, section=part.index(image),
-            title=title(image, ""), scale_bar=over.bar, **named, **colours,
+            title=title(image, ""), scale_bar=over.bar, **line, **drawing.colours,
         )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from tachyfits import File
-from tachyfits.cli._common import Common, common_options
+from tachyfits.cli._common import Common, common_options, refuse_together
 from tachyfits.cli._written import Output, output_options
 
 
@@ -112,10 +112,7 @@ def command(
       tachyfits smooth cube.fits --beam 50arcsec -o round.fits
       tachyfits smooth cube.fits --weights 1,2,3,2,1 --edge blank -o sums.fits --report
     """  # fmt: skip
-    for option, others in ALONE.items():
-        unused = [other for other in others if is_given(option) and is_given(other)]
-        if unused:
-            raise click.UsageError(f"--{option} takes no {', '.join(f'--{o}' for o in unused)}")
+    refuse_together(ALONE)
     given = _numbers(weights) if weights is not None else None
 
     def smooth(file: File) -> None:
@@ -149,12 +146,6 @@ ALONE = {
     "sky": ("axis", "kernel", "width", "weights", "every"),
     "weights": ("kernel", "width"),
 }
-
-
-def is_given(option: str) -> bool:
-    """Say whether an option is on the command line."""
-    source = click.get_current_context().get_parameter_source(option.replace("-", "_"))
-    return source is click.core.ParameterSource.COMMANDLINE
 
 
 def _numbers(text: str) -> list[float]:

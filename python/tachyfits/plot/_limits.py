@@ -103,7 +103,8 @@ def limits_of(
     if isinstance(limits, str):
         limits, percentile = _method(limits, percentile)
     elif limits is not None:
-        low, high = _two(limits) if low is None and high is None else (low, high)
+        of_both = _two(limits)
+        low, high = (of_both[n] if one is None else one for n, one in enumerate((low, high)))
     elif percentile is not None:
         limits = "percentile"
     if percentile is not None and not 50 < percentile <= 100:

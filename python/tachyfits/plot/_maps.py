@@ -106,7 +106,8 @@ def _without_names(axes: Any) -> None:
 def channel_figure(
     cube: Image, channels: slice | None = None, *, count: int = 16, section: Any = None,
     unit: str | None = None, rest: Any = None, convention: str | None = None,
-    stretch: str = "linear", limits: Limits = None, percentile: float | None = None,
+    rest_medium: str | None = None, stretch: str = "linear", limits: Limits = None,
+    percentile: float | None = None, low: float | None = None, high: float | None = None,
     colormap: Any = None, title: str | None = None, scale_bar: Any = False,
 ) -> Figure:  # fmt: skip
     """Draw maps of channels with the same colours, each with its coordinate and the beam.
@@ -123,9 +124,9 @@ def channel_figure(
         A NumPy index expression for the other axes, such as the polarisation of a 4-D cube.
     unit
         Of the coordinate ("km/s"), of the pixels ("K"), or both, as in `Image.spectrum`.
-    rest, convention
+    rest, convention, rest_medium
         As in `Image.moments`.
-    stretch, limits, percentile, colormap, title, scale_bar
+    stretch, limits, percentile, low, high, colormap, title, scale_bar
         As in `plane_figure`; limits are those of all maps together.
 
     Examples
@@ -145,38 +146,33 @@ def channel_figure(
         )
     own = cube._coordinates.axis(axis).unit
     of_axis, of_values = (None, None) if unit is None else split_units(unit, (*SPECTRAL, own))
-    line = Line(of_axis, rest, convention) if of_axis else Line()
+    line = Line(of_axis, rest, convention, rest_medium)
+    of_labels = line if of_axis or of_values is None else Line()
     places = np.unique(np.linspace(0, length - 1, min(count, length)).round().astype(int))
     chosen = [int(start + step * place) for place in places]
     values: dict[str, Any] = {}
     if of_values is not None:
-        values = {"unit": of_values, "rest": rest, "convention": convention}
+        values = {"unit": of_values, "rest": rest, "convention": convention,
+                  "rest_medium": rest_medium}  # fmt: skip
     planes, labels = [], []
     for channel in chosen:
         one = slice(channel, channel + 1)
         plane = cube.collapse("mean", channels=one, section=section, **values)
         planes.append(replace(plane, name="pixels"))
-        known = channels_of(cube._coordinates, axis, (channel, 1, 1), line)
+        known = channels_of(cube._coordinates, axis, (channel, 1, 1), of_labels)
         shown, factor = shown_unit(known.unit, abs(float(known.values[0])))
         number = f"{known.values[0] * factor:.5g}".replace("-", "\N{MINUS SIGN}")
         labels.append(f"{number} {shown}".strip())
-    shown_limits = _limits(planes, stretch, limits, percentile)
+    together = np.concatenate([plane.values for plane in planes])
+    chosen_by = limits is not None or percentile is not None
+    shown_limits = limits_of(
+        together, limits if chosen_by else "percentile99.9", percentile=percentile, low=low,
+        high=high, stretch=stretch,
+    )  # fmt: skip
     name = title_of(cube.header, "", cube.file.name) if title is None else title
     return _grid(
         planes, labels, shown_limits, stretch, colormap_of(colormap, planes[0]), name, scale_bar
     )
-
-
-def _limits(
-    planes: Sequence[Plane], stretch: str, limits: Limits, percentile: float | None
-) -> tuple[float, float]:
-    """Return the limits of colours of all maps together."""
-    together = np.concatenate([plane.values for plane in planes])
-    asked = limits is not None or percentile is not None
-    return limits_of(
-        together, limits if asked else "percentile99.9", percentile=percentile, low=None,
-        high=None, stretch=stretch, diverging=False,
-    )  # fmt: skip
 
 
 def _grid(
