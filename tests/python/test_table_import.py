@@ -93,6 +93,53 @@ def test_batches_give_the_bytes_of_the_whole(
         assert made["HITS"][2].tolist() == [2, 2]
 
 
+WHOLE = pa.decimal128(38, 0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "cells", "expected"),
+    [
+        (WHOLE, [2**53 + 1, None, -(2**63)], np.int64),
+        (WHOLE, [2**63 + 1, 7], np.uint64),
+        (pa.decimal128(20, -2), [100 * (2**53 + 1)], np.int64),
+        (pa.decimal256(60, 0), [2**53 + 1], np.int64),
+        (pa.decimal128(38, 0), [10**22, None], np.float64),
+        (pa.decimal128(38, 18), ["0.1", "-123456.789", None], np.float64),
+        (pa.decimal128(15, 10), ["12345.6789012345"], np.float64),
+    ],
+)
+def test_decimals_keep_all_digits(kind: Any, cells: list[Any], expected: type) -> None:
+    numbers = [None if cell is None else decimal.Decimal(cell) for cell in cells]
+    tf.write("d.fits", pa.table({"D": pa.array(numbers, kind)}))
+    found = tf.open("d.fits")[1]["D"]
+    assert found.dtype == expected
+    texts = [None if np.ma.is_masked(v) or v != v else str(v) for v in found]
+    assert [text and decimal.Decimal(text) for text in texts] == numbers
+
+
+@pytest.mark.parametrize(
+    ("kind", "cell"),
+    [(WHOLE, 2**64 + 1), (pa.decimal128(38, 2), "12345678901234567.89")],
+)
+def test_decimals_with_more_digits_than_any_type_are_refused(kind: Any, cell: Any) -> None:
+    table = pa.table({"D": pa.array([decimal.Decimal(cell)], kind)})
+    with pytest.raises(tf.UsageError, match=r"column 'D' has decimals of .* with more digits"):
+        tf.write("d.fits", table)
+    assert not Path("d.fits").exists()
+
+
+def test_decimals_of_a_file_are_written_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table_files, "BATCH_ROWS", 2)
+    numbers = [decimal.Decimal(cell) for cell in (1, 2, 2**53 + 1)]
+    pq.write_table(pa.table({"D": pa.array(numbers, WHOLE)}), "d.parquet")
+    tf.write("d.fits", "d.parquet")
+    assert tf.open("d.fits")[1]["D"].tolist() == numbers
+    numbers[2] = decimal.Decimal(2**63)
+    pq.write_table(pa.table({"D": pa.array(numbers, WHOLE)}), "d.parquet")
+    with pytest.raises(tf.UsageError, match="column 'D' has values of uint64 after the first"):
+        tf.write("d.fits", "d.parquet", overwrite=True)
+
+
 @settings(max_examples=30, deadline=None)
 @given(
     cells=st.lists(st.none() | st.integers(-128, 127), max_size=300),

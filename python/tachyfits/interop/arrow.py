@@ -312,7 +312,7 @@ def _plain_values(name: str, array: Any) -> NDArray[Any]:
     if types.is_date(kind) or types.is_duration(kind):
         return array.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
     if types.is_decimal(kind):
-        return array.cast(pa.float64()).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+        return _decimal_values(name, array)
     if types.is_null(kind):
         return np.full(len(array), np.nan)
     if types.is_time(kind):
@@ -328,3 +328,45 @@ def _plain_values(name: str, array: Any) -> NDArray[Any]:
         f"column {name!r}: FITS has no type for Arrow's {kind}",
         "cast it to numbers, truth values, text, or lists of these",
     )
+
+
+def _decimal_values(name: str, array: Any) -> NDArray[Any]:
+    """Return decimals as integers if they have no decimal places, else as float64."""
+    pa = needed("pyarrow", "taking an Arrow stream", extra="arrow")
+    whole = whole_numbers(array) if array.type.scale <= 0 else None
+    if whole is not None:
+        return whole.fill_null(0).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+    floats = array.cast(pa.float64())
+    if array.type.precision > _DIGITS and not _says(floats, array):
+        raise usage(
+            f"column {name!r} has decimals of {array.type} with more digits than float64",
+            "cast it to float64, which rounds, or to text",
+        )
+    return floats.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+
+
+#: Decimals of this many digits come back from float64 (DBL_DIG of C).
+_DIGITS = 15
+
+
+def _says(floats: Any, decimals: Any) -> bool:
+    """Return whether the shortest text that stands for each float is the decimal."""
+    pa = needed("pyarrow", "taking an Arrow stream", extra="arrow")
+    try:
+        return bool(floats.cast(pa.string()).cast(decimals.type).equals(decimals))
+    except pa.ArrowInvalid:
+        return False
+
+
+def whole_numbers(values: Any) -> Any:
+    """Return Arrow's decimals or text as integers of the type of 64 bits that holds them all.
+
+    None: neither int64 nor uint64 does.
+    """
+    pa = needed("pyarrow", "taking an Arrow stream", extra="arrow")
+    for kind in (pa.int64(), pa.uint64()):
+        try:
+            return values.cast(kind)
+        except pa.ArrowInvalid:
+            continue
+    return None

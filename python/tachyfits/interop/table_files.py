@@ -19,6 +19,7 @@ from tachyfits.base.errors import io_error, listed, not_found, usage, warn
 from tachyfits.base.optional import needed
 from tachyfits.base.output import format_of
 from tachyfits.base.sources import path_text
+from tachyfits.interop.arrow import whole_numbers
 
 #: Rows that are taken at a time.
 BATCH_ROWS = 1 << 16
@@ -300,7 +301,7 @@ def _with_whole_integers(name: str, table: Any) -> Any:
         text = compute.utf8_trim_whitespace(texts[key].slice(1))
         if not compute.all(compute.match_substring_regex(text, r"^[+-]?\d+$")).as_py():
             continue
-        whole = _whole(compute.utf8_ltrim(text, "+"))
+        whole = whole_numbers(compute.utf8_ltrim(text, "+"))
         if whole is None:
             warn(
                 f"{name}: column {column!r} has integers beyond 64 bits: they are rounded to "
@@ -309,17 +310,6 @@ def _with_whole_integers(name: str, table: Any) -> Any:
             continue
         table = table.set_column(place, pa.field(column, whole.type), whole)
     return table
-
-
-def _whole(text: Any) -> Any:
-    """Return text as integers of the type of 64 bits that holds them all; None of none."""
-    pa = needed("pyarrow", "reading csv")
-    for kind in (pa.int64(), pa.uint64()):
-        try:
-            return text.cast(kind)
-        except pa.ArrowInvalid:
-            continue
-    return None
 
 
 @contextmanager

@@ -150,11 +150,19 @@ class ColumnPlan:
         self._delimiters = DELIMITERS
         self._undefined = False
         elements = _elements(empty.values)
+        self._dtype = elements.dtype
         self._occurring = Occurring(elements.dtype) if elements.dtype.kind in "iu" else None
 
     def see(self, column: ColumnData) -> None:
         """Take a batch into account."""
         elements = _elements(column.values)
+        if elements.dtype != self._dtype and elements.dtype.kind != "S":
+            # Integers beyond int64 among decimals, which the type of these does not tell.
+            raise usage(
+                f"column {column.name!r} has values of {elements.dtype} after the first rows, "
+                f"which {self._dtype} does not hold",
+                f"cast the column to {elements.dtype} in the file",
+            )
         self._undefined |= column.undefined is not None
         self._heap_bytes += elements.nbytes
         self._count += elements.size
