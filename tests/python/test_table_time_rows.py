@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 from astropy.coordinates import EarthLocation
+from astropy.io import fits
 from astropy.table import Table
 from astropy.time import Time
+from astropy.wcs import WCS
 
 import tachyfits as tf
+from tachyfits.table.metadata import time_reference
 
 pytestmark = pytest.mark.once
 
@@ -214,6 +217,51 @@ def test_times_that_are_counted_from_elsewhere_are_refused(
                 editor[1].append(data)
         editor[1].append({name: table[name] for name in columns})
     assert len(tf.open(path)[1]) == (2 if shift else 6)
+
+
+@pytest.mark.parametrize(
+    ("cards", "mjd"),
+    [
+        ({"MJDREF": 50000.0, "MJDREFI": 51544, "MJDREFF": 0.5}, 51544.5),
+        ({"JDREF": 2450000.5, "JDREFI": 2451544, "JDREFF": 0.75}, 51544.25),
+        ({"JDREF": 2450000.5, "MJDREFI": 51544, "MJDREFF": 0.0}, 51544.0),
+        ({"MJDREFI": 51544}, 51544.0),
+        ({"MJDREF": 50000.0, "JDREFI": 2451544, "JDREFF": 0.75}, 50000.0),
+        ({"DATEREF": "2000-01-01", "JDREF": 2450000.5}, 50000.0),
+    ],
+)
+def test_references_of_several_cards_are_those_of_astropy(
+    cards: dict[str, Any], mjd: float
+) -> None:
+    # astropy fills DATEREF into MJDREF, but reads cards of coordinates alone.
+    axis = {"WCSAXES": 1, "CTYPE1": "TT", "CRPIX1": 1.0, "CRVAL1": 0.0, "CDELT1": 1.0}
+    if "DATEREF" not in cards:
+        theirs = WCS(fits.Header(list((axis | cards).items())), fix=False).wcs.mjdref.sum()
+        assert theirs == mjd
+    assert time_reference(cards) == mjd
+    assert time_reference(tf.Header([(name, value, "") for name, value in cards.items()])) == mjd
+
+
+@pytest.mark.parametrize("part", [{"MJDREFI": 51544}, {"MJDREFF": 0.25}])
+def test_a_single_reference_comes_before_one_part_of_it(part: dict[str, Any]) -> None:
+    # The Standard, 9.2.2; WCSLIB adds the fraction, or takes the integer.
+    assert time_reference({"MJDREF": 50000.0, **part}) == 50000.0
+
+
+@pytest.mark.parametrize("keyword", ["MJDREFF", "MJDREF", "MJDREFI", "TIMEZERO"])
+def test_text_for_a_reference_is_an_error_for_times(tmp_path: Path, keyword: str) -> None:
+    path = tmp_path / "times.fits"
+    columns = {"TIME": [1.0], "N": [1]}
+    tf.write(path, columns, header={"MJDREFI": 51544, keyword: "0.5", "TCTYP1": "TT"})
+    with (
+        pytest.raises(tf.FormatError, match=rf"times.fits.*invalid {keyword} '0.5'.*a number"),
+        tf.edit(path) as editor,
+    ):
+        editor[1].append({"TIME": [2.0], "N": [2]})
+    tf.write(path, columns, header={"MJDREFI": 51544, keyword: "0.5"}, overwrite=True)
+    with tf.edit(path) as editor:
+        editor[1].append({"TIME": [2.0], "N": [2]})
+    assert tf.open(path)[1]["N"].tolist() == [1, 2]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tachyfits import _core
@@ -124,12 +125,11 @@ class EditedHdu:
             new.comments,
             self._where(),
         )
-        since = time_reference(table.header)
+        since = partial(time_reference, table.header, self._where())
         made = with_places(with_pairs(new.columns, new.source, table.columns, since), table.columns)
         said = new.values
-        brought = Brought(
-            said.get("TIMESYS"), time_reference(said), of_each=kind_of(new.source) != "astropy"
-        )
+        of_each = kind_of(new.source) != "astropy"
+        brought = Brought(said.get("TIMESYS"), partial(time_reference, said), of_each=of_each)
         cells, rows = row_cells(
             table.columns, made, _stated(table), self._where(), brought, fill_missing
         )
@@ -308,4 +308,5 @@ def _stated(table: Table, rows: Rows | None = None) -> Stated:
         return in_metres(values[column.key], column.unit)
 
     header = table.header
-    return Stated(header.get("TIMESYS"), header.get("TREFPOS"), place, time_reference(header))
+    since = partial(time_reference, header, table._where())
+    return Stated(header.get("TIMESYS"), header.get("TREFPOS"), place, since)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,10 @@ _MJD = 2400000.5
 
 
 def with_pairs(
-    made: Sequence[ColumnData], rows: Any, theirs: Sequence[TableColumn], reference: float | None
+    made: Sequence[ColumnData],
+    rows: Any,
+    theirs: Sequence[TableColumn],
+    reference: Callable[[], float | None],
 ) -> list[ColumnData]:
     """Return the columns of rows, with times as pairs of days where a table has such.
 
@@ -25,12 +28,12 @@ def with_pairs(
     made, rows
         The columns of a table of astropy, or of a dict, and that.
     theirs, reference
-        The columns of the table that has these rows, and the reference of its times
+        The columns of the table that has these rows, and what gives the reference of its times
         (`time_reference`): 0 if it has none. If the reference is not a multiple of half a day,
         pairs would not be exact, and times stay unchanged.
     """
     pairs = {column.name.rstrip().upper() for column in theirs if _has_pairs(column)}
-    since = 0.0 if reference is None else reference
+    since = (reference() or 0.0) if pairs else 0.0
     if not pairs or not (2 * since).is_integer():
         return list(made)
     return [

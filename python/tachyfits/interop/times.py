@@ -186,13 +186,14 @@ class Stated:
     place
         Gives what it says of a name of `PLACE`, in metres, of all rows or of each; None: nothing.
     reference
-        What times that are numbers are counted from (`time_reference`); None: it does not say.
+        Gives what times that are numbers are counted from (`time_reference`); None: it does not
+        say. Rows without such times are added whatever the cards of the reference are.
     """
 
     scale: Any
     position: Any
     place: Callable[[str], Any]
-    reference: float | None
+    reference: Callable[[], float | None]
 
 
 def check_location(stated: Stated, columns: Sequence[ColumnData], where: str) -> None:
@@ -225,13 +226,13 @@ class Brought:
     scale
         TIMESYS; None without one.
     reference
-        What times that are numbers are counted from; None: it does not say.
+        Gives what times that are numbers are counted from; None: it does not say.
     of_each
         Columns of another scale say it, as they do not in a table that astropy read.
     """
 
     scale: Any = None
-    reference: float | None = None
+    reference: Callable[[], float | None] = lambda: None
     of_each: bool = True
 
 
@@ -251,7 +252,7 @@ def check_times(
         scale = brought.scale
     _check_scale(data, keyword, own or stated.scale, where, scale)
     if is_time and data.time_scale is None and column.dtype.kind in "iuf":
-        _check_reference(column.name, stated.reference, brought.reference, where)
+        _check_reference(column.name, stated.reference(), brought.reference(), where)
     if data.location is not None:
         check_position(data, column.position or stated.position, where)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from tachyfits import _core
 from tachyfits.header.cards import Card, Header
+from tachyfits.header.wcs_cards import WcsCards
 from tachyfits.table.values import is_card_text
 
 #: Mandatory cards, and those that say where things are or what their sums are.
@@ -146,36 +147,48 @@ def is_time_scale(text: Any) -> TypeGuard[str]:
     return isinstance(text, str) and scale_named(text) in _SCALES
 
 
-def time_reference(header: Any) -> float | None:
+def time_reference(header: Any, where: str = "") -> float | None:
     """Return the MJD that a header, or a dict, says that times are counted from; None: it does not.
 
     It has the times' own scale. Offsets of all times (TIMEOFFS, or TIMEZERO as in X-ray files, in
-    TIMEUNIT) are added.
+    TIMEUNIT) are added. ``where``: file and HDU, for messages.
+
+    Raises
+    ------
+    FormatError
+        One of these cards is not a number.
 
     >>> time_reference({"MJDREFI": 51544, "MJDREFF": 0.5, "JDREF": 1.0}), time_reference({})
     (51544.5, None)
+    >>> time_reference({"MJDREF": 50000.0, "MJDREFI": 51544}), time_reference({"MJDREFI": 51544})
+    (50000.0, 51544.0)
     >>> time_reference({"DATEREF": "2000-01-01T12:00:00", "TIMEOFFS": 43200.0})
     51545.0
     """
-    start = _start(header)
-    offset = next(
-        (header[key] for key in ("TIMEOFFS", "TIMEZERO") if _is_number(header.get(key))), 0
-    )
+    cards = WcsCards(header, 0, where)
+    start = _start(cards)
+    offsets = [_number(cards, keyword) for keyword in ("TIMEOFFS", "TIMEZERO")]
+    offset = next((offset for offset in offsets if offset is not None), 0)
     seconds = _SECONDS.get(str(header.get("TIMEUNIT") or "s").strip())
     if start is None or not offset:
         return start
     return None if seconds is None else start + offset * seconds / 86400
 
 
-def _start(header: Any) -> float | None:
-    """Return the MJD of MJDREF, JDREF or DATEREF, of several the first of these."""
-    ways = (("MJDREF",), 0.0), (("MJDREFI", "MJDREFF"), 0.0), (("JDREF",), -2400000.5)
-    for keywords, offset in (*ways, (("JDREFI", "JDREFF"), -2400000.5)):
-        parts = [header.get(keyword) for keyword in keywords]
-        known = [part for part in parts if _is_number(part)]
+def _start(cards: WcsCards) -> float | None:
+    """Return the MJD of MJDREF, JDREF or DATEREF, of several the first of these.
+
+    Integer and fraction, if both are there, have precedence over the single value, which has it
+    over one of them (Standard 4.0, 9.2.2).
+    """
+    for name, offset in (("MJDREF", 0.0), ("JDREF", -2400000.5)):
+        single, *parts = (_number(cards, name + part) for part in ("", "I", "F"))
+        known = [part for part in parts if part is not None]
+        if single is not None and len(known) < 2:
+            known = [single]
         if known:
-            return float(sum(known)) + offset
-    date = header.get("DATEREF")
+            return sum(known) + offset
+    date = cards.header.get("DATEREF")
     if not isinstance(date, str) or not _DATE.fullmatch(date.strip()):
         return None
     try:
@@ -185,8 +198,8 @@ def _start(header: Any) -> float | None:
         return None
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def _number(cards: WcsCards, keyword: str) -> float | None:
+    return None if cards.header.get(keyword) is None else cards.number(keyword, 0.0)
 
 
 def scale_named(text: Any) -> str:
