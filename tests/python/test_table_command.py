@@ -47,6 +47,32 @@ def test_the_first_rows_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert "20 of 30 rows" in err
 
 
+def test_numbers_of_4_bytes_have_their_own_digits(capsys: pytest.CaptureFixture[str]) -> None:
+    complexes = np.array([0.1 + 0.2j, 1e20 - 0.3j], "c8")
+    tf.write("few.fits", {
+        "X": np.ma.array([0.1, 0.2], "f4", mask=[False, True]),
+        "R": [np.array([0.1, 0.2], "f4"), np.array([], "f4")],
+        "C": complexes,
+        "RC": [complexes, complexes[:1]],
+    })  # fmt: skip
+    assert run(["table", "few.fits", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["data"] == {
+        "X": [0.1, None],
+        "R": [[0.1, 0.2], []],
+        "C": [[0.1, 0.2], [1e20, -0.3]],
+        "RC": [[[0.1, 0.2], [1e20, -0.3]], [[0.1, 0.2]]],
+    }
+    assert run(["table", "few.fits"]) == 0
+    first = " ".join(capsys.readouterr().out.splitlines()[1].split())
+    assert first == "0.1 [0.1, 0.2] 0.1+0.2j [0.1+0.2j, 1e+20-0.3j]"
+    assert run(["table", "few.fits", "-o", "-"]) == 0
+    text = capsys.readouterr().out
+    assert text.splitlines()[1:] == [
+        "0.1,0.1 0.2,(0.1+0.2j),(0.1+0.2j) (1e+20-0.3j)",
+        ",,(1e+20-0.3j),(0.1+0.2j)",
+    ]
+
+
 def test_a_closed_output_is_not_an_error() -> None:
     command = f"{sys.executable} -m tachyfits table stars.fits --columns RA -o - >&-"
     done = subprocess.run(command, shell=True, capture_output=True, text=True)

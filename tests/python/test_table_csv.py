@@ -61,6 +61,8 @@ def python_text(value: Any) -> str:
     if isinstance(value, np.bool_):
         return str(bool(value)).lower()
     # NumPy knows the digits of a float32; when it writes an exponent depends on its version.
+    if value.dtype.kind == "c":
+        return str(complex(float(str(value.real)), float(str(value.imag))))
     return repr(float(str(value))) if value.dtype.kind == "f" else str(value.item())
 
 

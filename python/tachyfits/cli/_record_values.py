@@ -14,6 +14,7 @@ import tachyfits as tf
 from tachyfits.base.errors import usage
 from tachyfits.base.output import write_atomically
 from tachyfits.cli._output import csv_text, number_text
+from tachyfits.table.display import own_digits
 
 #: Characters that pad text.
 _PADDING = " \0"
@@ -32,19 +33,8 @@ def plain(values: NDArray[Any]) -> list[Any]:
         return [list(row) for row in zip(*fields, strict=True)]
     if values.dtype.kind == "S":
         return [_text(value) for value in values.tolist()]
-    if values.dtype.kind == "c" and values.dtype.itemsize == 8:
-        both = np.empty(values.shape, np.complex128)
-        both.real, both.imag = _with_own_digits(values.real), _with_own_digits(values.imag)
-        values = both
-    elif values.dtype.kind == "f" and values.dtype.itemsize < 8:
-        values = _with_own_digits(values)
-    plainly: list[Any] = values.tolist()
+    plainly: list[Any] = own_digits(values).tolist()
     return plainly
-
-
-def _with_own_digits(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the numbers of 8 bytes that are written with as many digits as those of 4 need."""
-    return values.astype(np.str_).astype(np.float64)
 
 
 def _text(value: Any) -> Any:

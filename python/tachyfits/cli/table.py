@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 
 import tachyfits
 from tachyfits import Columns, File, Ragged, Table
@@ -19,7 +18,7 @@ from tachyfits.cli._output import aligned, in_blocks, json_text, say, size_text,
 from tachyfits.cli._table_chosen import chosen_columns, chosen_places, chosen_rows, chosen_slice
 from tachyfits.cli._table_files import as_fits, list_columns, places_needed
 from tachyfits.interop.table_files import TableFile, open_table_file
-from tachyfits.table.display import columns_of_text
+from tachyfits.table.display import columns_of_text, own_digits
 from tachyfits.table.part import Part
 from tachyfits.table.rows import resolve_rows
 from tachyfits.table.sky import cone_condition
@@ -294,14 +293,9 @@ def _as_json(table: Table, read: Columns, count: int, made: Made | None) -> dict
 
 def _json_cells(values: Any) -> Any:
     """Return cells as JSON has them: null where undefined."""
-    if isinstance(values, Ragged):
-        return values.to_list()
-    if values.dtype.kind == "f" and values.dtype.itemsize == 4:
-        # The digits of the column, not those that it gets as float64.
-        shortest = np.ma.getdata(values).astype("U").astype(np.float64)
-        mask = np.ma.getmask(values)
-        values = np.ma.MaskedArray(shortest, mask=mask)
-    return values.tolist()
+    # The digits of the column, not those that it gets as float64.
+    values = own_digits(values)
+    return values.to_list() if isinstance(values, Ragged) else values.tolist()
 
 
 def _listed(common: Common, table: Table, names: list[str | int]) -> str:

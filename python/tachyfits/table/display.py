@@ -11,6 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits.table.ragged import mapped
 
 #: Text of an undefined cell.
 UNDEFINED = "--"
@@ -23,6 +26,32 @@ SHOWN_CHARACTERS = 40
 
 #: Columns that fit a terminal's line are shown; this many characters wide it is taken to be.
 LINE_CHARACTERS = 120
+
+
+def own_digits(values: Any) -> Any:
+    """Return floats of 4 bytes as those of 8 that are written with as many digits as they need.
+
+    Complex numbers of two such become pairs of 8 bytes, and a `Ragged` has such elements. Others
+    stay as they are.
+
+    >>> own_digits(np.array([0.1], "f4")).tolist(), own_digits(np.array([0.1j], "c8")).tolist()
+    ([0.1], [0.1j])
+    """
+    return mapped(values, _own_digits)
+
+
+def _own_digits(values: NDArray[Any]) -> NDArray[Any]:
+    data = np.ma.getdata(values)
+    digits: NDArray[Any]
+    if data.dtype.kind == "c" and data.dtype.itemsize == 8:
+        digits = np.empty(data.shape, np.complex128)
+        digits.real, digits.imag = _own_digits(data.real), _own_digits(data.imag)
+    elif data.dtype.kind == "f" and data.dtype.itemsize < 8:
+        digits = data.astype(np.str_).astype(np.float64)
+    else:
+        return values
+    is_masked = np.ma.isMaskedArray(values)
+    return np.ma.MaskedArray(digits, mask=np.ma.getmask(values)) if is_masked else digits
 
 
 def cell_text(value: Any, characters: int | None = SHOWN_CHARACTERS) -> str:
@@ -50,6 +79,7 @@ def cell_text(value: Any, characters: int | None = SHOWN_CHARACTERS) -> str:
             return clean
         return clean[: characters - 3] + "..."
     if isinstance(value, (complex, np.complexfloating)):
+        value = own_digits(np.asarray(value))[()]
         return f"{value.real}{value.imag:+}j" if _finite(value) else str(value)
     return str(value)
 

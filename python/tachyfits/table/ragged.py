@@ -6,7 +6,7 @@ the engine, so that nothing is copied between them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, pairwise
 from typing import Any, overload
 
@@ -86,6 +86,10 @@ class Ragged(Sequence[Any]):
             return self
         return Ragged(self.offsets - first, self.values[first:last], cell_shape=self.cell_shape)
 
+    def with_values(self, values: ArrayLike) -> Ragged:
+        """Return the same cells of other elements."""
+        return Ragged(self.offsets, values, cell_shape=self.cell_shape)
+
     def to_list(self) -> list[list[Any]]:
         """Return lists of Python numbers; undefined elements are None."""
         values = self.values.tolist()
@@ -149,6 +153,15 @@ class Ragged(Sequence[Any]):
     def __reduce__(self) -> tuple[Any, ...]:
         whole = self.compact()
         return _remade, (whole.offsets, whole.values, whole.cell_shape)
+
+
+def mapped(values: Any, function: Callable[[Any], Any]) -> Any:
+    """Return what a function makes of an array, or of the elements of a `Ragged`, as its cells."""
+    return (
+        values.with_values(function(values.values))
+        if isinstance(values, Ragged)
+        else function(values)
+    )
 
 
 def _remade(

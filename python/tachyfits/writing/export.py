@@ -19,6 +19,7 @@ from tachyfits.base.optional import needed
 from tachyfits.base.output import format_of, write_atomically
 from tachyfits.interop.arrow import arrow_reader
 from tachyfits.table.columns import Columns
+from tachyfits.table.display import own_digits
 from tachyfits.table.part import Part
 from tachyfits.table.ragged import Ragged
 from tachyfits.writing.copying import copy_table
@@ -102,6 +103,8 @@ def _csv_column(values: Any) -> CsvColumn:
     else:
         cells = None if values.ndim == 1 else int(np.prod(values.shape[1:]))
     elements = np.ma.getdata(values).reshape(-1)
+    if elements.dtype.kind == "c":
+        elements = own_digits(elements)
     undefined = None
     if np.ma.getmask(values) is not np.ma.nomask:
         undefined = np.ma.getmaskarray(values).reshape(-1).view(np.uint8)
