@@ -124,6 +124,15 @@ def test_exit_statuses(cli: Any) -> None:
     assert said.json["statistics"][0]["count"] == STORED.size - 3
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["\N{SUPERSCRIPT TWO}", "PIC,\N{SUPERSCRIPT TWO}", "--5", "\N{ARABIC-INDIC DIGIT THREE}"],
+)
+def test_an_hdu_that_is_no_number_is_a_name(cli: Any, name: str) -> None:
+    said = cli("stats", "cube.fits", f"--hdu={name}", status=2)
+    assert f"cube.fits: no HDU has EXTNAME {name!r}" in said.err
+
+
 def test_a_process_of_its_own_says_the_same(folder: Path) -> None:
     done = script("stats", "cube.fits", "--json")
     assert done.returncode == 0

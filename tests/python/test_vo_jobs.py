@@ -126,6 +126,8 @@ def test_parameters_are_added_while_a_job_is_pending(client: TestClient) -> None
     assert [(one.get("id"), one.text) for one in listed] == [
         ("ID", DATASET), ("RUNID", "mine"), ("CIRCLE", "83.6 22.0 0.05"),
     ]  # fmt: skip
+    long = client.post(f"{job}/parameters", data={"RUNID": "x" * 65}, follow_redirects=False)
+    assert (long.status_code, long.text[:27]) == (400, "UsageError: RUNID of 65 cha")
     document = run(client, job)
     assert document.findtext(f"{UWS}runId") == "mine"
     assert document.findtext(f"{UWS}phase") == "COMPLETED"

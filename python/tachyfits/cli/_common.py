@@ -118,12 +118,16 @@ def _with_pixels(file: File) -> Iterator[ImageHdu]:
     return (hdu for hdu in described if isinstance(hdu, ImageHdu) and hdu.size)
 
 
+def _is_whole(text: str) -> bool:
+    return text.isascii() and text.isdecimal()
+
+
 def _index_of(file: File, text: str) -> int:
     """Find an HDU by its number (from 0), EXTNAME or EXTNAME,EXTVER."""
     name, comma, version = text.rpartition(",")
-    if text.lstrip("-").isdigit():
+    if _is_whole(text.removeprefix("-")):
         return file._index_of(int(text))
-    if comma and version.strip().isdigit():
+    if comma and _is_whole(version.strip()):
         return file._index_of((name, int(version)))
     return file._index_of(text)
 

@@ -288,7 +288,7 @@ class Reshaping(Operations):
 
 def _fits_axis(name: str, ndim: int) -> int:
     """Return the NumPy number of an axis by its letter, or its FITS number as a digit."""
-    if name.isdigit() and 1 <= int(name) <= ndim:
+    if name.isdecimal() and 1 <= int(name) <= ndim:
         return ndim - int(name)
     return axis_number(name, ndim)
 

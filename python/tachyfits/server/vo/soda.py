@@ -128,7 +128,11 @@ def check_common(given: Parameters) -> None:
         raise RequestError(
             f"invalid RESPONSEFORMAT {wanted[:100]!r}: expected {' or '.join(FORMATS[:2])}"
         )
-    run = given.single("RUNID")
+    check_run(given.single("RUNID"))
+
+
+def check_run(run: str | None) -> None:
+    """Check a RUNID."""
     if run and len(run) > _LONGEST_RUNID:
         raise RequestError(f"RUNID of {len(run)} characters: expected at most {_LONGEST_RUNID}")
 

@@ -20,6 +20,7 @@ from tachyfits.server.vo.jobs import PHASES, Job, Jobs
 from tachyfits.server.vo.parameters import Parameters, parameters_of
 from tachyfits.server.vo.routes import TextRoute
 from tachyfits.server.vo.services import base_url
+from tachyfits.server.vo.soda import check_run
 from tachyfits.server.vo.xml import child, element, xml_answer
 
 _T = TypeVar("_T")
@@ -339,10 +340,9 @@ def _add_results(parent: ElementTree.Element, request: Request, job: Job) -> Non
 
 
 def _run_of(given: Parameters) -> str | None:
-    found = given.values("RUNID")
-    if found and len(found[-1]) > 64:
-        raise RequestError(f"RUNID of {len(found[-1])} characters: expected at most 64")
-    return found[-1] if found else None
+    run = next(reversed(given.values("RUNID")), None)
+    check_run(run)
+    return run
 
 
 # Times.
