@@ -21,7 +21,6 @@ from tachyfits.table.metadata import (
     carried_by_column,
     carried_keyword,
     is_carried,
-    time_scale_of,
 )
 from tachyfits.table.ragged import Ragged
 from tachyfits.table.values import Named
@@ -72,8 +71,6 @@ def _field_metadata(column: TableColumn | None, values: Any) -> dict[str, str]:
             "description": column.description,
             "fits.TFORM": column.form,
             "fits.TDISP": column.display,
-            "fits.TRPOS": column.position,
-            "fits.TCTYP": column.time_scale,
         }
     # Arrow has no complex numbers: this metadata marks the innermost pairs as complex.
     if isinstance(values, Ragged) and values.cell_shape:
@@ -182,9 +179,7 @@ def columns_of_arrow(data: Any) -> Named:
             for key, text in (field.metadata or {}).items()
         }
         known = {"unit": said.get("unit"), "description": said.get("description", "")}
-        known["display"], known["position"] = said.get("fits.TDISP"), said.get("fits.TRPOS")
-        known["coordinate"] = time_scale_of({"TCTYP1": said.get("fits.TCTYP")}, 1)
-        known["carried"] = carried_in(said)
+        known["display"], known["carried"] = said.get("fits.TDISP"), carried_in(said)
         pairs = "fits.complex" in said
         values = arrow_values(field.name, column, pairs=pairs)
         if isinstance(values, Ragged) and "fits.TDIM" in said:

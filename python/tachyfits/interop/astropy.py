@@ -22,8 +22,6 @@ from tachyfits.table.metadata import (
     carried_by_column,
     describing_cards,
     description_of,
-    position_of,
-    time_scale_of,
 )
 from tachyfits.table.ragged import Ragged
 
@@ -136,8 +134,6 @@ def columns_of_records(data: Any) -> Iterator[tuple[str, Any, dict[str, Any]]]:
         known: dict[str, Any] = {"unit": column.unit, "display": column.disp}
         if header is not None:
             known["description"] = description_of(header, number + 1)
-            known["position"] = position_of(header, number + 1)
-            known["coordinate"] = time_scale_of(header, number + 1)
             known["carried"] = carried.get(number + 1, ())
         if values.dtype.kind == "O":
             values = _joined(values)

@@ -70,7 +70,7 @@ def _check_scale(
 
     ``brought``: the scale of times that say none themselves.
     """
-    said = column.time_scale or column.coordinate or brought
+    said = column.time_scale or time_scale_of(column.carried) or brought
     wanted = scale_named(stated)
     if not said or scale_named(said) == wanted:
         return
@@ -95,7 +95,7 @@ def _is_time(column: ColumnData) -> bool:
 
     One that is called TIME, in a unit of time, has them by custom.
     """
-    if column.position is not None:
+    if position_of(column.carried) is not None:
         return True
     values = column.values
     if isinstance(values, np.ndarray) and values.dtype.kind == "S":
@@ -138,16 +138,17 @@ def place_cards(
         It has others.
     """
     stated = {keyword.upper(): value for keyword, value, _ in cards}
-    carried = ((carried_keyword(word, number), value, "") for word, value in column.carried)
-    new = [card for card in carried if card[0] not in stated]
-    new += _own_scale_cards(stated, column, number)
-    position = column.position if column.location is None else THERE
-    keyword = f"TRPOS{number}"
-    if position and keyword not in stated:
-        new.append((keyword, position, "where the times were measured"))
+    own = dict(column.carried)
+    own |= {"TCTYP": column.time_scale} if column.time_scale else {}
+    own |= {} if column.location is None else {"TRPOS": THERE}
+    said = ((carried_keyword(word, number), own[word], _comment(word, own[word])) for word in own)
+    new = [card for card in said if card[0] not in stated]
+    scale = stated.get(f"TCTYP{number}")
+    if is_time_scale(scale):
+        _check_scale(column, f"TCTYP{number}", scale, "the table's cards")
     if column.location is None:
         return new
-    check_position(column, stated.get(keyword), "the table's cards")
+    check_position(column, stated.get(f"TRPOS{number}"), "the table's cards")
     if column.time_scale in _BARYCENTRIC:
         warn(
             f"column {column.name!r}: times of the scale {column.time_scale} have a location on "
@@ -163,16 +164,10 @@ def place_cards(
     return new
 
 
-def _own_scale_cards(
-    stated: Mapping[str, Any], column: ColumnData, number: int
-) -> list[tuple[str, Any, str]]:
-    """Return TCTYPn of a column of times, by which readers know text to be times, and the scale."""
-    own, keyword = column.time_scale or column.coordinate, f"TCTYP{number}"
-    if time_scale_of(stated, number):
-        _check_scale(column, keyword, stated[keyword], "the table's cards")
-    elif own and keyword not in stated:
-        return [(keyword, own, "time scale of the column")]
-    return []
+def _comment(word: str, value: Any) -> str:
+    if word == "TRPOS":
+        return "where the times were measured"
+    return "time scale of the column" if word == "TCTYP" and is_time_scale(value) else ""
 
 
 @dataclass(frozen=True)
@@ -272,15 +267,15 @@ def make_times(table: Any, columns: Mapping[str, TableColumn], meta: Mapping[str
     """Make times of the text columns of an astropy Table that the header declares as times.
 
     TCTYPn (a time scale), or TRPOSn (TOPOCENTER) with the location, declares them. Text that is not
-    a time, and numbers, stay unchanged: the meta of the column then has TRPOS and TCTYP, and the
-    words of `carried_by_column`. If there are times, the table's meta has TIMESYS, UTC if the
+    a time, and numbers, stay unchanged. The meta of a column has the words of `carried_by_column`
+    that its times do not say. If there are times, the table's meta has TIMESYS, UTC if the
     header has none.
     """
     place: list[Any] = [table[key] if key in table.colnames else meta.get(key) for key in PLACE]
     is_known = all(part is not None for part in place)
     for name, column in columns.items():
         there = place if is_known and column.position == THERE else None
-        said = {"TRPOS": column.position, "TCTYP": column.time_scale}
+        said = dict(column.carried)
         if column.dtype.kind == "U" and (there is not None or column.time_scale is not None):
             with suppress(ValueError, TypeError):
                 times = times_of(table[name], column.time_scale or meta.get("TIMESYS"), there)
@@ -288,29 +283,21 @@ def make_times(table: Any, columns: Mapping[str, TableColumn], meta: Mapping[str
                 table.replace_column(name, times)
                 # Otherwise the next header would state the scale of these times, also for text.
                 table.meta.setdefault("TIMESYS", "UTC")
-                said = {"TRPOS": None if there is not None else column.position}
-        known = {key: text for key, text in said.items() if text is not None} | dict(column.carried)
-        if known:
-            table[name].info.meta = {**(table[name].info.meta or {}), **known}
+                in_times = {"TCTYP": column.time_scale, "TRPOS": there}
+                said = {word: said[word] for word in said if in_times.get(word) is None}
+        if said:
+            table[name].info.meta = {**(table[name].info.meta or {}), **said}
 
 
 def said_in_meta(meta: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return what the meta of a column of astropy has for its cards (`make_times`).
 
     >>> said_in_meta({"TRPOS": "GEOCENTER", "TCTYP": "RA---TAN", "TUCD": "time.epoch", "note": 1})
-    {'position': 'GEOCENTER', 'carried': (('TCTYP', 'RA---TAN'), ('TUCD', 'time.epoch'))}
+    {'carried': (('TRPOS', 'GEOCENTER'), ('TCTYP', 'RA---TAN'), ('TUCD', 'time.epoch'))}
     """
-    cards = {
-        carried_keyword(key, 1): text
-        for key, text in (meta or {}).items()
-        if key == "TRPOS" or is_carried(key)
-    }
-    said = {
-        "position": position_of(cards, 1),
-        "coordinate": time_scale_of(cards, 1),
-        "carried": carried_by_column(cards).get(1, ()),
-    }
-    return {key: found for key, found in said.items() if found}
+    cards = {carried_keyword(key, 1): text for key, text in (meta or {}).items() if is_carried(key)}
+    carried = carried_by_column(cards).get(1, ())
+    return {"carried": carried} if carried else {}
 
 
 def left_in_meta(meta: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -319,8 +306,5 @@ def left_in_meta(meta: Mapping[str, Any] | None) -> dict[str, Any]:
     >>> left_in_meta({"TCTYP": "RA---TAN", "TUCD": ["time", "epoch"], "note": 1})
     {'TUCD': ['time', 'epoch'], 'note': 1}
     """
-    said = said_in_meta(meta)
-    words = {"position": "TRPOS", "coordinate": "TCTYP"}
-    in_cards = {word for key, word in words.items() if key in said}
-    in_cards |= {word for word, _ in said.get("carried", ())}
+    in_cards = {word for word, _ in said_in_meta(meta).get("carried", ())}
     return {key: value for key, value in (meta or {}).items() if key not in in_cards}

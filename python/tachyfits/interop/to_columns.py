@@ -160,8 +160,7 @@ def _columns_of_ours(data: Columns) -> Named:
             yield key, values, {}
             continue
         known: dict[str, Any] = {"unit": info.unit, "description": info.description}
-        known["display"], known["position"] = info.display, info.position
-        known["coordinate"], known["carried"] = info.time_scale, info.carried
+        known["display"], known["carried"] = info.display, info.carried
         if isinstance(info.null, int) and values.dtype.kind in "iu" and info.scale == 1:
             known["null"] = info.null + int(info.zero)
         yield info.name, values, known

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from tachyfits.base.errors import listed, not_found, usage
 from tachyfits.base.upper import upper
 from tachyfits.table.display import html_of, text_of
+from tachyfits.table.metadata import position_of, time_scale_of
 from tachyfits.table.ragged import Ragged
 
 if TYPE_CHECKING:
@@ -62,16 +63,11 @@ class TableColumn:
         TSCALn and TZEROn: values are ``zero + scale * stored``.
     description
         TCOMMn, or without it the comment of TTYPEn.
-    position
-        TRPOSn: the location of its times, "TOPOCENTER" at the header's OBSGEO-X, -Y and -Z; None
-        without.
-    time_scale
-        TCTYPn, if it names the scale of its times, which precedes the header's TIMESYS; None
-        without.
     carried
         Other cards about the column, except TDMINn and TDMAXn: limits (TLMINn, TDBINn), names in
-        archives (TUCDn), coordinates (TCTYPn other than time scales, TCRVLn, 1CRVLn). The word
-        before the number, or the keyword with "#" in its place ("1CRV#P"), and the value.
+        archives (TUCDn), scale and place of times (TCTYPn, TRPOSn), coordinates (TCTYPn, TCRVLn,
+        1CRVLn). The word before the number, or the keyword with "#" in its place ("1CRV#P"), and
+        the value.
     """
 
     number: int
@@ -88,9 +84,17 @@ class TableColumn:
     zero: float = 0.0
     description: str = ""
     delimiter: str | None = None
-    position: str | None = None
-    time_scale: str | None = None
     carried: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def position(self) -> str | None:
+        """TRPOSn: where its times are from, "TOPOCENTER" at the header's OBSGEO-X, -Y and -Z."""
+        return position_of(self.carried)
+
+    @property
+    def time_scale(self) -> str | None:
+        """TCTYPn, if it names the scale of its times, which precedes the header's TIMESYS."""
+        return time_scale_of(self.carried)
 
     @property
     def type_text(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -26,7 +27,7 @@ _STRUCTURE = frozenset(
 _NOT_CARRIED = frozenset(
     [
         *("TTYPE#", "TFORM#", "TUNIT#", "TSCAL#", "TZERO#", "TNULL#", "TDISP#", "TDIM#", "TBCOL#"),
-        *("TRPOS#", "TCOMM#", "ZFORM#", "ZCTYP#", "TDMIN#", "TDMAX#", "TSSTR#"),
+        *("TCOMM#", "ZFORM#", "ZCTYP#", "TDMIN#", "TDMAX#", "TSSTR#"),
     ]
 )
 
@@ -65,20 +66,19 @@ def description_of(header: Any, number: int) -> str:
     return str(header.comments[name]) if name in header else ""
 
 
-def position_of(header: Any, number: int) -> str | None:
-    """Return TRPOSn of a header, astropy's too: where the times of a column (from 1) are from."""
-    position = header.get(f"TRPOS{number}")
+def position_of(carried: Iterable[tuple[str, Any]]) -> str | None:
+    """Return TRPOS of what `carried_by_column` gives of a column: where its times are from."""
+    position = dict(carried).get("TRPOS")
     return position.strip().upper() if isinstance(position, str) else None
 
 
-def time_scale_of(header: Any, number: int) -> str | None:
-    """Return TCTYPn of a header, astropy's too, where it names the time scale of a column (from 1).
+def time_scale_of(carried: Iterable[tuple[str, Any]]) -> str | None:
+    """Return TCTYP of what `carried_by_column` gives of a column, where it names a time scale.
 
-    >>> header = {"TCTYP1": "UTC(NIST)", "TCTYP2": "RA---TAN", "TCTYP3": "TIME"}
-    >>> [time_scale_of(header, number) for number in (1, 2, 3, 4)]
-    ['UTC(NIST)', None, None, None]
+    >>> [time_scale_of([("TCTYP", text)]) for text in ("UTC(NIST)", "RA---TAN", "TIME")]
+    ['UTC(NIST)', None, None]
     """
-    kind = header.get(f"TCTYP{number}")
+    kind = dict(carried).get("TCTYP")
     return kind.strip().upper() if is_time_scale(kind) else None
 
 
@@ -86,14 +86,14 @@ def carried_by_column(header: Any) -> dict[int, tuple[tuple[str, Any], ...]]:
     """Return what else a header, astropy's too, says of columns, by their numbers (from 1).
 
     Cards that stay true when rows or columns are chosen, and do not affect reading: the legal
-    limits, names in archives, coordinates whose pixels are the values or the cells. A keyword is
-    the word before the number, as "TLMIN", or has "#" in its place. Cards about two columns (TPn_k)
-    stay in FITS.
+    limits, names in archives, scale and place of times, coordinates whose pixels are the values or
+    the cells. A keyword is the word before the number, as "TLMIN", or has "#" in its place. Cards
+    about two columns (TPn_k) stay in FITS.
 
     >>> carried_by_column({"TUCD2": "pos", "TLMAX2": np.int16(9), "1CRV3P": 1.5, "TLMIN2": np.nan})
     {2: (('TUCD', 'pos'), ('TLMAX', 9)), 3: (('1CRV#P', 1.5),)}
-    >>> carried_by_column({"TCTYP1": "RA---TAN", "TCTYP2": "TT", "TTYPE1": "X"})
-    {1: (('TCTYP', 'RA---TAN'),)}
+    >>> carried_by_column({"TCTYP1": "RA---TAN", "TRPOS2": "GEOCENTER", "TTYPE1": "X"})
+    {1: (('TCTYP', 'RA---TAN'),), 2: (('TRPOS', 'GEOCENTER'),)}
     """
     found: dict[int, dict[str, Any]] = {}
     for keyword in header:
@@ -101,7 +101,7 @@ def carried_by_column(header: Any) -> dict[int, tuple[tuple[str, Any], ...]]:
         if not number or pattern in _NOT_CARRIED:
             continue
         value = _of_a_card(header.get(keyword))
-        if value is not None and not (pattern == "TCTYP#" and is_time_scale(value)):
+        if value is not None:
             found.setdefault(number, {}).setdefault(_word_of(pattern), value)
     return {number: tuple(said.items()) for number, said in found.items()}
 

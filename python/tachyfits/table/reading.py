@@ -27,8 +27,6 @@ from tachyfits.table.metadata import (
     comments_of,
     description_of,
     meta_of,
-    position_of,
-    time_scale_of,
 )
 from tachyfits.table.ragged import Ragged
 from tachyfits.table.rows import (
@@ -494,8 +492,6 @@ def _described(
         scale=core.scale,
         zero=core.zero,
         description=description_of(header, number + 1),
-        position=position_of(header, number + 1),
-        time_scale=time_scale_of(header, number + 1),
         carried=carried,
         delimiter=None if core.delimiter is None else chr(core.delimiter),
     )

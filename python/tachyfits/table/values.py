@@ -41,8 +41,6 @@ class ColumnData:
         TUNITn, TDISPn; the comment of TTYPEn, and TCOMMn where that has not room for it.
     time_scale
         Of times that say it: their scale, as TIMESYS has it.
-    position, coordinate
-        TRPOSn; TCTYPn where that names a time scale.
     location
         Of times that say it: geocentric x, y, z in metres, of all or (another axis) of each.
     carried
@@ -59,8 +57,6 @@ class ColumnData:
     display: str | None = None
     description: str = ""
     time_scale: str | None = None
-    position: str | None = None
-    coordinate: str | None = None
     location: NDArray[np.float64] | None = None
     carried: tuple[tuple[str, Any], ...] = ()
     is_time: bool = False
@@ -80,8 +76,6 @@ def column_data(
     display: str | None = None,
     description: str = "",
     time_scale: str | None = None,
-    position: str | None = None,
-    coordinate: str | None = None,
     location: NDArray[np.float64] | None = None,
     carried: tuple[tuple[str, Any], ...] = (),
 ) -> ColumnData:
@@ -110,7 +104,7 @@ def column_data(
     """  # noqa: E501
     array = as_array(name, values)
     is_time = time_scale is not None or array.dtype.kind == "M"
-    said = (display, description, time_scale, position, coordinate, location, carried, is_time)
+    said = (display, description, time_scale, location, carried, is_time)
     if isinstance(array, Ragged):
         whole = array.compact()
         plain, mask, implied = _elements(name, whole.values)
