@@ -68,16 +68,7 @@ class ColumnData:
 
 
 def column_data(
-    name: str,
-    values: Any,
-    *,
-    unit: str | None = None,
-    null: int | None = None,
-    display: str | None = None,
-    description: str = "",
-    time_scale: str | None = None,
-    location: NDArray[np.float64] | None = None,
-    carried: tuple[tuple[str, Any], ...] = (),
+    name: str, values: Any, *, unit: str | None = None, null: int | None = None, **said: Any
 ) -> ColumnData:
     """Translate the values of a column.
 
@@ -88,6 +79,8 @@ def column_data(
         lists of one length become an axis more, of different lengths a `Ragged`.
     null
         What is to stand for undefined integers; None: a value that does not occur.
+    said
+        Other attributes of the `ColumnData`.
 
     Notes
     -----
@@ -103,20 +96,19 @@ def column_data(
     array([b'a', b'bcd'], dtype='|S3')
     """  # noqa: E501
     array = as_array(name, values)
-    is_time = time_scale is not None or array.dtype.kind == "M"
-    said = (display, description, time_scale, location, carried, is_time)
+    is_time = said.get("time_scale") is not None or array.dtype.kind == "M"
     if isinstance(array, Ragged):
         whole = array.compact()
         plain, mask, implied = _elements(name, whole.values)
         filled, undefined, null = _filled(name, plain, mask, null)
         ragged = Ragged(whole.offsets, filled, cell_shape=whole.cell_shape)
-        return ColumnData(name, ragged, undefined, null, unit or implied, *said)
+        return ColumnData(name, ragged, undefined, null, unit or implied, is_time=is_time, **said)
     if array.ndim == 0:
         raise usage(f"column {name!r} is a single value", "give one for every row")
     plain, mask, implied = _elements(name, array)
     filled, undefined, null = _filled(name, plain, mask, null)
     contiguous = np.ascontiguousarray(filled).reshape(filled.shape)
-    return ColumnData(name, contiguous, undefined, null, unit or implied, *said)
+    return ColumnData(name, contiguous, undefined, null, unit or implied, is_time=is_time, **said)
 
 
 #: NumPy's kinds of number whose types FITS has, by their bytes.
