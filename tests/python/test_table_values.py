@@ -345,8 +345,17 @@ def test_complex_numbers_survive_arrow() -> None:
 def test_arrow_does_not_copy_numbers() -> None:
     pytest.importorskip("pyarrow", reason="LEFT OUT: pyarrow is not installed")
     values = np.arange(1000.0)
-    array = tf.Columns({"A": values}).to_arrow()["A"].chunk(0)
-    assert array.buffers()[1].address == values.ctypes.data
+    columns = {
+        "A": values,
+        "PAIRS": values.reshape(-1, 2),
+        "MASKED": np.ma.MaskedArray(values, mask=values == 3),
+        "CELLS": tf.Ragged(np.arange(0, 1001, 2), values),
+        "C": values.view(np.complex128),
+    }
+    for name, column in columns.items():
+        array = tf.Columns({name: column}).to_arrow()[name].chunk(0)
+        addresses = [buffer.address for buffer in array.buffers() if buffer is not None]
+        assert values.ctypes.data in addresses, name
 
 
 def test_astropy_units_masks_and_times() -> None:

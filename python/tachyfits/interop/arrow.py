@@ -92,40 +92,27 @@ def array_of(values: Any) -> pa.Array:
     """Return the values of a column as an Arrow array."""
     pa = _pyarrow()
     if isinstance(values, Ragged):
-        return _lists(values)
-    data = np.ma.getdata(values)
-    nulls = None
-    if np.ma.isMaskedArray(values) and values.mask is not np.ma.nomask:
-        nulls = np.ma.getmaskarray(values)
+        whole = values.compact()
+        return pa.LargeListArray.from_arrays(whole.offsets, array_of(whole.values))
+    data, nulls = np.ma.getdata(values), None
+    if np.ma.getmask(values) is not np.ma.nomask:
+        nulls = np.ma.getmaskarray(values).reshape(-1)
+    flat = data.reshape(-1)
     if data.dtype.kind == "c":
-        part = np.dtype(f"f{data.dtype.itemsize // 2}")
-        inner = _flat(data.reshape(-1).view(part), None)
-        flat = _fixed_lists(inner, 2, None if nulls is None else nulls.reshape(-1))
+        parts = pa.array(flat.view(f"f{data.dtype.itemsize // 2}"))
+        mask = None if nulls is None else pa.array(nulls)
+        array = pa.FixedSizeListArray.from_arrays(parts, 2, mask=mask)
+    elif data.dtype.kind in "iufb":
+        # Numbers stay in NumPy's memory.
+        array = pa.array(flat, mask=nulls)
     else:
-        flat = _flat(data.reshape(-1), None if nulls is None else nulls.reshape(-1))
+        array = _text(flat, nulls)
     if 0 in data.shape[1:]:
         # Parquet's readers and polars fail at lists of the fixed length 0.
-        return _lists_over(flat, np.zeros(len(data) + 1, np.int64))
+        return pa.LargeListArray.from_arrays(np.zeros(len(data) + 1, np.int64), array)
     for length in reversed(data.shape[1:]):
-        flat = _fixed_lists(flat, length, None)
-    return pa.array([], flat.type) if len(data) == 0 else flat
-
-
-def _flat(data: NDArray[Any], nulls: NDArray[np.bool_] | None) -> pa.Array:
-    pa = _pyarrow()
-    if data.dtype.kind in "iuf":
-        # Over NumPy's memory: no copy.
-        validity = None if nulls is None else _bits(~nulls)
-        kind = pa.from_numpy_dtype(data.dtype)
-        return pa.Array.from_buffers(kind, len(data), [validity, pa.py_buffer(data)])
-    if data.dtype.kind == "b":
-        validity = None if nulls is None else _bits(~nulls)
-        return pa.Array.from_buffers(pa.bool_(), len(data), [validity, _bits(data)])
-    return _text(data, nulls)
-
-
-def _bits(truth: NDArray[np.bool_]) -> pa.Buffer:
-    return _pyarrow().py_buffer(np.packbits(truth, bitorder="little"))
+        array = pa.FixedSizeListArray.from_arrays(array, length)
+    return array
 
 
 def _text(data: NDArray[Any], nulls: NDArray[np.bool_] | None) -> pa.Array:
@@ -139,26 +126,6 @@ def _text(data: NDArray[Any], nulls: NDArray[np.bool_] | None) -> pa.Array:
         cells = (c.decode("latin-1") if isinstance(c, bytes) else c for c in data.tolist())
         return pa.array(list(cells), pa.large_string(), mask=nulls)
     return pa.array(data, pa.string(), mask=nulls)
-
-
-def _fixed_lists(inner: pa.Array, length: int, nulls: NDArray[np.bool_] | None) -> pa.Array:
-    pa = _pyarrow()
-    validity = None if nulls is None else _bits(~nulls)
-    kind = pa.list_(pa.field("item", inner.type), length)
-    return pa.Array.from_buffers(kind, len(inner) // length, [validity], children=[inner])
-
-
-def _lists(ragged: Ragged) -> pa.Array:
-    """Return cells of different lengths: the offsets and the values as they are."""
-    whole = ragged.compact()
-    return _lists_over(array_of(whole.values), whole.offsets)
-
-
-def _lists_over(inner: pa.Array, offsets: NDArray[np.int64]) -> pa.Array:
-    pa = _pyarrow()
-    kind = pa.large_list(pa.field("item", inner.type))
-    buffers = [None, pa.py_buffer(np.ascontiguousarray(offsets))]
-    return pa.Array.from_buffers(kind, len(offsets) - 1, buffers, children=[inner])
 
 
 def columns_of_arrow(data: Any) -> Named:
