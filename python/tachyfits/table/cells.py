@@ -39,7 +39,7 @@ def as_array(name: str, values: Any) -> NDArray[Any] | Ragged:
     if isinstance(values, Ragged) and values.dtype.kind == "O":
         # Strings; of none it cannot be seen.
         flat = as_array(name, values.values) if values.values.size else np.zeros(0, "S1")
-        return Ragged(values.offsets, flat, cell_shape=values.cell_shape)
+        return values.with_values(flat)
     if isinstance(values, (Ragged, np.ndarray)):
         array = values
     elif isinstance(values, (str, bytes)) or not isinstance(values, Sequence):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits.table.ragged import mapped
+from tachyfits.table.ragged import elements_of, with_elements
 
 #: Text of an undefined cell.
 UNDEFINED = "--"
@@ -37,7 +37,7 @@ def own_digits(values: Any) -> Any:
     >>> own_digits(np.array([0.1], "f4")).tolist(), own_digits(np.array([0.1j], "c8")).tolist()
     ([0.1], [0.1j])
     """
-    return mapped(values, _own_digits)
+    return with_elements(values, _own_digits(elements_of(values)))
 
 
 def _own_digits(values: NDArray[Any]) -> NDArray[Any]:

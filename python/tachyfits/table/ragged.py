@@ -6,7 +6,7 @@ the engine, so that nothing is copied between them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, pairwise
 from typing import Any, overload
 
@@ -155,13 +155,14 @@ class Ragged(Sequence[Any]):
         return _remade, (whole.offsets, whole.values, whole.cell_shape)
 
 
-def mapped(values: Any, function: Callable[[Any], Any]) -> Any:
-    """Return what a function makes of an array, or of the elements of a `Ragged`, as its cells."""
-    return (
-        values.with_values(function(values.values))
-        if isinstance(values, Ragged)
-        else function(values)
-    )
+def elements_of(values: NDArray[Any] | Ragged) -> NDArray[Any]:
+    """Return the elements of a `Ragged`, and any other array as it is."""
+    return values.values if isinstance(values, Ragged) else values
+
+
+def with_elements(values: NDArray[Any] | Ragged, elements: NDArray[Any]) -> NDArray[Any] | Ragged:
+    """Return other elements as the same cells: those of a `Ragged`, or the array itself."""
+    return values.with_values(elements) if isinstance(values, Ragged) else elements
 
 
 def _remade(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tachyfits.base.errors import either, usage
 from tachyfits.table.cells import as_array, with_numpys_mask
-from tachyfits.table.ragged import Ragged
+from tachyfits.table.ragged import Ragged, elements_of, with_elements
 
 #: Each column of a table: name, values, and what is known of it, as `column_data` takes it.
 Named = Iterator[tuple[str, Any, dict[str, Any]]]
@@ -97,25 +97,21 @@ def column_data(
     """  # noqa: E501
     array = as_array(name, values)
     is_time = said.get("time_scale") is not None or array.dtype.kind == "M"
-    if isinstance(array, Ragged):
-        whole = array.compact()
-        plain, mask, implied = _elements(name, whole.values)
-        filled, undefined, null = _filled(name, plain, mask, null)
-        ragged = Ragged(whole.offsets, filled, cell_shape=whole.cell_shape)
-        return ColumnData(name, ragged, undefined, null, unit or implied, is_time=is_time, **said)
-    if array.ndim == 0:
+    whole = array.compact() if isinstance(array, Ragged) else array
+    if elements_of(whole).ndim == 0:
         raise usage(f"column {name!r} is a single value", "give one for every row")
-    plain, mask, implied = _elements(name, array)
+    plain, mask, implied = _plain(name, elements_of(whole))
     filled, undefined, null = _filled(name, plain, mask, null)
     contiguous = np.ascontiguousarray(filled).reshape(filled.shape)
-    return ColumnData(name, contiguous, undefined, null, unit or implied, is_time=is_time, **said)
+    made = with_elements(whole, contiguous)
+    return ColumnData(name, made, undefined, null, unit or implied, is_time=is_time, **said)
 
 
 #: NumPy's kinds of number whose types FITS has, by their bytes.
 _SIZES = {"i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (4, 8), "c": (8, 16)}
 
 
-def _elements(
+def _plain(
     name: str, values: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[np.bool_] | None, str | None]:
     """Return plain values of a type of FITS, where they are undefined, and a unit if implied."""
@@ -277,17 +273,12 @@ def with_null(column: ColumnData, null: int) -> ColumnData:
     UsageError
         It holds no integers, or the value is none of them or occurs.
     """
-    values = column.values
+    values = elements_of(column.values)
     if values.dtype.kind not in "iu":
         raise usage(
             f"column {column.name!r} is of {values.dtype}, which has no null of its own",
             either("nulls= is for integers: undefined floats are NaN"),
         )
-    flat = values.values if isinstance(values, Ragged) else values
-    filled, undefined, null = filled_integers(column.name, flat, column.undefined, null)
-    made = (
-        Ragged(values.offsets, filled, cell_shape=values.cell_shape)
-        if isinstance(values, Ragged)
-        else filled
-    )
+    filled, undefined, null = filled_integers(column.name, values, column.undefined, null)
+    made = with_elements(column.values, filled)
     return replace(column, values=made, undefined=undefined, null=null)

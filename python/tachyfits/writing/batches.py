@@ -21,7 +21,7 @@ from tachyfits.base.errors import cancelled, either, usage
 from tachyfits.base.progress import Progress
 from tachyfits.interop.mixins import cards_for
 from tachyfits.interop.times import time_cards
-from tachyfits.table.ragged import Ragged
+from tachyfits.table.ragged import Ragged, elements_of, with_elements
 from tachyfits.table.strings import DELIMITERS, field_width, free_delimiters
 from tachyfits.table.values import ColumnData, with_null
 from tachyfits.writing.new_columns import (
@@ -149,13 +149,13 @@ class ColumnPlan:
         self._field_bytes = 1
         self._delimiters = DELIMITERS
         self._undefined = False
-        elements = _elements(empty.values)
+        elements = elements_of(empty.values)
         self._dtype = elements.dtype
         self._occurring = Occurring(elements.dtype) if elements.dtype.kind in "iu" else None
 
     def see(self, column: ColumnData) -> None:
         """Take a batch into account."""
-        elements = _elements(column.values)
+        elements = elements_of(column.values)
         if elements.dtype != self._dtype and elements.dtype.kind != "S":
             # Integers beyond int64 among decimals, which the type of these does not tell.
             raise usage(
@@ -185,21 +185,13 @@ class ColumnPlan:
         column = self._empty
         heap_bytes, values = self._heap_bytes, column.values
         if values.dtype.kind == "S":
-            wide = _elements(values).astype(f"S{self._width}")
-            if isinstance(values, Ragged):
-                heap_bytes = self._count * self._width
-                values = Ragged(values.offsets, wide, cell_shape=values.cell_shape)
-            else:
-                values = wide
-            column = replace(column, values=values)
+            wide = elements_of(values).astype(f"S{self._width}")
+            heap_bytes = self._count * self._width
+            column = replace(column, values=with_elements(values, wide))
         if self._occurring is not None and self._undefined and column.null is None:
             column = replace(column, null=self._occurring.free(column.name))
         divided = self._field_bytes, (self._delimiters or DELIMITERS)[0]
         return new_column(column, heap_bytes, divided)
-
-
-def _elements(values: NDArray[Any] | Ragged) -> NDArray[Any]:
-    return values.values if isinstance(values, Ragged) else values
 
 
 class Occurring:

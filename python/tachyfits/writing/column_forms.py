@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tachyfits.base.errors import usage
 from tachyfits.table.conversion import converted
-from tachyfits.table.ragged import Ragged
+from tachyfits.table.ragged import Ragged, elements_of, with_elements
 from tachyfits.table.strings import as_ragged
 from tachyfits.table.values import ColumnData, filled_integers
 from tachyfits.writing.new_columns import NewColumn, new_column
@@ -111,7 +111,7 @@ def _in_heap(data: ColumnData, form: str, letter: str, heap: str) -> NewColumn:
 def _of_type(data: ColumnData, form: str, letter: str) -> ColumnData:
     """Return the values in the type of a form, if they are the same there."""
     values = data.values
-    flat = values.values if isinstance(values, Ragged) else values
+    flat = elements_of(values)
     undefined, own = data.undefined, flat.dtype
     if (own.kind == "b") != (letter in "LX"):
         raise _misfit(data, form, f"values of {own}")
@@ -146,9 +146,7 @@ def _of_type(data: ColumnData, form: str, letter: str) -> ColumnData:
         made[undefined], undefined, null = np.nan, None, None
     else:
         null = None
-    whole = made
-    if isinstance(values, Ragged):
-        whole = Ragged(values.offsets, made, cell_shape=values.cell_shape)  # type: ignore[assignment]
+    whole = with_elements(values, made)
     return replace(data, values=whole, undefined=undefined, null=null)
 
 

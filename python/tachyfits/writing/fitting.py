@@ -21,7 +21,7 @@ from tachyfits.interop.times import Brought, Stated, check_location, check_times
 from tachyfits.table.cells import as_array
 from tachyfits.table.columns import TableColumn
 from tachyfits.table.conversion import converted
-from tachyfits.table.ragged import Ragged
+from tachyfits.table.ragged import Ragged, elements_of, with_elements
 from tachyfits.table.strings import as_ragged, characters_of, joined_strings
 from tachyfits.table.values import ColumnData, column_data
 from tachyfits.text.units import fits_unit
@@ -103,11 +103,9 @@ def _in_unit(column: TableColumn, data: ColumnData, where: str) -> ColumnData:
         )  # fmt: skip
     if theirs == ours:
         return data
-    flat = values.values if isinstance(values, Ragged) else values
+    flat = elements_of(values)
     wide = flat.astype(np.complex128 if flat.dtype.kind == "c" else np.float64)
-    converted = theirs.to(ours, wide)
-    if isinstance(values, Ragged):
-        converted = Ragged(values.offsets, converted, cell_shape=values.cell_shape)
+    converted = with_elements(values, theirs.to(ours, wide))
     return replace(data, values=converted, unit=wanted)
 
 
@@ -162,7 +160,7 @@ def _fitted_strings(column: TableColumn, values: NDArray[Any] | Ragged, where: s
     if values.dtype.itemsize > width:
         found = f"text of {values.dtype.itemsize} characters"
         raise _misfit(column, where, found, f"a string has {width}, as TDIM says")
-    count = values.values.size if isinstance(values, Ragged) else values.size
+    count = elements_of(values).size
     if count * (width - values.dtype.itemsize) > _MOST_BLANKS:
         raise memory_error(
             f"{_place(column, where)}: {count} strings of {width} characters each (TDIM) "
