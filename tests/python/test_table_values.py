@@ -54,6 +54,14 @@ def test_a_null_is_found_among_almost_all_bytes_and_refused_among_all() -> None:
         )
 
 
+@pytest.mark.parametrize("kind", ["i4", "u4", "i8", "u8"])
+def test_a_null_is_found_below_any_number_of_the_greatest(kind: str) -> None:
+    limits = np.iinfo(kind)
+    great = [limits.max - n for n in range(100)]
+    values = np.ma.MaskedArray(np.array([0, limits.min, *great], kind), mask=[1] + [0] * 101)
+    assert column_data("A", values).null == limits.max - 100
+
+
 def test_a_null_that_is_given_must_fit_and_be_free() -> None:
     masked = np.ma.MaskedArray([1, 2, 3], mask=[0, 1, 0], dtype="i2")
     assert column_data("A", masked, null=-99).values.tolist() == [1, -99, 3]

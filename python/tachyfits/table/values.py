@@ -223,7 +223,9 @@ def filled_integers(
     defined = data if mask is None else data[~mask]
     limits = np.iinfo(data.dtype)
     if null is None:
-        null = _free_value(name, defined)
+        occurring = Occurring(data.dtype, defined.size)
+        occurring.see(defined)
+        null = occurring.free(name)
     elif not isinstance(null, (int, np.integer)):
         raise usage(
             f"column {name!r}: invalid null {null!r}: expected an integer",
@@ -246,23 +248,61 @@ def filled_integers(
     return filled, mask, null
 
 
-def _free_value(name: str, defined: NDArray[Any]) -> int:
-    """Return a value that does not occur: the type's least or greatest if that is free."""
-    limits = np.iinfo(defined.dtype)
-    # Unsigned numbers use 0 more often than their greatest; and where what is stored for one is
-    # negative, as for the lower half, astropy cannot read the table.
-    first = [limits.min, limits.max] if limits.min else [limits.max]
-    for value in first:
-        if not bool((defined == value).any()):
-            return int(value)
-    occurring = set(np.unique(defined).tolist())
-    for value in range(limits.max, limits.min - 1, -1):
-        if value not in occurring:
-            return int(value)
-    raise usage(
-        f"column {name!r}: every value of {defined.dtype} occurs, so none can mean undefined",
-        "use a wider type",
-    )
+class Occurring:
+    """Which integers of a type occur: each of the short ones, of the long ones the greatest.
+
+    Of integers of more than 16 bits, ``below`` of them below the greatest are known: as many as
+    there are values leave one free.
+
+    >>> import numpy as np
+    >>> some = Occurring(np.dtype("u1"))
+    >>> some.see(np.array([255, 3], "u1"))
+    >>> some.free("N")
+    254
+    """
+
+    def __init__(self, dtype: np.dtype[Any], below: int = 15) -> None:
+        limits = np.iinfo(dtype)
+        self._least, self._greatest = int(limits.min), int(limits.max)
+        self._dtype = dtype
+        every = self._greatest - self._least
+        self._known = every if dtype.itemsize <= 2 else min(below, every)
+        self._seen = np.zeros(self._known + 1, bool)
+        self._has_least = False
+
+    def see(self, values: NDArray[Any]) -> None:
+        """Note values."""
+        if not values.size:
+            return
+        self._has_least |= bool(values.min() == self._least)
+        first = self._greatest - self._known
+        great = values[values >= first]
+        wide = great if great.dtype.itemsize == 8 else great.astype(np.int64)
+        self._seen[(wide - wide.dtype.type(first)).astype(np.int64)] = True
+
+    def free(self, name: str) -> int:
+        """Return a value that does not occur: as of a column that is there at once, if it is known.
+
+        Raises
+        ------
+        UsageError
+            No value is free, or none is known.
+        """
+        # Of signed ones the least; of unsigned ones a great one rather than 0.
+        if self._least and not self._has_least:
+            return self._least
+        others = np.flatnonzero(~self._seen)
+        if others.size:
+            return int(others[-1]) + self._greatest - self._known
+        if not self._has_least:
+            return self._least
+        raise usage(
+            f"column {name!r}: no {self._dtype} is free to mean undefined",
+            either(
+                "name a value that does not occur by nulls=, or use a wider type",
+                "use a wider type",
+            ),
+        )
 
 
 def with_null(column: ColumnData, null: int) -> ColumnData:

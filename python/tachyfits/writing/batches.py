@@ -12,18 +12,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tachyfits import _core
 from tachyfits._core import UsageError
-from tachyfits.base.errors import cancelled, either, usage
+from tachyfits.base.errors import cancelled, usage
 from tachyfits.base.progress import Progress
 from tachyfits.interop.mixins import cards_for
 from tachyfits.interop.times import time_cards
 from tachyfits.table.ragged import Ragged, elements_of, with_elements
 from tachyfits.table.strings import DELIMITERS, field_width, free_delimiters
-from tachyfits.table.values import ColumnData, with_null
+from tachyfits.table.values import ColumnData, Occurring, with_null
 from tachyfits.writing.new_columns import (
     Cells,
     NewColumn,
@@ -31,9 +28,6 @@ from tachyfits.writing.new_columns import (
     warn_of_names,
     with_descriptions,
 )
-
-#: Of integers of more than 16 bits, this many below the greatest are checked.
-_KNOWN_OF_LONG = 15
 
 #: A row as messages name it.
 _ROW = re.compile(r"\brow (\d+) \(0-based\)")
@@ -192,57 +186,3 @@ class ColumnPlan:
             column = replace(column, null=self._occurring.free(column.name))
         divided = self._field_bytes, (self._delimiters or DELIMITERS)[0]
         return new_column(column, heap_bytes, divided)
-
-
-class Occurring:
-    """Which integers of a type occur: each of the short ones, of the long ones the greatest.
-
-    >>> import numpy as np
-    >>> some = Occurring(np.dtype("u1"))
-    >>> some.see(np.array([255, 3], "u1"))
-    >>> some.free("N")
-    254
-    """
-
-    def __init__(self, dtype: np.dtype[Any]) -> None:
-        limits = np.iinfo(dtype)
-        self._least, self._greatest = int(limits.min), int(limits.max)
-        self._dtype = dtype
-        # The greatest, and how many before it are known.
-        self._known = self._greatest - self._least if dtype.itemsize <= 2 else _KNOWN_OF_LONG
-        self._seen = np.zeros(self._known + 1, bool)
-        self._has_least = False
-
-    def see(self, values: NDArray[Any]) -> None:
-        """Note values."""
-        if not values.size:
-            return
-        self._has_least |= bool(values.min() == self._least)
-        first = self._greatest - self._known
-        great = values[values >= first]
-        wide = great if great.dtype.itemsize == 8 else great.astype(np.int64)
-        self._seen[(wide - wide.dtype.type(first)).astype(np.int64)] = True
-
-    def free(self, name: str) -> int:
-        """Return a value that does not occur: as of a column that is there at once, if it is known.
-
-        Raises
-        ------
-        UsageError
-            No value is free, or none is known.
-        """
-        # Of signed ones the least; of unsigned ones a great one rather than 0.
-        if self._least and not self._has_least:
-            return self._least
-        others = np.flatnonzero(~self._seen)
-        if others.size:
-            return int(others[-1]) + self._greatest - self._known
-        if not self._has_least:
-            return self._least
-        raise usage(
-            f"column {name!r}: no {self._dtype} is free to mean undefined",
-            either(
-                "name a value that does not occur by nulls=, or use a wider type",
-                "use a wider type",
-            ),
-        )
