@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tachyfits.base.conversion import converted
 from tachyfits.base.errors import usage, warn
 from tachyfits.file.hdu import place_of
 from tachyfits.image.image import Image
@@ -248,23 +249,12 @@ def _whole(
     array: NDArray[Any], layout: _Layout, stored: np.dtype[Any]
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Return integers as stored, and which of the values are whole."""
-    least, most = _limits(layout, stored)
-    if array.dtype.kind == "f":
-        # The greatest plus one is a power of two, which every float type represents.
-        fits = (array == np.rint(array)) & (array >= least) & (array < array.dtype.type(most + 1))
-    else:
-        limits = np.iinfo(array.dtype)
-        fits = np.ones(array.shape, bool)
-        if limits.min < least:
-            fits &= array >= least
-        if limits.max > most:
-            fits &= array <= most
-    array = np.where(fits, array, array.dtype.type(max(least, 0)))
-    if least >= 0 and stored.itemsize == 8 and layout.bzero:
-        made = (array.astype("u8") ^ np.uint64(1 << 63)).view("i8")
-    else:
-        made = array.astype("i8") - int(layout.bzero)
-    return made.astype(stored), fits
+    sign = "i" if _limits(layout, stored)[0] < 0 else "u"
+    values, fits = converted(array, np.dtype(f"{sign}{stored.itemsize}"))
+    # BZERO of unsigned integers, and of signed bytes, is the sign bit.
+    bit = np.array(1 << 8 * stored.itemsize - 1, f"u{stored.itemsize}")
+    made = values.view(bit.dtype) ^ bit if layout.bzero else values
+    return made.view(stored.newbyteorder("=")).astype(stored), fits
 
 
 def _steps(
@@ -292,13 +282,9 @@ def _as_floats(
     array: NDArray[Any], target: np.dtype[Any], mask: NDArray[np.bool_] | None, where: str
 ) -> NDArray[Any]:
     """Return numbers as floats; integers that the type cannot hold exactly are refused."""
-    made = array.astype(target)
+    made, exact = converted(array, target)
     if array.dtype.kind == "f":
         return made
-    limits = np.iinfo(array.dtype)
-    # Rounding may exceed the greatest integer.
-    within = (made >= float(limits.min)) & (made < float(limits.max + 1))
-    exact = within & (np.where(within, made, 0).astype(array.dtype) == array)
     lost = ~exact if mask is None else ~exact & ~mask
     _refuse(lost, array, where, f"integers that {target.name} holds exactly", "give floats")
     return made

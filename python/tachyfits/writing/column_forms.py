@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tachyfits.base.conversion import converted
 from tachyfits.base.errors import usage
-from tachyfits.table.conversion import converted
 from tachyfits.table.ragged import Ragged, elements_of, with_elements
 from tachyfits.table.strings import as_ragged
 from tachyfits.table.values import ColumnData, filled_integers

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tachyfits.base.conversion import converted
 from tachyfits.base.errors import either, listed, memory_error, not_found, usage, warn
 from tachyfits.interop.column_values import with_what_they_say
 from tachyfits.interop.time_text import rounding_to, without_zeros_beyond
 from tachyfits.interop.times import Brought, Stated, check_location, check_times
 from tachyfits.table.cells import as_array
 from tachyfits.table.columns import TableColumn
-from tachyfits.table.conversion import converted
 from tachyfits.table.ragged import Ragged, elements_of, with_elements
 from tachyfits.table.strings import as_ragged, characters_of, joined_strings
 from tachyfits.table.values import ColumnData, column_data
