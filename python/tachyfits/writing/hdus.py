@@ -18,12 +18,14 @@ from tachyfits.file.hdu import Hdu
 from tachyfits.interop.nddata import parts_of as nddata_parts
 from tachyfits.interop.to_columns import table_cards, to_columns
 from tachyfits.table.part import Part
-from tachyfits.writing.compressed_tables import (
+from tachyfits.writing.compression import (
+    Compression,
+    engine_compression,
     suits_compression,
+    table_compression,
     write_compressed_table,
     write_spooled_table,
 )
-from tachyfits.writing.compression import Compression, engine_compression, table_compression
 from tachyfits.writing.copying import copy_into
 from tachyfits.writing.images import image_cards, native, unit_of
 from tachyfits.writing.stacking import stacked

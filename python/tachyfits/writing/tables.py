@@ -27,8 +27,7 @@ from tachyfits.table.values import ColumnData, with_null
 from tachyfits.writing.ascii_columns import new_text_column
 from tachyfits.writing.batches import batches_of, naming, write_batches
 from tachyfits.writing.column_forms import formed_column
-from tachyfits.writing.compressed_tables import write_spooled_table
-from tachyfits.writing.compression import Compression
+from tachyfits.writing.compression import Compression, write_spooled_table
 from tachyfits.writing.copying import copy_into, refuse_part
 from tachyfits.writing.new_columns import (
     NewColumn,
