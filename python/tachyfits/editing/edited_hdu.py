@@ -15,8 +15,7 @@ from tachyfits.editing.edited_pixels import EditedPixels
 from tachyfits.file.hdu import place_of
 from tachyfits.interop.mixins import cards_for, check_objects
 from tachyfits.interop.observatory import PLACE, differs_by_row, in_metres, with_places
-from tachyfits.interop.time_pairs import with_pairs
-from tachyfits.interop.times import Brought, Stated, place_cards
+from tachyfits.interop.times import Brought, Stated, place_cards, with_pairs
 from tachyfits.interop.to_columns import column_of, to_columns
 from tachyfits.table.columns import TableColumn
 from tachyfits.table.metadata import describing_cards, time_reference

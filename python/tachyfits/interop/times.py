@@ -2,7 +2,8 @@
 
 The Standard (Sect. 9.2.1) has one scale for the times of a table, by default UTC, another one for a
 column with TCTYPn, and one location (`interop.observatory`). astropy's times are written with
-these, and rows with other scales or locations are refused.
+these, and rows with other scales or locations are refused. astropy writes times as pairs of days,
+the sum of which they are; rows of such a table get pairs, too.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,9 @@ _WITH_CLOCK = re.compile(rb"[+-]?\d{4,5}-\d\d-\d\dT\d\d:")
 #: Days, up to which times are counted from the same: half of a step of JDREF in 64 bits, 20 us.
 #: Cards leave out fewer digits of MJDREF; what clocks are corrected by may be little more.
 _SAME_REFERENCE = 2.5e-10
+
+#: The Julian Date from which MJD are counted.
+_MJD = 2400000.5
 
 #: Units of time (Table 34 of the Standard).
 _UNITS = frozenset(["s", "d", "a", "cy", "min", "h", "yr", "ta", "Ba"])
@@ -308,3 +312,45 @@ def left_in_meta(meta: Mapping[str, Any] | None) -> dict[str, Any]:
     """
     in_cards = {word for word, _ in said_in_meta(meta).get("carried", ())}
     return {key: value for key, value in (meta or {}).items() if key not in in_cards}
+
+
+def with_pairs(
+    made: Sequence[ColumnData],
+    rows: Any,
+    theirs: Sequence[TableColumn],
+    reference: Callable[[], float | None],
+) -> list[ColumnData]:
+    """Return the columns of rows, with times as pairs of days where a table has such.
+
+    Parameters
+    ----------
+    made, rows
+        The columns of a table of astropy, or of a dict, and that.
+    theirs, reference
+        The columns of the table that has these rows, and what gives the reference of its times
+        (`time_reference`): 0 if it has none. If the reference is not a multiple of half a day,
+        pairs would not be exact, and times stay unchanged.
+    """
+    pairs = {column.name.rstrip().upper() for column in theirs if _has_pairs(column)}
+    since = (reference() or 0.0) if pairs else 0.0
+    if not pairs or not (2 * since).is_integer():
+        return list(made)
+    return [
+        _paired(column, rows[column.name], since)
+        if column.time_scale and column.name.rstrip().upper() in pairs
+        else column
+        for column in made
+    ]
+
+
+def _has_pairs(column: TableColumn) -> bool:
+    is_long = column.dtype.kind == "f" and column.dtype.itemsize == 8
+    return is_long and column.shape == (2,) and column.unit == "d"
+
+
+def _paired(column: ColumnData, times: Any, since: float) -> ColumnData:
+    if np.shape(times) != (column.rows,) or not hasattr(times, "jd1"):
+        # A list of times, or several in a row.
+        return column
+    days = [np.ma.filled(times.jd1, np.nan) - _MJD - since, np.ma.filled(times.jd2, np.nan)]
+    return replace(column, values=np.stack(days, axis=-1), undefined=None, unit="d")
