@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import struct
 import threading
 from pathlib import Path
@@ -16,6 +17,7 @@ from fastapi.testclient import TestClient
 
 import tachyfits as tf
 from servedcube import CUBE, NAME, cube, pixels_of
+from tachyfits.cli import run
 from tachyfits.server.app import create_app
 from tachyfits.server.settings import Settings
 
@@ -303,3 +305,26 @@ def test_body_with_a_region_has_limits(client: TestClient) -> None:
     longer = client.post("/api/v1/spectrum", params={"id": NAME}, content=polygon(2000))
     assert longer.status_code == 413
     assert "50000 characters" in longer.json()["detail"]
+
+
+def test_the_server_and_the_command_line_have_the_same_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hdu = fits.PrimaryHDU(np.array([[np.inf, -np.inf], [np.nan, 1.5]], "f4"))
+    hdu.header["GAIN"] = 1.5 - 2j
+    hdu.writeto(tmp_path / "odd.fits")
+    assert run(["header", str(tmp_path / "odd.fits"), "--json"]) == 0
+    header = json.loads(capsys.readouterr().out)
+    assert run(["stats", str(tmp_path / "odd.fits"), "--json"]) == 0
+    (stats,) = json.loads(capsys.readouterr().out)["statistics"]
+    with TestClient(create_app(Settings(paths=(tmp_path,)))) as client:
+        at = {"id": f"{tmp_path.name}/odd.fits"}
+        assert client.get("/api/v1/header", params=at).json()["cards"] == header["cards"]
+        found = client.get("/api/v1/statistics", params=at).json()
+        pixels = [
+            client.get("/api/v1/pixel", params=at | {"x": x, "y": y}).json()["value"]
+            for y in (1, 2) for x in (1, 2)
+        ]  # fmt: skip
+    assert pixels == ["Infinity", "-Infinity", None, 1.5]
+    assert (found["min"], found["max"]) == (stats["min"], stats["max"]) == ("-Infinity", "Infinity")
+    assert [1.5, -2.0] in [card["value"] for card in header["cards"]]

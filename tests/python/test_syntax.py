@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tachyfits as tf
-from tachyfits.cli._output import json_text, plain
+from tachyfits.cli._output import json_text
+from tachyfits.results.json import plain
 from tachyfits.text.fits_sections import numpy_index, parse_range, parse_section
 
 pytestmark = pytest.mark.once

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 import os
 import shutil
 import sys
@@ -20,34 +19,10 @@ import click
 
 from tachyfits import _core
 from tachyfits._core import TachyfitsWarning
+from tachyfits.results.json import plain
 
 #: Characters that a column of text has at least, however narrow the terminal.
 _LEAST_CELL = 8
-
-
-def plain(value: Any) -> Any:
-    """Return a value as JSON can hold it.
-
-    JSON has no NaN, and no infinities: an undefined number is null, an infinite one is text.
-
-    >>> import numpy as np
-    >>> plain({"a": float("nan"), "b": (1, np.float64(0.5)), "c": float("-inf"), "d": 1 + 2j})
-    {'a': None, 'b': [1, 0.5], 'c': '-Infinity', 'd': [1.0, 2.0]}
-    """
-    if hasattr(value, "tolist"):
-        # NumPy's arrays and scalars.
-        return plain(value.tolist())
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    if isinstance(value, complex):
-        return [plain(value.real), plain(value.imag)]
-    if isinstance(value, float) and not math.isfinite(value):
-        if math.isnan(value):
-            return None
-        return "Infinity" if value > 0 else "-Infinity"
-    return value
 
 
 def json_text(value: Any) -> str:

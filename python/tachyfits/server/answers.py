@@ -14,6 +14,7 @@ import zstandard
 from fastapi import Request, Response
 from numpy.typing import NDArray
 
+from tachyfits.results.json import plain
 from tachyfits.server.datasets import OpenFile
 from tachyfits.server.errors import Changed
 
@@ -144,27 +145,6 @@ def _noise(pixels: NDArray[np.float32]) -> float:
     return 1.0483579 * float(np.median(differences)) if differences.size else 0.0
 
 
-def without_nan(value: Any) -> Any:
-    """Return a value for JSON: NaN is None, infinities are text, arrays are lists.
-
-    >>> without_nan({"mean": float("nan"), "values": np.array([1.0, np.inf])})
-    {'mean': None, 'values': [1.0, 'inf']}
-    """
-    if isinstance(value, dict):
-        return {key: without_nan(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray):
-        if value.dtype.kind == "f" and np.isfinite(value).all():
-            return value.tolist()
-        value = value.tolist()
-    if isinstance(value, (list, tuple)):
-        return [without_nan(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else str(value)
-    return value
-
-
 def tag_of(request: Request, file: OpenFile) -> str:
     """Return the ETag of an answer about a file: it changes with the file and with the query."""
     query = "&".join(sorted(f"{k}={v}" for k, v in request.query_params.multi_items()))
@@ -205,7 +185,7 @@ def json_bytes(value: Any) -> bytes:
     >>> json_bytes({"values": np.array([1.5, np.nan])})
     b'{"values":[1.5,null]}'
     """
-    text = json.dumps(without_nan(value), separators=(",", ":"), allow_nan=False)
+    text = json.dumps(plain(value), separators=(",", ":"), allow_nan=False)
     return text.encode()
 
 

@@ -23,7 +23,7 @@ export function headerTab(app) {
     const found = cards.filter(({ keyword, value, comment }) => `${keyword} ${value} ${comment}`.toLowerCase().includes(wanted));
     table.replaceChildren(
       ...found.slice(0, SHOWN).map(({ keyword, value, comment }) =>
-        make("tr", comment ? { title: comment } : {}, make("td", {}, keyword), make("td", {}, value === null ? comment ?? "" : typeof value === "boolean" ? (value ? "T" : "F") : String(value))),
+        make("tr", comment ? { title: comment } : {}, make("td", {}, keyword), make("td", {}, value === null ? comment ?? "" : textOf(value))),
       ),
     );
     note.textContent = found.length > SHOWN ? `The first ${SHOWN} of ${found.length} cards` : `${found.length} of ${cards.length} cards`;
@@ -51,4 +51,13 @@ export function headerTab(app) {
     if (!content.hidden) void load();
   });
   return content;
+}
+
+/**
+ * @param {unknown} value
+ * @returns {string} as a card has it; complex numbers come as pairs
+ */
+function textOf(value) {
+  if (typeof value === "boolean") return value ? "T" : "F";
+  return Array.isArray(value) ? `(${value.join(", ")})` : String(value);
 }

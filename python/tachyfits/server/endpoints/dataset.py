@@ -35,16 +35,12 @@ async def header(request: Request, at: At) -> Response:
 
     def cards(asked: Asked) -> dict[str, Any]:
         found = [
-            {"keyword": card.keyword, "value": _json_value(card.value), "comment": card.comment}
+            {"keyword": card.keyword, "value": card.value, "comment": card.comment}
             for card in asked.view.image.header.cards
         ]
         return {"id": at.id, "cards": found}
 
     return await answered(request, at, lambda asked: asked.json("header", lambda: cards(asked)))
-
-
-def _json_value(value: Any) -> Any:
-    return value if isinstance(value, (bool, int, float, str, type(None))) else str(value)
 
 
 def _described(file: OpenFile, view: View) -> dict[str, Any]:
