@@ -7,6 +7,7 @@ import csv
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -407,6 +408,28 @@ def test_several_images_of_one_cube(cli: Any, folder: Path) -> None:
         cli("image", "cube.fits", "-o", "x.fits", *words, status=2)
     cli("image", "cube.fits", "--moment", "1", "--unit", "GHz", "-o", "x.fits", status=2)
     cli("image", "cube.fits", "--hdu", "PIC", "--unit", "GHz", "-o", "x.fits", status=2)
+
+
+def test_every_report_has_the_names_of_python(cli: Any) -> None:
+    with tf.fortran.create("a.dat", order="big") as new:
+        new.write(np.arange(4.0))
+    lines = {
+        "stats": "cube.fits", "image": "cube.fits -o i.fits", "spectrum": "cube.fits",
+        "math": "a*2 a=cube.fits", "smooth": "cube.fits -o s.fits",
+        "reorder": "cube.fits zxy -o o.fits", "rebin": "cube.fits 2 2 1 -o r.fits",
+        "pv": "cube.fits --path '2,3 7,3' -o p.fits", "fortran stats": "a.dat --form f8",
+    }  # fmt: skip
+    for name in (*(set(COMMANDS) - {"fortran"}), *FORTRAN_COMMANDS):
+        has = "--report" in cli(*name.split(), "--help").out
+        assert has == bool(lines.get(name)), name
+        if has:
+            words = [*name.split(), *shlex.split(lines[name]), "--report", "--json"]
+            report = cli(*words).json["report"]
+            assert list(report) == [
+                "bytes", "io_seconds", "compute_seconds", "write_seconds", "wall_seconds",
+                "hidden_fraction", "threads", "buffering", "storage",
+            ], name  # fmt: skip
+            assert all(hasattr(tf.Report, key) for key in report)
 
 
 def test_pictures_and_spectra_report_their_cost(cli: Any, folder: Path) -> None:

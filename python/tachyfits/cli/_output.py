@@ -24,6 +24,11 @@ from tachyfits.results.json import plain
 #: Characters that a column of text has at least, however narrow the terminal.
 _LEAST_CELL = 8
 
+_COSTS = (
+    "bytes", "io_seconds", "compute_seconds", "write_seconds", "wall_seconds", "hidden_fraction",
+    "threads", "buffering", "storage",
+)  # fmt: skip
+
 
 def json_text(value: Any) -> str:
     """Return a value as one line of JSON; several files give one line each."""
@@ -195,19 +200,8 @@ def size_text(size: int) -> str:
 
 
 def report_dict(report: _core.Report) -> dict[str, Any]:
-    """Return what an operation cost."""
-    seconds = report.wall_seconds
-    return {
-        "bytes": report.bytes,
-        "io_seconds": report.io_seconds,
-        "compute_seconds": report.compute_seconds,
-        "wall_seconds": seconds,
-        "hidden_fraction": report.hidden_fraction,
-        "gigabytes_per_second": report.bytes / seconds / 1e9 if seconds > 0 else None,
-        "threads": report.threads,
-        "buffering": report.buffering,
-        "storage": report.storage,
-    }
+    """Return what an operation cost, by the names of Python."""
+    return {name: getattr(report, name) for name in _COSTS}
 
 
 def report_line(report: _core.Report) -> str:
@@ -215,10 +209,10 @@ def report_line(report: _core.Report) -> str:
     seconds = report.wall_seconds
     rate = f", {report.bytes / seconds / 1e9:.2f} GB/s" if seconds > 0 else ""
     return (
-        f"{size_text(report.bytes)} in {seconds:.3f} s{rate}: "
-        f"io {report.io_seconds:.3f} s, compute {report.compute_seconds:.3f} s, "
-        f"hidden fraction {report.hidden_fraction:.2f}, {report.threads} threads, "
-        f"{report.buffering} buffering, {report.storage}"
+        f"{size_text(report.bytes)} in {seconds:.3f} s{rate}: io {report.io_seconds:.3f} s, "
+        f"compute {report.compute_seconds:.3f} s, write {report.write_seconds:.3f} s a thread; "
+        f"{100 * report.hidden_fraction:.0f} % of reading and writing hidden, "
+        f"{report.threads} threads, {report.buffering} buffering, {report.storage}"
     )
 
 

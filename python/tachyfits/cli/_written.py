@@ -13,7 +13,7 @@ import click
 from tachyfits import Image, reports
 from tachyfits._core import Report
 from tachyfits.cli._common import Common, described
-from tachyfits.cli._output import json_text, say, size_text
+from tachyfits.cli._output import json_text, report_dict, report_line, say, size_text
 
 #: BITPIX on the command line, by NumPy's name of the type.
 _TYPES = {
@@ -67,7 +67,7 @@ class Output:
         """Say what was written: words on stderr, or JSON on stdout."""
         size = Path(self.output).stat().st_size
         if common.json:
-            costs = {} if report is None else {"report": report_fields(report)}
+            costs = {} if report is None else {"report": report_dict(report)}
             click.echo(
                 json_text(
                     described(image, output=self.output, output_bytes=size, **answer, **costs)
@@ -77,32 +77,7 @@ class Output:
         axes = " x ".join(map(str, reversed(image.shape)))
         say(f"{self.output}: {axes} pixels, {size_text(size)}")
         if report is not None:
-            say(report_text(report))
-
-
-def report_fields(report: Report) -> dict[str, Any]:
-    """Return what an operation cost, by name."""
-    return {
-        "bytes": report.bytes,
-        "read_seconds": report.io_seconds,
-        "compute_seconds": report.compute_seconds,
-        "write_seconds": report.write_seconds,
-        "wall_seconds": report.wall_seconds,
-        "hidden_fraction": report.hidden_fraction,
-        "threads": report.threads,
-        "buffering": report.buffering,
-    }
-
-
-def report_text(report: Report) -> str:
-    """Return what an operation cost, in a line."""
-    rate = report.bytes / report.wall_seconds / 1e9 if report.wall_seconds else 0.0
-    return (
-        f"read {report.io_seconds:.3f} s, compute {report.compute_seconds:.3f} s, "
-        f"write {report.write_seconds:.3f} s a thread; wall {report.wall_seconds:.3f} s "
-        f"({rate:.2f} GB/s); {100 * report.hidden_fraction:.0f} % of reading and writing hidden "
-        f"({report.threads} threads, {report.buffering})"
-    )
+            say(report_line(report))
 
 
 report_option = click.option(

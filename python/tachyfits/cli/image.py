@@ -22,7 +22,7 @@ from tachyfits.cli._common import (
     suffix_of,
     title,
 )
-from tachyfits.cli._output import json_text, say
+from tachyfits.cli._output import json_text, report_dict, report_line, say
 from tachyfits.cli._parts import (
     DRAWN,
     Drawing,
@@ -33,7 +33,7 @@ from tachyfits.cli._parts import (
     part_options,
 )
 from tachyfits.cli._syntax import StatisticType
-from tachyfits.cli._written import report_fields, report_option, report_text
+from tachyfits.cli._written import report_option
 from tachyfits.header.cards import Header
 from tachyfits.image.collapse import PEAKS
 from tachyfits.text.statistics import ORDER_STATISTICS
@@ -203,14 +203,14 @@ def command(
                           overwrite=overwrite)  # fmt: skip
             costs: dict[str, Any] = {}
             if report and plane.report is not None:
-                costs = {"report": report_fields(plane.report)}
+                costs = {"report": report_dict(plane.report)}
             if common.json:
                 click.echo(json_text(_as_json(image, plane, written) | costs))
                 continue
             say(f"{' '.join(written)}: {plane.name} of {heading(image)}")
             # Moments share one pass, whose cost is reported once.
             if plane.report is not None and costs and costs not in told:
-                say(report_text(plane.report))
+                say(report_line(plane.report))
                 told.append(costs)
         return None
 

@@ -12,9 +12,9 @@ import click
 from tachyfits import Image, TachyfitsError, along, info
 from tachyfits.cli._common import Common, common_options, described, heading
 from tachyfits.cli._failures import complain
-from tachyfits.cli._output import json_text, number_text, say
+from tachyfits.cli._output import json_text, number_text, report_dict, report_line, say
 from tachyfits.cli._parts import beam_option
-from tachyfits.cli._written import Output, optional_output_options, report_fields, report_text
+from tachyfits.cli._written import Output, optional_output_options
 from tachyfits.header.brightness import Asked
 from tachyfits.header.spectral_units import CONVENTIONS
 from tachyfits.image.expressions import evaluated
@@ -177,7 +177,7 @@ def _show(common: Common, expression: str, result: Image, *, report: bool) -> No
     values = {name: getattr(stats, name) for name in _SHOWN}
     cost = stats.report if report else None
     if common.json:
-        more = {} if cost is None else {"report": report_fields(cost)}
+        more = {} if cost is None else {"report": report_dict(cost)}
         answer = described(result, expression=expression, statistics=values)
         click.echo(json_text(answer | more))
         return
@@ -186,4 +186,4 @@ def _show(common: Common, expression: str, result: Image, *, report: bool) -> No
     for name, value in values.items():
         click.echo(f"{name.ljust(width)}  {number_text(value)}")
     if cost is not None:
-        say(report_text(cost))
+        say(report_line(cost))

@@ -9,7 +9,7 @@ import numpy as np
 
 from tachyfits import File, Image, Spectrum, info
 from tachyfits.cli._common import Common, common_options, described, title
-from tachyfits.cli._output import columns_text, csv_text, json_text, say
+from tachyfits.cli._output import columns_text, csv_text, json_text, report_dict, report_line, say
 from tachyfits.cli._parts import (
     Document,
     Part,
@@ -19,7 +19,7 @@ from tachyfits.cli._parts import (
     part_options,
 )
 from tachyfits.cli._syntax import StatisticType
-from tachyfits.cli._written import report_fields, report_option, report_text
+from tachyfits.cli._written import report_option
 from tachyfits.text.statistics import ORDER_STATISTICS
 
 STATISTICS = [*(name for name, _ in info.statistics()), *ORDER_STATISTICS, "flux"]
@@ -91,14 +91,14 @@ def command(
         cost = spectra[0].report if report else None
         suffix = document.suffix or (".json" if common.json else ".csv" if as_csv else ".txt")
         if cost is not None and suffix != ".json":
-            say(report_text(cost))
+            say(report_line(cost))
         if document.is_drawn:
             from tachyfits.plot import spectrum_figure
 
             document.draw(spectrum_figure(spectra, title=title(image), labels=part.labels))
             return
         numbers = _channel_numbers(image, chosen)
-        costs = {} if cost is None else {"report": report_fields(cost)}
+        costs = {} if cost is None else {"report": report_dict(cost)}
         document.write(_text(image, spectra, numbers, part.labels, suffix, costs))
 
     return common.each(show)
