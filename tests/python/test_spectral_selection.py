@@ -218,6 +218,42 @@ def test_a_frame_is_converted_as_astropy_does() -> None:
     assert channels_of(without, asked) == [1000]
 
 
+@pytest.mark.parametrize(
+    ("cards", "days"),
+    [
+        ({"DATE-OBS": "2019-07-01T05:00:00", "TIMESYS": "TAI"}, 58665.208333333333 - 37 / 86400),
+        ({"DATE-OBS": "01/07/99"}, 51360.0),
+        ({"MJD-OBS": 58665.0, "DATE-AVG": "2019-07-01T12:00:00"}, 58665.5),
+        ({"MJD-OBS": 58665.0, "DATE-OBS": "2018-01-01"}, 58665.0),
+        ({"MJD-AVG": 58665.25, "TIMESYS": "UTC(NIST)"}, 58665.25),
+    ],
+)
+def test_an_observatory_moves_at_the_time_of_the_header(cards: dict[str, Any], days: float) -> None:
+    from astropy.time import Time
+
+    from tachyfits.header.spectral_frames import _observatory
+
+    place = {"OBSGEO-X": -1601185.4, "OBSGEO-Y": -5041977.5, "OBSGEO-Z": 3554875.9}
+    image = cube("frequency", tuple((place | cards).items()))
+    found = _observatory(image._coordinates, {"TOPOCENT"}, None).obstime
+    assert abs((found - Time(days, format="mjd", scale="utc")).sec) < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("cards", "words"),
+    [
+        ({}, r"time of the observation is not in the header \(DATE-OBS\)"),
+        ({"DATE-OBS": "2019-07-01", "TIMESYS": "LOCAL"}, "unknown time scale 'LOCAL'"),
+        ({"DATE-OBS": "yesterday"}, "invalid date 'yesterday': expected YYYY-MM-DD"),
+    ],
+)
+def test_a_frame_needs_a_time_on_earth(cards: dict[str, Any], words: str) -> None:
+    place = {"OBSGEO-X": -1601185.4, "OBSGEO-Y": -5041977.5, "OBSGEO-Z": 3554875.9}
+    more = {"SPECSYS": "TOPOCENT", "RADESYS": "ICRS"} | place | cards
+    with pytest.raises(tf.UsageError, match=words):
+        channels_of(cube("frequency", tuple(more.items())), "1.42 GHz LSRK")
+
+
 def test_velocities_of_another_frame_need_no_rest_frequency() -> None:
     more = (("SPECSYS", "LSRK"), ("RESTFRQ", 0.0), ("RADESYS", "ICRS"))
     image = cube("radio", more, channels=200)

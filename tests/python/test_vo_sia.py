@@ -109,6 +109,48 @@ def test_every_image_below_the_folder_is_listed_once(client: TestClient) -> None
     assert row["s_resolution"] == pytest.approx(72.0)
 
 
+@pytest.mark.parametrize(
+    ("cards", "times"),
+    [
+        ({}, (60370.0, 60370.1)),
+        ({"TIMESYS": "TAI"}, (60370.0 - 37 / 86400, 60370.1 - 37 / 86400)),
+        ({"DATE-OBS": None, "MJD-OBS": 60370.0, "TIMESYS": "TDT"},
+         (60370.0 - 69.184 / 86400, 60370.1 - 69.184 / 86400)),
+        ({"DATE-OBS": None, "MJD-AVG": 60370.05}, (60370.0, 60370.1)),
+        ({"DATE-OBS": "18/06/99", "MJD-END": 51348.0}, (51347.0, 51348.0)),
+        ({"TIMESYS": "LOCAL"}, (None, None)), ({"DATE-OBS": "yesterday"}, (None, None)),
+    ],
+)  # fmt: skip
+def test_times_are_those_of_utc(tmp_path: Path, cards: Any, times: Any) -> None:
+    vocube.write(tmp_path / "cube.fits", **cards)
+    with TestClient(create_app(Settings(paths=(tmp_path,)))) as client:
+        (row,) = table(client)
+    for name, expected in zip(("t_min", "t_max"), times, strict=True):
+        if expected is None:
+            assert np.ma.is_masked(row[name])
+        else:
+            assert row[name] == pytest.approx(expected, rel=0, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("unit", "ucd"),
+    [
+        ("Jy/beam", "phot.flux.density"), ("JANSKY/BEAM", "phot.flux.density"),
+        ("nJy", "phot.flux.density"), ("MJY/SR", "phot.flux.density"),
+        ("JY/BEAM.KM/S", "phot.flux.density"), ("10**-20 erg/s/cm**2", "phot.flux.density"),
+        ("erg/s/cm2/A", "phot.flux.density"), ("W m-2 sr-1", "phot.flux.density"),
+        ("KELVIN", "phys.temperature"), ("uK", "phys.temperature"),
+        ("K (Tmb)", "phys.temperature"), ("K km/s", ""), ("erg", ""), ("count", ""),
+        ("furlong", ""), (" ", ""),
+    ],
+)  # fmt: skip
+def test_what_pixels_are_follows_from_their_unit(tmp_path: Path, unit: str, ucd: str) -> None:
+    vocube.write(tmp_path / "cube.fits", BUNIT=unit)
+    with TestClient(create_app(Settings(paths=(tmp_path,)))) as client:
+        (row,) = table(client)
+    assert str(row["o_ucd"] or "") == ucd
+
+
 def test_region_has_the_corners_of_the_image_counter_clockwise(client: TestClient) -> None:
     found = table(client)
     for row in found:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tachyfits.base.errors import either, foreign_errors, usage
 from tachyfits.base.lazy_numpy import np
+from tachyfits.header.times import BEGIN, MIDDLE, stated_time, time_of
 from tachyfits.text.spectral_ranges import SPECTRAL_FRAMES, SpectralRange
 
 if TYPE_CHECKING:
@@ -149,9 +150,8 @@ def _observatory(coordinates: Coordinates, frames: set[str], location: Any) -> A
     """Return the place of the observatory at the time of the observation, by astropy."""
     import astropy.units as u
     from astropy.coordinates import EarthLocation
-    from astropy.time import Time
 
-    cards, header = coordinates.cards, coordinates.header
+    cards = coordinates.cards
     if location is None:
         metres = [cards.optional(f"OBSGEO-{axis}") for axis in "XYZ"]
         if None not in metres:
@@ -169,15 +169,10 @@ def _observatory(coordinates: Coordinates, frames: set[str], location: Any) -> A
         else:
             # The frame of the centre of the Earth.
             location = EarthLocation.from_geocentric(0.0, 0.0, 6.4e6, unit=u.m)
-    days = next(
-        (value for key in ("MJD-AVG", "MJD-OBS") if (value := cards.optional(key)) is not None),
-        None,
-    )
-    date = header.get("DATE-AVG") or header.get("DATE-OBS")
-    if days is None and not isinstance(date, str):
+    stated = stated_time(cards.optional, (*MIDDLE, *BEGIN))
+    if stated is None:
         raise usage(
             f"{coordinates.where}: the time of the observation is not in the header (DATE-OBS)",
             "leave the frame out, or add DATE-OBS or MJD-OBS",
         )
-    time = Time(date, scale="utc") if days is None else Time(days, format="mjd", scale="utc")
-    return location.get_itrs(obstime=time)
+    return location.get_itrs(obstime=time_of(*stated))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits.base.errors import usage
-from tachyfits.table.metadata import scale_named
+from tachyfits.header.times import scale_named
 
 #: A time whose year has a sign, as years beyond four digits have it.
 _LONG = re.compile(r"[+-]\d{5}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d*)?)?")

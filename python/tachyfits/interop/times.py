@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from tachyfits.base.errors import either, usage, warn
+from tachyfits.header.times import scale_named
 from tachyfits.interop.observatory import (
     PLACE,
     THERE,
@@ -32,7 +33,6 @@ from tachyfits.table.metadata import (
     is_carried,
     is_time_scale,
     position_of,
-    scale_named,
     time_scale_of,
 )
 from tachyfits.table.values import ColumnData

@@ -11,6 +11,7 @@ import numpy as np
 
 from tachyfits import _core
 from tachyfits.header.cards import Card, Header
+from tachyfits.header.times import scale_named
 from tachyfits.header.wcs_cards import WcsCards
 from tachyfits.table.values import is_card_text
 
@@ -31,10 +32,7 @@ _NOT_CARRIED = frozenset(
     ]
 )
 
-#: Other names of time scales (Table 30 of the Standard).
-_SAME = {"GMT": "UTC", "TDT": "TT", "ET": "TT", "IAT": "TAI"}
-
-#: Its time scales.
+#: Time scales of the Standard (Table 30).
 _SCALES = frozenset(["UTC", "TT", "TAI", "TDB", "TCG", "TCB", "UT1", "UT", "GPS", "LOCAL"])
 
 
@@ -200,16 +198,6 @@ def _start(cards: WcsCards) -> float | None:
 
 def _number(cards: WcsCards, keyword: str) -> float | None:
     return None if cards.header.get(keyword) is None else cards.number(keyword, 0.0)
-
-
-def scale_named(text: Any) -> str:
-    """Return the time scale named by TIMESYS or TCTYPn, without its realisation; None: UTC.
-
-    >>> [scale_named(text) for text in ("UTC(NIST)", "tdt", None)]
-    ['UTC', 'TT', 'UTC']
-    """
-    known = str(text or "UTC").partition("(")[0].strip().upper()
-    return _SAME.get(known, known)
 
 
 def describing_cards(header: Header) -> list[Card]:

@@ -21,7 +21,7 @@ from tachyfits.server.vo.observation import Observation, observation_of
 from tachyfits.server.vo.store import Store, StoreFailure
 
 #: Raised when the meaning of a description changes: older ones are computed again.
-_REVISION = 1
+_REVISION = 2
 
 #: Folders below each other, and files, that a list of all datasets follows.
 _DEEPEST = 32

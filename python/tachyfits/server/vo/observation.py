@@ -5,7 +5,9 @@ All numbers are computed from headers. Unknown ones are None: a query never matc
 
 from __future__ import annotations
 
+import functools
 import math
+import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -22,11 +24,19 @@ from tachyfits.server.view import View
 from tachyfits.server.vo.times import exposure_of, times_of
 from tachyfits.text.spectral_ranges import SpectralRange
 from tachyfits.text.stokes import stokes_name
-from tachyfits.text.units import LIGHT
+from tachyfits.text.units import LIGHT, fits_unit
 
 #: Points along each side of an image that its footprint is measured at.
 _POINTS = 16
 _ARCSEC = 3600.0
+
+#: Units of fluxes: of a frequency, a line or a wavelength; by area; summed along a line or not.
+_FLUXES = tuple(
+    f"{flux}{area}{line}"
+    for flux in ("Jy", "W m-2", "W m-3")
+    for area in ("", " beam-1", " pix-1", " sr-1")
+    for line in ("", " m s-1")
+)
 
 
 @dataclass(frozen=True)
@@ -220,9 +230,18 @@ def _band(coordinates: Coordinates, shape: tuple[int, ...]) -> _Band:
     return _Band(float(waves.min()), float(waves.max()), count, power, barycentric)
 
 
-def _ucd(unit: str | None) -> str | None:
-    """Return the UCD of the pixels: brightness or flux by their unit, None for others."""
-    words = (unit or "").lower().replace(" ", "")
-    if words.startswith(("jy", "mjy", "ujy", "erg", "w/m", "wm-2")):
-        return "phot.flux.density"
-    return "phys.temperature" if words in ("k", "mk") else None
+@functools.lru_cache(maxsize=512)
+def _ucd(text: str | None) -> str | None:
+    """Return the UCD of the pixels: brightness or flux by their unit, None for others.
+
+    >>> [_ucd(text) for text in ("MJY/SR", "nJy", "10**-20 erg/s/cm**2", "KELVIN", "erg", None)]
+    ['phot.flux.density', 'phot.flux.density', 'phot.flux.density', 'phys.temperature', None, None]
+    """
+    # Capitals hide which prefix is meant, which makes no difference here.
+    plain = re.sub(r"\b[A-Z]?JY\b", "Jy", text or "", flags=re.IGNORECASE)
+    unit = fits_unit(plain, ("K", *_FLUXES)) if plain.strip() else None
+    if unit is None:
+        return None
+    if unit.is_equivalent("K"):
+        return "phys.temperature"
+    return "phot.flux.density" if any(map(unit.is_equivalent, _FLUXES)) else None

@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 from tachyfits.base.errors import foreign_errors
+from tachyfits.header.times import BEGIN, END, MIDDLE, stated_time, time_of
 from tachyfits.server.errors import RequestError
 
 _BOUND = re.compile(r"[-+]?(?:inf|infinity|(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?)", re.IGNORECASE)
@@ -40,15 +41,19 @@ def times_of(header: Any) -> tuple[float, float] | None:
 
     >>> times_of({"MJD-OBS": 55000.25, "EXPTIME": 86.4})
     (55000.25, 55000.251)
+    >>> times_of({"MJD-AVG": 55000.25, "EXPTIME": 86400})
+    (54999.75, 55000.75)
     """
-    begin = _moment(header, ("MJD-BEG", "MJD-OBS"), ("DATE-BEG", "DATE-OBS"))
+    exposure = (exposure_of(header) or 0.0) / _DAY
+    begin = _mjd(stated_time(header.get, BEGIN))
     if begin is None:
-        begin = _moment(header, ("MJD-AVG",), ("DATE-AVG",))
-    if begin is None:
-        return None
-    end = _moment(header, ("MJD-END",), ("DATE-END",))
+        middle = _mjd(stated_time(header.get, MIDDLE))
+        if middle is None:
+            return None
+        begin = middle - exposure / 2
+    end = _mjd(stated_time(header.get, END))
     if end is None:
-        end = begin + (exposure_of(header) or 0.0) / _DAY
+        end = begin + exposure
     return min(begin, end), max(begin, end)
 
 
@@ -61,27 +66,16 @@ def exposure_of(header: Any) -> float | None:
     return None
 
 
-def _moment(header: Any, days: tuple[str, ...], dates: tuple[str, ...]) -> float | None:
-    for keyword in days:
-        value = header.get(keyword)
-        if isinstance(value, (int, float)) and 0 < value < 1e7:
-            return float(value)
-    for keyword in dates:
-        text = header.get(keyword)
-        if isinstance(text, str) and text.strip():
-            return _mjd(text)
-    return None
-
-
 @functools.lru_cache(maxsize=1024)
-def _mjd(text: str) -> float | None:
-    """Return the MJD of a date in ISO 8601, or in FITS' old form DD/MM/YY; None for others."""
-    from astropy.time import Time
-
-    old = re.fullmatch(r"\s*(\d\d)/(\d\d)/(\d\d)\s*", text)
-    iso = f"19{old[3]}-{old[2]}-{old[1]}" if old else text.strip().rstrip("Z")
+def _mjd(stated: tuple[float | str, str] | None) -> float | None:
+    """Return the MJD (UTC) of what a header says; None where it is invalid."""
+    if stated is None:
+        return None
+    value, scale = stated
+    if scale == "UTC" and isinstance(value, float):
+        return value
     try:
         with foreign_errors("invalid date", "correct it"):
-            return float(Time(iso, scale="utc").mjd)
+            return float(time_of(value, scale).utc.mjd)
     except ValueError:
         return None
