@@ -323,6 +323,19 @@ def stokes_cube(values: tuple[float, float, float] = (1.0, 1.0, 1.0)) -> tf.Imag
     return image
 
 
+def test_the_axis_of_polarisations_has_one_name() -> None:
+    stored = np.arange(24, dtype="f4").reshape(4, 3, 2)
+    for ctype, axis in (("stokes  ", 0), ("STOKES", 0), ("STOKESX", None), ("STOKES-I", None)):
+        cards = [("CTYPE3", ctype), ("CRVAL3", 1.0), ("CDELT3", 1.0), ("CRPIX3", 1.0)]
+        image: tf.Image = tf.open(primary(stored, cards))[0]
+        assert image._coordinates.stokes_axis == axis
+        if axis is None:
+            with pytest.raises(tf.UsageError, match="no STOKES axis"):
+                image.cut(pol="Q")
+        else:
+            np.testing.assert_array_equal(image.cut(pol="Q")[...], stored[1:2])
+
+
 def test_polarisations_have_names() -> None:
     image = stokes_cube()
     for number, name in enumerate("IQUV"):

@@ -235,14 +235,6 @@ def beam_cards(beam: Beam) -> list[tuple[str, Any, str]]:
     return [("BMAJ", beam.major, ""), ("BMIN", beam.minor, ""), ("BPA", beam.angle, "")]
 
 
-def stokes_axis(coordinates: Coordinates) -> int | None:
-    """Return the NumPy number of the axis of polarisations; None without one."""
-    for number, ctype in enumerate(coordinates.ctypes):
-        if ctype.upper() == "STOKES":
-            return coordinates.ndim - 1 - number
-    return None
-
-
 def channel_axis(coordinates: Coordinates) -> int | None:
     """Return the NumPy number of the axis of channels; None for an image of the sky alone."""
     if coordinates.ndim < 3 and not coordinates.has_spectral_type:
@@ -274,7 +266,7 @@ def beams_of(
                 otherwise or f"give one beam: {given_beam_hint()}",
             )
         return beam_of(coordinates)
-    stokes = stokes_axis(coordinates)
+    stokes = coordinates.stokes_axis
     polarisations = 1 if stokes is None else image.shape[stokes]
     axis = channel_axis(coordinates)
     channels = 1 if axis is None else image.shape[axis]

@@ -22,7 +22,6 @@ from tachyfits.header.beam import (
     beam_of,
     beams_of,
     given_beam_hint,
-    stokes_axis,
 )
 from tachyfits.header.coordinates import Coordinates
 from tachyfits.header.spectral_units import Line, channels_of
@@ -231,7 +230,7 @@ def setting_of(image: ImageHdu, asked: Asked) -> Setting:
         if isinstance(beams, Beam):
             return np.array(beams.solid_angle)
         axes = [coordinates.spectral_axis]
-        stokes = stokes_axis(coordinates)
+        stokes = coordinates.stokes_axis
         if stokes is not None and beams.major.ndim == 2:
             axes.insert(0, stokes)
         return _along(beams.solid_angle, axes, len(shape))

@@ -21,7 +21,6 @@ from tachyfits.header.beam import (
     channel_axis,
     sky_kernel,
     sky_matrix,
-    stokes_axis,
 )
 
 if TYPE_CHECKING:
@@ -180,7 +179,7 @@ def grown_beams(
 
 def _axes_of(beams: Beams, coordinates: Coordinates) -> list[int]:
     """Return the NumPy axes along which beams vary."""
-    channels, stokes = channel_axis(coordinates), stokes_axis(coordinates)
+    channels, stokes = channel_axis(coordinates), coordinates.stokes_axis
     several = beams.major.ndim == 2 and stokes is not None
     return [axis for axis in ((stokes, channels) if several else (channels,)) if axis is not None]
 

@@ -328,6 +328,12 @@ class Coordinates:
         """Whether a CTYPE says that its axis is spectral."""
         return any(is_spectral(ctype) for ctype in self.ctypes)
 
+    @property
+    def stokes_axis(self) -> int | None:
+        """NumPy number of the axis of polarisations: the first with CTYPE = 'STOKES', or None."""
+        types = [ctype.upper() for ctype in self.ctypes]
+        return self.ndim - 1 - types.index("STOKES") if "STOKES" in types else None
+
     def sky_axes(self, spectral: int) -> tuple[int, ...]:
         """Return the NumPy numbers of the two sky axes beside a spectral one.
 

@@ -91,7 +91,7 @@ def _touched(edges: Any, asked: SpectralRange, axis: str) -> slice:
     return slice(int(found[0]), int(found[-1]) + 1)
 
 
-def stokes_axis(
+def polarisations_of(
     coordinates: Coordinates, shape: Sequence[int], given: object
 ) -> tuple[int, list[float]]:
     """Return the NumPy number of the STOKES axis, and the code of each of its pixels.
@@ -103,14 +103,12 @@ def stokes_axis(
     UsageError
         The image has no such axis.
     """
-    ndim = len(shape)
-    axes = [n for n, ctype in enumerate(coordinates.ctypes) if ctype.upper().startswith("STOKES")]
-    if not axes:
+    number = coordinates.stokes_axis
+    if number is None:
         raise usage(
             f"{coordinates.where}: the image has no STOKES axis to choose {given!r} from",
             either("leave pol= out", "leave --pol out", "leave pol out"),
         )
-    number = ndim - 1 - axes[0]
     values: list[float] = (
         coordinates.axis(number).values(pixel_numbers(0, shape[number], 1)).tolist()
     )
@@ -128,7 +126,7 @@ def stokes_slice(
         The axis does not exist, or its coordinates have unequal steps.
     """
     codes = stokes_codes(given)
-    number, values = stokes_axis(coordinates, shape, given)
+    number, values = polarisations_of(coordinates, shape, given)
     places = []
     for code in codes:
         found = np.flatnonzero(np.abs(np.array(values) - code) < 1e-6)

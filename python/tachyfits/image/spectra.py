@@ -104,7 +104,7 @@ def check_single(image: Pixels, where: Section, kept: Sequence[int]) -> None:
                 )
                 + (
                     either(', or pol="I"', ", or --pol I", ", or by pol")
-                    if name == "STOKES"
+                    if axis == image._coordinates.stokes_axis
                     else ""
                 ),
             )

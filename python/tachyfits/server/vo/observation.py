@@ -18,7 +18,7 @@ from tachyfits.base.errors import foreign_errors
 from tachyfits.header.beam import Beam
 from tachyfits.header.coordinates import Coordinates, Sky, pixel_numbers
 from tachyfits.header.spectral_frames import frequency_factor
-from tachyfits.header.spectral_selection import stokes_axis
+from tachyfits.header.spectral_selection import polarisations_of
 from tachyfits.header.spectral_units import Line, converted
 from tachyfits.server.view import View
 from tachyfits.server.vo.times import exposure_of, times_of
@@ -95,7 +95,7 @@ def observation_of(view: View) -> Observation:
     sky = _known(lambda: _sky(coordinates, view.width, view.height)) or _Footprint()
     band = _known(lambda: _band(coordinates, cube.shape)) or _Band()
     times = _known(lambda: times_of(header))
-    states = _known(lambda: stokes_axis(coordinates, cube.shape, "")[1]) or []
+    states = _known(lambda: polarisations_of(coordinates, cube.shape, "")[1]) or []
     beam = _known(lambda: view.image.beam)
     return Observation(
         dataproduct_type="cube" if view.channels > 1 else "image",

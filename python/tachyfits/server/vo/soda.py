@@ -16,7 +16,7 @@ from typing import Any
 import tachyfits as tf
 from tachyfits.base.errors import NoOverlap, usage
 from tachyfits.header.spectral_frames import frame_of, frequency_factor
-from tachyfits.header.spectral_selection import channel_slice, stokes_axis
+from tachyfits.header.spectral_selection import channel_slice, polarisations_of
 from tachyfits.header.spectral_units import Line
 from tachyfits.image.parts import Part, part_of
 from tachyfits.server.errors import RequestError
@@ -239,7 +239,7 @@ def _reason(error: Exception, cube: tf.Image) -> str:
 
 
 def _states(cube: tf.Image, wanted: tuple[str, ...], notes: list[str]) -> tuple[int, slice]:
-    number, values = stokes_axis(cube._coordinates, cube.shape, wanted)
+    number, values = polarisations_of(cube._coordinates, cube.shape, wanted)
     places = [n for n, value in enumerate(values) if stokes_name(value) in wanted]
     notes.append(f"SODA POL {' '.join(wanted)}")
     if not places:
