@@ -10,9 +10,6 @@ from dataclasses import dataclass, field
 import tachyfits as tf
 from tachyfits.server.errors import RequestError
 
-#: Most jobs of all clients at a time.
-_MOST = 256
-
 
 class JobExists(RequestError):
     """A client gave the same name to two requests."""
@@ -42,7 +39,7 @@ class Job:
 
 
 class Jobs:
-    """The jobs of all clients."""
+    """The jobs of all clients. `Workers` limits how many requests run, those with names too."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -66,7 +63,7 @@ class Jobs:
         """
         job = Job(name)
         with self._lock:
-            if (client, name) in self._jobs or len(self._jobs) >= _MOST:
+            if (client, name) in self._jobs:
                 raise JobExists(f"invalid job {name!r}: expected a name that is not in use")
             self._jobs[client, name] = job
         try:
