@@ -24,7 +24,13 @@ from tachyfits.image.brightness import prepared
 from tachyfits.image.chosen_regions import ChosenRegions, mask_of
 from tachyfits.image.expressions import evaluate
 from tachyfits.image.reductions import UNITLESS, reduced
-from tachyfits.image.spectra import check_single, cube_section, line_of_values, result_header
+from tachyfits.image.spectra import (
+    check_plane,
+    check_single,
+    cube_section,
+    line_of_values,
+    result_header,
+)
 from tachyfits.results.plane import Plane
 from tachyfits.results.quantities import number_in
 from tachyfits.text.region_input import Regions, is_list_of_regions, region
@@ -248,16 +254,7 @@ def _inside(
     """
     if chosen.cores is None:
         return where, None
-    if sky != (image.ndim - 2, image.ndim - 1):
-        raise usage(
-            "a region needs the sky on the first two FITS axes; here the sky is on "
-            + ", ".join(f"NAXIS{image.ndim - number}" for number in reversed(sky)),
-            either(
-                "leave region= out, and cut with section=",
-                "leave --region out, and cut with --section",
-                "leave the region out",
-            ),
-        )
+    check_plane(image, sky)
     mask = mask_of(image, chosen.cores)
     rows, columns = (
         np.arange(count) * step + start for start, count, step in (where.ranges[a] for a in sky)

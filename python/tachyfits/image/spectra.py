@@ -110,6 +110,20 @@ def check_single(image: Pixels, where: Section, kept: Sequence[int]) -> None:
             )
 
 
+def check_plane(image: Pixels, sky: tuple[int, ...]) -> None:
+    """Refuse regions of an image whose sky is not on its last two NumPy axes."""
+    if sky != (image.ndim - 2, image.ndim - 1):
+        raise usage(
+            "a region needs the sky on the first two FITS axes; here the sky is on "
+            + ", ".join(f"NAXIS{image.ndim - number}" for number in reversed(sky)),
+            either(
+                "leave region= out, and cut with section=",
+                "leave --region out, and cut with --section",
+                "leave the region out",
+            ),
+        )
+
+
 def spectra(
     image: Image,
     chosen: ChosenRegions,
@@ -128,16 +142,8 @@ def spectra(
     where = cube_section(image, section, channels, axis, line, pol)
     line = line_of_values(line, channels)
     check_single(image, where, (axis, *sky))
-    if chosen.regions is not None and sky != (image.ndim - 2, image.ndim - 1):
-        raise usage(
-            "a region needs the sky on the first two FITS axes; here the sky is on "
-            + ", ".join(f"NAXIS{image.ndim - number}" for number in reversed(sky)),
-            either(
-                "leave region= out, and cut with section=",
-                "leave --region out, and cut with --section",
-                "leave the region out",
-            ),
-        )
+    if chosen.regions is not None:
+        check_plane(image, sky)
     # Before any pixel is read: they may fail.
     ready = prepared(image, statistic, line, (where, axis))
     known = channels_of(image._coordinates, axis, where.ranges[axis], ready.line)

@@ -14,6 +14,7 @@ from tachyfits.file.file import open as open_file
 from tachyfits.header.cards import Header
 from tachyfits.header.given import given_cards
 from tachyfits.interop.lazy_array import dask_array, physical_header
+from tachyfits.results.measured import with_unit
 from tachyfits.results.plane import Plane
 from tachyfits.text.units import text_of_unit
 
@@ -97,5 +98,5 @@ def plane_of_projection(projection: Any) -> Plane:
     unit = text_of_unit(projection.unit)
     cards = given_cards(projection.header)
     header = Header([card for card in cards if not card[0].startswith("NAXIS")])
-    header = header.replaced({"BUNIT": unit} if unit else {}, without=() if unit else ("BUNIT",))
+    header = with_unit(header, unit)
     return Plane(np.array(projection.value, dtype=np.float64), unit, header, "projection")

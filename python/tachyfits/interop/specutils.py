@@ -10,6 +10,7 @@ from tachyfits.base.errors import usage
 from tachyfits.base.optional import needed
 from tachyfits.header.cards import Header
 from tachyfits.header.given import given_cards
+from tachyfits.results.measured import with_unit
 from tachyfits.results.spectrum import Spectrum
 from tachyfits.text.axes import WorldAxis
 from tachyfits.text.units import asked_unit, text_of_unit
@@ -68,7 +69,7 @@ def spectrum_of(given: Any) -> Spectrum:
     axis = _axis_of(given)
     cards = given_cards(given.meta.get("header"))
     header = Header(cards).replaced(_coordinates(axis, len(values)), without=_OLD)
-    header = header.replaced({"BUNIT": unit} if unit else {}, without=() if unit else ("BUNIT",))
+    header = with_unit(header, unit)
     rest = getattr(given, "rest_value", None)
     if rest is not None and rest.value > 0:
         import astropy.units as u

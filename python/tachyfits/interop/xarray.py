@@ -13,7 +13,7 @@ from tachyfits.header.coordinates import PIXEL, Coordinates
 from tachyfits.header.given import given_cards
 from tachyfits.image.expressions import image_of_array
 from tachyfits.interop.lazy_array import physical_header, section_header
-from tachyfits.results.measured import Measured
+from tachyfits.results.measured import Measured, with_unit
 
 if TYPE_CHECKING:
     import xarray
@@ -109,7 +109,7 @@ def image_of_data_array(array: Any) -> Image:
         )
     header = _header_of(array)
     unit = str(array.attrs.get("units", "") or "")
-    header = header.replaced({"BUNIT": unit} if unit else {}, without=() if unit else ("BUNIT",))
+    header = with_unit(header, unit)
     return image_of_array(np.asarray(array.data), header)
 
 
