@@ -132,10 +132,38 @@ def _index_of(file: File, text: str) -> int:
     return file._index_of(text)
 
 
+Command = Callable[..., Any]
+
+
+def with_options(options: Sequence[Any]) -> Callable[[Command], Command]:
+    """Add options (click's decorators) to a command, in this order."""
+    return lambda command: functools.reduce(lambda made, add: add(made), reversed(options), command)
+
+
+def grouped(
+    name: str, make: Callable[..., Any], values: Iterable[str], options: Sequence[Any]
+) -> Callable[[Command], Command]:
+    """Add options to a command, which gets one argument ``name`` for all of them.
+
+    ``make`` makes it of the ``values``, the arguments that click gives for the options.
+    """
+    keys = tuple(values)
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def wrapped(**given: Any) -> Any:
+            made = make(**{key: given.pop(key) for key in keys})
+            return command(**{name: made}, **given)
+
+        return with_options(options)(wrapped)
+
+    return decorate
+
+
 def common_options(
     *, many: bool = True, metavar: str | None = None, hdu: str = "the first with pixels"
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Add FILE and the common options; the command's first argument is then a `Common`.
+) -> Callable[[Command], Command]:
+    """Add FILE and the common options; the command gets them as one `Common`.
 
     ``hdu`` says which HDUs are meant without ``--hdu``.
     """
@@ -160,19 +188,10 @@ def common_options(
                           "of integers, and a warning."),
     ]  # fmt: skip
 
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(command)
-        def wrapped(**given: Any) -> Any:
-            files = given.pop("files")
-            names = Common.__dataclass_fields__.keys() - {"files"}
-            values = {name: given.pop(name) for name in names}
-            return command(Common(files=files if many else (files,), **values), **given)
+    def made(files: Any, **values: Any) -> Common:
+        return Common(files if many else (files,), **values)
 
-        for option in reversed(options):
-            wrapped = option(wrapped)
-        return wrapped
-
-    return decorate
+    return grouped("common", made, Common.__dataclass_fields__, options)
 
 
 region_option = click.option(

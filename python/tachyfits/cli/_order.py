@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +11,7 @@ import numpy as np
 from tachyfits import Image, Region, _core, reports
 from tachyfits.base.errors import usage
 from tachyfits.base.progress import Progress
+from tachyfits.cli._common import grouped
 from tachyfits.cli._syntax import PERCENTILES
 from tachyfits.cli._written import buffering_option
 
@@ -49,30 +48,21 @@ class OrderOptions:
         return found | {f"p{percent:g}": percent for percent in percents}
 
 
-def order_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of order statistics; the command gets them as ``order: OrderOptions``."""
-    options = [
-        click.option("--median", is_flag=True, help="The exact median, in bounded memory."),
-        click.option("--mad", is_flag=True,
-                     help="The median of the distances to the median, not scaled."),
-        click.option("--percentile", type=PERCENTILES, metavar="P,...",
-                     help="Exact percentiles from 0 to 100, interpolated linearly: 1,50,99."),
-        click.option("--robust", is_flag=True,
-                     help="The rms of the noise, from the width of its peak in the histogram."),
-        click.option("--repeat", type=click.IntRange(min=0), default=1, metavar="N",
-                     help="Compute --robust N times, to compare computing with reading; 0 only "
-                          "reads."),
-        buffering_option,
-    ]  # fmt: skip
-
-    @functools.wraps(command)
-    def wrapped(*args: Any, **given: Any) -> Any:
-        values = {name: given.pop(name) for name in OrderOptions.__dataclass_fields__}
-        return command(*args, order=OrderOptions(**values), **given)
-
-    for option in reversed(options):
-        wrapped = option(wrapped)
-    return wrapped
+_OPTIONS = [
+    click.option("--median", is_flag=True, help="The exact median, in bounded memory."),
+    click.option("--mad", is_flag=True,
+                 help="The median of the distances to the median, not scaled."),
+    click.option("--percentile", type=PERCENTILES, metavar="P,...",
+                 help="Exact percentiles from 0 to 100, interpolated linearly: 1,50,99."),
+    click.option("--robust", is_flag=True,
+                 help="The rms of the noise, from the width of its peak in the histogram."),
+    click.option("--repeat", type=click.IntRange(min=0), default=1, metavar="N",
+                 help="Compute --robust N times, to compare computing with reading; 0 only "
+                      "reads."),
+    buffering_option,
+]  # fmt: skip
+#: Adds the options of order statistics; the command gets them as ``order: OrderOptions``.
+order_options = grouped("order", OrderOptions, OrderOptions.__dataclass_fields__, _OPTIONS)
 
 
 def order_columns(

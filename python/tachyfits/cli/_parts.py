@@ -15,10 +15,12 @@ from tachyfits.base.errors import usage
 from tachyfits.base.output import write_atomically
 from tachyfits.cli._common import (
     ChannelsOption,
+    Command,
     Common,
     RegionOptions,
     SectionOption,
     channels_option,
+    grouped,
     index_of,
     overwrite_option,
     pol_option,
@@ -27,6 +29,7 @@ from tachyfits.cli._common import (
     section_option,
     slice_of,
     suffix_of,
+    with_options,
 )
 from tachyfits.cli._syntax import LIMITS, NUMBERS
 from tachyfits.header.spectral_selection import stokes_slice
@@ -39,8 +42,6 @@ STRETCHES = ("linear", "log", "asinh", "sqrt")
 #: Endings of drawings, and of numbers as text.
 DRAWN = (".png", ".svg", ".pdf")
 WRITTEN = (".txt", ".csv", ".json")
-
-Command = Callable[..., Any]
 
 _NO_LINE = Line()
 
@@ -128,31 +129,20 @@ def part_options(*names: str) -> Callable[[Command], Command]:
         "pol": pol_option,
     }  # fmt: skip
 
-    def decorate(command: Command) -> Command:
-        @functools.wraps(command)
-        def wrapped(*args: Any, **given: Any) -> Any:
-            part = Part(**{name: given.pop(name) for name in names})
-            return command(*args, part=part, **given)
-
-        for name in reversed(names):
-            wrapped = options[name](wrapped)
-        return wrapped
-
-    return decorate
+    return grouped("part", Part, names, [options[name] for name in names])
 
 
-def _rest_options() -> tuple[Any, ...]:
-    return (
-        click.option("--rest", metavar="VALUE",
-                     help="Rest frequency or wavelength with its unit: '1.420405752 GHz'. Default: "
-                          "the header's."),
-        click.option("--convention", type=click.Choice(CONVENTIONS),
-                     help="Convention of velocities. Default: the axis's; radio for frequencies, "
-                          "optical for wavelengths."),
-        click.option("--rest-medium", type=click.Choice(MEDIA),
-                     help="Medium of a rest wavelength. Default: air where the axis is "
-                          "AWAV (refractive index by Edlén 1953), else vacuum."),
-    )  # fmt: skip
+_REST_OPTIONS = (
+    click.option("--rest", metavar="VALUE",
+                 help="Rest frequency or wavelength with its unit: '1.420405752 GHz'. Default: "
+                      "the header's."),
+    click.option("--convention", type=click.Choice(CONVENTIONS),
+                 help="Convention of velocities. Default: the axis's; radio for frequencies, "
+                      "optical for wavelengths."),
+    click.option("--rest-medium", type=click.Choice(MEDIA),
+                 help="Medium of a rest wavelength. Default: air where the axis is "
+                      "AWAV (refractive index by Edlén 1953), else vacuum."),
+)  # fmt: skip
 
 
 def rest_options(command: Command) -> Command:
@@ -163,24 +153,17 @@ def rest_options(command: Command) -> Command:
         line = {name: given.pop(name) for name in ("rest", "convention", "rest_medium")}
         return command(*args, part=part.with_line(line), **given)
 
-    for option in reversed(_rest_options()):
-        wrapped = option(wrapped)
-    return wrapped
+    return with_options(_REST_OPTIONS)(wrapped)
 
 
-def line_options(command: Command) -> Command:
-    """Add --unit, --rest, --convention and --rest-medium, the coordinates of a spectral axis."""
-    options = (
-        click.option("--unit", metavar="UNIT",
-                     help="Unit of the coordinates (km/s, GHz, um), of the values (K, mJy/beam, "
-                          "MJy/sr), or both: 'K,km/s'. Values are converted with the beam and the "
-                          "frequency of each channel. Default: the header's."),
-        *_rest_options(),
-    )  # fmt: skip
-    for option in reversed(options):
-        command = option(command)
-    return command
-
+#: Adds --unit, --rest, --convention and --rest-medium, the coordinates of a spectral axis.
+line_options = with_options((
+    click.option("--unit", metavar="UNIT",
+                 help="Unit of the coordinates (km/s, GHz, um), of the values (K, mJy/beam, "
+                      "MJy/sr), or both: 'K,km/s'. Values are converted with the beam and the "
+                      "frequency of each channel. Default: the header's."),
+    *_REST_OPTIONS,
+))  # fmt: skip
 
 beam_option = click.option(
     "--beam",
@@ -215,38 +198,30 @@ class Drawing:
         return self.colours | {"contours": self.levels or self.contours}
 
 
-def drawing_options(command: Command) -> Command:
-    """Add the options of colours and contours; the command gets them as a ``drawing``."""
-    options = [
-        click.option("--stretch", type=click.Choice(STRETCHES), default="linear",
-                     show_default=True, help="Mapping of values to colours."),
-        click.option("--limits", type=LIMITS, metavar="METHOD|LOW,HIGH",
-                     help="Range of the colour map: zscale (background and faint "
-                          "sources, as in DS9), minmax, percentile (99.5), percentile99 or two "
-                          "numbers. Default: zscale; percentiles 1 and 99.9 with a nonlinear "
-                          "stretch; symmetric about the median for velocities."),
-        click.option("--percentile", type=click.FloatRange(50, 100, min_open=True), metavar="P",
-                     help="Limits at this percentile and the same share at the lower end."),
-        click.option("--low", type=float, metavar="VALUE", help="Value of the first colour."),
-        click.option("--high", type=float, metavar="VALUE", help="Value of the last colour."),
-        click.option("--cmap", metavar="NAME", help="A colour map that matplotlib knows. Default: "
-                     "inferno; RdBu_r for velocities; viridis for dispersions."),
-        click.option("--contours", is_flag=True,
-                     help="Draw contours: at 3, 6, 12, ... times the noise, or at round values."),
-        click.option("--levels", type=NUMBERS, metavar="V1,V2,...",
-                     help="Draw contours at these values."),
-    ]  # fmt: skip
+def _drawing(limits: Any, levels: Any, **values: Any) -> Drawing:
+    return Drawing(limits=limits and limits[1], levels=levels and levels[1], **values)
 
-    @functools.wraps(command)
-    def wrapped(*args: Any, **given: Any) -> Any:
-        drawing = {name: given.pop(name) for name in Drawing.__dataclass_fields__}
-        for name in ("limits", "levels"):
-            drawing[name] = drawing[name] and drawing[name][1]
-        return command(*args, drawing=Drawing(**drawing), **given)
 
-    for option in reversed(options):
-        wrapped = option(wrapped)
-    return wrapped
+#: Adds the options of colours and contours; the command gets them as a ``drawing``.
+drawing_options = grouped("drawing", _drawing, Drawing.__dataclass_fields__, [
+    click.option("--stretch", type=click.Choice(STRETCHES), default="linear",
+                 show_default=True, help="Mapping of values to colours."),
+    click.option("--limits", type=LIMITS, metavar="METHOD|LOW,HIGH",
+                 help="Range of the colour map: zscale (background and faint "
+                      "sources, as in DS9), minmax, percentile (99.5), percentile99 or two "
+                      "numbers. Default: zscale; percentiles 1 and 99.9 with a nonlinear "
+                      "stretch; symmetric about the median for velocities."),
+    click.option("--percentile", type=click.FloatRange(50, 100, min_open=True), metavar="P",
+                 help="Limits at this percentile and the same share at the lower end."),
+    click.option("--low", type=float, metavar="VALUE", help="Value of the first colour."),
+    click.option("--high", type=float, metavar="VALUE", help="Value of the last colour."),
+    click.option("--cmap", metavar="NAME", help="A colour map that matplotlib knows. Default: "
+                 "inferno; RdBu_r for velocities; viridis for dispersions."),
+    click.option("--contours", is_flag=True,
+                 help="Draw contours: at 3, 6, 12, ... times the noise, or at round values."),
+    click.option("--levels", type=NUMBERS, metavar="V1,V2,...",
+                 help="Draw contours at these values."),
+])  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -282,20 +257,14 @@ class Document:
             write_atomically(self.path, lambda s: s.write(text.encode()), overwrite=self.overwrite)
 
 
-def document_options(command: Command) -> Command:
-    """Add --output and --overwrite for numbers; the command gets them as a ``document``."""
+def _document(output: str | None, overwrite: bool) -> Document:
+    suffix = suffix_of(output, WRITTEN + DRAWN) if output is not None else ""
+    return Document(output, overwrite, suffix)
 
-    @click.option(
-        "-o",
-        "--output",
-        type=click.Path(),
-        metavar="OUT",
-        help="Write .txt, .csv or .json, or draw .png, .svg or .pdf.",
-    )
-    @overwrite_option
-    @functools.wraps(command)
-    def wrapped(*args: Any, output: str | None, overwrite: bool, **given: Any) -> Any:
-        suffix = suffix_of(output, WRITTEN + DRAWN) if output is not None else ""
-        return command(*args, document=Document(output, overwrite, suffix), **given)
 
-    return wrapped
+#: Adds --output and --overwrite for numbers; the command gets them as a ``document``.
+document_options = grouped("document", _document, ("output", "overwrite"), [
+    click.option("-o", "--output", type=click.Path(), metavar="OUT",
+                 help="Write .txt, .csv or .json, or draw .png, .svg or .pdf."),
+    overwrite_option,
+])  # fmt: skip

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from tachyfits.base.optional import SERVER, needed
+from tachyfits.cli._common import with_options
 from tachyfits.cli._output import json_text, say
 
 
@@ -49,9 +50,7 @@ def options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--memory", type=click.IntRange(min=1), default=512, show_default=True,
                      metavar="MIB", help="Memory for answers, shared by all clients."),
     ]  # fmt: skip
-    for option in reversed(found):
-        command = option(command)
-    return command
+    return with_options(found)(command)
 
 
 def run(paths: tuple[Path, ...], *, browser: bool, **given: Any) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ import click
 
 from tachyfits import Image, reports
 from tachyfits._core import Report
-from tachyfits.cli._common import Common, described
+from tachyfits.cli._common import Command, Common, described, grouped
 from tachyfits.cli._output import json_text, report_dict, report_line, say, size_text
 
 #: BITPIX on the command line, by NumPy's name of the type.
@@ -92,17 +91,7 @@ buffering_option = click.option(
 )  # fmt: skip
 
 
-def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of the output; the command gets them as ``output: Output``."""
-    return _with_options(command, required=True)
-
-
-def optional_output_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the same options to a command that has an answer without an output too."""
-    return _with_options(command, required=False)
-
-
-def _with_options(command: Callable[..., Any], *, required: bool) -> Callable[..., Any]:
+def _output_options(*, required: bool) -> Callable[[Command], Command]:
     options = [
         click.option("-o", "--output", type=click.Path(), required=required, metavar="OUT",
                      help="The new file; it appears when it is complete."),
@@ -119,12 +108,14 @@ def _with_options(command: Callable[..., Any], *, required: bool) -> Callable[..
         report_option,
     ]  # fmt: skip
 
-    @functools.wraps(command)
-    def wrapped(*args: Any, **given: Any) -> Any:
-        values = {name: given.pop(name) for name in Output.__dataclass_fields__}
-        values["output"] = values["output"] or ""
-        return command(*args, output=Output(**values), **given)
+    def made(output: str | None, **values: Any) -> Output:
+        return Output(output or "", **values)
 
-    for option in reversed(options):
-        wrapped = option(wrapped)
-    return wrapped
+    return grouped("output", made, Output.__dataclass_fields__, options)
+
+
+#: Adds the options of the output; the command gets them as ``output: Output``.
+output_options = _output_options(required=True)
+
+#: Adds the same options to a command that has an answer without an output too.
+optional_output_options = _output_options(required=False)

@@ -14,6 +14,7 @@ import tachyfits as tf
 from tachyfits import TachyfitsError
 from tachyfits.base.errors import listed, usage
 from tachyfits.cli import _progress
+from tachyfits.cli._common import with_options
 from tachyfits.cli._failures import complain
 from tachyfits.cli._group import Group
 from tachyfits.cli._output import (
@@ -64,13 +65,6 @@ _STATS = [
     click.option("--report", is_flag=True,
                  help="Report the cost: seconds of io, compute, wall; hidden fraction; GB/s."),
 ]  # fmt: skip
-
-
-def _with(options: list[Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        return functools.reduce(lambda made, option: option(made), reversed(options), function)
-
-    return decorate
 
 
 def _opened(path: str, given: dict[str, Any]) -> File:
@@ -141,7 +135,7 @@ def command() -> None:
 
 @command.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path())
-@_with(_SOURCE)
+@with_options(_SOURCE)
 def info(files: tuple[str, ...], **given: Any) -> int:
     """Say how files are framed, why, and which records they have.
 
@@ -210,7 +204,7 @@ def _chosen(text: str | None, file: File) -> tuple[range, bool]:
     help="Write .fits, .npy or .csv instead; the records must have equal lengths.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace an existing output file.")
-@_with(_SOURCE + _RUN)
+@with_options(_SOURCE + _RUN)
 def dump(
     file: str, forms: tuple[str, ...], records: str | None, output: str | None, overwrite: bool,
     threads: int, progress: bool | None, **given: Any,
@@ -277,7 +271,7 @@ def _print(record: Record, form: str | None, *, as_json: bool) -> None:
 
 @command.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path())
-@_with(_STATS + _SOURCE + _RUN)
+@with_options(_STATS + _SOURCE + _RUN)
 def stats(
     files: tuple[str, ...], form: str, fields: tuple[str, ...], records: str | None, ddof: int,
     report: bool, threads: int, progress: bool | None, **given: Any,
@@ -361,7 +355,7 @@ def stats(
     "--double", is_flag=True, help="Convert reals of 16 bytes to 8, complex numbers likewise."
 )
 @click.option("--overwrite", is_flag=True, help="Replace existing files.")
-@_with(_SOURCE + _RUN)
+@with_options(_SOURCE + _RUN)
 def convert(
     files: tuple[str, ...], output: str, forms: tuple[str, ...], to_order: str | None,
     to_markers: str | None, to_access: str | None, single: bool, double: bool, overwrite: bool,
