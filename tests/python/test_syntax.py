@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import click
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +10,11 @@ from hypothesis import strategies as st
 
 import tachyfits as tf
 from tachyfits.cli._output import json_text
+from tachyfits.cli._syntax import parse_numbers, parse_percentiles
+from tachyfits.cli.smooth import _weights
 from tachyfits.results.json import plain
+from tachyfits.server.errors import RequestError
+from tachyfits.server.parameters import numbers_of
 from tachyfits.text.fits_sections import numpy_index, parse_range, parse_section
 
 pytestmark = pytest.mark.once
@@ -82,6 +87,18 @@ def test_regions_are_ds9s_and_count_from_1(text: str, region: tf.Region) -> None
 def test_invalid_regions_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         tf.region(text)
+
+
+@pytest.mark.parametrize("text", ["nan,1,2", "1,inf,1", "1,,1", "", "a", "1e999"])
+def test_lists_of_numbers_are_finite_everywhere(text: str) -> None:
+    for parse in (parse_numbers, parse_percentiles, lambda each: numbers_of(each, "levels", 9)):
+        with pytest.raises((ValueError, RequestError), match="expected"):
+            parse(text)
+    with pytest.raises(click.BadParameter, match="invalid weights"):
+        _weights(text)
+    assert numbers_of("1, -2e3", "levels", 2) == _weights("1, -2e3") == [1.0, -2000.0]
+    with pytest.raises(RequestError, match="at most 2 numbers"):
+        numbers_of("1,2,3", "levels", 2)
 
 
 @given(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tachyfits.text.fits_sections import parse_channels, parse_points, parse_section
+from tachyfits.text.numbers import numbers
 from tachyfits.text.statistics import order_statistic
 
 if TYPE_CHECKING:
@@ -37,10 +37,9 @@ def parse_percentiles(text: str) -> tuple[float, ...]:
     >>> parse_percentiles("1,50,99.5")
     (1.0, 50.0, 99.5)
     """
-    try:
-        found = tuple(float(part) for part in text.split(","))
-    except ValueError:
-        raise ValueError(f"invalid list {text!r}: expected numbers such as 1,50,99") from None
+    found = numbers(text)
+    if found is None:
+        raise ValueError(f"invalid list {text!r}: expected numbers such as 1,50,99")
     if not all(0 <= percent <= 100 for percent in found):
         raise ValueError(f"{text!r}: percentiles are from 0 to 100")
     return found
@@ -81,11 +80,8 @@ def parse_numbers(text: str) -> tuple[float, ...]:
     >>> parse_numbers("1,2.5,-3")
     (1.0, 2.5, -3.0)
     """
-    try:
-        found = tuple(float(part) for part in text.split(","))
-    except ValueError:
-        found = ()
-    if not found or not all(map(math.isfinite, found)):
+    found = numbers(text)
+    if found is None:
         raise ValueError(f"invalid values {text!r}: expected numbers such as 1,2.5,10")
     return found
 

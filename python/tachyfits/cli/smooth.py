@@ -7,6 +7,7 @@ import click
 from tachyfits import File
 from tachyfits.cli._common import Common, common_options, refuse_together
 from tachyfits.cli._written import Output, output_options
+from tachyfits.text.numbers import numbers
 
 
 @click.command()
@@ -113,7 +114,7 @@ def command(
       tachyfits smooth cube.fits --weights 1,2,3,2,1 --edge blank -o sums.fits --report
     """  # fmt: skip
     refuse_together(ALONE)
-    given = _numbers(weights) if weights is not None else None
+    given = _weights(weights) if weights is not None else None
 
     def smooth(file: File) -> None:
         image = common.image(file)
@@ -148,13 +149,11 @@ ALONE = {
 }
 
 
-def _numbers(text: str) -> list[float]:
-    try:
-        return [float(word) for word in text.split(",")]
-    except ValueError:
-        raise click.BadParameter(
-            f"invalid weights {text!r}: write 1,2,1", param_hint="'--weights'"
-        ) from None
+def _weights(text: str) -> list[float]:
+    found = numbers(text)
+    if found is None:
+        raise click.BadParameter(f"invalid weights {text!r}: write 1,2,1", param_hint="'--weights'")
+    return list(found)
 
 
 def _width(text: str) -> float | tuple[float, ...] | str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Annotated
 
 from fastapi import Depends, Query, Request
@@ -10,6 +9,7 @@ from fastapi import Depends, Query, Request
 from tachyfits.server.body import body_text, text_body
 from tachyfits.server.errors import RequestError, TooLarge
 from tachyfits.server.place import Place
+from tachyfits.text.numbers import numbers
 
 #: Characters of a region: a polygon of some thousand corners. uvicorn takes addresses of at most
 #: 65 535 bytes, proxies often of 8 KiB: POST has the region in its body.
@@ -191,16 +191,12 @@ def numbers_of(text: str, name: str, most: int) -> list[float]:
     >>> numbers_of("1,2.5", "q", most=3)
     [1.0, 2.5]
     """
-    parts = text.split(",", most)
-    try:
-        found = [float(part) for part in parts]
-    except ValueError:
-        found = []
-    if not found or len(found) > most or not all(map(math.isfinite, found)):
+    found = numbers(text, most)
+    if found is None:
         raise RequestError(
             f"invalid {name} {text[:100]!r}: expected at most {most} numbers with commas between"
         )
-    return found
+    return list(found)
 
 
 def others_of(text: str | None) -> tuple[int, ...]:
