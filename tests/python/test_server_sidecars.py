@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from tachyfits.server.app import create_app
 from tachyfits.server.settings import Settings
 from tachyfits.server.sidecars import copies
 from tachyfits.server.sidecars.builder import Sidecars
+from tachyfits.server.sidecars.folder import Folder
 
 pytestmark = [
     pytest.mark.once,
@@ -160,6 +162,25 @@ def test_two_servers_share_a_build(
         assert len(built) == len(set(built))
         expected = answers(one)
         assert answers(other) == expected
+
+
+def test_a_look_at_a_lock_does_not_take_it_from_a_builder(tmp_path: Path) -> None:
+    fcntl = pytest.importorskip("fcntl")
+    folder, other = Folder(tmp_path, 1), Folder(tmp_path, 1)
+    with folder.lock("a") as is_ours:
+        assert is_ours
+        assert other.is_locked("a")
+        with other.lock("a") as is_theirs:
+            assert not is_theirs
+    assert not other.is_locked("a")
+    with (tmp_path / "b.lock").open("w") as looked:
+        # As `is_locked` of another server does for a moment.
+        fcntl.flock(looked, fcntl.LOCK_SH)
+        assert not other.is_locked("b")
+        threading.Timer(0.05, fcntl.flock, (looked, fcntl.LOCK_UN)).start()
+        with folder.lock("b") as is_ours:
+            assert is_ours
+            assert other.is_locked("b")
 
 
 def test_replaced_file_does_not_meet_an_old_sidecar(tmp_path: Path) -> None:

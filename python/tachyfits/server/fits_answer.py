@@ -20,6 +20,7 @@ from tachyfits.server.datasets import OpenFile
 from tachyfits.server.errors import RequestError
 from tachyfits.server.part_file import PartFile
 from tachyfits.server.state import State
+from tachyfits.server.work import gone
 
 #: The form of a plane, and its description for OpenAPI.
 AnswerFormat = Annotated[
@@ -87,16 +88,16 @@ class FitsAnswer(Response):
         with self._state.workers.stream():
             await send(self._start())
             token = tf.CancelToken()
-            gone = asyncio.ensure_future(_gone(receive))
+            left = asyncio.ensure_future(gone(receive))
             try:
                 async for body in self._bodies(token):
-                    await self._sent(send({**_MORE, "body": body}), gone)
+                    await self._sent(send({**_MORE, "body": body}), left)
                 await send({"type": "http.response.body", "body": b""})
             except _GoneError:
                 return
             finally:
                 token.cancel()
-                gone.cancel()
+                left.cancel()
 
     def _start(self) -> dict[str, Any]:
         return {
@@ -130,12 +131,12 @@ class FitsAnswer(Response):
 
         return asyncio.ensure_future(self._state.workers.call(read, token))
 
-    async def _sent(self, sending: Any, gone: asyncio.Future[None]) -> None:
+    async def _sent(self, sending: Any, left: asyncio.Future[None]) -> None:
         """Wait until the client has taken enough of a piece, for a limited time."""
         task = asyncio.ensure_future(sending)
         stall = self._state.settings.stall_seconds
-        await asyncio.wait((task, gone), timeout=stall, return_when=asyncio.FIRST_COMPLETED)
-        if not task.done() or gone.done():
+        await asyncio.wait((task, left), timeout=stall, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done() or left.done():
             task.cancel()
             raise _GoneError
         task.result()
@@ -152,11 +153,6 @@ _MORE = {"type": "http.response.body", "more_body": True}
 
 class _GoneError(Exception):
     """The client takes no more bytes."""
-
-
-async def _gone(receive: Any) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 def disposition(name: str) -> str:

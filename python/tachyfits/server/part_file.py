@@ -14,8 +14,6 @@ from typing import Any, cast
 import numpy as np
 
 import tachyfits as tf
-from tachyfits import _core
-from tachyfits.results.measured import Measured
 
 #: Bytes of a block of a FITS file.
 _BLOCK = 2880
@@ -111,13 +109,3 @@ class PartFile:
             )
             yield Piece(offset + number * step, offset + (number + count) * step, ranges)
             number += count
-
-
-def part_of_result(result: Measured) -> PartFile:
-    """Return the file that a plane or a spectrum would be."""
-    values, header = result.as_written()
-    cards = [(card.keyword, card.value, card.comment) for card in header.cards]
-    core = _core.array_file(np.ascontiguousarray(values), cards)
-    image = tf.File.computed(core, None)[0]
-    assert isinstance(image, tf.Image)
-    return PartFile(image)

@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager
 from typing import TypeVar
 
 from fastapi import Request
+from starlette.types import Receive
 
 import tachyfits as tf
 from tachyfits.base.errors import worded_for_http
@@ -121,9 +122,9 @@ class Workers:
                 client = client_of(request)
                 stack.enter_context(self.views.showing(client, view[0], view[1], token))
             work = asyncio.ensure_future(self.call(call, token, priority, seconds, most_bytes))
-            gone = asyncio.ensure_future(_gone(request))
+            left = asyncio.ensure_future(gone(request.receive))
             try:
-                await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait((work, left), return_when=asyncio.FIRST_COMPLETED)
                 if not work.done():
                     token.cancel()
                 return await asyncio.shield(work)
@@ -135,7 +136,7 @@ class Workers:
                     raise Superseded(_SUPERSEDED) from None
                 raise
             finally:
-                gone.cancel()
+                left.cancel()
 
     async def call(
         self,
@@ -216,7 +217,7 @@ def client_of(request: Request) -> str:
     return request.client.host if request.client is not None else ""
 
 
-async def _gone(request: Request) -> None:
+async def gone(receive: Receive) -> None:
     """Return when the client has closed the connection."""
-    while (await request.receive())["type"] != "http.disconnect":
+    while (await receive())["type"] != "http.disconnect":
         pass

@@ -14,9 +14,9 @@ import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
 
 from tachyfits.server.datasets import OpenFile
+from tachyfits.server.file_lock import hold, is_held
 
 #: Counts changes of the layout of sidecars: those of another one are not read.
 _FORMAT = 2
@@ -102,45 +102,23 @@ class Folder:
     @contextlib.contextmanager
     def lock(self, name: str) -> Iterator[bool]:
         """Hold the right to build a sidecar; it goes with the process. False: another has it."""
-        self.path.mkdir(parents=True, exist_ok=True)
         path = self.path / f"{name}.lock"
-        with path.open("w", encoding="ascii") as file:
-            if not _locked(file) or not _is_at(path, file):
-                yield False
-                return
-            try:
-                yield True
-            finally:
-                path.unlink(missing_ok=True)
+        handle = hold(path)
+        if handle is None:
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            path.unlink(missing_ok=True)
+            os.close(handle)
 
     def is_locked(self, name: str) -> bool:
         """Say whether a server builds a sidecar now."""
         try:
-            with (self.path / f"{name}.lock").open(encoding="ascii") as file:
-                return not _locked(file)
+            return is_held(self.path / f"{name}.lock")
         except OSError:
             return False
-
-
-def _is_at(path: Path, file: IO[str]) -> bool:
-    """Say whether a file is still at its path: its owner may have removed it meanwhile."""
-    try:
-        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
-    except OSError:
-        return False
-
-
-def _locked(file: IO[str]) -> bool:
-    """Lock a file; say whether that worked."""
-    try:
-        import fcntl
-    except ImportError:  # two servers may then build the same copy twice
-        return True
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 def _bytes_of(folder: Path) -> int:

@@ -14,12 +14,12 @@ import threading
 import time
 import uuid
 from pathlib import Path
-from typing import Any
 
 import tachyfits as tf
 from tachyfits.base.errors import worded_for_http
 from tachyfits.server.datasets import Datasets
 from tachyfits.server.errors import RequestError
+from tachyfits.server.file_lock import hold, is_held
 from tachyfits.server.settings import Settings
 from tachyfits.server.vo.failures import NoPixels, failure
 from tachyfits.server.vo.identifiers import find
@@ -27,12 +27,6 @@ from tachyfits.server.vo.jobs import Job, Jobs, Result
 from tachyfits.server.vo.parameters import Parameters
 from tachyfits.server.vo.soda import Wanted, cutout_of, every_wanted, media_type
 from tachyfits.server.vo.store import Store, StoreFailure
-
-fcntl: Any
-try:
-    import fcntl
-except ImportError:  # Windows: one process alone runs jobs
-    fcntl = None
 
 log = logging.getLogger("tachyfits.server")
 
@@ -113,7 +107,7 @@ class Runner:
                 continue
             try:
                 if self._lock is None:
-                    self._hold_lock()
+                    self._lock = hold(self._lock_path(self._name), mode=0o600)
                 if time.monotonic() - swept > _SWEEP:
                     self.sweep()
                     swept = time.monotonic()
@@ -133,30 +127,12 @@ class Runner:
     def _lock_path(self, worker: str) -> Path:
         return self._settings.cache_folder / "workers" / f"{worker}.lock"
 
-    def _hold_lock(self) -> None:
-        path = self._lock_path(self._name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(path, os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), 0o600)
-        if fcntl is not None:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        self._lock = handle
-
     def _is_dead(self, worker: str) -> bool:
-        if worker == self._name:
+        path = self._lock_path(worker)
+        if worker == self._name or is_held(path):
             return False
-        if fcntl is None:
-            return True
-        try:
-            handle = os.open(self._lock_path(worker), os.O_RDWR)
-        except FileNotFoundError:
-            return True
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-        finally:
-            os.close(handle)
-        self._lock_path(worker).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            path.unlink()
         return True
 
     def settled(self, job: Job) -> Job:

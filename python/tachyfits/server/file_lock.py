@@ -1,0 +1,62 @@
+"""Locks of the operating system on files: they go with the process that holds them."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+fcntl: Any
+try:
+    import fcntl
+except ImportError:  # Windows: no process knows of another's lock
+    fcntl = None
+
+#: Seconds to wait for a lock: `is_held` takes it for a moment.
+_PATIENCE, _AGAIN = 0.2, 0.01
+
+
+def hold(path: Path, mode: int = 0o666) -> int | None:
+    """Make a file and lock it; return what `os.close` frees, or None where another holds it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    end = time.monotonic() + _PATIENCE
+    while True:
+        handle = os.open(path, os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), mode)
+        if _locked(handle, shared=False) and _is_at(path, handle):
+            return handle
+        os.close(handle)
+        if time.monotonic() > end:
+            return None
+        time.sleep(_AGAIN)
+
+
+def is_held(path: Path) -> bool:
+    """Say whether a process holds the lock of a file."""
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return False
+    try:
+        return not _locked(handle, shared=True)
+    finally:
+        os.close(handle)
+
+
+def _locked(handle: int, *, shared: bool) -> bool:
+    """Lock a file; say whether that worked."""
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _is_at(path: Path, handle: int) -> bool:
+    """Say whether a file is still at its path: its owner may have removed it meanwhile."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(handle))
+    except OSError:
+        return False
