@@ -26,7 +26,8 @@ OPENING = {
 #: Modules of this package that any command loads besides.
 COMMANDS = {
     "cli", "cli._common", "cli._failures", "cli._group", "cli._output", "cli._progress",
-    "cli._syntax", "text.fits_sections", "text.regions", "text.sections", "text.statistics",
+    "cli._syntax", "results", "results.json", "text.fits_sections", "text.regions",
+    "text.sections", "text.statistics",
 }  # fmt: skip
 
 #: Libraries that take long to import, and that listing needs for no usual header.

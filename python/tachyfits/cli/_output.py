@@ -19,7 +19,6 @@ import click
 
 from tachyfits import _core
 from tachyfits._core import TachyfitsWarning
-from tachyfits.results.json import plain
 
 #: Characters that a column of text has at least, however narrow the terminal.
 _LEAST_CELL = 8
@@ -32,6 +31,8 @@ _COSTS = (
 
 def json_text(value: Any) -> str:
     """Return a value as one line of JSON; several files give one line each."""
+    from tachyfits.results.json import plain
+
     return json.dumps(plain(value), ensure_ascii=False, allow_nan=False)
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tachyfits.text.fits_sections import parse_channels, parse_points, parse_section
-from tachyfits.text.numbers import numbers
 from tachyfits.text.statistics import order_statistic
 
 if TYPE_CHECKING:
@@ -37,6 +36,8 @@ def parse_percentiles(text: str) -> tuple[float, ...]:
     >>> parse_percentiles("1,50,99.5")
     (1.0, 50.0, 99.5)
     """
+    from tachyfits.text.numbers import numbers
+
     found = numbers(text)
     if found is None:
         raise ValueError(f"invalid list {text!r}: expected numbers such as 1,50,99")
@@ -80,6 +81,8 @@ def parse_numbers(text: str) -> tuple[float, ...]:
     >>> parse_numbers("1,2.5,-3")
     (1.0, 2.5, -3.0)
     """
+    from tachyfits.text.numbers import numbers
+
     found = numbers(text)
     if found is None:
         raise ValueError(f"invalid values {text!r}: expected numbers such as 1,2.5,10")
