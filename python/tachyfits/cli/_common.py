@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -16,6 +15,7 @@ from tachyfits import TachyfitsError
 from tachyfits.base.errors import usage
 from tachyfits.cli import _progress
 from tachyfits.cli._failures import complain
+from tachyfits.cli._group import Command, grouped
 from tachyfits.cli._output import say, warnings_said
 from tachyfits.cli._syntax import CHANNELS, REGION, SECTION
 from tachyfits.file.file import DAMAGED, STORAGES, File
@@ -130,34 +130,6 @@ def _index_of(file: File, text: str) -> int:
     if comma and _is_whole(version.strip()):
         return file._index_of((name, int(version)))
     return file._index_of(text)
-
-
-Command = Callable[..., Any]
-
-
-def with_options(options: Sequence[Any]) -> Callable[[Command], Command]:
-    """Add options (click's decorators) to a command, in this order."""
-    return lambda command: functools.reduce(lambda made, add: add(made), reversed(options), command)
-
-
-def grouped(
-    name: str, make: Callable[..., Any], values: Iterable[str], options: Sequence[Any]
-) -> Callable[[Command], Command]:
-    """Add options to a command, which gets one argument ``name`` for all of them.
-
-    ``make`` makes it of the ``values``, the arguments that click gives for the options.
-    """
-    keys = tuple(values)
-
-    def decorate(command: Command) -> Command:
-        @functools.wraps(command)
-        def wrapped(**given: Any) -> Any:
-            made = make(**{key: given.pop(key) for key in keys})
-            return command(**{name: made}, **given)
-
-        return with_options(options)(wrapped)
-
-    return decorate
 
 
 def common_options(

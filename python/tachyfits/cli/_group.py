@@ -1,11 +1,16 @@
-"""A group of commands that says which one was meant by a name that it does not have."""
+"""Groups: of commands, which says which one an unknown name may mean, and of options."""
 
 from __future__ import annotations
 
 import difflib
+import functools
 import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import click
+
+Command = Callable[..., Any]
 
 
 class Group(click.Group):
@@ -35,3 +40,28 @@ def meant(word: str, known: list[str]) -> str:
     if close:
         return f"Did you mean {' or '.join(map(repr, close))}?"
     return f"The commands are {', '.join(known)}."
+
+
+def with_options(options: Sequence[Any]) -> Callable[[Command], Command]:
+    """Add options (click's decorators) to a command, in this order."""
+    return lambda command: functools.reduce(lambda made, add: add(made), reversed(options), command)
+
+
+def grouped(
+    name: str, make: Callable[..., Any], values: Iterable[str], options: Sequence[Any]
+) -> Callable[[Command], Command]:
+    """Add options to a command, which gets one argument ``name`` for all of them.
+
+    ``make`` makes it of the ``values``, the arguments that click gives for the options.
+    """
+    keys = tuple(values)
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def wrapped(**given: Any) -> Any:
+            made = make(**{key: given.pop(key) for key in keys})
+            return command(**{name: made}, **given)
+
+        return with_options(options)(wrapped)
+
+    return decorate

@@ -11,7 +11,7 @@ import numpy as np
 from tachyfits import Image, Region, _core, reports
 from tachyfits.base.errors import usage
 from tachyfits.base.progress import Progress
-from tachyfits.cli._common import grouped
+from tachyfits.cli._group import grouped
 from tachyfits.cli._syntax import PERCENTILES
 from tachyfits.cli._written import buffering_option
 

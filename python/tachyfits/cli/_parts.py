@@ -15,12 +15,10 @@ from tachyfits.base.errors import usage
 from tachyfits.base.output import write_atomically
 from tachyfits.cli._common import (
     ChannelsOption,
-    Command,
     Common,
     RegionOptions,
     SectionOption,
     channels_option,
-    grouped,
     index_of,
     overwrite_option,
     pol_option,
@@ -29,8 +27,8 @@ from tachyfits.cli._common import (
     section_option,
     slice_of,
     suffix_of,
-    with_options,
 )
+from tachyfits.cli._group import Command, grouped, with_options
 from tachyfits.cli._syntax import LIMITS, NUMBERS
 from tachyfits.header.spectral_selection import stokes_slice
 from tachyfits.header.spectral_units import CONVENTIONS, MEDIA, Line

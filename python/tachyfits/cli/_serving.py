@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from tachyfits.base.optional import SERVER, needed
-from tachyfits.cli._common import with_options
+from tachyfits.cli._group import with_options
 from tachyfits.cli._output import json_text, say
 
 

@@ -11,7 +11,8 @@ import click
 
 from tachyfits import Image, reports
 from tachyfits._core import Report
-from tachyfits.cli._common import Command, Common, described, grouped
+from tachyfits.cli._common import Common, described
+from tachyfits.cli._group import Command, grouped
 from tachyfits.cli._output import json_text, report_dict, report_line, say, size_text
 
 #: BITPIX on the command line, by NumPy's name of the type.

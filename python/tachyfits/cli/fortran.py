@@ -14,9 +14,8 @@ import tachyfits as tf
 from tachyfits import TachyfitsError
 from tachyfits.base.errors import listed, usage
 from tachyfits.cli import _progress
-from tachyfits.cli._common import with_options
 from tachyfits.cli._failures import complain
-from tachyfits.cli._group import Group
+from tachyfits.cli._group import Group, with_options
 from tachyfits.cli._output import (
     json_text,
     report_dict,
