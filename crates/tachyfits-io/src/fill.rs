@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::aligned::LARGE_PAGE;
 use crate::error::IoError;
 use crate::executor::{self, Job, Team, Threads, Worker, work_together};
-use crate::pipeline::{Buffering, PipelineOptions};
+use crate::pipeline::PipelineOptions;
 use crate::profile::{Latency, Profile};
 use crate::report::Report;
 use crate::storage::{Request, Storage, unless_changed};
@@ -18,6 +18,11 @@ const WORTH_A_THREAD: usize = 256 << 10;
 
 /// So few bytes are read without a permit: to get one takes about as long as they do.
 const LITTLE: usize = 64 << 10;
+
+/// Whether so few bytes are read at once, by the calling thread and without a permit: they are in a file on this machine.
+pub fn fills_at_once(storage: &dyn Storage, bytes: u64) -> bool {
+    bytes <= LITTLE as u64 && storage.profile().latency != Latency::Network && !storage.computes()
+}
 
 /// Fills `out` with the bytes from `offset` on, in blocks of at most `block_bytes`, a multiple of every element's size;
 /// each is handed to `work` by the thread that read it, while it is in that core's cache.
@@ -41,34 +46,6 @@ pub fn fill(
     options: &PipelineOptions<'_>,
     work: impl Fn(&mut [u8]) + Sync,
 ) -> Result<Report, IoError> {
-    fill_either_way(storage, offset, out, block_bytes, options, work, None)
-}
-
-/// Another way to fill a block, from its offset on: from bytes that [`Lend::cached`](crate::Lend::cached) lends, of which it asks itself whether
-/// they were [`Lend::intact`](crate::Lend::intact). It says whether it did.
-pub type OtherWay<'a> = &'a (dyn Fn(u64, &mut [u8]) -> Result<bool, IoError> + Sync);
-
-/// Whether so few bytes are read at once, by the calling thread and without a permit: they are in a file on this machine.
-pub fn fills_at_once(storage: &dyn Storage, bytes: u64) -> bool {
-    bytes <= LITTLE as u64 && storage.profile().latency != Latency::Network && !storage.computes()
-}
-
-/// As [`fill`], or the other way where the bytes seem to be in the page cache. A caller that chooses a buffering gets reads.
-///
-/// Bytes filled from the page cache count as borrowed: none of them were read, and the time is
-/// computing time.
-///
-/// # Errors
-/// As [`fill`], and those of the other way.
-pub fn fill_either_way(
-    storage: &dyn Storage,
-    offset: u64,
-    out: &mut [u8],
-    block_bytes: usize,
-    options: &PipelineOptions<'_>,
-    work: impl Fn(&mut [u8]) + Sync,
-    other: Option<OtherWay<'_>>,
-) -> Result<Report, IoError> {
     let begun = Instant::now();
     let bytes = out.len() as u64;
     storage.check_within(offset, bytes)?;
@@ -86,14 +63,7 @@ pub fn fill_either_way(
         let most = usize::try_from(most).unwrap_or(usize::MAX).max(block_bytes);
         share_bytes = out.len().div_ceil(threads).min(most);
     }
-    let may_lend = options.buffering == Buffering::Auto;
-    let is_cached = || may_lend && storage.is_resident(offset..offset + bytes);
-    if other.is_some() {
-        storage.prepare_to_lend();
-    }
-    let other = other.filter(|_| is_cached());
-    let waits = !storage.computes()
-        && (together || (other.is_none() && !storage.is_resident(offset..offset + bytes)));
+    let waits = !storage.computes() && (together || !storage.is_resident(offset..offset + bytes));
     let shared = Filling {
         storage,
         block_bytes,
@@ -102,7 +72,6 @@ pub fn fill_either_way(
         divides_rest: storage.computes().then_some(2 * threads),
         rest: Mutex::new((offset, out)),
         work,
-        other,
         waits,
         options,
         failed: AtomicBool::new(false),
@@ -202,7 +171,6 @@ struct Filling<'a, 'b, W> {
     /// The bytes that no thread has taken yet, and their offset in the storage.
     rest: Mutex<(u64, &'b mut [u8])>,
     work: W,
-    other: Option<OtherWay<'a>>,
     /// Whether reading may wait for a device.
     waits: bool,
     options: &'a PipelineOptions<'a>,
@@ -295,17 +263,13 @@ impl<'b, W: Fn(&mut [u8]) + Sync> Filling<'_, 'b, W> {
 
     fn block(&self, worker: &Worker<'_>, offset: u64, block: &mut [u8]) -> Result<(), IoError> {
         let begun = Instant::now();
-        let is_filled = self.other.map_or(Ok(false), |other| other(offset, block))?;
         let mut read = Duration::ZERO;
-        if !is_filled {
-            if self.together.is_none() {
-                let fetch = || self.storage.read_exact_at(offset, block);
-                worker.reading(self.waits, fetch)?;
-                self.read_bytes.fetch_add(block.len() as u64, Ordering::Relaxed);
-                read = begun.elapsed();
-            }
-            (self.work)(block);
+        if self.together.is_none() {
+            worker.reading(self.waits, || self.storage.read_exact_at(offset, block))?;
+            self.read_bytes.fetch_add(block.len() as u64, Ordering::Relaxed);
+            read = begun.elapsed();
         }
+        (self.work)(block);
         let all = begun.elapsed();
         self.io.fetch_add(read.as_nanos() as u64, Ordering::Relaxed);
         self.compute.fetch_add((all - read).as_nanos() as u64, Ordering::Relaxed);
@@ -330,7 +294,6 @@ mod tests {
     use super::*;
     use crate::backend::memory::MemoryStorage;
     use crate::executor::{Executor, Job};
-    use std::sync::atomic::AtomicUsize;
 
     #[test]
     fn large_pages_are_entered_where_they_begin_alone() {
@@ -371,70 +334,6 @@ mod tests {
                 assert_eq!(report.threads, threads.min((length / block.max(256 << 10)).max(1)));
             }
         }
-    }
-
-    /// How many bytes are filled, and in how many blocks of 1000.
-    const FILLED: usize = 1_000_003;
-    const BLOCKS: usize = FILLED.div_ceil(1000);
-
-    /// Fills them from a storage of 1 MiB, by two threads; `other` may fill a block the other way.
-    fn filled(buffering: Buffering, other: OtherWay<'_>) -> Result<(Vec<u8>, Report), IoError> {
-        let content: Vec<u8> = (0..1u32 << 20).map(|place| (place % 251) as u8).collect();
-        let storage = MemoryStorage::new("content", content);
-        let mut out = vec![0; FILLED];
-        let options = PipelineOptions { threads: 2, buffering, ..PipelineOptions::default() };
-        let work = |bytes: &mut [u8]| bytes.iter_mut().for_each(|byte| *byte = !*byte);
-        let report = fill_either_way(&storage, 5, &mut out, 1000, &options, work, Some(other))?;
-        Ok((out, report))
-    }
-
-    #[test]
-    fn blocks_are_filled_the_other_way_where_it_can() {
-        let flipped = |offset: u64| !((offset % 251) as u8);
-        let expected: Vec<u8> = (5..).take(FILLED).map(flipped).collect();
-        let (blocks, bytes) = (AtomicUsize::new(0), AtomicU64::new(0));
-        let by_itself = |offset, block: &mut [u8]| {
-            blocks.fetch_add(1, Ordering::Relaxed);
-            bytes.fetch_add(block.len() as u64, Ordering::Relaxed);
-            (offset..).zip(block).for_each(|(offset, byte)| *byte = flipped(offset));
-            Ok(true)
-        };
-        let (out, report) = filled(Buffering::Auto, &by_itself).unwrap();
-        assert!(out == expected);
-        assert_eq!((blocks.into_inner(), bytes.into_inner()), (BLOCKS, FILLED as u64));
-        assert_eq!(report.read_bytes, 0);
-        // A storage that does not lend is read.
-        let never = |_, _: &mut [u8]| Ok(false);
-        let (out, report) = filled(Buffering::Auto, &never).unwrap();
-        assert!(out == expected);
-        assert_eq!(report.read_bytes, FILLED as u64);
-        let failing = |_, _: &mut [u8]| Err(IoError::Cancelled);
-        assert_eq!(filled(Buffering::Auto, &failing).unwrap_err().code(), "io-cancelled");
-        // Nor is it asked if buffers are requested.
-        for buffering in [Buffering::Single, Buffering::Double] {
-            assert!(filled(buffering, &failing).unwrap().0 == expected);
-        }
-    }
-
-    #[test]
-    fn reports_distinguish_borrowed_from_read_bytes() {
-        const NAP: Duration = Duration::from_millis(5);
-        let storage = MemoryStorage::new("content", vec![7; 8]);
-        // Every second block.
-        let slowly = |offset, block: &mut [u8]| {
-            if offset % 2 == 1 {
-                return Ok(false);
-            }
-            std::thread::sleep(NAP);
-            block.fill(7);
-            Ok(true)
-        };
-        let (mut out, options) = ([0; 8], PipelineOptions::default());
-        let report = fill_either_way(&storage, 0, &mut out, 1, &options, |_| (), Some(&slowly));
-        let report = report.unwrap();
-        assert_eq!((report.bytes, report.read_bytes), (8, 4));
-        assert!(report.compute_seconds >= (NAP * 4).as_secs_f64());
-        assert!(report.io_seconds < report.compute_seconds);
     }
 
     #[test]

@@ -59,7 +59,7 @@ pub use coalesce::push_coalesced;
 pub use error::{Budget, ErrorKind, IoError, Pending};
 pub use executor::{CancelToken, Executor, Job, Priority, without_permit};
 pub use fetch::{Extent, Fetched, fetch};
-pub use fill::{OtherWay, enter_large_pages, fill, fill_either_way, fills_at_once};
+pub use fill::{enter_large_pages, fill, fills_at_once};
 pub use lend::Lend;
 pub use notes::{FirstFew, Note, Notes, note};
 pub use output::OutputFile;

@@ -200,12 +200,6 @@ pub fn prefetch_all(bytes: &[u8]) {
 /// little more.
 pub const CACHES_BYTES: usize = 64 << 20;
 
-/// Whether to store an array of `bytes` bytes, computed from about as many, past the caches: both
-/// pass through them, so half the cache size is enough.
-pub fn is_past_caches(bytes: usize) -> bool {
-    bytes >= CACHES_BYTES / 2
-}
-
 /// How a kernel stores what it makes.
 pub(crate) trait Stores: Copy {
     /// Stores an element.

@@ -63,9 +63,7 @@ pub use elementwise::{
 };
 pub use encode::{encode_f32, encode_f64, encode_native};
 pub use histogram::{Histogram, HistogramRange};
-pub use isa::{
-    CACHES_BYTES, Streaming, Tier, UnknownTier, is_past_caches, prefetch_all, streaming,
-};
+pub use isa::{CACHES_BYTES, Streaming, Tier, UnknownTier, prefetch_all, streaming};
 pub use noise::{Noise, NoiseKey, NoiseMeter, NoisePixel};
 pub use order_statistics::{
     CellCounts, Cells, KeyBins, KeyCuts, Split, deviate, key_of, split, value_of_key,

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use tachyfits_io::operation::RunOptions;
 use tachyfits_io::{Id, IoError, Profile, Report, Storage};
-use tachyfits_kernels::{Fields, Tier, Transfer, streaming};
+use tachyfits_kernels::{Fields, Tier, Transfer};
 
 use crate::error::Error;
 use crate::file::RecordFile;
@@ -78,8 +78,7 @@ impl RecordFile {
         let swap = if self.order() == FileOrder::NATIVE { 1 } else { size };
         let view = AheadView { storage: self.storage(), guess, count, swap, tier };
         let block = (BLOCK_BYTES / guess.stride).max(1) * guess.bytes;
-        let lent = |offset, block: &mut [u8]| view.read_lent(offset, block);
-        match fill(&view, 0, out, block, options, Some(&lent)) {
+        match fill(&view, 0, out, block, options) {
             Ok(report) => Ok(self.pass(first, count, guess).then_some(report)),
             Err(error @ (IoError::Cancelled | IoError::Budget { .. })) => Err(error.into()),
             Err(_) => Ok(None),
@@ -193,22 +192,6 @@ impl AheadView<'_> {
             let transfer = self.transfer(block, out.len());
             transfer.map(|transfer| transfer.run(block, out, self.tier)).is_some()
         })
-    }
-
-    /// Records from bytes that the storage has in the page cache, and past the caches of the processor; gives whether it
-    /// lends them, and their markers are right.
-    fn read_lent(&self, offset: u64, out: &mut [u8]) -> Result<bool, IoError> {
-        let Guess { offset: begin, bytes, stride, .. } = self.guess;
-        if !self.is_whole(offset, out.len()) {
-            return Ok(false);
-        }
-        let at = begin + offset / bytes * stride;
-        let file = at..at + out.len() as u64 / bytes * stride;
-        let Some(lent) = self.storage.cached(file.clone()) else { return Ok(false) };
-        let Some(transfer) = self.transfer(lent, out.len()) else { return Ok(false) };
-        streaming(|stores| transfer.stream(lent, out, self.tier, stores));
-        self.storage.intact(file)?;
-        Ok(true)
     }
 
     /// The transfer that makes records contiguous, if their markers are right.

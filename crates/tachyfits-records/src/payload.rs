@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::ops::Range;
 
 use tachyfits_io::{IoError, PlacedBuffer, Storage};
-use tachyfits_kernels::{Fields, Tier, Transfer, streaming, swap_in_place};
+use tachyfits_kernels::{Fields, Tier, Transfer, swap_in_place};
 
 use crate::index::{RecordIndex, RecordRun};
 use crate::layout::{BLOCK_BYTES, RecordField};
@@ -183,38 +183,6 @@ impl<'a> Payload<'a> {
         })
     }
 
-    /// As [`Payload::read`], from bytes that the storage has in the page cache, and past the caches of the processor; gives
-    /// whether it lends all of them.
-    pub(crate) fn read_lent(
-        &self,
-        position: u64,
-        out: &mut [u8],
-        swap: u64,
-        tier: Tier,
-    ) -> Result<bool, IoError> {
-        let (mut position, mut out) = (position, out);
-        while !out.is_empty() {
-            let Some((run, within)) = self.find(position).filter(|(run, _)| run.pieces.is_empty())
-            else {
-                return Ok(false);
-            };
-            let at = self.starts.partition_point(|&start| start <= position);
-            let count = (self.starts[at] - position).min(out.len() as u64) as usize;
-            let file = file_range(run, within, count);
-            let Some(lent) = self.storage.cached(file.clone()) else { return Ok(false) };
-            let (part, later) = out.split_at_mut(count);
-            streaming(|stores| {
-                each_transfer(run, within, count, swap, |transfer| {
-                    transfer.stream(lent, part, tier, stores);
-                });
-            });
-            self.storage.intact(file)?;
-            position += count as u64;
-            out = later;
-        }
-        Ok(true)
-    }
-
     /// Records of equal length, whole, into items: each field swapped or not, and put to its place.
     pub(crate) fn read_items(
         &self,
@@ -373,11 +341,10 @@ fn is_slow(offset: u64, out: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
 
     use super::*;
     use crate::markers::{FileOrder, RecordMarkers};
-    use tachyfits_io::{MemoryStorage, StorageKind};
+    use tachyfits_io::MemoryStorage;
 
     use crate::file::{RecordFile, RecordOptions};
     use crate::layout::RecordLayout;
@@ -437,68 +404,6 @@ mod tests {
             read_exact(&storage, 4, out).unwrap();
             assert!(out == &file[4..4 + length]);
             assert!(pages.is_clean_around(20, length));
-        }
-    }
-
-    #[test]
-    fn lent_bytes_are_the_same_at_any_offset() {
-        let tier = Tier::current();
-        for (bytes, count) in [(8, 99), (40, 30), (1000, 7), (BLOCK + 8, 2)] {
-            let payload = content(bytes * count);
-            let marker = RecordMarkers::ALL[0].write(bytes as i64);
-            let marker = &marker[..RecordMarkers::ALL[0].bytes()];
-            let file: Vec<u8> = payload
-                .chunks(bytes)
-                .flat_map(|record| [marker, record, marker].concat())
-                .collect();
-            let options = RecordOptions {
-                marker_bytes: Some(RecordMarkers::ALL[0].bytes()),
-                order: Some(RecordMarkers::ALL[0].order()),
-                ..RecordOptions::default()
-            };
-            let file = RecordFile::from_bytes("made.dat", file, &options).unwrap();
-            let skipped = 1;
-            let records = skipped..count as u64;
-            let view = Payload::new(file.storage(), file.index().unwrap(), records);
-            let payload = &payload[bytes..];
-            let mut pages = Pages::new(payload.len());
-            for (swap, begin, less) in [(8, 0, 0), (8, 8, 8), (4, 4, 0), (2, 6, 2), (1, 3, 7)] {
-                let (begin, end) = (begin.min(bytes - swap), payload.len() - less);
-                let mut expected = payload[begin..end].to_vec();
-                swap_in_place(&mut expected, swap, Tier::SCALAR);
-                for to in 0..32 {
-                    let out = pages.at(to, expected.len());
-                    assert!(view.read_lent(begin as u64, out, swap as u64, tier).unwrap());
-                    assert!(out == expected, "{count} of {bytes} from {begin} on to {to}");
-                    assert!(pages.is_clean_around(to, expected.len()));
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn records_that_a_map_lent_and_did_not_have_are_an_error_and_no_zeros() {
-        let tier = Tier::current();
-        let marker = RecordMarkers::ALL[0];
-        let record = [&marker.write(40)[..marker.bytes()], &[1; 40]].concat();
-        let record = [&record[..], &record[..marker.bytes()]].concat();
-        // Within a page, of which no signal tells, and before it.
-        for rest in [999 * record.len() + 20, 10_000] {
-            let mut written = tempfile::NamedTempFile::new().unwrap();
-            written.write_all(&record.repeat(1000)).unwrap();
-            let options = RecordOptions {
-                storage: StorageKind::Mapped,
-                marker_bytes: Some(marker.bytes()),
-                order: Some(marker.order()),
-                ..RecordOptions::default()
-            };
-            let file = RecordFile::open(written.path(), &options).unwrap();
-            let view = Payload::new(file.storage(), file.index().unwrap(), 0..1000);
-            let mut out = vec![0; 20_000];
-            let mut read = || view.read_lent(20_000, &mut out, 1, tier);
-            assert!(read().unwrap());
-            written.as_file().set_len(rest as u64).unwrap();
-            assert_eq!(read().unwrap_err().code(), "io-short");
         }
     }
 

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use tachyfits_io::operation::{Progress, RunOptions};
-use tachyfits_io::{IoError, OtherWay, Report, Storage};
-use tachyfits_kernels::{Tier, is_past_caches};
+use tachyfits_io::{IoError, Report, Storage};
+use tachyfits_kernels::Tier;
 
 use crate::error::{Code, Error};
 use crate::file::RecordFile;
@@ -131,8 +131,7 @@ impl RecordFile {
         if let Some(size) = layout.is_plain() {
             let swap = if swap { size } else { 1 };
             let view = PayloadView { payload: &payload, swap, tier };
-            let lent = |offset, block: &mut [u8]| view.read_lent(offset, block);
-            return Ok(fill(&view, 0, out, whole_blocks(bytes, size), options, Some(&lent))?);
+            return Ok(fill(&view, 0, out, whole_blocks(bytes, size), options)?);
         }
         let (record_bytes, item_bytes) = (layout.record_bytes, layout.item_bytes);
         if record_bytes <= LONG_RECORD {
@@ -140,7 +139,7 @@ impl RecordFile {
             let view =
                 ItemsView { payload: &payload, record_bytes, item_bytes, fields, swap, tier };
             let items = (BLOCK_BYTES / record_bytes.max(item_bytes)).max(1);
-            return Ok(fill(&view, 0, out, items * item_bytes, options, None)?);
+            return Ok(fill(&view, 0, out, items * item_bytes, options)?);
         }
         let mut report = Report::default();
         let groups = layout.groups();
@@ -171,12 +170,10 @@ impl RecordFile {
         if let Some(size) = group.number() {
             let view = PayloadView { payload, swap: if swap { size } else { 1 }, tier };
             let from = begin + group.in_record().start;
-            let lent = |offset, block: &mut [u8]| view.read_lent(offset, block);
-            let block = whole_blocks(u64::MAX, size);
-            return Ok(fill(&view, from, out, block, options, Some(&lent))?);
+            return Ok(fill(&view, from, out, whole_blocks(u64::MAX, size), options)?);
         }
         let view = GroupView { payload, begin, group, fields: &group.fields(), swap, tier };
-        Ok(fill(&view, 0, out, group.items_of(BLOCK_BYTES), options, None)?)
+        Ok(fill(&view, 0, out, group.items_of(BLOCK_BYTES), options)?)
     }
 }
 
@@ -186,17 +183,15 @@ fn whole_blocks(record_bytes: u64, size: u64) -> u64 {
     (BLOCK_BYTES / unit.max(1)).max(1) * unit
 }
 
-/// Fills memory with what a view gives, or, where that is quicker, with what it makes of bytes that are lent to it.
+/// Fills memory with what a view gives.
 pub(crate) fn fill(
     view: &dyn Storage,
     offset: u64,
     out: &mut [u8],
     block: u64,
     options: &RunOptions<'_>,
-    lent: Option<OtherWay<'_>>,
 ) -> Result<Report, IoError> {
     let progress = Progress { options: *options, total: out.len() as u64 };
     let run = progress.run_options();
-    let lent = lent.filter(|_| is_past_caches(out.len()));
-    tachyfits_io::fill_either_way(view, offset, out, block as usize, &run, |_| (), lent)
+    tachyfits_io::fill(view, offset, out, block as usize, &run, |_| ())
 }

@@ -48,13 +48,6 @@ impl Storage for PayloadView<'_> {
     }
 }
 
-impl PayloadView<'_> {
-    /// As [`Storage::read_exact_at`], from bytes that the storage has in the page cache; gives whether it lends them.
-    pub(crate) fn read_lent(&self, offset: u64, out: &mut [u8]) -> Result<bool, IoError> {
-        self.payload.read_lent(offset, out, self.swap, self.tier)
-    }
-}
-
 /// Records of one length as items; it is read from whole items on, in whole items.
 #[derive(Debug)]
 pub(crate) struct ItemsView<'a> {

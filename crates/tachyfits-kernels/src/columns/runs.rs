@@ -33,19 +33,6 @@ impl<T: Bits> Make for Turned<T> {
     }
 }
 
-/// They stay as they are.
-#[derive(Clone, Copy)]
-pub(crate) struct Kept;
-
-impl Make for Kept {
-    const BYTES: usize = 1;
-
-    #[inline(always)]
-    fn make(self, from: &[u8], to: &mut [u8]) {
-        to.copy_from_slice(from);
-    }
-}
-
 impl Ways {
     /// Moves runs.
     pub(super) fn runs(self, make: impl Make, from: &[u8], to: &mut [u8], tier: Tier) {

@@ -6,11 +6,11 @@
 
 use std::marker::PhantomData;
 
+use super::runs::Make;
 #[cfg(target_arch = "x86_64")]
 use super::runs::Runs;
-use super::runs::{Kept, Make};
 use super::ways::{Fields, LONG_FIELD, Ways};
-use crate::isa::{self, Cached, Kernel, Streaming, Tier};
+use crate::isa::{self, Cached, Kernel, Tier};
 
 /// A move of fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,33 +45,15 @@ impl Transfer {
     /// # Panics
     /// If the bytes do not hold the fields, fields overlap the next ones, or elements of another size are to be swapped.
     pub fn run(&self, from: &[u8], to: &mut [u8], tier: Tier) {
-        self.go(from, to, tier, None);
-    }
-
-    /// As [`Transfer::run`], past the caches where fields are long enough.
-    ///
-    /// # Panics
-    /// As [`Transfer::run`].
-    pub fn stream(&self, from: &[u8], to: &mut [u8], tier: Tier, stores: Streaming<'_>) {
-        self.go(from, to, tier, Some(stores));
-    }
-
-    fn go(&self, from: &[u8], to: &mut [u8], tier: Tier, stores: Option<Streaming<'_>>) {
         let Some((ways, from, to)) = self.ways(from, to) else { return };
         match (self.swap, self.size) {
-            (false, _) | (true, 1) => match stores {
-                Some(stores) if ways.run >= LONG_FIELD => {
-                    let (from, to) = ways.cut(from, to);
-                    ways.stream_runs(Kept, from, to, tier, stores);
-                }
-                _ => ways.copy(from, to),
-            },
-            (true, 2) => ways.swap::<u16>(from, to, tier, stores),
-            (true, 4) => ways.swap::<u32>(from, to, tier, stores),
-            (true, 8) => ways.swap::<u64>(from, to, tier, stores),
+            (false, _) | (true, 1) => ways.copy(from, to),
+            (true, 2) => ways.swap::<u16>(from, to, tier),
+            (true, 4) => ways.swap::<u32>(from, to, tier),
+            (true, 8) => ways.swap::<u64>(from, to, tier),
             (true, size) => {
                 assert_eq!(size, 16, "elements that can be swapped");
-                ways.swap::<u128>(from, to, tier, stores);
+                ways.swap::<u128>(from, to, tier);
             }
         }
     }
@@ -121,19 +103,13 @@ pub fn swap_in_place(bytes: &mut [u8], size: usize, tier: Tier) {
 }
 
 impl Ways {
-    fn swap<T: Swap>(self, from: &[u8], to: &mut [u8], tier: Tier, stores: Option<Streaming<'_>>) {
+    fn swap<T: Swap>(self, from: &[u8], to: &mut [u8], tier: Tier) {
         let (from, to) = self.cut(from, to);
-        let swapped = Swapped::<T>(PhantomData);
-        match stores {
-            Some(stores) if self.run >= LONG_FIELD => {
-                self.stream_runs(swapped, from, to, tier, stores);
-            }
-            None if self.run >= LONG_FIELD => self.runs(swapped, from, to, tier),
-            _ => {
-                for at in (0..self.run).step_by(size_of::<T>()) {
-                    T::swap_each(self, &from[at..], &mut to[at..]);
-                }
-            }
+        if self.run >= LONG_FIELD {
+            return self.runs(Swapped::<T>(PhantomData), from, to, tier);
+        }
+        for at in (0..self.run).step_by(size_of::<T>()) {
+            T::swap_each(self, &from[at..], &mut to[at..]);
         }
     }
 }

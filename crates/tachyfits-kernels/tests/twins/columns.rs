@@ -215,9 +215,6 @@ proptest! {
             let mut found = before.clone();
             transfer.run(&content, &mut found, tier);
             prop_assert_eq!(&found, &expected);
-            found.copy_from_slice(&before);
-            streaming(|stores| transfer.stream(&content, &mut found, tier, stores));
-            prop_assert_eq!(&found, &expected);
         }
     }
 
