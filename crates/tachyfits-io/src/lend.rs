@@ -17,10 +17,10 @@ pub trait Lend {
         None
     }
 
-    /// Whether a run of as many threads takes its bytes from [`Lend::cached`]. `is_free`: they seem to be in the page
-    /// cache, few tasks share them, and no buffering was requested.
-    fn lends_cached(&self, is_free: bool, threads: usize) -> bool {
-        let _ = (is_free, threads);
+    /// Whether a run of as many threads, which uses about as many bytes as `wanted`, takes them from [`Lend::cached`].
+    /// `is_free`: they seem to be in the page cache, few tasks share them, and no buffering was requested.
+    fn lends_cached(&self, is_free: bool, threads: usize, wanted: u64) -> bool {
+        let _ = (is_free, threads, wanted);
         false
     }
 
@@ -34,7 +34,7 @@ pub trait Lend {
     }
 
     /// As [`Lend::slice`], and also bytes of a map. These may turn out to be missing: the caller must ask
-    /// [`Lend::intact`] before it uses results from them, as [`crate::run`] and [`crate::fill_either_way`] do.
+    /// [`Lend::intact`] before it uses results from them, as [`crate::run`] does.
     fn cached(&self, range: Range<u64>) -> Option<&[u8]> {
         self.slice(range)
     }
@@ -68,8 +68,8 @@ impl dyn Storage + '_ {
     }
 
     /// As [`Lend::lends_cached`].
-    pub fn lends_cached(&self, is_free: bool, threads: usize) -> bool {
-        self.lend().is_some_and(|lend| lend.lends_cached(is_free, threads))
+    pub fn lends_cached(&self, is_free: bool, threads: usize, wanted: u64) -> bool {
+        self.lend().is_some_and(|lend| lend.lends_cached(is_free, threads, wanted))
     }
 
     /// As [`Lend::prepare_to_lend`].

@@ -1,7 +1,7 @@
 //! The default storage: uses the bytes of a cached file where they lie, through a memory map, and reads otherwise.
 //!
-//! A map is faster than copies where a file stays open, in small pages and large ones (docs/performance). The bytes are the
-//! same either way.
+//! A map is faster than copies of large pages, and of small ones that stay mapped; to map small pages for one use takes longer
+//! than to copy them (docs/performance). The bytes are the same either way.
 
 use std::ops::Range;
 use std::path::Path;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::backend::entered::{EnteredPages, MOST_ENTERED};
 use crate::backend::file::FileStorage;
-use crate::backend::mmap::{GuardedMap, enter, intact, maps_are_allowed};
+use crate::backend::mmap::{GuardedMap, enter, intact, is_in_small_pages, maps_are_allowed};
 use crate::error::IoError;
 use crate::lend::Lend;
 use crate::profile::Profile;
@@ -26,9 +26,15 @@ const LEAST_FILE: u64 = 256 << 10;
 /// time of reading the column (docs/performance).
 pub(crate) const MOST_KEPT: u64 = 512 << 20;
 
-/// A run of as many threads borrows only from a file whose pages stay mapped, half of which was copied before: to map pages,
-/// threads wait for each other, and to unmap them, the system interrupts every core (docs/performance).
-const MANY_THREADS: usize = 4;
+/// Runs of fewer bytes borrow: a look at the pages would take a part of their time.
+const FEW_BYTES: u64 = 4 << 20;
+
+/// More threads than this copy at first: to map pages they wait for each other, and to unmap them, the system interrupts every
+/// core (docs/performance).
+const MOST_THREADS: usize = 8;
+
+/// So much of a file shows how large its pages are.
+const LOOKED_AT: u64 = 1 << 20;
 
 /// A file, read at offsets, of which what is in the page cache can be lent.
 #[derive(Debug)]
@@ -40,6 +46,8 @@ pub struct CachedStorage {
     map: OnceLock<Option<GuardedMap>>,
     /// Made when pages are first counted.
     entered: OnceLock<EnteredPages>,
+    /// Whether its pages are small; asked once.
+    small_pages: OnceLock<bool>,
     /// Bytes that were copied so far.
     copied: AtomicU64,
 }
@@ -52,6 +60,7 @@ impl CachedStorage {
             always: false,
             map: OnceLock::new(),
             entered: OnceLock::new(),
+            small_pages: OnceLock::new(),
             copied: AtomicU64::new(0),
         }
     }
@@ -72,6 +81,17 @@ impl CachedStorage {
 
     fn map(&self) -> Option<&GuardedMap> {
         self.map.get_or_init(|| GuardedMap::of(self.file.file()).ok().flatten()).as_ref()
+    }
+
+    /// Whether the middle of the file is in the page cache in small pages, which take longer to map than to copy.
+    fn is_in_small_pages(&self) -> bool {
+        let middle = self.bytes() / 2 / LOOKED_AT * LOOKED_AT;
+        let range = middle..self.bytes().min(middle + LOOKED_AT);
+        if !self.is_resident(range.clone()) {
+            return false;
+        }
+        let bytes = || self.map()?.slice(range);
+        *self.small_pages.get_or_init(|| bytes().is_some_and(is_in_small_pages))
     }
 
     /// Releases pages of a large file when they have become many.
@@ -127,12 +147,16 @@ impl Storage for CachedStorage {
 }
 
 impl Lend for CachedStorage {
-    fn lends_cached(&self, is_free: bool, threads: usize) -> bool {
+    fn lends_cached(&self, is_free: bool, threads: usize, wanted: u64) -> bool {
         let bytes = self.bytes();
-        let is_in_use = self.copied.load(Relaxed) >= bytes / 2;
-        let pays =
-            bytes >= LEAST_FILE && (threads < MANY_THREADS || (bytes <= MOST_KEPT && is_in_use));
-        self.always || (LENDS && is_free && pays && maps_are_allowed())
+        // To map pages pays where they stay so and are used again. Which is the faster for one thread depends on the processor.
+        let is_in_use = || threads == 1 || self.copied.load(Relaxed) >= bytes / 2;
+        let pays = || {
+            wanted < FEW_BYTES
+                || (bytes <= MOST_KEPT && is_in_use())
+                || (threads <= MOST_THREADS && !self.is_in_small_pages())
+        };
+        self.always || (LENDS && is_free && bytes >= LEAST_FILE && maps_are_allowed() && pays())
     }
 
     fn all_mapped(&self) -> Option<&[u8]> {
@@ -173,7 +197,7 @@ impl Lend for CachedStorage {
 
 #[cfg(test)]
 mod tests {
-    use super::{CachedStorage, LENDS, MANY_THREADS, MOST_ENTERED, MOST_KEPT};
+    use super::{CachedStorage, FEW_BYTES, LENDS, MOST_ENTERED, MOST_KEPT, MOST_THREADS};
     use crate::aligned::LARGE_PAGE;
     use crate::conformance::{storage_suite, temporary_file};
     use crate::{
@@ -264,29 +288,50 @@ mod tests {
         assert_eq!(storage.cached(7..8), Some(&[7][..]));
         assert!(storage.cached(5..(1 << 20) + 1).is_none());
         assert!(storage.slice(5..400_005).is_none());
-        let lends = |is_free| storage.lends_cached(is_free, 1);
+        let lends = |is_free| storage.lends_cached(is_free, 1, 1 << 20);
         assert_eq!((lends(true), lends(false)), (LENDS, false));
         let (_directory, path) = temporary_file(&[7; 1000]);
-        assert!(!lending(&path).lends_cached(true, 1));
+        assert!(!lending(&path).lends_cached(true, 1, 1000));
     }
 
     #[test]
-    fn many_threads_copy_first_and_from_large_files_always() {
+    fn small_pages_are_copied_until_half_of_the_file_was_read_and_those_of_large_files_always() {
         let (_directory, path) = temporary_file(b"");
         for (bytes, is_kept) in [(1 << 20, true), (MOST_KEPT, true), (MOST_KEPT + 1, false)] {
             OpenOptions::new().write(true).open(&path).unwrap().set_len(bytes).unwrap();
-            let storage = lending(&path);
-            let lends = |threads| storage.lends_cached(true, threads);
-            assert_eq!((lends(MANY_THREADS - 1), lends(MANY_THREADS)), (LENDS, false));
-            let mut buffer = vec![0; 1 << 19];
-            for piece in 0..bytes / (1 << 20) {
-                assert!(!lends(MANY_THREADS));
-                storage.read_exact_at(piece << 19, &mut buffer).unwrap();
+            for is_small in [true, false] {
+                let storage = lending(&path);
+                storage.small_pages.set(is_small).unwrap();
+                let lends = |threads| storage.lends_cached(true, threads, FEW_BYTES);
+                let [few, many] = [MOST_THREADS, MOST_THREADS + 1];
+                let is_large = LENDS && !is_small;
+                // The middle of the sparse file is not in the page cache before it is read.
+                let mut buffer = vec![0; 1 << 19];
+                storage.read_exact_at(bytes / 2, &mut buffer[..1 << 10]).unwrap();
+                assert_eq!(
+                    [1, few, many].map(lends),
+                    [LENDS && (is_kept || is_large), is_large, false]
+                );
+                assert_eq!(storage.lends_cached(true, many, FEW_BYTES - 1), LENDS);
+                for piece in 0..bytes / (1 << 20) {
+                    assert!(!lends(many));
+                    storage.read_exact_at(piece << 19, &mut buffer).unwrap();
+                }
+                let is_in_use = LENDS && is_kept;
+                assert_eq!([few, many].map(lends), [is_in_use || is_large, is_in_use]);
             }
-            assert_eq!((lends(MANY_THREADS - 1), lends(MANY_THREADS)), (LENDS, LENDS && is_kept));
             let mapped = CachedStorage::mapped(&path, FileStorage::open(&path).unwrap()).unwrap();
-            assert!(mapped.lends_cached(true, MANY_THREADS));
+            assert!(mapped.lends_cached(true, MOST_THREADS + 1, bytes));
         }
+    }
+
+    #[test]
+    fn pages_that_are_entered_count_as_large() {
+        let (_directory, path) = temporary_file(&vec![7; 4 << 20]);
+        let storage = lending(&path);
+        storage.cached(0..4 << 20).unwrap();
+        assert!(!storage.is_in_small_pages());
+        assert!(storage.lends_cached(true, 2, 4 << 20) == LENDS);
     }
 
     #[test]

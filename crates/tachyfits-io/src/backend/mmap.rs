@@ -8,6 +8,7 @@
 
 mod guard;
 
+use std::ffi::c_long;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -89,6 +90,29 @@ pub(crate) fn enter_all<'a>(places: impl Iterator<Item = &'a [u8]>) {
         }
     }
     std::hint::black_box(seen);
+}
+
+/// Whether bytes of a map that are in the page cache are there in small pages: the system has to map most of them piece by
+/// piece. Their pages are entered. Those that were entered before count as large.
+pub(crate) fn is_in_small_pages(bytes: &[u8]) -> bool {
+    let before = faults();
+    enter(bytes);
+    // Pages of 256 KiB take about as long to map as to copy.
+    faults() - before > (bytes.len() / (2 * AROUND)) as c_long
+}
+
+/// How many pages this thread entered so far without waiting for a device.
+fn faults() -> c_long {
+    #[cfg(target_os = "linux")]
+    {
+        let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+        // SAFETY: there is room for what the system fills in.
+        unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
+        // SAFETY: all numbers, and zero before.
+        unsafe { usage.assume_init() }.ru_minflt
+    }
+    #[cfg(not(target_os = "linux"))]
+    0
 }
 
 impl Drop for GuardedMap {

@@ -69,7 +69,7 @@ impl Sample {
         let all_bytes = bytes as f64 * (tasks.len() as f64 / count as f64);
         let is_free =
             may_lend && resident && end > start && all_bytes / ((end - start) as f64) < SHARED;
-        let cached = storage.lends_cached(is_free, threads);
+        let cached = storage.lends_cached(is_free, threads, all_bytes as u64);
         Sample {
             borrowed,
             cached,
