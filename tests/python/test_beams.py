@@ -253,3 +253,39 @@ def test_one_kernel_leaves_channels_without_a_beam_undefined(tmp_path: Path) -> 
     kelvin = sources(tmp_path / "k.fits", [(9.0, 6.0, 30.0), (0.0, 0.0, 0.0)], "K")
     found = kelvin.smooth_sky("12arcsec").read()
     np.testing.assert_array_equal(np.isnan(found), np.isnan(kelvin.read()))
+
+
+@pytest.mark.parametrize(
+    ("form", "zero"), [("1J", None), ("1B", None), ("1I", 32768), ("1E", None)]
+)
+def test_beams_follow_their_channels_whatever_the_type_of_the_column(
+    tmp_path: Path, form: str, zero: int | None
+) -> None:
+    path = tmp_path / "cube.fits"
+    sources(path, [(9.0, 6.0, 30.0), (8.0, 6.0, 30.0), (7.0, 6.0, 30.0)])
+    with fits.open(path) as hdus:
+        columns = [
+            fits.Column("BMAJ", "1I", unit="arcsec", array=np.array([9000, 8000, 7000], "i2")),
+            fits.Column("BMIN", "1D", unit="arcsec", array=[6.0] * 3),
+            fits.Column("BPA", "1D", unit="deg", array=[30.0] * 3),
+            fits.Column("CHAN", form, array=np.arange(3), bzero=zero),
+        ]
+        table = fits.BinTableHDU.from_columns(columns, name="BEAMS")
+        table.header["NCHAN"], table.header["TSCAL1"] = 3, 0.001
+        fits.HDUList([hdus[0].copy(), table]).writeto(path, overwrite=True)
+    image = tf.open(path)[0]
+    assert isinstance(image, tf.Image)
+    image.cut(channels=slice(1, 3)).write(tmp_path / "part.fits")
+    with fits.open(tmp_path / "part.fits") as hdus:
+        assert hdus["BEAMS"].data["CHAN"].tolist() == [0, 1]
+        assert hdus["BEAMS"].data["BMAJ"] == pytest.approx([8, 7])
+        assert hdus["BEAMS"].header["NCHAN"] == 2
+    # With undefined channels around.
+    whole = [(0, length, 1) for length in image.shape]
+    core = image._core_image().cut(whole, margins=[(2, 1), (0, 0), (0, 0)])
+    around = tf.File.computed(core, None)[0]
+    assert isinstance(around, tf.Image)
+    around.write(tmp_path / "around.fits")
+    with fits.open(tmp_path / "around.fits") as hdus:
+        assert hdus[0].header["NAXIS3"] == hdus["BEAMS"].header["NCHAN"] == 6
+        assert hdus["BEAMS"].data["CHAN"].tolist() == [2, 3, 4]

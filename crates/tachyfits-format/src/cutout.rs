@@ -38,7 +38,7 @@ pub use section::{AxisSelection, Fate, ResultAxis};
 /// PCi_j, CDi_j of every alternate description, LTVn and LTMi_j follow the pixels, and so do CNPIXn
 /// and ALTRPIX. Axes are renumbered when some are left out. Cards about the old file or all its
 /// pixels are removed (CHECKSUM, DATASUM, DATAMIN, DATAMAX, NEXTEND, INHERIT, BLOCKED). A HISTORY
-/// card records the section. A file with the header needs the tables that [`coordinate_tables`] names.
+/// card records the section, without the margins. A file with the header needs the tables that [`coordinate_tables`] names.
 ///
 /// # Errors
 /// [`Code::NotAnImage`] and the errors of [`Hdu::image`]; [`Code::SectionRange`];
@@ -68,7 +68,7 @@ pub use section::{AxisSelection, Fate, ResultAxis};
 /// file.resize(5760, 0);
 /// walker.supply(&file);
 /// let Step::Hdu(hdu) = walker.step()? else { panic!() };
-/// let every_second = AxisSelection { first: 10, count: 20, step: 2, keep: true };
+/// let every_second = AxisSelection { first: 10, count: 20, step: 2, keep: true, ..Default::default() };
 /// let blocks = cutout_header(&hdu, &[every_second])?;
 /// let (header, _) = Header::parse(&blocks, Context::default())?;
 /// assert_eq!(header.get_i64("NAXIS1")?, Some(20));

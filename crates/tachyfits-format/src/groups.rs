@@ -4,7 +4,7 @@
 
 use crate::code::Code;
 use crate::error::{FormatError, Place};
-use crate::hdu::{Hdu, HduKind, StoredType};
+use crate::hdu::{Hdu, HduKind};
 use crate::image::{ImageLayout, array_layout};
 
 /// PTYPEn has room for three digits (Sect. 4.1.2.1).
@@ -79,26 +79,12 @@ impl RandomGroups {
         let size = self.array.stored.bytes();
         for (at, (parameter, &name)) in self.parameters.iter().zip(&self.sums).enumerate() {
             let bytes = group_bytes.get(at * size..(at + 1) * size);
-            let stored = bytes.map_or(f64::NAN, |bytes| number(self.array.stored, bytes));
+            let stored = bytes.and_then(|bytes| self.array.stored.number(bytes));
+            let stored = stored.unwrap_or(f64::NAN);
             if let Some(value) = values.get_mut(name) {
                 *value += parameter.zero + parameter.scale * stored;
             }
         }
-    }
-}
-
-/// One stored number. Integers of 64 bits round to f64 like every scaled value.
-fn number(stored: StoredType, bytes: &[u8]) -> f64 {
-    fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
-        bytes.try_into().expect("the slice was taken with the size of the type")
-    }
-    match stored {
-        StoredType::U8 => f64::from(bytes[0]),
-        StoredType::I16 => f64::from(i16::from_be_bytes(array(bytes))),
-        StoredType::I32 => f64::from(i32::from_be_bytes(array(bytes))),
-        StoredType::I64 => i64::from_be_bytes(array(bytes)) as f64,
-        StoredType::F32 => f64::from(f32::from_be_bytes(array(bytes))),
-        StoredType::F64 => f64::from_be_bytes(array(bytes)),
     }
 }
 

@@ -111,6 +111,26 @@ impl StoredType {
         }
     }
 
+    /// The number at the beginning of bytes; one of 64 bits rounds to f64. `None` if they are too few.
+    pub(crate) fn number(self, bytes: &[u8]) -> Option<f64> {
+        Some(match self {
+            StoredType::F32 => f32::from_be_bytes(*bytes.first_chunk()?).into(),
+            StoredType::F64 => f64::from_be_bytes(*bytes.first_chunk()?),
+            _ => self.integer(bytes)? as f64,
+        })
+    }
+
+    /// The integer at the beginning of bytes; `None` if they are too few, and of floating point.
+    pub(crate) fn integer(self, bytes: &[u8]) -> Option<i64> {
+        Some(match self {
+            StoredType::U8 => (*bytes.first()?).into(),
+            StoredType::I16 => i16::from_be_bytes(*bytes.first_chunk()?).into(),
+            StoredType::I32 => i32::from_be_bytes(*bytes.first_chunk()?).into(),
+            StoredType::I64 => i64::from_be_bytes(*bytes.first_chunk()?),
+            StoredType::F32 | StoredType::F64 => return None,
+        })
+    }
+
     /// It is an IEEE 754 type.
     #[must_use]
     pub const fn is_float(self) -> bool {

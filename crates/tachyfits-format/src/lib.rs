@@ -62,7 +62,8 @@ pub use new_image::{NO_CHECKSUM, NewImage};
 pub use new_table::{NewColumn, NewTable};
 pub use table::text;
 pub use table::{
-    Column, Descriptor, Element, Field, Heap, Null, Substrings, TableKind, TableLayout, TextForm,
+    Column, Descriptor, Element, Field, Heap, Null, NumberCell, Substrings, TableKind, TableLayout,
+    TextForm,
 };
 pub use tiled::{
     CompressedTable, Directives, Dither, NewCompressedTable, NewQuantisation, NewTiledImage,

@@ -5,6 +5,7 @@ mod column;
 mod descriptor;
 mod form;
 mod layout;
+mod number_cell;
 pub mod text;
 
 pub use descriptor::Descriptor;
@@ -12,6 +13,7 @@ pub(crate) use form::{
     Form, ascii as ascii_form, binary as binary_form, product, regular as regular_form,
 };
 pub(crate) use layout::MOST_COLUMNS;
+pub use number_cell::NumberCell;
 
 use crate::error::{FormatError, Warning};
 use crate::hdu::StoredType;

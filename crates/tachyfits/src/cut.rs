@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use tachyfits_format::{AxisSelection, Header, Value};
+use tachyfits_format::AxisSelection;
 use tachyfits_io::operation::RunOptions;
 use tachyfits_io::{IoError, Report};
 use tachyfits_kernels::Encoding;
@@ -90,55 +90,18 @@ impl Image {
             let expected = format!("margins of {} axes", self.axes().len());
             return Err(self.refused(Reason::Section, expected, format!("{margins:?}")));
         }
-        let select = |(range, &drop): (&AxisRange, &bool)| {
+        let select = |(axis, (range, &drop)): (usize, (&AxisRange, &bool))| {
             let &AxisRange { first, count, step } = range;
-            AxisSelection { first, count, step, keep: !drop }
+            let Margin { before, after } = margins.get(axis).copied().unwrap_or_default();
+            AxisSelection { first, count, step, keep: !drop, before, after }
         };
-        let axes: Vec<_> = section.ranges().iter().zip(dropped).map(select).collect();
+        let axes: Vec<_> = section.ranges().iter().zip(dropped).enumerate().map(select).collect();
         let survivors = self.survivors(Change::Section(&axes))?;
-        let survivors =
-            self.format_error(survivors.change(|header| move_pixels(header, margins)))?;
         let last = Grid::new(self.axes(), section, dropped).last_pixel();
         let node = SectionNode::new(self.node_up_to(last)?, section, margins, dropped);
         let name = format!("{} (cut)", self.file_name());
         FitsFile::computed(Computed::new(name, Arc::new(node), survivors)?)
     }
-}
-
-/// Moves the reference pixels of every description by the margins before the first pixels.
-fn move_pixels(
-    header: &mut Header,
-    margins: &[Margin],
-) -> Result<(), tachyfits_format::FormatError> {
-    for (number, margin) in (1..).zip(margins).filter(|(_, margin)| margin.before > 0) {
-        let moved = |keyword: &str| {
-            ["CRPIX", "LTV"].iter().any(|root| {
-                let rest =
-                    keyword.strip_prefix(root).and_then(|k| k.strip_prefix(&format!("{number}")));
-                rest.is_some_and(|alternate| {
-                    alternate.is_empty()
-                        || (alternate.len() == 1 && alternate.as_bytes()[0].is_ascii_uppercase())
-                })
-            })
-        };
-        let mut keywords: Vec<String> = header
-            .cards()
-            .iter()
-            .map(|card| card.keyword().to_owned())
-            .filter(|k| moved(k))
-            .collect();
-        let primary = format!("CRPIX{number}");
-        if !keywords.contains(&primary) {
-            keywords.push(primary);
-        }
-        for keyword in keywords {
-            let at = header.get_f64(&keyword)?.unwrap_or(0.0) + margin.before as f64;
-            if let Some(at) = tachyfits_format::Real::from_f64(at) {
-                header.set(&keyword, Value::Real(at), "")?;
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Pixels of one axis of a part.

@@ -14,8 +14,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use tachyfits_format::{
-    AxisBlocks, AxisSelection, Card, Element, Field, FormatError, Hdu, HduKind, Header, OffsetAxis,
-    TableKind, ValueType, coordinate_tables, padded,
+    AxisBlocks, AxisSelection, Card, FormatError, Hdu, HduKind, Header, NumberCell, OffsetAxis,
+    TableKind, coordinate_tables, padded,
 };
 use tachyfits_io::Storage;
 
@@ -85,9 +85,14 @@ impl Survivors {
 
     /// Gives each row of the table of beams another beam, in the order of [`Image::channel_beams`]: major and minor axis
     /// and position angle, degrees.
-    pub(crate) fn with_beams(mut self, given: &[[f64; 3]]) -> Survivors {
-        self.beams = self.beams.map(|beams| Arc::new(beams.with_beams(given)));
-        self
+    ///
+    /// # Errors
+    /// If a column cannot have a number.
+    pub(crate) fn with_beams(mut self, given: &[[f64; 3]]) -> Result<Survivors, FormatError> {
+        if let Some(beams) = &self.beams {
+            self.beams = Some(Arc::new(beams.with_beams(given)?));
+        }
+        Ok(self)
     }
 
     /// The companions, each as its header and its data.
@@ -142,18 +147,23 @@ struct Kept {
     polarisations: Option<KeptPixels>,
 }
 
-/// The pixels of an axis that stay. Never listed: a header may claim any number of them.
+/// The pixels of an axis that stay, and how many undefined ones are put before them. Never listed: a header may claim any
+/// number of them.
 #[derive(Clone, Copy)]
 struct KeptPixels {
     first: u64,
     count: u64,
     step: i64,
+    before: u64,
+    /// Pixels of the axis of the result.
+    length: u64,
 }
 
 impl KeptPixels {
     /// Pixels of an axis at a fixed step.
     fn every(step: u64, length: u64) -> KeptPixels {
-        KeptPixels { first: 0, count: length.div_ceil(step), step: step as i64 }
+        let count = length.div_ceil(step);
+        KeptPixels { first: 0, count, step: step as i64, before: 0, length: count }
     }
 
     /// The new number of a pixel, if it stays.
@@ -165,7 +175,8 @@ impl KeptPixels {
             step if distance % step == 0 => distance / step,
             _ => return None,
         };
-        u64::try_from(place).ok().filter(|place| *place < self.count)
+        let place = u64::try_from(place).ok().filter(|place| *place < self.count)?;
+        Some(place.saturating_add(self.before))
     }
 }
 
@@ -224,8 +235,9 @@ fn kept(hdu: &Hdu, axes: &[u64], change: Change<'_>) -> Option<Kept> {
                 Some(every(if along == axis { step.max(1) } else { 1 }))
             }
             Change::Section(selections) => {
-                let AxisSelection { first, count, step, .. } = *selections.get(axis)?;
-                Some(KeptPixels { first, count, step })
+                let selection = selections.get(axis)?;
+                let AxisSelection { first, count, step, before, .. } = *selection;
+                Some(KeptPixels { first, count, step, before, length: selection.pixels() })
             }
             Change::Blocks(blocks, _) => (blocks.get(axis)?.pixels == 1).then(|| every(1)),
             Change::Path(_) => (axis > 1).then(|| every(1)),
@@ -260,17 +272,10 @@ struct Beams {
     header: Header,
     rows: Vec<u8>,
     row_bytes: usize,
-    channel: Option<Cell>,
-    polarisation: Option<Cell>,
+    channel: Option<NumberCell>,
+    polarisation: Option<NumberCell>,
     /// BMAJ, BMIN, BPA, and how many degrees their units are.
-    beam: Option<[(Cell, f64); 3]>,
-}
-
-/// A number in a row.
-#[derive(Clone, Copy, Debug)]
-struct Cell {
-    offset: usize,
-    value: ValueType,
+    beam: Option<[(NumberCell, f64); 3]>,
 }
 
 impl Beams {
@@ -281,18 +286,10 @@ impl Beams {
         if layout.kind != TableKind::Binary || !is_whole || hdu.data_bytes > MOST_BYTES {
             return Ok(None);
         }
-        let cell = |name: &str| {
-            let column = &layout.columns[layout.column(name)?];
-            match column.field {
-                Field::Fixed { element: Element::Number(value), repeat: 1, .. } => {
-                    let cell = Cell { offset: column.offset as usize, value };
-                    Some((cell, column.unit.clone().unwrap_or_default()))
-                }
-                _ => None,
-            }
-        };
+        let column = |name: &str| Some(&layout.columns[layout.column(name)?]);
+        let cell = |name: &str| column(name).and_then(NumberCell::of);
         let in_degrees = |name: &str| {
-            let (cell, unit) = cell(name)?;
+            let (cell, unit) = (cell(name)?, column(name)?.unit.as_deref().unwrap_or_default());
             let size = match unit.trim().to_ascii_lowercase().as_str() {
                 "arcsec" => 1.0 / 3600.0,
                 "arcmin" => 1.0 / 60.0,
@@ -314,8 +311,8 @@ impl Beams {
             header,
             rows,
             row_bytes: layout.row_bytes as usize,
-            channel: cell("CHAN").map(|(cell, _)| cell),
-            polarisation: cell("POL").map(|(cell, _)| cell),
+            channel: cell("CHAN"),
+            polarisation: cell("POL"),
             beam,
         }))
     }
@@ -325,18 +322,18 @@ impl Beams {
     fn keep(&self, kept: &Kept) -> Result<Beams, FormatError> {
         let mut rows: Vec<(Option<u64>, u64, Vec<u8>)> = Vec::new();
         for (index, row) in (0..).zip(self.rows.chunks_exact(self.row_bytes.max(1))) {
-            let channel = self.channel.map_or(Some(index), |cell| cell.get(row));
+            let channel = self.channel.map_or(Some(index), |cell| whole(cell.get(row)?));
             let of_channel = channel.and_then(|old| kept.channels.position(old));
             let Some(new_channel) = of_channel else { continue };
             let mut row = row.to_vec();
             if let Some(cell) = self.channel {
-                cell.set(&mut row, new_channel);
+                cell.put(&mut row, new_channel as f64)?;
             }
             let mut new_polarisation = None;
             if let (Some(cell), Some(kept)) = (self.polarisation, &kept.polarisations) {
-                let old = cell.get(&row);
+                let old = cell.get(&row).and_then(whole);
                 let Some(new) = old.and_then(|old| kept.position(old)) else { continue };
-                cell.set(&mut row, new);
+                cell.put(&mut row, new as f64)?;
                 new_polarisation = Some(new);
             }
             rows.push((new_polarisation, new_channel, row));
@@ -347,10 +344,10 @@ impl Beams {
         let mut header = self.header.clone();
         header.set("NAXIS2", rows.len(), "")?;
         if header.get("NCHAN").is_some() {
-            header.set("NCHAN", kept.channels.count as usize, "")?;
+            header.set("NCHAN", kept.channels.length as usize, "")?;
         }
         if let (Some(_), Some(kept)) = (header.get("NPOL"), &kept.polarisations) {
-            header.set("NPOL", kept.count as usize, "")?;
+            header.set("NPOL", kept.length as usize, "")?;
         }
         let rows = rows.into_iter().flat_map(|(_, _, row)| row).collect();
         Ok(Beams { header, rows, ..*self })
@@ -375,15 +372,15 @@ impl Beams {
     }
 
     fn beam_of_row(&self, index: u64, row: &[u8]) -> Option<ChannelBeam> {
-        let channel = self.channel.map_or(Some(index), |cell| cell.get(row))?;
-        let polarisation = self.polarisation.and_then(|cell| cell.get(row));
-        let [major, minor, angle] = self.beam?.map(|(cell, size)| Some(cell.number(row)? * size));
+        let channel = self.channel.map_or(Some(index), |cell| whole(cell.get(row)?))?;
+        let polarisation = self.polarisation.and_then(|cell| whole(cell.get(row)?));
+        let [major, minor, angle] = self.beam?.map(|(cell, size)| Some(cell.get(row)? * size));
         let (major, minor, angle) = (major?, minor?, angle?);
         Some(ChannelBeam { channel, polarisation, major, minor, angle })
     }
 
     /// The table with another beam for each row that has one, in degrees.
-    fn with_beams(&self, given: &[[f64; 3]]) -> Beams {
+    fn with_beams(&self, given: &[[f64; 3]]) -> Result<Beams, FormatError> {
         let mut rows = self.rows.clone();
         let mut given = given.iter();
         for (index, row) in (0..).zip(rows.chunks_exact_mut(self.row_bytes.max(1))) {
@@ -391,47 +388,14 @@ impl Beams {
                 continue;
             };
             for ((cell, size), value) in cells.into_iter().zip(given.next().into_iter().flatten()) {
-                cell.put(row, value / size);
+                cell.put(row, value / size)?;
             }
         }
-        Beams { header: self.header.clone(), rows, ..*self }
+        Ok(Beams { header: self.header.clone(), rows, ..*self })
     }
 }
 
-impl Cell {
-    fn number(self, row: &[u8]) -> Option<f64> {
-        let bytes = row.get(self.offset..)?;
-        match self.value {
-            ValueType::F32 => Some(f32::from_be_bytes(*bytes.first_chunk()?).into()),
-            ValueType::F64 => Some(f64::from_be_bytes(*bytes.first_chunk()?)),
-            ValueType::I16 => Some(i16::from_be_bytes(*bytes.first_chunk()?).into()),
-            ValueType::I32 => Some(i32::from_be_bytes(*bytes.first_chunk()?).into()),
-            ValueType::I64 => Some(i64::from_be_bytes(*bytes.first_chunk()?) as f64),
-            _ => None,
-        }
-    }
-
-    /// The number of a channel or a polarisation.
-    fn get(self, row: &[u8]) -> Option<u64> {
-        let number = self.number(row)?;
-        (number >= 0.0 && number.fract() == 0.0).then_some(number as u64)
-    }
-
-    fn set(self, row: &mut [u8], number: u64) {
-        self.put(row, number as f64);
-    }
-
-    /// Puts a number, rounded to the type of the column.
-    fn put(self, row: &mut [u8], number: f64) {
-        let Some(bytes) = row.get_mut(self.offset..) else { return };
-        let mut put = |new: &[u8]| bytes[..new.len()].copy_from_slice(new);
-        match self.value {
-            ValueType::F32 => put(&(number as f32).to_be_bytes()),
-            ValueType::F64 => put(&number.to_be_bytes()),
-            ValueType::I16 => put(&(number as i16).to_be_bytes()),
-            ValueType::I32 => put(&(number as i32).to_be_bytes()),
-            ValueType::I64 => put(&(number as i64).to_be_bytes()),
-            _ => {}
-        }
-    }
+/// The number of a channel or a polarisation.
+fn whole(number: f64) -> Option<u64> {
+    (number >= 0.0 && number.fract() == 0.0).then_some(number as u64)
 }

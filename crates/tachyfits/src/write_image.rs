@@ -141,9 +141,10 @@ impl Image {
     /// major and minor axis and position angle, degrees.
     ///
     /// # Errors
-    /// If the file ends before its pixels.
+    /// If the file ends before its pixels, or a column of the table cannot have a number.
     pub fn with_channel_beams(&self, beams: &[[f64; 3]]) -> Result<FitsFile, Error> {
         let survivors = self.survivors(Change::Values)?.with_beams(beams);
+        let survivors = self.format_error(survivors)?;
         FitsFile::computed(Computed::new(self.file_name().to_owned(), self.node()?, survivors)?)
     }
 

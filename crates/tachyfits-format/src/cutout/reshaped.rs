@@ -104,7 +104,7 @@ pub fn rebinned_header(
     let selection = |block: &AxisBlocks| {
         // A step too large for an axis is refused with the others that do not fit.
         let step = i64::try_from(block.pixels).unwrap_or(0);
-        AxisSelection { first: 0, count: block.count, step, keep: true }
+        AxisSelection { count: block.count, step, keep: true, ..AxisSelection::default() }
     };
     let selections: Vec<_> = blocks.iter().map(selection).collect();
     let mut section = Section::of_cutout(hdu, &selections)?;
@@ -121,6 +121,6 @@ pub fn rebinned_header(
 
 /// Every pixel.
 fn whole(hdu: &Hdu) -> Vec<AxisSelection> {
-    let all = |&count| AxisSelection { first: 0, count, step: 1, keep: true };
+    let all = |&count| AxisSelection { count, step: 1, keep: true, ..AxisSelection::default() };
     hdu.axes.iter().map(all).collect()
 }

@@ -5,8 +5,8 @@ use crate::error::{FormatError, Place};
 use crate::hdu::Hdu;
 use crate::wcs::Description;
 
-/// The pixels that are taken along one axis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The pixels that are taken along one axis. The default takes none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AxisSelection {
     /// The first pixel taken, 0-based.
     pub first: u64,
@@ -16,6 +16,18 @@ pub struct AxisSelection {
     pub step: i64,
     /// The axis stays; only one of a single pixel can be left out.
     pub keep: bool,
+    /// How many undefined pixels the result has before the first pixel taken.
+    pub before: u64,
+    /// And how many after the last one.
+    pub after: u64,
+}
+
+impl AxisSelection {
+    /// Pixels of the result.
+    #[must_use]
+    pub fn pixels(&self) -> u64 {
+        self.count.saturating_add(self.before).saturating_add(self.after)
+    }
 }
 
 /// Treatment of an axis of the image.
@@ -86,8 +98,8 @@ impl Section {
             if !fits(axis.first, axis.count, axis.step, size) || (axis.count == 0 && size > 0) {
                 return Err(outside(place, size, axis.first, axis.count, axis.step));
             }
-            if !axis.keep && axis.count != 1 {
-                let found = format!("{} pixels", axis.count);
+            if !axis.keep && axis.pixels() != 1 {
+                let found = format!("{} pixels", axis.pixels());
                 return refused(Code::AxisKept, place, "one pixel of an axis to leave out", found);
             }
         }
@@ -97,7 +109,9 @@ impl Section {
         }
         Ok(Section::new(axes.iter().map(|axis| {
             let fate = if axis.keep { AxisPlace::Kept(0) } else { AxisPlace::LeftOut(0) };
-            Axis::taken(axis.first, axis.count, axis.step, fate)
+            let taken = Axis::taken(axis.first, axis.count, axis.step, fate);
+            let centre = taken.centre - axis.before as f64 * taken.scale;
+            Axis { centre, count: axis.pixels(), ..taken }
         })))
     }
 

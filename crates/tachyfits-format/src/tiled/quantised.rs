@@ -2,10 +2,8 @@
 
 use crate::code::Code;
 use crate::error::{FormatError, Place, quoted};
-use crate::hdu::StoredType;
 use crate::header::Header;
-use crate::image::ValueType;
-use crate::table::{Column, Element, Field, TableLayout};
+use crate::table::{Element, Field, NumberCell, TableLayout};
 
 /// Random numbers that were added to pixels before rounding, and are subtracted when they are read (ZQUANTIZ).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -134,13 +132,14 @@ impl Quantisation {
         row: u64,
         bytes: &[u8],
     ) -> Result<TileQuantisation, FormatError> {
+        let cell = |column: usize| NumberCell::of(&table.columns[column])?.get(bytes);
         let value = |value: TileValue<f64>| match value {
-            TileValue::Column(column) => cell(&table.columns[column], bytes),
+            TileValue::Column(column) => cell(column).unwrap_or(f64::NAN),
             TileValue::Same(same) => same,
             TileValue::Absent => unreachable!("checked for the whole image"),
         };
         let blank = match self.blank {
-            TileValue::Column(column) => Some(cell(&table.columns[column], bytes) as i64),
+            TileValue::Column(column) => cell(column).map(|blank| blank as i64),
             TileValue::Same(same) => Some(same),
             TileValue::Absent => None,
         };
@@ -186,28 +185,4 @@ fn column(table: &TableLayout, name: &str) -> Result<Option<usize>, FormatError>
             Err(FormatError::new(Code::ColumnForm, place, "a column of one number", quoted(form)))
         }
     }
-}
-
-/// The number in a row of a column that [`column`] found.
-fn cell(column: &Column, row: &[u8]) -> f64 {
-    let Field::Fixed { element: Element::Number(value), .. } = column.field else {
-        unreachable!("a column of numbers")
-    };
-    let bytes = &row[column.offset as usize..];
-    let stored = match Element::Number(value).stored().expect("a number is stored as one") {
-        StoredType::U8 => f64::from(bytes[0]),
-        StoredType::I16 => f64::from(i16::from_be_bytes(array(bytes))),
-        StoredType::I32 => f64::from(i32::from_be_bytes(array(bytes))),
-        StoredType::I64 => i64::from_be_bytes(array(bytes)) as f64,
-        StoredType::F32 => f64::from(f32::from_be_bytes(array(bytes))),
-        StoredType::F64 => f64::from_be_bytes(array(bytes)),
-    };
-    let offset = Element::Number(value).convention().unwrap_or(0.0);
-    let is_float = matches!(value, ValueType::F32 | ValueType::F64);
-    let number = if is_float { stored } else { stored + offset };
-    if column.scaled { column.zero + column.scale * number } else { number }
-}
-
-fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
-    *bytes.first_chunk().expect("the row has the field")
 }

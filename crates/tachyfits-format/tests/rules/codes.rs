@@ -13,7 +13,8 @@ use crate::build::{
     table_file, table_hdu, walk, walk_with,
 };
 
-const ONE: AxisSelection = AxisSelection { first: 0, count: 1, step: 1, keep: true };
+const ONE: AxisSelection =
+    AxisSelection { first: 0, count: 1, step: 1, keep: true, before: 0, after: 0 };
 
 /// Warnings of cards, and of what an HDU is made of.
 fn warnings() -> Vec<Code> {

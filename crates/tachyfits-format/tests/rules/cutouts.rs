@@ -10,11 +10,11 @@ use crate::build::{empty_primary, extension, first, hdu_of, primary, walk};
 use crate::worlds::{ancestor, world};
 
 fn take(first: u64, count: u64, step: i64) -> AxisSelection {
-    AxisSelection { first, count, step, keep: true }
+    AxisSelection { first, count, step, keep: true, before: 0, after: 0 }
 }
 
 fn leave_out(first: u64) -> AxisSelection {
-    AxisSelection { first, count: 1, step: 1, keep: false }
+    AxisSelection { first, count: 1, step: 1, keep: false, before: 0, after: 0 }
 }
 
 fn cut(hdu: &Hdu, axes: &[AxisSelection]) -> Header {
@@ -92,13 +92,17 @@ fn transformation(axes: usize) -> impl Strategy<Value = Vec<String>> {
     })
 }
 
-/// A selection from an axis of `size` pixels.
+/// A selection from an axis of `size` pixels, with margins or without.
 fn selection(size: u64) -> impl Strategy<Value = AxisSelection> {
-    (0..size, 0..size, 1..4i64, any::<bool>()).prop_map(|(from, to, step, leave)| {
-        let count = from.abs_diff(to) / step as u64 + 1;
-        let step = if from > to { -step } else { step };
-        AxisSelection { first: from, count, step, keep: count > 1 || !leave }
-    })
+    let margins = prop_oneof![Just((0, 0)), (0..4u64, 0..4u64)];
+    (0..size, 0..size, 1..4i64, any::<bool>(), margins).prop_map(
+        |(from, to, step, leave, (before, after))| {
+            let count = from.abs_diff(to) / step as u64 + 1;
+            let step = if from > to { -step } else { step };
+            let keep = count + before + after > 1 || !leave;
+            AxisSelection { first: from, count, step, keep, before, after }
+        },
+    )
 }
 
 type Case = (Vec<u64>, Vec<String>, Vec<AxisSelection>);
@@ -143,7 +147,11 @@ proptest! {
             let taken = random % axis.count;
             let pixel = axis.first as f64 + taken as f64 * axis.step as f64 + 1.0;
             before.push(pixel);
-            after.push(taken as f64 + 1.0);
+            after.push((axis.before + taken) as f64 + 1.0);
+        }
+        for (number, axis) in (1..).zip(new_order(&axes)).take(header.get_i64("NAXIS").unwrap().unwrap() as usize) {
+            let length = header.get_i64(&format!("NAXIS{number}")).unwrap();
+            prop_assert_eq!(length, Some(axes[axis].pixels() as i64));
         }
         let order = new_order(&axes);
         let kept = axes.iter().filter(|axis| axis.keep).count();
@@ -192,12 +200,14 @@ proptest! {
     #[test]
     fn selections_of_any_numbers_never_panic(
         sizes in prop::collection::vec(any::<u64>().prop_map(|n| n >> (n % 64)), 1..4),
-        numbers in prop::collection::vec((any::<u64>(), any::<u64>(), any::<i64>(), any::<bool>()), 0..4),
+        numbers in prop::collection::vec((any::<u64>(), any::<u64>(), any::<i64>(), any::<bool>(), any::<[u64; 2]>()), 0..4),
     ) {
         let walked = walk(&primary(8, &sizes, &["CRPIX1  =                  1.0"]));
         let axes: Vec<AxisSelection> = numbers
             .into_iter()
-            .map(|(first, count, step, keep)| AxisSelection { first, count, step, keep })
+            .map(|(first, count, step, keep, [before, after])| {
+                AxisSelection { first, count, step, keep, before, after }
+            })
             .collect();
         if let Some(hdu) = walked.hdus.first() {
             let _ = cutout_header(hdu, &axes);
@@ -256,6 +266,27 @@ fn steps_scale_the_cards_of_the_standard() {
     assert_eq!(header.get_i64("BLANK"), Ok(Some(-1)));
     let history = header.cards().last().unwrap().comment();
     assert!(history.contains("[20:2:3,2:8:2]"), "{history}");
+}
+
+#[test]
+fn every_pixel_number_follows_a_margin() {
+    let cards = [
+        "CTYPE1  = 'FREQ    '",
+        "CTYPE1A = 'LINEAR  '",
+        "CDELT1A =                  1.0",
+        "ALTRPIX =                  8.0",
+        "CNPIX1  =                   12",
+        "LTV1    =                 -3.0",
+    ];
+    let hdu = hdu_of(16, &[20], &cards);
+    let whole = AxisSelection { before: 10, after: 5, ..take(0, 20, 1) };
+    let header = cut(&hdu, &[whole]);
+    assert_eq!(header.get_i64("NAXIS1"), Ok(Some(35)));
+    for (keyword, value) in
+        [("CRPIX1", 10.0), ("CRPIX1A", 10.0), ("ALTRPIX", 18.0), ("CNPIX1", 2.0), ("LTV1", 7.0)]
+    {
+        assert_eq!(header.get_f64(keyword), Ok(Some(value)), "{keyword}");
+    }
 }
 
 #[test]

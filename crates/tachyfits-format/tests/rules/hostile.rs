@@ -24,19 +24,29 @@ pub fn ask_everything(hdu: &Hdu) {
         let _ = hdu.linear_axis(axis).map(|axis| axis.value(1.0));
     }
     let sizes = || hdu.axes.iter().copied();
-    let whole: Vec<_> =
-        sizes().map(|count| AxisSelection { first: 0, count, step: 1, keep: true }).collect();
+    let whole: Vec<_> = sizes()
+        .map(|count| AxisSelection { first: 0, count, step: 1, keep: true, before: 0, after: 0 })
+        .collect();
     let backwards: Vec<_> = sizes()
         .map(|size| AxisSelection {
             first: size.saturating_sub(1),
             count: size.div_ceil(2),
             step: -2,
             keep: true,
+            before: 0,
+            after: 0,
         })
         .collect();
     let mut last_plane = whole.clone();
     if let [_, .., last] = &mut last_plane[..] {
-        *last = AxisSelection { first: last.count / 2, count: 1, step: 1, keep: false };
+        *last = AxisSelection {
+            first: last.count / 2,
+            count: 1,
+            step: 1,
+            keep: false,
+            before: 0,
+            after: 0,
+        };
     }
     for axes in [whole, backwards, last_plane] {
         check_cutout(hdu, &axes);

@@ -43,13 +43,12 @@ impl Image {
             Change::Values | Change::Along { every: 1, .. } => Ok(self.carried_header()),
             Change::Along { axis, every } => {
                 let selection = |(number, &length): (usize, &u64)| match number == axis {
-                    true => AxisSelection {
-                        first: 0,
-                        count: length.div_ceil(every),
-                        step: every as i64,
-                        keep: true,
-                    },
-                    false => AxisSelection { first: 0, count: length, step: 1, keep: true },
+                    true => (length.div_ceil(every), every as i64),
+                    false => (length, 1),
+                };
+                let selection = |axis| {
+                    let (count, step) = selection(axis);
+                    AxisSelection { count, step, keep: true, ..AxisSelection::default() }
                 };
                 let selections: Vec<_> = self.axes().iter().enumerate().map(selection).collect();
                 self.changed_header(Change::Section(&selections))
