@@ -278,7 +278,7 @@ pub(crate) fn with_block<R>(
     if let Some(lent) = storage.slice(range.clone()) {
         return Ok(take(lent));
     }
-    BLOCK.with_borrow_mut(|block| {
+    with_own_block(|block| {
         let bytes = range.end - range.start;
         let Some(room) = block.prepare(range.start, bytes as usize) else {
             return Err(IoError::Memory { name: storage.name().to_owned(), bytes });
@@ -286,6 +286,14 @@ pub(crate) fn with_block<R>(
         storage.read_exact_at(range.start, room)?;
         Ok(take(block.bytes()))
     })
+}
+
+/// Uses the block of this thread, taken from its place: a storage may itself read records while it is read.
+fn with_own_block<R>(work: impl FnOnce(&mut PlacedBuffer) -> R) -> R {
+    let mut block = BLOCK.take();
+    let result = work(&mut block);
+    BLOCK.set(block);
+    result
 }
 
 /// Reads bytes to their destination.
@@ -310,7 +318,7 @@ pub(crate) fn read_numbers(
         swap_in_place(&mut out[..numbers], size, tier);
         return Ok(());
     }
-    BLOCK.with_borrow_mut(|block| {
+    with_own_block(|block| {
         let (mut offset, mut numbers) = (offset, numbers);
         for out in out.chunks_mut(BLOCK_BYTES as usize) {
             // Half a page from where they lie in the file, and so from where they are wanted.
@@ -344,7 +352,7 @@ mod tests {
 
     use super::*;
     use crate::markers::{FileOrder, RecordMarkers};
-    use tachyfits_io::MemoryStorage;
+    use tachyfits_io::{Id, MemoryStorage, Profile};
 
     use crate::file::{RecordFile, RecordOptions};
     use crate::layout::RecordLayout;
@@ -405,6 +413,43 @@ mod tests {
             assert!(out == &file[4..4 + length]);
             assert!(pages.is_clean_around(20, length));
         }
+    }
+
+    /// Reads bytes of another storage by the block of the thread, as a file object may that is made of records.
+    #[derive(Debug)]
+    struct Nested<'a>(MemoryStorage<'a>);
+
+    impl Storage for Nested<'_> {
+        fn id(&self) -> &Id {
+            self.0.id()
+        }
+
+        fn bytes(&self) -> u64 {
+            self.0.bytes()
+        }
+
+        fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+            let mut inner = vec![0; BLOCK + PAGE];
+            let from = inner.as_ptr().align_offset(PAGE) + 4;
+            read_exact(&self.0, 0, &mut inner[from..from + BLOCK - PAGE])?;
+            self.0.read_exact_at(offset, buffer)
+        }
+
+        fn profile(&self) -> Profile {
+            self.0.profile()
+        }
+    }
+
+    #[test]
+    fn a_storage_may_read_records_while_it_is_read() {
+        let memory = MemoryStorage::new("made.dat", content(2 * BLOCK));
+        let nested = Nested(memory);
+        let mut pages = Pages::new(2 * BLOCK + PAGE);
+        let out = pages.at(4, BLOCK);
+        read_exact(&nested, 0, out).unwrap();
+        assert!(out == &content(2 * BLOCK)[..BLOCK]);
+        let found = with_block(&nested, 3..70, <[u8]>::to_vec).unwrap();
+        assert!(found == content(70)[3..]);
     }
 
     #[test]
