@@ -27,6 +27,7 @@ const LEAST_HCOMPRESS_SIDE: u64 = 4;
 /// assert_eq!(tile_shape(&[4096, 4096, 10]), [4096, 1, 1]);
 /// assert_eq!(tile_shape(&[500, 400]), [256, 256]);
 /// assert_eq!(tile_shape(&[100, 2000]), [100, 655]);
+/// assert_eq!(tile_shape(&[1000, 3]), [1000, 3]);
 /// ```
 #[must_use]
 pub fn tile_shape(axes: &[u64]) -> Vec<u64> {
@@ -34,7 +35,8 @@ pub fn tile_shape(axes: &[u64]) -> Vec<u64> {
     let Some(&columns) = axes.first() else { return tile };
     match axes.get(1) {
         Some(&rows) if columns < LONG_ROW => {
-            tile[0] = columns.clamp(1, SIDE);
+            // A few short rows are one tile.
+            tile[0] = columns.clamp(1, if rows < LONG_ROW / SIDE { LONG_ROW } else { SIDE });
             tile[1] = rows.clamp(1, SIDE * SIDE / tile[0]);
         }
         _ => tile[0] = if columns > LONGEST_ROW { SIDE * SIDE } else { columns.max(1) },
