@@ -29,10 +29,6 @@ pub(crate) const MOST_KEPT: u64 = 512 << 20;
 /// Runs of fewer bytes borrow: a look at the pages would take a part of their time.
 const FEW_BYTES: u64 = 4 << 20;
 
-/// More threads than this copy at first: to map pages they wait for each other, and to unmap them, the system interrupts every
-/// core (docs/performance).
-const MOST_THREADS: usize = 8;
-
 /// So much of a file shows how large its pages are.
 const LOOKED_AT: u64 = 1 << 20;
 
@@ -152,9 +148,7 @@ impl Lend for CachedStorage {
         // To map pages pays where they stay so and are used again. Which is the faster for one thread depends on the processor.
         let is_in_use = || threads == 1 || self.copied.load(Relaxed) >= bytes / 2;
         let pays = || {
-            wanted < FEW_BYTES
-                || (bytes <= MOST_KEPT && is_in_use())
-                || (threads <= MOST_THREADS && !self.is_in_small_pages())
+            wanted < FEW_BYTES || (bytes <= MOST_KEPT && is_in_use()) || !self.is_in_small_pages()
         };
         self.always || (LENDS && is_free && bytes >= LEAST_FILE && maps_are_allowed() && pays())
     }
@@ -197,7 +191,7 @@ impl Lend for CachedStorage {
 
 #[cfg(test)]
 mod tests {
-    use super::{CachedStorage, FEW_BYTES, LENDS, MOST_ENTERED, MOST_KEPT, MOST_THREADS};
+    use super::{CachedStorage, FEW_BYTES, LENDS, MOST_ENTERED, MOST_KEPT};
     use crate::aligned::LARGE_PAGE;
     use crate::conformance::{storage_suite, temporary_file};
     use crate::{
@@ -303,25 +297,20 @@ mod tests {
                 let storage = lending(&path);
                 storage.small_pages.set(is_small).unwrap();
                 let lends = |threads| storage.lends_cached(true, threads, FEW_BYTES);
-                let [few, many] = [MOST_THREADS, MOST_THREADS + 1];
                 let is_large = LENDS && !is_small;
                 // The middle of the sparse file is not in the page cache before it is read.
                 let mut buffer = vec![0; 1 << 19];
                 storage.read_exact_at(bytes / 2, &mut buffer[..1 << 10]).unwrap();
-                assert_eq!(
-                    [1, few, many].map(lends),
-                    [LENDS && (is_kept || is_large), is_large, false]
-                );
-                assert_eq!(storage.lends_cached(true, many, FEW_BYTES - 1), LENDS);
+                assert_eq!([1, 2].map(lends), [LENDS && (is_kept || is_large), is_large]);
+                assert_eq!(storage.lends_cached(true, 2, FEW_BYTES - 1), LENDS);
                 for piece in 0..bytes / (1 << 20) {
-                    assert!(!lends(many));
+                    assert_eq!(lends(2), is_large);
                     storage.read_exact_at(piece << 19, &mut buffer).unwrap();
                 }
-                let is_in_use = LENDS && is_kept;
-                assert_eq!([few, many].map(lends), [is_in_use || is_large, is_in_use]);
+                assert_eq!(lends(2), (LENDS && is_kept) || is_large);
             }
             let mapped = CachedStorage::mapped(&path, FileStorage::open(&path).unwrap()).unwrap();
-            assert!(mapped.lends_cached(true, MOST_THREADS + 1, bytes));
+            assert!(mapped.lends_cached(true, 2, bytes));
         }
     }
 
