@@ -105,8 +105,8 @@ options! {
         /// How many blocks are read ahead of the workers, where reader threads do; 0 is the default, 8 of up to 4 MiB, 4 of 8 to
         /// 16 MiB and 2 of larger ones.
         pub ahead: usize,
-        /// How many tasks may be done and wait for a lower one to be merged, where their results are large; 0 is the default,
-        /// about three per thread.
+        /// How many tasks may be done and wait for a lower one to be merged, where their results are large or small; 0 is the
+        /// default, about three per thread.
         pub waiting: usize,
         /// Sees the progress.
         pub watch: Option<&'a dyn Watch>,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tachyfits_format::{FormatError, Hdu, Header, ImageLayout, LinearAxis, StoredType, ValueType};
 use tachyfits_io::operation::{Progress, RunOptions};
-use tachyfits_io::{Fetched, Report, Storage, Tasks};
+use tachyfits_io::{Fetched, PipelineOptions, Report, Storage, Tasks};
 use tachyfits_kernels::{ByteOrder, Encoding, PixelType, Tier};
 
 use crate::computed::{Computed, Leaf, Node};
@@ -251,14 +251,14 @@ impl Image {
         work: impl Fn(&mut W, u64, &Fetched<'_>) -> Result<R, Error> + Sync,
         merge: impl FnMut(u64, R) -> Result<(), Error> + Send,
     ) -> Result<Report, Error> {
-        self.run_reading(0, tasks, pixels, options, scratch, work, merge)
+        self.run_with(|run| run, tasks, pixels, options, scratch, work, merge)
     }
 
-    /// The same with the number of blocks that readers read ahead; 0 is the pipeline's own choice.
+    /// The same with other options of the pipeline, which `set` sets.
     #[expect(clippy::too_many_arguments, reason = "those of `run`, and one")]
-    pub(crate) fn run_reading<W, R: Send>(
+    pub(crate) fn run_with<W, R: Send>(
         &self,
-        ahead: usize,
+        set: impl FnOnce(PipelineOptions<'_>) -> PipelineOptions<'_>,
         tasks: &dyn Tasks,
         pixels: u64,
         options: &RunOptions<'_>,
@@ -268,7 +268,7 @@ impl Image {
     ) -> Result<Report, Error> {
         let total = pixels.saturating_mul(self.pixel_bytes().size);
         let progress = Progress { options: *options, total };
-        let run = progress.run_options().ahead(ahead);
+        let run = set(progress.run_options());
         tachyfits_io::run(&*self.storage, tasks, &run, scratch, work, merge)
     }
 }

@@ -9,6 +9,9 @@ use crate::image::{Image, filled};
 use crate::lines::{LeafPlace, Line, LineReads, Lines};
 use crate::statistic::OutputState;
 
+/// So many bytes of states may wait for a slow task: to wake threads that wait for it takes longer than a task does.
+const WAITING_BYTES: u64 = 1 << 20;
+
 /// Operation on the pixels of a line.
 pub(crate) trait LineFold: Sync {
     type State: Default + Clone + Send;
@@ -156,7 +159,12 @@ pub(crate) fn fold_lines<F: LineFold>(
     let states = States::<F>::new(lines.is_sequential(), outputs);
     let mut states = states.map_err(|error| image.place(error))?;
     let pixels = image.pixel_bytes();
-    let report = image.run(
+    let outputs_of_task = outputs.div_ceil(lines.tasks().max(1)).max(1);
+    let waiting = WAITING_BYTES / outputs_of_task / size_of::<(u64, F::State)>() as u64;
+    // Where few states of many outputs fit, the pipeline knows better.
+    let waiting = if waiting < 100 { 0 } else { waiting };
+    let report = image.run_with(
+        |run| run.waiting(waiting as usize),
         &LineReads { lines, pixels },
         lines.pixels(),
         options,

@@ -226,8 +226,8 @@ impl Planes<'_> {
         results: &mut [f64],
     ) -> Result<Report, Error> {
         let spare = Spare::default();
-        let mut report = self.image.run_reading(
-            arrangement.ahead,
+        let mut report = self.image.run_with(
+            |run| run.ahead(arrangement.ahead),
             self,
             self.pixels.saturating_mul(self.count),
             &options.threads(arrangement.planes).buffering(arrangement.buffering),
