@@ -8,12 +8,13 @@ different bits are a failure: results must not depend on threads. Other programs
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import statistics
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,9 @@ def arguments(words: list[str]) -> argparse.Namespace:
         help="numbers of threads, with commas (default: 1 and one for each core)",
     )
     parser.add_argument("--repeat", type=int, default=5, metavar="N", help="measured rounds")
+    parser.add_argument(
+        "--reopen", action="store_true", help="open the file for each operation and close it after"
+    )
     parser.add_argument("--only", action="append", choices=list(EXPERIMENTS), default=[])
     parser.add_argument("--json", action="store_true", help="a line of JSON for each file")
     options = parser.parse_args(words)
@@ -110,7 +114,7 @@ def measure_file(name: str, options: argparse.Namespace) -> None:
             if (name != "read" or image.size * image.dtype.itemsize <= LARGEST_READ)
             and (name not in OF_CUBES or len(image.shape) == 3)
         ]
-        how = options.threads, options.repeat
+        how = options.threads, options.repeat, options.storage if options.reopen else None
         rows = [row for each in names for row in experiment(image, each, *how)]
         if options.json:
             print(json.dumps({"file": name, "shape": image.shape, "rows": rows}))
@@ -133,16 +137,31 @@ def image_of(file: tf.File, hdu: str | None) -> tf.Image:
     raise BenchError(f"{file.name}: no HDU has pixels")
 
 
-def experiment(image: tf.Image, name: str, counts: list[int], repeat: int) -> list[dict[str, Any]]:
-    """Measure one experiment; the thread counts take turns so that drifts hit all alike."""
+@contextlib.contextmanager
+def reopened(image: tf.Image, storage: str) -> Iterator[tf.Image]:
+    """Open the file of an image once more."""
+    with tf.open(image.file.name, storage=storage) as file:
+        again = file[image.index]
+        assert isinstance(again, tf.Image)
+        yield again
+
+
+def experiment(
+    image: tf.Image, name: str, counts: list[int], repeat: int, reopen: str | None
+) -> list[dict[str, Any]]:
+    """Measure one experiment; the thread counts take turns so that drifts hit all alike.
+
+    ``reopen`` is the storage by which the file is opened for each measurement; None: it stays open.
+    """
     seconds: dict[int, list[float]] = {threads: [] for threads in counts}
     answers: dict[int, Any] = {}
     costs = {}
     for measured in range(-1, repeat):
         for threads in counts:
+            opened = reopened(image, reopen) if reopen else contextlib.nullcontext(image)
             started = time.perf_counter()
-            with tf.reports() as found:
-                answer = EXPERIMENTS[name](image, threads)
+            with opened as each, tf.reports() as found:
+                answer = EXPERIMENTS[name](each, threads)
             elapsed = time.perf_counter() - started
             costs[threads] = found[-1] if found else None
             answers[threads] = fingerprint(answer)

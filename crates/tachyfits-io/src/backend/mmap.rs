@@ -97,8 +97,8 @@ pub(crate) fn enter_all<'a>(places: impl Iterator<Item = &'a [u8]>) {
 pub(crate) fn is_in_small_pages(bytes: &[u8]) -> bool {
     let before = faults();
     enter(bytes);
-    // Pages of 256 KiB take about as long to map as to copy.
-    faults() - before > (bytes.len() / (2 * AROUND)) as c_long
+    // Pages of 256 KiB, too, take longer to map than to copy (`python -m bench --only 13`, a sum).
+    faults() - before > (bytes.len() / (8 * AROUND)) as c_long
 }
 
 /// How many pages this thread entered so far without waiting for a device.
