@@ -1,20 +1,22 @@
 """Measure this project beside another checkout, interleaved: `python -m bench.before ../other`.
 
 The other checkout, of an earlier commit, has been built by its own `make`; what its peer does not
-know is left out. Further words are those of `python -m bench`, such as --only and --repeat. Prints
-a table of the medians, the slowest row first. Exit status: 0, or 2 for a mistake in the call.
+know is left out. Further words are those of `python -m bench`, such as --only and --repeat, the
+rounds in each of two orders. Prints a table of the medians, the slowest row first. Exit status: 0,
+or 2 for a mistake in the call.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from bench import HERE, BenchError, data, host, peers, report
 from bench import __main__ as program
 from bench.definitions import Definition
-from bench.measure import Result
+from bench.measure import Result, Session
 
 #: Begins the names of the other checkout's contestants and peers.
 BEFORE = "before: "
@@ -51,6 +53,23 @@ def doubled(definition: Definition) -> Definition:
     return replace(definition, contestants=tuple(pairs), bars=())
 
 
+def both_ways(
+    definition: Definition, measured: Callable[[Definition], dict[str, Result]]
+) -> dict[str, Result]:
+    """Measure pairs, then with each pair swapped, and put the samples together.
+
+    A contestant that follows one with the same file finds it in the caches. In one order alone, the
+    first and the last do so more often than the others.
+    """
+    results = measured(definition)
+    pairs = zip(definition.contestants[1::2], definition.contestants[::2], strict=True)
+    swapped = tuple(contestant for pair in pairs for contestant in pair)
+    turned = measured(replace(definition, contestants=swapped))
+    for name, result in results.items():
+        result.samples += turned[name].samples
+    return results
+
+
 def rows(definition: Definition, results: dict[str, Result]) -> list[tuple[float, list[str]]]:
     """Compare the medians: now divided by before, and the cells of a line."""
     found = []
@@ -78,10 +97,11 @@ def compare(other: Path, words: list[str]) -> None:
         if definition.timed and definition.contestants:
             print(definition.name, file=sys.stderr, flush=True)
             session = sessions.of(definition)
-            results, _ = program.measure_one(
-                definition, known, inputs, options, session, lambda _: None
-            )
-            found += rows(definition, results)
+
+            def measured(one: Definition, session: Session | None = session) -> dict[str, Result]:
+                return program.measure_one(one, known, inputs, options, session, lambda _: None)[0]
+
+            found += rows(definition, both_ways(definition, measured))
     sessions.close()
     machine = host.describe()
     print(f"{machine['cpu']}, {machine['date']}: medians in milliseconds")

@@ -597,6 +597,17 @@ def test_a_checkout_is_measured_beside_another_one() -> None:
     results["new"].samples = [0.001]
     results["before: new"].missing = "no model 'sum'"
     assert before.rows(pairs, results) == [(0.5, ["d", "ours", "4", "2", "0.50"])]
+    orders = []
+
+    def measured(one: definitions.Definition) -> dict[str, measure.Result]:
+        orders.append([contestant.name for contestant in one.contestants])
+        made = {contestant.name: measure.Result(contestant) for contestant in one.contestants}
+        made["ours"].samples = [float(len(orders))]
+        return made
+
+    assert before.both_ways(pairs, measured)["ours"].samples == [1.0, 2.0]
+    assert orders[0] == [contestant.name for contestant in pairs.contestants]
+    assert orders[1] == ["before: ours", "ours", "before: new", "new"]
 
 
 def test_a_checkout_that_is_not_built_is_named(

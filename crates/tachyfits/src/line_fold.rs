@@ -9,7 +9,7 @@ use crate::image::{Image, filled};
 use crate::lines::{LeafPlace, Line, LineReads, Lines};
 use crate::statistic::OutputState;
 
-/// So many bytes of states may wait for a slow task: to wake threads that wait for it takes longer than a task does.
+/// Bytes of states that may wait for a slow task: to wake threads that wait for it takes longer than a task does.
 const WAITING_BYTES: u64 = 1 << 20;
 
 /// Operation on the pixels of a line.
