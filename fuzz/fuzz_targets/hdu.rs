@@ -33,23 +33,22 @@ fn ask(hdu: &Hdu, bytes: &[u8]) {
 
 fn selection(size: u64, choice: u8) -> AxisSelection {
     let step = i64::from(choice >> 5) + 1;
-    match choice % 4 {
-        0 => AxisSelection { first: 0, count: size, step: 1, keep: true },
-        1 => AxisSelection { first: size / 3, count: 1, step, keep: choice & 4 == 0 },
-        2 => AxisSelection { first: 0, count: size.div_ceil(step as u64), step, keep: true },
-        _ => AxisSelection {
-            first: size.saturating_sub(1),
-            count: size.div_ceil(step as u64),
-            step: -step,
-            keep: true,
-        },
-    }
+    let stepped = size.div_ceil(step as u64);
+    let (first, count, step, keep) = match choice % 4 {
+        0 => (0, size, 1, true),
+        1 => (size / 3, 1, step, choice & 4 == 0),
+        2 => (0, stepped, step, true),
+        _ => (size.saturating_sub(1), stepped, -step, true),
+    };
+    // With margins where the axis stays, and does not become too long for an image.
+    let before = if keep && size < 1 << 10 { u64::from(choice & 3) } else { 0 };
+    AxisSelection { first, count, step, keep, before, after: before / 2 }
 }
 
 fn cutout(hdu: &Hdu, axes: &[AxisSelection]) {
     let Ok(header) = cutout_header(hdu, axes) else { return };
     let cut = walk(&header).pop().expect("a cutout's header begins a file");
-    let kept: Vec<u64> = axes.iter().filter(|axis| axis.keep).map(|axis| axis.count).collect();
+    let kept: Vec<u64> = axes.iter().filter(|axis| axis.keep).map(AxisSelection::pixels).collect();
     assert_eq!(cut.axes, kept);
     let (new, old) = (cut.image().expect("it is an image"), hdu.image().expect("it was one"));
     assert_eq!((new.stored, new.value, new.blank), (old.stored, old.value, old.blank));
