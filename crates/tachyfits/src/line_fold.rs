@@ -161,7 +161,7 @@ pub(crate) fn fold_lines<F: LineFold>(
     let pixels = image.pixel_bytes();
     let outputs_of_task = outputs.div_ceil(lines.tasks().max(1)).max(1);
     let waiting = WAITING_BYTES / outputs_of_task / size_of::<(u64, F::State)>() as u64;
-    // Where few states of many outputs fit, the pipeline knows better.
+    // Where the states of a task are large, the pipeline's default allows more tasks.
     let waiting = if waiting < 100 { 0 } else { waiting };
     let report = image.run_with(
         |run| run.waiting(waiting as usize),

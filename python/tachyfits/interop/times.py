@@ -2,8 +2,8 @@
 
 The Standard (Sect. 9.2.1) has one scale for the times of a table, by default UTC, another one for a
 column with TCTYPn, and one location (`interop.observatory`). astropy's times are written with
-these, and rows with other scales or locations are refused. astropy writes times as pairs of days,
-the sum of which they are; rows of such a table get pairs, too.
+these, and rows with other scales or locations are refused. astropy writes a time as two numbers of
+days, which add up to it; rows that are appended to such a table are written so, too.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ use crate::hdu::StoredType;
 pub struct NumberCell {
     offset: usize,
     stored: StoredType,
-    /// Added to what is stored: of unsigned types and signed bytes.
+    /// The offset of unsigned types and signed bytes, which is added to the stored integer.
     convention: i128,
     /// TSCALn and TZEROn, if they scale.
     scaling: Option<(f64, f64)>,

@@ -47,7 +47,7 @@ impl TiledLayout {
     /// them; [`Code::DescriptorRange`] if they lie outside of the heap.
     ///
     /// # Panics
-    /// If there is no such tile, or `row` is shorter than a row of the table.
+    /// If the table has no such tile, or `row` has fewer bytes than a row of the table.
     pub fn stored_tile(&self, tile: u64, row: &[u8]) -> Result<StoredTile, FormatError> {
         let columns = [
             (TileForm::Compressed, self.columns.compressed),

@@ -29,8 +29,8 @@ pub(crate) const MOST_KEPT: u64 = 512 << 20;
 /// Runs of fewer bytes borrow: a look at the pages would take a part of their time.
 const FEW_BYTES: u64 = 4 << 20;
 
-/// So much of a file shows how large its pages are.
-const LOOKED_AT: u64 = 1 << 20;
+/// Bytes in the middle of a file that show how large its pages are.
+const SHOWN: u64 = 1 << 20;
 
 /// A file, read at offsets, of which what is in the page cache can be lent.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub struct CachedStorage {
     map: OnceLock<Option<GuardedMap>>,
     /// Made when pages are first counted.
     entered: OnceLock<EnteredPages>,
-    /// Whether its pages are small; asked once.
+    /// Whether its pages were small at the first run that asked.
     small_pages: OnceLock<bool>,
     /// Bytes that were copied so far.
     copied: AtomicU64,
@@ -81,11 +81,16 @@ impl CachedStorage {
 
     /// Whether the middle of the file is in the page cache in small pages, which take longer to map than to copy.
     fn is_in_small_pages(&self) -> bool {
-        let middle = self.bytes() / 2 / LOOKED_AT * LOOKED_AT;
-        let range = middle..self.bytes().min(middle + LOOKED_AT);
+        let middle = self.bytes() / 2 / SHOWN * SHOWN;
+        let range = middle..self.bytes().min(middle + SHOWN);
+        if let Some(&is_small) = self.small_pages.get() {
+            return is_small;
+        }
         if !self.is_resident(range.clone()) {
             return false;
         }
+        // The pages are touched, so the guard must have its signal.
+        self.prepare_to_lend();
         let bytes = || self.map()?.slice(range);
         *self.small_pages.get_or_init(|| bytes().is_some_and(is_in_small_pages))
     }
