@@ -17,10 +17,10 @@ pub trait Lend {
         None
     }
 
-    /// Whether a run of as many threads, which uses about as many bytes as `wanted`, takes them from [`Lend::cached`].
+    /// Whether a run, which uses about as many bytes as `wanted`, takes them from [`Lend::cached`].
     /// `is_free`: they seem to be in the page cache, few tasks share them, and no buffering was requested.
-    fn lends_cached(&self, is_free: bool, threads: usize, wanted: u64) -> bool {
-        let _ = (is_free, threads, wanted);
+    fn lends_cached(&self, is_free: bool, wanted: u64) -> bool {
+        let _ = (is_free, wanted);
         false
     }
 
@@ -68,8 +68,8 @@ impl dyn Storage + '_ {
     }
 
     /// As [`Lend::lends_cached`].
-    pub fn lends_cached(&self, is_free: bool, threads: usize, wanted: u64) -> bool {
-        self.lend().is_some_and(|lend| lend.lends_cached(is_free, threads, wanted))
+    pub fn lends_cached(&self, is_free: bool, wanted: u64) -> bool {
+        self.lend().is_some_and(|lend| lend.lends_cached(is_free, wanted))
     }
 
     /// As [`Lend::prepare_to_lend`].

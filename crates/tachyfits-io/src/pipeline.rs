@@ -289,7 +289,7 @@ impl Arrangement {
         // A caller that chooses a buffering gets buffers.
         let may_lend = options.buffering == Buffering::Auto;
         let Sample { borrowed, cached, resident, in_order, bytes, all_bytes } =
-            Sample::of(storage, tasks, may_lend, threads.min(length).min(executor::processors()));
+            Sample::of(storage, tasks, may_lend);
         // A caller that chooses the buffering, or how far to read ahead, computes much on each byte.
         let is_quick = may_lend && options.ahead == 0;
         // Tasks without bytes may compute for any time.

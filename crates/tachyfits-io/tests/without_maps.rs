@@ -18,11 +18,11 @@ fn without_maps_cached_files_are_copied() {
         storage.read_exact_at(5, &mut bytes).unwrap();
         assert_eq!(bytes, [7; 1000]);
     }
-    assert!(!CachedStorage::new(open()).lends_cached(true, 1, 1));
+    assert!(!CachedStorage::new(open()).lends_cached(true, 1));
 
     allow_maps(true);
     let storage = CachedStorage::new(open());
-    if storage.lends_cached(true, 1, 1) {
+    if storage.lends_cached(true, 1) {
         assert_eq!(storage.cached(0..1000), Some(&[7; 1000][..]));
     }
 }

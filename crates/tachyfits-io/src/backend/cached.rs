@@ -26,8 +26,11 @@ const LEAST_FILE: u64 = 256 << 10;
 /// time of reading the column (docs/performance).
 pub(crate) const MOST_KEPT: u64 = 512 << 20;
 
-/// Runs of fewer bytes borrow: a look at the pages would take a part of their time.
+/// Runs borrow until they have used as many bytes together: a look at the pages would take a part of their time.
 const FEW_BYTES: u64 = 4 << 20;
+
+/// Runs of fewer bytes always borrow, and do not count: they go from place to place, where others read on.
+const SHORT_RUN: u64 = 64 << 10;
 
 /// Bytes in the middle of a file that show how large its pages are.
 const SHOWN: u64 = 1 << 20;
@@ -44,6 +47,8 @@ pub struct CachedStorage {
     entered: OnceLock<EnteredPages>,
     /// Whether its pages were small at the first run that asked.
     small_pages: OnceLock<bool>,
+    /// Bytes of the runs that were not short.
+    wanted: AtomicU64,
     /// Bytes that were copied so far.
     copied: AtomicU64,
 }
@@ -57,6 +62,7 @@ impl CachedStorage {
             map: OnceLock::new(),
             entered: OnceLock::new(),
             small_pages: OnceLock::new(),
+            wanted: AtomicU64::new(0),
             copied: AtomicU64::new(0),
         }
     }
@@ -148,13 +154,13 @@ impl Storage for CachedStorage {
 }
 
 impl Lend for CachedStorage {
-    fn lends_cached(&self, is_free: bool, threads: usize, wanted: u64) -> bool {
+    fn lends_cached(&self, is_free: bool, wanted: u64) -> bool {
         let bytes = self.bytes();
-        // To map pages pays where they stay so and are used again. Which is the faster for one thread depends on the processor.
-        let is_in_use = || threads == 1 || self.copied.load(Relaxed) >= bytes / 2;
-        let pays = || {
-            wanted < FEW_BYTES || (bytes <= MOST_KEPT && is_in_use()) || !self.is_in_small_pages()
-        };
+        let so_far = || self.wanted.fetch_add(wanted.min(FEW_BYTES), Relaxed);
+        let are_few = || wanted < SHORT_RUN || so_far().saturating_add(wanted) < FEW_BYTES;
+        // To map small pages pays where they stay mapped and are used again: most of the file was read once.
+        let is_read_again = || bytes <= MOST_KEPT && self.copied.load(Relaxed) >= bytes - bytes / 8;
+        let pays = || are_few() || is_read_again() || !self.is_in_small_pages();
         self.always || (LENDS && is_free && bytes >= LEAST_FILE && maps_are_allowed() && pays())
     }
 
@@ -196,7 +202,7 @@ impl Lend for CachedStorage {
 
 #[cfg(test)]
 mod tests {
-    use super::{CachedStorage, FEW_BYTES, LENDS, MOST_ENTERED, MOST_KEPT};
+    use super::{CachedStorage, FEW_BYTES, LENDS, MOST_ENTERED, MOST_KEPT, SHORT_RUN};
     use crate::aligned::LARGE_PAGE;
     use crate::conformance::{storage_suite, temporary_file};
     use crate::{
@@ -287,35 +293,50 @@ mod tests {
         assert_eq!(storage.cached(7..8), Some(&[7][..]));
         assert!(storage.cached(5..(1 << 20) + 1).is_none());
         assert!(storage.slice(5..400_005).is_none());
-        let lends = |is_free| storage.lends_cached(is_free, 1, 1 << 20);
+        let lends = |is_free| storage.lends_cached(is_free, 1 << 20);
         assert_eq!((lends(true), lends(false)), (LENDS, false));
         let (_directory, path) = temporary_file(&[7; 1000]);
-        assert!(!lending(&path).lends_cached(true, 1, 1000));
+        assert!(!lending(&path).lends_cached(true, 1000));
+    }
+
+    /// A storage of a sparse file, of whose pages the middle ones are in the page cache.
+    fn of_pages(path: &Path, bytes: u64, are_small: bool) -> CachedStorage {
+        OpenOptions::new().write(true).open(path).unwrap().set_len(bytes).unwrap();
+        let storage = lending(path);
+        storage.small_pages.set(are_small).unwrap();
+        storage.read_exact_at(bytes / 2, &mut [0; 1 << 10]).unwrap();
+        storage
     }
 
     #[test]
-    fn small_pages_are_copied_until_half_of_the_file_was_read_and_those_of_large_files_always() {
+    fn small_pages_are_copied_until_the_file_was_read_and_those_of_large_files_always() {
         let (_directory, path) = temporary_file(b"");
         for (bytes, is_kept) in [(1 << 20, true), (MOST_KEPT, true), (MOST_KEPT + 1, false)] {
-            OpenOptions::new().write(true).open(&path).unwrap().set_len(bytes).unwrap();
-            for is_small in [true, false] {
-                let storage = lending(&path);
-                storage.small_pages.set(is_small).unwrap();
-                let lends = |threads| storage.lends_cached(true, threads, FEW_BYTES);
-                let is_large = LENDS && !is_small;
-                // The middle of the sparse file is not in the page cache before it is read.
-                let mut buffer = vec![0; 1 << 19];
-                storage.read_exact_at(bytes / 2, &mut buffer[..1 << 10]).unwrap();
-                assert_eq!([1, 2].map(lends), [LENDS && (is_kept || is_large), is_large]);
-                assert_eq!(storage.lends_cached(true, 2, FEW_BYTES - 1), LENDS);
-                for piece in 0..bytes / (1 << 20) {
-                    assert_eq!(lends(2), is_large);
-                    storage.read_exact_at(piece << 19, &mut buffer).unwrap();
+            for are_small in [true, false] {
+                let storage = of_pages(&path, bytes, are_small);
+                let are_large = LENDS && !are_small;
+                let mut buffer = vec![0; 1 << 17];
+                for piece in 0..bytes / (1 << 20) * 7 {
+                    assert_eq!(storage.lends_cached(true, FEW_BYTES), are_large);
+                    storage.read_exact_at(piece << 16, &mut buffer).unwrap();
                 }
-                assert_eq!(lends(2), (LENDS && is_kept) || is_large);
+                assert_eq!(storage.lends_cached(true, FEW_BYTES), (LENDS && is_kept) || are_large);
             }
             let mapped = CachedStorage::mapped(&path, FileStorage::open(&path).unwrap()).unwrap();
-            assert!(mapped.lends_cached(true, 2, bytes));
+            assert!(mapped.lends_cached(true, bytes));
+        }
+    }
+
+    #[test]
+    fn short_runs_borrow_small_pages_and_longer_ones_until_they_are_many() {
+        let (_directory, path) = temporary_file(b"");
+        let storage = of_pages(&path, MOST_KEPT, true);
+        let lends = |wanted| storage.lends_cached(true, wanted);
+        let count = |wanted| (0..1000).take_while(|_| lends(wanted)).count() as u64;
+        if LENDS {
+            assert_eq!(count(SHORT_RUN - 1), 1000);
+            assert_eq!(count(SHORT_RUN), FEW_BYTES / SHORT_RUN - 1);
+            assert!(!lends(u64::MAX) && lends(1));
         }
     }
 
@@ -325,7 +346,7 @@ mod tests {
         let storage = lending(&path);
         storage.cached(0..4 << 20).unwrap();
         assert!(!storage.is_in_small_pages());
-        assert!(storage.lends_cached(true, 2, 4 << 20) == LENDS);
+        assert!(storage.lends_cached(true, 4 << 20) == LENDS);
     }
 
     #[test]

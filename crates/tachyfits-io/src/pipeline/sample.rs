@@ -32,13 +32,8 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    /// `may_lend`: what is in the page cache may be lent, to as many threads.
-    pub(super) fn of(
-        storage: &dyn Storage,
-        tasks: &dyn Tasks,
-        may_lend: bool,
-        threads: usize,
-    ) -> Sample {
+    /// `may_lend`: what is in the page cache may be lent.
+    pub(super) fn of(storage: &dyn Storage, tasks: &dyn Tasks, may_lend: bool) -> Sample {
         let mut task = Sampled::of(tasks, 0);
         let of_first = task.bytes;
         let is_small = of_first.saturating_mul(tasks.len()) <= FEW_BYTES;
@@ -69,7 +64,7 @@ impl Sample {
         let all_bytes = bytes as f64 * (tasks.len() as f64 / count as f64);
         let is_free =
             may_lend && resident && end > start && all_bytes / ((end - start) as f64) < SHARED;
-        let cached = storage.lends_cached(is_free, threads, all_bytes as u64);
+        let cached = storage.lends_cached(is_free, all_bytes as u64);
         Sample {
             borrowed,
             cached,
