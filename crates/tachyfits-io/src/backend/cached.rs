@@ -32,8 +32,8 @@ const FEW_BYTES: u64 = 4 << 20;
 /// Runs of fewer bytes always borrow, and do not count: they go from place to place, where others read on.
 const SHORT_RUN: u64 = 64 << 10;
 
-/// Bytes in the middle of a file that show how large its pages are.
-const SHOWN: u64 = 1 << 20;
+/// Bytes in the middle of a file that show how large its pages are: few, since they are mapped for this alone.
+const SHOWN: u64 = 256 << 10;
 
 /// A file, read at offsets, of which what is in the page cache can be lent.
 #[derive(Debug)]

@@ -92,13 +92,13 @@ pub(crate) fn enter_all<'a>(places: impl Iterator<Item = &'a [u8]>) {
     std::hint::black_box(seen);
 }
 
-/// Whether bytes of a map that are in the page cache are there in small pages: the system has to map most of them piece by
-/// piece. Their pages are entered. Those that were entered before count as large.
+/// Whether bytes of a map that are in the page cache are there in small pages: the system has to map them piece by piece.
+/// Their pages are entered. Those that were entered before count as large.
 pub(crate) fn is_in_small_pages(bytes: &[u8]) -> bool {
     let before = faults();
     enter(bytes);
     // Pages of 256 KiB, too, take longer to map than to copy (`python -m bench --only 13`, a sum).
-    faults() - before > (bytes.len() / (8 * AROUND)) as c_long
+    faults() - before > 1
 }
 
 /// How many pages this thread entered so far without waiting for a device.
