@@ -17,10 +17,10 @@ pub trait Lend {
         None
     }
 
-    /// Whether a run, which uses about as many bytes as `wanted`, takes them from [`Lend::cached`].
-    /// `is_free`: they seem to be in the page cache, few tasks share them, and no buffering was requested.
-    fn lends_cached(&self, is_free: bool, wanted: u64) -> bool {
-        let _ = (is_free, wanted);
+    /// Whether a run takes its bytes from [`Lend::cached`]. `is_free`: they seem to be in the page cache, few tasks share
+    /// them, and no buffering was requested. `through`: about how many bytes it reads through; 0 if it picks parts of them.
+    fn lends_cached(&self, is_free: bool, through: u64) -> bool {
+        let _ = (is_free, through);
         false
     }
 
@@ -68,8 +68,8 @@ impl dyn Storage + '_ {
     }
 
     /// As [`Lend::lends_cached`].
-    pub fn lends_cached(&self, is_free: bool, wanted: u64) -> bool {
-        self.lend().is_some_and(|lend| lend.lends_cached(is_free, wanted))
+    pub fn lends_cached(&self, is_free: bool, through: u64) -> bool {
+        self.lend().is_some_and(|lend| lend.lends_cached(is_free, through))
     }
 
     /// As [`Lend::prepare_to_lend`].

@@ -29,7 +29,7 @@ pub(crate) const MOST_KEPT: u64 = 512 << 20;
 /// Runs borrow until they have used as many bytes together: a look at the pages would take a part of their time.
 const FEW_BYTES: u64 = 4 << 20;
 
-/// Runs of fewer bytes always borrow, and do not count: they go from place to place, where others read on.
+/// Runs that read fewer bytes through always borrow, and do not count: they go from place to place.
 const SHORT_RUN: u64 = 64 << 10;
 
 /// Bytes in the middle of a file that show how large its pages are: few, since they are mapped for this alone.
@@ -47,8 +47,8 @@ pub struct CachedStorage {
     entered: OnceLock<EnteredPages>,
     /// Whether its pages were small at the first run that asked.
     small_pages: OnceLock<bool>,
-    /// Bytes of the runs that were not short.
-    wanted: AtomicU64,
+    /// Bytes of the runs that were not short, and read all on their way.
+    read_through: AtomicU64,
     /// Bytes that were copied so far.
     copied: AtomicU64,
 }
@@ -62,7 +62,7 @@ impl CachedStorage {
             map: OnceLock::new(),
             entered: OnceLock::new(),
             small_pages: OnceLock::new(),
-            wanted: AtomicU64::new(0),
+            read_through: AtomicU64::new(0),
             copied: AtomicU64::new(0),
         }
     }
@@ -154,10 +154,10 @@ impl Storage for CachedStorage {
 }
 
 impl Lend for CachedStorage {
-    fn lends_cached(&self, is_free: bool, wanted: u64) -> bool {
+    fn lends_cached(&self, is_free: bool, through: u64) -> bool {
         let bytes = self.bytes();
-        let so_far = || self.wanted.fetch_add(wanted.min(FEW_BYTES), Relaxed);
-        let are_few = || wanted < SHORT_RUN || so_far().saturating_add(wanted) < FEW_BYTES;
+        let so_far = || self.read_through.fetch_add(through.min(FEW_BYTES), Relaxed);
+        let are_few = || through < SHORT_RUN || so_far().saturating_add(through) < FEW_BYTES;
         // To map small pages pays where they stay mapped and are used again: most of the file was read once.
         let is_read_again = || bytes <= MOST_KEPT && self.copied.load(Relaxed) >= bytes - bytes / 8;
         let pays = || are_few() || is_read_again() || !self.is_in_small_pages();
@@ -338,6 +338,34 @@ mod tests {
             assert_eq!(count(SHORT_RUN), FEW_BYTES / SHORT_RUN - 1);
             assert!(!lends(u64::MAX) && lends(1));
         }
+    }
+
+    #[test]
+    fn runs_that_pick_parts_borrow_small_pages_and_those_that_read_through_copy() {
+        /// Half of each of some pieces.
+        struct Halves(Pieces);
+
+        impl Tasks for Halves {
+            fn len(&self) -> u64 {
+                self.0.0
+            }
+
+            fn ranges(&self, index: u64, ranges: &mut Vec<Range<u64>>) {
+                self.0.ranges(index, ranges);
+                ranges[0].end -= self.0.1 / 2;
+            }
+        }
+
+        let (_directory, path) = temporary_file(&vec![1; 20 << 20]);
+        let way = |tasks: &dyn Tasks| {
+            let storage = lending(&path);
+            storage.small_pages.set(true).unwrap();
+            let (_, report) = sums(&storage, tasks, &PipelineOptions::default(), |_| ()).unwrap();
+            report.buffering
+        };
+        let picks = if LENDS { "borrowed" } else { "inline" };
+        assert_eq!(way(&Halves(Pieces(20, 1 << 20))), picks);
+        assert_eq!(way(&Pieces(20, 1 << 20)), "inline");
     }
 
     #[test]

@@ -160,8 +160,8 @@ impl Lend for JoinedStorage {
         member.slice(range.start - base..range.end.checked_sub(base)?)
     }
 
-    fn lends_cached(&self, is_free: bool, wanted: u64) -> bool {
-        self.members.iter().all(|(_, member)| member.lends_cached(is_free, wanted))
+    fn lends_cached(&self, is_free: bool, through: u64) -> bool {
+        self.members.iter().all(|(_, member)| member.lends_cached(is_free, through))
     }
 
     fn prepare_to_lend(&self) {

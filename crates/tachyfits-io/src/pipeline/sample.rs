@@ -15,6 +15,10 @@ const FEW_BYTES: u64 = 16 << 20;
 /// enter a shared page, while a copy stays in the processor's caches (`python -m bench --only 11`).
 const SHARED: f64 = 1.2;
 
+/// A run that uses this part of the bytes from its first to its last one reads them through. Of few tasks, three are sampled,
+/// the last of which may be short.
+const THROUGH: f64 = 0.6;
+
 /// Result of sampling a few tasks.
 pub(super) struct Sample {
     /// Whether the storage lends their bytes.
@@ -62,9 +66,10 @@ impl Sample {
         let in_order = resident || in_order();
         // The sampled tasks represent the others.
         let all_bytes = bytes as f64 * (tasks.len() as f64 / count as f64);
-        let is_free =
-            may_lend && resident && end > start && all_bytes / ((end - start) as f64) < SHARED;
-        let cached = storage.lends_cached(is_free, all_bytes as u64);
+        let uses = all_bytes / end.saturating_sub(start) as f64;
+        let is_free = may_lend && resident && end > start && uses < SHARED;
+        let through = if uses >= THROUGH { all_bytes as u64 } else { 0 };
+        let cached = storage.lends_cached(is_free, through);
         Sample {
             borrowed,
             cached,
