@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -255,6 +256,16 @@ def test_a_triptych_has_a_colour_bar_for_each_moment(tmp_path: Path) -> None:
         "Velocity (km/s)",
         "Velocity dispersion (km/s)",
     ]
+
+
+def test_velocities_have_the_same_colours_in_a_triptych_as_alone() -> None:
+    wild = np.random.default_rng(3).normal(0, 10, (20, 30))
+    wild[::4, ::5] *= 1e4
+    velocities = replace(plane(), values=wild, unit="km/s", name="moment 1")
+    alone, together = plane_figure(velocities), triptych_figure([velocities])
+    colours = [figure.axes[0].images[0].get_clim() for figure in (alone, together)]
+    assert colours[0] == colours[1]
+    assert max(map(abs, colours[1])) < 100
 
 
 def test_a_scale_bar_is_as_long_as_it_says(tmp_path: Path) -> None:

@@ -76,8 +76,9 @@ def triptych_figure(
         for number, plane in enumerate(planes):
             velocity = is_velocity_map(plane)
             drawn = "linear" if velocity else stretch
+            # Velocities have a rule of their own, which percentiles would replace.
             limits = limits_of(
-                plane.values, None, percentile=99.5, low=None, high=None, stretch=drawn,
+                plane.values, percentile=None if velocity else 99.5, stretch=drawn,
                 diverging=velocity,
             )  # fmt: skip
             axes = draw_plane(
