@@ -217,7 +217,8 @@ class TableReading(Hdu):
         Returns
         -------
         Columns
-            Arrays by name, in the requested order.
+            Arrays by name, in the requested order. Those of up to 16 MiB share allocations of up to
+            32 MiB: copy a column to keep it without the others.
 
         Raises
         ------
