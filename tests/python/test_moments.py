@@ -114,6 +114,43 @@ def test_velocities_are_those_of_the_formulas(kind: str, convention: str) -> Non
     np.testing.assert_allclose(one, twin(noise()[2:3], pixels[:1], widths[2:3])[0], rtol=1e-8)
 
 
+@pytest.mark.parametrize("kind", ["VRAD", "VOPT", "VELO"])
+def test_velocities_about_another_line_need_no_other_axis(kind: str, tmp_path: Path) -> None:
+    other = 1.42e9
+    ones = np.ones(CUBE, "f4")
+    image = cube(spectral(kind, "km/s", 200.0, 5.0, ("RESTFRQ", REST)), ones)
+    # The velocities of the header, but for the unit.
+    assert image.spectrum(unit="m/s", rest=REST).axis.values[1] == 205e3
+    alone = cube(spectral(kind, "km/s", 200.0, 5.0), ones)
+    assert alone.spectrum(unit="m/s", rest=other).axis.values[1] == 205e3
+    hertz = image.spectrum(unit="Hz").axis.values
+    ratio = hertz / other
+    velocities = {
+        "VRAD": LIGHT * (1 - ratio),
+        "VOPT": LIGHT * (1 / ratio - 1),
+        "VELO": LIGHT * (1 - ratio**2) / (1 + ratio**2),
+    }[kind] / 1e3
+    spectrum = image.spectrum(unit="km/s", rest=other)
+    np.testing.assert_allclose(spectrum.axis.values, velocities, rtol=1e-9)
+    mean, kept = (
+        image.moment(1, unit="km/s", rest=other, keep_axis=keeps) for keeps in (False, True)
+    )
+    np.testing.assert_allclose(mean.values, velocities.mean(), rtol=1e-9)
+    assert mean.header["RESTFRQ"] == other
+    # The axis that is kept has the velocities of the header.
+    assert (kept.header["RESTFRQ"], kept.header["CTYPE3"]) == (REST, kind)
+    inside = 0.6 * velocities[2] + 0.4 * velocities[3]
+    assert image.spectrum(channels=f"..{inside} km/s", rest=other).values.size == 3
+    assert image.pixel(spectral=f"{velocities[4]} km/s", rest=other)[2] == pytest.approx(4)
+    spectrum.write(tmp_path / "spectrum.fits")
+    with tf.open(tmp_path / "spectrum.fits") as file:
+        np.testing.assert_allclose(
+            file[0].spectrum(unit="km/s").axis.values,
+            velocities if kind != "VELO" else 200.0 + 5.0 * np.arange(6),
+            rtol=1e-9,
+        )
+
+
 def test_every_second_channel_is_twice_as_wide() -> None:
     image = cube(spectral("FREQ", "GHz", 1.4, 1e-3, ("RESTFRQ", REST)), np.ones(CUBE, "f4"))
     planes = [image.moment(0, unit="km/s", convention="optical", channels=s).values

@@ -237,8 +237,10 @@ class _Conversion:
         same_kind = source.is_equivalent(target) and source.physical_type != "dimensionless"
         if same_kind and (
             not (is_velocity and axis.is_spectral)
-            or None in (line.convention, own)
-            or line.convention == own
+            or (
+                (None in (line.convention, own) or line.convention == own)
+                and not _is_about_another_line(axis, coordinates, line)
+            )
         ):
             said = own or line.convention if is_velocity else None
             note = f"{said} convention" if said else ""
@@ -288,9 +290,12 @@ def _through_frequency(
     wanted = line.convention or own or ("optical" if axis.kind in ("WAVE", "AWAV") else "radio")
     needs_rest = is_velocity or from_doppler
     frequency = _rest_frequency(axis, coordinates, line) if needs_rest else None
+    own_rest, known = frequency, coordinates.rest_frequency()
+    if from_doppler and is_velocity and known is not None:
+        own_rest = known * u.Hz
 
     def convert(values: Quantity) -> Quantity:
-        hertz = _to_frequency(axis.kind, values, frequency, source_convention) * factor
+        hertz = _to_frequency(axis.kind, values, own_rest, source_convention) * factor
         if is_velocity:
             return hertz.to(target, equivalencies=_doppler(wanted, frequency))
         return hertz.to(target, equivalencies=u.spectral())
@@ -302,6 +307,9 @@ def _through_frequency(
     linear_in = _LINEAR_IN.get(axis.kind)
     if axis.kind == "VELO":
         linear_in = {"radio": "F", "optical": "W"}.get(str(source_convention), "V")
+    if own_rest != frequency and linear_in == "V":
+        # Relativistic velocities about one line are not linear in those about another.
+        linear_in = None
     name = _name_of(target, wanted)
     is_linear = linear_in == _LINEAR_IN[name]
     return _Conversion(convert, source, target, is_linear, name, note, hz, linear_in)
@@ -411,6 +419,14 @@ def _rest_frequency(axis: Axis, coordinates: Coordinates, line: Line) -> Quantit
             "give it by rest: '1.420405752 GHz', or '656.461 nm' (in vacuum)",
         )
     raise usage("a velocity needs a rest frequency, and the header has no usable one", hint)
+
+
+def _is_about_another_line(axis: Axis, coordinates: Coordinates, line: Line) -> bool:
+    """Say whether a rest frequency is requested that is not the one of the header."""
+    known = coordinates.rest_frequency()
+    if line.rest is None or known is None:
+        return False
+    return bool(_rest_frequency(axis, coordinates, line).value != known)
 
 
 def _asked_rest(rest: Any, medium: str) -> Quantity:

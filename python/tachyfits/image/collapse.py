@@ -19,6 +19,7 @@ from tachyfits.base.errors import either, usage
 from tachyfits.base.reports import reports
 from tachyfits.base.whole_numbers import whole_number
 from tachyfits.header.cards import Header
+from tachyfits.header.coordinates import DOPPLER_TYPES
 from tachyfits.header.spectral_units import Channels, Line, channels_of
 from tachyfits.image.brightness import prepared
 from tachyfits.image.chosen_regions import ChosenRegions, mask_of
@@ -165,13 +166,20 @@ class Collapse:
         kept = left.index(self.axis) if self.keep_axis else None
         return Plane(plane, unit, header, name, kept, report, self.image.file.name)
 
+    @property
+    def _keeps_velocities(self) -> bool:
+        """Whether the header's own velocities stay, which are about its own rest frequency."""
+        coordinates = self.image._coordinates
+        is_velocity = coordinates.axis(self.axis).kind in DOPPLER_TYPES
+        return self.keep_axis and is_velocity and coordinates.rest_frequency() is not None
+
     def _header(
         self, name: str, unit: str | None, channels: Channels | None, *, of_pixels: bool
     ) -> Header:
         collapsed = (self.axis,) if self.keep_axis else ()
         header = result_header(self.image, self.where, self.sky, collapsed, same_quantity=of_pixels)
         changes: dict[str, Any] = {"BUNIT": (unit, "")} if unit else {}
-        if channels is not None and channels.rest_hz is not None:
+        if channels is not None and channels.rest_hz is not None and not self._keeps_velocities:
             changes["RESTFRQ"] = (channels.rest_hz, "[Hz] rest frequency")
         untrue = () if unit else ("BUNIT",)
         header = header.replaced(changes, without=untrue)

@@ -279,7 +279,8 @@ class Cube(Operations):
             An axis without a coordinate is counted in pixels from 1, as in FITS.
         rest
             Rest frequency in Hz, or text or a Quantity with a unit, also of wavelength; None:
-            RESTFRQ or RESTWAV (in vacuum).
+            RESTFRQ or RESTWAV (in vacuum). Another one than the header's gives velocities about
+            another line, also where the axis has velocities itself.
         convention
             "radio", "optical" or "relativistic" velocities; None: those of the axis, or "radio" for
             frequencies and "optical" for wavelengths. A HISTORY card records it. Wavelengths in air
