@@ -8,6 +8,7 @@ import pickle
 import warnings
 from typing import Any
 
+import astropy.units as u
 import numpy as np
 import pytest
 from hypothesis import given
@@ -301,6 +302,19 @@ def test_invalid_histogram_ranges_are_refused(limits: tuple[float, float]) -> No
         tf.open(primary(np.arange(4, dtype="i2")))[0].histogram(4, limits)
     with pytest.raises(tf.UsageError):
         tf.open(primary(np.arange(4, dtype="i2")))[0].histogram(0, (0.0, 1.0))
+
+
+def test_a_histogram_range_may_be_an_array_or_quantities() -> None:
+    image = tf.open(primary(np.arange(20, dtype="f4"), [("BUNIT", "Jy")]))[0]
+    plain = image.histogram(4, (3.0, 9.0))
+    for limits in (np.array([3.0, 9.0]), [3, 9], (3 * u.Jy, 9e3 * u.mJy), [3, 9] * u.Jy):
+        found = image.histogram(4, limits)
+        np.testing.assert_array_equal(found.edges, plain.edges)
+        np.testing.assert_array_equal(found.counts, plain.counts)
+    for limits in (3, (1, 2, 3), (None, 1), ("low", 1), (1 * u.K, 2 * u.K), ()):
+        with pytest.raises(tf.UsageError, match=r"range|units") as caught:
+            image.histogram(4, limits)  # type: ignore[arg-type]
+        assert "\nhint: " in str(caught.value)
 
 
 @pytest.mark.parametrize("axis", [None, 0, 1, 2, (1, 2), (0, 2)])

@@ -138,7 +138,15 @@ def test_rings_are_the_outer_shape_less_the_inner_one() -> None:
     shares = spread(tf.Circle(12, 10, 7.7)) - spread(tf.Circle(12, 10, 3.3))
     total = np.nansum(stored * shares, axis=(1, 2))
     np.testing.assert_allclose(image.sum("xy", region=text, weights="exact"), total, rtol=1e-12)
-    for text in ("circle(9,9,3); circle(12,12,3)", "circle(9,9,3); -circle(12,12,5)"):
+    # A shape beyond the image excludes nothing.
+    alone = image.sum("xy", region="circle(9,9,3)", weights="exact")
+    for hole in ("circle(12,-40,3)", "circle(100,9,3)", "box(-40,9,3,90)"):
+        both = image.sum("xy", region=f"circle(9,9,3); -{hole}", weights="exact")
+        np.testing.assert_array_equal(both, alone)
+    for text in (
+        "circle(9,9,3); circle(12,12,3)", "circle(9,9,3); -circle(12,12,5)",
+        "circle(9,9,5); -circle(12.5,12.5,1)",
+    ):  # fmt: skip
         with pytest.raises(tf.UsageError, match="ring"):
             image.sum("xy", region=text, weights="exact")
 
@@ -179,7 +187,11 @@ def test_weights_that_make_no_sense_are_refused() -> None:
         with pytest.raises(tf.UsageError, match=words) as caught:
             call()
         assert "\nhint: " in str(caught.value)
-    assert image.sum(region=tf.Circle(200, 200, 3), weights="exact") == 0.0
+    outside = tf.Circle(200, 200, 3)
+    assert image.sum(region=outside, weights="exact") == 0.0
+    spectrum = image.spectrum([outside, circle], weights="exact")[0]
+    assert np.isnan(spectrum.values).all()
+    assert image.spectrum(outside, statistic="sum", weights="exact").report is None
 
 
 def test_the_command_line_weights_pixels(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:

@@ -39,3 +39,5 @@ def test_a_threshold_of_another_kind_names_both_units(cube: tf.Image) -> None:
         cube.moment(0, threshold=7 * u.K)
     with pytest.raises(tf.UsageError, match=r"invalid threshold: expected one number"):
         cube.moment(0, threshold=[1.0, 2.0])  # type: ignore[arg-type]
+    with pytest.raises(tf.UsageError, match=r"invalid threshold 'high'"):
+        cube.moment(0, threshold="high")  # type: ignore[arg-type]

@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, SupportsFloat, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _core
-from tachyfits.base.errors import either, usage
+from tachyfits.base.errors import either, foreign_errors, usage
 from tachyfits.base.optional import SERVER, needed
 from tachyfits.base.output import fits_name
 from tachyfits.base.progress import Progress
@@ -33,6 +33,7 @@ from tachyfits.image.reshape import Reshaping
 from tachyfits.image.weights import check_weights, weighted
 from tachyfits.results.frame import Frame
 from tachyfits.results.html import table_html
+from tachyfits.results.quantities import number_in
 from tachyfits.text.axes import Axis
 from tachyfits.text.region_input import OneRegion, Regions
 from tachyfits.text.regions import kept_shape
@@ -456,7 +457,7 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
     def histogram(
         self,
         bins: int | None = None,
-        range: tuple[float, float] | None = None,  # noqa: A002 - NumPy's name for it
+        range: Sequence[SupportsFloat] | None = None,  # noqa: A002 - NumPy's name for it
         *,
         section: Any = None,
         region: Regions = None,
@@ -471,7 +472,8 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
             Number of bins. None: 256; for integers at most 256 of an integer width, with borders
             halfway between integers, so that each bin covers equally many of them.
         range
-            (low, high), both included. None: from min to max, which costs another pass.
+            (low, high), both included, numbers or quantities. None: from min to max, which costs
+            another pass.
         section, region
             As in `stats`; a pixel inside several regions counts once.
 
@@ -494,12 +496,17 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
             raise usage(
                 f"invalid bins {bins!r}: expected a number of bins", "give an integer, 1 or more"
             )
-        low, high = range or self._automatic_range(where, cores, threads, progress)
+        if range is None:
+            low, high = self._automatic_range(where, cores, threads, progress)
+        else:
+            with foreign_errors(f"invalid range {range!r}", "give two numbers: range=(low, high)"):
+                first, last = range
+            low, high = (number_in(end, self.unit, "range") for end in (first, last))
         if bins is None and self.dtype.kind in "iu":
-            low, high, count = _whole_bins(float(low), float(high))
+            low, high, count = _whole_bins(low, high)
         return self._core_image().histogram(
-            float(low),
-            float(high),
+            low,
+            high,
             count,
             self._ranges(where),
             regions=cores,

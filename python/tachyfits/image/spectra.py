@@ -180,8 +180,10 @@ def spectra(
     changes = {"BUNIT": (unit, "")} if unit else {}
     untrue = () if unit else ("BUNIT",)
     header = header.replaced(changes | _axis_cards(header, known), without=untrue)
+    # Weights of regions outside of the image read nothing.
+    report = costs[-1] if costs else None
     return [
-        Spectrum(world, row, unit, statistic, region, header, costs[-1], image.file.name)
+        Spectrum(world, row, unit, statistic, region, header, report, image.file.name)
         for row, region in zip(rows, regions, strict=True)
     ]
 

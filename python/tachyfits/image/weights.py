@@ -115,12 +115,16 @@ def shares_of(image: Image, item: Region) -> tuple[NDArray[np.float64], tuple[in
     outer, inner = (_flat(image, part) for _, part in item.parts)
     shares, (y, x) = overlap(outer, height, width)
     hole, (row, column) = overlap(inner, height, width)
+    if not hole.size:
+        return shares, (y, x)
     rows, columns = hole.shape
     top, left = row - y, column - x
-    fits = top >= 0 <= left and top + rows <= shares.shape[0]
-    if hole.size and (not fits or left + columns > shares.shape[1]):
+    fits = top >= 0 <= left and top + rows <= shares.shape[0] and left + columns <= shares.shape[1]
+    part = shares[top : top + rows, left : left + columns]
+    # Of a hole inside, no pixel has a greater share, but for rounding.
+    if not fits or (hole > part + 1e-3).any():
         raise usage(f"exact weights need a ring whose hole is inside: {item}", "give two shapes")
-    shares[top : top + rows, left : left + columns] -= hole
+    part -= hole
     return np.clip(shares, 0.0, 1.0), (y, x)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tachyfits.base.errors import usage
+from tachyfits.base.errors import foreign_errors, usage
 from tachyfits.text.units import fits_unit, product_text, text_of_unit
 
 #: Operators and functions whose operands and result have the same unit.
@@ -108,7 +108,8 @@ def number_in(value: Any, unit: str | None, name: str) -> float:
     if np.ndim(value) != 0:
         found = f"an array of shape {np.shape(value)}"
         raise usage(f"invalid {name}: expected one number, found {found}", "give a single number")
-    return float(value) * factor
+    with foreign_errors(f"invalid {name} {value!r}", "give a number, or a quantity"):
+        return float(value) * factor
 
 
 def outcome(operator: str, left: str | None, right: str | None = "", power: Any = None) -> Outcome:
