@@ -198,6 +198,14 @@ def test_channels_without_a_beam_become_undefined(tmp_path: Path) -> None:
     assert np.isnan(result[1]).all()
 
 
+def test_a_channel_without_a_beam_has_no_flux(tmp_path: Path) -> None:
+    image = sources(tmp_path / "s.fits", [(9.0, 6.0, 30.0), (0.0, 0.0, 0.0)])
+    for statistic, unit in (("flux", "mJy"), ("sum", "K"), ("max", "K")):
+        values = image.spectrum(statistic=statistic, unit=unit, rest="115 GHz").values
+        assert values[0] > 0
+        assert np.isnan(values[1])
+
+
 def test_beams_are_shown(tmp_path: Path) -> None:
     summary = beams_cube(tmp_path / "b.fits").coordinates
     assert summary.beams is not None

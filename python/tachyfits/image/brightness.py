@@ -102,7 +102,8 @@ def _converted(
     if kept is not None and of_name and image._formula is None:
         text, factors = factor_between(image.unit, unit, setting_of(image, asked))
         factor = _of_results(factors, *kept)
-        if factor is not None and np.isfinite(factor).all() and (factor > 0).all():
+        # NaN, of a channel without a beam, makes its results undefined.
+        if factor is not None and ((factor > 0) | np.isnan(factor)).all():
             return image, text, factor
     pixels = converted(image, unit, asked, "float64")
     return pixels, pixels.unit, np.array(1.0)
