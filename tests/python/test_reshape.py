@@ -197,6 +197,19 @@ def test_wrong_blocks_are_refused(cube: tf.Image) -> None:
 # Position-velocity cuts.
 
 
+def test_blocks_and_orders_that_are_numbers_are_refused(cube: tf.Image) -> None:
+    for call in (
+        lambda: cube.rebin(2),  # type: ignore[arg-type]
+        lambda: cube.rebin((1, None, 2)),  # type: ignore[arg-type]
+        lambda: cube.rebin(x=2**70),
+        lambda: cube.reorder(axes=3),  # type: ignore[arg-type]
+        lambda: cube.reorder(312),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(tf.UsageError, match=r"invalid (block|axes|order)") as caught:
+            call()
+        assert "\nhint: " in str(caught.value)
+
+
 def test_a_cut_along_a_row_is_the_row(cube: tf.Image) -> None:
     np.testing.assert_array_equal(cube.pv([(0, 5), (10, 5)])[...], cube[:, 5, :])
     np.testing.assert_array_equal(cube.pv([(7, 8), (7, 0)])[...], cube[:, ::-1, 7])

@@ -229,6 +229,8 @@ def test_the_beam_follows_the_kernel() -> None:
     # The sum of a source in Jy/beam grows as the beam does.
     ratio = header["BMAJ"] * header["BMIN"] / (0.04 * 0.02)
     np.testing.assert_allclose(smooth.sum(), ratio, rtol=1e-9)
+    # Numbers of NumPy are pixels, too.
+    assert image.smooth_sky(np.int64(3)).header["BMAJ"] == image.smooth_sky(3).header["BMAJ"]
     same = image.smooth_sky("108arcsec", update_beam=False)
     assert same.header["BMAJ"] == 0.04
     np.testing.assert_allclose(same.sum(), 1.0, rtol=1e-9)
@@ -281,6 +283,8 @@ def test_invalid_smoothing_is_refused() -> None:
         lambda: image.smooth(axis="z"),
         lambda: image.smooth(axis=0, edge="wrap"),
         lambda: image.smooth(axis=0, blanks="skip"),
+        lambda: image.smooth("hanning", width="3 km/s"),
+        lambda: image.smooth("hanning", every=2.5),
         lambda: image.smooth_sky("3arcsec"),
         lambda: image.smooth_sky("3 parsec"),
     ):

@@ -298,6 +298,15 @@ def test_a_missing_rest_frequency_is_asked_for_only_where_it_is_needed() -> None
     assert channels_of(image, "-21.2..0.1 km/s", rest="1.42 GHz") == [0, 1]
 
 
+@pytest.mark.parametrize("number", [CHANNELS, -CHANNELS - 1, 2**70])
+def test_a_channel_that_is_not_there_is_refused(number: int) -> None:
+    image = cube("frequency")
+    for call in (image.spectrum, image.collapse, image.cut):
+        with pytest.raises(IndexError, match=f"index {number} is out of bounds"):
+            call(channels=number)
+    assert image.cut(channels=-1).shape[0] == 1
+
+
 def test_every_reduction_along_channels_takes_ranges() -> None:
     image = cube("radio")
     text, pixels = "320..340 km/s", slice(5, 11)

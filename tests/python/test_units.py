@@ -276,6 +276,29 @@ def test_results_are_converted_with_their_own_coordinates(tmp_path: Path) -> Non
         spectrum.to("Jy/pixel")
 
 
+def test_units_are_texts_or_units_of_astropy(tmp_path: Path) -> None:
+    image = cube(tmp_path / "a.fits")
+    for wanted in (None, 3, u.ABmag):
+        for values in (image, image.spectrum()):
+            with pytest.raises(tf.UsageError, match="invalid unit"):
+                values.to(wanted)
+
+
+@pytest.mark.parametrize("unit", ["mag(AB)", "dex(cm/s2)", "dB(mW)"])
+def test_logarithms_of_units_are_no_factors(tmp_path: Path, unit: str) -> None:
+    image = cube(tmp_path / "a.fits", unit)
+    plane = image.collapse("mean")
+    for values in (image, plane, image.spectrum()):
+        for wanted in ("Jy", "K", "cm/s2", "mW"):
+            with pytest.raises(tf.UsageError, match=r"invalid unit '.*\(.*\)' of the values"):
+                values.to(wanted)
+    with pytest.raises(tf.UsageError, match="do not add up to a flux"):
+        image.spectrum(statistic="flux")
+    with pytest.raises(tf.UsageError, match="invalid unit"):
+        _ = plane.quantity
+    assert (plane * plane).unit == f"{unit} {unit}"
+
+
 @pytest.mark.parametrize(
     ("unit", "wanted"), [("Jy/beam", "s"), ("K", "Jy"), (None, "K"), ("Jy", "K"), ("adu", "Jy")]
 )

@@ -335,7 +335,7 @@ def pixel_widths(width: Any, image: Pixels) -> tuple[float, float]:
     """
     hint = 'give pixels (3.5), pixels along x and y ((3.5, 2)), or an angle ("12arcsec")'
     with foreign_errors(f"invalid width {width!r}", hint):
-        if isinstance(width, (int, float)) and not isinstance(width, bool):
+        if isinstance(width, (int, float, np.number)) and not isinstance(width, bool):
             return float(width), float(width)
         if isinstance(width, (tuple, list)):
             x, y = width

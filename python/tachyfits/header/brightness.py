@@ -83,7 +83,7 @@ def factor_between(unit: str | None, wanted: Any, setting: Setting) -> tuple[str
         the conversion depends on.
     """
     source = fits_unit(unit) if unit else None
-    target = asked_unit(wanted) if isinstance(wanted, str) else wanted
+    target = wanted if hasattr(wanted, "bases") else asked_unit(str(wanted))
     text = text_of_unit(target) or ""
     if source is None:
         raise unknown_unit(unit)

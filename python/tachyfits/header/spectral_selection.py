@@ -10,6 +10,7 @@ from tachyfits.base.lazy_numpy import np
 from tachyfits.header.coordinates import Coordinates, pixel_numbers
 from tachyfits.header.spectral_frames import frequency_factor
 from tachyfits.header.spectral_units import Line, converted
+from tachyfits.text.sections import integer
 from tachyfits.text.spectral_ranges import SpectralRange, asked_channels
 from tachyfits.text.stokes import stokes_codes, stokes_name
 
@@ -35,6 +36,9 @@ def channel_slice(
     """
     asked = asked_channels(given)
     if isinstance(asked, slice):
+        if asked is not given:
+            # The number of a channel, which must be there.
+            integer(given, number, length)
         return asked
     axis = coordinates.usable_axis(number, length)
     if not axis.has_coordinate:

@@ -499,7 +499,7 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
         if range is None:
             low, high = self._automatic_range(where, cores, threads, progress)
         else:
-            with foreign_errors(f"invalid range {range!r}", "give two numbers: range=(low, high)"):
+            with foreign_errors(f"invalid range {range!r}", "give two numbers: (low, high)"):
                 first, last = range
             low, high = (number_in(end, self.unit, "range") for end in (first, last))
         if bins is None and self.dtype.kind in "iu":

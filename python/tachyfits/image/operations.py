@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _core
-from tachyfits.base.errors import either, usage, warn
+from tachyfits.base.errors import either, foreign_errors, usage, warn
 from tachyfits.base.output import fits_name, tell_rounding
 from tachyfits.base.progress import Progress
 from tachyfits.base.upper import upper
+from tachyfits.base.whole_numbers import whole_number
 from tachyfits.file.file import File
 from tachyfits.header.beam import (
     Beam,
@@ -116,10 +117,13 @@ class Operations(Pixels):
                 raise usage("beam= takes no kernel, width, axis or every", "smooth in two steps")
             return self._smooth_to_beam(beam, edge=edge, blanks=blanks, fill=fill)
         number = self._axis_number(axis)
-        if isinstance(kernel, str):
-            weights = _core.smoothing_weights(kernel, None if width is None else float(width))
-        else:
-            weights = np.ascontiguousarray(kernel, dtype=np.float64).reshape(-1)
+        if whole_number(every, least=1) is None:
+            raise usage(f"invalid every {every!r}: expected a number of pixels from 1", "use 2")
+        with foreign_errors("invalid kernel", "give a name, or an odd number of weights; pixels"):
+            if isinstance(kernel, str):
+                weights = _core.smoothing_weights(kernel, None if width is None else float(width))
+            else:
+                weights = np.ascontiguousarray(kernel, dtype=np.float64).reshape(-1)
         core = self._core_image().smooth(
             number, weights, edge=edge, blanks=blanks, fill=fill, every=every
         )

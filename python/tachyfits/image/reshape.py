@@ -74,9 +74,11 @@ class Reshaping(Operations):
                 "give either an order or axes", either('reorder("zxy") or reorder(axes=(1, 2, 0))')
             )
         if order is not None:
-            numbers = [_fits_axis(str(name), self.ndim) for name in reversed(order)]
+            with foreign_errors(f"invalid order {order!r}", 'use letters or numbers: "zxy"'):
+                numbers = [_fits_axis(str(name), self.ndim) for name in reversed(order)]
         else:
-            numbers = [self._axis_number(axis) for axis in axes or ()]
+            with foreign_errors(f"invalid axes {axes!r}", "use one number of each: (1, 2, 0)"):
+                numbers = [self._axis_number(axis) for axis in axes or ()]
         return self._computed(self._core_image().reorder(numbers), "reorder", axes=numbers)
 
     def rebin(
@@ -143,7 +145,10 @@ class Reshaping(Operations):
                 "give either a block or x, y, z", either("rebin((1, 2, 2)) or rebin(x=2, y=2)")
             )
         else:
-            sizes = [_block_size(size) for size in block]
+            with foreign_errors(
+                f"invalid block {block!r}", "give a number for each axis"
+            ):
+                sizes = [_block_size(size) for size in block]
         core = self._core_image().rebin(sizes, statistic=statistic, keep_partial=partial == "keep")
         return self._computed(core, "rebin", sizes, statistic=statistic, partial=partial)
 
@@ -293,9 +298,9 @@ def _fits_axis(name: str, ndim: int) -> int:
     return axis_number(name, ndim)
 
 
-def _block_size(size: int) -> int:
+def _block_size(size: Any) -> int:
     number = int(size)
-    if number != size or number < 1:
+    if number != size or not 1 <= number < 2**63:
         raise usage(f"invalid block of {size!r} pixels", "use integers from 1")
     return number
 

@@ -64,7 +64,7 @@ _REMARK = re.compile(r"(?:(?<=\w)\s+|(?<=K))\([^()]*\)\s*$")
 
 @functools.lru_cache(maxsize=512)
 def fits_unit(text: str, like: tuple[str, ...] = ()) -> UnitBase | None:
-    """Return the unit of a text; None for an unknown one.
+    """Return the unit of a text; None for an unknown one, or a logarithm of a unit.
 
     Parameters
     ----------
@@ -90,6 +90,9 @@ def fits_unit(text: str, like: tuple[str, ...] = ()) -> UnitBase | None:
                 try:
                     unit = u.Unit(candidate, format=form)
                 except (ValueError, TypeError, ArithmeticError):
+                    continue
+                if not isinstance(unit, u.UnitBase):
+                    # Logarithms of units, such as mag(AB): no factor leads to another unit.
                     continue
                 if not kinds or any(unit.is_equivalent(kind) for kind in kinds):
                     return unit
