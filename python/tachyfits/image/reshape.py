@@ -145,9 +145,7 @@ class Reshaping(Operations):
                 "give either a block or x, y, z", either("rebin((1, 2, 2)) or rebin(x=2, y=2)")
             )
         else:
-            with foreign_errors(
-                f"invalid block {block!r}", "give a number for each axis"
-            ):
+            with foreign_errors(f"invalid block {block!r}", "give a number for each axis"):
                 sizes = [_block_size(size) for size in block]
         core = self._core_image().rebin(sizes, statistic=statistic, keep_partial=partial == "keep")
         return self._computed(core, "rebin", sizes, statistic=statistic, partial=partial)
