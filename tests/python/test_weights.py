@@ -173,6 +173,27 @@ def test_shapes_on_the_sky_are_those_of_astropy_regions(frame: str) -> None:
     assert shares_of(image, polygon)[0].sum() == pytest.approx(3 * 64 * np.sqrt(3) / 4, rel=1e-6)
 
 
+@pytest.mark.parametrize("projection", ["AIT", "CAR", "SIN"])
+def test_shapes_at_the_edge_of_the_sky_have_no_exact_weights(projection: str) -> None:
+    cards = [
+        ("CTYPE1", f"RA---{projection}"), ("CTYPE2", f"DEC--{projection}"), ("CRVAL1", 0.0),
+        ("CRVAL2", 0.0), ("CRPIX1", 90.5), ("CRPIX2", 45.5), ("CDELT1", -2.0), ("CDELT2", 2.0),
+    ]  # fmt: skip
+    image = tf.open(primary(np.ones((90, 180), "f4"), cards))[0]
+    area = image.sum(region=tf.SkyRegion.circle((10.0, 0.0), 5.0), weights="exact")
+    assert area == pytest.approx(np.pi * 2.5**2, rel=0.02)
+    regions = [
+        tf.SkyRegion.circle((180.0, 0.0), 5.0),
+        tf.SkyRegion.ellipse((180.0, 0.0), 5.0, 3.0, 20.0),
+        tf.SkyRegion.box((0.0, 90.0), 5.0, 5.0),
+    ]
+    if projection == "SIN":
+        regions.append(tf.SkyRegion.polygon([(170.0, 0.0), (175.0, 0.0), (170.0, 5.0)]))
+    for region in regions:
+        with pytest.raises(tf.UsageError, match="not on the sky of the image, or at its edge"):
+            image.sum(region=region, weights="exact")
+
+
 def test_weights_that_make_no_sense_are_refused() -> None:
     image, _ = cube()
     circle = tf.Circle(9, 9, 3)

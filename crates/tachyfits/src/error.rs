@@ -136,7 +136,7 @@ reasons! {
         hint "use sizes of 0 or more and finite numbers up to 1e12, and reduce NAXIS1 and NAXIS2";
     Statistic = "statistic", Usage,
         "No statistic has this name.",
-        hint "use one of: count, nan, sum, mean, rms, std, min, max, min_position, max_position";
+        hint "use one of these names";
     HistogramRange = "histogram-range", Usage,
         "The range of a histogram is empty or not finite, or the number of bins is out of range.",
         hint "give low < high, both finite, and between 1 and 16777216 bins";

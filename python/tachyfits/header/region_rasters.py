@@ -517,6 +517,15 @@ def _border(region: SkyRegion, sky: Sky) -> Vectors:
     return np.asarray(np.column_stack([east * shrink, north * shrink, np.cos(away)]) @ axes)
 
 
+def _check_flat(region: SkyRegion, is_flat: Any) -> None:
+    """Refuse a shape that has no place in the plane of the pixels."""
+    if not is_flat:
+        raise usage(
+            f"{region} has no exact weights: it is not on the sky of the image, or at its edge",
+            "leave the weights out, or give another position",
+        )
+
+
 def semi_axes_in_pixels(region: SkyRegion, sky: Sky) -> PixelRegion:
     """Return a small shape on the sky in 0-based pixels, with the scale at its centre.
 
@@ -524,7 +533,9 @@ def semi_axes_in_pixels(region: SkyRegion, sky: Sky) -> PixelRegion:
     """
     if region.shape == "polygon":
         vertices = _border(SkyRegion("line", region.points, frame=region.frame), sky)
-        return Polygon([(x, y) for x, y in _pixels_of(vertices, sky).tolist()])
+        corners = _pixels_of(vertices, sky)
+        _check_flat(region, np.isfinite(corners).all())
+        return Polygon([(x, y) for x, y in corners.tolist()])
     if region.shape not in ("ellipse", "box"):
         raise usage(
             f"{region} has no exact weights", "use a circle, an ellipse, a box or a polygon"
@@ -537,6 +548,9 @@ def semi_axes_in_pixels(region: SkyRegion, sky: Sky) -> PixelRegion:
     second = axes[1] * math.cos(angle) + axes[0] * math.sin(angle)
     ways = np.array([axes[2], *(axes[2] + s * step * d for d in (first, second) for s in (1, -1))])
     pixels = _pixels_of(ways / np.linalg.norm(ways, axis=1)[:, None], sky)
+    # At an edge of the projection the centre is not in the middle, and NaN where there is no sky.
+    bend = (pixels[1::2] + pixels[2::2]) / 2 - pixels[0]
+    _check_flat(region, (np.abs(bend) < 1e-3).all())
     (x, y), sizes = pixels[0].tolist(), np.radians(region.sizes)
     u, v = (
         (pixels[n] - pixels[n + 1]) / (2 * step) * size

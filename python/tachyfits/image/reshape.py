@@ -57,7 +57,8 @@ class Reshaping(Operations):
         Raises
         ------
         UsageError
-            An axis is missing or repeated, or a distortion (SIP) belongs to axes that would move.
+            An axis is missing or repeated, or a distortion (SIP, TPV) belongs to axes that would
+            move.
 
         Examples
         --------

@@ -14,9 +14,13 @@ use crate::wcs::{AxisName, NamePart};
 /// Beginnings of the keywords of distortions in tables.
 const TABLES: [&str; 4] = ["CPDIS", "CQDIS", "D2IMDIS", "D2IMARR"];
 
+fn ctype(card: &Card) -> Option<AxisName> {
+    AxisName::parse(card.keyword()).filter(|name| name.root == "CTYPE")
+}
+
 /// The axis and description of a CTYPE whose coordinates are in a table.
 fn tabulated(card: &Card) -> Option<AxisName> {
-    let name = AxisName::parse(card.keyword()).filter(|name| name.root == "CTYPE")?;
+    let name = ctype(card)?;
     let text = card.value().and_then(Value::as_text)?;
     text.trim_end().ends_with("-TAB").then_some(name)
 }
@@ -71,7 +75,8 @@ pub fn coordinate_tables(header: &Header) -> Vec<(String, i64)> {
 
 /// Distortions are functions of pixels. SIP and the plates of the Digitized Sky Survey stay valid
 /// with another origin; so do tables of coordinates (-TAB), which are functions of what CRPIX and CDELT
-/// make of pixels, if they are copied (`with_tables`). Tables of distortions are not copied.
+/// make of pixels, if they are copied (`with_tables`). Tables of distortions are not copied. The polynomials of TPV stay
+/// valid for any pixels, but not for axes in another order.
 pub(super) fn survive(
     header: &Header,
     section: &Section,
@@ -111,5 +116,28 @@ pub(super) fn survive(
         };
         return refused(Code::AxisCoupled, keyword, expected, &found);
     }
+    let of_sky = header.cards().iter().filter_map(|card| sky_polynomial(header, card));
+    for (keyword, axis) in of_sky.filter(|_| with_tables) {
+        if let Some(number) = section.number(axis).filter(|&number| number != axis) {
+            let expected = "an axis in its position, because TPV is a polynomial of axes 1 and 2";
+            let found = format!("axis {axis} as axis {number}");
+            return refused(Code::AxisCoupled, &keyword, expected, &found);
+        }
+    }
     Ok(())
+}
+
+/// The keyword and the axis of a CTYPE with a polynomial of the projection plane: TPV, and TAN with its parameters.
+/// WCSLIB takes longitude and latitude for the first two axes there.
+fn sky_polynomial(header: &Header, card: &Card) -> Option<(String, usize)> {
+    let name = ctype(card)?;
+    let text = card.value().and_then(Value::as_text)?.trim_end();
+    let parameter = |n| {
+        let name = AxisName { root: "PV", part: NamePart::Parameter(n), ..name };
+        header.get(&name.to_string()).is_some()
+    };
+    // PVi_1 to PVi_4 of a longitude are something else.
+    let has_polynomial =
+        text.ends_with("-TPV") || (text.ends_with("-TAN") && (5..40).any(parameter));
+    has_polynomial.then(|| (name.to_string(), name.axis))
 }

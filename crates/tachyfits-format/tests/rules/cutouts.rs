@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use tachyfits_format::{
-    AxisSelection, Code, Context, Hdu, Header, coordinate_tables, cutout_header,
+    AxisSelection, Code, Context, Hdu, Header, coordinate_tables, cutout_header, reordered_header,
 };
 
 use crate::build::{empty_primary, extension, first, hdu_of, primary, walk};
@@ -415,6 +415,19 @@ fn distortions_that_would_not_fit_are_refused() {
             Code::PixelDistortion,
             "{card}"
         );
+    }
+    let tpv = ["CTYPE1  = 'RA---TPV'", "CTYPE2  = 'DEC--TPV'", "PV1_1   =                  1.0"];
+    let tan = ["CTYPE1  = 'RA---TAN'", "CTYPE2  = 'DEC--TAN'", "PV1_7   =                  1.0"];
+    for cards in [tpv, tan] {
+        let sky = hdu_of(16, &[5, 5, 5], &cards);
+        let header = cut(&sky, &[take(4, 2, -2), take(0, 2, 2), take(0, 2, 3)]);
+        assert!(header.get_f64(&cards[2][..5]).is_ok_and(|value| value == Some(1.0)));
+        cut(&sky, &[whole[0], whole[1], leave_out(3)]);
+        assert_eq!(refusal(&sky, &[leave_out(0), whole[1], whole[2]]), Code::AxisCoupled);
+        assert!(reordered_header(&sky, &[1, 2, 3]).is_ok());
+        for order in [[2, 1, 3], [3, 1, 2]] {
+            assert_eq!(reordered_header(&sky, &order).unwrap_err().code(), Code::AxisCoupled);
+        }
     }
     let mixed = hdu_of(16, &[5, 5, 5], &["LTM1_3  =                  0.5"]);
     assert_eq!(refusal(&mixed, &[whole[0], whole[1], leave_out(0)]), Code::AxisCoupled);
