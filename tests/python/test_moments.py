@@ -151,6 +151,18 @@ def test_velocities_about_another_line_need_no_other_axis(kind: str, tmp_path: P
         )
 
 
+def test_results_name_one_rest_frequency() -> None:
+    for keyword, value in (("RESTFREQ", REST), ("RESTWAV", LIGHT / REST)):
+        image = cube(spectral("FREQ", "Hz", 1.418e9, 5e5, (keyword, value)))
+        for options, expected in ({}, REST), ({"rest": 1.42e9}, 1.42e9):
+            for result in (
+                image.spectrum(unit="km/s", **options), image.moment(1, unit="km/s", **options)
+            ):  # fmt: skip
+                assert result.header["RESTFRQ"] == pytest.approx(expected, rel=1e-15)
+                assert keyword not in result.header
+        assert image.spectrum().header[keyword] == value
+
+
 def test_every_second_channel_is_twice_as_wide() -> None:
     image = cube(spectral("FREQ", "GHz", 1.4, 1e-3, ("RESTFRQ", REST)), np.ones(CUBE, "f4"))
     planes = [image.moment(0, unit="km/s", convention="optical", channels=s).values

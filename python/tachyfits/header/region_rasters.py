@@ -533,9 +533,9 @@ def semi_axes_in_pixels(region: SkyRegion, sky: Sky) -> PixelRegion:
     """
     if region.shape == "polygon":
         vertices = _border(SkyRegion("line", region.points, frame=region.frame), sky)
-        corners = _pixels_of(vertices, sky)
-        _check_flat(region, np.isfinite(corners).all())
-        return Polygon([(x, y) for x, y in corners.tolist()])
+        places = _pixels_of(vertices, sky)
+        _check_flat(region, np.isfinite(places).all())
+        return Polygon([(x, y) for x, y in places.tolist()])
     if region.shape not in ("ellipse", "box"):
         raise usage(
             f"{region} has no exact weights", "use a circle, an ellipse, a box or a polygon"

@@ -26,6 +26,7 @@ from tachyfits.image.chosen_regions import ChosenRegions, mask_of
 from tachyfits.image.expressions import evaluate
 from tachyfits.image.reductions import UNITLESS, reduced
 from tachyfits.image.spectra import (
+    OTHER_REST,
     check_plane,
     check_single,
     cube_section,
@@ -181,7 +182,7 @@ class Collapse:
         changes: dict[str, Any] = {"BUNIT": (unit, "")} if unit else {}
         if channels is not None and channels.rest_hz is not None and not self._keeps_velocities:
             changes["RESTFRQ"] = (channels.rest_hz, "[Hz] rest frequency")
-        untrue = () if unit else ("BUNIT",)
+        untrue = (*(() if unit else ("BUNIT",)), *(OTHER_REST if "RESTFRQ" in changes else ()))
         header = header.replaced(changes, without=untrue)
         start, count, step = self.where.ranges[self.axis]
         last = start + (count - 1) * step

@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from tachyfits.image.pixels import Pixels
 
 
+#: Other names of the rest frequency: left out where RESTFRQ is set.
+OTHER_REST = ("RESTFREQ", "RESTWAV")
+
+
 def cube_section(
     image: Pixels,
     section: Any,
@@ -179,7 +183,10 @@ def spectra(
     header = result_header(image, where, (axis,), same_quantity=same)
     changes = {"BUNIT": (unit, "")} if unit else {}
     untrue = () if unit else ("BUNIT",)
-    header = header.replaced(changes | _axis_cards(header, known), without=untrue)
+    axis_cards = _axis_cards(header, known)
+    if "RESTFRQ" in axis_cards:
+        untrue = (*untrue, *OTHER_REST)
+    header = header.replaced(changes | axis_cards, without=untrue)
     # Weights of regions outside of the image read nothing.
     report = costs[-1] if costs else None
     return [
