@@ -243,6 +243,18 @@ def test_velref_defines_aips_velocities() -> None:
         np.testing.assert_allclose(found, REST * expected / 1e9, rtol=1e-12)
 
 
+def test_velocities_of_an_algorithm_are_apparent() -> None:
+    more = [("RESTFRQ", REST), ("VELREF", 257)]
+    image = cube(spectral("VELO-F2V", "m/s", 1e6, 2e4, *more))
+    beta = image.spectrum().axis.values / LIGHT
+    hertz = REST * np.sqrt((1 - beta) / (1 + beta))
+    np.testing.assert_allclose(image.spectrum(unit="Hz").axis.values, hertz, rtol=1e-12)
+    # Channels are equally spaced in frequency.
+    np.testing.assert_allclose(np.diff(hertz, 2), 0, atol=1e-3)
+    optical = image.spectrum(unit="km/s", convention="optical").axis.values
+    np.testing.assert_allclose(optical, LIGHT * (REST / hertz - 1) / 1e3, rtol=1e-9)
+
+
 def test_peaks_are_channels_of_the_image_and_coordinates() -> None:
     stored = noise()
     stored[3, 1, 1] = stored[5, 1, 1] = 99.0

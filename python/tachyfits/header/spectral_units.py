@@ -14,7 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits.base.errors import either, foreign_errors, usage
-from tachyfits.header.coordinates import DOPPLER_TYPES, Axis, Coordinates, pixel_numbers
+from tachyfits.header.coordinates import (
+    DOPPLER_TYPES,
+    Axis,
+    Coordinates,
+    algorithm_of,
+    pixel_numbers,
+)
 from tachyfits.text.units import SPECTRAL, asked_quantity, asked_unit, fits_unit, unit_text
 
 if TYPE_CHECKING:
@@ -374,8 +380,8 @@ def _refraction_of_air(wavelengths: Quantity) -> Any:
 def _own_convention(axis: Axis, coordinates: Coordinates) -> str | None:
     """Return the convention of a velocity axis; None where the header does not say it.
 
-    The Standard's VELO is the apparent radial velocity; AIPS' VELO-LSR and the like are what VELREF
-    says: above 256 radio velocities, else optical ones.
+    The Standard's VELO, also as VELO-F2V, is the apparent radial velocity; AIPS' VELO-LSR and the
+    like are what VELREF says: above 256 radio velocities, else optical ones.
     """
     kind = axis.kind
     if kind in ("VRAD", "BETA"):
@@ -384,6 +390,8 @@ def _own_convention(axis: Axis, coordinates: Coordinates) -> str | None:
         return "optical"
     if kind != "VELO":
         return None
+    if algorithm_of(axis.ctype):
+        return "relativistic"
     velref = coordinates.velref
     if velref is not None and velref > 0:
         return "radio" if velref > 256 else "optical"
