@@ -240,6 +240,20 @@ def test_the_beam_follows_the_kernel() -> None:
     np.testing.assert_allclose(turned["BPA"], 90.0, rtol=1e-9)
 
 
+def test_a_sky_on_other_axes_is_refused() -> None:
+    cards = [("CTYPE1", "FREQ"), ("CTYPE2", "RA---TAN"), ("CTYPE3", "DEC--TAN"), ("CDELT2", -0.01),
+             ("CDELT3", 0.01), ("BMAJ", 0.03)]  # fmt: skip
+    image = tf.open(primary(pixels((3, 4, 5), 4), cards))[0]
+    for call in (
+        lambda: image.smooth_sky(2.0, update_beam=False), lambda: image.smooth_sky("108arcsec"),
+        lambda: image.smooth(beam="200arcsec"),
+    ):  # fmt: skip
+        with pytest.raises(tf.UsageError, match="the sky is on NAXIS2 and NAXIS3") as caught:
+            call()
+        assert "reorder" in str(caught.value)
+    assert image.reorder("yzx").smooth_sky(2.0).shape == (5, 3, 4)
+
+
 def test_any_axis_may_be_smoothed_on_the_command_line(tmp_path: Path) -> None:
     path = tmp_path / "image.fits"
     path.write_bytes(primary(np.random.default_rng(1).normal(size=(7, 1, 4, 3)), []))

@@ -306,6 +306,24 @@ def is_left_behind(image: Pixels, axis: int) -> bool:
     return image.header.get("CASAMBM") is True or beam_of(coordinates) is not None
 
 
+def check_sky_plane(image: Pixels) -> None:
+    """Refuse an image whose sky is not on its first two axes; one without a sky has planes of any.
+
+    Raises
+    ------
+    UsageError
+        The sky is on other axes.
+    """
+    ctypes = enumerate(image._coordinates.ctypes, 1)
+    celestial = [number for number, ctype in ctypes if is_celestial(ctype)]
+    if len(celestial) == 2 and celestial != [1, 2]:
+        raise usage(
+            f"{image._where()}: the sky is on NAXIS{celestial[0]} and NAXIS{celestial[1]}, and "
+            "planes of NAXIS1 and NAXIS2 are smoothed",
+            "reorder the axes first" + either(": image.reorder()", ": tachyfits reorder", ""),
+        )
+
+
 def sky_matrix(
     image: Pixels, hint: str = "give the width of the kernel in pixels"
 ) -> NDArray[np.float64]:
@@ -316,6 +334,7 @@ def sky_matrix(
     UsageError
         The first two axes are not longitude and latitude.
     """
+    check_sky_plane(image)
     sky = image._coordinates.sky
     if sky is None or sky.axes != (1, 2):
         ctypes = image._coordinates.ctypes[:2]

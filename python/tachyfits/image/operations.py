@@ -27,6 +27,7 @@ from tachyfits.header.beam import (
     beam_cards,
     beam_from,
     beams_of,
+    check_sky_plane,
     is_left_behind,
     keep_beam_hint,
     pixel_widths,
@@ -190,7 +191,7 @@ class Operations(Pixels):
         Raises
         ------
         UsageError
-            An angle without sky coordinates in NAXIS1 and NAXIS2.
+            An angle without sky coordinates in NAXIS1 and NAXIS2; a sky on other axes.
 
         Warns
         -----
@@ -205,6 +206,7 @@ class Operations(Pixels):
         >>> smooth.shape, round(float(smooth[0, 1, 1]), 3)
         ((3, 4, 5), 6.183)
         """
+        check_sky_plane(self)
         widths = pixel_widths(width, self)
         x, y = (_core.smoothing_weights("gaussian", pixels) for pixels in widths)
         old = beams_of(self, otherwise=keep_beam_hint()) if update_beam else None
