@@ -197,6 +197,19 @@ def test_wrong_blocks_are_refused(cube: tf.Image) -> None:
 # Position-velocity cuts.
 
 
+def test_planes_are_subtracted_on_the_sky_of_a_cube(cube: tf.Image) -> None:
+    # With equal lengths, NumPy's rule would take the plane for one of other axes.
+    part = cube.cut(section=np.s_[:5, :5, :5])
+    for order in ("xyz", "zxy", "xzy"):
+        image = part.reorder(order)
+        plane = image.collapse("mean")
+        spectral = image.spectral_axis
+        expected = image.read(dtype="float64") - np.expand_dims(plane.values, spectral)
+        np.testing.assert_allclose((image - plane).read(), expected, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose((plane - image).read(), -expected, rtol=1e-5, atol=1e-5)
+        assert (image - plane).unit == image.unit
+
+
 def test_blocks_and_orders_that_are_numbers_are_refused(cube: tf.Image) -> None:
     for call in (
         lambda: cube.rebin(2),  # type: ignore[arg-type]

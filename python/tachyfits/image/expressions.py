@@ -375,10 +375,21 @@ def _names() -> Iterator[str]:
 ATOM = 11
 
 
+def _on_sky(plane: NDArray[Any], image: Pixels | None) -> NDArray[Any]:
+    """Return a plane with its axes where the sky of an image is, which need not be the last two."""
+    if image is None or image.ndim < 3:
+        return plane
+    sky = image._coordinates.sky_axes(image.spectral_axis)
+    shape = [1] * image.ndim
+    for axis, length in zip(sky, plane.shape, strict=True):
+        shape[axis] = length
+    return plane.reshape(shape)
+
+
 def formula_of(value: Any, beside: Any = None) -> Formula | None:
     """Return an operand as a formula; None for any other object.
 
-    ``beside``: an image along whose spectral axis a spectrum lies.
+    ``beside``: an image along whose spectral axis a spectrum lies, and on whose sky a plane.
     """
     if isinstance(value, Pixels):
         formula: Formula | None = getattr(value, "_formula", None)
@@ -392,10 +403,10 @@ def formula_of(value: Any, beside: Any = None) -> Formula | None:
         return replace(formula, unit=unit) if unit else formula
     if has_unit(value):
         number, unit = unit_parts(value)
-        inner = formula_of(number)
+        inner = formula_of(_on_sky(number, beside) if isinstance(value, Measured) else number)
         return None if inner is None else replace(inner, unit=unit)
     if isinstance(value, Measured):
-        return Formula((resolve(value.values),), ATOM)
+        return Formula((resolve(_on_sky(value.values, beside)),), ATOM)
     if isinstance(value, (bool, int, float, np.number, np.bool_)) and np.isrealobj(value):
         number = float(value)
         text = repr(number) if np.isfinite(number) else f"{number}"
