@@ -208,6 +208,10 @@ def test_planes_are_subtracted_on_the_sky_of_a_cube(cube: tf.Image) -> None:
         np.testing.assert_allclose((image - plane).read(), expected, rtol=1e-5, atol=1e-5)
         np.testing.assert_allclose((plane - image).read(), -expected, rtol=1e-5, atol=1e-5)
         assert (image - plane).unit == image.unit
+        bright = plane._changed((plane.values > 0).astype("f8"), None)
+        np.testing.assert_array_equal(
+            np.isnan(image.collapse("max", mask=bright).values), ~(plane.values > 0)
+        )
 
 
 def test_blocks_and_orders_that_are_numbers_are_refused(cube: tf.Image) -> None:

@@ -23,7 +23,7 @@ from tachyfits.header.coordinates import DOPPLER_TYPES
 from tachyfits.header.spectral_units import Channels, Line, channels_of
 from tachyfits.image.brightness import prepared
 from tachyfits.image.chosen_regions import ChosenRegions, mask_of
-from tachyfits.image.expressions import evaluate
+from tachyfits.image.expressions import evaluate, on_sky
 from tachyfits.image.reductions import UNITLESS, reduced
 from tachyfits.image.spectra import (
     OTHER_REST,
@@ -33,6 +33,7 @@ from tachyfits.image.spectra import (
     line_of_values,
     result_header,
 )
+from tachyfits.results.measured import Measured
 from tachyfits.results.plane import Plane
 from tachyfits.results.quantities import number_in
 from tachyfits.text.region_input import Regions, is_list_of_regions, region
@@ -231,7 +232,8 @@ def selected(image: Image, threshold: SupportsFloat | None, mask: Any) -> Image:
     inputs: dict[str, Any] = {"a": image}
     if mask is not None:
         conditions.append("not isnan(m) and m != 0")
-        inputs["m"] = mask
+        is_plane = isinstance(mask, Measured) and mask.ndim == 2
+        inputs["m"] = on_sky(mask.values, image) if is_plane else mask
     if threshold is not None:
         conditions.append("a >= t")
         inputs["t"] = float(threshold)

@@ -375,7 +375,7 @@ def _names() -> Iterator[str]:
 ATOM = 11
 
 
-def _on_sky(plane: NDArray[Any], image: Pixels | None) -> NDArray[Any]:
+def on_sky(plane: NDArray[Any], image: Pixels | None) -> NDArray[Any]:
     """Return a plane with its axes where the sky of an image is, which need not be the last two."""
     if image is None or image.ndim < 3:
         return plane
@@ -403,10 +403,10 @@ def formula_of(value: Any, beside: Any = None) -> Formula | None:
         return replace(formula, unit=unit) if unit else formula
     if has_unit(value):
         number, unit = unit_parts(value)
-        inner = formula_of(_on_sky(number, beside) if isinstance(value, Measured) else number)
+        inner = formula_of(on_sky(number, beside) if isinstance(value, Measured) else number)
         return None if inner is None else replace(inner, unit=unit)
     if isinstance(value, Measured):
-        return Formula((resolve(_on_sky(value.values, beside)),), ATOM)
+        return Formula((resolve(on_sky(value.values, beside)),), ATOM)
     if isinstance(value, (bool, int, float, np.number, np.bool_)) and np.isrealobj(value):
         number = float(value)
         text = repr(number) if np.isfinite(number) else f"{number}"
