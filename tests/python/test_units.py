@@ -218,7 +218,12 @@ def test_velocities_give_frequencies(tmp_path: Path) -> None:
     fits.PrimaryHDU(image.read(), made).writeto(tmp_path / "v.fits")
     hertz = 1.15e11 * (1 - np.array([10.0, 11.0, 12.0, 13.0]) / 299792.458)
     factors = (1 * u.Jy / area(9, 6)).to_value(u.K, u.brightness_temperature(hertz * u.Hz))
-    close(tf.open(tmp_path / "v.fits")[0].to("K").read(), image.read() * factors[:, None, None])
+    moving = tf.open(tmp_path / "v.fits")[0]
+    close(moving.to("K").read(), image.read() * factors[:, None, None])
+    # Velocities about another line are of the same frequencies.
+    own, other = (moving.spectrum(unit="K, km/s", rest=rest) for rest in (None, "110 GHz"))
+    close(own.values, other.values)
+    assert abs(own.axis.values[0] - other.axis.values[0]) > 1000
 
 
 def test_reductions_convert_in_the_same_pass(tmp_path: Path) -> None:

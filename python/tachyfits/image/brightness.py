@@ -75,7 +75,11 @@ def prepared(
     if line.unit is not None:
         own = image._coordinates.axis(image.spectral_axis).unit
         of_axis, of_values = split_units(line.unit, (*SPECTRAL, own))
-    asked = Asked(None, None, line.rest, line.convention, line.rest_medium)
+    rest = line.rest
+    if of_axis is not None and asked_unit(of_axis, SPECTRAL).is_equivalent("m/s"):
+        # It is of the requested velocities; those of the header are about its own.
+        rest = rest if image._coordinates.rest_frequency() is None else None
+    asked = Asked(None, None, rest, line.convention, line.rest_medium)
     name = statistic if isinstance(statistic, str) else ""
     converts = of_values is not None or name == FLUX
     # Without a unit of coordinates, a rest frequency is there for the values alone.
