@@ -135,6 +135,21 @@ def test_arrays_of_any_type_are_inputs(dtype: str) -> None:
     same(tf.evaluate("x + 0", x=turned), turned.astype("f8"))
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i2", "?"])
+def test_masked_values_are_undefined(dtype: str) -> None:
+    pixels = image(np.arange(6, dtype="f4").reshape(2, 3))
+    hidden = np.ma.array(np.ones((2, 3), dtype), mask=[[0, 1, 0], [0, 0, 1]])
+    expected = np.array([[0, np.nan, 2], [3, 4, np.nan]])
+    plane = tf.Plane(np.arange(6.0).reshape(2, 3), None, pixels.header)
+    for found in (pixels * hidden, tf.evaluate("a * b", a=pixels, b=hidden), plane * hidden):
+        np.testing.assert_array_equal(np.asarray(found), expected)
+    assert np.isnan((pixels * np.ma.masked).read()).all()
+    assert pixels.sum(where=hidden) == 9
+    assert pixels.region_mask(hidden).sum() == 4
+    with pytest.raises(tf.UsageError, match="invalid input"):
+        tf.evaluate("a * b", a=pixels, b=[[1, 2], [3]])
+
+
 def test_scaled_and_blank_pixels() -> None:
     stored = np.arange(-6, 6, dtype="i2").reshape(3, 4)
     cards = [("BSCALE", 0.1), ("BZERO", 2.5), ("BLANK", 3)]

@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _core
-from tachyfits.base.errors import either, usage
+from tachyfits.base.errors import either, foreign_errors, usage
 from tachyfits.file.file import File
 from tachyfits.file.file import open as open_file
 from tachyfits.file.hdu import Hdu
 from tachyfits.header.brightness import Asked, factor_between, setting_of
 from tachyfits.header.cards import Header
 from tachyfits.image.pixels import Pixels
-from tachyfits.results.measured import Measured, amount, has_unit, unit_parts
+from tachyfits.results.measured import Measured, amount, has_unit, unit_parts, unmasked
 from tachyfits.text.axes import axis_number
 from tachyfits.text.units import fits_unit, text_of_unit
 
@@ -259,7 +259,8 @@ def resolve(value: Any) -> Image | Along | float:
         return resolve(open_file(value))
     if isinstance(value, File):
         return value.image()
-    array = np.asarray(value)
+    with foreign_errors("invalid input", "give an array of real numbers or a number"):
+        array = unmasked(value)
     return float(array) if array.ndim == 0 and array.dtype.kind in "biuf" else _of_array(array)
 
 
@@ -412,5 +413,6 @@ def formula_of(value: Any, beside: Any = None) -> Formula | None:
         text = repr(number) if np.isfinite(number) else f"{number}"
         return Formula((text,), ATOM) if not text.startswith("-") else Formula((f"({text})",), ATOM)
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        value = unmasked(value)
         return Formula((resolve(value),), ATOM) if value.ndim else formula_of(value[()])
     return None

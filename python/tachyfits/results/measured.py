@@ -211,6 +211,18 @@ def amount(value: Any, units: Iterable[str] = ()) -> tuple[Any, str]:
     return number, own
 
 
+def unmasked(values: Any) -> NDArray[Any]:
+    """Return values as an array; NaN where a masked array hides them.
+
+    >>> unmasked(np.ma.array([1, 2], mask=[False, True]))
+    array([ 1., nan])
+    """
+    if not np.ma.is_masked(values):
+        return np.asarray(values)
+    array: Any = values if values.dtype.kind == "f" else values.astype(np.float64)
+    return np.asarray(array.filled(np.nan))
+
+
 def _operand(value: Any) -> tuple[NDArray[Any], str | None]:
     """Return an operand as an array and its unit."""
     if isinstance(value, Measured):
@@ -218,7 +230,7 @@ def _operand(value: Any) -> tuple[NDArray[Any], str | None]:
     if is_quantity(value):
         number, unit = parts_of(value)
         return np.asarray(number), unit
-    return np.asarray(value), ""
+    return unmasked(value), ""
 
 
 def as_array(values: NDArray[Any], dtype: Any, copy: bool | None) -> NDArray[Any]:

@@ -71,7 +71,7 @@ def region(given: Any) -> Region:
         found: Region = upper.region_of_astropy(given)
         return found
     if _is_plane(given):
-        pixels = np.asarray(given)
+        pixels = np.asarray(np.ma.filled(given, 0) if np.ma.isMaskedArray(given) else given)
         return MaskRegion(np.ascontiguousarray((pixels != 0) & (pixels == pixels)))
     raise usage(
         f"invalid region {given!r}: expected a region, text, a SkyCoord or a mask",
