@@ -114,7 +114,7 @@ def test_out_is_filled_and_returned(data: st.DataObject, stored: np.ndarray) -> 
 
 def test_out_of_another_shape_or_type_is_refused() -> None:
     image = tf.open(primary(np.zeros((2, 3), "i2")))[0]
-    for out in (np.zeros((3, 2), "i2"), np.zeros((2, 3), "f8"), np.zeros((2, 3), ">i2")):
+    for out in (np.zeros((3, 2), "i2"), np.zeros((2, 3), "f8"), np.zeros((2, 3), ">i2"), [0]):
         with pytest.raises(tf.UsageError):
             image.read(out=out)
 

@@ -318,6 +318,8 @@ class Pixels(ImageHdu):
 
 
 def _check_out(out: NDArray[Any], shape: tuple[int, ...]) -> None:
+    if not isinstance(out, np.ndarray):
+        raise usage(f"invalid out of type {type(out).__name__}: expected an array", "give one")
     if out.shape != shape:
         raise usage(
             f"invalid out of shape {out.shape}: expected {shape}", "give an array of that shape"
