@@ -356,6 +356,17 @@ def test_cells_of_one_element_keep_their_axis(tmp_path: Path, values: Any) -> No
     assert table.column("A").shape == np.shape(values)[1:]
 
 
+@pytest.mark.parametrize("values", [["", ""], np.zeros(0, "U3")])
+def test_text_in_the_heap_may_have_no_characters(tmp_path: Path, values: Any) -> None:
+    path = tmp_path / "text.fits"
+    tf.write(path, {"A": values}, forms={"A": "PA"})
+    with tf.edit(path) as editor:
+        editor[1].add_column("B", values, form="PA")
+        editor[1].append({"A": ["x"], "B": [""]})
+    table = tf.open(path)[1]
+    assert [table[name].tolist() for name in "AB"] == [[*values, "x"], [*values, ""]]
+
+
 @pytest.mark.parametrize(
     ("values", "form", "found"),
     [

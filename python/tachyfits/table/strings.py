@@ -148,8 +148,8 @@ def characters_of(
     NUL would end.
     """
     values = as_ragged(values)
-    filled = np.char.ljust(values.values.astype(f"S{width}"), width)
-    return np.frombuffer(filled.tobytes(), np.uint8), values.offsets * width
+    padded = np.frombuffer(values.values.astype(f"S{width}").tobytes(), np.uint8)
+    return np.where(padded, padded, np.uint8(ord(" "))), values.offsets * width
 
 
 def _as_array(pieces: Iterable[bytes], as_bytes: bool) -> NDArray[np.object_]:
