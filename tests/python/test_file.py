@@ -303,6 +303,13 @@ def test_headers_are_mappings_in_the_files_order() -> None:
     assert (theirs["NEW"], [*theirs["COMMENT"]]) == (3, ["one"])
 
 
+def test_cards_are_replaced_however_their_keyword_is_spelled() -> None:
+    header = tf.Header([("OBJECT", "a", ""), ("OBJECT", "b", ""), ("ESO DET DIT", 1, "s")])
+    changed = header.replaced({"object": "c", "hierarch ESO DET DIT": 2})
+    assert changed.cards == [("OBJECT", "c", ""), ("ESO DET DIT", 2, "s")]
+    assert header.replaced({}, without=["HIERARCH eso det dit"]).cards == header.cards[:2]
+
+
 def test_random_groups_have_parameters() -> None:
     groups = np.array([1, 0.5, 10, 20, 30, 2, 0.25, 40, 50, 60], ">f4").tobytes()
     cards = [("SIMPLE", True), ("BITPIX", -32), ("NAXIS", 2), ("NAXIS1", 0), ("NAXIS2", 3),

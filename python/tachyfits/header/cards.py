@@ -328,15 +328,15 @@ class Header(Mapping[str, Any]):
 
         A change is a value, which keeps the old comment, or a pair (value, comment).
         """
-        left_out = {keyword_text(keyword).upper() for keyword in without}
-        open_changes = {keyword_text(keyword).upper(): new for keyword, new in changes.items()}
+        open_changes = {looked_up(keyword): new for keyword, new in changes.items()}
+        left_out = {*map(looked_up, without), *open_changes}
         cards: list[tuple[str, Any, str]] = []
         for card in self._cards:
             name = card.keyword.upper()
             if name in open_changes:
                 value, comment = _value_and_comment(open_changes.pop(name), card)
                 cards.append(card._replace(value=value, comment=comment))
-            elif name not in left_out and name not in changes:
+            elif name not in left_out:
                 cards.append(card)
         for keyword, change in open_changes.items():
             cards.append((keyword, *_value_and_comment(change, None)))
