@@ -9,6 +9,7 @@ from typing import Any
 import astropy.units as u
 import numpy as np
 import pytest
+from astropy.io import fits
 from astropy.nddata import CCDData, StdDevUncertainty
 
 import tachyfits as tf
@@ -145,3 +146,31 @@ def test_arrays_with_a_unit_say_it(path: Path, tmp_path: Path) -> None:
     for other in (fluxes.value, fluxes.value * u.s):
         with pytest.raises(tf.UsageError, match=r"different units: .*\nhint: .*one unit"):
             tf.write(tmp_path / "new.fits", [fluxes, other], overwrite=True)
+
+
+def test_lines_of_commentary_are_given_as_any_sequence(path: Path) -> None:
+    theirs = fits.Header([("HISTORY", "cut"), ("HISTORY", "smoothed")])
+    with tf.edit(path) as editor:
+        header = editor[0].header
+        header["HISTORY"] = theirs["HISTORY"]
+        header["COMMENT"] = "one", "two"
+        header["COMMENT"] = (f"line {number}" for number in range(2))
+    header = tf.open(path)[0].header
+    assert header["HISTORY"] == ["cut", "smoothed"]
+    assert header["COMMENT"] == ["one", "two", "line 0", "line 1"]
+
+
+@pytest.mark.parametrize("keyword", ["EXTNAME", "TTYPE1", "TUNIT1"])
+def test_names_other_than_text_are_refused(path: Path, keyword: str) -> None:
+    with tf.edit(path) as editor:
+        header = editor["STARS"].header
+        with pytest.raises(tf.UsageError, match=f"invalid {keyword} 5: expected text"):
+            header[keyword] = 5
+
+
+def test_options_that_an_inserted_hdu_does_not_have_are_refused(path: Path) -> None:
+    with tf.edit(path) as editor:
+        for data in ({"A": [1]}, np.zeros(3), editor.preview()[0]):
+            with pytest.raises(tf.UsageError, match="invalid option compress="):
+                editor.insert(1, data, compress="rice")
+        assert len(editor) == 2

@@ -497,3 +497,15 @@ def test_the_name_of_an_image_is_written_and_its_pixels_stay_as_stored(tmp_path:
     np.testing.assert_array_equal(second[:], first[:])
     with pytest.raises(tf.UsageError, match="name= go with a single HDU"):
         tf.write(tmp_path / "c.fits", [np.ones((2, 3)), {"A": [1]}], name="THIRD")
+
+
+@pytest.mark.parametrize("data", [np.ones(3), [1.0, 2.0], {"A": [1]}])
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [("x" * 69, "name of 69 characters: a card holds 68"), (5, "invalid name 5: expected text")],
+)
+def test_names_that_no_card_holds_are_refused(
+    tmp_path: Path, data: Any, name: Any, problem: str
+) -> None:
+    with pytest.raises(tf.UsageError, match=problem):
+        tf.write(tmp_path / "new.fits", data, name=name)

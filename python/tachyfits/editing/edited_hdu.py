@@ -13,6 +13,7 @@ from tachyfits.base.whole_numbers import whole_number
 from tachyfits.editing.edited_header import EditedHeader
 from tachyfits.editing.edited_pixels import EditedPixels
 from tachyfits.file.hdu import place_of
+from tachyfits.header.given import check_length
 from tachyfits.interop.mixins import cards_for, check_objects
 from tachyfits.interop.observatory import PLACE, differs_by_row, in_metres, with_places
 from tachyfits.interop.times import Brought, Stated, place_cards, with_pairs
@@ -24,7 +25,7 @@ from tachyfits.table.table import Table
 from tachyfits.writing.ascii_columns import new_text_column
 from tachyfits.writing.column_forms import formed_column
 from tachyfits.writing.fitting import row_cells, values_for
-from tachyfits.writing.new_columns import check_length, description_cards
+from tachyfits.writing.new_columns import description_cards
 
 if TYPE_CHECKING:
     from tachyfits.editing.editor import Editor

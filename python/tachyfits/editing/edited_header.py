@@ -20,7 +20,7 @@ from tachyfits.header.cards import (
     looked_up,
     matching,
 )
-from tachyfits.writing.new_columns import check_length
+from tachyfits.header.given import check_length, lines_of
 
 #: Names, units and formats, which readers take from a single card.
 _ONE_CARD = re.compile(r"(TTYPE|TUNIT|TDISP)[1-9]\d*|EXTNAME")
@@ -177,8 +177,8 @@ def _written(keyword: str) -> str:
 
 def _lines(keyword: str, value: Any) -> Sequence[Any]:
     """Return one value per card: several lines of COMMENT and HISTORY are separate cards."""
-    is_text = isinstance(value, (str, tuple)) or not isinstance(value, Sequence)
-    return [value] if is_text or looked_up(keyword) not in COMMENTARY else value
+    lines = lines_of(value) if looked_up(keyword) in COMMENTARY else None
+    return [value] if lines is None else lines
 
 
 def _card(keyword: str, value: Any) -> tuple[str, Any, str]:
@@ -187,7 +187,7 @@ def _card(keyword: str, value: Any) -> tuple[str, Any, str]:
         raise usage(f"cannot set {keyword!r}: it is a pattern", "set the keywords one by one")
     _refuse_sums(name)
     given = value[0] if isinstance(value, tuple) and value else value
-    if isinstance(given, str) and _ONE_CARD.fullmatch(name):
+    if _ONE_CARD.fullmatch(name):
         check_length(name, given)
     comment = ""
     if isinstance(value, tuple):

@@ -7,14 +7,14 @@ replaces it when it is complete. A failure leaves the file unchanged.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 
 from tachyfits import _core
-from tachyfits.base.errors import not_found, placing, usage, warn_of
+from tachyfits.base.errors import listed, not_found, placing, usage, warn_of
 from tachyfits.base.kinds import kind_of
 from tachyfits.base.progress import Progress
 from tachyfits.base.sources import path_text
@@ -22,10 +22,16 @@ from tachyfits.base.whole_numbers import check_threads, whole_number
 from tachyfits.editing.edited_hdu import EditedHdu
 from tachyfits.file.file import File
 from tachyfits.file.hdu import Hdu
+from tachyfits.header.given import check_length
 from tachyfits.writing.hdus import parts_of, tables_of_images
 from tachyfits.writing.images import image_cards, native, unit_of
-from tachyfits.writing.new_columns import check_length
 from tachyfits.writing.tables import table_file
+
+#: Options of a table that is inserted.
+_OF_TABLES = (
+    "columns", "units", "nulls", "descriptions", "header", "kind", "forms", "checksum", "threads",
+    "progress",
+)  # fmt: skip
 
 
 def edit(
@@ -154,7 +160,7 @@ class Editor:
         name
             EXTNAME.
         options
-            For an array ``header``, as in `write`; for a table those of `write`.
+            For an array ``header``, as in `write`; for a table those of `write` about tables.
         """
         place = whole_number(at)
         if place is None:
@@ -184,6 +190,7 @@ class Editor:
                 at, _core.array_file(native(data), image_cards(header, unit_of(data))), 0
             )
         else:
+            _refuse(options, _OF_TABLES)
             self._core.copy(at, table_file(data, "a new table", name=name, **options), 1)
         if name is not None:
             # A table as the first HDU gets a primary HDU before it.
@@ -223,9 +230,13 @@ class Editor:
         return f"<tachyfits Editor of {self.name}>"
 
 
-def _refuse(options: Mapping[str, Any]) -> None:
-    if options:
-        raise usage(f"{next(iter(options))}= applies to tables only", "leave it out")
+def _refuse(options: Collection[str], known: Collection[str] = ()) -> None:
+    """Refuse options other than the known ones."""
+    unknown = next((option for option in options if option not in known), None)
+    if unknown in _OF_TABLES:
+        raise usage(f"{unknown}= applies to tables only", "leave it out")
+    if unknown is not None:
+        raise usage(f"invalid option {unknown}=", f"a table has {listed(_OF_TABLES)}")
 
 
 def _no_pickle() -> File:

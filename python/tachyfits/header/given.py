@@ -13,6 +13,9 @@ from tachyfits.header.cards import COMMENTARY
 #: Cards as the engine takes them.
 Cards = list[tuple[str, Any, str]]
 
+#: Characters of text in a card of the fixed format.
+_CARD_TEXT = 68
+
 #: Types of values that a card can hold.
 _HELD = "a card holds text, a number, a truth value or None; write the value as text"
 
@@ -63,7 +66,7 @@ def cards_of_items(items: Iterable[tuple[Any, Any]]) -> tuple[Cards, list[str]]:
     unfit = []
     for key, value in items:
         keyword = str(key).upper()
-        lines = _lines_of(value)
+        lines = lines_of(value)
         if (keyword in COMMENTARY or key == "comments") and lines is not None:
             name = "COMMENT" if key == "comments" else keyword
             cards += [(name, line, "") for line in lines]
@@ -83,7 +86,21 @@ def cards_of_items(items: Iterable[tuple[Any, Any]]) -> tuple[Cards, list[str]]:
     return cards, unfit
 
 
-def _lines_of(value: Any) -> Sequence[str] | None:
+def check_length(what: str, text: str | None, place: str = "") -> None:
+    """Refuse text of a reserved keyword that one card cannot hold: it must not be continued.
+
+    Programs that read such a name fail, or never end.
+    """
+    if text is not None and not isinstance(text, str):
+        raise usage(f"{place}invalid {what} {text!r}: expected text", "give text")
+    length = len((text or "").replace("'", "''"))
+    if length > _CARD_TEXT:
+        raise usage(
+            f"{place}{what} of {length} characters: a card holds {_CARD_TEXT}", "shorten it"
+        )
+
+
+def lines_of(value: Any) -> Sequence[str] | None:
     """Return the lines of a comment; None for other values."""
     if isinstance(value, str):
         return [value]

@@ -16,14 +16,11 @@ from numpy.typing import NDArray
 
 from tachyfits import _core
 from tachyfits.base.errors import usage, warn
-from tachyfits.header.given import Cards
+from tachyfits.header.given import Cards, check_length
 from tachyfits.table.ragged import Ragged
 from tachyfits.table.strings import characters_of, delimiter_of, field_width, joined_strings
 from tachyfits.table.values import ColumnData
 from tachyfits.writing.images import ZEROS
-
-#: Characters of text in a card of the fixed format.
-_CARD_TEXT = 68
 
 #: Arrays of more bytes than this take descriptors of 64 bits.
 _LARGE_HEAP = 2**31 - 1
@@ -107,20 +104,6 @@ def _divided_column(
     substrings = (max(values.dtype.itemsize, 1), ord(delimiter))
     text = {"element": "text", "repeat": width, "width": width, "substrings": substrings}
     return NewColumn(data, spec | text)
-
-
-def check_length(what: str, text: str | None, place: str = "") -> None:
-    """Refuse text of a reserved keyword that one card cannot hold: it must not be continued.
-
-    Programs that read such a name fail, or never end.
-    """
-    if text is not None and not isinstance(text, str):
-        raise usage(f"{place}invalid {what} {text!r}: expected text", "give text")
-    length = len((text or "").replace("'", "''"))
-    if length > _CARD_TEXT:
-        raise usage(
-            f"{place}{what} of {length} characters: a card holds {_CARD_TEXT}", "shorten it"
-        )
 
 
 def plain_spec(data: ColumnData) -> dict[str, Any]:

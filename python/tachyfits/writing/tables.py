@@ -14,7 +14,7 @@ from tachyfits.base.output import fits_name
 from tachyfits.base.progress import Progress
 from tachyfits.base.whole_numbers import check_threads
 from tachyfits.header.cards import Header
-from tachyfits.header.given import Cards
+from tachyfits.header.given import Cards, check_length
 from tachyfits.interop.mixins import cards_for
 from tachyfits.interop.observatory import with_places
 from tachyfits.interop.table_files import TableFile, open_table_file
@@ -31,7 +31,6 @@ from tachyfits.writing.compression import Compression, write_spooled_table
 from tachyfits.writing.copying import copy_into, refuse_part
 from tachyfits.writing.new_columns import (
     NewColumn,
-    check_length,
     warn_of_names,
     with_descriptions,
 )
