@@ -560,3 +560,86 @@ def test_sums_are_stated_of_one_hdu_by_its_number(tmp_path: Path) -> None:
     for odd in (1.5, "1", [0, None]):
         with pytest.raises(tf.UsageError, match="expected numbers of HDUs"):
             tf.update_checksums(path, odd)
+
+
+class Reader:
+    """A file object that does not tell which file it reads."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._at = path, 0
+
+    def read(self, size: int = -1) -> bytes:
+        with open(self._path, "rb") as file:
+            file.seek(self._at)
+            found = file.read(size)
+        self._at += len(found)
+        return found
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        begin = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._path.stat().st_size}
+        self._at = begin[whence] + offset
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def seekable(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        lambda path, editor: editor.preview()[0],
+        lambda path, editor: tf.open(path)[0],
+        lambda path, editor: tf.open(path)[0] * 1,
+        lambda path, editor: tf.open(Reader(path))[0],
+        lambda path, editor: tf.open(path)["TILES"],
+        lambda path, editor: editor.preview()["TILES"],
+    ],
+)
+def test_copies_have_the_pixels_from_before_the_edit(tmp_path: Path, source: Any) -> None:
+    path = tmp_path / "file.fits"
+    pixels = np.arange(6000, dtype="i2").reshape(60, 100)
+    # What is changed is little beside the last HDU, and so written in place.
+    hdus = [fits.PrimaryHDU(pixels), fits.CompImageHDU(pixels, name="TILES")]
+    fits.HDUList([*hdus, fits.ImageHDU(np.zeros(1_000_000))]).writeto(path, checksum=True)
+    with tf.edit(path) as editor:
+        editor.append(source(path, editor))
+        editor[0].pixels[:] = -1
+        editor[1].header["OBJECT"] = "M 31"
+    assert editor.done is not None
+    assert editor.done["in_place"]
+    assert np.array_equal(fits.getdata(path, 3), pixels)
+    assert np.array_equal(fits.getdata(path, 1), pixels)
+    assert (fits.getdata(path, 0) == -1).all()
+    checked(path)
+
+
+def test_a_file_that_was_opened_before_it_was_replaced_is_another(tmp_path: Path) -> None:
+    path = tmp_path / "file.fits"
+    tf.write(path, np.arange(2000))
+    old = tf.open(path)
+    new = tmp_path / "new.fits"
+    tf.write(new, np.arange(2000) + 5)
+    new.replace(path)
+    with tf.edit(path) as editor:
+        editor.insert(0, old[0])
+        del editor[1]
+    assert np.array_equal(fits.getdata(path), np.arange(2000))
+
+
+def test_sums_of_copies_of_changed_hdus_are_right(path: Path) -> None:
+    with tf.edit(path) as editor:
+        stars = editor["STARS"]
+        stars.update("MAG", 7.0)
+        stars.header["OBJECT"] = "M 31"
+        stars.update_checksums()
+        editor[0].pixels[0] = 9
+        assert editor.preview()[0].checksum().data == "not stated"
+        editor.append(stars.table, name="COPY")
+        editor.append(editor.preview()[0])
+        editor.append(editor.preview()[3])
+    checked(path)
+    header = tf.open(path)["COPY"].header
+    assert "CHECKSUM" in header

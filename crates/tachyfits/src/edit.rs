@@ -90,7 +90,7 @@ impl Editor {
             return Err(refused.at(file.name(), 0));
         }
         let storage = Arc::clone(file.shared_bytes());
-        let own: Arc<dyn Source> = Arc::new(StoredSource { storage, own: true });
+        let own: Arc<dyn Source> = Arc::new(StoredSource { storage, own: true, reads_own: true });
         let begin = file.hdus().last().map_or(0, |hdu| hdu.data_offset + padded(hdu.data_bytes));
         let is_error = |warning: &Warning| warning.code().kind() != Kind::Warning;
         Ok(Editor {
@@ -100,7 +100,7 @@ impl Editor {
             notices: file.notices().to_vec(),
             options: options.clone(),
             rest: Rest { begin, unreadable: file.warnings().iter().any(is_error) },
-            units: file.hdus().iter().map(|hdu| EditedHdu::of(hdu, &own)).collect(),
+            units: file.hdus().iter().map(|hdu| EditedHdu::of(hdu, &own, true)).collect(),
             own,
         })
     }
@@ -223,11 +223,19 @@ impl Editor {
     pub fn copy(&mut self, at: usize, from: &FitsFile, hdu: usize) -> Result<(), Error> {
         let found = from.hdu_with_data(hdu)?;
         let storage = Arc::clone(from.storage_of(hdu));
-        // The edited file itself, opened once more: what is to be written over is read before.
+        // The edited file itself may have been opened once more, and any other source may be computed from it: what is to
+        // be written over is read before.
         let is_file = matches!(from.storage(), "auto" | "positioned" | "mapped" | "direct");
-        let own = is_file && Stamp::of(from.name().as_ref()).is_ok_and(|stamp| stamp == self.stamp);
-        let source: Arc<dyn Source> = Arc::new(StoredSource { storage, own });
-        self.insert(at, EditedHdu::of(found, &source))
+        let reads_own = match from.storage() {
+            "memory" => false,
+            _ => !is_file || from.shared_bytes().id().version() == self.own.id().version(),
+        };
+        let own = is_file && reads_own && Arc::ptr_eq(&storage, from.shared_bytes());
+        let source: Arc<dyn Source> = Arc::new(StoredSource { storage, own, reads_own });
+        let mut unit = EditedHdu::of(found, &source, own);
+        unit.updates_checksums =
+            from.storage() == "edited" && edited_sums::has_blank(unit.header());
+        self.insert(at, unit)
     }
 
     /// Removes an HDU. If a table is the first then, a primary HDU without data takes the place.
@@ -241,12 +249,16 @@ impl Editor {
         self.arrange(units)
     }
 
-    /// The file as it will be, to be read like any other.
+    /// The file as it will be, to be read like any other; sums that writing will change are blank.
     ///
     /// # Errors
     /// As [`Editor::commit`], but for writing.
     pub fn preview(&self) -> Result<FitsFile, Error> {
-        let plan = EditPlan::new(&self.name, &self.units, &self.own, self.rest)?;
+        let mut units = self.units.clone();
+        for unit in &mut units {
+            self.format_error(edited_sums::blank(unit))?;
+        }
+        let plan = EditPlan::new(&self.name, &units, &self.own, self.rest)?;
         FitsFile::from_storage(Arc::new(plan), &self.options)
     }
 

@@ -55,6 +55,8 @@ pub(crate) struct StoredSource {
     pub(crate) storage: Arc<dyn Storage>,
     /// It is the edited file.
     pub(crate) own: bool,
+    /// Reading it may read the edited file: what is computed from that one is not the file itself.
+    pub(crate) reads_own: bool,
 }
 
 impl Source for StoredSource {
@@ -66,7 +68,7 @@ impl Source for StoredSource {
     }
 
     fn reads_own(&self) -> bool {
-        self.own
+        self.reads_own
     }
 }
 
@@ -158,7 +160,7 @@ impl Rope {
     /// All of a storage that is not the edited file.
     pub(crate) fn of_storage(storage: Arc<dyn Storage>) -> Rope {
         let bytes = storage.bytes();
-        Rope::of(Arc::new(StoredSource { storage, own: false }), 0..bytes)
+        Rope::of(Arc::new(StoredSource { storage, own: false, reads_own: false }), 0..bytes)
     }
 
     pub(crate) fn bytes(&self) -> u64 {
@@ -351,7 +353,7 @@ mod tests {
 
     fn stored(content: &[u8], own: bool) -> Arc<dyn Source> {
         let storage = Arc::new(MemoryStorage::new("made", content.to_vec()));
-        Arc::new(StoredSource { storage, own })
+        Arc::new(StoredSource { storage, own, reads_own: own })
     }
 
     fn all(rope: &Rope) -> Vec<u8> {

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use tachyfits_format::{Hdu, HduKind, Header, padded};
-use tachyfits_io::{MemoryStorage, Storage};
+use tachyfits_io::MemoryStorage;
 
-use super::content::{Rope, Source, StoredSource};
+use super::content::{Rope, Source};
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -30,8 +30,8 @@ pub(crate) struct EditedHdu {
 }
 
 impl EditedHdu {
-    /// An HDU as it is in a file.
-    pub(crate) fn of(hdu: &Arc<Hdu>, source: &Arc<dyn Source>) -> EditedHdu {
+    /// An HDU as it is in a file; `own`: in the edited one.
+    pub(crate) fn of(hdu: &Arc<Hdu>, source: &Arc<dyn Source>, own: bool) -> EditedHdu {
         let begin = hdu.data_offset.min(source.bytes());
         let end = begin + hdu.data_bytes_present.min(source.bytes() - begin);
         let fill = (hdu.end_offset() <= source.bytes())
@@ -40,7 +40,7 @@ impl EditedHdu {
             .then(|| Rope::of(Arc::clone(source), begin..hdu.end_offset().min(source.bytes())));
         EditedHdu {
             origin: Some(Arc::clone(hdu)),
-            own: source.reads_own(),
+            own,
             changed: None,
             stored,
             data: Rope::of(Arc::clone(source), begin..end),
@@ -141,7 +141,5 @@ impl EditedHdu {
 
 /// Bytes in memory as data.
 pub(crate) fn memory(bytes: Vec<u8>) -> Rope {
-    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new("new bytes", bytes));
-    let bytes = storage.bytes();
-    Rope::of(Arc::new(StoredSource { storage, own: false }), 0..bytes)
+    Rope::of_storage(Arc::new(MemoryStorage::new("new bytes", bytes)))
 }

@@ -16,6 +16,9 @@ use crate::byte_sums::sum_of_range;
 use crate::checksum::same_sum;
 use crate::error::Error;
 
+/// The keywords of sums.
+const SUMS: [&str; 2] = ["DATASUM", "CHECKSUM"];
+
 /// Updates the checksums in the header of a changed unit that has them.
 pub(crate) fn restate(
     unit: &mut EditedHdu,
@@ -23,14 +26,11 @@ pub(crate) fn restate(
     run: &RunOptions<'_>,
     tier: Tier,
 ) -> Result<(), Error> {
-    let states = |header: &Header, keyword: &str| header.position(keyword).is_some();
-    let header = unit.header();
-    let stated = states(header, "DATASUM") || states(header, "CHECKSUM");
-    let is_same = unit.changed.is_none() && !unit.has_new_data();
-    if !(unit.updates_checksums || (stated && !is_same)) || unit.missing() > 0 {
+    if !is_due(unit) {
         return Ok(());
     }
-    let data_alone = states(header, "DATASUM") && !states(header, "CHECKSUM");
+    let states = |keyword: &str| unit.header().position(keyword).is_some();
+    let data_alone = states("DATASUM") && !states("CHECKSUM");
     let stated = match unit.updates_checksums {
         true => Stated::Nothing,
         false => stated_sum(unit, tier),
@@ -47,6 +47,31 @@ pub(crate) fn restate(
     let name = own.name().to_owned();
     let set = set(unit.header_mut(), sum, with_checksum, length, tier);
     set.map_err(|error| Error::Format { file: name, error })
+}
+
+/// Whether writing the unit changes its sums.
+fn is_due(unit: &EditedHdu) -> bool {
+    let stated = SUMS.iter().any(|keyword| unit.header().position(keyword).is_some());
+    let is_same = unit.changed.is_none() && !unit.has_new_data();
+    (unit.updates_checksums || (stated && !is_same)) && unit.missing() == 0
+}
+
+/// Leaves the sums of a changed unit blank, which states nothing: those in the header are of its old bytes.
+pub(crate) fn blank(unit: &mut EditedHdu) -> Result<(), FormatError> {
+    if !is_due(unit) {
+        return Ok(());
+    }
+    for keyword in SUMS {
+        if unit.header().position(keyword).is_some() {
+            unit.header_mut().set(keyword, "", "")?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a header has a sum that [`blank`] left blank.
+pub(crate) fn has_blank(header: &Header) -> bool {
+    SUMS.iter().any(|keyword| header.get_text(keyword) == Ok(Some("")))
 }
 
 /// Puts the sums into a header that is made as long as it was before.
