@@ -643,3 +643,17 @@ def test_sums_of_copies_of_changed_hdus_are_right(path: Path) -> None:
     checked(path)
     header = tf.open(path)["COPY"].header
     assert "CHECKSUM" in header
+
+
+def test_a_preview_ends_with_the_edit(tmp_path: Path) -> None:
+    path = tmp_path / "file.fits"
+    tf.write(path, [{"A": np.arange(10)}, (np.zeros(100_000), None)])
+    with tf.edit(path) as editor:
+        stars = editor[1]
+        stars.delete(rows=[0])
+        table = stars.table
+        assert table["A"][0] == 1
+    assert editor.done is not None
+    assert editor.done["in_place"]
+    with pytest.raises(tf.IoError, match="changed since it was opened"):
+        table["A"]

@@ -259,7 +259,7 @@ impl Editor {
             self.format_error(edited_sums::blank(unit))?;
         }
         let plan = EditPlan::new(&self.name, &units, &self.own, self.rest)?;
-        FitsFile::from_storage(Arc::new(plan), &self.options)
+        FitsFile::from_storage(Arc::new(plan.checking(&self.own)), &self.options)
     }
 
     /// Writes all changes. With `sync` a new file survives a power failure when this returns; a

@@ -28,6 +28,11 @@ pub(crate) trait Source: Storage {
     /// Whether reading it reads the edited file.
     fn reads_own(&self) -> bool;
 
+    /// Whether it is the edited file.
+    fn is_own(&self) -> bool {
+        false
+    }
+
     /// Number of stacked sources.
     fn depth(&self) -> usize {
         0
@@ -70,6 +75,10 @@ impl Source for StoredSource {
     fn reads_own(&self) -> bool {
         self.reads_own
     }
+
+    fn is_own(&self) -> bool {
+        self.own
+    }
 }
 
 /// Passes reading on to another storage.
@@ -96,9 +105,8 @@ macro_rules! storage_of {
                 Profile { alignment: 1, ..self.$field.profile() }
             }
 
-            /// Of the edited file the editor itself looks when it is written, before it changes it.
             fn check_unchanged(&self) -> Result<(), IoError> {
-                if self.own { Ok(()) } else { self.$field.check_unchanged() }
+                self.$field.check_unchanged()
             }
 
             fn is_resident(&self, range: Range<u64>) -> bool {
@@ -317,12 +325,13 @@ impl Rope {
         count
     }
 
-    /// As [`Storage::check_unchanged`], of every source once.
+    /// As [`Storage::check_unchanged`], of every source once but the edited file, which the editor checks before it
+    /// changes it.
     pub(crate) fn check_unchanged(&self) -> Result<(), IoError> {
         let sources = || self.pieces.iter().map(|(_, piece)| &piece.source);
         let before = std::iter::once(None).chain(sources().map(Some));
         let is_next = |(source, before): &(&Arc<dyn Source>, Option<&Arc<dyn Source>>)| {
-            !before.is_some_and(|before| Arc::ptr_eq(before, source))
+            !source.is_own() && !before.is_some_and(|before| Arc::ptr_eq(before, source))
         };
         sources().zip(before).filter(is_next).try_for_each(|(source, _)| source.check_unchanged())
     }

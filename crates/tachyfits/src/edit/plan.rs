@@ -17,6 +17,8 @@ pub(crate) struct EditPlan {
     pub(crate) rope: Rope,
     /// Size of the file as it is.
     old_bytes: u64,
+    /// The edited file, of a plan that is read as long as the file is unchanged.
+    checked: Option<Arc<dyn Source>>,
 }
 
 impl fmt::Debug for EditPlan {
@@ -74,12 +76,18 @@ impl EditPlan {
             let last = units.len().saturating_sub(1);
             return Err(Error::refused(Reason::Edit, expected, found).at(name, last));
         }
-        Ok(EditPlan { id: Id::new(name.to_owned(), None), rope, old_bytes: own.bytes() })
+        let id = Id::new(name.to_owned(), None);
+        Ok(EditPlan { id, rope, old_bytes: own.bytes(), checked: None })
+    }
+
+    /// The same, to be read as long as the edited file is unchanged.
+    pub(crate) fn checking(self, own: &Arc<dyn Source>) -> EditPlan {
+        EditPlan { checked: Some(Arc::clone(own)), ..self }
     }
 
     /// Some bytes, to be read as a storage.
     pub(crate) fn of_rope(rope: Rope) -> EditPlan {
-        EditPlan { id: Id::named("edited data"), rope, old_bytes: 0 }
+        EditPlan { id: Id::named("edited data"), rope, old_bytes: 0, checked: None }
     }
 
     /// The ranges that the old file does not have at their place, near ones joined.
@@ -164,6 +172,10 @@ impl Storage for EditPlan {
 
     fn kind(&self) -> &'static str {
         "edited"
+    }
+
+    fn check_unchanged(&self) -> Result<(), IoError> {
+        self.checked.as_ref().map_or(Ok(()), |own| own.check_unchanged())
     }
 
     fn is_resident(&self, range: Range<u64>) -> bool {
