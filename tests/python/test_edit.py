@@ -601,7 +601,7 @@ class Reader:
 def test_copies_have_the_pixels_from_before_the_edit(tmp_path: Path, source: Any) -> None:
     path = tmp_path / "file.fits"
     pixels = np.arange(6000, dtype="i2").reshape(60, 100)
-    # What is changed is little beside the last HDU, and so written in place.
+    # The last HDU is large beside the change, which is therefore written in place.
     hdus = [fits.PrimaryHDU(pixels), fits.CompImageHDU(pixels, name="TILES")]
     fits.HDUList([*hdus, fits.ImageHDU(np.zeros(1_000_000))]).writeto(path, checksum=True)
     with tf.edit(path) as editor:

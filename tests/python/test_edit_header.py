@@ -174,3 +174,23 @@ def test_options_that_an_inserted_hdu_does_not_have_are_refused(path: Path) -> N
             with pytest.raises(tf.UsageError, match="invalid option compress="):
                 editor.insert(1, data, compress="rice")
         assert len(editor) == 2
+
+
+def test_an_image_with_a_table_of_beams_is_named_where_it_is(path: Path, tmp_path: Path) -> None:
+    cube = fits.PrimaryHDU(np.zeros((2, 3, 4), "f4"))
+    cube.header["CASAMBM"] = True
+    columns = [fits.Column(name, "E", array=[1.0, 2.0]) for name in ("BMAJ", "BMIN", "BPA")]
+    beams = fits.BinTableHDU.from_columns(columns, name="BEAMS")
+    fits.HDUList([cube, beams]).writeto(tmp_path / "cube.fits")
+    with tf.edit(path) as editor:
+        editor.insert(0, tf.open(tmp_path / "cube.fits")[0], name="CUBE")
+    assert [hdu.name for hdu in tf.open(path)] == ["CUBE", "", "STARS", "BEAMS"]
+
+
+@pytest.mark.parametrize("data", [np.zeros(3), {"A": [1]}])
+def test_an_hdu_with_an_invalid_name_is_not_inserted(path: Path, data: Any) -> None:
+    with tf.edit(path) as editor:
+        for name in ("é", "a\nb", 5, LONG):
+            with pytest.raises(tf.UsageError, match=r"invalid name|name of 70 characters"):
+                editor.insert(1, data, name=name)
+        assert len(editor) == 2

@@ -13,7 +13,7 @@ from tachyfits.base.whole_numbers import whole_number
 from tachyfits.editing.edited_header import EditedHeader
 from tachyfits.editing.edited_pixels import EditedPixels
 from tachyfits.file.hdu import place_of
-from tachyfits.header.given import check_length
+from tachyfits.header.given import check_card_text
 from tachyfits.interop.mixins import cards_for, check_objects
 from tachyfits.interop.observatory import PLACE, differs_by_row, in_metres, with_places
 from tachyfits.interop.times import Brought, Stated, place_cards, with_pairs
@@ -272,7 +272,7 @@ class EditedHdu:
         """Refuse a column name that is too long or ambiguous."""
         if not isinstance(name, str):
             raise usage(f"invalid column name {name!r}: expected text", "give text")
-        check_length("column name", name)
+        check_card_text("column name", name)
         if not name.strip():
             raise usage(
                 f"invalid column name {name!r}: expected text that is not empty", "give it one"

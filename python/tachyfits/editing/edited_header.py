@@ -20,7 +20,7 @@ from tachyfits.header.cards import (
     looked_up,
     matching,
 )
-from tachyfits.header.given import check_length, lines_of
+from tachyfits.header.given import check_card_text, lines_of
 
 #: Names, units and formats, which readers take from a single card.
 _ONE_CARD = re.compile(r"(TTYPE|TUNIT|TDISP)[1-9]\d*|EXTNAME")
@@ -188,7 +188,7 @@ def _card(keyword: str, value: Any) -> tuple[str, Any, str]:
     _refuse_sums(name)
     given = value[0] if isinstance(value, tuple) and value else value
     if _ONE_CARD.fullmatch(name):
-        check_length(name, given)
+        check_card_text(name, given)
     comment = ""
     if isinstance(value, tuple):
         if len(value) != 2 or not isinstance(value[1], str):

@@ -22,7 +22,7 @@ from tachyfits.base.whole_numbers import check_threads, whole_number
 from tachyfits.editing.edited_hdu import EditedHdu
 from tachyfits.file.file import File
 from tachyfits.file.hdu import Hdu
-from tachyfits.header.given import check_length
+from tachyfits.header.given import check_card_text
 from tachyfits.writing.hdus import parts_of, tables_of_images
 from tachyfits.writing.images import image_cards, native, unit_of
 from tachyfits.writing.tables import table_file
@@ -165,10 +165,11 @@ class Editor:
         place = whole_number(at)
         if place is None:
             raise usage(f"invalid position {at!r} for an HDU", "HDUs are counted from 0")
-        check_length("name", name)
+        check_card_text("name", name)
         before = len(self)
         at = min(place, before)
         kind = kind_of(data)
+        tables: list[Hdu] = []
         if kind in ("measured", "nddata"):
             first, *further = parts_of(data, options.pop("header", None))
             _refuse(options)
@@ -181,8 +182,6 @@ class Editor:
             there = [(f"HDU {hdu.index} of {self._where()}", hdu) for hdu in self.preview()]
             tables = tables_of_images([(data._where(), data)], there)
             self._core.copy(at, data.file._open_core(), data.index)
-            for table in tables:
-                self._core.copy(len(self), table.file._open_core(), table.index)
         elif kind == "array":
             header = options.pop("header", None)
             _refuse(options)
@@ -196,6 +195,8 @@ class Editor:
             # A table as the first HDU gets a primary HDU before it.
             place = at + len(self) - before - 1
             self._core.set_cards(place, [("EXTNAME", name, "")])
+        for table in tables:
+            self._core.copy(len(self), table.file._open_core(), table.index)
 
     def copy(self, hdu: Hdu, *, at: int | None = None) -> None:
         """Copy an HDU of any file unchanged before the HDU of a number; None: to the end."""

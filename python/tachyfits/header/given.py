@@ -86,13 +86,23 @@ def cards_of_items(items: Iterable[tuple[Any, Any]]) -> tuple[Cards, list[str]]:
     return cards, unfit
 
 
-def check_length(what: str, text: str | None, place: str = "") -> None:
+def is_card_text(text: str) -> bool:
+    """Return whether FITS has all characters of a text: ASCII from blank to "~"."""
+    return text.isascii() and (text.isprintable() or not text)
+
+
+def check_card_text(what: str, text: str | None, place: str = "") -> None:
     """Refuse text of a reserved keyword that one card cannot hold: it must not be continued.
 
     Programs that read such a name fail, or never end.
     """
     if text is not None and not isinstance(text, str):
         raise usage(f"{place}invalid {what} {text!r}: expected text", "give text")
+    if text is not None and not is_card_text(text):
+        raise usage(
+            f"{place}invalid {what} {text!r}: expected printable ASCII text",
+            "write other characters in another way",
+        )
     length = len((text or "").replace("'", "''"))
     if length > _CARD_TEXT:
         raise usage(

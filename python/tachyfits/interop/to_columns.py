@@ -19,7 +19,13 @@ from tachyfits import _core
 from tachyfits.base.errors import either, in_lines, usage, warn
 from tachyfits.base.kinds import kind_of
 from tachyfits.header.cards import Header
-from tachyfits.header.given import Cards, cards_of_items, given_cards, last_of_each
+from tachyfits.header.given import (
+    Cards,
+    cards_of_items,
+    given_cards,
+    is_card_text,
+    last_of_each,
+)
 from tachyfits.interop.arrow import columns_of_arrow, meta_of_arrow
 from tachyfits.interop.astropy import cards_of_records, columns_of_records
 from tachyfits.interop.astropy_yaml import OBJECTS
@@ -34,7 +40,7 @@ from tachyfits.table.metadata import (
     describing_cards,
 )
 from tachyfits.table.table import Table
-from tachyfits.table.values import ColumnData, Named, column_data, is_card_text
+from tachyfits.table.values import ColumnData, Named, column_data
 
 if TYPE_CHECKING:
     pass

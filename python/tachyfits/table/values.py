@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits.base.errors import either, usage
+from tachyfits.header.given import is_card_text
 from tachyfits.table.cells import as_array, with_numpys_mask
 from tachyfits.table.ragged import Ragged, elements_of, with_elements
 
@@ -180,11 +181,6 @@ def _ascii(name: str, data: NDArray[Any]) -> NDArray[np.bytes_]:
     if not (printable | ~within).all():
         raise _not_ascii(name, data)
     return data
-
-
-def is_card_text(text: str) -> bool:
-    """Return whether FITS has all characters of a text: ASCII from blank to "~"."""
-    return text.isascii() and (text.isprintable() or not text)
 
 
 def _not_ascii(name: str, data: NDArray[Any]) -> Exception:

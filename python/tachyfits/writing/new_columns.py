@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tachyfits import _core
 from tachyfits.base.errors import usage, warn
-from tachyfits.header.given import Cards, check_length
+from tachyfits.header.given import Cards, check_card_text
 from tachyfits.table.ragged import Ragged
 from tachyfits.table.strings import characters_of, delimiter_of, field_width, joined_strings
 from tachyfits.table.values import ColumnData
@@ -109,7 +109,7 @@ def _divided_column(
 def plain_spec(data: ColumnData) -> dict[str, Any]:
     """Return what every column has."""
     for what, text in (("name", data.name), ("unit", data.unit), ("format", data.display)):
-        check_length(what, text, f"column {data.name!r}: ")
+        check_card_text(what, text, f"column {data.name!r}: ")
     name = data.values.dtype.name
     null = None if data.null is None else data.null - ZEROS.get(name, 0)
     return {

@@ -14,7 +14,7 @@ from tachyfits.base.output import fits_name
 from tachyfits.base.progress import Progress
 from tachyfits.base.whole_numbers import check_threads
 from tachyfits.header.cards import Header
-from tachyfits.header.given import Cards, check_length
+from tachyfits.header.given import Cards, check_card_text
 from tachyfits.interop.mixins import cards_for
 from tachyfits.interop.observatory import with_places
 from tachyfits.interop.table_files import TableFile, open_table_file
@@ -114,7 +114,7 @@ def add_table(
     progress: Progress | None = None,
 ) -> None:
     """Write a table as the next HDU of a file; options as of `tachyfits.write`."""
-    check_length("name", name)
+    check_card_text("name", name)
     _check_by_name(units=units, nulls=nulls, descriptions=descriptions, forms=forms)
     workers = check_threads(threads)
     if kind_of(data) == "path":

@@ -14,7 +14,7 @@ from tachyfits.base.kinds import TABLES, kind_of
 from tachyfits.base.output import fits_name, tell_rounding
 from tachyfits.base.whole_numbers import check_threads
 from tachyfits.header.cards import Header
-from tachyfits.header.given import check_length
+from tachyfits.header.given import check_card_text
 from tachyfits.writing.compression import Compression, engine_compression
 from tachyfits.writing.images import cards_given, image_cards, native, unit_of, with_blank
 from tachyfits.writing.stacking import stacked
@@ -126,7 +126,7 @@ def write(
     >>> tf.open("two.fits")[1]["RA"]
     array([10., 11.])
     """
-    check_length("name", name)
+    check_card_text("name", name)
     of_tables = {
         "columns": columns, "units": units, "nulls": nulls, "descriptions": descriptions,
         "kind": kind, "forms": forms,
