@@ -11,9 +11,9 @@ import numpy as np
 
 from tachyfits import _core
 from tachyfits.header.cards import Card, Header
+from tachyfits.header.given import is_card_text
 from tachyfits.header.times import scale_named
 from tachyfits.header.wcs_cards import WcsCards
-from tachyfits.table.values import is_card_text
 
 #: Mandatory cards, and those that say where things are or what their sums are.
 _STRUCTURE = frozenset(
