@@ -166,6 +166,10 @@ def test_names_other_than_text_are_refused(path: Path, keyword: str) -> None:
         header = editor["STARS"].header
         with pytest.raises(tf.UsageError, match=f"invalid {keyword} 5: expected text"):
             header[keyword] = 5
+        header["NUMBER"] = 5
+        header.pop(keyword, None)
+        with pytest.raises(tf.UsageError, match=f"invalid {keyword} 5: expected text"):
+            header.rename("NUMBER", keyword)
 
 
 def test_options_that_an_inserted_hdu_does_not_have_are_refused(path: Path) -> None:

@@ -126,6 +126,8 @@ class EditedHeader(MutableMapping[str, Any]):
                 f"cannot rename {keyword!r} to {to!r}: the header has a card {name}",
                 "delete it first, or choose another keyword",
             )
+        if _ONE_CARD.fullmatch(new):
+            check_card_text(new, self.get(keyword))
         if not self._core.rename_card(self._index, keyword, new):
             raise not_found(f"no keyword {keyword!r}", "list the cards: .cards")
 
