@@ -657,3 +657,13 @@ def test_a_preview_ends_with_the_edit(tmp_path: Path) -> None:
     assert editor.done["in_place"]
     with pytest.raises(tf.IoError, match="changed since it was opened"):
         table["A"]
+
+
+@pytest.mark.parametrize("length", [239, 240, 255])
+def test_files_of_the_longest_names_are_read_and_edited(tmp_path: Path, length: int) -> None:
+    path = tmp_path / "stars.fits".rjust(length, "x")
+    tf.write(path, np.zeros(1_000_000))
+    with tf.edit(path) as editor:
+        editor[0].pixels[0] = 7
+    assert tf.open(path)[0][0] == 7
+    assert [*tmp_path.iterdir()] == [path]

@@ -354,26 +354,16 @@ impl Patch {
         wait_for_the_clock(&metadata);
         let old_bytes = stamp.bytes;
         let overwritten = joined(overwritten, old_bytes.min(new_bytes));
-        let reserved = system::reserve_range(&file.file, old_bytes..new_bytes);
-        let journal = reserved
-            .map_err(|source| IoError::Write {
-                path: path.clone(),
-                offset: old_bytes,
-                expected: new_bytes - old_bytes,
-                source,
-            })
-            .and_then(|()| Journal::write(&path, &file.file, stamp, &overwritten, new_bytes));
-        match journal {
-            Ok(journal) => {
-                let journal = Some(journal);
-                Ok(Patch { file, path, old_bytes, new_bytes, overwritten, journal })
-            }
-            Err(error) => {
-                // Gives back what was set aside; the bytes themselves were not touched.
-                let _ = file.file.set_len(old_bytes);
-                Err(error)
-            }
+        // The journal comes first: without it the file is untouched, and keeps its time.
+        let journal = Journal::write(&path, &file.file, stamp, &overwritten, new_bytes)?;
+        if let Err(source) = system::reserve_range(&file.file, old_bytes..new_bytes) {
+            // Gives back what was set aside; the bytes themselves were not touched.
+            let _ = file.file.set_len(old_bytes).and_then(|()| journal.remove(&file.file));
+            let expected = new_bytes - old_bytes;
+            return Err(IoError::Write { path, offset: old_bytes, expected, source });
         }
+        let journal = Some(journal);
+        Ok(Patch { file, path, old_bytes, new_bytes, overwritten, journal })
     }
 
     /// Writes bytes at an offset, from any thread: within the ranges that were named or beyond the old end.

@@ -117,6 +117,8 @@ fn find_at(path: PathBuf, target: &Path, file: &File) -> Result<Found, IoError> 
     let found = match fs::symlink_metadata(&path) {
         Ok(found) => found,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
+        // The longest names of files leave no room for that of a journal.
+        Err(error) if error.kind() == io::ErrorKind::InvalidFilename => return Ok(Found::Nothing),
         Err(source) => return Err(IoError::Open { path, source }),
     };
     let unusable = |source| IoError::Open { path: path.clone(), source };

@@ -293,6 +293,16 @@ fn bytes_that_were_not_named_are_not_written() {
 }
 
 #[test]
+fn a_file_without_a_journal_is_untouched() {
+    let (_directory, path) = file(OLD);
+    fs::create_dir(path_of(&path)).unwrap();
+    let stamp = Stamp::of(&path).unwrap();
+    let error = Patch::begin(&path, &stamp, &[0..3], 50).unwrap_err();
+    assert!(matches!(error, IoError::Create { .. }), "{error}");
+    assert_eq!(Stamp::of(&path).unwrap(), stamp);
+}
+
+#[test]
 fn a_full_disk_is_found_before_anything_is_written() {
     let (directory, path) = file(OLD);
     let stamp = Stamp::of(&path).unwrap();
