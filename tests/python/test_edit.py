@@ -667,3 +667,13 @@ def test_files_of_the_longest_names_are_read_and_edited(tmp_path: Path, length: 
         editor[0].pixels[0] = 7
     assert tf.open(path)[0][0] == 7
     assert [*tmp_path.iterdir()] == [path]
+
+
+def test_an_hdu_without_data_has_no_pixels(tmp_path: Path) -> None:
+    path = tmp_path / "table.fits"
+    tf.write(path, {"A": [1]})
+    with tf.edit(path) as editor:
+        pixels = editor[0].pixels
+        for use in (len, lambda pixels: pixels[...], lambda pixels: pixels.__setitem__(..., 1)):
+            with pytest.raises(tf.UsageError, match=r"HDU 0 .* is not an image"):
+                use(pixels)

@@ -69,7 +69,12 @@ class EditedPixels:
 
     def _layout(self) -> _Layout:
         layout = self._editor._core.image_layout(self._index)
+        if not layout[0]:
+            raise self._no_image()
         return _Layout(tuple(layout[0]), *layout[1:])
+
+    def _no_image(self) -> Exception:
+        return usage(f"{self._where()} is not an image", "only images have pixels")
 
     def _where(self) -> str:
         return place_of(self._editor.name, self._index)
@@ -101,7 +106,7 @@ class EditedPixels:
     def _image(self) -> Image:
         image = self._editor.preview()[self._index]
         if not isinstance(image, Image):
-            raise usage(f"{self._where()} is not an image", "only images have pixels")
+            raise self._no_image()
         return image
 
     def __setitem__(self, index: Any, values: Any) -> None:
