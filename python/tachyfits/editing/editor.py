@@ -153,10 +153,10 @@ class Editor:
         at
             0-based; beyond the last: at the end.
         data
-            An `Image`, `Table` or other HDU of any file, which is copied unchanged; tables of beams
-            (BEAMS) and of coordinates (-TAB) that an image needs follow at the end; an array; a
-            CCDData, which may become several HDUs, as in `write`; or a table as `write` takes
-            it.
+            An `Image`, `Table` or other HDU of any file, which is copied unchanged (a compressed
+            one without its compression, unless the file was opened with ``raw=True``); tables of
+            beams (BEAMS) and of coordinates (-TAB) that an image needs follow at the end; an array;
+            a CCDData, which may become several HDUs, as in `write`; or a table as `write` takes it.
         name
             EXTNAME.
         options
