@@ -110,7 +110,7 @@ impl<'py> Cell<'py> {
     }
 }
 
-/// The bytes of the values of a column and, where it can have them, of its nulls; `None` where no array has so many.
+/// The bytes of the values of a column and, where it can have them, of its nulls; `None` where they exceed a u64.
 pub(crate) fn bytes_of(kind: &TypeOf, nullable: bool, rows: u64) -> Option<(u64, Option<u64>)> {
     let elements = kind.shape.iter().try_fold(rows, |count, &length| count.checked_mul(length))?;
     Some((elements.checked_mul(kind.bytes?)?, nullable.then_some(elements)))
