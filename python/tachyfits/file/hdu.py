@@ -7,7 +7,7 @@ open File and requests the engine's object from it, so that every use notices a 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tachyfits import _core
 from tachyfits.base.whole_numbers import check_threads, whole_number
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from tachyfits.base.progress import Progress
     from tachyfits.file.file import File
 
-#: NAXIS is 999 at most.
+#: NAXIS and TFIELDS are 999 at most.
 _MOST_AXES = 999
+_MOST_COLUMNS = 999
 
 
 class Hdu:
@@ -246,14 +247,12 @@ def compression_of(hdu: Hdu) -> CompressedTiles | None:
         lengths = [_length(header, f"ZNAXIS{n}") for n in axes]
         usual = [1] * (len(lengths) - 1) + lengths[-1:]
         tile = [_length(header, f"ZTILE{n}") or usual[-n] for n in axes]
-        columns = [header.get(f"TTYPE{n}") for n in range(1, (_length(header, "TFIELDS") or 0) + 1)]
-        if "ZSCALE" in (*columns, *header):
+        if "ZSCALE" in (*_of_columns(header, "TTYPE"), *header):
             quantisation = str(header.get("ZQUANTIZ") or "NO_DITHER").strip()
     elif header.get("ZTABLE") is True:
         content = "table"
-        count = _length(header, "TFIELDS")
-        algorithms = [header.get(f"ZCTYP{n}") for n in range(1, (count or 0) + 1)]
-        lengths = [_length(header, "ZNAXIS2"), count]
+        algorithms = _of_columns(header, "ZCTYP")
+        lengths = [_length(header, "ZNAXIS2"), _length(header, "TFIELDS")]
         tile = [_length(header, "ZTILELEN")]
     else:
         return None
@@ -261,6 +260,12 @@ def compression_of(hdu: Hdu) -> CompressedTiles | None:
     algorithm = ", ".join(sorted(name for name in named if name)) or "unknown"
     size = (stored or core).data_bytes
     return CompressedTiles(content, algorithm, _known(lengths), _known(tile), quantisation, size)
+
+
+def _of_columns(header: Header, keyword: str) -> list[Any]:
+    """Return the value of a keyword for each column."""
+    count = min(_length(header, "TFIELDS") or 0, _MOST_COLUMNS)
+    return [header.get(f"{keyword}{n}") for n in range(1, count + 1)]
 
 
 def _length(header: Header, keyword: str) -> int | None:
