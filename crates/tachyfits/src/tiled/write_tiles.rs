@@ -202,6 +202,13 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Whether the streams of this many pixels may need descriptors of 64 bits.
+fn may_be_wide(pixels: u64, stored: StoredType, tiles: u64) -> bool {
+    // A pixel takes up to three words of PLIO_1; other streams are at most an eighth longer than their pixels.
+    let most_bytes = pixels * (stored.bytes() as u64).max(6);
+    most_bytes + most_bytes / 8 + tiles * 64 > WIDE_HEAP
+}
+
 /// The table that is being written.
 struct TileTable<'a> {
     file: &'a mut FileWriter,
@@ -231,9 +238,7 @@ impl<'a> TileTable<'a> {
             image_header = file.format_error(image_header.into_extension())?;
         }
         let tiles = grid.count();
-        let most_bytes = grid.axes().iter().product::<u64>() * new.stored.bytes() as u64;
-        // No stream is longer than its pixels by more than this.
-        let wide = most_bytes + most_bytes / 8 + tiles * 64 > WIDE_HEAP;
+        let wide = may_be_wide(grid.axes().iter().product(), new.stored, tiles);
         let quantisation = encoder.quantising.map(|how| NewQuantisation {
             dither: how.dither,
             seed: how.seed,
@@ -317,5 +322,18 @@ impl<'a> TileTable<'a> {
         let data_bytes = self.tiles * self.row_bytes + self.reached;
         self.hdu.finish(self.file, header, data_bytes, 0)?;
         Ok(self.largest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heaps_of_masks_that_change_at_each_pixel_have_wide_descriptors() {
+        // A list of PLIO_1 has up to 6 bytes for a pixel of 2.
+        assert!(may_be_wide(1 << 29, StoredType::I16, 1 << 14));
+        assert!(!may_be_wide(1 << 28, StoredType::I16, 1 << 14));
+        assert!(may_be_wide(1 << 29, StoredType::I32, 1 << 14));
     }
 }
