@@ -4,8 +4,8 @@
 use std::sync::{Mutex, PoisonError};
 
 use tachyfits_format::{
-    CodecError, Dither, Header, NewImage, NewQuantisation, NewTiledImage, StoredType, TileCodec,
-    TileGrid, dither_seed,
+    CodecError, Dither, Header, NewImage, NewQuantisation, NewTiledImage, StoredType, TileGrid,
+    dither_seed,
 };
 use tachyfits_io::Report;
 use tachyfits_io::operation::RunOptions;
@@ -43,8 +43,8 @@ pub(crate) fn write_tiles(
     let is_first = file.hdus() == 0;
     file.begin_extension()?;
     let quantised = how.quantising(new.stored, 1).is_some();
+    check_values(new, how)?;
     let codec = how.tile_codec(new, quantised)?;
-    check_values(new, how, &*codec)?;
     let shape = how.tile_shape(&new.axes, &*codec)?;
     let grid = TileGrid::new(new.axes.clone(), shape.clone());
     let seed = match how.seed {
@@ -149,23 +149,23 @@ fn first_seed(
 }
 
 /// Refuses what would not come back as it was.
-fn check_values(new: &NewImage, how: &TileCompression, codec: &dyn TileCodec) -> Result<(), Error> {
+fn check_values(new: &NewImage, how: &TileCompression) -> Result<(), Error> {
     let refused = |expected: &str, found: String| {
         Err(Error::refused(Reason::TileCompression, expected, found))
     };
-    let name = codec.name();
-    let takes_floats = matches!(name, "GZIP_1" | "GZIP_2" | "NOCOMPRESS");
+    let name = how.codec.to_ascii_uppercase();
+    let takes_floats = matches!(name.as_str(), "GZIP_1" | "GZIP_2" | "NOCOMPRESS");
     let quantised = how.quantising(new.stored, 1).is_some();
     if new.stored.is_float() && !quantised && !takes_floats {
         let expected = "GZIP_1, GZIP_2 or NOCOMPRESS for floats that keep every bit";
-        return refused(expected, name.to_owned());
+        return refused(expected, name);
     }
     if new.stored.is_float() && name == "PLIO_1" {
-        return refused("another codec than PLIO_1 for floats", name.to_owned());
+        return refused("another codec than PLIO_1 for floats", name);
     }
     if new.stored == StoredType::I64 && !takes_floats {
         let expected = "GZIP_1, GZIP_2 or NOCOMPRESS for integers of 64 bits";
-        return refused(expected, name.to_owned());
+        return refused(expected, name);
     }
     if name == "HCOMPRESS_1" && quantised && how.dither == Dither::SubtractiveKeepingZeros {
         return refused("another dither for HCOMPRESS_1", how.dither.as_str().to_owned());
