@@ -285,6 +285,32 @@ def test_requests_that_lose_pixels_are_refused(tmp_path: Path) -> None:
     assert not path.exists()
 
 
+def test_hcompress_divides_by_its_scale(tmp_path: Path, cli: Any) -> None:
+    noise = np.random.default_rng(5).normal(500, 30, (3, 40, 50)).astype("i2")
+    plain, packed, small = (tmp_path / name for name in ("p.fits", "a.fits", "b.fits"))
+    tf.write(plain, noise)
+    tf.write(packed, noise, compress="hcompress", checksum=True)
+    with pytest.warns(tf.TachyfitsWarning, match="the largest error is") as told:
+        tf.write(small, noise, compress=tf.Compression("hcompress", scale=20), checksum=True)
+    assert small.stat().st_size < packed.stat().st_size
+    restored = tf.open(small)[1][:]
+    error = np.abs(restored.astype(int) - noise).max()
+    assert 0 < error < 20
+    assert f"is {error} " in f"{told[0].message} "
+    with fits.open(small) as theirs:
+        assert np.array_equal(theirs[1].data, restored)
+    # ZDATASUM is that of the original, which lossy tiles cannot have.
+    assert not [*tf.verify(small)]
+    answer = cli("compress", plain, "--codec", "hcompress", "--scale", "20", "--json").json
+    assert answer["errors"] == [{"hdu": 1, "largest": error}]
+
+
+def test_integers_of_64_bits_are_told_which_codecs_they_can_have(tmp_path: Path) -> None:
+    for codec in ("rice", "hcompress", "plio"):
+        with pytest.raises(tf.UsageError, match="GZIP_1, GZIP_2 or NOCOMPRESS for integers of 64"):
+            tf.write(tmp_path / "wide.fits", np.zeros((9, 9), "i8"), compress=codec)
+
+
 @pytest.mark.skipif(shutil.which("funpack") is None, reason="funpack is not installed")
 @pytest.mark.parametrize("codec", ["rice", "gzip", "hcompress", "plio"])
 def test_funpack_restores_files_written_here(tmp_path: Path, codec: str) -> None:

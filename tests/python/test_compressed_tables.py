@@ -583,7 +583,7 @@ def test_the_largest_error_of_each_hdu_is_in_reports_and_of_the_command(
         for each in told:
             assert each["largest"] == pytest.approx(errors[each["hdu"]], rel=1e-6)
         assert run(["compress", str(path), "--overwrite"]) == 0
-        words = "largest error of quantisation: {:.6g} in HDU 1, {:.6g} in HDU 4"
+        words = "largest error: {:.6g} in HDU 1, {:.6g} in HDU 4"
         largest = [each["largest"] for each in told]
         assert words.format(*largest) in capsys.readouterr().err
         with tf.reports() as reports, pytest.warns(tf.TachyfitsWarning, match="rounded"):

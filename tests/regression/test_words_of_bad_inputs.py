@@ -121,7 +121,7 @@ WARNINGS: list[tuple[str, Callable[[Path], Any], str]] = [
     ),
     ("TDIM below the cell", lambda path: ragged(path)["A"][0], "TDIM1 is for arrays of 4 elements"),
     ("a long comment", long_comment, "comment of OBJECT is cut.*far too long"),
-    ("floats as integers", rounded, "rounded to integers; the largest error is 0.5"),
+    ("floats as integers", rounded, "rounded; the largest error is 0.5"),
 ]
 
 

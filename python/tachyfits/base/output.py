@@ -114,10 +114,10 @@ def fits_name(path: str | os.PathLike[str]) -> str:
 
 
 def tell_rounding(path: str | os.PathLike[str], error: float, unit: Any) -> None:
-    """Warn of values that were rounded to integers, with the largest error."""
+    """Warn of values that were rounded, with the largest error."""
     if error > 0:
         of_unit = f" {unit}" if unit is not None and str(unit) else ""
         warn(
-            f"{os.fspath(path)}: values were rounded to integers; the largest error is "
+            f"{os.fspath(path)}: values were rounded; the largest error is "
             f"{error:.6g}{of_unit}"
         )

@@ -121,7 +121,7 @@ def command(
         meter, costs = common.meter("compress"), tachyfits.reports()
         with meter as progress, costs as reports, warnings.catch_warnings():
             # The line about the file has these errors.
-            warnings.filterwarnings("ignore", ".*were rounded to integers", TachyfitsWarning)
+            warnings.filterwarnings("ignore", ".*were rounded; ", TachyfitsWarning)
             tachyfits.write(
                 name, list(file), compress=how, checksum=checksum, overwrite=overwrite,
                 threads=common.threads, progress=progress,
@@ -151,7 +151,7 @@ def _shape(text: str | None) -> Any:
 def tell(common: Common, file: File, name: str, errors: Mapping[int, float] | None = None) -> None:
     """Say what was written: words on stderr, or JSON on stdout.
 
-    ``errors``: the largest error of quantisation of each HDU of the new file that has one; None:
+    ``errors``: the largest error of each HDU of the new file that has one; None:
     nothing was compressed.
     """
     before, after = file.size_bytes, Path(name).stat().st_size
@@ -163,5 +163,5 @@ def tell(common: Common, file: File, name: str, errors: Mapping[int, float] | No
         return
     sizes = f"{size_text(before)} became {size_text(after)} (ratio {before / after:.2f})"
     of_hdus = listed(f"{error:.6g} in HDU {hdu}" for hdu, error in (errors or {}).items())
-    lost = f"; largest error of quantisation: {of_hdus}" if errors else ""
+    lost = f"; largest error: {of_hdus}" if errors else ""
     say(f"{name}: {sizes}{lost}")

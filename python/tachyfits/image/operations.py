@@ -309,7 +309,7 @@ class Operations(Pixels):
         Warns
         -----
         TachyfitsWarning
-            Values were rounded to integers; it names the largest error.
+            Values were rounded; it names the largest error.
 
         Examples
         --------

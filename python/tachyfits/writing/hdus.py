@@ -69,7 +69,7 @@ def write_hdus(
         writer.discard()
     if errors:
         warn(
-            f"{os.fspath(path)}: values were rounded to integers; the largest errors are "
+            f"{os.fspath(path)}: values were rounded; the largest errors are "
             f"{listed(errors)} of the list"
         )
 

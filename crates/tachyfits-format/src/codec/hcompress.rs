@@ -16,7 +16,7 @@ use std::num::Wrapping;
 /// HCOMPRESS_1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hcompress {
-    /// The divisor of coefficients when a tile is encoded; 0 or 1 is lossless. The stream has its own.
+    /// The divisor of coefficients when a tile is encoded; 0 or 1 is lossless. When a tile is decoded, its stream has the divisor.
     pub scale: i32,
     /// Smooth lossy tiles when they are decoded.
     pub smooth: bool,
@@ -30,9 +30,9 @@ const HEADER_BYTES: usize = 2 + 3 * 4 + 8 + 3;
 
 pub(super) fn make(parameters: &CodecParameters<'_>) -> Result<Box<dyn TileCodec>, FormatError> {
     let smooth = parameters.integer("SMOOTH")?.unwrap_or(0) != 0;
-    // SCALE is about how the tiles were made, and may be a fraction of their noise.
-    parameters.number("SCALE")?;
-    Ok(Box::new(Hcompress { scale: 0, smooth }))
+    // fpack writes what it was asked for: a divisor, negative, or a part of the noise, which may be a fraction.
+    let scale = parameters.number("SCALE")?.unwrap_or(0.0).abs().ceil() as i32;
+    Ok(Box::new(Hcompress { scale, smooth }))
 }
 
 /// The header of a stream.
@@ -49,6 +49,11 @@ impl TileCodec for Hcompress {
 
     fn parameters(&self) -> Vec<(&'static str, f64)> {
         vec![("SCALE", f64::from(self.scale)), ("SMOOTH", f64::from(u8::from(self.smooth)))]
+    }
+
+    /// Of a file, 1 may be a part of the noise.
+    fn is_lossless(&self) -> bool {
+        self.scale == 0
     }
 
     fn decode(&self, tile: &mut Tile<'_>, scratch: &mut CodecScratch) -> Result<(), CodecError> {

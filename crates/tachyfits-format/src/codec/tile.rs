@@ -22,6 +22,11 @@ pub trait TileCodec: Any + Send + Sync + std::fmt::Debug {
         Vec::new()
     }
 
+    /// Whether decoding gives the pixels that were encoded.
+    fn is_lossless(&self) -> bool {
+        true
+    }
+
     /// The most pixels that a stream of this many bytes can have, so that no memory is allocated for a stream that is too
     /// short. [`u64::MAX`] of codecs whose streams of a few bytes can have any number of pixels of one value.
     fn most_pixels(&self, stream_bytes: u64) -> u64 {

@@ -54,10 +54,7 @@ impl TiledLayout {
     /// Whether the pixels are those that were compressed: no floats are quantised, and HCOMPRESS_1 divides by nothing.
     #[must_use]
     pub fn is_lossless(&self) -> bool {
-        let divides = |(name, value): (&str, f64)| name == "SCALE" && value != 0.0;
-        self.quantisation.is_none()
-            && self.mask_codec.is_none()
-            && !self.codec.parameters().into_iter().any(divides)
+        self.quantisation.is_none() && self.mask_codec.is_none() && self.codec.is_lossless()
     }
 }
 

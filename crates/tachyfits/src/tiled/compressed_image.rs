@@ -271,7 +271,7 @@ impl Streams {
 }
 
 /// Room for the numbers of a stream in whole words.
-fn pixels_of(words: &mut [u64], kind: StoredType, count: usize) -> PixelsMut<'_> {
+pub(super) fn pixels_of(words: &mut [u64], kind: StoredType, count: usize) -> PixelsMut<'_> {
     match kind {
         StoredType::U8 => PixelsMut::U8(&mut cast_slice_mut(words)[..count]),
         StoredType::I16 => PixelsMut::I16(&mut cast_slice_mut(words)[..count]),

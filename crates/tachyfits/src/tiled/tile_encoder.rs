@@ -2,14 +2,15 @@
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use tachyfits_format::{
-    CodecError, CodecScratch, Dither, Gzip, Pixels, PlainTile, QuantisationLevel, StoredType,
-    TileCodec, TileRange,
+    CodecError, CodecScratch, Dither, Gzip, Pixels, PixelsMut, PlainTile, QuantisationLevel,
+    StoredType, Tile, TileCodec, TileRange,
 };
 use tachyfits_kernels::{
     EXACT_ZERO, Noise, NoiseMeter, NoisePixel, Quantiser, RANDOM_NUMBERS, Tier, dequantise_f32,
     dequantise_f64, native_in_place, quantise_f32, quantise_f64,
 };
 
+use super::compressed_image::pixels_of as pixels_mut_of;
 use crate::image::plain_type;
 
 /// The integer that means NaN: astropy's, which every reader takes.
@@ -87,8 +88,24 @@ impl TileEncoder {
         scratch: &mut EncoderScratch,
     ) -> Result<EncodedTile, CodecError> {
         let mut encoded = EncodedTile::default();
-        let tile = PlainTile { shape, pixels };
-        self.codec.encode(&tile, &mut scratch.codec, &mut encoded.stream)?;
+        let EncoderScratch { codec, restored, .. } = scratch;
+        self.codec.encode(&PlainTile { shape, pixels }, codec, &mut encoded.stream)?;
+        if !self.codec.is_lossless() {
+            let words = (pixels.len() * self.stored.bytes()).div_ceil(8);
+            restored.resize(words.max(restored.len()), 0);
+            let mut tile = Tile {
+                stream: &encoded.stream,
+                shape,
+                pixels: pixels_mut_of(restored, self.stored, pixels.len()),
+            };
+            self.codec.decode(&mut tile, codec)?;
+            encoded.error = match (pixels, tile.pixels) {
+                (Pixels::U8(pixels), PixelsMut::U8(restored)) => largest_change(pixels, restored),
+                (Pixels::I16(pixels), PixelsMut::I16(restored)) => largest_change(pixels, restored),
+                (Pixels::I32(pixels), PixelsMut::I32(restored)) => largest_change(pixels, restored),
+                _ => unreachable!("codecs of wider integers and of floats lose nothing"),
+            };
+        }
         Ok(encoded)
     }
 
@@ -165,6 +182,12 @@ fn largest_difference<F: Float>(pixels: &[F], restored: &[F]) -> f64 {
     }
     rest.iter().zip(other_rest).for_each(|(&a, &b)| add(0, a, b));
     largest.into_iter().fold(0.0, f64::max)
+}
+
+/// The largest difference of integers.
+fn largest_change<T: Copy + Into<f64>>(pixels: &[T], restored: &[T]) -> f64 {
+    let differences = pixels.iter().zip(restored).map(|(&a, &b)| (a.into() - b.into()).abs());
+    differences.fold(0.0, f64::max)
 }
 
 fn pixels_of(bytes: &[u8], stored: StoredType) -> Pixels<'_> {

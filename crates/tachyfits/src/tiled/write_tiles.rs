@@ -76,8 +76,8 @@ pub(crate) fn write_tiles(
             table.add(&encoded)
         },
     )?;
-    let rounding = table.finish()?;
-    Ok(report.with_rounding(rounding))
+    let step = new.scaling.map_or(1.0, |(scale, _)| scale.abs());
+    Ok(report.with_rounding(step * table.finish()?))
 }
 
 /// Memory of a worker.
