@@ -305,3 +305,19 @@ def test_verify_reports_every_damaged_column_of_a_compressed_table(tmp_path: Pat
     assert [(each.column and each.column[0], each.row) for each in found] == [
         (1, 1), (2, 201), (1, 301), (3, 301),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("keyword", ["ZPCOUNT", "ZGCOUNT"])
+def test_bytes_that_no_tile_has_are_refused(keyword: str, tmp_path: Path) -> None:
+    plain = tmp_path / "plain.fits"
+    tf.write(plain, [(CUBE, None), (CUBE, None)])
+    with tf.open(plain) as file:
+        tf.write(tmp_path / "packed.fits", list(file), compress=LOSSLESS)
+    content = bytearray((tmp_path / "packed.fits").read_bytes())
+    at = content.rindex(keyword.encode())
+    content[at + 10 : at + 30] = b"2147483648".rjust(20)
+    found = [finding.code for finding in tf.verify(bytes(content))]
+    assert "image-groups" in found
+    with pytest.warns(tf.TachyfitsWarning, match="image-groups"), tf.open(bytes(content)) as file:
+        assert file[1].compression is not None
+        assert file[2].kind == "binary table"

@@ -365,6 +365,8 @@ fn decompressed_image(
 ) -> Result<(Hdu, Decompressed), FormatError> {
     let layout = stored.tiled_image()?;
     let image = Hdu::of_header(stored.restored_header(None)?.header, stored.index)?;
+    // ZPCOUNT and ZGCOUNT may claim bytes that no tile has.
+    image.image()?;
     let id = decompressed_id(&**storage, stored, &on_damage);
     let data = TiledData::new(CompressedImage::new(Arc::clone(storage), layout, tier, on_damage));
     let storage = Arc::new(HduStorage::new(id, image.header.to_bytes(), data));

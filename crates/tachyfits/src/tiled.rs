@@ -300,7 +300,7 @@ impl<S: PixelSource> MadeData for TiledData<S> {
     fn is_resident(&self, range: Range<u64>) -> bool {
         let Some(last) = self.bytes().checked_sub(1) else { return true };
         let first = self.tile_of(range.start.min(last));
-        let end = self.tile_of(range.end.saturating_sub(1).clamp(range.start, last).min(last));
+        let end = self.tile_of(range.end.saturating_sub(1).min(last));
         self.source.is_resident(first..end.max(first) + 1)
     }
 }

@@ -99,6 +99,7 @@ impl Hdu {
             let expected = format!("{} rows, one for each tile", layout.rows.div_ceil(tile_rows));
             return Err(header.out_of_range("NAXIS2", &expected));
         }
+        check_bytes(self, original.data_bytes)?;
         let columns = (0..layout.columns.len())
             .map(|index| column_codec(header, &table, &layout, index))
             .collect::<Result<_, _>>()?;
@@ -130,6 +131,19 @@ fn place_heap(
     table.heap = Heap { offset, bytes, bytes_present: bytes };
     table.heap_error = None;
     Ok(())
+}
+
+/// Bytes of a heap that belong to no array, and so to no stream.
+const UNUSED_BYTES: u64 = 64 << 20;
+
+/// A damaged header must not make a small file one of any size: gaps between columns and arrays have no stream.
+fn check_bytes(hdu: &Hdu, claimed: u64) -> Result<(), FormatError> {
+    if claimed.saturating_sub(UNUSED_BYTES) / MOST_RATIO <= hdu.data_bytes {
+        return Ok(());
+    }
+    let expected = format!("a table that {} compressed bytes can have", hdu.data_bytes);
+    let (place, found) = (hdu.header.place("ZNAXIS1"), format!("a table of {claimed} bytes"));
+    Err(FormatError::new(Code::DataTooLarge, place, expected, found))
 }
 
 fn tile_rows(header: &Header) -> Result<u64, FormatError> {

@@ -294,6 +294,9 @@ fn headers_that_do_not_define_the_table_are_errors() {
     assert_eq!(error("ZTILELEN", Some("0")), (Code::KeywordRange, "ZTILELEN".into()));
     assert_eq!(error("ZTILELEN", Some("3")), (Code::KeywordRange, "NAXIS2".into()));
     assert_eq!(error("ZNAXIS2", None), (Code::KeywordMissing, "ZNAXIS2".into()));
+    for keyword in ["ZNAXIS1", "ZPCOUNT"] {
+        assert_eq!(error(keyword, Some("99999999")), (Code::DataTooLarge, "ZNAXIS1".into()));
+    }
     assert_eq!(error("ZFORM1", None), (Code::KeywordMissing, "ZFORM1".into()));
     assert_eq!(error("ZCTYP1", Some("HCOMPRESS_1")), (Code::CodecUnknown, "ZCTYP1".into()));
     assert_eq!(error("ZCTYP1", Some("RICE_1")), (Code::CodecUnknown, "ZCTYP1".into()));
