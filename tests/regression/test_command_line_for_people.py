@@ -184,3 +184,9 @@ def test_warnings_of_expressions_are_lines_for_people(cli: Any) -> None:
     assert said.status == 0
     assert lines[0].startswith("warning: third.fits: values were rounded")
     assert "TachyfitsWarning" not in said.err
+
+
+def test_a_section_outside_an_image_names_the_file(cli: Any) -> None:
+    said = cli("stats", "cube.fits", "cube.fits", "--section", "1:9999,*,*")
+    assert said.status == 2
+    assert said.err.count("tachyfits: cube.fits: NAXIS1 has the pixels 1 to") == 2

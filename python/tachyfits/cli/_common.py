@@ -12,7 +12,7 @@ import click
 
 import tachyfits
 from tachyfits import TachyfitsError
-from tachyfits.base.errors import usage
+from tachyfits.base.errors import placed, usage
 from tachyfits.cli import _progress
 from tachyfits.cli._failures import complain
 from tachyfits.cli._group import Command, grouped
@@ -62,7 +62,8 @@ class Common:
         for path in self.files:
             try:
                 with self.open(path, show_warnings=show_warnings) as file, warnings_said():
-                    action(file)
+                    with placed(file.name):
+                        action(file)
             except TachyfitsError as error:
                 status = max(status, complain(error))
         return status
