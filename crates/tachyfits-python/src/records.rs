@@ -16,6 +16,7 @@ use tachyfits_records::{
 
 use crate::buffer::name;
 use crate::errors::{OrRaise, argument};
+use crate::interface;
 use crate::options;
 use crate::progress;
 use crate::report;
@@ -168,24 +169,26 @@ impl RecordFile {
     /// Return what is wrong after the last whole record; None where nothing is.
     fn damage(&self, py: Python<'_>) -> PyResult<Option<String>> {
         let index = py.detach(|| self.file.index()).or_raise(py)?;
-        Ok(index.damage().map(|damage| format!("{damage:#}")))
+        Ok(index.damage().map(worded))
     }
 
     /// Return the bytes skipped by recovery: (first byte, byte after the last, why).
     fn skipped(&self, py: Python<'_>) -> PyResult<Vec<(u64, u64, String)>> {
         let index = py.detach(|| self.file.index()).or_raise(py)?;
         let each = index.skipped().iter();
-        Ok(each.map(|(range, why)| (range.start, range.end, format!("{why:#}"))).collect())
+        Ok(each.map(|(range, why)| (range.start, range.end, worded(why))).collect())
     }
 
     /// Return the runs of records of one length: rows of (first record, records, bytes of a record, offset of the first
-    /// one's bytes).
+    /// one's bytes, subrecords of a record).
     fn runs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u64>>> {
         let index = py.detach(|| self.file.index()).or_raise(py)?;
         let runs = index.runs();
-        let flat = runs.iter().flat_map(|run| [run.first, run.count, run.bytes, run.offset]);
+        let flat = runs.iter().flat_map(|run| {
+            [run.first, run.count, run.bytes, run.offset, run.pieces.len().max(1) as u64]
+        });
         let flat = numpy::PyArray1::from_vec(py, flat.collect());
-        flat.reshape([runs.len(), 4])
+        flat.reshape([runs.len(), 5])
     }
 
     /// Return the bytes of a record and where they begin in the file.
@@ -507,4 +510,9 @@ fn listed<'py>(py: Python<'py>, items: &[RecordItem]) -> PyResult<Bound<'py, PyL
 #[pyfunction]
 fn record_least_bytes(py: Python<'_>, form: &str) -> PyResult<u64> {
     tachyfits_records::record_least_bytes(form).or_raise(py)
+}
+
+/// A problem with its hint, in the words of the interface at hand.
+fn worded(problem: &Problem) -> String {
+    interface::message(&format!("{problem:#}")).into_owned()
 }

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import click
-import numpy as np
-from numpy.typing import NDArray
 
 from tachyfits.cli._output import aligned, json_text, say, size_text
 from tachyfits.records.arrays import INDEX
@@ -19,7 +17,7 @@ _SHOWN = 20
 def tell(file: File, *, order_given: bool, as_json: bool) -> int:
     """Print how a file is framed, why, and the records that it has; return the exit status."""
     index, damage = file.index, file.damage
-    subrecords = _subrecords(file, index)
+    subrecords = file._core.runs()[:, 4]
     assumed = file.markers is None and not order_given
     if as_json:
         runs = [dict(zip(INDEX.names or (), row, strict=True)) for row in index.tolist()]
@@ -62,39 +60,3 @@ def tell(file: File, *, order_given: bool, as_json: bool) -> int:
         say(f"{file.name}: {damage}")
         return 1
     return 0
-
-
-def _subrecords(file: File, index: NDArray[Any]) -> NDArray[np.int64]:
-    """Return of how many subrecords the records of each run consist, 1 being a whole one.
-
-    Each further one has two markers more between the first byte and where the next record begins.
-    """
-    offset, count, size = (index[name].astype(np.int64) for name in ("offset", "records", "bytes"))
-    if file.markers is None or not len(index):
-        return np.ones(len(index), np.int64)
-    markers = 2 * file.markers
-    end = np.append(offset[1:], file.nbytes + file.markers)
-    for first, stop, _ in file.skipped:
-        end[(offset <= first) & (first < end)] -= stop - first
-    more = end - offset - count * (size + markers)
-    pieces = np.where(count == 1, 1 + np.maximum(more, 0) // markers, 1)
-    if file.damage is not None and count[-1] == 1:
-        # Bytes after the last record are not a record.
-        pieces[-1] = _subrecords_at(file, file.markers, int(offset[-1]))
-    return pieces
-
-
-def _subrecords_at(file: File, markers: int, offset: int) -> int:
-    """Return of how many subrecords a whole record consists: one that goes on has a marker < 0."""
-    pieces, goes_on = 0, True
-    at = offset - markers
-    with open(file.name, "rb") as stream:
-        while goes_on:
-            stream.seek(at)
-            marker = int.from_bytes(
-                stream.read(markers), "big" if file.order == "big" else "little", signed=True
-            )
-            pieces += 1
-            goes_on = marker < 0
-            at += abs(marker) + 2 * markers
-    return pieces

@@ -45,7 +45,7 @@ def _one_length_hint() -> str:
 
 def index_of(core: _core.RecordFile) -> NDArray[Any]:
     """Return where the records are: a row of `INDEX` for each run of records of one length."""
-    return np.ascontiguousarray(core.runs()).view(INDEX).reshape(-1)
+    return np.ascontiguousarray(core.runs()[:, :4]).view(INDEX).reshape(-1)
 
 
 def number_from_0(core: _core.RecordFile, number: int) -> int:
