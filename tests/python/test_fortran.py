@@ -526,7 +526,7 @@ def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert command("info", path) == 0
     text = capsys.readouterr().out
     assert "4-byte markers, big-endian, 20 whole records" in text
-    assert "4-byte little-endian markers: 0 whole records" in text
+    assert "4-byte little-endian markers: at byte 0: expected" in text
     assert command("info", path, "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["records"], found["order"], found["runs"][0]["bytes"]) == (20, "big", 24)

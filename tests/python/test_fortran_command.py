@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -74,12 +75,12 @@ def test_records_count_from_1(say: Any) -> None:
         ("9", "no record 9; the file has 6 (from 1)"),
         ("7:", "no record 7"),
         ("2:7", "no record 7"),
-        ("0:2", "records count from 1"),
+        ("0:2", "expected records from 1"),
         ("3:2", "the last record is before the first"),
-        ("1:2:0", "records count from 1"),
-        ("a", "no A:B"),
-        ("", "no A:B"),
-        ("1:2:3:4", "no A:B"),
+        ("1:2:0", "expected records from 1"),
+        ("a", "A:B"),
+        ("", "A:B"),
+        ("1:2:3:4", "A:B"),
     ):
         refused = say("dump", "steps.dat", "--records", wrong)
         assert (refused.status, refused.out) == (2, "")
@@ -291,7 +292,7 @@ def test_statistics_name_record_and_element(say: Any) -> None:
     three = say("stats", "a.dat", "--form", "x8,f8,x8", "--records", "2", "--json", "--ddof", "0")
     assert three.json[0]["statistics"][0]["max_position"] == [2, 1]
     for words, why in (
-        (["--records", "1:4:2"], "no A:B"),
+        (["--records", "1:4:2"], "A:B"),
         (["--records", "9"], "no record 9"),
         (["--field", "f0", "--records", "1"], "no field is named 'f0'"),
     ):
@@ -347,3 +348,36 @@ def test_statistics_of_damaged_and_empty_files(say: Any) -> None:
         empty = say(*words, form)
         assert empty.status == 0
         assert "records 1-0" in empty.out
+
+
+def test_info_counts_subrecords_before_damage_in_any_source(say: Any, tmp_path: Path) -> None:
+    parts = [(-3, b"abc", 3), (-3, b"def", -3), (1, b"g", -1), (9, b"cut", 0)]
+    content = b"".join(
+        lead.to_bytes(4, "little", signed=True) + data + trail.to_bytes(4, "little", signed=True)
+        for lead, data, trail in parts
+    )
+    (tmp_path / "long.dat").write_bytes(content)
+    (tmp_path / "long.dat.gz").write_bytes(gzip.compress(content))
+    for name in ("long.dat", "long.dat.gz"):
+        told = say("info", name, "--markers", "4", "--order", "little", "--json")
+        assert told.status == 1
+        assert [run["subrecords"] for run in told.json[0]["runs"]] == [3]
+        assert "or give other --markers (for direct access --record-bytes)" in told.json[0]["damage"]
+        assert "{" not in told.json[0]["damage"]
+        with fortran.open(name, 4, "little") as file:
+            assert "or give other markers= (for direct access record_bytes=)" in str(file.damage)
+        with fortran.open(name, 4, "little", recover=True) as file:
+            assert "{" not in file.skipped[0][2]
+
+
+def test_messages_have_the_words_of_the_command_line(say: Any) -> None:
+    fortran.write("run.dat", [1.0, 2.0])
+    refused = say("convert", "run.dat", "-o", "new.dat", "--to-order", "big")
+    assert "hint: give --form '*f8'" in refused.err
+    refused = say("convert", "run.dat", "-o", "new.dat", "--form", "f8", "--double")
+    assert "double precision changes nothing" in refused.err
+    assert '"i3" at character 1 of "i3"' in say("dump", "run.dat", "--form", "i3").err
+    Path("image.fits").write_bytes(b"SIMPLE  =".ljust(2880))
+    said = say("info", "image.fits").err
+    assert "little-endian markers: at byte 0: expected 1347242323 bytes" in said
+    assert "0 whole records" not in said

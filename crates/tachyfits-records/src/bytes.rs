@@ -149,7 +149,7 @@ impl Bytes {
                 offset,
                 cut: true,
                 expected: format!("{bytes} bytes, as the leading marker claims, and a marker"),
-                found: format!("{} bytes, then the end of the file", rest - width),
+                found: format!("{} bytes before the file ends", rest - width),
             }));
         }
         let payload = offset + width..offset + width + bytes;

@@ -42,7 +42,10 @@ pub struct MarkerEvidence {
 impl fmt::Display for MarkerEvidence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let MarkerEvidence { markers, records, bytes, .. } = self;
-        write!(f, "{markers}: {records} whole records of {bytes} bytes")?;
+        match &self.against {
+            Some(against) if *records == 0 => return write!(f, "{markers}: {against}"),
+            _ => write!(f, "{markers}: {records} whole records of {bytes} bytes")?,
+        }
         match (&self.against, self.reached_end) {
             (Some(against), _) => write!(f, ", then {against}"),
             (None, true) => write!(f, ", and the file ends with the last one"),
@@ -244,7 +247,7 @@ impl Trial {
 
     fn evidence(&self, file_bytes: u64) -> MarkerEvidence {
         let against = self.fault.as_ref().map(|fault| {
-            format!("at byte {} instead of {}: {}", fault.offset, fault.expected, fault.found)
+            format!("at byte {}: expected {}, found {}", fault.offset, fault.expected, fault.found)
         });
         MarkerEvidence {
             markers: self.markers,

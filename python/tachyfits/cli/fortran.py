@@ -166,14 +166,14 @@ def _chosen(text: str | None, file: File) -> tuple[range, bool]:
     try:
         begin, end, step = [int(part) if part else None for part in [*parts, "", ""][:3]]
     except ValueError:
-        raise refused("no A:B or A:B:STEP") from None
+        raise refused("expected N, A:B or A:B:STEP") from None
     if len(parts) > 3 or parts == [""]:
-        raise refused("no A:B or A:B:STEP")
+        raise refused("expected N, A:B or A:B:STEP")
     begin = 1 if begin is None else begin
     end = begin if len(parts) == 1 else end
     step = 1 if step is None else step
     if begin < 1 or step < 1:
-        raise refused("records count from 1, steps forwards")
+        raise refused("expected records from 1 on, and a step of 1 or more")
     if end is not None and end < begin:
         raise refused("the last record is before the first")
     last = begin if end is None else end
@@ -295,7 +295,7 @@ def stats(
         file = _opened(path, given)
         chosen, to_the_end = _chosen(records, file)
         if chosen.step != 1:
-            raise click.BadParameter(f"{records!r}: no A:B", param_hint="'--records'")
+            raise click.BadParameter(f"{records!r}: expected N or A:B", param_hint="'--records'")
         with _progress.progress(progress, "stats") as meter:
             rows, costs = statistics(
                 file,

@@ -54,7 +54,10 @@ def convert_file(
     if not each and (precision or order not in (None, core.order)):
         raise usage(
             f"{core.name}: a form of the records is needed to change their byte order or precision",
-            "give forms, such as '*f8' for any number of reals of 8 bytes",
+            either(
+                "give forms='*f8' for any number of reals of 8 bytes",
+                "give --form '*f8' for any number of reals of 8 bytes",
+            ),
         )
     runs = core.runs()
     texts = [
@@ -95,7 +98,7 @@ def _check_precision(forms: list[str], precision: str, name: str) -> None:
         return
     wanted = " or ".join(f"{letter}{size}" for letter, size in sorted(halves, reverse=True))
     raise usage(
-        f"{name}: precision={precision!r} changes nothing: there is no {wanted} in the forms "
+        f"{name}: {precision} precision changes nothing: there is no {wanted} in the forms "
         f"{listed(forms)}",
         either(
             "precision='single' halves f8 and c16, precision='double' f16 and c32",

@@ -42,7 +42,7 @@ def layout(what: Any, record_bytes: int, place: str = "a record") -> Layout:
         return layout_of_form(what, record_bytes, place)
     if isinstance(what, str) and PLAIN.fullmatch(what):
         # i3, f12: the error of NumPy does not mention forms.
-        _core.record_items(f"*{what.strip()}", 0)
+        least_bytes(what)
         what = wide(what.strip()) or what.strip()
     return of_dtype(dtype_of(what), record_bytes, place)
 
