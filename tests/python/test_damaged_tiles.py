@@ -318,6 +318,6 @@ def test_bytes_that_no_tile_has_are_refused(keyword: str, tmp_path: Path) -> Non
     content[at + 10 : at + 30] = b"2147483648".rjust(20)
     found = [finding.code for finding in tf.verify(bytes(content))]
     assert "image-groups" in found
-    with pytest.warns(tf.TachyfitsWarning, match="image-groups"), tf.open(bytes(content)) as file:
-        assert file[1].compression is not None
-        assert file[2].kind == "binary table"
+    with pytest.warns(tf.TachyfitsWarning, match="image-groups"):
+        file = tf.open(bytes(content))
+    assert file[2].kind == "binary table"

@@ -362,7 +362,9 @@ def test_info_counts_subrecords_before_damage_in_any_source(say: Any, tmp_path: 
         told = say("info", name, "--markers", "4", "--order", "little", "--json")
         assert told.status == 1
         assert [run["subrecords"] for run in told.json[0]["runs"]] == [3]
-        assert "or give other --markers (for direct access --record-bytes)" in told.json[0]["damage"]
+        assert (
+            "or give other --markers (for direct access --record-bytes)" in told.json[0]["damage"]
+        )
         assert "{" not in told.json[0]["damage"]
         with fortran.open(name, 4, "little") as file:
             assert "or give other markers= (for direct access record_bytes=)" in str(file.damage)

@@ -117,7 +117,4 @@ def tell_rounding(path: str | os.PathLike[str], error: float, unit: Any) -> None
     """Warn of values that were rounded, with the largest error."""
     if error > 0:
         of_unit = f" {unit}" if unit is not None and str(unit) else ""
-        warn(
-            f"{os.fspath(path)}: values were rounded; the largest error is "
-            f"{error:.6g}{of_unit}"
-        )
+        warn(f"{os.fspath(path)}: values were rounded; the largest error is {error:.6g}{of_unit}")

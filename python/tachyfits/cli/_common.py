@@ -61,9 +61,9 @@ class Common:
         status = 0
         for path in self.files:
             try:
-                with self.open(path, show_warnings=show_warnings) as file, warnings_said():
-                    with placed(file.name):
-                        action(file)
+                opened = self.open(path, show_warnings=show_warnings)
+                with opened as file, warnings_said(), placed(file.name):
+                    action(file)
             except TachyfitsError as error:
                 status = max(status, complain(error))
         return status

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from tachyfits.cli._output import aligned, json_text, say, size_text

@@ -10,7 +10,6 @@ from typing import Any, Literal, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits import _core
 from tachyfits.base.errors import either, usage
 from tachyfits.records.fields import (
     SEE_LENGTHS,
