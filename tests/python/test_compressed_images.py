@@ -265,6 +265,9 @@ def test_the_largest_difference_is_said(tmp_path: Path) -> None:
         ({"tile": "rows"}, "invalid tile 'rows'"),
         ({"dither": 3}, "invalid dither 3"),
         ({"quantise": "fine"}, "invalid quantise 'fine'"),
+        ({"seed": 0}, "invalid seed 0: expected 1 to 10000"),
+        ({"scale": "x"}, "invalid scale 'x'"),
+        ({"scale": -1}, "invalid scale -1"),
     ],
 )
 def test_wrong_requests_are_refused(how: Any, words: str) -> None:

@@ -148,3 +148,12 @@ def test_a_cube_without_channels_has_an_empty_spectrum() -> None:
     image = tf.open(header(PRIMARY[0], *axes)).image(0)
     assert len(image.spectrum().values) == 0
     assert len(image.spectrum(tf.Circle(1, 1, 0.5)).values) == 0
+
+
+def test_the_only_number_is_named(tmp_path: Path) -> None:
+    tf.write(tmp_path / "one.fits", np.ones(3))
+    tf.write(tmp_path / "row.fits", {"N": [1]})
+    with pytest.raises(KeyError, match="the only HDU is 0"):
+        tf.open(tmp_path / "one.fits")[1]
+    with pytest.raises(KeyError, match="the only row is 0"):
+        tf.open(tmp_path / "row.fits")[1].read(rows=1)

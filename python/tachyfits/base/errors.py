@@ -166,6 +166,17 @@ def foreign_errors(problem: str, hint: str) -> Iterator[None]:
         raise usage(f"{problem}: {said.rstrip('.')}", hint) from error
 
 
+def existing(what: str, count: int) -> str:
+    """Return the hint that says which numbers from 0 there are.
+
+    >>> existing("HDU", 3), existing("HDU", 1), existing("row", 0)
+    ('use 0 to 2', 'the only HDU is 0', 'there is no row')
+    """
+    if count == 1:
+        return f"the only {what} is 0"
+    return f"use 0 to {count - 1}" if count else f"there is no {what}"
+
+
 @contextmanager
 def placed(where: str) -> Iterator[None]:
     """Name the place in a UsageError from within that does not name the file.

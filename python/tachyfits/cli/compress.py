@@ -62,7 +62,12 @@ DITHERS = {"none": None, "1": 1, "2": 2}
     type=click.IntRange(1, 10_000),
     help="Where the random numbers begin. Default: from the pixels.",
 )
-@click.option("--scale", type=int, default=0, help="Divisor of hcompress, which loses digits.")
+@click.option(
+    "--scale",
+    type=click.IntRange(0),
+    default=0,
+    help="Divisor of hcompress, which loses digits.",
+)
 @click.option("--tables", is_flag=True, help="Compress binary tables too; small ones are copied.")
 @click.option(
     "--table-rows",

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tachyfits import _core
-from tachyfits.base.errors import listed, not_found, placing, usage, warn_of
+from tachyfits.base.errors import existing, listed, not_found, placing, usage, warn_of
 from tachyfits.base.kinds import kind_of
 from tachyfits.base.progress import Progress
 from tachyfits.base.sources import path_text
@@ -123,7 +123,7 @@ class Editor:
             if not -count <= key < count:
                 raise not_found(
                     f"{self.name}: no HDU {key}; the file has {count}, counted from 0",
-                    f"use 0 to {count - 1}",
+                    existing("HDU", count),
                 )
             return int(key) % count
         if isinstance(key, slice):

@@ -13,7 +13,16 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, cast, overload
 
 from tachyfits import _core
-from tachyfits.base.errors import either, in_lines, listed, not_found, usage, warn, warn_of
+from tachyfits.base.errors import (
+    either,
+    existing,
+    in_lines,
+    listed,
+    not_found,
+    usage,
+    warn,
+    warn_of,
+)
 from tachyfits.base.sources import Source, given, read_source
 from tachyfits.base.upper import upper
 from tachyfits.base.whole_numbers import check_threads, whole_number
@@ -274,7 +283,7 @@ class File:
         if not -count <= index < count:
             raise not_found(
                 f"{self._name}: no HDU {index}; the file has {count}, counted from 0",
-                f"use 0 to {count - 1}",
+                existing("HDU", count),
             )
         return index % count
 

@@ -115,7 +115,9 @@ class Arrays:
     def every(self, first: int, count: int | None, step: int) -> range:
         """Return record numbers at a fixed step."""
         if step < 1:
-            raise usage(f"step={step}", either("use step=2 for every second record"))
+            raise usage(
+                f"invalid step {step}: expected 1 or more", either("use step=2 for every second")
+            )
         first, rest = self.within(first, count)
         return range(first, first + rest * (1 if count is None else step), step)
 
@@ -156,7 +158,9 @@ class Arrays:
     def batches(self, dtype: Any, records: int, threads: int) -> Iterator[NDArray[Any]]:
         """Give the records of a file, all of one length, some at a time."""
         if records < 1:
-            raise usage(f"records={records} at a time", "read one record or more at a time")
+            raise usage(
+                f"invalid records {records}: expected 1 or more", "read some records at a time"
+            )
         threads = check_threads(threads)
         kept: NDArray[Any] | None = None
         first = 0

@@ -44,7 +44,7 @@ def convert_file(
     """Write the records into a new file and return their number; see `fortran.convert`."""
     if precision is not None and precision not in _HALVED:
         raise usage(
-            f"precision={precision!r}",
+            f"invalid precision {precision!r}: expected 'single' or 'double'",
             "'single' converts reals of 8 bytes to 4, 'double' reals of 16 bytes to 8",
         )
     access = old_access if access is None else access

@@ -209,13 +209,13 @@ def check_access(access: str, markers: int | None, record_bytes: int | None) -> 
     """Refuse markers where there are none, and lengths that no marker and no record has."""
     if record_bytes is not None and not 0 < operator.index(record_bytes) < 2**63:
         raise usage(
-            f"record_bytes={record_bytes}",
+            f"invalid record_bytes {record_bytes}: expected 1 or more",
             "give the record length: 1 byte or more; programs set it with recl=, in bytes or in "
             "words of 4",
         )
     if markers is not None and markers not in (4, 8):
         raise usage(
-            f"markers={markers!r}",
+            f"invalid markers {markers!r}: expected 4 or 8",
             "use 4 or 8, or leave markers out: existing markers are detected, new ones have 4 "
             "bytes",
         )

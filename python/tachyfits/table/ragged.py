@@ -13,7 +13,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tachyfits.base.errors import either, not_found, usage
+from tachyfits.base.errors import either, existing, not_found, usage
 
 #: Beyond it float64 cannot represent every integer.
 LARGE_INTEGER = 2**53
@@ -130,7 +130,7 @@ class Ragged(Sequence[Any]):
         count, row = len(self), index.__index__()
         if not -count <= row < count:
             raise not_found(
-                f"invalid cell {row}: the column has {count} cells", f"use 0 to {count - 1}"
+                f"invalid cell {row}: the column has {count} cells", existing("cell", count)
             )
         row %= count
         return self._shaped(self.values[self.offsets[row] : self.offsets[row + 1]])

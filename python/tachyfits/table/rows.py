@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits.base.errors import either, memory_error, not_found, usage
+from tachyfits.base.errors import either, existing, memory_error, not_found, usage
 from tachyfits.base.whole_numbers import whole_number
 
 #: Forms of a selection of rows.
@@ -101,8 +101,8 @@ def _numbers(array: NDArray[Any], count: int) -> NDArray[np.int64]:
 def _refuse_outside(rows: list[int], count: int) -> None:
     for row in rows:
         if not -count <= row < count:
-            known = f"use 0 to {count - 1}" if count else "the table has no rows"
-            raise not_found(f"no row {row}; the table has {count}, counted from 0", known)
+            problem = f"no row {row}; the table has {count}, counted from 0"
+            raise not_found(problem, existing("row", count))
 
 
 def batch_size(rows: Any) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 from tachyfits import _core
 from tachyfits.base.errors import either, listed, usage
 from tachyfits.base.progress import Progress
+from tachyfits.base.whole_numbers import whole_number
 
 #: The codecs by the names that people write, and by those of the Standard.
 CODECS = {
@@ -106,6 +107,16 @@ class Compression:
             )
         if self.dither not in DITHERS:
             raise usage(f"invalid dither {self.dither!r}: expected 1, 2 or None", "leave it out")
+        if self.seed is not None and whole_number(self.seed) not in range(1, 10_001):
+            raise usage(
+                f"invalid seed {self.seed!r}: expected 1 to 10000",
+                "leave it out to take it from the pixels",
+            )
+        if whole_number(self.scale) is None:
+            raise usage(
+                f"invalid scale {self.scale!r}: expected 0 or a whole number to divide by",
+                "use 0 to lose nothing",
+            )
         if isinstance(self.quantise, str) and self.quantise != "auto":
             raise usage(
                 f"invalid quantise {self.quantise!r}: expected a number, None or 'auto'",
@@ -124,6 +135,16 @@ class Compression:
             tile = [int(length) for length in self.tile]
         lossless = name in ("GZIP_1", "GZIP_2", "NOCOMPRESS")
         level: float | None
+        if self.seed is not None and whole_number(self.seed) not in range(1, 10_001):
+            raise usage(
+                f"invalid seed {self.seed!r}: expected 1 to 10000",
+                "leave it out to take it from the pixels",
+            )
+        if whole_number(self.scale) is None:
+            raise usage(
+                f"invalid scale {self.scale!r}: expected 0 or a whole number to divide by",
+                "use 0 to lose nothing",
+            )
         if isinstance(self.quantise, str):
             level = None if lossless else 4.0
         else:

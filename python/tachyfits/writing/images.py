@@ -62,7 +62,10 @@ def native(array: Any) -> NDArray[Any]:
             either(_OTHER_TYPES.get(kind, "give numbers, or a dict of columns for a table")),
         )
     if not array.ndim:
-        raise usage(f"a single number, {array}: FITS has no image of it", f"give a list: [{array}]")
+        raise usage(
+            f"invalid data {array}: FITS has no image of a single value",
+            either(f"give an array, np.array([{array}]); each item of a list is an HDU"),
+        )
     result: NDArray[Any] = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
     return result
 

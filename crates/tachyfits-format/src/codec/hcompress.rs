@@ -30,7 +30,7 @@ const HEADER_BYTES: usize = 2 + 3 * 4 + 8 + 3;
 
 pub(super) fn make(parameters: &CodecParameters<'_>) -> Result<Box<dyn TileCodec>, FormatError> {
     let smooth = parameters.integer("SMOOTH")?.unwrap_or(0) != 0;
-    // fpack writes what it was asked for: a divisor, negative, or a part of the noise, which may be a fraction.
+    // fpack writes the request: a divisor, negative, or a part of the noise, which may be a fraction.
     let scale = parameters.number("SCALE")?.unwrap_or(0.0).abs().ceil() as i32;
     Ok(Box::new(Hcompress { scale, smooth }))
 }

@@ -175,7 +175,7 @@ impl Checker<'_> {
                 let place = self.expression.places[id].clone();
                 let expected = "strings on both sides, or numbers on both sides";
                 return Err(ExpressionProblem::new(place, expected, "a string and a number")
-                    .hint("write strings in quotes and numbers without quotes quotes quotes"));
+                    .hint("write strings in quotes and numbers without quotes"));
             }
             (ResolvedPart { whole: Some(left), .. }, ResolvedPart { whole: Some(right), .. })
                 if left.is_long() || right.is_long() =>
