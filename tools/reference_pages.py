@@ -23,7 +23,8 @@ ERRORS = f"""\
 
 An error names the file, the HDU (counted from 0), the keyword or card and the byte offset, then
 what was expected and what was found. A line of its own says what to do. Codes are stable, so
-programs can test them; `tachyfits errors` prints the same table.
+programs can test them; `tachyfits errors` prints the same table. Codes that begin with `io-` have
+an example of their message instead of a meaning.
 
 Python raises one class per kind. Each class also derives from a built-in exception, and all derive
 from `tachyfits.TachyfitsError`.

@@ -140,8 +140,14 @@ def test_threads_write_one_record_after_the_other(tmp_path: Path, append: bool) 
 @pytest.mark.parametrize(
     ("act", "told"),
     [
-        (lambda path: fortran.open(path, 5), "invalid markers 5: expected 4 or 8\nhint: use 4 or 8"),
-        (lambda path: fortran.open(path, -4), "invalid markers -4: expected 4 or 8\nhint: use 4 or 8"),
+        (
+            lambda path: fortran.open(path, 5),
+            "invalid markers 5: expected 4 or 8\nhint: use 4 or 8",
+        ),
+        (
+            lambda path: fortran.open(path, -4),
+            "invalid markers -4: expected 4 or 8\nhint: use 4 or 8",
+        ),
         (lambda path: fortran.create(path, markers=2**70), "hint: use 4 or 8"),
         (lambda path: fortran.convert(path, path, markers=0), "hint: use 4 or 8"),
         (lambda path: fortran.open(path, None, None, "direct", -1), "1 byte or more"),
