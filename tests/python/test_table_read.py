@@ -106,38 +106,6 @@ def test_batches_share_their_memory_on_request() -> None:
             assert all(np.shares_memory(first, other) == reuse for other in others), name
 
 
-def test_columns_of_one_read_lie_side_by_side(tmp_path: Path) -> None:
-    rng = np.random.default_rng(1)
-    rows = 300_007
-    given = {
-        **{f"F{n}": rng.normal(size=rows).astype("f4") for n in range(12)},
-        "WIDE": rng.integers(0, 255, (rows, 60)).astype("u1"),
-        "N": np.ma.array(rng.integers(0, 9, rows).astype("i2"), mask=rng.random(rows) < 0.5),
-    }
-    tf.write(tmp_path / "wide.fits", given)
-    table = tf.open(tmp_path / "wide.fits").table(1)
-    found = table.read()
-    arrays = {name: np.ma.getdata(found[name]) for name in found}
-    for name, values in given.items():
-        np.testing.assert_array_equal(np.ma.getmaskarray(found[name]), np.ma.getmaskarray(values))
-        np.testing.assert_array_equal(found[name], values)
-        assert arrays[name].flags.aligned
-    several = [owner_of(array) for name, array in arrays.items() if name != "WIDE"]
-    assert len({id(owner) for owner in several}) == 1
-    assert several[0].nbytes <= 32 << 20
-    assert not any(np.shares_memory(arrays["F0"], arrays[name]) for name in arrays if name != "F0")
-    # Of a small table, each keeps its own memory alone.
-    few = table.read(rows=slice(0, 1000))
-    assert owner_of(few["F0"]).nbytes == few["F0"].nbytes
-
-
-def owner_of(array: Any) -> Any:
-    """Return the array that has the memory."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
-
-
 @given(tables(ragged=False))
 def test_raw_values_are_those_that_are_stored(columns: list[Made]) -> None:
     table = opened(columns)

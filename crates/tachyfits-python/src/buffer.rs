@@ -5,7 +5,7 @@ use numpy::{
     PyUntypedArrayMethods, dtype,
 };
 use pyo3::prelude::*;
-use pyo3::types::{PyEllipsis, PySlice, PyTuple};
+use pyo3::types::{PyEllipsis, PyTuple};
 use tachyfits::{OutputPixels, PixelType, Reason};
 
 use crate::errors::{exception, refused};
@@ -121,62 +121,6 @@ fn make<'py, T: Element>(
     let made = py.import("numpy")?.call_method1(maker, (axes, dtype::<T>(py)));
     let array = made.map_err(|error| no_array(py, place, shape, &error))?;
     Ok(array.cast_into()?)
-}
-
-/// New arrays of bytes for one read, of which those of middle size share allocations. NumPy has large pages for allocations of
-/// 4 MiB and more; to clear and map small ones takes longer than to read what is put there (docs/performance).
-pub(crate) struct SharedMemory<'py> {
-    /// Bytes of the arrays that will share and are not made yet.
-    left: u64,
-    /// The allocation in use, its bytes, and how many of them arrays have.
-    block: Option<(Bound<'py, PyAny>, u64, u64)>,
-}
-
-/// An array keeps all of its allocation alive.
-const MOST_SHARED: u64 = 32 << 20;
-const LEAST_SHARED: u64 = 4 << 20;
-/// Arrays begin at cache lines of their allocation.
-const CACHE_LINE: u64 = 64;
-
-impl<'py> SharedMemory<'py> {
-    /// For arrays of these numbers of bytes.
-    pub(crate) fn of(arrays: impl Iterator<Item = u64>) -> SharedMemory<'py> {
-        let sharing = arrays.filter(|&bytes| shares(bytes)).map(SharedMemory::room);
-        let left: u64 = sharing.fold(0, u64::saturating_add);
-        SharedMemory { left: if left < LEAST_SHARED { 0 } else { left }, block: None }
-    }
-
-    fn room(bytes: u64) -> u64 {
-        bytes.next_multiple_of(CACHE_LINE)
-    }
-
-    /// The next array.
-    pub(crate) fn array(
-        &mut self,
-        py: Python<'py>,
-        bytes: u64,
-        place: Place<'_>,
-    ) -> PyResult<Bound<'py, PyArrayDyn<u8>>> {
-        if self.left == 0 || !shares(bytes) {
-            return empty(py, &[bytes], place);
-        }
-        let room = SharedMemory::room(bytes);
-        let (block, length, used) = match self.block.take() {
-            Some((block, length, used)) if used + room <= length => (block, length, used),
-            _ => {
-                let length = self.left.min(MOST_SHARED);
-                (empty::<u8>(py, &[length], place)?.into_any(), length, 0)
-            }
-        };
-        let array = block.get_item(PySlice::new(py, used as isize, (used + bytes) as isize, 1))?;
-        self.left -= room;
-        self.block = Some((block, length, used + room));
-        Ok(array.cast_into()?)
-    }
-}
-
-fn shares(bytes: u64) -> bool {
-    (1..=MOST_SHARED / 2).contains(&bytes)
 }
 
 /// The error for an array that NumPy cannot make.

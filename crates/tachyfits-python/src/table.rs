@@ -5,10 +5,9 @@ use pyo3::prelude::*;
 use tachyfits::Rows;
 use tachyfits::table::{Arrays, FoundRows, WantedColumn};
 
-use crate::buffer::SharedMemory;
 use crate::column::{Column, Text, TypeOf};
 use crate::errors::OrRaise;
-use crate::table_arrays::{Cell, Given, bytes_of, found_cells, viewed};
+use crate::table_arrays::{Cell, Given, found_cells, viewed};
 use crate::text::GivenText;
 use crate::{interface, progress};
 
@@ -162,24 +161,19 @@ impl Table {
         let engine_rows = rows.engine()?;
         // Before any array is made, so that none is made for rows that the file does not have.
         progress::run(py, 1, None, |options| self.table.read(&mut [], &engine_rows, options))?;
-        let of_type = |&column: &usize| {
-            let cells = self.table.cells(column, raw).or_raise(py)?;
-            Ok((column, TypeOf::new(&cells, text), cells.nullable))
-        };
-        let types = columns.iter().map(of_type).collect::<PyResult<Vec<_>>>()?;
-        let new = types.iter().skip(into.as_ref().map_or(0, Vec::len));
-        let sizes = new.filter_map(|(_, kind, nullable)| bytes_of(kind, *nullable, count));
-        let mut memory =
-            SharedMemory::of(sizes.flat_map(|(values, nulls)| [values, nulls.unwrap_or(0)]));
         let mut given = into.into_iter().flatten();
-        let made: PyResult<Vec<Cell<'py>>> = types
-            .into_iter()
-            .map(|of_type| match given.next() {
-                // NumPy's text without characters has some all the same.
-                Some(arrays) if of_type.1.bytes != Some(0) => {
-                    Cell::again(py, of_type, count, arrays, self.place())
+        let made: PyResult<Vec<Cell<'py>>> = columns
+            .iter()
+            .map(|&column| {
+                let cells = self.table.cells(column, raw).or_raise(py)?;
+                let (kind, nullable) = (TypeOf::new(&cells, text), cells.nullable);
+                match given.next() {
+                    // NumPy's text without characters has some all the same.
+                    Some(arrays) if kind.bytes != Some(0) => {
+                        Cell::again(py, column, kind, nullable, count, arrays, self.place())
+                    }
+                    _ => Cell::new(py, column, kind, nullable, count, self.place()),
                 }
-                _ => Cell::new(py, of_type, count, &mut memory, self.place()),
             })
             .collect();
         let mut made = made?;

@@ -7,7 +7,7 @@ use pyo3::types::PyTuple;
 use tachyfits::Reason;
 use tachyfits::table::{ColumnOutput, FoundColumn};
 
-use crate::buffer::{self, Place, SharedMemory};
+use crate::buffer::{self, Place};
 use crate::column::{Text, TypeOf};
 use crate::errors::{exception, refused};
 
@@ -30,25 +30,30 @@ impl<'py> Cell<'py> {
     /// New memory for `rows` rows. NumPy allocates it as bytes, aligned for every type.
     pub(crate) fn new(
         py: Python<'py>,
-        (column, kind, nullable): (usize, TypeOf, bool),
+        column: usize,
+        kind: TypeOf,
+        nullable: bool,
         rows: u64,
-        memory: &mut SharedMemory<'py>,
         place: Place<'_>,
     ) -> PyResult<Cell<'py>> {
-        let Some((bytes, nulls)) = bytes_of(&kind, nullable, rows) else {
+        let elements = kind.shape.iter().try_fold(rows, |count, &length| count.checked_mul(length));
+        let bytes = elements.zip(kind.bytes).and_then(|(count, bytes)| count.checked_mul(bytes));
+        let (Some(elements), Some(bytes)) = (elements, bytes) else {
             let expected = "cells that an array of NumPy can have";
             let found = format!("{rows} rows of {} {}", buffer::tuple(&kind.shape), kind.name);
             return Err(exception(py, &refused(Reason::Memory, place, expected, found)));
         };
-        let array = memory.array(py, bytes, place)?;
-        let nulls = nulls.map(|bytes| memory.array(py, bytes, place)).transpose()?;
+        let array = buffer::empty::<u8>(py, &[bytes], place)?;
+        let nulls = nullable.then(|| buffer::empty::<u8>(py, &[elements], place)).transpose()?;
         Cell::of(py, column, kind, rows, (array, nulls), None, place)
     }
 
     /// The memory of arrays that an earlier read has made; the engine checks how much it is.
     pub(crate) fn again(
         py: Python<'py>,
-        (column, kind, nullable): (usize, TypeOf, bool),
+        column: usize,
+        kind: TypeOf,
+        nullable: bool,
         rows: u64,
         given: Given<'py>,
         place: Place<'_>,
@@ -108,12 +113,6 @@ impl<'py> Cell<'py> {
         });
         shaped(py, &kind, rows, array.into_any(), nulls, odd)
     }
-}
-
-/// The bytes of the values of a column and, where it can have them, of its nulls; `None` where they exceed a u64.
-pub(crate) fn bytes_of(kind: &TypeOf, nullable: bool, rows: u64) -> Option<(u64, Option<u64>)> {
-    let elements = kind.shape.iter().try_fold(rows, |count, &length| count.checked_mul(length))?;
-    Some((elements.checked_mul(kind.bytes?)?, nullable.then_some(elements)))
 }
 
 /// The arrays of a column of rows that a condition found.

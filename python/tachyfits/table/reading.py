@@ -217,8 +217,7 @@ class TableReading(Hdu):
         Returns
         -------
         Columns
-            Arrays by name, in the requested order. Arrays of up to 16 MiB share allocations of up to
-            32 MiB: copy a column to keep it without the others.
+            Arrays by name, in the requested order.
 
         Raises
         ------
