@@ -135,16 +135,6 @@ class Compression:
             tile = [int(length) for length in self.tile]
         lossless = name in ("GZIP_1", "GZIP_2", "NOCOMPRESS")
         level: float | None
-        if self.seed is not None and whole_number(self.seed) not in range(1, 10_001):
-            raise usage(
-                f"invalid seed {self.seed!r}: expected 1 to 10000",
-                "leave it out to take it from the pixels",
-            )
-        if whole_number(self.scale) is None:
-            raise usage(
-                f"invalid scale {self.scale!r}: expected 0 or a whole number to divide by",
-                "use 0 to lose nothing",
-            )
         if isinstance(self.quantise, str):
             level = None if lossless else 4.0
         else:
