@@ -548,7 +548,7 @@ def semi_axes_in_pixels(region: SkyRegion, sky: Sky) -> PixelRegion:
     second = axes[1] * math.cos(angle) + axes[0] * math.sin(angle)
     ways = np.array([axes[2], *(axes[2] + s * step * d for d in (first, second) for s in (1, -1))])
     pixels = _pixels_of(ways / np.linalg.norm(ways, axis=1)[:, None], sky)
-    # At an edge of the projection the centre is not in the middle, and NaN where there is no sky.
+    # At an edge of the projection, steps to either side differ; beyond it, pixels are NaN.
     bend = (pixels[1::2] + pixels[2::2]) / 2 - pixels[0]
     _check_flat(region, (np.abs(bend) < 1e-3).all())
     (x, y), sizes = pixels[0].tolist(), np.radians(region.sizes)

@@ -230,17 +230,17 @@ mod tests {
         }
     }
 
-    /// The same, of which each has half of the next one's bytes as well.
-    struct Overlapping(Pieces);
+    /// Tasks that begin where pieces do, and have as many halves of their bytes.
+    struct Halves(Pieces, u64);
 
-    impl Tasks for Overlapping {
+    impl Tasks for Halves {
         fn len(&self) -> u64 {
-            self.0.0
+            self.0.len()
         }
 
         fn ranges(&self, index: u64, ranges: &mut Vec<Range<u64>>) {
             self.0.ranges(index, ranges);
-            ranges[0].end += self.0.1 / 2;
+            ranges[0].end = ranges[0].start + self.1 * self.0.1 / 2;
         }
     }
 
@@ -342,20 +342,6 @@ mod tests {
 
     #[test]
     fn runs_that_pick_parts_borrow_small_pages_and_those_that_read_through_copy() {
-        /// Half of each of some pieces.
-        struct Halves(Pieces);
-
-        impl Tasks for Halves {
-            fn len(&self) -> u64 {
-                self.0.0
-            }
-
-            fn ranges(&self, index: u64, ranges: &mut Vec<Range<u64>>) {
-                self.0.ranges(index, ranges);
-                ranges[0].end -= self.0.1 / 2;
-            }
-        }
-
         let (_directory, path) = temporary_file(&vec![1; 20 << 20]);
         let way = |tasks: &dyn Tasks| {
             let storage = lending(&path);
@@ -364,7 +350,7 @@ mod tests {
             report.buffering
         };
         let picks = if LENDS { "borrowed" } else { "inline" };
-        assert_eq!(way(&Halves(Pieces(20, 1 << 20))), picks);
+        assert_eq!(way(&Halves(Pieces(20, 1 << 20), 1)), picks);
         assert_eq!(way(&Pieces(20, 1 << 20)), "inline");
     }
 
@@ -441,7 +427,7 @@ mod tests {
             assert_eq!((report.buffering, report.read_bytes), expected);
         }
         // Bytes that several tasks use are copied.
-        let tasks = Overlapping(Pieces(5, 200_000));
+        let tasks = Halves(Pieces(5, 200_000), 3);
         let (found, report) = sums(&storage, &tasks, &PipelineOptions::default(), |_| ()).unwrap();
         assert_eq!(found, [300_000; 5]);
         assert_eq!((report.buffering, report.read_bytes), ("inline", 1_500_000));

@@ -97,7 +97,7 @@ pub(crate) fn enter_all<'a>(places: impl Iterator<Item = &'a [u8]>) {
 pub(crate) fn is_in_small_pages(bytes: &[u8]) -> bool {
     let before = faults();
     enter(bytes);
-    // Pages of 256 KiB, too, take longer to map than to copy (`python -m bench --only 13`, a sum).
+    // One fault maps a large page, or 64 KiB of small ones.
     faults() - before > 1
 }
 

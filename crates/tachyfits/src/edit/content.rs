@@ -60,7 +60,7 @@ pub(crate) struct StoredSource {
     pub(crate) storage: Arc<dyn Storage>,
     /// It is the edited file.
     pub(crate) own: bool,
-    /// Reading it may read the edited file: what is computed from that one is not the file itself.
+    /// Reading it may read the edited file, as an image computed from that file does.
     pub(crate) reads_own: bool,
 }
 
