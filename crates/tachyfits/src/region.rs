@@ -29,6 +29,8 @@ enum RegionShape {
         half_height: f64,
         cos: f64,
         sin: f64,
+        /// Whether pixels on its right and upper side are inside too.
+        closed: bool,
     },
     Ellipse {
         x: f64,
@@ -85,7 +87,8 @@ impl Region {
         check_sizes(&[width, height])?;
         let (half_width, half_height) = (width / 2.0, height / 2.0);
         let (sin, cos) = sin_cos_degrees(angle);
-        Ok(Region(RegionShape::Box { x, y, half_width, half_height, cos, sin }))
+        let closed = false;
+        Ok(Region(RegionShape::Box { x, y, half_width, half_height, cos, sin, closed }))
     }
 
     /// A circle.
@@ -106,6 +109,19 @@ impl Region {
         check_sizes(&[semi_x, semi_y])?;
         // A circle is upright at any angle.
         let (sin, cos) = sin_cos_degrees(if semi_x == semi_y { 0.0 } else { angle });
+        // So narrow that its square would be nothing in f64: a line or a point.
+        if semi_x.min(semi_y) < 1e-70 {
+            let (half_width, half_height, closed) = (semi_x, semi_y, true);
+            return Ok(Region(RegionShape::Box {
+                x,
+                y,
+                half_width,
+                half_height,
+                cos,
+                sin,
+                closed,
+            }));
+        }
         Ok(Region(RegionShape::Ellipse { x, y, semi_x, semi_y, cos, sin }))
     }
 
@@ -170,20 +186,14 @@ impl Region {
     /// Whether a point lies inside: the definition, one pixel at a time.
     pub fn contains(&self, at_x: f64, at_y: f64) -> bool {
         match &self.0 {
-            RegionShape::Box { x, y, half_width, half_height, cos, sin } => {
-                let (dx, dy) = (at_x - x, at_y - y);
-                // For a fixed row, both change monotonically with x however they are rounded.
-                let (u, v) = (dx * cos + dy * sin, dy * cos - dx * sin);
-                let within =
-                    |at: f64, half: f64| (-half <= at && at < half) || (half == 0.0 && at == 0.0);
+            RegionShape::Box { x, y, half_width, half_height, cos, sin, closed } => {
+                let (u, v) = turned(at_x - x, at_y - y, (*cos, *sin));
+                let within = |at, half| !is_below(at, half) && !is_beyond(at, half, *closed);
                 within(u, *half_width) && within(v, *half_height)
             }
             RegionShape::Ellipse { x, y, semi_x, semi_y, cos, sin } => {
                 let (dx, dy) = (at_x - x, at_y - y);
-                let (u, v) = (dx * cos + dy * sin, dy * cos - dx * sin);
-                if is_flat(*semi_x, *semi_y) {
-                    return u.abs() <= *semi_x && v.abs() <= *semi_y;
-                }
+                let (u, v) = turned(dx, dy, (*cos, *sin));
                 // Along a row of an upright shape only one of the two squares changes, so their sum
                 // grows with the distance however it is rounded. In a rotated shape both change,
                 // and where a row only touches a large ellipse, rounding would let pixels in and
@@ -266,22 +276,6 @@ impl Region {
         };
         integers(low - 1.0, high + 1.0, height)
     }
-
-    /// The span of a shape without dents, the middle of whose part of the row is known to within a pixel: pixels of
-    /// the row lie inside from some first one to some last one, which are found by halving.
-    fn convex_row(&self, middle: f64, y: u64, width: u64, spans: &mut Vec<RowSpan>) {
-        if width == 0 {
-            return;
-        }
-        let inside = |x: u64| self.contains(x as f64, y as f64);
-        let last = width - 1;
-        // The middle may lie beside the image, and the pixels of a narrow shape on either side of it.
-        let near = (middle.floor().max(1.0) as u64 - 1).min(last);
-        let Some(seed) = (near..=last.min(near + 3)).find(|&x| inside(x)) else { return };
-        let first = boundary(0, seed, |x| !inside(x));
-        let end = boundary(seed, width, inside);
-        spans.push(RowSpan { y, first, last: end - 1 });
-    }
 }
 
 /// The rows of a region one after the other, upwards or downwards: the edges of a polygon that a row meets are kept from
@@ -325,29 +319,48 @@ impl<'a> RegionRows<'a> {
     /// closed form; [`Region::contains`] has the last word, so that rounding puts no pixel on the wrong side.
     pub(crate) fn row(&mut self, y: u64, width: u64, spans: &mut Vec<RowSpan>) {
         let at_y = y as f64;
-        let middle = match &self.region.0 {
-            RegionShape::Box { x, y, half_width, half_height, cos, sin } => {
-                x + box_row(at_y - y, (*half_width, *half_height), (*cos, *sin))
+        match &self.region.0 {
+            RegionShape::Box { x, y: centre, half_width, half_height, cos, sin, closed } => {
+                let place = |pixel| turned(pixel as f64 - x, at_y - centre, (*cos, *sin));
+                let along = (|pixel| place(pixel).0, *cos > 0.0);
+                let across = (|pixel| place(pixel).1, *sin < 0.0);
+                let (a, b) = pixels_within(along, *half_width, *closed, width);
+                let (c, d) = pixels_within(across, *half_height, *closed, width);
+                let (first, end) = (a.max(c), b.min(d));
+                spans.extend((first < end).then(|| RowSpan { y, first, last: end - 1 }));
             }
-            RegionShape::Ellipse { x, y, semi_x, semi_y, cos, sin } => {
-                x + ellipse_row(at_y - y, *semi_x, *semi_y, *cos, *sin).0
+            RegionShape::Ellipse { x, y: centre, semi_x, semi_y, cos, sin } => {
+                let (middle, _) = ellipse_row(at_y - centre, *semi_x, *semi_y, *cos, *sin);
+                self.ellipse_row(x + middle, y, width, spans);
             }
-            RegionShape::Polygon(_) => return self.polygon_row(y, width, spans),
+            RegionShape::Polygon(_) => self.polygon_row(y, width, spans),
             RegionShape::Everything => {
                 let whole = width.checked_sub(1).map(|last| RowSpan { y, first: 0, last });
-                return spans.extend(whole);
+                spans.extend(whole);
             }
             RegionShape::Spans(all) => {
                 let from = all.partition_point(|span| span.y < y);
                 let row = all[from..].iter().take_while(|s| s.y == y && s.first < width);
                 let start = spans.len();
-                return row.for_each(|s| {
+                row.for_each(|s| {
                     push_joined(spans, start, RowSpan { last: s.last.min(width - 1), ..*s });
                 });
             }
-            RegionShape::Combined(_) => return self.combined_row(y, width, spans),
-        };
-        self.region.convex_row(middle, y, width, spans);
+            RegionShape::Combined(_) => self.combined_row(y, width, spans),
+        }
+    }
+
+    /// The span of an ellipse, the middle of whose part of the row is known to within a pixel: pixels of the row lie inside
+    /// from some first one to some last one, which are found by halving.
+    fn ellipse_row(&self, middle: f64, y: u64, width: u64, spans: &mut Vec<RowSpan>) {
+        let inside = |x: u64| self.region.contains(x as f64, y as f64);
+        // The middle may lie beside the image, and the pixels of a narrow ellipse on either side of it.
+        let near = middle.floor().max(1.0) as u64 - 1;
+        let near = near.min(width.saturating_sub(1));
+        let Some(seed) = (near..width.min(near + 4)).find(|&x| inside(x)) else { return };
+        let first = boundary(0, seed, |x| !inside(x));
+        let end = boundary(seed, width, inside);
+        spans.push(RowSpan { y, first, last: end - 1 });
     }
 
     fn combined_row(&mut self, y: u64, width: u64, spans: &mut Vec<RowSpan>) {
@@ -462,9 +475,36 @@ fn boundary(mut low: u64, mut high: u64, holds: impl Fn(u64) -> bool) -> u64 {
     low
 }
 
-/// Whether an ellipse is so narrow that its square would be nothing in f64: it is taken as a line or a point.
-fn is_flat(semi_x: f64, semi_y: f64) -> bool {
-    semi_x.min(semi_y) < 1e-70
+/// A place relative to the centre of a turned shape along its two axes. Along a row of pixels each of the two rises, falls
+/// or stays, however it is rounded.
+fn turned(dx: f64, dy: f64, (cos, sin): (f64, f64)) -> (f64, f64) {
+    (dx * cos + dy * sin, dy * cos - dx * sin)
+}
+
+/// Whether a place along an axis of a box is below the box.
+fn is_below(at: f64, half: f64) -> bool {
+    at < -half
+}
+
+/// Whether it is above: on the upper side too, unless the box is closed or has no size.
+fn is_beyond(at: f64, half: f64, closed: bool) -> bool {
+    at > half || (at == half && half > 0.0 && !closed)
+}
+
+/// The pixels of a row, the first and the end, that are within a box along one of its axes; and whether places rise.
+fn pixels_within(
+    (place, rises): (impl Fn(u64) -> f64, bool),
+    half: f64,
+    closed: bool,
+    width: u64,
+) -> (u64, u64) {
+    let below = |x: u64| is_below(place(x), half);
+    let beyond = |x: u64| is_beyond(place(x), half, closed);
+    if rises {
+        (boundary(0, width, below), boundary(0, width, |x| !beyond(x)))
+    } else {
+        (boundary(0, width, beyond), boundary(0, width, |x| !below(x)))
+    }
 }
 
 /// Sine and cosine of an angle in degrees, exact at multiples of 90.
@@ -519,21 +559,7 @@ fn ellipse_row(dy: f64, a: f64, b: f64, cos: f64, sin: f64) -> (f64, f64) {
     let p = cos * cos * b2 + sin * sin * a2;
     let q = dy * sin * cos * (b2 - a2);
     let height = p.sqrt();
-    let half_width = a * b * ((height - dy) * (height + dy)).sqrt() / p;
-    // A point, or a line along the row: any of its pixels will do as the middle.
-    (if p == 0.0 { 0.0 } else { -q / p }, half_width)
-}
-
-/// The middle, relative to the centre, of the part of a row that a turned box covers; the row is `dy` from the centre.
-fn box_row(dy: f64, (half_width, half_height): (f64, f64), (cos, sin): (f64, f64)) -> f64 {
-    // |x cos + dy sin| <= half_width and |dy cos - x sin| <= half_height: two intervals of x.
-    let interval = |middle: f64, half: f64, slope: f64| match slope {
-        0.0 => (f64::NEG_INFINITY, f64::INFINITY),
-        _ => (middle / slope - half / slope.abs(), middle / slope + half / slope.abs()),
-    };
-    let (a, b) = interval(-dy * sin, half_width, cos);
-    let (c, d) = interval(dy * cos, half_height, sin);
-    (a.max(c) + b.min(d)) / 2.0
+    (-q / p, a * b * ((height - dy) * (height + dy)).sqrt() / p)
 }
 
 /// The edges of a polygon.

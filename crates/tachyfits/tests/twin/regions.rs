@@ -137,6 +137,23 @@ proptest! {
         }
     }
 
+    /// Where next to nothing turns a box, one of its sides runs along a row, and rounding decides which pixels are inside.
+    #[test]
+    fn spans_of_shapes_that_are_hardly_turned(
+        x in 0u64..120, y in 0u64..60, width in 0u64..80, height in 0u64..20, turn in 1f64..10.0,
+    ) {
+        let (x, y) = (x as f64 / 2.0, y as f64 / 2.0);
+        let (width, height) = (width as f64, height as f64);
+        for exponent in -17..-12 {
+            let turn = turn * 10f64.powi(exponent);
+            for angle in [turn, -turn, 90.0 + turn, 90.0 - turn, 180.0 + turn] {
+                check_spans(&Region::rectangle(x, y, width, height, angle).unwrap(), 60, 40);
+                check_spans(&Region::ellipse(x, y, width, height, angle).unwrap(), 60, 40);
+                check_spans(&Region::ellipse(x, y, width, 0.0, angle).unwrap(), 60, 40);
+            }
+        }
+    }
+
     #[test]
     fn polygons_of_many_corners_have_the_spans_of_their_pixels(
         seed in any::<u64>(), width in 1u64..40, height in 1u64..30, corners in 9u64..90,
