@@ -243,6 +243,18 @@ def test_velref_defines_aips_velocities() -> None:
         np.testing.assert_allclose(found, REST * expected / 1e9, rtol=1e-12)
 
 
+def test_a_spectrum_in_another_unit_keeps_the_frame_that_its_ctype_named() -> None:
+    cards = spectral("VELO-LSR", "m/s", 1e6, 1e3, ("RESTFRQ", REST))
+    image = cube(cards, np.ones((3, 2, 2), "f4"))
+    as_it_is = image.spectrum().header
+    assert (as_it_is["CTYPE1"], as_it_is.get("SPECSYS")) == ("VELO-LSR", None)
+    turned = image.spectrum(unit="GHz", convention="radio").header
+    assert (turned["CTYPE1"], turned["SPECSYS"]) == ("FREQ", "LSRK")
+    named = cube([*cards, ("SPECSYS", "BARYCENT")], np.ones((3, 2, 2), "f4"))
+    turned = named.spectrum(unit="GHz", convention="radio").header
+    assert turned["SPECSYS"] == "BARYCENT"
+
+
 def test_velocities_of_an_algorithm_are_apparent() -> None:
     more = [("RESTFRQ", REST), ("VELREF", 257)]
     image = cube(spectral("VELO-F2V", "m/s", 1e6, 2e4, *more))

@@ -14,6 +14,7 @@ import numpy as np
 from tachyfits.base.errors import either, usage
 from tachyfits.base.reports import reports
 from tachyfits.header.cards import Card, Header
+from tachyfits.header.spectral_frames import frame_of
 from tachyfits.header.spectral_selection import channel_slice, stokes_slice
 from tachyfits.header.spectral_units import Channels, Line, channels_of
 from tachyfits.image.brightness import FLUX, prepared
@@ -183,7 +184,7 @@ def spectra(
     header = result_header(image, where, (axis,), same_quantity=same)
     changes = {"BUNIT": (unit, "")} if unit else {}
     untrue = () if unit else ("BUNIT",)
-    axis_cards = _axis_cards(header, known)
+    axis_cards = _axis_cards(header, known, frame_of(image._coordinates))
     if "RESTFRQ" in axis_cards:
         untrue = (*untrue, *OTHER_REST)
     header = header.replaced(changes | axis_cards, without=untrue)
@@ -195,7 +196,7 @@ def spectra(
     ]
 
 
-def _axis_cards(header: Header, channels: Channels) -> dict[str, Any]:
+def _axis_cards(header: Header, channels: Channels, frame: str | None) -> dict[str, Any]:
     """Return the cards of the axis of a spectrum whose coordinates were converted."""
     described = channels.described
     if described is None:
@@ -211,6 +212,9 @@ def _axis_cards(header: Header, channels: Channels) -> dict[str, Any]:
             cards[keyword] = step * described.factor
     if channels.rest_hz is not None:
         cards["RESTFRQ"] = (channels.rest_hz, "[Hz] rest frequency")
+    if frame is not None and not header.get("SPECSYS"):
+        # As AIPS has it, a CTYPE that is no longer there may have named the frame.
+        cards["SPECSYS"] = frame
     return cards
 
 
