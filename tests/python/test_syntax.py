@@ -36,9 +36,16 @@ def test_ranges_are_cfitsios(length: int, data: st.DataObject) -> None:
     assert every.tolist() == pixels[::step].tolist()
     assert pixels[parse_range("-*").to_slice(length, "NAXIS1")].tolist() == pixels[::-1].tolist()
     assert pixels[parse_range(str(first)).to_slice(length, "NAXIS1")].tolist() == [first]
+    after = pixels[parse_range(f" {first} : : {step}").to_slice(length, "NAXIS1")]
+    assert after.tolist() == [*range(first, length + 1, step)]
+    assert pixels[parse_range(f":{last}").to_slice(length, "NAXIS1")].tolist() == [
+        *range(1, last + 1)
+    ]
 
 
-@pytest.mark.parametrize("text", ["", "a", "1:", ":5", "1:2:3:4", "1:5:0", "0x1", "1.5", "1:-2"])
+@pytest.mark.parametrize(
+    "text", ["", "a", "3 5", "1:2 0", "1:2:3:4", "1:5:0", "0x1", "1.5", "1:-2", "1_0", "1" * 5000]
+)
 def test_invalid_ranges_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="invalid range"):
         parse_range(text)

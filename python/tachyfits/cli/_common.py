@@ -178,7 +178,7 @@ region_option = click.option(
 )  # fmt: skip
 section_option = click.option(
     "--section", type=SECTION, metavar="[a:b,...]",
-    help="Use only this part, one range per axis: [1:100,*,5:50:2].",
+    help="Use only this part, one range per axis: [1:100,*,5:50:2]; an end may be left out.",
 )  # fmt: skip
 channels_option = click.option(
     "--channels", type=CHANNELS, metavar="a:b|LOW..HIGH UNIT",

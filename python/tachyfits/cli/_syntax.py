@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tachyfits.text.fits_sections import parse_channels, parse_points, parse_section
+from tachyfits.text.fits_sections import parse_channels, parse_points, parse_range, parse_section
 from tachyfits.text.statistics import order_statistic
 
 if TYPE_CHECKING:
@@ -108,6 +108,7 @@ def parse_limits(text: str) -> str | tuple[float, float]:
     return low, high
 
 
+RANGE = _Parsed("range", parse_range)
 SECTION = _Parsed("section", parse_section)
 CHANNELS = _Parsed("channels", parse_channels)
 REGION = _Parsed("region", parse_region)

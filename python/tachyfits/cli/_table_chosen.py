@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-import click
-
 from tachyfits import Table, UsageKeyError
 from tachyfits.base.errors import usage
-
-_ROWS = re.compile(r"(?P<first>\d{0,99})(?P<colon>:?)(?P<last>\d{0,99})")
+from tachyfits.text.fits_sections import Range
 
 
 def chosen_columns(table: Table, text: str | None) -> list[str | int]:
@@ -56,24 +52,16 @@ def _place(part: str, count: int, place: Callable[[str], int]) -> int:
         raise
 
 
-def chosen_rows(table: Table, text: str | None) -> slice:
+def chosen_rows(table: Table, rows: Range | None) -> slice:
     """Return the rows of a table that ``--rows`` names; all without."""
-    if text is None:
-        return slice(0, len(table))
-    return chosen_slice(text, len(table), f"{table.file.name}: HDU {table.index} (0-based)")
+    place = f"{table.file.name}: HDU {table.index} (0-based)"
+    return chosen_slice(rows, len(table), place)
 
 
-def chosen_slice(text: str, count: int, place: str) -> slice:
+def chosen_slice(rows: Range | None, count: int, place: str) -> slice:
     """Return the rows that ``--rows`` selects of ``count``; ``place`` names them in messages."""
-    match = _ROWS.fullmatch(text.strip())
-    if match is None or not text.strip(" :"):
-        raise click.BadParameter(f"invalid range of rows {text!r}: use 1:100, 5:, :10 or 7")
-    first = int(match["first"] or 1)
-    last = int(match["last"] or (count if match["colon"] else first))
-    if not 1 <= first <= last <= count:
-        there = f"the rows 1 to {count}" if count else "no rows"
-        raise usage(
-            f"{place} has {there}; found --rows {text}",
-            "rows are counted from 1, both ends included",
-        )
-    return slice(first - 1, last)
+    chosen = slice(None) if rows is None else rows.to_slice(count, place, "row")
+    first, end, step = chosen.indices(count)
+    if step != 1:
+        raise usage("invalid --rows: expected every row of an ascending range", "use A:B")
+    return slice(first, end)

@@ -45,9 +45,9 @@ def command(
 ) -> int:
     """Write a part of an image; the pixels keep their type, the header its coordinates.
 
-    A range is a:b, a:b:step, a single pixel, or * for the whole axis; axes that are not named are
-    taken whole. CRPIX, CDELT, CD or PC and LTV, LTM follow the section. Of a region, the box of
-    pixels around those whose centres are inside is written.
+    A range is a:b, a:b:step, a: to the end, a single pixel, or * for the whole axis; axes that are
+    not named are taken whole. CRPIX, CDELT, CD or PC and LTV, LTM follow the section. Of a region,
+    the box of pixels around those whose centres are inside is written.
 
     \b
     Examples:

@@ -26,8 +26,10 @@ from tachyfits.cli._output import (
 from tachyfits.cli._record_index import tell
 from tachyfits.cli._record_stats import as_text, statistics
 from tachyfits.cli._record_values import line, plain, save
+from tachyfits.cli._syntax import RANGE
 from tachyfits.records.convert import as_list, number_of_form
 from tachyfits.records.record_file import File, Record
+from tachyfits.text.fits_sections import Range
 
 #: Values of a record that are printed.
 SHOWN = 20
@@ -57,8 +59,8 @@ _STATS = [
     click.option("--field", "fields", multiple=True, metavar="NAME",
                  help="Field of mixed records: f0, f1, ... in the order of the form, f1.f0 in a "
                       "group. May be repeated. Default: all numeric fields."),
-    click.option("--records", metavar="A:B", help="Only these records, counted from 1, both ends "
-                                                  "included."),
+    click.option("--records", type=RANGE, metavar="A:B",
+                 help="Only these records, counted from 1, both ends included."),
     click.option("--ddof", type=click.IntRange(min=0), default=0, show_default=True,
                  help="The divisor of std is count - ddof."),
     click.option("--report", is_flag=True,
@@ -153,34 +155,17 @@ def info(files: tuple[str, ...], **given: Any) -> int:
     return _each(files, act)
 
 
-def _chosen(text: str | None, file: File) -> tuple[range, bool]:
-    """Read A:B:S, counted from 1, both ends inside: numbers from 0, and whether to the end."""
-    whole = file.whole_records
-    if text is None:
-        return range(whole), True
-
-    def refused(why: str) -> click.BadParameter:
-        return click.BadParameter(f"{text!r}: {why}", param_hint="'--records'")
-
-    parts = text.split(":")
-    try:
-        begin, end, step = [int(part) if part else None for part in [*parts, "", ""][:3]]
-    except ValueError:
-        raise refused("expected N, A:B or A:B:STEP") from None
-    if len(parts) > 3 or parts == [""]:
-        raise refused("expected N, A:B or A:B:STEP")
-    begin = 1 if begin is None else begin
-    end = begin if len(parts) == 1 else end
-    step = 1 if step is None else step
-    if begin < 1 or step < 1:
-        raise refused("expected records from 1 on, and a step of 1 or more")
-    if end is not None and end < begin:
-        raise refused("the last record is before the first")
-    last = begin if end is None else end
-    # Damage is reported after the records before it.
-    if last > whole and file.damage is None:
-        raise refused(f"no record {last}; the file has {whole} (from 1)")
-    return range(begin - 1, whole if end is None else end, step), end is None
+def _chosen(records: tuple[str, Range] | None, file: File) -> tuple[range, bool]:
+    """Return the numbers of records, from 0, and whether they extend to the end."""
+    asked = Range(None, None, 1) if records is None else records[1]
+    count = file.whole_records
+    if file.damage is not None:
+        # Damage is reported after the records before it.
+        count = max(count, asked.first or 0, asked.last or 0)
+    chosen = range(count)[asked.to_slice(count, file.name, "record")]
+    if chosen.step < 1:
+        raise usage("invalid --records: expected an ascending range", "use A:B or A:B:STEP")
+    return chosen, asked.last is None
 
 
 @command.command()
@@ -193,7 +178,10 @@ def _chosen(text: str | None, file: File) -> tuple[range, bool]:
     help="Form of a record. Default: bytes. May be repeated, as for convert.",
 )
 @click.option(
-    "--records", metavar="A:B:STEP", help="Only these records, counted from 1, both ends included."
+    "--records",
+    type=RANGE,
+    metavar="A:B:STEP",
+    help="Only these records, counted from 1, both ends included.",
 )
 @click.option(
     "-o",
@@ -205,8 +193,8 @@ def _chosen(text: str | None, file: File) -> tuple[range, bool]:
 @click.option("--overwrite", is_flag=True, help="Replace an existing output file.")
 @with_options(_SOURCE + _RUN)
 def dump(
-    file: str, forms: tuple[str, ...], records: str | None, output: str | None, overwrite: bool,
-    threads: int, progress: bool | None, **given: Any,
+    file: str, forms: tuple[str, ...], records: tuple[str, Range] | None, output: str | None,
+    overwrite: bool, threads: int, progress: bool | None, **given: Any,
 ) -> int:  # fmt: skip
     """Print the values of records, or write them as FITS, NumPy or CSV.
 
@@ -272,8 +260,8 @@ def _print(record: Record, form: str | None, *, as_json: bool) -> None:
 @click.argument("files", nargs=-1, required=True, type=click.Path())
 @with_options(_STATS + _SOURCE + _RUN)
 def stats(
-    files: tuple[str, ...], form: str, fields: tuple[str, ...], records: str | None, ddof: int,
-    report: bool, threads: int, progress: bool | None, **given: Any,
+    files: tuple[str, ...], form: str, fields: tuple[str, ...], records: tuple[str, Range] | None,
+    ddof: int, report: bool, threads: int, progress: bool | None, **given: Any,
 ) -> int:  # fmt: skip
     """Count, sum, mean, rms, std, min and max of the numbers of records, without an array of them.
 
@@ -295,7 +283,7 @@ def stats(
         file = _opened(path, given)
         chosen, to_the_end = _chosen(records, file)
         if chosen.step != 1:
-            raise click.BadParameter(f"{records!r}: expected N or A:B", param_hint="'--records'")
+            raise usage("invalid --records: expected every record of a range", "use N or A:B")
         with _progress.progress(progress, "stats") as meter:
             rows, costs = statistics(
                 file,

@@ -15,6 +15,7 @@ from tachyfits.base.errors import usage
 from tachyfits.base.output import FORMATS, format_of
 from tachyfits.cli._common import Common, common_options, overwrite_option
 from tachyfits.cli._output import aligned, in_blocks, json_text, say, size_text, warnings_said
+from tachyfits.cli._syntax import RANGE
 from tachyfits.cli._table_chosen import chosen_columns, chosen_places, chosen_rows, chosen_slice
 from tachyfits.cli._table_files import as_fits, list_columns, places_needed
 from tachyfits.interop.table_files import TableFile, open_table_file
@@ -23,6 +24,7 @@ from tachyfits.table.part import Part
 from tachyfits.table.rows import resolve_rows
 from tachyfits.table.sky import cone_condition
 from tachyfits.text.cones import cone_of_text
+from tachyfits.text.fits_sections import Range
 from tachyfits.writing.export import write_stream
 
 #: Default number of rows shown.
@@ -70,6 +72,7 @@ COLUMN_HEADING = ("column", "name", "TFORM", "type", "unit", "null", "descriptio
 )
 @click.option(
     "--rows",
+    type=RANGE,
     metavar="A:B",
     help="Only these rows, counted from 1, both ends included; 'A:' extends to the end.",
 )
@@ -85,7 +88,7 @@ COLUMN_HEADING = ("column", "name", "TFORM", "type", "unit", "null", "descriptio
 @overwrite_option
 def command(
     common: Common, columns: str | None, where: str | None, cone: str | None,
-    cone_columns: str | None, head: int | None, rows: str | None, listed: bool,
+    cone_columns: str | None, head: int | None, rows: tuple[str, Range] | None, listed: bool,
     output: str | None, overwrite: bool,
 ) -> int:  # fmt: skip
     """Show a table, choose columns and rows of it, or write it in another format.
@@ -131,12 +134,12 @@ def command(
     names = None if cone_columns is None else [name.strip() for name in cone_columns.split(",")]
     if names is not None and (cone is None or len(names) != 2):
         raise click.UsageError("--cone-columns takes two names, and goes with --cone")
-    given = where
+    given, asked = where, None if rows is None else rows[1]
     most = HEAD if head is None and rows is None and output is None else head
 
     def show(
         file: File, made: Made | None = None, places: list[str | int] | None = None,
-        some: str | None = rows,
+        some: Range | None = asked,
     ) -> None:  # fmt: skip
         table = _table(common, file)
         where = _within(table, given, cone, names)
@@ -163,13 +166,13 @@ def command(
     if listed:
         list_columns(common, source, chosen)
         return 0
-    taken = slice(0, source.rows) if rows is None else chosen_slice(rows, source.rows, source.name)
+    taken = chosen_slice(asked, source.rows, source.name)
     whole = not (where or rows or head is not None)
     if output not in (None, STDOUT) and whole and format_of(str(output)) == "fits":
         return _make(common, source if chosen is None else source.only(chosen), str(output),
                      overwrite)  # fmt: skip
     needed = places_needed(source, chosen, where)
-    part, some, count = source.only(needed), rows, None
+    part, some, count = source.only(needed), asked, None
     if where is None:
         count, some = taken.stop - taken.start, None
         first = taken if most is None else _first(taken, most)
@@ -226,7 +229,7 @@ def _table(common: Common, file: File) -> Table:
 
 
 def _numbers(
-    table: Table, rows: str | None, where: str | None, head: int | None, threads: int | None
+    table: Table, rows: Range | None, where: str | None, head: int | None, threads: int | None
 ) -> Any:
     """Return which rows: a slice, or the numbers of those for which the condition holds."""
     chosen = chosen_rows(table, rows)
@@ -244,7 +247,7 @@ def _first(rows: Any, count: int) -> Any:
 
 
 def _show(
-    common: Common, table: Table, columns: list[str | int], rows: str | None, where: str | None,
+    common: Common, table: Table, columns: list[str | int], rows: Range | None, where: str | None,
     head: int | None, made: Made | None,
 ) -> None:  # fmt: skip
     """Show rows; ``made``: what the table is made of, if it is not the file's."""
@@ -353,7 +356,7 @@ def _write(
 
 
 def _print(
-    common: Common, table: Table, columns: list[str | int], rows: str | None, where: str | None,
+    common: Common, table: Table, columns: list[str | int], rows: Range | None, where: str | None,
     head: int | None,
 ) -> None:  # fmt: skip
     """Print rows as CSV while they are read."""

@@ -1,4 +1,4 @@
-"""Sections and channels as users write them, in FITS coordinates: x first, pixels from 1.
+"""Sections, channels, rows and records as users write them: counted from 1, x first.
 
 Translated here, and only here, into NumPy's: 0-based, slowest axis first, half-open.
 """
@@ -16,14 +16,17 @@ from tachyfits.base.errors import usage
 if TYPE_CHECKING:
     from tachyfits.text.spectral_ranges import SpectralRange
 
-_RANGE = re.compile(r"(?:(?P<all>-?\*)|(?P<first>\d+)(?::(?P<last>\d+))?)(?::(?P<step>\d+))?")
+_RANGE = re.compile(
+    r"(?:(?P<all>-?\*)|(?P<first>\d{0,99})(?P<colon>:(?P<last>\d{0,99}))?)(?::(?P<step>\d{1,99}))?",
+    re.ASCII,
+)
 
 
 @dataclass(frozen=True)
 class Range:
     """Pixels of one axis as CFITSIO writes them: 1-based, both ends inside, downwards too.
 
-    ``first`` and ``last`` are None for all of the axis.
+    ``first`` and ``last`` are None for an open end.
     """
 
     first: int | None
@@ -31,39 +34,44 @@ class Range:
     step: int
     backwards: bool = False
 
-    def to_slice(self, length: int, axis_name: str) -> slice:
-        """Return NumPy's slice of an axis of ``length`` pixels, refusing pixels outside it."""
+    def to_slice(self, length: int, where: str, what: str = "pixel") -> slice:
+        """Return NumPy's slice of ``length`` pixels, rows, ..., refusing those that do not exist.
+
+        ``where``: what has them, in messages.
+        """
         first, last = self.first, self.last
-        if first is None or last is None:
-            return slice(None, None, -self.step if self.backwards else self.step)
-        for pixel in (first, last):
-            if not 1 <= pixel <= length:
+        for number in (first, last):
+            if number is not None and not 1 <= number <= length:
+                there = f"the {what}s 1 to {length}" if length else f"no {what}s"
                 raise usage(
-                    f"{axis_name} has the pixels 1 to {length}; {pixel} is outside",
-                    "pixels are counted from 1, both ends included: '*' selects all",
+                    f"{where} has {there}; found {number}",
+                    f"{what}s are counted from 1, both ends included: '*' selects all",
                 )
-        if first <= last:
+        if first is None and last is None:
+            return slice(None, None, -self.step if self.backwards else self.step)
+        first = first or 1
+        if last is None or first <= last:
             return slice(first - 1, last, self.step)
         stop = last - 2
         return slice(first - 1, stop if stop >= 0 else None, -self.step)
 
 
 def parse_range(text: str) -> Range:
-    """Read ``a:b``, ``a:b:step``, ``a``, ``*``, ``-*`` or ``*:step``.
+    """Read ``a:b``, ``a:b:step``, ``a``, ``*``, ``-*`` or ``*:step``; an end may be left out.
 
-    >>> parse_range("5:50:2"), parse_range("*")
-    (Range(first=5, last=50, step=2, backwards=False), Range(first=None, last=None, step=1, backwards=False))
+    >>> parse_range("5:50:2"), parse_range("5:")
+    (Range(first=5, last=50, step=2, backwards=False), Range(first=5, last=None, step=1, backwards=False))
     >>> parse_range("1:10").to_slice(20, "NAXIS1"), parse_range("3:1").to_slice(20, "NAXIS1")
     (slice(0, 10, 1), slice(2, None, -1))
     """  # noqa: E501 - a doctest
-    match = _RANGE.fullmatch("".join(text.split()))
+    match = _RANGE.fullmatch(re.sub(r"\s*:\s*", ":", text.strip()))
     step = int(match["step"] or 1) if match else 0
-    if match is None or step == 0:
-        raise ValueError(f"invalid range of pixels {text!r}: use 1:100, 5:50:2, 7 or *")
+    if match is None or step == 0 or not (match["all"] or match["first"] or match["colon"]):
+        raise ValueError(f"invalid range {text!r}: use 1:100, 5:50:2, 5:, 7 or *")
     if match["all"]:
         return Range(None, None, step, match["all"] == "-*")
-    first = int(match["first"])
-    return Range(first, int(match["last"] or first), step)
+    first, last = (int(match[end]) if match[end] else None for end in ("first", "last"))
+    return Range(first, last if match["colon"] else first, step)
 
 
 def parse_channels(text: str) -> Range | SpectralRange:
