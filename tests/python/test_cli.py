@@ -325,7 +325,7 @@ def test_histograms(cli: Any, folder: Path) -> None:
     assert len(rows) == 10
     assert [int(row.split()[2]) for row in rows[1:]] == counts.tolist()
     for suffix in ("csv", "json", "txt", "png", "svg"):
-        cli("histogram", "cube.fits", "-o", f"h.{suffix}", "--log")
+        cli("histogram", "cube.fits", "-o", f"h.{suffix}", *(["--log"] if suffix == "png" else []))
         assert (folder / f"h.{suffix}").stat().st_size > 100
     cli("histogram", "cube.fits", "-o", "h.csv", status=1)
     cli("histogram", "cube.fits", "-o", "h.csv", "--overwrite")
@@ -548,6 +548,96 @@ def test_cutouts(cli: Any, folder: Path) -> None:
         "cutout", "cube.fits", "--section", "*,*,1:2", "--channels", "1:2", "-o", "x.fits", status=2
     )
     cli("cutout", "cube.fits", "--section", "1:2", "-o", "no/where.fits", status=1)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("stats cube.fits --median --ddof 1", "--median takes no --ddof"),
+        ("histogram cube.fits --log", "--log: only with a picture"),
+        ("spectrum cube.fits --csv -o new.txt", "--csv does not go with -o new.txt"),
+        ("image cube.fits --contours --low 1 -o new.fits", "--low, --contours: only with a pict"),
+        ("image cube.fits --scale-bar auto -o new.fits", "--scale-bar: only with a picture"),
+        ("image cube.fits --checksum -o new.png", "--checksum: only with a FITS file"),
+        ("image cube.fits --bare --levels 1,2 -o new.png", "--bare takes no --levels"),
+        ("image cube.fits --limits zscale --percentile 99 -o new.png", "both limits and a percent"),
+        ("pv cube.fits --path '1,1 9,9' --cmap gray -o new.fits", "--cmap: only with --png"),
+        ("cutout cube.fits --channels 2 --mode strict -o new.fits", "--mode: only with --region"),
+        ("math a a=cube.fits --blank 3 --sync", "--blank, --sync: only with --output"),
+        ("smooth cube.fits --keep-beam -o new.fits", "--keep-beam: only with --sky"),
+        ("compress cube.fits --scale 4", "--scale: only with --codec hcompress"),
+        ("compress cube.fits --table-rows 4", "--table-rows: only with --tables"),
+        ("diff cube.fits cube.fits --quiet --json", "one of --quiet and --json"),
+        ("verify cube.fits --quiet --json", "one of --quiet and --json"),
+    ],
+)
+def test_options_without_effect_are_refused(cli: Any, folder: Path, line: str, said: str) -> None:
+    before = sorted(folder.iterdir())
+    assert said in cli(*shlex.split(line), status=2).err
+    assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize("command", ["histogram", "spectrum", "cutout", "image", "smooth", "math"])
+def test_one_image_is_not_all_of_them(cli: Any, command: str) -> None:
+    words = {"math": ["a", "a=cube.fits"]}.get(command, ["cube.fits"])
+    more = {"cutout": ["--section", "1", "-o", "x.fits"], "image": ["-o", "x.fits"]}
+    more["smooth"] = more["image"]
+    said = cli(command, *words, *more.get(command, []), "--hdu", "all", status=2)
+    assert "invalid --hdu all: expected one image" in said.err
+
+
+@pytest.mark.parametrize(
+    ("line", "naxis"),
+    [
+        ("smooth cube.fits --every 4", [14, 12, 2]),
+        ("rebin cube.fits 2", [7, 12, 6]),
+        ("reorder cube.fits zxy", [6, 14, 12]),
+        ("pv cube.fits --path '1,1 9,1'", [9, 6]),
+        ("image cube.fits --keep-axis", [14, 12, 1]),
+        ("cutout cube.fits --section *,*,4 --drop-degenerate", [14, 12]),
+    ],
+)
+def test_json_names_the_file_and_the_axes_of_the_output(
+    cli: Any, line: str, naxis: list[int]
+) -> None:
+    said = cli(*shlex.split(line), "-o", "new.fits", "--json").json
+    assert (said["file"], said["naxis"]) == ("cube.fits", [14, 12, 6])
+    assert said["output_naxis"] == naxis == list(tf.open("new.fits")[0].shape[::-1])
+
+
+def test_json_of_a_document_tells_its_file(cli: Any, folder: Path) -> None:
+    for name in ("new.csv", "new.png"):
+        said = cli("spectrum", "cube.fits", "-o", name, "--json").json
+        assert (said["output"], said["output_bytes"]) == (name, (folder / name).stat().st_size)
+
+
+def test_an_existing_output_is_refused_before_any_work(cli: Any, folder: Path) -> None:
+    (folder / "old.png").write_bytes(b"old")
+    for words in (
+        ["image", "cube.fits", "-o", "new.fits", "-o", "old.png"],
+        ["pv", "cube.fits", "--path", "1,1 9,9", "-o", "new.fits", "--png", "old.png"],
+    ):
+        assert "old.png: the file exists" in cli(*words, status=1).err
+        assert not (folder / "new.fits").exists()
+
+
+def test_a_map_that_is_named_twice_is_one(cli: Any, folder: Path) -> None:
+    cli("image", "cube.fits", "--moment", "1,1", "--statistic", "moment1", "-o", "new.fits")
+    assert (folder / "new.fits").exists()
+
+
+def test_standard_input_is_not_changed_and_has_no_name(cli: Any, folder: Path) -> None:
+    for words in (["header", "--set", "A=1"], ["checksum", "--update"], ["verify", "--fix"]):
+        assert "standard input cannot be changed" in cli(*words, "-", status=2).err
+    assert "name the new file" in cli("compress", "-", status=2).err
+    cli("cutout", "cube.fits", "--section", "1:2", "-o", "-", status=2)
+    cli("cutout", "cube.fits", "--section", "1:2", "-o", "new.png", status=2)
+    assert {path.suffix for path in folder.iterdir()} == {".fits"}
+
+
+def test_percentiles_have_all_their_digits(cli: Any) -> None:
+    row = cli("stats", "cube.fits", "--percentile", "99.99999,100,5", "--json").json
+    assert [*row["statistics"][0]] == ["region", "p99.99999", "p100", "p5"]
 
 
 def test_errors_lists_the_codes(cli: Any) -> None:

@@ -18,6 +18,7 @@ from tachyfits.plot import (
     channel_figure,
     histogram_figure,
     plane_figure,
+    pv_figure,
     save_figure,
     spectrum_figure,
     triptych_figure,
@@ -163,6 +164,9 @@ def test_limits_of_odd_values() -> None:
     for percentile, low, high in ((20.0, None, None), (None, 2.0, 1.0), (None, np.nan, None)):
         with pytest.raises(tf.UsageError):
             limits_of(np.arange(3.0), None, percentile=percentile, low=low, high=high)
+    for limits in ("zscale", "percentile99", (0, 1)):
+        with pytest.raises(tf.UsageError, match="both limits and a percentile"):
+            limits_of(np.arange(3.0), limits, percentile=95)
     plane_figure(tf.Plane(nothing, None, tf.Header([]), "empty"))
 
 
@@ -242,6 +246,18 @@ def test_low_and_high_are_limits_of_all_channel_maps(tmp_path: Path) -> None:
     ):
         drawn = channel_figure(cube, count=2, **options).axes[0].images[0]
         assert drawn.get_clim() == expected
+
+
+@pytest.mark.parametrize("shape", [(5, 1), (1, 5)])
+def test_a_cut_with_an_axis_of_one_pixel_is_drawn(shape: tuple[int, int]) -> None:
+    values = np.random.default_rng(3).normal(size=(5, 8, 9)).astype("f4")
+    number = 4 - shape.index(5)
+    cards = [(f"CTYPE{number}", "VRAD"), (f"CUNIT{number}", "km/s"), (f"CRVAL{number}", 7.0)]
+    cube = tf.open(primary(values.reshape(*shape, 8, 9), cards))[0]
+    axes = pv_figure(cube.pv([(0, 2), (8, 2)])).axes[0]
+    np.testing.assert_array_equal(np.asarray(axes.images[0].get_array()), values[:, 2])
+    assert axes.get_ylabel() == "Radio velocity (km/s)"
+    assert axes.images[0].get_extent()[2:] == [7.5, 12.5]
 
 
 def test_a_triptych_has_a_colour_bar_for_each_moment(tmp_path: Path) -> None:

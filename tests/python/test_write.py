@@ -309,7 +309,7 @@ def test_unsupported_images_are_refused_with_a_hint(tmp_path: Path, data: Any, s
         tf.write(tmp_path / "new.fits", data)
 
 
-@pytest.mark.parametrize("ending", [".fits.gz", ".fits.bz2", ".csv", ".parquet"])
+@pytest.mark.parametrize("ending", [".fits.gz", ".fits.bz2", ".csv", ".parquet", ".png"])
 def test_names_of_other_files_are_refused(tmp_path: Path, ending: str) -> None:
     tf.write(tmp_path / "a.fits", [np.ones((2, 3)), {"A": [1]}])
     image = tf.open(tmp_path / "a.fits")[0]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tachyfits import _core
-from tachyfits.base.errors import usage, warn
+from tachyfits.base.errors import either, usage, warn
 from tachyfits.base.sources import path_text
 
 if TYPE_CHECKING:
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 #: Endings of compressed files.
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".z", ".zip")
+
+#: Endings of pictures.
+PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg")
 
 #: Endings of file names, and what they mean.
 FORMATS = {
@@ -55,6 +58,11 @@ class _Stream(io.RawIOBase):
 
     def tell(self) -> int:
         return self._position
+
+
+def check_output(path: str | os.PathLike[str], *, overwrite: bool) -> None:
+    """Raise the error that writing this file would raise, before the work for it."""
+    _core.OutputFile(path_text(path), overwrite=overwrite)
 
 
 def write_atomically(
@@ -96,14 +104,21 @@ def fits_name(path: str | os.PathLike[str]) -> str:
     ------
     UsageError
         The ending is that of a compressed file or of another format, and this file would be
-        neither.
+        neither; or the name is "-", which is standard input where files are read.
     """
     name = path_text(path)
+    if name == "-":
+        raise usage("invalid name '-': expected a file, found standard output", "name a file")
     ending = Path(name).suffix.lower()
     if ending in COMPRESSED:
         raise usage(
             f"cannot write a compressed file: {name!r}",
             "write a file with a name that ends in .fits, and compress it",
+        )
+    if ending in PICTURES:
+        raise usage(
+            f"invalid name {name!r}: expected the name of a FITS file",
+            either("use .fits; Plane.png draws a plane", "use .fits; tachyfits image draws"),
         )
     if FORMATS.get(ending, "fits") != "fits":
         raise usage(

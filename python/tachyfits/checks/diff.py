@@ -192,7 +192,8 @@ def diff(
     True
     """
     if not (absolute >= 0 and relative >= 0):
-        raise usage(f"tolerances of {absolute!r} and {relative!r}", "give tolerances of 0 or more")
+        problem = f"invalid tolerances {absolute!r} and {relative!r}: expected 0 or more"
+        raise usage(problem, "leave them out to find every difference")
     if places < 0:
         raise usage(f"places={places!r}", "give the number of values to list: 0 or more")
     a, b = (_opened(source) for source in (first, second))

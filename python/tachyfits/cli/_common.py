@@ -68,6 +68,11 @@ class Common:
                 status = max(status, complain(error))
         return status
 
+    def refuse_standard_input(self) -> None:
+        """Refuse to change a file that has no place."""
+        if "-" in self.files:
+            raise click.UsageError("standard input cannot be changed: name a file")
+
     def meter(self, label: str) -> AbstractContextManager[Progress]:
         """Give a function that shows progress, for one operation."""
         return _progress.progress(self.progress, label)
@@ -87,7 +92,9 @@ class Common:
     def image(self, file: File, name: str | None = None) -> Image:
         """Return the image that ``name`` or ``--hdu`` names; the first with pixels without."""
         name = name or self.hdu
-        if name is not None and name != "all":
+        if name == "all":
+            raise click.UsageError("invalid --hdu all: expected one image")
+        if name is not None:
             hdu = file[_index_of(file, name)]
             if isinstance(hdu, ImageHdu):
                 return cast("Image", hdu)
@@ -95,13 +102,13 @@ class Common:
                 f"{file.name}: HDU {hdu.index} ({hdu.kind}) has no pixels",
                 no_pixels_hint([hdu], f"see the list of HDUs: tachyfits info {file.name}"),
             )
-        return next(self.images(file))
+        return next(self._every_image(file))
 
     def images(self, file: File) -> Iterator[Image]:
         """Give the images: every one for ``--hdu all``, else the one of `image`."""
-        if self.hdu not in (None, "all"):
-            yield self.image(file)
-            return
+        return self._every_image(file) if self.hdu == "all" else iter([self.image(file)])
+
+    def _every_image(self, file: File) -> Iterator[Image]:
         found = (cast("Image", file[hdu.index]) for hdu in _with_pixels(file))
         first = next(found, None)
         if first is None:
@@ -110,8 +117,7 @@ class Common:
                 no_pixels_hint(file, f"see the list of HDUs: tachyfits info {file.name}"),
             )
         yield first
-        if self.hdu == "all":
-            yield from found
+        yield from found
 
 
 def _with_pixels(file: File) -> Iterator[ImageHdu]:
@@ -134,16 +140,20 @@ def _index_of(file: File, text: str) -> int:
 
 
 def common_options(
-    *, many: bool = True, metavar: str | None = None, hdu: str = "the first with pixels"
+    *,
+    many: bool = True,
+    metavar: str | None = None,
+    hdu: str = "the first with pixels",
+    every: bool = False,
 ) -> Callable[[Command], Command]:
     """Add FILE and the common options; the command gets them as one `Common`.
 
-    ``hdu`` says which HDUs are meant without ``--hdu``.
+    ``hdu`` says which HDUs are meant without ``--hdu``, and ``every`` that it may be "all".
     """
     options = [
         click.argument("files", metavar=metavar or ("FILE..." if many else "FILE"),
                        nargs=-1 if many else 1, required=True, type=click.Path()),
-        click.option("--hdu", metavar="N|NAME[,VER]|all",
+        click.option("--hdu", metavar="N|NAME[,VER]|all" if every else "N|NAME[,VER]",
                      help=f"The HDU: its number (from 0) or EXTNAME. Default: {hdu}."),
         click.option("--json", is_flag=True,
                      help="Print one line of JSON per file. NaN is null, infinities are text."),
@@ -235,20 +245,31 @@ def suffix_of(path: str, known: tuple[str, ...]) -> str:
     return suffix
 
 
-def refuse_together(alone: Mapping[str, Sequence[str]]) -> None:
-    """Refuse options that have no meaning beside another one, by the name of that one."""
+def _given(options: Iterable[str]) -> str:
+    """Return those of some options that the command line has, as it writes them."""
     context = click.get_current_context()
     given = {
-        option.removeprefix("--")
+        option
         for parameter in context.command.params
         if parameter.name is not None
         and context.get_parameter_source(parameter.name) is click.core.ParameterSource.COMMANDLINE
         for option in parameter.opts
     }
+    return ", ".join(f"--{option}" for option in options if f"--{option}" in given)
+
+
+def refuse_together(alone: Mapping[str, Sequence[str]]) -> None:
+    """Refuse options that have no meaning beside another one, by the name of that one."""
     for option, others in alone.items():
-        unused = [f"--{other}" for other in others if other in given]
-        if option in given and unused:
-            raise click.UsageError(f"--{option} takes no {', '.join(unused)}")
+        unused = _given(others)
+        if _given([option]) and unused:
+            raise click.UsageError(f"--{option} takes no {unused}")
+
+
+def refuse_without(needed: str, options: Iterable[str]) -> None:
+    """Refuse options that have no meaning without what the command line lacks."""
+    if unused := _given(options):
+        raise click.UsageError(f"{unused}: only with {needed}")
 
 
 def title(image: Image, name: str = "") -> str:
@@ -262,11 +283,12 @@ def title(image: Image, name: str = "") -> str:
     return f"{of}{which}: {name}" if of and name else f"{of}{which}" or name
 
 
-def heading(image: Image) -> str:
-    """Return a line that says what an image is: file, HDU, size in FITS order, unit."""
+def heading(image: Image, name: str | None = None) -> str:
+    """Return a line that says what an image is: file and HDU, size in FITS order, unit."""
+    name = name or f"{image.file.name}, HDU {image.index}"
     axes = " x ".join(map(str, reversed(image.shape)))
     unit = f", {image.unit}" if image.unit else ""
-    return f"{image.file.name}, HDU {image.index}, {axes} pixels (NAXIS1 first){unit}"
+    return f"{name}, {axes} pixels (NAXIS1 first){unit}"
 
 
 def coordinate_lines(image: ImageHdu) -> list[str]:
@@ -284,5 +306,4 @@ def described(image: Image, **more: Any) -> dict[str, Any]:
         "convention": "FITS: NAXIS1 first, pixels from 1; HDUs from 0",
         "naxis": list(reversed(image.shape)),
         "unit": image.unit,
-        **more,
-    }
+    } | more

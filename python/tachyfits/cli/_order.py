@@ -45,7 +45,7 @@ class OrderOptions:
         if self.mad:
             found["mad"] = "mad"
         percents = self.percentile[1] if self.percentile else ()
-        return found | {f"p{percent:g}": percent for percent in percents}
+        return found | {f"p{str(percent).removesuffix('.0')}": percent for percent in percents}
 
 
 _OPTIONS = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -12,13 +13,14 @@ import click
 import tachyfits
 from tachyfits import Image
 from tachyfits.base.errors import usage
-from tachyfits.base.output import write_atomically
+from tachyfits.base.output import check_output, write_atomically
 from tachyfits.cli._common import (
     ChannelsOption,
     Common,
     RegionOptions,
     SectionOption,
     channels_option,
+    described,
     index_of,
     overwrite_option,
     pol_option,
@@ -29,6 +31,7 @@ from tachyfits.cli._common import (
     suffix_of,
 )
 from tachyfits.cli._group import Command, grouped, with_options
+from tachyfits.cli._output import json_text
 from tachyfits.cli._syntax import LIMITS, NUMBERS
 from tachyfits.header.spectral_selection import stokes_slice
 from tachyfits.header.spectral_units import CONVENTIONS, MEDIA, Line
@@ -200,6 +203,8 @@ def _drawing(limits: Any, levels: Any, **values: Any) -> Drawing:
     return Drawing(limits=limits and limits[1], levels=levels and levels[1], **values)
 
 
+#: The names of these options.
+DRAWING = ("stretch", "limits", "percentile", "low", "high", "cmap", "contours", "levels")
 #: Adds the options of colours and contours; the command gets them as a ``drawing``.
 drawing_options = grouped("drawing", _drawing, Drawing.__dataclass_fields__, [
     click.option("--stretch", type=click.Choice(STRETCHES), default="linear",
@@ -236,9 +241,11 @@ class Document:
         return self.suffix in DRAWN
 
     def check(self, common: Common) -> None:
-        """Refuse one document of several files."""
-        if self.path is not None and len(common.files) > 1:
-            raise click.UsageError("several files cannot share one output")
+        """Refuse one document of several files, and one that cannot be written."""
+        if self.path is not None:
+            if len(common.files) > 1:
+                raise click.UsageError("several files cannot share one output")
+            check_output(self.path, overwrite=self.overwrite)
 
     def draw(self, figure: Any) -> None:
         """Write a figure."""
@@ -253,6 +260,12 @@ class Document:
             click.echo(text, nl=False)
         else:
             write_atomically(self.path, lambda s: s.write(text.encode()), overwrite=self.overwrite)
+
+    def tell(self, common: Common, image: Image) -> None:
+        """Print what was written as JSON; numbers that were printed are the answer."""
+        if common.json and self.path is not None:
+            size = Path(self.path).stat().st_size
+            click.echo(json_text(described(image, output=self.path, output_bytes=size)))
 
 
 def _document(output: str | None, overwrite: bool) -> Document:

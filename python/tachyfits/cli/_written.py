@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from tachyfits import Image, reports
-from tachyfits._core import Report
 from tachyfits.cli._common import Common, described
 from tachyfits.cli._group import Command, grouped
 from tachyfits.cli._output import json_text, report_dict, report_line, say, size_text
@@ -42,8 +41,11 @@ class Output:
     buffering: str
     report: bool
 
-    def write(self, common: Common, image: Image, label: str, **answer: Any) -> None:
-        """Write an image with progress, and say what was written; ``answer`` goes into the JSON."""
+    def write(self, common: Common, image: Image, label: str, source: Image, **answer: Any) -> None:
+        """Write an image with progress, and say what was written.
+
+        ``source``: the image that the result is of; it and ``answer`` go into the JSON.
+        """
         scaled = self.bscale is not None or self.bzero is not None
         scaling = (
             (1.0 if self.bscale is None else self.bscale, self.bzero or 0.0) if scaled else None
@@ -61,21 +63,17 @@ class Output:
                 threads=common.threads,
                 progress=progress,
             )
-        self._tell(common, image, costs[-1] if self.report else None, **answer)
-
-    def _tell(self, common: Common, image: Image, report: Report | None, **answer: Any) -> None:
-        """Say what was written: words on stderr, or JSON on stdout."""
+        report = costs[-1] if self.report else None
         size = Path(self.output).stat().st_size
+        naxis = list(reversed(image.shape))
         if common.json:
-            costs = {} if report is None else {"report": report_dict(report)}
-            click.echo(
-                json_text(
-                    described(image, output=self.output, output_bytes=size, **answer, **costs)
-                )
-            )
+            answer |= {} if report is None else {"report": report_dict(report)}
+            click.echo(json_text(described(
+                source, output=self.output, output_naxis=naxis, output_unit=image.unit,
+                output_bytes=size, **answer,
+            )))  # fmt: skip
             return
-        axes = " x ".join(map(str, reversed(image.shape)))
-        say(f"{self.output}: {axes} pixels, {size_text(size)}")
+        say(f"{self.output}: {' x '.join(map(str, naxis))} pixels, {size_text(size)}")
         if report is not None:
             say(report_line(report))
 
@@ -114,6 +112,9 @@ def _output_options(*, required: bool) -> Callable[[Command], Command]:
 
     return grouped("output", made, Output.__dataclass_fields__, options)
 
+
+#: Options that have no meaning without an output.
+OF_OUTPUT = ("overwrite", "bscale", "bzero", "blank", "checksum", "sync", "buffering")
 
 #: Adds the options of the output; the command gets them as ``output: Output``.
 output_options = _output_options(required=True)

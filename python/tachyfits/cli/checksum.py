@@ -10,7 +10,7 @@ from tachyfits.cli._output import aligned, json_text
 
 
 @click.command()
-@common_options(hdu="all")
+@common_options(hdu="all", every=True)
 @click.option("--check", is_flag=True, help="Also fail if an HDU has no checksums.")
 @click.option(
     "--update",
@@ -34,6 +34,7 @@ def command(common: Common, check: bool, update: bool) -> int:
     """  # fmt: skip
     bad = False
     if update:
+        common.refuse_standard_input()
         status = common.each(lambda file: _update(common, file))
         if status:
             return status

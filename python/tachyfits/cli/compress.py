@@ -12,7 +12,7 @@ import click
 import tachyfits
 from tachyfits import Compression, File, TachyfitsWarning
 from tachyfits.base.errors import listed
-from tachyfits.cli._common import Common, common_options, overwrite_option
+from tachyfits.cli._common import Common, common_options, overwrite_option, refuse_without
 from tachyfits.cli._output import json_text, say, size_text
 
 CODECS = ("rice", "gzip", "gzip1", "hcompress", "plio", "none")
@@ -115,6 +115,12 @@ def command(
         raise click.UsageError("--hdu does not apply: all HDUs of a file are written")
     if output is not None and len(common.files) > 1:
         raise click.UsageError("-o names the output of one FILE; leave it out for several")
+    if output is None and "-" in common.files:
+        raise click.UsageError("name the new file of standard input with -o")
+    if codec != "hcompress":
+        refuse_without("--codec hcompress", ["scale"])
+    if not tables:
+        refuse_without("--tables", ["table-rows"])
     level: float | str | None = "auto" if quantise is None else quantise or None
     how = Compression(
         codec, _shape(tile), level, DITHERS[dither], seed, scale, tables=tables,

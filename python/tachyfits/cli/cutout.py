@@ -7,7 +7,13 @@ from pathlib import Path
 import click
 
 from tachyfits import File
-from tachyfits.cli._common import Common, common_options, described, overwrite_option
+from tachyfits.cli._common import (
+    Common,
+    common_options,
+    described,
+    overwrite_option,
+    refuse_without,
+)
 from tachyfits.cli._output import json_text, say, size_text
 from tachyfits.cli._parts import Part, part_options, rest_options
 from tachyfits.image.parts import MODES, part_of
@@ -59,6 +65,8 @@ def command(
     """
     if part.is_whole:
         raise click.UsageError("give --region, --section, --channels or --pol")
+    if not part.regions:
+        refuse_without("--region", ["mode"])
 
     def cut(file: File) -> None:
         image = common.image(file)
@@ -81,6 +89,8 @@ def command(
         margins = chosen.margins or ((0, 0),) * image.ndim
         counts = zip(chosen.section.full_shape, margins, strict=True)
         shape = [count + sum(margin) for count, margin in counts]
+        if drop_degenerate:
+            shape = [count for count in shape if count != 1]
         if common.json:
             naxis = list(reversed(shape))
             answer = described(image, output=output, output_naxis=naxis, output_bytes=size)

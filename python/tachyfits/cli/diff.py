@@ -93,6 +93,8 @@ def command(
       tachyfits diff cube.fits cube.fits --tolerance 1e-6 --ignore 'DATE*' --ignore HISTORY
       tachyfits diff cube.fits cube.fits --relative 1e-5 --json
     """  # fmt: skip
+    if quiet and as_json:
+        raise click.UsageError("choose one of --quiet and --json")
     try:
         with warnings_said(), _progress.progress(progress, "diff") as meter:
             found = tachyfits.diff(

@@ -241,7 +241,12 @@ def dump(
                 progress=meter,
             )
         save(array, output, overwrite=overwrite)
-        say(f"{output}: {len(array)} records, {size_text(Path(output).stat().st_size)}")
+        size = Path(output).stat().st_size
+        if given["json"]:
+            answer = {"file": path, "output": output, "records": len(array), "bytes": size}
+            click.echo(json_text(answer))
+        else:
+            say(f"{output}: {len(array)} records, {size_text(size)}")
         return 0
 
     return _each((file,), act)

@@ -24,7 +24,7 @@ from tachyfits.header.cards import (
 
 
 @click.command()
-@common_options(hdu="the first HDU")
+@common_options(hdu="the first HDU", every=True)
 @click.option(
     "-k",
     "--keyword",
@@ -68,6 +68,7 @@ def command(
     if changes:
         if raw or keywords:
             raise click.UsageError("a change excludes --raw and --keyword")
+        common.refuse_standard_input()
         return common.each(lambda file: change_header(common, file, changes))
     if raw and (common.json or keywords):
         raise click.UsageError("--raw excludes --json and --keyword")

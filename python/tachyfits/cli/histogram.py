@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from tachyfits import File, Histogram, Image
-from tachyfits.cli._common import Common, common_options, described, title
+from tachyfits.cli._common import Common, common_options, described, refuse_without, title
 from tachyfits.cli._output import columns_text, csv_text, json_text, say
 from tachyfits.cli._parts import Document, Part, document_options, part_options, rest_options
 
@@ -53,6 +53,8 @@ def command(
       tachyfits histogram cube.fits --log -o histogram.png
       tachyfits histogram cube.fits --json | jq .counts
     """
+    if not document.is_drawn:
+        refuse_without("a picture (-o OUT.png)", ["log"])
     document.check(common)
 
     def show(file: File) -> None:
@@ -70,9 +72,10 @@ def command(
 
             figure = histogram_figure(histogram, unit=image.unit, log=log, title=title(image))
             document.draw(figure)
-            return
-        suffix = document.suffix or (".json" if common.json else ".txt")
-        document.write(_text(image, histogram, suffix))
+        else:
+            suffix = document.suffix or (".json" if common.json else ".txt")
+            document.write(_text(image, histogram, suffix))
+        document.tell(common, image)
 
     return common.each(show)
 

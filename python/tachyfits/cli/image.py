@@ -12,6 +12,7 @@ import numpy as np
 
 from tachyfits import File, Image, Plane, info
 from tachyfits.base.errors import usage
+from tachyfits.base.output import check_output
 from tachyfits.cli._common import (
     Common,
     common_options,
@@ -19,11 +20,13 @@ from tachyfits.cli._common import (
     heading,
     overwrite_option,
     refuse_together,
+    refuse_without,
     suffix_of,
     title,
 )
 from tachyfits.cli._output import json_text, report_dict, report_line, say
 from tachyfits.cli._parts import (
+    DRAWING,
     DRAWN,
     Drawing,
     Part,
@@ -167,13 +170,22 @@ def command(
       tachyfits image cube.fits --scale-bar auto --outline 'circle(90,80,12)' -o mean.png
     """  # fmt: skip
     suffixes = [suffix_of(output, FITS + DRAWN) for output in outputs]
-    if bare and set(suffixes) - set(FITS) != {".png"}:
+    drawn = set(suffixes) - set(FITS)
+    if bare and drawn != {".png"}:
         raise click.UsageError("--bare needs an output that ends in .png")
+    if not drawn:
+        refuse_without("a picture (-o OUT.png)", [*DRAWING, *OVER])
+    if drawn.issuperset(suffixes):
+        refuse_without("a FITS file (-o OUT.fits)", ["checksum", "sync"])
     together = channel_maps is not None or triptych
     if together and (bare or set(suffixes) & set(FITS)):
         raise click.UsageError("--channel-maps and --triptych need pictures: .png, .svg or .pdf")
     refuse_together(ALONE)
-    chosen = [*names, *_moments(orders), *(["max_channel"] if peak_channel else [])]
+    asked = [*names, *_moments(orders), *(["max_channel"] if peak_channel else [])]
+    chosen = list(dict.fromkeys(asked))
+    endings = chosen if len(chosen) > 1 and not together else [""]
+    for output in (_named(output, ending) for output in outputs for ending in endings):
+        check_output(output, overwrite=overwrite)
     over = Over(scale_bar, overlay, outline)
     line = {"unit": unit, "rest": rest, "convention": convention, "rest_medium": rest_medium}
 
@@ -217,9 +229,12 @@ def command(
     return common.each(make)
 
 
+#: Options of drawings over a picture.
+OVER = ("scale-bar", "overlay", "outline")
 #: Options with which others have no meaning: maps in one picture are drawn with fewer of them.
 _OF_ONE_MAP = ("keep-axis", "report", "contours", "levels", "overlay", "outline")
 ALONE = {
+    "bare": ("contours", "levels", *OVER),
     "channel-maps": ("triptych", "statistic", "moment", "peak-channel", "region", "threshold",
                      "mask", *_OF_ONE_MAP),
     "triptych": (*_OF_ONE_MAP, "limits", "percentile", "low", "high", "cmap"),
@@ -330,7 +345,7 @@ def _planes(
         "region": part.shapes(),
         **pixels,
     }
-    orders = [name for name in dict.fromkeys(names) if name in MOMENTS]
+    orders = [name for name in names if name in MOMENTS]
     made: dict[str, Plane] = {}
     if orders:
         with common.meter("moments") as progress:
@@ -338,7 +353,7 @@ def _planes(
                 [MOMENTS[name] for name in orders], **where, **line, progress=progress
             )
         made = dict(zip(orders, planes, strict=True))
-    for name in dict.fromkeys(names or ["mean"]):
+    for name in names or ["mean"]:
         if name not in made:
             of_line = name.endswith("_coordinate")
             # Units are for coordinates: statistics beside moments have that of the pixels.
@@ -382,7 +397,7 @@ def _as_json(image: Image, plane: Plane, outputs: list[str]) -> dict[str, Any]:
         image,
         output=outputs[0] if len(outputs) == 1 else outputs,
         statistic=plane.name,
-        output_naxis=list(reversed(plane.shape)),
+        output_naxis=list(reversed(plane.as_written()[0].shape)),
         output_unit=plane.unit,
         min=float(good.min()) if good.size else None,
         max=float(good.max()) if good.size else None,

@@ -21,7 +21,7 @@ HEADING = ("HDU", "name", "ver", "kind", "type", "axes (NAXIS1 first)", "unit", 
 
 
 @click.command()
-@common_options(hdu="all")
+@common_options(hdu="all", every=True)
 def command(common: Common) -> int:
     """List the HDUs of files: shape, type, unit, size, and what departs from the Standard.
 

@@ -10,11 +10,11 @@ from typing import Any
 import click
 
 from tachyfits import Image, TachyfitsError, along, info
-from tachyfits.cli._common import Common, common_options, described, heading
+from tachyfits.cli._common import Common, common_options, described, heading, refuse_without
 from tachyfits.cli._failures import complain
 from tachyfits.cli._output import json_text, number_text, report_dict, report_line, say
 from tachyfits.cli._parts import beam_option
-from tachyfits.cli._written import Output, optional_output_options
+from tachyfits.cli._written import OF_OUTPUT, Output, optional_output_options
 from tachyfits.header.brightness import Asked
 from tachyfits.header.spectral_units import CONVENTIONS
 from tachyfits.image.expressions import evaluated
@@ -114,6 +114,8 @@ def command(
       tachyfits math '(a - b) / b' a=cube.fits b=continuum.fits --json
       tachyfits math a a=cube.fits --unit K -o kelvin.fits
     """  # fmt: skip
+    if not output.output:
+        refuse_without("--output", OF_OUTPUT)
     with ExitStack() as files:
         try:
             inputs = {name: _value(common, text, files) for name, text in _inputs(common.files)}
@@ -126,7 +128,7 @@ def command(
             if not output.output:
                 _show(common, expression, result, report=output.report)
             else:
-                output.write(common, result, "math", expression=expression)
+                output.write(common, result, "math", result, file=expression, expression=expression)
         except TachyfitsError as error:
             return complain(error)
     return 0
@@ -178,10 +180,10 @@ def _show(common: Common, expression: str, result: Image, *, report: bool) -> No
     cost = stats.report if report else None
     if common.json:
         more = {} if cost is None else {"report": report_dict(cost)}
-        answer = described(result, expression=expression, statistics=values)
+        answer = described(result, file=expression, expression=expression, statistics=values)
         click.echo(json_text(answer | more))
         return
-    click.echo(heading(result))
+    click.echo(heading(result, expression))
     width = max(map(len, _SHOWN))
     for name, value in values.items():
         click.echo(f"{name.ljust(width)}  {number_text(value)}")

@@ -8,9 +8,10 @@ import click
 
 from tachyfits import File, Image, Region
 from tachyfits.base.errors import foreign_errors, usage
-from tachyfits.cli._common import Common, common_options, suffix_of, title
+from tachyfits.base.output import check_output
+from tachyfits.cli._common import Common, common_options, refuse_without, suffix_of, title
 from tachyfits.cli._output import say
-from tachyfits.cli._parts import DRAWN, Drawing, drawing_options
+from tachyfits.cli._parts import DRAWING, DRAWN, Drawing, drawing_options
 from tachyfits.cli._syntax import PATH
 from tachyfits.cli._written import Output, output_options
 
@@ -74,23 +75,26 @@ def command(
       tachyfits pv cube.fits --path 'icrs; line(148.5,4.5,148.2,4.7)' -o pv.fits
       tachyfits pv cube.fits --path '10,20 30,40 60,45' -o bent.fits --png pv.png --contours
     """  # fmt: skip
-    if picture is not None:
+    if picture is None:
+        refuse_without("--png", DRAWING)
+    else:
         suffix_of(picture, DRAWN)
+        check_output(picture, overwrite=output.overwrite)
 
     def cut(file: File) -> None:
         image = common.image(file)
         diagram = image.pv(_path(image, points[1], sky), width=width, spacing=spacing)
-        if picture is not None and diagram.ndim != 2:
-            raise usage(
-                f"a cut of {diagram.ndim} axes cannot be drawn", "leave --png out, or use a cube"
-            )
-        output.write(common, diagram, "pv", path=points[0], width=width, spacing=spacing)
-        if picture is not None:
-            from tachyfits.plot import pv_figure, save_figure
+        asked = {"path": points[0], "width": width, "spacing": spacing}
+        if picture is None:
+            output.write(common, diagram, "pv", image, **asked)
+            return
+        from tachyfits.plot import pv_figure, save_figure
 
-            figure = pv_figure(diagram, title=title(image), **drawing.options)
-            save_figure(figure, picture, overwrite=output.overwrite)
-            say(f"{picture}: drawn")
+        # A diagram that cannot be drawn is refused before its file is written.
+        figure = pv_figure(diagram, title=title(image), **drawing.options)
+        output.write(common, diagram, "pv", image, **asked)
+        save_figure(figure, picture, overwrite=output.overwrite)
+        say(f"{picture}: drawn")
 
     return common.each(cut)
 

@@ -53,6 +53,6 @@ def command(
         sizes = [*reversed(block)]
         sizes = [1] * (image.ndim - len(sizes)) + sizes
         rebinned = image.rebin(sizes, statistic=statistic, partial=partial)
-        output.write(common, rebinned, "rebin", block=list(block), statistic=statistic)
+        output.write(common, rebinned, "rebin", image, block=list(block), statistic=statistic)
 
     return common.each(rebin)

@@ -26,6 +26,7 @@ def command(common: Common, order: str, output: Output) -> int:
     """  # fmt: skip
 
     def reorder(file: File) -> None:
-        output.write(common, common.image(file).reorder(order), "reorder", order=order)
+        image = common.image(file)
+        output.write(common, image.reorder(order), "reorder", image, order=order)
 
     return common.each(reorder)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from tachyfits import File
-from tachyfits.cli._common import Common, common_options, refuse_together
+from tachyfits.cli._common import Common, common_options, refuse_together, refuse_without
 from tachyfits.cli._written import Output, output_options
 from tachyfits.text.numbers import numbers
 
@@ -114,6 +114,8 @@ def command(
       tachyfits smooth cube.fits --weights 1,2,3,2,1 --edge blank -o sums.fits --report
     """  # fmt: skip
     refuse_together(ALONE)
+    if sky is None:
+        refuse_without("--sky", ["keep-beam"])
     given = _weights(weights) if weights is not None else None
 
     def smooth(file: File) -> None:
@@ -122,10 +124,10 @@ def command(
             smoothed = image.smooth_sky(
                 _width(sky), update_beam=not keep_beam, edge=edge, blanks=blanks, fill=fill
             )
-            return output.write(common, smoothed, "smooth")
+            return output.write(common, smoothed, "smooth", image)
         if beam is not None:
             smoothed = image.smooth(beam=beam, edge=edge, blanks=blanks, fill=fill)
-            return output.write(common, smoothed, "smooth")
+            return output.write(common, smoothed, "smooth", image)
         smoothed = image.smooth(
             kernel if given is None else given,
             width,
@@ -136,7 +138,7 @@ def command(
             fill=fill,
             every=every,
         )
-        return output.write(common, smoothed, "smooth")
+        return output.write(common, smoothed, "smooth", image)
 
     return common.each(smooth)
 

@@ -77,9 +77,10 @@ def command(
       tachyfits spectrum cube.fits --region 'circle(512,480,12)' --unit K
       tachyfits spectrum cube.fits --region 'circle(512,480,12)' -o spectrum.svg
     """
+    if as_csv and (common.json or document.suffix not in ("", ".csv")):
+        other = "--json" if common.json else f"-o {document.path}"
+        raise click.UsageError(f"--csv does not go with {other}: use one of them")
     document.check(common)
-    if as_csv and common.json:
-        raise click.UsageError("choose one of --csv and --json")
 
     chosen = part.with_line(line)
 
@@ -96,10 +97,11 @@ def command(
             from tachyfits.plot import spectrum_figure
 
             document.draw(spectrum_figure(spectra, title=title(image), labels=part.labels))
-            return
-        numbers = _channel_numbers(image, chosen)
-        costs = {} if cost is None else {"report": report_dict(cost)}
-        document.write(_text(image, spectra, numbers, part.labels, suffix, costs))
+        else:
+            numbers = _channel_numbers(image, chosen)
+            costs = {} if cost is None else {"report": report_dict(cost)}
+            document.write(_text(image, spectra, numbers, part.labels, suffix, costs))
+        document.tell(common, image)
 
     return common.each(show)
 

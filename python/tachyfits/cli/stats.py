@@ -16,6 +16,7 @@ from tachyfits.cli._common import (
     coordinate_lines,
     described,
     heading,
+    refuse_together,
 )
 from tachyfits.cli._order import OrderOptions, order_columns, order_options
 from tachyfits.cli._output import (
@@ -37,7 +38,7 @@ COUNTS = ("count", "nan")
 
 
 @click.command()
-@common_options()
+@common_options(every=True)
 @part_options("regions", "section", "channels", "pol")
 @rest_options
 @click.option("--per-plane", is_flag=True, help="One row per plane of the first two axes.")
@@ -80,6 +81,7 @@ def command(
       tachyfits stats cube.fits --median --mad --percentile 1,99
       tachyfits stats cube.fits --per-plane --robust --repeat 5 --buffering double --report
     """
+    refuse_together(dict.fromkeys(("median", "mad", "percentile", "robust"), ("ddof",)))
 
     def show(file: File) -> None:
         for image in common.images(file):
@@ -184,7 +186,8 @@ def _ordered(
 
 def _check_planes(image: Image) -> None:
     if image.ndim < 2:
-        raise usage(f"{image.file.name}: an image of one axis has no planes", "leave --per-plane")
+        problem = f"{image.file.name}: an image of one axis has no planes"
+        raise usage(problem, "leave --per-plane out")
 
 
 def _plane_numbers(image: Image, index: tuple[slice, ...] | None) -> list[list[int]]:

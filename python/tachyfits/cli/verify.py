@@ -87,6 +87,10 @@ def command(
         return 0
     if not files:
         raise click.UsageError("Missing argument 'FILE...'.")
+    if fix and "-" in files:
+        raise click.UsageError("standard input cannot be changed: name a file")
+    if quiet and as_json:
+        raise click.UsageError("choose one of --quiet and --json")
     status = 0
     for path in files:
         try:

@@ -1,7 +1,7 @@
 """Which values get the first and the last colour, and how those between become colours.
 
 The arithmetic of zscale is astropy's (IRAF's algorithm). Large images are sampled on a grid of
-at most a million pixels, so that limits take bounded memory.
+at most four million pixels, so that limits take bounded memory.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _MEDIAN_COLOURS = {"log": 0.35, "asinh": 0.2}
 
 
 def sample(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the finite values of an image, at most a million of them, spread evenly over it."""
+    """Return the finite values of an image, at most four million of them, spread evenly over it."""
     flat = values.reshape(-1)
     step = -(-flat.size // _SAMPLE)
     # A step that divides the row length would sample a few columns only.
@@ -101,8 +101,13 @@ def limits_of(
     ((10.0, 20.0), (50.0, 100.0))
     """
     if isinstance(limits, str):
-        limits, percentile = _method(limits, percentile)
+        limits, named = _method(limits)
+        if percentile is not None and (limits != "percentile" or named is not None):
+            raise _both()
+        percentile = named if percentile is None else percentile
     elif limits is not None:
+        if percentile is not None:
+            raise _both()
         of_both = _two(limits)
         low, high = (of_both[n] if one is None else one for n, one in enumerate((low, high)))
     elif percentile is not None:
@@ -164,11 +169,15 @@ def _invalid(limits: object) -> Exception:
     )
 
 
-def _method(limits: str, percentile: float | None) -> tuple[str, float | None]:
+def _both() -> Exception:
+    return usage("both limits and a percentile are given: expected one of them", "leave one out")
+
+
+def _method(limits: str) -> tuple[str, float | None]:
     """Return the method of a name, and the percentage that may be in it."""
     name = limits.strip().lower()
     if name in LIMITS:
-        return name, percentile
+        return name, None
     if name.startswith("percentile"):
         try:
             return "percentile", float(name.removeprefix("percentile"))

@@ -49,7 +49,8 @@ def pv_figure(
     Parameters
     ----------
     diagram
-        An image of two axes, (velocity, offset), as `Image.pv` gives it of a cube.
+        An image of two axes, (velocity, offset), as `Image.pv` gives it of a cube, and any of one
+        pixel.
     stretch, limits, percentile, low, high, colormap, contours
         As of `plane_figure`. Without ``limits`` linear colours reach from the percentile 0.1 to
         99.9: the line is the subject, not the noise.
@@ -61,19 +62,15 @@ def pv_figure(
     matplotlib.figure.Figure
         Velocities in m/s are shown in km/s, frequencies in GHz; NaN is drawn grey.
     """
-    if diagram.ndim != 2:
-        raise usage(
-            f"invalid diagram: expected 2 axes, found {diagram.ndim}",
-            "draw a cut of a cube" + either("", ": leave --png out"),
-        )
-    values = np.asarray(diagram.read(dtype="float64"))
+    axis = _axis_of_rows(diagram)
+    values = np.asarray(diagram.read(dtype="float64")).reshape(-1, diagram.shape[-1])
     if limits is None and percentile is None and stretch == "linear":
         limits = "percentile99.9"
     chosen = limits_of(
         values, limits, percentile=percentile, low=low, high=high, stretch=stretch
     )  # fmt: skip
     left, right, offset_label = _offsets(diagram)
-    bottom, top, world_label = _world(diagram)
+    bottom, top, world_label = _world(diagram, axis)
     unit, factor = shown_unit(diagram.unit, max(map(abs, chosen)))
     shown_values = np.ma.masked_invalid(values) * factor
     with style():
@@ -102,6 +99,18 @@ def pv_figure(
     return figure
 
 
+def _axis_of_rows(diagram: Image) -> int:
+    """Return the NumPy number of the axis along the rows of the picture."""
+    long = [axis for axis, length in enumerate(diagram.shape[:-1]) if length != 1]
+    if diagram.ndim < 2 or len(long) > 1:
+        lengths = " x ".join(map(str, reversed(diagram.shape)))
+        raise usage(
+            f"cannot draw a diagram of {lengths} pixels: expected two axes",
+            "draw a cut of a cube" + either("", ": leave --png out"),
+        )
+    return long[0] if long else diagram.ndim - 2
+
+
 def _edges(axis: WorldAxis) -> tuple[float, float]:
     """Return the world values of the outer edges of the first and the last pixel."""
     values = axis.values
@@ -122,8 +131,8 @@ def _offsets(diagram: Image) -> tuple[float, float, str]:
     return left, right, with_unit("Offset", unit)
 
 
-def _world(diagram: Image) -> tuple[float, float, str]:
-    axis = diagram.world_axis("y")
+def _world(diagram: Image, number: int) -> tuple[float, float, str]:
+    axis = diagram.world_axis(number)
     unit, factor = shown_unit(axis.unit, float(np.nanmax(np.abs(axis.values), initial=0.0)))
     bottom, top = _edges(axis)
     return factor * bottom, factor * top, coordinate_label(axis.name, unit)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from tachyfits import _core
 from tachyfits.base.errors import either, listed, usage
@@ -100,7 +103,7 @@ class Compression:
         _codec(self.codec)
         for codec in (self.columns or {}).values():
             _codec(codec)
-        if isinstance(self.tile, str) and self.tile not in ("row", "whole"):
+        if self.tile not in (None, "row", "whole") and not _is_shape(self.tile):
             raise usage(
                 f"invalid tile {self.tile!r}: expected a shape, 'row', 'whole' or None",
                 "give the shape of a tile in NumPy order: (16, 100)",
@@ -117,7 +120,14 @@ class Compression:
                 f"invalid scale {self.scale!r}: expected 0 or a whole number to divide by",
                 "use 0 to lose nothing",
             )
-        if isinstance(self.quantise, str) and self.quantise != "auto":
+        if self.table_rows is not None and whole_number(self.table_rows, least=1) is None:
+            raise usage(
+                f"invalid table_rows {self.table_rows!r}: expected 1 or more",
+                "leave it out for tiles of 10 MB",
+            )
+        if self.quantise not in (None, "auto") and not (
+            isinstance(self.quantise, (int, float, np.number)) and math.isfinite(self.quantise)
+        ):
             raise usage(
                 f"invalid quantise {self.quantise!r}: expected a number, None or 'auto'",
                 "use 4 for steps of a quarter of the noise",
@@ -153,6 +163,10 @@ class Compression:
         return {
             "tile_rows": self.table_rows, "codecs": codecs, "directives": self.directives,
         }  # fmt: skip
+
+
+def _is_shape(tile: Any) -> bool:
+    return isinstance(tile, Iterable) and not any(whole_number(n, least=1) is None for n in tile)
 
 
 def _codec(name: str) -> str:
