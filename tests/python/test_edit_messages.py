@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from astropy.io import fits
 
 import tachyfits as tf
 
@@ -77,3 +78,23 @@ def test_invalid_positions_of_hdus_are_refused(path: Path, at: Any) -> None:
         with pytest.raises(tf.UsageError, match=r"invalid name 3: expected text\nhint: "):
             editor.append(np.zeros(2), name=3)  # type: ignore[arg-type]
         editor.discard()
+
+
+def test_what_is_not_data_is_named(path: Path) -> None:
+    hdu = fits.ImageHDU(np.zeros((2, 2)))
+    for data, said in (
+        (fits.ImageHDU, "found the class ImageHDU\nhint: give hdu.data, and header="),
+        (hdu, "found an object of ImageHDU\nhint: give hdu.data, and header="),
+        (object(), "found an object of object\nhint: give an array"),
+    ):
+        with (
+            pytest.raises(tf.UsageError, match=f"expected numbers, a table or an HDU, {said}"),
+            tf.edit(path) as editor,
+        ):
+            editor.append(data)
+
+
+@pytest.mark.parametrize("bad", [b"stars.fits", 3, None])
+def test_what_is_not_a_path_is_named(bad: Any) -> None:
+    with pytest.raises(tf.UsageError, match=f"invalid path of type {type(bad).__name__}"):
+        tf.edit(bad)

@@ -55,6 +55,12 @@ def test_invalid_threads_leave_the_options_as_they_were(threads: object) -> None
     assert tf.options.threads == 0
 
 
+def test_progress_is_a_function() -> None:
+    with pytest.raises(tf.UsageError, match="invalid progress 3: expected a function"):
+        tf.options.progress = 3  # type: ignore[assignment]
+    assert tf.options.progress is None
+
+
 @pytest.mark.parametrize("maps", [True, False])
 def test_without_maps_the_signals_of_the_process_are_left_alone(maps: bool, tmp_path: Path) -> None:
     path = tmp_path / "image.fits"

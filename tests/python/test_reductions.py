@@ -172,6 +172,9 @@ def test_ddof_is_the_divisor() -> None:
     assert image.stats().standard_deviation(1) == pytest.approx(np.std(stored, ddof=1), rel=1e-15)
     assert image.std(ddof=1) == pytest.approx(np.std(stored, ddof=1), rel=1e-15)
     assert np.isnan(image.std(ddof=4))
+    for bad in (1.5, "1", True):
+        with pytest.raises(tf.UsageError, match=f"invalid ddof {bad!r}: expected a whole number"):
+            image.std(ddof=bad)  # type: ignore[arg-type]
 
 
 def test_infinities_are_values() -> None:

@@ -265,6 +265,22 @@ def test_any_axis_may_be_smoothed_on_the_command_line(tmp_path: Path) -> None:
     assert run(["smooth", str(path), "--axis", "5", "-o", str(tmp_path / "x.fits")]) == 2
 
 
+def test_smoothing_names_axes_that_are_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "line.fits"
+    path.write_bytes(primary(np.arange(9.0)))
+    with pytest.raises(tf.UsageError, match="an image of one axis has no planes to smooth"):
+        tf.open(path)[0].smooth_sky(3)
+    for words, said in (
+        (["--axis", "2"], "invalid axis '2': the image has 1 axis\n"),
+        ([], "invalid axis 'z': the image has 1 axis\nhint: name one with --axis"),
+        (["--sky", "3"], "an image of one axis has no planes to smooth\nhint: leave out --sky"),
+    ):
+        assert run(["smooth", str(path), *words, "-o", str(tmp_path / "x.fits")]) == 2
+        assert said in capsys.readouterr().err
+
+
 def test_a_beam_that_cannot_follow_may_stay(tmp_path: Path) -> None:
     path = tmp_path / "image.fits"
     path.write_bytes(primary(np.eye(9), [("BMAJ", 0.04), ("BMIN", 0.02), ("BUNIT", "Jy/beam")]))
@@ -301,6 +317,7 @@ def test_invalid_smoothing_is_refused() -> None:
         lambda: image.smooth("hanning", every=2.5),
         lambda: image.smooth_sky("3arcsec"),
         lambda: image.smooth_sky("3 parsec"),
+        lambda: image.smooth_sky((3, 2, 1)),
     ):
         with pytest.raises(tf.UsageError, match="hint"):
             call()

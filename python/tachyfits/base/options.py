@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tachyfits import _core
+from tachyfits.base.errors import usage
 from tachyfits.base.whole_numbers import check_threads
 
 __all__ = ["Options", "options"]
@@ -48,7 +49,11 @@ class Options:
 
     @property
     def progress(self) -> Progress | None:
-        """Function called with the bytes done and all bytes, at most 20 times a second."""
+        """Function called with the bytes done and all bytes, at most 20 times a second.
+
+        An exception that it raises, or False that it returns, stops the work. The last call is made
+        when the work is done: an output file stays whatever happens there.
+        """
         return self._progress
 
     @progress.setter
@@ -72,6 +77,8 @@ class Options:
 
     def _set(self, threads: int, progress: Progress | None) -> None:
         threads = check_threads(threads)
+        if progress is not None and not callable(progress):
+            raise usage(f"invalid progress {progress!r}: expected a function", "use None for none")
         _core.set_defaults(threads, progress)
         self._threads, self._progress = threads, progress
 

@@ -54,6 +54,11 @@ def path_text(path: str | os.PathLike[str]) -> str:
     >>> path_text("cube.fits")
     'cube.fits'
     """
+    if not isinstance(path, (str, os.PathLike)):
+        raise usage(
+            f"invalid path of type {type(path).__name__}: expected text or a path",
+            either('give "image.fits" or a pathlib.Path'),
+        )
     text = os.fspath(path)
     return os.path.expanduser(text) if text.startswith("~") else text
 

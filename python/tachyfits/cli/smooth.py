@@ -5,8 +5,10 @@ from __future__ import annotations
 import click
 
 from tachyfits import File
+from tachyfits.base.errors import usage
 from tachyfits.cli._common import Common, common_options, refuse_together, refuse_without
 from tachyfits.cli._written import Output, output_options
+from tachyfits.text.axes import counted_axes
 from tachyfits.text.numbers import numbers
 
 
@@ -131,8 +133,7 @@ def command(
         smoothed = image.smooth(
             kernel if given is None else given,
             width,
-            # NumPy counts axes from behind as FITS does from the front.
-            axis=-int(axis) if axis.isdigit() else axis,
+            axis=_numpy_axis(axis, image.ndim),
             edge=edge,
             blanks=blanks,
             fill=fill,
@@ -149,6 +150,16 @@ ALONE = {
     "sky": ("axis", "kernel", "width", "weights", "every"),
     "weights": ("kernel", "width"),
 }
+
+
+def _numpy_axis(axis: str, ndim: int) -> int:
+    """Return the NumPy number, which counts from behind as FITS does from the front."""
+    number = int(axis) if axis.isdigit() else "xyz".index(axis) + 1
+    if number > ndim:
+        raise usage(
+            f"invalid axis {axis!r}: the image has {counted_axes(ndim)}", "name one with --axis"
+        )
+    return -number
 
 
 def _weights(text: str) -> list[float]:

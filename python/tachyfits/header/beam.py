@@ -314,6 +314,11 @@ def check_sky_plane(image: Pixels) -> None:
     UsageError
         The sky is on other axes.
     """
+    if image.ndim < 2:
+        raise usage(
+            f"{image._where()}: an image of one axis has no planes to smooth",
+            either("use smooth(axis=0)", "leave out --sky and name --axis x"),
+        )
     ctypes = enumerate(image._coordinates.ctypes, 1)
     celestial = [number for number, ctype in ctypes if is_celestial(ctype)]
     if len(celestial) == 2 and celestial != [1, 2]:
@@ -352,7 +357,12 @@ def pixel_widths(width: Any, image: Pixels) -> tuple[float, float]:
     ``width`` is a number of pixels, two of them (x, y), or an angle: an astropy Quantity, or text
     such as "12arcsec". An angle is a round kernel, for which pixels must be square or upright.
     """
-    hint = 'give pixels (3.5), pixels along x and y ((3.5, 2)), or an angle ("12arcsec")'
+    hint = either(
+        'give pixels (3.5), pixels along x and y ((3.5, 2)), or an angle ("12arcsec")',
+        "give pixels (3.5), pixels along x and y (3.5,2), or an angle (12arcsec)",
+    )
+    if isinstance(width, (tuple, list)) and len(width) != 2:
+        raise usage(f"invalid width {width!r}: expected one or two numbers", hint)
     with foreign_errors(f"invalid width {width!r}", hint):
         if isinstance(width, (int, float, np.number)) and not isinstance(width, bool):
             return float(width), float(width)

@@ -23,7 +23,7 @@ from tachyfits.header.coordinates import DOPPLER_TYPES
 from tachyfits.header.spectral_units import Channels, Line, channels_of
 from tachyfits.image.brightness import prepared
 from tachyfits.image.chosen_regions import ChosenRegions, mask_of
-from tachyfits.image.expressions import evaluate, on_sky
+from tachyfits.image.expressions import evaluate, on_sky, resolve
 from tachyfits.image.reductions import UNITLESS, reduced
 from tachyfits.image.spectra import (
     OTHER_REST,
@@ -36,6 +36,7 @@ from tachyfits.image.spectra import (
 from tachyfits.results.measured import Measured
 from tachyfits.results.plane import Plane
 from tachyfits.results.quantities import number_in
+from tachyfits.text.axes import counted_axes
 from tachyfits.text.region_input import Regions, is_list_of_regions, region
 from tachyfits.text.regions import PixelRegion
 from tachyfits.text.sections import Section
@@ -98,8 +99,7 @@ class Collapse:
         axis = image.spectral_axis
         sky = image._coordinates.sky_axes(axis)
         if len(sky) != 2:
-            problem = f"an image of {image.ndim} axes has one beside the spectral one"
-            raise usage(problem, "use a cube")
+            raise usage(f"an image of {counted_axes(image.ndim)} is not a cube", "use a cube")
         channels = selection.channels
         where = cube_section(image, selection.section, channels, axis, line, selection.pol)
         line = line_of_values(line, channels)
@@ -233,7 +233,8 @@ def selected(image: Image, threshold: SupportsFloat | None, mask: Any) -> Image:
     if mask is not None:
         conditions.append("not isnan(m) and m != 0")
         is_plane = isinstance(mask, Measured) and mask.ndim == 2
-        inputs["m"] = on_sky(mask.values, image) if is_plane else mask
+        mask = on_sky(mask.values, image) if is_plane else resolve(mask)
+        inputs["m"] = mask
     if threshold is not None:
         conditions.append("a >= t")
         inputs["t"] = float(threshold)
@@ -242,9 +243,11 @@ def selected(image: Image, threshold: SupportsFloat | None, mask: Any) -> Image:
     try:
         selected = evaluate(f"where({' and '.join(conditions)}, a, nan)", dtype=dtype, **inputs)
     except _core.UsageError as error:
-        if mask is None:
+        if not hasattr(mask, "shape"):
             raise
-        raise usage(f"the mask does not broadcast to the image: {error}", _MASK_HINT) from error
+        found, wanted = (" x ".join(map(str, reversed(each.shape))) for each in (mask, image))
+        problem = f"a mask of {found} pixels does not broadcast to an image of {wanted}"
+        raise usage(f"{problem} (NAXIS1 first)", _MASK_HINT) from error
     if selected.shape != image.shape:
         found = f"a mask that makes {selected.shape} of an image of shape {image.shape}"
         raise usage(found, _MASK_HINT)

@@ -365,6 +365,10 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
         progress: Progress | None = None,
     ) -> dict[str, NDArray[Any]]:
         """Reduce, and give the results the documented shape."""
+        if whole_number(ddof) is None:
+            raise usage(
+                f"invalid ddof {ddof!r}: expected a whole number of 0 or more", "use 0 or 1"
+            )
         where = self._section(section)
         axes = self._axis_numbers(axis)
         chosen = self._chosen(region)

@@ -226,6 +226,8 @@ def picture(image: Pixels, section: Any, threads: int | None, progress: Progress
             "an image of one axis cannot be drawn as a picture",
             either("use read(), or plot the array", "draw it: tachyfits spectrum FILE -o OUT.png"),
         )
+    if 0 in where.full_shape:
+        raise usage("an image without pixels cannot be drawn", "choose pixels")
     axes = [axis for axis, count in enumerate(where.full_shape) if count != 1]
     for axis in reversed(range(image.ndim)):
         # A picture of one row is one of x and y all the same.

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tachyfits.base.errors import not_found, usage
+from tachyfits.base.errors import either, not_found, usage
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,10 +69,19 @@ def spectral_axis(ctypes: Sequence[str]) -> int:
             return ndim - 1 - number
     if ndim < 3:
         raise usage(
-            f"the image has {ndim} axes and none of them is spectral",
+            f"the image has {counted_axes(ndim)} and no spectral one",
             "spectra, moments and collapsed images need a cube, or a CTYPE such as FREQ or VRAD",
         )
     return ndim - 3
+
+
+def counted_axes(ndim: int) -> str:
+    """Return a number of axes in words.
+
+    >>> counted_axes(1), counted_axes(3)
+    ('1 axis', '3 axes')
+    """
+    return "1 axis" if ndim == 1 else f"{ndim} axes"
 
 
 def axis_number(axis: int | str, ndim: int) -> int:
@@ -85,8 +94,9 @@ def axis_number(axis: int | str, ndim: int) -> int:
         position = "xyz".find(axis.lower()) if len(axis) == 1 else -1
         if not 0 <= position < ndim:
             raise not_found(
-                f"invalid axis {axis!r}: the image has {ndim} axes",
-                "use a NumPy number, or one of the letters x (NAXIS1), y (NAXIS2), z (NAXIS3)",
+                f"invalid axis {axis!r}: the image has {counted_axes(ndim)}",
+                either("use a NumPy number, or ", "use ", "use ")
+                + "one of the letters x (NAXIS1), y (NAXIS2), z (NAXIS3)",
             )
         return ndim - 1 - position
     try:
@@ -95,7 +105,7 @@ def axis_number(axis: int | str, ndim: int) -> int:
         raise usage(f"invalid axis {axis!r}", "use a NumPy number or a letter x, y, z") from None
     if not -ndim <= number < ndim:
         raise not_found(
-            f"axis {number} is out of bounds for an image of {ndim} axes",
+            f"axis {number} is out of bounds for an image of {counted_axes(ndim)}",
             f"use {-ndim} to {ndim - 1}, or a letter x, y, z",
         )
     return number % ndim

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tachyfits.base.errors import usage
+from tachyfits.text.axes import counted_axes
 
 if TYPE_CHECKING:
     from tachyfits.text.spectral_ranges import SpectralRange
@@ -105,7 +106,7 @@ def numpy_index(section: Sequence[Range], shape: Sequence[int]) -> tuple[slice, 
     """
     if len(section) > len(shape):
         raise usage(
-            f"the section has {len(section)} ranges, the image {len(shape)} axes",
+            f"the section has {len(section)} ranges, the image {counted_axes(len(shape))}",
             "give one range per axis, x (NAXIS1) first",
         )
     lengths = list(reversed(shape))

@@ -13,6 +13,7 @@ from typing import Any
 
 from tachyfits.base.errors import not_found, usage
 from tachyfits.base.lazy_numpy import np
+from tachyfits.text.axes import counted_axes
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ def expanded(items: Sequence[Any], ndim: int) -> list[Any]:
     given = sum(_axes_of(item) for item in items)
     if given > ndim:
         raise not_found(
-            f"too many indices: the image has {ndim} axes, {given} were indexed",
+            f"too many indices: the image has {counted_axes(ndim)}, {given} were indexed",
             "give at most one item per axis, in NumPy order (the last is x, NAXIS1)",
         )
     where = next((i for i, item in enumerate(items) if item is Ellipsis), len(items))

@@ -47,6 +47,7 @@ _OTHER_TYPES = {
 
 def native(array: Any) -> NDArray[Any]:
     """Return an array for the engine: native-endian, contiguous in C order, not masked."""
+    given = array
     # An object with ``__array__`` may give a masked array.
     array = array if isinstance(array, np.ndarray) else np.asanyarray(array)
     if np.ma.is_masked(array):
@@ -56,6 +57,8 @@ def native(array: Any) -> NDArray[Any]:
         array = np.ma.filled(floats, np.nan)
     array = np.asarray(array)
     kind, size = array.dtype.kind, array.dtype.itemsize
+    if kind == "O" and not isinstance(given, (np.ndarray, list, tuple)):
+        raise _no_data(given)
     if kind not in "iuf" or (kind == "f" and size not in (4, 8)):
         raise usage(
             f"an array of {array.dtype}: FITS has no image of that type",
@@ -68,6 +71,17 @@ def native(array: Any) -> NDArray[Any]:
         )
     result: NDArray[Any] = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
     return result
+
+
+def _no_data(given: object) -> Exception:
+    found = f"an object of {type(given).__name__}"
+    if isinstance(given, type):
+        found = f"the class {given.__name__}"
+    hint = "give an array, or a dict of columns for a table"
+    if hasattr(given, "data") and hasattr(given, "header"):
+        hint = "give hdu.data, and header=hdu.header"
+    problem = f"invalid data: expected numbers, a table or an HDU, found {found}"
+    return usage(problem, either(hint))
 
 
 #: Offset of the conventions for unsigned integers and signed bytes.
