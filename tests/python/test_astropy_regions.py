@@ -231,3 +231,12 @@ def test_shapes_on_real_images(name: str) -> None:
             away = sky.wcs.pixel_to_world(x, y).separation(at)
             sure = np.abs((away - radius).deg) > 1e-9
             np.testing.assert_array_equal(mask[sure], (away < radius)[sure])
+
+
+def test_texts_beside_the_shapes_of_a_file_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "shapes.reg"
+    line = "circle(12,7,3) # text={a;b}"
+    # Some editors begin a file with a byte order mark.
+    path.write_text(f"\ufeffimage\n# text(3,4) text={{hello}}\n{line}\n", encoding="utf-8")
+    with pytest.warns(tf.TachyfitsWarning, match="1 of 2 regions are text, which has no pixels"):
+        assert tf.region(path) == tf.Circle(11, 6, 3)

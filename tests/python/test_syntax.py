@@ -71,6 +71,7 @@ REGIONS = [
     ("box(10,20,4,2,0)", tf.Box(9, 19, 4, 2)),
     ("box(10,20,4,2,45)", tf.Box(9, 19, 4, 2, 45)),
     ("circle(1,2,3) # color=red", tf.Circle(0, 1, 3)),
+    ("circle(1,2,3) # text={a; b} tag={c}", tf.Circle(0, 1, 3)),
     ("point(3,4)", tf.Point(2, 3)),
     ("line(1,2,3,4)", tf.Line(((0, 1), (2, 3)))),
     ("ellipse(10,20,4,2,30)", tf.Ellipse(9, 19, 4, 2, 30)),
@@ -78,6 +79,20 @@ REGIONS = [
     ("polygon(1,1,5,1,5,5)", tf.Polygon([(0, 0), (4, 0), (4, 4)])),
     ("+circle(1e2,1,3)", tf.Circle(99, 0, 3)),
 ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "annulus(9,9,4,3)",
+        "annulus(9,9,3,3)",
+        'icrs; annulus(10,20,5",4")',
+        "physical; annulus(1,2,4,3)",
+    ],
+)
+def test_an_annulus_has_the_smaller_radius_first(text: str) -> None:
+    with pytest.raises(tf.UsageError, match="of an annulus: expected the smaller first"):
+        tf.region(text)
 
 
 @pytest.mark.parametrize(("text", "region"), REGIONS, ids=[text for text, _ in REGIONS])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits.base.errors import foreign_errors, io_error, memory_error, usage
+from tachyfits.base.errors import foreign_errors, io_error, memory_error, usage, warn
 from tachyfits.base.optional import needed
 from tachyfits.text.regions import (
     Box,
@@ -42,7 +42,7 @@ def region_of_file(path: str | os.PathLike[str]) -> Region:
     """
     name = os.fspath(path)
     try:
-        with open(name, encoding="utf-8", errors="replace") as file:
+        with open(name, encoding="utf-8-sig", errors="replace") as file:
             text = file.read(_MOST_CHARACTERS + 1)
     except OSError as error:
         raise io_error(
@@ -62,8 +62,12 @@ def region_of_text(text: str, name: str = "the text") -> Region:
     regions = needed("regions", "reading region files of DS9 and CASA", extra="regions")
     form = "crtf" if text.lstrip().startswith("#CRTF") or "[[" in text else "ds9"
     with foreign_errors(f"{name}: invalid region file", "save it by DS9 or CASA again"):
-        found = regions.Regions.parse(text, format=form)
-    parts = [(_is_included(shape), region_of_astropy(shape)) for shape in found]
+        found = [*regions.Regions.parse(text, format=form)]
+    areas = [shape for shape in found if not type(shape).__name__.startswith("Text")]
+    if len(areas) < len(found):
+        texts = len(found) - len(areas)
+        warn(f"{name}: {texts} of {len(found)} regions are text, which has no pixels")
+    parts = [(_is_included(shape), region_of_astropy(shape)) for shape in areas]
     if not parts:
         raise usage(f"{name}: no shape was found in it", _HINT)
     if len(parts) == 1 and parts[0][0]:

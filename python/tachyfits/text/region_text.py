@@ -24,6 +24,7 @@ from tachyfits.text.regions import (
     Polygon,
     Region,
     annulus,
+    check_radii,
 )
 from tachyfits.text.sky_regions import FRAMES, SkyRegion, frame_name
 
@@ -75,7 +76,9 @@ def parse_region(text: str) -> Region:
     [True, False]
     """
     frame, found = _IMAGE, []
-    pieces = [piece for line in text.splitlines() for piece in line.split(";") if piece.strip()]
+    # Properties of a shape, such as text={a; b}, may have any characters.
+    bare = re.sub(r"\{[^{}\n]*\}", "", text)
+    pieces = [piece for line in bare.splitlines() for piece in line.split(";") if piece.strip()]
     for piece in pieces:
         words = piece.strip()
         if words.startswith("#"):
@@ -225,6 +228,7 @@ def _ellipse(n: Sequence[float]) -> Region:
 
 
 def _ring(n: Sequence[float]) -> Region:
+    check_radii(*n[2:])
     return annulus(_circle(n[:3]), _circle((*n[:2], n[3])))
 
 

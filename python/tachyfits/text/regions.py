@@ -298,6 +298,13 @@ class PhysicalRegion(Region):
     region: PixelRegion
 
 
+def check_radii(inner: float, outer: float) -> None:
+    """Refuse a ring without anything between its radii."""
+    if not inner < outer:
+        problem = f"invalid radii {inner:g} and {outer:g} of an annulus: expected the smaller first"
+        raise usage(problem, "give the inner radius, then the outer one")
+
+
 def annulus(inner: Region, outer: Region) -> CompoundRegion:
     """Return a ring: the outer region without the inner one."""
     return CompoundRegion(((True, outer), (False, inner)))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tachyfits.base.errors import foreign_errors, usage
-from tachyfits.text.regions import CompoundRegion, Region, annulus
+from tachyfits.text.regions import CompoundRegion, Region, annulus, check_radii
 from tachyfits.text.units import ANGLE, asked_quantity
 
 #: Names of frames as DS9, CASA and people write them, and what astropy calls them.
@@ -116,6 +116,7 @@ class SkyRegion(Region):
     def annulus(cls, centre: Any, inner: Any, outer: Any, *, frame: str = "icrs") -> CompoundRegion:
         """Return a ring by its centre and radii."""
         inside, outside = (cls.circle(centre, radius, frame=frame) for radius in (inner, outer))
+        check_radii(inside.sizes[0], outside.sizes[0])
         return annulus(inside, outside)
 
     @classmethod
