@@ -323,6 +323,18 @@ def test_invalid_smoothing_is_refused() -> None:
             call()
 
 
+def test_hints_about_widths_and_paths_fit_the_message(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, out = tmp_path / "line.fits", str(tmp_path / "x.fits")
+    path.write_bytes(primary(np.arange(9.0)))
+    words = ["smooth", str(path), "--axis", "x", "--kernel", "gaussian", "--width", "0", "-o", out]
+    assert run(words) == 2
+    assert "hint: give a width within these limits" in capsys.readouterr().err
+    assert run(["pv", str(path), "--path", "1,1 2,2", "-o", out]) == 2
+    assert "points in pixels, counted from 1, within" in capsys.readouterr().err
+
+
 def test_a_computed_image_is_an_image(tmp_path: Path) -> None:
     path = tmp_path / "cube.fits"
     path.write_bytes(primary(pixels((6, 7, 8), 5, nan=0.1), cube_cards()))

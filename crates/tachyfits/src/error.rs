@@ -148,7 +148,7 @@ reasons! {
         hint "use order 0, 1 or 2, with one finite coordinate per pixel along the axis and a finite width";
     Smoothing = "smoothing", Usage,
         "The weights of a smoothing are invalid.",
-        hint "give an odd number of finite weights, the middle one for the pixel itself, and a step of 1 or more";
+        hint "give a width within these limits, or an odd number of finite weights, the middle one for the pixel itself; and a step of 1 or more";
     TileCompression = "tile-compression", Usage,
         "An image cannot be compressed in this way.",
         hint "choose another codec, shape of tiles or quantisation; GZIP_2 keeps any pixels as they are";
@@ -166,7 +166,7 @@ reasons! {
         hint "give the block size along each axis, from 1 to the length of the axis; reduce along the axes instead of using blocks of millions of pixels";
     Path = "path", Usage,
         "A cut cannot be made along this path.",
-        hint "give two or more different points, 0-based pixels of NAXIS1 and NAXIS2 within 1e6 of the image and some of the path on it, a width of 1 to 1024 pixels and a spacing above 0";
+        hint "give two or more different points in pixels{, 0-based,|, counted from 1,} within 1e6 of the image and some of the path on it, a width of 1 to 1024 pixels and a spacing above 0";
     Expression = "expression", Usage,
         "An expression is invalid.",
         hint "correct the expression at the marked position";
