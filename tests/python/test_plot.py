@@ -180,6 +180,9 @@ def test_spectra_have_names_and_units() -> None:
     assert len(axes.get_legend().get_texts()) == 2
     np.testing.assert_array_equal(axes.lines[0].get_xdata(), spectra[0].axis.values / 1000)
     np.testing.assert_array_equal(axes.lines[0].get_ydata(), spectra[0].values)
+    assert axes.lines[0].get_marker() == "None"
+    alone = spectrum_figure([image.spectrum(channels=slice(2, 3))]).axes[0]
+    assert alone.lines[0].get_marker() == "o"
     with pytest.raises(tf.UsageError):
         spectrum_figure([])
 

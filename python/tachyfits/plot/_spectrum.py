@@ -71,6 +71,8 @@ def draw_spectra(
             spectrum.values,
             where="mid",
             linewidth=1.1,
+            # Steps of one channel have no length.
+            marker="o" if len(spectrum.values) == 1 else None,
             color=LINE_COLOURS[number % len(LINE_COLOURS)],
             label=broken(label or "every pixel", _LABEL),
         )
