@@ -73,6 +73,13 @@ def test_token_is_needed_everywhere_but_for_health() -> None:
         assert client.get(f"{FILES}?token=wrong").status_code == 401
 
 
+@pytest.mark.parametrize("name", ["token", "user_header"])
+def test_empty_secrets_are_refused(name: str) -> None:
+    for value in ("", " "):
+        with pytest.raises(tf.UsageError, match=f"invalid {name} {value!r}: expected text"):
+            Settings(paths=(), **{name: value})
+
+
 def test_link_with_the_token_sets_a_cookie_and_hides_the_token() -> None:
     with served(token="s&c ret") as client:
         page = {"Accept": "text/html,*/*"}

@@ -6,6 +6,8 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tachyfits.base.errors import either, usage
+
 MEBIBYTE = 1 << 20
 GIBIBYTE = 1 << 30
 
@@ -96,3 +98,10 @@ class Settings:
     authority: str = "tachyfits"
     sidecar_bytes: int = 0
     cache_folder: Path = field(default_factory=_cache_folder)
+
+    def __post_init__(self) -> None:
+        """Refuse an empty token or header: of a variable that is not set, it would be no secret."""
+        for name, value in (("token", self.token), ("user_header", self.user_header)):
+            if value is not None and not value.strip():
+                asked = either(name, f"--{name.replace('_', '-')}")
+                raise usage(f"invalid {asked} {value!r}: expected text", f"leave {asked} out")
