@@ -274,7 +274,7 @@ def test_smoothing_names_axes_that_are_missing(
         tf.open(path)[0].smooth_sky(3)
     for words, said in (
         (["--axis", "2"], "invalid axis '2': the image has 1 axis\n"),
-        ([], "invalid axis 'z': the image has 1 axis\nhint: name one with --axis"),
+        ([], "the image has 1 axis and no spectral one\nhint: "),
         (["--sky", "3"], "an image of one axis has no planes to smooth\nhint: leave out --sky"),
     ):
         assert run(["smooth", str(path), *words, "-o", str(tmp_path / "x.fits")]) == 2
@@ -321,6 +321,17 @@ def test_invalid_smoothing_is_refused() -> None:
     ):
         with pytest.raises(tf.UsageError, match="hint"):
             call()
+
+
+def test_the_spectral_axis_is_smoothed_wherever_it_is(tmp_path: Path) -> None:
+    path, out = tmp_path / "casa.fits", tmp_path / "smooth.fits"
+    # CASA writes the polarisations before the channels.
+    path.write_bytes(primary(pixels((6, 1, 4, 5), 5), [("CTYPE3", "STOKES"), ("CTYPE4", "FREQ")]))
+    image = tf.open(path)[0]
+    assert run(["smooth", str(path), "-o", str(out)]) == 0
+    for smooth in (tf.open(out)[0], image.smooth()):
+        np.testing.assert_array_equal(smooth[...], image.smooth(axis=0)[...])
+    assert not np.array_equal(image.smooth()[...], image[...])
 
 
 def test_hints_about_widths_and_paths_fit_the_message(

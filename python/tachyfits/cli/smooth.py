@@ -18,9 +18,8 @@ from tachyfits.text.numbers import numbers
     "--axis",
     type=click.Choice(["x", "y", "z", *map(str, range(1, 10))]),
     metavar="x|y|z|N",
-    default="z",
-    show_default=True,
-    help="Axis: NAXIS1, NAXIS2, NAXIS3, or NAXISN.",
+    help="Axis: NAXIS1, NAXIS2, NAXIS3, or NAXISN. Default: the spectral axis; z where no CTYPE "
+    "names one.",
 )
 @click.option(
     "--kernel",
@@ -83,7 +82,7 @@ from tachyfits.text.numbers import numbers
 @output_options
 def command(
     common: Common,
-    axis: str,
+    axis: str | None,
     kernel: str,
     width: float | None,
     weights: str | None,
@@ -133,7 +132,7 @@ def command(
         smoothed = image.smooth(
             kernel if given is None else given,
             width,
-            axis=_numpy_axis(axis, image.ndim),
+            axis=None if axis is None else _numpy_axis(axis, image.ndim),
             edge=edge,
             blanks=blanks,
             fill=fill,
