@@ -268,6 +268,11 @@ def test_stats_as_json(cli: Any) -> None:
     assert row["mean"] == tf.open("cube.fits")[0].stats().mean
 
 
+def test_stats_as_json_say_of_which_pixels(cli: Any) -> None:
+    answer = cli("stats", "cube.fits", "--section", "1:3", "--channels", "2:", "--json").json
+    assert (answer["section"], answer["channels"], answer["pol"]) == ("1:3", "2:", None)
+
+
 def test_stats_of_nothing_are_null(cli: Any) -> None:
     (row,) = cli("stats", "cube.fits", "--json", "--section", "1:3,1,1").json["statistics"]
     assert (row["count"], row["nan"], row["mean"], row["max_position"]) == (0, 3, None, None)

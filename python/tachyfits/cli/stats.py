@@ -208,6 +208,8 @@ def _as_json(image: Image, part: Part, ddof: int, rows: list[dict[str, Any]]) ->
         image,
         coordinates=image.coordinates.as_dict(),
         section=part.section[0] if part.section else None,
+        channels=part.channels[0] if part.channels else None,
+        pol=part.pol,
         ddof=ddof,
         statistics=rows,
     )

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    pass
 
 #: Order statistics that have a name of their own; "percentile90" and the like are others.
 ORDER_STATISTICS = ("median", "mad")
