@@ -185,8 +185,14 @@ def test_the_delimiter_occurs_in_no_string(tmp_path: Path) -> None:
     tf.write(tmp_path / "s.fits", {"S": bands})
     table = tf.open(tmp_path / "s.fits")[1]
     assert (table.column("S").delimiter, table["S"].to_list()) == (",", bands)
-    with pytest.raises(tf.UsageError, match="a single string without characters"):
-        tf.write(tmp_path / "t.fits", {"S": [["a", "b"], [""]]})
+
+
+def test_a_single_empty_string_is_not_an_empty_list(tmp_path: Path) -> None:
+    tf.write(tmp_path / "s.fits", {"S": [["a", "b"], [""], [], [" "], ["", ""]]})
+    cells = [["a", "b"], [""], [], [""], ["", ""]]
+    assert tf.open(tmp_path / "s.fits")[1]["S"].to_list() == cells
+    tf.write(tmp_path / "t.fits", tf.open(tmp_path / "s.fits")[1].read())
+    assert tf.open(tmp_path / "t.fits")[1]["S"].to_list() == cells
 
 
 def test_divided_strings_are_edited(tmp_path: Path) -> None:

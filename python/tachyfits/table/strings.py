@@ -83,8 +83,7 @@ def joined_strings(name: str, cells: Ragged, delimiter: str | None) -> NDArray[n
     Raises
     ------
     UsageError
-        A string contains the delimiter, or a cell has a single empty string, which would be read as
-        none.
+        A string contains the delimiter.
 
     >>> joined_strings("BANDS", Ragged([0, 2, 2], np.array([b"g", b"r"])), None)
     array([b'g|r', b''], dtype='|S4')
@@ -98,14 +97,10 @@ def joined_strings(name: str, cells: Ragged, delimiter: str | None) -> NDArray[n
             "which separates strings",
             "write it in another way",
         )
-    fields = [between.join(texts[a:b]) for a, b in pairwise(cells.offsets.tolist())]
-    lone = (cells.lengths == 1) & np.array([not field for field in fields], bool)
-    if lone.any():
-        raise usage(
-            f"column {name!r}, row {int(np.argmax(lone))} (0-based): a single string without "
-            "characters is stored like an empty list",
-            "give an empty list, or leave out the column",
-        )
+    # A blank tells a single empty string from an empty list.
+    fields = [
+        between.join(texts[a:b]) or b" " * (b - a) for a, b in pairwise(cells.offsets.tolist())
+    ]
     return np.array(fields, f"S{field_width(cells)}")
 
 
