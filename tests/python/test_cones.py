@@ -93,6 +93,14 @@ def test_rows_without_a_position_match_nothing(tmp_path: Path) -> None:
     assert found.index.tolist() == [0, -1, -1]
     assert np.isnan(found.separation[1:]).all()
     assert len(table.cone(0, 0, 180)["ra"]) == 1
+    others = SkyCoord([np.nan, 1.0], [0.0, 0.0], unit="deg")
+    assert table.match(others).index.tolist() == [1, -1, -1]
+
+
+def test_matches_are_with_positions_alone(table: tf.Table) -> None:
+    for other in (5, None, table.to_astropy(), SkyCoord(1, 2, unit="deg")):
+        with pytest.raises(tf.UsageError, match=r"expected a Table .* or a SkyCoord of one axis"):
+            table.match(other)
 
 
 def test_invalid_cones_are_refused(table: tf.Table, tmp_path: Path) -> None:
@@ -101,6 +109,9 @@ def test_invalid_cones_are_refused(table: tf.Table, tmp_path: Path) -> None:
             table.cone(*cone)
     with pytest.raises(tf.UsageError, match="no columns of a position of these names"):
         table.cone(0, 0, 1, names=("A", "B"))
+    for names in ("RA", ["RA"], ("RA", "DEC", "ID"), (1, 2), 5):
+        with pytest.raises(tf.UsageError, match=r"invalid names .*: expected two names"):
+            table.match(table, names=names)  # type: ignore[arg-type]
     tf.write(tmp_path / "k.fits", {"ra": [1.0], "dec": [0.0]}, units={"ra": "km"})
     with pytest.raises(tf.UsageError, match="is not an angle"):
         tf.open(tmp_path / "k.fits")[1].cone(0, 0, 1)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import astropy.units as u
 import numpy as np
 import pytest
 from hypothesis import given
@@ -144,13 +145,17 @@ def test_columns_by_name_and_number() -> None:
     assert list(table[["N", "NAME"]]) == ["N", "NAME"]
 
 
-@pytest.mark.parametrize("key", ["DEC", 3, -4, True])
+@pytest.mark.parametrize("key", ["DEC", 3, -4, True, np.array([0.5]), int, b"N", u.Quantity(1)])
 def test_missing_columns_are_named(key: Any) -> None:
     table = opened(stars())
-    with pytest.raises(KeyError) as caught:
-        table[key]
-    assert isinstance(caught.value, IndexError)
-    assert "NAME, RA, N" in str(caught.value)
+    for found in (table.column, table.read().unit, lambda key: table.read(rows=[0]).unit(key)):
+        with pytest.raises(KeyError) as caught:
+            found(key)
+        assert isinstance(caught.value, IndexError)
+        assert "NAME, RA, N" in str(caught.value)
+    if not isinstance(key, np.ndarray):
+        with pytest.raises(KeyError):
+            table.read(key)
 
 
 def test_an_index_is_a_column_and_never_rows() -> None:
@@ -174,6 +179,15 @@ def test_missing_rows_are_named(rows: Any) -> None:
 def test_impossible_rows_are_refused_before_reading(rows: Any) -> None:
     with pytest.raises(tf.UsageError, match="row"):
         opened(stars()).read(rows=rows)
+
+
+def test_masked_rows_are_refused_unless_they_are_a_mask() -> None:
+    table = opened(stars())
+    rows = np.ma.MaskedArray([1, 2], mask=[False, True])
+    with pytest.raises(tf.UsageError, match=r"some row numbers are masked\nhint: .*compressed"):
+        table.read(rows=rows)
+    chosen = np.ma.MaskedArray([True, False, True], mask=[True, False, False])
+    assert table.read("RA", rows=chosen)["RA"].tolist() == [12.0]
 
 
 @pytest.mark.parametrize(

@@ -279,6 +279,20 @@ def test_ragged_offsets_are_checked() -> None:
         tf.Ragged([0, 1], [5.0])[1]
 
 
+@pytest.mark.parametrize("cell", ["A", None, 0.0, True, [0]])
+def test_a_cell_is_chosen_by_an_integer(cell: Any) -> None:
+    with pytest.raises(tf.UsageError, match=r"invalid cell .*: expected an integer"):
+        tf.Ragged([0, 1, 1], [5.0])[cell]
+
+
+def test_cells_are_chosen_by_numbers_or_a_mask() -> None:
+    ragged = tf.Ragged([0, 1, 1, 3], [5, 6, 7])
+    assert ragged.take([-1, 0]).to_list() == [[6, 7], [5]]
+    assert ragged.take([True, False, True]).to_list() == [[5], [6, 7]]
+    with pytest.raises(tf.UsageError, match="no row 3"):
+        ragged.take([3])
+
+
 def everything() -> tf.Columns:
     """Columns of every kind that goes through every library."""
     masked = np.ma.MaskedArray([1, 2**60 + 1, 3], mask=[0, 0, 1], dtype="i8")

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tachyfits.base.errors import listed, not_found, usage
 from tachyfits.base.upper import upper
+from tachyfits.base.whole_numbers import whole_number
 from tachyfits.table.display import html_of, text_of
 from tachyfits.table.metadata import position_of, time_scale_of
 from tachyfits.table.ragged import Ragged
@@ -170,8 +171,10 @@ class Columns(Mapping[str, Any]):
             for name in chain([key], spelled, alike):
                 if name in self._arrays:
                     return name
-        elif hasattr(key, "__index__") and -len(self) <= key < len(self):
-            return self.names[key]
+        else:
+            number = whole_number(key, least=-len(self))
+            if number is not None and number < len(self):
+                return self.names[number]
         raise not_found(f"no column is named {key!r}", f"the columns are {listed(self._arrays)}")
 
     def _ipython_key_completions_(self) -> list[str]:

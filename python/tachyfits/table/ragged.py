@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tachyfits.base.errors import either, existing, not_found, usage
+from tachyfits.base.whole_numbers import whole_number
+from tachyfits.table.rows import resolve_rows
 
 #: Beyond it float64 cannot represent every integer.
 LARGE_INTEGER = 2**53
@@ -104,8 +106,9 @@ class Ragged(Sequence[Any]):
         return cells
 
     def take(self, rows: ArrayLike) -> Ragged:
-        """Return the cells of these rows, in this order."""
-        chosen = np.asarray(rows, np.int64)
+        """Return the cells of these rows (numbers, or a mask of bool), in this order."""
+        resolved = resolve_rows(rows, len(self))
+        chosen = np.arange(*resolved) if isinstance(resolved, tuple) else resolved
         lengths = self.lengths[chosen]
         offsets = np.zeros(len(chosen) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
@@ -127,7 +130,12 @@ class Ragged(Sequence[Any]):
                 return self.take(np.arange(start, stop, step))
             bounds = self.offsets[start : max(start, stop) + 1]
             return Ragged(bounds, self.values, cell_shape=self.cell_shape)
-        count, row = len(self), index.__index__()
+        count, row = len(self), whole_number(index, least=-(2**63))
+        if row is None:
+            raise usage(
+                f"invalid cell {index!r}: expected an integer or a slice",
+                either("use .take(rows) for several cells"),
+            )
         if not -count <= row < count:
             raise not_found(
                 f"invalid cell {row}: the column has {count} cells", existing("cell", count)

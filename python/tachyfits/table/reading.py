@@ -6,7 +6,7 @@ every loop over rows is in the compiled module.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from types import EllipsisType
 from typing import Any, NamedTuple, overload
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tachyfits import _core
 from tachyfits.base.errors import either, in_lines, listed, not_found, placing, usage, warn
 from tachyfits.base.progress import Progress
-from tachyfits.base.whole_numbers import check_threads
+from tachyfits.base.whole_numbers import check_threads, whole_number
 from tachyfits.file.hdu import CompressedTiles, Hdu, compression_of
 from tachyfits.header.cards import Header
 from tachyfits.table.columns import Columns, TableColumn, Values
@@ -139,16 +139,18 @@ class TableReading(Hdu):
             number = self._core_table().find(column)
             if number is not None:
                 return columns[number]
-        elif _is_number(column) and -len(columns) <= column < len(columns):
-            return columns[column]
+        else:
+            number = whole_number(column, least=-len(columns))
+            if number is not None and number < len(columns):
+                return columns[number]
         hint = f"the columns are {listed(self.names)}"
         raise not_found(f"no column is named {column!r}", hint)
 
     def _chosen(self, columns: ColumnNames) -> list[TableColumn]:
         if columns is None:
             return list(self.columns)
-        if isinstance(columns, str) or not isinstance(columns, Iterable):
-            return [self.column(columns)]
+        if isinstance(columns, (str, bytes)) or not np.iterable(columns):
+            return [self.column(columns)]  # type: ignore[arg-type]
         return list(dict.fromkeys(self.column(column) for column in columns))
 
     # Reading.
@@ -495,10 +497,6 @@ def _described(
         carried=carried,
         delimiter=None if core.delimiter is None else chr(core.delimiter),
     )
-
-
-def _is_number(key: Any) -> bool:
-    return hasattr(key, "__index__") and not isinstance(key, (bool, np.bool_))
 
 
 def _as_index(rows: Rows) -> Any:

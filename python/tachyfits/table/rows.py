@@ -50,6 +50,8 @@ def resolve_rows(rows: Any, count: int) -> Rows:
         array = np.ma.filled(rows, False) if np.ma.isMaskedArray(rows) else np.asarray(rows)
     except ValueError as error:
         raise usage(f"rows of type {type(rows).__name__}: {error}", _ROWS) from error
+    if array.dtype != np.bool_ and np.ma.is_masked(rows):
+        raise usage("some row numbers are masked", either("leave them out: rows.compressed()"))
     if array.dtype == np.bool_ and array.ndim == 1:
         if len(array) != count:
             raise usage(f"a mask of {len(array)} for {count} rows", "give one for every row")

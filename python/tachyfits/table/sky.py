@@ -67,7 +67,7 @@ def position_columns(
     by_name: dict[str, TableColumn] = {}
     for column in columns:
         by_name.setdefault(column.name.strip().lower(), column)
-    pairs = _NAMES if names is None else ((names[0].lower(), names[1].lower()),)
+    pairs = _NAMES if names is None else (_pair(names),)
     ucds = {} if names is not None else _by_ucd(columns)
     found = next(((ucds[a], ucds[b]) for a, b in _UCDS if a in ucds and b in ucds), None)
     if found is None:
@@ -81,6 +81,16 @@ def position_columns(
             either('name them: names=("RA", "DEC")', "name them: --cone-columns RA,DEC"),
         )
     return PositionColumns(*found, (_factor(found[0]), _factor(found[1])))
+
+
+def _pair(names: Any) -> tuple[str, str]:
+    """Return two names of columns, in lower case."""
+    if not isinstance(names, (list, tuple)) or [*map(type, names)] != [str, str]:
+        raise usage(
+            f"invalid names {names!r}: expected two names of columns",
+            either('use names=("RA", "DEC")', "use --cone-columns RA,DEC"),
+        )
+    return names[0].lower(), names[1].lower()
 
 
 def _by_ucd(columns: Sequence[TableColumn]) -> dict[str, TableColumn]:
@@ -146,6 +156,22 @@ def coordinates_of(
     known = np.isfinite(angles[0]) & np.isfinite(angles[1]) & (np.abs(angles[1]) <= 90)
     longitude, latitude = (np.where(known, angle, 0.0) for angle in angles)
     return SkyCoord(longitude, latitude, unit="deg"), known
+
+
+def known_positions(
+    positions: Any,
+) -> tuple[astropy.coordinates.SkyCoord, NDArray[np.bool_]]:
+    """Return positions of astropy, and which of them are known."""
+    from astropy.coordinates import SkyCoord
+
+    if not isinstance(positions, SkyCoord) or positions.ndim != 1:
+        raise usage(
+            f"invalid positions of type {type(positions).__name__}: expected a Table of tachyfits "
+            "or a SkyCoord of one axis",
+            either("use tachyfits.open(...)[1], or SkyCoord([10.0], [-2.0], unit='deg')"),
+        )
+    known = np.isfinite(positions.spherical.lon) & np.isfinite(positions.spherical.lat)
+    return positions, np.ma.filled(known, False)
 
 
 def nearest(one: Any, other: Any, radius: float | None) -> Matches:

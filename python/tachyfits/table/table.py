@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 
 from tachyfits import _core
 from tachyfits.base.progress import Progress
@@ -20,7 +19,14 @@ from tachyfits.table.display import html_of, text_of
 from tachyfits.table.part import Part
 from tachyfits.table.reading import ColumnNames, TableReading
 from tachyfits.table.rows import batch_size
-from tachyfits.table.sky import Matches, cone_condition, coordinates_of, nearest, position_columns
+from tachyfits.table.sky import (
+    Matches,
+    cone_condition,
+    coordinates_of,
+    known_positions,
+    nearest,
+    position_columns,
+)
 from tachyfits.text.cones import cone
 
 if TYPE_CHECKING:
@@ -144,7 +150,7 @@ class Table(TableReading):
         own = self._positions(names)
         if isinstance(other, Table):
             return nearest(own, other._positions(other_names), limit)
-        return nearest(own, (other, np.ones(len(other), dtype=np.bool_)), limit)
+        return nearest(own, known_positions(other), limit)
 
     def _positions(self, names: Sequence[str] | None) -> Any:
         found = position_columns(self.columns, names)
