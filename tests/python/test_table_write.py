@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import astropy.units as u
 import numpy as np
 import pytest
 from astropy.io import fits
@@ -326,6 +327,8 @@ def test_a_failure_leaves_nothing_behind(stars: tf.Table, tmp_path: Path) -> Non
     [
         {"units": {"X": "m"}}, {"nulls": {"X": 1}}, {"columns": ["X"]}, {"kind": "text"},
         {"forms": {"A": "I5"}}, {"kind": "ascii", "forms": {"X": "I5"}}, {"nulls": {"B": 1}},
+        {"kind": "ascii", "forms": {"A": 5}}, {"kind": "ascii", "forms": {"A": ""}},
+        {"units": {"A": 5}}, {"columns": [["A"]]}, {"compress": True},
     ],
     ids=str,
 )  # fmt: skip
@@ -528,7 +531,7 @@ def test_files_of_several_hdus(stars: tf.Table) -> None:
 
 
 def test_a_null_other_than_an_integer_is_refused(tmp_path: Path) -> None:
-    for null in (1.5, "1"):
+    for null in (1.5, "1", True):
         with pytest.raises(
             tf.UsageError, match=r"column 'A': invalid null .*: expected an integer"
         ):
@@ -554,6 +557,14 @@ def test_properties_of_columns_are_given_by_name(tmp_path: Path, option: str) ->
         tf.UsageError, match=rf"invalid {option}: expected a dict by column name, found 3\nhint: as"
     ):
         tf.write(tmp_path / "new.fits", {"A": [1]}, **{option: 3})  # type: ignore[arg-type]
+
+
+def test_units_may_be_those_of_astropy(tmp_path: Path) -> None:
+    path = tmp_path / "new.fits"
+    tf.write(path, {"A": [1], "B": [2]}, units={"A": u.km / u.s, "B": ""})  # type: ignore[dict-item]
+    with tf.edit(path) as editor:
+        editor[1].add_column("C", [3], unit=u.km / u.s)  # type: ignore[arg-type]
+    assert [column.unit for column in tf.open(path)[1].columns] == ["km s-1", None, "km s-1"]
 
 
 def test_columns_are_chosen_by_one_name_or_several(tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ from tachyfits.table.metadata import (
 )
 from tachyfits.table.table import Table
 from tachyfits.table.values import ColumnData, Named, column_data
+from tachyfits.text.units import given_unit
 
 if TYPE_CHECKING:
     pass
@@ -137,7 +138,11 @@ def to_columns(
 def column_of(name: str, values: Any, **said: Any) -> ColumnData:
     """Translate one column; what is ``said`` of it comes before what the values say themselves."""
     values, known = with_what_they_say(name, values)
-    told = {key: value for key, value in said.items() if value not in (None, "")}
+    told = {
+        key: given_unit(value)
+        for key, value in said.items()
+        if not (value is None or (isinstance(value, str) and not value))
+    }
     return column_data(name, values, **_sayable(name, known) | told)
 
 

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-
 from tachyfits import _core
 from tachyfits.base.progress import Progress
 from tachyfits.base.upper import upper

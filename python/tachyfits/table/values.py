@@ -201,7 +201,7 @@ def _filled(
 ) -> tuple[NDArray[Any], NDArray[np.bool_] | None, int | None]:
     """Put what means undefined where it is undefined: (values, mask, TNULL)."""
     kind = data.dtype.kind
-    if kind in "iu" and (mask is not None or null is not None):
+    if null is not None or (kind in "iu" and mask is not None):
         return filled_integers(name, data, mask, null)
     if mask is None:
         return data, None, None
@@ -216,13 +216,18 @@ def filled_integers(
     name: str, data: NDArray[Any], mask: NDArray[np.bool_] | None, null: int | None
 ) -> tuple[NDArray[Any], NDArray[np.bool_] | None, int]:
     """Put what means undefined into integers: (values, mask, TNULL), one that is free for None."""
+    if data.dtype.kind not in "iu":
+        raise usage(
+            f"column {name!r} is of {data.dtype}, which has no null of its own",
+            "only integers have one: undefined floats are NaN",
+        )
     defined = data if mask is None else data[~mask]
     limits = np.iinfo(data.dtype)
     if null is None:
         occurring = Occurring(data.dtype, defined.size)
         occurring.see(defined)
         null = occurring.free(name)
-    elif not isinstance(null, (int, np.integer)):
+    elif isinstance(null, bool) or not isinstance(null, (int, np.integer)):
         raise usage(
             f"column {name!r}: invalid null {null!r}: expected an integer",
             "use one that does not occur",
@@ -310,11 +315,6 @@ def with_null(column: ColumnData, null: int) -> ColumnData:
         It holds no integers, or the value is none of them or occurs.
     """
     values = elements_of(column.values)
-    if values.dtype.kind not in "iu":
-        raise usage(
-            f"column {column.name!r} is of {values.dtype}, which has no null of its own",
-            either("nulls= is for integers: undefined floats are NaN"),
-        )
     filled, undefined, null = filled_integers(column.name, values, column.undefined, null)
     made = with_elements(column.values, filled)
     return replace(column, values=made, undefined=undefined, null=null)

@@ -257,6 +257,15 @@ def _standard_text(text: str) -> str:
         return text.strip()
 
 
+def given_unit(unit: Any) -> Any:
+    """Return a unit of astropy's as text, anything else as it is.
+
+    >>> given_unit(fits_unit("km/s")), given_unit("km/s")
+    ('km s-1', 'km/s')
+    """
+    return text_of_unit(unit) if hasattr(unit, "physical_type") else unit
+
+
 @functools.lru_cache(maxsize=512)
 def text_of_unit(unit: Any) -> str | None:
     """Return a unit of astropy's as the Standard writes it; its own text where that cannot say it.

@@ -65,10 +65,11 @@ def new_text_column(data: ColumnData, form: str | None) -> NewColumn:
             ),
         )
     defined = values if data.undefined is None else values[~data.undefined]
-    form = (form or _text_form(defined)).strip().upper()
+    given = _text_form(defined) if form is None else form
+    form = given.strip().upper() if isinstance(given, str) else ""
     if not _FORM.fullmatch(form):
         raise usage(
-            f"column {data.name!r}: invalid form {form!r} for an ASCII table",
+            f"column {data.name!r}: invalid form {given!r} for an ASCII table",
             "a form is Aw, Iw, Fw.d, Ew.d or Dw.d: w characters, d of them decimals",
         )
     undefined = data.undefined is not None or (

@@ -121,7 +121,7 @@ def plain_spec(data: ColumnData) -> dict[str, Any]:
         "null": null,
         "dimensions": [],
         "substrings": None,
-        "unit": data.unit,
+        "unit": data.unit or None,
         "display": data.display,
         "scaling": None,
     }

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from tachyfits import _core
 from tachyfits.base.errors import either, listed, not_found, usage
@@ -24,6 +26,7 @@ from tachyfits.table.part import Part
 from tachyfits.table.reading import TableReading
 from tachyfits.table.table import Table
 from tachyfits.table.values import ColumnData, with_null
+from tachyfits.text.units import given_unit
 from tachyfits.writing.ascii_columns import new_text_column
 from tachyfits.writing.batches import batches_of, naming, write_batches
 from tachyfits.writing.column_forms import formed_column
@@ -61,7 +64,7 @@ def write_table(
         "name": name, "header": header, "kind": kind, "forms": forms, "threads": threads,
         "progress": progress,
     }  # fmt: skip
-    if isinstance(compress, str):
+    if not isinstance(compress, (Compression, type(None))):
         raise usage(
             f"invalid compress {compress!r} for a table: expected a Compression",
             either('use compress=Compression(tables=True), and columns={"NAME": "rice"} for one'),
@@ -163,12 +166,12 @@ def add_table(
 
 def _names(columns: str | Sequence[str], parts: Mapping[str, Sequence[str]]) -> list[str]:
     """Return names of columns, of which one may be given by itself, and of ``parts`` of objects."""
-    if not isinstance(columns, Iterable):
+    names = list(columns) if np.iterable(columns) and not isinstance(columns, str) else [columns]
+    if not all(isinstance(name, str) for name in names):
         raise usage(
             f"invalid columns: expected names, found {columns!r}",
             either('as columns=["RA", "DEC"]'),
         )
-    names = [columns] if isinstance(columns, str) else columns
     return [part for name in names for part in parts.get(name, [name])]
 
 
@@ -268,7 +271,7 @@ def described(
         if nulls and name in nulls:
             column = with_null(column, nulls[name])
         if units and name in units:
-            column = replace(column, unit=str(units[name]) or None)
+            column = replace(column, unit=given_unit(units[name]))
         if descriptions and name in descriptions:
             column = replace(column, description=str(descriptions[name] or ""))
         result.append(column)
