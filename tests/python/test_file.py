@@ -310,7 +310,7 @@ def test_cards_are_replaced_however_their_keyword_is_spelled() -> None:
     assert header.replaced({}, without=["HIERARCH eso det dit"]).cards == header.cards[:2]
 
 
-def test_random_groups_have_parameters() -> None:
+def test_random_groups_have_parameters_that_images_lack(tmp_path: Path) -> None:
     groups = np.array([1, 0.5, 10, 20, 30, 2, 0.25, 40, 50, 60], ">f4").tobytes()
     cards = [("SIMPLE", True), ("BITPIX", -32), ("NAXIS", 2), ("NAXIS1", 0), ("NAXIS2", 3),
              ("GROUPS", True), ("PCOUNT", 2), ("GCOUNT", 2), ("PTYPE1", "DATE"),
@@ -319,3 +319,6 @@ def test_random_groups_have_parameters() -> None:
     file = tf.open(pad(lines, b" ") + pad(groups))
     assert file[0].kind == "random groups"
     np.testing.assert_array_equal(file[0].group_parameters()["DATE"], [101.5, 102.25])
+    for data in (file[0], [file[0]], [(file[0], {"A": 1})], [np.zeros((2, 2)), file[0]]):
+        with pytest.warns(tf.TachyfitsWarning, match="without their parameters"):
+            tf.write(tmp_path / "image.fits", data, overwrite=True)

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tachyfits import _core
+from tachyfits.base.errors import either, warn
 from tachyfits.base.whole_numbers import check_threads, whole_number
 from tachyfits.header.cards import Header
 
@@ -168,6 +169,14 @@ class Hdu:
         the groups are the pixels of an `Image`, whose first NumPy axis counts the groups.
         """
         return self._hdu().group_parameters()
+
+    def _warn_of_groups(self) -> None:
+        """Warn of the parameters of random groups, which an image that is written does not have."""
+        if self.kind == "random groups" and self.stored_header.get("PCOUNT"):
+            warn(
+                f"{self._where()}: random groups are written as an image, without their parameters"
+                + either("\nhint: write these too: a table of image.group_parameters()")
+            )
 
     def __repr__(self) -> str:
         shape = f" {self.shape}" if self.shape else ""

@@ -320,6 +320,7 @@ class Operations(Pixels):
         >>> float(tf.open("short.fits")[0].max())
         59.0
         """
+        self._warn_of_groups()
         error = self._core_image().write(
             fits_name(path),
             pixel=None if dtype is None else np.dtype(dtype).name,

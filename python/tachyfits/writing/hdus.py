@@ -142,6 +142,8 @@ def _write_hdu(
 ) -> float:
     """Write an HDU; return the largest error of rounding."""
     kind = kind_of(data)
+    if kind == "image":
+        data._warn_of_groups()
     if kind == "image" and header is None:
         how = engine_compression(compress, data.shape) if data.size else None
         core = data._core_image()

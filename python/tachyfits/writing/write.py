@@ -164,6 +164,8 @@ def write(
             path, data, overwrite, checksum, sync, check_threads(threads), progress, compress
         )
         return
+    if what == "image" and (name is not None or header is not None):
+        data._warn_of_groups()
     if name is not None and header is None and what == "image":
         data = data._named(name)
     elif name is not None:
