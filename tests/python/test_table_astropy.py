@@ -49,6 +49,15 @@ def test_values_in_a_dict_say_their_units_and_descriptions() -> None:
     assert of_table("new.fits", "SIZE").unit == "cm"
 
 
+@pytest.mark.parametrize("unit", [u.mag(u.AB), u.dex(u.cm / u.s**2), u.hourangle], ids=str)
+def test_units_that_fits_has_no_name_for_come_back(unit: Any) -> None:
+    tf.write("new.fits", QTable({"A": [1.5, 2.5] * unit}))
+    back = QTable(tf.open("new.fits")[1].to_astropy())["A"]
+    assert (type(back), back.unit) == (type([1.5] * unit), unit)
+    tf.write("new.fits", {"A": [1.5]}, units={"A": "counts"}, overwrite=True)
+    assert isinstance(tf.open("new.fits")[1].to_astropy()["A"].unit, u.UnrecognizedUnit)
+
+
 def test_a_list_of_quantities_has_the_unit_of_the_first() -> None:
     tf.write("new.fits", {"A": [1 * u.m, None, 2 * u.km], "V": [[1, 2] * u.s, [1] * u.min, None]})
     table = tf.open("new.fits")[1]

@@ -111,7 +111,14 @@ def _astropy_unit(text: str | None) -> Any:
     """Return astropy's unit; one that it does not know keeps its text."""
     from astropy import units
 
-    return None if text is None else units.Unit(text, format="fits", parse_strict="silent")
+    if text is None:
+        return None
+    unit = units.Unit(text, format="fits", parse_strict="silent")
+    if not isinstance(unit, units.UnrecognizedUnit):
+        return unit
+    # Of units that FITS has no name for, "mag(AB)" or "hourangle", the text is astropy's own.
+    own = units.Unit(text, parse_strict="silent")
+    return own if str(own) == text else unit
 
 
 def _fill_value(known: TableColumn, dtype: np.dtype[Any]) -> Any:
