@@ -41,8 +41,8 @@ def format_of(display: str | None) -> str | None:
 def display_of(form: Any, dtype: np.dtype[Any]) -> str | None:
     """Return TDISPn for Python's format of values of a type, where there is one.
 
-    >>> [display_of(form, np.dtype("f8")) for form in ("8.3f", "{:12.4e}", "%.2f", "5d", None)]
-    ['F8.3', 'E12.4', 'F11.2', None, None]
+    >>> [display_of(form, np.dtype("f8")) for form in ("8.3f", "{:12.4e}", "%6.2e", "%.2f", "5d")]
+    ['F8.3', 'E12.4', 'E11.2', 'F11.2', None]
     >>> [display_of(form, np.dtype("u2")) for form in ("5d", "4x", "016b")]
     ['I5', 'Z4', 'B16.16']
     """
@@ -50,9 +50,12 @@ def display_of(form: Any, dtype: np.dtype[Any]) -> str | None:
     letter = _DISPLAYS.get(dtype.kind, {}).get(found[4].lower()) if found else None
     if found is None or letter is None:
         return None
-    zero, width, decimals = found[1], found[2], found[3]
+    zero, width = found[1], int(found[2] or 0)
     if letter in "FEG":
-        decimals = decimals or "6"
-        # A sign, a digit, a point and an exponent beside the decimals.
-        return f"{letter}{width or int(decimals) + 9}.{decimals}"
+        decimals = int(found[3] or 6)
+        # Python's width is a minimum; TDISPn has room for a point and two digits of exponent too.
+        if width < decimals + (5 if letter == "E" else 1):
+            # A sign, a digit, a point and an exponent beside the decimals.
+            width = decimals + 9
+        return f"{letter}{width}.{decimals}"
     return (f"{letter}{width}.{width}" if zero else f"{letter}{width}") if width else None
