@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime
+from pathlib import Path
 from typing import Any
 
+import astropy.units as u
 import numpy as np
 import pytest
 from hypothesis import given
@@ -354,6 +356,19 @@ def test_columns_survive_other_libraries(library: str) -> None:
             np.ma.getmaskarray(expected) if name in ("masked", "maybe") else 0,
         )
         same(values, expected)
+
+
+@pytest.mark.parametrize(
+    ("units", "expected"),
+    [({"A": "deg"}, "deg"), ({"A": u.km / u.s}, "km s-1"), ({"B": "m"}, None), ("metric", None)],
+)
+def test_units_of_a_frame_are_those_of_its_columns(
+    units: Any, expected: str | None, tmp_path: Path
+) -> None:
+    frame = pytest.importorskip("pandas").DataFrame({"A": [1.0]})
+    frame.attrs["units"] = units
+    tf.write(tmp_path / "frame.fits", frame)
+    assert tf.open(tmp_path / "frame.fits")[1].column("A").unit == expected
 
 
 def test_complex_numbers_survive_arrow() -> None:

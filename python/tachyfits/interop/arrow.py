@@ -136,7 +136,7 @@ def columns_of_arrow(data: Any) -> Named:
     except pa.ArrowException as error:
         raise usage(
             f"invalid table of type {type(data).__name__}: {error}",
-            "name the column: {'NAME': values}",
+            "use types that pyarrow knows, and name a single column: {'NAME': values}",
         ) from error
     refuse_objects("", data)
     for field, column in zip(table.schema, table.columns, strict=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from tachyfits.interop.arrow import arrow_values
 from tachyfits.table.columns import Columns
 from tachyfits.table.ragged import Ragged
 from tachyfits.table.values import Named
+from tachyfits.text.units import given_unit
 
 if TYPE_CHECKING:
     import pandas
@@ -21,9 +22,11 @@ if TYPE_CHECKING:
 
 def columns_of_pandas(frame: Any) -> Named:
     """Give the columns of a frame, those of its index first."""
-    units = frame.attrs.get("units", {})
+    units = frame.attrs.get("units")
     for name, series in (*_index_of_pandas(frame), *frame.items()):
-        yield str(name), pandas_values(str(name), series), {"unit": units.get(name)}
+        # Other programs may keep something else under this name.
+        unit = given_unit(units.get(name)) if isinstance(units, Mapping) else None
+        yield str(name), pandas_values(str(name), series), {"unit": unit}
 
 
 def _index_of_pandas(frame: Any) -> Iterator[tuple[Any, Any]]:
