@@ -19,6 +19,8 @@ from tachyfits.table.values import column_data
 
 pytestmark = pytest.mark.once
 
+TEXT = getattr(np.dtypes, "StringDType", lambda **_: object)
+
 LEAST = {np.dtype(f"i{n}"): np.iinfo(f"i{n}").min for n in (1, 2, 4, 8)}
 
 
@@ -102,6 +104,9 @@ def test_undefined_truth_values_are_kept_beside() -> None:
         (np.array(["x", "yy"], object), [b"x", b"yy"]),
         (np.array([["a", "b"], ["c", "d"]]), [[b"a", b"b"], [b"c", b"d"]]),
         (np.array(["2026-11-21", "NaT"], "M8[D]"), [b"2026-11-21", b""]),
+        (np.array(["a", None], TEXT(na_object=None)), [b"a", b""]),
+        (np.array([["a", np.nan]], TEXT(na_object=np.nan)), [[b"a", b""]]),
+        (np.ma.MaskedArray(np.array(["a", "bcd"], TEXT()), mask=[0, 1]), [b"a", b""]),
         ([datetime.datetime(2026, 1, 2, 3, 4, 5)], [b"2026-01-02T03:04:05.000000"]),
     ],
 )

@@ -567,6 +567,28 @@ def test_units_may_be_those_of_astropy(tmp_path: Path) -> None:
     assert [column.unit for column in tf.open(path)[1].columns] == ["km s-1", None, "km s-1"]
 
 
+@pytest.mark.parametrize("name", [b"A", None, ("A", 1), 1.5])
+def test_names_of_columns_are_text(tmp_path: Path, name: Any) -> None:
+    with pytest.raises(tf.UsageError, match=r"invalid column name .*: expected text"):
+        tf.write(tmp_path / "new.fits", {name: [1]})
+
+
+@pytest.mark.parametrize(
+    ("values", "form", "found"),
+    [
+        ([0.5, 1e300], "E", r"1e\+300 \(float64\)"),
+        ([1, 70000], "I", r"70000 \(int64\)"),
+        (np.array([[1.0, 2.5]]), "2J", r"2\.5 \(float64\)"),
+        ([-1, 40000], "I", r"both -1 and 40000 \(int64\)"),
+    ],
+)
+def test_a_value_that_a_form_does_not_hold_is_named(
+    tmp_path: Path, values: Any, form: str, found: str
+) -> None:
+    with pytest.raises(tf.UsageError, match=f"the form '{form}' does not hold {found}"):
+        tf.write(tmp_path / "new.fits", {"A": values}, forms={"A": form})
+
+
 def test_columns_are_chosen_by_one_name_or_several(tmp_path: Path) -> None:
     path, data = tmp_path / "new.fits", {"AB": [1], "A": [2], "B": [3]}
     for columns, names in (("AB", ("AB",)), (("B", "AB"), ("B", "AB")), (iter(["A"]), ("A",))):

@@ -189,7 +189,10 @@ def _of_structured(data: NDArray[Any]) -> Named:
 
 
 def _of_mapping(data: Mapping[Any, Any]) -> Named:
-    return ((str(name), *with_what_they_say(name, values)) for name, values in data.items())
+    for name, values in data.items():
+        if not isinstance(name, (str, int, np.integer)):
+            raise usage(f"invalid column name {name!r}: expected text", "give text")
+        yield str(name), *with_what_they_say(name, values)
 
 
 def _of_astropy(table: Any) -> Named:

@@ -121,6 +121,12 @@ def _plain(
         mask = np.ma.getmaskarray(values)
         mask = mask if mask.any() else None
     data = np.ma.getdata(values)
+    if data.dtype.kind == "T":
+        # An object beside the text may stand for what is missing.
+        cells = data.astype(object)
+        missing = np.frompyfunc(lambda cell: not isinstance(cell, str), 1, 1)(cells).astype(bool)
+        mask = missing if mask is None else mask | missing
+        data = np.where(missing, "", cells).astype("U")
     kind, size = data.dtype.kind, data.dtype.itemsize
     if kind == "b":
         return data, mask, None
@@ -143,7 +149,7 @@ def _plain(
         return text.astype(f"S{longest}"), mask, None
     if kind == "m":
         return _seconds(name, data), mask, "s"
-    if kind in "SUT":
+    if kind in "SU":
         return _ascii(name, data), mask, None
     raise usage(
         f"column {name!r} is of {data.dtype}, which FITS does not have",
@@ -164,8 +170,6 @@ def _seconds(name: str, data: NDArray[Any]) -> NDArray[np.float64]:
 
 def _ascii(name: str, data: NDArray[Any]) -> NDArray[np.bytes_]:
     """Return text as NumPy's S; FITS has the characters from blank to "~" alone."""
-    if data.dtype.kind == "T":
-        data = data.astype(object).astype("U")
     if data.dtype.kind == "U":
         try:
             data = np.char.encode(data, "ascii") if data.size else data.astype("S")

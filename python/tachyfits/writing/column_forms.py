@@ -124,12 +124,16 @@ def _of_type(data: ColumnData, form: str, letter: str) -> ColumnData:
         # Nothing but undefined is of no type.
         undefined = np.ones(flat.shape, bool)
     known = flat if undefined is None else flat[~undefined]
+    held = np.zeros(known.shape, bool)
     for name in names:
         result, same = converted(known, np.dtype(name))
+        held |= same
         if same.all():
             break
     else:
-        raise _misfit(data, form, f"values of other types than {' or '.join(names)}")
+        odd = known[~held]
+        found = odd[0] if odd.size else f"both {known.min()} and {known.max()}"
+        raise _misfit(data, form, f"{found} ({own})")
     made = np.zeros(flat.shape, result.dtype)
     made[... if undefined is None else ~undefined] = result
     null = data.null

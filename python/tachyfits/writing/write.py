@@ -77,8 +77,8 @@ def write(
         primary HDU without data. Tables of beams (BEAMS) and of coordinates (-TAB) that images need
         follow at the end, unless the list has them; an image in a pair is its pixels alone.
     header
-        Cards, as a `Header` or values by keyword. Structure and scaling get new cards. The ``meta``
-        of a table comes before them.
+        Cards, as a `Header` or values by keyword. Structure, scaling and columns (TUNITn) get new
+        cards. The ``meta`` of a table comes before them.
     name
         EXTNAME.
     dtype, scaling, blank
