@@ -130,7 +130,7 @@ def _text(data: NDArray[Any], nulls: NDArray[np.bool_] | None) -> pa.Array:
 
 def columns_of_arrow(data: Any) -> Named:
     """Give the columns of an Arrow stream."""
-    pa = needed("pyarrow", "taking an Arrow stream", extra="arrow")
+    pa = _pyarrow()
     try:
         table = pa.RecordBatchReader.from_stream(data).read_all()
     except pa.ArrowException as error:
@@ -201,7 +201,7 @@ def arrow_values(name: str, array: Any, *, pairs: bool = False) -> Any:
 
     ``pairs``: the innermost lists, of two floats each, are complex numbers.
     """
-    pa = needed("pyarrow", "taking an Arrow stream", extra="arrow")
+    pa = _pyarrow()
     kind = array.type
     if isinstance(array, pa.ChunkedArray):
         array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.nulls(0, kind)
@@ -224,7 +224,7 @@ def arrow_values(name: str, array: Any, *, pairs: bool = False) -> Any:
 
 def _decoded(array: Any) -> Any:
     """Return the values of a dictionary's array."""
-    pa = needed("pyarrow", "taking an Arrow stream", extra="arrow")
+    pa = _pyarrow()
     # pyarrow cannot take values from views, in which polars keeps text.
     plain = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}
     values = array.dictionary
@@ -243,7 +243,7 @@ def _complex(values: NDArray[Any]) -> NDArray[Any]:
 
 def _fixed_values(name: str, array: Any, *, pairs: bool) -> Any:
     """Return lists of one length as an array of one axis more."""
-    pa = needed("pyarrow", "taking an Arrow stream", extra="arrow")
+    pa = _pyarrow()
     length = array.type.list_size
     first = array.offset * length
     inner = arrow_values(name, array.values.slice(first, len(array) * length), pairs=pairs)
@@ -260,7 +260,7 @@ def _fixed_values(name: str, array: Any, *, pairs: bool) -> Any:
 
 
 def _plain_values(name: str, array: Any) -> NDArray[Any]:
-    pa = needed("pyarrow", "taking an Arrow stream", extra="arrow")
+    pa = _pyarrow()
     kind = array.type
     types = pa.types
     if types.is_boolean(kind):
@@ -294,7 +294,7 @@ def _plain_values(name: str, array: Any) -> NDArray[Any]:
 
 def _decimal_values(name: str, array: Any) -> NDArray[Any]:
     """Return decimals as integers if they have no decimal places, else as float64."""
-    pa = needed("pyarrow", "taking an Arrow stream", extra="arrow")
+    pa = _pyarrow()
     whole = whole_numbers(array) if array.type.scale <= 0 else None
     if whole is not None:
         return whole.fill_null(0).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
@@ -313,7 +313,7 @@ _DIGITS = 15
 
 def _says(floats: Any, decimals: Any) -> bool:
     """Return whether the shortest text that stands for each float is the decimal."""
-    pa = needed("pyarrow", "taking an Arrow stream", extra="arrow")
+    pa = _pyarrow()
     try:
         return bool(floats.cast(pa.string()).cast(decimals.type).equals(decimals))
     except pa.ArrowInvalid:
@@ -325,7 +325,7 @@ def whole_numbers(values: Any) -> Any:
 
     None: neither int64 nor uint64 does.
     """
-    pa = needed("pyarrow", "taking an Arrow stream", extra="arrow")
+    pa = _pyarrow()
     for kind in (pa.int64(), pa.uint64()):
         try:
             return values.cast(kind)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +17,6 @@ from tachyfits.interop.time_text import time_text
 from tachyfits.interop.times import said_in_meta
 from tachyfits.table.cells import with_numpys_mask
 from tachyfits.text.units import text_of_unit
-
-if TYPE_CHECKING:
-    pass
 
 
 def with_what_they_say(name: Any, values: Any) -> tuple[Any, dict[str, Any]]:

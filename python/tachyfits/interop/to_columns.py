@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,10 +42,6 @@ from tachyfits.table.metadata import (
 from tachyfits.table.table import Table
 from tachyfits.table.values import ColumnData, Named, column_data
 from tachyfits.text.units import given_unit
-
-if TYPE_CHECKING:
-    pass
-
 
 KNOWN = (
     "a dict of arrays or lists, a structured array, an astropy Table, FITS_rec or BinTableHDU, a "

@@ -125,10 +125,10 @@ class Ragged(Sequence[Any]):
     def __getitem__(self, index: slice) -> Ragged: ...
     def __getitem__(self, index: int | slice) -> NDArray[Any] | Ragged:
         if isinstance(index, slice):
-            start, stop, step = index.indices(len(self))
-            if step != 1:
-                return self.take(np.arange(start, stop, step))
-            bounds = self.offsets[start : max(start, stop) + 1]
+            rows = resolve_rows(index, len(self))
+            if not isinstance(rows, tuple):
+                return self.take(rows)
+            bounds = self.offsets[rows[0] : rows[1] + 1]
             return Ragged(bounds, self.values, cell_shape=self.cell_shape)
         count, row = len(self), whole_number(index, least=-(2**63))
         if row is None:

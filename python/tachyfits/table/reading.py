@@ -239,20 +239,21 @@ class TableReading(Hdu):
         wanted = self._chosen(columns)
         chosen = self._rows(rows)
         plan = self._plan(wanted, raw, threads, progress)
-        if where is None:
-            return self._read_as(plan, chosen)
-        if not isinstance(chosen, tuple):
-            found = among(self._found(where, *span_of(chosen), threads, progress), chosen)
-            return self._read_as(plan, found)
-        return self._read_found(plan, where, *chosen)
+        if where is not None and isinstance(chosen, tuple):
+            return self._read_found(plan, where, *chosen)
+        return self._read_as(plan, self._among(chosen, where, threads, progress))
 
     def _selected(
         self, rows: Any, where: str | None, threads: int | None, progress: Progress | None
     ) -> Rows:
-        chosen = self._rows(rows)
+        return self._among(self._rows(rows), where, threads, progress)
+
+    def _among(
+        self, rows: Rows, where: str | None, threads: int | None, progress: Progress | None
+    ) -> Rows:
         if where is None:
-            return chosen
-        return among(self._found(where, *span_of(chosen), threads, progress), chosen)
+            return rows
+        return among(self._found(where, *span_of(rows), threads, progress), rows)
 
     @placing
     def _rows(self, rows: Any) -> Rows:
@@ -468,7 +469,7 @@ class TableReading(Hdu):
         waiting = np.zeros(0, np.int64)
         for first in range(0, count, SEARCHED_ROWS):
             piece = piece_of(rows, first, min(first + SEARCHED_ROWS, count))
-            found = self._selected(_as_index(piece), where, threads, None)
+            found = self._among(piece, where, threads, None)
             waiting = np.concatenate([waiting, np.asarray(found, np.int64)])
             while len(waiting) >= batch_rows:
                 yield waiting[:batch_rows]
@@ -497,7 +498,3 @@ def _described(
         carried=carried,
         delimiter=None if core.delimiter is None else chr(core.delimiter),
     )
-
-
-def _as_index(rows: Rows) -> Any:
-    return slice(*rows) if isinstance(rows, tuple) else rows

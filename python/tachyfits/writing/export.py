@@ -23,6 +23,7 @@ from tachyfits.table.display import own_digits
 from tachyfits.table.part import Part
 from tachyfits.table.ragged import Ragged
 from tachyfits.writing.copying import copy_table
+from tachyfits.writing.new_columns import bytes_of
 
 #: A column as the compiled formatter takes it: the name of its type, the bytes of its elements,
 #: which of them are undefined, and the elements of its cells.
@@ -110,14 +111,9 @@ def _csv_column(values: Any) -> CsvColumn:
         undefined = np.ma.getmaskarray(values).reshape(-1).view(np.uint8)
     if elements.dtype.kind in "cO":
         elements = np.array([_csv_text(value) for value in elements.tolist()], "S")
-    stored = np.ascontiguousarray(elements.astype(elements.dtype.newbyteorder("="), copy=False))
+    stored = elements.astype(elements.dtype.newbyteorder("="), copy=False)
     name = f"S{stored.dtype.itemsize}" if stored.dtype.kind == "S" else stored.dtype.name
-    return name, _bytes_of(stored), undefined, cells
-
-
-def _bytes_of(array: NDArray[Any]) -> NDArray[np.uint8]:
-    # NumPy has no view of text without characters.
-    return array.view(np.uint8) if array.nbytes else np.zeros(0, np.uint8)
+    return name, bytes_of(stored), undefined, cells
 
 
 def _csv_text(value: Any) -> bytes:
