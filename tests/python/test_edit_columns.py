@@ -72,6 +72,10 @@ def test_text_of_any_length_is_one_for_all(tmp_path: Path) -> None:
         (lambda table: table.add_column(5, [1, 2]), "invalid column name 5: expected text"),
         (lambda table: table.rename_column("N", 5), "invalid column name 5: expected text"),
         (lambda table: table.add_column("X", [1.0, 2.0], null=3), "has no null of its own"),
+        (
+            lambda table: table.update("A", [[], [1]]),
+            "hold arrays of 0, 1 elements\nhint: cells have",
+        ),
         (lambda table: table.delete_column(), "needs columns"),
     ],
 )

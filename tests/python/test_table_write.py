@@ -431,7 +431,7 @@ def test_one_cell_for_all_rows_keeps_integers_and_undefined_values(tmp_path: Pat
     with tf.edit(path) as editor:
         editor[1].update("U", [2**53 + 1, 2**63])
         editor[1].update("D", np.ma.MaskedArray([5.0, 6.0], mask=[0, 1]))
-        with pytest.raises(tf.UsageError, match=r"'D'.*different lengths"):
+        with pytest.raises(tf.UsageError, match=r"'D'.*hold arrays of 1, 2 elements"):
             editor[1].update("D", [[1.0, 2.0], [3.0]])
     table = tf.open(path)[1]
     assert table["U"].tolist() == 2 * [[2**53 + 1, 2**63]]

@@ -65,7 +65,8 @@ def fitted(column: TableColumn, data: ColumnData, where: str) -> Cells:
         # The field may end where the last string does.
         values = values.astype(f"S{max(int(np.char.str_len(values).max(initial=0)), 1)}")
     if isinstance(values, Ragged):
-        raise _misfit(column, where, "arrays of different lengths", "give arrays of one length")
+        found = f"arrays of {listed(np.unique(values.lengths))} elements"
+        raise _misfit(column, where, found, f"cells have {column.shape}")
     if values.shape[1:] != column.shape:
         raise _misfit(
             column, where, f"cells of shape {values.shape[1:]}", f"cells have {column.shape}"
