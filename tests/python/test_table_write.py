@@ -328,13 +328,16 @@ def test_a_failure_leaves_nothing_behind(stars: tf.Table, tmp_path: Path) -> Non
         {"units": {"X": "m"}}, {"nulls": {"X": 1}}, {"columns": ["X"]}, {"kind": "text"},
         {"forms": {"A": "I5"}}, {"kind": "ascii", "forms": {"X": "I5"}}, {"nulls": {"B": 1}},
         {"kind": "ascii", "forms": {"A": 5}}, {"kind": "ascii", "forms": {"A": ""}},
-        {"units": {"A": 5}}, {"columns": [["A"]]}, {"compress": True},
+        {"units": {"A": 5}}, {"columns": [["A"]]}, {"compress": True}, {"descriptions": {"A": 5}},
     ],
     ids=str,
 )  # fmt: skip
 def test_options_that_name_nothing_are_refused(tmp_path: Path, options: dict[str, Any]) -> None:
-    with pytest.raises(tf.UsageError):
-        tf.write(tmp_path / "new.fits", {"A": [1, 2], "B": [1.5, 2.5]}, **options)
+    tf.write(tmp_path / "old.fits", {"A": [1, 2], "B": [1.5, 2.5]})
+    table = tf.open(tmp_path / "old.fits")[1]
+    for data in (table, table.read()):
+        with pytest.raises(tf.UsageError):
+            tf.write(tmp_path / "new.fits", data, **options)
 
 
 def test_forms_of_ascii_tables(tmp_path: Path) -> None:

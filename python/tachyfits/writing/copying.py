@@ -164,8 +164,7 @@ def _changed_cards(
         if column.name in descriptions:
             gone = (f"TTYPE{number}", f"TCOMM{number}")
             cards = [card for card in cards if card[0] not in gone]
-            given = str(descriptions[column.name] or "")
-            cards += description_cards(column.name, number, given)
+            cards += description_cards(column.name, number, descriptions[column.name])
     theirs = table.header.cards
     comments = [card for card in theirs if card.keyword == "COMMENT"]
     kept = cards_for(comments, [column.name for column in wanted], descriptions=descriptions)

@@ -273,7 +273,7 @@ def described(
         if units and name in units:
             column = replace(column, unit=given_unit(units[name]))
         if descriptions and name in descriptions:
-            column = replace(column, description=str(descriptions[name] or ""))
+            column = replace(column, description=descriptions[name] or "")
         result.append(column)
     return result
 
