@@ -570,6 +570,13 @@ def test_units_may_be_those_of_astropy(tmp_path: Path) -> None:
     assert [column.unit for column in tf.open(path)[1].columns] == ["km s-1", None, "km s-1"]
 
 
+def test_masked_values_of_cards_are_undefined(tmp_path: Path) -> None:
+    header = {"MASKED": np.ma.masked, "NONE": None, "ZERO": np.array(0.0)}
+    tf.write(tmp_path / "new.fits", {"A": [1]}, header=header)
+    found = tf.open(tmp_path / "new.fits")[1].header
+    assert [found[keyword] for keyword in header] == [None, None, 0.0]
+
+
 @pytest.mark.parametrize("name", [b"A", None, ("A", 1), 1.5])
 def test_names_of_columns_are_text(tmp_path: Path, name: Any) -> None:
     with pytest.raises(tf.UsageError, match=r"invalid column name .*: expected text"):

@@ -75,7 +75,7 @@ def cards_of_items(items: Iterable[tuple[Any, Any]]) -> tuple[Cards, list[str]]:
         if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], str):
             value, comment = value
         if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
-            value = value.item()
+            value = None if np.ma.is_masked(value) else value.item()
         if value is None or isinstance(value, (bool, int, float, str, complex)):
             cards.append((keyword, value, comment))
         elif type(value).__name__ == "Undefined":
