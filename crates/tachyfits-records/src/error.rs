@@ -56,7 +56,7 @@ codes! {
         "Markers of several widths or byte orders fit a Fortran file.",
         hint "give {markers=4 or 8, and order=\"big\" or \"little\"|--markers 4 or 8, and --order big or little}";
     IndexTooLarge = "record-index-too-large", Limit,
-        "The record length of a Fortran file changes more often than the limit.",
+        "The records of a Fortran file change their length, or are damaged, more often than the limit.",
         hint "read it with {access=\"stream\"|--access stream}";
     Form = "record-form", Usage,
         "A record form is invalid, or does not match the record.",

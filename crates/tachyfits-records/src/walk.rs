@@ -53,6 +53,8 @@ tachyfits_io::options! {
     pub struct RecordLimits {
         /// Runs of the index, subrecords counted: 2^25 take 2 GB.
         pub max_runs: usize,
+        /// Stretches that recovery skips, each with its reason: 2^16 take 20 MB.
+        pub max_skipped: usize,
         /// Records no further apart than this are reached by reading on; others by a separate read.
         pub near_bytes: u64,
     }
@@ -60,7 +62,7 @@ tachyfits_io::options! {
 
 impl Default for RecordLimits {
     fn default() -> Self {
-        RecordLimits { max_runs: 1 << 25, near_bytes: 4096 }
+        RecordLimits { max_runs: 1 << 25, max_skipped: 1 << 16, near_bytes: 4096 }
     }
 }
 
@@ -235,8 +237,9 @@ impl RecordWalker {
                         self.index.end = self.at;
                     }
                 }
-                if self.index.runs().len() + self.pieces_kept > self.limits.max_runs {
-                    self.too_many();
+                let most = self.limits.max_runs;
+                if self.index.runs().len() + self.pieces_kept > most {
+                    self.too_many(most, "runs of records of equal length");
                 }
                 None
             }
@@ -272,9 +275,8 @@ impl RecordWalker {
         Problem::new(code, expected, found).at(self.index.len() + 1, offset)
     }
 
-    fn too_many(&mut self) {
-        let most = self.limits.max_runs;
-        let expected = format!("at most {most} runs of records of equal length");
+    fn too_many(&mut self, most: usize, what: &str) {
+        let expected = format!("at most {most} {what}");
         let problem = self.problem(Code::IndexTooLarge, self.at, &expected, "one more");
         self.index.damage = Some(problem);
         self.finished = true;
@@ -284,10 +286,15 @@ impl RecordWalker {
         let code = if fault.cut { Code::Cut } else { Code::Markers };
         let error = self.problem(code, fault.offset, &fault.expected, &fault.found);
         let from = self.index.end.max(self.recovered);
+        let most = self.limits.max_skipped;
         self.pieces.clear();
         if !self.recover {
             self.index.damage = Some(error);
             self.finished = true;
+            return;
+        }
+        if self.index.skipped.len() >= most {
+            self.too_many(most, "damaged stretches");
             return;
         }
         let mut lengths = Vec::new();
@@ -328,9 +335,6 @@ impl RecordWalker {
             match begins {
                 Ok(true) => {
                     self.index.skipped.push((search.from..search.at, search.error));
-                    if self.index.skipped.len() > self.limits.max_runs {
-                        self.too_many();
-                    }
                     (self.at, self.recovered) = (search.at, search.at);
                     return None;
                 }

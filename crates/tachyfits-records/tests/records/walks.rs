@@ -353,6 +353,22 @@ fn records_of_one_length_are_one_run() {
 }
 
 #[test]
+fn recovery_ends_after_the_most_damaged_stretches() {
+    let markers = four(FileOrder::Big);
+    let whole = file(markers, &[vec![1; 5], vec![2; 5]], u64::MAX);
+    let bytes = [&whole[..], b"damage"].concat().repeat(8);
+    let most = |count| RecordLimits::default().max_skipped(count);
+    let ended = walk(markers, &bytes, most(3), true);
+    let damage = ended.damage().unwrap();
+    assert_eq!((damage.code, ended.skipped().len(), ended.len()), (Code::IndexTooLarge, 3, 8));
+    let found = damage.to_string();
+    assert!(found.contains("expected at most 3 damaged stretches, found one more"), "{found}");
+    let all = walk(markers, &bytes, most(8), true);
+    assert!(all.damage().is_none(), "the limit is not exceeded");
+    assert_eq!((all.skipped().len(), all.len()), (8, 16));
+}
+
+#[test]
 fn records_that_alternate_are_two_runs() {
     let markers = four(FileOrder::Big);
     let records: Vec<_> = (0..1000).map(|number| vec![number as u8; 4 + number % 2 * 8]).collect();
