@@ -179,6 +179,35 @@ def test_interpolated_pixels_are_those_of_wcslib(kind: str, pixel: float, data: 
 
 
 @pytest.mark.once
+def test_a_polygon_of_many_corners_has_the_pixels_that_rays_find() -> None:
+    image, vectors = fine_image("TAN", 1e-3)
+    sky = image._coordinates.sky
+    height, width = image.shape
+    rng = np.random.default_rng(1)
+    # In the tangent plane at the middle of the image, a star whose sides are of any length.
+    middle = vectors[height // 2 * width + width // 2]
+    east = np.cross([0.0, 0.0, 1.0], middle)
+    east /= np.linalg.norm(east)
+    turns = np.linspace(0.0, 2.0 * np.pi, 20_000, endpoint=False)
+    away = rng.uniform(0.007, 0.008, (20_000, 1))
+    plane = np.stack([np.cos(turns), np.sin(turns)], axis=1) * away
+    corners = middle + plane @ np.array([east, np.cross(middle, east)])
+    longitude = np.arctan2(corners[:, 1], corners[:, 0])
+    latitude = np.arctan2(corners[:, 2], np.hypot(corners[:, 0], corners[:, 1]))
+    region = tf.SkyRegion.polygon(np.degrees([longitude, latitude]).T.tolist())
+    mask = image.region_mask(region).ravel()
+    placed = place(region, sky)
+    assert placed.vertices is not None
+    (x0, y0), (x1, y1) = placed.vertices.T, np.roll(placed.vertices, -1, axis=0).T
+    for number in rng.choice(len(vectors), 3000, replace=False):
+        x, y, towards = placed.axes @ vectors[number]
+        crosses = (y0 <= y / towards) != (y1 <= y / towards)
+        place_of = x0 + (y / towards - y0) * (x1 - x0) / np.where(y1 == y0, 1.0, y1 - y0)
+        odd = np.count_nonzero(crosses & (place_of > x / towards)) % 2 == 1
+        assert mask[number] == odd, number
+
+
+@pytest.mark.once
 def test_pixels_close_to_a_border_are_not_interpolated(monkeypatch: pytest.MonkeyPatch) -> None:
     image, vectors = fine_image("edge of a cube", 1e-3)
     sky = image._coordinates.sky

@@ -237,28 +237,33 @@ def _in_range(placed: Placed, local: Vectors) -> tuple[NDArray[np.bool_], Vector
 
 def _in_polygon(placed: Placed, local: Vectors) -> tuple[NDArray[np.bool_], Vectors]:
     assert placed.vertices is not None
-    towards = local[:, 2]
-    front = towards > 0
-    x, y = (np.where(front, local[:, n] / towards, np.nan) for n in (0, 1))
-    known = y[np.isfinite(y)]
     inside = np.zeros(len(local), dtype=np.bool_)
     nearest = np.full(len(local), np.inf)
-    if not known.size:
-        return inside, nearest
+    (front,) = np.nonzero(local[:, 2] > 0)
+    # In the order of y, so that each side is compared with the points between its ends.
+    y = local[front, 1] / local[front, 2]
+    order = np.argsort(y, kind="stable")
+    front, y = front[order], y[order]
+    towards = local[front, 2]
+    x = local[front, 0] / towards
     start, end = placed.vertices, np.roll(placed.vertices, -1, axis=0)
     low, high = np.minimum(start[:, 1], end[:, 1]), np.maximum(start[:, 1], end[:, 1])
     slack = 1e-6
-    met = (low <= known.max() + slack) & (high > known.min() - slack)
-    for (x0, y0), (x1, y1) in zip(start[met].tolist(), end[met].tolist(), strict=True):
+    bounds = np.searchsorted(y, [low - slack, low, high, high + slack]).T
+    met = bounds[:, 0] < bounds[:, 3]
+    odd, distance = np.zeros(len(y), dtype=np.bool_), np.full(len(y), slack)
+    sides = (part[met].tolist() for part in (start, end, bounds))
+    for (x0, y0), (x1, y1), (first, begin, stop, last) in zip(*sides, strict=True):
         length = math.hypot(x1 - x0, y1 - y0)
         if length == 0.0:
             continue
-        crosses = (y0 <= y) != (y1 <= y)
-        area = (x1 - x0) * (y - y0) - (x - x0) * (y1 - y0)
-        inside ^= crosses & ((area > 0) == (y1 > y0))
-        nearest = np.minimum(nearest, np.abs(area) / length)
+        near = slice(first, last)
+        area = (x1 - x0) * (y[near] - y0) - (x[near] - x0) * (y1 - y0)
+        odd[begin:stop] ^= (area[begin - first : stop - first] > 0) == (y1 > y0)
+        distance[near] = np.minimum(distance[near], np.abs(area) / length)
     # The tangent plane is stretched away from its centre.
-    return inside, np.minimum(nearest, slack) * towards**2
+    inside[front], nearest[front] = odd, distance * towards**2
+    return inside, nearest
 
 
 _INSIDE = {
