@@ -28,6 +28,10 @@ const OPERAND: i32 = 0xfff;
 /// The list has this number more than the pixels of BZERO 32768.
 const OFFSET: i32 = 32_768;
 
+/// Pixels that a list of any length can have. Instructions of IRAF and CFITSIO write all pixels, but zeros at the end may
+/// be left out.
+const UNWRITTEN: u64 = 1 << 24;
+
 // The four high bits of an instruction.
 const ZEROS: i32 = 0;
 const SET_HIGH: i32 = 1;
@@ -46,6 +50,11 @@ pub(super) fn make(parameters: &CodecParameters<'_>) -> Result<Box<dyn TileCodec
 impl TileCodec for Plio {
     fn name(&self) -> &'static str {
         "PLIO_1"
+    }
+
+    /// An instruction, of two bytes, writes at most as many as its operand.
+    fn most_pixels(&self, stream_bytes: u64) -> u64 {
+        (stream_bytes / 2).saturating_mul(OPERAND as u64).max(UNWRITTEN)
     }
 
     fn decode(&self, tile: &mut Tile<'_>, scratch: &mut CodecScratch) -> Result<(), CodecError> {

@@ -2,7 +2,7 @@
 
 use crate::pixels::{decode, encode};
 use proptest::prelude::*;
-use tachyfits_format::{Code, Plio};
+use tachyfits_format::{Code, Plio, TileCodec};
 
 const PLIO: Plio = Plio { unsigned_16: false };
 
@@ -62,6 +62,18 @@ fn lists_are_as_short_as_iraf_writes_them() {
     let stream = encode(&PLIO, &[0i32, 0, 1, 0, 5, 5, 6, 0, 0], &[9]).unwrap();
     let instructions = [0x5003, 0x2004, 0x0001, 0x4002, 0x6001, 0x0002];
     assert_eq!(stream, list(&instructions));
+}
+
+/// So no memory is needed for a stream that cannot have the pixels of a large tile.
+#[test]
+fn a_list_has_no_more_pixels_than_its_instructions_write() {
+    let pixels = 4095 * 5000;
+    let stream = encode(&PLIO, &vec![0i32; pixels], &[pixels as u64]).unwrap();
+    let most = PLIO.most_pixels(stream.len() as u64);
+    assert!((pixels as u64..pixels as u64 + 99_999).contains(&most), "{most}");
+    // Zeros at the end may be left out of smaller tiles.
+    assert_eq!(decode::<i32>(&PLIO, &list(&[]), &[1 << 20]), Ok(vec![0; 1 << 20]));
+    assert_eq!(PLIO.most_pixels(14), 1 << 24);
 }
 
 /// IRAF's encoder overflows the operand here.
