@@ -490,7 +490,7 @@ def test_a_kill_leaves_the_old_file_and_nothing_else(name: str, folder: Path) ->
 
     with subprocess.Popen(command, stderr=subprocess.PIPE, preexec_fn=as_usual) as process:
         has_begun = False
-        for _ in range(2000):
+        for _ in range(12_000):
             has_begun = _unfinished(process.pid, folder)
             if process.poll() is not None or has_begun:
                 break

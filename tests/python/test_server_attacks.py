@@ -285,7 +285,7 @@ def test_senders_that_never_end_a_request_are_disconnected() -> None:
                     "headers": [(b"content-length", b"2")]})  # fmt: skip
         await send({"type": "http.response.body", "body": b"ok"})
 
-    with listening(app, 0.5) as address:
+    with listening(app, 2) as address:
         slow = [socket.create_connection(address, timeout=20) for _ in range(100)]
         for number, stream in enumerate(slow):
             stream.sendall(b"GET / HTTP/1.1\r\nHost: a\r\nX-Slow: " if number % 2 else b"")

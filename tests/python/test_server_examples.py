@@ -85,7 +85,7 @@ def test_client_stays_with_one_server_and_clients_share_both(tmp_path: Path) -> 
         path = written(tmp_path, changes)
         proxy = subprocess.Popen([NGINX, "-p", str(tmp_path), "-c", str(path)])
         try:
-            for _ in range(100):
+            for _ in range(600):
                 with socket.socket() as probe:
                     if probe.connect_ex(("127.0.0.1", port)) == 0:
                         break

@@ -198,23 +198,6 @@ def _add_up_for_a_minute(image: _core.Image, timer: threading.Timer) -> None:
         image.stats(threads=1)
 
 
-def test_other_threads_run_meanwhile(large: _core.Image) -> None:
-    done = threading.Event()
-    counted = 0
-
-    def add_up() -> None:
-        large.stats(threads=1)
-        done.set()
-
-    thread = threading.Thread(target=add_up)
-    thread.start()
-    while not done.is_set():
-        counted += 1
-        time.sleep(0.001)
-    thread.join()
-    assert counted > 10
-
-
 @pytest.mark.parametrize("tier", ["x86-64-v9", ""])
 def test_a_tier_that_the_machine_lacks_gives_a_warning_and_fails_no_call(tier: str) -> None:
     program = (

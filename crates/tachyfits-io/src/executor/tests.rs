@@ -473,22 +473,30 @@ fn a_token_that_waits_for_another_thread_lends_its_permit() {
 #[test]
 fn a_token_is_asked_by_a_thread_that_waits_for_a_permit() {
     let executor = Executor::build(1, false, Duration::ZERO);
-    let asks = Arc::new(AtomicUsize::new(0));
+    let (asks, is_first) = (Arc::new(AtomicUsize::new(0)), AtomicBool::new(true));
     thread::scope(|scope| {
         for _ in 0..2 {
-            let (executor, asks) = (&executor, Arc::clone(&asks));
+            let (executor, asks, is_first) = (&executor, Arc::clone(&asks), &is_first);
+            let count = Arc::clone(&asks);
             let poll = move || {
                 // There is no permit to lend.
-                without_permit(|| asks.fetch_add(1, Ordering::SeqCst));
+                without_permit(|| count.fetch_add(1, Ordering::SeqCst));
                 false
             };
             scope.spawn(move || {
                 let job = Job::on(executor).with_token(CancelToken::new().polling(poll));
-                work(&job, 4, &|_| thread::sleep(2 * super::BETWEEN_CHECKS)).unwrap();
+                work(&job, 4, &|_| {
+                    // The first task waits for asks of the other thread, which waits for its permit.
+                    if is_first.swap(false, Ordering::SeqCst) {
+                        let before = asks.load(Ordering::SeqCst);
+                        until(|| asks.load(Ordering::SeqCst) > before + 4);
+                    }
+                })
+                .unwrap();
             });
         }
     });
-    assert!(asks.load(Ordering::SeqCst) > 8 && executor.is_idle());
+    assert!(executor.is_idle());
 }
 
 #[test]
