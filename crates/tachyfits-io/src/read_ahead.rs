@@ -121,8 +121,18 @@ impl BlockCache {
         BlockCache { blocks: HashMap::new(), bytes: 0, budget, uses: 0 }
     }
 
-    fn lacks(&self, range: &Range<u64>) -> bool {
-        blocks(range).any(|block| !self.blocks.contains_key(&block))
+    /// Returns whether blocks of a range are missing. The others count as used, so that they do not give way to those that are
+    /// fetched with them.
+    fn lacks(&mut self, range: &Range<u64>) -> bool {
+        self.uses += 1;
+        let mut lacks = false;
+        for block in blocks(range) {
+            match self.blocks.get_mut(&block) {
+                Some((_, used)) => *used = self.uses,
+                None => lacks = true,
+            }
+        }
+        lacks
     }
 
     /// Reads the blocks of the ranges that it lacks by one call: the first range whole, of the others what the budget allows.
@@ -275,6 +285,21 @@ mod tests {
     }
 
     #[test]
+    fn blocks_of_a_range_do_not_give_way_to_its_others() {
+        let far = Far { bytes: 1 << 30, ..Far::default() };
+        let mut ahead = ReadAhead::new(&far);
+        let mut buffer = vec![0; (BUDGET_BYTES / 2) as usize];
+        for place in (1..9).rev() {
+            ahead.read_exact_at(place << 25, &mut buffer[..1 << 20]).unwrap();
+        }
+        // The cache is full. Of the next range, it has the blocks that were used longest ago.
+        let offset = 8 << 25;
+        ahead.read_exact_at(offset, &mut buffer).unwrap();
+        assert!((offset..).zip(&buffer).all(|(place, &byte)| byte == value(place)));
+        assert!(ahead.cache.bytes <= BUDGET_BYTES);
+    }
+
+    #[test]
     fn blocks_used_longest_ago_give_way() {
         let far = Far { bytes: 1 << 30, ..Far::default() };
         let byte_of = |block: u64| block * BLOCK_BYTES..block * BLOCK_BYTES + 1;
@@ -284,7 +309,7 @@ mod tests {
         }
         cache.copy(5, &mut [0; 3]);
         cache.fetch(&far, std::slice::from_ref(&byte_of(9))).unwrap();
-        let left = |block: u64| !cache.lacks(&byte_of(block));
-        assert_eq!([0, 1, 2, 3, 9].map(left), [true, false, true, true, true]);
+        let mut left = |block: u64| !cache.lacks(&byte_of(block));
+        assert_eq!([0, 1, 2, 3, 9].map(&mut left), [true, false, true, true, true]);
     }
 }
