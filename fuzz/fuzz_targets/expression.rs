@@ -16,10 +16,11 @@ fuzz_target!(|text: &str| {
     match evaluate(text, &inputs, ExpressionPixels::Automatic, None) {
         Ok(file) => {
             let image = file.image(0).expect("what is computed is an image");
-            let (stats, _) = image
-                .stats(&image.whole(), None, &RunOptions::default().threads(1))
-                .expect("it can be read");
-            assert_eq!(stats[0].count + stats[0].nan, 6);
+            match image.stats(&image.whole(), None, &RunOptions::default().threads(1)) {
+                Ok((stats, _)) => assert_eq!(stats[0].count + stats[0].nan, 6),
+                // Numbers may be too large for float32.
+                Err(error) => assert_eq!(error.code(), "io-values", "{error}"),
+            }
         }
         Err(error) => check(&error, text),
     }

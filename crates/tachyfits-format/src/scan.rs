@@ -100,8 +100,11 @@ pub(crate) fn hierarch(record: &[u8]) -> Option<(String, usize)> {
         return None;
     }
     let name = decode(name);
-    let words: Vec<&str> = name.split(|c: char| c.is_ascii() && is_blank(c as u8)).collect();
-    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    let words = name.split(|c: char| c.is_ascii() && is_blank(c as u8));
+    // A name that begins with HIERARCH again would be taken for the name without it.
+    let is_prefix = |word: &&str| word.is_empty() || word.eq_ignore_ascii_case("HIERARCH");
+    let words = words.skip_while(is_prefix).filter(|word| !word.is_empty());
+    let words: Vec<&str> = words.collect();
     match words[..] {
         [] => None,
         // One short word would be looked up like an ordinary keyword and could shadow it.

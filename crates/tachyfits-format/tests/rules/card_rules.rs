@@ -213,12 +213,17 @@ fn rule_16_mandatory_keywords_do_not_continue() {
 
 #[test]
 fn rule_17_hierarch_keywords_are_their_words() {
-    let records = ["HIERARCH ESO DET CHIP1 ID = 'abc' / id", "HIERARCH  ESO TEL  X=3.5"];
+    let again = "HIERARCH  HIERARCH ESO INS  ID = 4";
+    let records = ["HIERARCH ESO DET CHIP1 ID = 'abc' / id", "HIERARCH  ESO TEL  X=3.5", again];
     on_both("hierarch", &file(&[1], &records), |file| {
         let header = first(file).header;
         assert_eq!(text(&header, "ESO DET CHIP1 ID").as_deref(), Some("abc"));
         assert_eq!(text(&header, "HIERARCH ESO DET CHIP1 ID").as_deref(), Some("abc"));
         assert_eq!(header.get_f64("ESO TEL X"), Ok(Some(3.5)));
+        for card in header.cards() {
+            assert_eq!(header.get(card.keyword()), card.value(), "{card:?}");
+        }
+        assert_eq!(header.get_f64("ESO INS ID"), Ok(Some(4.0)));
         is_kept(file);
     });
 }
