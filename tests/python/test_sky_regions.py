@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from astropy import units as u
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -176,6 +177,24 @@ def test_interpolated_pixels_are_those_of_wcslib(kind: str, pixel: float, data: 
     ours = spans_on_sky(placed, sky, height, width)
     right = spans_of(placed.contains(vectors).reshape(height, width))
     np.testing.assert_array_equal(ours, right)
+
+
+@pytest.mark.parametrize("size", [20.0, 65.0, 80.0])
+def test_corners_along_a_side_of_a_polygon_change_nothing(size: float) -> None:
+    from astropy.coordinates import SkyCoord
+
+    image = sky_image("AIT", **ALL_SKY["AIT"])
+    at = SkyCoord(40.0, 10.0, unit="deg")
+    corners = at.directional_offset_by([0.0, 120.0, 240.0] * u.deg, size * u.deg)
+    first, second, _ = corners.cartesian.xyz.value.T
+    between = first + np.linspace(0.0, 1.0, 50)[1:-1, None] * (second - first)
+    longitude = np.degrees(np.arctan2(between[:, 1], between[:, 0]))
+    latitude = np.degrees(np.arcsin(between[:, 2] / np.linalg.norm(between, axis=1)))
+    places = [(float(corner.ra.deg), float(corner.dec.deg)) for corner in corners]
+    more = [places[0], *zip(longitude.tolist(), latitude.tolist(), strict=True), *places[1:]]
+    mask = mask_of(image, tf.SkyRegion.polygon(more))
+    np.testing.assert_array_equal(mask, mask_of(image, tf.SkyRegion.polygon(places)))
+    assert mask.any()
 
 
 @pytest.mark.once

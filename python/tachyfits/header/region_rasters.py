@@ -120,11 +120,17 @@ def place(region: SkyRegion, sky: Sky) -> Placed:
 
 
 def _placed_polygon(region: SkyRegion, vertices: Vectors) -> Placed:
-    centre = vertices.sum(axis=0)
-    length = float(np.linalg.norm(centre))
-    centre = centre / length if length > 1e-9 else np.full(3, np.nan)
+    middle = vertices.mean(axis=0)
+    centre = _unit(middle)
     cosines = vertices @ centre
-    # Of a polygon in a hemisphere, the tangent plane has straight sides.
+    # Of a polygon in a hemisphere, the tangent plane has straight sides. Its middle may be far from
+    # the mean of its corners: the algorithm of Badoiu and Clarkson for the smallest ball finds it.
+    for step in range(2, 100):
+        if (cosines > 0.02).all():
+            break
+        middle = middle + (vertices[np.argmin(vertices @ middle)] - middle) / step
+        centre = _unit(middle)
+        cosines = vertices @ centre
     if not (cosines > 0.02).all():
         raise usage(
             "a polygon on the sky must fit into a hemisphere",
@@ -145,6 +151,11 @@ def _placed_polygon(region: SkyRegion, vertices: Vectors) -> Placed:
         gap = np.linalg.norm(start + nearest[:, None] * along, axis=1).min()
         placed = Placed(region, axes, reach, math.atan(gap), plane)
     return placed
+
+
+def _unit(vector: Vectors) -> Vectors:
+    length = float(np.linalg.norm(vector))
+    return np.asarray(vector / length if length > 1e-9 else np.full(3, np.nan))
 
 
 def _in_frame(vectors: Vectors, frame: str, sky: Sky) -> Vectors:
