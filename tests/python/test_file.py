@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import gzip
+import io
 import os
 import pickle
 import re
@@ -35,6 +36,31 @@ def path(tmp_path: Path) -> Path:
     file = tmp_path / "several.fits"
     file.write_bytes(several())
     return file
+
+
+class FailingFile(io.FileIO):
+    """A file object of a server that may fail."""
+
+    fails = False
+
+    def read(self, size: int | None = -1) -> bytes:
+        if self.fails:
+            raise TimeoutError("no answer")
+        return super().read(size) or b""
+
+
+def test_a_file_object_keeps_its_position_when_reading_it_fails(path: Path) -> None:
+    stream = FailingFile(path)
+    stream.seek(7)
+    image = tf.open(stream)["SCI"]
+    assert stream.tell() == 7
+    stream.fails = True
+    with pytest.raises(OSError, match="no answer"):
+        image.read()
+    assert stream.tell() == 7
+    stream.fails = False
+    assert (image.read() == STORED).all()
+    assert stream.tell() == 7
 
 
 def test_hdus_are_found_by_number_name_and_version(path: Path) -> None:

@@ -82,7 +82,20 @@ fn read_into(object: &Bound<'_, PyAny>, buffer: &mut [u8]) -> io::Result<usize> 
     Ok(given.len())
 }
 
-/// A file object that can seek, read on demand. Its own position stays.
+/// Fills a buffer from an offset on, unless the object ends before; returns how much.
+fn read_from(object: &Bound<'_, PyAny>, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    object.call_method1("seek", (offset,))?;
+    let mut done = 0;
+    while done < buffer.len() {
+        match read_into(object, &mut buffer[done..])? {
+            0 => break,
+            count => done += count,
+        }
+    }
+    Ok(done)
+}
+
+/// A file object that can seek, read on demand. Its own position stays, after an error too.
 #[derive(Debug)]
 struct FileObject {
     id: Id,
@@ -110,16 +123,11 @@ impl FileObject {
             let _turn = self.turn.lock_py_attached(py);
             let object = self.object.bind(py);
             let position = object.call_method0("tell")?;
-            object.call_method1("seek", (offset,))?;
-            let mut done = 0;
-            while done < buffer.len() {
-                match read_into(object, &mut buffer[done..])? {
-                    0 => break,
-                    count => done += count,
-                }
-            }
-            object.call_method1("seek", (position,))?;
-            Ok(done)
+            let found = read_from(object, offset, buffer);
+            let back = object.call_method1("seek", (position,));
+            let count = found?;
+            back?;
+            Ok(count)
         })
     }
 }
