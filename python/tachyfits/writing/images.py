@@ -77,11 +77,11 @@ def _no_data(given: object) -> Exception:
     found = f"an object of {type(given).__name__}"
     if isinstance(given, type):
         found = f"the class {given.__name__}"
-    hint = "give an array, or a dict of columns for a table"
+    hint = either("give an array, or a dict of columns for a table")
     if hasattr(given, "data") and hasattr(given, "header"):
-        hint = "give hdu.data, and header=hdu.header"
+        hint = either("give hdu.data, and header=hdu.header")
     problem = f"invalid data: expected numbers, a table or an HDU, found {found}"
-    return usage(problem, either(hint))
+    return usage(problem, hint)
 
 
 #: Offset of the conventions for unsigned integers and signed bytes.
