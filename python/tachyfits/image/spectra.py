@@ -213,7 +213,7 @@ def _axis_cards(header: Header, channels: Channels, frame: str | None) -> dict[s
     if channels.rest_hz is not None:
         cards["RESTFRQ"] = (channels.rest_hz, "[Hz] rest frequency")
     if frame is not None and not header.get("SPECSYS"):
-        # As AIPS has it, a CTYPE that is no longer there may have named the frame.
+        # The CTYPE that was replaced may have named the frame: VELO-LSR.
         cards["SPECSYS"] = frame
     return cards
 
