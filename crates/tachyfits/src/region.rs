@@ -491,7 +491,8 @@ fn is_beyond(at: f64, half: f64, closed: bool) -> bool {
     at > half || (at == half && half > 0.0 && !closed)
 }
 
-/// The pixels of a row, the first and the end, that are within a box along one of its axes; and whether places rise.
+/// The first pixel of a row that is within a box along one of its axes, and the one after the last. `rises`: places along
+/// this axis rise from pixel to pixel.
 fn pixels_within(
     (place, rises): (impl Fn(u64) -> f64, bool),
     half: f64,

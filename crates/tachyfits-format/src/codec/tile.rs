@@ -28,7 +28,7 @@ pub trait TileCodec: Any + Send + Sync + std::fmt::Debug {
     }
 
     /// The most pixels that a stream of this many bytes can have, so that no memory is allocated for a stream that is too
-    /// short. [`u64::MAX`] of HCOMPRESS_1: a few bytes are any number of pixels of one value.
+    /// short. The default has no limit: a few bytes of HCOMPRESS_1 are any number of pixels of one value.
     fn most_pixels(&self, stream_bytes: u64) -> u64 {
         let _ = stream_bytes;
         u64::MAX
