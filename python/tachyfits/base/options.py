@@ -78,7 +78,10 @@ class Options:
     def _set(self, threads: int, progress: Progress | None) -> None:
         threads = check_threads(threads)
         if progress is not None and not callable(progress):
-            raise usage(f"invalid progress {progress!r}: expected a function", "give a function, or None to show nothing")
+            raise usage(
+                f"invalid progress {progress!r}: expected a function",
+                "give a function, or None to show nothing",
+            )
         _core.set_defaults(threads, progress)
         self._threads, self._progress = threads, progress
 
