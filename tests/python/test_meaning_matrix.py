@@ -79,7 +79,7 @@ class Truth:
     def sky_axes(self) -> tuple[int, int] | None:
         """FITS axes of longitude and latitude, from 1, within the image."""
         lng, lat = self.wcs.wcs.lng + 1, self.wcs.wcs.lat + 1
-        return (lng, lat) if 0 < min(lng, lat) and max(lng, lat) <= self.data.ndim else None
+        return (lng, lat) if min(lng, lat) > 0 and max(lng, lat) <= self.data.ndim else None
 
     @property
     def spectral_axis(self) -> int | None:
@@ -104,7 +104,9 @@ class Truth:
         assert self.sky_axes is not None
         world = self.world(pixels)
         factors = [u.Unit(self.wcs.wcs.cunit[n - 1]).to(u.deg) for n in self.sky_axes]
-        return np.column_stack([world[:, n - 1] * f for n, f in zip(self.sky_axes, factors)])
+        return np.column_stack(
+            [world[:, n - 1] * f for n, f in zip(self.sky_axes, factors, strict=True)]
+        )
 
     def is_invertible(self, pixels: Floats) -> NDArray[np.bool_]:
         """Say of each pixel whether WCSLIB gives it back: not so in CSC, nor beyond the sky."""
