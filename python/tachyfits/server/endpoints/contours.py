@@ -117,8 +117,8 @@ def _moved(lines: list[NDArray[np.float64]], view: View, target: View) -> list[N
         return []
     whole = np.concatenate(lines)
     with foreign_errors("the contours cannot be placed on the other image", "leave onto out"):
-        world = sky.wcs.pixel_to_world(*(whole - 1).T)
-        pixels = np.column_stack(other.wcs.world_to_pixel(world)) + 1
+        world = sky.positions(*(whole - 1).T)
+        pixels = np.column_stack(other.pixels_of(world)) + 1
     found = []
     for line in np.split(pixels, np.cumsum([len(line) for line in lines])[:-1]):
         good = np.isfinite(line).all(axis=1)
