@@ -474,8 +474,8 @@ class Coordinates:
                 texts.setdefault(kind.axes[0], {})[kind.parameter] = str(value).strip()
             elif kind.root == "PV" and kind.parameter == 1:
                 versions[kind.axes[0]] = int(value)
-            elif (name := self.cards.lookup_of(kind, value)) is not None:
-                lookups[name] = self._correction(*name)
+            elif (image := self.cards.lookup_of(kind, value)) is not None:
+                lookups[image] = self._correction(*image)
         tables: dict[tuple[str, int], dict[str, Any]] = {}
         for axis, named in texts.items():
             if algorithm_of(self.cards.text(f"CTYPE{axis}")) != "TAB":
@@ -511,7 +511,7 @@ class Coordinates:
         if self._companion is None:
             raise usage(f"the distortion needs the image {name},{version}", hint)
         image = self._companion(name, version)
-        if image.kind not in ("image", "compressed image"):
+        if image.kind != "image":
             raise usage(f"HDU {name},{version} is not an image", hint)
         if image.ndim > 2 or image.size > MOST_CORRECTIONS:
             raise usage(

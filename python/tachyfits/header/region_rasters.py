@@ -174,6 +174,12 @@ def _transformed(vectors: Vectors, frame: str, sky: Sky) -> Vectors:
     from astropy.coordinates import CartesianRepresentation, SkyCoord
 
     to = sky.astropy_frame
+    if hasattr(to, "system"):
+        raise usage(
+            f"{sky.coordinates.where}: positions cannot be converted to the frame of its sky, "
+            f"{sky.frame}: astropy has none",
+            "use pixels",
+        )
     with foreign_errors(
         f"{sky.coordinates.where}: positions cannot be converted to its frame", "use pixels"
     ):

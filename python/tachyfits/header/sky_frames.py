@@ -50,15 +50,15 @@ class HeaderFrame(BaseCoordinateFrame):  # type: ignore[misc] # Any, without ast
     Attributes
     ----------
     system
-        The CTYPE of the longitude without its projection, "HPLN"; "GAPPT" for positions of the date,
-        and the name of ecliptic systems that astropy lacks.
+        The CTYPE of the longitude without its projection, "HPLN"; "GAPPT" for positions of the
+        date, and the name of ecliptic systems that astropy lacks.
     """
 
     default_representation = SphericalRepresentation
     system = Attribute(default="", doc="its name: HPLN, GAPPT, ...")
 
 
-@frame_transform_graph.transform(FunctionTransform, HeaderFrame, HeaderFrame)  # type: ignore[misc]
+@frame_transform_graph.transform(FunctionTransform, HeaderFrame, HeaderFrame)  # type: ignore[untyped-decorator]
 def _same_system(position: Any, frame: Any) -> Any:
     if position.system != frame.system:
         raise ConvertError(f"cannot convert positions of {position.system} to {frame.system}")

@@ -96,6 +96,8 @@ _DISTORTION_CARD = re.compile(
 #: Keywords of a function of the distortion paper, the records of each, and the image with its
 #: corrections where the function is LOOKUP.
 _LOOKUPS = {"CPDIS": ("DP", "WCSDVARR"), "D2IMDIS": ("D2IM", "D2IMARR")}
+#: The cards without which a distortion is not one.
+_DISTORTION = re.compile(r"[AB]_ORDER|(?:CPDIS|CQDIS|D2IMDIS)[12]|AXISCORR|AMD[XY]1")
 #: The field of a record-valued card that counts axes.
 _RECORD_AXES = re.compile(r"\s*NAXES\s*:\s*(\S+)\s*$", re.IGNORECASE)
 
@@ -166,6 +168,11 @@ def kind_of(keyword: str) -> Kind | None:
     return Kind(keyword, "number", True) if _OLD_PARAMETER_CARD.fullmatch(keyword) else None
 
 
+def distortions(header: Header) -> list[str]:
+    """Return the keywords of a header that begin a distortion: A_ORDER, CPDIS1, AMDX1, ..."""
+    return [key for key in header if _DISTORTION.fullmatch(key.upper())]
+
+
 class WcsCards:
     """The checked cards of coordinates of one header.
 
@@ -208,11 +215,6 @@ class WcsCards:
         value = self.header.get(keyword)
         if value is None or kind is None:
             return None
-        if isinstance(value, str) and kind.type in ("number", "year", "integer"):
-            number = _number_of(value)
-            if number is not None:
-                self.read_as(keyword, value, f"{number!r}")
-                value = number
         problem = _problem(value, kind.type)
         if problem is not None:
             self.warn_once(keyword, self._ignored(keyword, value, problem))
