@@ -371,6 +371,7 @@ class Image:
         collapsed: Sequence[int] = (),  # axes that are one pixel of it, as wide as the section
         same_quantity: bool = True,  # that BTYPE names
         kind: None = None,
+        with_tables: bool = False,  # the result has those of `result_tables` beside it
     ) -> tuple[tuple[str, Any, str], ...]: ...
     @overload
     def result_cards(
@@ -381,7 +382,15 @@ class Image:
         collapsed: Sequence[int] = (),
         same_quantity: bool = True,
         kind: type[_Tuple],
+        with_tables: bool = False,
     ) -> tuple[_Tuple, ...]: ...
+    def result_tables(  # HDUs that the coordinates of a result need; b"" without any
+        self,
+        section: _Section | None = None,
+        *,
+        kept: Sequence[int],
+        collapsed: Sequence[int] = (),
+    ) -> bytes: ...
     def histogram(
         self,
         low: float,

@@ -25,7 +25,7 @@ use coordinates::{Coordinates, Distortions};
 use section::Section;
 
 pub use arrays::arrays_header;
-pub use distortion::coordinate_tables;
+pub use distortion::{coordinate_tables, lookup_tables};
 pub use path::{OffsetAxis, path_header};
 pub use reshaped::{AxisBlocks, rebinned_header, reordered_header};
 pub use result::result_cards;
@@ -38,7 +38,8 @@ pub use section::{AxisSelection, Fate, ResultAxis};
 /// PCi_j, CDi_j of every alternate description, LTVn and LTMi_j follow the pixels, and so do CNPIXn
 /// and ALTRPIX. Axes are renumbered when some are left out. Cards about the old file or all its
 /// pixels are removed (CHECKSUM, DATASUM, DATAMIN, DATAMAX, NEXTEND, INHERIT, BLOCKED). A HISTORY
-/// card records the section, without the margins. A file with the header needs the tables that [`coordinate_tables`] names.
+/// card records the section, without the margins. A file with the header needs the tables that [`coordinate_tables`] names, and those of
+/// [`lookup_tables`] with CRVAL1 and CRVAL2 less by the pixels that were left out before the section.
 ///
 /// # Errors
 /// [`Code::NotAnImage`] and the errors of [`Hdu::image`]; [`Code::SectionRange`];

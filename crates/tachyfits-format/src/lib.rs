@@ -50,7 +50,7 @@ pub use codec::{
 };
 pub use cutout::{
     AxisBlocks, AxisSelection, Fate, OffsetAxis, ResultAxis, arrays_header, coordinate_tables,
-    cutout_header, path_header, rebinned_header, reordered_header, result_cards,
+    cutout_header, lookup_tables, path_header, rebinned_header, reordered_header, result_cards,
 };
 pub use error::{FormatError, Place, Problem, Warning};
 pub use groups::{GroupParameter, RandomGroups};

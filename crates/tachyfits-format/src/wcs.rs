@@ -312,17 +312,29 @@ pub(crate) fn card_number(header: &Header, card: &Card) -> Result<Option<f64>, F
     header.number_of(card.keyword(), card.value())
 }
 
-/// The type of coordinate that a CTYPE value begins with: `RA` of `RA---TAN`.
+/// The type of coordinate that a CTYPE names (Sect. 8.2): `RA` of `RA---TAN`, `FREQ` of `FREQ-LSR`. It has four characters,
+/// filled by hyphens before the hyphen and the three characters of an algorithm; any other text is a type of its own.
 pub(crate) fn coordinate_type(ctype: &str) -> &str {
-    ctype.trim().split('-').next().unwrap_or_default()
+    let ctype = ctype.trim();
+    let is_code = |code: &str| {
+        let (code, rest) = code.split_once('-').unwrap_or((code, ""));
+        let is_name =
+            |text: &str| text.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
+        code.len() == 3 && is_name(code) && is_name(rest)
+    };
+    match (ctype.get(..4), ctype.get(4..5), ctype.get(5..)) {
+        (Some(name), Some("-"), Some(code)) if is_code(code) => name.trim_end_matches('-'),
+        _ => ctype,
+    }
 }
 
 /// A longitude or latitude (Sect. 8.3; `HPLN` and `HPLT` are those of the Sun).
 pub(crate) fn is_celestial(ctype: &str) -> bool {
     let name = coordinate_type(ctype);
+    let letters = |text: &str| text.bytes().all(|byte| byte.is_ascii_uppercase());
     matches!(name, "RA" | "DEC")
         || (name.len() == 4
-            && name.is_ascii()
+            && letters(name)
             && (matches!(&name[1..], "LON" | "LAT") || matches!(&name[2..], "LN" | "LT")))
 }
 

@@ -2,7 +2,8 @@
 
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
-use pyo3::types::{PyTuple, PyType};
+use pyo3::types::{PyBytes, PyTuple, PyType};
+use tachyfits::Error;
 use tachyfits::header::Fate;
 use tachyfits::statistics::Coordinates;
 
@@ -95,6 +96,8 @@ impl Image {
     ///     Values are of the quantity that BTYPE names; otherwise it is left out.
     /// kind
     ///     As for ``Header.cards``.
+    /// with_tables
+    ///     The result has the HDUs of ``result_tables`` beside it; otherwise, coordinates that need these are left out.
     ///
     /// Examples
     /// --------
@@ -103,9 +106,10 @@ impl Image {
     /// >>> [value for keyword, value, comment in image.result_cards(kept=[0]) if keyword == "BUNIT"]
     /// ['Jy/beam']
     #[pyo3(
-        signature = (section=None, *, kept, collapsed=Vec::new(), same_quantity=true, kind=None),
-        text_signature = "($self, section=None, *, kept, collapsed=(), same_quantity=True, kind=None)"
+        signature = (section=None, *, kept, collapsed=Vec::new(), same_quantity=true, kind=None, with_tables=false),
+        text_signature = "($self, section=None, *, kept, collapsed=(), same_quantity=True, kind=None, with_tables=False)"
     )]
+    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn result_cards<'py>(
         &self,
         py: Python<'py>,
@@ -114,15 +118,43 @@ impl Image {
         collapsed: Vec<i64>,
         same_quantity: bool,
         kind: Option<Bound<'py, PyType>>,
+        with_tables: bool,
     ) -> PyResult<Bound<'py, PyTuple>> {
         let section = self.section(py, section)?;
+        let fates = self.fates(kept, collapsed).or_raise(py)?;
+        let cards = self.engine().result_cards(&section, &fates, same_quantity, with_tables);
+        rows(py, &cards.or_raise(py)?, kind)
+    }
+
+    /// Return the bytes of the HDUs that the coordinates of a result need: tables of -TAB axes, and images of corrections for
+    /// the pixels of the section; see ``result_cards``. Empty without any.
+    #[pyo3(
+        signature = (section=None, *, kept, collapsed=Vec::new()),
+        text_signature = "($self, section=None, *, kept, collapsed=())"
+    )]
+    fn result_tables<'py>(
+        &self,
+        py: Python<'py>,
+        section: Option<Ranges>,
+        kept: Vec<i64>,
+        collapsed: Vec<i64>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let section = self.section(py, section)?;
+        let fates = self.fates(kept, collapsed).or_raise(py)?;
+        Ok(PyBytes::new(py, &self.engine().result_tables(&section, &fates).or_raise(py)?))
+    }
+}
+
+impl Image {
+    /// What becomes of each axis of a result.
+    fn fates(&self, kept: Vec<i64>, collapsed: Vec<i64>) -> Result<Vec<Fate>, Error> {
         let mut fates = vec![Fate::Removed; self.engine().axes().len()];
         for (axes, fate) in [(kept, Fate::Kept), (collapsed, Fate::Collapsed)] {
-            for axis in fits_axes(self.engine(), &axes).or_raise(py)? {
+            for axis in fits_axes(self.engine(), &axes)? {
                 fates[axis] = fate;
             }
         }
-        rows(py, &self.engine().result_cards(&section, &fates, same_quantity).or_raise(py)?, kind)
+        Ok(fates)
     }
 }
 

@@ -9,7 +9,8 @@ use crate::section::{AxisRange, Section};
 impl Image {
     /// The cards of a result of this image, but the mandatory ones: over a section, with the fate of each axis (0 is
     /// NAXIS1), as [`tachyfits_format::result_cards`] gives them. With `same_quantity` values are of the quantity that
-    /// BTYPE names; otherwise it is left out.
+    /// BTYPE names; otherwise it is left out. With `with_tables` the result has the HDUs of [`Image::result_tables`] beside it;
+    /// otherwise, coordinates that need these are left out.
     ///
     /// ```
     /// let cards = ["SIMPLE  =                    T", "BITPIX  =                    8",
@@ -22,7 +23,7 @@ impl Image {
     /// use tachyfits::header::Fate;
     /// let image = FitsFile::from_bytes("example", bytes, &OpenOptions::default())?.image(0)?;
     /// // One pixel of four: its centre is between the second and the third.
-    /// let cards = image.result_cards(&image.whole(), &[Fate::Collapsed], true)?;
+    /// let cards = image.result_cards(&image.whole(), &[Fate::Collapsed], true, false)?;
     /// let values: Vec<f64> = cards.iter().filter_map(|card| card.value()?.as_f64()).collect();
     /// assert_eq!(values, [1.0, 0.625, 12.0]);
     /// # Ok::<(), tachyfits::Error>(())
@@ -35,7 +36,21 @@ impl Image {
         section: &Section,
         fates: &[Fate],
         same_quantity: bool,
+        with_tables: bool,
     ) -> Result<Vec<Card>, Error> {
+        self.surviving_cards(&self.result_axes(section, fates)?, same_quantity, with_tables)
+    }
+
+    /// The bytes of the HDUs that the coordinates of a result need: tables of -TAB axes, and images of corrections for the pixels
+    /// of the section. Empty without any.
+    ///
+    /// # Errors
+    /// As [`Image::result_cards`], and if a table cannot be read.
+    pub fn result_tables(&self, section: &Section, fates: &[Fate]) -> Result<Vec<u8>, Error> {
+        self.surviving_tables(&self.result_axes(section, fates)?)
+    }
+
+    fn result_axes(&self, section: &Section, fates: &[Fate]) -> Result<Vec<ResultAxis>, Error> {
         self.check_section(section)?;
         let ranges = section.ranges().iter().zip(fates);
         let axis = |(range, &fate): (&AxisRange, &Fate)| ResultAxis {
@@ -44,7 +59,6 @@ impl Image {
             step: range.step,
             fate,
         };
-        let axes: Vec<ResultAxis> = ranges.map(axis).collect();
-        self.surviving_cards(&axes, same_quantity)
+        Ok(ranges.map(axis).collect())
     }
 }

@@ -1,6 +1,7 @@
 //! Parts of an image that survive an operation on it: its cards, and its companions: the table of
 //! beams that CASA keeps for cubes with a beam per channel (CASAMBM = T, a table BEAMS with a row
-//! per channel and polarisation), and the tables of coordinates of -TAB axes.
+//! per channel and polarisation), the tables of coordinates of -TAB axes, and images of corrections
+//! (`CPDISi = 'LOOKUP'`), which move with the pixels.
 //!
 //! Each operation describes its effect on the axes ([`Change`]) and gets the header and the
 //! companions of its result ([`Survivors`]). Channels that stay keep their rows, renumbered. Where
@@ -15,7 +16,7 @@ use std::sync::Arc;
 
 use tachyfits_format::{
     AxisBlocks, AxisSelection, Card, FormatError, Hdu, HduKind, Header, NumberCell, OffsetAxis,
-    TableKind, coordinate_tables, padded,
+    TableKind, coordinate_tables, lookup_tables, padded,
 };
 use tachyfits_io::Storage;
 
@@ -213,8 +214,19 @@ impl Companions {
                 hdu.kind == HduKind::BinaryTable && hdu.is_named(&name) && hdu.extver == version
             })
         });
-        Companions { beams, tables: tables.collect() }
+        let lookups = lookup_tables(&of.header).into_iter().filter_map(|(name, version)| {
+            find(&|hdu| hdu.kind == HduKind::Image && hdu.is_named(&name) && hdu.extver == version)
+        });
+        Companions { beams, tables: tables.chain(lookups).collect() }
     }
+}
+
+/// Pixels before the first one of a result along the first two axes: what images of corrections move by.
+fn corner(change: Change<'_>) -> [f64; 2] {
+    let Change::Section(selections) = change else { return [0.0; 2] };
+    [0, 1].map(|axis: usize| {
+        selections.get(axis).map_or(0.0, |axis| axis.first as f64 - axis.before as f64)
+    })
 }
 
 /// The axis of channels: without a spectral one the third, as in any cube.

@@ -7,12 +7,9 @@ Reading pixels is in `image.pixels`.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tachyfits._core import FormatError
-from tachyfits.base.errors import usage
-from tachyfits.base.lazy_numpy import np
 from tachyfits.file.hdu import Hdu
 from tachyfits.header.beam import Beam, Beams, beams_of
 from tachyfits.header.cards import Card, Header
@@ -145,15 +142,12 @@ class ImageHdu(Hdu):
     def _coordinates(self) -> Coordinates:
         """Header information about the axes; each card gives one warning at most."""
         if self._world is None:
-            self._world = Coordinates(self.header, self.ndim, self._where(), self._table_of_axis)
+            self._world = Coordinates(self.header, self.ndim, self._where(), self._companion)
         return self._world
 
-    def _table_of_axis(self, name: str, version: int, columns: Sequence[str]) -> list[Any]:
-        """Return columns of the table that a -TAB axis names."""
-        # A computed image has its tables with it, any other in its file.
+    def _companion(self, name: str, version: int) -> Any:
+        """Return an HDU that coordinates name: a table of -TAB axes, or corrections of pixels."""
+        # A computed image has its companions with it, any other in its file.
         found = self._core_image().coordinate_table(name, version)
         file = self._file if found is None else type(self._file)(found)
-        table: Any = file[name, version]
-        if table.kind != "binary table":
-            raise usage(f"HDU {name},{version} is not a binary table", "use the file that has it")
-        return [np.asarray(table[column], dtype=np.float64) for column in columns]
+        return file[name, version]

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from tachyfits.base.errors import either, foreign_errors, memory_error, usage
 from tachyfits.base.lazy_numpy import np
-from tachyfits.header.coordinates import Coordinates, is_celestial
+from tachyfits.header.coordinates import Coordinates
+from tachyfits.text.axes import is_celestial
 from tachyfits.text.beams import asked_beam
 from tachyfits.text.units import ANGLE, asked_quantity
 

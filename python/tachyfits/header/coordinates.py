@@ -8,7 +8,6 @@ which gets checked cards only (`header.wcs_cards`).
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +18,8 @@ from tachyfits._core import UsageError
 from tachyfits.base.errors import either, foreign_errors, memory_error, usage, warn
 from tachyfits.base.lazy_numpy import np
 from tachyfits.header.cards import Header
+from tachyfits.header.frame_names import SYSTEMS, SkySystem
+from tachyfits.header.sky import Sky, sky_of, system_of
 from tachyfits.header.wcs_cards import (
     CELESTIAL_EXTRAS,
     SPECTRAL_EXTRAS,
@@ -26,7 +27,13 @@ from tachyfits.header.wcs_cards import (
     WcsCards,
     header_text,
 )
-from tachyfits.text.axes import NAMED_SKIES, SPECTRAL_TYPES, WorldAxis, spectral_axis
+from tachyfits.text.axes import (
+    WorldAxis,
+    coordinate_type,
+    is_celestial,
+    is_spectral,
+    spectral_axis,
+)
 from tachyfits.text.units import (
     ANGLE,
     LIGHT,
@@ -53,39 +60,6 @@ _DEFAULT_UNITS = {
 }  # fmt: skip
 #: Spectral types whose coordinate is a velocity, for which WCSLIB wants a rest frequency.
 DOPPLER_TYPES = ("VRAD", "VOPT", "VELO", "FELO", "ZOPT", "BETA")
-#: Frames by the name of their longitude.
-_FRAMES = {
-    "GLON": "galactic", "SLON": "supergalactic", "ELON": "ecliptic", "HLON": "helioecliptic",
-}  # fmt: skip
-#: Beginnings of the CTYPE of celestial axes; GLON, ELAT, TLON and the like end in LON and LAT.
-_CELESTIAL = ("RA", "DEC")
-
-
-def is_spectral(ctype: str) -> bool:
-    """Say whether a CTYPE names a frequency, wavelength, velocity or energy.
-
-    >>> is_spectral("VELO-LSR"), is_spectral("RA---SIN")
-    (True, False)
-    """
-    return ctype.strip().upper()[:4] in SPECTRAL_TYPES
-
-
-def is_celestial(ctype: str) -> bool:
-    """Say whether a CTYPE is of a coordinate on the sky.
-
-    >>> [is_celestial(ctype) for ctype in ("DEC--NCP", "GLON-CAR", "HPLN-TAN", "STOKES")]
-    [True, True, True, False]
-    """
-    name = ctype.strip().upper().split("-")[0]
-    if name in _CELESTIAL or name[-3:] in ("LON", "LAT"):
-        return True
-    return len(name) == 4 and name[2:] in ("LN", "LT")
-
-
-def is_latitude(ctype: str) -> bool:
-    """Say whether a celestial CTYPE is of the latitude."""
-    name = ctype.strip().upper().split("-")[0]
-    return name == "DEC" or name.endswith(("LAT", "LT"))
 
 
 def algorithm_of(ctype: str) -> str:
@@ -94,14 +68,16 @@ def algorithm_of(ctype: str) -> str:
     >>> [algorithm_of(ctype) for ctype in ("VOPT-F2W", "WAVE-LOG", "FELO-HEL", "VELO-LSR")]
     ['F2W', 'LOG', 'F2W', '']
     """
-    name = ctype.strip().upper()
-    if name.startswith("FELO"):
+    name, code = coordinate_type(ctype)
+    if name == "FELO":
         # AIPS: optical velocities of channels that are equally spaced in frequency.
         return "F2W"
-    code = name[5:8] if name[4:5] == "-" else ""
     is_code = code in ("LOG", "TAB", "GRI", "GRA") or (len(code) == 3 and code[1] == "2")
     return code if is_code else ""
 
+
+#: Pixels of an image of corrections: those of HST have some thousand.
+MOST_CORRECTIONS = 1 << 24
 
 #: Headers may claim axes of any length: no axis has more coordinates at a time (512 MiB).
 _MOST_COORDINATES = 1 << 26
@@ -154,8 +130,8 @@ class Axis:
 
     @property
     def kind(self) -> str:
-        """The first four letters of the CTYPE: "FREQ", "VRAD", ..."""
-        return self.ctype.upper()[:4]
+        """The type that CTYPE names: "FREQ", "VRAD", ..."""
+        return coordinate_type(self.ctype)[0]
 
     @property
     def name(self) -> str:
@@ -202,76 +178,8 @@ class Axis:
         return np.array([abs(step * (self.cdelt if self.has_coordinate else 1.0))])
 
 
-@dataclass(frozen=True)
-class Sky:
-    """The two celestial axes.
-
-    Attributes
-    ----------
-    longitude, latitude
-        Their FITS axes, from 1.
-    position
-        Longitude and latitude of the reference pixel, degrees.
-    pixel
-        The reference pixel: of the lower axis and of the higher one, counted from 1.
-    rows
-        Degrees east and degrees north per pixel of the lower axis and of the higher one, there.
-    frame
-        RADESYS or the system that CTYPE names: "ICRS", "FK5", "galactic", ...
-    """
-
-    longitude: int
-    latitude: int
-    position: tuple[float, float]
-    pixel: tuple[float, float]
-    rows: tuple[tuple[float, float], tuple[float, float]]
-    frame: str
-    coordinates: Coordinates = field(repr=False, compare=False)
-
-    @property
-    def axes(self) -> tuple[int, int]:
-        """The FITS axes, the lower one first."""
-        return min(self.longitude, self.latitude), max(self.longitude, self.latitude)
-
-    @property
-    def scales(self) -> tuple[float, float]:
-        """Degrees from one pixel to the next along the lower and the higher axis."""
-        east, north = self.rows
-        return math.hypot(east[0], north[0]), math.hypot(east[1], north[1])
-
-    @cached_property
-    def matrix(self) -> Values:
-        """``rows`` as an array."""
-        return np.array(self.rows)
-
-    @cached_property
-    def wcs(self) -> astropy.wcs.WCS:
-        """World coordinates of the two axes alone, by astropy."""
-        return self.coordinates.wcs(self.axes)
-
-    @cached_property
-    def rotations(self) -> dict[str, Values]:
-        """Matrices from other frames, by their names: kept by `header.region_rasters`."""
-        return {}
-
-    @cached_property
-    def astropy_frame(self) -> Any:
-        """The frame of the two axes, by astropy.
-
-        Raises
-        ------
-        UsageError
-            astropy has no such frame.
-        """
-        from tachyfits.header.sky_frames import frame_of
-
-        problem = f"{self.coordinates.where}: the frame of its sky, {self.frame!r}, is unknown"
-        with foreign_errors(problem, "use pixels, or correct CTYPE and RADESYS"):
-            return frame_of(self.wcs)
-
-
-#: Gives the table of a -TAB axis: EXTNAME, EXTVER and names of columns to arrays.
-TableOf = Callable[[str, int, Sequence[str]], Any]
+#: Gives an HDU beside the image, a table or an image, by EXTNAME and EXTVER.
+CompanionOf = Callable[[str, int], Any]
 
 
 class Coordinates:
@@ -285,8 +193,8 @@ class Coordinates:
         NAXIS.
     where
         File and HDU, for messages.
-    table
-        Gives the arrays of a table, for axes with coordinates in one (-TAB).
+    companion
+        Gives the HDUs that coordinates need: tables of -TAB axes, images of corrections (CPDIS).
     tell
         Takes warnings.
     """
@@ -296,14 +204,14 @@ class Coordinates:
         header: Header,
         ndim: int,
         where: str = "",
-        table: TableOf | None = None,
+        companion: CompanionOf | None = None,
         tell: Callable[[str], None] = warn,
     ) -> None:
         self.header = header
         self.ndim = ndim
         self.where = where
         self.cards = WcsCards(header, ndim, where, tell)
-        self._table = table
+        self._companion = companion
         self._axes: dict[int, Axis] = {}
         #: Pixels of regions on the sky, as `image.chosen_regions` finds them.
         self.rasters: dict[Any, Any] = {}
@@ -316,7 +224,11 @@ class Coordinates:
     def ctypes(self) -> list[str]:
         """CTYPE1, CTYPE2, ..., "" for those that are not there."""
         values = (self.header.get(f"CTYPE{n}") for n in range(1, self.ndim + 1))
-        return [value.strip() if isinstance(value, str) else "" for value in values]
+        found = [value.strip() if isinstance(value, str) else "" for value in values]
+        if self.ndim >= 2 and self.cards.has_plate:
+            # As WCSLIB, which takes the plate and not an approximate projection beside it.
+            found[:2] = ["RA---TAN", "DEC--TAN"]
+        return found
 
     @property
     def spectral_axis(self) -> int:
@@ -371,7 +283,7 @@ class Coordinates:
         """Return an axis for the coordinates of some pixels, with a warning where it has none."""
         axis = self.axis(number)
         if axis.problem and not is_celestial(axis.ctype):
-            text = f"{self._place}{axis.problem}: its coordinate is the number of the pixel, from 1"
+            text = f"{self.place}{axis.problem}: its coordinate is the number of the pixel, from 1"
             self.cards.warn_once(f"axis {number}", text)
         if axis.cdelt == 0.0 and axis.has_coordinate and axis.is_linear and count > 1:
             keyword = f"CDELT{axis.number}"
@@ -381,12 +293,14 @@ class Coordinates:
         return axis
 
     @property
-    def _place(self) -> str:
+    def place(self) -> str:
+        """The beginning of a message: file and HDU."""
         return f"{self.where}: " if self.where else ""
 
     def _read_axis(self, number: int) -> Axis:
         cards = self.cards
         ctype, cunit = cards.text(f"CTYPE{number}"), cards.text(f"CUNIT{number}")
+        ctype = self.ctypes[number - 1] if number <= self.ndim else ctype
         named = [f"{root}{number}" for root in ("CRVAL", "CRPIX", "CDELT")]
         crval, crpix, _ = (
             cards.number(keyword, default)
@@ -397,7 +311,7 @@ class Coordinates:
         described = bool(ctype or cunit) or any(keyword in self.header for keyword in named)
         if is_spectral(ctype):
             cards.warn_of(SPECTRAL_EXTRAS)
-        unit = axis_unit_text(cunit) or _DEFAULT_UNITS.get(ctype.upper()[:4], "")
+        unit = axis_unit_text(cunit) or _DEFAULT_UNITS.get(coordinate_type(ctype)[0], "")
         problem, evaluate = "", None
         mixed = [column for column in row if column != number]
         if is_celestial(ctype):
@@ -407,6 +321,11 @@ class Coordinates:
             problem = (
                 f"the coordinate of NAXIS{number} ({ctype or 'no CTYPE'}) depends on the pixels of "
                 f"NAXIS{mixed[0]} ({keyword} = {self.header.get(keyword)!r})"
+            )
+        elif distortion := next((k for k in cards.functions(number)), ""):
+            problem = (
+                f"the distortion of NAXIS{number} ({distortion} = {self.header.get(distortion)!r}) "
+                "cannot be evaluated for one axis"
             )
         elif described and algorithm_of(ctype):
             axis = Axis(number, ctype, cunit, crval, crpix, cdelt, unit, has_coordinate=True)
@@ -434,30 +353,46 @@ class Coordinates:
         UsageError
             astropy cannot use the cards.
         """
-        cards = self._cards_for_astropy(axes)
-        named = range(1, self.ndim + 1) if axes is None else axes
-        tabulated = any(algorithm_of(self.cards.text(f"CTYPE{n}")) == "TAB" for n in named)
+        used = list(self.cards.checked(axes))
+        cards = self._cards_for_astropy(axes, used)
         hint = "correct the header, or use pixels"
-        with foreign_errors(f"{self._place}the world coordinates cannot be used", hint):
-            kinds = ((kind, value) for _, kind, value in self.cards.checked(axes) if kind)
-            return _wcs_of(cards, self._tables(kinds) if tabulated else None)
+        with foreign_errors(f"{self.place}the world coordinates cannot be used", hint):
+            tables = self._hdus((kind, value) for _, kind, value in used if kind)
+            return _wcs_of(cards, tables, self.system)
 
-    def _cards_for_astropy(self, axes: Sequence[int] | None) -> list[tuple[str, Any]]:
+    def _cards_for_astropy(
+        self, axes: Sequence[int] | None, used: Iterable[tuple[str, Kind | None, Any]]
+    ) -> list[tuple[str, Any]]:
         count = self.ndim if axes is None else len(axes)
         cards: list[tuple[str, Any]] = []
         if axes is not None:
             cards += [("NAXIS", count), ("WCSAXES", count)]
-        # Distortions are of the first two axes.
-        keeps_distortions = axes is None or tuple(axes[:2]) == (1, 2)
-        for keyword, kind, value in self.cards.checked(axes):
-            if not kind or not kind.is_distortion or keeps_distortions:
-                unit = (
-                    self._unit_for_astropy(kind.axes[0], value)
-                    if kind and kind.root == "CUNIT"
-                    else value
+            lengths = ((n, self.header.get(f"NAXIS{axis}")) for n, axis in enumerate(axes, 1))
+            cards += [(f"NAXIS{n}", length) for n, length in lengths if isinstance(length, int)]
+        system = self.system
+        for keyword, kind, value in used:
+            if kind and kind.is_distortion and axes is not None and tuple(axes[:2]) != (1, 2):
+                raise usage(
+                    f"{self.place}{keyword} is a distortion of NAXIS1 and NAXIS2, and the sky is "
+                    f"on {' and '.join(f'NAXIS{axis}' for axis in axes)}",
+                    "use pixels",
                 )
-                if unit is not None:
-                    cards.append((keyword, unit))
+            if keyword in CELESTIAL_EXTRAS and system is not None:
+                continue
+            unit = (
+                self._unit_for_astropy(kind.axes[0], value)
+                if kind and kind.root == "CUNIT"
+                else value
+            )
+            if unit is not None:
+                cards.append((keyword, unit))
+        if system is not None:
+            if system.problem or system.name in SYSTEMS:
+                cards.append(("RADESYS", system.name))
+            elif system.equator:
+                cards.append(("RADESYS", system.equator))
+            if system.equinox is not None:
+                cards.append(("EQUINOX", system.equinox))
         return cards
 
     def _unit_for_astropy(self, axis: int, text: str) -> str | None:
@@ -487,7 +422,7 @@ class Coordinates:
             return said if said.startswith(problem) else f"{problem}: {said}", None
 
         def evaluate(pixels: Values) -> Values:
-            with foreign_errors(f"{self._place}{problem}", "give channels in pixels"):
+            with foreign_errors(f"{self.place}{problem}", "give channels in pixels"):
                 return _evaluated(alone, pixels) * factor
 
         return "", evaluate
@@ -497,7 +432,7 @@ class Coordinates:
         unit = fits_unit(axis.unit, SPECTRAL) if axis.unit else None
         if axis.unit and unit is None:
             raise self.cards.invalid(f"CUNIT{axis.number}", axis.cunit, "a known unit")
-        ctype = f"VOPT-{algorithm_of(axis.ctype)}" if axis.kind == "FELO" else axis.ctype.upper()
+        ctype = f"VOPT-{algorithm_of(axis.ctype)}" if axis.kind == "FELO" else axis.ctype
         cards: list[tuple[str, Any]] = [
             ("WCSAXES", 1), ("CTYPE1", ctype), ("CRPIX1", axis.crpix), ("CRVAL1", axis.crval),
             ("CDELT1", axis.cdelt),
@@ -515,7 +450,7 @@ class Coordinates:
             rest = 1e9
         if rest is not None:
             cards.append(("RESTFRQ", rest))
-        tables = self._tables(parameters) if algorithm_of(ctype) == "TAB" else None
+        tables = self._hdus(parameters)
         if any(
             kind.root == "PV" and kind.parameter == 3 and value != 1 for kind, value in parameters
         ):
@@ -526,26 +461,40 @@ class Coordinates:
         factor = 1.0 if unit is None or not str(theirs) else float(theirs.to(unit))
         return made, factor
 
-    def _tables(self, cards: Iterable[tuple[Kind, Any]]) -> Any:
-        """Return the tables of -TAB axes (Paper III, 6) for astropy."""
-        from astropy.io import fits
+    def _hdus(self, cards: Iterable[tuple[Kind, Any]]) -> Any:
+        """Return the HDUs that coordinates need, for astropy; None without any.
 
+        They are the tables of -TAB axes (Paper III, 6), and images of corrections (CPDIS, D2IM).
+        """
         texts: dict[int, dict[int | None, str]] = {}
         versions: dict[int, int] = {}
+        lookups: dict[tuple[str, int], Any] = {}
         for kind, value in cards:
             if kind.root == "PS":
                 texts.setdefault(kind.axes[0], {})[kind.parameter] = str(value).strip()
             elif kind.root == "PV" and kind.parameter == 1:
                 versions[kind.axes[0]] = int(value)
+            elif (image := self.cards.lookup_of(kind, value)) is not None:
+                lookups[image] = self._correction(*image)
         tables: dict[tuple[str, int], dict[str, Any]] = {}
         for axis, named in texts.items():
+            if algorithm_of(self.cards.text(f"CTYPE{axis}")) != "TAB":
+                continue
             name, version = named.get(0, ""), versions.get(axis, 1)
             columns = [named[n] for n in (1, 2) if named.get(n)]
-            if self._table is None or not name or not columns:
+            if self._companion is None or not name or not columns:
                 raise usage("its table is not in the file", "use the file that has it")
-            arrays = self._table(name, version, columns)
+            table = self._companion(name, version)
+            if table.kind != "binary table":
+                hint = "use the file that has it"
+                raise usage(f"HDU {name},{version} is not a binary table", hint)
+            arrays = [np.asarray(table[column], dtype=np.float64) for column in columns]
             tables.setdefault((name, version), {}).update(zip(columns, arrays, strict=True))
-        hdus = [fits.PrimaryHDU()]
+        if not tables and not lookups:
+            return None
+        from astropy.io import fits
+
+        hdus = [fits.PrimaryHDU(), *lookups.values()]
         for (name, version), found in tables.items():
             kinds = [(column, "f8", array.shape[1:]) for column, array in found.items()]
             rows = np.zeros(len(next(iter(found.values()))), dtype=kinds)
@@ -554,7 +503,35 @@ class Coordinates:
             hdus.append(fits.BinTableHDU(rows, name=name, ver=version))
         return fits.HDUList(hdus)
 
+    def _correction(self, name: str, version: int) -> Any:
+        """Return an image of corrections for astropy."""
+        from astropy.io import fits
+
+        hint = "use the file that has it, or remove the cards of the distortion"
+        if self._companion is None:
+            raise usage(f"the distortion needs the image {name},{version}", hint)
+        image = self._companion(name, version)
+        if image.kind != "image":
+            raise usage(f"HDU {name},{version} is not an image", hint)
+        if image.ndim > 2 or image.size > MOST_CORRECTIONS:
+            raise usage(
+                f"HDU {name},{version} of shape {image.shape} has more than two axes or "
+                f"{MOST_CORRECTIONS} pixels",
+                hint,
+            )
+        cards = WcsCards(image.header, image.ndim, self.where)
+        found = fits.ImageHDU(np.asarray(image.read(), dtype=np.float32), name=name, ver=version)
+        for n in (1, 2):
+            for root, default in (("CRPIX", 0.0), ("CRVAL", 0.0), ("CDELT", 1.0)):
+                found.header[f"{root}{n}"] = cards.number(f"{root}{n}", default)
+        return found
+
     # The sky.
+
+    @cached_property
+    def system(self) -> SkySystem | None:
+        """The frame of the celestial axes; None without a longitude."""
+        return system_of(self)
 
     @cached_property
     def sky(self) -> Sky | None:
@@ -567,76 +544,7 @@ class Coordinates:
         UsageError
             They depend on the pixels of another axis.
         """
-        numbers = [n for n, ctype in enumerate(self.ctypes, 1) if is_celestial(ctype)]
-        latitudes = [n for n in numbers if is_latitude(self.ctypes[n - 1])]
-        if len(numbers) != 2 or len(latitudes) != 1:
-            return None
-        latitude = latitudes[0]
-        longitude = numbers[0] if numbers[1] == latitude else numbers[1]
-        cards = self.cards
-        cards.warn_of(CELESTIAL_EXTRAS)
-        pixel = (cards.number(f"CRPIX{numbers[0]}", 0.0), cards.number(f"CRPIX{numbers[1]}", 0.0))
-        factors = {n: self._degrees(n) for n in numbers}
-        position = (
-            cards.number(f"CRVAL{longitude}", 0.0) * factors[longitude],
-            cards.number(f"CRVAL{latitude}", 0.0) * factors[latitude],
-        )
-        rows = {n: cards.matrix(n) for n in numbers}
-        for n, row in rows.items():
-            others = [column for column in row if column not in numbers]
-            if others:
-                keyword = cards.matrix_keyword(n, others[0])
-                raise usage(
-                    f"{self._place}the sky coordinates depend on the pixels of NAXIS{others[0]} "
-                    f"({keyword} = {self.header.get(keyword)!r})",
-                    "use pixels",
-                )
-        self._turn(rows, longitude, latitude)
-        lower, higher = numbers
-        east, north = (
-            (rows[n].get(lower, 0.0) * factors[n], rows[n].get(higher, 0.0) * factors[n])
-            for n in (longitude, latitude)
-        )
-        if not _spans_a_plane(east, north):
-            empty = [n for n in numbers if not any(rows[n].values())]
-            keyword = f"CDELT{(empty or numbers)[0]}"
-            raise cards.invalid(keyword, self.header.get(keyword), "axes that span the sky")
-        frame = self._frame(self.ctypes[longitude - 1])
-        return Sky(longitude, latitude, position, pixel, (east, north), frame, self)
-
-    def _turn(self, rows: dict[int, dict[int, float]], longitude: int, latitude: int) -> None:
-        """Apply CROTA of the latitude, which counts where neither PC nor CD has a card."""
-        if self.cards.has_matrix or f"CROTA{latitude}" not in self.header:
-            return
-        angle = math.radians(self.cards.number(f"CROTA{latitude}", 0.0))
-        cosine, sine = math.cos(angle), math.sin(angle)
-        x, y = rows[longitude][longitude], rows[latitude][latitude]
-        rows[longitude] = {longitude: x * cosine, latitude: -y * sine}
-        rows[latitude] = {longitude: x * sine, latitude: y * cosine}
-
-    def _degrees(self, axis: int) -> float:
-        """Return the factor from the unit of a celestial axis to degrees."""
-        text = self.cards.text(f"CUNIT{axis}")
-        known = {"": 1.0, "deg": 1.0, "arcmin": 1 / 60, "arcsec": 1 / 3600, "rad": 180 / math.pi}
-        name = axis_unit_text(text)
-        if name in known:
-            return known[name]
-        unit = fits_unit(text, ANGLE)
-        if unit is None or not unit.is_equivalent(ANGLE[0]):
-            raise self.cards.invalid(f"CUNIT{axis}", text, "a unit of angles")
-        return float(unit.to(ANGLE[0]))
-
-    def _frame(self, ctype: str) -> str:
-        name = ctype.upper().split("-")[0]
-        if name not in _CELESTIAL:
-            return _FRAMES.get(name, name.removesuffix("LON").removesuffix("LN").lower())
-        system = self.cards.optional("RADESYS") or self.cards.optional("RADECSYS")
-        if system:
-            return str(system).upper()
-        equinox = self.cards.optional("EQUINOX") or self.cards.optional("EPOCH")
-        if equinox is None:
-            return "ICRS"
-        return "FK4" if equinox < 1984 else "FK5"
+        return sky_of(self)
 
     # Values for the conversion of spectral units.
 
@@ -659,33 +567,24 @@ class Coordinates:
         return value
 
 
-def _spans_a_plane(one: tuple[float, float], other: tuple[float, float]) -> bool:
-    """Say whether the rows of a matrix are finite and not along one line.
-
-    >>> _spans_a_plane((1e-4, 0.0), (0.0, 1e-4)), _spans_a_plane((1.0, 2.0), (2.0, 4.0))
-    (True, False)
-    """
-    sizes = [abs(number) for number in (*one, *other)]
-    largest = max(sizes)
-    if not (all(map(math.isfinite, sizes)) and largest > 0):
-        return False
-    (a, b), (c, d) = ([number / largest for number in row] for row in (one, other))
-    return abs(a * d - b * c) > 1e-12
-
-
-def _wcs_of(cards: Sequence[tuple[str, Any]], tables: Any = None) -> astropy.wcs.WCS:
+def _wcs_of(
+    cards: Sequence[tuple[str, Any]], tables: Any = None, system: SkySystem | None = None
+) -> astropy.wcs.WCS:
     from astropy.wcs import WCS, FITSFixedWarning
 
     kind = WCS
-    if any(key[:5] == "CTYPE" and str(value).upper()[:4] in NAMED_SKIES for key, value in cards):
-        from tachyfits.header.sky_frames import NamedWCS
+    if system is not None:
+        from tachyfits.header.sky_frames import SkyWCS
 
-        kind = NamedWCS
+        kind = SkyWCS
     with warnings.catch_warnings():
         # Notes on repaired keywords.
         warnings.simplefilter("ignore", FITSFixedWarning)
         # astropy reads text at once; it would write a header as text first.
-        return kind(header_text(cards).encode("ascii"), fobj=tables)
+        made = kind(header_text(cards).encode("ascii"), fobj=tables)
+    if system is not None:
+        made._sky_system = system
+    return made
 
 
 def _evaluated(alone: astropy.wcs.WCS, pixels: Values) -> Values:

@@ -43,8 +43,7 @@ def world_of(coordinates: Coordinates, pixels: Sequence[Any]) -> Any:
     sky = coordinates.sky
     if sky is not None and max(sky.axes) <= len(numbers):
         at = [numbers[axis - 1] for axis in sky.axes]
-        with foreign_errors(f"{coordinates.where}: no sky position", "use pixels"):
-            found.append(sky.wcs.pixel_to_world(*at))
+        found.append(sky.positions(*at))
     number = _spectral_number(coordinates)
     if number is not None and coordinates.ndim - number <= len(numbers):
         axis = coordinates.axis(number)
@@ -75,9 +74,7 @@ def pixel_of(
         if sky is None:
             raise usage(f"{coordinates.where}: the image has no sky coordinates", "use pixels")
         with foreign_errors(f"invalid sky position {position!r}", "give an astropy SkyCoord"):
-            # The frame is that of the projection, whatever the position is given in.
-            at = position.transform_to(sky.astropy_frame)
-            for fits_axis, pixel in zip(sky.axes, sky.wcs.world_to_pixel(at), strict=True):
+            for fits_axis, pixel in zip(sky.axes, sky.pixels_of(position), strict=True):
                 found[fits_axis - 1] = pixel[()]
     if spectral is not None:
         number = _spectral_number(coordinates)

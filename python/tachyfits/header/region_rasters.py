@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from tachyfits.base.errors import foreign_errors, usage
 from tachyfits.base.lazy_numpy import np
-from tachyfits.header.coordinates import Sky
+from tachyfits.header.sky import Sky
 from tachyfits.header.sky_patches import INTERPOLATION_ERROR, Patches, are_smooth, has_patches
 from tachyfits.text.regions import Ellipse, PixelRegion, Polygon, spans_of
 from tachyfits.text.sky_regions import SkyRegion
@@ -174,6 +174,12 @@ def _transformed(vectors: Vectors, frame: str, sky: Sky) -> Vectors:
     from astropy.coordinates import CartesianRepresentation, SkyCoord
 
     to = sky.astropy_frame
+    if hasattr(to, "system"):
+        raise usage(
+            f"{sky.coordinates.where}: positions cannot be converted to the frame of its sky, "
+            f"{sky.frame}: astropy has none",
+            "use pixels",
+        )
     with foreign_errors(
         f"{sky.coordinates.where}: positions cannot be converted to its frame", "use pixels"
     ):
@@ -302,11 +308,7 @@ def spans_pixel_by_pixel(placed: Placed, sky: Sky, height: int, width: int) -> N
 
 def directions(sky: Sky, x: Any, y: Any) -> Vectors:
     """Return the unit vectors of 0-based pixels in the image's frame; NaN where there is no sky."""
-    wcs = sky.wcs
-    with foreign_errors(f"{sky.coordinates.where}: no sky coordinates", "use pixels"):
-        world = np.array(wcs.all_pix2world(np.asarray(x, float), np.asarray(y, float), 0))
-        degrees = np.stack([world[wcs.wcs.lng], world[wcs.wcs.lat]], axis=-1)
-    return _vectors(degrees)
+    return _vectors(np.stack(sky.degrees(x, y), axis=-1))
 
 
 @dataclass(frozen=True)
@@ -486,13 +488,9 @@ def outline_in_pixels(region: SkyRegion, sky: Sky) -> Vectors:
 
 def _pixels_of(vectors: Vectors, sky: Sky) -> Vectors:
     """Return the 0-based pixels of directions in the frame of an image, shape (n, 2)."""
-    wcs = sky.wcs
     longitude = np.degrees(np.arctan2(vectors[:, 1], vectors[:, 0]))
     latitude = np.degrees(np.arctan2(vectors[:, 2], np.hypot(vectors[:, 0], vectors[:, 1])))
-    world = np.empty((len(vectors), 2))
-    world[:, wcs.wcs.lng], world[:, wcs.wcs.lat] = longitude, latitude
-    with foreign_errors(f"{sky.coordinates.where}: a region cannot be placed", "use pixels"):
-        return np.asarray(wcs.all_world2pix(world, 0, quiet=True), dtype=np.float64)
+    return np.column_stack(sky.pixels(longitude, latitude))
 
 
 def _border(region: SkyRegion, sky: Sky) -> Vectors:

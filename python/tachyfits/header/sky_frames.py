@@ -1,63 +1,161 @@
-"""Frames of the sky, by astropy, and world coordinates that name those that astropy takes for ICRS.
+"""The sky by astropy: its frames, and world coordinates in the frame that the header names.
 
-WCSLIB gives ecliptic axes a RADESYS, of their equator, and astropy makes it their frame; it has no
-frame for supergalactic ones. This module is imported when coordinates of such axes are used.
+astropy takes ecliptic axes for equatorial ones by their RADESYS, has no frame for the Sun and most
+planets, and makes NaN of maps that go beyond half a turn. This module is imported when the sky of
+a header is used.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import astropy.units as u
-from astropy.coordinates import BarycentricMeanEcliptic, SkyCoord, Supergalactic
+import numpy as np
+from astropy.coordinates import (
+    FK4,
+    FK5,
+    ICRS,
+    ITRS,
+    Attribute,
+    BarycentricMeanEcliptic,
+    BaseCoordinateFrame,
+    ConvertError,
+    FK4NoETerms,
+    FunctionTransform,
+    Galactic,
+    SkyCoord,
+    SphericalRepresentation,
+    Supergalactic,
+    frame_transform_graph,
+)
 from astropy.time import Time
 from astropy.wcs import WCS
-from astropy.wcs.utils import wcs_to_celestial_frame
 
-from tachyfits.text.axes import NAMED_SKIES
+from tachyfits.header.frame_names import SkySystem
+from tachyfits.text.axes import coordinate_type
 
+#: Projections whose longitude is the pixel times a factor: nothing ends at half a turn.
+_CYLINDERS = ("CYP", "CEA", "CAR", "MER")
 #: Systems of the equator for which astropy has the ecliptic.
-_SYSTEMS = ("", "ICRS", "FK5")
+_EQUATORS = ("", "ICRS", "FK5")
 
 
-class NamedWCS(WCS):  # type: ignore[misc] # Any, without astropy's types
-    """World coordinates whose positions are in the frame that their CTYPE names."""
+class HeaderFrame(BaseCoordinateFrame):  # type: ignore[misc] # Any, without astropy's types
+    """Longitude and latitude of a system that astropy has no frame for.
 
-    @property
-    def world_axis_object_components(self) -> Any:
-        """Which part of which object each axis is: see astropy."""
-        found = list(super().world_axis_object_components)
-        longitude, latitude = (self.wcs.cunit[n] for n in (self.wcs.lng, self.wcs.lat))
-        found[self.wcs.lng] = ("celestial", 0, lambda at: at.spherical.lon.to_value(longitude))
-        found[self.wcs.lat] = ("celestial", 1, lambda at: at.spherical.lat.to_value(latitude))
-        return found
+    `Image.coordinates` gives a `SkyCoord` in this frame, and `Image.pixel` takes it: positions of
+    the Sun (HPLN, HGLN, CRLN, ...), of planets and of other systems that a CTYPE names. No position
+    can be converted to another system.
 
-    @property
-    def world_axis_object_classes(self) -> Any:
-        """How each of these objects is made: see astropy."""
-        names = {name for name, _, _ in self.world_axis_object_components}
-        found = {k: v for k, v in super().world_axis_object_classes.items() if k in names}
-        units = tuple(u.Unit(self.wcs.cunit[n]) for n in (self.wcs.lng, self.wcs.lat))
-        found["celestial"] = (SkyCoord, (), {"frame": frame_of(self), "unit": units})
-        return found
+    Attributes
+    ----------
+    system
+        The CTYPE of the longitude without its projection, "HPLN"; "GAPPT" for positions of the
+        date, and the name of ecliptic systems that astropy lacks.
+    """
+
+    default_representation = SphericalRepresentation
+    system = Attribute(default="", doc="its name: HPLN, GAPPT, ...")
 
 
-def frame_of(wcs: WCS) -> Any:
-    """Return the frame of the celestial axes.
+@frame_transform_graph.transform(FunctionTransform, HeaderFrame, HeaderFrame)  # type: ignore[untyped-decorator]
+def _same_system(position: Any, frame: Any) -> Any:
+    if position.system != frame.system:
+        raise ConvertError(f"cannot convert positions of {position.system} to {frame.system}")
+    return frame.realize_frame(position.data)
+
+
+def frame_of(system: SkySystem, observed: str = "") -> Any:
+    """Return astropy's frame of a system, a `HeaderFrame` where it has none.
+
+    Parameters
+    ----------
+    observed
+        DATE-OBS: positions on the turning Earth depend on it.
 
     Raises
     ------
     ValueError
-        astropy has none.
+        RADESYS names no known system.
     """
-    name = wcs.wcs.ctype[wcs.wcs.lng][:4]
-    if name not in NAMED_SKIES:
-        return wcs_to_celestial_frame(wcs)
-    if name == "SLON":
-        return Supergalactic()
-    system, equinox = wcs.wcs.radesys, wcs.wcs.equinox
-    if name == "ELON" and system in _SYSTEMS:
-        known = system == "FK5" and math.isfinite(equinox)
-        return BarycentricMeanEcliptic(equinox=Time(equinox if known else 2000.0, format="jyear"))
-    raise ValueError(f"astropy has no frame for {name} of {system or 'no RADESYS'}")
+    if system.problem:
+        raise ValueError(system.problem)
+    name, year = system.name, system.equinox
+    if name == "ecliptic" and system.equator not in _EQUATORS:
+        return HeaderFrame(system=f"ecliptic of {system.equator}")
+    if name == "ecliptic":
+        year = year if system.equator == "FK5" and year is not None else 2000.0
+        return BarycentricMeanEcliptic(equinox=Time(year, format="jyear"))
+    if name == "TLON":
+        # Cartesian by default.
+        return ITRS(representation_type=SphericalRepresentation, obstime=observed or None)
+    if name in ("FK4", "FK4-NO-E"):
+        return (FK4 if name == "FK4" else FK4NoETerms)(equinox=Time(year, format="byear"))
+    if name == "FK5":
+        return FK5(equinox=Time(year, format="jyear"))
+    plain = {"ICRS": ICRS, "galactic": Galactic, "supergalactic": Supergalactic}
+    return plain[name]() if name in plain else HeaderFrame(system=name)
+
+
+class SkyWCS(WCS):  # type: ignore[misc] # Any, without astropy's types
+    """World coordinates whose positions are in the frame that the header names.
+
+    Cylindrical maps go on beyond half a turn from their reference, and end at their poles.
+    """
+
+    _sky_system: SkySystem | None = None
+
+    @property
+    def world_axis_object_components(self) -> Any:
+        """Which part of which object each axis is: see astropy."""
+        longitude, latitude = self.wcs.lng, self.wcs.lat
+        if longitude < 0 or self._sky_system is None:
+            return super().world_axis_object_components
+        # astropy has errors for some planets, whose frames are ours.
+        found: list[Any] = [None, None] if self.naxis == 2 else self._others()
+        units = [u.Unit(self.wcs.cunit[n]) for n in (longitude, latitude)]
+        found[longitude] = ("celestial", 0, lambda at: at.spherical.lon.to_value(units[0]))
+        found[latitude] = ("celestial", 1, lambda at: at.spherical.lat.to_value(units[1]))
+        return found
+
+    def _others(self) -> list[Any]:
+        return list(super().world_axis_object_components)
+
+    @property
+    def world_axis_object_classes(self) -> Any:
+        """How each of these objects is made: see astropy."""
+        if self.wcs.lng < 0 or self._sky_system is None:
+            return super().world_axis_object_classes
+        names = {name for name, _, _ in self.world_axis_object_components}
+        classes = {} if self.naxis == 2 else super().world_axis_object_classes
+        found = {k: v for k, v in classes.items() if k in names}
+        units = tuple(u.Unit(self.wcs.cunit[n]) for n in (self.wcs.lng, self.wcs.lat))
+        frame = frame_of(self._sky_system, self.wcs.dateobs)
+        found["celestial"] = (SkyCoord, (), {"frame": frame, "unit": units})
+        return found
+
+    def wcs_pix2world(self, *args: Any, **options: Any) -> Any:
+        """Return world coordinates without distortions: see astropy."""
+        return self._array_converter(self._linear_pix2world, "output", *args, **options)
+
+    def _all_pix2world(self, pixels: Any, origin: int) -> Any:
+        if self._projection not in _CYLINDERS:
+            return super()._all_pix2world(pixels, origin)
+        flat = self.pix2foc(pixels, origin) if self.has_distortion else pixels
+        return self._linear_pix2world(flat, origin)
+
+    def _linear_pix2world(self, pixels: Any, origin: int) -> Any:
+        projection = self._projection
+        if projection in _CYLINDERS:
+            # Copies of a WCS forget it. x is linear: WCSLIB has no reason for a limit.
+            self.wcs.bounds_check(False, False)
+        found = self.wcs.p2s(pixels, origin)
+        if projection == "CAR":
+            # So it would go on beyond the poles.
+            found["world"][np.abs(found["theta"]) > 90.0 + 1e-9] = np.nan
+        return found["world"]
+
+    @property
+    def _projection(self) -> str:
+        ctypes, longitude = self.wcs.ctype, self.wcs.lng
+        return coordinate_type(str(ctypes[longitude]))[1] if longitude >= 0 else ""

@@ -18,7 +18,7 @@ from tachyfits.base.lazy_numpy import np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tachyfits.header.coordinates import Sky
+    from tachyfits.header.sky import Sky
 
     Vectors = NDArray[np.float64]
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tachyfits.base.errors import either, foreign_errors, usage
 from tachyfits.base.lazy_numpy import np
 from tachyfits.header.times import BEGIN, MIDDLE, stated_time, time_of
+from tachyfits.text.axes import coordinate_type
 from tachyfits.text.spectral_ranges import SPECTRAL_FRAMES, SpectralRange
 
 if TYPE_CHECKING:
@@ -37,8 +38,8 @@ def frame_of(coordinates: Coordinates) -> str | None:
     if system:
         return SPECTRAL_FRAMES.get(str(system).strip().upper(), str(system).strip().upper())
     for ctype in coordinates.ctypes:
-        code = ctype.upper()[5:8]
-        if ctype.upper()[:4] in ("VELO", "FELO") and code in _OF_CTYPE:
+        name, code = coordinate_type(ctype)
+        if name in ("VELO", "FELO") and code in _OF_CTYPE:
             return _OF_CTYPE[code]
     velref = coordinates.velref
     return None if velref is None else _OF_VELREF.get(velref % 256)

@@ -21,6 +21,7 @@ from tachyfits.header.coordinates import (
     algorithm_of,
     pixel_numbers,
 )
+from tachyfits.text.axes import coordinate_type
 from tachyfits.text.units import SPECTRAL, asked_quantity, asked_unit, fits_unit, unit_text
 
 if TYPE_CHECKING:
@@ -182,7 +183,7 @@ _LINEAR_IN = {
 
 def _described(axis: Axis, conversion: _Conversion) -> Described | None:
     """Return how a header says the converted axis (Standard, 8.4): VOPT-F2W and the like."""
-    ours, theirs = conversion.linear_in, _LINEAR_IN.get(conversion.name[:4])
+    ours, theirs = conversion.linear_in, _LINEAR_IN.get(coordinate_type(conversion.name)[0])
     if not axis.is_linear or (ours != theirs and None in (ours, theirs)):
         return None
     ctype = conversion.name if ours == theirs else f"{conversion.name}-{ours}2{theirs}"
@@ -250,7 +251,7 @@ class _Conversion:
         ):
             said = own or line.convention if is_velocity else None
             note = f"{said} convention" if said else ""
-            linear_in = _LINEAR_IN.get(axis.name[:4])
+            linear_in = _LINEAR_IN.get(axis.kind)
             return _Conversion(
                 lambda q: q.to(target), source, target, True, axis.name, note, None, linear_in,
                 is_same_kind=True,

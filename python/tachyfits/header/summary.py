@@ -11,10 +11,11 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from tachyfits._core import TachyfitsError
-from tachyfits.base.errors import foreign_errors, usage
+from tachyfits.base.errors import usage
 from tachyfits.base.lazy_numpy import np
 from tachyfits.header.beam import Beam, Beams, beams_of
 from tachyfits.header.coordinates import Coordinates
+from tachyfits.header.frame_names import SYSTEMS
 
 if TYPE_CHECKING:
     from tachyfits.file.image_hdu import ImageHdu
@@ -181,7 +182,7 @@ def _position_text(longitude: float, latitude: float, frame: str) -> str:
     >>> _position_text(150.0, -2.5, "ICRS"), _position_text(30.25, 1.5, "galactic")
     ('10:00:00.00 -02:30:00.0 (ICRS)', '30.25, +1.5 deg (galactic)')
     """
-    if frame.upper() != frame or not abs(latitude) <= 90:
+    if frame not in SYSTEMS or not abs(latitude) <= 90:
         return f"{longitude:.8g}, {latitude:+.8g} deg ({frame})"
     hours = _sexagesimal(longitude % 360 / 15, 2)
     sign = "-" if latitude < 0 else "+"
@@ -212,7 +213,7 @@ def summary_of(image: ImageHdu) -> CoordinateSummary:
     """Return where an image is, as far as its cards say."""
     problems: list[str] = []
     coordinates = Coordinates(
-        image.header, image.ndim, table=image._table_of_axis, tell=problems.append
+        image.header, image.ndim, companion=image._companion, tell=problems.append
     )
 
     def known(part: Callable[[], _T]) -> _T | None:
@@ -252,10 +253,8 @@ def _sky_of(coordinates: Coordinates, shape: tuple[int, ...]) -> SkyPosition | N
         position, pixel = sky.position, sky.pixel
     else:
         pixel = ((lengths[0] + 1) / 2, (lengths[1] + 1) / 2)
-        with foreign_errors("the sky at the centre cannot be evaluated", "correct the header"):
-            found = sky.wcs.wcs_pix2world([pixel], 1)[0]
-        ordered = found if sky.longitude < sky.latitude else found[::-1]
-        position = (float(ordered[0]), float(ordered[1]))
+        longitude, latitude = sky.degrees(pixel[0] - 1.0, pixel[1] - 1.0)
+        position = (float(longitude), float(latitude))
     return SkyPosition(position[0] % 360.0, position[1], sky.frame, pixel, sky.scales)
 
 
@@ -264,7 +263,7 @@ def _spectral_of(coordinates: Coordinates, shape: tuple[int, ...]) -> SpectralEx
         return None
     number = coordinates.spectral_axis
     axis = coordinates.usable_axis(number, shape[number])
-    if not axis.has_coordinate or axis.kind == "STOK" or shape[number] == 0:
+    if not axis.has_coordinate or axis.kind == "STOKES" or shape[number] == 0:
         return None
     first, last = axis.ends(shape[number])
     step = axis.cdelt if axis.is_linear else None

@@ -12,11 +12,13 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from tachyfits._core import FormatError
-from tachyfits.base.errors import either, format_error, warn
+from tachyfits.base.errors import either, format_error, usage, warn
 from tachyfits.header.cards import Card, Header, card_line
+from tachyfits.text.axes import coordinate_type
 
 #: WCSLIB takes no more axes.
 MOST_AXES = 32
@@ -50,6 +52,15 @@ _OF_ALL = {
     "TREFDIR": ("text", False), "TSTART": ("number", False), "TSTOP": ("number", False),
     "JEPOCH": ("number", False), "BEPOCH": ("number", False), "TIMEOFFS": ("number", False),
     "BMAJ": ("number", False), "BMIN": ("number", False), "BPA": ("number", False),
+    # Of the Sun and the planets.
+    "RSUN_REF": ("number", False), "DSUN_OBS": ("number", False), "CRLN_OBS": ("number", False),
+    "HGLN_OBS": ("number", False), "HGLT_OBS": ("number", False), "A_RADIUS": ("number", False),
+    "B_RADIUS": ("number", False), "C_RADIUS": ("number", False), "BLON_OBS": ("number", False),
+    "BLAT_OBS": ("number", False), "BDIS_OBS": ("number", False),
+    # Of times, which WCSLIB reads.
+    "DATE": ("text", False), "TELAPSE": ("number", False), "XPOSURE": ("number", False),
+    "TIMSYER": ("number", False), "TIMRDER": ("number", False), "TIMEDEL": ("number", False),
+    "TIMEPIXR": ("number", False), "PLEPHEM": ("text", False), "OBSORBIT": ("text", False),
 }  # fmt: skip
 
 #: Cards that decide how a spectral axis may be converted, and the frame of the sky: an invalid one
@@ -63,12 +74,30 @@ CELESTIAL_EXTRAS = ("RADESYS", "RADECSYS", "EQUINOX", "EPOCH")
 _AXIS_CARD = re.compile(rf"({'|'.join(_OF_AXIS)})([1-9]\d{{0,2}})")
 _MATRIX_CARD = re.compile(r"(PC|CD)(?:([1-9]\d{0,2})_([1-9]\d{0,2})|(\d{3})(\d{3}))")
 _PARAMETER_CARD = re.compile(r"(PV|PS)([1-9]\d{0,2})_(0|[1-9]\d?)")
+#: Parameters of a projection before the Standard had PVi_m.
+_OLD_PARAMETER_CARD = re.compile(r"PROJP\d")
+#: Attributes of IRAF, which hold the polynomials of TNX and ZPX.
+_ATTRIBUTE_CARD = re.compile(r"WAT([1-9]\d?)_(\d{3})")
+#: The plate solution of the Digitized Sky Survey: the plate, its coefficients, and its pixels.
+_PLATE_CARD = re.compile(
+    r"(AMD[XY])([1-9]\d?)|PPO[1-6]|PLT(?:RA[HMS]|DEC(?:SN|[DMS])|SCALE)|[XY]PIXELSZ|CNPIX[12]"
+)
+#: Cards without which a plate has no positions; WCSLIB would take 0 for them.
+_PLATE = (
+    "AMDX1", "AMDX2", "AMDY1", "AMDY2", "PPO3", "PPO6", "XPIXELSZ", "YPIXELSZ", "CNPIX1", "CNPIX2",
+    "PLTRAH", "PLTRAM", "PLTRAS", "PLTDECD", "PLTDECM", "PLTDECS",
+)  # fmt: skip
 #: SIP, and the tables and polynomials of the distortion paper as astropy and WCSLIB read them.
 _SIP_CARD = re.compile(r"(AP|BP|A|B)_(ORDER|DMAX|\d+_\d+)")
 _DISTORTION_CARD = re.compile(
     r"((?:CP|CQ)DIS|D2IMDIS|(?:CP|CQ)ERR|D2IMERR)([1-9]\d?)|(DP|DQ|D2IM|D2IMARR)([1-9]\d?)"
     r"|AXISCORR|D2IMEXT|D2IMERR"
 )
+#: Keywords of a function of the distortion paper, the records of each, and the image with its
+#: corrections where the function is LOOKUP.
+_LOOKUPS = {"CPDIS": ("DP", "WCSDVARR"), "D2IMDIS": ("D2IM", "D2IMARR")}
+#: The cards without which a distortion is not one.
+_DISTORTION = re.compile(r"[AB]_ORDER|(?:CPDIS|CQDIS|D2IMDIS)[12]|AXISCORR|AMD[XY]1")
 #: The field of a record-valued card that counts axes.
 _RECORD_AXES = re.compile(r"\s*NAXES\s*:\s*(\S+)\s*$", re.IGNORECASE)
 
@@ -86,13 +115,25 @@ class Kind:
 
     @property
     def is_distortion(self) -> bool:
-        """Whether it belongs to SIP or the distortion paper, which describe NAXIS1 and NAXIS2."""
-        return self.type in ("order", "record", "any") or bool(_SIP_CARD.fullmatch(self.root))
+        """Whether it belongs to a distortion or a plate, which describe NAXIS1 and NAXIS2."""
+        return self.type in ("order", "record", "any") or self.is_sip or self.is_plate
+
+    @property
+    def is_sip(self) -> bool:
+        """Whether it is a coefficient of SIP."""
+        return bool(_SIP_CARD.fullmatch(self.root))
+
+    @property
+    def is_plate(self) -> bool:
+        """Whether it belongs to a plate of the Digitized Sky Survey."""
+        return bool(_PLATE_CARD.fullmatch(self.root))
 
     def renumbered(self, number: dict[int, int]) -> str:
         """Return the keyword with renumbered axes."""
         axes = [str(number[axis]) for axis in self.axes]
-        if self.parameter is not None:
+        if self.root == "WAT":
+            axes.append(f"{self.parameter:03}")
+        elif self.parameter is not None:
             axes.append(str(self.parameter))
         return self.root + "_".join(axes)
 
@@ -118,8 +159,18 @@ def kind_of(keyword: str) -> Kind | None:
         return Kind(keyword, kind, found[2] != "DMAX")
     if found := _DISTORTION_CARD.fullmatch(keyword):
         kind = "record" if found[3] else "any"
-        return Kind(keyword, kind, True)
-    return None
+        root, axis = found[1] or found[3], found[2] or found[4]
+        return Kind(root, kind, True, (int(axis),)) if root else Kind(keyword, kind, True)
+    if found := _ATTRIBUTE_CARD.fullmatch(keyword):
+        return Kind("WAT", "text", True, (int(found[1]),), int(found[2]))
+    if _PLATE_CARD.fullmatch(keyword):
+        return Kind(keyword, "text" if keyword == "PLTDECSN" else "number", True)
+    return Kind(keyword, "number", True) if _OLD_PARAMETER_CARD.fullmatch(keyword) else None
+
+
+def distortions(header: Header) -> list[str]:
+    """Return the keywords of a header that begin a distortion: A_ORDER, CPDIS1, AMDX1, ..."""
+    return [key for key in header if _DISTORTION.fullmatch(key.upper())]
 
 
 class WcsCards:
@@ -190,9 +241,10 @@ class WcsCards:
             raise self.invalid("NAXIS", count, f"at most {MOST_AXES} axes with coordinates")
         return count
 
-    def _checked(self, keyword: str, kind: str) -> Any:
+    def _checked(self, keyword: str, kind: str, is_needed: bool = False) -> Any:
         value = self.header.get(keyword)
-        if value is None and not (keyword in self.header and _needs_value(keyword)):
+        has_default = not (keyword in self.header and _needs_value(keyword))
+        if value is None and has_default and not is_needed:
             return None
         problem = _problem(value, kind)
         if problem is not None:
@@ -224,11 +276,87 @@ class WcsCards:
             f"{_type_name(value)}"
         )
 
+    def read_as(self, keyword: str, value: Any, meaning: str) -> None:
+        """Warn of a card that is read although its value is not of the right form."""
+        self.warn_once(keyword, f"{self._place}{keyword} = {value!r} is read as {meaning}")
+
     def warn_once(self, key: str, message: str) -> None:
         """Warn once of each card, however often it is read."""
         if key not in self._warned:
             self._warned.add(key)
             self._tell(message)
+
+    # Distortions.
+
+    @cached_property
+    def has_plate(self) -> bool:
+        """Whether a plate solution of the Digitized Sky Survey is there: AMDXn or AMDYn.
+
+        XPIXELSZ and YPIXELSZ alone are sizes of the pixels of a CCD.
+        """
+        found = (_PLATE_CARD.fullmatch(keyword.upper()) for keyword in self.header)
+        return any(match is not None and match[1] is not None for match in found)
+
+    def functions(self, axis: int) -> list[str]:
+        """Return the keywords of functions of the distortion paper for an axis."""
+        roots = ("CPDIS", "CQDIS", "D2IMDIS")
+        return [key for root in roots if (key := f"{root}{axis}") in self.header]
+
+    def lookup_of(self, kind: Kind, value: Any) -> tuple[str, int] | None:
+        """Return EXTNAME and EXTVER of the image of corrections that a card needs; None without.
+
+        Raises
+        ------
+        UsageError
+            The card has another function of the distortion paper, which astropy leaves out.
+        """
+        if kind.root == "AXISCORR":
+            return "D2IMARR", 1
+        if kind.root not in _LOOKUPS:
+            return None
+        keyword = f"{kind.root}{kind.axes[0]}"
+        if not isinstance(value, str) or value.strip().upper() != "LOOKUP":
+            raise usage(
+                f"the distortion {keyword} = {value!r} is not supported: expected 'LOOKUP'",
+                "use pixels, or remove the cards of the distortion",
+            )
+        records, name = _LOOKUPS[kind.root]
+        version: Any = 1
+        for card in self.header.cards:
+            if card.keyword.upper() == f"{records}{kind.axes[0]}" and isinstance(card.value, str):
+                field, _, text = card.value.partition(":")
+                version = _number_of(text) if field.strip().upper() == "EXTVER" else version
+            elif card.keyword.upper() == f"{records}{kind.axes[0]}.EXTVER":
+                version = card.value
+        if not _is_number(version) or version != int(version):
+            raise self.invalid(f"{records}{kind.axes[0]}.EXTVER", version, "an integer number")
+        return name, int(version)
+
+    @cached_property
+    def _has_sip(self) -> bool:
+        """Whether CTYPE switches SIP on; warn of coefficients that it does not."""
+        ctypes = [self.header.get(f"CTYPE{n}") for n in (1, 2)]
+        texts = [ctype.rstrip() if isinstance(ctype, str) else "" for ctype in ctypes]
+        if any(text.endswith("-SIP") for text in texts):
+            return True
+        names = [key for key in self.header if _SIP_CARD.fullmatch(key.upper())]
+        if names:
+            text = (
+                f"{self._place}{names[0]} and other coefficients of SIP are ignored: CTYPE1 = "
+                f"{texts[0]!r} and CTYPE2 = {texts[1]!r} do not end in -SIP, which applies them"
+            )
+            self.warn_once("SIP", text)
+        return False
+
+    def _counts(self, kind: Kind) -> bool:
+        """Say whether other cards make a card count: distortions need a CTYPE or a plate."""
+        if kind.is_sip:
+            return self._has_sip
+        if kind.is_plate:
+            return self.has_plate
+        if kind.root == "WAT":
+            return coordinate_type(self.text(f"CTYPE{kind.axes[0]}"))[1] in ("TNX", "ZPX")
+        return True
 
     # The matrix.
 
@@ -303,7 +431,7 @@ class WcsCards:
         ----------
         axes
             The axes that are wanted, which get the numbers from 1; None: all, as they are, with
-            all other cards that have a value.
+            NAXIS and NAXISn.
 
         Raises
         ------
@@ -313,6 +441,9 @@ class WcsCards:
         number = None if axes is None else {axis: n for n, axis in enumerate(axes, 1)}
         if number is None:
             self.axes()
+        if self.has_plate:
+            for keyword in _PLATE:
+                self._checked(keyword, "number", is_needed=True)
         seen: set[str] = set()
         for card in self.header.cards:
             keyword = card.keyword.upper()
@@ -326,8 +457,10 @@ class WcsCards:
                 continue
             seen.add(keyword)
             if kind is None:
-                if number is None and not _is_alternate(keyword):
+                if number is None and _LENGTH_CARD.fullmatch(keyword):
                     yield keyword, None, card.value
+                continue
+            if not self._counts(kind):
                 continue
             if kind.axes and number is not None:
                 if not set(kind.axes) <= set(number):
@@ -351,6 +484,7 @@ class WcsCards:
 
 
 _FITS_KEYWORD = re.compile(r"[A-Z0-9_-]{1,8}")
+_LENGTH_CARD = re.compile(r"NAXIS[1-9]?\d*")
 _COMMENTARY = ("COMMENT", "HISTORY", "CONTINUE", "END", "")
 
 
@@ -361,9 +495,13 @@ def _needs_value(keyword: str) -> bool:
     )
 
 
-def _is_alternate(keyword: str) -> bool:
-    """Say whether a keyword belongs to an alternate description (A to Z)."""
-    return keyword[-1].isalpha() and kind_of(keyword[:-1]) is not None
+def _number_of(text: str) -> float | None:
+    """Return the number that a text is; None for other texts."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def header_text(cards: Sequence[tuple[str, Any]]) -> str:
@@ -372,9 +510,13 @@ def header_text(cards: Sequence[tuple[str, Any]]) -> str:
     >>> len(header_text([("CRPIX1", 2.0), ("OBJECT", "M 31")]))
     160
     """
-    # Readers of old conventions expect strings of at least 8 characters.
+    # Readers of old conventions expect strings of at least 8 characters. Records of IRAF have 68:
+    # blanks at their ends count.
     padded = (
-        Card(keyword, f"{value:<8}" if isinstance(value, str) else value)
+        Card(
+            keyword,
+            value.ljust(68 if keyword[:3] == "WAT" else 8) if isinstance(value, str) else value,
+        )
         for keyword, value in cards
     )
     lines = (card_line(card) for card in padded)

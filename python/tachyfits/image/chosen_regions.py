@@ -34,7 +34,7 @@ from tachyfits.text.sky_regions import SkyRegion
 
 if TYPE_CHECKING:
     from tachyfits.file.image_hdu import ImageHdu
-    from tachyfits.header.coordinates import Sky
+    from tachyfits.header.sky import Sky
 
 #: How many shapes on the sky an image keeps the pixels of.
 _KEPT = 16

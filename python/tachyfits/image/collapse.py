@@ -32,6 +32,7 @@ from tachyfits.image.spectra import (
     cube_section,
     line_of_values,
     result_header,
+    result_tables,
 )
 from tachyfits.results.measured import Measured
 from tachyfits.results.plane import Plane
@@ -166,7 +167,9 @@ class Collapse:
         # NumPy axes of the file's array: those of the image that are left, in their order.
         left = sorted((*self.sky, self.axis))
         kept = left.index(self.axis) if self.keep_axis else None
-        return Plane(plane, unit, header, name, kept, report, self.image.file.name)
+        collapsed = (self.axis,) if self.keep_axis else ()
+        tables = result_tables(self.image, self.where, self.sky, collapsed)
+        return Plane(plane, unit, header, name, kept, report, self.image.file.name, tables)
 
     @property
     def _keeps_velocities(self) -> bool:
@@ -179,7 +182,9 @@ class Collapse:
         self, name: str, unit: str | None, channels: Channels | None, *, of_pixels: bool
     ) -> Header:
         collapsed = (self.axis,) if self.keep_axis else ()
-        header = result_header(self.image, self.where, self.sky, collapsed, same_quantity=of_pixels)
+        header = result_header(
+            self.image, self.where, self.sky, collapsed, same_quantity=of_pixels, with_tables=True
+        )
         changes: dict[str, Any] = {"BUNIT": (unit, "")} if unit else {}
         if channels is not None and channels.rest_hz is not None and not self._keeps_velocities:
             changes["RESTFRQ"] = (channels.rest_hz, "[Hz] rest frequency")

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from tachyfits import _core
 from tachyfits.base.errors import either, foreign_errors, usage
+from tachyfits.file.companions import plane_file
 from tachyfits.file.file import File
 from tachyfits.file.file import open as open_file
 from tachyfits.file.hdu import Hdu
@@ -270,9 +271,21 @@ def _of_amount(value: Any, units: Iterable[str] = ()) -> Image | Along | float:
     return _of_array(np.atleast_1d(np.asarray(number)), unit) if unit else resolve(number)
 
 
-def image_of_array(array: NDArray[Any], header: Header) -> Image:
-    """Return an array as an image in memory with these cards."""
-    return _of_array(array, cards=[tuple(card) for card in header.cards])
+def image_of_array(array: NDArray[Any], header: Header, companions: bytes = b"") -> Image:
+    """Return an array as an image in memory with these cards, and the HDUs that these need."""
+    cards = [tuple(card) for card in header.cards]
+    if companions:
+        image: Image = _plane_file(array, tuple(cards), companions)[0]
+        return image
+    return _of_array(array, cards=cards)
+
+
+def _plane_file(
+    array: NDArray[Any], cards: tuple[tuple[str, Any, str], ...], companions: bytes
+) -> File:
+    """Return an array of floats and its companions as a file in memory; also unpickles it."""
+    core = plane_file(array, cards, companions, ARRAY_NAME)
+    return File.computed(core, (_plane_file, (array, cards, companions)))
 
 
 def _of_array(

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from tachyfits.base.errors import either, foreign_errors, usage, warn
 from tachyfits.base.whole_numbers import whole_number
-from tachyfits.header.coordinates import Sky, is_celestial
+from tachyfits.header.sky import Sky
 from tachyfits.header.spectral_units import Line
 from tachyfits.image.chosen_regions import is_path, line_points
 from tachyfits.image.operations import Operations
 from tachyfits.image.parts import part_of, slices_of
-from tachyfits.text.axes import axis_number
+from tachyfits.text.axes import axis_number, is_celestial
 from tachyfits.text.region_input import OneRegion
 from tachyfits.text.spectral_ranges import AskedChannels
 
@@ -334,8 +334,7 @@ def _points(image: Operations, path: Any, sky: Sky | None) -> NDArray[np.float64
         with foreign_errors(
             "the path cannot be placed in the image", "give it in (0-based) pixels"
         ):
-            pixels = sky.wcs.world_to_pixel(path)
-            path = np.column_stack([np.atleast_1d(pixel) for pixel in pixels])
+            path = np.column_stack([np.atleast_1d(pixel) for pixel in sky.pixels_of(path)])
     with foreign_errors("invalid path", hint):
         points = np.asarray(path, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != 2:
@@ -402,7 +401,7 @@ def _degrees_per_pixel(points: NDArray[np.float64], sky: Sky) -> float | None:
             if length == 0 or not np.isfinite(length):
                 continue
             at = begin + np.linspace(0.0, 1.0, _STEPS + 1)[:, None] * (end - begin)
-            on_sky = sky.wcs.pixel_to_world(at[:, 0], at[:, 1])
+            on_sky = sky.positions(at[:, 0], at[:, 1])
             scales.append(on_sky[1:].separation(on_sky[:-1]).deg * _STEPS / length)
     if not scales:
         return None

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tachyfits.base.errors import either, usage
+from tachyfits.base.errors import either, usage, warn
 from tachyfits.base.reports import reports
 from tachyfits.header.cards import Card, Header
+from tachyfits.header.coordinates import Coordinates
 from tachyfits.header.spectral_frames import frame_of
 from tachyfits.header.spectral_selection import channel_slice, stokes_slice
 from tachyfits.header.spectral_units import Channels, Line, channels_of
+from tachyfits.header.wcs_cards import distortions
 from tachyfits.image.brightness import FLUX, prepared
 from tachyfits.image.chosen_regions import ChosenRegions
 from tachyfits.image.reductions import UNITLESS, reduced
@@ -243,11 +245,14 @@ def picture(image: Pixels, section: Any, threads: int | None, progress: Progress
         )
     axes.sort()
     values = image.read(where, dtype="float64", threads=threads, progress=progress)
-    header = result_header(image, where, axes)
+    header = result_header(image, where, axes, with_tables=True)
     if image.unit:
         header = header.replaced({"BUNIT": image.unit})
     shape = (where.full_shape[axes[0]], where.full_shape[axes[1]])
-    return Plane(values.reshape(shape), image.unit, header, "pixels", source=image.file.name)
+    return Plane(
+        values.reshape(shape), image.unit, header, "pixels", source=image.file.name,
+        companions=result_tables(image, where, axes),
+    )  # fmt: skip
 
 
 def result_header(
@@ -257,16 +262,41 @@ def result_header(
     collapsed: Sequence[int] = (),
     *,
     same_quantity: bool = True,
+    with_tables: bool = False,
 ) -> Header:
     """Return the header of a result that has some axes of a section of an image (NumPy numbers).
 
-    Without ``same_quantity`` its values are not of the quantity that BTYPE names.
+    Without ``same_quantity`` its values are not of the quantity that BTYPE names. ``with_tables``:
+    it has the HDUs of `result_tables` beside it. A warning names distortions that are left out.
     """
     cards = image._core_image().result_cards(
         list(where.ranges),
         kept=list(kept),
         collapsed=list(collapsed),
         same_quantity=same_quantity,
+        with_tables=with_tables,
         kind=Card,
     )
-    return Header(cards)
+    header = Header(cards)
+    if with_tables:
+        _warn_of_lost(image, header)
+    return header
+
+
+def result_tables(
+    image: Pixels, where: Section, kept: Sequence[int], collapsed: Sequence[int] = ()
+) -> bytes:
+    """Return the HDUs that the coordinates of a result need, as bytes."""
+    return image._core_image().result_tables(
+        list(where.ranges), kept=list(kept), collapsed=list(collapsed)
+    )
+
+
+def _warn_of_lost(image: Pixels, header: Header) -> None:
+    """Warn of a plane of the sky without the distortions that its image has."""
+    lost = [key for key in distortions(image.header) if key not in header]
+    if lost and image._coordinates.sky is not None and Coordinates(header, 2).sky is not None:
+        warn(
+            f"{image._where()}: the distortion of its coordinates ({lost[0]}) is left out of a "
+            "plane of other pixels: its positions are those of the linear part"
+        )

@@ -12,7 +12,7 @@ from tachyfits.header.cards import Header
 from tachyfits.header.given import given_cards
 from tachyfits.results.measured import with_unit
 from tachyfits.results.spectrum import Spectrum
-from tachyfits.text.axes import WorldAxis
+from tachyfits.text.axes import WorldAxis, coordinate_type
 from tachyfits.text.units import asked_unit, text_of_unit
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def specutils_spectrum(spectrum: Spectrum) -> specutils.Spectrum:
     kind = getattr(library, "Spectrum", None) or library.Spectrum1D
     axis = spectrum.axis
     options: dict[str, Any] = {}
-    convention = _CONVENTIONS.get(axis.name[:4].upper())
+    convention = _CONVENTIONS.get(coordinate_type(axis.name)[0])
     if convention is not None:
         options["velocity_convention"] = convention
     rest = spectrum.header.get("RESTFRQ", spectrum.header.get("RESTFREQ"))

@@ -119,7 +119,7 @@ def draw_regions(axes: Any, regions: Any, plane: Plane, first: tuple[float, floa
     from matplotlib.patheffects import withStroke
 
     values, header = plane.as_written()
-    image = image_of_array(np.ascontiguousarray(values), header)
+    image = image_of_array(np.ascontiguousarray(values), header, plane.companions)
     around = [withStroke(linewidth=2.6, foreground=_DARK, alpha=0.6)]
     for given in regions if is_list_of_regions(regions) else [regions]:
         for part in _shapes_of(region(given)):

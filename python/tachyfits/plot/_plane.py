@@ -15,7 +15,7 @@ from tachyfits.base.errors import either, foreign_errors, usage, warn
 from tachyfits.base.output import write_atomically
 from tachyfits.header.beam import beam_of
 from tachyfits.header.cards import Header
-from tachyfits.header.coordinates import Coordinates, is_celestial, is_latitude
+from tachyfits.header.coordinates import Coordinates
 from tachyfits.plot._figure import fit, new_figure, style
 from tachyfits.plot._labels import (
     axis_name,
@@ -29,6 +29,7 @@ from tachyfits.plot._labels import (
 from tachyfits.plot._limits import limits_of, noise_of, round_values, sample, stretched
 from tachyfits.plot._overlays import draw_other, draw_regions, draw_scale_bar
 from tachyfits.results.plane import Plane
+from tachyfits.text.axes import is_celestial, is_latitude
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

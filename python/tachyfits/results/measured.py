@@ -13,9 +13,9 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
-from tachyfits import _core
 from tachyfits.base.errors import either, usage
 from tachyfits.base.upper import upper
+from tachyfits.file.companions import plane_file
 from tachyfits.header.brightness import Asked, factor_between, setting_of_result
 from tachyfits.header.cards import Header
 from tachyfits.header.coordinates import Coordinates
@@ -39,6 +39,8 @@ class Measured(NDArrayOperatorsMixin, ABC):
     values: NDArray[np.float64]
     unit: str | None
     header: Header
+    #: HDUs that the coordinates need, as bytes: tables, and corrections of pixels.
+    companions: bytes = b""
 
     @abstractmethod
     def _changed(self: _Self, values: NDArray[Any], unit: str | None, other: Any = None) -> _Self:
@@ -249,14 +251,18 @@ def with_unit(header: Header, unit: str | None) -> Header:
 
 
 def cut_header(
-    header: Header, shape: Sequence[int], ranges: Sequence[tuple[int, int, int]]
-) -> Header:
-    """Return the header of a section of an array of this shape."""
+    header: Header,
+    shape: Sequence[int],
+    ranges: Sequence[tuple[int, int, int]],
+    companions: bytes = b"",
+) -> tuple[Header, bytes]:
+    """Return the header of a section of an array of this shape, and its companions."""
     cards = [tuple(card) for card in header.cards]
-    array: NDArray[np.uint8] = np.empty(shape, np.uint8)
-    image = _core.array_file(array, cards).hdu(0).image()
+    image = plane_file(np.empty(shape), cards, companions).hdu(0).image()
     kept = list(range(len(shape)))
-    return with_unit(Header(image.result_cards(list(ranges), kept=kept)), header.get("BUNIT"))
+    found = image.result_cards(list(ranges), kept=kept, with_tables=True)
+    tables = image.result_tables(list(ranges), kept=kept) if companions else b""
+    return with_unit(Header(found), header.get("BUNIT")), tables
 
 
 def both(one: str, other: str) -> str:

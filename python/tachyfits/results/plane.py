@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tachyfits.base.errors import usage
 from tachyfits.base.upper import upper
+from tachyfits.file.companions import companion_hdus
 from tachyfits.header.cards import Header
 from tachyfits.header.coordinates import Coordinates
 from tachyfits.results.html import table_html
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     import spectral_cube
 
     from tachyfits._core import Report
+    from tachyfits.file.hdu import Hdu
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +57,9 @@ class Plane(Measured):
         Cost of computing it; for planes computed together, of all of them.
     source
         The source file: the title of its picture if the header has no OBJECT.
+    companions
+        HDUs that the coordinates need, as `write` puts them into the file: tables of -TAB axes, and
+        corrections of pixels (CPDIS, D2IM). Empty for other planes.
     """
 
     values: NDArray[np.float64]
@@ -63,6 +69,7 @@ class Plane(Measured):
     kept_axis: int | None = None
     report: Report | None = field(default=None, repr=False, compare=False)
     source: str = field(default="", repr=False, compare=False)
+    companions: bytes = field(default=b"", repr=False, compare=False)
 
     def _changed(self, values: NDArray[Any], unit: str | None, other: Any = None) -> Plane:
         name = self.name if other is None else both(self.name, other.name)
@@ -76,18 +83,31 @@ class Plane(Measured):
             ranges.insert(self.kept_axis, (0, 1, 1))
             shape.insert(self.kept_axis, 1)
         values = self.values[tuple(slice_of(piece) for piece in section.ranges)]
-        return replace(self, values=values, header=cut_header(self.header, shape, ranges))
+        header, companions = cut_header(self.header, shape, ranges, self.companions)
+        return replace(self, values=values, header=header, companions=companions)
 
     def as_written(self, header: Any = None) -> tuple[NDArray[Any], Any]:
         """Return the array and the header of the image that is written, unless another is given."""
         values, header = super().as_written(header)
         return values if self.kept_axis is None else np.expand_dims(values, self.kept_axis), header
 
+    def _world(self, ndim: int) -> Coordinates:
+        return Coordinates(self.header, ndim, self.source, self._companion)
+
+    def _companion(self, name: str, version: int) -> Hdu:
+        for hdu in companion_hdus(self.companions, self.source):
+            if (hdu.name.upper(), hdu.version) == (name.upper(), version):
+                return hdu
+        raise usage(
+            f"the coordinates need the HDU {name!r} of version {version}, which is not there",
+            "take the plane from the image again, or use pixels",
+        )
+
     @property
     def wcs(self) -> astropy.wcs.WCS:
         """World coordinates of the two axes of ``values``, by astropy."""
         kept = self.kept_axis
-        world = Coordinates(self.header, 2 if kept is None else 3).wcs()
+        world = self._world(2 if kept is None else 3).wcs()
         if kept is None:
             return world
         # WCS numbers are those of FITS: NAXIS3 is NumPy axis 0 of three.

@@ -92,7 +92,7 @@ class Spectrum(Measured):
     def _cut(self, section: Section) -> Spectrum:
         piece = slice_of(section.ranges[0])
         axis = replace(self.axis, values=self.axis.values[piece])
-        header = cut_header(self.header, self.shape, section.ranges)
+        header, _ = cut_header(self.header, self.shape, section.ranges)
         return replace(self, axis=axis, values=self.values[piece], header=header)
 
     def write(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:

@@ -17,8 +17,8 @@ from fastapi import Depends, Query
 from numpy.typing import NDArray
 
 import tachyfits as tf
-from tachyfits import _core
 from tachyfits.base.errors import with_hint
+from tachyfits.file.companions import plane_file
 from tachyfits.header.spectral_units import Line
 from tachyfits.image.chosen_regions import in_pixels
 from tachyfits.image.parts import extent_on_image
@@ -325,16 +325,17 @@ def _means_of(image: tf.Image, view: View, levels: Iterable[int]) -> _Levels:
 def image_of(plane: tf.Plane) -> tf.Image:
     """Return a plane as an image, which is cut and binned as others are."""
     values = np.ascontiguousarray(plane.as_written()[0].reshape(plane.values.shape))
-    return _with_cards(values, plane.header.cards)
+    return _with_cards(values, plane.header.cards, plane.companions)
 
 
 def _with_header(pixels: NDArray[Any], other: tf.Image) -> tf.Image:
     return _with_cards(pixels, other.header.cards)
 
 
-def _with_cards(pixels: NDArray[Any], given: Any) -> tf.Image:
+def _with_cards(pixels: NDArray[Any], given: Any, companions: bytes = b"") -> tf.Image:
     cards = [(card.keyword, card.value, card.comment) for card in given]
-    image = tf.File.computed(_core.array_file(np.ascontiguousarray(pixels), cards), None)[0]
+    core = plane_file(np.ascontiguousarray(pixels), cards, companions)
+    image = tf.File.computed(core, None)[0]
     assert isinstance(image, tf.Image)
     return image
 

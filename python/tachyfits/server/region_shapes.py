@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import tachyfits as tf
 from tachyfits.base.errors import foreign_errors
 from tachyfits.base.optional import needed
-from tachyfits.header.coordinates import Sky
+from tachyfits.header.sky import Sky
 from tachyfits.image.chosen_regions import border_of, in_pixels
 from tachyfits.interop.regions import region_of_astropy, region_of_text
 from tachyfits.server.errors import RequestError, TooLarge
@@ -104,7 +104,7 @@ def _near(image: tf.Image, region: SkyRegion) -> PixelRegion | None:
     with foreign_errors(f"{region} has no shape in pixels", "give it in pixels"):
         places = SkyCoord(region.points, unit="deg", frame=region.frame)
         if region.shape in ("polygon", "line"):
-            corners = np.column_stack(sky.wcs.world_to_pixel(places)).tolist()
+            corners = np.column_stack(sky.pixels_of(places)).tolist()
             if not np.isfinite(corners).all():
                 return None
             return (

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import tachyfits as tf
-from tachyfits.header.coordinates import Sky
+from tachyfits.header.sky import Sky
 from tachyfits.header.spectral_selection import channel_slice
 from tachyfits.header.spectral_units import Line
 from tachyfits.image.parts import extent_on_image, part_of

@@ -7,6 +7,7 @@ astropy's.
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -25,8 +26,10 @@ SPECTRAL_TYPES = (
     "FREQ", "ENER", "WAVN", "VRAD", "WAVE", "VOPT", "ZOPT", "AWAV", "VELO", "BETA", "FELO",
 )  # fmt: skip
 
-#: Longitudes whose frame astropy does not know, or takes for ICRS.
-NAMED_SKIES = ("ELON", "SLON", "HLON")
+#: CTYPE with an algorithm, and with a distortion after it (Standard 8.2): "RA---TAN-SIP".
+_CTYPE = re.compile(r"(.{4})-([A-Z0-9]{3})(?:-[A-Z0-9]*)?")
+#: Longitudes and latitudes: GLON, ELAT, and HPLN, MALT of a body.
+_CELESTIAL = re.compile(r"RA|DEC|[A-Z](LON|LAT)|[A-Z]{2}(LN|LT)")
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,44 @@ class WorldAxis:
         return len(self.values)
 
 
+def coordinate_type(ctype: str) -> tuple[str, str]:
+    """Return the type of coordinate that a CTYPE names, and the code of its algorithm.
+
+    A type has four characters, filled by hyphens before the hyphen and three characters of a code
+    (Standard 8.2). Any other text is a name of its own, whose coordinate is linear.
+
+    >>> coordinate_type("RA---TAN-SIP"), coordinate_type("FREQ"), coordinate_type("FREQUENCY")
+    (('RA', 'TAN'), ('FREQ', ''), ('FREQUENCY', ''))
+    """
+    name = ctype.strip()
+    match = _CTYPE.fullmatch(name)
+    return (match[1].rstrip("-"), match[2]) if match else (name, "")
+
+
+def is_spectral(ctype: str) -> bool:
+    """Say whether a CTYPE names a frequency, wavelength, velocity or energy.
+
+    >>> is_spectral("VELO-LSR"), is_spectral("RA---SIN"), is_spectral("WAVELENGTH")
+    (True, False, False)
+    """
+    return coordinate_type(ctype)[0] in SPECTRAL_TYPES
+
+
+def is_celestial(ctype: str) -> bool:
+    """Say whether a CTYPE is of a coordinate on the sky.
+
+    >>> [is_celestial(ctype) for ctype in ("DEC--NCP", "GLON-CAR", "HPLN-TAN", "STOKES")]
+    [True, True, True, False]
+    """
+    return _CELESTIAL.fullmatch(coordinate_type(ctype)[0]) is not None
+
+
+def is_latitude(ctype: str) -> bool:
+    """Say whether a celestial CTYPE is of the latitude."""
+    name = coordinate_type(ctype)[0]
+    return name == "DEC" or name.endswith(("LAT", "LT"))
+
+
 def spectral_axis(ctypes: Sequence[str]) -> int:
     """Return the NumPy number of the spectral axis; ``ctypes`` are CTYPE1, CTYPE2, ...
 
@@ -65,7 +106,7 @@ def spectral_axis(ctypes: Sequence[str]) -> int:
     """
     ndim = len(ctypes)
     for number, ctype in enumerate(ctypes):
-        if ctype.strip().upper()[:4] in SPECTRAL_TYPES:
+        if is_spectral(ctype):
             return ndim - 1 - number
     if ndim < 3:
         raise usage(

@@ -35,7 +35,10 @@ pub(super) enum Distortions {
     /// Every header has them. Tables of coordinates (-TAB) are kept: the engine copies them.
     Refused,
     /// They are left out, and what is left is the linear part of the coordinates; so are axes with tables of coordinates.
-    Dropped,
+    Dropped {
+        /// Tables go along with the result.
+        with_tables: bool,
+    },
 }
 
 /// The coordinates of a header, and the section that is taken.
@@ -61,8 +64,7 @@ impl<'a> Coordinates<'a> {
         section: &'a Section,
         distortions: Distortions,
     ) -> Result<Self, FormatError> {
-        let with_tables = distortions == Distortions::Refused;
-        let survived = distortion::survive(header, section, with_tables);
+        let survived = distortion::survive(header, section, distortions);
         let dropped = match (survived, distortions) {
             (Err(error), Distortions::Refused) => return Err(error),
             (survived, _) => survived.is_err(),

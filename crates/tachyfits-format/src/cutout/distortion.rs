@@ -1,8 +1,9 @@
-//! Distortions of coordinates, which are functions of pixels: which survive that pixels are taken out, and which
-//! keywords they are made of.
+//! Distortions of coordinates, which are functions of pixels: which survive that pixels are taken out, which
+//! keywords they are made of, and which HDUs they need.
 
 use std::collections::HashSet;
 
+use super::coordinates::Distortions;
 use super::section::Section;
 use crate::card::Card;
 use crate::code::Code;
@@ -11,8 +12,11 @@ use crate::header::Header;
 use crate::value::Value;
 use crate::wcs::{AxisName, NamePart};
 
-/// Beginnings of the keywords of distortions in tables.
-const TABLES: [&str; 4] = ["CPDIS", "CQDIS", "D2IMDIS", "D2IMARR"];
+/// Beginnings of the keywords of distortions in tables, or by the functions of the distortion paper.
+const TABLES: [&str; 5] = ["CPDIS", "CQDIS", "D2IMDIS", "D2IMARR", "AXISCORR"];
+/// The keyword of a distortion that an image of corrections has, its records, and the EXTNAME of the image.
+const LOOKUPS: [(&str, &str, &str); 2] =
+    [("CPDIS", "DP", "WCSDVARR"), ("D2IMDIS", "D2IM", "D2IMARR")];
 
 fn ctype(card: &Card) -> Option<AxisName> {
     AxisName::parse(card.keyword()).filter(|name| name.root == "CTYPE")
@@ -51,6 +55,7 @@ pub(super) fn is_keyword(keyword: &str) -> bool {
     ["A_", "B_", "AP_", "BP_"].into_iter().any(polynomial)
         || table.iter().any(of_axis)
         || keyword.starts_with("D2IM")
+        || keyword == "AXISCORR"
 }
 
 /// The binary tables that hold coordinates of -TAB axes of any description, by EXTNAME and EXTVER (Paper III, Sect. 6.1):
@@ -73,24 +78,85 @@ pub fn coordinate_tables(header: &Header) -> Vec<(String, i64)> {
     tables
 }
 
+/// The keyword is about corrections of pixels in an image of the file, which moves with the pixels.
+fn is_lookup(card: &Card) -> bool {
+    let keyword = card.keyword().to_ascii_uppercase();
+    let of_axis = |root: &str| {
+        keyword.strip_prefix(root).is_some_and(|axis| matches!(axis, "1" | "2"))
+            && card
+                .value()
+                .and_then(Value::as_text)
+                .is_some_and(|text| text.trim().eq_ignore_ascii_case("lookup"))
+    };
+    keyword == "AXISCORR" || LOOKUPS.iter().any(|(root, ..)| of_axis(root))
+}
+
+/// The images that hold corrections of pixels (`CPDISi = 'LOOKUP'` of the distortion paper, D2IMDISi and the older AXISCORR of the
+/// Hubble Space Telescope), by EXTNAME and EXTVER: a file with this header needs them. Each is named once.
+#[must_use]
+pub fn lookup_tables(header: &Header) -> Vec<(String, i64)> {
+    let mut tables = Vec::new();
+    for card in header.cards().iter().filter(|card| is_lookup(card)) {
+        let keyword = card.keyword().to_ascii_uppercase();
+        let of_axis = LOOKUPS.iter().find_map(|&(root, records, name)| {
+            let axis = keyword.strip_prefix(root)?;
+            Some((name, lookup_version(header, &format!("{records}{axis}"))))
+        });
+        let (name, version) = of_axis.unwrap_or(("D2IMARR", 1));
+        if !tables.contains(&(name.to_owned(), version)) {
+            tables.push((name.to_owned(), version));
+        }
+    }
+    tables
+}
+
+/// EXTVER among the records of an axis: `DP1 = 'EXTVER: 2.0'` in a file, DP1.EXTVER in memory; 1 without it.
+fn lookup_version(header: &Header, records: &str) -> i64 {
+    let version = header.cards().iter().find_map(|card| {
+        let keyword = card.keyword();
+        if keyword.eq_ignore_ascii_case(&format!("{records}.EXTVER")) {
+            return card.value().and_then(Value::as_f64);
+        }
+        let record = card.value().and_then(Value::as_text)?;
+        let (field, value) = record.split_once(':')?;
+        let is_it =
+            keyword.eq_ignore_ascii_case(records) && field.trim().eq_ignore_ascii_case("EXTVER");
+        if is_it { value.trim().parse().ok() } else { None }
+    });
+    version.unwrap_or(1.0) as i64
+}
+
 /// Distortions are functions of pixels. SIP and the plates of the Digitized Sky Survey stay valid
 /// with another origin; so do tables of coordinates (-TAB), which are functions of what CRPIX and CDELT
-/// make of pixels, if they are copied (`with_tables`). Tables of distortions are not copied. The polynomials of TPV stay
+/// make of pixels, and images of corrections, whose CRVAL follows the pixels, if they are copied (`with_tables`). Other
+/// functions of the distortion paper stay valid for pixels that do not move. The polynomials of TPV stay
 /// valid for any pixels, but not for axes in another order.
 pub(super) fn survive(
     header: &Header,
     section: &Section,
-    with_tables: bool,
+    distortions: Distortions,
 ) -> Result<(), FormatError> {
+    let with_tables = distortions != (Distortions::Dropped { with_tables: false });
     let refused = |code: Code, keyword: &str, expected: &str, found: &str| {
         let place: Place = header.place(keyword);
         Err(FormatError::new(code, place, expected, found))
     };
+    let in_place = (1..=2).all(|axis| section.keeps_in_place(axis));
+    let steps = (1..=2).any(|axis| section.step(axis) != 1.0);
+    let moves = !in_place || (1..=section.axes()).any(|axis| section.moves(axis));
     for card in header.cards().iter().filter(|card| card.value().is_some()) {
         let keyword = card.keyword();
         if TABLES.iter().any(|root| keyword.to_ascii_uppercase().starts_with(root)) {
-            let expected = "coordinates without distortion tables";
-            return refused(Code::PixelDistortion, keyword, expected, keyword);
+            let (fits, expected) = if is_lookup(card) {
+                let expected =
+                    "step 1 and axes 1 and 2 in their positions with corrections in a table";
+                (with_tables && in_place && !steps, expected)
+            } else {
+                (!moves, "coordinates without distortions by functions of pixels")
+            };
+            if !fits {
+                return refused(Code::PixelDistortion, keyword, expected, keyword);
+            }
         }
         let has_axis = |name: AxisName| section.number(name.axis).is_some();
         if !with_tables && tabulated(card).is_some_and(has_axis) {
@@ -117,9 +183,9 @@ pub(super) fn survive(
         return refused(Code::AxisCoupled, keyword, expected, &found);
     }
     let of_sky = header.cards().iter().filter_map(|card| sky_polynomial(header, card));
-    for (keyword, axis) in of_sky.filter(|_| with_tables) {
+    for (keyword, axis) in of_sky.filter(|_| distortions == Distortions::Refused) {
         if let Some(number) = section.number(axis).filter(|&number| number != axis) {
-            let expected = "an axis in its position, because TPV is a polynomial of axes 1 and 2";
+            let expected = "an axis in its position, because its polynomial is one of axes 1 and 2";
             let found = format!("axis {axis} as axis {number}");
             return refused(Code::AxisCoupled, &keyword, expected, &found);
         }
@@ -127,7 +193,8 @@ pub(super) fn survive(
     Ok(())
 }
 
-/// The keyword and the axis of a CTYPE with a polynomial of the projection plane: TPV, and TAN with its parameters.
+/// The keyword and the axis of a CTYPE with a polynomial of the projection plane: TPV, TAN with its parameters, and
+/// TNX and ZPX of IRAF.
 /// WCSLIB takes longitude and latitude for the first two axes there.
 fn sky_polynomial(header: &Header, card: &Card) -> Option<(String, usize)> {
     let name = ctype(card)?;
@@ -137,7 +204,7 @@ fn sky_polynomial(header: &Header, card: &Card) -> Option<(String, usize)> {
         header.get(&name.to_string()).is_some()
     };
     // PVi_1 to PVi_4 of a longitude are something else.
-    let has_polynomial =
-        text.ends_with("-TPV") || (text.ends_with("-TAN") && (5..40).any(parameter));
+    let has_polynomial = ["-TPV", "-TNX", "-ZPX"].iter().any(|code| text.ends_with(code))
+        || (text.ends_with("-TAN") && (5..40).any(parameter));
     has_polynomial.then(|| (name.to_string(), name.axis))
 }

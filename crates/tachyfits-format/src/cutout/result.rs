@@ -14,7 +14,8 @@ use crate::wcs::Description;
 /// As in [`crate::cutout_header`], cards keep their bytes unless the coordinates change them. Cards
 /// about the stored pixels (BSCALE, BZERO, BLANK), their extremes or the HDU (EXTNAME and similar
 /// ones) are left out. So are distortions that cannot be kept: a COMMENT records it, and the
-/// coordinates are those of the linear part. An axis with coordinates in a table then has none.
+/// coordinates are those of the linear part. An axis with coordinates in a table then has none. Without `with_tables`, what
+/// needs the tables of [`crate::coordinate_tables`] and [`crate::lookup_tables`] cannot be kept.
 ///
 /// # Errors
 /// [`crate::Code::NotAnImage`] and the errors of [`Hdu::image`]; [`crate::Code::SectionRange`];
@@ -38,15 +39,20 @@ use crate::wcs::Description;
 /// // The spectrum of some channels: the first axis is gone, the second the only one.
 /// let x = ResultAxis { first: 0, count: 8, step: 1, fate: Fate::Removed };
 /// let channels = ResultAxis { first: 10, count: 20, step: 2, fate: Fate::Kept };
-/// let cards = result_cards(&hdu, &[x, channels])?;
+/// let cards = result_cards(&hdu, &[x, channels], false)?;
 /// let keywords: Vec<&str> = cards.iter().map(|card| card.keyword()).collect();
 /// assert_eq!(keywords, ["CTYPE1", "CRPIX1", "CDELT1"]);
 /// assert_eq!(cards[1].value().and_then(|value| value.as_f64()), Some(21.0));
 /// # Ok::<(), tachyfits_format::FormatError>(())
 /// ```
-pub fn result_cards(hdu: &Hdu, axes: &[ResultAxis]) -> Result<Vec<Card>, FormatError> {
+pub fn result_cards(
+    hdu: &Hdu,
+    axes: &[ResultAxis],
+    with_tables: bool,
+) -> Result<Vec<Card>, FormatError> {
     let section = Section::of_result(hdu, axes, &Description::all(&hdu.header)?)?;
-    let coordinates = Coordinates::new(&hdu.header, &section, Distortions::Dropped)?;
+    let coordinates =
+        Coordinates::new(&hdu.header, &section, Distortions::Dropped { with_tables })?;
     let mut cards = coordinates.numbers_of_axes()?;
     for card in hdu.header.cards().iter().filter(|card| survives(card, SurvivingPixels::Result)) {
         cards.extend(coordinates.card(card)?);

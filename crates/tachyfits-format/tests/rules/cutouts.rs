@@ -3,7 +3,8 @@
 
 use proptest::prelude::*;
 use tachyfits_format::{
-    AxisSelection, Code, Context, Hdu, Header, coordinate_tables, cutout_header, reordered_header,
+    AxisSelection, Code, Context, Hdu, Header, coordinate_tables, cutout_header, lookup_tables,
+    reordered_header,
 };
 
 use crate::build::{empty_primary, extension, first, hdu_of, primary, walk};
@@ -409,12 +410,18 @@ fn distortions_that_would_not_fit_are_refused() {
     assert_eq!(refusal(&sip, &[take(0, 2, 2), whole[1], whole[2]]), Code::PixelDistortion);
     assert_eq!(refusal(&sip, &[leave_out(0), whole[1], whole[2]]), Code::AxisCoupled);
     cut(&sip, &[whole[0], whole[1], leave_out(3)]);
-    for card in ["CPDIS1  = 'LOOKUP'", "CQDIS2A = 'TPD'", "D2IMDIS1= 'LOOKUP'"] {
-        assert_eq!(
-            refusal(&hdu_of(16, &[5, 5, 5], &[card]), &whole),
-            Code::PixelDistortion,
-            "{card}"
-        );
+    for card in ["CPDIS1  = 'POLYNOMIAL'", "CQDIS2A = 'TPD'"] {
+        let hdu = hdu_of(16, &[5, 5, 5], &[card]);
+        cut(&hdu, &whole);
+        assert_eq!(refusal(&hdu, &[take(1, 4, 1), whole[1], whole[2]]), Code::PixelDistortion);
+    }
+    for card in ["CPDIS1  = 'Lookup'", "D2IMDIS2= 'LOOKUP'", "AXISCORR=                    1"] {
+        let hdu = hdu_of(16, &[5, 5, 5], &[card]);
+        cut(&hdu, &[take(1, 4, 1), take(2, 1, 1), leave_out(1)]);
+        for first in [take(0, 2, 2), leave_out(0)] {
+            let code = refusal(&hdu, &[first, whole[1], whole[2]]);
+            assert_eq!(code, Code::PixelDistortion, "{card}");
+        }
     }
     let tpv = ["CTYPE1  = 'RA---TPV'", "CTYPE2  = 'DEC--TPV'", "PV1_1   =                  1.0"];
     let tan = ["CTYPE1  = 'RA---TAN'", "CTYPE2  = 'DEC--TAN'", "PV1_7   =                  1.0"];
@@ -431,6 +438,23 @@ fn distortions_that_would_not_fit_are_refused() {
     }
     let mixed = hdu_of(16, &[5, 5, 5], &["LTM1_3  =                  0.5"]);
     assert_eq!(refusal(&mixed, &[whole[0], whole[1], leave_out(0)]), Code::AxisCoupled);
+}
+
+#[test]
+fn images_of_corrections_are_named_by_the_records_of_their_axis() {
+    let cards = [
+        "CPDIS1  = 'LOOKUP'",
+        "DP1     = 'NAXES: 2.0'",
+        "DP1     = 'EXTVER: 3.0'",
+        "CPDIS2  = 'lookup'",
+        "D2IMDIS2= 'Lookup'",
+        "D2IM2   = 'EXTVER: 1.0'",
+        "CPDIS2A = 'LOOKUP'",
+        "AXISCORR=                    2",
+    ];
+    let named = [("WCSDVARR", 3), ("WCSDVARR", 1), ("D2IMARR", 1)];
+    let named = named.map(|(name, version)| (name.to_owned(), version));
+    assert_eq!(lookup_tables(&hdu_of(16, &[5, 5], &cards).header), named);
 }
 
 #[test]

@@ -1,15 +1,18 @@
-//! Tables of coordinates (-TAB) that go with an image: copied whole, because a part of an image may need any row.
+//! Tables of coordinates (-TAB) and images of corrections that go with an image: copied whole, because a part of an image
+//! may need any row.
 
-use tachyfits_format::{Header, TableKind};
+use tachyfits_format::{FormatError, HduKind, Header, Real, TableKind, Value};
 
 use super::{Companion, MOST_BYTES, hdu_bytes};
 use crate::error::{Error, Reason};
 
-/// A table of coordinates: its header, and its rows and heap in memory.
-#[derive(Debug)]
+/// A table of coordinates or an image of corrections: its header, and its data in memory.
+#[derive(Clone, Debug)]
 pub(crate) struct CoordinateTable {
-    /// EXTNAME and EXTVER, by which PSi_0 and PVi_1 name it.
+    /// EXTNAME and EXTVER, by which PSi_0 and PVi_1, or DPi and D2IMi, name it.
     pub(super) name: (String, i64),
+    /// It is an image, whose CRVAL1 and CRVAL2 are pixels of the image that it corrects.
+    is_lookup: bool,
     pub(super) header: Header,
     pub(super) data: Vec<u8>,
 }
@@ -21,9 +24,10 @@ impl CoordinateTable {
     /// If it is cut short or too large to go along: the image would lose its coordinates.
     pub(super) fn read(file: &str, of: &Companion) -> Result<CoordinateTable, Error> {
         let hdu = &of.hdu;
+        let is_lookup = hdu.kind == HduKind::Image;
         let is_binary = hdu.table().is_ok_and(|layout| layout.kind == TableKind::Binary);
         let is_whole = hdu.data_bytes <= hdu.data_bytes_present;
-        if !is_binary || !is_whole || hdu.data_bytes > MOST_BYTES {
+        if !(is_lookup || is_binary) || !is_whole || hdu.data_bytes > MOST_BYTES {
             let expected = format!("a table of coordinates of at most {MOST_BYTES} bytes");
             let found = format!("{} of {} bytes", hdu.data_bytes_present, hdu.data_bytes);
             return Err(Error::refused(Reason::DataMissing, expected, found).at(file, hdu.index));
@@ -35,7 +39,23 @@ impl CoordinateTable {
             header.remove(keyword);
         }
         let name = (hdu.extname.clone().unwrap_or_default(), hdu.extver);
-        Ok(CoordinateTable { name, header, data })
+        Ok(CoordinateTable { name, is_lookup, header, data })
+    }
+
+    /// An image of corrections for a part of the pixels that begins `corner` pixels further; a table stays as it is.
+    pub(super) fn moved(&self, corner: [f64; 2]) -> Result<CoordinateTable, FormatError> {
+        let mut moved = self.clone();
+        if self.is_lookup {
+            for (keyword, pixels) in ["CRVAL1", "CRVAL2"].into_iter().zip(corner) {
+                let value = moved.header.get_f64(keyword)?.unwrap_or(0.0) - pixels;
+                if pixels != 0.0
+                    && let Some(real) = Real::from_f64(value)
+                {
+                    moved.header.set(keyword, Value::Real(real), "")?;
+                }
+            }
+        }
+        Ok(moved)
     }
 
     /// The bytes of a file whose HDU 1 is the table.

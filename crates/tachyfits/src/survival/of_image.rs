@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use tachyfits_format::{
     AxisSelection, Card, Context, FormatError, Header, ResultAxis, coordinate_tables,
-    cutout_header, path_header, rebinned_header, reordered_header, result_cards,
+    cutout_header, lookup_tables, path_header, rebinned_header, reordered_header, result_cards,
 };
 
 use super::{
-    ANNOUNCED, BEAM, Beams, Change, ChannelBeam, CoordinateTable, Survivors, is_announced,
-    keep_comments, kept, spectral_axis,
+    ANNOUNCED, BEAM, Beams, Change, ChannelBeam, CoordinateTable, Survivors, corner, hdu_bytes,
+    is_announced, keep_comments, kept, spectral_axis,
 };
 use crate::error::Error;
 use crate::image::Image;
@@ -19,7 +19,7 @@ impl Image {
     pub(crate) fn survivors(&self, change: Change<'_>) -> Result<Survivors, Error> {
         let mut header = self.format_error(self.changed_header(change))?;
         self.format_error(keep_comments(&self.hdu().header, &mut header))?;
-        let tables = self.coordinate_tables(&header)?;
+        let tables = self.coordinate_tables(&header, corner(change))?;
         let survivors = Survivors { header, beams: self.beams()?, tables };
         let kept = kept(self.hdu(), self.axes(), change);
         let beams = match (&survivors.beams, kept) {
@@ -66,14 +66,24 @@ impl Image {
         }
     }
 
+    /// The HDUs that the cards of a result over a section need, as the next HDUs of its file; see [`Image::surviving_cards`].
+    pub(crate) fn surviving_tables(&self, axes: &[ResultAxis]) -> Result<Vec<u8>, Error> {
+        let cards = self.format_error(result_cards(self.hdu(), axes, true))?;
+        let corner = [0, 1].map(|axis: usize| axes.get(axis).map_or(0.0, |axis| axis.first as f64));
+        let tables = self.coordinate_tables(&Header::from_cards(cards), corner)?;
+        Ok(tables.iter().flat_map(|table| hdu_bytes(&table.header, &table.data)).collect())
+    }
+
     /// The cards of a result over a section, as [`tachyfits_format::result_cards`] gives them. A result that has the
     /// pixels of one channel has that channel's beam; one without the quantity of the pixels has no BTYPE.
     pub(crate) fn surviving_cards(
         &self,
         axes: &[ResultAxis],
         same_quantity: bool,
+        with_tables: bool,
     ) -> Result<Vec<Card>, Error> {
-        let mut header = Header::from_cards(self.format_error(result_cards(self.hdu(), axes))?);
+        let cards = self.format_error(result_cards(self.hdu(), axes, with_tables))?;
+        let mut header = Header::from_cards(cards);
         self.format_error(keep_comments(&self.hdu().header, &mut header))?;
         if !same_quantity {
             header.remove("BTYPE");
@@ -135,24 +145,35 @@ impl Image {
         }
     }
 
-    /// The tables of coordinates that a file with this header needs. A table that the file of the image lacks is
-    /// left out: the header says no more than before.
-    fn coordinate_tables(&self, header: &Header) -> Result<Vec<Arc<CoordinateTable>>, Error> {
-        let needed = coordinate_tables(header);
+    /// The tables of coordinates and of corrections that a file with this header needs, for pixels from a corner on. A table that
+    /// the file of the image lacks is left out: the header says no more than before.
+    fn coordinate_tables(
+        &self,
+        header: &Header,
+        corner: [f64; 2],
+    ) -> Result<Vec<Arc<CoordinateTable>>, Error> {
+        let needed = [coordinate_tables(header), lookup_tables(header)].concat();
         let is_needed = |name: &str, version: i64| {
             needed.iter().any(|(n, v)| n.eq_ignore_ascii_case(name) && *v == version)
         };
         if let Some(computed) = self.computed() {
             let tables = computed.survivors().tables.iter();
-            return Ok(tables.filter(|t| is_needed(&t.name.0, t.name.1)).cloned().collect());
+            let tables = tables.filter(|t| is_needed(&t.name.0, t.name.1));
+            return tables
+                .map(|table| Ok(Arc::new(self.format_error(table.moved(corner))?)))
+                .collect();
         }
         let found = self.companions().tables.iter().filter(|found| {
             is_needed(found.hdu.extname.as_deref().unwrap_or_default(), found.hdu.extver)
         });
-        found.map(|found| Ok(Arc::new(CoordinateTable::read(self.file_name(), found)?))).collect()
+        let read = |found| {
+            let table = CoordinateTable::read(self.file_name(), found)?;
+            Ok(Arc::new(self.format_error(table.moved(corner))?))
+        };
+        found.map(read).collect()
     }
 
-    /// The bytes of a file whose HDU 1 is the table of coordinates of this name and version, which goes with a computed
+    /// The bytes of a file whose HDU 1 is the table of coordinates or of corrections of this name and version, which goes with a computed
     /// image; `None` where it has none. The tables of stored images are in their file.
     pub fn coordinate_table(&self, name: &str, version: i64) -> Option<Vec<u8>> {
         let computed = self.computed()?;

@@ -14,7 +14,7 @@ from fastapi import APIRouter, Query, Request, Response
 from numpy.typing import NDArray
 
 from tachyfits.base.errors import foreign_errors
-from tachyfits.header.coordinates import Sky
+from tachyfits.header.sky import Sky
 from tachyfits.server.asked import Asked, answered
 from tachyfits.server.errors import RequestError
 from tachyfits.server.parameters import At, numbers_of
@@ -45,7 +45,7 @@ class _Projection:
 
     def transform(self, pixels: _Points) -> _Points:
         """Return the world coordinates of pixels."""
-        found = self.sky.wcs.pixel_to_world(*(pixels - 1).T)
+        found = self.sky.positions(*(pixels - 1).T)
         if self.frame is not None:
             found = found.transform_to(self.frame)
         return np.column_stack([found.spherical.lon.deg, found.spherical.lat.deg])
@@ -56,7 +56,7 @@ class _Projection:
 
         frame = self.sky.astropy_frame if self.frame is None else self.frame
         at = SkyCoord(world[:, 0], world[:, 1], unit="deg", frame=frame)
-        return np.column_stack(self.sky.wcs.world_to_pixel(at)) + 1
+        return np.column_stack(self.sky.pixels_of(at)) + 1
 
 
 @router.get("/api/v1/grid", summary="Return a grid of sky coordinates")

@@ -56,7 +56,7 @@ def _described(view: View, x: int, y: int, channel: int, others: tuple[int, ...]
     }  # fmt: skip
     sky = view.cube._coordinates.sky
     if sky is not None:
-        position = sky.wcs.pixel_to_world(x - 1, y - 1)
+        position = sky.positions(x - 1, y - 1)
         found["sky"] = {
             "frame": position.frame.name,
             "longitude": position.spherical.lon.deg,

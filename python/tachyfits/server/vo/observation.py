@@ -16,7 +16,8 @@ import numpy as np
 import tachyfits as tf
 from tachyfits.base.errors import foreign_errors
 from tachyfits.header.beam import Beam
-from tachyfits.header.coordinates import Coordinates, Sky, pixel_numbers
+from tachyfits.header.coordinates import Coordinates, pixel_numbers
+from tachyfits.header.sky import Sky
 from tachyfits.header.spectral_frames import frequency_factor
 from tachyfits.header.spectral_selection import polarisations_of
 from tachyfits.header.spectral_units import Line, converted
@@ -193,9 +194,7 @@ def _sky(coordinates: Coordinates, width: int, height: int) -> _Footprint:
 
 def _icrs(sky: Sky, x: Any, y: Any) -> tuple[Any, Any]:
     """Return the longitudes and latitudes of pixels, ICRS, degrees."""
-    wcs = sky.wcs
-    world = wcs.pixel_to_world_values(x, y)
-    longitudes, latitudes = world[wcs.wcs.lng], world[wcs.wcs.lat]
+    longitudes, latitudes = sky.degrees(x, y)
     if sky.astropy_frame.name == "icrs":
         return longitudes % 360.0, latitudes
     from astropy import units as u
