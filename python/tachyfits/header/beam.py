@@ -237,9 +237,7 @@ def beam_cards(beam: Beam) -> list[tuple[str, Any, str]]:
 
 def channel_axis(coordinates: Coordinates) -> int | None:
     """Return the NumPy number of the axis of channels; None for an image of the sky alone."""
-    if coordinates.ndim < 3 and not coordinates.has_spectral_type:
-        return None
-    return coordinates.spectral_axis
+    return coordinates.channel_axis
 
 
 def beams_of(

@@ -25,14 +25,8 @@ from tachyfits.header.beam import (
 )
 from tachyfits.header.coordinates import Coordinates
 from tachyfits.header.spectral_units import Line, channels_of
-from tachyfits.text.units import (
-    SPECTRAL,
-    asked_quantity,
-    asked_unit,
-    fits_unit,
-    text_of_unit,
-    unknown_unit,
-)
+from tachyfits.text.pixel_units import asked_pixel_unit, certain_pixel_unit, pixel_unit
+from tachyfits.text.units import SPECTRAL, asked_quantity, text_of_unit
 
 if TYPE_CHECKING:
     from astropy.units import UnitBase
@@ -82,11 +76,9 @@ def factor_between(unit: str | None, wanted: Any, setting: Setting) -> tuple[str
         There is no such unit, ``unit`` cannot be converted to it, or the header does not say what
         the conversion depends on.
     """
-    source = fits_unit(unit) if unit else None
-    target = wanted if hasattr(wanted, "bases") else asked_unit(str(wanted))
+    target = wanted if hasattr(wanted, "bases") else asked_pixel_unit(str(wanted))
     text = text_of_unit(target) or ""
-    if source is None:
-        raise unknown_unit(unit)
+    source = certain_pixel_unit(unit)
     if source.is_equivalent(target):
         return text, np.array(float(source.to(target)))
     found = _factors(source, target, setting)
@@ -203,7 +195,7 @@ def flux_units(unit: str | None) -> tuple[str | None, str] | None:
     """
     import astropy.units as u
 
-    known = fits_unit(unit) if unit else None
+    known = pixel_unit(unit) if unit else None
     if known is None:
         return None
     if known.is_equivalent(u.K):
@@ -236,7 +228,7 @@ def setting_of(image: ImageHdu, asked: Asked) -> Setting:
         return _along(beams.solid_angle, axes, len(shape))
 
     def frequency() -> Numbers:
-        axis = coordinates.spectral_axis if coordinates.has_spectral_type else None
+        axis = coordinates.spectral_axis
         count = 0 if axis is None else shape[axis]
         hertz = _frequencies(coordinates, axis, count, asked)
         return hertz if hertz.ndim == 0 or axis is None else _along(hertz, [axis], len(shape))

@@ -41,7 +41,7 @@ from tachyfits.text.region_input import Regions, is_list_of_regions, region
 from tachyfits.text.regions import PixelRegion
 from tachyfits.text.sections import Section
 from tachyfits.text.spectral_ranges import AskedChannels
-from tachyfits.text.units import product_text
+from tachyfits.text.pixel_units import product_text
 
 if TYPE_CHECKING:
     from tachyfits.base.progress import Progress
@@ -96,7 +96,7 @@ class Collapse:
         image: Image, selection: Selection, keep_axis: bool, line: Line, statistic: str = "sum"
     ) -> Collapse:
         """Choose the axes and the pixels; UsageError where they make no plane."""
-        axis = image.spectral_axis
+        axis = image._coordinates.required_channel_axis()
         sky = image._coordinates.sky_axes(axis)
         if len(sky) != 2:
             raise usage(f"an image of {counted_axes(image.ndim)} is not a cube", "use a cube")

@@ -73,8 +73,8 @@ class Operations(Pixels):
         width
             Pixels of a boxcar, an odd number; full width at half maximum of a Gaussian in pixels.
         axis
-            A NumPy number or a FITS letter: "x", "y", "z". None: the spectral axis; "z" where no
-            CTYPE names one.
+            A NumPy number or a FITS letter: "x", "y", "z". None: the axis of channels, which
+            `Image.channel_axis` is; an error without one.
         edge
             Values of pixels beyond the ends: "repeat", the last one (MIRIAD, SciPy's "nearest");
             "pair", mirror images about its centre, which Hanning makes the mean of the last pair
@@ -118,7 +118,9 @@ class Operations(Pixels):
             if (kernel, width, axis, every) != ("hanning", None, None, 1):
                 raise usage("beam= takes no kernel, width, axis or every", "smooth in two steps")
             return self._smooth_to_beam(beam, edge=edge, blanks=blanks, fill=fill)
-        number = self.spectral_axis if axis is None else self._axis_number(axis)
+        number = (
+            self._coordinates.required_channel_axis() if axis is None else self._axis_number(axis)
+        )
         if whole_number(every, least=1) is None:
             raise usage(f"invalid every {every!r}: expected a number of pixels from 1", "use 2")
         with foreign_errors("invalid kernel", "give a name, or an odd number of weights; pixels"):

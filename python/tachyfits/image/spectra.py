@@ -142,7 +142,7 @@ def spectra(
     progress: Progress | None,
 ) -> list[Spectrum]:
     """Return one spectrum per region, or one of every pixel."""
-    axis = image.spectral_axis
+    axis = image._coordinates.required_channel_axis()
     sky = image._coordinates.sky_axes(axis)
     where = cube_section(image, section, channels, axis, line, pol)
     line = line_of_values(line, channels)

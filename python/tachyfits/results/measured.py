@@ -22,7 +22,7 @@ from tachyfits.header.coordinates import Coordinates
 from tachyfits.results.quantities import UFUNCS, is_quantity, outcome, parts_of
 from tachyfits.text.indices import is_section
 from tachyfits.text.sections import Section, resolve
-from tachyfits.text.units import fits_unit, unknown_unit
+from tachyfits.text.pixel_units import certain_pixel_unit, pixel_unit
 
 if TYPE_CHECKING:
     import astropy.units
@@ -83,13 +83,11 @@ class Measured(NDArrayOperatorsMixin, ABC):
         Raises
         ------
         UsageError
-            astropy does not know the unit.
+            astropy does not know the unit, or it is ambiguous.
         """
         import astropy.units as u
 
-        unit = fits_unit(self.unit) if self.unit else u.dimensionless_unscaled
-        if unit is None:
-            raise unknown_unit(self.unit)
+        unit = certain_pixel_unit(self.unit) if self.unit else u.dimensionless_unscaled
         return u.Quantity(self.values, unit, copy=False)
 
     def to(self: _Self, unit: Any, *, frequency: Any = None, beam: Any = None) -> _Self:
@@ -201,11 +199,11 @@ def amount(value: Any, units: Iterable[str] = ()) -> tuple[Any, str]:
     That is the first of ``units`` that it can be converted to, as it is written there.
     """
     number, own = unit_parts(value)
-    known = fits_unit(own) if own else None
+    known = pixel_unit(own) if own else None
     if known is None:
         return number, own
     for text in units:
-        unit = fits_unit(text)
+        unit = pixel_unit(text)
         if unit is not None and unit.is_equivalent(known):
             return number * float(known.to(unit)), text
     return number, own
