@@ -14,8 +14,8 @@ from tachyfits.base.conversion import converted
 from tachyfits.base.errors import usage, warn
 from tachyfits.file.hdu import place_of
 from tachyfits.image.image import Image
-from tachyfits.text.sections import resolve
 from tachyfits.text.pixel_units import pixel_unit
+from tachyfits.text.sections import resolve
 
 if TYPE_CHECKING:
     from tachyfits.editing.editor import Editor

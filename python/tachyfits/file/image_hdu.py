@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from tachyfits import _core
 from tachyfits._core import FormatError
 from tachyfits.base.errors import usage
 from tachyfits.base.lazy_numpy import np
@@ -19,9 +20,6 @@ from tachyfits.header.cards import Card, Header
 from tachyfits.header.coordinates import Coordinates
 from tachyfits.header.summary import CoordinateSummary, summary_of
 
-if TYPE_CHECKING:
-    from tachyfits import _core
-
 
 class Scaling(NamedTuple):
     """How stored values become physical ones: bzero + bscale * stored; blank is undefined."""
@@ -29,6 +27,18 @@ class Scaling(NamedTuple):
     bscale: float
     bzero: float
     blank: int | None
+
+
+#: A primary HDU without data.
+_PRIMARY = "".join(
+    card.ljust(80)
+    for card in (
+        "SIMPLE  =                    T",
+        "BITPIX  =                    8",
+        "NAXIS   =                    0",
+        "END",
+    )
+)
 
 
 class ImageHdu(Hdu):
@@ -53,6 +63,14 @@ class ImageHdu(Hdu):
         except FormatError as error:
             return error
         return None
+
+    def _companions(self) -> list[Hdu]:
+        """Return the tables that go with the image: BEAMS, and those of its coordinates."""
+        content = self._core_image().companion_bytes()
+        if not content:
+            return []
+        core = _core.FitsFile.open(_PRIMARY.ljust(2880).encode() + content, name=self.file.name)
+        return list(type(self._file).computed(core, None))[1:]
 
     # Header information.
 

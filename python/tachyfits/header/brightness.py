@@ -22,6 +22,7 @@ from tachyfits.header.beam import (
     beam_of,
     beams_of,
     given_beam_hint,
+    plane_axes,
 )
 from tachyfits.header.coordinates import Coordinates
 from tachyfits.header.spectral_units import Line, channels_of
@@ -221,11 +222,7 @@ def setting_of(image: ImageHdu, asked: Asked) -> Setting:
             raise _no_beam()
         if isinstance(beams, Beam):
             return np.array(beams.solid_angle)
-        axes = [coordinates.spectral_axis]
-        stokes = coordinates.stokes_axis
-        if stokes is not None and beams.major.ndim == 2:
-            axes.insert(0, stokes)
-        return _along(beams.solid_angle, axes, len(shape))
+        return _along(beams.solid_angle, plane_axes(beams, coordinates), len(shape))
 
     def frequency() -> Numbers:
         axis = coordinates.spectral_axis

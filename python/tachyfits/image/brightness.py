@@ -17,9 +17,9 @@ from tachyfits.header.brightness import Asked, factor_between, flux_units, setti
 from tachyfits.header.spectral_units import Line
 from tachyfits.image.operators import converted
 from tachyfits.image.reductions import UNITLESS
+from tachyfits.text.pixel_units import asked_pixel_unit, split_units
 from tachyfits.text.sections import Section
 from tachyfits.text.statistics import order_statistic
-from tachyfits.text.pixel_units import asked_pixel_unit, split_units
 from tachyfits.text.units import SPECTRAL, asked_unit, text_of_unit
 
 if TYPE_CHECKING:

@@ -37,11 +37,11 @@ from tachyfits.results.measured import Measured
 from tachyfits.results.plane import Plane
 from tachyfits.results.quantities import number_in
 from tachyfits.text.axes import counted_axes
+from tachyfits.text.pixel_units import product_text
 from tachyfits.text.region_input import Regions, is_list_of_regions, region
 from tachyfits.text.regions import PixelRegion
 from tachyfits.text.sections import Section
 from tachyfits.text.spectral_ranges import AskedChannels
-from tachyfits.text.pixel_units import product_text
 
 if TYPE_CHECKING:
     from tachyfits.base.progress import Progress

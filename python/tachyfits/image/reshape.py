@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tachyfits import _core
 from tachyfits.base.errors import either, foreign_errors, usage, warn
 from tachyfits.base.whole_numbers import whole_number
+from tachyfits.header.beam import beam_cards, beam_of_part
 from tachyfits.header.coordinates import Sky, is_celestial
 from tachyfits.header.spectral_units import Line
 from tachyfits.image.chosen_regions import is_path, line_points
@@ -22,6 +24,7 @@ from tachyfits.image.operations import Operations
 from tachyfits.image.parts import part_of, slices_of
 from tachyfits.text.axes import axis_number
 from tachyfits.text.region_input import OneRegion
+from tachyfits.text.sections import Section
 from tachyfits.text.spectral_ranges import AskedChannels
 
 if TYPE_CHECKING:
@@ -205,6 +208,7 @@ class Reshaping(Operations):
         line = Line(None, rest, convention, rest_medium)
         part = part_of(self, region, channels, section, mode, line, pol)
         core = self._core_image().cut(list(part.section.ranges), margins=list(part.margins))
+        core = _with_beam_of_polarisation(self, core, part.section)
         # It pickles as the section that it is, which needs no astropy.
         if not part.margins:
             return self._computed(core, "cut", section=slices_of(part.section))
@@ -288,6 +292,29 @@ class Reshaping(Operations):
             unit=None if scale is None else ("deg", scale),
         )
         return self._computed(core, "pv", points.tolist(), width=width, spacing=spacing)
+
+
+def _with_beam_of_polarisation(
+    image: Operations, core: _core.FitsFile, where: Section
+) -> _core.FitsFile:
+    """Return a cut of an image without channels with the beam of its polarisation.
+
+    The engine renumbers the rows of the table BEAMS by channels, which are on NAXIS3.
+    """
+    stokes = image._coordinates.stokes_axis
+    if image.channel_axis is not None or stokes is None or image._core_image().beams() is None:
+        return core
+    whole = where.ranges[stokes] == (0, image.shape[stokes], 1)
+    beam = None if whole else beam_of_part(image, where.ranges)
+    if beam is not None:
+        return core.hdu(0).image().with_cards(beam_cards(beam), ["CASAMBM"])
+    if not whole:
+        warn(
+            f"{image._where()}: the beams of these polarisations (table BEAMS) are left out\n"
+            "hint: cut them one by one"
+        )
+        return core.hdu(0).image().with_cards([], ["CASAMBM"])
+    return core
 
 
 def _fits_axis(name: str, ndim: int) -> int:

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tachyfits.base.errors import either, usage
+from tachyfits._core import UsageError
+from tachyfits.base.errors import either, usage, warn
 from tachyfits.base.reports import reports
+from tachyfits.header.beam import BEAM_KEYWORDS, beam_cards, beam_of_part
 from tachyfits.header.cards import Card, Header
 from tachyfits.header.spectral_frames import frame_of
 from tachyfits.header.spectral_selection import channel_slice, stokes_slice
@@ -269,4 +271,19 @@ def result_header(
         same_quantity=same_quantity,
         kind=Card,
     )
-    return Header(cards)
+    return _with_plane_beam(Header(cards), image, where)
+
+
+def _with_plane_beam(header: Header, image: Pixels, where: Section) -> Header:
+    """Return a header with the beam of the one plane of a section, from the table BEAMS."""
+    if image._core_image().beams() is None:
+        return header
+    try:
+        beam = beam_of_part(image, where.ranges)
+    except UsageError as error:
+        warn(f"{str(error).partition(chr(10))[0]}: the result has no beam")
+        return header.replaced({}, without=BEAM_KEYWORDS)
+    if beam is None or "BMAJ" in header:
+        return header
+    cards = [card for card in header.cards if not str(card.value).endswith("BEAMS is left out")]
+    return Header([*cards, *beam_cards(beam)])

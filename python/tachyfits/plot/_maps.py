@@ -27,8 +27,8 @@ from tachyfits.plot._plane import (
     round_ticks,
 )
 from tachyfits.results.plane import Plane
-from tachyfits.text.sections import slice_range
 from tachyfits.text.pixel_units import split_units
+from tachyfits.text.sections import slice_range
 from tachyfits.text.units import SPECTRAL
 
 if TYPE_CHECKING:

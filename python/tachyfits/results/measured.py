@@ -21,8 +21,8 @@ from tachyfits.header.cards import Header
 from tachyfits.header.coordinates import Coordinates
 from tachyfits.results.quantities import UFUNCS, is_quantity, outcome, parts_of
 from tachyfits.text.indices import is_section
-from tachyfits.text.sections import Section, resolve
 from tachyfits.text.pixel_units import certain_pixel_unit, pixel_unit
+from tachyfits.text.sections import Section, resolve
 
 if TYPE_CHECKING:
     import astropy.units

@@ -11,12 +11,12 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from tachyfits.base.errors import either, usage
-from tachyfits.text.units import SPECTRAL, fits_unit, spelled, unit_text
+from tachyfits.text.units import SPECTRAL, fits_unit, unit_text
 
 if TYPE_CHECKING:
     from astropy.units import UnitBase
 
-#: Words of pixels, in any letter case: AIPS abbreviates beams, surveys of spectra name their pixels.
+#: Words of pixels, in any letter case, and their names in the Standard.
 _WORDS = {
     "bm": "beam", "beams": "beam", "spaxel": "pixel", "spaxels": "pixel", "spax": "pixel",
     "px": "pixel", "phot": "photon", "phots": "photon", "photons": "photon",

@@ -13,7 +13,6 @@ from tachyfits.base.errors import listed, usage, warn
 from tachyfits.base.kinds import kind_of
 from tachyfits.base.output import fits_name
 from tachyfits.base.progress import Progress
-from tachyfits.file.file import File
 from tachyfits.file.hdu import Hdu
 from tachyfits.interop.nddata import parts_of as nddata_parts
 from tachyfits.interop.to_columns import table_cards, to_columns
@@ -74,18 +73,6 @@ def write_hdus(
         )
 
 
-#: A primary HDU without data.
-_PRIMARY = "".join(
-    card.ljust(80)
-    for card in (
-        "SIMPLE  =                    T",
-        "BITPIX  =                    8",
-        "NAXIS   =                    0",
-        "END",
-    )
-)
-
-
 def tables_of_images(
     images: Iterable[tuple[str, Any]], beside: Iterable[tuple[str, Any]]
 ) -> list[Hdu]:
@@ -100,11 +87,7 @@ def tables_of_images(
             known.setdefault((hdu.name.upper(), hdu.version), (place, hdu))
     needed = []
     for place, hdu in images:
-        found = hdu._core_image().companion_bytes() if kind_of(hdu) == "image" else b""
-        if not found:
-            continue
-        core = _core.FitsFile.open(_PRIMARY.ljust(2880).encode() + found, name=hdu.file.name)
-        for table in list(File.computed(core, None))[1:]:
+        for table in hdu._companions() if kind_of(hdu) == "image" else ():
             owner = f"the image of {place}"
             other, same = known.setdefault((table.name.upper(), table.version), (owner, table))
             if same is table:

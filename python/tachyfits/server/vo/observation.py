@@ -22,9 +22,9 @@ from tachyfits.header.spectral_selection import polarisations_of
 from tachyfits.header.spectral_units import Line, converted
 from tachyfits.server.view import View
 from tachyfits.server.vo.times import exposure_of, times_of
+from tachyfits.text.pixel_units import pixel_unit
 from tachyfits.text.spectral_ranges import SpectralRange
 from tachyfits.text.stokes import stokes_name
-from tachyfits.text.pixel_units import pixel_unit
 from tachyfits.text.units import LIGHT
 
 #: Points along each side of an image that its footprint is measured at.
