@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tachyfits.base.errors import either, foreign_errors, usage
+from tachyfits.base.errors import usage
 from tachyfits.base.lazy_numpy import np
 from tachyfits.header.beam import (
     Beam,
+    Beams,
     beam_from,
     beam_of,
     beams_of,
@@ -25,15 +26,17 @@ from tachyfits.header.beam import (
     plane_axes,
 )
 from tachyfits.header.coordinates import Coordinates
-from tachyfits.header.spectral_units import Line, channels_of
+from tachyfits.header.frequency import frequencies
+from tachyfits.header.spectral_units import Line
 from tachyfits.text.pixel_units import asked_pixel_unit, certain_pixel_unit, pixel_unit
-from tachyfits.text.units import SPECTRAL, asked_quantity, text_of_unit
+from tachyfits.text.units import text_of_unit
 
 if TYPE_CHECKING:
     from astropy.units import UnitBase
     from numpy.typing import NDArray
 
     from tachyfits.file.image_hdu import ImageHdu
+    from tachyfits.text.axes import WorldAxis
 
     Numbers = NDArray[np.float64]
 
@@ -212,12 +215,30 @@ def flux_units(unit: str | None) -> tuple[str | None, str] | None:
 
 def setting_of(image: ImageHdu, asked: Asked) -> Setting:
     """Return what conversions of the pixels of an image depend on."""
-    coordinates, shape = image._coordinates, image.shape
+    return _setting(image._coordinates, image.shape, asked, lambda: beams_of(image), None)
 
+
+def setting_of_result(
+    coordinates: Coordinates, shape: Sequence[int], asked: Asked, channels: WorldAxis | None
+) -> Setting:
+    """Return what conversions of a plane or a spectrum depend on.
+
+    ``shape`` is that of the image that is written; ``channels`` are those of a spectrum.
+    """
+    return _setting(coordinates, shape, asked, lambda: beam_of(coordinates), channels)
+
+
+def _setting(
+    coordinates: Coordinates,
+    shape: Sequence[int],
+    asked: Asked,
+    beams_in: Callable[[], Beam | Beams | None],
+    channels: WorldAxis | None,
+) -> Setting:
     def beam_area() -> Numbers:
         if asked.beam is not None:
             return _asked_area(asked.beam)
-        beams = beams_of(image)
+        beams = beams_in()
         if beams is None:
             raise _no_beam()
         if isinstance(beams, Beam):
@@ -225,27 +246,9 @@ def setting_of(image: ImageHdu, asked: Asked) -> Setting:
         return _along(beams.solid_angle, plane_axes(beams, coordinates), len(shape))
 
     def frequency() -> Numbers:
-        axis = coordinates.spectral_axis
-        count = 0 if axis is None else shape[axis]
-        hertz = _frequencies(coordinates, axis, count, asked)
-        return hertz if hertz.ndim == 0 or axis is None else _along(hertz, [axis], len(shape))
-
-    return Setting(beam_area, lambda: _pixel_area(coordinates), frequency)
-
-
-def setting_of_result(coordinates: Coordinates, count: int | None, asked: Asked) -> Setting:
-    """Return what conversions of a spectrum of ``count`` channels, or a plane (None), depend on."""
-
-    def beam_area() -> Numbers:
-        if asked.beam is not None:
-            return _asked_area(asked.beam)
-        beam = beam_of(coordinates)
-        if beam is None:
-            raise _no_beam()
-        return np.array(beam.solid_angle)
-
-    def frequency() -> Numbers:
-        return _frequencies(coordinates, None if count is None else 0, count or 0, asked)
+        line = Line(None, asked.rest, asked.convention, asked.rest_medium)
+        hertz, axis = frequencies(coordinates, shape, asked.frequency, line, channels)
+        return hertz if axis is None else _along(hertz, [axis], len(shape))
 
     return Setting(beam_area, lambda: _pixel_area(coordinates), frequency)
 
@@ -280,31 +283,3 @@ def _pixel_area(coordinates: Coordinates) -> Numbers:
         )
     (a, b), (c, d) = sky.rows
     return np.array(abs(a * d - b * c) * math.radians(1.0) ** 2)
-
-
-def _frequencies(coordinates: Coordinates, axis: int | None, count: int, asked: Asked) -> Numbers:
-    """Return the given frequency, those of channels, or the rest frequency; Hz."""
-    hint = "give it: " + either(
-        'frequency="115.27 GHz"', "--frequency '115.27 GHz'", "the card RESTFRQ of the file"
-    )
-    if asked.frequency is not None:
-        import astropy.units as u
-
-        with foreign_errors(f"invalid frequency {asked.frequency!r}", hint):
-            given = asked_quantity(asked.frequency, SPECTRAL, default="Hz")
-            hertz = np.array(float(given.to_value(u.Hz, equivalencies=u.spectral())))
-    elif axis is not None:
-        line = Line("Hz", asked.rest, asked.convention, asked.rest_medium)
-        hertz = channels_of(coordinates, axis, (0, count, 1), line).values
-    else:
-        rest = coordinates.rest_frequency()
-        if rest is None:
-            raise usage(
-                "the conversion depends on the frequency, and the header has neither a spectral "
-                "axis nor a rest frequency",
-                hint,
-            )
-        hertz = np.array(rest)
-    if not (np.isfinite(hertz) & (hertz > 0)).all():
-        raise usage("the conversion needs frequencies above 0", hint)
-    return hertz

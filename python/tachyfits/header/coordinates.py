@@ -21,6 +21,7 @@ from tachyfits.base.lazy_numpy import np
 from tachyfits.header.cards import Header
 from tachyfits.header.wcs_cards import (
     CELESTIAL_EXTRAS,
+    MOST_AXES,
     SPECTRAL_EXTRAS,
     Kind,
     WcsCards,
@@ -327,6 +328,21 @@ class Coordinates:
         found = (n for n, ctype in enumerate(self.ctypes, 1) if is_spectral(ctype))
         number = next(found, None)
         return None if number is None else self.ndim - number
+
+    @cached_property
+    def dropped_spectral_axis(self) -> Axis | None:
+        """The first spectral axis beyond NAXIS (WCSAXES), whose only pixel the array has no more.
+
+        Raises
+        ------
+        FormatError
+            A card of it cannot be used.
+        """
+        for number in range(self.ndim + 1, MOST_AXES + 1):
+            ctype = self.header.get(f"CTYPE{number}")
+            if isinstance(ctype, str) and is_spectral(ctype):
+                return self._read_axis(number)
+        return None
 
     @cached_property
     def channel_axis(self) -> int | None:

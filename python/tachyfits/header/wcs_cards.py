@@ -50,6 +50,7 @@ _OF_ALL = {
     "TREFDIR": ("text", False), "TSTART": ("number", False), "TSTOP": ("number", False),
     "JEPOCH": ("number", False), "BEPOCH": ("number", False), "TIMEOFFS": ("number", False),
     "BMAJ": ("number", False), "BMIN": ("number", False), "BPA": ("number", False),
+    "OBSFREQ": ("number", False), "BANDWID": ("number", False),
 }  # fmt: skip
 
 #: Cards that decide how a spectral axis may be converted, and the frame of the sky: an invalid one

@@ -30,6 +30,7 @@ from tachyfits.image.spectra import (
     check_plane,
     check_single,
     cube_section,
+    dropped_frequency,
     line_of_values,
     result_header,
 )
@@ -145,10 +146,12 @@ class Collapse:
         *,
         report: _core.Report,
         of_pixels: bool = False,
+        is_integral: bool = False,
     ) -> Plane:
         """Give values their shape (y, x), unit and coordinates; NaN outside of regions.
 
-        ``of_pixels``: they are what the pixels are (BTYPE), not a coordinate or a number of them.
+        ``of_pixels``: they are what the pixels are (BTYPE), not a coordinate or a number of them;
+        ``is_integral``: they are integrals of the pixels.
         """
         shape = (self.where.full_shape[self.sky[0]], self.where.full_shape[self.sky[1]])
         inner = tuple(self.within.full_shape[axis] for axis in self.sky)
@@ -162,7 +165,9 @@ class Collapse:
             (y, x), (height, width) = corner, inner
             whole[y : y + height, x : x + width] = np.where(self.inside, plane, np.nan)
             plane = whole
-        header = self._header(name, unit, channels, of_pixels=of_pixels)
+        header = self._header(
+            name, unit, channels, of_pixels=of_pixels, of_brightness=of_pixels or is_integral
+        )
         # NumPy axes of the file's array: those of the image that are left, in their order.
         left = sorted((*self.sky, self.axis))
         kept = left.index(self.axis) if self.keep_axis else None
@@ -176,13 +181,21 @@ class Collapse:
         return self.keep_axis and is_velocity and coordinates.rest_frequency() is not None
 
     def _header(
-        self, name: str, unit: str | None, channels: Channels | None, *, of_pixels: bool
+        self,
+        name: str,
+        unit: str | None,
+        channels: Channels | None,
+        *,
+        of_pixels: bool,
+        of_brightness: bool,
     ) -> Header:
         collapsed = (self.axis,) if self.keep_axis else ()
         header = result_header(self.image, self.where, self.sky, collapsed, same_quantity=of_pixels)
         changes: dict[str, Any] = {"BUNIT": (unit, "")} if unit else {}
         if channels is not None and channels.rest_hz is not None and not self._keeps_velocities:
             changes["RESTFRQ"] = (channels.rest_hz, "[Hz] rest frequency")
+        if of_brightness:
+            changes |= dropped_frequency(self.image, self.where, self.sky, self.line)
         untrue = (*(() if unit else ("BUNIT",)), *(OTHER_REST if "RESTFRQ" in changes else ()))
         header = header.replaced(changes, without=untrue)
         start, count, step = self.where.ranges[self.axis]
@@ -342,6 +355,8 @@ def moments(
     integral = product_text(cube.unit, channels.unit)
     units = [channels.unit if order else integral for order in orders]
     return [
-        cube.plane(values, f"moment {order}", unit, channels, report=costs[-1])
+        cube.plane(
+            values, f"moment {order}", unit, channels, report=costs[-1], is_integral=order == 0
+        )
         for order, values, unit in zip(orders, arrays, units, strict=True)
     ]

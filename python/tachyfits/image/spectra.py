@@ -15,7 +15,9 @@ from tachyfits._core import UsageError
 from tachyfits.base.errors import either, usage, warn
 from tachyfits.base.reports import reports
 from tachyfits.header.beam import BEAM_KEYWORDS, beam_cards, beam_of_part
+from tachyfits.header.brightness import flux_units
 from tachyfits.header.cards import Card, Header
+from tachyfits.header.frequency import frequency_cards
 from tachyfits.header.spectral_frames import frame_of
 from tachyfits.header.spectral_selection import channel_slice, stokes_slice
 from tachyfits.header.spectral_units import Channels, Line, channels_of
@@ -247,9 +249,20 @@ def picture(image: Pixels, section: Any, threads: int | None, progress: Progress
     values = image.read(where, dtype="float64", threads=threads, progress=progress)
     header = result_header(image, where, axes)
     if image.unit:
-        header = header.replaced({"BUNIT": image.unit})
+        header = header.replaced({"BUNIT": image.unit, **dropped_frequency(image, where, axes)})
     shape = (where.full_shape[axes[0]], where.full_shape[axes[1]])
     return Plane(values.reshape(shape), image.unit, header, "pixels", source=image.file.name)
+
+
+def dropped_frequency(
+    image: Pixels, where: Section, kept: Sequence[int], line: Line | None = None
+) -> dict[str, Any]:
+    """Return the cards of the frequency of a result that has not the spectral axis."""
+    axis = image._coordinates.spectral_axis
+    if axis in kept or not image.unit or (axis is not None and flux_units(image.unit) is None):
+        return {}
+    piece = None if axis is None else where.ranges[axis]
+    return frequency_cards(image._coordinates, piece, line)
 
 
 def result_header(

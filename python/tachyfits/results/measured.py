@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     import astropy.units
     import xarray
 
+    from tachyfits.text.axes import WorldAxis
+
 _Self = TypeVar("_Self", bound="Measured")
 
 
@@ -39,6 +41,11 @@ class Measured(NDArrayOperatorsMixin, ABC):
     values: NDArray[np.float64]
     unit: str | None
     header: Header
+
+    @property
+    def _channels(self) -> WorldAxis | None:
+        """Coordinates of the only axis of a spectrum."""
+        return None
 
     @abstractmethod
     def _changed(self: _Self, values: NDArray[Any], unit: str | None, other: Any = None) -> _Self:
@@ -93,8 +100,9 @@ class Measured(NDArrayOperatorsMixin, ABC):
     def to(self: _Self, unit: Any, *, frequency: Any = None, beam: Any = None) -> _Self:
         """Return the same in another unit, as text or of astropy.
 
-        Units of brightness are converted as by `Image.to`, with the beam of the header, and the
-        frequencies of a spectrum, or the rest frequency for a plane.
+        Units of brightness are converted as by `Image.to`, with the beam of the header. A spectrum
+        has the frequencies of its channels; a plane that of the channels that it was made of
+        (OBSFREQ), with a warning where they differ too much for one factor.
 
         Parameters
         ----------
@@ -110,13 +118,13 @@ class Measured(NDArrayOperatorsMixin, ABC):
         >>> plane.to("m/s").values[0, 0].round(6), plane.to("m/s").unit
         (np.float64(1833.333333), 'm s-1')
         """
+        values, header = self.as_written()
+        coordinates = Coordinates(header, values.ndim)
         setting = setting_of_result(
-            Coordinates(self.header, self.ndim),
-            len(self) if self.ndim == 1 else None,
-            Asked(frequency, beam),
+            coordinates, values.shape, Asked(frequency, beam), self._channels
         )
         text, factor = factor_between(self.unit, unit, setting)
-        return self._changed(self.values * factor, text)
+        return self._changed((values * factor).reshape(self.shape), text)
 
     def to_xarray(self) -> xarray.DataArray:
         """Return the same as an array of xarray; see `Image.to_xarray`."""

@@ -69,6 +69,10 @@ class Spectrum(Measured):
     report: Report | None = field(default=None, repr=False, compare=False)
     source: str = field(default="", repr=False, compare=False)
 
+    @property
+    def _channels(self) -> WorldAxis:
+        return self.axis
+
     def _changed(self, values: NDArray[Any], unit: str | None, other: Any = None) -> Spectrum:
         statistic = self.statistic
         if other is not None:
