@@ -28,7 +28,7 @@ from tachyfits.header.beam import (
 from tachyfits.header.coordinates import Coordinates
 from tachyfits.header.frequency import frequencies
 from tachyfits.header.spectral_units import Line
-from tachyfits.text.pixel_units import asked_pixel_unit, certain_pixel_unit, pixel_unit
+from tachyfits.text.pixel_units import asked_pixel_unit, certain_pixel_unit, pixel_unit, powers_of
 from tachyfits.text.units import text_of_unit
 
 if TYPE_CHECKING:
@@ -184,9 +184,7 @@ def _without(unit: UnitBase, beside: UnitBase) -> tuple[_Angles, UnitBase]:
 
 def _power(unit: UnitBase, of: UnitBase) -> float:
     """Return the power of a base unit in a unit."""
-    parts = unit.decompose()
-    powers = dict(zip(parts.bases, parts.powers, strict=True))
-    return float(powers.get(of, 0))
+    return powers_of(unit).get(of, 0.0)
 
 
 def flux_units(unit: str | None) -> tuple[str | None, str] | None:

@@ -346,7 +346,7 @@ def _slope(kind: str, value: Quantity, *, rest: Any = None) -> Quantity:
     import astropy.units as u
     from astropy.constants import c
 
-    if kind in _CONVENTION_OF:
+    if kind in _CONVENTION_OF and rest is not None:
         hertz = _to_frequency(kind, value, rest, _CONVENTION_OF[kind])
         plain = kind in ("ZOPT", "BETA")
         beta = value.to(u.dimensionless_unscaled) if plain else (value / c).to(u.one)
@@ -362,7 +362,7 @@ def _slope(kind: str, value: Quantity, *, rest: Any = None) -> Quantity:
         near = value * np.array([0.999, 1.001])
         index = _refraction_of_air(near)
         return -hertz / value * (1 + np.log(index[1] / index[0]) / np.log(1.001 / 0.999))
-    return (-hertz if kind == "WAVE" else hertz) / value
+    return (-hertz if value.unit.is_equivalent(u.m) else hertz) / value
 
 
 #: Conventions of types that are velocities, or shifts.

@@ -20,6 +20,7 @@ from tachyfits.base.reports import reports
 from tachyfits.base.whole_numbers import whole_number
 from tachyfits.header.cards import Header
 from tachyfits.header.coordinates import DOPPLER_TYPES
+from tachyfits.header.photometry import sampled_unit
 from tachyfits.header.spectral_units import Channels, Line, channels_of
 from tachyfits.image.brightness import prepared
 from tachyfits.image.chosen_regions import ChosenRegions, mask_of
@@ -112,8 +113,9 @@ class Collapse:
             threshold = number_in(selection.threshold, ready.pixels.unit, "threshold")
             selection = replace(selection, threshold=threshold)
         pixels = selected(ready.pixels, selection.threshold, selection.mask)
+        unit = sampled_unit(ready.unit, image._coordinates, where.steps)
         return Collapse(
-            image, pixels, axis, pair, where, within, inside, keep_axis, selection, ready.unit,
+            image, pixels, axis, pair, where, within, inside, keep_axis, selection, unit,
             ready.line,
         )  # fmt: skip
 

@@ -33,6 +33,7 @@ from tachyfits.header.beam import (
     pixel_widths,
 )
 from tachyfits.header.convolution import Grown, common_beam, convolution, grown_beams
+from tachyfits.header.photometry import sampled_unit
 from tachyfits.image.pixels import Pixels
 from tachyfits.text.pixel_units import beam_power
 
@@ -132,6 +133,8 @@ class Operations(Pixels):
         core = self._core_image().smooth(
             number, weights, edge=edge, blanks=blanks, fill=fill, every=every
         )
+        steps = [every if axis == number else 1 for axis in range(self.ndim)]
+        core = self._with_unit(core, sampled_unit(self.unit, self._coordinates, steps))
         if is_left_behind(self, number):
             warn(
                 f"{self._file.name}: smoothing along one axis of the sky leaves the beam (BMAJ, "
@@ -346,6 +349,13 @@ class Operations(Pixels):
             progress=progress,
         )
         tell_rounding(path, error, self.unit)
+
+    def _with_unit(self, core: _core.FitsFile, unit: str | None) -> _core.FitsFile:
+        """Return a computed image without BUNIT if ``unit``, unlike that of this image, is None."""
+        if unit is not None or self.unit is None:
+            return core
+        note = f"tachyfits: the result is not in the unit of the pixels, {self.unit}"
+        return core.hdu(0).image().with_cards([("HISTORY", note, "")], ["BUNIT"])
 
     def _computed(self, core: _core.FitsFile, method: str, *args: Any, **kwargs: Any) -> Image:
         """Return the image that the engine computes; it pickles as the call that made it."""

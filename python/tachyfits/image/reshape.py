@@ -18,6 +18,7 @@ from tachyfits.base.errors import either, foreign_errors, usage, warn
 from tachyfits.base.whole_numbers import whole_number
 from tachyfits.header.beam import beam_cards, beam_of_part
 from tachyfits.header.coordinates import Sky, is_celestial
+from tachyfits.header.photometry import binned_unit, sampled_unit
 from tachyfits.header.spectral_units import Line
 from tachyfits.image.chosen_regions import is_path, line_points
 from tachyfits.image.operations import Operations
@@ -127,6 +128,12 @@ class Reshaping(Operations):
             A block is longer than its axis (unless ``partial="keep"``) or has more than 2^22
             pixels.
 
+        Warns
+        -----
+        TachyfitsWarning
+            The result has no unit: the sum of a brightness (Jy/beam, K, MJy/sr) is no brightness,
+            and the mean of fluxes (Jy/pixel, Jy) is not the flux of the larger pixel.
+
         Examples
         --------
         >>> import tachyfits as tf
@@ -152,6 +159,7 @@ class Reshaping(Operations):
             with foreign_errors(f"invalid block {block!r}", "give a number for each axis"):
                 sizes = [_block_size(size) for size in block]
         core = self._core_image().rebin(sizes, statistic=statistic, keep_partial=partial == "keep")
+        core = self._with_unit(core, binned_unit(self.unit, self._coordinates, sizes, statistic))
         return self._computed(core, "rebin", sizes, statistic=statistic, partial=partial)
 
     def cut(
@@ -209,6 +217,7 @@ class Reshaping(Operations):
         part = part_of(self, region, channels, section, mode, line, pol)
         core = self._core_image().cut(list(part.section.ranges), margins=list(part.margins))
         core = _with_beam_of_polarisation(self, core, part.section)
+        core = self._with_unit(core, sampled_unit(self.unit, self._coordinates, part.section.steps))
         # It pickles as the section that it is, which needs no astropy.
         if not part.margins:
             return self._computed(core, "cut", section=slices_of(part.section))

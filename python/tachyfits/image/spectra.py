@@ -18,6 +18,7 @@ from tachyfits.header.beam import BEAM_KEYWORDS, beam_cards, beam_of_part
 from tachyfits.header.brightness import flux_units
 from tachyfits.header.cards import Card, Header
 from tachyfits.header.frequency import frequency_cards
+from tachyfits.header.photometry import sampled_unit
 from tachyfits.header.spectral_frames import frame_of
 from tachyfits.header.spectral_selection import channel_slice, stokes_slice
 from tachyfits.header.spectral_units import Channels, Line, channels_of
@@ -248,10 +249,13 @@ def picture(image: Pixels, section: Any, threads: int | None, progress: Progress
     axes.sort()
     values = image.read(where, dtype="float64", threads=threads, progress=progress)
     header = result_header(image, where, axes)
-    if image.unit:
-        header = header.replaced({"BUNIT": image.unit, **dropped_frequency(image, where, axes)})
+    unit = sampled_unit(image.unit, image._coordinates, where.steps)
+    if unit:
+        header = header.replaced({"BUNIT": unit, **dropped_frequency(image, where, axes)})
+    elif image.unit:
+        header = header.replaced({}, without=("BUNIT",))
     shape = (where.full_shape[axes[0]], where.full_shape[axes[1]])
-    return Plane(values.reshape(shape), image.unit, header, "pixels", source=image.file.name)
+    return Plane(values.reshape(shape), unit, header, "pixels", source=image.file.name)
 
 
 def dropped_frequency(

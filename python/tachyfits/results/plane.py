@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from tachyfits.base.upper import upper
 from tachyfits.header.cards import Header
 from tachyfits.header.coordinates import Coordinates
+from tachyfits.header.photometry import sampled_unit
 from tachyfits.results.html import table_html
 from tachyfits.results.measured import Measured, both, cut_header, slice_of, with_unit
 from tachyfits.text.sections import Section
@@ -76,7 +77,10 @@ class Plane(Measured):
             ranges.insert(self.kept_axis, (0, 1, 1))
             shape.insert(self.kept_axis, 1)
         values = self.values[tuple(slice_of(piece) for piece in section.ranges)]
-        return replace(self, values=values, header=cut_header(self.header, shape, ranges))
+        header = cut_header(self.header, shape, ranges)
+        steps = [step for _, _, step in ranges]
+        unit = sampled_unit(self.unit, Coordinates(self.header, len(shape)), steps)
+        return replace(self, values=values, unit=unit, header=with_unit(header, unit))
 
     def as_written(self, header: Any = None) -> tuple[NDArray[Any], Any]:
         """Return the array and the header of the image that is written, unless another is given."""

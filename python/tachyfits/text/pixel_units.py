@@ -71,8 +71,7 @@ def _is_per_wavelength(unit: UnitBase) -> bool:
     """Say whether a unit is a flux density or a number of counts in a wavelength interval."""
     import astropy.units as u
 
-    bases = unit.decompose().bases
-    powers = dict(zip(bases, unit.decompose().powers, strict=True))
+    powers = powers_of(unit)
     # Solid angles beside it change nothing.
     plain = unit
     for angle in (u.beam, u.pix, u.rad):
@@ -227,6 +226,10 @@ def beam_power(text: str | None) -> float | None:
     unit = pixel_unit(_CAPITALS.sub("Jy", text))
     if unit is None:
         return None
+    return powers_of(unit).get(u.beam, 0.0)
+
+
+def powers_of(unit: UnitBase) -> dict[UnitBase, float]:
+    """Return the powers of the base units of a unit."""
     parts = unit.decompose()
-    powers = dict(zip(parts.bases, parts.powers, strict=True))
-    return float(powers.get(u.beam, 0))
+    return dict(zip(parts.bases, map(float, parts.powers), strict=True))
