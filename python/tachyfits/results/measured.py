@@ -63,6 +63,10 @@ class Measured(NDArrayOperatorsMixin, ABC):
         """Return the array and the header of the image that is written, unless another is given."""
         return self.values, self.header if header is None else header
 
+    def parts_written(self, header: Any = None) -> list[tuple[NDArray[Any], Any]]:
+        """Return the HDUs that are written, as arrays and headers: the image, and its tables."""
+        return [self.as_written(header)]
+
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of the values."""

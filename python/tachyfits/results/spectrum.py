@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits.base.errors import usage
+from tachyfits.base.errors import usage, warn
 from tachyfits.base.output import write_atomically
 from tachyfits.base.upper import upper
 from tachyfits.header.cards import Header
+from tachyfits.header.coordinates import PIXEL, Coordinates
+from tachyfits.header.tabulated import tabulated
 from tachyfits.results.html import table_html
 from tachyfits.results.measured import Measured, both, cut_header, slice_of, with_unit
 from tachyfits.text.axes import WorldAxis
@@ -80,6 +82,23 @@ class Spectrum(Measured):
             statistic = both(self.statistic, other.statistic)
         header = with_unit(self.header, unit)
         return replace(self, values=values, unit=unit, header=header, statistic=statistic)
+
+    def parts_written(self, header: Any = None) -> list[tuple[NDArray[Any], Any]]:
+        """Return the HDUs that are written: coordinates that no cards describe are in a table."""
+        axis = Coordinates(self.header, 1).axis(0)
+        if header is not None or axis.has_coordinate or self.axis.unit == PIXEL:
+            return super().parts_written(header)
+        table = tabulated(self.axis, 1)
+        if table is None:
+            warn(
+                f"the file has no coordinates of the channels: {self.axis.name!r} is no CTYPE of "
+                "coordinates in a table\nhint: write a table: the name ends in .csv"
+            )
+            return super().parts_written()
+        return [
+            (self.values, self.header.replaced(table.cards)),
+            (table.rows, table.header),
+        ]
 
     def _check_axis(self, other: WorldAxis) -> None:
         """Raise UsageError for channels that differ by more than a thousandth of their width."""

@@ -109,7 +109,8 @@ def parts_of(data: Any, header: Any) -> Sequence[tuple[Any, Any]]:
     """Return the HDUs that some data become, with their headers: several for a CCDData."""
     kind = kind_of(data)
     if kind == "measured":
-        return [data.as_written(header)]
+        parts: Sequence[tuple[Any, Any]] = data.parts_written(header)
+        return parts
     if kind == "nddata":
         return nddata_parts(data, header)
     return [(data, header)]

@@ -147,7 +147,11 @@ def write(
         )  # fmt: skip
         return
     if what == "measured":
-        data, header = data.as_written(header)
+        parts = data.parts_written(header)
+        if len(parts) > 1 and name is not None:
+            parts[0] = (parts[0][0], parts[0][1].replaced({"EXTNAME": name}))
+            name = None
+        data, header = parts[0] if len(parts) == 1 else (parts, None)
     elif what == "nddata":
         from tachyfits.interop.nddata import parts_of
 
