@@ -29,16 +29,16 @@ class Scaling(NamedTuple):
     blank: int | None
 
 
-#: A primary HDU without data.
-_PRIMARY = "".join(
+#: A primary HDU without data, before HDUs that are not in a file.
+PRIMARY = b"".join(
     card.ljust(80)
     for card in (
-        "SIMPLE  =                    T",
-        "BITPIX  =                    8",
-        "NAXIS   =                    0",
-        "END",
+        b"SIMPLE  =                    T",
+        b"BITPIX  =                    8",
+        b"NAXIS   =                    0",
+        b"END",
     )
-)
+).ljust(2880)
 
 
 class ImageHdu(Hdu):
@@ -67,10 +67,8 @@ class ImageHdu(Hdu):
     def _companions(self) -> list[Hdu]:
         """Return the tables that go with the image: BEAMS, and those of its coordinates."""
         content = self._core_image().companion_bytes()
-        if not content:
-            return []
-        core = _core.FitsFile.open(_PRIMARY.ljust(2880).encode() + content, name=self.file.name)
-        return list(type(self._file).computed(core, None))[1:]
+        core = _core.FitsFile.open(PRIMARY + content, name=self.file.name)
+        return list(type(self._file).computed(core, None))[1:] if content else []
 
     # Header information.
 

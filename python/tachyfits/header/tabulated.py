@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,15 @@ class Tabulated:
     cards: dict[str, Any]
     rows: NDArray[Any]
     header: Header
+
+    def hdu_bytes(self) -> bytes:
+        """Return the table as the bytes of an HDU."""
+        from astropy.io import fits
+
+        stream = io.BytesIO()
+        fits.BinTableHDU(self.rows, self.header.to_astropy()).writeto(stream)
+        # astropy puts a primary HDU without data, one block, before it.
+        return stream.getvalue()[2880:]
 
 
 def tabulated(axis: WorldAxis, number: int) -> Tabulated | None:

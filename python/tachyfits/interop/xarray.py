@@ -138,10 +138,10 @@ def _with_tables(image: Image, tables: Sequence[Tabulated]) -> Image:
     for table in tables:
         header = header.replaced(table.cards)
     primary = fits.PrimaryHDU(image.read(), header.to_astropy())
-    others = [fits.BinTableHDU(table.rows, table.header.to_astropy()) for table in tables]
     stream = io.BytesIO()
-    fits.HDUList([primary, *others]).writeto(stream)
-    found: Image = open_file(stream.getvalue())[0]
+    primary.writeto(stream)
+    content = stream.getvalue() + b"".join(table.hdu_bytes() for table in tables)
+    found: Image = open_file(content)[0]
     return found
 
 

@@ -41,6 +41,8 @@ class Measured(NDArrayOperatorsMixin, ABC):
     values: NDArray[np.float64]
     unit: str | None
     header: Header
+    #: HDUs that the coordinates need, as bytes: tables, and corrections of pixels.
+    companions: bytes = b""
 
     @property
     def _channels(self) -> WorldAxis | None:
@@ -62,10 +64,6 @@ class Measured(NDArrayOperatorsMixin, ABC):
     def as_written(self, header: Any = None) -> tuple[NDArray[Any], Any]:
         """Return the array and the header of the image that is written, unless another is given."""
         return self.values, self.header if header is None else header
-
-    def parts_written(self, header: Any = None) -> list[tuple[NDArray[Any], Any]]:
-        """Return the HDUs that are written, as arrays and headers: the image, and its tables."""
-        return [self.as_written(header)]
 
     @property
     def shape(self) -> tuple[int, ...]:

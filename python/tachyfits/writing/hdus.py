@@ -13,6 +13,7 @@ from tachyfits.base.errors import listed, usage, warn
 from tachyfits.base.kinds import kind_of
 from tachyfits.base.output import fits_name
 from tachyfits.base.progress import Progress
+from tachyfits.file.companions import companion_hdus
 from tachyfits.file.hdu import Hdu
 from tachyfits.interop.nddata import parts_of as nddata_parts
 from tachyfits.interop.to_columns import table_cards, to_columns
@@ -76,41 +77,55 @@ def write_hdus(
 def tables_of_images(
     images: Iterable[tuple[str, Any]], beside: Iterable[tuple[str, Any]]
 ) -> list[Hdu]:
-    """Return the tables of beams and coordinates that images need and are not beside them.
+    """Return the HDUs of beams and coordinates that images need and are not beside them.
 
-    Images find them by name, so two images of one file cannot have different tables of one name.
-    HDUs come with their names for messages; only images and tables count.
+    They are tables (BEAMS, -TAB) and images of corrections (CPDIS, D2IM). Images find them by name,
+    so two images of one file cannot have different ones of one name. HDUs come with their names for
+    messages; only images, planes and tables count.
     """
     known: dict[tuple[str, int], tuple[str, Hdu]] = {}
     for place, hdu in beside:
-        if kind_of(hdu) == "table":
+        if isinstance(hdu, Hdu) and hdu.name:
             known.setdefault((hdu.name.upper(), hdu.version), (place, hdu))
     needed = []
     for place, hdu in images:
-        for table in hdu._companions() if kind_of(hdu) == "image" else ():
+        for table in companion_hdus(*_companions_of(hdu)):
             owner = f"the image of {place}"
             other, same = known.setdefault((table.name.upper(), table.version), (owner, table))
             if same is table:
                 needed.append(table)
             elif _data_of(same) != _data_of(table):
                 raise usage(
-                    f"{owner} and {other} have different tables {table.name!r}, and images of one "
+                    f"{owner} and {other} have different HDUs {table.name!r}, and images of one "
                     "file share it",
-                    "write them to separate files, and leave out tables of other channels",
+                    "write them to separate files, and leave out HDUs of other channels or pixels",
                 )
     return needed
 
 
-def _data_of(table: Hdu) -> tuple[int, int]:
-    return table.data_bytes, table.checksum(threads=1).datasum
+def _companions_of(data: Any) -> tuple[bytes, str]:
+    """Return the HDUs that an image or a plane needs, and the name of its file."""
+    kind = kind_of(data)
+    if kind == "image":
+        return data._core_image().companion_bytes(), data.file.name
+    return (data.companions, data.source) if kind == "measured" else (b"", "")
+
+
+#: Cards of an image of corrections that say which pixels it corrects.
+_PLACE = [f"{root}{axis}" for root in ("CRPIX", "CRVAL", "CDELT") for axis in (1, 2)]
+
+
+def _data_of(hdu: Hdu) -> tuple[Any, ...]:
+    """Return what must be equal in HDUs of one name that images share."""
+    place = [hdu.stored_header.get(keyword) for keyword in _PLACE]
+    return hdu.data_bytes, hdu.checksum(threads=1).datasum, *place
 
 
 def parts_of(data: Any, header: Any) -> Sequence[tuple[Any, Any]]:
     """Return the HDUs that some data become, with their headers: several for a CCDData."""
     kind = kind_of(data)
     if kind == "measured":
-        parts: Sequence[tuple[Any, Any]] = data.parts_written(header)
-        return parts
+        return [data.as_written(header)]
     if kind == "nddata":
         return nddata_parts(data, header)
     return [(data, header)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -146,12 +147,14 @@ def write(
             progress=progress,
         )  # fmt: skip
         return
-    if what == "measured":
-        parts = data.parts_written(header)
-        if len(parts) > 1 and name is not None:
-            parts[0] = (parts[0][0], parts[0][1].replaced({"EXTNAME": name}))
+    if what == "measured" and data.companions and header is None:
+        _refuse_options(of_images, "a plane whose coordinates need other HDUs")
+        if name is not None:
+            data = replace(data, header=data.header.replaced({"EXTNAME": name}))
             name = None
-        data, header = parts[0] if len(parts) == 1 else (parts, None)
+        data = [data]
+    elif what == "measured":
+        data, header = data.as_written(header)
     elif what == "nddata":
         from tachyfits.interop.nddata import parts_of
 
