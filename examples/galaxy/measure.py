@@ -67,7 +67,7 @@ class Measured:
 
 def has_channels(image: tf.Image) -> bool:
     """Say whether there is a spectral axis to collapse."""
-    return sum(length > 1 for length in image.shape) > 2
+    return image.channel_axis is not None and sum(length > 1 for length in image.shape) > 2
 
 
 def general_plan(image: tf.Image) -> Plan:
@@ -77,7 +77,8 @@ def general_plan(image: tf.Image) -> Plan:
     middle = tuple(_middle(length) for length in image.shape)
     if not has_channels(image):
         return Plan([], slice(None), None, middle)
-    spectral = image.spectral_axis
+    spectral = image.channel_axis
+    assert spectral is not None
     section: list[Any] = [slice(None)] * image.ndim
     for axis in _other_axes(image):
         section[axis] = slice(0, 1)
@@ -99,7 +100,7 @@ def _middle(length: int) -> slice:
 
 def _other_axes(image: tf.Image) -> list[int]:
     """Return the axes that are neither sky nor spectral and have several values."""
-    spectral = image.spectral_axis
+    spectral = image.channel_axis
     kept = {spectral, *image._coordinates.sky_axes(spectral)}
     return [axis for axis in range(image.ndim) if axis not in kept and image.shape[axis] > 1]
 

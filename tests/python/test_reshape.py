@@ -203,7 +203,7 @@ def test_planes_are_subtracted_on_the_sky_of_a_cube(cube: tf.Image) -> None:
     for order in ("xyz", "zxy", "xzy"):
         image = part.reorder(order)
         plane = image.collapse("mean")
-        spectral = image.spectral_axis
+        spectral = image.channel_axis
         expected = image.read(dtype="float64") - np.expand_dims(plane.values, spectral)
         np.testing.assert_allclose((image - plane).read(), expected, rtol=1e-5, atol=1e-5)
         np.testing.assert_allclose((plane - image).read(), -expected, rtol=1e-5, atol=1e-5)

@@ -145,7 +145,7 @@ def test_degenerate_axes_are_dropped_and_longer_ones_must_be_cut() -> None:
     stored = noise((2, *CUBE))
     cards = [*cube_cards(), ("CTYPE4", "STOKES")]
     image = tf.open(primary(stored, cards))[0]
-    assert image.spectral_axis == 1
+    assert image.channel_axis == 1
     with pytest.raises(tf.UsageError, match="NAXIS4"):
         image.spectrum()
     spectrum = image.spectrum(section=np.s_[1])
@@ -161,7 +161,7 @@ def test_the_spectral_axis_may_be_any() -> None:
     cards = [("CTYPE1", "FREQ"), ("CTYPE2", "RA---SIN"), ("CTYPE3", "DEC--SIN")]
     cards += [("CRVAL1", 1e9), ("CDELT1", 2e6), ("CRPIX1", 1.0)]
     image = tf.open(primary(stored, cards))[0]
-    assert image.spectral_axis == 2
+    assert image.channel_axis == 2
     spectrum = image.spectrum()
     np.testing.assert_allclose(
         spectrum.values, np.nanmean(stored.astype("f8"), axis=(0, 1)), rtol=1e-13

@@ -92,7 +92,7 @@ def test_cutout_has_the_pixels_and_the_places_of_the_original(
             rtol=1e-12,
             atol=1e-12,
         )
-        axis = image.spectral_axis
+        axis = image.channel_axis
         np.testing.assert_allclose(
             cut.world_axis(axis).values, image.world_axis(axis).values[section[axis]], rtol=1e-14
         )

@@ -151,7 +151,6 @@ LINEAR = [
     ({"CTYPE3": "", "CUNIT3": "mm"}, "LINEAR", "mm"),
     ({"CTYPE3": None, "CUNIT3": "GHZ"}, "LINEAR", "GHz"),
     ({"CTYPE3": "LINEAR", "CUNIT3": None}, "LINEAR", ""),
-    ({"CTYPE3": "STOKES", "CUNIT3": None}, "STOKES", ""),
     ({"CTYPE3": "FREQ", "CUNIT3": None}, "FREQ", "Hz"),
 ]
 

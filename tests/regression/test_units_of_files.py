@@ -98,7 +98,8 @@ def test_an_unknown_unit_stays_where_nothing_is_converted(tmp_path: Path) -> Non
 
 
 def test_remarks_do_not_belong_to_a_unit() -> None:
-    from tachyfits.text.units import fits_unit, product_text
+    from tachyfits.text.pixel_units import product_text
+    from tachyfits.text.units import fits_unit
 
     for text in ("K (Tmb)", "K (TMB)", "K(TA*)", "KELVIN (tmb)"):
         assert str(fits_unit(text)) == "K", text

@@ -221,7 +221,7 @@ def slice_of(channels: ChannelsOption, image: Image, line: Line) -> slice | None
     """Return the slice of the spectral axis for ``--channels``."""
     if channels is None:
         return None
-    axis = image.spectral_axis
+    axis = image._coordinates.required_channel_axis()
     if isinstance(channels[1], Range):
         name = f"the spectral axis (NAXIS{image.ndim - axis})"
         return channels[1].to_slice(image.shape[axis], name)

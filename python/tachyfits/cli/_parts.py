@@ -113,7 +113,7 @@ class Part:
         slices = list(self.index(image) or (slice(None),) * image.ndim)
         piece = self.channel_slice(image)
         if piece is not None:
-            axis = image.spectral_axis
+            axis = image._coordinates.required_channel_axis()
             if slices[axis] not in (slice(None), slice(None, None, 1)):
                 raise usage(
                     f"both --channels and --section cut NAXIS{image.ndim - axis}",

@@ -131,7 +131,7 @@ def _spectra(
 
 def _channel_numbers(image: Image, part: Part) -> list[int]:
     """Return the channels, counted from 1."""
-    axis = image.spectral_axis
+    axis = image._coordinates.required_channel_axis()
     index = part.index(image)
     piece = part.channel_slice(image) or (index[axis] if index else slice(None))
     return [pixel + 1 for pixel in range(image.shape[axis])[piece]]

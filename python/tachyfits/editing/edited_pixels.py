@@ -14,8 +14,8 @@ from tachyfits.base.conversion import converted
 from tachyfits.base.errors import usage, warn
 from tachyfits.file.hdu import place_of
 from tachyfits.image.image import Image
+from tachyfits.text.pixel_units import pixel_unit
 from tachyfits.text.sections import resolve
-from tachyfits.text.units import fits_unit
 
 if TYPE_CHECKING:
     from tachyfits.editing.editor import Editor
@@ -176,7 +176,7 @@ def _in_unit(values: Any, layout: _Layout, where: str) -> Any:
     import astropy.units as u
 
     try:
-        return values.to_value(fits_unit(layout.unit or "") or u.dimensionless_unscaled)
+        return values.to_value(pixel_unit(layout.unit or "") or u.dimensionless_unscaled)
     except u.UnitConversionError as error:
         raise usage(
             f"{where}: values in {values.unit} for pixels in {layout.unit or 'no unit'}: {error}",

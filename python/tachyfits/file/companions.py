@@ -12,31 +12,19 @@ import numpy as np
 
 from tachyfits import _core
 from tachyfits.file.file import File
+from tachyfits.file.image_hdu import PRIMARY
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tachyfits.file.hdu import Hdu
 
-_BLOCK = 2880
-
-#: A primary HDU without data.
-_PRIMARY = "".join(
-    card.ljust(80)
-    for card in (
-        "SIMPLE  =                    T",
-        "BITPIX  =                    8",
-        "NAXIS   =                    0",
-        "END",
-    )
-)
-
 
 def companion_hdus(companions: bytes, name: str) -> list[Hdu]:
     """Return the HDUs; ``name`` is that of their file, for messages."""
     if not companions:
         return []
-    core = _core.FitsFile.open(_PRIMARY.ljust(_BLOCK).encode() + companions, name=name)
+    core = _core.FitsFile.open(PRIMARY + companions, name=name)
     return list(File.computed(core, None))[1:]
 
 
@@ -51,5 +39,5 @@ def plane_file(
     if not companions:
         return core
     stored = values.astype(values.dtype.newbyteorder(">")).tobytes()
-    content = core.hdu(0).header().raw() + stored + bytes(-len(stored) % _BLOCK) + companions
+    content = core.hdu(0).header().raw() + stored + bytes(-len(stored) % len(PRIMARY)) + companions
     return _core.FitsFile.open(content, name=name)

@@ -7,17 +7,15 @@ Reading pixels is in `image.pixels`.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from tachyfits import _core
 from tachyfits._core import FormatError
 from tachyfits.file.hdu import Hdu
 from tachyfits.header.beam import Beam, Beams, beams_of
 from tachyfits.header.cards import Card, Header
 from tachyfits.header.coordinates import Coordinates
 from tachyfits.header.summary import CoordinateSummary, summary_of
-
-if TYPE_CHECKING:
-    from tachyfits import _core
 
 
 class Scaling(NamedTuple):
@@ -26,6 +24,18 @@ class Scaling(NamedTuple):
     bscale: float
     bzero: float
     blank: int | None
+
+
+#: A primary HDU without data, before HDUs that are not in a file.
+PRIMARY = b"".join(
+    card.ljust(80)
+    for card in (
+        b"SIMPLE  =                    T",
+        b"BITPIX  =                    8",
+        b"NAXIS   =                    0",
+        b"END",
+    )
+).ljust(2880)
 
 
 class ImageHdu(Hdu):
@@ -50,6 +60,12 @@ class ImageHdu(Hdu):
         except FormatError as error:
             return error
         return None
+
+    def _companions(self) -> list[Hdu]:
+        """Return the tables that go with the image: BEAMS, and those of its coordinates."""
+        content = self._core_image().companion_bytes()
+        core = _core.FitsFile.open(PRIMARY + content, name=self.file.name)
+        return list(type(self._file).computed(core, None))[1:] if content else []
 
     # Header information.
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tachyfits.base.errors import either, foreign_errors, memory_error, usage
 from tachyfits.base.lazy_numpy import np
+from tachyfits.header.beam_table import beam_rows
 from tachyfits.header.coordinates import Coordinates
 from tachyfits.text.axes import is_celestial
 from tachyfits.text.beams import asked_beam
@@ -100,7 +101,7 @@ class Beams:
     ----------
     major, minor
         Full widths at half maximum, degrees: one per channel (channels,), or (polarisations,
-        channels). NaN where the table has no beam.
+        channels); (polarisations,) without an axis of channels. NaN where the table has no beam.
     angle
         Of the major axes from north through east, degrees.
     """
@@ -111,7 +112,7 @@ class Beams:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """(channels,) or (polarisations, channels)."""
+        """(channels,), (polarisations, channels) or (polarisations,)."""
         return self.major.shape
 
     @property
@@ -182,7 +183,8 @@ def given_beam_hint() -> str:
     )
 
 
-_KEYWORDS = ("BMAJ", "BMIN", "BPA")
+#: Cards of the one beam of an image.
+BEAM_KEYWORDS = ("BMAJ", "BMIN", "BPA")
 
 #: The most channels, times polarisations, whose beams are read: headers may claim any number.
 _MOST_BEAMS = 1 << 22
@@ -211,7 +213,7 @@ def beam_of(coordinates: Coordinates) -> Beam | None:
             either('smooth them to one: smooth(beam="common")', "smooth them to one: --beam common")
             + f"; or {keep_beam_hint()}",
         )
-    major, minor, angle = (cards.optional(keyword) for keyword in _KEYWORDS)
+    major, minor, angle = (cards.optional(keyword) for keyword in BEAM_KEYWORDS)
     minor = major if minor is None and "BMIN" not in header else minor
     # An angle that cannot be read leaves a round beam as it is.
     angle = 0.0 if angle is None and ("BPA" not in header or major == minor) else angle
@@ -220,7 +222,7 @@ def beam_of(coordinates: Coordinates) -> Beam | None:
         return stated
     for text in reversed(header.history()):
         found = _AIPS_BEAM.search(text)
-        noted = _usable(*(_number(found[name]) for name in _KEYWORDS)) if found else None
+        noted = _usable(*(_number(found[name]) for name in BEAM_KEYWORDS)) if found else None
         if noted is not None:
             return noted
     return None
@@ -236,11 +238,11 @@ def beam_cards(beam: Beam) -> list[tuple[str, Any, str]]:
     return [("BMAJ", beam.major, ""), ("BMIN", beam.minor, ""), ("BPA", beam.angle, "")]
 
 
-def channel_axis(coordinates: Coordinates) -> int | None:
-    """Return the NumPy number of the axis of channels; None for an image of the sky alone."""
-    if coordinates.ndim < 3 and not coordinates.has_spectral_type:
-        return None
-    return coordinates.spectral_axis
+def plane_axes(beams: Beams, coordinates: Coordinates) -> list[int]:
+    """Return the NumPy axes along which beams vary: of polarisations, of channels, or of both."""
+    channels, stokes = coordinates.channel_axis, coordinates.stokes_axis
+    axes = [stokes, channels] if beams.major.ndim == 2 or channels is None else [channels]
+    return [axis for axis in axes if axis is not None]
 
 
 def beams_of(
@@ -258,7 +260,7 @@ def beams_of(
     """
     coordinates = image._coordinates if coordinates is None else coordinates
     announced = coordinates.header.get("CASAMBM") is True
-    rows = image._core_image().beams() if announced or "BMAJ" not in coordinates.header else None
+    rows = beam_rows(image) if announced or "BMAJ" not in coordinates.header else None
     if rows is None:
         if announced:
             raise usage(
@@ -269,7 +271,7 @@ def beams_of(
         return beam_of(coordinates)
     stokes = coordinates.stokes_axis
     polarisations = 1 if stokes is None else image.shape[stokes]
-    axis = channel_axis(coordinates)
+    axis = coordinates.channel_axis
     channels = 1 if axis is None else image.shape[axis]
     if polarisations * channels > _MOST_BEAMS:
         raise memory_error(
@@ -279,9 +281,31 @@ def beams_of(
         )
     beams = Beams.of_rows(rows, (polarisations, channels))
     if beams.major.size != 1:
-        return beams
+        of_polarisations = axis is None and beams.major.ndim == 2
+        return beams[:, 0] if of_polarisations else beams
     only = (beams.major.item(), beams.minor.item(), beams.angle.item())
     return _usable(*only)
+
+
+def beam_of_part(image: ImageHdu, ranges: Sequence[tuple[int, int, int]]) -> Beam | None:
+    """Return the beam of the one plane of a section, from the table BEAMS.
+
+    ``ranges``: (start, count, step) along each NumPy axis. None without a table, for planes of
+    several beams, and where the table has no beam of the plane.
+
+    Raises
+    ------
+    UsageError
+        The table cannot be used.
+    """
+    beams = beams_of(image)
+    if not isinstance(beams, Beams):
+        return beams
+    pieces = [ranges[axis] for axis in plane_axes(beams, image._coordinates)]
+    if any(count != 1 for _, count, _ in pieces):
+        return None
+    beam = beams[tuple(start for start, _, _ in pieces)]
+    return _usable(beam.major, beam.minor, beam.angle) if isinstance(beam, Beam) else None
 
 
 def _usable(major: float | None, minor: float | None, angle: float | None) -> Beam | None:

@@ -10,35 +10,33 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tachyfits.base.errors import either, foreign_errors, usage
+from tachyfits.base.errors import usage
 from tachyfits.base.lazy_numpy import np
 from tachyfits.header.beam import (
     Beam,
+    Beams,
     beam_from,
     beam_of,
     beams_of,
     given_beam_hint,
+    plane_axes,
 )
 from tachyfits.header.coordinates import Coordinates
-from tachyfits.header.spectral_units import Line, channels_of
-from tachyfits.text.units import (
-    SPECTRAL,
-    asked_quantity,
-    asked_unit,
-    fits_unit,
-    text_of_unit,
-    unknown_unit,
-)
+from tachyfits.header.frequency import frequencies
+from tachyfits.header.spectral_units import Line
+from tachyfits.text.pixel_units import asked_pixel_unit, certain_pixel_unit, pixel_unit, powers_of
+from tachyfits.text.units import text_of_unit
 
 if TYPE_CHECKING:
     from astropy.units import UnitBase
     from numpy.typing import NDArray
 
     from tachyfits.file.image_hdu import ImageHdu
+    from tachyfits.text.axes import WorldAxis
 
     Numbers = NDArray[np.float64]
 
@@ -82,11 +80,9 @@ def factor_between(unit: str | None, wanted: Any, setting: Setting) -> tuple[str
         There is no such unit, ``unit`` cannot be converted to it, or the header does not say what
         the conversion depends on.
     """
-    source = fits_unit(unit) if unit else None
-    target = wanted if hasattr(wanted, "bases") else asked_unit(str(wanted))
+    target = wanted if hasattr(wanted, "bases") else asked_pixel_unit(str(wanted))
     text = text_of_unit(target) or ""
-    if source is None:
-        raise unknown_unit(unit)
+    source = certain_pixel_unit(unit)
     if source.is_equivalent(target):
         return text, np.array(float(source.to(target)))
     found = _factors(source, target, setting)
@@ -188,9 +184,7 @@ def _without(unit: UnitBase, beside: UnitBase) -> tuple[_Angles, UnitBase]:
 
 def _power(unit: UnitBase, of: UnitBase) -> float:
     """Return the power of a base unit in a unit."""
-    parts = unit.decompose()
-    powers = dict(zip(parts.bases, parts.powers, strict=True))
-    return float(powers.get(of, 0))
+    return powers_of(unit).get(of, 0.0)
 
 
 def flux_units(unit: str | None) -> tuple[str | None, str] | None:
@@ -203,7 +197,7 @@ def flux_units(unit: str | None) -> tuple[str | None, str] | None:
     """
     import astropy.units as u
 
-    known = fits_unit(unit) if unit else None
+    known = pixel_unit(unit) if unit else None
     if known is None:
         return None
     if known.is_equivalent(u.K):
@@ -219,44 +213,40 @@ def flux_units(unit: str | None) -> tuple[str | None, str] | None:
 
 def setting_of(image: ImageHdu, asked: Asked) -> Setting:
     """Return what conversions of the pixels of an image depend on."""
-    coordinates, shape = image._coordinates, image.shape
+    return _setting(image._coordinates, image.shape, asked, lambda: beams_of(image), None)
 
+
+def setting_of_result(
+    coordinates: Coordinates, shape: Sequence[int], asked: Asked, channels: WorldAxis | None
+) -> Setting:
+    """Return what conversions of a plane or a spectrum depend on.
+
+    ``shape`` is that of the image that is written; ``channels`` are those of a spectrum.
+    """
+    return _setting(coordinates, shape, asked, lambda: beam_of(coordinates), channels)
+
+
+def _setting(
+    coordinates: Coordinates,
+    shape: Sequence[int],
+    asked: Asked,
+    beams_in: Callable[[], Beam | Beams | None],
+    channels: WorldAxis | None,
+) -> Setting:
     def beam_area() -> Numbers:
         if asked.beam is not None:
             return _asked_area(asked.beam)
-        beams = beams_of(image)
+        beams = beams_in()
         if beams is None:
             raise _no_beam()
         if isinstance(beams, Beam):
             return np.array(beams.solid_angle)
-        axes = [coordinates.spectral_axis]
-        stokes = coordinates.stokes_axis
-        if stokes is not None and beams.major.ndim == 2:
-            axes.insert(0, stokes)
-        return _along(beams.solid_angle, axes, len(shape))
+        return _along(beams.solid_angle, plane_axes(beams, coordinates), len(shape))
 
     def frequency() -> Numbers:
-        axis = coordinates.spectral_axis if coordinates.has_spectral_type else None
-        count = 0 if axis is None else shape[axis]
-        hertz = _frequencies(coordinates, axis, count, asked)
-        return hertz if hertz.ndim == 0 or axis is None else _along(hertz, [axis], len(shape))
-
-    return Setting(beam_area, lambda: _pixel_area(coordinates), frequency)
-
-
-def setting_of_result(coordinates: Coordinates, count: int | None, asked: Asked) -> Setting:
-    """Return what conversions of a spectrum of ``count`` channels, or a plane (None), depend on."""
-
-    def beam_area() -> Numbers:
-        if asked.beam is not None:
-            return _asked_area(asked.beam)
-        beam = beam_of(coordinates)
-        if beam is None:
-            raise _no_beam()
-        return np.array(beam.solid_angle)
-
-    def frequency() -> Numbers:
-        return _frequencies(coordinates, None if count is None else 0, count or 0, asked)
+        line = Line(None, asked.rest, asked.convention, asked.rest_medium)
+        hertz, axis = frequencies(coordinates, shape, asked.frequency, line, channels)
+        return hertz if axis is None else _along(hertz, [axis], len(shape))
 
     return Setting(beam_area, lambda: _pixel_area(coordinates), frequency)
 
@@ -291,31 +281,3 @@ def _pixel_area(coordinates: Coordinates) -> Numbers:
         )
     (a, b), (c, d) = sky.rows
     return np.array(abs(a * d - b * c) * math.radians(1.0) ** 2)
-
-
-def _frequencies(coordinates: Coordinates, axis: int | None, count: int, asked: Asked) -> Numbers:
-    """Return the given frequency, those of channels, or the rest frequency; Hz."""
-    hint = "give it: " + either(
-        'frequency="115.27 GHz"', "--frequency '115.27 GHz'", "the card RESTFRQ of the file"
-    )
-    if asked.frequency is not None:
-        import astropy.units as u
-
-        with foreign_errors(f"invalid frequency {asked.frequency!r}", hint):
-            given = asked_quantity(asked.frequency, SPECTRAL, default="Hz")
-            hertz = np.array(float(given.to_value(u.Hz, equivalencies=u.spectral())))
-    elif axis is not None:
-        line = Line("Hz", asked.rest, asked.convention, asked.rest_medium)
-        hertz = channels_of(coordinates, axis, (0, count, 1), line).values
-    else:
-        rest = coordinates.rest_frequency()
-        if rest is None:
-            raise usage(
-                "the conversion depends on the frequency, and the header has neither a spectral "
-                "axis nor a rest frequency",
-                hint,
-            )
-        hertz = np.array(rest)
-    if not (np.isfinite(hertz) & (hertz > 0)).all():
-        raise usage("the conversion needs frequencies above 0", hint)
-    return hertz

@@ -18,7 +18,7 @@ from tachyfits.header.beam import (
     Beams,
     beam_from,
     beams_of,
-    channel_axis,
+    plane_axes,
     sky_kernel,
     sky_matrix,
 )
@@ -26,7 +26,6 @@ from tachyfits.header.beam import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tachyfits.header.coordinates import Coordinates
     from tachyfits.image.pixels import Pixels
 
 #: Argument for the smallest beam that every channel can have.
@@ -111,7 +110,7 @@ def convolution(image: Pixels, target: Any) -> Convolution:
         axes: list[int] = []
         beams = Beams(*(np.array([x]) for x in (beams.major, beams.minor, beams.angle)))
     else:
-        axes = _axes_of(beams, coordinates)
+        axes = plane_axes(beams, coordinates)
     usable = np.isfinite(beams.major).reshape(-1)
     _warn_of_undefined(image, usable)
     left = wanted.covariance - beams.covariances.reshape(-1, 2, 2)
@@ -139,8 +138,8 @@ class Grown:
     axes
         NumPy axes along which the scales vary; none for one scale.
     scales
-        Factors of the values: of values per beam the ratio of the solid angles, NaN where a channel
-        has no beam; else 1.
+        Factors of the values: of values per beam the ratio of the solid angles (squared per beam
+        squared), NaN where a channel has no beam; else 1.
     beam
         The new beam of all channels; None if channels have their own.
     rows
@@ -154,34 +153,41 @@ class Grown:
 
 
 def grown_beams(
-    image: Pixels, beams: Beam | Beams, widths: tuple[float, float], per_beam: bool
+    image: Pixels, beams: Beam | Beams, widths: tuple[float, float], power: float
 ) -> Grown:
-    """Return what a kernel of these full widths in pixels along x and y makes of beams."""
+    """Return what a kernel of these full widths in pixels along x and y makes of beams.
+
+    ``power``: of the solid angle of the beam in the values, negative per beam.
+    """
     kernel = sky_kernel(widths, image)
     if isinstance(beams, Beam):
         new = Beam.from_covariance(beams.covariance + kernel)
-        return Grown([], [new.area / beams.area if per_beam else 1.0], new, [])
+        return Grown([], [(new.area / beams.area) ** -power], new, [])
     axes: list[int] = []
     scales = np.ones(1)
-    if per_beam:
+    if power:
         after = beams.grown(kernel)
-        axes = _axes_of(beams, image._coordinates)
-        scales = (after.major * after.minor / (beams.major * beams.minor)).reshape(-1)
+        axes = plane_axes(beams, image._coordinates)
+        ratios = after.solid_angle / beams.solid_angle
+        scales = ratios.reshape(-1) ** -power
         _warn_of_undefined(image, np.isfinite(scales))
     rows = [row[2:] for row in image._core_image().beams() or ()]
+    if not rows:
+        raise usage(
+            f"{image._where()}: the units of the table BEAMS are not written as the Standard does, "
+            "so it cannot be updated",
+            either(
+                "state them, TUNITn = 'arcsec'; or smooth to one beam: smooth(beam=\"common\")",
+                "state them: tachyfits header FILE --hdu BEAMS --set TUNIT1=arcsec (TUNITn); or "
+                "smooth to one beam: --beam common",
+            ),
+        )
     numbered = [(place, None, *row) for place, row in enumerate(rows)]
     each = Beams.of_rows(numbered, (1, len(rows))).grown(kernel)
     found = np.stack([each.major, each.minor, each.angle], axis=1)
     # A row without a usable beam stays as it is.
     found = np.where(np.isfinite(found), found, np.array(rows))
     return Grown(axes, scales.tolist(), None, [tuple(row) for row in found.tolist()])
-
-
-def _axes_of(beams: Beams, coordinates: Coordinates) -> list[int]:
-    """Return the NumPy axes along which beams vary."""
-    channels, stokes = channel_axis(coordinates), coordinates.stokes_axis
-    several = beams.major.ndim == 2 and stokes is not None
-    return [axis for axis in ((stokes, channels) if several else (channels,)) if axis is not None]
 
 
 def _warn_of_undefined(image: Pixels, usable: NDArray[np.bool_]) -> None:

@@ -22,6 +22,7 @@ from tachyfits.header.frame_names import SYSTEMS, SkySystem
 from tachyfits.header.sky import Sky, sky_of, system_of
 from tachyfits.header.wcs_cards import (
     CELESTIAL_EXTRAS,
+    MOST_AXES,
     SPECTRAL_EXTRAS,
     Kind,
     WcsCards,
@@ -30,9 +31,9 @@ from tachyfits.header.wcs_cards import (
 from tachyfits.text.axes import (
     WorldAxis,
     coordinate_type,
+    counted_axes,
     is_celestial,
     is_spectral,
-    spectral_axis,
 )
 from tachyfits.text.units import (
     ANGLE,
@@ -60,6 +61,9 @@ _DEFAULT_UNITS = {
 }  # fmt: skip
 #: Spectral types whose coordinate is a velocity, for which WCSLIB wants a rest frequency.
 DOPPLER_TYPES = ("VRAD", "VOPT", "VELO", "FELO", "ZOPT", "BETA")
+#: Types of axes whose pixels are never channels: polarisations, parts of complex numbers, faces of
+#: a cube of the sky.
+_NO_CHANNELS = ("STOKES", "COMPLEX", "CUBEFACE")
 
 
 def algorithm_of(ctype: str) -> str:
@@ -230,15 +234,57 @@ class Coordinates:
             found[:2] = ["RA---TAN", "DEC--TAN"]
         return found
 
-    @property
-    def spectral_axis(self) -> int:
-        """NumPy number of the spectral axis: the first of a spectral CTYPE, else NAXIS3's."""
-        return spectral_axis(self.ctypes)
+    @cached_property
+    def spectral_axis(self) -> int | None:
+        """NumPy number of the first axis of a spectral CTYPE; None without one."""
+        found = (n for n, ctype in enumerate(self.ctypes, 1) if is_spectral(ctype))
+        number = next(found, None)
+        return None if number is None else self.ndim - number
 
-    @property
-    def has_spectral_type(self) -> bool:
-        """Whether a CTYPE says that its axis is spectral."""
-        return any(is_spectral(ctype) for ctype in self.ctypes)
+    @cached_property
+    def dropped_spectral_axis(self) -> Axis | None:
+        """The first spectral axis beyond NAXIS (WCSAXES), whose only pixel the array has no more.
+
+        Raises
+        ------
+        FormatError
+            A card of it cannot be used.
+        """
+        for number in range(self.ndim + 1, MOST_AXES + 1):
+            ctype = self.header.get(f"CTYPE{number}")
+            if isinstance(ctype, str) and is_spectral(ctype):
+                return self._read_axis(number)
+        return None
+
+    @cached_property
+    def channel_axis(self) -> int | None:
+        """NumPy number of the axis of channels: the first of a spectral CTYPE; None without one.
+
+        Without a spectral CTYPE, the axis beside the sky that is not STOKES, such as Faraday depth
+        or time: the first of more than one pixel. Where CTYPE names no sky, the first two axes are
+        the sky.
+        """
+        if self.spectral_axis is not None:
+            return self.spectral_axis
+        types = dict(enumerate(self.ctypes, 1))
+        celestial = [n for n, ctype in types.items() if is_celestial(ctype)]
+        others = [n for n, ctype in types.items() if ctype.upper() not in _NO_CHANNELS]
+        others = [n for n in others if n not in celestial][max(2 - len(celestial), 0) :]
+        longer = [n for n in others if self.header.get(f"NAXIS{n}") != 1] or others
+        return self.ndim - longer[0] if longer else None
+
+    def required_channel_axis(self) -> int:
+        """Return `channel_axis`; UsageError without one."""
+        number = self.channel_axis
+        if number is None:
+            types = ", ".join(filter(None, self.ctypes))
+            raise usage(
+                f"{self.place}the image has {counted_axes(self.ndim)} and no spectral one"
+                + (f" (CTYPE {types})" if types else ""),
+                "spectra, moments and collapsed images need a cube, or a CTYPE such as FREQ or "
+                "VRAD; other operations take the number of an axis",
+            )
+        return number
 
     @property
     def stokes_axis(self) -> int | None:
@@ -246,8 +292,8 @@ class Coordinates:
         types = [ctype.upper() for ctype in self.ctypes]
         return self.ndim - 1 - types.index("STOKES") if "STOKES" in types else None
 
-    def sky_axes(self, spectral: int) -> tuple[int, ...]:
-        """Return the NumPy numbers of the two sky axes beside a spectral one.
+    def sky_axes(self, spectral: int | None) -> tuple[int, ...]:
+        """Return the NumPy numbers of the two sky axes beside a spectral one, if there is one.
 
         The two celestial axes if there are two; otherwise the first two FITS axes that are not
         spectral (or the only one).

@@ -93,10 +93,8 @@ def pixel_of(
 
 def _spectral_number(coordinates: Coordinates) -> int | None:
     """Return the NumPy number of the spectral axis; None without one that has coordinates."""
-    if not coordinates.has_spectral_type:
-        return None
     number = coordinates.spectral_axis
-    return number if coordinates.axis(number).has_coordinate else None
+    return None if number is None or not coordinates.axis(number).has_coordinate else number
 
 
 def _inverse(

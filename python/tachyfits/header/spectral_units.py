@@ -6,6 +6,7 @@ through the frequency. Reference frames are left as they are: nothing here moves
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -187,11 +188,8 @@ def _described(axis: Axis, conversion: _Conversion) -> Described | None:
     if not axis.is_linear or (ours != theirs and None in (ours, theirs)):
         return None
     ctype = conversion.name if ours == theirs else f"{conversion.name}-{ours}2{theirs}"
-    step = abs(axis.cdelt) or 1.0
-    # The derivative at the reference pixel, of fourth order.
-    at = axis.crval + step * np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
-    far, near, value, nearer, farther = conversion(at).tolist()
-    factor = (8 * (nearer - near) - (farther - far)) / (12 * step)
+    value = float(conversion(np.array([axis.crval]))[0])
+    factor = conversion.derivative(axis.crval)
     if not np.isfinite([value, factor]).all() or factor == 0:
         return None
     return Described(ctype, unit_text(conversion.target), value, factor)
@@ -212,6 +210,8 @@ class _Conversion:
     linear_in: str | None = None
     #: Only the unit differs.
     is_same_kind: bool = False
+    #: Derivatives of the frequency by the value of the axis, and by that of the target.
+    slopes: tuple[_Slope, _Slope] | None = None
 
     @property
     def is_velocity(self) -> bool:
@@ -221,6 +221,15 @@ class _Conversion:
     def __call__(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(self.convert(values * self.source).value, dtype=np.float64)
+
+    def derivative(self, value: float) -> float:
+        """Return the derivative of the converted value at a value of the axis (Paper III, 2.1)."""
+        if self.slopes is None:
+            return float((1.0 * self.source).to_value(self.target))
+        own, other = self.slopes
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = own(value * self.source) / other(self.convert(value * self.source))
+            return float(ratio.to_value(self.target / self.source))
 
     @staticmethod
     def choose(axis: Axis, coordinates: Coordinates, line: Line) -> _Conversion:
@@ -319,7 +328,49 @@ def _through_frequency(
         linear_in = None
     name = _name_of(target, wanted)
     is_linear = linear_in == _LINEAR_IN[name]
-    return _Conversion(convert, source, target, is_linear, name, note, hz, linear_in)
+    own_kind = {"radio": "VRAD", "optical": "VOPT", "relativistic": "VELO"}.get(
+        str(source_convention) if axis.kind in ("VELO", "FELO") else "", axis.kind
+    )
+    slopes = (
+        functools.partial(_slope, own_kind, rest=own_rest),
+        functools.partial(_slope, name, rest=frequency),
+    )
+    return _Conversion(convert, source, target, is_linear, name, note, hz, linear_in, slopes=slopes)
+
+
+#: The derivative of the frequency by a spectral value.
+_Slope = Callable[["Quantity"], "Quantity"]
+
+
+def _slope(kind: str, value: Quantity, *, rest: Any = None) -> Quantity:
+    """Return the derivative of the frequency by a value of a spectral type (Paper III, table 3)."""
+    import astropy.units as u
+    from astropy.constants import c
+
+    if kind in _CONVENTION_OF and rest is not None:
+        hertz = _to_frequency(kind, value, rest, _CONVENTION_OF[kind])
+        plain = kind in ("ZOPT", "BETA")
+        beta = value.to(u.dimensionless_unscaled) if plain else (value / c).to(u.one)
+        by_beta = {
+            "VRAD": -rest,
+            "VOPT": -(hertz**2) / rest,
+            "ZOPT": -(hertz**2) / rest,
+        }.get(kind, -hertz / (1 - beta**2))
+        return by_beta / (u.one if plain else c)
+    hertz = _to_frequency(kind, value, None, None)
+    if kind == "AWAV":
+        # The index of air changes slowly with the wavelength.
+        near = value * np.array([0.999, 1.001])
+        index = _refraction_of_air(near)
+        return -hertz / value * (1 + np.log(index[1] / index[0]) / np.log(1.001 / 0.999))
+    return (-hertz if value.unit.is_equivalent(u.m) else hertz) / value
+
+
+#: Conventions of types that are velocities, or shifts.
+_CONVENTION_OF = {
+    "VRAD": "radio", "VOPT": "optical", "VELO": "relativistic", "ZOPT": "optical",
+    "BETA": "relativistic",
+}  # fmt: skip
 
 
 def _name_of(target: Any, convention: str) -> str:

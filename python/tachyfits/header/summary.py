@@ -259,11 +259,11 @@ def _sky_of(coordinates: Coordinates, shape: tuple[int, ...]) -> SkyPosition | N
 
 
 def _spectral_of(coordinates: Coordinates, shape: tuple[int, ...]) -> SpectralExtent | None:
-    if len(shape) < 3 and not coordinates.has_spectral_type:
+    number = coordinates.channel_axis
+    if number is None:
         return None
-    number = coordinates.spectral_axis
     axis = coordinates.usable_axis(number, shape[number])
-    if not axis.has_coordinate or axis.kind == "STOKES" or shape[number] == 0:
+    if not axis.has_coordinate or shape[number] == 0:
         return None
     first, last = axis.ends(shape[number])
     step = axis.cdelt if axis.is_linear else None

@@ -61,6 +61,7 @@ _OF_ALL = {
     "DATE": ("text", False), "TELAPSE": ("number", False), "XPOSURE": ("number", False),
     "TIMSYER": ("number", False), "TIMRDER": ("number", False), "TIMEDEL": ("number", False),
     "TIMEPIXR": ("number", False), "PLEPHEM": ("text", False), "OBSORBIT": ("text", False),
+    "OBSFREQ": ("number", False), "BANDWID": ("number", False),
 }  # fmt: skip
 
 #: Cards that decide how a spectral axis may be converted, and the frame of the sky: an invalid one

@@ -17,9 +17,10 @@ from tachyfits.header.brightness import Asked, factor_between, flux_units, setti
 from tachyfits.header.spectral_units import Line
 from tachyfits.image.operators import converted
 from tachyfits.image.reductions import UNITLESS
+from tachyfits.text.pixel_units import asked_pixel_unit, split_units
 from tachyfits.text.sections import Section
 from tachyfits.text.statistics import order_statistic
-from tachyfits.text.units import SPECTRAL, asked_unit, split_units, text_of_unit
+from tachyfits.text.units import SPECTRAL, asked_unit, text_of_unit
 
 if TYPE_CHECKING:
     from tachyfits.image.image import Image
@@ -73,7 +74,8 @@ def prepared(
     """
     of_axis = of_values = None
     if line.unit is not None:
-        own = image._coordinates.axis(image.spectral_axis).unit
+        coordinates = image._coordinates
+        own = coordinates.axis(coordinates.required_channel_axis()).unit
         of_axis, of_values = split_units(line.unit, (*SPECTRAL, own))
     rest = line.rest
     if of_axis is not None and asked_unit(of_axis, SPECTRAL).is_equivalent("m/s"):
@@ -143,7 +145,7 @@ def _flux_of(
         )
     per_pixel, whole = units
     if wanted is not None:
-        target = asked_unit(wanted)
+        target = asked_pixel_unit(wanted)
         whole = text_of_unit(target) or ""
         per_pixel = (text_of_unit(target / u.pix) or "") if per_pixel else whole
     if per_pixel is None:

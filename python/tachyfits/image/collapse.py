@@ -20,6 +20,7 @@ from tachyfits.base.reports import reports
 from tachyfits.base.whole_numbers import whole_number
 from tachyfits.header.cards import Header
 from tachyfits.header.coordinates import DOPPLER_TYPES
+from tachyfits.header.photometry import sampled_unit
 from tachyfits.header.spectral_units import Channels, Line, channels_of
 from tachyfits.image.brightness import prepared
 from tachyfits.image.chosen_regions import ChosenRegions, mask_of
@@ -30,6 +31,7 @@ from tachyfits.image.spectra import (
     check_plane,
     check_single,
     cube_section,
+    dropped_frequency,
     line_of_values,
     result_header,
     result_tables,
@@ -38,11 +40,11 @@ from tachyfits.results.measured import Measured
 from tachyfits.results.plane import Plane
 from tachyfits.results.quantities import number_in
 from tachyfits.text.axes import counted_axes
+from tachyfits.text.pixel_units import product_text
 from tachyfits.text.region_input import Regions, is_list_of_regions, region
 from tachyfits.text.regions import PixelRegion
 from tachyfits.text.sections import Section
 from tachyfits.text.spectral_ranges import AskedChannels
-from tachyfits.text.units import product_text
 
 if TYPE_CHECKING:
     from tachyfits.base.progress import Progress
@@ -97,7 +99,7 @@ class Collapse:
         image: Image, selection: Selection, keep_axis: bool, line: Line, statistic: str = "sum"
     ) -> Collapse:
         """Choose the axes and the pixels; UsageError where they make no plane."""
-        axis = image.spectral_axis
+        axis = image._coordinates.required_channel_axis()
         sky = image._coordinates.sky_axes(axis)
         if len(sky) != 2:
             raise usage(f"an image of {counted_axes(image.ndim)} is not a cube", "use a cube")
@@ -112,8 +114,9 @@ class Collapse:
             threshold = number_in(selection.threshold, ready.pixels.unit, "threshold")
             selection = replace(selection, threshold=threshold)
         pixels = selected(ready.pixels, selection.threshold, selection.mask)
+        unit = sampled_unit(ready.unit, image._coordinates, where.steps)
         return Collapse(
-            image, pixels, axis, pair, where, within, inside, keep_axis, selection, ready.unit,
+            image, pixels, axis, pair, where, within, inside, keep_axis, selection, unit,
             ready.line,
         )  # fmt: skip
 
@@ -146,10 +149,12 @@ class Collapse:
         *,
         report: _core.Report,
         of_pixels: bool = False,
+        is_integral: bool = False,
     ) -> Plane:
         """Give values their shape (y, x), unit and coordinates; NaN outside of regions.
 
-        ``of_pixels``: they are what the pixels are (BTYPE), not a coordinate or a number of them.
+        ``of_pixels``: they are what the pixels are (BTYPE), not a coordinate or a number of them;
+        ``is_integral``: they are integrals of the pixels.
         """
         shape = (self.where.full_shape[self.sky[0]], self.where.full_shape[self.sky[1]])
         inner = tuple(self.within.full_shape[axis] for axis in self.sky)
@@ -163,7 +168,9 @@ class Collapse:
             (y, x), (height, width) = corner, inner
             whole[y : y + height, x : x + width] = np.where(self.inside, plane, np.nan)
             plane = whole
-        header = self._header(name, unit, channels, of_pixels=of_pixels)
+        header = self._header(
+            name, unit, channels, of_pixels=of_pixels, of_brightness=of_pixels or is_integral
+        )
         # NumPy axes of the file's array: those of the image that are left, in their order.
         left = sorted((*self.sky, self.axis))
         kept = left.index(self.axis) if self.keep_axis else None
@@ -179,7 +186,13 @@ class Collapse:
         return self.keep_axis and is_velocity and coordinates.rest_frequency() is not None
 
     def _header(
-        self, name: str, unit: str | None, channels: Channels | None, *, of_pixels: bool
+        self,
+        name: str,
+        unit: str | None,
+        channels: Channels | None,
+        *,
+        of_pixels: bool,
+        of_brightness: bool,
     ) -> Header:
         collapsed = (self.axis,) if self.keep_axis else ()
         header = result_header(
@@ -188,6 +201,8 @@ class Collapse:
         changes: dict[str, Any] = {"BUNIT": (unit, "")} if unit else {}
         if channels is not None and channels.rest_hz is not None and not self._keeps_velocities:
             changes["RESTFRQ"] = (channels.rest_hz, "[Hz] rest frequency")
+        if of_brightness:
+            changes |= dropped_frequency(self.image, self.where, self.sky, self.line)
         untrue = (*(() if unit else ("BUNIT",)), *(OTHER_REST if "RESTFRQ" in changes else ()))
         header = header.replaced(changes, without=untrue)
         start, count, step = self.where.ranges[self.axis]
@@ -347,6 +362,8 @@ def moments(
     integral = product_text(cube.unit, channels.unit)
     units = [channels.unit if order else integral for order in orders]
     return [
-        cube.plane(values, f"moment {order}", unit, channels, report=costs[-1])
+        cube.plane(
+            values, f"moment {order}", unit, channels, report=costs[-1], is_integral=order == 0
+        )
         for order, values, unit in zip(orders, arrays, units, strict=True)
     ]

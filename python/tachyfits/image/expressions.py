@@ -27,7 +27,8 @@ from tachyfits.header.cards import Header
 from tachyfits.image.pixels import Pixels
 from tachyfits.results.measured import Measured, amount, has_unit, unit_parts, unmasked
 from tachyfits.text.axes import axis_number
-from tachyfits.text.units import fits_unit, text_of_unit
+from tachyfits.text.pixel_units import pixel_unit
+from tachyfits.text.units import text_of_unit
 
 if TYPE_CHECKING:
     from tachyfits.image.image import Image
@@ -215,7 +216,7 @@ def _file(
 def _check_units(expression: str, mixed: list[tuple[str, str]]) -> None:
     """Refuse sums and comparisons of different units, unless one of them is unknown."""
     for left, right in mixed:
-        first, second = fits_unit(left), fits_unit(right)
+        first, second = pixel_unit(left), pixel_unit(right)
         if first is None or second is None or first == second:
             continue
         raise usage(
@@ -393,7 +394,7 @@ def on_sky(plane: NDArray[Any], image: Pixels | None) -> NDArray[Any]:
     """Return a plane with its axes where the sky of an image is, which need not be the last two."""
     if image is None or image.ndim < 3:
         return plane
-    sky = image._coordinates.sky_axes(image.spectral_axis)
+    sky = image._coordinates.sky_axes(image.channel_axis)
     shape = [1] * image.ndim
     for axis, length in zip(sky, plane.shape, strict=True):
         shape[axis] = length
@@ -410,7 +411,7 @@ def formula_of(value: Any, beside: Any = None) -> Formula | None:
         short = formula is not None and formula.characters() < MOST_CHARACTERS
         return formula if short and formula is not None else Formula((value,), ATOM)
     if isinstance(value, Measured) and value.ndim == 1 and beside is not None:
-        value = along(value, beside.spectral_axis - beside.ndim)
+        value = along(value, beside._coordinates.required_channel_axis() - beside.ndim)
     if isinstance(value, Along):
         formula = Formula((resolve(value),), ATOM)
         unit = unit_parts(value.spectrum)[1] if has_unit(value.spectrum) else ""

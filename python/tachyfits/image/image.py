@@ -22,6 +22,7 @@ from tachyfits.base.output import fits_name
 from tachyfits.base.progress import Progress
 from tachyfits.base.upper import upper
 from tachyfits.base.whole_numbers import whole_number
+from tachyfits.header.photometry import sampled_unit
 from tachyfits.image.array_functions import array_function
 from tachyfits.image.chosen_regions import EVERYTHING
 from tachyfits.image.collapse import selected
@@ -577,7 +578,10 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
         """
         where = self._section(section)
         single = [axis for axis, count in enumerate(where.full_shape) if count == 1]
-        self._core_image().cutout(
+        core = self._core_image()
+        if self.unit != sampled_unit(self.unit, self._coordinates, where.steps):
+            core = core.with_cards([], ["BUNIT"]).hdu(0).image()
+        core.cutout(
             fits_name(path),
             list(where.ranges),
             drop_axes=single if drop_degenerate else (),

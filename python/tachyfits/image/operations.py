@@ -33,7 +33,9 @@ from tachyfits.header.beam import (
     pixel_widths,
 )
 from tachyfits.header.convolution import Grown, common_beam, convolution, grown_beams
+from tachyfits.header.photometry import sampled_unit
 from tachyfits.image.pixels import Pixels
+from tachyfits.text.pixel_units import beam_power
 
 if TYPE_CHECKING:
     from tachyfits.image.image import Image
@@ -63,9 +65,9 @@ class Operations(Pixels):
             of `Image.to`, or "common", the smallest that all channels can have (by radio_beam).
             Every plane is smoothed with the Gaussian that takes its own beam, from the header or
             the table BEAMS, to this one, and cut where the rounding of the results hides the rest:
-            at 6 standard deviations for float32, 8 for float64. Values per beam (a BUNIT with
-            "beam") are multiplied by the ratio of the solid angles. A plane that has the beam
-            stays as it is.
+            at 6 standard deviations for float32, 8 for float64. Values per beam are multiplied by
+            the ratio of the solid angles, those per beam squared by its square. A plane that has
+            the beam stays as it is.
         kernel
             "hanning" (weights 1/4, 1/2, 1/4), "boxcar", "gaussian" (cut at 4 standard deviations),
             or an odd number of weights, from the lowest index to the highest, which are not
@@ -73,8 +75,8 @@ class Operations(Pixels):
         width
             Pixels of a boxcar, an odd number; full width at half maximum of a Gaussian in pixels.
         axis
-            A NumPy number or a FITS letter: "x", "y", "z". None: the spectral axis; "z" where no
-            CTYPE names one.
+            A NumPy number or a FITS letter: "x", "y", "z". None: the axis of channels, which
+            `Image.channel_axis` is; an error without one.
         edge
             Values of pixels beyond the ends: "repeat", the last one (MIRIAD, SciPy's "nearest");
             "pair", mirror images about its centre, which Hanning makes the mean of the last pair
@@ -118,7 +120,9 @@ class Operations(Pixels):
             if (kernel, width, axis, every) != ("hanning", None, None, 1):
                 raise usage("beam= takes no kernel, width, axis or every", "smooth in two steps")
             return self._smooth_to_beam(beam, edge=edge, blanks=blanks, fill=fill)
-        number = self.spectral_axis if axis is None else self._axis_number(axis)
+        number = (
+            self._coordinates.required_channel_axis() if axis is None else self._axis_number(axis)
+        )
         if whole_number(every, least=1) is None:
             raise usage(f"invalid every {every!r}: expected a number of pixels from 1", "use 2")
         with foreign_errors("invalid kernel", "give a name, or an odd number of weights; pixels"):
@@ -129,6 +133,8 @@ class Operations(Pixels):
         core = self._core_image().smooth(
             number, weights, edge=edge, blanks=blanks, fill=fill, every=every
         )
+        steps = [every if axis == number else 1 for axis in range(self.ndim)]
+        core = self._with_unit(core, sampled_unit(self.unit, self._coordinates, steps))
         if is_left_behind(self, number):
             warn(
                 f"{self._file.name}: smoothing along one axis of the sky leaves the beam (BMAJ, "
@@ -140,9 +146,8 @@ class Operations(Pixels):
 
     def _smooth_to_beam(self, target: Any, **options: Any) -> Image:
         found = convolution(self, target)
-        per_beam = "beam" in (self.unit or "").lower()
-        undefined = np.isnan(found.ratios)
-        scales = found.ratios if per_beam else np.where(undefined, np.nan, 1.0)
+        scales = found.ratios ** -self._beam_power()
+        scales[np.isnan(found.ratios)] = np.nan
         if found.is_upright:
             xx, _, yy = found.widths[0]
             x, y = (_upright_weights(square) for square in (xx, yy))
@@ -153,6 +158,16 @@ class Operations(Pixels):
             )
         core = core.hdu(0).image().with_cards(beam_cards(found.beam), ["CASAMBM"])
         return self._computed(core, "smooth", beam=found.beam, **options)
+
+    def _beam_power(self) -> float:
+        """Return the power of the beam in the unit of the pixels; 0 with a warning if unknown."""
+        power = beam_power(self.unit)
+        if power is None:
+            warn(
+                f"{self._where()}: the unit {self.unit!r} of the values (BUNIT) is unknown: they "
+                "are not rescaled to the new beam"
+            )
+        return power or 0.0
 
     def common_beam(self) -> Beam:
         """Return the smallest beam that every channel can be smoothed to, by radio_beam.
@@ -184,8 +199,8 @@ class Operations(Pixels):
             round kernel ("12arcsec", an astropy Quantity). Cut at 4 standard deviations.
         update_beam
             Update the beam of the header (BMAJ, BMIN, BPA), or those of all channels in the table
-            BEAMS, and multiply values per beam (a BUNIT with "beam") by the ratio of the beams'
-            areas, including those that ``edge="keep"`` leaves unsmoothed.
+            BEAMS, and multiply values per beam by the ratio of the beams' areas (per beam squared
+            by its square), including those that ``edge="keep"`` leaves unsmoothed.
         edge, blanks, fill
             As in `smooth`; undefined pixels are renormalised in two dimensions.
 
@@ -197,8 +212,8 @@ class Operations(Pixels):
         Warns
         -----
         TachyfitsWarning
-            Values per beam of an image without a usable beam stay as they are; those of a channel
-            without one become undefined.
+            Values per beam of an image without a usable beam, and values in an unknown unit, stay
+            as they are; those of a channel without a beam become undefined.
 
         Examples
         --------
@@ -211,12 +226,11 @@ class Operations(Pixels):
         widths = pixel_widths(width, self)
         x, y = (_core.smoothing_weights("gaussian", pixels) for pixels in widths)
         old = beams_of(self, otherwise=keep_beam_hint()) if update_beam else None
-        per_beam = "beam" in (self.unit or "").lower()
         options: dict[str, Any] = {"edge": edge, "blanks": blanks, "fill": fill}
         grown: Grown | None = None
         if old is not None:
-            grown = grown_beams(self, old, widths, per_beam)
-        elif per_beam and update_beam:
+            grown = grown_beams(self, old, widths, self._beam_power())
+        elif update_beam and beam_power(self.unit) != 0:
             warn(
                 f"{self._where()}: values in {self.unit!r} were not rescaled: the header has no "
                 "usable beam (BMAJ, BMIN, BPA, or HISTORY of AIPS)"
@@ -335,6 +349,13 @@ class Operations(Pixels):
             progress=progress,
         )
         tell_rounding(path, error, self.unit)
+
+    def _with_unit(self, core: _core.FitsFile, unit: str | None) -> _core.FitsFile:
+        """Return a computed image without BUNIT if ``unit``, unlike that of this image, is None."""
+        if unit is not None or self.unit is None:
+            return core
+        note = f"tachyfits: the result is not in the unit of the pixels, {self.unit}"
+        return core.hdu(0).image().with_cards([("HISTORY", note, "")], ["BUNIT"])
 
     def _computed(self, core: _core.FitsFile, method: str, *args: Any, **kwargs: Any) -> Image:
         """Return the image that the engine computes; it pickles as the call that made it."""

@@ -53,7 +53,7 @@ def part_of(
     """Return the part of an image that some arguments of `Image.cut` choose."""
     if mode not in MODES:
         raise usage(f"invalid mode {mode!r}: expected {', '.join(MODES)}", "leave it out for trim")
-    axis = image.spectral_axis if channels is not None else 0
+    axis = 0 if channels is None else image._coordinates.required_channel_axis()
     where = cube_section(image, section, channels, axis, line, pol)
     if given is None:
         return Part(where)

@@ -28,6 +28,7 @@ from tachyfits.text.sections import Section, resolve, slice_range
 from tachyfits.text.spectral_ranges import AskedChannels
 
 if TYPE_CHECKING:
+    import astropy.units
     import astropy.wcs
 
 
@@ -59,9 +60,37 @@ class Pixels(ImageHdu):
         return self._coordinates.wcs()
 
     @property
-    def spectral_axis(self) -> int:
-        """NumPy number of the spectral axis: the first of a spectral CTYPE, else NAXIS3's."""
-        return self._coordinates.spectral_axis
+    def channel_axis(self) -> int | None:
+        """NumPy number of the axis of channels; None for an image without one.
+
+        It is the first axis of a spectral CTYPE. Without one it is the axis beside the sky that is
+        not STOKES (Faraday depth, time): the first of more than one pixel. Where CTYPE names no
+        sky, the first two FITS axes are the sky.
+        """
+        return self._coordinates.channel_axis
+
+    @property
+    def spectral_axis(self) -> astropy.units.Quantity:
+        """Coordinates of the channels, as a quantity of astropy; `channel_axis` is their number.
+
+        An axis without a coordinate of its own has the numbers of its pixels, from 1.
+
+        Raises
+        ------
+        UsageError
+            The image has no axis of channels, or the unit of the axis is unknown.
+
+        Examples
+        --------
+        >>> import astropy.units as u, tachyfits as tf
+        >>> cube = tf.open("cube.fits")[0]
+        >>> cube.spectral_axis, cube.channel_axis
+        (<Quantity [1000., 1500., 2000.] m / s>, 0)
+        >>> cube[cube.spectral_axis < 1.8 * u.km / u.s].shape
+        (2, 4, 5)
+        """
+        number = self._coordinates.required_channel_axis()
+        return self._coordinates.world_axis(number, 0, self.shape[number], 1).quantity
 
     def world_axis(self, axis: int | str = "z", channels: AskedChannels = None) -> WorldAxis:
         """Return the world values along one axis, in CUNIT.

@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tachyfits import _core
 from tachyfits.base.errors import either, foreign_errors, usage, warn
 from tachyfits.base.whole_numbers import whole_number
+from tachyfits.header.beam import beam_cards, beam_of_part
+from tachyfits.header.photometry import binned_unit, sampled_unit
 from tachyfits.header.sky import Sky
 from tachyfits.header.spectral_units import Line
 from tachyfits.image.chosen_regions import is_path, line_points
@@ -22,6 +25,7 @@ from tachyfits.image.operations import Operations
 from tachyfits.image.parts import part_of, slices_of
 from tachyfits.text.axes import axis_number, is_celestial
 from tachyfits.text.region_input import OneRegion
+from tachyfits.text.sections import Section
 from tachyfits.text.spectral_ranges import AskedChannels
 
 if TYPE_CHECKING:
@@ -124,6 +128,12 @@ class Reshaping(Operations):
             A block is longer than its axis (unless ``partial="keep"``) or has more than 2^22
             pixels.
 
+        Warns
+        -----
+        TachyfitsWarning
+            The result has no unit: the sum of a brightness (Jy/beam, K, MJy/sr) is no brightness,
+            and the mean of fluxes (Jy/pixel, Jy) is not the flux of the larger pixel.
+
         Examples
         --------
         >>> import tachyfits as tf
@@ -149,6 +159,7 @@ class Reshaping(Operations):
             with foreign_errors(f"invalid block {block!r}", "give a number for each axis"):
                 sizes = [_block_size(size) for size in block]
         core = self._core_image().rebin(sizes, statistic=statistic, keep_partial=partial == "keep")
+        core = self._with_unit(core, binned_unit(self.unit, self._coordinates, sizes, statistic))
         return self._computed(core, "rebin", sizes, statistic=statistic, partial=partial)
 
     def cut(
@@ -205,6 +216,8 @@ class Reshaping(Operations):
         line = Line(None, rest, convention, rest_medium)
         part = part_of(self, region, channels, section, mode, line, pol)
         core = self._core_image().cut(list(part.section.ranges), margins=list(part.margins))
+        core = _with_beam_of_polarisation(self, core, part.section)
+        core = self._with_unit(core, sampled_unit(self.unit, self._coordinates, part.section.steps))
         # It pickles as the section that it is, which needs no astropy.
         if not part.margins:
             return self._computed(core, "cut", section=slices_of(part.section))
@@ -288,6 +301,29 @@ class Reshaping(Operations):
             unit=None if scale is None else ("deg", scale),
         )
         return self._computed(core, "pv", points.tolist(), width=width, spacing=spacing)
+
+
+def _with_beam_of_polarisation(
+    image: Operations, core: _core.FitsFile, where: Section
+) -> _core.FitsFile:
+    """Return a cut of an image without channels with the beam of its polarisation.
+
+    The engine renumbers the rows of the table BEAMS by channels, which are on NAXIS3.
+    """
+    stokes = image._coordinates.stokes_axis
+    if image.channel_axis is not None or stokes is None or image._core_image().beams() is None:
+        return core
+    whole = where.ranges[stokes] == (0, image.shape[stokes], 1)
+    beam = None if whole else beam_of_part(image, where.ranges)
+    if beam is not None:
+        return core.hdu(0).image().with_cards(beam_cards(beam), ["CASAMBM"])
+    if not whole:
+        warn(
+            f"{image._where()}: the beams of these polarisations (table BEAMS) are left out\n"
+            "hint: cut them one by one"
+        )
+        return core.hdu(0).image().with_cards([], ["CASAMBM"])
+    return core
 
 
 def _fits_axis(name: str, ndim: int) -> int:

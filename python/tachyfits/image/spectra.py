@@ -11,10 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tachyfits._core import UsageError
 from tachyfits.base.errors import either, usage, warn
 from tachyfits.base.reports import reports
+from tachyfits.header.beam import BEAM_KEYWORDS, beam_cards, beam_of_part
+from tachyfits.header.brightness import flux_units
 from tachyfits.header.cards import Card, Header
 from tachyfits.header.coordinates import Coordinates
+from tachyfits.header.frequency import frequency_cards
+from tachyfits.header.photometry import sampled_unit
 from tachyfits.header.spectral_frames import frame_of
 from tachyfits.header.spectral_selection import channel_slice, stokes_slice
 from tachyfits.header.spectral_units import Channels, Line, channels_of
@@ -144,7 +149,7 @@ def spectra(
     progress: Progress | None,
 ) -> list[Spectrum]:
     """Return one spectrum per region, or one of every pixel."""
-    axis = image.spectral_axis
+    axis = image._coordinates.required_channel_axis()
     sky = image._coordinates.sky_axes(axis)
     where = cube_section(image, section, channels, axis, line, pol)
     line = line_of_values(line, channels)
@@ -246,13 +251,27 @@ def picture(image: Pixels, section: Any, threads: int | None, progress: Progress
     axes.sort()
     values = image.read(where, dtype="float64", threads=threads, progress=progress)
     header = result_header(image, where, axes, with_tables=True)
-    if image.unit:
-        header = header.replaced({"BUNIT": image.unit})
+    unit = sampled_unit(image.unit, image._coordinates, where.steps)
+    if unit:
+        header = header.replaced({"BUNIT": unit, **dropped_frequency(image, where, axes)})
+    elif image.unit:
+        header = header.replaced({}, without=("BUNIT",))
     shape = (where.full_shape[axes[0]], where.full_shape[axes[1]])
     return Plane(
-        values.reshape(shape), image.unit, header, "pixels", source=image.file.name,
+        values.reshape(shape), unit, header, "pixels", source=image.file.name,
         companions=result_tables(image, where, axes),
     )  # fmt: skip
+
+
+def dropped_frequency(
+    image: Pixels, where: Section, kept: Sequence[int], line: Line | None = None
+) -> dict[str, Any]:
+    """Return the cards of the frequency of a result that has not the spectral axis."""
+    axis = image._coordinates.spectral_axis
+    if axis in kept or not image.unit or (axis is not None and flux_units(image.unit) is None):
+        return {}
+    piece = None if axis is None else where.ranges[axis]
+    return frequency_cards(image._coordinates, piece, line)
 
 
 def result_header(
@@ -280,7 +299,7 @@ def result_header(
     header = Header(cards)
     if with_tables:
         _warn_of_lost(image, header)
-    return header
+    return _with_plane_beam(header, image, where)
 
 
 def result_tables(
@@ -300,3 +319,18 @@ def _warn_of_lost(image: Pixels, header: Header) -> None:
             f"{image._where()}: the distortion of its coordinates ({lost[0]}) is left out of a "
             "plane of other pixels: its positions are those of the linear part"
         )
+
+
+def _with_plane_beam(header: Header, image: Pixels, where: Section) -> Header:
+    """Return a header with the beam of the one plane of a section, from the table BEAMS."""
+    if image._core_image().beams() is None:
+        return header
+    try:
+        beam = beam_of_part(image, where.ranges)
+    except UsageError as error:
+        warn(f"{str(error).partition(chr(10))[0]}: the result has no beam")
+        return header.replaced({}, without=BEAM_KEYWORDS)
+    if beam is None or "BMAJ" in header:
+        return header
+    cards = [card for card in header.cards if not str(card.value).endswith("BEAMS is left out")]
+    return Header([*cards, *beam_cards(beam)])

@@ -11,6 +11,7 @@ import numpy as np
 from tachyfits.base.errors import either, foreign_errors
 from tachyfits.base.optional import needed
 from tachyfits.file.file import open as open_file
+from tachyfits.header.beam_table import beam_rows
 from tachyfits.header.cards import Header
 from tachyfits.header.given import given_cards
 from tachyfits.interop.lazy_array import dask_array, physical_header
@@ -52,7 +53,7 @@ def spectral_cube_of(image: Image) -> spectral_cube.SpectralCube:
 def _beams_table(image: Image) -> Any:
     from astropy.io import fits
 
-    rows = image._core_image().beams() or []
+    rows = beam_rows(image) or []
     columns = [
         fits.Column(name, form, unit=unit, array=np.array([row[place] or 0 for row in rows]))
         for name, form, unit, place in (

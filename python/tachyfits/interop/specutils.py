@@ -9,11 +9,12 @@ import numpy as np
 from tachyfits.base.errors import usage
 from tachyfits.base.optional import needed
 from tachyfits.header.cards import Header
+from tachyfits.header.coordinates import Coordinates
 from tachyfits.header.given import given_cards
 from tachyfits.results.measured import with_unit
 from tachyfits.results.spectrum import Spectrum
 from tachyfits.text.axes import WorldAxis, coordinate_type
-from tachyfits.text.units import asked_unit, text_of_unit
+from tachyfits.text.units import text_of_unit
 
 if TYPE_CHECKING:
     import specutils
@@ -36,13 +37,13 @@ def specutils_spectrum(spectrum: Spectrum) -> specutils.Spectrum:
     convention = _CONVENTIONS.get(coordinate_type(axis.name)[0])
     if convention is not None:
         options["velocity_convention"] = convention
-    rest = spectrum.header.get("RESTFRQ", spectrum.header.get("RESTFREQ"))
-    if isinstance(rest, float) and rest > 0:
+    rest = Coordinates(spectrum.header, 1).rest_frequency()
+    if rest is not None:
         options["rest_value"] = rest * u.Hz
     meta = {"header": spectrum.header.to_astropy(), "statistic": spectrum.statistic}
     found: specutils.Spectrum = kind(
         flux=spectrum.quantity,
-        spectral_axis=u.Quantity(axis.values, asked_unit(axis.unit)),
+        spectral_axis=axis.quantity,
         meta=meta,
         **options,
     )

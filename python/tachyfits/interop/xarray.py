@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+import io
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tachyfits.base.errors import either, usage
 from tachyfits.base.optional import needed
+from tachyfits.file.file import open as open_file
 from tachyfits.header.cards import Header
 from tachyfits.header.coordinates import PIXEL, Coordinates
 from tachyfits.header.given import given_cards
+from tachyfits.header.photometry import sampled_unit
+from tachyfits.header.tabulated import Tabulated, tabulated
 from tachyfits.image.expressions import image_of_array
 from tachyfits.interop.lazy_array import physical_header, section_header
 from tachyfits.results.measured import Measured, with_unit
+from tachyfits.text.axes import WorldAxis
 
 if TYPE_CHECKING:
     import xarray
 
     from tachyfits.image.image import Image
 
-#: Attributes with the cards and the shape of the source, by which an array becomes an image again.
+#: Attributes with the cards, the shape and the names of the axes of the source, by which an array
+#: becomes an image again.
 HEADER = "fits_header"
 SHAPE = "fits_shape"
+AXES = "fits_axes"
 
 
 def data_array(source: Image | Measured, *, lazy: bool = True) -> xarray.DataArray:
@@ -36,18 +44,27 @@ def data_array(source: Image | Measured, *, lazy: bool = True) -> xarray.DataArr
     is_image = hasattr(type(source), "_core_image")
     header = physical_header(source) if is_image else source.header  # type: ignore[arg-type]
     shape = source.shape
-    coordinates = Coordinates(header, len(shape))
+    # The header alone lacks tables of coordinates.
+    coordinates = source._coordinates if is_image else Coordinates(header, len(shape))  # type: ignore[union-attr]
     names = _names(coordinates)
+    known = {
+        name: _coordinate(name, *_values_of(coordinates, n, shape[n]), coordinates.ctypes[-1 - n])
+        for n, name in enumerate(names)
+    }
+    channels = None if is_image else source._channels  # type: ignore[union-attr]
+    if channels is not None and channels.unit != PIXEL and not coordinates.axis(0).has_coordinate:
+        names = [channels.name.partition("-")[0].lower()]
+        known = {names[0]: _coordinate(names[0], channels.values, channels.unit, channels.name)}
     data = xr.Variable(names, _lazy(source) if is_image and lazy else np.asarray(source))
     text = header.to_astropy().tostring(sep="\n")
-    data.attrs = {"units": source.unit or "", HEADER: text, SHAPE: list(shape)}
-    known = {}
-    for number, name in enumerate(names):
-        values, unit = _values_of(coordinates, number, shape[number])
-        known[name] = (name, values, {"units": unit, "ctype": coordinates.ctypes[-1 - number]})
+    data.attrs = {"units": source.unit or "", HEADER: text, SHAPE: list(shape), AXES: names}
     label = getattr(source, "name", "")
     found: xarray.DataArray = xr.DataArray(data, coords=known, name=label or None)
     return found
+
+
+def _coordinate(name: str, values: Any, unit: str, ctype: str) -> tuple[str, Any, dict[str, str]]:
+    return name, values, {"units": unit, "ctype": ctype}
 
 
 def _values_of(coordinates: Coordinates, number: int, count: int) -> tuple[Any, str]:
@@ -107,32 +124,61 @@ def image_of_data_array(array: Any) -> Image:
             "invalid array of xarray: expected at least one axis, found none",
             "give one of 1 axis or more",
         )
-    header = _header_of(array)
     unit = str(array.attrs.get("units", "") or "")
-    header = with_unit(header, unit)
-    return image_of_array(np.asarray(array.data), header)
+    header, tables = _header_of(array, unit)
+    image = image_of_array(np.asarray(array.data), header)
+    return _with_tables(image, tables) if tables else image
 
 
-def _header_of(array: Any) -> Header:
+def _with_tables(image: Image, tables: Sequence[Tabulated]) -> Image:
+    """Return an image in memory with tables of coordinates beside it."""
+    from astropy.io import fits
+
+    header = image.header
+    for table in tables:
+        header = header.replaced(table.cards)
+    primary = fits.PrimaryHDU(image.read(), header.to_astropy())
+    stream = io.BytesIO()
+    primary.writeto(stream)
+    content = stream.getvalue() + b"".join(table.hdu_bytes() for table in tables)
+    found: Image = open_file(content)[0]
+    return found
+
+
+def _header_of(array: Any, unit: str) -> tuple[Header, list[Tabulated]]:
     """Return the cards of an array that came from an image, for the part of it that is left."""
     from astropy.io import fits
 
     text, shape = array.attrs.get(HEADER), array.attrs.get(SHAPE)
     if not text or shape is None:
-        return Header([])
+        return with_unit(Header([]), unit), []
     cards = given_cards(fits.Header.fromstring(text, sep="\n"))
     coordinates = Coordinates(Header(cards), len(shape))
-    names = _names(coordinates)
+    names = [str(name) for name in array.attrs.get(AXES, _names(coordinates))]
+    if len(names) != len(shape):
+        raise _not_a_section(array, f"{AXES} of {len(names)} axes")
     left = [name for name in names if name in array.dims]
     if list(array.dims) != left:
         raise _not_a_section(array, f"axes {', '.join(map(str, array.dims))}")
-    ranges = []
+    ranges, tables = [], []
     for number, name in enumerate(names):
-        source, _ = _values_of(coordinates, number, shape[number])
+        source, own = _values_of(coordinates, number, shape[number])
         if name not in array.coords:
             raise _not_a_section(array, f"no coordinate {name}")
-        ranges.append(_range_of(source, np.atleast_1d(array.coords[name].values), array, name))
-    return section_header(cards, shape, ranges, [names.index(name) for name in left])
+        coordinate = array.coords[name]
+        values = np.atleast_1d(coordinate.values)
+        units, ctype = (str(coordinate.attrs.get(key, "")) for key in ("units", "ctype"))
+        if own == PIXEL and units != PIXEL and ctype:
+            # Coordinates from a table, which the cards lack.
+            ranges.append((0, len(values), 1))
+            axis = WorldAxis(ctype, units, values.astype(np.float64))
+            table = tabulated(axis, len(left) - left.index(name)) if name in left else None
+            tables += [table] if table is not None else []
+            continue
+        ranges.append(_range_of(source, values, array, name))
+    header = section_header(cards, shape, ranges, [names.index(name) for name in left])
+    steps = [step if count > 1 else 1 for _, count, step in ranges]
+    return with_unit(header, sampled_unit(unit, coordinates, steps)), tables
 
 
 def _range_of(source: Any, values: Any, array: Any, name: str) -> tuple[int, int, int]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from tachyfits.header.cards import Header
-from tachyfits.text.units import fits_unit
+from tachyfits.text.pixel_units import pixel_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,7 +74,7 @@ def unit_words(unit: str | None) -> str:
     ('Jy/beam m/s', 'K km/s')
     """
     text = (unit or "").strip()
-    known = fits_unit(text) if text else None
+    known = pixel_unit(text) if text else None
     if known is None:
         return text
     velocity, powers = _without_velocity(_powers(known))

@@ -27,8 +27,9 @@ from tachyfits.plot._plane import (
     round_ticks,
 )
 from tachyfits.results.plane import Plane
+from tachyfits.text.pixel_units import split_units
 from tachyfits.text.sections import slice_range
-from tachyfits.text.units import SPECTRAL, split_units
+from tachyfits.text.units import SPECTRAL
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -138,7 +139,7 @@ def channel_figure(
     >>> [axes.texts[0].get_text() for axes in figure.axes[:2]]
     ['1 km/s', '2 km/s']
     """
-    axis = cube.spectral_axis
+    axis = cube._coordinates.required_channel_axis()
     start, length, step = slice_range(channels or slice(None), cube.shape[axis])
     if not 1 <= count <= _MOST_MAPS or length == 0:
         raise usage(

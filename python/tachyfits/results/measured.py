@@ -21,12 +21,14 @@ from tachyfits.header.cards import Header
 from tachyfits.header.coordinates import Coordinates
 from tachyfits.results.quantities import UFUNCS, is_quantity, outcome, parts_of
 from tachyfits.text.indices import is_section
+from tachyfits.text.pixel_units import certain_pixel_unit, pixel_unit
 from tachyfits.text.sections import Section, resolve
-from tachyfits.text.units import fits_unit, unknown_unit
 
 if TYPE_CHECKING:
     import astropy.units
     import xarray
+
+    from tachyfits.text.axes import WorldAxis
 
 _Self = TypeVar("_Self", bound="Measured")
 
@@ -41,6 +43,11 @@ class Measured(NDArrayOperatorsMixin, ABC):
     header: Header
     #: HDUs that the coordinates need, as bytes: tables, and corrections of pixels.
     companions: bytes = b""
+
+    @property
+    def _channels(self) -> WorldAxis | None:
+        """Coordinates of the only axis of a spectrum."""
+        return None
 
     @abstractmethod
     def _changed(self: _Self, values: NDArray[Any], unit: str | None, other: Any = None) -> _Self:
@@ -85,20 +92,19 @@ class Measured(NDArrayOperatorsMixin, ABC):
         Raises
         ------
         UsageError
-            astropy does not know the unit.
+            astropy does not know the unit, or it is ambiguous.
         """
         import astropy.units as u
 
-        unit = fits_unit(self.unit) if self.unit else u.dimensionless_unscaled
-        if unit is None:
-            raise unknown_unit(self.unit)
+        unit = certain_pixel_unit(self.unit) if self.unit else u.dimensionless_unscaled
         return u.Quantity(self.values, unit, copy=False)
 
     def to(self: _Self, unit: Any, *, frequency: Any = None, beam: Any = None) -> _Self:
         """Return the same in another unit, as text or of astropy.
 
-        Units of brightness are converted as by `Image.to`, with the beam of the header, and the
-        frequencies of a spectrum, or the rest frequency for a plane.
+        Units of brightness are converted as by `Image.to`, with the beam of the header. A spectrum
+        has the frequencies of its channels; a plane that of the channels that it was made of
+        (OBSFREQ), with a warning where they differ too much for one factor.
 
         Parameters
         ----------
@@ -114,13 +120,13 @@ class Measured(NDArrayOperatorsMixin, ABC):
         >>> plane.to("m/s").values[0, 0].round(6), plane.to("m/s").unit
         (np.float64(1833.333333), 'm s-1')
         """
+        values, header = self.as_written()
+        coordinates = Coordinates(header, values.ndim)
         setting = setting_of_result(
-            Coordinates(self.header, self.ndim),
-            len(self) if self.ndim == 1 else None,
-            Asked(frequency, beam),
+            coordinates, values.shape, Asked(frequency, beam), self._channels
         )
         text, factor = factor_between(self.unit, unit, setting)
-        return self._changed(self.values * factor, text)
+        return self._changed((values * factor).reshape(self.shape), text)
 
     def to_xarray(self) -> xarray.DataArray:
         """Return the same as an array of xarray; see `Image.to_xarray`."""
@@ -203,11 +209,11 @@ def amount(value: Any, units: Iterable[str] = ()) -> tuple[Any, str]:
     That is the first of ``units`` that it can be converted to, as it is written there.
     """
     number, own = unit_parts(value)
-    known = fits_unit(own) if own else None
+    known = pixel_unit(own) if own else None
     if known is None:
         return number, own
     for text in units:
-        unit = fits_unit(text)
+        unit = pixel_unit(text)
         if unit is not None and unit.is_equivalent(known):
             return number * float(known.to(unit)), text
     return number, own

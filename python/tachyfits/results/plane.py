@@ -19,6 +19,7 @@ from tachyfits.base.upper import upper
 from tachyfits.file.companions import companion_hdus
 from tachyfits.header.cards import Header
 from tachyfits.header.coordinates import Coordinates
+from tachyfits.header.photometry import sampled_unit
 from tachyfits.results.html import table_html
 from tachyfits.results.measured import Measured, both, cut_header, slice_of, with_unit
 from tachyfits.text.sections import Section
@@ -84,7 +85,11 @@ class Plane(Measured):
             shape.insert(self.kept_axis, 1)
         values = self.values[tuple(slice_of(piece) for piece in section.ranges)]
         header, companions = cut_header(self.header, shape, ranges, self.companions)
-        return replace(self, values=values, header=header, companions=companions)
+        steps = [step for _, _, step in ranges]
+        unit = sampled_unit(self.unit, Coordinates(self.header, len(shape)), steps)
+        return replace(
+            self, values=values, unit=unit, header=with_unit(header, unit), companions=companions
+        )
 
     def as_written(self, header: Any = None) -> tuple[NDArray[Any], Any]:
         """Return the array and the header of the image that is written, unless another is given."""

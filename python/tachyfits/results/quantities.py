@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from tachyfits.base.errors import foreign_errors, usage
-from tachyfits.text.units import fits_unit, product_text, text_of_unit
+from tachyfits.text.pixel_units import pixel_unit, product_text
+from tachyfits.text.units import text_of_unit
 
 #: Operators and functions whose operands and result have the same unit.
 _ALIKE = ("+", "-", "%", "min", "max", "fmin", "fmax", "clip", "where", "hypot")
@@ -151,7 +152,7 @@ def _alike(operator: str, left: str | None, right: str | None) -> Outcome:
         return Outcome(right)
     if left is None or right is None:
         return Outcome(None)
-    first, second = fits_unit(left), fits_unit(right)
+    first, second = pixel_unit(left), pixel_unit(right)
     if first is None or second is None:
         return Outcome(None)
     if not second.is_equivalent(first):
@@ -168,8 +169,8 @@ def _product(left: str | None, right: str | None, sign: int) -> str | None:
         return left
     if not left and sign > 0:
         return right
-    second = fits_unit(right)
-    first = fits_unit(left) if left else second and second**0
+    second = pixel_unit(right)
+    first = pixel_unit(left) if left else second and second**0
     if first is None or second is None:
         return product_text(left, right) if sign > 0 else None
     return text_of_unit(first * second**sign) or ""
@@ -178,7 +179,7 @@ def _product(left: str | None, right: str | None, sign: int) -> str | None:
 def _power(unit: str | None, power: Any) -> str | None:
     if not unit:
         return unit
-    known = fits_unit(unit)
+    known = pixel_unit(unit)
     if known is None or power is None or np.ndim(power):
         return None
     return text_of_unit(known ** float(power)) or ""
@@ -190,7 +191,7 @@ def _of_a_number(function: str, unit: str | None) -> Outcome:
         return Outcome(unit)
     import astropy.units as u
 
-    known = fits_unit(unit)
+    known = pixel_unit(unit)
     wanted = u.rad if function in _ANGLES else u.dimensionless_unscaled
     if known is None or not known.is_equivalent(wanted):
         expected = "an angle" if function in _ANGLES else "a number"

@@ -10,16 +10,19 @@ import csv
 import io
 import os
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits.base.errors import usage
+from tachyfits.base.errors import usage, warn
 from tachyfits.base.output import write_atomically
 from tachyfits.base.upper import upper
 from tachyfits.header.cards import Header
+from tachyfits.header.coordinates import PIXEL, Coordinates
+from tachyfits.header.tabulated import Tabulated, tabulated
 from tachyfits.results.html import table_html
 from tachyfits.results.measured import Measured, both, cut_header, slice_of, with_unit
 from tachyfits.text.axes import WorldAxis
@@ -69,6 +72,10 @@ class Spectrum(Measured):
     report: Report | None = field(default=None, repr=False, compare=False)
     source: str = field(default="", repr=False, compare=False)
 
+    @property
+    def _channels(self) -> WorldAxis:
+        return self.axis
+
     def _changed(self, values: NDArray[Any], unit: str | None, other: Any = None) -> Spectrum:
         statistic = self.statistic
         if other is not None:
@@ -76,6 +83,31 @@ class Spectrum(Measured):
             statistic = both(self.statistic, other.statistic)
         header = with_unit(self.header, unit)
         return replace(self, values=values, unit=unit, header=header, statistic=statistic)
+
+    @cached_property
+    def _table(self) -> Tabulated | None:
+        """The table of coordinates that no cards of the header describe; None for others."""
+        described = Coordinates(self.header, 1).axis(0).has_coordinate
+        return None if described or self.axis.unit == PIXEL else tabulated(self.axis, 1)
+
+    @property
+    def companions(self) -> bytes:  # type: ignore[override]
+        """The table of coordinates, as `write` puts it into the file; empty for other spectra."""
+        table = self._table
+        if table is not None:
+            return table.hdu_bytes()
+        if self.axis.unit != PIXEL and not Coordinates(self.header, 1).axis(0).has_coordinate:
+            warn(
+                f"the file has no coordinates of the channels: {self.axis.name!r} is no CTYPE of "
+                "coordinates in a table\nhint: write a table: the name ends in .csv"
+            )
+        return b""
+
+    def as_written(self, header: Any = None) -> tuple[NDArray[Any], Any]:
+        """Return the array and the header of the image that is written, unless another is given."""
+        if header is None and self._table is not None:
+            header = self.header.replaced(self._table.cards)
+        return super().as_written(header)
 
     def _check_axis(self, other: WorldAxis) -> None:
         """Raise UsageError for channels that differ by more than a thousandth of their width."""

@@ -38,10 +38,9 @@ class View:
         image = self.image
         sky = image._coordinates.sky
         first = list(sky.axes) if sky is not None else [1, 2]
-        if image._coordinates.has_spectral_type:
-            spectral = image.ndim - image.spectral_axis
-            if spectral not in first:
-                first.append(spectral)
+        axis = image._coordinates.spectral_axis
+        if axis is not None and image.ndim - axis not in first:
+            first.append(image.ndim - axis)
         return first + [n for n in range(1, image.ndim + 1) if n not in first]
 
     @property

@@ -1,4 +1,4 @@
-"""Axes: NumPy numbers and FITS letters, which axis is the spectral one, and world values along it.
+"""Axes: NumPy numbers, FITS letters, and world values along an axis.
 
 It knows names and numbers. The header's arithmetic is the engine's, and sky coordinates are
 astropy's.
@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tachyfits.base.errors import either, not_found, usage
+from tachyfits.text.units import SPECTRAL, asked_unit
 
 if TYPE_CHECKING:
+    import astropy.units
     import numpy as np
     from numpy.typing import NDArray
 
@@ -55,6 +57,20 @@ class WorldAxis:
     def __len__(self) -> int:
         return len(self.values)
 
+    @property
+    def quantity(self) -> astropy.units.Quantity:
+        """The values as a quantity of astropy; dimensionless without a unit.
+
+        Raises
+        ------
+        UsageError
+            astropy does not know the unit.
+        """
+        import astropy.units as u
+
+        unit = asked_unit(self.unit, SPECTRAL) if self.unit else u.dimensionless_unscaled
+        return u.Quantity(self.values, unit)
+
 
 def coordinate_type(ctype: str) -> tuple[str, str]:
     """Return the type of coordinate that a CTYPE names, and the code of its algorithm.
@@ -92,28 +108,6 @@ def is_latitude(ctype: str) -> bool:
     """Say whether a celestial CTYPE is of the latitude."""
     name = coordinate_type(ctype)[0]
     return name == "DEC" or name.endswith(("LAT", "LT"))
-
-
-def spectral_axis(ctypes: Sequence[str]) -> int:
-    """Return the NumPy number of the spectral axis; ``ctypes`` are CTYPE1, CTYPE2, ...
-
-    The first axis of a spectral type; without one NAXIS3, as cubes have it.
-
-    >>> spectral_axis(["RA---SIN", "DEC--SIN", "STOKES", "FREQ"])
-    0
-    >>> spectral_axis(["", "", ""])
-    0
-    """
-    ndim = len(ctypes)
-    for number, ctype in enumerate(ctypes):
-        if is_spectral(ctype):
-            return ndim - 1 - number
-    if ndim < 3:
-        raise usage(
-            f"the image has {counted_axes(ndim)} and no spectral one",
-            "spectra, moments and collapsed images need a cube, or a CTYPE such as FREQ or VRAD",
-        )
-    return ndim - 3
 
 
 def counted_axes(ndim: int) -> str:

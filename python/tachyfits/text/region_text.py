@@ -27,6 +27,7 @@ from tachyfits.text.regions import (
     check_radii,
 )
 from tachyfits.text.sky_regions import FRAMES, SkyRegion, frame_name
+from tachyfits.text.units import ANGLE, fits_unit
 
 #: Shapes as messages list them.
 REGION_FORMS = (
@@ -306,6 +307,9 @@ def _sexagesimal(match: re.Match[str]) -> float:
 def _angle(word: str, text: str) -> float:
     match = _WITH_UNIT.fullmatch(word)
     unit = match[2].lower() if match else ""
+    other = fits_unit(match[2], ANGLE) if match and unit not in _UNITS else None
+    if match is not None and other is not None and other.is_equivalent(ANGLE[0]):
+        return float(match[1]) * float(other.to(ANGLE[0]))
     if match is None or unit not in _UNITS:
         if unit in ("i", "p", "pix", "pixel", "pixels"):
             raise usage(

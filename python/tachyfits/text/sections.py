@@ -34,6 +34,11 @@ class Section:
         return tuple(n for axis, n in enumerate(self.full_shape) if axis not in self.dropped)
 
     @property
+    def steps(self) -> tuple[int, ...]:
+        """Pixels from one to the next along every axis of the image; 1 where there is one."""
+        return tuple(step if count > 1 else 1 for _, count, step in self.ranges)
+
+    @property
     def size(self) -> int:
         """Number of pixels."""
         pixels = 1

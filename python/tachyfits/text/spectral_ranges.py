@@ -24,7 +24,7 @@ SPECTRAL_FRAMES = {
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?"
 #: A number or none, and a unit or none.
-_END = re.compile(rf"\s*({_NUMBER})?\s*([^\d\s.+-].*?)?\s*")
+_END = re.compile(rf"\s*({_NUMBER})?\s*((?:1/|[^\d\s.+-]).*?)?\s*")
 
 
 #: A BAND of SODA as it may be written among ranges: with its name in front.

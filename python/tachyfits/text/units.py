@@ -13,7 +13,7 @@ import re
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from tachyfits.base.errors import either, usage
+from tachyfits.base.errors import usage
 
 if TYPE_CHECKING:
     from astropy.units import Quantity, UnitBase
@@ -54,9 +54,6 @@ ANGLE = ("deg",)
 
 #: Units whose small letters are those of another one that files write in capitals.
 _EXACT = frozenset(("mHz", "meV", "Mm"))
-
-#: AIPS, CASA and MIRIAD mean the product; read by the rules, km/s would be divided by as well.
-_PER_BEAM = re.compile(r"/\s*beam\s*[ .*]\s*(k?m)\s*/\s*s$", re.IGNORECASE)
 
 #: Text after a unit that does not belong to it: "K (Tmb)", "K (TA*)".
 _REMARK = re.compile(r"(?:(?<=\w)\s+|(?<=K))\([^()]*\)\s*$")
@@ -106,7 +103,7 @@ def _candidates(text: str) -> list[str]:
     >>> _candidates("KM/SEC"), _candidates("K (TMB)")
     (['KM/SEC', 'km/s'], ['K (TMB)', 'K (TMB)', 'K', 'K'])
     """
-    stripped = _PER_BEAM.sub(r" beam-1 \1 s-1", text.strip())
+    stripped = text.strip()
     found = [stripped, spelled(stripped)]
     without = _REMARK.sub("", stripped)
     if without and without != stripped:
@@ -147,65 +144,6 @@ def asked_unit(text: str, like: tuple[str, ...] = ()) -> UnitBase:
     return unit
 
 
-def unknown_unit(text: str | None) -> Exception:
-    """Return the error of values whose own unit is unknown, or missing."""
-    if not text:
-        return usage(
-            "invalid unit: the values have none (BUNIT), so they cannot be converted",
-            either(
-                'state it: tf.evaluate("a", a=image, unit="Jy/beam")',
-                "state it: tachyfits math A A=FILE --unit Jy/beam -o OUT.fits",
-                "leave the parameter unit out",
-            ),
-        )
-    return usage(
-        f"invalid unit {text!r} of the values (BUNIT): expected one that astropy or the FITS "
-        "Standard knows",
-        either(
-            'correct it: editor[0].header["BUNIT"] = "K", in tachyfits.edit(path)',
-            "correct it: tachyfits header FILE --set BUNIT=K",
-            "leave the parameter unit out",
-        ),
-    )
-
-
-def split_units(given: Any, like: tuple[str, ...]) -> tuple[str | None, str | None]:
-    """Return the unit of coordinates and the unit of values that a user gives together.
-
-    Parameters
-    ----------
-    given
-        One unit, or several: text with commas, a unit of astropy, or a pair of either.
-    like
-        Units of the kinds that coordinates can have; any other is one of values.
-
-    Raises
-    ------
-    UsageError
-        A unit is unknown, or two are of the same kind.
-
-    >>> split_units("km/s", SPECTRAL), split_units("K", SPECTRAL), split_units("K, GHz", SPECTRAL)
-    (('km/s', None), (None, 'K'), ('GHz', 'K'))
-    """
-    parts = given.split(",") if isinstance(given, str) else given
-    texts = [str(part).strip() for part in (parts if isinstance(parts, (list, tuple)) else [parts])]
-    # The unit of a header may be unknown.
-    known = tuple(kind for kind in like if fits_unit(kind) is not None)
-    kinds = [kind for kind in map(fits_unit, known) if kind is not None]
-    found: list[str | None] = [None, None]
-    for text in texts:
-        unit = asked_unit(text, known)
-        place = 0 if any(unit.is_equivalent(kind) for kind in kinds) else 1
-        if found[place] is not None:
-            what = ("coordinates", "values")[place]
-            raise usage(
-                f"invalid unit {given!r}: expected one unit of {what}, found two",
-                'write one of each: "K, km/s"',
-            )
-        found[place] = text
-    return found[0], found[1]
-
-
 #: A number and a unit.
 _QUANTITY = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?)\s*([^\d\s].*?)?\s*")
 
@@ -236,25 +174,6 @@ def unit_text(unit: UnitBase) -> str:
     'km s-1'
     """
     return str(unit.to_string("fits"))
-
-
-def product_text(one: str | None, other: str) -> str:
-    """Return the product of two units of a header, the first possibly none.
-
-    >>> product_text("JY/BEAM", "km/s"), product_text(None, "Hz"), product_text("W.U.", "Hz")
-    ('Jy beam-1 km s-1', 'Hz', 'W.U. Hz')
-    """
-    return " ".join(_standard_text(text) for text in (one or "", other) if text.strip())
-
-
-def _standard_text(text: str) -> str:
-    """Return a unit as the Standard writes it; unchanged if it is unknown."""
-    unit = fits_unit(text)
-    try:
-        return text.strip() if unit is None else unit_text(unit)
-    except ValueError:
-        # Units that FITS has no name for: those that a file may have are written as it has them.
-        return text.strip()
 
 
 def given_unit(unit: Any) -> Any:

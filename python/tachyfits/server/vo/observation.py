@@ -23,9 +23,10 @@ from tachyfits.header.spectral_selection import polarisations_of
 from tachyfits.header.spectral_units import Line, converted
 from tachyfits.server.view import View
 from tachyfits.server.vo.times import exposure_of, times_of
+from tachyfits.text.pixel_units import pixel_unit
 from tachyfits.text.spectral_ranges import SpectralRange
 from tachyfits.text.stokes import stokes_name
-from tachyfits.text.units import LIGHT, fits_unit
+from tachyfits.text.units import LIGHT
 
 #: Points along each side of an image that its footprint is measured at.
 _POINTS = 16
@@ -206,9 +207,9 @@ def _icrs(sky: Sky, x: Any, y: Any) -> tuple[Any, Any]:
 
 def _band(coordinates: Coordinates, shape: tuple[int, ...]) -> _Band:
     """Return the vacuum wavelengths of the spectral axis: barycentric where that is known."""
-    if not coordinates.has_spectral_type:
-        return _Band()
     number = coordinates.spectral_axis
+    if number is None:
+        return _Band()
     count = shape[number]
     axis = coordinates.usable_axis(number, count)
     if not axis.has_coordinate:
@@ -238,7 +239,7 @@ def _ucd(text: str | None) -> str | None:
     """
     # Capitals hide which prefix is meant, which makes no difference here.
     plain = re.sub(r"\b[A-Z]?JY\b", "Jy", text or "", flags=re.IGNORECASE)
-    unit = fits_unit(plain, ("K", *_FLUXES)) if plain.strip() else None
+    unit = pixel_unit(plain) if plain.strip() else None
     if unit is None:
         return None
     if unit.is_equivalent("K"):

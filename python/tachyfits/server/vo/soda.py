@@ -216,9 +216,9 @@ def _channels(
     cube: tf.Image, asked: SpectralRange, text: str, notes: list[str]
 ) -> tuple[int, slice]:
     coordinates = cube._coordinates
-    if not coordinates.has_spectral_type:
-        raise usage("BAND: the dataset has no spectral axis", "leave BAND out")
     number = coordinates.spectral_axis
+    if number is None:
+        raise usage("BAND: the dataset has no spectral axis", "leave BAND out")
     said = f"SODA BAND {' '.join(text.split())} (m, vacuum"
     if asked.low is None and asked.high is None:
         return number, slice(None)

@@ -1,0 +1,189 @@
+"""The frequency of pixels: one answer for images, planes, spectra, and files of them.
+
+It is that of the spectral axis, also of one that the array has no more; else OBSFREQ; else the rest
+frequency.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tachyfits._core import TachyfitsError
+from tachyfits.base.errors import either, foreign_errors, usage
+from tachyfits.base.lazy_numpy import np
+from tachyfits.header.coordinates import Axis, Coordinates
+from tachyfits.header.spectral_units import Line, channels_of, converted
+from tachyfits.text.axes import is_spectral
+from tachyfits.text.units import SPECTRAL, asked_quantity
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tachyfits.text.axes import WorldAxis
+
+    Numbers = NDArray[np.float64]
+
+#: Cards of a result that has no spectral axis, as single-dish files have them: frequency of the
+#: values, and width of the range that they combine, Hz.
+FREQUENCY, WIDTH = "OBSFREQ", "BANDWID"
+
+#: Range of frequencies, by the frequency, beyond which one frequency is not exact enough.
+_NARROW = 1e-3
+
+
+def frequencies(
+    coordinates: Coordinates,
+    shape: Sequence[int],
+    given: Any = None,
+    line: Line | None = None,
+    channels: WorldAxis | None = None,
+) -> tuple[Numbers, int | None]:
+    """Return the frequencies of an array in Hz, and the NumPy axis along which they vary.
+
+    Parameters
+    ----------
+    given
+        The frequency of all pixels, from the user.
+    line
+        Rest frequency and convention of velocities, from the user.
+    channels
+        Coordinates of an array of one axis, which its header may not describe.
+
+    Raises
+    ------
+    UsageError
+        The header has no frequency, or one that is not above 0.
+    """
+    asked = _in_hertz(line)
+    hint = "give it: " + either(
+        'frequency="115.27 GHz"', "--frequency '115.27 GHz'", "the card RESTFRQ of the file"
+    )
+    number = coordinates.spectral_axis
+    if given is not None:
+        with foreign_errors(f"invalid frequency {given!r}", hint):
+            hertz, number = np.array(_hertz(given)), None
+    elif channels is not None and is_spectral(channels.name):
+        axis = _axis(channels)
+        hertz, number = converted(axis, coordinates, channels.values, asked), 0
+    elif number is not None:
+        hertz = channels_of(coordinates, number, (0, shape[number], 1), asked).values
+    else:
+        hertz = np.array(_of_all(coordinates, asked, hint))
+    if not (np.isfinite(hertz) & (hertz > 0)).all():
+        raise usage("the conversion needs frequencies above 0", hint)
+    return hertz, number
+
+
+def _in_hertz(line: Line | None) -> Line:
+    return Line("Hz") if line is None else replace(line, unit="Hz")
+
+
+def _hertz(given: Any) -> float:
+    import astropy.units as u
+
+    quantity = asked_quantity(given, SPECTRAL, default="Hz")
+    return float(quantity.to_value(u.Hz, equivalencies=u.spectral()))
+
+
+def _axis(channels: WorldAxis) -> Axis:
+    """Return the axis of coordinates that are known without a header."""
+    name, unit = channels.name, channels.unit
+    return Axis(1, name, unit, 0.0, 0.0, 1.0, unit, has_coordinate=True)
+
+
+def _of_all(coordinates: Coordinates, line: Line, hint: str) -> float:
+    """Return the one frequency of values without a spectral axis, Hz."""
+    stated, problem = _stated(coordinates, line)
+    cards, place = coordinates.cards, f"{coordinates.where}: " if coordinates.where else ""
+    if stated is not None:
+        width = cards.optional(WIDTH) or 0.0
+        if abs(width) > _NARROW * stated:
+            cards.warn_once(
+                WIDTH,
+                f"{place}the values combine frequencies over {width:.6g} Hz ({WIDTH}): they are "
+                f"converted at {stated:.10g} Hz, with an error of up to "
+                f"{100 * abs(width) / stated:.2g} %\nhint: convert them before they are combined: "
+                + either('collapse(..., unit="K")', "--unit K", "the parameter unit"),
+            )
+        return stated
+    rest = coordinates.rest_frequency()
+    if rest is None:
+        raise usage(
+            "the conversion depends on the frequency, and the header has neither a spectral "
+            "axis nor a rest frequency",
+            hint,
+        )
+    redshift = cards.optional("ZSOURCE")
+    if not problem and redshift:
+        problem = f"the source has a redshift (ZSOURCE = {redshift:g})"
+    if problem:
+        cards.warn_once(
+            FREQUENCY,
+            f"{place}the values are converted at the rest frequency, {rest:.10g} Hz, and "
+            f"{problem}\nhint: {hint}",
+        )
+    return rest
+
+
+def _stated(coordinates: Coordinates, line: Line) -> tuple[float | None, str]:
+    """Return the frequency of a dropped axis, or OBSFREQ; or why the axis has none."""
+    axis, problem = coordinates.dropped_spectral_axis, ""
+    if axis is not None:
+        try:
+            return _of_dropped(coordinates, axis, line), ""
+        except TachyfitsError as error:
+            said = str(error).partition("\n")[0]
+            problem = f"the {axis.ctype} axis, which the array has no more, has none: {said}"
+    value = coordinates.cards.optional(FREQUENCY)
+    return (float(value), "") if value is not None and value > 0 else (None, problem)
+
+
+def _of_dropped(coordinates: Coordinates, axis: Axis, line: Line) -> float:
+    """Return the frequency of the only pixel of an axis beyond NAXIS, Hz."""
+    header = coordinates.header
+    if not axis.has_coordinate or f"CRVAL{axis.number}" not in header:
+        raise usage(axis.problem or f"CRVAL{axis.number} is missing", "add the card")
+    # Without CRPIX the reference pixel is the only one: the Standard's default of 0 is not meant.
+    pixel = 0.0 if f"CRPIX{axis.number}" in header else axis.crpix - 1.0
+    failed = f"the {axis.ctype} axis has no frequency"
+    with foreign_errors(failed, "correct its cards"):
+        hertz = converted(axis, coordinates, axis.values(np.array([pixel])), line)
+    if not (np.isfinite(hertz) & (hertz > 0)).all():
+        raise usage(failed, "correct its cards")
+    return float(hertz[0])
+
+
+def frequency_cards(
+    coordinates: Coordinates, piece: tuple[int, int, int] | None, line: Line | None = None
+) -> dict[str, tuple[float, str]]:
+    """Return the cards of a result without the spectral axis: OBSFREQ, and BANDWID if it is known.
+
+    Parameters
+    ----------
+    piece
+        Channels that the result combines: first, count and step along the spectral axis; None for
+        an image without such an axis.
+    line
+        Rest frequency and convention of velocities, from the user.
+    """
+    comment = "[Hz] frequency of the values"
+    number = coordinates.spectral_axis
+    asked = _in_hertz(line)
+    if number is None or piece is None:
+        hertz, _ = _stated(coordinates, asked)
+        return {} if hertz is None else {FREQUENCY: (hertz, comment)}
+    try:
+        channels = channels_of(coordinates, number, piece, asked)
+    except TachyfitsError:
+        # Velocities without a rest frequency.
+        return {}
+    if not channels.values.size or not (channels.values > 0).all():
+        return {}
+    low, high = float(channels.values.min()), float(channels.values.max())
+    cards = {FREQUENCY: ((low + high) / 2, comment)}
+    if high > low:
+        width = high - low + float(channels.widths.mean())
+        cards[WIDTH] = (width, "[Hz] range of frequencies combined")
+    return cards

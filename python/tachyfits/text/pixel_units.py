@@ -1,0 +1,235 @@
+"""Units of pixels (BUNIT): the one grammar of brightness, as FITS, CASA, AIPS and MUSE write it.
+
+`text.units` reads units of axes and columns, which have other words: ``B`` is a byte in a column,
+and a beam beside a jansky. astropy is imported when a unit has to be parsed.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import TYPE_CHECKING, Any
+
+from tachyfits.base.errors import either, usage
+from tachyfits.text.units import SPECTRAL, fits_unit, unit_text
+
+if TYPE_CHECKING:
+    from astropy.units import UnitBase
+
+#: Words of pixels, in any letter case, and their names in the Standard.
+_WORDS = {
+    "bm": "beam", "beams": "beam", "spaxel": "pixel", "spaxels": "pixel", "spax": "pixel",
+    "px": "pixel", "phot": "photon", "phots": "photon", "photons": "photon",
+}  # fmt: skip
+_WORD = re.compile(rf"(?<![A-Za-z])(?:{'|'.join(_WORDS)})(?![A-Za-z])", re.IGNORECASE)
+
+#: AIPS writes JY/B; nothing else in an image is per B, which is a byte elsewhere.
+_PER_B = re.compile(r"/\s*B(?![A-Za-z])", re.IGNORECASE)
+
+#: AIPS, CASA and MIRIAD mean the product by Jy/beam.km/s; read by the rules, km/s would divide.
+_PER = re.compile(r"/\s*(beam|pix|pixel)\s*[ .*]\s*(?=[A-Za-z])", re.IGNORECASE)
+
+#: Variances of MUSE: (10**(-20)*erg/s/cm**2/Angstrom)**2.
+_POWER_OF_ALL = re.compile(r"\s*\((?P<unit>.*)\)\s*(?:\*\*|\^)\s*\(?(?P<power>[-+]?\d+)\)?\s*")
+
+#: ``A`` alone, with a prefix or without: ampere in the Standard, ångström in many files.
+_LETTER_A = re.compile(r"(?<![A-Za-z])(m?)A(?![A-Za-z])")
+
+#: Janskys in capitals, whose prefix may be milli or mega.
+_CAPITALS = re.compile(r"(?<![A-Za-z])MJY(?![A-Za-z])")
+
+#: Flux densities, and what detectors count, in a wavelength interval.
+_PER_WAVELENGTH = ("erg s-1 cm-2 Angstrom-1", "photon s-1 cm-2 Angstrom-1")
+_COUNTED = ("count", "photon", "electron", "adu", "DN")
+
+
+@functools.lru_cache(maxsize=512)
+def pixel_unit(text: str) -> UnitBase | None:
+    """Return the unit of pixels by its text (BUNIT); None for an unknown one.
+
+    ``A`` is an ångström where that makes a brightness of the unit, and an ampere elsewhere.
+
+    >>> pixel_unit("JY/B*M/S"), pixel_unit("mJy/bm"), pixel_unit("W.U.")
+    (Unit("Jy m / (beam s)"), Unit("mJy / beam"), None)
+    >>> pixel_unit("10^-20 erg/s/cm^2/A"), pixel_unit("A/m2")
+    (Unit("1e-20 erg / (Angstrom s cm2)"), Unit("A / m2"))
+    """
+    if whole := _POWER_OF_ALL.fullmatch(text):
+        inner = pixel_unit(whole["unit"])
+        return None if inner is None else inner ** int(whole["power"])
+    words = _WORD.sub(lambda word: _WORDS[word[0].lower()], _PER_B.sub("/beam", text))
+    words = _PER.sub(r" \1-1 ", words)
+    by_angstrom = _LETTER_A.sub(r"\1Angstrom", words)
+    if by_angstrom != words:
+        unit = fits_unit(by_angstrom)
+        if unit is not None and _is_per_wavelength(unit):
+            return unit
+    return fits_unit(words)
+
+
+def _is_per_wavelength(unit: UnitBase) -> bool:
+    """Say whether a unit is a flux density or a number of counts in a wavelength interval."""
+    import astropy.units as u
+
+    powers = powers_of(unit)
+    # Solid angles beside it change nothing.
+    plain = unit
+    for angle in (u.beam, u.pix, u.rad):
+        plain = plain * angle ** -powers.get(angle, 0)
+    if any(plain.is_equivalent(u.Unit(kind)) for kind in _PER_WAVELENGTH):
+        return True
+    whole = plain * u.Angstrom
+    kinds = [u.Unit(kind) for kind in _COUNTED]
+    return any(whole.is_equivalent(kind / per) for kind in kinds for per in (1, u.s, u.s * u.m**2))
+
+
+def certain_pixel_unit(text: str | None) -> UnitBase:
+    """Return the unit of pixels for a conversion; UsageError for an unknown or ambiguous one."""
+    unit = pixel_unit(text) if text else None
+    meanings = _meanings(text) if text else ""
+    if meanings:
+        raise usage(
+            f"ambiguous unit {text!r} of the values (BUNIT): {meanings}",
+            either(
+                'state it: editor[0].header["BUNIT"] = "Angstrom", in tachyfits.edit(path)',
+                "state it: tachyfits header FILE --set BUNIT=Angstrom",
+                "leave the parameter unit out",
+            ),
+        )
+    if unit is None:
+        raise _unknown(text)
+    return unit
+
+
+def _meanings(text: str) -> str:
+    """Return what the words of an ambiguous unit can mean; "" for others."""
+    if _CAPITALS.search(text) and not re.search(r"[a-z]", text):
+        return "MJY is mJy in some files and MJy in others"
+    unit = pixel_unit(text) if _LETTER_A.search(text) else None
+    if unit is None or _is_per_wavelength(unit):
+        return ""
+    import astropy.units as u
+
+    # Amperes are what makes sense elsewhere: A/m2, V/A.
+    other = fits_unit(_LETTER_A.sub(r"\1Angstrom", text))
+    kinds = (u.W / u.m, u.J / u.m)
+    if other is None or (len(other.bases) > 1 and not any(map(other.is_equivalent, kinds))):
+        return ""
+    return "A is an ampere in the Standard, and an ångström in many files"
+
+
+def asked_pixel_unit(text: str) -> UnitBase:
+    """Return a unit of values that a user gives; UsageError for an unknown or ambiguous one."""
+    unit = pixel_unit(str(text)) if str(text).strip() else None
+    meanings = _meanings(str(text)) if unit is not None else ""
+    if unit is None or meanings:
+        raise usage(
+            f"ambiguous unit {text!r}: {meanings}" if meanings else
+            f"invalid unit {text!r}: expected a unit that astropy or the FITS Standard knows",
+            'write it as a header does: "km/s", "GHz", "um"',
+        )  # fmt: skip
+    return unit
+
+
+def _unknown(text: str | None) -> Exception:
+    """Return the error of values whose own unit is unknown, or missing."""
+    if not text:
+        return usage(
+            "invalid unit: the values have none (BUNIT), so they cannot be converted",
+            either(
+                'state it: tf.evaluate("a", a=image, unit="Jy/beam")',
+                "state it: tachyfits math A A=FILE --unit Jy/beam -o OUT.fits",
+                "leave the parameter unit out",
+            ),
+        )
+    return usage(
+        f"invalid unit {text!r} of the values (BUNIT): expected one that astropy or the FITS "
+        "Standard knows",
+        either(
+            'correct it: editor[0].header["BUNIT"] = "K", in tachyfits.edit(path)',
+            "correct it: tachyfits header FILE --set BUNIT=K",
+            "leave the parameter unit out",
+        ),
+    )
+
+
+def split_units(given: Any, like: tuple[str, ...] = SPECTRAL) -> tuple[str | None, str | None]:
+    """Return the unit of coordinates and the unit of values that a user gives together.
+
+    Parameters
+    ----------
+    given
+        One unit, or several: text with commas, a unit of astropy, or a pair of either.
+    like
+        Units of the kinds that coordinates can have; any other is one of values.
+
+    Raises
+    ------
+    UsageError
+        A unit is unknown or ambiguous, or two are of the same kind.
+
+    >>> split_units("km/s"), split_units("K"), split_units("K, GHz")
+    (('km/s', None), (None, 'K'), ('GHz', 'K'))
+    """
+    parts = given.split(",") if isinstance(given, str) else given
+    texts = [str(part).strip() for part in (parts if isinstance(parts, (list, tuple)) else [parts])]
+    # The unit of a header may be unknown.
+    kinds = {kind: unit for kind in like if (unit := fits_unit(kind)) is not None}
+    found: list[str | None] = [None, None]
+    for text in texts:
+        unit = fits_unit(text, tuple(kinds)) if text else None
+        place = 0
+        if unit is None or not any(unit.is_equivalent(kind) for kind in kinds.values()):
+            asked_pixel_unit(text)
+            place = 1
+        if found[place] is not None:
+            what = ("coordinates", "values")[place]
+            raise usage(
+                f"invalid unit {given!r}: expected one unit of {what}, found two",
+                'write one of each: "K, km/s"',
+            )
+        found[place] = text
+    return found[0], found[1]
+
+
+def product_text(one: str | None, other: str) -> str:
+    """Return the product of two units of a header, the first possibly none.
+
+    >>> product_text("JY/BEAM", "km/s"), product_text(None, "Hz"), product_text("W.U.", "Hz")
+    ('Jy beam-1 km s-1', 'Hz', 'W.U. Hz')
+    """
+    return " ".join(_standard_text(text) for text in (one or "", other) if text.strip())
+
+
+def _standard_text(text: str) -> str:
+    """Return a unit as the Standard writes it; unchanged if it is unknown."""
+    unit = pixel_unit(text)
+    try:
+        return text.strip() if unit is None else unit_text(unit)
+    except ValueError:
+        # Units that FITS has no name for: those that a file may have are written as it has them.
+        return text.strip()
+
+
+@functools.lru_cache(maxsize=512)
+def beam_power(text: str | None) -> float | None:
+    """Return the power of the beam in a unit of pixels; None where the unit is unknown.
+
+    >>> beam_power("Jy/beam"), beam_power("Jy2/beam2"), beam_power("K (main beam)")
+    (-1.0, -2.0, 0.0)
+    """
+    import astropy.units as u
+
+    if not text:
+        return 0.0
+    # The power is the same, whatever the prefix is.
+    unit = pixel_unit(_CAPITALS.sub("Jy", text))
+    if unit is None:
+        return None
+    return powers_of(unit).get(u.beam, 0.0)
+
+
+def powers_of(unit: UnitBase) -> dict[UnitBase, float]:
+    """Return the powers of the base units of a unit."""
+    parts = unit.decompose()
+    return dict(zip(parts.bases, map(float, parts.powers), strict=True))
