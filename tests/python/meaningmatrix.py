@@ -261,6 +261,9 @@ _SIP = {
     "A_2_0": 2e-3, "A_1_1": -1e-3, "B_0_2": 3e-3, "B_2_0": 1e-3,
 }  # fmt: skip
 
+#: Coefficients that a rectified image kept: the suffix -SIP would switch them on.
+_LEFT_OVER = {key: value for key, value in _SIP.items() if not key.startswith("CTYPE")}
+
 
 def _iraf(axis: int, words: str) -> dict[str, str]:
     """Return the cards of an attribute of IRAF: records of 68 characters."""
@@ -371,8 +374,7 @@ SYNTHETIC = [
         "CDELT2": 9.0, "CRPIX1": 7.5, "CRPIX2": 6.5, "DATE-OBS": "2014-01-01T00:00:00"}),
     replace(_synthetic("camera-pixel-sizes", {"XPIXELSZ": 9.0, "YPIXELSZ": 9.0}),
             unread=("XPIXELSZ", "YPIXELSZ")),
-    _synthetic("sip-without-suffix", {key: value for key, value in _SIP.items()
-                                      if not key.startswith("CTYPE")}),
+    replace(_synthetic("sip-without-suffix", _LEFT_OVER), unread=tuple(_LEFT_OVER)),
     _synthetic("gildas", _spectral("VELOCITY", 1e5, 2e4, "", RESTFRQ=None, SPECSYS=None,
                                    RESTFREQ=1.15271202e11, **{"VELO-LSR": 1e5}), (5, 12, 14)),
     _synthetic("aips", _spectral("FREQ", _LINE, -2e4, "Hz", SPECSYS=None, VELREF=257,

@@ -64,7 +64,7 @@ def sky_system(longitude: str, cards: WcsCards) -> SkySystem:
     if longitude not in ("RA", "ELON"):
         return SkySystem(_NAMED.get(longitude, longitude))
     keyword = next((k for k in ("RADESYS", "RADECSYS") if cards.header.get(k) is not None), "")
-    text = str(cards.header.get(keyword, "")).strip()
+    text = str(cards.header.get(keyword, "")).strip() if keyword else ""
     year = _equinox(cards)
     name, read_year = _system(text)
     if text and not name:
