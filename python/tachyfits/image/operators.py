@@ -267,19 +267,36 @@ class Operators:
             )
         return True
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        """Return the image of a NumPy function of images, numbers and arrays."""
-        name = UFUNCS.get(ufunc)
-        if method != "__call__" or options:
-            return NotImplemented
-        if name in SIGNS:
-            return _signed(SIGNS[name], inputs[0], ATOM if name == "not" else _SIGN)
-        if ufunc is np.square:
-            return infix(inputs[0], "**", 2)
-        if ufunc is np.isinf:
-            return infix(call("abs", *inputs), "==", np.inf)
-        if ufunc is np.logical_xor or ufunc is np.bitwise_xor:
-            return _exclusive(*inputs)
-        if name is None:
-            return NotImplemented
-        return call(name, *inputs) if name[0].isalpha() else infix(inputs[0], name, inputs[1])
+
+#: NumPy's functions of bits, and those of truth values that conditions have in their place.
+_BITS = {
+    np.bitwise_and: "logical_and", np.bitwise_or: "logical_or", np.bitwise_xor: "logical_xor",
+    np.invert: "logical_not",
+}  # fmt: skip
+
+
+def _is_truth(value: Any) -> bool:
+    """Say whether an operand has truth values."""
+    return bool(getattr(value, "dtype", np.asarray(value).dtype) == np.bool_)
+
+
+def ufunc_image(ufunc: np.ufunc, *operands: Any) -> Any:
+    """Return the image of a NumPy function; NotImplemented if the engine lacks it."""
+    name = UFUNCS.get(ufunc)
+    if ufunc in _BITS and not any(map(_is_truth, operands)):
+        # Operators of images are logical, never bitwise: bits would differ from them silently.
+        raise usage(
+            f"invalid operands of numpy.{ufunc.__name__}: expected conditions, found numbers",
+            f"read the pixels first for bits, image.read(); use numpy.{_BITS[ufunc]} for truth",
+        )
+    if name in SIGNS:
+        return _signed(SIGNS[name], operands[0], ATOM if name == "not" else _SIGN)
+    if ufunc is np.square:
+        return infix(operands[0], "**", 2)
+    if ufunc is np.isinf:
+        return infix(call("abs", *operands), "==", np.inf)
+    if ufunc is np.logical_xor or ufunc is np.bitwise_xor:
+        return _exclusive(*operands)
+    if name is None:
+        return NotImplemented
+    return call(name, *operands) if name[0].isalpha() else infix(operands[0], name, operands[1])
