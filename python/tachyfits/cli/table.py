@@ -262,7 +262,7 @@ def _show(
     if common.json:
         click.echo(json_text(_as_json(table, read, count, made)))
         return
-    if len(read):
+    if read.num_columns:
         units = [read.unit(key) or "" for key in read]
         cells, flush = columns_of_text(dict(read), units, characters=None)
         numbers_right = [number for number, right in enumerate(flush) if right]
