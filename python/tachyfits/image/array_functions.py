@@ -56,9 +56,9 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: Any, options: Any) -> Any:
 
     Beside an operand with a unit, the pixels are a quantity of astropy, as is the result.
     """
+    found: Any = NotImplemented
     changed = inputs[:1] if method == "at" else options.get("out", ())
     _refuse_to_change(ufunc, changed)
-    found = NotImplemented
     if method == "__call__" and not options:
         found = ufunc_image(ufunc, *inputs)
     elif method == "reduce" and ufunc in _REDUCTIONS:
