@@ -26,10 +26,9 @@ from tachyfits.header.beam import (
 from tachyfits.header.coordinates import Coordinates
 from tachyfits.header.spectral_units import Line, channels_of
 from tachyfits.text.units import (
-    SPECTRAL,
-    asked_quantity,
     asked_unit,
     fits_unit,
+    spectral_quantity,
     text_of_unit,
     unknown_unit,
 )
@@ -302,7 +301,7 @@ def _frequencies(coordinates: Coordinates, axis: int | None, count: int, asked: 
         import astropy.units as u
 
         with foreign_errors(f"invalid frequency {asked.frequency!r}", hint):
-            given = asked_quantity(asked.frequency, SPECTRAL, default="Hz")
+            given = spectral_quantity(asked.frequency)
             hertz = np.array(float(given.to_value(u.Hz, equivalencies=u.spectral())))
     elif axis is not None:
         line = Line("Hz", asked.rest, asked.convention, asked.rest_medium)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits.base.errors import foreign_errors, usage
+from tachyfits.base.errors import either, foreign_errors, usage
 from tachyfits.image.operators import call, ufunc_image
 from tachyfits.image.reductions import finished
 from tachyfits.results.measured import Measured, has_unit
@@ -70,7 +70,7 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: Any, options: Any) -> Any:
     if found is not NotImplemented:
         return found
     if any(map(has_unit, inputs)):
-        hint = "convert one of them first: image.to(unit), quantity.to(unit)"
+        hint = either("convert one of them first: image.to(unit), quantity.to(unit)")
         with foreign_errors(f"invalid units of {ufunc.__name__}", hint):
             quantities = [_quantity(given) for given in inputs]
             return getattr(ufunc, method)(*quantities, **_as_arrays(options))
@@ -82,7 +82,7 @@ def _refuse_to_change(function: Any, changed: Any) -> None:
     if any(map(_is_image, changed)):
         raise usage(
             f"invalid output of {function.__name__}: expected an array, found an image",
-            "read the pixels first, image.read(), or change a file: tachyfits.edit(path)",
+            either("read the pixels first, image.read(), or change a file: tachyfits.edit(path)"),
         )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits.base.errors import usage
+from tachyfits.base.errors import either, usage
 from tachyfits.header.brightness import Asked, factor_between, setting_of
 from tachyfits.image.expressions import ATOM, ENGINES, Formula, formula_of, numbers
 from tachyfits.results.quantities import SIGNS, UFUNCS, outcome
@@ -226,8 +226,8 @@ class Operators:
         unit
             "K", "mJy/beam", "Jy/pixel", "MJy/sr", ...: text, or a unit of astropy.
         frequency
-            Frequency of all pixels (Hz, or text or a Quantity with a unit, also of wavelength), in
-            place of those of the channels. None, and no spectral axis: the rest frequency.
+            Frequency or wavelength of all pixels with its unit (text or a Quantity), in place of
+            those of the channels. None, and no spectral axis: the rest frequency.
         beam
             Beam of all channels, in place of those of the header: "15arcsec", or both axes and the
             position angle ("15arcsec,10arcsec,30deg"), a `Beam`, or one of radio_beam.
@@ -287,7 +287,7 @@ def ufunc_image(ufunc: np.ufunc, *operands: Any) -> Any:
         # Operators of images are logical, never bitwise: bits would differ from them silently.
         raise usage(
             f"invalid operands of numpy.{ufunc.__name__}: expected conditions, found numbers",
-            f"read the pixels first for bits, image.read(); use numpy.{_BITS[ufunc]} for truth",
+            either(f"for bits read the pixels, image.read(); for truth use numpy.{_BITS[ufunc]}"),
         )
     if name in SIGNS:
         return _signed(SIGNS[name], operands[0], ATOM if name == "not" else _SIGN)

@@ -171,7 +171,7 @@ class Measured(NDArrayOperatorsMixin, ABC):
             what = type(self).__name__.lower()
             raise usage(
                 f"invalid out of {ufunc.__name__}: expected an array, found a {what}",
-                f"give its array, out={what}.values, or take the result",
+                either(f"give its array, out={what}.values, or take the result"),
             )
         if any(hasattr(type(given), "_core_image") for given in inputs):
             return NotImplemented
