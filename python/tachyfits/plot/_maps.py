@@ -179,9 +179,9 @@ def _spaced(length: int, most: int) -> range:
     """Return at most ``most`` of ``length`` places at one distance, in the middle of them all.
 
     >>> [list(_spaced(*each)) for each in ((18, 6), (16, 4), (5, 9), (5, 1))]
-    [[0, 4, 8, 12, 16], [0, 5, 10, 15], [0, 1, 2, 3, 4], [2]]
+    [[1, 4, 7, 10, 13, 16], [1, 5, 9, 13], [0, 1, 2, 3, 4], [2]]
     """
-    step = max(math.ceil((length - 1) / (most - 1)), 1) if most > 1 else length
+    step = math.ceil(length / most)
     spare = (length - 1) % step
     return range(spare // 2, length, step)
 
