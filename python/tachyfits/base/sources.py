@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeVar
 
 from tachyfits import _core
 from tachyfits._core import IoError, TachyfitsError
-from tachyfits.base.errors import either, io_error, usage
+from tachyfits.base.errors import either, io_error, printable, usage
 
 _T = TypeVar("_T")
 
@@ -59,7 +59,14 @@ def path_text(path: str | os.PathLike[str]) -> str:
             f"invalid path of type {type(path).__name__}: expected text or a path",
             either('give "image.fits" or a pathlib.Path'),
         )
-    text = os.fspath(path)
+    text = os.fsdecode(os.fspath(path))
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError as error:
+        raise usage(
+            f"invalid path {text!r}: expected characters that a file name can have",
+            "give the name as the system lists it",
+        ) from error
     return os.path.expanduser(text) if text.startswith("~") else text
 
 
@@ -95,11 +102,11 @@ def given(source: Any) -> str | bytes | Readable:
 def name_of(source: str | bytes | Readable) -> str:
     """Return what messages call a source."""
     if isinstance(source, str):
-        return source
+        return printable(source)
     if isinstance(source, bytes):
         return "<bytes>"
     name = getattr(source, "name", None)
-    return name if isinstance(name, str) and name else "<stream>"
+    return printable(name) if isinstance(name, str) and name else "<stream>"
 
 
 def read_source(

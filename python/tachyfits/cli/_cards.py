@@ -172,7 +172,8 @@ def change_header(common: Common, file: File, changes: tuple[Change, ...]) -> No
 def _edit(file: File, hdus: Sequence[int], changes: Sequence[Change]) -> list[int]:
     """Make changes in one editor; return how many cards each HDU had changed."""
     counts = dict.fromkeys(hdus, 0)
-    with tachyfits.edit(file.name) as editor:
+    assert file.path is not None, "standard input is refused"
+    with tachyfits.edit(file.path) as editor:
         for change in changes:
             done = {hdu: _change(editor[hdu], change) for hdu in hdus}
             if not any(done.values()):
