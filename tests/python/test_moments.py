@@ -120,9 +120,9 @@ def test_velocities_about_another_line_need_no_other_axis(kind: str, tmp_path: P
     ones = np.ones(CUBE, "f4")
     image = cube(spectral(kind, "km/s", 200.0, 5.0, ("RESTFRQ", REST)), ones)
     # The velocities of the header, but for the unit.
-    assert image.spectrum(unit="m/s", rest=REST).axis.values[1] == 205e3
+    assert image.spectrum(unit="m/s", rest=f"{REST} Hz").axis.values[1] == 205e3
     alone = cube(spectral(kind, "km/s", 200.0, 5.0), ones)
-    assert alone.spectrum(unit="m/s", rest=other).axis.values[1] == 205e3
+    assert alone.spectrum(unit="m/s", rest=f"{other} Hz").axis.values[1] == 205e3
     hertz = image.spectrum(unit="Hz").axis.values
     ratio = hertz / other
     velocities = {
@@ -130,18 +130,18 @@ def test_velocities_about_another_line_need_no_other_axis(kind: str, tmp_path: P
         "VOPT": LIGHT * (1 / ratio - 1),
         "VELO": LIGHT * (1 - ratio**2) / (1 + ratio**2),
     }[kind] / 1e3
-    spectrum = image.spectrum(unit="km/s", rest=other)
+    spectrum = image.spectrum(unit="km/s", rest=f"{other} Hz")
     np.testing.assert_allclose(spectrum.axis.values, velocities, rtol=1e-9)
     mean, kept = (
-        image.moment(1, unit="km/s", rest=other, keep_axis=keeps) for keeps in (False, True)
+        image.moment(1, unit="km/s", rest=f"{other} Hz", keep_axis=keeps) for keeps in (False, True)
     )
     np.testing.assert_allclose(mean.values, velocities.mean(), rtol=1e-9)
     assert mean.header["RESTFRQ"] == other
     # The axis that is kept has the velocities of the header.
     assert (kept.header["RESTFRQ"], kept.header["CTYPE3"]) == (REST, kind)
     inside = 0.6 * velocities[2] + 0.4 * velocities[3]
-    assert image.spectrum(channels=f"..{inside} km/s", rest=other).values.size == 3
-    assert image.pixel(spectral=f"{velocities[4]} km/s", rest=other)[2] == pytest.approx(4)
+    assert image.spectrum(channels=f"..{inside} km/s", rest=f"{other} Hz").values.size == 3
+    assert image.pixel(spectral=f"{velocities[4]} km/s", rest=f"{other} Hz")[2] == pytest.approx(4)
     spectrum.write(tmp_path / "spectrum.fits")
     with tf.open(tmp_path / "spectrum.fits") as file:
         np.testing.assert_allclose(
@@ -154,7 +154,7 @@ def test_velocities_about_another_line_need_no_other_axis(kind: str, tmp_path: P
 def test_results_name_one_rest_frequency() -> None:
     for keyword, value in (("RESTFREQ", REST), ("RESTWAV", LIGHT / REST)):
         image = cube(spectral("FREQ", "Hz", 1.418e9, 5e5, (keyword, value)))
-        for options, expected in ({}, REST), ({"rest": 1.42e9}, 1.42e9):
+        for options, expected in ({}, REST), ({"rest": "1.42e9 Hz"}, 1.42e9):
             for result in (
                 image.spectrum(unit="km/s", **options), image.moment(1, unit="km/s", **options)
             ):  # fmt: skip
@@ -214,9 +214,9 @@ def test_axes_that_are_not_linear_are_evaluated_by_wcslib() -> None:
         ("FREQ", [], {"unit": "Jy"}),
         ("FREQ", [], {"unit": "furlong/fortnight/K"}),
         ("FREQ", [], {"unit": "km/s", "rest": "12 Jy"}),
-        ("FREQ", [], {"unit": "km/s", "rest": -1.0}),
-        ("FREQ", [], {"unit": "km/s", "rest": float("nan")}),
-        ("FREQ", [], {"unit": "km/s", "rest": REST, "convention": "gamma"}),
+        ("FREQ", [], {"unit": "km/s", "rest": "-1.0 Hz"}),
+        ("FREQ", [], {"unit": "km/s", "rest": "nan Hz"}),
+        ("FREQ", [], {"unit": "km/s", "rest": f"{REST} Hz", "convention": "gamma"}),
         ("FREQ", [], {"convention": "radio"}),
         ("VELO-LSR", [("RESTFRQ", REST)], {"unit": "GHz"}),
         ("LINEAR", [], {"unit": "km/s"}),

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from astropy.io import fits
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -226,11 +227,11 @@ def _sky_cube(path: Path, *, scale: float = 0.01) -> tf.Image:
 
 def test_channel_maps_share_colours_and_say_their_velocity(tmp_path: Path) -> None:
     cube = _sky_cube(tmp_path / "c.fits")
-    figure = channel_figure(cube, slice(1, 5), count=3, unit="km/s", scale_bar=True)
+    figure = channel_figure(cube, slice(0, 5), count=3, unit="km/s", scale_bar=True)
     maps = [axes for axes in figure.axes if axes.images]
-    assert [axes.texts[0].get_text() for axes in maps] == ["1.25 km/s", "1.75 km/s", "2 km/s"]
+    assert [axes.texts[0].get_text() for axes in maps] == ["1 km/s", "1.5 km/s", "2 km/s"]
     assert len({axes.images[0].norm for axes in maps}) == 1
-    np.testing.assert_array_equal(np.asarray(maps[1].images[0].get_array()), cube[3])
+    np.testing.assert_array_equal(np.asarray(maps[1].images[0].get_array()), cube[2])
     # A beam in each, and a bar in the first.
     assert [len(axes.patches) for axes in maps] == [1, 1, 1]
     assert len(maps[0].lines) == 1
@@ -385,3 +386,21 @@ def test_the_command_line_gives_colours_and_lines_to_channel_maps(
     arguments = [str(tmp_path / "c.fits"), "--channel-maps=2", "--unit=m", *words]
     assert run(["image", *arguments, "-o", str(tmp_path / "o.png")]) == 0
     assert asked.items() >= expected.items()
+
+
+@pytest.mark.parametrize(
+    ("length", "count"), [(18, 12), (18, 6), (5, 9), (17, 16), (40, 7), (9, 1)]
+)
+def test_channel_maps_have_one_distance(tmp_path: Path, length: int, count: int) -> None:
+    path = tmp_path / "c.fits"
+    header = fits.Header({"CTYPE3": "VRAD", "CUNIT3": "m/s", "CRVAL3": 0.0, "CDELT3": 1000.0})
+    fits.writeto(path, np.ones((length, 3, 4), "f4"), header)
+    figure = channel_figure(tf.open(path)[0], count=count, unit="km/s")
+    shown = [float(axes.texts[0].get_text().split()[0]) for axes in figure.axes if axes.images]
+    assert 1 <= len(shown) <= count
+    steps = set(np.diff(shown))
+    assert len(steps) <= 1
+    # Another map would be one too many, or beyond the last channel.
+    step = int(min(steps, default=length))
+    assert step == 1 or (length - 1) // (step - 1) + 1 > count
+    assert shown[0] - 1 <= (length - shown[-1]) <= shown[0]

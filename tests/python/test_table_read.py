@@ -287,12 +287,28 @@ def test_an_exactly_spelled_name_has_precedence(tmp_path: Path) -> None:
 
 def test_columns_behave_like_a_dictionary() -> None:
     columns = opened(stars()).read()
-    assert len(columns) == 3
+    assert list(columns) == list(columns.keys()) == ["NAME", "RA", "N"]
+    assert (len(columns.items()), len(columns.values()), columns.num_columns) == (3, 3, 3)
+    assert columns == {**columns}
     assert "ra" in columns
     np.testing.assert_array_equal(columns["ra"], columns[1])
     structured = columns.to_structured()
     assert structured.dtype.names == ("NAME", "RA", "N")
     assert structured["N"].tolist() == [1, None, 3]
+
+
+def test_the_length_of_columns_is_that_of_the_table() -> None:
+    table = opened(stars())
+    bright = table.read(["RA", "N"], rows=slice(0, 2))
+    assert len(bright) == len(bright["RA"]) == bright.rows == 2
+    assert bright.shape == (2, 2)
+    assert len(table.read()) == len(table)
+    np.testing.assert_array_equal(bright[-2], bright["RA"])
+    with pytest.raises(IndexError):
+        bright[2]
+    empty = table.read(rows=slice(0, 0))
+    assert (len(empty), bool(empty), empty.num_columns) == (0, True, 3)
+    assert empty.to_polars().schema == table.read().to_polars().schema
 
 
 def test_a_table_shows_its_first_rows() -> None:

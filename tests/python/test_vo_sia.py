@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -419,3 +420,24 @@ def test_listing_leaves_the_open_files_of_clients_alone(folder: Path, tmp_path: 
         assert len(datasets) == 0
         assert len(table(client, ("POS", "CIRCLE 10 10 90"))) >= 0
         assert len(datasets) == 0
+
+
+def test_examples_are_requests_that_are_answered(tmp_path: Path) -> None:
+    inner = tmp_path / "served" / "deep"
+    inner.mkdir(parents=True)
+    tf.write(inner / "a-plain.fits", np.ones((3, 4)))
+    vocube.write(inner / "cube.fits")
+    app = create_app(Settings(paths=(tmp_path / "served",), cache_folder=tmp_path / "cache"))
+    with TestClient(app) as client:
+        text = client.get("/vo/examples").text
+        found = [
+            dict(re.findall(r'"key">(\w+)</span> = <span property="value">([^<]*)<', part))
+            for part in text.split('typeof="example"')[1:]
+        ]
+        assert [sorted(each) for each in found] == [["CIRCLE", "ID"], ["BAND", "ID"]]
+        for each in found:
+            assert client.get("/vo/sync", params=each).status_code == 200
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with TestClient(create_app(Settings(paths=(empty,), cache_folder=tmp_path / "c"))) as client:
+        assert 'typeof="example"' not in client.get("/vo/examples").text

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import json
+import operator
+import pickle
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -257,3 +261,41 @@ def test_column_cards_outside_ascii_move_with_their_column(tmp_path: Path) -> No
     (tmp_path / "t.fits").write_bytes(content.replace(b"/ plain", b"/ caf\xe9 "))
     tf.open(tmp_path / "t.fits")[1].write(tmp_path / "o.fits", columns=["b"])
     assert b"TUCD1   = 'phot.mag'           / caf\xe9 " in (tmp_path / "o.fits").read_bytes()
+
+
+def test_astropy_takes_the_values_of_a_header() -> None:
+    cards = [
+        ("BMAJ", 0.004, "beam"), ("CTYPE1", "RA---TAN", ""), ("LONG", "x" * 150, ""),
+        ("HISTORY", "first", ""), ("HISTORY", "second", ""), ("UNDEF", None, ""), ("T", True, ""),
+        ("COMMENT", "text", ""), ("CPLX", 1 + 2j, ""),
+    ]  # fmt: skip
+    header = tf.Header(cards)
+    copied = fits.Header(header)
+    assert (copied["BMAJ"], copied["CTYPE1"], copied["LONG"]) == (0.004, "RA---TAN", "x" * 150)
+    assert list(copied["HISTORY"]) == ["first", "second"]
+    assert (copied["UNDEF"], copied["T"], copied["CPLX"]) == (None, True, 1 + 2j)
+    assert fits.Header(tf.Header([])) == fits.Header()
+
+
+def test_a_header_is_a_dict_that_cannot_be_changed() -> None:
+    header = tf.Header([("BMAJ", 0.004, "beam"), ("HISTORY", "first", ""), ("NAXIS", 2, "")])
+    values = {"BMAJ": 0.004, "HISTORY": ["first"], "NAXIS": 2}
+    for same in (dict(header), {**header}, header | {}, {} | header, header.copy()):
+        assert same == values
+        assert type(same) is dict
+    assert list(header.keys()) == list(header) == list(values)
+    assert [*reversed(header)] == list(values)[::-1]
+    assert ("HISTORY", "first") in list(header.items())
+    assert json.loads(json.dumps(header["N*"])) == {"NAXIS": 2}
+    assert not tf.Header([])
+    for same in (copy.copy(header), copy.deepcopy(header), pickle.loads(pickle.dumps(header))):
+        assert same == header
+    changes: list[Callable[[Any], Any]] = [
+        lambda h: h.update(A=1), lambda h: h.pop("BMAJ"), lambda h: h.clear(),
+        lambda h: operator.setitem(h, "A", 1), lambda h: operator.delitem(h, "BMAJ"),
+        lambda h: h.setdefault("A", 1), lambda h: operator.ior(h, {"A": 1}),
+    ]  # fmt: skip
+    for change in changes:
+        with pytest.raises(tf.UsageError, match="a header cannot be changed"):
+            change(header)
+    assert dict(header) == values

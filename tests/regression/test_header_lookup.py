@@ -73,8 +73,11 @@ def test_mapping_methods_agree_on_a_keyword(path: Path) -> None:
     header = tf.open(path)[0].header
     for keyword, value in header.items():
         assert keyword in header
-        assert header[keyword] == header.get(keyword) == value
-    assert dict(header)["HISTORY"] == LINES
+        if keyword not in ("", "COMMENT", "HISTORY"):
+            assert header[keyword] == header.get(keyword) == value
+    # As of astropy's headers, each line is an item.
+    assert [value for keyword, value in header.items() if keyword == "HISTORY"] == LINES
+    assert dict(header)["HISTORY"] == header.get("HISTORY") == LINES
 
 
 def test_edited_headers_answer_alike(path: Path) -> None:

@@ -116,9 +116,24 @@ def in_lines(items: Sequence[object], most: int = 10) -> str:
     return "\n".join(f"  - {item}" for item in (*shown, *more))
 
 
+def printable(text: str) -> str:
+    r"""Return text with paths as messages have it: bytes that are not UTF-8 as ``\xe9``.
+
+    Python gives such bytes of a name as surrogates, which neither UTF-8 nor JSON can hold.
+
+    >>> print(printable("\udce9toile.fits"))
+    \xe9toile.fits
+    """
+    try:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    except UnicodeEncodeError:
+        # A surrogate that stands for no byte.
+        return text.encode("utf-8", "backslashreplace").decode()
+
+
 def with_hint(problem: str, hint: str) -> str:
     """Return a message: what is wrong, and on a line of its own what to do, if anything."""
-    return f"{problem}\nhint: {hint}" if hint else problem
+    return printable(f"{problem}\nhint: {hint}" if hint else problem)
 
 
 def usage(problem: str, hint: str) -> UsageError:
@@ -251,4 +266,4 @@ def warn(message: str) -> None:
     level = 0
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, TachyfitsWarning, stacklevel=level + 1)
+    warnings.warn(printable(message), TachyfitsWarning, stacklevel=level + 1)

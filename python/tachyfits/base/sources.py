@@ -7,6 +7,7 @@ are decompressed here while they are read; the engine keeps the content and limi
 from __future__ import annotations
 
 import builtins
+import contextlib
 import importlib
 import io
 import os
@@ -17,7 +18,8 @@ from typing import Any, Protocol, TypeVar
 
 from tachyfits import _core
 from tachyfits._core import IoError, TachyfitsError
-from tachyfits.base.errors import either, io_error, usage
+from tachyfits.base.errors import either, io_error, printable, usage
+from tachyfits.base.whole_numbers import whole_number
 
 _T = TypeVar("_T")
 
@@ -59,7 +61,14 @@ def path_text(path: str | os.PathLike[str]) -> str:
             f"invalid path of type {type(path).__name__}: expected text or a path",
             either('give "image.fits" or a pathlib.Path'),
         )
-    text = os.fspath(path)
+    text = os.fsdecode(os.fspath(path))
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError as error:
+        raise usage(
+            f"invalid path {text!r}: expected characters that a file name can have",
+            "give the name as the system lists it",
+        ) from error
     return os.path.expanduser(text) if text.startswith("~") else text
 
 
@@ -76,7 +85,8 @@ def given(source: Any) -> str | bytes | Readable:
     if isinstance(source, (bytes, bytearray, memoryview)):
         return bytes(source)
     if isinstance(source, io.BytesIO):
-        return source.getvalue()
+        with _told(source):
+            return source.getvalue()
     if isinstance(source, io.TextIOBase):
         raise usage(
             f"invalid source {source!r}: expected bytes, found a file opened as text",
@@ -95,11 +105,13 @@ def given(source: Any) -> str | bytes | Readable:
 def name_of(source: str | bytes | Readable) -> str:
     """Return what messages call a source."""
     if isinstance(source, str):
-        return source
+        return printable(source)
     if isinstance(source, bytes):
         return "<bytes>"
-    name = getattr(source, "name", None)
-    return name if isinstance(name, str) and name else "<stream>"
+    name = None
+    with contextlib.suppress(Exception):
+        name = getattr(source, "name", None)
+    return printable(name) if isinstance(name, str) and name else "<stream>"
 
 
 def read_source(
@@ -111,7 +123,17 @@ def read_source(
     an object is read on demand.
     """
     name = name_of(source)
-    on_demand = not isinstance(source, (str, bytes)) and _seeks_quickly(source)
+    if isinstance(source, (str, bytes)):
+        return _read(source, name, read)
+    guarded = _Guarded(source)
+    with _told(source, guarded):
+        return _read(guarded, name, read)
+
+
+def _read(
+    source: str | bytes | _Guarded, name: str, read: Callable[[Any, dict[str, Any]], _T]
+) -> _T:
+    on_demand = isinstance(source, _Guarded) and source.seeks_quickly()
     if on_demand or isinstance(source, (str, bytes)):
         try:
             return read(source, {"name": name, "on_demand": on_demand})
@@ -122,7 +144,82 @@ def read_source(
         return read(_decompressed(name, stream), {"name": name})
 
 
-def _stream(source: str | bytes | Readable) -> AbstractContextManager[Readable]:
+@contextmanager
+def _told(source: Readable, guarded: _Guarded | None = None) -> Iterator[None]:
+    """Turn what a file object raises into an IoError; only its own errors if it is guarded."""
+    try:
+        yield
+    except TachyfitsError:
+        raise
+    except Exception as error:
+        if guarded is not None and guarded.fault is None:
+            raise
+        said = str(error) or type(error).__name__
+        hint = "open the file object again, in binary mode, or give the path of the file"
+        raise io_error(f"{name_of(source)}: cannot be read: {said}", hint, "io-read") from error
+
+
+class _Guarded:
+    """A file object whose errors are told apart from those of other arguments.
+
+    Attributes
+    ----------
+    fault
+        The last exception of one of its methods, or about what one gave.
+    """
+
+    #: pyarrow reads this attribute.
+    closed = False
+
+    def __init__(self, source: Any) -> None:
+        self._source = source
+        self.name = name_of(source)
+        self.fault: Exception | None = None
+
+    def _call(self, method: str, *args: Any) -> Any:
+        try:
+            return getattr(self._source, method)(*args)
+        except Exception as error:
+            self.fault = error
+            raise
+
+    def read(self, size: int = -1, /) -> Any:
+        """Return up to ``size`` bytes."""
+        return self._call("read", size)
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> None:
+        """Go to another position."""
+        self._call("seek", offset, whence)
+
+    def tell(self) -> int:
+        """Return the position."""
+        found = self._call("tell")
+        position = whole_number(found)
+        if position is None or position >= 1 << 63:
+            self.fault = ValueError(f"tell() gives {str(found)[:40]!r}, which is no position")
+            raise self.fault
+        return position
+
+    def seekable(self) -> bool:
+        """Say whether it has positions."""
+        if not hasattr(self._source, "seekable"):
+            return False
+        try:
+            return bool(self._call("seekable"))
+        except Exception as error:
+            self.fault = error
+            raise
+
+    def seeks_quickly(self) -> bool:
+        """Say whether any part of it can be read at any time."""
+        if not self.seekable():
+            return False
+        inner = getattr(self._source, "raw", self._source)
+        loaded = ((sys.modules[module], name) for module, name in _SLOW if module in sys.modules)
+        return not isinstance(inner, tuple(getattr(module, name) for module, name in loaded))
+
+
+def _stream(source: str | bytes | _Guarded) -> AbstractContextManager[Readable]:
     if isinstance(source, str):
         return builtins.open(source, "rb")
     if isinstance(source, bytes):
@@ -137,16 +234,6 @@ _SLOW = (
     ("lzma", "LZMAFile"),
     ("zipfile", "ZipExtFile"),
 )
-
-
-def _seeks_quickly(source: Any) -> bool:
-    """Say whether any part of a file object can be read at any time."""
-    seekable = getattr(source, "seekable", None)
-    if seekable is None or not seekable():
-        return False
-    source = getattr(source, "raw", source)
-    loaded = ((sys.modules[module], name) for module, name in _SLOW if module in sys.modules)
-    return not isinstance(source, tuple(getattr(module, name) for module, name in loaded))
 
 
 def _standard_input() -> Readable:
@@ -173,10 +260,9 @@ def _path_of(source: Readable) -> str | None:
 
 
 @contextmanager
-def _from_the_beginning(source: Any) -> Iterator[Readable]:
+def _from_the_beginning(source: _Guarded) -> Iterator[Readable]:
     """Go to the beginning of what can seek, and back to where it was; leave a pipe as it is."""
-    seekable = getattr(source, "seekable", None)
-    if seekable is None or not seekable():
+    if not source.seekable():
         yield source
         return
     position = source.tell()
@@ -220,7 +306,7 @@ def _first_bytes(source: Readable) -> bytes:
             raise io_error(problem, "see the error of the file object", "io-read") from error
         if not isinstance(block, bytes):
             raise usage(
-                f"invalid source {source!r}: expected bytes, found that read() gives "
+                f"{name_of(source)}: expected bytes of the file object, found that read() gives "
                 f"{type(block).__name__}",
                 'give a file object opened with mode "rb"',
             )

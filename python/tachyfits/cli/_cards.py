@@ -5,6 +5,7 @@ from __future__ import annotations
 import cmath
 import functools
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -109,6 +110,18 @@ def _parse(what: str, text: str) -> Change:
     return Change("comment", keyword, None, rest.strip())
 
 
+def _refuse_repeated(changes: list[Change]) -> None:
+    """Refuse a second value or comment of a keyword, which would replace the first silently."""
+    single = [
+        (change.what, change.keyword)
+        for change in changes
+        if change.what in ("set", "comment") and change.keyword not in COMMENTARY
+    ]
+    for (what, keyword), times in Counter(single).items():
+        if times > 1:
+            raise click.UsageError(f"--{what} {keyword} is given {times} times: expected once")
+
+
 def change_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options; the command gets ``changes``."""
 
@@ -119,6 +132,7 @@ def change_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(command)
     def wrapped(*args: Any, **given: Any) -> Any:
         changes = click.get_current_context().meta.get("tachyfits.changes", [])
+        _refuse_repeated(changes)
         return command(*args, changes=tuple(changes), **given)
 
     options = [
@@ -158,7 +172,8 @@ def change_header(common: Common, file: File, changes: tuple[Change, ...]) -> No
 def _edit(file: File, hdus: Sequence[int], changes: Sequence[Change]) -> list[int]:
     """Make changes in one editor; return how many cards each HDU had changed."""
     counts = dict.fromkeys(hdus, 0)
-    with tachyfits.edit(file.name) as editor:
+    assert file.path is not None, "standard input is refused"
+    with tachyfits.edit(file.path) as editor:
         for change in changes:
             done = {hdu: _change(editor[hdu], change) for hdu in hdus}
             if not any(done.values()):

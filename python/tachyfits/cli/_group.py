@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import functools
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -23,7 +24,34 @@ class Group(click.Group):
         known = self.list_commands(ctx)
         if args and args[0] not in known and not args[0].startswith("-"):
             raise click.UsageError(f"No such command {args[0]!r}. {meant(args[0], known)}", ctx)
-        return super().resolve_command(ctx, args)
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None and not ctx.resilient_parsing:
+            _refuse_repeated(click.Context(command, info_name=name, parent=ctx), rest)
+        return name, command, rest
+
+
+def _refuse_repeated(context: click.Context, args: list[str]) -> None:
+    """Raise UsageError for an option that is repeated and has one value: click takes the last."""
+    parser = context.command.make_parser(context)
+    parser.ignore_unknown_options = True
+    try:
+        # The parser changes the list that it gets.
+        values, _, parameters = parser.parse_args(args=list(args))
+    except click.UsageError:
+        # The command says it, after --help.
+        return
+    shown = context.command.get_help_option(context)
+    if shown is not None and values.get(str(shown.name)) is True:
+        return
+    options = [parameter for parameter in parameters if isinstance(parameter, click.Option)]
+    for option, count in Counter(options).items():
+        # A flag without an opposite says the same when it is repeated.
+        repeatable = option.multiple or option.count
+        if count > 1 and not (repeatable or (option.is_flag and not option.secondary_opts)):
+            spelled = "/".join([option.opts[-1], *option.secondary_opts])
+            raise click.UsageError(
+                f"{spelled} is given {count} times: expected once, as it has one value", context
+            )
 
 
 def meant(word: str, known: list[str]) -> str:

@@ -19,6 +19,7 @@ import click
 
 from tachyfits import _core
 from tachyfits._core import TachyfitsWarning
+from tachyfits.base.errors import printable
 
 #: Characters that a column of text has at least, however narrow the terminal.
 _LEAST_CELL = 8
@@ -33,7 +34,9 @@ def json_text(value: Any) -> str:
     """Return a value as one line of JSON; several files give one line each."""
     from tachyfits.results.json import plain
 
-    return json.dumps(plain(value), ensure_ascii=False, allow_nan=False)
+    text = json.dumps(plain(value), ensure_ascii=False, allow_nan=False)
+    # The name of a file that is not UTF-8, in escapes from which programs get its bytes back.
+    return text if printable(text) == text else json.dumps(plain(value), allow_nan=False)
 
 
 def number_text(value: Any) -> str:

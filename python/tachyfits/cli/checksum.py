@@ -75,5 +75,6 @@ def command(common: Common, check: bool, update: bool) -> int:
 
 def _update(common: Common, file: File) -> None:
     hdus = None if common.hdu is None else [hdu.index for hdu in common.descriptions(file)]
+    assert file.path is not None, "standard input is refused"
     with common.meter("sums") as progress:
-        update_checksums(file.name, hdus, threads=common.threads, progress=progress)
+        update_checksums(file.path, hdus, threads=common.threads, progress=progress)

@@ -12,7 +12,7 @@ from tachyfits import FileDifference
 from tachyfits.checks.diff import DataDifference, HduDifference, HduLabel
 from tachyfits.cli import _progress
 from tachyfits.cli._failures import complain
-from tachyfits.cli._output import json_text, number_text, warnings_said
+from tachyfits.cli._output import json_text, number_text, say, warnings_said
 
 
 @click.command()
@@ -113,9 +113,18 @@ def command(
         return 2
     if as_json:
         click.echo(json_text(_as_json(found)))
+        shown, different = _places(found)
+        if places and shown < different:
+            say(f"{shown} of {different} places of differences; --places shows more")
     elif not quiet:
         click.echo("\n".join(_lines(found)))
     return int(not found.same)
+
+
+def _places(found: FileDifference) -> tuple[int, int]:
+    """Return the number of places of different values that are listed, and of all."""
+    values = [data for hdu in found.hdus for data in hdu.data if data.what == "values"]
+    return sum(len(data.places) for data in values), sum(data.different for data in values)
 
 
 def _as_json(found: FileDifference) -> dict[str, Any]:

@@ -100,7 +100,7 @@ FITS = (".fits", ".fit", ".fts")
     "--channel-maps",
     type=click.IntRange(1, 100),
     metavar="N",
-    help="Draw N channels in one picture, at equal distances among --channels.",
+    help="Draw at most N channels in one picture: every n-th of --channels, n as small as fits.",
 )
 @click.option("--triptych", is_flag=True, help="Draw the maps side by side in one picture.")
 @click.option(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import warnings
 from typing import Any
 
@@ -80,13 +79,13 @@ def _compression_lines(file: File, hdu: Hdu) -> list[str]:
 
 def _steps(file: File, hdu: Hdu) -> tuple[float, float] | None:
     """Return the least and the largest step of quantised tiles; None if they are not known."""
-    if not os.path.exists(file.name):  # standard input
+    if file.path is None:  # standard input
         return None
     with warnings.catch_warnings():
         # The warning that rows are tiles is not about this output.
         warnings.simplefilter("ignore", TachyfitsWarning)
         try:
-            with tachyfits.open(file.name, raw=True) as raw:
+            with tachyfits.open(file.path, raw=True) as raw:
                 stored = raw.table(hdu.index)
                 if "ZSCALE" not in stored:
                     return None

@@ -65,7 +65,9 @@ class _Help(click.Command):
     help="Frequency for --unit in place of those of the channels: '115.27 GHz'.",
 )
 @click.option(
-    "--rest", metavar="VALUE", help="Rest frequency for --unit, of an axis of velocities."
+    "--rest",
+    metavar="VALUE",
+    help="Rest frequency for --unit, of an axis of velocities: '115.27 GHz'.",
 )
 @click.option(
     "--convention",

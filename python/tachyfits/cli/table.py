@@ -67,7 +67,7 @@ COLUMN_HEADING = ("column", "name", "TFORM", "type", "unit", "null", "descriptio
     "--head",
     type=click.IntRange(min=0),
     metavar="N",
-    help=f"Only the first N rows, after the other selections. Default: {HEAD}, "
+    help=f"Only the first N rows, after the other selections. Default: {HEAD} (a message says so), "
     "with -o and --rows all.",
 )
 @click.option(
@@ -261,8 +261,7 @@ def _show(
         read = table.read(columns, rows=numbers, progress=progress)
     if common.json:
         click.echo(json_text(_as_json(table, read, count, made)))
-        return
-    if len(read):
+    elif read.num_columns:
         units = [read.unit(key) or "" for key in read]
         cells, flush = columns_of_text(dict(read), units, characters=None)
         numbers_right = [number for number, right in enumerate(flush) if right]
@@ -270,7 +269,7 @@ def _show(
     if read.rows < count:
         which = "rows" if where is None else f"rows that fit, of {len(table)}"
         say(f"{read.rows} of {count} {which}; --head or --rows shows more")
-    elif where is not None:
+    elif where is not None and not common.json:
         say(f"{count} of {len(table)} rows")
 
 

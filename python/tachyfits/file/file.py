@@ -157,6 +157,7 @@ class File:
             found = os.path.join(os.getcwd(), found)
         recipe = (_reopen, (found, strict, storage, threads, raw, damaged))
         self._begin(core, recipe if isinstance(found, (str, bytes)) else None, threads)
+        self._path = found if isinstance(found, str) else None
 
     @classmethod
     def computed(cls, core: _core.FitsFile, recipe: Recipe | None, *, threads: int = 0) -> File:
@@ -164,6 +165,9 @@ class File:
         file = cls.__new__(cls)
         file._begin(core, recipe, threads)
         return file
+
+    #: The path, if the file has one.
+    _path: str | None = None
 
     def _begin(self, core: _core.FitsFile, recipe: Recipe | None, threads: int) -> None:
         self._core: _core.FitsFile | None = core
@@ -183,8 +187,13 @@ class File:
 
     @property
     def name(self) -> str:
-        """The path, or "<bytes>"."""
+        """The path as text for messages, or "<bytes>"; see `path`."""
         return self._name
+
+    @property
+    def path(self) -> str | None:
+        """The absolute path, which opens the file again; None for bytes and streams."""
+        return self._path
 
     @property
     def size_bytes(self) -> int:

@@ -9,7 +9,15 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    ItemsView,
+    Iterable,
+    Iterator,
+    KeysView,
+    Mapping,
+    Sequence,
+    ValuesView,
+)
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
@@ -17,6 +25,7 @@ from tachyfits.base.errors import either, not_found, usage
 
 if TYPE_CHECKING:
     import astropy.io.fits
+    from typing_extensions import Self
 
     from tachyfits import _core
 
@@ -173,8 +182,77 @@ class Cards(Sequence[Card]):
         return repr(self._header._cards)
 
 
-class Header(Mapping[str, Any]):
+class _ReadOnlyDict(dict[Any, Any]):
+    """A dict whose entries are those that the methods of its class give.
+
+    `astropy.io.fits.Header` and others take the values of a dict, and only the names of any other
+    mapping. The storage of dict holds one key that is no text: C code that reads it without these
+    methods fails then, instead of seeing an empty dict.
+    """
+
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        new = super().__new__(cls)
+        dict.__setitem__(new, None, None)
+        return new
+
+    # The views, and the methods that dict has and Mapping lacks.
+
+    def keys(self) -> KeysView[str]:  # type: ignore[override]
+        return KeysView(self)
+
+    def values(self) -> ValuesView[Any]:  # type: ignore[override]
+        return ValuesView(self)
+
+    def copy(self) -> dict[str, Any]:
+        return dict(self)
+
+    def __or__(self, other: Any) -> Any:
+        return dict(self) | other
+
+    def __ror__(self, other: Any) -> Any:
+        return other | dict(self)
+
+    def __reversed__(self) -> Iterator[str]:
+        return iter([*self][::-1])
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        raise usage(
+            "a header cannot be changed",
+            either(
+                "header.replaced({keyword: value}) gives a new header, tachyfits.edit(path) "
+                "changes the file, dict(header) gives values that can be changed"
+            ),
+        )
+
+    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = _refuse
+    setdefault = update = _refuse
+
+
+class _Items(ItemsView[str, Any]):
+    """Pairs of keyword and value; commentary keywords have a pair for each line, as in astropy."""
+
+    _mapping: Mapping[str, Any]
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:
+        for keyword in self._mapping:
+            value = self._mapping[keyword]
+            if isinstance(value, Commentary):
+                yield from ((keyword, line) for line in value)
+            else:
+                yield keyword, value
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+class Header(_ReadOnlyDict):
     """The cards of one HDU: a mapping from keyword (any case) to value.
+
+    It cannot be changed. ``astropy.io.fits.Header(header)`` takes its keywords and values;
+    `to_astropy` has the comments too.
 
     Parameters
     ----------
@@ -295,6 +373,10 @@ class Header(Mapping[str, Any]):
         found = self._found(keyword)
         return default if found is None else found.value
 
+    def items(self) -> ItemsView[str, Any]:  # type: ignore[override]
+        """Return pairs of keyword and value: of commentary keywords one for each line."""
+        return _Items(self)
+
     def __iter__(self) -> Iterator[str]:
         return iter(card.keyword for card in self._first.values())
 
@@ -311,7 +393,7 @@ class Header(Mapping[str, Any]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Header) and self._cards == other._cards
 
-    def __hash__(self) -> int:
+    def __hash__(self) -> int:  # type: ignore[override]
         return hash(tuple(self._first))
 
     def __repr__(self) -> str:

@@ -16,7 +16,7 @@ from tachyfits.base.lazy_numpy import np
 from tachyfits.header.coordinates import Axis, Coordinates
 from tachyfits.header.spectral_units import Line, channels_of, converted
 from tachyfits.text.axes import is_spectral
-from tachyfits.text.units import SPECTRAL, asked_quantity
+from tachyfits.text.units import spectral_quantity
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -83,7 +83,7 @@ def _in_hertz(line: Line | None) -> Line:
 def _hertz(given: Any) -> float:
     import astropy.units as u
 
-    quantity = asked_quantity(given, SPECTRAL, default="Hz")
+    quantity = spectral_quantity(given)
     return float(quantity.to_value(u.Hz, equivalencies=u.spectral()))
 
 

@@ -23,7 +23,7 @@ from tachyfits.header.coordinates import (
     pixel_numbers,
 )
 from tachyfits.text.axes import coordinate_type
-from tachyfits.text.units import SPECTRAL, asked_quantity, asked_unit, fits_unit, unit_text
+from tachyfits.text.units import SPECTRAL, asked_unit, fits_unit, spectral_quantity, unit_text
 
 if TYPE_CHECKING:
     from astropy.units import Quantity
@@ -474,7 +474,7 @@ def _rest_frequency(axis: Axis, coordinates: Coordinates, line: Line) -> Quantit
         )
     else:
         hint = either(
-            'give it: rest="1.420405752 GHz", rest="656.461 nm" (in vacuum), or a number in Hz',
+            'give it: rest="1.420405752 GHz", or rest="656.461 nm" (in vacuum)',
             "give it: --rest '1.420405752 GHz', or --rest '656.461 nm' (in vacuum)",
             "give it by rest: '1.420405752 GHz', or '656.461 nm' (in vacuum)",
         )
@@ -493,12 +493,12 @@ def _asked_rest(rest: Any, medium: str) -> Quantity:
     import astropy.units as u
 
     hint = either(
-        'use rest="1.420405752 GHz", rest="656.28 nm", or a number in Hz',
+        'use rest="1.420405752 GHz", rest="656.28 nm", or a Quantity of astropy',
         "use --rest '1.420405752 GHz', or --rest '656.28 nm'",
         "use a frequency or a wavelength: '1.420405752 GHz', '656.28 nm'",
     )
     with foreign_errors(f"invalid rest {rest!r}", hint):
-        quantity = asked_quantity(rest, SPECTRAL, default="Hz")
+        quantity = spectral_quantity(rest)
         if medium == "air" and quantity.unit.is_equivalent(u.m):
             quantity = quantity * _refraction_of_air(quantity)
         hertz = quantity.to(u.Hz, equivalencies=u.spectral())

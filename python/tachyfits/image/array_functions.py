@@ -6,15 +6,18 @@ The reductions are those of `Image`: NaN and BLANK are left out, so that ``numpy
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits.base.errors import usage
-from tachyfits.image.operators import call
+from tachyfits.base.errors import either, foreign_errors, usage
+from tachyfits.image.operators import call, ufunc_image
 from tachyfits.image.reductions import finished
+from tachyfits.results.measured import Measured, has_unit
+from tachyfits.text.units import fits_unit, unknown_unit
 
 if TYPE_CHECKING:
     from tachyfits.image.image import Image
@@ -27,14 +30,74 @@ _EXACT = 2.0**53
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 
 
+#: Functions that change their first argument.
+_CHANGING = (np.copyto, np.fill_diagonal, np.place, np.put, np.put_along_axis, np.putmask)
+
+#: Functions that are the reduction of a ufunc, which have one meaning for undefined pixels.
+_REDUCTIONS = {
+    np.add: np.sum, np.maximum: np.max, np.minimum: np.min, np.fmax: np.nanmax,
+    np.fmin: np.nanmin, np.logical_and: np.all, np.logical_or: np.any,
+}  # fmt: skip
+
+
 def array_function(function: Any, args: Any, options: Any) -> Any:
     """Return a function of NumPy of images: by the engine, else of the pixels as arrays."""
+    _refuse_to_change(function, (*args[: function in _CHANGING], options.get("out")))
     found = NotImplemented
     if function in _FUNCTIONS and _is_image(args[0] if args else options.get("a")):
         found = _FUNCTIONS[function](*args, **options)
     if found is NotImplemented:
         found = function(*_as_arrays(args), **_as_arrays(options))
     return found
+
+
+def array_ufunc(ufunc: np.ufunc, method: str, inputs: Any, options: Any) -> Any:
+    """Return a ufunc of images, or a method of one: by the engine, else of the pixels as arrays.
+
+    Beside an operand with a unit, the pixels are a quantity of astropy, as is the result.
+    """
+    found: Any = NotImplemented
+    changed = inputs[:1] if method == "at" else options.get("out", ())
+    _refuse_to_change(ufunc, changed)
+    if method == "__call__" and not options:
+        found = ufunc_image(ufunc, *inputs)
+    elif method == "reduce" and ufunc in _REDUCTIONS:
+        given = {"axis": 0} | options
+        if "out" in given:
+            given["out"] = given["out"][0]
+        if "dtype" not in given or ufunc is np.add:
+            found = array_function(_REDUCTIONS[ufunc], inputs, given)
+    if found is not NotImplemented:
+        return found
+    if any(map(has_unit, inputs)):
+        hint = either("convert one of them first: image.to(unit), quantity.to(unit)")
+        with foreign_errors(f"invalid units of {ufunc.__name__}", hint):
+            quantities = [_quantity(given) for given in inputs]
+            return getattr(ufunc, method)(*quantities, **_as_arrays(options))
+    return getattr(ufunc, method)(*_as_arrays(inputs), **_as_arrays(options))
+
+
+def _refuse_to_change(function: Any, changed: Any) -> None:
+    """Raise UsageError if an image is to be changed: its pixels are in a file, or computed."""
+    if any(map(_is_image, changed)):
+        raise usage(
+            f"invalid output of {function.__name__}: expected an array, found an image",
+            either("read the pixels first, image.read(), or change a file: tachyfits.edit(path)"),
+        )
+
+
+def _quantity(value: Any) -> Any:
+    """Return an operand of a ufunc as a quantity of astropy if it has a unit."""
+    if isinstance(value, Measured):
+        return value.quantity
+    if not _is_image(value) or not value.unit:
+        return _as_arrays(value)
+    import astropy.units as u
+
+    unit = fits_unit(value.unit)
+    if unit is None:
+        raise unknown_unit(value.unit)
+    return u.Quantity(np.asarray(value), unit, copy=False)
 
 
 def _is_image(value: Any) -> bool:
@@ -250,8 +313,9 @@ def _ndim(a: Image) -> int:
 
 
 @_implements(np.size)
-def _size(a: Image, axis: int | None = None) -> int:
-    return a.size if axis is None else a.shape[axis]
+def _size(a: Image, axis: Any = None) -> int:
+    axes = range(a.ndim) if axis is None else np.atleast_1d(axis)
+    return math.prod(a.shape[axis] for axis in axes)
 
 
 @_implements(np.iscomplexobj)

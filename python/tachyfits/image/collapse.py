@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _core
-from tachyfits.base.errors import either, usage
+from tachyfits.base.errors import either, printable, usage
 from tachyfits.base.reports import reports
 from tachyfits.base.whole_numbers import whole_number
 from tachyfits.header.cards import Header
@@ -229,7 +229,8 @@ def _selection_notes(selection: Selection, unit: str | None) -> list[str]:
         mask = selection.mask
         file = getattr(getattr(mask, "file", None), "name", None)
         name = os.fspath(mask) if isinstance(mask, (str, os.PathLike)) else file
-        notes.append(f"pixels of the mask {name or 'given as an array'}")
+        text = printable(name or "given as an array").encode("ascii", "backslashreplace").decode()
+        notes.append(f"pixels of the mask {text}")
     given = selection.region
     items: Any = given if is_list_of_regions(given) else [] if given is None else [given]
     for item in map(region, items):

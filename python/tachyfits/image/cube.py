@@ -278,7 +278,7 @@ class Cube(Operations):
             header. Also of the pixels ("K"), which are converted by `Image.to`, or both: "K, km/s".
             An axis without a coordinate is counted in pixels from 1, as in FITS.
         rest
-            Rest frequency in Hz, or text or a Quantity with a unit, also of wavelength; None:
+            Rest frequency or wavelength with its unit, "230.538 GHz" or a Quantity; None:
             RESTFRQ or RESTWAV (in vacuum). Another one than the header's gives velocities about
             another line, also where the axis has velocities itself.
         convention

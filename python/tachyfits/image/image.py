@@ -23,7 +23,7 @@ from tachyfits.base.progress import Progress
 from tachyfits.base.upper import upper
 from tachyfits.base.whole_numbers import whole_number
 from tachyfits.header.photometry import sampled_unit
-from tachyfits.image.array_functions import array_function
+from tachyfits.image.array_functions import array_function, array_ufunc
 from tachyfits.image.chosen_regions import EVERYTHING
 from tachyfits.image.collapse import selected
 from tachyfits.image.cube import Cube
@@ -141,6 +141,10 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
     ) -> Any:
         """Apply a NumPy function to images, in the engine if it can."""
         return array_function(function, args, options)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        """Apply a NumPy ufunc or one of its methods: an image, if the engine has it."""
+        return array_ufunc(ufunc, method, inputs, options)
 
     def to_spectral_cube(self) -> spectral_cube.SpectralCube:
         """Return a cube of spectral-cube on dask: pixels are read when they are needed.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits.base.errors import usage
+from tachyfits.base.errors import either, usage
 from tachyfits.header.brightness import Asked, factor_between, setting_of
 from tachyfits.image.expressions import ATOM, ENGINES, Formula, formula_of, numbers
 from tachyfits.results.quantities import SIGNS, UFUNCS, outcome
@@ -226,8 +226,8 @@ class Operators:
         unit
             "K", "mJy/beam", "Jy/pixel", "MJy/sr", ...: text, or a unit of astropy.
         frequency
-            Frequency of all pixels (Hz, or text or a Quantity with a unit, also of wavelength), in
-            place of those of the channels. None, and no spectral axis: the rest frequency.
+            Frequency or wavelength of all pixels with its unit (text or a Quantity), in place of
+            those of the channels. None, and no spectral axis: the rest frequency.
         beam
             Beam of all channels, in place of those of the header: "15arcsec", or both axes and the
             position angle ("15arcsec,10arcsec,30deg"), a `Beam`, or one of radio_beam.
@@ -267,19 +267,36 @@ class Operators:
             )
         return True
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        """Return the image of a NumPy function of images, numbers and arrays."""
-        name = UFUNCS.get(ufunc)
-        if method != "__call__" or options:
-            return NotImplemented
-        if name in SIGNS:
-            return _signed(SIGNS[name], inputs[0], ATOM if name == "not" else _SIGN)
-        if ufunc is np.square:
-            return infix(inputs[0], "**", 2)
-        if ufunc is np.isinf:
-            return infix(call("abs", *inputs), "==", np.inf)
-        if ufunc is np.logical_xor or ufunc is np.bitwise_xor:
-            return _exclusive(*inputs)
-        if name is None:
-            return NotImplemented
-        return call(name, *inputs) if name[0].isalpha() else infix(inputs[0], name, inputs[1])
+
+#: NumPy's functions of bits, and those of truth values that conditions have in their place.
+_BITS = {
+    np.bitwise_and: "logical_and", np.bitwise_or: "logical_or", np.bitwise_xor: "logical_xor",
+    np.invert: "logical_not",
+}  # fmt: skip
+
+
+def _is_truth(value: Any) -> bool:
+    """Say whether an operand has truth values."""
+    return bool(getattr(value, "dtype", np.asarray(value).dtype) == np.bool_)
+
+
+def ufunc_image(ufunc: np.ufunc, *operands: Any) -> Any:
+    """Return the image of a NumPy function; NotImplemented if the engine lacks it."""
+    name = UFUNCS.get(ufunc)
+    if ufunc in _BITS and not any(map(_is_truth, operands)):
+        # Operators of images are logical, never bitwise: bits would differ from them silently.
+        raise usage(
+            f"invalid operands of numpy.{ufunc.__name__}: expected conditions, found numbers",
+            either(f"for bits read the pixels, image.read(); for truth use numpy.{_BITS[ufunc]}"),
+        )
+    if name in SIGNS:
+        return _signed(SIGNS[name], operands[0], ATOM if name == "not" else _SIGN)
+    if ufunc is np.square:
+        return infix(operands[0], "**", 2)
+    if ufunc is np.isinf:
+        return infix(call("abs", *operands), "==", np.inf)
+    if ufunc is np.logical_xor or ufunc is np.bitwise_xor:
+        return _exclusive(*operands)
+    if name is None:
+        return NotImplemented
+    return call(name, *operands) if name[0].isalpha() else infix(operands[0], name, operands[1])

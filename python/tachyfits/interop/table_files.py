@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tachyfits.base.errors import io_error, listed, not_found, usage, warn
+from tachyfits.base.errors import io_error, listed, not_found, printable, usage, warn
 from tachyfits.base.optional import needed
 from tachyfits.base.output import format_of
 from tachyfits.base.sources import path_text
@@ -173,10 +173,15 @@ def open_table_file(path: str | os.PathLike[str]) -> TableFile:
         return {"parquet": _parquet, "arrow": _arrow, "csv": _csv}[form](name)
 
 
+def _opened(name: str, other: Callable[[str], Any] = str) -> Any:
+    """Return what pyarrow reads; it takes names in UTF-8 alone, to which ``other`` is applied."""
+    return other(name) if printable(name) == name else open(name, "rb")
+
+
 def _parquet(name: str) -> TableFile:
     parquet = needed("pyarrow.parquet", "reading parquet")
     # Read ahead, a table of 1 GB took as much memory.
-    file = parquet.ParquetFile(name, pre_buffer=False, buffer_size=1 << 20)
+    file = parquet.ParquetFile(_opened(name), pre_buffer=False, buffer_size=1 << 20)
 
     names: list[str] = file.schema_arrow.names
     is_unique = len(set(names)) == len(names)
@@ -195,13 +200,13 @@ def _parquet(name: str) -> TableFile:
         for batch in _within(read, at, first, last):
             yield batch.select(places if wanted is None else wanted)
 
-    return TableFile(name, file.schema_arrow, file.metadata.num_rows, batches)
+    return TableFile(printable(name), file.schema_arrow, file.metadata.num_rows, batches)
 
 
 def _arrow(name: str) -> TableFile:
     pa = needed("pyarrow", "reading arrow")
     # The map stays as long as the file that looks at it.
-    file = needed("pyarrow.ipc", "reading arrow").open_file(pa.memory_map(name))
+    file = needed("pyarrow.ipc", "reading arrow").open_file(_opened(name, pa.memory_map))
     rows = sum(file.get_batch(number).num_rows for number in range(file.num_record_batches))
 
     def batches(places: list[int], first: int, last: int) -> Iterator[Any]:
@@ -211,7 +216,7 @@ def _arrow(name: str) -> TableFile:
             for row in range(0, batch.num_rows, BATCH_ROWS):
                 yield batch.slice(row, BATCH_ROWS)
 
-    return TableFile(name, file.schema, rows, batches)
+    return TableFile(printable(name), file.schema, rows, batches)
 
 
 def _csv(name: str) -> TableFile:
@@ -226,7 +231,7 @@ def _csv(name: str) -> TableFile:
         some = table.select(places).slice(first, last - first)
         yield from some.to_batches(BATCH_ROWS)
 
-    return TableFile(name, table.schema, table.num_rows, batches)
+    return TableFile(printable(name), table.schema, table.num_rows, batches)
 
 
 def _without_blanks(name: str) -> str:
@@ -256,7 +261,7 @@ def _within(batches: Iterator[Any], at: int, first: int, last: int) -> Iterator[
 def _csv_table(name: str) -> Any:
     pa = needed("pyarrow", "reading csv")
     try:
-        table = needed("pyarrow.csv", "reading csv").read_csv(name)
+        table = needed("pyarrow.csv", "reading csv").read_csv(_opened(name))
         return table.rename_columns([_without_blanks(each) for each in table.column_names])
     except UnicodeDecodeError as error:
         raise usage(
@@ -294,7 +299,7 @@ def _with_whole_integers(name: str, table: Any) -> Any:
         strings_can_be_null=True,
     )
     numbered = csv.ReadOptions(autogenerate_column_names=True)
-    texts = csv.read_csv(name, read_options=numbered, convert_options=options)
+    texts = csv.read_csv(_opened(name), read_options=numbered, convert_options=options)
     for key, place in odd.items():
         column = table.column_names[place]
         # Before the first row there are the names.

@@ -121,7 +121,7 @@ def channel_figure(
     channels
         A slice of the spectral axis, 0-based; None: all.
     count
-        The number of maps, at equal distances among the channels.
+        The most maps: every n-th channel, for the least n that gives no more maps.
     section
         A NumPy index expression for the other axes, such as the polarisation of a 4-D cube.
     unit
@@ -150,8 +150,7 @@ def channel_figure(
     of_axis, of_values = (None, None) if unit is None else split_units(unit, (*SPECTRAL, own))
     line = Line(of_axis, rest, convention, rest_medium)
     of_labels = line if of_axis or of_values is None else Line()
-    places = np.unique(np.linspace(0, length - 1, min(count, length)).round().astype(int))
-    chosen = [int(start + step * place) for place in places]
+    chosen = [start + step * place for place in _spaced(length, count)]
     values: dict[str, Any] = {}
     if of_values is not None:
         values = {"unit": of_values, "rest": rest, "convention": convention,
@@ -175,6 +174,17 @@ def channel_figure(
     return _grid(
         planes, labels, shown_limits, stretch, colormap_of(colormap, planes[0]), name, scale_bar
     )
+
+
+def _spaced(length: int, most: int) -> range:
+    """Return at most ``most`` of ``length`` places at one distance, in the middle of them all.
+
+    >>> [list(_spaced(*each)) for each in ((18, 6), (16, 4), (5, 9), (5, 1))]
+    [[1, 4, 7, 10, 13, 16], [1, 5, 9, 13], [0, 1, 2, 3, 4], [2]]
+    """
+    step = math.ceil(length / most)
+    spare = (length - 1) % step
+    return range(spare // 2, length, step)
 
 
 def _grid(

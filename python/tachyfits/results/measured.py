@@ -159,6 +159,14 @@ class Measured(NDArrayOperatorsMixin, ABC):
     # NumPy's mixin compares element by element, so objects are distinguished by identity.
     __hash__ = object.__hash__
 
+    def _not_in_place(self, other: object) -> Any:
+        """Leave ``a -= b`` to ``a = a - b``: the values of a result may be shared."""
+        return NotImplemented
+
+    __iadd__ = __isub__ = __imul__ = __imatmul__ = _not_in_place
+    __itruediv__ = __ifloordiv__ = __imod__ = __ipow__ = _not_in_place
+    __iand__ = __ior__ = __ixor__ = __ilshift__ = __irshift__ = _not_in_place
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return as_array(self.values, dtype, copy)
 
@@ -167,6 +175,12 @@ class Measured(NDArrayOperatorsMixin, ABC):
 
         A plane beside an image gives an image.
         """
+        if any(isinstance(given, Measured) for given in options.get("out", ())):
+            what = type(self).__name__.lower()
+            raise usage(
+                f"invalid out of {ufunc.__name__}: expected an array, found a {what}",
+                either(f"give its array, out={what}.values, or take the result"),
+            )
         if any(hasattr(type(given), "_core_image") for given in inputs):
             return NotImplemented
         operands = [_operand(given) for given in inputs]

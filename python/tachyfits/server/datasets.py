@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import tachyfits as tf
+from tachyfits.base.errors import printable
 from tachyfits.server.errors import Changed, NotFound
 from tachyfits.server.view import View
 
@@ -157,6 +158,23 @@ class OpenFile:
             return self._views[hdu]
 
 
+def _resolved(root: Path, parts: list[str]) -> Path | None:
+    """Return a path below a folder, links followed; None if it does not exist."""
+    try:
+        return root.joinpath(*parts).resolve(strict=True)
+    except (OSError, RuntimeError, ValueError):
+        return None
+
+
+def _stored(part: str) -> str:
+    r"""Return a part of an ID as the name of a file: bytes that are not UTF-8 are ``\\xe9`` in IDs.
+
+    >>> _stored(r"\\xe9toile.fits").encode("utf-8", "surrogateescape")
+    b'\\xe9toile.fits'
+    """
+    return re.sub(r"\\x([89a-f][0-9a-f])", lambda byte: chr(0xDC00 + int(byte[1], 16)), part)
+
+
 class Datasets:
     """The files under some paths."""
 
@@ -171,7 +189,7 @@ class Datasets:
         """Serve a file or folder, too, and return its ID; that which it has if it is served."""
         resolved = path.resolve(strict=True)
         with self._lock:
-            name = original = resolved.name or "root"
+            name = original = printable(resolved.name) or "root"
             count = 1
             while self._roots.get(name, resolved) != resolved:
                 count += 1
@@ -193,10 +211,9 @@ class Datasets:
         parts = rest.split("/") if rest else []
         if root is None or any(part in ("", ".", "..") or "\0" in part for part in parts):
             raise missing
-        try:
-            found = root.joinpath(*parts).resolve(strict=True)
-        except (OSError, RuntimeError, ValueError):
-            raise missing from None
+        found = _resolved(root, parts) or _resolved(root, [*map(_stored, parts)])
+        if found is None:
+            raise missing
         if found != root and root not in found.parents:
             raise missing
         return found
@@ -210,9 +227,10 @@ class Datasets:
         # The longest first: a served file may lie in a served folder.
         for name, root in sorted(self._roots.items(), key=lambda item: -len(str(item[1]))):
             if root == Path(root.anchor):
-                text = re.sub(r"(?<![\w./])/(?=[\w.])", f"{name}/", text)
+                text = re.sub(r"(?<![\w./])/(?=[\w.])", lambda _, to=name: f"{to}/", text)
             else:
-                text = re.sub(rf"{re.escape(str(root))}(?!\w)", name, text)
+                path = re.escape(printable(str(root)))
+                text = re.sub(rf"{path}(?!\w)", lambda _, to=name: to, text)
         return text
 
     def open(self, name: str, *, keep: bool = True) -> OpenFile:
@@ -256,10 +274,11 @@ class Datasets:
                 if entry.name.startswith(".") or count >= MOST_ENTRIES:
                     continue
                 try:
-                    inside = self.path(f"{folder}/{entry.name}")
-                    if inside.is_dir() or entry.name.lower().endswith(ENDINGS):
+                    label = printable(entry.name)
+                    inside = self.path(f"{folder}/{label}")
+                    if inside.is_dir() or label.lower().endswith(ENDINGS):
                         count += 1
-                        yield self._entry(f"{folder}/{entry.name}", entry.name, inside)
+                        yield self._entry(f"{folder}/{label}", label, inside)
                 except (NotFound, OSError):
                     continue
 

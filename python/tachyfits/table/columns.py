@@ -6,7 +6,7 @@ Nothing here reads a file. Conversions to other libraries are in `interop.arrow`
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -112,6 +112,9 @@ class TableColumn:
 class Columns(Mapping[str, Any]):
     """Columns of equal length, in memory: a mapping from name to array, in the table's order.
 
+    As in tables and data frames, ``len()`` is the number of rows and iterating gives names;
+    ``num_columns`` is the number of columns.
+
     A column is an ndarray (a masked one if an element is undefined) or, for cells of different
     lengths, a `Ragged`. Select it by name in any case, exact spelling first, or by its 0-based
     position.
@@ -154,6 +157,16 @@ class Columns(Mapping[str, Any]):
         return self._rows
 
     @property
+    def num_columns(self) -> int:
+        """Number of columns."""
+        return len(self._arrays)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns, as of `Table` and of data frames."""
+        return self._rows, self.num_columns
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The keys, in order."""
         return tuple(self._arrays)
@@ -172,8 +185,8 @@ class Columns(Mapping[str, Any]):
                 if name in self._arrays:
                     return name
         else:
-            number = whole_number(key, least=-len(self))
-            if number is not None and number < len(self):
+            number = whole_number(key, least=-self.num_columns)
+            if number is not None and number < self.num_columns:
                 return self.names[number]
         raise not_found(f"no column is named {key!r}", f"the columns are {listed(self._arrays)}")
 
@@ -194,7 +207,25 @@ class Columns(Mapping[str, Any]):
         return iter(self._arrays)
 
     def __len__(self) -> int:
-        return len(self._arrays)
+        return self._rows
+
+    def __bool__(self) -> bool:
+        # Columns without rows have names and types, which polars would drop from a false value.
+        return bool(self._arrays)
+
+    # The views of `Mapping` would have as many entries as there are rows.
+
+    def keys(self) -> KeysView[str]:
+        """Return the names."""
+        return self._arrays.keys()
+
+    def values(self) -> ValuesView[Any]:
+        """Return the arrays."""
+        return self._arrays.values()
+
+    def items(self) -> ItemsView[str, Any]:
+        """Return the names with their arrays."""
+        return self._arrays.items()
 
     def to_structured(self) -> NDArray[Any]:
         """Return one structured array; masked if a column is.

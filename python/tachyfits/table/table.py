@@ -332,7 +332,7 @@ class Table(TableReading):
             # The repr of a damaged table must not fail.
             return f"{self._heading()}\n({str(error).splitlines()[0]})"
         more = f"\n... {len(self) - head.rows} more rows" if len(self) > head.rows else ""
-        if not len(head):
+        if not head.num_columns:
             return self._heading()
         text = text_of(dict(head), [column.unit or "" for column in self.columns])
         return f"{self._heading()}\n{text}{more}"

@@ -167,6 +167,24 @@ def asked_quantity(value: Any, like: tuple[str, ...], default: str | None = None
     return u.Quantity(number, asked_unit(found[2], like) if found[2] else default)
 
 
+def spectral_quantity(value: Any) -> Quantity:
+    """Return a frequency or a wavelength that a person gives, with its unit.
+
+    A number alone is an error: 230.538 is GHz to its author and Hz to a default. Errors are as of
+    `asked_quantity`.
+
+    >>> spectral_quantity("656.28 nm")
+    <Quantity 656.28 nm>
+    """
+    import astropy.units as u
+
+    quantity = asked_quantity(value, SPECTRAL)
+    if quantity.unit.is_equivalent(u.dimensionless_unscaled):
+        text = str(value).strip()
+        raise ValueError(f"expected a number with a unit, found none: if it is in Hz, '{text} Hz'")
+    return quantity
+
+
 def unit_text(unit: UnitBase) -> str:
     """Return a unit as the Standard writes it.
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import tachyfits as tf
+from tachyfits.base.errors import printable
 from tachyfits.server.datasets import MOST_ENTRIES, Datasets, Entry, Version
 from tachyfits.server.errors import Busy, NotFound, RequestError
 from tachyfits.server.state import State
@@ -130,7 +131,7 @@ def _entries(datasets: Datasets, folder: str) -> list[Entry]:
 
 def _key(path: str, version: Version, hdu: int | None = None) -> tuple[str, str]:
     number = "" if hdu is None else str(hdu)
-    return f"{path}#{number}", f"{_REVISION}-{version}"
+    return f"{printable(path)}#{number}", f"{_REVISION}-{version}"
 
 
 def _known(folder: Path, key: tuple[str, str] | None = None) -> dict[tuple[str, str], str]:

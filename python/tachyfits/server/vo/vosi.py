@@ -10,10 +10,14 @@ from fastapi.responses import HTMLResponse
 
 from tachyfits.server.state import State
 from tachyfits.server.vo.identifiers import identifier_of
+from tachyfits.server.vo.index import Listing
 from tachyfits.server.vo.services import LINKS, SIA, SODA_ASYNC, SODA_SYNC, base_url
 from tachyfits.server.vo.xml import child, element, xml_answer
 
 router = APIRouter()
+
+#: Share of the time of a request that reading headers may take.
+_SHARE = 0.5
 
 _STARTED = datetime.now(timezone.utc)
 
@@ -60,18 +64,28 @@ async def availability(request: Request) -> Response:
     return xml_answer(root)
 
 
+def _requests(state: State) -> list[tuple[str, str, dict[str, str]]]:
+    """Return requests of cutouts that images of this service answer: their names and parameters."""
+    circle = band = None
+    for one in Listing(state, _SHARE * state.settings.request_seconds):
+        identifier, about = identifier_of(state.settings.authority, one.name), one.about
+        if circle is None and about.s_ra is not None and about.s_fov:
+            radius = min(about.s_fov / 4, 10.0)
+            circle = {"ID": identifier, "CIRCLE": f"{about.s_ra} {about.s_dec} {radius:.6g}"}
+        if band is None and about.em_min is not None:
+            band = {"ID": identifier, "BAND": f"{about.em_min} {about.em_max}"}
+        if circle and band:
+            break
+    found = [("circle", "A circle", circle), ("band", "A range of wavelengths", band)]
+    return [(anchor, title, values) for anchor, title, values in found if values]
+
+
 @router.api_route("/vo/examples", methods=["GET", "HEAD"], include_in_schema=False)
 async def examples(request: Request) -> Response:
     """Return examples of requests, as DALI has them: XHTML with RDFa."""
     state = State.of(request)
-    name = next((entry.id for entry in state.datasets.list("") if not entry.is_folder), "cube.fits")
-    identifier = identifier_of(state.settings.authority, name)
-    given = [
-        ("circle", "A circle", {"ID": identifier, "CIRCLE": "83.63 22.01 0.1"}),
-        ("band", "A range of wavelengths", {"ID": identifier, "BAND": "0.21 0.2111"}),
-    ]
     parts = []
-    for anchor, title, values in given:
+    for anchor, title, values in await state.workers.run(request, lambda: _requests(state)):
         rows = "".join(
             f'<dt property="generic-parameter" typeof="keyval">'
             f'<span property="key">{escape(key)}</span> = '
