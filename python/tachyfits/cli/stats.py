@@ -112,7 +112,7 @@ def _whole(common: Common, image: Image, part: Part, ddof: int) -> list[dict[str
             if part.regions
             else [image.stats(part.whole_index(image), progress=progress)]
         )
-    labels: list[str | None] = [text for text, _ in part.regions] or [None]
+    labels: list[str | None] = [*part.names] or [None]
     slices = part.whole_index(image) or ()
     return [
         {"region": label, **_state(state, ddof, image, slices)}
@@ -150,7 +150,7 @@ def _planes(common: Common, image: Image, part: Part, ddof: int) -> list[dict[st
             progress=progress,
         )
     numbers = _plane_numbers(image, index)
-    labels: list[str | None] = [text for text, _ in part.regions] or [None]
+    labels: list[str | None] = [*part.names] or [None]
     flat = {name: np.reshape(array, (len(labels), -1)) for name, array in arrays.items()}
     return [
         {"region": label, "plane": plane, **{name: flat[name][row, column] for name in flat}}
@@ -175,7 +175,7 @@ def _ordered(
             image, order, index, part.shapes(), per_plane, common.threads, progress
         )
     numbers = _plane_numbers(image, index) if per_plane else [None]
-    labels: list[str | None] = [text for text, _ in part.regions] or [None]
+    labels: list[str | None] = [*part.names] or [None]
     rows = []
     for row, label in enumerate(labels):
         for column, plane in enumerate(numbers):

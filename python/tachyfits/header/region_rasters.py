@@ -20,7 +20,7 @@ from tachyfits.base.lazy_numpy import np
 from tachyfits.header.coordinates import Sky
 from tachyfits.header.sky_patches import INTERPOLATION_ERROR, Patches, are_smooth, has_patches
 from tachyfits.text.regions import Ellipse, PixelRegion, Polygon, spans_of
-from tachyfits.text.sky_regions import SkyRegion
+from tachyfits.text.sky_regions import OWN_FRAME, SkyRegion
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -160,7 +160,7 @@ def _unit(vector: Vectors) -> Vectors:
 
 def _in_frame(vectors: Vectors, frame: str, sky: Sky) -> Vectors:
     """Return directions, shape (n, 3), in the frame of an image."""
-    if frame in _FIXED and sky.astropy_frame.name == frame:
+    if frame == OWN_FRAME or (frame in _FIXED and sky.astropy_frame.name == frame):
         return vectors
     if frame not in _ROTATED or sky.astropy_frame.name not in _ROTATED:
         return _transformed(vectors, frame, sky)

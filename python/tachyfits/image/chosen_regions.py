@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tachyfits import _core
 from tachyfits.base.errors import either, usage, warn
 from tachyfits.header.region_rasters import outline_in_pixels, place, spans_on_sky
-from tachyfits.text.region_input import is_list_of_regions, region
+from tachyfits.text.region_input import listed_regions, region
 from tachyfits.text.regions import (
     CompoundRegion,
     Line,
@@ -73,8 +73,7 @@ def chosen_regions(image: ImageHdu, given: Any) -> ChosenRegions:
     """
     if given is None:
         return EVERYTHING
-    several = is_list_of_regions(given)
-    regions = [region(item) for item in given] if several else [region(given)]
+    regions, several = listed_regions(given)
     if not regions:
         raise usage(
             "an empty list of regions",

@@ -37,7 +37,7 @@ from tachyfits.results.measured import Measured
 from tachyfits.results.plane import Plane
 from tachyfits.results.quantities import number_in
 from tachyfits.text.axes import counted_axes
-from tachyfits.text.region_input import Regions, is_list_of_regions, region
+from tachyfits.text.region_input import Regions
 from tachyfits.text.regions import PixelRegion
 from tachyfits.text.sections import Section
 from tachyfits.text.spectral_ranges import AskedChannels
@@ -105,7 +105,9 @@ class Collapse:
         line = line_of_values(line, channels)
         check_single(image, where, (axis, *sky))
         pair = (sky[0], sky[1])
-        within, inside = _inside(image, where, pair, image._chosen(selection.region))
+        chosen = image._chosen(selection.region)
+        selection = replace(selection, region=chosen.regions)
+        within, inside = _inside(image, where, pair, chosen)
         ready = prepared(image, statistic, line)
         if selection.threshold is not None:
             threshold = number_in(selection.threshold, ready.pixels.unit, "threshold")
@@ -210,9 +212,7 @@ def _selection_notes(selection: Selection, unit: str | None) -> list[str]:
         file = getattr(getattr(mask, "file", None), "name", None)
         name = os.fspath(mask) if isinstance(mask, (str, os.PathLike)) else file
         notes.append(f"pixels of the mask {name or 'given as an array'}")
-    given = selection.region
-    items: Any = given if is_list_of_regions(given) else [] if given is None else [given]
-    for item in map(region, items):
+    for item in selection.region or ():
         of_pixels = " (from 0)" if isinstance(item, PixelRegion) else ""
         notes.append(f"pixels in {item}{of_pixels}")
     return notes

@@ -15,16 +15,15 @@ from tachyfits.base.errors import usage
 from tachyfits.text.regions import (
     Box,
     Circle,
-    CompoundRegion,
     Ellipse,
     Line,
-    PhysicalRegion,
-    PixelRegion,
     Point,
     Polygon,
     Region,
     annulus,
     check_radii,
+    physical,
+    union_of,
 )
 from tachyfits.text.sky_regions import FRAMES, SkyRegion, frame_name
 
@@ -104,10 +103,21 @@ def parse_region(text: str) -> Region:
             found.append((match["sign"] not in ("-", "!"), shape))
     if not found:
         raise usage(f"invalid region {text!r}: expected a shape", f"use {REGION_FORMS}")
-    if len(found) == 1 and found[0][0]:
-        return found[0][1]
     # In DS9, what is excluded stays so whatever follows.
-    return CompoundRegion(tuple(sorted(found, key=lambda part: not part[0])))
+    return union_of(sorted(found, key=lambda part: not part[0]))
+
+
+#: Beginnings and words of region files that text of one region does not have.
+_OF_FILES = ("#CRTF", "# Region file", "[[", "global ")
+
+
+def is_file_text(text: str) -> bool:
+    """Say whether text is that of a region file of DS9 or CASA, not a region as people type it.
+
+    >>> is_file_text("circle[[30deg,20deg],20arcsec]"), is_file_text("circle(30,20,5)")
+    (True, False)
+    """
+    return any(word in text for word in _OF_FILES)
 
 
 def parse_position(text: str) -> Region:
@@ -154,17 +164,9 @@ def _shape(name: str, inside: str, frame: str, text: str) -> Region:
     if frame in (_IMAGE, _PHYSICAL):
         region = _in_pixels(name, [_pixels(word, text) for word in words], text)
         if frame == _PHYSICAL:
-            return _physical(region)
+            return physical(region)
         return region
     return _on_sky(name, words, frame_name(frame), text)
-
-
-def _physical(region: Region) -> Region:
-    if isinstance(region, CompoundRegion):
-        return CompoundRegion(tuple((added, _physical(part)) for added, part in region.parts))
-    assert isinstance(region, PixelRegion)
-    # Physical pixels are counted from 1, as LTV and LTM have them.
-    return PhysicalRegion(region.moved((1.0, 1.0), (1.0, 1.0)))
 
 
 def _pixels(word: str, text: str) -> float:

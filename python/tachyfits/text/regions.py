@@ -7,10 +7,11 @@ a box: on its left or lower side). `text.sky_regions` has the shapes on the sky.
 
 from __future__ import annotations
 
+import copy
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tachyfits import _core
@@ -27,7 +28,16 @@ Ends: TypeAlias = "tuple[float, float, float, float]"
 
 
 class Region:
-    """A part of the plane of the first two axes: in pixels, or on the sky."""
+    """A part of the plane of the first two axes: in pixels, or on the sky.
+
+    Attributes
+    ----------
+    label
+        The text that a region file has beside the shape; "" without any. It is no part of what
+        the region is: equal shapes are equal whatever their labels.
+    """
+
+    label: str = ""
 
 
 class PixelRegion(Region):
@@ -293,9 +303,61 @@ class CompoundRegion(Region):
 
 @dataclass(frozen=True)
 class PhysicalRegion(Region):
-    """A region in physical pixels: those of the image that this one was cut out of (LTM, LTV)."""
+    """A region in physical pixels: those of the image that this one was cut out of (LTM, LTV).
+
+    Its numbers are counted from 1, as LTV and LTM have them.
+    """
 
     region: PixelRegion
+
+
+#: Shapes in the order in which they apply, each added (True) or removed (False).
+Parts: TypeAlias = "Sequence[tuple[bool, Region]]"
+
+
+def labelled(region: Region, label: str) -> Region:
+    """Return the same region with a label.
+
+    >>> labelled(Circle(9, 4, 2.5), "core").label, labelled(Circle(9, 4, 2.5), "core")
+    ('core', Circle(x=9, y=4, radius=2.5))
+    """
+    if region.label == label:
+        return region
+    found = copy.copy(region)
+    object.__setattr__(found, "label", label)
+    return found
+
+
+def union_of(parts: Parts) -> Region:
+    """Return shapes that are added and removed in order as one region."""
+    if len(parts) == 1 and parts[0][0]:
+        return parts[0][1]
+    return CompoundRegion(tuple(parts))
+
+
+def each_of(parts: Parts) -> list[Region]:
+    """Return a region for each shape that is added, without those that are removed after it.
+
+    >>> parts = [(True, Circle(9, 9, 5)), (True, Circle(2, 2, 1)), (False, Circle(9, 9, 2))]
+    >>> [str(region) for region in each_of(parts)][0]
+    'Circle(x=9, y=9, radius=5); without Circle(x=9, y=9, radius=2)'
+    """
+    found = []
+    for number, (added, shape) in enumerate(parts):
+        if added:
+            removed = [part for part in parts[number + 1 :] if not part[0]]
+            found.append(labelled(union_of([(True, shape), *removed]), shape.label))
+    # Shapes that are only removed leave the rest of the image.
+    return found or [union_of(parts)]
+
+
+def physical(region: Region) -> Region:
+    """Return a region whose numbers, written from 1, are of physical pixels."""
+    if isinstance(region, CompoundRegion):
+        parts = tuple((added, physical(part)) for added, part in region.parts)
+        return labelled(CompoundRegion(parts), region.label)
+    assert isinstance(region, PixelRegion)
+    return labelled(PhysicalRegion(region.moved((1.0, 1.0), (1.0, 1.0))), region.label)
 
 
 def check_radii(inner: float, outer: float) -> None:
@@ -389,10 +451,15 @@ def as_ds9(region: Region) -> str:
         return f"{type(region).__name__.lower()}({','.join(shown)})"
     if not isinstance(region, (Box, Circle, Ellipse, Point)):
         return str(region)
-    x, y, *others = vars(region).values()
+    x, y, *others = numbers_of(region)
     if others[2:] == [0.0]:
         others.pop()
     return f"{type(region).__name__.lower()}({','.join(map(_short, (x + 1, y + 1, *others)))})"
+
+
+def numbers_of(region: Box | Circle | Ellipse | Point) -> tuple[float, ...]:
+    """Return the numbers of a shape in the order of its arguments."""
+    return tuple(getattr(region, field.name) for field in fields(region))
 
 
 def _short(number: float) -> str:

@@ -6,19 +6,22 @@ They hold numbers and names alone. `header.region_rasters` finds the pixels whos
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tachyfits.base.errors import foreign_errors, usage
-from tachyfits.text.regions import CompoundRegion, Region, annulus, check_radii
+from tachyfits.text.regions import CompoundRegion, Region, annulus, check_radii, labelled
 from tachyfits.text.units import ANGLE, asked_quantity
 
 #: Names of frames as DS9, CASA and people write them, and what astropy calls them.
 FRAMES = {
     "icrs": "icrs", "fk5": "fk5", "j2000": "fk5", "fk4": "fk4", "b1950": "fk4",
     "galactic": "galactic", "ecliptic": "barycentricmeanecliptic", "supergal": "supergalactic",
-    "supergalactic": "supergalactic",
+    "supergalactic": "supergalactic", "wcs": "wcs",
 }  # fmt: skip
+
+#: The frame of the image that a region is used on, whatever that is: DS9's name.
+OWN_FRAME = "wcs"
 
 #: Forms of a position on the sky.
 _CENTRE_HINT = "give an astropy SkyCoord, or (longitude, latitude) in degrees and a frame"
@@ -49,7 +52,8 @@ class SkyRegion(Region):
         Of the first size: at 0 it lies along the longitude, and turns counter-clockwise on the sky
         with longitudes growing to the left, degrees. 90 is the direction of north.
     frame
-        "icrs", "fk5", "fk4", "galactic", "supergalactic" or "barycentricmeanecliptic".
+        "icrs", "fk5", "fk4", "galactic", "supergalactic" or "barycentricmeanecliptic"; "wcs": the
+        frame of the image, whatever that is.
 
     Examples
     --------
@@ -165,6 +169,16 @@ def frame_name(name: str) -> str:
             "name the frame of the coordinates: 'icrs; circle(83.6, 22.0, 30\")'",
         )
     return found or str(name).lower()
+
+
+def in_own_frame(region: Region) -> Region:
+    """Return a region whose positions are in the frame of the image that it is used on."""
+    if isinstance(region, CompoundRegion):
+        parts = tuple((added, in_own_frame(part)) for added, part in region.parts)
+        return labelled(CompoundRegion(parts), region.label)
+    if not isinstance(region, SkyRegion):
+        return region
+    return labelled(replace(region, frame=OWN_FRAME), region.label)
 
 
 def degrees(value: Any, what: str) -> float:
