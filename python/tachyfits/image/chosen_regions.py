@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from tachyfits import _core
 from tachyfits.base.errors import either, usage, warn
+from tachyfits.header.alignment import tell_differences
 from tachyfits.header.region_rasters import outline_in_pixels, place, spans_on_sky
 from tachyfits.text.region_input import listed_regions, region
 from tachyfits.text.regions import (
@@ -97,6 +98,8 @@ def core_of(image: ImageHdu, item: Region) -> _core.Region:
     if isinstance(item, CompoundRegion):
         parts = [(added, core_of(image, part)) for added, part in item.parts]
         return _core.Region.combined(parts)
+    if isinstance(item, MaskRegion) and item.grid is not None:
+        tell_differences((image, replace(item.grid, has_channels=False)))
     if isinstance(item, MaskRegion) and item.pixels.shape != tuple(image.shape[-2:]):
         raise usage(
             f"invalid mask of shape {item.pixels.shape}: expected {tuple(image.shape[-2:])}, "

@@ -18,6 +18,7 @@ from tachyfits import _core
 from tachyfits.base.errors import either, usage
 from tachyfits.base.reports import reports
 from tachyfits.base.whole_numbers import whole_number
+from tachyfits.header.alignment import tell_differences
 from tachyfits.header.cards import Header
 from tachyfits.header.coordinates import DOPPLER_TYPES
 from tachyfits.header.spectral_units import Channels, Line, channels_of
@@ -233,6 +234,8 @@ def selected(image: Image, threshold: SupportsFloat | None, mask: Any) -> Image:
     if mask is not None:
         conditions.append("not isnan(m) and m != 0")
         is_plane = isinstance(mask, Measured) and mask.ndim == 2
+        if is_plane:
+            tell_differences((image, mask))
         mask = on_sky(mask.values, image) if is_plane else resolve(mask)
         inputs["m"] = mask
     if threshold is not None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits.base.errors import foreign_errors, usage, warn
+from tachyfits.header.alignment import Grid
 from tachyfits.text.regions import (
     Box,
     Circle,
@@ -165,8 +166,11 @@ _SHAPES: dict[str, Callable[[Any], Region]] = {
 }
 
 
-def mask_of_file(path: str) -> NDArray[np.bool_]:
-    """Return which pixels of the first image of a FITS file are neither 0 nor undefined."""
+def mask_of_file(path: str) -> tuple[NDArray[np.bool_], Grid]:
+    """Return which pixels of the first image of a FITS file are neither 0 nor undefined.
+
+    And where they are.
+    """
     from tachyfits.file.file import open as open_file
 
     with open_file(path) as file:
@@ -182,4 +186,5 @@ def mask_of_file(path: str) -> NDArray[np.bool_]:
                 "give a mask with a pixel for each pixel of a plane",
             )
         pixels = np.asarray(image.read()).reshape(plane)
-    return np.ascontiguousarray((pixels != 0) & (pixels == pixels))
+        grid: Grid = image._grid()
+    return np.ascontiguousarray((pixels != 0) & (pixels == pixels)), grid

@@ -166,7 +166,7 @@ def _one(given: Any) -> Region:
     if isinstance(given, (str, os.PathLike)):
         text = os.fspath(given)
         if "\n" not in text and text.lower().endswith(_MASKS):
-            return MaskRegion(upper.mask_of_file(text))
+            return MaskRegion(*upper.mask_of_file(text))
         return parse_region(text)
     if hasattr(given, "spherical"):
         return SkyRegion.point(given)
@@ -175,7 +175,8 @@ def _one(given: Any) -> Region:
         return found
     if _is_plane(given):
         pixels = np.asarray(np.ma.filled(given, 0) if np.ma.isMaskedArray(given) else given)
-        return MaskRegion(np.ascontiguousarray((pixels != 0) & (pixels == pixels)))
+        grid = given._grid() if hasattr(type(given), "_grid") else None
+        return MaskRegion(np.ascontiguousarray((pixels != 0) & (pixels == pixels)), grid)
     raise usage(
         f"invalid region {given!r}: expected a region, text, a SkyCoord or a mask",
         either("use tf.Circle(x, y, radius), or text: ", "use ", "use ") + REGION_FORMS,

@@ -257,9 +257,13 @@ class Line(PixelRegion):
 
 @dataclass(frozen=True)
 class MaskRegion(PixelRegion):
-    """The pixels that a mask marks: an array of shape (height, width), of the plane itself."""
+    """The pixels that a mask marks: an array of shape (height, width), of the plane itself.
+
+    ``grid``: a `header.alignment.Grid`, where the mask has coordinates.
+    """
 
     pixels: NDArray[np.bool_]
+    grid: Any = None
 
     def to_core(self) -> _core.Region:
         """Return the engine's region."""
