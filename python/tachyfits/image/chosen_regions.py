@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _core
-from tachyfits.base.errors import either, usage, warn
+from tachyfits.base.errors import either, format_error, usage, warn, with_code
 from tachyfits.header.alignment import tell_differences
 from tachyfits.header.region_rasters import outline_in_pixels, place, spans_on_sky
+from tachyfits.text.axes import counted_axes
 from tachyfits.text.region_input import listed_regions, region
 from tachyfits.text.regions import (
     CompoundRegion,
@@ -36,6 +37,9 @@ from tachyfits.text.sky_regions import SkyRegion
 if TYPE_CHECKING:
     from tachyfits.file.image_hdu import ImageHdu
     from tachyfits.header.coordinates import Sky
+
+#: Planes of more pixels are compared with the bytes of the file before regions are placed.
+_CLAIM = 1 << 30
 
 #: How many shapes on the sky an image keeps the pixels of.
 _KEPT = 16
@@ -74,6 +78,7 @@ def chosen_regions(image: ImageHdu, given: Any) -> ChosenRegions:
     """
     if given is None:
         return EVERYTHING
+    check_plane(image)
     regions, several = listed_regions(given)
     if not regions:
         raise usage(
@@ -85,10 +90,32 @@ def chosen_regions(image: ImageHdu, given: Any) -> ChosenRegions:
             ),
         )
     cores = [core_of(image, item) for item in regions]
-    if image.ndim >= 2:
-        for item, core in zip(regions, cores, strict=True):
-            _warn_outside(image, item, core)
+    for item, core in zip(regions, cores, strict=True):
+        _warn_outside(image, item, core)
     return ChosenRegions(regions, cores, len(regions) if several else None)
+
+
+def check_plane(image: ImageHdu) -> None:
+    """Refuse an image without a plane, and a claim of a plane that the file is far from having."""
+    if image.ndim < 2:
+        raise with_code(
+            usage(
+                f"{image._where()}: a region needs NAXIS1 and NAXIS2, and the image has "
+                f"{counted_axes(image.ndim)}",
+                either("use section=", "use --section", "leave the region out"),
+            ),
+            "region",
+        )
+    pixels = math.prod(image.shape[-2:])
+    hdu = image._hdu()
+    size = pixels * (abs(image.bitpix) // 8)
+    if pixels > _CLAIM and hdu.data_bytes_present < min(size // 1024, hdu.data_bytes):
+        raise format_error(
+            f"{image._where()}: expected {size} bytes for a plane of {image.shape[-1]} x "
+            f"{image.shape[-2]} pixels, found {hdu.data_bytes_present}",
+            "the file is truncated: fetch it again, or read a section within the remaining pixels",
+            "data-missing",
+        )
 
 
 def core_of(image: ImageHdu, item: Region) -> _core.Region:
@@ -118,7 +145,10 @@ def in_pixels(image: ImageHdu, item: Region) -> PixelRegion:
         if not np.isfinite([x, y]).all():
             raise usage(f"{item} is not on the image", "give another position")
         return Point(x, y)
-    assert isinstance(item, PixelRegion)
+    if type(item) in (Region, PixelRegion) or not isinstance(item, PixelRegion):
+        raise usage(
+            f"invalid region {item!r:.100}: expected a shape", "use tf.Circle, tf.Box, ..."
+        )
     return item
 
 
@@ -166,6 +196,8 @@ def _from_physical(image: ImageHdu) -> tuple[tuple[float, float], tuple[float, f
     cards = image._coordinates.cards
     scales, shifts = [], []
     for number in (1, 2):
+        if image.header.get(f"LTM{number}_{number}", 1.0) == 0:
+            raise cards.invalid(f"LTM{number}_{number}", 0.0, "a scale other than 0")
         for other in {1, 2} - {number}:
             if image.header.get(f"LTM{number}_{other}", 0.0) not in (0, 0.0):
                 raise usage(
@@ -233,9 +265,10 @@ def place_hint() -> str:
 def mask_of(image: ImageHdu, regions: Sequence[_core.Region]) -> NDArray[np.bool_]:
     """Return which pixels of a plane are in any of some regions."""
     height, width = image.shape[-2:]
-    mask = np.zeros((height, width), dtype=np.bool_)
-    for item in regions:
-        mask |= item.mask(height, width)
+    masks = (item.mask(height, width) for item in regions)
+    mask = next(masks)
+    for other in masks:
+        mask |= other
     return mask
 
 

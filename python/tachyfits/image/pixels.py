@@ -145,7 +145,10 @@ class Pixels(ImageHdu):
         >>> mask.shape, int(mask.sum())
         ((4, 5), 4)
         """
-        return mask_of(self, self._chosen(region).cores or [])
+        cores = self._chosen(region).cores
+        if cores is None:
+            raise usage("a mask needs a region", 'give one: "circle(512,480,12)"')
+        return mask_of(self, cores)
 
     # Pixels.
 

@@ -25,7 +25,7 @@ from tachyfits.text.regions import (
     physical,
     union_of,
 )
-from tachyfits.text.sky_regions import FRAMES, SkyRegion, frame_name
+from tachyfits.text.sky_regions import FRAMES, OWN_FRAME, SkyRegion, frame_name
 
 #: Shapes as messages list them.
 REGION_FORMS = (
@@ -33,9 +33,10 @@ REGION_FORMS = (
     "polygon(x1,y1,x2,y2,x3,y3), point(x,y) or line(x1,y1,x2,y2)"
 )
 
+# Each blank can be read in one way alone: text of clients must not take long to refuse.
 _SHAPE = re.compile(
-    r"\s*(?P<sign>[-+!]?)\s*(?P<name>[A-Za-z]+)\s*"
-    r"(?:\((?P<inside>[^()]*)\)|\s(?P<bare>[^()]*))\s*(?:#.*)?",
+    r"(?P<sign>[-+!]?)\s*(?P<name>[A-Za-z]+)"
+    r"(?:\s*\((?P<inside>[^()]*)\)|(?P<bare>\s[^()#]*))\s*(?:#.*)?",
     re.DOTALL,
 )
 
@@ -46,11 +47,11 @@ _UNITS = {
     "arcmin": 1 / 60, "mas": 1 / 3.6e6,
 }  # fmt: skip
 
-_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 _BOUND = rf"{_NUMBER}|[-+]?inf(?:inity)?"
 _WITH_UNIT = re.compile(rf"({_NUMBER})\s*([A-Za-z\"']*)")
 _SEXAGESIMAL = re.compile(
-    r"([-+]?)(\d+)(?::|(?P<h>[hd]))(\d+)(?::|m)(\d+\.?\d*|\.\d+)s?", re.IGNORECASE
+    r"([-+]?)(\d+)(?::|(?P<h>[hd]))(\d+)(?::|m)(\d+(?:\.\d*)?|\.\d+)s?", re.IGNORECASE
 )
 
 #: Frames whose longitudes are right ascensions: hours where they are sexagesimal.
@@ -85,7 +86,7 @@ def parse_region(text: str) -> Region:
         if words.lower() in (_IMAGE, _PHYSICAL) or words.lower() in FRAMES:
             frame = words.lower()
             continue
-        match = _SHAPE.fullmatch(piece)
+        match = _SHAPE.fullmatch(words)
         if match is None:
             _refuse_word(words, text)
         assert match is not None
@@ -291,6 +292,11 @@ def _longitude(word: str, frame: str, text: str) -> float:
     match = _SEXAGESIMAL.fullmatch(word)
     if match is None:
         return _angle(word, text)
+    if frame == OWN_FRAME and match["h"] is None:
+        raise usage(
+            f"invalid region {text!r}: {word!r} may be hours or degrees in the frame {frame}",
+            "write degrees, or 5h34m32.0s",
+        )
     hours = (match["h"] or ("h" if frame in _EQUATORIAL else "d")).lower() == "h"
     return _sexagesimal(match) * (15.0 if hours else 1.0)
 
@@ -302,7 +308,7 @@ def _latitude(word: str, frame: str, text: str) -> float:
 
 def _sexagesimal(match: re.Match[str]) -> float:
     sign = -1.0 if match[1] == "-" else 1.0
-    return sign * (int(match[2]) + int(match[4]) / 60 + float(match[5]) / 3600)
+    return sign * (float(match[2]) + float(match[4]) / 60 + float(match[5]) / 3600)
 
 
 def _angle(word: str, text: str) -> float:

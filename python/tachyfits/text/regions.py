@@ -15,8 +15,9 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tachyfits import _core
-from tachyfits.base.errors import usage
+from tachyfits.base.errors import foreign_errors, usage
 from tachyfits.base.lazy_numpy import np
+from tachyfits.base.whole_numbers import whole_number
 from tachyfits.text.sections import Section
 
 if TYPE_CHECKING:
@@ -61,7 +62,10 @@ class PixelRegion(Region):
 
     def mask(self, height: int, width: int) -> NDArray[np.bool_]:
         """Return which pixels of a plane of shape (height, width) belong to the region."""
-        return self.to_core().mask(height, width)
+        sizes = [whole_number(length) for length in (height, width)]
+        if None in sizes:
+            raise usage(f"invalid shape {(height, width)!r} of a plane", "give two whole numbers")
+        return self.to_core().mask(*(min(size or 0, 2**62) for size in sizes))
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,10 @@ class Box(PixelRegion):
     width: float
     height: float
     angle_degrees: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse what is no number."""
+        _check_numbers(self)
 
     def to_core(self) -> _core.Region:
         """Return the engine's region."""
@@ -118,6 +126,10 @@ class Circle(PixelRegion):
     y: float
     radius: float
 
+    def __post_init__(self) -> None:
+        """Refuse what is no number."""
+        _check_numbers(self)
+
     def to_core(self) -> _core.Region:
         """Return the engine's region."""
         return _core.Region.circle(self.x, self.y, self.radius)
@@ -149,6 +161,10 @@ class Ellipse(PixelRegion):
     semi_x: float
     semi_y: float
     angle_degrees: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse what is no number."""
+        _check_numbers(self)
 
     def to_core(self) -> _core.Region:
         """Return the engine's region."""
@@ -188,7 +204,7 @@ class Polygon(PixelRegion):
     vertices: tuple[tuple[float, float], ...]
 
     def __init__(self, vertices: Sequence[tuple[float, float]]) -> None:
-        pairs = tuple((float(x), float(y)) for x, y in vertices)
+        pairs = _vertices(vertices, "polygon")
         if len(pairs) < 3:
             raise usage(f"a polygon of {len(pairs)} vertices", "give three or more (x, y)")
         object.__setattr__(self, "vertices", pairs)
@@ -218,6 +234,10 @@ class Point(PixelRegion):
     x: float
     y: float
 
+    def __post_init__(self) -> None:
+        """Refuse what is no number."""
+        _check_numbers(self)
+
     def to_core(self) -> _core.Region:
         """Return the engine's region."""
         return _core.Region.box(
@@ -238,6 +258,13 @@ class Line(PixelRegion):
     """A line through two or more points: a path for `Image.pv`, which has no pixels inside."""
 
     vertices: tuple[tuple[float, float], ...]
+
+    def __post_init__(self) -> None:
+        """Refuse what is no line."""
+        pairs = _vertices(self.vertices, "line")
+        if len(pairs) < 2:
+            raise usage(f"a line of {len(pairs)} points", "give two or more (x, y)")
+        object.__setattr__(self, "vertices", pairs)
 
     def to_core(self) -> _core.Region:
         """Refuse: no pixel is inside a line."""
@@ -299,6 +326,15 @@ class CompoundRegion(Region):
     """
 
     parts: tuple[tuple[bool, Region], ...]
+
+    def __post_init__(self) -> None:
+        """Refuse what has no regions as its parts."""
+        hint = "give pairs: (True, region) adds one, (False, region) removes it"
+        with foreign_errors("invalid parts of a region", hint):
+            parts = tuple((bool(added), part) for added, part in self.parts)
+        if not all(isinstance(part, Region) for _, part in parts):
+            raise usage("invalid parts of a region: expected regions", hint)
+        object.__setattr__(self, "parts", parts)
 
     def __str__(self) -> str:
         shown = [f"{'' if added else 'without '}{part}" for added, part in self.parts[:6]]
@@ -362,6 +398,27 @@ def physical(region: Region) -> Region:
         return labelled(CompoundRegion(parts), region.label)
     assert isinstance(region, PixelRegion)
     return labelled(PhysicalRegion(region.moved((1.0, 1.0), (1.0, 1.0))), region.label)
+
+
+def _check_numbers(shape: Any) -> None:
+    """Refuse fields that are not numbers; the engine says which numbers it takes."""
+    for name, value in ((field.name, getattr(shape, field.name)) for field in fields(shape)):
+        if isinstance(value, (float, int)):
+            is_number = abs(value) < 2**1000 or value != value
+        else:
+            # Numbers of NumPy; a quantity has a unit, and text would be numbers by chance.
+            is_number = isinstance(value, (np.floating, np.integer))
+        if not is_number:
+            raise usage(
+                f"invalid {name} {value!r:.60} of a {type(shape).__name__.lower()}: expected a "
+                "number of pixels",
+                "give a number; a region on the sky is a tachyfits.SkyRegion",
+            )
+
+
+def _vertices(vertices: Any, name: str) -> tuple[tuple[float, float], ...]:
+    with foreign_errors(f"invalid vertices of a {name}", "give pairs of numbers: [(0, 0), ...]"):
+        return tuple((float(x), float(y)) for x, y in vertices)
 
 
 def check_radii(inner: float, outer: float) -> None:
