@@ -147,6 +147,7 @@ __all__ = [
     "open",
     "options",
     "region",
+    "regions",
     "repair",
     "reports",
     "update_checksums",

@@ -14,7 +14,6 @@ from tachyfits._core import FormatError
 from tachyfits.base.errors import usage
 from tachyfits.base.lazy_numpy import np
 from tachyfits.file.hdu import Hdu
-from tachyfits.header.alignment import Grid
 from tachyfits.header.beam import Beam, Beams, beams_of
 from tachyfits.header.cards import Card, Header
 from tachyfits.header.coordinates import Coordinates
@@ -148,10 +147,6 @@ class ImageHdu(Hdu):
         if self._world is None:
             self._world = Coordinates(self.header, self.ndim, self._where(), self._table_of_axis)
         return self._world
-
-    def _grid(self) -> Grid:
-        """Return where the pixels are, for images that are combined."""
-        return Grid(self._file.name, self._coordinates, self.shape, True, self._file.is_strict)
 
     def _table_of_axis(self, name: str, version: int, columns: Sequence[str]) -> list[Any]:
         """Return columns of the table that a -TAB axis names."""
