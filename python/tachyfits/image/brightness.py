@@ -7,7 +7,7 @@ One argument ``unit`` has the unit of the coordinates, that of the values, or bo
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,7 +88,7 @@ def prepared(
     else:
         left = line if of_axis == line.unit else replace(line, unit=of_axis)
     if name == FLUX:
-        return _flux_of(image, of_values, asked, kept, left)
+        return flux_of(image, of_values, asked, kept, left)
     if of_values is None:
         return Prepared(image, None if name in UNITLESS else image.unit, statistic, left)
     if name in UNITLESS:
@@ -128,8 +128,8 @@ def _of_results(
     return found if found.size > 1 else found.reshape(())
 
 
-def _flux_of(
-    image: Image, wanted: str | None, asked: Asked, kept: tuple[Section, int] | None, line: Line
+def flux_of(
+    image: Image, wanted: Any, asked: Asked, kept: tuple[Section, int] | None, line: Line
 ) -> Prepared:
     """Return pixels that add up to a flux."""
     import astropy.units as u
