@@ -83,7 +83,7 @@ class Flux(Pixels):
         known = fits_unit(text)
         if known is None:
             raise unknown_unit(text)
-        return u.Quantity(values, known, copy=False)
+        return u.Quantity(values, known)
 
     def _sky_numbers(self) -> tuple[int, ...]:
         """Return the NumPy numbers of the axes of the sky; without one, the last two."""

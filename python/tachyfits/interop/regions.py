@@ -64,8 +64,22 @@ def region_of_astropy(shape: Any) -> Region:
 
 
 def _compound(shape: Any) -> Region:
-    one, other = region_of_astropy(shape.region1), region_of_astropy(shape.region2)
-    operator = getattr(shape.operator, "__name__", "")
+    """Return a combination; ``a | b | c`` is nested on its left, however long it is."""
+    spine = []
+    while "Compound" in type(shape).__name__:
+        spine.append(shape)
+        shape = shape.region1
+    found = region_of_astropy(shape)
+    for each in reversed(spine):
+        try:
+            other = region_of_astropy(each.region2)
+        except RecursionError as error:
+            raise usage("regions nested too deep", "combine them from the first on") from error
+        found = _combined(found, other, getattr(each.operator, "__name__", ""))
+    return found
+
+
+def _combined(one: Region, other: Region, operator: str) -> Region:
     if operator == "or_":
         return CompoundRegion(((True, one), (True, other)))
     without = CompoundRegion(((True, one), (False, other)))

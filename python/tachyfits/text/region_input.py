@@ -10,7 +10,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tachyfits.base.errors import either, usage, warn
+from tachyfits.base.errors import either, foreign_errors, usage, warn
 from tachyfits.base.lazy_numpy import np
 from tachyfits.base.upper import upper
 from tachyfits.text.region_text import REGION_FORMS, is_file_text, parse_region
@@ -153,7 +153,7 @@ def _parts_of(given: Any) -> Parts | None:
             of_text: Parts = upper.parts_of_text(text)
             return of_text
         return None
-    if _is_foreign(given) and hasattr(given, "__len__"):
+    if _is_foreign(given) and type(given).__name__ == "Regions":
         shapes: Parts = upper.parts_of_astropy(given)
         return shapes
     return None
@@ -174,9 +174,11 @@ def _one(given: Any) -> Region:
         found: Region = upper.region_of_astropy(given)
         return found
     if _is_plane(given):
-        pixels = np.asarray(np.ma.filled(given, 0) if np.ma.isMaskedArray(given) else given)
+        with foreign_errors("invalid mask", "give an array of numbers of the shape of a plane"):
+            pixels = np.asarray(np.ma.filled(given, 0) if np.ma.isMaskedArray(given) else given)
+            inside = np.asarray((pixels != 0) & (pixels == pixels), dtype=np.bool_)
         grid = given._grid() if hasattr(type(given), "_grid") else None
-        return MaskRegion(np.ascontiguousarray((pixels != 0) & (pixels == pixels)), grid)
+        return MaskRegion(np.ascontiguousarray(inside), grid)
     raise usage(
         f"invalid region {given!r}: expected a region, text, a SkyCoord or a mask",
         either("use tf.Circle(x, y, radius), or text: ", "use ", "use ") + REGION_FORMS,

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+#: Combinations of regions are nested no deeper.
+_MOST_DEPTH = 100
+
 #: The least and the greatest x, and those of y.
 Ends: TypeAlias = "tuple[float, float, float, float]"
 
@@ -322,7 +325,8 @@ class MaskRegion(PixelRegion):
 class CompoundRegion(Region):
     """Regions in order: each is added (True) to those before it, or removed (False) from them.
 
-    Where the first one is removed, it is from the whole image.
+    Where the first one is removed, it is from the whole image. The parts of a combination at the
+    beginning are parts of this one: regions that are added one by one make no deep nest.
     """
 
     parts: tuple[tuple[bool, Region], ...]
@@ -334,6 +338,15 @@ class CompoundRegion(Region):
             parts = tuple((bool(added), part) for added, part in self.parts)
         if not all(isinstance(part, Region) for _, part in parts):
             raise usage("invalid parts of a region: expected regions", hint)
+        if parts and parts[0][0] and isinstance(parts[0][1], CompoundRegion):
+            parts = parts[0][1].parts + parts[1:] if parts[0][1].parts else parts
+        depth = 1 + max((getattr(part, "_depth", 0) for _, part in parts), default=0)
+        if depth > _MOST_DEPTH:
+            raise usage(
+                f"combinations of regions nested more than {_MOST_DEPTH} deep",
+                "combine them from the first on, or give them as one list of parts",
+            )
+        object.__setattr__(self, "_depth", depth)
         object.__setattr__(self, "parts", parts)
 
     def __str__(self) -> str:
@@ -403,11 +416,10 @@ def physical(region: Region) -> Region:
 def _check_numbers(shape: Any) -> None:
     """Refuse fields that are not numbers; the engine says which numbers it takes."""
     for name, value in ((field.name, getattr(shape, field.name)) for field in fields(shape)):
-        if isinstance(value, (float, int)):
-            is_number = abs(value) < 2**1000 or value != value
-        else:
-            # Numbers of NumPy; a quantity has a unit, and text would be numbers by chance.
-            is_number = isinstance(value, (np.floating, np.integer))
+        # Not a quantity, which has a unit, nor text, which would be a number by chance.
+        is_number = isinstance(value, (float, np.floating, np.integer)) or (
+            isinstance(value, int) and abs(value) < 2**1000
+        )
         if not is_number:
             raise usage(
                 f"invalid {name} {value!r:.60} of a {type(shape).__name__.lower()}: expected a "
@@ -469,7 +481,7 @@ def _around(shape: Any, width: float, height: float) -> Ends:
 
 def _cosine_and_sine(angle_degrees: float) -> tuple[float, float]:
     angle = math.radians(angle_degrees)
-    return math.cos(angle), math.sin(angle)
+    return (math.cos(angle), math.sin(angle)) if math.isfinite(angle) else (math.nan, math.nan)
 
 
 def _turned(border: NDArray[np.float64], shape: Any) -> NDArray[np.float64]:
@@ -510,6 +522,9 @@ def as_ds9(region: Region) -> str:
         numbers = [coordinate + 1 for vertex in region.vertices for coordinate in vertex]
         shown = [*map(_short, numbers[:12]), *(["..."] if len(numbers) > 12 else [])]
         return f"{type(region).__name__.lower()}({','.join(shown)})"
+    if isinstance(region, CompoundRegion):
+        parts = [f"{'' if added else '-'}{as_ds9(part)}" for added, part in region.parts[:6]]
+        return "; ".join([*parts, *(["..."] if len(region.parts) > 6 else [])])
     if not isinstance(region, (Box, Circle, Ellipse, Point)):
         return str(region)
     x, y, *others = numbers_of(region)

@@ -81,8 +81,8 @@ class SkyRegion(Region):
 
     def __post_init__(self) -> None:
         """Refuse what is no shape."""
-        if self.shape not in _COUNTS:
-            raise usage(f"invalid shape {self.shape!r}: expected {', '.join(_COUNTS)}", _MAKERS)
+        if not isinstance(self.shape, str) or self.shape not in _COUNTS:
+            raise usage(f"invalid shape {self.shape!r:.60}: expected {', '.join(_COUNTS)}", _MAKERS)
         with foreign_errors(f"invalid {self.shape} on the sky", _MAKERS):
             least, most, sizes = _COUNTS[self.shape]
             pairs = [(float(at), float(to)) for at, to in self.points]
@@ -105,7 +105,7 @@ class SkyRegion(Region):
                 )
         if any(size < 0 for size in self.sizes):
             raise usage(f"invalid sizes {self.sizes!r}: expected none below 0", "give degrees")
-        if self.frame not in FRAMES.values():
+        if not isinstance(self.frame, str) or self.frame not in FRAMES.values():
             raise usage(f"invalid frame {self.frame!r}: expected {', '.join(FRAMES)}", _MAKERS)
 
     def __str__(self) -> str:
@@ -222,9 +222,9 @@ def in_own_frame(region: Region) -> Region:
 
 def degrees(value: Any, what: str) -> float:
     """Return an angle in degrees: a number of them, a Quantity, or text such as "12arcsec"."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return float(value)
-    with foreign_errors(f"invalid {what} {value!r}", 'give degrees, or an angle: "12arcsec"'):
+    with foreign_errors(f"invalid {what} {value!r:.60}", 'give degrees, or an angle: "12arcsec"'):
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return float(value)
         return float(asked_quantity(value, ANGLE, default="deg").to_value("deg"))
 
 
