@@ -19,7 +19,7 @@ from tachyfits.image.operators import converted
 from tachyfits.image.reductions import UNITLESS
 from tachyfits.text.sections import Section
 from tachyfits.text.statistics import order_statistic
-from tachyfits.text.units import SPECTRAL, asked_unit, split_units, text_of_unit
+from tachyfits.text.units import SPECTRAL, asked_unit, fits_unit, split_units, text_of_unit
 
 if TYPE_CHECKING:
     from tachyfits.image.image import Image
@@ -145,7 +145,10 @@ def flux_of(
     if wanted is not None:
         target = asked_unit(wanted)
         whole = text_of_unit(target) or ""
-        per_pixel = (text_of_unit(target / u.pix) or "") if per_pixel else whole
+        # Values in Jy add up as they are; those in Jy/pixel to Jy.
+        own = fits_unit(image.unit or "")
+        adds_up = own is not None and own.is_equivalent(target, u.spectral_density(1.0 * u.Hz))
+        per_pixel = whole if adds_up else text_of_unit(target / u.pix) or ""
     if per_pixel is None:
         return Prepared(image, whole, "sum", line)
     pixels, _, factor = _converted(image, per_pixel, asked, "sum", kept)

@@ -24,7 +24,7 @@ from tachyfits.header.coordinates import DOPPLER_TYPES
 from tachyfits.header.spectral_units import Channels, Line, channels_of
 from tachyfits.image.brightness import prepared
 from tachyfits.image.chosen_regions import ChosenRegions, mask_of
-from tachyfits.image.expressions import evaluate, on_sky, resolve
+from tachyfits.image.expressions import computed, on_sky, resolve
 from tachyfits.image.reductions import UNITLESS, reduced
 from tachyfits.image.spectra import (
     OTHER_REST,
@@ -234,9 +234,9 @@ def selected(image: Image, threshold: SupportsFloat | None, mask: Any) -> Image:
     if mask is not None:
         conditions.append("not isnan(m) and m != 0")
         is_plane = isinstance(mask, Measured) and mask.ndim == 2
-        if is_plane:
-            tell_differences((image, mask))
-        mask = on_sky(mask.values, image) if is_plane else resolve(mask)
+        given = mask if is_plane else resolve(mask)
+        tell_differences((image, given))
+        mask = resolve(on_sky(mask.values, image)) if is_plane else given
         inputs["m"] = mask
     if threshold is not None:
         conditions.append("a >= t")
@@ -244,7 +244,7 @@ def selected(image: Image, threshold: SupportsFloat | None, mask: Any) -> Image:
     # The type of the pixels, or one that holds their values as they are.
     dtype = "float32" if image.dtype == np.float32 else "float64"
     try:
-        selected = evaluate(f"where({' and '.join(conditions)}, a, nan)", dtype=dtype, **inputs)
+        selected = computed(f"where({' and '.join(conditions)}, a, nan)", inputs, dtype)
     except _core.UsageError as error:
         if not hasattr(mask, "shape"):
             raise

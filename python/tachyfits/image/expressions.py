@@ -191,24 +191,24 @@ def evaluated(
     }
     text = None if unit is None else text_of_unit(unit) or ""
     if text == "":
-        return _image(expression, found, dtype, text)
-    result = _image(expression, found, dtype)
+        return computed(expression, found, dtype, text)
+    result = computed(expression, found, dtype)
     if text is None:
         return result
     if result.unit in (None, text):
-        return _image(expression, found, dtype, text)
+        return computed(expression, found, dtype, text)
     text, factor = factor_between(result.unit, unit, setting_of(result, asked or Asked()))
     if factor.ndim == 0 and factor == 1:
-        return _image(expression, found, dtype, text)
+        return computed(expression, found, dtype, text)
     # Within the expression, so that the values are rounded once.
     name = next(name for name in _names() if name not in found)
-    return _image(f"({expression}) * {name}", {**found, name: factor_operand(factor)}, dtype, text)
+    return computed(f"({expression}) * {name}", {**found, name: factor_operand(factor)}, dtype, text)
 
 
-def _image(
+def computed(
     expression: str, inputs: dict[str, Any], dtype: str | None, unit: str | None = None
 ) -> Image:
-    """Return the image of an expression whose inputs are resolved."""
+    """Return the image of an expression whose inputs are resolved, and told where they differ."""
     image: Image = _file(expression, inputs, dtype, unit)[0]
     return image
 

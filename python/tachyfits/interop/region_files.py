@@ -25,8 +25,8 @@ from tachyfits.base.errors import (
 )
 from tachyfits.base.optional import needed
 from tachyfits.interop.regions import AREAS_HINT, parts_of_astropy
-from tachyfits.text.regions import Parts, Region, physical
-from tachyfits.text.sky_regions import in_own_frame
+from tachyfits.text.regions import Parts, Region, labelled, physical
+from tachyfits.text.sky_regions import SkyRegion, in_own_frame
 
 #: The most characters of a region file: far more than people draw.
 _MOST_CHARACTERS = 1 << 26
@@ -40,6 +40,10 @@ _DRAWN = ("text", "vector", "ruler", "compass", "projection", "segment")
 #: Parts of a line in which ";" is a character.
 _QUOTED = re.compile(r"\{[^{}]*\}|(?<==)\s*(?:\"[^\"]*\"|'[^']*')")
 _WORD = re.compile(r"#?\s*[-+!]?\s*([A-Za-z][A-Za-z0-9]*)")
+_ANGLED = re.compile(
+    r"(?P<sign>[-+]?)\s*(?P<name>box|rotbox|ellipse)(?:\s*\(|\s)(?P<numbers>[^()#]*)\)?",
+    re.IGNORECASE,
+)
 
 _CASA_LINE = re.compile(r"[-+]?\s*(?P<ann>ann\s+)?(?P<name>[a-z]+)\s*(?=\[)", re.IGNORECASE)
 _CASA_COORD = re.compile(r"\bcoord\s*=\s*['\"]?(\w+)", re.IGNORECASE)
@@ -52,6 +56,8 @@ class _Line(NamedTuple):
 
     frame: str
     text: str
+    #: Whether it is a box on the sky by two corners.
+    is_box: bool = False
 
 
 def parts_of_file(path: str | os.PathLike[str]) -> Parts:
@@ -91,7 +97,7 @@ def parts_of_text(text: str, name: str = "the text") -> Parts:
     shared = "".join(f"{line.text}\n" for line in lines if line.frame == "global")
     parts: list[tuple[bool, Region]] = []
     shapes = (line for line in lines if line.frame != "global")
-    for frame, run in groupby(shapes, key=lambda line: line.frame):
+    for (frame, is_box), run in groupby(shapes, key=lambda line: (line.frame, line.is_box)):
         body = "".join(f"{line.text}\n" for line in run)
         if is_casa:
             found = _parsed(regions, shared + body, "crtf", name)
@@ -99,13 +105,32 @@ def parts_of_text(text: str, name: str = "the text") -> Parts:
             known = frame if frame in _READ else "image" if frame == "physical" else "icrs"
             found = _parsed(regions, f"{shared}{known}\n{body}", "ds9", name)
         placed = _PLACED.get(frame, _as_it_is)
-        parts += [(added, placed(part)) for added, part in parts_of_astropy(found)]
+        for added, part in parts_of_astropy(found):
+            parts.append((added, placed(_between_corners(part) if is_box else part)))
     if not parts:
         raise usage(f"{name}: no shape was found in it", AREAS_HINT)
     if not is_casa:
         # DS9 keeps excluded pixels out whatever follows; CASA goes in order.
         parts.sort(key=lambda part: not part[0])
     return parts
+
+
+def _between_corners(region: Region) -> Region:
+    """Return a box of CASA on the sky: what lies between two longitudes and two latitudes.
+
+    astropy-regions makes a rectangle of them, as if a degree of longitude were one on the sky.
+    """
+    if not isinstance(region, SkyRegion) or region.shape != "box":
+        return region
+    ((longitude, latitude),), (width, height) = region.points, region.sizes
+    if width > 180.0:
+        # The shorter way between the corners passes longitude 0.
+        longitude, width = longitude + 180.0, 360.0 - width
+    ends = (longitude - width / 2, longitude + width / 2)
+    found = SkyRegion.range(
+        ends, (latitude - height / 2, latitude + height / 2), frame=region.frame
+    )
+    return labelled(found, region.label)
 
 
 def _as_it_is(region: Region) -> Region:
@@ -159,9 +184,21 @@ def _ds9_lines(text: str, name: str) -> Iterator[_Line]:
                     "degrees",
                     "write degrees",
                 )
-            yield _Line(frame, piece)
+            yield _Line(frame, _with_angle(piece))
     if count:
         warn(f"{name}: shapes without pixels inside are left out: {count} ({listed(sorted(drawn))})")
+
+
+def _with_angle(piece: str) -> str:
+    """Return a shape as astropy-regions reads it: an angle where DS9 and CIAO leave it out."""
+    piece = f"-{piece[1:]}" if piece.startswith("!") else piece
+    match = _ANGLED.match(piece)
+    if match is None:
+        return piece
+    numbers = re.split(r"[\s,]+", match["numbers"].strip())
+    angle = "" if len(numbers) % 2 else ",0"
+    name = match["name"].lower().removeprefix("rot")
+    return f"{match['sign']}{name}({','.join(numbers)}{angle}){piece[match.end() :]}"
 
 
 def _pieces(text: str) -> Iterator[str]:
@@ -239,7 +276,10 @@ def _casa_shape(line: str, match: re.Match[str] | None, shared: str, name: str) 
             f"{name}: invalid position in {line[:100]!r}: expected numbers with units",
             "write 30deg, 12h30m00s, +12.30.00.0 or 30pix, as CASA does",
         )
-    return _Line("", line) if names else _Line("own", f"{line}, coord=ICRS")
+    is_box = match["name"].lower() == "box"
+    if names:
+        return _Line("", line, is_box)
+    return _Line("own", f"{line}, coord=ICRS", is_box)
 
 
 def _mixed(name: str, line: str, centre: str, sizes: str) -> Exception:

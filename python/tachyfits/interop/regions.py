@@ -30,13 +30,25 @@ AREAS_HINT = "use circles, ellipses, boxes, annuli, polygons and points"
 
 
 def parts_of_astropy(shapes: Iterable[Any]) -> Parts:
-    """Return shapes of the package ``regions`` in order, without texts; some may be excluded."""
+    """Return shapes of the package ``regions`` in the order in which they apply.
+
+    Texts and annotations are left out. In DS9, what is excluded stays so whatever follows; shapes
+    of CASA, which have a type, go in order.
+    """
     found = [*shapes]
-    areas = [shape for shape in found if not type(shape).__name__.startswith("Text")]
+    areas = [shape for shape in found if not _is_annotation(shape)]
     if len(areas) < len(found):
         texts = len(found) - len(areas)
         warn(f"{texts} of {len(found)} regions are text, which has no pixels")
-    return [(_is_included(shape), region_of_astropy(shape)) for shape in areas]
+    parts = [(_is_included(shape), region_of_astropy(shape)) for shape in areas]
+    if not any("type" in getattr(shape, "meta", {}) for shape in areas):
+        parts.sort(key=lambda part: not part[0])
+    return parts
+
+
+def _is_annotation(shape: Any) -> bool:
+    is_text = type(shape).__name__.startswith("Text")
+    return is_text or getattr(shape, "meta", {}).get("type") == "ann"
 
 
 def _is_included(shape: Any) -> bool:

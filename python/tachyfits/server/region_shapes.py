@@ -52,11 +52,14 @@ class Shape:
         Its pixels are left out.
     outline
         Points along its border, pixels from 1.
+    label
+        The text beside it; "" without any.
     """
 
     text: str
     excluded: bool
     outline: NDArray[np.float64]
+    label: str = ""
 
 
 def shapes_of(image: tf.Image, text: str) -> list[Shape]:
@@ -77,7 +80,7 @@ def shapes_of(image: tf.Image, text: str) -> list[Shape]:
             if len(corners) < 3:
                 continue
             shape = Polygon([(x, y) for x, y in (corners - 1).tolist()])
-        shapes.append(Shape(text_of(shape), excluded, np.round(border, 3)))
+        shapes.append(Shape(text_of(shape), excluded, np.round(border, 3), part.label))
     return shapes
 
 
