@@ -149,6 +149,11 @@ def spectra(
     progress: Progress | None,
 ) -> list[Spectrum]:
     """Return one spectrum per region, or one of every pixel."""
+    if statistic == FLUX and image.ndim == 2 and image._coordinates.channel_axis is None:
+        raise usage(
+            f"{image._where()}: an image of 2 axes has one flux, and no spectrum",
+            either("use flux(region)", "use tachyfits stats --flux", "use statistics"),
+        )
     axis = image._coordinates.required_channel_axis()
     sky = image._coordinates.sky_axes(axis)
     where = cube_section(image, section, channels, axis, line, pol)
