@@ -5,6 +5,7 @@ Text is never a file name here: `text.region_text` and the parsers of astropy-re
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -36,6 +37,10 @@ from tachyfits.text.sky_regions import SkyRegion
 #: Most shapes of a file.
 MOST_SHAPES = 5000
 
+#: Most characters of a line of a file, and of its properties: parsers of such files search each many
+#: times.
+_LONGEST_LINE, _LONGEST_COMMENT = 50_000, 2000
+
 #: Words of the files of DS9 and CASA that text of one region does not have.
 _OF_FILES = ("#CRTF", "[[", "global ", "# Region file", "physical\n", "wcs")
 
@@ -65,7 +70,7 @@ def shapes_of(image: tf.Image, text: str) -> list[Shape]:
     Shapes on the sky get the scale and the angle that the sky has at their centre.
     """
     is_file = any(word in text for word in _OF_FILES)
-    found = region_of_text(text) if is_file else parse_region(text)
+    found = region_of_text(_short_lines(text)) if is_file else parse_region(text)
     parts = list(_parts(found, excluded=False))
     if len(parts) > MOST_SHAPES:
         raise TooLarge(f"a region file of more than {MOST_SHAPES} shapes")
@@ -80,6 +85,25 @@ def shapes_of(image: tf.Image, text: str) -> list[Shape]:
             shape = Polygon([(x, y) for x, y in (corners - 1).tolist()])
         shapes.append(Shape(text_of(shape), excluded, np.round(border, 3)))
     return shapes
+
+
+def _short_lines(text: str) -> str:
+    """Return the text of a file with single blanks.
+
+    Raises
+    ------
+    TooLarge
+        A line is longer than that of a polygon of some thousand corners.
+    """
+    short = re.sub(r"[ \t]+", " ", text)
+    for number, line in enumerate(short.splitlines(), 1):
+        words = line.partition("#")[2] if line.lstrip()[:6].lower() != "global" else line
+        if len(line) > _LONGEST_LINE or len(words) > _LONGEST_COMMENT:
+            raise TooLarge(
+                f"line {number} of the region file: expected at most {_LONGEST_LINE} characters, "
+                f"and {_LONGEST_COMMENT} of properties"
+            )
+    return short
 
 
 def _parts(region: Region, *, excluded: bool) -> Iterator[tuple[bool, Region]]:

@@ -35,8 +35,8 @@ REGION_FORMS = (
 )
 
 _SHAPE = re.compile(
-    r"\s*(?P<sign>[-+!]?)\s*(?P<name>[A-Za-z]+)\s*"
-    r"(?:\((?P<inside>[^()]*)\)|\s(?P<bare>[^()]*))\s*(?:#.*)?",
+    r"(?P<sign>[-+!]?)\s*(?P<name>[A-Za-z]+)"
+    r"(?:\s*\((?P<inside>[^()]*)\)\s*|\s+(?P<bare>[^()#\s][^()#]*))(?:#.*)?",
     re.DOTALL,
 )
 
@@ -47,11 +47,11 @@ _UNITS = {
     "arcmin": 1 / 60, "mas": 1 / 3.6e6,
 }  # fmt: skip
 
-_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 _BOUND = rf"{_NUMBER}|[-+]?inf(?:inity)?"
 _WITH_UNIT = re.compile(rf"({_NUMBER})\s*([A-Za-z\"']*)")
 _SEXAGESIMAL = re.compile(
-    r"([-+]?)(\d+)(?::|(?P<h>[hd]))(\d+)(?::|m)(\d+\.?\d*|\.\d+)s?", re.IGNORECASE
+    r"([-+]?)(\d+)(?::|(?P<h>[hd]))(\d+)(?::|m)(\d+(?:\.\d*)?|\.\d+)s?", re.IGNORECASE
 )
 
 #: Frames whose longitudes are right ascensions: hours where they are sexagesimal.
@@ -86,7 +86,7 @@ def parse_region(text: str) -> Region:
         if words.lower() in (_IMAGE, _PHYSICAL) or words.lower() in FRAMES:
             frame = words.lower()
             continue
-        match = _SHAPE.fullmatch(piece)
+        match = _SHAPE.fullmatch(words)
         if match is None:
             _refuse_word(words, text)
         assert match is not None
