@@ -48,7 +48,7 @@ export function saveTab(app) {
     let box = [1, width, 1, height];
     if (what === "view") {
       const [a, b] = [viewer.toImage(0, viewer.height), viewer.toImage(viewer.width, 0)];
-      box = bounds({ id: 0, kind: "line", values: [a.x, a.y, b.x, b.y], colour: 0 }, width, height);
+      box = bounds({ kind: "line", values: [a.x, a.y, b.x, b.y] }, width, height);
     }
     const region = regions.find((one) => one.id === selected) ?? regions.at(-1);
     if (what === "region") {
