@@ -36,6 +36,16 @@ def problems_of(file: OpenFile, view: View) -> list[str]:
     return list(dict.fromkeys(alone))
 
 
+def readable_channels(view: View) -> int:
+    """Return how many channels from the first on a file has whole."""
+    hdu = view.image._hdu()
+    is_plain = hdu.stored is None and view.axes == tuple(range(1, view.image.ndim + 1))
+    if not is_plain or view.image.ndim < 3 or hdu.data_bytes_present >= hdu.data_bytes:
+        return view.channels
+    plane = math.prod(view.image.shape[-2:]) * abs(view.image.bitpix) // 8
+    return min(view.channels, hdu.data_bytes_present // plane)
+
+
 def _truncated(image: tf.Image) -> str | None:
     """Return what is missing of an image whose file ends too early; None if nothing is."""
     hdu = image._hdu()

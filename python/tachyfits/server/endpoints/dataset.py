@@ -12,7 +12,7 @@ from tachyfits.server.asked import Asked, answered
 from tachyfits.server.datasets import OpenFile
 from tachyfits.server.parameters import At
 from tachyfits.server.planes import first_level, is_large
-from tachyfits.server.problems import problems_of
+from tachyfits.server.problems import problems_of, readable_channels
 from tachyfits.server.view import TILE, View
 
 router = APIRouter()
@@ -65,6 +65,7 @@ def _described(file: OpenFile, view: View, hidden: Callable[[str], str]) -> dict
         "width": view.width,
         "height": view.height,
         "channels": view.channels,
+        "readable_channels": readable_channels(view),
         "tile": TILE,
         "levels": view.levels,
         "collapse_level": first_level(view) if is_large(view) else 0,
