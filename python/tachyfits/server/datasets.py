@@ -180,21 +180,23 @@ class OpenFile:
             ]
 
     def view(self, hdu: int | None) -> View:
-        """Return the view of an image: of the first with two axes if ``hdu`` is None."""
+        """Return the view of an image: if ``hdu`` is None, of the first, with two axes if any has."""
         if hdu is None:
-            found = [image.index for image in self.images() if image.ndim >= 2]
+            found = sorted(self.images(), key=lambda image: image.ndim < 2)
             if not found:
-                raise NotFound(f"{self.name}: no HDU is an image of two or more axes")
-            hdu = found[0]
+                raise NotFound(f"{self.name}: no HDU is an image with pixels")
+            hdu = found[0].index
         with self._lock:
             if hdu not in self._views:
                 if not 0 <= hdu < len(self._file):
                     last = len(self._file) - 1
                     raise NotFound(f"{self.name}: HDU {hdu} is not one of 0 to {last}")
                 image = self._file[hdu]
-                if not isinstance(image, tf.Image) or image.ndim < 2 or not image.size:
-                    raise NotFound(f"{self.name}: HDU {hdu} is not an image of two or more axes")
-                self._views[hdu] = View(image)
+                if not isinstance(image, tf.Image) or image.ndim < 1 or not image.size:
+                    raise NotFound(f"{self.name}: HDU {hdu} is not an image with pixels")
+                view = View(image)
+                self.check()
+                self._views[hdu] = view
             return self._views[hdu]
 
 

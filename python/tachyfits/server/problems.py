@@ -57,6 +57,8 @@ def _truncated(image: tf.Image) -> str | None:
     if image.header.get("ZIMAGE") is not None or hdu.kind == "binary table":
         return f"the file is truncated: {share}; compressed tiles after them cannot be shown"
     pixels = present // (abs(image.bitpix) // 8)
+    if image.ndim == 1:
+        return f"the file is truncated: it ends after pixel {pixels} of {image.size} ({share})"
     if image.ndim < 3:
         rows = pixels // image.shape[-1]
         return f"the file is truncated: it ends after row {rows} of {image.shape[0]} ({share})"

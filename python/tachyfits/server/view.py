@@ -1,7 +1,8 @@
 """View: an image as planes that a viewer shows, whatever the order of its axes.
 
 The axes of the sky are x and y where there are any, else NAXIS1 and NAXIS2; the spectral axis is z.
-An image with other orders is reordered lazily. Numbers are the FITS ones: pixels from 1.
+An image with other orders is reordered lazily. One of a single axis, such as a spectrum, is a cube of
+one pixel. Numbers are the FITS ones: pixels from 1.
 
 Pixels are shown whatever their coordinates are: a distortion that no step or mean can express, or a
 card that is no number, is named in `View.problems` and refused only where a position is needed.
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -18,8 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tachyfits as tf
+from tachyfits import _core
 from tachyfits.base.errors import usage
 from tachyfits.header.coordinates import Sky
+from tachyfits.server.errors import TooLarge
 from tachyfits.text.axes import WorldAxis
 
 _T = TypeVar("_T")
@@ -27,6 +31,15 @@ _T = TypeVar("_T")
 #: Pixels of a tile along each axis.
 TILE = 256
 
+
+#: Most pixels of an image of one axis, which is read as a whole.
+_MOST_OF_LINE = 1 << 22
+
+#: Keywords of the first axis that become those of the third, and the number between their parts.
+_OF_LINE = re.compile(
+    r"(?P<root>CTYPE|CUNIT|CRPIX|CRVAL|CDELT|CNAME|CRDER|CSYER|PV|PS)1(?P<rest>|_\d+|[A-Z]|_\d+[A-Z])"
+    r"|(?P<matrix>PC|CD)1_1(?P<letter>[A-Z]?)"
+)
 
 #: Beginnings of the keywords that say what pixels are; all others may be about coordinates.
 _OF_PIXELS = (
@@ -54,6 +67,10 @@ class View:
     def __init__(self, image: tf.Image) -> None:
         self.image = image
         self.problems: list[str] = []
+        self._is_unplaced = False
+        if image.ndim == 1:
+            self.cube, self.axes = _cube_of_line(image), (2, 3, 1)
+            return
         self.axes = tuple(self._tried(self._order) or range(1, image.ndim + 1))
         self.cube = image
         if not self._is_in_order:
@@ -64,7 +81,7 @@ class View:
             )
             if self.cube is image:
                 self.axes = tuple(range(1, image.ndim + 1))
-        #: Whether the cube lacks coordinates that the image has.
+        # Whether the cube lacks coordinates that the image has.
         self._is_unplaced = bool(self.problems) and self.cube is not image
 
     def _tried(self, call: Callable[[], _T]) -> _T | None:
@@ -98,6 +115,8 @@ class View:
     @functools.cached_property
     def _pixels(self) -> tf.Image | None:
         """The cube without coordinates; None of a file that ends before its last pixel."""
+        if self.image.ndim == 1:
+            return _without_coordinates(self.cube)
         try:
             return self._bare if self._is_in_order else self._reordered(self._bare)
         except tf.TachyfitsError:
@@ -250,3 +269,31 @@ def _without_coordinates(image: tf.Image) -> tf.Image:
     found = tf.File.computed(image._core_image().with_cards([], removed), None)[0]
     assert isinstance(found, tf.Image)
     return found
+
+
+def _cube_of_line(image: tf.Image) -> tf.Image:
+    """Return an image of one axis as the spectral axis of a cube of one pixel.
+
+    Raises
+    ------
+    TooLarge
+        It has more than 2^22 pixels.
+    """
+    if image.size > _MOST_OF_LINE:
+        raise TooLarge(f"an image of one axis with {image.size} pixels: at most {_MOST_OF_LINE}")
+    cards = []
+    for card in image.header.cards:
+        found = _OF_LINE.fullmatch(card.keyword)
+        name = card.keyword
+        if found is not None:
+            name = f"{found['root']}3{found['rest']}"
+            if found["matrix"]:
+                name = f"{found['matrix']}3_3{found['letter']}"
+        # Their values are those of the new array.
+        elif name.startswith(_OF_PIXELS) and name != "BUNIT":
+            continue
+        cards.append((name, card.value, card.comment))
+    pixels = np.ascontiguousarray(image.read().reshape(-1, 1, 1))
+    found_image = tf.File.computed(_core.array_file(pixels, cards, name=image.file.name), None)[0]
+    assert isinstance(found_image, tf.Image)
+    return found_image

@@ -94,7 +94,7 @@ export class Chart {
       width: Math.max(100, this.place.clientWidth),
       height: Math.max(80, this.place.clientHeight),
       legend: { show: false },
-      padding: [8, 12, 0, 0],
+      padding: [8, 20, 0, 0],
       cursor: { drag: { x: true, y: false, setScale: false, dist: 4 }, points: { size: 6 } },
       select: { show: true, left: 0, top: 0, width: 0, height: 0 },
       scales: { x: { time: false } },

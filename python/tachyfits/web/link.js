@@ -36,7 +36,7 @@ export function linkOf(state, initial, hasCuts) {
   }
   if (state.range) found.set("range", state.range.join(","));
   found.set("at", [...state.centre, state.scale].map((value) => Number(value.toPrecision(10))).join(","));
-  if (state.contours) found.set("contours", JSON.stringify(state.contours));
+  if (state.contours) found.set("contours", JSON.stringify(state.contours, (_, value) => value ?? undefined));
   for (const region of state.regions) {
     if (region.values.length) found.append("r", `${region.colour}:${textOf(region)}`);
   }

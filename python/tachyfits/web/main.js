@@ -248,7 +248,10 @@ export class App {
     const size = dataset.naxis.reduce((product, length) => product * length, pixelBytes);
     const parts = [dataset.object, dataset.naxis.join(" × "), bytes(size)];
     byId("title", HTMLElement).textContent = parts.filter(Boolean).join(" · ");
-    byId("stage", HTMLElement).parentElement?.classList.toggle("no-channels", dataset.channels < 2);
+    const main = byId("stage", HTMLElement).parentElement;
+    main?.classList.toggle("no-channels", dataset.channels < 2);
+    // Of a spectrum the chart is what counts.
+    main?.classList.toggle("one-pixel", dataset.width * dataset.height === 1 && dataset.channels > 1);
     this.showProblems(dataset.problems);
   }
 
