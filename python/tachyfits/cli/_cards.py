@@ -35,7 +35,7 @@ _QUOTED = re.compile(r"\s*(?P<value>'(?:[^']|'')*')\s*(?:/\s*(?P<comment>.*))?",
 _NUMBER = re.compile(r"\s*(?P<value>[^/]*[^/\s])/\s+(?P<comment>.*)", re.DOTALL)
 
 _INTEGER = re.compile(r"[+-]?\d+")
-_REAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([EDed][+-]?\d+)?")
+_REAL = re.compile(r"[+-]?(\d+(?:\.\d*)?|\.\d+)([EDed][+-]?\d+)?")
 _COMPLEX = re.compile(r"\(\s*([^\s,]+)\s*,\s*([^\s,]+)\s*\)")
 
 #: Cards of these keywords have text in place of a value, and setting one adds one.

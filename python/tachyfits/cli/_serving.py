@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import secrets
+import stat
 import webbrowser
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +27,8 @@ def options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--threads", type=click.IntRange(min=0), default=0, metavar="N",
                      help="Threads that compute; 0 (the default): one per core."),
         click.option("--token", envvar="TACHYFITS_TOKEN", metavar="TEXT",
-                     help="Token that clients must send; made for addresses other than loopback."),
+                     help="Token that clients must send. Default: made by `view`, and for addresses "
+                     "other than loopback."),
         click.option("--name", "names", multiple=True, metavar="HOST",
                      help="Name by which clients may call the server, in the Host header."),
         click.option("--user-header", metavar="HEADER",
@@ -54,7 +57,11 @@ def options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def run(paths: tuple[Path, ...], *, browser: bool, **given: Any) -> int:
-    """Start a server and wait until it is stopped."""
+    """Start a server and wait until it is stopped.
+
+    ``browser``: open its page, for one user: other users of this machine reach its loopback
+    address, too, so clients need a token.
+    """
     for library in SERVER:
         needed(library, "the server", extra="server")
     if given["sidecars"]:
@@ -63,9 +70,11 @@ def run(paths: tuple[Path, ...], *, browser: bool, **given: Any) -> int:
     from tachyfits.server.settings import GIBIBYTE, MEBIBYTE, Settings
 
     token = given["token"]
-    is_open = given["user_header"] is None and not is_loopback(given["host"])
-    if token is None and is_open:
-        token = secrets.token_urlsafe(24)
+    if token is None and given["user_header"] is None:
+        if browser or not is_loopback(given["host"]):
+            token = secrets.token_urlsafe(24)
+        else:
+            _warn_of_private(paths)
     proxies = given["proxies"]
     if given["user_header"] and not proxies:
         proxies = ("127.0.0.1", "::1")
@@ -93,3 +102,14 @@ def run(paths: tuple[Path, ...], *, browser: bool, **given: Any) -> int:
 
     serve(settings, given["host"], given["port"], started, given["log"])
     return 0
+
+
+def _warn_of_private(paths: tuple[Path, ...]) -> None:
+    """Say that files that other users cannot read are served to them."""
+    for path in paths:
+        needs = stat.S_IROTH | stat.S_IXOTH if path.is_dir() else stat.S_IROTH
+        if os.name == "posix" and path.stat().st_mode & needs != needs:
+            say(
+                f"warning: {path}: not every user can read it, but every user of this machine can "
+                "ask this server\nhint: give --token TEXT, or use `tachyfits view`, which makes one"
+            )

@@ -15,7 +15,8 @@ from tachyfits.cli._serving import options, run
 def command(path: Path, **given: object) -> int:
     """Look at an image or a cube in the browser: a server for this file, and its page.
 
-    Drag a region and its spectrum follows. Ctrl-C ends the server.
+    Drag a region and its spectrum follows. The link has a token, without which no other user of
+    this machine can see the file. Ctrl-C ends the server.
 
     \b
     Examples:

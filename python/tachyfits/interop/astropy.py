@@ -24,6 +24,7 @@ from tachyfits.table.metadata import (
     description_of,
 )
 from tachyfits.table.ragged import Ragged
+from tachyfits.text.units import is_bounded
 
 if TYPE_CHECKING:
     import astropy.table
@@ -113,6 +114,8 @@ def _astropy_unit(text: str | None) -> Any:
 
     if text is None:
         return None
+    if not is_bounded(text):
+        return units.UnrecognizedUnit(text)
     unit = units.Unit(text, format="fits", parse_strict="silent")
     if not isinstance(unit, units.UnrecognizedUnit):
         return unit

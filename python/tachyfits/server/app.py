@@ -6,11 +6,14 @@ import contextlib
 import importlib
 import logging
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from http import HTTPStatus
+from types import MappingProxyType
 from typing import Any
 
-from fastapi import FastAPI, Request, Response
+from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
 
 import tachyfits as tf
@@ -20,6 +23,7 @@ from tachyfits.server.datasets import Datasets
 from tachyfits.server.errors import RequestError, described
 from tachyfits.server.guard import guarded
 from tachyfits.server.jobs import Jobs
+from tachyfits.server.known import known_parameters
 from tachyfits.server.metrics import Metrics
 from tachyfits.server.page import WEB
 from tachyfits.server.settings import Settings
@@ -55,6 +59,9 @@ _PROBLEM: dict[int | str, dict[str, Any]] = {
         },
     }
 }
+
+#: Most characters of a problem.
+_LONGEST_DETAIL = 1000
 
 #: Modules of `server.vo`, each with a ``router``.
 RESOURCES = ("links", "sia", "sync", "uws", "vosi")
@@ -115,11 +122,12 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.tachyfits = shared
     for failure in (RequestError, tf.TachyfitsError):
         app.add_exception_handler(failure, _problem)
+    app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(Exception, _problem)
     app.add_exception_handler(RequestValidationError, _invalid)
     for module in ENDPOINTS:
         found = importlib.import_module(f"{__package__}.endpoints.{module}").router
-        app.include_router(found, responses=_PROBLEM)
+        app.include_router(found, responses=_PROBLEM, dependencies=[Depends(known_parameters)])
     for module in RESOURCES:
         app.include_router(importlib.import_module(f"{__package__}.vo.{module}").router)
     app.mount("/", StaticFiles(directory=WEB, html=True))
@@ -139,8 +147,24 @@ async def _problem(request: Request, error: Exception) -> Response:
         log.error("%s %s failed", request.method, request.url.path, exc_info=error)
     text = State.of(request).datasets.hidden(text)
     detail, _, hint = text.partition("\nhint: ")
+    if len(detail) > _LONGEST_DETAIL:  # the text of a client, whose beginning tells enough
+        detail = f"{detail[:_LONGEST_DETAIL]}..."
     headers = {"Retry-After": "1"} if status == 503 else {}
-    return _problem_answer(status, title, detail, hint, headers)
+    members = error.members if isinstance(error, RequestError) else {}
+    return _problem_answer(status, title, detail, hint, headers, members)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    """Answer an unknown address, or a method that it does not have."""
+    assert isinstance(error, HTTPException)
+    title = HTTPStatus(error.status_code).phrase
+    detail, hint = f"{request.url.path[:200]}: {title.lower()}", "see /openapi.json"
+    if error.status_code == 405:
+        allowed = (error.headers or {}).get("allow", "GET")
+        detail = f"invalid method {request.method}: expected {allowed}"
+    answer = _problem_answer(error.status_code, title, detail, hint)
+    answer.headers.update(error.headers or {})
+    return answer
 
 
 async def _invalid(_: Request, error: Exception) -> Response:
@@ -156,9 +180,15 @@ async def _invalid(_: Request, error: Exception) -> Response:
 
 
 def _problem_answer(
-    status: int, title: str, detail: str, hint: str = "", headers: dict[str, str] | None = None
+    status: int,
+    title: str,
+    detail: str,
+    hint: str = "",
+    headers: dict[str, str] | None = None,
+    members: Mapping[str, str] = MappingProxyType({}),
 ) -> Response:
-    document = {"type": "about:blank", "title": title, "status": status, "detail": detail}
+    own = {"type": "about:blank", "title": title, "status": status, "detail": detail}
+    document = {**members, **own}
     answer = json_answer(document | ({"hint": hint} if hint else {}), headers, status)
     answer.headers["Content-Type"] = "application/problem+json"
     return answer

@@ -14,8 +14,10 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import tachyfits as tf
+from tachyfits import _core
 from tachyfits.base.errors import printable
 from tachyfits.server.errors import Changed, NotFound
 from tachyfits.server.view import View
@@ -33,11 +35,14 @@ MOST_ENTRIES = 5000
 #: Descriptors of this process, where the system tells them.
 _DESCRIPTORS = "/proc/self/fd"
 
+#: Flag of Windows for files that are not text.
+_BINARY = getattr(os, "O_BINARY", 0)
+
+#: First bytes of a file that tell how it is compressed.
+_RECOGNISED = 16
+
 #: Held while a file is opened, so that a new descriptor is that of this file.
 _OPENING = threading.Lock()
-
-#: Storages that keep no file open: of compressed files.
-_WHOLE = ("memory",)
 
 
 @dataclass(frozen=True)
@@ -58,25 +63,62 @@ class Version:
             raise NotFound(f"{path.name}: the file is gone") from None
         if not stat.S_ISREG(found.st_mode):
             raise NotFound(f"{path.name}: not a regular file")
+        return cls.of_status(found)
+
+    @classmethod
+    def of_status(cls, found: os.stat_result) -> Version:
+        """Return the version that the status of a file says."""
         return cls(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
 
     def __str__(self) -> str:
         return f"{self.inode:x}-{self.size:x}-{self.modified:x}"
 
 
+class _Pinned:
+    """The bytes of an open file by its name, for content that is decompressed as it is read."""
+
+    def __init__(self, name: str, file: BinaryIO) -> None:
+        self.name = name
+        self._file = file
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return some bytes, ``size`` at the most."""
+        return self._file.read(size)
+
+
 def _opened(path: Path, version: Version) -> tf.File:
     """Open a file, and see that it is the one of this version.
 
     A link may take the place of a folder after its name was resolved, and give it back before the
-    version is compared again. Compressed files are read as a whole and keep no descriptor.
+    version is compared again. Compressed files are read as a whole from the descriptor that was
+    compared; of others the engine's descriptor is.
     """
+    replaced = Changed(f"{path.name}: the file was replaced while it was opened")
+    with _binary(path) as file:
+        if Version.of_status(os.fstat(file.fileno())) != version:
+            raise replaced
+        if _core.compression(file.read(_RECOGNISED)) is not None:
+            file.seek(0)
+            return tf.open(_Pinned(str(path), file))
     with _OPENING:
         before = _descriptors_of(version)
         found = tf.open(path)
         after = _descriptors_of(version)
-    if after == before and found.storage not in _WHOLE and os.path.isdir(_DESCRIPTORS):
-        raise Changed(f"{path.name}: the file was replaced while it was opened")
+    if after == before and os.path.isdir(_DESCRIPTORS):
+        raise replaced
     return found
+
+
+def _binary(path: Path) -> BinaryIO:
+    try:
+        # A pipe in place of the file would wait for a writer.
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _BINARY)
+    except FileNotFoundError:
+        raise NotFound(f"{path.name}: the file is gone") from None
+    except OSError:
+        tf.open(path).close()  # its message says why
+        raise Changed(f"{path.name}: the file was replaced while it was opened") from None
+    return os.fdopen(descriptor, "rb")
 
 
 def _descriptors_of(version: Version) -> set[int]:
@@ -140,21 +182,23 @@ class OpenFile:
             ]
 
     def view(self, hdu: int | None) -> View:
-        """Return the view of an image: of the first with two axes if ``hdu`` is None."""
+        """Return the view of an image: if ``hdu`` is None, of the first, with two axes if any has."""
         if hdu is None:
-            found = [image.index for image in self.images() if image.ndim >= 2]
+            found = sorted(self.images(), key=lambda image: image.ndim < 2)
             if not found:
-                raise NotFound(f"{self.name}: no HDU is an image of two or more axes")
-            hdu = found[0]
+                raise NotFound(f"{self.name}: no HDU is an image with pixels")
+            hdu = found[0].index
         with self._lock:
             if hdu not in self._views:
                 if not 0 <= hdu < len(self._file):
                     last = len(self._file) - 1
                     raise NotFound(f"{self.name}: HDU {hdu} is not one of 0 to {last}")
                 image = self._file[hdu]
-                if not isinstance(image, tf.Image) or image.ndim < 2 or not image.size:
-                    raise NotFound(f"{self.name}: HDU {hdu} is not an image of two or more axes")
-                self._views[hdu] = View(image)
+                if not isinstance(image, tf.Image) or image.ndim < 1 or not image.size:
+                    raise NotFound(f"{self.name}: HDU {hdu} is not an image with pixels")
+                view = View(image)
+                self.check()
+                self._views[hdu] = view
             return self._views[hdu]
 
 

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 import tachyfits as tf
 from tachyfits.base.errors import with_hint
 
 
 class RequestError(Exception):
-    """A request that cannot be answered; ``status`` is that of HTTP."""
+    """A request that cannot be answered; ``status`` is that of HTTP.
+
+    ``members``: further members of the problem document.
+    """
 
     status = 400
     title = "Bad request"
+    members: Mapping[str, str] = MappingProxyType({})
 
 
 class NotFound(RequestError):

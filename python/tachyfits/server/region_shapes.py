@@ -5,8 +5,9 @@ Text is never a file name here: `text.region_text` and the parsers of astropy-re
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,13 +32,27 @@ from tachyfits.text.regions import (
     Point,
     Polygon,
     Region,
+    annulus,
     numbers_of,
+    ring_of,
     union_of,
 )
 from tachyfits.text.sky_regions import OWN_FRAME, SkyRegion
 
 #: Most shapes of a file.
 MOST_SHAPES = 5000
+
+#: Most characters of a line of a file, and of its properties: parsers of such files search each many
+#: times.
+_LONGEST_LINE, _LONGEST_COMMENT = 50_000, 2000
+
+
+#: Shapes of DS9 that are not read; annotations are written as comments.
+_UNREAD = re.compile(
+    r"(?:^|[;\n])[ #+!-]{0,9}"
+    r"((?:|b|e)panda|vector|projection|segment|ruler|compass|text) ?\(",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -51,7 +66,7 @@ class Shape:
     excluded
         Its pixels are left out.
     outline
-        Points along its border, pixels from 1.
+        Points along its border, pixels from 1; NaN between the two of a ring.
     label
         The text beside it; "" without any.
     """
@@ -67,29 +82,111 @@ def shapes_of(image: tf.Image, text: str) -> list[Shape]:
 
     Shapes on the sky get the scale and the angle that the sky has at their centre.
     """
-    found = union_of(parts_of_text(text)) if is_file_text(text) else parse_region(text)
+    found = (
+        union_of(parts_of_text(_short_lines(text))) if is_file_text(text) else parse_region(text)
+    )
     parts = list(_parts(found, excluded=False))
     if len(parts) > MOST_SHAPES:
         raise TooLarge(f"a region file of more than {MOST_SHAPES} shapes")
-    shapes = []
-    for excluded, part in parts:
-        border = border_of(image, part) + 1
-        shape = _near(image, part) if isinstance(part, SkyRegion) else in_pixels(image, part)
-        if shape is None:
-            corners = border[np.isfinite(border).all(axis=1)]
-            if len(corners) < 3:
-                continue
-            shape = Polygon([(x, y) for x, y in (corners - 1).tolist()])
-        shapes.append(Shape(text_of(shape), excluded, np.round(border, 3), part.label))
-    return shapes
+    return [shape for excluded, part in parts for shape in _on(image, part, excluded=excluded)]
+
+
+def _on(image: tf.Image, part: Region, *, excluded: bool) -> Iterator[Shape]:
+    """Return a part as shapes: a ring is one if both its borders have a form in pixels."""
+    if isinstance(part, CompoundRegion):
+        (_, outer), (_, inner) = part.parts
+        ring = _ring_in_pixels(image, outer, inner)
+        if ring is not None:
+            lines = [_border(image, outer), np.full((1, 2), np.nan), _border(image, inner)]
+            yield Shape(text_of(ring), excluded, np.concatenate(lines), part.label)
+            return
+        yield from _on(image, outer, excluded=excluded)
+        yield from _on(image, inner, excluded=not excluded)
+        return
+    border = _border(image, part)
+    shape = _in_pixels(image, part)
+    if shape is None:
+        corners = border[np.isfinite(border).all(axis=1)]
+        if len(corners) < 3:
+            return
+        shape = Polygon([(x, y) for x, y in (corners - 1).tolist()])
+    yield Shape(text_of(shape), excluded, border, part.label)
+
+
+def _ring_in_pixels(image: tf.Image, outer: Region, inner: Region) -> CompoundRegion | None:
+    """Return a ring in pixels; None if a border has no form of its kind there."""
+    border = _in_pixels(image, outer)
+    if isinstance(outer, SkyRegion) and isinstance(inner, SkyRegion):
+        # Both have the scale and the angle of their one centre.
+        shares = [small / large for small, large in zip(inner.sizes, outer.sizes, strict=True)]
+        if isinstance(border, Circle):
+            return annulus(replace(border, radius=border.radius * shares[0]), border)
+        if isinstance(border, Ellipse):
+            semi = {"semi_x": border.semi_x * shares[0], "semi_y": border.semi_y * shares[1]}
+            return annulus(replace(border, **semi), border)
+        return None
+    hole = _in_pixels(image, inner)
+    if border is None or hole is None:
+        return None
+    ring = annulus(hole, border)
+    return ring if ring_of(ring) is not None else None
+
+
+def _border(image: tf.Image, part: Region) -> NDArray[np.float64]:
+    """Return points along the border of a shape, pixels from 1."""
+    return np.round(border_of(image, part) + 1, 3)
+
+
+def _in_pixels(image: tf.Image, part: Region) -> PixelRegion | None:
+    return _near(image, part) if isinstance(part, SkyRegion) else in_pixels(image, part)
+
+
+def left_out(text: str) -> list[str]:
+    """Return the names of shapes of a file of DS9 that have no pixels, or that no parser here has.
+
+    >>> left_out("image; circle(5,5,2); panda(9,9,0,90,1,2,3,1)\\n# ruler(1,2,3,4)")
+    ['panda', 'ruler']
+    """
+    return list(dict.fromkeys(name.lower() for name in _UNREAD.findall(text)))
+
+
+def _short_lines(text: str) -> str:
+    """Return the text of a file with single blanks.
+
+    Raises
+    ------
+    TooLarge
+        A line is longer than that of a polygon of some thousand corners.
+    """
+    short = re.sub(r"[ \t]+", " ", text)
+    for number, line in enumerate(short.splitlines(), 1):
+        words = line.partition("#")[2] if line.lstrip()[:6].lower() != "global" else line
+        if len(line) > _LONGEST_LINE or len(words) > _LONGEST_COMMENT:
+            raise TooLarge(
+                f"line {number} of the region file: expected at most {_LONGEST_LINE} characters, "
+                f"and {_LONGEST_COMMENT} of properties"
+            )
+    return short
 
 
 def _parts(region: Region, *, excluded: bool) -> Iterator[tuple[bool, Region]]:
-    if isinstance(region, CompoundRegion):
+    """Return the shapes of a region, rings as one, and whether each is excluded."""
+    if isinstance(region, CompoundRegion) and not _is_ring(region):
         for added, part in region.parts:
             yield from _parts(part, excluded=excluded != (not added))
     else:
         yield excluded, region
+
+
+def _is_ring(region: CompoundRegion) -> bool:
+    """Say whether a region is an outer shape without an inner one of the same kind and centre."""
+    if [added for added, _ in region.parts] != [True, False]:
+        return False
+    (_, outer), (_, inner) = region.parts
+    if isinstance(outer, SkyRegion) and isinstance(inner, SkyRegion):
+        alike = ("shape", "points", "frame", "angle")
+        return all(getattr(outer, name) == getattr(inner, name) for name in alike)
+    return ring_of(region) is not None
 
 
 def _near(image: tf.Image, region: SkyRegion) -> PixelRegion | None:
@@ -127,12 +224,20 @@ def _near(image: tf.Image, region: SkyRegion) -> PixelRegion | None:
     return found
 
 
-def text_of(region: PixelRegion) -> str:
-    """Return a shape as text, in pixels from 1, with all digits.
+def text_of(region: Region) -> str:
+    """Return a shape or a ring as text, in pixels from 1, with all digits.
 
     >>> text_of(Circle(9, 4, 2.5)), text_of(Polygon([(0, 0), (2, 0), (2, 2)]))
     ('circle(10.0,5.0,2.5)', 'polygon(1.0,1.0,3.0,1.0,3.0,3.0)')
+    >>> text_of(annulus(Ellipse(9, 4, 2, 1, 30), Ellipse(9, 4, 4, 3, 30)))
+    'ellipse(10.0,5.0,2.0,1.0,4.0,3.0,30.0)'
     """
+    ring = ring_of(region)
+    if ring is not None:
+        inner, outer = (list(map(float, vars(shape).values())) for shape in ring)
+        numbers = [inner[0] + 1, inner[1] + 1, *inner[2:4], *outer[2:4], *inner[4:]]
+        name = "annulus" if isinstance(ring[0], Circle) else "ellipse"
+        return f"{name}({','.join(map(repr, numbers))})"
     if isinstance(region, (Polygon, Line)):
         numbers = [float(at) + 1 for vertex in region.vertices for at in vertex]
     elif isinstance(region, (Box, Circle, Ellipse, Point)):
@@ -164,9 +269,10 @@ def file_of(lines: list[str], form: str, sky: Sky | None) -> str:
     found = []
     for line in lines:
         for excluded, part in _parts(parse_region(line), excluded=False):
-            if not isinstance(part, PixelRegion):
+            ring = ring_of(part)
+            if ring is None and not isinstance(part, PixelRegion):
                 raise RequestError(f"invalid region {line[:100]!r}: expected one in pixels")
-            shape = _foreign(regions, part)
+            shape = _foreign(regions, part) if ring is None else _foreign_ring(regions, *ring)
             if excluded:
                 shape.meta["include"] = False
             with foreign_errors(f"{line[:100]!r} has no place on the sky", "write it in pixels"):
@@ -180,7 +286,25 @@ def file_of(lines: list[str], form: str, sky: Sky | None) -> str:
     return text
 
 
-def _foreign(regions: Any, region: PixelRegion) -> Any:
+def _foreign_ring(regions: Any, inner: PixelRegion, outer: PixelRegion) -> Any:
+    """Return a ring as one of astropy-regions."""
+    from astropy import units as u
+
+    if isinstance(inner, Circle) and isinstance(outer, Circle):
+        centre = regions.PixCoord(inner.x, inner.y)
+        return regions.CircleAnnulusPixelRegion(centre, inner.radius, outer.radius)
+    assert isinstance(inner, Ellipse) and isinstance(outer, Ellipse)
+    return regions.EllipseAnnulusPixelRegion(
+        regions.PixCoord(inner.x, inner.y),
+        2 * inner.semi_x,
+        2 * outer.semi_x,
+        2 * inner.semi_y,
+        2 * outer.semi_y,
+        inner.angle_degrees * u.deg,
+    )
+
+
+def _foreign(regions: Any, region: Region) -> Any:
     """Return a shape as one of astropy-regions."""
     from astropy import units as u
 

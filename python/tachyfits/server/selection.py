@@ -141,6 +141,7 @@ class Cutout:
         index: Any = None
         if self.section is not None:
             of_file = numpy_index(understood(parse_section, self.section), image.shape)
+            of_file += (slice(None),) * (cube.ndim - image.ndim)
             index = tuple(of_file[place] for place in places_in_image(view))
         part = part_of(cube, self.region, self.channels, index, self.mode, self.line, self.pol)
         return image_of_part(view, part)

@@ -1,37 +1,157 @@
 """View: an image as planes that a viewer shows, whatever the order of its axes.
 
 The axes of the sky are x and y where there are any, else NAXIS1 and NAXIS2; the spectral axis is z.
-An image with other orders is reordered lazily. Numbers are the FITS ones: pixels from 1.
+An image with other orders is reordered lazily. One of a single axis, such as a spectrum, is a cube of
+one pixel. Numbers are the FITS ones: pixels from 1.
+
+Pixels are shown whatever their coordinates are: a distortion that no step or mean can express, or a
+card that is no number, is named in `View.problems` and refused only where a position is needed.
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from typing import Any
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 import tachyfits as tf
+from tachyfits import _core
 from tachyfits.base.errors import usage
+from tachyfits.header.sky import Sky
+from tachyfits.server.errors import TooLarge
+from tachyfits.text.axes import WorldAxis
+
+_T = TypeVar("_T")
 
 #: Pixels of a tile along each axis.
 TILE = 256
 
 
+#: Most pixels of an image of one axis, which is read as a whole.
+_MOST_OF_LINE = 1 << 22
+
+#: Keywords of the first axis that become those of the third, and the number between their parts.
+_OF_LINE = re.compile(
+    r"(?P<root>CTYPE|CUNIT|CRPIX|CRVAL|CDELT|CNAME|CRDER|CSYER|PV|PS)1(?P<rest>|_\d+|[A-Z]|_\d+[A-Z])"
+    r"|(?P<matrix>PC|CD)1_1(?P<letter>[A-Z]?)"
+)
+
+#: Beginnings of the keywords that say what pixels are; all others may be about coordinates.
+_OF_PIXELS = (
+    "SIMPLE", "XTENSION", "BITPIX", "NAXIS", "PCOUNT", "GCOUNT", "EXTEND", "BSCALE", "BZERO",
+    "BLANK", "BUNIT",
+)  # fmt: skip
+
+
 class View:
-    """Planes of one image."""
+    """Planes of one image.
+
+    Attributes
+    ----------
+    image
+        The image of the file.
+    cube
+        The image with x and y first: shape (..., z, y, x). Without coordinates if they cannot follow
+        the new order.
+    axes
+        FITS numbers, in ``image``, of the axes of ``cube``: x first.
+    problems
+        Why coordinates of the image cannot be used, or its pixels not be read.
+    """
 
     def __init__(self, image: tf.Image) -> None:
         self.image = image
-        #: The image with x and y first: shape (..., z, y, x).
+        self.problems: list[str] = []
+        self._is_unplaced = False
+        if image.ndim == 1:
+            self.cube, self.axes = _cube_of_line(image), (2, 3, 1)
+            return
+        self.axes = tuple(self._tried(self._order) or range(1, image.ndim + 1))
         self.cube = image
-        names = self._order()
-        if names != list(range(1, image.ndim + 1)):
-            self.cube = image.reorder(axes=[image.ndim - name for name in reversed(names)])
-        #: FITS numbers, in the image itself, of the axes of ``cube``: x first.
-        self.axes = tuple(names)
+        if not self._is_in_order:
+            self.cube = (
+                self._tried(lambda: self._reordered(image))
+                or self._tried(lambda: self._reordered(self._bare))
+                or image
+            )
+            if self.cube is image:
+                self.axes = tuple(range(1, image.ndim + 1))
+        # Whether the cube lacks coordinates that the image has.
+        self._is_unplaced = bool(self.problems) and self.cube is not image
+
+    def _tried(self, call: Callable[[], _T]) -> _T | None:
+        """Return what a function gives; note why it fails."""
+        try:
+            return call()
+        except tf.TachyfitsError as error:
+            problem = str(error).partition("\nhint: ")[0]
+            if problem not in self.problems:
+                self.problems.append(problem)
+            return None
+
+    @property
+    def _is_in_order(self) -> bool:
+        return self.axes == tuple(range(1, self.image.ndim + 1))
+
+    def _reordered(self, image: tf.Image) -> tf.Image:
+        return image.reorder(axes=[image.ndim - name for name in reversed(self.axes)])
+
+    @functools.cached_property
+    def _bare(self) -> tf.Image:
+        """The image of the file without coordinates.
+
+        Raises
+        ------
+        FormatError
+            The file ends before its last pixel.
+        """
+        return _without_coordinates(self.image)
+
+    @functools.cached_property
+    def _pixels(self) -> tf.Image | None:
+        """The cube without coordinates; None of a file that ends before its last pixel."""
+        if self.image.ndim == 1:
+            return _without_coordinates(self.cube)
+        try:
+            return self._bare if self._is_in_order else self._reordered(self._bare)
+        except tf.TachyfitsError:
+            return None
+
+    def plane(self, channel: int, others: tuple[int, ...] = ()) -> tf.Image:
+        """Return a plane without coordinates, for pictures: they can be cut and binned anyhow."""
+        section = self.section(channel, others)
+        if self._pixels is not None:
+            return self._pixels.cut(section=section)
+        return _without_coordinates(self.cube.cut(section=section))
+
+    def check_placed(self) -> None:
+        """Refuse a file of planes whose coordinates could not follow the order of the axes."""
+        if self._is_unplaced:
+            raise usage(self.problems[-1], "use the endpoint cutout, which keeps the order of axes")
+
+    @functools.cached_property
+    def sky(self) -> Sky | None:
+        """The sky of the cube; None without one, or if its cards cannot be used."""
+
+        def usable() -> Sky | None:
+            sky = self.cube._coordinates.sky
+            return sky if sky is None or sky.wcs is not None else None
+
+        return self._tried(usable)
+
+    def spectral(self, channel: int) -> WorldAxis | None:
+        """Return the coordinate of a channel; None without one, or if its cards cannot be used."""
+        if self.cube.ndim < 3:
+            return None
+        try:
+            return self.cube.world_axis(self.cube.ndim - 3, slice(channel - 1, channel))
+        except tf.TachyfitsError:
+            return None
 
     def _order(self) -> list[int]:
         """Return the FITS numbers of the axes, x and y first and the spectral axis third."""
@@ -139,3 +259,40 @@ class View:
             part = part.rebin(block, partial="keep")
         pixels = part.read(dtype=np.float32)
         return pixels.reshape(pixels.shape[-2:])
+
+
+def _without_coordinates(image: tf.Image) -> tf.Image:
+    """Return an image with the cards that say what its pixels are."""
+    keywords = dict.fromkeys(card.keyword for card in image.header.cards)
+    removed = [name for name in keywords if name and not name.startswith(_OF_PIXELS)]
+    found = tf.File.computed(image._core_image().with_cards([], removed), None)[0]
+    assert isinstance(found, tf.Image)
+    return found
+
+
+def _cube_of_line(image: tf.Image) -> tf.Image:
+    """Return an image of one axis as the spectral axis of a cube of one pixel.
+
+    Raises
+    ------
+    TooLarge
+        It has more than 2^22 pixels.
+    """
+    if image.size > _MOST_OF_LINE:
+        raise TooLarge(f"an image of one axis with {image.size} pixels: at most {_MOST_OF_LINE}")
+    cards = []
+    for card in image.header.cards:
+        found = _OF_LINE.fullmatch(card.keyword)
+        name = card.keyword
+        if found is not None:
+            name = f"{found['root']}3{found['rest']}"
+            if found["matrix"]:
+                name = f"{found['matrix']}3_3{found['letter']}"
+        # Their values are those of the new array.
+        elif name.startswith(_OF_PIXELS) and name != "BUNIT":
+            continue
+        cards.append((name, card.value, card.comment))
+    pixels = np.ascontiguousarray(image.read().reshape(-1, 1, 1))
+    found_image = tf.File.computed(_core.array_file(pixels, cards, name=image.file.name), None)[0]
+    assert isinstance(found_image, tf.Image)
+    return found_image

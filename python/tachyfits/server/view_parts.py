@@ -19,7 +19,7 @@ def image_of_part(view: View, part: Part) -> tf.Image:
     TooLarge
         The margins have more bytes than the image may have.
     """
-    image, ndim = view.image, view.image.ndim
+    image, ndim = view.image, view.cube.ndim
     margins = part.margins or ((0, 0),) * ndim
     pixels = math.prod(
         count + sum(margin) for count, margin in zip(part.section.full_shape, margins, strict=True)
@@ -32,6 +32,8 @@ def image_of_part(view: View, part: Part) -> tf.Image:
     for axis, place in enumerate(places_in_image(view)):
         ranges[place] = part.section.ranges[axis]
         around[place] = margins[axis]
+    if image.ndim == 1:
+        ranges, around = ranges[:1], around[:1]
     core = image._core_image().cut(ranges, margins=around if part.margins else ())
     found = tf.File.computed(core, None)[0]
     assert isinstance(found, tf.Image)
@@ -39,6 +41,11 @@ def image_of_part(view: View, part: Part) -> tf.Image:
 
 
 def places_in_image(view: View) -> list[int]:
-    """Return the NumPy axis in the image of each NumPy axis of the cube of its view."""
-    ndim = view.image.ndim
+    """Return the NumPy axis in the image of each NumPy axis of the cube of its view.
+
+    The pixel of a line has axes 1 and 2, which the image lacks.
+    """
+    ndim = view.cube.ndim
+    if view.image.ndim == 1:
+        return list(range(ndim))
     return [ndim - view.axes[ndim - 1 - axis] for axis in range(ndim)]

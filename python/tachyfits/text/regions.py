@@ -445,6 +445,30 @@ def annulus(inner: Region, outer: Region) -> CompoundRegion:
     return CompoundRegion(((True, outer), (False, inner)))
 
 
+def ring_of(region: Region) -> tuple[PixelRegion, PixelRegion] | None:
+    """Return the inner and the outer shape of a ring in pixels; None for another region.
+
+    >>> ring_of(annulus(Circle(5, 5, 2), Circle(5, 5, 4)))
+    (Circle(x=5, y=5, radius=2), Circle(x=5, y=5, radius=4))
+    >>> ring_of(annulus(Circle(6, 5, 2), Circle(5, 5, 4))), ring_of(Circle(5, 5, 4))
+    (None, None)
+    """
+    if not isinstance(region, CompoundRegion) or [added for added, _ in region.parts] != [
+        True,
+        False,
+    ]:
+        return None
+    (_, outer), (_, inner) = region.parts
+    for kind in (Circle, Ellipse):
+        if isinstance(outer, kind) and isinstance(inner, kind):
+            alike = ("x", "y", "angle_degrees")
+            one, other = (
+                {name: vars(shape).get(name) for name in alike} for shape in (inner, outer)
+            )
+            return (inner, outer) if one == other else None
+    return None
+
+
 def spans_of(
     mask: NDArray[np.bool_], first_row: int = 0, first_column: int = 0
 ) -> NDArray[np.uint64]:

@@ -22,7 +22,7 @@ SPECTRAL_FRAMES = {
     "HELIO": "HELIOCEN", "LSRK": "LSRK", "LSR": "LSRK", "LSRD": "LSRD",
 }  # fmt: skip
 
-_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?"
+_NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eEdD][-+]?\d+)?"
 #: A number or none, and a unit or none.
 _END = re.compile(rf"\s*({_NUMBER})?\s*((?:1/|[^\d\s.+-]).*?)?\s*")
 

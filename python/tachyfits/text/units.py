@@ -9,6 +9,7 @@ alone.
 from __future__ import annotations
 
 import functools
+import math
 import re
 import warnings
 from typing import TYPE_CHECKING, Any
@@ -58,6 +59,21 @@ _EXACT = frozenset(("mHz", "meV", "Mm"))
 #: Text after a unit that does not belong to it: "K (Tmb)", "K (TA*)".
 _REMARK = re.compile(r"(?:(?<=\w)\s+|(?<=K))\([^()]*\)\s*$")
 
+#: Most characters of a unit; longer ones would take astropy's parsers long.
+_LONGEST = 200
+
+#: A power of four digits or more: 10**99999999 is computed as a whole number, for minutes.
+_LARGE_POWER = re.compile(r"(?:\*\*|\^|[A-Za-z)]|(?<![\d.])10(?=[\s(+-]))[\s(+-]*\d{4}")
+
+
+def is_bounded(text: str) -> bool:
+    """Say whether a text can be parsed as a unit in little time; files and clients write any text.
+
+    >>> is_bounded("10**-26 W m-2 Hz-1"), is_bounded("10000 K"), is_bounded("10**99999999 m")
+    (True, True, False)
+    """
+    return len(text) <= _LONGEST and _LARGE_POWER.search(text) is None
+
 
 @functools.lru_cache(maxsize=512)
 def fits_unit(text: str, like: tuple[str, ...] = ()) -> UnitBase | None:
@@ -77,6 +93,8 @@ def fits_unit(text: str, like: tuple[str, ...] = ()) -> UnitBase | None:
     """
     import astropy.units as u
 
+    if not is_bounded(text):
+        return None
     found = None
     with warnings.catch_warnings():
         # Spellings that the Standard frowns upon are understood all the same.
@@ -88,8 +106,8 @@ def fits_unit(text: str, like: tuple[str, ...] = ()) -> UnitBase | None:
                     unit = u.Unit(candidate, format=form)
                 except (ValueError, TypeError, ArithmeticError):
                     continue
-                if not isinstance(unit, u.UnitBase):
-                    # Logarithms of units, such as mag(AB): no factor leads to another unit.
+                if not isinstance(unit, u.UnitBase) or not 0 < abs(unit.scale) < math.inf:
+                    # Logarithms of units, such as mag(AB), and 1e999 m: no factor leads to another unit.
                     continue
                 if not kinds or any(unit.is_equivalent(kind) for kind in kinds):
                     return unit
@@ -145,7 +163,7 @@ def asked_unit(text: str, like: tuple[str, ...] = ()) -> UnitBase:
 
 
 #: A number and a unit.
-_QUANTITY = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?)\s*([^\d\s].*?)?\s*")
+_QUANTITY = re.compile(r"\s*([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eEdD][-+]?\d+)?)\s*([^\d\s].*?)?\s*")
 
 
 def asked_quantity(value: Any, like: tuple[str, ...], default: str | None = None) -> Quantity:

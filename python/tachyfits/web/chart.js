@@ -24,6 +24,8 @@ export class Chart {
     /** @type {uPlot | null} */
     this.plot = null;
     this.shape = "";
+    /** Identity of the axis that is shown. */
+    this.axis = "";
     /** @type {number[]} */
     this.xs = [];
     /** @type {number[]} channel of each x: x ascends, channels may not */
@@ -46,6 +48,10 @@ export class Chart {
    * @param {string} valueName
    */
   show(axis, series, valueName) {
+    // The zoom is a range of one axis: in another unit it means nothing.
+    const identity = JSON.stringify([axis.name, axis.unit, axis.values.length, axis.values[0], axis.values.at(-1)]);
+    const zoom = identity === this.axis ? this.zoom() : null;
+    this.axis = identity;
     const order = axis.values.map((_, i) => i).sort((a, b) => axis.values[a] - axis.values[b]);
     this.xs = order.map((i) => axis.values[i]);
     this.channels = order.map((i) => i + 1);
@@ -55,22 +61,20 @@ export class Chart {
       axis.name, axis.unit, valueName, theme.color, series.map(({ label, colour, dashed }) => [label, colour, dashed]),
     ]);
     if (this.plot && shape === this.shape) {
-      this.plot.setData(/** @type {any} */ (data), !this.zoomed());
+      this.plot.setData(/** @type {any} */ (data), !zoom);
       return;
     }
     this.shape = shape;
-    const kept = this.plot && this.zoomed() ? { ...this.plot.scales.x } : null;
     this.plot?.destroy();
     this.plot = new uPlot(this.options(axis, series, valueName, theme), /** @type {any} */ (data), this.place);
-    if (kept && kept.min != null && kept.max != null && kept.min >= this.xs[0]) {
-      this.plot.setScale("x", { min: kept.min, max: kept.max });
-    }
+    if (zoom) this.plot.setScale("x", zoom);
   }
 
-  zoomed() {
+  /** The part of the axis that is shown; null if it is whole. */
+  zoom() {
     const { min, max } = this.plot?.scales.x ?? {};
-    const last = this.xs.length - 1;
-    return min != null && max != null && (min > this.xs[0] || max < this.xs[last]) && min >= this.xs[0];
+    if (min == null || max == null) return null;
+    return min > this.xs[0] || max < this.xs[this.xs.length - 1] ? { min, max } : null;
   }
 
   /**
@@ -90,7 +94,7 @@ export class Chart {
       width: Math.max(100, this.place.clientWidth),
       height: Math.max(80, this.place.clientHeight),
       legend: { show: false },
-      padding: [8, 12, 0, 0],
+      padding: [8, 20, 0, 0],
       cursor: { drag: { x: true, y: false, setScale: false, dist: 4 }, points: { size: 6 } },
       select: { show: true, left: 0, top: 0, width: 0, height: 0 },
       scales: { x: { time: false } },

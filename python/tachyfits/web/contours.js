@@ -1,19 +1,84 @@
 // Contours: of this image, or of another one, placed by the world coordinates of both.
 
-import { askJson } from "./api.js";
+import { Latest, askJson } from "./api.js";
 import { make, row, select } from "./dom.js";
 import { group } from "./panel.js";
 import { firstOthers, placeOf } from "./state.js";
 import { number, unit } from "./words.js";
 
 /** @typedef {import("./state.js").Dataset} Dataset */
+/** @typedef {import("./state.js").Contours} ContourState */
 
 /** Levels that are chosen where none are given. */
 const COUNT = 6;
 
+/** Draws the contours of the state, which links restore. */
+export class ContourLines {
+  /** @param {import("./main.js").App} app */
+  constructor(app) {
+    this.app = app;
+    /** What is drawn, in words. */
+    this.note = "";
+    this.changed = () => {};
+    /** Identity of the lines that are drawn. */
+    this.drawn = "";
+    this.asking = new Latest((/** @type {ContourState} */ wanted, signal) => this.load(wanted, signal), (error) => app.tell(error));
+    app.store.on(["contours", "dataset"], () => this.show());
+  }
+
+  show() {
+    const { overlay, viewer, store } = this.app;
+    const { contours, dataset } = store.state;
+    if (!contours || !dataset) {
+      this.asking.stop();
+      this.drawn = this.note = "";
+      overlay.lines.delete("contours");
+      viewer.redraw();
+      this.changed();
+      return;
+    }
+    const lines = overlay.lines.get("contours");
+    if (lines && this.drawn === identity(contours, dataset)) {
+      lines.colour = contours.colour;
+      viewer.redraw();
+    } else {
+      this.asking.ask(contours);
+    }
+  }
+
+  /** @param {ContourState} wanted @param {AbortSignal} signal */
+  async load(wanted, signal) {
+    const { overlay, viewer, store } = this.app;
+    const { dataset } = store.state;
+    if (!dataset) return;
+    const { levels, of } = wanted;
+    const from = of.id ? { ...of, onto: dataset.id, onto_hdu: dataset.hdu } : { ...placeOf(dataset), ...of };
+    const found = await askJson("contours", { ...from, levels: levels.join(",") }, { signal, view: "contours", doing: "Drawing contours" });
+    if (store.state.dataset !== dataset || store.state.contours === null) return;
+    const lines = [];
+    for (const { lines: flat } of found.contours) {
+      for (const line of flat) {
+        const points = [];
+        for (let i = 0; i < line.length; i += 2) points.push({ x: line[i], y: line[i + 1] });
+        lines.push(points);
+      }
+    }
+    overlay.lines.set("contours", { lines, labels: [], colour: store.state.contours.colour, dashed: false });
+    this.drawn = identity(wanted, dataset);
+    this.note = `${lines.length} lines at ${levels.map((value) => number(value, 3)).join(", ")} ${unit(found.unit)}`;
+    this.changed();
+    viewer.redraw();
+  }
+}
+
+/** @param {ContourState} contours @param {Dataset} dataset */
+function identity({ levels, of }, dataset) {
+  return JSON.stringify([levels, of, dataset.id, dataset.hdu, dataset.version]);
+}
+
 /** @param {import("./main.js").App} app */
 export function contourGroup(app) {
-  const { store, viewer, overlay } = app;
+  const { store, viewer, contours } = app;
   /** @type {Dataset | null} another image */
   let other = null;
   let plane = "mean";
@@ -43,10 +108,14 @@ export function contourGroup(app) {
     mine.hidden = other === null;
   }
 
-  /** Parameters of the plane whose contours are drawn. */
+  /** Parameters of the plane whose contours are drawn: of another image with its name. */
   function source() {
-    if (!other) return viewer.plane();
-    const common = { ...placeOf(other), others: firstOthers(other) };
+    if (!other) {
+      const { id, hdu, version, ...of } = viewer.plane() ?? {};
+      return of;
+    }
+    const { id, hdu } = other;
+    const common = { id, hdu, others: firstOthers(other) };
     if (other.channels < 2) return common;
     if (plane === "middle") return { ...common, channel: Math.ceil(other.channels / 2) };
     return { ...common, collapse: plane };
@@ -54,47 +123,38 @@ export function contourGroup(app) {
 
   async function draw() {
     const { dataset } = store.state;
-    const from = source();
-    if (!dataset || !from) return;
+    if (!dataset) return;
+    const of = source();
     try {
-      let values = levels.value.split(/[\s,]+/).map(Number).filter((value) => Number.isFinite(value));
-      if (!levels.value.trim()) {
+      let values = levels.value.split(/[\s,]+/).filter(Boolean).map(Number);
+      if (!values.length) {
+        const from = other ? of : { ...placeOf(dataset), ...of };
         const { low, high } = await askJson("limits", { ...from, method: "percentile99.5" }, { doing: "Choosing levels" });
         values = Array.from({ length: COUNT }, (_, i) => Number((low + ((i + 1) / (COUNT + 1)) * (high - low)).toPrecision(3)));
         levels.value = values.join(", ");
       }
-      const onto = other ? { onto: dataset.id, onto_hdu: dataset.hdu } : {};
-      const found = await askJson("contours", { ...from, ...onto, levels: values.join(",") }, { view: "contours", doing: "Drawing contours" });
-      const lines = [];
-      for (const { lines: flat } of found.contours) {
-        for (const line of flat) {
-          const points = [];
-          for (let i = 0; i < line.length; i += 2) points.push({ x: line[i], y: line[i + 1] });
-          lines.push(points);
-        }
-      }
-      overlay.lines.set("contours", { lines, labels: [], colour: colour.value, dashed: false });
-      note.textContent = `${lines.length} lines at ${values.map((value) => number(value, 3)).join(", ")} ${unit(found.unit)}`;
-      viewer.redraw();
+      store.set({ contours: { levels: values.filter(Number.isFinite), colour: colour.value, of } });
     } catch (error) {
       app.tell(error);
     }
   }
 
-  function clear() {
-    overlay.lines.delete("contours");
-    note.textContent = "";
-    viewer.redraw();
+  colour.addEventListener("input", () => {
+    const { contours: shown } = store.state;
+    if (shown) store.set({ contours: { ...shown, colour: colour.value } });
+  });
+
+  /** Show in the form what a link restored. */
+  function refresh() {
+    const { contours: shown } = store.state;
+    note.textContent = contours.note;
+    if (!shown) return;
+    colour.value = shown.colour;
+    if (document.activeElement !== levels) levels.value = shown.levels.join(", ");
   }
 
-  colour.addEventListener("input", () => {
-    const lines = overlay.lines.get("contours");
-    if (lines) {
-      lines.colour = colour.value;
-      viewer.redraw();
-    }
-  });
-  store.on(["dataset"], clear);
+  contours.changed = refresh;
+  refresh();
   show();
   return group(
     "Contours",
@@ -102,7 +162,7 @@ export function contourGroup(app) {
     planeRow,
     row("Levels", levels),
     row("Colour", colour),
-    make("div", { class: "buttons" }, make("button", { type: "button", onclick: () => void draw() }, "Draw contours"), make("button", { type: "button", onclick: clear }, "Remove")),
+    make("div", { class: "buttons" }, make("button", { type: "button", onclick: () => void draw() }, "Draw contours"), make("button", { type: "button", onclick: () => store.set({ contours: null }) }, "Remove")),
     note,
   );
 }

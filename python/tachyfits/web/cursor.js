@@ -13,10 +13,14 @@ export class Cursor {
     this.place = byId("readout", HTMLElement);
     /** @type {Point | null} */
     this.at = null;
+    /** @type {Point | null} the pixel whose values are shown */
+    this.named = null;
     this.asking = new Latest((wanted, signal) => this.load(wanted, signal), (error) => app.tell(error));
     app.viewer.pointed = (at) => this.point(at);
     app.viewer.tapped = (at) => this.point(at);
-    app.store.on(["channel", "layer", "dataset"], () => this.point(this.at));
+    // What the strip says is of the plane that is shown, also after the pointer left.
+    app.store.on(["channel", "layer", "others"], () => this.named && this.asking.ask(this.named));
+    app.store.on(["dataset"], () => this.clear());
   }
 
   /** @param {Point | null} at */
@@ -27,14 +31,23 @@ export class Cursor {
     const y = Math.round(at?.y ?? 0);
     const inside = at && dataset && x >= 1 && y >= 1 && x <= dataset.width && y <= dataset.height;
     if (!inside) {
-      this.asking.stop();
       if (!at) this.app.dock.spectra.point(null);
       return;
     }
-    this.asking.ask({ x, y });
+    this.named = { x, y };
+    this.asking.ask(this.named);
     if (!follow || dataset.channels < 2) return;
     // While something is dragged its own spectrum is what counts.
     this.app.dock.spectra.point(this.app.viewer.drag ? null : { x, y });
+  }
+
+  /** Another image was opened. */
+  clear() {
+    this.asking.stop();
+    this.named = null;
+    this.place.replaceChildren();
+    delete this.place.dataset.pixel;
+    delete this.place.dataset.value;
   }
 
   /**
@@ -46,7 +59,8 @@ export class Cursor {
     const plane = this.app.viewer.plane();
     if (!dataset || !plane) return;
     const asked = { channel, ...plane, ...pixel };
-    this.show(await askJson("pixel", asked, { signal, view: "pixel" }));
+    const found = await askJson("pixel", asked, { signal, view: "pixel" });
+    if (dataset === this.app.store.state.dataset) this.show(found);
   }
 
   /** @param {any} found */

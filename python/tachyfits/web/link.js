@@ -8,28 +8,35 @@ import { parse, textOf } from "./regions.js";
 const PLAIN = /** @type {const} */ ({
   ch: "channel", others: "others", map: "map", inv: "inverted", stretch: "stretch", power: "power",
   cuts: "cuts", low: "low", high: "high", bias: "bias", contrast: "contrast", stat: "statistic",
-  unit: "spectralUnit", grid: "grid", theme: "theme",
+  unit: "spectralUnit", follow: "follow", grid: "grid", bar: "scaleBar", beam: "beam", theme: "theme",
 });
 
-/** @param {State} state @param {State} initial values that are left out */
-export function linkOf(state, initial) {
+/** Parameters of a plane that contours may name. */
+const OF = ["id", "hdu", "others", "channel", "collapse", "channels", "unit", "threshold"];
+
+/**
+ * @param {State} state
+ * @param {State} initial values that are left out
+ * @param {boolean} hasCuts whether the cuts are chosen already
+ */
+export function linkOf(state, initial, hasCuts) {
   const found = new URLSearchParams();
   found.set("id", state.id);
   if (state.dataset) found.set("hdu", String(state.dataset.hdu));
-  const digits = (/** @type {number} */ value) => String(Number(value.toPrecision(7)));
   for (const [short, key] of Object.entries(PLAIN)) {
     const value = state[key];
-    const manual = state.cuts === "manual" || (key !== "low" && key !== "high");
-    if (value !== initial[key] && value !== null && manual) {
-      found.set(short, typeof value === "number" ? digits(value) : String(value));
-    }
+    // Cuts were chosen for one channel, and stay when another is shown.
+    const isCut = key === "low" || key === "high";
+    if (isCut ? hasCuts : value !== initial[key] && value !== null) found.set(short, String(value));
   }
   if (state.layer.operation !== "channel") {
     const { operation, first, last, threshold } = state.layer;
     found.set("image", [operation, first, last, ...(threshold == null ? [] : [threshold])].join(","));
+    if (state.layer.along) found.set("along", state.layer.along);
   }
   if (state.range) found.set("range", state.range.join(","));
-  found.set("at", [...state.centre, state.scale].map(digits).join(","));
+  found.set("at", [...state.centre, state.scale].map((value) => Number(value.toPrecision(10))).join(","));
+  if (state.contours) found.set("contours", JSON.stringify(state.contours, (_, value) => value ?? undefined));
   for (const region of state.regions) {
     if (region.values.length) found.append("r", `${region.colour}:${textOf(region)}`);
   }
@@ -60,8 +67,10 @@ export function stateOf(hash, initial) {
   const image = /^(\w+),(\d+),(\d+)(?:,([-+.\de]+))?$/.exec(given.get("image") ?? "");
   if (image) {
     const threshold = image[4] === undefined || !Number.isFinite(Number(image[4])) ? null : Number(image[4]);
-    found.layer = { operation: image[1], first: Number(image[2]), last: Number(image[3]), threshold };
+    found.layer = { operation: image[1], first: Number(image[2]), last: Number(image[3]), threshold, along: given.get("along") };
   }
+  const contours = contoursOf(given.get("contours") ?? "");
+  if (contours) found.contours = contours;
   const range = /^(\d+),(\d+)$/.exec(given.get("range") ?? "");
   if (range) found.range = [Number(range[1]), Number(range[2])];
   const at = (given.get("at") ?? "").split(",").map(Number);
@@ -76,4 +85,21 @@ export function stateOf(hash, initial) {
     return region ? [{ ...region, id: i + 1, colour: Number(colour ?? i) }] : [];
   });
   return /** @type {Partial<State>} */ (found);
+}
+
+/**
+ * Read the contours of a link; null where it has none, or others than this page writes.
+ * @param {string} text
+ * @returns {import("./state.js").Contours | null}
+ */
+function contoursOf(text) {
+  try {
+    const { levels, colour, of } = JSON.parse(text);
+    const isList = Array.isArray(levels) && levels.length > 0 && levels.length <= 50 && levels.every(Number.isFinite);
+    if (!isList || !/^#[\da-f]{6}$/i.test(colour) || typeof of !== "object" || of === null) return null;
+    const known = Object.entries(of).filter(([key, value]) => OF.includes(key) && ["string", "number"].includes(typeof value));
+    return { levels, colour, of: Object.fromEntries(known) };
+  } catch {
+    return null;
+  }
 }

@@ -2,6 +2,7 @@
 
 import { ApiError, Latest, activity, askJson, takeToken } from "./api.js";
 import { ChannelBar } from "./channels.js";
+import { ContourLines } from "./contours.js";
 import { showColourBar } from "./colourbar.js";
 import { Cursor } from "./cursor.js";
 import { byId } from "./dom.js";
@@ -15,7 +16,7 @@ import { Maps } from "./maps.js";
 import { Overlay } from "./overlay.js";
 import { Panel } from "./panel.js";
 import { textOf } from "./regions.js";
-import { CHANNEL, Store, firstOthers, placeOf } from "./state.js";
+import { CHANNEL, Store, firstOthers, placeOf, readable } from "./state.js";
 import { followTheme, toggleTheme } from "./theme.js";
 import { Toolbar } from "./toolbar.js";
 import { Viewer } from "./viewer.js";
@@ -51,8 +52,18 @@ export class App {
     this.toolbar = new Toolbar(this);
     this.files = new Files(this);
     this.maps = new Maps(this);
+    this.contours = new ContourLines(this);
     this.panel = new Panel(this);
     this.cutsWanted = false;
+    /** Whether the cuts are those of a link. */
+    this.keepsCuts = false;
+    /** Images that are being opened. */
+    this.opening = 0;
+    /** What the entry of the browser's history shows; "" before the first image. */
+    this.entry = "";
+    /** Whether people have changed the view since it was opened, and whether that has an entry. */
+    this.touched = this.hasEntry = false;
+    this.link = "";
     /** @type {import("./api.js").Parameters | null} the plane for which cuts are on their way */
     this.refining = null;
     this.refine = new Latest((plane, signal) => this.refineCuts(plane, signal), (error) => this.tell(error));
@@ -73,7 +84,7 @@ export class App {
       viewer.redraw,
     );
     store.on(["cuts", "layer", "dataset"], () => {
-      this.cutsWanted = store.state.cuts !== "manual";
+      this.cutsWanted = store.state.cuts !== "manual" && !this.keepsCuts;
       viewer.redraw();
     });
     store.on(Object.keys(this.initial).map((key) => /** @type {any} */ (key)), () => this.keepLink());
@@ -84,8 +95,14 @@ export class App {
       this.settled();
     };
     addEventListener("hashchange", () => {
-      if (location.hash !== this.link) void this.open(stateOf(location.hash, this.initial));
+      if (location.hash === this.link) return;
+      this.entry = "";
+      this.touched = this.hasEntry = false;
+      void this.open(stateOf(location.hash, this.initial));
     });
+    for (const gesture of ["pointerdown", "keydown", "wheel", "change"]) {
+      addEventListener(gesture, () => (this.touched = true), { capture: true, passive: true });
+    }
   }
 
   /** Say on the stage, for tests and screen readers, whether what is drawn is complete. */
@@ -146,6 +163,7 @@ export class App {
     } finally {
       this.refining = null;
       this.viewer.redraw();
+      this.keepLink();
     }
   }
 
@@ -162,6 +180,7 @@ export class App {
    */
   async open(given, early) {
     const { store, viewer } = this;
+    this.opening += 1;
     try {
       const dataset = await (early ?? describedBy(given));
       if (!dataset) {
@@ -177,15 +196,20 @@ export class App {
       viewer.tiles.retry();
       const layer = given.layer ?? CHANNEL;
       const spectralUnit = PLEASANT[dataset.coordinates.spectral?.unit ?? ""] ?? "";
+      this.keepsCuts = given.low !== undefined && given.high !== undefined;
       store.set({ ...fresh, spectralUnit, others: firstOthers(dataset), ...given, id, hdu: dataset.hdu, dataset, regions, layer: CHANNEL, channel: Math.min(channel, dataset.channels) });
       this.describe(dataset);
       viewer.resize();
       if (!given.scale) viewer.fit();
       this.dock.opened();
-      if (layer.operation !== "channel") void this.maps.show(layer);
       if (!given.regions && dataset.channels > 1) this.firstRegion(dataset);
+      if (layer.operation !== "channel") await this.maps.show(layer);
     } catch (error) {
       this.tell(error);
+    } finally {
+      this.keepsCuts = false;
+      this.opening -= 1;
+      this.keepLink();
     }
   }
 
@@ -198,11 +222,11 @@ export class App {
 
   /** Return the channel with the widest spread of values; of large cubes the middle one. @param {import("./state.js").Dataset} dataset */
   async brightest(dataset) {
-    const middle = Math.ceil(dataset.channels / 2);
+    const middle = Math.ceil(Math.max(1, dataset.readable_channels) / 2);
     const size = dataset.naxis.reduce((product, length) => product * length, 1);
     if (dataset.channels < 2 || size * Number(/\d+/.exec(dataset.dtype)?.[0] ?? 32) > 8 * SEARCHED_BYTES) return middle;
     try {
-      const asked = { ...placeOf(dataset), others: firstOthers(dataset), statistic: "std" };
+      const asked = { ...placeOf(dataset), others: firstOthers(dataset), statistic: "std", channels: readable(dataset) };
       const options = { doing: "Looking for the brightest channel", signal: AbortSignal.timeout(700) };
       const { values } = await askJson("spectrum", asked, options);
       let best = middle;
@@ -224,7 +248,29 @@ export class App {
     const size = dataset.naxis.reduce((product, length) => product * length, pixelBytes);
     const parts = [dataset.object, dataset.naxis.join(" × "), bytes(size)];
     byId("title", HTMLElement).textContent = parts.filter(Boolean).join(" · ");
-    byId("stage", HTMLElement).parentElement?.classList.toggle("no-channels", dataset.channels < 2);
+    const main = byId("stage", HTMLElement).parentElement;
+    main?.classList.toggle("no-channels", dataset.channels < 2);
+    // Of a spectrum the chart is what counts.
+    main?.classList.toggle("one-pixel", dataset.width * dataset.height === 1 && dataset.channels > 1);
+    this.showProblems(dataset.problems);
+  }
+
+  /** Name what of the image is missing or cannot be used. @param {string[]} problems */
+  showProblems(problems) {
+    const place = byId("problems", HTMLElement);
+    const list = document.createElement("ul");
+    for (const text of problems.slice(0, 5)) {
+      const item = document.createElement("li");
+      item.textContent = text;
+      list.append(item);
+    }
+    if (problems.length > 5) list.append(`and ${problems.length - 5} more`);
+    const close = document.createElement("button");
+    close.type = "button";
+    close.textContent = "Dismiss";
+    close.addEventListener("click", () => (place.hidden = true));
+    place.replaceChildren(list, close);
+    place.hidden = !problems.length;
   }
 
   /** @param {string} text */
@@ -242,9 +288,18 @@ export class App {
 
   keepLinkNow() {
     const { state } = this.store;
-    if (!state.dataset) return;
-    this.link = `#${linkOf(state, this.initial)}`;
-    history.replaceState(null, "", this.link);
+    if (!state.dataset || this.opening) return;
+    const link = `#${linkOf(state, this.initial, !this.cutsWanted && !this.refining)}`;
+    if (link === this.link) return;
+    this.link = link;
+    // Back leads to the view as it was opened, and to other images and maps before.
+    const { operation, first, last } = state.layer;
+    const entry = JSON.stringify([state.id, state.dataset.hdu, operation, first, last]);
+    const isNew = this.entry !== "" && (entry !== this.entry || (this.touched && !this.hasEntry));
+    if (isNew) history.pushState(null, "", link);
+    else history.replaceState(null, "", link);
+    this.entry = entry;
+    this.hasEntry ||= isNew;
   }
 
   /** Show a failure: what is wrong, and what to do. @param {unknown} error */

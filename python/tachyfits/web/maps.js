@@ -32,13 +32,14 @@ export class Maps {
 
   /**
    * Compute an image and show it. The server keeps the plane, so its tiles come at once.
-   * @param {import("./state.js").Layer} layer
+   * @param {import("./state.js").Layer} layer without ``along`` in the unit of the chart
    */
-  async show({ operation, first, last, threshold }) {
+  async show({ operation, first, last, threshold, along: unitAlong }) {
     const { store } = this.app;
     const { dataset, others, spectralUnit } = store.state;
     if (!dataset) return;
-    const along = operation.startsWith("moment") && spectralUnit !== "channel" ? spectralUnit || null : null;
+    const shown = spectralUnit !== "channel" ? spectralUnit || null : null;
+    const along = operation.startsWith("moment") ? (unitAlong === undefined ? shown : unitAlong) : null;
     /** @type {import("./state.js").Layer} */
     const layer = { operation, first, last, along, threshold: threshold ?? null };
     this.cancel();

@@ -1,6 +1,6 @@
 // What is drawn over the pixels: the frame of the image, regions, scale bar, beam, grid, contours.
 
-import { colourOf, handles, outline } from "./regions.js";
+import { colourOf, handles, outlines } from "./regions.js";
 import { angle } from "./words.js";
 
 /** @typedef {import("./viewer.js").Viewer} Viewer */
@@ -83,10 +83,15 @@ export class Overlay {
 
   /**
    * @param {CanvasRenderingContext2D} context
-   * @param {Point[]} points FITS pixels
+   * @param {...Point[]} lines FITS pixels
    */
-  path(context, points) {
+  path(context, ...lines) {
     context.beginPath();
+    for (const points of lines) this.line(context, points);
+  }
+
+  /** @param {CanvasRenderingContext2D} context @param {Point[]} points */
+  line(context, points) {
     points.forEach((point, i) => {
       const at = this.viewer.toScreen(point);
       if (i) context.lineTo(at.x, at.y);
@@ -109,7 +114,7 @@ export class Overlay {
         context.lineTo(at.x + 10 * dx, at.y + 10 * dy);
       }
     } else {
-      this.path(context, outline(region));
+      this.path(context, ...outlines(region));
     }
     this.stroke(context, colour, chosen ? 2 : 1.5);
     if (!chosen) return;

@@ -4,9 +4,10 @@
 /**
  * @typedef {object} Region
  * @property {number} id
- * @property {string} kind "circle", "ellipse", "box", "polygon", "point" or "line"
+ * @property {string} kind a key of `KINDS`
  * @property {number[]} values as in the text of a region: circle(x,y,r), ellipse(x,y,a,b,angle),
- *   box(x,y,width,height,angle), polygon(x1,y1,...), point(x,y), line(x1,y1,x2,y2)
+ *   box(x,y,width,height,angle), annulus(x,y,r1,r2), ellipse(x,y,a1,b1,a2,b2,angle) for the kind
+ *   "ring", polygon(x1,y1,...), point(x,y), line(x1,y1,x2,y2)
  * @property {number} colour index
  */
 
@@ -17,6 +18,8 @@ export const KINDS = {
   circle: "Circle",
   ellipse: "Ellipse",
   box: "Box",
+  annulus: "Annulus",
+  ring: "Elliptical annulus",
   polygon: "Polygon",
   point: "Point",
   line: "Line",
@@ -38,18 +41,21 @@ export function colourOf(region, onWhite) {
   return colours[region.colour % colours.length];
 }
 
-/** @param {number} value */
-function short(value) {
-  return String(Math.round(value * 1000) / 1000);
-}
-
 /**
- * Return a region as the server reads it.
+ * Return a region as the server reads it, with all digits: what is measured is what is drawn.
  * @param {Region} region
  */
-export function textOf(region) {
-  return `${region.kind}(${region.values.map(short).join(",")})`;
+export function textOf({ kind, values }) {
+  return `${kind === "ring" ? "ellipse" : kind}(${values.join(",")})`;
 }
+
+/** Return values with three decimals, as a drag sets them. @param {number[]} values */
+export function rounded(values) {
+  return values.map((value) => Math.round(value * 1000) / 1000);
+}
+
+/** How many numbers the text of a kind has. @type {Record<string, number[]>} */
+const COUNTS = { circle: [3], ellipse: [4, 5, 6, 7], box: [4, 5], annulus: [4], point: [2], line: [4] };
 
 /**
  * Read a region from its text; null for text in another form.
@@ -59,14 +65,29 @@ export function textOf(region) {
 export function parse(text) {
   const found = /^\s*([a-z]+)\s*\(([^()]*)\)\s*$/i.exec(text);
   if (!found) return null;
-  const kind = found[1].toLowerCase();
-  const values = found[2].split(",").map(Number);
+  let kind = found[1].toLowerCase();
+  const words = found[2].split(",");
+  const values = words.map(Number);
+  const fits = kind === "polygon" ? values.length >= 6 && values.length % 2 === 0 : COUNTS[kind]?.includes(values.length);
+  if (!fits || !values.every(Number.isFinite) || !words.every((word) => word.trim())) return null;
+  // The angle of boxes and ellipses may be left out.
+  if ((kind === "box" && values.length === 4) || (kind === "ellipse" && values.length % 2 === 0)) values.push(0);
+  if (kind === "ellipse" && values.length === 7) kind = "ring";
+  return problemOf({ kind, values }) ? null : { kind, values };
+}
+
+/**
+ * Return what is wrong with the sizes of a region; "" if nothing is.
+ * @param {{kind: string, values: number[]}} region
+ */
+export function problemOf({ kind, values: v }) {
   /** @type {Record<string, number[]>} */
-  const counts = { circle: [3], ellipse: [5, 4], box: [5, 4], point: [2], line: [4] };
-  const fits = kind === "polygon" ? values.length >= 6 && values.length % 2 === 0 : counts[kind]?.includes(values.length);
-  if (!fits || !values.every(Number.isFinite)) return null;
-  if ((kind === "box" || kind === "ellipse") && values.length === 4) values.push(0);
-  return { kind, values };
+  const sizes = { circle: [2], ellipse: [2, 3], box: [2, 3], annulus: [2, 3], ring: [2, 3, 4, 5] };
+  if (!v.every(Number.isFinite)) return "expected a number";
+  if (sizes[kind]?.some((i) => v[i] <= 0)) return "expected a size above 0";
+  const ends = kind === "annulus" ? [[2, 3]] : kind === "ring" ? [[2, 4], [3, 5]] : [];
+  if (ends.some(([inner, outer]) => v[inner] >= v[outer])) return "expected the inner size below the outer one";
+  return "";
 }
 
 /** Can a spectrum be taken over it? @param {Region} region */
@@ -87,29 +108,45 @@ function turned(x, y, angle) {
 }
 
 /**
- * Return the points of the outline, closed where the shape is.
- * @param {Region} region
+ * Return the points of an ellipse, closed.
+ * @param {number} x
+ * @param {number} y
+ * @param {number} a
+ * @param {number} b
+ * @param {number} angle
  * @returns {Point[]}
  */
-export function outline({ kind, values: v }) {
-  /** @type {Point[]} */
-  const points = [];
-  if (kind === "circle" || kind === "ellipse") {
-    const [a, b, angle] = kind === "circle" ? [v[2], v[2], 0] : [v[2], v[3], v[4]];
-    for (let i = 0; i <= 72; i++) {
-      const at = turned(a * Math.cos((i * Math.PI) / 36), b * Math.sin((i * Math.PI) / 36), angle);
-      points.push({ x: v[0] + at.x, y: v[1] + at.y });
-    }
-  } else if (kind === "box") {
-    for (const [i, j] of [[-1, -1], [1, -1], [1, 1], [-1, 1], [-1, -1]]) {
+function ellipse(x, y, a, b, angle) {
+  return Array.from({ length: 73 }, (_, i) => {
+    const at = turned(a * Math.cos((i * Math.PI) / 36), b * Math.sin((i * Math.PI) / 36), angle);
+    return { x: x + at.x, y: y + at.y };
+  });
+}
+
+/** Return pairs of numbers as points. @param {number[]} v @returns {Point[]} */
+function pairs(v) {
+  return Array.from({ length: Math.floor(v.length / 2) }, (_, i) => ({ x: v[2 * i], y: v[2 * i + 1] }));
+}
+
+/**
+ * Return the lines of the outline, the outer one first; each is closed where the shape is.
+ * @param {{kind: string, values: number[]}} region
+ * @returns {Point[][]}
+ */
+export function outlines({ kind, values: v }) {
+  const [x, y] = v;
+  if (kind === "circle") return [ellipse(x, y, v[2], v[2], 0)];
+  if (kind === "ellipse") return [ellipse(x, y, v[2], v[3], v[4])];
+  if (kind === "annulus") return [ellipse(x, y, v[3], v[3], 0), ellipse(x, y, v[2], v[2], 0)];
+  if (kind === "ring") return [ellipse(x, y, v[4], v[5], v[6]), ellipse(x, y, v[2], v[3], v[6])];
+  if (kind === "box") {
+    return [[[-1, -1], [1, -1], [1, 1], [-1, 1], [-1, -1]].map(([i, j]) => {
       const at = turned((i * v[2]) / 2, (j * v[3]) / 2, v[4]);
-      points.push({ x: v[0] + at.x, y: v[1] + at.y });
-    }
-  } else {
-    for (let i = 0; i + 1 < v.length; i += 2) points.push({ x: v[i], y: v[i + 1] });
-    if (kind === "polygon") points.push(points[0]);
+      return { x: x + at.x, y: y + at.y };
+    })];
   }
-  return points;
+  const points = pairs(v);
+  return [kind === "polygon" ? [...points, points[0]] : points];
 }
 
 /**
@@ -120,20 +157,30 @@ export function outline({ kind, values: v }) {
 export function handles({ kind, values: v }) {
   const from = (/** @type {Point} */ at) => ({ x: v[0] + at.x, y: v[1] + at.y });
   if (kind === "circle") return [from({ x: v[2], y: 0 })];
+  if (kind === "annulus") return [from({ x: v[2], y: 0 }), from({ x: v[3], y: 0 })];
   if (kind === "ellipse") return [from(turned(v[2], 0, v[4])), from(turned(0, v[3], v[4]))];
+  if (kind === "ring") {
+    return [from(turned(v[2], 0, v[6])), from(turned(0, v[3], v[6])), from(turned(v[4], 0, v[6])), from(turned(0, v[5], v[6]))];
+  }
   if (kind === "box") {
     return [
       from(turned(v[2] / 2, v[3] / 2, v[4])),
       from(turned(v[2] / 2, 0, v[4])),
     ];
   }
-  if (kind === "polygon" || kind === "line") {
-    const points = [];
-    for (let i = 0; i + 1 < v.length; i += 2) points.push({ x: v[i], y: v[i + 1] });
-    return points;
-  }
-  return [];
+  return kind === "polygon" || kind === "line" ? pairs(v) : [];
 }
+
+/** Return the middle of a region, by which a finger moves it. @param {Region} region @returns {Point} */
+export function middle({ kind, values }) {
+  if (kind !== "polygon" && kind !== "line") return { x: values[0], y: values[1] };
+  const points = pairs(values);
+  const mean = (/** @type {"x" | "y"} */ name) => points.reduce((sum, at) => sum + at[name], 0) / points.length;
+  return { x: mean("x"), y: mean("y") };
+}
+
+/** The least size of a side or a radius, and of the space between two. */
+const LEAST = 0.5;
 
 /**
  * Return the values after a handle was dragged to a point.
@@ -144,22 +191,31 @@ export function handles({ kind, values: v }) {
 export function resized({ kind, values }, handle, to) {
   const v = [...values];
   const [dx, dy] = [to.x - v[0], to.y - v[1]];
-  if (kind === "circle") v[2] = Math.max(0.5, Math.hypot(dx, dy));
+  const far = Math.max(LEAST, Math.hypot(dx, dy));
+  const angle = (Math.atan2(dy, dx) * 180) / Math.PI;
+  /** Keep a size of a ring inside, or outside, the other. @param {number} at @param {number} other */
+  const apart = (at, other) => (at < other ? Math.min(far, v[other] - LEAST) : Math.max(far, v[other] + LEAST));
+  if (kind === "circle") v[2] = far;
+  if (kind === "annulus") v[2 + handle] = apart(2 + handle, 3 - handle);
   if (kind === "ellipse") {
-    v[2 + handle] = Math.max(0.5, Math.hypot(dx, dy));
-    v[4] = (Math.atan2(dy, dx) * 180) / Math.PI - 90 * handle;
+    v[2 + handle] = far;
+    v[4] = angle - 90 * handle;
+  }
+  if (kind === "ring") {
+    v[2 + handle] = apart(2 + handle, 2 + ((handle + 2) % 4));
+    v[6] = angle - 90 * (handle % 2);
   }
   if (kind === "box" && handle === 0) {
     const at = turned(dx, dy, -v[4]);
     v[2] = Math.max(1, 2 * Math.abs(at.x));
     v[3] = Math.max(1, 2 * Math.abs(at.y));
   }
-  if (kind === "box" && handle === 1) v[4] = (Math.atan2(dy, dx) * 180) / Math.PI;
+  if (kind === "box" && handle === 1) v[4] = angle;
   if (kind === "polygon" || kind === "line") {
     v[2 * handle] = to.x;
     v[2 * handle + 1] = to.y;
   }
-  return v;
+  return rounded(v);
 }
 
 /**
@@ -169,8 +225,9 @@ export function resized({ kind, values }, handle, to) {
  * @param {number} dy
  */
 export function moved({ kind, values }, dx, dy) {
-  const pairs = kind === "polygon" || kind === "line" ? values.length : 2;
-  return values.map((value, i) => (i < pairs ? value + (i % 2 ? dy : dx) : value));
+  const count = kind === "polygon" || kind === "line" ? values.length : 2;
+  // Sizes stay as they are; places get three decimals.
+  return values.map((value, i) => (i < count ? rounded([value + (i % 2 ? dy : dx)])[0] : value));
 }
 
 /**
@@ -181,16 +238,16 @@ export function moved({ kind, values }, dx, dy) {
  */
 export function drawn(kind, from, to) {
   const [dx, dy] = [to.x - from.x, to.y - from.y];
-  if (kind === "circle") return [from.x, from.y, Math.max(0.5, Math.hypot(dx, dy))];
-  if (kind === "ellipse") {
-    return [from.x, from.y, Math.max(0.5, Math.abs(dx)), Math.max(0.5, Math.abs(dy)), 0];
-  }
-  if (kind === "box") {
-    const [w, h] = [Math.max(1, Math.abs(dx)), Math.max(1, Math.abs(dy))];
-    return [from.x + dx / 2, from.y + dy / 2, w, h, 0];
-  }
-  if (kind === "line") return [from.x, from.y, to.x, to.y];
-  return [Math.round(to.x), Math.round(to.y)];
+  const far = Math.max(2 * LEAST, Math.hypot(dx, dy));
+  /** @type {Record<string, () => number[]>} */
+  const values = {
+    circle: () => [from.x, from.y, Math.max(LEAST, Math.hypot(dx, dy))],
+    annulus: () => [from.x, from.y, far / 2, far],
+    ellipse: () => [from.x, from.y, Math.max(LEAST, Math.abs(dx)), Math.max(LEAST, Math.abs(dy)), 0],
+    box: () => [from.x + dx / 2, from.y + dy / 2, Math.max(1, Math.abs(dx)), Math.max(1, Math.abs(dy)), 0],
+    line: () => [from.x, from.y, to.x, to.y],
+  };
+  return rounded(values[kind]?.() ?? [Math.round(to.x), Math.round(to.y)]);
 }
 
 /**
@@ -208,12 +265,13 @@ export function holds(region, point, near) {
     const at = Math.min(1, Math.max(0, t));
     return Math.hypot(point.x - v[0] - at * dx, point.y - v[1] - at * dy) <= near;
   }
-  const corners = outline(region);
   let inside = false;
-  for (let i = 1; i < corners.length; i++) {
-    const [a, b] = [corners[i - 1], corners[i]];
-    if (a.y > point.y !== b.y > point.y) {
-      if (point.x < a.x + ((point.y - a.y) / (b.y - a.y)) * (b.x - a.x)) inside = !inside;
+  for (const corners of outlines(region)) {
+    for (let i = 1; i < corners.length; i++) {
+      const [a, b] = [corners[i - 1], corners[i]];
+      if (a.y > point.y !== b.y > point.y) {
+        if (point.x < a.x + ((point.y - a.y) / (b.y - a.y)) * (b.x - a.x)) inside = !inside;
+      }
     }
   }
   return inside;
@@ -221,12 +279,12 @@ export function holds(region, point, near) {
 
 /**
  * Return the box around a region, in whole pixels inside an image: x1, x2, y1, y2, from 1.
- * @param {Region} region
+ * @param {{kind: string, values: number[]}} region
  * @param {number} width
  * @param {number} height
  */
 export function bounds(region, width, height) {
-  const points = outline(region);
+  const [points] = outlines(region);
   const [xs, ys] = [points.map((at) => at.x), points.map((at) => at.y)];
   const inside = (/** @type {number} */ at, /** @type {number} */ most) =>
     Math.min(most, Math.max(1, at));

@@ -2,7 +2,7 @@
 
 import { ApiError, Latest, ask, askJson, isStale } from "./api.js";
 import { hasArea, textOf } from "./regions.js";
-import { placeOf } from "./state.js";
+import { placeOf, readable } from "./state.js";
 
 /** @typedef {import("./regions.js").Region} Region */
 
@@ -41,7 +41,7 @@ export class Spectra {
   common() {
     const { dataset, others, statistic } = this.store.state;
     if (!dataset) throw new Error("no image is open");
-    return { ...placeOf(dataset), others, statistic };
+    return { ...placeOf(dataset), others, statistic, channels: readable(dataset) };
   }
 
   /** Ask for the spectrum of a region; only the newest of a region is asked for. @param {Region} region */
@@ -72,7 +72,10 @@ export class Spectra {
     const asked = { ...this.common(), region, format: "binary" };
     const options = { signal, view: `spectrum-${id}`, doing: "Computing a spectrum" };
     const answer = await ask("spectrum", asked, options);
-    const values = new Float64Array(await answer.arrayBuffer());
+    const found = new Float64Array(await answer.arrayBuffer());
+    // Channels beyond the end of a truncated file are a gap.
+    const values = new Float64Array(this.store.state.dataset?.channels ?? found.length).fill(NaN);
+    values.set(found.subarray(0, values.length));
     if (asked.id !== this.store.state.dataset?.id || !this.running.has(id)) return;
     this.curves.set(id, { text: region, values });
     this.changed();

@@ -14,6 +14,8 @@
  * @property {number} channels
  * @property {number} tile
  * @property {number} levels
+ * @property {number} readable_channels channels that the file has whole: fewer if it is truncated
+ * @property {string[]} problems what of the image is missing or cannot be used
  * @property {number} collapse_level the lowest level at which a map is one answer
  * @property {{fits: number, length: number, ctype: string, name: string, unit: string | null,
  *   spectral: boolean}[]} axes
@@ -31,6 +33,13 @@
  * @property {number | null} [threshold] pixels below it are left out
  * @property {string | null} [along] unit of the spectral axis in moments, null for that of the file
  * @property {string | null} [unit] of the values, where it is not that of the pixels
+ */
+
+/**
+ * @typedef {object} Contours
+ * @property {number[]} levels
+ * @property {string} colour
+ * @property {import("./api.js").Parameters} of the plane; with an id if it is of another image
  */
 
 /** @type {Layer} */
@@ -62,6 +71,7 @@ export const CHANNEL = { operation: "channel", first: 1, last: 1 };
  * @property {string} spectralUnit "" for the file's, "channel" for numbers
  * @property {number[] | null} range channels selected on the spectrum
  * @property {boolean} follow show the spectrum under the cursor
+ * @property {Contours | null} contours
  * @property {boolean} grid
  * @property {boolean} scaleBar
  * @property {boolean} beam
@@ -94,6 +104,7 @@ const INITIAL = {
   spectralUnit: "",
   range: null,
   follow: true,
+  contours: null,
   grid: false,
   scaleBar: true,
   beam: true,
@@ -122,6 +133,14 @@ export function collapseOf({ operation, first, last, along, threshold }) {
  */
 export function firstOthers({ axes }) {
   return axes.length > 3 ? axes.slice(3).map(() => 1).join(",") : null;
+}
+
+/**
+ * Return the channels that a file has whole, as a parameter; null for all.
+ * @param {Dataset} dataset
+ */
+export function readable({ channels, readable_channels: count }) {
+  return count > 0 && count < channels ? `1:${count}` : null;
 }
 
 /** The state, and the listeners of its keys. */

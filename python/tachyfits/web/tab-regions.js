@@ -3,7 +3,7 @@
 import { ApiError, Latest, ask, askJson } from "./api.js";
 import { download, make, row } from "./dom.js";
 import { group } from "./panel.js";
-import { KINDS, colourOf, hasArea, parse, textOf } from "./regions.js";
+import { KINDS, colourOf, hasArea, parse, problemOf, rounded, textOf } from "./regions.js";
 import { placeOf } from "./state.js";
 import { number, unit } from "./words.js";
 
@@ -12,6 +12,8 @@ const VALUES = {
   circle: ["x", "y", "Radius"],
   ellipse: ["x", "y", "Semi-axis a", "Semi-axis b", "Angle"],
   box: ["x", "y", "Width", "Height", "Angle"],
+  annulus: ["x", "y", "Inner radius", "Outer radius"],
+  ring: ["x", "y", "Inner semi-axis a", "Inner semi-axis b", "Outer semi-axis a", "Outer semi-axis b", "Angle"],
   point: ["x", "y"],
   line: ["x1", "y1", "x2", "y2"],
 };
@@ -77,7 +79,7 @@ export function regionsTab(app) {
           { type: "button", class: "item", "aria-pressed": region.id === store.state.selected, onclick: () => store.set({ selected: region.id }) },
           swatch,
           name,
-          make("span", { class: "space dim" }, textOf(region).replace(/^\w+/, "")),
+          make("span", { class: "space dim" }, `(${rounded(region.values).join(", ")})`),
         );
         const remove = make("button", { type: "button", class: "icon", title: "Remove", "aria-label": `Remove ${name}`, onclick: () => viewer.remove(region.id) }, "×");
         return make("li", { class: "check" }, select, remove);
@@ -101,8 +103,11 @@ export function regionsTab(app) {
         const input = make("input", { type: "number", step: "any", "aria-label": name });
         input.addEventListener("change", () => {
           const now = chosen();
-          const value = Number(input.value);
-          if (now && Number.isFinite(value)) viewer.put({ ...now, values: now.values.map((old, j) => (j === i ? value : old)) }, true);
+          if (!now) return;
+          const next = { ...now, values: now.values.map((old, j) => (j === i ? input.valueAsNumber : old)) };
+          const wrong = problemOf(next);
+          input.setCustomValidity(wrong && `${name}: ${wrong}`);
+          if (input.reportValidity()) viewer.put(next, true);
         });
         values.append(row(name, input));
         inputs[i] = input;
@@ -139,7 +144,7 @@ export function regionsTab(app) {
       else await addFromServer(inFrame(given));
       text.value = "";
     } catch (error) {
-      problem.textContent = error instanceof ApiError ? [error.message, error.hint].filter(Boolean).join(" · ") : String(error);
+      problem.textContent = error instanceof Error ? [error.message, error instanceof ApiError && error.hint].filter(Boolean).join(" · ") : String(error);
       text.setAttribute("aria-invalid", "true");
     }
   }
@@ -149,11 +154,17 @@ export function regionsTab(app) {
     const { dataset } = store.state;
     if (!dataset) return;
     const answer = await ask("regions/pixels", placeOf(dataset), { body, doing: "Reading regions" });
-    const { regions, excluded } = await answer.json();
-    const shapes = regions.map(parse);
-    for (const found of shapes) if (found) viewer.add(found.kind, found.values);
-    const left = excluded.length + shapes.filter((/** @type {unknown} */ one) => !one).length;
-    if (left) problem.textContent = `Left out: ${left} excluded or ring-shaped.`;
+    const { regions, excluded, left_out: unread } = await answer.json();
+    // Without its holes a shape would be another one.
+    if (excluded.length) throw new Error(`Nothing was added: the page has no excluded regions, and the text excludes ${excluded.slice(0, 3).join(", ")}`);
+    /** @type {string[]} */
+    const lacking = [...unread];
+    for (const one of regions) {
+      const shape = parse(one);
+      if (shape) viewer.add(shape.kind, shape.values);
+      else lacking.push(one);
+    }
+    if (lacking.length) problem.textContent = `Left out, because they have no pixels or the page lacks them: ${lacking.slice(0, 5).join(", ")}`;
   }
 
   /** @param {File} from */
@@ -193,7 +204,7 @@ export function regionsTab(app) {
       text,
       problem,
       make("div", { class: "buttons" }, make("button", { type: "button", onclick: () => void addText() }, "Add")),
-      make("p", { class: "note" }, "In pixels, or on the sky: circle(83.6, 22.0, 30\") is ICRS; name another frame first, galactic; box(…). Regions of DS9 can be pasted."),
+      make("p", { class: "note" }, "In pixels, or on the sky: circle(83.6, 22.0, 30\") is ICRS; name another frame first, galactic; box(…). Also annulus(50, 50, 20, 40), box with an angle, polygon and point. Regions of DS9 can be pasted."),
     ),
     group(
       "Region files",

@@ -48,7 +48,7 @@ export function saveTab(app) {
     let box = [1, width, 1, height];
     if (what === "view") {
       const [a, b] = [viewer.toImage(0, viewer.height), viewer.toImage(viewer.width, 0)];
-      box = bounds({ id: 0, kind: "line", values: [a.x, a.y, b.x, b.y], colour: 0 }, width, height);
+      box = bounds({ kind: "line", values: [a.x, a.y, b.x, b.y] }, width, height);
     }
     const region = regions.find((one) => one.id === selected) ?? regions.at(-1);
     if (what === "region") {
@@ -58,9 +58,11 @@ export function saveTab(app) {
     const chosen = depth === "channel" ? [channel, channel] : depth === "range" && range ? range : [1, channels];
     // The axes of the view, x first, in the order of the file.
     const parts = dataset.naxis.map(() => "*");
-    parts[dataset.axes[0].fits - 1] = `${box[0]}:${box[1]}`;
-    parts[dataset.axes[1].fits - 1] = `${box[2]}:${box[3]}`;
-    if (dataset.axes.length > 2) parts[dataset.axes[2].fits - 1] = `${chosen[0]}:${chosen[1]}`;
+    const ranges = [`${box[0]}:${box[1]}`, `${box[2]}:${box[3]}`, `${chosen[0]}:${chosen[1]}`];
+    dataset.axes.slice(0, 3).forEach(({ fits }, i) => {
+      // A spectrum has no axes along x and y.
+      if (fits <= parts.length) parts[fits - 1] = ranges[i];
+    });
     return { ...placeOf(dataset), section: `[${parts.join(",")}]` };
   }
 

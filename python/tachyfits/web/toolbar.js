@@ -7,6 +7,7 @@ export const TOOLS = [
   ["pan", "v", "Move the image and regions", '<path d="M8 1.5v13M1.5 8h13M8 1.5 6.3 3.3M8 1.5l1.7 1.8M8 14.5l-1.7-1.8M8 14.5l1.7-1.8M1.5 8l1.8-1.7M1.5 8l1.8 1.7M14.5 8l-1.8-1.7M14.5 8l-1.8 1.7"/>'],
   ["point", "p", "Point", '<path d="M8 2v4M8 10v4M2 8h4M10 8h4"/>'],
   ["circle", "c", "Circle", '<circle cx="8" cy="8" r="5.5"/>'],
+  ["annulus", "a", "Annulus", '<circle cx="8" cy="8" r="6"/><circle cx="8" cy="8" r="2.8"/>'],
   ["ellipse", "e", "Ellipse", '<ellipse cx="8" cy="8" rx="6.5" ry="3.8" transform="rotate(-25 8 8)"/>'],
   ["box", "b", "Box", '<rect x="2.5" y="3.5" width="11" height="9"/>'],
   ["polygon", "g", "Polygon: click corners, then the first one again", '<path d="M8 2l6 4.6-2.3 7H4.3L2 6.6z"/>'],

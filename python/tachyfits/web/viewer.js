@@ -2,7 +2,7 @@
 
 import { Renderer } from "./gl.js";
 import { Tiles } from "./tiles.js";
-import { drawn, handles, holds, moved, resized } from "./regions.js";
+import { drawn, handles, holds, middle, moved, resized, rounded } from "./regions.js";
 import { eachFrame } from "./dom.js";
 import { collapseOf, placeOf } from "./state.js";
 
@@ -56,6 +56,9 @@ export class Viewer {
     this.corners = null;
     this.width = 0;
     this.height = 0;
+    /** Place of the surface in the window, as of `width` and `height`. */
+    this.left = 0;
+    this.top = 0;
     this.listen();
     new ResizeObserver(() => this.resize()).observe(surface);
     canvas.addEventListener("webglcontextlost", (event) => event.preventDefault());
@@ -70,6 +73,16 @@ export class Viewer {
     const { clientWidth, clientHeight } = this.surface;
     if (!clientWidth || !clientHeight) return;
     const first = this.width === 0;
+    const { left, top } = this.surface.getBoundingClientRect();
+    if (this.down.size) {
+      // What is dragged stays under the finger when the layout changes.
+      const { centre, scale } = this.store.state;
+      const dx = left + clientWidth / 2 - this.left - this.width / 2;
+      const dy = top + clientHeight / 2 - this.top - this.height / 2;
+      this.store.set({ centre: [centre[0] + dx / scale, centre[1] - dy / scale] });
+    }
+    this.left = left;
+    this.top = top;
     this.width = clientWidth;
     this.height = clientHeight;
     for (const canvas of [this.canvas, this.surface]) {
@@ -259,7 +272,10 @@ export class Viewer {
     at.addEventListener("contextmenu", (event) => event.preventDefault());
     at.addEventListener("dblclick", (event) => {
       if (this.corners) this.closePolygon();
-      else if (this.store.state.tool === "pan") this.zoom(2, event.offsetX, event.offsetY);
+      else if (this.store.state.tool === "pan") {
+        const { x, y } = this.placeOf(event);
+        this.zoom(2, x, y);
+      }
     });
     at.addEventListener(
       "wheel",
@@ -267,16 +283,26 @@ export class Viewer {
         event.preventDefault();
         const lines = event.deltaMode === 1 ? 16 : 1;
         const factor = Math.exp(-event.deltaY * lines * (event.ctrlKey ? 0.01 : 0.0018));
-        this.zoom(factor, event.offsetX, event.offsetY);
+        const { x, y } = this.placeOf(event);
+        this.zoom(factor, x, y);
       },
       { passive: false },
     );
   }
 
+  /**
+   * Return where a pointer is on the surface as it was drawn last: the layout may have changed since.
+   * @param {MouseEvent} event
+   * @returns {Point}
+   */
+  placeOf(event) {
+    return { x: event.clientX - this.left, y: event.clientY - this.top };
+  }
+
   /** @param {PointerEvent} event */
   pointerDown(event) {
     this.surface.setPointerCapture(event.pointerId);
-    const screen = { x: event.offsetX, y: event.offsetY };
+    const screen = this.placeOf(event);
     this.down.set(event.pointerId, screen);
     if (this.down.size === 2) {
       this.startPinch();
@@ -289,7 +315,7 @@ export class Viewer {
 
   /** @param {PointerEvent} event */
   pointerMove(event) {
-    const screen = { x: event.offsetX, y: event.offsetY };
+    const screen = this.placeOf(event);
     if (this.down.has(event.pointerId)) this.down.set(event.pointerId, screen);
     if (this.drag) this.drag(screen);
     this.pointed(this.toImage(screen.x, screen.y));
@@ -368,11 +394,14 @@ export class Viewer {
     const { regions, selected, scale } = this.store.state;
     const chosen = regions.find((region) => region.id === selected);
     if (chosen) {
-      const handle = handles(chosen).findIndex((at) => {
+      const far = (/** @type {Point} */ at) => {
         const place = this.toScreen(at);
-        return Math.hypot(place.x - screen.x, place.y - screen.y) <= grip;
-      });
-      if (handle >= 0) return { region: chosen, handle };
+        return Math.hypot(place.x - screen.x, place.y - screen.y);
+      };
+      const all = handles(chosen).map(far);
+      const nearest = Math.min(...all);
+      // A finger covers a small region whole: nearer to its middle it moves it.
+      if (nearest <= grip && nearest < far(middle(chosen))) return { region: chosen, handle: all.indexOf(nearest) };
     }
     const point = this.toImage(screen.x, screen.y);
     const ordered = chosen ? [chosen, ...regions] : regions;
@@ -489,7 +518,7 @@ export class Viewer {
       if (Math.hypot(x1 - x2, y1 - y2) * this.store.state.scale > 3) break;
       corners.splice(-2);
     }
-    if (corners && corners.length >= 6) this.add("polygon", corners);
+    if (corners && corners.length >= 6) this.add("polygon", rounded(corners));
     this.store.set({ tool: "pan" });
     this.redraw();
   }

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import tachyfits as tf
 from tachyfits.base.errors import foreign_errors
 from tachyfits.server.asked import Asked, answered
-from tachyfits.server.endpoints.image import plane_of
+from tachyfits.server.endpoints.image import pixels_of
 from tachyfits.server.errors import TooLarge
 from tachyfits.server.parameters import At, Channel, Others, numbers_of
 from tachyfits.server.planes import CollapseAsked
@@ -62,7 +62,7 @@ async def contours(
         target = asked.state.datasets.open(onto) if onto is not None else None
 
         def compute() -> dict[str, Any]:
-            plane = plane_of(asked, collapse, channel, others, chosen)
+            plane = pixels_of(asked, collapse, channel, others, chosen)
             found = _lines(plane, values, chosen)
             if target is not None:
                 found = [_moved(lines, view, target.view(onto_hdu)) for lines in found]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
+import tachyfits as tf
 from tachyfits.server.asked import Asked, answered
 from tachyfits.server.datasets import OpenFile
 from tachyfits.server.parameters import At
 from tachyfits.server.planes import first_level, is_large
+from tachyfits.server.problems import problems_of, readable_channels
 from tachyfits.server.view import TILE, View
 
 router = APIRouter()
@@ -19,12 +22,14 @@ router = APIRouter()
 async def dataset(request: Request, at: At) -> Response:
     """Describe an image: its axes, unit, beam and levels of tiles, and the images beside it.
 
-    ``collapse_level`` is the lowest level at which collapsed channels are one answer.
+    ``collapse_level`` is the lowest level at which collapsed channels are one answer; ``problems``
+    says what of the image is missing or cannot be used.
     """
 
     def make(asked: Asked) -> Response:
         asked.state.sidecars.want(asked.file, asked.view)
-        return asked.json("dataset", lambda: _described(asked.file, asked.view))
+        hidden = asked.state.datasets.hidden
+        return asked.json("dataset", lambda: _described(asked.file, asked.view, hidden))
 
     return await answered(request, at, make)
 
@@ -43,7 +48,7 @@ async def header(request: Request, at: At) -> Response:
     return await answered(request, at, lambda asked: asked.json("header", lambda: cards(asked)))
 
 
-def _described(file: OpenFile, view: View) -> dict[str, Any]:
+def _described(file: OpenFile, view: View, hidden: Callable[[str], str]) -> dict[str, Any]:
     image = view.image
     summary = image.coordinates.as_dict()
     return {
@@ -60,10 +65,12 @@ def _described(file: OpenFile, view: View) -> dict[str, Any]:
         "width": view.width,
         "height": view.height,
         "channels": view.channels,
+        "readable_channels": readable_channels(view),
         "tile": TILE,
         "levels": view.levels,
         "collapse_level": first_level(view) if is_large(view) else 0,
         "coordinates": summary,
+        "problems": [hidden(text) for text in problems_of(file, view)],
         "images": [
             {"hdu": other.index, "name": other.name, "naxis": list(reversed(other.shape))}
             for other in file.images()
@@ -75,10 +82,13 @@ def _axis(view: View, number: int) -> dict[str, Any]:
     """Return an axis of the view: 0 is x."""
     cube = view.cube
     axis = cube.ndim - 1 - number
-    coordinate = cube._coordinates.axis(axis)
-    return {
-        "fits": view.axes[number],
-        "length": cube.shape[axis],
+    found = {"fits": view.axes[number], "length": cube.shape[axis]}
+    try:
+        coordinate = cube._coordinates.axis(axis)
+    except tf.TachyfitsError:
+        # Cards that cannot be used are among the problems.
+        return found | {"ctype": "", "name": "", "unit": None, "spectral": False}
+    return found | {
         "ctype": coordinate.ctype,
         "name": coordinate.name,
         "unit": coordinate.unit,

@@ -43,11 +43,12 @@ async def image(
         if (view.width >> level) * (view.height >> level) > MOST_PIXELS and answer_format == "tile":
             raise TooLarge("the plane has too many pixels: use a higher level, or tiles")
         if answer_format == "fits":
+            view.check_placed()
             plane = plane_of(asked, collapse, channel, others, level)
             return fits_answer(asked, plane, _label(collapse))
 
         def compute() -> Encoded:
-            pixels = plane_of(asked, collapse, channel, others, level).read(dtype=np.float32)
+            pixels = pixels_of(asked, collapse, channel, others, level).read(dtype=np.float32)
             return encoded(pixels.reshape(pixels.shape[-2:]), error)
 
         key = ("image", collapse or (channel, others), level, error)
@@ -60,12 +61,27 @@ async def image(
 def plane_of(
     asked: Asked, collapse: Collapse | None, channel: int, others: str | None, level: int
 ) -> tf.Image:
-    """Return a channel of a view, or its channels collapsed, at a level of tiles."""
+    """Return a channel of a view, or its channels collapsed, at a level of tiles.
+
+    Raises
+    ------
+    UsageError
+        The coordinates cannot follow to the level.
+    """
     if collapse is not None:
         return collapse.level(asked, level)
     view = asked.view
     plane = view.cube.cut(section=view.section(channel, others_of(others)))
     return binned(plane, view, level)
+
+
+def pixels_of(
+    asked: Asked, collapse: Collapse | None, channel: int, others: str | None, level: int
+) -> tf.Image:
+    """Return the same plane for pictures, without coordinates if it is a channel."""
+    if collapse is not None:
+        return collapse.level(asked, level)
+    return binned(asked.view.plane(channel, others_of(others)), asked.view, level)
 
 
 def _label(collapse: Collapse | None) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+import numpy as np
 from fastapi import APIRouter, Query, Request, Response
 
-from tachyfits.base.errors import usage
+from tachyfits.base.errors import foreign_errors, usage
 from tachyfits.server.answers import json_answer
 from tachyfits.server.asked import Asked, answered
 from tachyfits.server.parameters import At, Channel, Others, others_of
@@ -54,15 +55,14 @@ def _described(view: View, x: int, y: int, channel: int, others: tuple[int, ...]
     found: dict[str, Any] = {
         "x": x, "y": y, "channel": channel, "value": view.cube[index], "unit": view.image.unit,
     }  # fmt: skip
-    sky = view.cube._coordinates.sky
-    if sky is not None:
-        position = sky.positions(x - 1, y - 1)
-        found["sky"] = {
-            "frame": position.frame.name,
-            "longitude": position.spherical.lon.deg,
-            "latitude": position.spherical.lat.deg,
-        }
-    if view.cube.ndim > 2:
-        axis = view.cube.world_axis(view.cube.ndim - 3, slice(channel - 1, channel))
+    if view.sky is not None:
+        with foreign_errors("the pixel has no position", "correct the coordinates of the file"):
+            position = view.sky.positions(x - 1, y - 1)
+        places = {"longitude": position.spherical.lon.deg, "latitude": position.spherical.lat.deg}
+        # Beyond the edge of an all-sky map there is none.
+        if np.isfinite(list(places.values())).all():
+            found["sky"] = {"frame": position.frame.name} | places
+    axis = view.spectral(channel)
+    if axis is not None:
         found["spectral"] = {"name": axis.name, "unit": axis.unit, "value": axis.values[0]}
     return found

@@ -82,6 +82,7 @@ async def pv(
     def make(asked: Asked) -> Response:
         diagram = _diagram(asked, path, width, spacing, others)
         if answer_format == "fits":
+            asked.view.check_placed()
             return fits_answer(asked, diagram, "pv")
 
         def compute() -> Encoded:

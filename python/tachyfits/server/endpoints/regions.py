@@ -10,7 +10,7 @@ from tachyfits.server.answers import json_answer
 from tachyfits.server.asked import Asked, answered
 from tachyfits.server.body import MOST_BYTES, body_text, text_body
 from tachyfits.server.parameters import At
-from tachyfits.server.region_shapes import file_of, shapes_of
+from tachyfits.server.region_shapes import file_of, left_out, shapes_of
 from tachyfits.server.selection import sky_of
 
 router = APIRouter()
@@ -22,7 +22,9 @@ _TEXT = text_body(MOST_BYTES, required=True)
 async def regions_pixels(request: Request, at: At) -> Response:
     """Return the shapes of a file of DS9 or CASA as text in the pixels of an image.
 
-    Shapes on the sky get the scale and the angle that the sky has at their centre.
+    Shapes on the sky get the scale and the angle that the sky has at their centre. Rings are one
+    shape, annulus(x,y,r1,r2) or ellipse(x,y,a1,b1,a2,b2,angle). Pixels of ``excluded`` are in none
+    of the file's regions; ``left_out`` names shapes without pixels, such as rulers.
     """
     text = await body_text(request)
 
@@ -33,6 +35,7 @@ async def regions_pixels(request: Request, at: At) -> Response:
             "excluded": [shape.text for shape in shapes if shape.excluded],
             "labels": [shape.label for shape in shapes if not shape.excluded],
             "outlines": [shape.outline for shape in shapes if not shape.excluded],
+            "left_out": left_out(text),
         }
         return json_answer(found, {"Cache-Control": "no-store"})
 

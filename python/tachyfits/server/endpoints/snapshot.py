@@ -13,8 +13,16 @@ import tachyfits as tf
 from tachyfits.plot import plane_figure
 from tachyfits.server.asked import Asked, answered
 from tachyfits.server.endpoints.image import plane_of
-from tachyfits.server.parameters import REGION_BODY, At, Channel, Others, Region, numbers_of
-from tachyfits.server.planes import CollapseAsked, first_level, is_large
+from tachyfits.server.parameters import (
+    REGION_BODY,
+    At,
+    Channel,
+    Others,
+    Region,
+    numbers_of,
+    others_of,
+)
+from tachyfits.server.planes import Collapse, CollapseAsked, binned, first_level, is_large
 from tachyfits.server.selection import region_of
 
 router = APIRouter()
@@ -83,7 +91,7 @@ async def snapshot(
             if collapse is not None and level == 0:
                 plane = collapse.plane(asked)
             else:
-                plane = plane_of(asked, collapse, channel, others, level).plane()
+                plane = _drawn(asked, collapse, channel, others, level)
                 plane = replace(plane, name=collapse.statistic if collapse else "pixels")
             regions = region_of(region) if level == 0 else None
             plane = replace(plane, source=asked.file.name)
@@ -94,6 +102,27 @@ async def snapshot(
         return Response(body, headers=asked.caching, media_type="image/png")
 
     return await answered(request, at, make)
+
+
+def _drawn(
+    asked: Asked, collapse: Collapse | None, channel: int, others: str | None, level: int
+) -> tf.Plane:
+    """Return a plane; with numbers of pixels if its coordinates cannot follow to the level."""
+    try:
+        return plane_of(asked, collapse, channel, others, level).plane()
+    except tf.TachyfitsError:
+        if collapse is not None:
+            raise
+    view = asked.view
+    pixels = view.plane(channel, others_of(others))
+    cards = [
+        (f"{root}{number}", value, "")
+        for number, name in enumerate("xy", 1)
+        for root, value in (("CTYPE", name), ("CRPIX", 1.0), ("CRVAL", 1.0), ("CDELT", 1.0))
+    ]
+    numbered = tf.File.computed(pixels._core_image().with_cards(cards), None)[0]
+    assert isinstance(numbered, tf.Image)
+    return binned(numbered, view, level).plane()
 
 
 def _png(plane: tf.Plane, dpi: int, options: dict[str, Any]) -> bytes:

@@ -50,7 +50,7 @@ async def tile(
                 kept = sidecars.tile(asked.file, view, channel, where, (level, x, y))
                 if kept is not None:
                     return encoded(kept, error)
-            plane = view.cube.cut(section=view.section(channel, where))
+            plane = view.plane(channel, where)
             return encoded(view.tile(plane, level, x, y, preview=preview), error)
 
         key = ("tile", collapse or (channel, others), level, x, y, error, preview)

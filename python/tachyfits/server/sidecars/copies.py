@@ -145,7 +145,8 @@ class Pyramid(Copy):
         number, level, row = unit
         array = _to_write(path / f"level{level}")
         index = tuple(int(at) for at in np.unravel_index(number, self._outer))
-        plane = self.view.cube.cut(section=tuple(slice(at, at + 1) for at in index))
+        channel, *others = (at + 1 for at in reversed(index or (0,)))
+        plane = self.view.plane(channel, tuple(others))
         columns = -(-self.view.width // (TILE << level))
         tiles = [self.view.tile(plane, level, column, row) for column in range(columns)]
         pixels = np.concatenate(tiles, axis=1)
