@@ -112,7 +112,10 @@ impl NewColumn {
         if text != (kind == TableKind::Ascii) {
             return Some(("a form of this kind of table", form()));
         }
-        if matches!(self.field, Field::Variable { repeat: 2.., .. } | Field::Text { width: 0, .. })
+        // A field of text that exists may have no characters.
+        let narrow = matches!(self.field, Field::Text { width: 0, .. }) && self.start.is_none();
+        if matches!(self.field, Field::Variable { repeat: 2.., .. })
+            || narrow
             || self.field.row_bytes() == u64::MAX
         {
             return Some(("a form of the Standard", form()));

@@ -88,7 +88,7 @@ def fitted(column: TableColumn, data: ColumnData, where: str) -> Cells:
 def _in_unit(column: TableColumn, data: ColumnData, where: str) -> ColumnData:
     """Return values in the column's unit; those that say none are taken to be in it."""
     wanted, values = column.unit, data.values
-    if not data.unit or data.unit == wanted or values.dtype.kind not in "iufc":
+    if data.unit is None or data.unit == (wanted or "") or values.dtype.kind not in "iufc":
         return data
     if not wanted:
         warn(
@@ -99,7 +99,7 @@ def _in_unit(column: TableColumn, data: ColumnData, where: str) -> ColumnData:
     theirs, ours = fits_unit(data.unit), fits_unit(wanted)
     if theirs is None or ours is None or not theirs.is_equivalent(ours):
         raise _misfit(
-            column, where, f"values in {data.unit!r}",
+            column, where, f"values in {data.unit!r}" if data.unit else "values without dimension",
             f"the column is in {wanted!r}: convert them to that, or give numbers without a unit",
         )  # fmt: skip
     if theirs == ours:
