@@ -35,8 +35,8 @@ class ColumnData:
         bool, integers, float32, float64, complex64, complex128 or S; native-endian, contiguous,
         rows first; or a `Ragged` of these that begins at offset 0.
     undefined
-        Where integers and truth values are undefined, of the values' shape; None: nowhere. Such
-        integers hold ``null``; undefined floats are NaN, undefined text is empty.
+        Where integers, truth values and text are undefined, of the values' shape; None: nowhere.
+        Such integers hold ``null``, such text is empty; undefined floats are NaN.
     null
         The value (of the values' type) that means undefined: TNULLn.
     unit, display, description
@@ -219,7 +219,7 @@ def _filled(
         return data, mask, None
     filled = data.copy()
     filled[mask] = b"" if kind == "S" else np.nan
-    return filled, None, None
+    return filled, mask if kind == "S" else None, None
 
 
 def filled_integers(

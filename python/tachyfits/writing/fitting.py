@@ -76,6 +76,9 @@ def fitted(column: TableColumn, data: ColumnData, where: str) -> Cells:
         values, everywhere = np.zeros(values.shape, kind), np.ones(values.shape, bool)
         data = replace(data, values=values, undefined=everywhere)
     if column.dtype.kind == "U":
+        if isinstance(column.null, str) and data.undefined is not None:
+            # TNULLn of an ASCII table; other text has no null but the empty one.
+            values = np.where(data.undefined, column.null.encode(), values)
         return _fitted_text(column, values, where, is_time=data.is_time), None, None
     undefined = _undefined(column, data, where)
     converted = _converted(column, values, undefined, where)
