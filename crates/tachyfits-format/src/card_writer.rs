@@ -56,9 +56,9 @@ fn name_fields(keyword: &str) -> Result<Vec<String>, FormatError> {
     let explicit = keyword.strip_prefix("HIERARCH ");
     let words = explicit.unwrap_or(keyword);
     let printable = |word: &str| {
-        let legal =
-            |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'=' | b'\'' | b'/' | b'(');
-        !word.is_empty() && word.bytes().all(legal)
+        // A word that begins with these would be a value or a comment.
+        let begins = word.bytes().next().is_some_and(|first| !matches!(first, b'\'' | b'/' | b'('));
+        begins && word.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'=')
     };
     let hierarchical = explicit.is_some() || words.len() > KEYWORD_BYTES || words.contains(' ');
     if hierarchical && words.split(' ').all(printable) {

@@ -300,6 +300,10 @@ codes! {
         "TDIMn does not match the elements of the column and is ignored.",
         example "TDIM1 = '(3,3)' with TFORM1 = '6I'",
         hint "cells have one axis; correct the card with a header editor";
+    DimensionsShort = "dimensions-short", Warning,
+        "TDIMn describes fewer characters than the field has.",
+        example "TDIM1 = '(4,3)' with TFORM1 = '20A'",
+        hint "raw values have all of them; correct the card with a header editor";
     NullIgnored = "null-ignored", Warning,
         "TNULLn has no meaning here and is ignored.",
         example "TNULL1 = -1 with TFORM1 = '1E'",

@@ -146,6 +146,22 @@ impl Header {
         self.index.first(&self.cards, keyword)
     }
 
+    /// The index of the card that people mean by a keyword: [`Header::position`], and where no card has it, the HIERARCH
+    /// card of this one word. Structure is never read from such a card.
+    ///
+    /// ```
+    /// use tachyfits_format::Header;
+    /// let mut header = Header::new();
+    /// header.set("HIERARCH key", 2, "")?;
+    /// assert_eq!((header.position("KEY"), header.meant("KEY")), (None, Some(0)));
+    /// # Ok::<(), tachyfits_format::FormatError>(())
+    /// ```
+    #[must_use]
+    pub fn meant(&self, keyword: &str) -> Option<usize> {
+        let hierarch = || self.index.first(&self.cards, &format!("HIERARCH {keyword}"));
+        self.position(keyword).or_else(hierarch)
+    }
+
     /// The index of the first 80-byte record of a card: cards before it may have CONTINUE records.
     #[must_use]
     pub fn record_index(&self, card: usize) -> usize {

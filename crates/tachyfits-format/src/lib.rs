@@ -35,6 +35,7 @@ mod new_table;
 mod scan;
 mod survival;
 mod table;
+mod text_encoding;
 mod tiled;
 mod value;
 mod verify;
@@ -65,6 +66,7 @@ pub use table::{
     Column, Descriptor, Element, Field, Heap, Null, NumberCell, Substrings, TableKind, TableLayout,
     TextForm,
 };
+pub use text_encoding::TextEncoding;
 pub use tiled::{
     CompressedTable, Directives, Dither, NewCompressedTable, NewQuantisation, NewTiledImage,
     Quantisation, QuantisationLevel, RestoredHeader, SeedDirective, StoredArray, StoredArrays,

@@ -7,7 +7,7 @@ use crate::error::{FormatError, Place};
 use crate::header::Header;
 use crate::new_image::{NO_CHECKSUM, number};
 use crate::table::{Column, MOST_COLUMNS, Null, TableKind, TableLayout, product};
-use crate::table::{Element, Field, Substrings};
+use crate::table::{Element, Field, Substrings, TextForm};
 use crate::value::Value;
 
 options! {
@@ -112,7 +112,10 @@ impl NewColumn {
         if text != (kind == TableKind::Ascii) {
             return Some(("a form of this kind of table", form()));
         }
-        if matches!(self.field, Field::Variable { repeat: 2.., .. } | Field::Text { width: 0, .. })
+        // Text without characters is read, with a warning, so that a table with it can be copied.
+        let narrow = matches!(self.field, Field::Text { width: 0, text, .. } if text != TextForm::Characters);
+        if matches!(self.field, Field::Variable { repeat: 2.., .. })
+            || narrow
             || self.field.row_bytes() == u64::MAX
         {
             return Some(("a form of the Standard", form()));

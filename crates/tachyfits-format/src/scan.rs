@@ -5,6 +5,7 @@
 //! [`Issue`] for the caller to turn into a warning with a place.
 
 use crate::code::Code;
+use crate::text_encoding::TextEncoding;
 use crate::value::{Integer, Real, Value, significant};
 
 /// Something that is wrong in a record: the code and what was found.
@@ -36,13 +37,9 @@ pub(crate) fn trim_end(mut bytes: &[u8]) -> &[u8] {
     bytes
 }
 
-/// Text of bytes: UTF-8 if they are (so ASCII too), else Latin-1, which old headers were written
-/// in.
+/// Text of a card, each of which has an encoding of its own.
 pub(crate) fn decode(bytes: &[u8]) -> String {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => text.to_owned(),
-        Err(_) => bytes.iter().map(|&byte| char::from(byte)).collect(),
-    }
+    TextEncoding::Utf8.decode(bytes).into_owned()
 }
 
 /// The value and comment of a value field (bytes 11 to 80).
@@ -96,7 +93,9 @@ pub(crate) fn hierarch(record: &[u8]) -> Option<(String, usize)> {
     }
     let equals = record.iter().position(|&byte| byte == b'=')?;
     let name = &record[8..equals];
-    if name.iter().any(|byte| matches!(byte, b'\'' | b'/' | b'(')) {
+    // A word that begins so is a value or a comment.
+    let begins_value = |pair: &[u8]| is_blank(pair[0]) && matches!(pair[1], b'\'' | b'/' | b'(');
+    if name.windows(2).any(begins_value) {
         return None;
     }
     let name = decode(name);

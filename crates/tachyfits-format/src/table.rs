@@ -93,7 +93,7 @@ pub struct Column {
     /// TNULLn.
     pub null: Option<Null>,
     /// TDIMn in FITS order, the first the fastest; empty without. Their product is at most the number of elements, the
-    /// rest of which is undefined.
+    /// rest of which is undefined (Sect. 7.3.2); one size of characters is that of the field.
     pub dimensions: Vec<u64>,
     /// Separator of the strings of any length in a field of characters, where TDIMn does not divide
     /// it.

@@ -10,6 +10,7 @@ mod new_tiled;
 mod quantised;
 mod restored;
 mod stored_tile;
+mod tile_cards;
 mod tiled_layout;
 
 pub use choice::{

@@ -1,11 +1,12 @@
-//! Rows of NumPy columns as comma-separated text.
+//! Text of tables: rows of NumPy columns as comma-separated text, and cells outside ASCII.
 
 use bytemuck::{AnyBitPattern, NoUninit, try_cast_slice};
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyList};
-use tachyfits::table::{CsvCells, CsvColumn, CsvValues};
+use tachyfits::table::{CsvCells, CsvColumn, CsvValues, TextEncoding};
 
 use crate::errors::not_negative;
 use crate::progress;
@@ -39,6 +40,21 @@ pub(crate) fn csv_rows<'py>(
         tachyfits::table::csv_rows(&columns, rows, &options)
     })?;
     PyList::new(py, texts.iter().map(|text| PyBytes::new(py, text)))
+}
+
+/// Return the texts of some cells: in an encoding ("utf-8", "latin-1"), or None for the one that all of them are in.
+#[pyfunction]
+pub(crate) fn decode_texts(
+    cells: Vec<PyBackedBytes>,
+    encoding: Option<&str>,
+) -> PyResult<Vec<String>> {
+    let encoding = match encoding {
+        Some("utf-8") => TextEncoding::Utf8,
+        Some("latin-1") => TextEncoding::Latin1,
+        Some(other) => return Err(PyValueError::new_err(format!("no encoding {other:?}"))),
+        None => TextEncoding::of(cells.iter().map(|cell| &**cell)),
+    };
+    Ok(cells.iter().map(|cell| encoding.decode(cell).into_owned()).collect())
 }
 
 /// A column as the engine takes it, once it has the elements that `rows` cells need.

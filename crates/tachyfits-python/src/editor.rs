@@ -178,6 +178,18 @@ impl Editor {
         self.with(py, |editor| editor.rename(hdu, &keyword, &to).or_raise(py))
     }
 
+    /// Return the keyword of the card that a keyword means: of a HIERARCH card if no other has it; the keyword itself
+    /// without a card.
+    fn meant_keyword(&self, py: Python<'_>, hdu: usize, keyword: GivenText) -> PyResult<String> {
+        self.with(py, |editor| {
+            let header = editor.header(hdu).or_raise(py)?;
+            Ok(match (header.position(&keyword), header.meant(&keyword)) {
+                (None, Some(at)) => header.cards()[at].keyword().to_owned(),
+                _ => String::from(keyword),
+            })
+        })
+    }
+
     /// State DATASUM and CHECKSUM of an HDU; where they are stated already they are kept right without this.
     fn update_checksums(&self, py: Python<'_>, hdu: usize) -> PyResult<()> {
         self.with(py, |editor| editor.update_checksums(hdu).or_raise(py))

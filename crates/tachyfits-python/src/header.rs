@@ -92,7 +92,7 @@ impl Header {
     /// The first card of a keyword: one with a value, or else a commentary card.
     fn card_of(&self, keyword: &str) -> Option<&Card> {
         let header = &self.0.header;
-        match header.position(keyword) {
+        match header.meant(keyword) {
             Some(at) => header.cards().get(at),
             None => header
                 .cards()

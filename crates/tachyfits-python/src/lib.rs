@@ -72,6 +72,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(computed::array_file, module)?)?;
     module.add_function(wrap_pyfunction!(computed::chunks_file, module)?)?;
     module.add_function(wrap_pyfunction!(csv::csv_rows, module)?)?;
+    module.add_function(wrap_pyfunction!(csv::decode_texts, module)?)?;
     module.add_function(wrap_pyfunction!(source::compression, module)?)?;
     module.add_function(wrap_pyfunction!(header::column_keyword, module)?)?;
     module.add_function(wrap_pyfunction!(header::comment_kept, module)?)?;

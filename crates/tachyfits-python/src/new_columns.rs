@@ -53,7 +53,9 @@ impl ColumnGiven {
         });
         let substrings = self.substrings.map(|(most, delimiter)| Substrings { most, delimiter });
         let ColumnGiven { name, dimensions, unit, display, scaling, .. } = self;
-        let (unit, display) = (unit.map(String::from), display.map(String::from));
+        let unit = unit.map(String::from);
+        // Values may have another type than the column that they come from: bits become truth values.
+        let display = display.map(String::from).filter(|display| field.takes_display(display));
         let column = NewColumn::new(&name, field).unit(unit).display(display);
         Ok(column.scaling(scaling).null(null).dimensions(dimensions).substrings(substrings))
     }

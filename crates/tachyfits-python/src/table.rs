@@ -3,7 +3,7 @@
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use tachyfits::Rows;
-use tachyfits::table::{Arrays, FoundRows, WantedColumn};
+use tachyfits::table::{Arrays, FoundRows, TextEncoding, WantedColumn};
 
 use crate::column::{Column, Text, TypeOf};
 use crate::errors::OrRaise;
@@ -123,6 +123,15 @@ impl Table {
         (0..count).map(|number| Column::of(&self.table, number).or_raise(py)).collect()
     }
 
+    /// Return the encoding of the text of a column: "utf-8" or "latin-1".
+    fn text_encoding(&self, py: Python<'_>, column: usize) -> PyResult<&'static str> {
+        let found = py.detach(|| self.table.text_encoding(column));
+        Ok(match found.or_raise(py)? {
+            TextEncoding::Utf8 => "utf-8",
+            TextEncoding::Latin1 => "latin-1",
+        })
+    }
+
     /// Read columns whose cells lie in the rows, in one pass.
     ///
     /// Parameters
@@ -143,7 +152,8 @@ impl Table {
     /// -------
     /// list of (values, nulls, odd)
     ///     ``nulls`` is true where a value is undefined; None where the column has no way to say so. ``odd`` is the number
-    ///     of logical values that are neither T, F nor 0: a byte of 1 is taken as true, others are undefined.
+    ///     of logical values that are neither T, F nor 0, of which a byte of 1 is taken as true and others are undefined,
+    ///     or of strings with bytes outside ASCII. Text as "str" is decoded, as "bytes" it is as stored.
     #[pyo3(signature = (columns, rows, *, raw=false, text="str", into=None, threads=0, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
     fn read<'py>(

@@ -18,11 +18,12 @@ mod edited_table;
 mod plan;
 mod repair;
 mod restride;
+mod structure;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tachyfits_format::{Card, FormatError, Header, Kind, Value, Warning, is_structural, padded};
+use tachyfits_format::{Card, FormatError, Header, Kind, Value, Warning, padded};
 use tachyfits_io::operation::RunOptions;
 use tachyfits_io::{Notice, Purpose, Stamp};
 
@@ -131,8 +132,9 @@ impl Editor {
     /// Changes the header of an HDU; all bytes of cards that are not changed stay.
     ///
     /// # Errors
-    /// What `change` gives, and [`Reason::Structure`] if a card was changed, moved or removed that says where the data are,
-    /// or EXTEND denies the extensions that follow. The header is then as it was.
+    /// What `change` gives, and [`Reason::Structure`] if a card was changed, moved or removed that says where the data are or
+    /// how tiles are compressed, the data could not be read afterwards, two columns would have one name, TDIMn would not fit
+    /// its column, or EXTEND denies the extensions that follow. The header is then as it was.
     pub fn change_header<T>(
         &mut self,
         hdu: usize,
@@ -141,10 +143,8 @@ impl Editor {
         let unit = self.unit(hdu)?;
         let mut header = unit.header().clone();
         let value = self.format_error(change(&mut header))?;
-        if let Some(keyword) = structure_differs(unit.header(), &header) {
-            let expected = format!("{keyword} unchanged");
-            let refused = Error::refused(Reason::Structure, expected, "another card or order");
-            return Err(refused.at(&self.name, hdu));
+        if let Some((expected, found)) = structure::fault(unit.header(), &header, hdu) {
+            return Err(Error::refused(Reason::Structure, expected, found).at(&self.name, hdu));
         }
         let extensions = self.units.len() - 1;
         if hdu == 0
@@ -332,27 +332,4 @@ impl Editor {
 /// Whether a primary header says that no extensions follow.
 fn denies_extensions(header: &Header) -> bool {
     header.get_logical("EXTEND") == Ok(Some(false))
-}
-
-/// The first keyword of structure whose cards are not the same in both, in the same order, before all that is not of
-/// structure in the beginning. Their case may differ where the same ones are read.
-fn structure_differs(before: &Header, after: &Header) -> Option<String> {
-    let cards = |header: &Header| -> Vec<(String, Option<Value>, bool)> {
-        let cards = header.cards().iter().enumerate();
-        let structural = cards.filter(|(_, card)| is_structural(card.keyword()));
-        let described = structural.map(|(at, card)| {
-            let keyword = card.keyword().to_ascii_uppercase();
-            let is_read = header.position(&keyword) == Some(at);
-            (keyword, card.value().cloned(), is_read)
-        });
-        described.collect()
-    };
-    let (old, new) = (cards(before), cards(after));
-    let leading = |header: &Header| {
-        header.cards().iter().take_while(|card| is_structural(card.keyword())).count()
-    };
-    let count = old.len().max(new.len());
-    let differs = (0..count).find(|&index| old.get(index) != new.get(index));
-    let at = differs.or((leading(after) < leading(before)).then_some(leading(after)))?;
-    old.get(at).or(new.get(at)).map(|(keyword, ..)| keyword.clone())
 }

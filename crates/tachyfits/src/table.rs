@@ -10,6 +10,7 @@ mod condition;
 mod csv;
 mod decode;
 pub(crate) mod encode;
+mod encodings;
 mod found_rows;
 mod read_columns;
 mod read_text;
@@ -21,7 +22,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use tachyfits_format::{
-    Column, Element, Field, NewColumn, NewTable, Null, Substrings, TableKind, TableLayout, TextForm,
+    Column, Element, Field, NewColumn, NewTable, Null, Substrings, TableKind, TableLayout,
+    TextEncoding, TextForm,
 };
 use tachyfits_format::{FormatError, Hdu};
 use tachyfits_io::Storage;
@@ -29,6 +31,7 @@ use tachyfits_io::Storage;
 use crate::error::{Error, Reason};
 use crate::file::FitsFile;
 use crate::tiled::RestoredTable;
+use encodings::Encodings;
 
 pub use arrays::Arrays;
 pub use cells::{CellKind, Cells};
@@ -48,6 +51,7 @@ pub struct Table {
     restored: Option<RestoredTable>,
     hdu: Arc<Hdu>,
     layout: Arc<TableLayout>,
+    encodings: Arc<Encodings>,
 }
 
 impl FitsFile {
@@ -63,6 +67,7 @@ impl FitsFile {
             storage: Arc::clone(self.storage_of(index)),
             restored: self.restored_table(index),
             hdu: Arc::clone(hdu),
+            encodings: Arc::new(Encodings::new(layout.columns.len())),
             layout: Arc::new(layout),
         })
     }
@@ -133,6 +138,13 @@ impl Table {
             None => Arc::clone(&self.storage),
         }
     }
+}
+
+/// A string of a field: up to its first NUL, without blanks at its end.
+fn significant(field: &[u8]) -> &[u8] {
+    let text = field.iter().position(|&byte| byte == 0).map_or(field, |end| &field[..end]);
+    let end = text.iter().rposition(|&byte| byte != b' ').map_or(0, |last| last + 1);
+    &text[..end]
 }
 
 /// Expected names: the columns, or the first of many.

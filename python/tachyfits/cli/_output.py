@@ -45,8 +45,14 @@ def number_text(value: Any) -> str:
     >>> import numpy as np
     >>> number_text(np.float64(0.1)), number_text(np.uint64(7)), number_text(float("nan"))
     ('0.1', '7', 'nan')
+
+    Truth values are written as the engine writes them in CSV files.
+
+    >>> number_text(np.bool_(True)), number_text(False)
+    ('true', 'false')
     """
-    return repr(value.item() if hasattr(value, "item") else value)
+    value = value.item() if hasattr(value, "item") else value
+    return str(value).lower() if isinstance(value, bool) else repr(value)
 
 
 def cell_text(value: Any) -> str:

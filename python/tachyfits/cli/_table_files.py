@@ -11,6 +11,7 @@ import click
 from tachyfits import File
 from tachyfits.cli._common import Common
 from tachyfits.cli._output import aligned, json_text, warnings_said
+from tachyfits.interop.parquet_metadata import said_of_columns
 from tachyfits.interop.table_files import TableFile
 from tachyfits.writing.tables import table_file
 
@@ -57,17 +58,19 @@ def as_fits(common: Common, source: TableFile) -> Iterator[File]:
 def list_columns(common: Common, source: TableFile, chosen: Sequence[int] | None) -> None:
     """Print the columns as the file has them: of the FITS table more is known from its rows."""
     columns = []
-    keys = source.keys
+    keys, foreign = source.keys, said_of_columns(source.schema.metadata)
     for place in range(len(keys)) if chosen is None else chosen:
         field = source.schema.field(place)
         said = field.metadata or {}
+        theirs = foreign.get(field.name, {})
         columns.append(
             {
                 "column": place + 1,
                 "name": keys[place],
                 "type": str(field.type),
-                "unit": said.get(b"unit", b"").decode(errors="replace"),
-                "description": said.get(b"description", b"").decode(errors="replace"),
+                "unit": said.get(b"unit", b"").decode(errors="replace") or theirs.get("unit", ""),
+                "description": said.get(b"description", b"").decode(errors="replace")
+                or theirs.get("description", ""),
             }
         )
     if common.json:

@@ -65,6 +65,7 @@ class EditedHeader(MutableMapping[str, Any]):
 
     @placing
     def __setitem__(self, keyword: str, value: Any) -> None:
+        keyword = self._meant(keyword)
         given = [_card(keyword, each) for each in _lines(keyword, value)]
         for name, before, now in self._core.set_cards(self._index, given):
             self._warn_if_cut(name, given[0][2] or before, now)
@@ -80,7 +81,7 @@ class EditedHeader(MutableMapping[str, Any]):
                 f"invalid comment {comment!r} of {keyword}: expected text",
                 "give text; '' removes the comment",
             )
-        now = self._core.comment_card(self._index, keyword_text(keyword), comment)
+        now = self._core.comment_card(self._index, self._meant(keyword), comment)
         if now is None:
             raise not_found(f"no keyword {keyword!r} with a value", "list the cards: .cards")
         self._warn_if_cut(keyword, comment, now)
@@ -99,8 +100,12 @@ class EditedHeader(MutableMapping[str, Any]):
             for name in dict.fromkeys(card.keyword for card in matching(self.cards, keyword)):
                 self._core.delete_cards(self._index, name)
             return
-        if not self._core.delete_cards(self._index, keyword_text(keyword)):
+        if not self._core.delete_cards(self._index, self._meant(keyword)):
             raise not_found(f"no keyword {keyword!r}", "list the cards: .cards")
+
+    def _meant(self, keyword: str) -> str:
+        """Return a keyword, or the HIERARCH keyword that is meant where no card has it."""
+        return self._core.meant_keyword(self._index, keyword_text(keyword))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._now())
@@ -128,7 +133,7 @@ class EditedHeader(MutableMapping[str, Any]):
             )
         if _ONE_CARD.fullmatch(new):
             check_card_text(new, self.get(keyword))
-        if not self._core.rename_card(self._index, keyword, new):
+        if not self._core.rename_card(self._index, self._meant(keyword), new):
             raise not_found(f"no keyword {keyword!r}", "list the cards: .cards")
 
     @placing

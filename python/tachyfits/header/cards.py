@@ -112,7 +112,7 @@ def matching(cards: Iterable[Card], pattern: str) -> list[Card]:
     for sign, meaning in ((r"\.\.\.", r"\S*"), (r"\*", ".*"), (r"\?", ".")):
         wanted = wanted.replace(sign, meaning)
     is_it = re.compile(wanted, re.DOTALL).fullmatch
-    return [card for card in cards if is_it(card.keyword.upper())]
+    return [card for card in cards if is_it(card.keyword.upper().removeprefix("HIERARCH "))]
 
 
 class Card(_Fields):
@@ -327,7 +327,10 @@ class Header(_ReadOnlyDict):
         return self._raw
 
     def card(self, keyword: str) -> Card:
-        """Return the first card of a keyword; UsageKeyError (a KeyError) if it is missing."""
+        """Return the first card of a keyword; UsageKeyError (a KeyError) if it is missing.
+
+        A word of up to 8 characters that no card has is that of a HIERARCH card.
+        """
         found = self._found(keyword)
         if found is None:
             problem = f"{self._where}the header has no keyword {keyword!r}"
@@ -336,7 +339,8 @@ class Header(_ReadOnlyDict):
 
     def _found(self, keyword: str) -> Card | None:
         if self._core is None:
-            return self._first.get(looked_up(keyword))
+            name = looked_up(keyword)
+            return self._first.get(name) or self._first.get(f"HIERARCH {name}")
         found = self._core.card(keyword_text(keyword).strip())
         return None if found is None else Card(*found)
 

@@ -15,7 +15,10 @@ from numpy.typing import NDArray
 
 from tachyfits.base.errors import usage
 from tachyfits.base.optional import needed
+from tachyfits.interop.formats import display_of
+from tachyfits.interop.parquet_metadata import meta_of_yaml, said_of_columns
 from tachyfits.interop.polars import refuse_objects
+from tachyfits.table.cells import warn_of_null_lists
 from tachyfits.table.columns import Columns, TableColumn
 from tachyfits.table.metadata import (
     carried_by_column,
@@ -23,6 +26,7 @@ from tachyfits.table.metadata import (
     is_carried,
 )
 from tachyfits.table.ragged import Ragged
+from tachyfits.table.strings import decoded, is_ascii
 from tachyfits.table.values import Named
 
 if TYPE_CHECKING:
@@ -116,39 +120,60 @@ def array_of(values: Any) -> pa.Array:
 
 
 def _text(data: NDArray[Any], nulls: NDArray[np.bool_] | None) -> pa.Array:
-    """Return text as UTF-8. FITS text is ASCII; other bytes are taken as Latin-1."""
+    """Return text as UTF-8."""
     pa = _pyarrow()
-    if data.dtype.kind == "S" and bool((data.view(np.uint8) < 128).all() if data.size else True):
+    if data.dtype.kind == "S" and is_ascii(data):
         return pa.array(data, pa.binary(), mask=nulls).cast(pa.string())
     if data.dtype.kind == "S":
-        data = np.char.decode(data, "latin-1")
+        data = decoded(data)
     elif data.dtype.kind == "O":
-        cells = (c.decode("latin-1") if isinstance(c, bytes) else c for c in data.tolist())
-        return pa.array(list(cells), pa.large_string(), mask=nulls)
+        if all(isinstance(cell, bytes) for cell in data):
+            data = decoded(data)
+        return pa.array(data.tolist(), pa.large_string(), mask=nulls)
     return pa.array(data, pa.string(), mask=nulls)
+
+
+def intact(data: Any) -> Any:
+    """Return Arrow data whose offsets, indices and text are valid.
+
+    Arrow compares them with the data on request only, and reads anywhere in memory otherwise.
+
+    Raises
+    ------
+    ArrowInvalid
+        They are not.
+    """
+    data.validate(full=True)
+    return data
 
 
 def columns_of_arrow(data: Any) -> Named:
     """Give the columns of an Arrow stream."""
     pa = _pyarrow()
     try:
-        table = pa.RecordBatchReader.from_stream(data).read_all()
+        table = intact(pa.RecordBatchReader.from_stream(data).read_all())
     except pa.ArrowException as error:
         raise usage(
             f"invalid table of type {type(data).__name__}: {error}",
             "use types that pyarrow knows, and name a single column: {'NAME': values}",
         ) from error
     refuse_objects("", data)
+    foreign = said_of_columns(table.schema.metadata)
     for field, column in zip(table.schema, table.columns, strict=True):
         # Other programs may have put values there that are not text.
         said = {
             key.decode(errors="replace"): text.decode(errors="replace")
             for key, text in (field.metadata or {}).items()
         }
-        known = {"unit": said.get("unit"), "description": said.get("description", "")}
-        known["display"], known["carried"] = said.get("fits.TDISP"), carried_in(said)
         pairs = "fits.complex" in said
         values = arrow_values(field.name, column, pairs=pairs)
+        theirs = foreign.get(field.name, {})
+        known = {
+            "unit": said.get("unit") or theirs.get("unit"),
+            "description": said.get("description") or theirs.get("description", ""),
+            "display": said.get("fits.TDISP") or display_of(theirs.get("format"), values.dtype),
+            "carried": carried_in(said) or theirs.get("carried", ()),
+        }
         if isinstance(values, Ragged) and "fits.TDIM" in said:
             shape = _shape_said(field.name, said["fits.TDIM"])
             values = Ragged(values.offsets, values.values, cell_shape=shape)
@@ -182,7 +207,7 @@ def _shape_said(name: str, dimensions: str) -> tuple[int, ...]:
 
 
 def meta_of_arrow(metadata: Mapping[Any, Any]) -> Iterable[tuple[str, Any]]:
-    """Give the cards that `Table.to_arrow` put into the metadata of a schema."""
+    """Give the cards that `Table.to_arrow`, or astropy, put into the metadata of a schema."""
     known = {}
     for key in (b"fits.header", b"fits.comments"):
         try:
@@ -191,6 +216,8 @@ def meta_of_arrow(metadata: Mapping[Any, Any]) -> Iterable[tuple[str, Any]]:
             # Another program's.
             found = {}
         known[key] = found if isinstance(found, dict) else {}
+    if not any(known.values()):
+        yield from meta_of_yaml(metadata)
     comments = known[b"fits.comments"]
     for key, value in known[b"fits.header"].items():
         yield key, (value, str(comments[key])) if key in comments else value
@@ -210,6 +237,8 @@ def arrow_values(name: str, array: Any, *, pairs: bool = False) -> Any:
     if pa.types.is_fixed_size_list(kind):
         return _fixed_values(name, array, pairs=pairs)
     if str(kind).partition("<")[0] in ("list", "large_list", "list_view", "large_list_view"):
+        if array.null_count:
+            warn_of_null_lists(name)
         lengths = array.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
         offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
         # flatten() drops the elements of null lists.

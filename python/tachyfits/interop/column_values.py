@@ -16,7 +16,7 @@ from tachyfits.interop.polars import refuse_objects
 from tachyfits.interop.time_text import time_text
 from tachyfits.interop.times import said_in_meta
 from tachyfits.table.cells import with_numpys_mask
-from tachyfits.text.units import text_of_unit
+from tachyfits.text.units import stated_unit
 
 
 def with_what_they_say(name: Any, values: Any) -> tuple[Any, dict[str, Any]]:
@@ -35,7 +35,7 @@ def with_what_they_say(name: Any, values: Any) -> tuple[Any, dict[str, Any]]:
         info, column = values.info, _duration_in_seconds(values)
         values = _astropy_values(name, column)
         known = {
-            "unit": text_of_unit(getattr(column, "unit", None)),
+            "unit": stated_unit(getattr(column, "unit", None)),
             "description": info.description or "",
             "display": display_of(info.format, values.dtype),
             "time_scale": column.scale.upper() if hasattr(column, "scale") else None,
@@ -128,7 +128,7 @@ def _numbers_of(name: str, cells: list[Any]) -> tuple[Any, dict[str, Any]]:
         numbers = [None if cell is None else _numpys_cell(cell.to_value(unit)) for cell in cells]
     except UnitConversionError as error:
         raise usage(f"column {name!r}: {error}", "give all values of a column one unit") from error
-    return numbers, {"unit": text_of_unit(unit)}
+    return numbers, {"unit": stated_unit(unit)}
 
 
 def _numpys_cell(cell: Any) -> Any:

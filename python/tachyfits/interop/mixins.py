@@ -73,7 +73,7 @@ def cards_for(
     if kept == _lines(old):
         return list(cards)
     ours = set(places[begin : end + 1])
-    new: Cards = [("COMMENT", text, "") for text in _block(kept)]
+    new: Cards = [("COMMENT", text, "") for text in block_of_lines(kept)]
     before = [card for place, card in enumerate(cards) if place < places[begin]]
     behind = [
         card for place, card in enumerate(cards) if place > places[begin] and place not in ours
@@ -271,7 +271,7 @@ def block_of(table: Any) -> list[str]:
     said = any(column.info.description or column.info.meta for column in columns)
     if not objects and not said:
         return []
-    return _block(yaml_of_columns(columns, {OBJECTS: objects}))
+    return block_of_lines(yaml_of_columns(columns, {OBJECTS: objects}))
 
 
 def _bounds(comments: Sequence[str]) -> tuple[int, int] | None:
@@ -295,7 +295,7 @@ def _lines(comments: Sequence[str]) -> list[str]:
     return lines
 
 
-def _block(lines: Sequence[str]) -> list[str]:
+def block_of_lines(lines: Sequence[str]) -> list[str]:
     """Return the comments of a block of these lines; none of no lines."""
     return [BEGIN, *chain.from_iterable(map(_parts, lines)), END] if lines else []
 

@@ -13,6 +13,7 @@ from tachyfits.base.optional import needed
 from tachyfits.interop.arrow import arrow_values
 from tachyfits.table.columns import Columns
 from tachyfits.table.ragged import Ragged
+from tachyfits.table.strings import decoded
 from tachyfits.table.values import Named
 from tachyfits.text.units import given_unit
 
@@ -94,7 +95,7 @@ def _pandas_column(pd: Any, values: Any) -> Any:
         return _cells(values)
     if not np.ma.isMaskedArray(values):
         # pandas shows bytes as bytes; people want text.
-        return np.char.decode(values, "latin-1") if values.dtype.kind == "S" else values
+        return decoded(values) if values.dtype.kind == "S" else values
     data, mask = np.ma.getdata(values), np.ma.getmaskarray(values)
     if data.dtype.kind == "b":
         return pd.arrays.BooleanArray(data, mask)

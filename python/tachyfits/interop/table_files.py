@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from mmap import ACCESS_READ, mmap
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,7 +20,7 @@ from tachyfits.base.errors import io_error, listed, not_found, printable, usage,
 from tachyfits.base.optional import needed
 from tachyfits.base.output import format_of
 from tachyfits.base.sources import path_text
-from tachyfits.interop.arrow import whole_numbers
+from tachyfits.interop.arrow import intact, whole_numbers
 
 #: Rows that are taken at a time.
 BATCH_ROWS = 1 << 16
@@ -55,8 +56,9 @@ class TableFile:
         while True:
             with _told(self.name):
                 batch = next(batches, None)
-            if batch is None:
-                return
+                if batch is None:
+                    return
+                intact(batch)
             yield pa.Table.from_batches([batch])
 
     def between(self, start: int, stop: int) -> TableFile:
@@ -170,7 +172,10 @@ def open_table_file(path: str | os.PathLike[str]) -> TableFile:
         raise usage(f"{name!r} is a FITS file", "open it first: tachyfits.open")
     needed("pyarrow", f"reading {form}", extra="arrow")
     with _told(name):
-        return {"parquet": _parquet, "arrow": _arrow, "csv": _csv}[form](name)
+        file = {"parquet": _parquet, "arrow": _arrow, "csv": _csv}[form](name)
+        # Names that are not UTF-8 fail when they are asked for.
+        _ = file.schema.names
+        return file
 
 
 def _opened(name: str, other: Callable[[str], Any] = str) -> Any:
@@ -220,7 +225,7 @@ def _arrow(name: str) -> TableFile:
 
 
 def _csv(name: str) -> TableFile:
-    table = _with_whole_integers(name, _csv_table(name))
+    table = _with_whole_integers(name, _with_text_for_hexadecimal(name, _csv_table(name)))
     if table.num_columns == 1 and re.search("[;\t|]", table.column_names[0]):
         warn(
             f"{name}: one column, {table.column_names[0]!r}\n"
@@ -276,34 +281,54 @@ def _csv_table(name: str) -> Any:
         ) from error
 
 
+def _with_text_for_hexadecimal(name: str, table: Any) -> Any:
+    """Return the table of a CSV file with text where pyarrow has integers for ``0x1F``."""
+    pa, compute = needed("pyarrow", "reading csv"), needed("pyarrow.compute", "reading csv")
+    integers = [place for place, each in enumerate(table.columns) if pa.types.is_int64(each.type)]
+    with open(name, "rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+        # A second pass only if it has something to find.
+        mentioned = content.find(b"0x") >= 0 or content.find(b"0X") >= 0
+    for place, text in _csv_texts(name, integers if mentioned else []).items():
+        if compute.any(compute.match_substring_regex(text, "[xX]")).as_py():
+            column = table.column_names[place]
+            table = table.set_column(place, pa.field(column, text.type), text)
+    return table
+
+
+def _csv_texts(name: str, places: Sequence[int]) -> dict[int, Any]:
+    """Return the text of the cells of some columns of a CSV file, by the place of the column."""
+    if not places:
+        return {}
+    pa, csv = needed("pyarrow", "reading csv"), needed("pyarrow.csv", "reading csv")
+    # By numbers that pyarrow gives them: several may have one name.
+    keys = {place: f"f{place}" for place in places}
+    options = csv.ConvertOptions(
+        include_columns=list(keys.values()),
+        column_types=dict.fromkeys(keys.values(), pa.string()),
+        strings_can_be_null=True,
+    )
+    numbered = csv.ReadOptions(autogenerate_column_names=True)
+    texts = csv.read_csv(_opened(name), read_options=numbered, convert_options=options)
+    # Before the first row there are the names.
+    return {place: texts[key].slice(1) for place, key in keys.items()}
+
+
 def _with_whole_integers(name: str, table: Any) -> Any:
     """Return the table of a CSV file with integers where pyarrow has floats for them.
 
     It never guesses uint64, and does not accept a sign +. Integers beyond 64 bits stay floats, with
     a warning.
     """
-    pa, csv = needed("pyarrow", "reading csv"), needed("pyarrow.csv", "reading csv")
-    compute = needed("pyarrow.compute", "reading csv")
-    # By numbers that pyarrow gives them: several may have one name.
-    odd = {
-        f"f{place}": place
+    pa, compute = needed("pyarrow", "reading csv"), needed("pyarrow.compute", "reading csv")
+    odd = [
+        place
         for place, column in enumerate(table.columns)
         if pa.types.is_float64(column.type)
         and compute.all(compute.equal(compute.floor(column), column)).as_py()
-    }
-    if not odd:
-        return table
-    options = csv.ConvertOptions(
-        include_columns=list(odd),
-        column_types=dict.fromkeys(odd, pa.string()),
-        strings_can_be_null=True,
-    )
-    numbered = csv.ReadOptions(autogenerate_column_names=True)
-    texts = csv.read_csv(_opened(name), read_options=numbered, convert_options=options)
-    for key, place in odd.items():
+    ]
+    for place, text in _csv_texts(name, odd).items():
         column = table.column_names[place]
-        # Before the first row there are the names.
-        text = compute.utf8_trim_whitespace(texts[key].slice(1))
+        text = compute.utf8_trim_whitespace(text)
         if not compute.all(compute.match_substring_regex(text, r"^[+-]?\d+$")).as_py():
             continue
         whole = whole_numbers(compute.utf8_ltrim(text, "+"))
@@ -327,6 +352,11 @@ def _told(name: str) -> Iterator[None]:
         hint = "check the name and the current directory"
         raise io_error(
             f"{name}: no such file", hint, "io-not-found", path=name, number=errno.ENOENT
+        ) from error
+    except UnicodeDecodeError as error:
+        found = ascii(error.object)
+        raise usage(
+            f"{name}: invalid name {found}: expected UTF-8", "write the file with other names"
         ) from error
     except pa.ArrowException as error:
         hint = "check that the file is complete and has the format of its name"

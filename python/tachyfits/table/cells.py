@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits.base.errors import listed, usage
+from tachyfits.base.errors import listed, usage, warn
 from tachyfits.table.ragged import LARGE_INTEGER, Ragged, exact_type, joined
 
 
@@ -111,12 +111,22 @@ def _of_objects(name: str, array: NDArray[Any]) -> NDArray[Any] | Ragged:
     return np.ma.MaskedArray(shaped, mask=missing.reshape(array.shape)) if missing.any() else shaped
 
 
+def warn_of_null_lists(name: str) -> None:
+    """Warn that null lists lose their meaning."""
+    warn(
+        f"column {name!r}: null lists become arrays without elements, because FITS has no null "
+        "arrays"
+    )
+
+
 def _is_array(cell: Any) -> bool:
     return cell.ndim > 0 if isinstance(cell, np.ndarray) else isinstance(cell, (list, tuple))
 
 
 def _of_arrays(name: str, cells: list[Any]) -> NDArray[Any] | Ragged:
     """Return arrays as a `Ragged`; of one shape and several axes, or text, with an axis more."""
+    if any(cell is None for cell in cells):
+        warn_of_null_lists(name)
     at_once = _of_plain_lists(name, cells)
     if at_once is not None:
         return at_once

@@ -11,7 +11,13 @@ from tachyfits import _core
 from tachyfits.table.columns import TableColumn, Values
 from tachyfits.table.ragged import Ragged
 from tachyfits.table.rows import Rows
-from tachyfits.table.strings import divided_strings, strings, strings_of_width
+from tachyfits.table.strings import (
+    Encoding,
+    divided_strings,
+    is_ascii,
+    strings,
+    strings_of_width,
+)
 
 #: The values of a column, and where they are undefined if it can say so.
 Given = tuple[NDArray[Any], NDArray[np.bool_] | None]
@@ -40,10 +46,26 @@ def is_apart(column: TableColumn, raw: bool) -> bool:
 
 def divided(
     core: _core.Table, column: TableColumn, rows: Rows, text: str, options: dict[str, Any]
-) -> Ragged:
-    """Return the strings of a field with delimiters; trailing blanks count as delimiters."""
+) -> tuple[Ragged, int]:
+    """Return the strings of a field with delimiters, and whether some are not ASCII.
+
+    Trailing blanks count as delimiters.
+    """
     values, _, _ = core.read([column.number], rows, **(options | {"raw": True}), text="bytes")[0]
-    return divided_strings(values, str(column.delimiter), as_bytes=text == "bytes")
+    encoding, odd = _encoding(core, column, values, text, False)
+    return divided_strings(values, str(column.delimiter), encoding), odd
+
+
+def _encoding(
+    core: _core.Table, column: TableColumn, values: NDArray[Any], text: str, raw: bool
+) -> tuple[Encoding, int]:
+    """Return how strings are decoded, and 1 if some are not ASCII.
+
+    Stored values, and ASCII where a reader asks for bytes, are not decoded.
+    """
+    if raw or is_ascii(values):
+        return "bytes" if text == "bytes" else "utf-8", 0
+    return core.text_encoding(column.number), 1
 
 
 def ragged(
@@ -52,7 +74,8 @@ def ragged(
     """Return the cells of a column in the heap, and how many elements were odd."""
     offsets, values, nulls, odd = core.read_arrays(column.number, rows, **options)
     if column.dtype.kind == "U":
-        return _texts(column, offsets, values, as_bytes=text == "bytes"), odd
+        encoding, odd = _encoding(core, column, values, text, options["raw"])
+        return _texts(column, offsets, values, encoding), odd
     # TDIMn does not describe arrays of other lengths: all elements of all cells are then on one
     # axis.
     shape = column.shape if _fit(np.diff(offsets), column.shape) else ()
@@ -68,15 +91,14 @@ def _texts(
     column: TableColumn,
     offsets: NDArray[np.int64],
     characters: NDArray[np.uint8],
-    *,
-    as_bytes: bool,
+    encoding: Encoding,
 ) -> Values:
     """Return characters of the heap as a string for each cell, or several where TDIMn says so."""
     if not column.shape:
-        return strings(offsets, characters, as_bytes=as_bytes)
+        return strings(offsets, characters, encoding)
     width = column.dtype.itemsize // 4
     # A width above that of any NumPy text leaves strings undivided.
     width = width if width < _WIDEST else len(characters) + 1
-    texts = strings_of_width(offsets, characters, width, column.shape, as_bytes=as_bytes)
+    texts = strings_of_width(offsets, characters, width, column.shape, encoding)
     fits = len(column.shape) == 1 or _fit(texts.lengths, column.shape)
     return texts if fits else Ragged(texts.offsets, texts.values)

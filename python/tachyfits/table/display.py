@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits.table.ragged import elements_of, with_elements
+from tachyfits.table.strings import decoded
 
 #: Text of an undefined cell.
 UNDEFINED = "--"
@@ -72,7 +73,7 @@ def cell_text(value: Any, characters: int | None = SHOWN_CHARACTERS) -> str:
     if isinstance(value, (bool, np.bool_)):
         return "T" if value else "F"
     if isinstance(value, (bytes, np.bytes_)):
-        value = value.decode("latin-1")
+        value = str(decoded(np.array([value], object))[0])
     if isinstance(value, str):
         clean = "".join(c if c.isprintable() else "?" for c in value)
         if characters is None or len(clean) <= characters:

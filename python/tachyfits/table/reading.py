@@ -39,6 +39,7 @@ from tachyfits.table.rows import (
     resolve_rows,
     span_of,
 )
+from tachyfits.table.strings import decoded
 
 #: A name (any case), a 0-based number, several of them; None: all.
 ColumnNames = str | int | Sequence[str | int] | None
@@ -66,6 +67,7 @@ class TableReading(Hdu):
     _known: tuple[TableColumn, ...] | None = None
     _said_of: tuple[dict[str, Any], dict[str, str]] | None = None
     _warned_of_tiles = False
+    _latin_1: frozenset[int] = frozenset()
 
     @cached_property
     def _compression(self) -> CompressedTiles | None:
@@ -345,9 +347,12 @@ class TableReading(Hdu):
                 arrays[column.key], odd = ragged(core, column, rows, text, options)
                 self._warn_of_shape(column, arrays[column.key])
             elif is_apart(column, options["raw"]):
-                arrays[column.key], odd = divided(core, column, rows, text, options), 0
+                arrays[column.key], odd = divided(core, column, rows, text, options)
             else:
                 values, nulls, odd = next(together)
+                if odd and values.dtype.kind == "S":
+                    # Others take bytes for UTF-8.
+                    values = decoded(values, core.text_encoding(column.number))
                 arrays[column.key] = masked(values, nulls)
             if odd:
                 self._warn_of_odd(column, odd)
@@ -364,10 +369,23 @@ class TableReading(Hdu):
             )
 
     def _warn_of_odd(self, column: TableColumn, odd: int) -> None:
+        if column.dtype.kind == "U":
+            self._warn_of_latin_1(column)
+            return
         warn(
             f"{self._where()}, column {column.name!r}: {odd} "
             "logical values are neither T, F nor 0; 1 counts as true, others as undefined"
         )
+
+    def _warn_of_latin_1(self, column: TableColumn) -> None:
+        """Warn, once, that the text of a column is not UTF-8."""
+        is_latin_1 = self._core_table().text_encoding(column.number) == "latin-1"
+        if is_latin_1 and column.number not in self._latin_1:
+            self._latin_1 |= {column.number}
+            warn(
+                f"{self._where()}, column {column.name!r}: text outside ASCII, which the Standard "
+                "does not allow, is not UTF-8: all of the column is read as Latin-1"
+            )
 
     def _meta(self) -> tuple[dict[str, Any], dict[str, str]]:
         """Return the keywords about the table as a whole, and the comments of their cards.

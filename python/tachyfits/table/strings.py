@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tachyfits import _core
 from tachyfits.base.errors import usage
 from tachyfits.table.ragged import Ragged
 
@@ -19,17 +20,43 @@ from tachyfits.table.ragged import Ragged
 DELIMITERS = "|;,/:~^#%&*+=@$!?<>`"
 
 
+#: How strings are decoded: "utf-8" or "latin-1", as the engine says of a column; None for the
+#: encoding that all of them are in, "bytes" for none.
+Encoding = str | None
+
+
+def decoded(values: NDArray[Any], encoding: Encoding = None) -> NDArray[Any]:
+    """Return bytes (NumPy's S, or objects) as str, by the engine's only decoder.
+
+    >>> decoded(np.array(["M\xfcller".encode(), b"abc"]))
+    array(['Müller', 'abc'], dtype='<U7')
+    >>> decoded(np.array([b"M\xfcller", b"abc"]))
+    array(['Müller', 'abc'], dtype='<U6')
+    """
+    texts = _core.decode_texts(values.reshape(-1).tolist(), encoding)
+    if values.dtype.kind == "S":
+        return np.array(texts, f"U{max(values.dtype.itemsize, 1)}").reshape(values.shape)
+    cells = np.empty(len(texts), dtype=object)
+    cells[:] = texts
+    return cells.reshape(values.shape)
+
+
+def is_ascii(values: NDArray[Any]) -> bool:
+    """Say whether bytes (NumPy's S, or uint8) are all ASCII."""
+    return not values.size or bool((np.ascontiguousarray(values).view(np.uint8) < 128).all())
+
+
 def strings(
-    offsets: NDArray[np.int64], characters: NDArray[np.uint8], *, as_bytes: bool
+    offsets: NDArray[np.int64], characters: NDArray[np.uint8], encoding: Encoding = None
 ) -> NDArray[np.object_]:
     """Return text of any length as an array of str (or bytes): it ends at the first NUL.
 
     >>> characters = np.frombuffer(b"alpha beta  x", np.uint8)
-    >>> strings(np.array([0, 5, 12, 12]), characters, as_bytes=False)
+    >>> strings(np.array([0, 5, 12, 12]), characters)
     array(['alpha', ' beta', ''], dtype=object)
     """
     data = characters.tobytes()
-    return _as_array((data[a:b] for a, b in pairwise(offsets.tolist())), as_bytes)
+    return _as_array((data[a:b] for a, b in pairwise(offsets.tolist())), encoding)
 
 
 def strings_of_width(
@@ -37,15 +64,14 @@ def strings_of_width(
     characters: NDArray[np.uint8],
     width: int,
     cell_shape: tuple[int, ...],
-    *,
-    as_bytes: bool,
+    encoding: Encoding = None,
 ) -> Ragged:
     """Return cells of strings of ``width`` characters each (TDIMn).
 
     The last string of a cell has what is left. Each ends at its first NUL.
 
     >>> characters = np.frombuffer(b"NGCM  ICM", np.uint8)
-    >>> strings_of_width(np.array([0, 8, 8, 9]), characters, 3, (3,), as_bytes=False).to_list()
+    >>> strings_of_width(np.array([0, 8, 8, 9]), characters, 3, (3,)).to_list()
     [['NGC', 'M', 'IC'], [], ['M']]
     """
     data = characters.tobytes()
@@ -56,15 +82,17 @@ def strings_of_width(
     )
     ends = np.zeros(len(offsets), np.int64)
     np.cumsum(-(-np.diff(offsets) // width), out=ends[1:])
-    return Ragged(ends, _as_array(pieces, as_bytes), cell_shape=cell_shape)
+    return Ragged(ends, _as_array(pieces, encoding), cell_shape=cell_shape)
 
 
-def divided_strings(fields: NDArray[np.bytes_], delimiter: str, *, as_bytes: bool) -> Ragged:
+def divided_strings(
+    fields: NDArray[np.bytes_], delimiter: str, encoding: Encoding = None
+) -> Ragged:
     r"""Return fields as the strings that delimiters divide them into (``rA:SSTRw/nnn``).
 
     The last one ends at a NUL, or with the field; a field that begins with a NUL has none.
 
-    >>> divided_strings(np.array([b"g,r,,i", b"", b"z\0,y"]), ",", as_bytes=False).to_list()
+    >>> divided_strings(np.array([b"g,r,,i", b"", b"z\0,y"]), ",").to_list()
     [['g', 'r', '', 'i'], [], ['z']]
     """
     between = delimiter.encode("latin-1")
@@ -72,7 +100,7 @@ def divided_strings(fields: NDArray[np.bytes_], delimiter: str, *, as_bytes: boo
     cells = [text.split(between) if text else [] for text in texts]
     offsets = np.zeros(len(cells) + 1, np.int64)
     np.cumsum([len(cell) for cell in cells], out=offsets[1:])
-    return Ragged(offsets, _as_array(chain.from_iterable(cells), as_bytes))
+    return Ragged(offsets, _as_array(chain.from_iterable(cells), encoding))
 
 
 def joined_strings(name: str, cells: Ragged, delimiter: str | None) -> NDArray[np.bytes_]:
@@ -147,9 +175,9 @@ def characters_of(
     return np.where(padded, padded, np.uint8(ord(" "))), values.offsets * width
 
 
-def _as_array(pieces: Iterable[bytes], as_bytes: bool) -> NDArray[np.object_]:
+def _as_array(pieces: Iterable[bytes], encoding: Encoding) -> NDArray[np.object_]:
     """Return strings as FITS has them: up to the first NUL, without blanks at the end."""
     texts = [piece.partition(b"\0")[0].rstrip(b" ") for piece in pieces]
     cells = np.empty(len(texts), dtype=object)
-    cells[:] = texts if as_bytes else [text.decode("latin-1") for text in texts]
-    return cells
+    cells[:] = texts
+    return cells if encoding == "bytes" else decoded(cells, encoding)

@@ -17,6 +17,7 @@ from tachyfits.base.errors import either, usage
 from tachyfits.header.given import is_card_text
 from tachyfits.table.cells import as_array, with_numpys_mask
 from tachyfits.table.ragged import Ragged, elements_of, with_elements
+from tachyfits.table.strings import decoded
 
 #: Each column of a table: name, values, and what is known of it, as `column_data` takes it.
 Named = Iterator[tuple[str, Any, dict[str, Any]]]
@@ -34,12 +35,13 @@ class ColumnData:
         bool, integers, float32, float64, complex64, complex128 or S; native-endian, contiguous,
         rows first; or a `Ragged` of these that begins at offset 0.
     undefined
-        Where integers and truth values are undefined, of the values' shape; None: nowhere. Such
-        integers hold ``null``; undefined floats are NaN, undefined text is empty.
+        Where integers, truth values and text are undefined, of the values' shape; None: nowhere.
+        Such integers hold ``null``, such text is empty; undefined floats are NaN.
     null
         The value (of the values' type) that means undefined: TNULLn.
     unit, display, description
-        TUNITn, TDISPn; the comment of TTYPEn, and TCOMMn where that has not room for it.
+        TUNITn ("" of quantities without dimension, None of numbers that say no unit), TDISPn; the
+        comment of TTYPEn, and TCOMMn where that has not room for it.
     time_scale
         Of times that say it: their scale, as TIMESYS has it.
     location
@@ -105,7 +107,8 @@ def column_data(
     filled, undefined, null = _filled(name, plain, mask, null)
     contiguous = np.ascontiguousarray(filled).reshape(filled.shape)
     made = with_elements(whole, contiguous)
-    return ColumnData(name, made, undefined, null, unit or implied, is_time=is_time, **said)
+    unit = implied if unit is None else unit
+    return ColumnData(name, made, undefined, null, unit, is_time=is_time, **said)
 
 
 #: NumPy's kinds of number whose types FITS has, by their bytes.
@@ -190,7 +193,7 @@ def _ascii(name: str, data: NDArray[Any]) -> NDArray[np.bytes_]:
 def _not_ascii(name: str, data: NDArray[Any]) -> Exception:
     a_row = max(data.size // max(len(data), 1), 1)
     for place, cell in enumerate(data.reshape(-1).tolist()):
-        text = cell.decode("latin-1") if isinstance(cell, bytes) else cell
+        text = decoded(np.array([cell], object))[0] if isinstance(cell, bytes) else cell
         if not is_card_text(text):
             return usage(
                 f"column {name!r}, row {place // a_row} (0-based): {text!r} has characters that "
@@ -205,6 +208,9 @@ def _filled(
 ) -> tuple[NDArray[Any], NDArray[np.bool_] | None, int | None]:
     """Put what means undefined where it is undefined: (values, mask, TNULL)."""
     kind = data.dtype.kind
+    if not data.size and kind not in "iu":
+        # The form of the column says what type the values of no row have.
+        return data, None, null
     if null is not None or (kind in "iu" and mask is not None):
         return filled_integers(name, data, mask, null)
     if mask is None:
@@ -213,7 +219,7 @@ def _filled(
         return data, mask, None
     filled = data.copy()
     filled[mask] = b"" if kind == "S" else np.nan
-    return filled, None, None
+    return filled, mask if kind == "S" else None, None
 
 
 def filled_integers(
@@ -319,6 +325,8 @@ def with_null(column: ColumnData, null: int) -> ColumnData:
         It holds no integers, or the value is none of them or occurs.
     """
     values = elements_of(column.values)
+    if not column.rows and values.dtype.kind not in "iu":
+        return replace(column, null=null)
     filled, undefined, null = filled_integers(column.name, values, column.undefined, null)
     made = with_elements(column.values, filled)
     return replace(column, values=made, undefined=undefined, null=null)

@@ -221,6 +221,16 @@ def given_unit(unit: Any) -> Any:
     return text_of_unit(unit) if hasattr(unit, "physical_type") else unit
 
 
+def stated_unit(unit: Any) -> str | None:
+    """Return a unit of astropy's as `text_of_unit` does; "" for a number without dimension.
+
+    >>> import astropy.units as u
+    >>> stated_unit(u.dimensionless_unscaled), stated_unit(None), stated_unit(u.percent)
+    ('', None, '10**-2')
+    """
+    return "" if unit is not None and not str(unit) else text_of_unit(unit)
+
+
 @functools.lru_cache(maxsize=512)
 def text_of_unit(unit: Any) -> str | None:
     """Return a unit of astropy's as the Standard writes it; its own text where that cannot say it.

@@ -25,7 +25,7 @@ from tachyfits.writing.new_columns import Cells, NewColumn, plain_spec
 _NULL_FLOAT = "NaN"
 
 #: The forms that the Standard has: letter, characters, decimals.
-_FORM = re.compile(r"([AI])(\d+)|([FED])(\d+)(\.\d+)?")
+_FORM = re.compile(r"([AI])(0*[1-9]\d*)|([FED])(0*[1-9]\d*)(\.\d+)?")
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def new_text_column(data: ColumnData, form: str | None) -> NewColumn:
             f"column {data.name!r}: invalid form {given!r} for an ASCII table",
             "a form is Aw, Iw, Fw.d, Ew.d or Dw.d: w characters, d of them decimals",
         )
-    undefined = data.undefined is not None or (
+    undefined = (values.dtype.kind != "S" and data.undefined is not None) or (
         values.dtype.kind == "f" and bool(np.isnan(values).any())
     )
     null = None

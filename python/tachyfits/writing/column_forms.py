@@ -45,12 +45,17 @@ def formed_column(data: ColumnData, form: str | None) -> NewColumn:
         The form is invalid, or does not match the values.
     """
     if form is None:
+        if data.null is not None and not data.rows:
+            # Values of no row keep it until their type is known.
+            filled_integers(data.name, elements_of(data.values), None, data.null)
         return new_column(data)
     found = _FORM.fullmatch(form.strip().upper()) if isinstance(form, str) else None
     if found is None:
         raise usage(f"column {data.name!r}: invalid form {form!r} for a binary table", _HINT)
     letter, heap = found["letter"], found["heap"]
     repeat = int(found["repeat"]) if found["repeat"] else None
+    if not data.rows:
+        data = replace(data, values=_nothing(data.values, letter, heap, repeat), undefined=None)
     if (letter == "A") != (data.values.dtype.kind == "S"):
         raise _misfit(data, form, f"values of {data.values.dtype}")
     if heap:
@@ -67,6 +72,30 @@ def formed_column(data: ColumnData, form: str | None) -> NewColumn:
         raise _misfit(data, form, f"{elements} element{'' if elements == 1 else 's'} in a cell")
     column = new_column(typed)
     return replace(column, spec=column.spec | {"element": "bit"}) if letter == "X" else column
+
+
+def _nothing(
+    values: NDArray[Any] | Ragged, letter: str, heap: str, repeat: int | None
+) -> NDArray[Any] | Ragged:
+    """Return the values of no row that a form asks for; their own shape if it is of this form."""
+    text = letter == "A"
+    elements = elements_of(values)
+    kind = np.dtype(f"S{1 if repeat is None else repeat}" if text else _TYPES[letter][0])
+    if elements.dtype.kind == kind.kind and (text or elements.dtype.name in _TYPES[letter]):
+        kind = elements.dtype
+    if heap:
+        if text and (isinstance(values, Ragged) or values.ndim > 1) and elements.dtype.kind == "S":
+            return values
+        shape = values.cell_shape if isinstance(values, Ragged) else values.shape[1:]
+        numbers = Ragged(np.zeros(1, np.int64), np.zeros(0, kind), cell_shape=shape)
+        return np.zeros(0, kind) if text else numbers
+    shape = () if isinstance(values, Ragged) else values.shape[1:]
+    count = 1 if repeat is None else repeat
+    if text:
+        return values if elements.dtype.kind == "S" and shape else np.zeros(0, kind)
+    if int(np.prod(shape)) != count or (repeat is None and not shape):
+        shape = () if count == 1 else (count,)
+    return np.zeros((0, *shape), kind)
 
 
 def _text(data: ColumnData, values: NDArray[Any], form: str, repeat: int | None) -> NewColumn:

@@ -18,6 +18,7 @@ from tachyfits import _core
 from tachyfits.base.optional import needed
 from tachyfits.base.output import format_of, write_atomically
 from tachyfits.interop.arrow import arrow_reader
+from tachyfits.interop.parquet_metadata import foreign_metadata
 from tachyfits.table.columns import Columns
 from tachyfits.table.display import own_digits
 from tachyfits.table.part import Part
@@ -66,9 +67,10 @@ def _write_arrow(stream: BinaryIO, form: str, empty: Columns, batches: Iterator[
                 writer.write_batch(batch)
         return
     parquet = needed("pyarrow.parquet", "writing parquet", extra="arrow")
-    with parquet.ParquetWriter(stream, reader.schema) as writer:
+    known = {**(reader.schema.metadata or {}), **foreign_metadata(empty)}
+    with parquet.ParquetWriter(stream, reader.schema.with_metadata(known)) as writer:
         for batch in reader:
-            writer.write_batch(batch)
+            writer.write_batch(batch.replace_schema_metadata(known))
 
 
 def _write_csv(stream: BinaryIO, empty: Columns, batches: Iterator[Columns], threads: int) -> None:
@@ -111,13 +113,15 @@ def _csv_column(values: Any) -> CsvColumn:
         undefined = np.ma.getmaskarray(values).reshape(-1).view(np.uint8)
     if elements.dtype.kind in "cO":
         elements = np.array([_csv_text(value) for value in elements.tolist()], "S")
+    elif elements.dtype.kind == "U":
+        elements = np.char.encode(elements, "utf-8")
     stored = elements.astype(elements.dtype.newbyteorder("="), copy=False)
     name = f"S{stored.dtype.itemsize}" if stored.dtype.kind == "S" else stored.dtype.name
     return name, bytes_of(stored), undefined, cells
 
 
 def _csv_text(value: Any) -> bytes:
-    """Return a complex number or an object as text, in the bytes that FITS text has."""
+    """Return a complex number or an object as UTF-8."""
     if isinstance(value, bytes):
         return value
-    return b"" if value is None else str(value).encode("latin-1", "replace")
+    return b"" if value is None else str(value).encode()

@@ -76,6 +76,9 @@ def fitted(column: TableColumn, data: ColumnData, where: str) -> Cells:
         values, everywhere = np.zeros(values.shape, kind), np.ones(values.shape, bool)
         data = replace(data, values=values, undefined=everywhere)
     if column.dtype.kind == "U":
+        if isinstance(column.null, str) and data.undefined is not None:
+            # TNULLn of an ASCII table; other text has no null but the empty one.
+            values = np.where(data.undefined, column.null.encode(), values)
         return _fitted_text(column, values, where, is_time=data.is_time), None, None
     undefined = _undefined(column, data, where)
     converted = _converted(column, values, undefined, where)
@@ -88,7 +91,7 @@ def fitted(column: TableColumn, data: ColumnData, where: str) -> Cells:
 def _in_unit(column: TableColumn, data: ColumnData, where: str) -> ColumnData:
     """Return values in the column's unit; those that say none are taken to be in it."""
     wanted, values = column.unit, data.values
-    if not data.unit or data.unit == wanted or values.dtype.kind not in "iufc":
+    if data.unit is None or data.unit == (wanted or "") or values.dtype.kind not in "iufc":
         return data
     if not wanted:
         warn(
@@ -99,7 +102,7 @@ def _in_unit(column: TableColumn, data: ColumnData, where: str) -> ColumnData:
     theirs, ours = fits_unit(data.unit), fits_unit(wanted)
     if theirs is None or ours is None or not theirs.is_equivalent(ours):
         raise _misfit(
-            column, where, f"values in {data.unit!r}",
+            column, where, f"values in {data.unit!r}" if data.unit else "values without dimension",
             f"the column is in {wanted!r}: convert them to that, or give numbers without a unit",
         )  # fmt: skip
     if theirs == ours:

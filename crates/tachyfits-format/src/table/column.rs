@@ -132,7 +132,7 @@ impl<'a> ColumnReader<'a> {
             return Ok(None);
         }
         if let Field::Text { width, .. } = field {
-            let text = self.header.get_text(&keyword)?.unwrap_or_default().trim_end();
+            let text = self.header.get_text(&keyword)?.unwrap_or_default().trim();
             if text.len() > width as usize {
                 let expected = format!("a text of at most {width} characters");
                 self.warn(Code::NullIgnored, &keyword, &expected, quoted(text));
@@ -173,8 +173,16 @@ impl<'a> ColumnReader<'a> {
             form::product(&others).is_some_and(|product| product <= u64::from(u32::MAX))
         };
         let fits = |sizes: &Vec<u64>| fits(sizes) && (!sizes.contains(&0) || bounded(sizes));
-        let Some(dimensions) = found.filter(fits) else {
+        // One string that is shorter than its field: programs write so (CasJobs), and other readers give the whole field.
+        let is_cut = |sizes: &Vec<u64>| match (*field, &sizes[..]) {
+            (Field::Fixed { element: Element::Character, repeat, .. }, [size]) => *size < repeat,
+            _ => false,
+        };
+        let Some(dimensions) = found.filter(|sizes| fits(sizes) && !is_cut(sizes)) else {
             let expected = match *field {
+                Field::Fixed { element: Element::Character, repeat, .. } => {
+                    format!("sizes (l,m,...) of the {repeat} characters of the field")
+                }
                 Field::Fixed { repeat, .. } => {
                     format!("sizes (l,m,...) of at most {repeat} elements")
                 }
@@ -185,8 +193,14 @@ impl<'a> ColumnReader<'a> {
             self.warn(Code::DimensionsIgnored, &format!("TDIM{number}"), &expected, found);
             return Vec::new();
         };
-        if let Field::Fixed { element: Element::Character, width, .. } = field {
+        if let Field::Fixed { element: Element::Character, repeat, width } = field {
             *width = dimensions[0];
+            let covered = form::product(&dimensions).unwrap_or(0);
+            if covered < *repeat {
+                let expected = format!("sizes of all {repeat} characters of the field");
+                let found = format!("{text}, {covered} characters: the others are not read");
+                self.warn(Code::DimensionsShort, &format!("TDIM{number}"), &expected, found);
+            }
         }
         dimensions
     }

@@ -1,5 +1,5 @@
 //! Array descriptors: two signed integers in the row that say how many elements of the heap a cell has, and where
-//! (Sect. 7.3.5). Arrays may share bytes, lie in any order and leave gaps; none may leave the heap.
+//! (Sect. 7.3.5). CFITSIO writes and reads 32-bit ones without a sign, which matters in heaps beyond 2 GiB. Arrays may share bytes, lie in any order and leave gaps; none may leave the heap.
 
 use super::{Element, Field, TableLayout};
 use crate::code::Code;
@@ -74,7 +74,8 @@ impl TableLayout {
         };
         self.heap()?;
         let bytes = if repeat == 0 { 0 } else { found.field.row_bytes() as usize };
-        Ok(DescriptorField { column, element, wide, bytes })
+        let unsigned = self.heap.bytes > i32::MAX as u64;
+        Ok(DescriptorField { column, element, wide, unsigned, bytes })
     }
 
     /// Where a cell is, for messages: `column` and `row` count from 0.
@@ -100,6 +101,8 @@ struct DescriptorField {
     column: usize,
     element: Element,
     wide: bool,
+    /// 32-bit numbers have no sign: the heap has bytes that signed ones do not reach.
+    unsigned: bool,
     bytes: usize,
 }
 
@@ -109,7 +112,10 @@ impl DescriptorField {
         match (self.bytes, self.wide) {
             (0, _) => [0, 0],
             (_, true) => [0, 8].map(|at| i64::from_be_bytes(array(&bytes[at..]))),
-            (_, false) => [0, 4].map(|at| i64::from(i32::from_be_bytes(array(&bytes[at..])))),
+            (_, false) => [0, 4].map(|at| {
+                let stored = u32::from_be_bytes(array(&bytes[at..]));
+                if self.unsigned { stored.into() } else { stored.cast_signed().into() }
+            }),
         }
     }
 

@@ -155,7 +155,7 @@ pub(crate) fn ascii(text: &str) -> Option<Form> {
 fn ascii_without_blanks(text: &str) -> Option<Form> {
     let (&letter, rest) = text.as_bytes().split_first()?;
     let (width, mut rest) = split_number(rest);
-    let width = u32::try_from(number(width)?).ok().filter(|width| *width > 0)?;
+    let width = u32::try_from(number(width)?).ok()?;
     let text = match letter.to_ascii_uppercase() {
         b'A' => TextForm::Characters,
         b'I' => TextForm::Integer,
@@ -164,7 +164,11 @@ fn ascii_without_blanks(text: &str) -> Option<Form> {
         b'D' => TextForm::Double,
         _ => return None,
     };
-    let mut irregular = letter.is_ascii_lowercase();
+    // Strings without characters are written like `0A` in a binary table; a number has some.
+    if width == 0 && text != TextForm::Characters {
+        return None;
+    }
+    let mut irregular = letter.is_ascii_lowercase() || width == 0;
     let mut decimals = 0;
     if text.has_decimals() {
         let stated = rest.strip_prefix(b".").map(split_number);

@@ -56,19 +56,26 @@ pub fn parse_real(field: &[u8], decimals: u32) -> Result<f64, TextError> {
     }
 }
 
-/// Whether the field has the text of TNULLn: trailing blanks do not count.
+/// Whether the field has the text of TNULLn. Blanks on either side do not count: the Standard fills the text to the width
+/// of the field and names no side (Sect. 7.2.2), and numbers stand at the right.
 ///
 /// ```
-/// use tachyfits_format::text::is_text;
-/// assert!(is_text(b"***  ", "***") && !is_text(b" *** ", "***"));
+/// use tachyfits_format::text::is_null_text;
+/// assert!(is_null_text(b"***  ", "***") && is_null_text(b" *** ", "***  "));
+/// assert!(is_null_text(b"   ", "") && !is_null_text(b"**** ", "***"));
 /// ```
 #[must_use]
 #[inline]
-pub fn is_text(field: &[u8], null: &str) -> bool {
-    match field.split_at_checked(null.len()) {
-        Some((text, rest)) => text == null.as_bytes() && rest.iter().all(|&byte| byte == b' '),
-        None => false,
+pub fn is_null_text(field: &[u8], null: &str) -> bool {
+    without_blanks(field) == without_blanks(null.as_bytes())
+}
+
+#[inline]
+fn without_blanks(mut text: &[u8]) -> &[u8] {
+    while let [b' ', rest @ ..] | [rest @ .., b' '] = text {
+        text = rest;
     }
+    text
 }
 
 /// Writes an integer right-justified into an `Iw` field.
@@ -90,7 +97,7 @@ pub fn write_integer(value: i64, field: &mut [u8]) -> Result<(), TextError> {
 
 /// Writes a number right-justified into an `Fw.d` (`-12.500`), `Ew.d` or `Dw.d` (`-1.250E+01`) field, rounded once to
 /// `decimals` digits after the point, halves to even. The zero before the point of an `Fw.d` field is left out where there
-/// is no room for it. Of other forms than these three none is written.
+/// is no room for it, and so is a point that no digits follow. Of other forms than these three none is written.
 ///
 /// # Errors
 /// [`TextError::TooWide`], [`TextError::NotFinite`]: the field is filled with `*`.

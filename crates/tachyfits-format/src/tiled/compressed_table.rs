@@ -51,6 +51,10 @@ pub struct StoredArrays {
     pub arrays: Vec<StoredArray>,
 }
 
+/// Cards that only a compressed table has; those with a number too.
+pub(super) const OF_COMPRESSED_TABLE: [&str; 4] = ["ZTABLE", "ZTILELEN", "ZPCOUNT", "ZTHEAP"];
+pub(super) const NUMBERED_OF_TABLE: [&str; 3] = ["ZFORM", "ZCTYP", "ZNAXIS"];
+
 /// Bytes of a descriptor of the compressed arrays.
 const WIDE: usize = 16;
 
@@ -199,9 +203,9 @@ fn original_header(header: &Header) -> Result<Header, FormatError> {
         let keyword = card.keyword().to_ascii_uppercase();
         let (root, number) = numbered(&keyword);
         let kept = match (&*keyword, root) {
-            ("CHECKSUM" | "DATASUM" | "ZTABLE" | "ZTILELEN" | "ZPCOUNT" | "END", _) => continue,
+            ("CHECKSUM" | "DATASUM" | "END", _) => continue,
             ("THEAP", _) if header.get("ZTHEAP").is_some() => continue,
-            (_, "ZFORM" | "ZCTYP" | "ZNAXIS") if !number.is_empty() => continue,
+            (_, root) if NUMBERED_OF_TABLE.contains(&root) && !number.is_empty() => continue,
             ("NAXIS1", _) => original(header, card, "ZNAXIS1")?,
             ("NAXIS2", _) => original(header, card, "ZNAXIS2")?,
             ("PCOUNT", _) => original(header, card, "ZPCOUNT")?,
@@ -211,6 +215,7 @@ fn original_header(header: &Header) -> Result<Header, FormatError> {
             ("ZHECKSUM", _) => card.renamed("CHECKSUM"),
             ("ZDATASUM", _) => card.renamed("DATASUM"),
             ("ZTHEAP", _) => card.renamed("THEAP"),
+            (keyword, _) if OF_COMPRESSED_TABLE.contains(&keyword) => continue,
             _ => card.clone(),
         };
         cards.push(kept);

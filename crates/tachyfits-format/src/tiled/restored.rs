@@ -27,12 +27,12 @@ pub(super) const KEPT: [(&str, &str); 11] = [
 ];
 
 /// Cards of the table alone; those with a number too.
-const OF_TABLE: [&str; 21] = [
+pub(super) const OF_TABLE: [&str; 21] = [
     "XTENSION", "BITPIX", "NAXIS", "PCOUNT", "GCOUNT", "TFIELDS", "THEAP", "CHECKSUM", "DATASUM",
     "ZIMAGE", "ZCMPTYPE", "ZQUANTIZ", "ZDITHER0", "ZBLANK", "ZSCALE", "ZZERO", "ZMASKCMP",
     "SIMPLE", "EXTEND", "BLOCKED", "ZTHEAP",
 ];
-const NUMBERED: [&str; 6] = ["NAXIS", "TTYPE", "TFORM", "ZTILE", "ZNAME", "ZVAL"];
+pub(super) const NUMBERED: [&str; 6] = ["NAXIS", "TTYPE", "TFORM", "ZTILE", "ZNAME", "ZVAL"];
 
 /// A header as it was before the image was compressed.
 #[derive(Clone, Debug, PartialEq)]

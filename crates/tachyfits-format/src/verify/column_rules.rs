@@ -191,6 +191,20 @@ fn is_width(digits: &str) -> bool {
     digits.bytes().any(|byte| byte != b'0')
 }
 
+impl Field {
+    /// Whether a display format (TDISPn) is not one of another type of column (Sect. 7.3.4). It need not be well made.
+    ///
+    /// ```
+    /// use tachyfits_format::{Element, Field};
+    /// let truths = Field::Fixed { element: Element::Logical, repeat: 24, width: 1 };
+    /// assert!(truths.takes_display("L1") && !truths.takes_display("Z6"));
+    /// ```
+    #[must_use]
+    pub fn takes_display(&self, display: &str) -> bool {
+        display_letter(display.trim_end()).is_none_or(|letter| displays_not(self, letter).is_none())
+    }
+}
+
 /// Which letters the field wants, if it does not take this one (Sect. 7.3.4).
 fn displays_not(field: &Field, letter: &str) -> Option<&'static str> {
     let real = matches!(letter, "F" | "E" | "EN" | "ES" | "G" | "D");

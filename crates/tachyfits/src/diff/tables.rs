@@ -1,6 +1,6 @@
 //! Cells that differ: columns paired by name, both tables read in batches of rows.
 
-use tachyfits_format::{Field, TableLayout};
+use tachyfits_format::{Field, TableLayout, TextEncoding};
 use tachyfits_io::operation::RunOptions;
 
 use super::values::{DataDifference, DiffOptions, Differences, Scalar};
@@ -284,7 +284,7 @@ impl Elements<'_> {
             }
             CellKind::Text { .. } => {
                 let text: Vec<u8> = bytes.iter().copied().take_while(|&byte| byte != 0).collect();
-                Scalar::Text(String::from_utf8_lossy(&text).into_owned())
+                Scalar::Text(TextEncoding::Utf8.decode(&text).into_owned())
             }
         }
     }

@@ -176,7 +176,14 @@ impl Parser<'_> {
         }
         let mut part = self.prefix(least)?;
         let mut compared = false;
-        while let Some(infix) = self.infix().filter(|infix| infix.power >= least) {
+        loop {
+            if let Some(is_in) = self.membership().filter(|_| COMPARISON >= least) {
+                self.check_comparison(part, compared)?;
+                compared = true;
+                part = self.members(part, is_in)?;
+                continue;
+            }
+            let Some(infix) = self.infix().filter(|infix| infix.power >= least) else { break };
             if infix.power == COMPARISON {
                 self.check_comparison(part, compared)?;
                 compared = true;
@@ -197,6 +204,49 @@ impl Parser<'_> {
             }
         };
         INFIX.iter().find(|infix| infix.symbol == text).copied()
+    }
+
+    /// Whether `IN` (true) or `NOT IN` (false), in either case, comes next.
+    fn membership(&self) -> Option<bool> {
+        let is_word = |next: usize, word: &str| {
+            let token = self.tokens.get(next);
+            token.is_some_and(|token| {
+                token.kind == TokenKind::Name
+                    && self.text[token.at.clone()].eq_ignore_ascii_case(word)
+            })
+        };
+        match self.dialect {
+            Dialect::Rows if is_word(self.next, "in") => Some(true),
+            Dialect::Rows if is_word(self.next, "not") && is_word(self.next + 1, "in") => {
+                Some(false)
+            }
+            _ => None,
+        }
+    }
+
+    /// `x IN (a, b)` as `x == a or x == b`, `x NOT IN (a, b)` as `x != a and x != b`: neither is true of a null.
+    fn members(&mut self, left: Parsed, is_in: bool) -> Result<Parsed, ExpressionProblem> {
+        let start = self.take().at.start;
+        let at = start..if is_in { self.tokens[self.next - 1].at.end } else { self.take().at.end };
+        if self.peek().kind != TokenKind::Symbol("(") {
+            return Err(self.unexpected("\"(\" and the values").hint("write x in (1, 2)"));
+        }
+        let (compare, join) = match is_in {
+            true => (Binary::Equal, Binary::Or),
+            false => (Binary::NotEqual, Binary::And),
+        };
+        let mut all = None;
+        while all.is_none() || self.peek().kind == TokenKind::Symbol(",") {
+            self.next += 1;
+            let value = self.expression(LOWEST)?.id;
+            let one = self.push(Item::Binary(compare, left.id, value), at.clone());
+            all = Some(match all {
+                Some(all) => self.push(Item::Binary(join, all, one), at.clone()),
+                None => one,
+            });
+        }
+        self.close("an operator, \",\" or \")\"")?;
+        Ok(Parsed { id: self.items.len() - 1, form: ParsedForm::Plain })
     }
 
     fn right_operand(&mut self, left: Parsed, infix: Infix) -> Result<Parsed, ExpressionProblem> {
@@ -474,7 +524,6 @@ fn of_other_languages(word: &str, dialect: Dialect) -> Option<&'static str> {
         _ => None,
     };
     let of_rows = match &*upper {
-        "IN" => Some("write x == 1 || x == 2"),
         "LIKE" => Some("compare whole strings with == != < <= > >="),
         "IS" => Some("write isnull(x) or !isnull(x)"),
         _ => None,

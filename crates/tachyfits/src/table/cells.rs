@@ -82,8 +82,14 @@ pub(crate) fn cells(column: &Column, raw: bool) -> Cells {
     match column.field {
         Field::Fixed { element, repeat, width } => {
             let cells = cells_of_elements(column, element, raw);
+            let described = column.dimensions.iter().product::<u64>();
+            // Stored values are all of the field, also those that TDIMn leaves undefined.
+            let is_cut = raw && !column.dimensions.is_empty() && described < repeat;
+            let width = if is_cut && element == Element::Character { repeat } else { width };
             let shape = match element {
                 Element::Bit if raw => shape_of(&[], repeat.div_ceil(8)),
+                Element::Character if is_cut => Vec::new(),
+                _ if is_cut => shape_of(&[], repeat),
                 Element::Character if column.dimensions.is_empty() => {
                     shape_of(&[], repeat.checked_div(width).unwrap_or(1))
                 }
@@ -136,7 +142,8 @@ pub(crate) fn cells_of_elements(column: &Column, element: Element, raw: bool) ->
 /// A field of an ASCII table.
 fn text_cells(column: &Column, text: TextForm, width: u64, raw: bool) -> Cells {
     if raw || text == TextForm::Characters {
-        return Cells::scalar(CellKind::Text { width });
+        let nullable = !raw && column.null.is_some();
+        return Cells { nullable, ..Cells::scalar(CellKind::Text { width }) };
     }
     let is_integer = text == TextForm::Integer && !column.scaled;
     let pixel = if is_integer { PixelType::I64 } else { PixelType::F64 };

@@ -24,6 +24,7 @@ use crate::expression::token::Dialect;
 use crate::image::tier;
 use operand::{ConditionLeaf, ConditionScratch, RowChunk};
 use resolve::check;
+use side::Text;
 
 /// Rows that a program takes at a time: a buffer is 8 KiB of f64, so that several stay in the first-level cache.
 const CHUNK: usize = 1024;
@@ -39,14 +40,17 @@ impl Table {
     ///
     /// - names are those of columns, in either case; in backquotes they may have any characters;
     /// - strings are in single or double quotes; trailing blanks do not count, nor does text after
-    ///   a NUL;
+    ///   a NUL; bytes outside ASCII are in the encoding of the column ([`Table::text_encoding`]);
+    /// - `x IN (1, 2)` is true where one of `x == 1` and `x == 2` is, and `x NOT IN (1, 2)` where `x != 1` and `x != 2` are;
     /// - `NAME[2]` is the second element of a column of arrays;
     /// - of integers `&` and `|` take the bits, in brackets: `(QUALITY & 128) == 0`;
     /// - `ROW` (or `#ROW`) is the number of the row, from 1; `T` and `F` (or `true`, `false`) are truth values;
-    /// - `isnull(x)` is true where a number or logical value is null or NaN, or a string has no characters.
+    /// - `isnull(x)` is true where a number, logical value or string is null, a number is NaN, or a string has no
+    ///   characters.
     ///
     /// A comparison with a null is false, also by `!=`; a null logical value counts as false. Numbers are f64, scaling
-    /// applied; integers of 64 bits are compared exactly with any number.
+    /// applied; integers of 64 bits are compared exactly with any number. A number that is compared with a column of 32-bit
+    /// floats is rounded to their type: `MAG <= 0.1` is true of the value that is shown as 0.1.
     ///
     /// ```
     /// use tachyfits::{FitsFile, OpenOptions, RunOptions};
@@ -94,8 +98,27 @@ impl Table {
         let checked = checked.map_err(|problem| problem.of(condition))?;
         let given: Vec<NameValue> = (0..checked.leaves.len()).map(NameValue::Pixels).collect();
         let (program, needed) = Program::new(&checked.expression, &given, tier);
-        let leaves = needed.iter().map(|&leaf| checked.leaves[leaf].clone()).collect();
+        let mut leaves: Vec<_> = needed.iter().map(|&leaf| checked.leaves[leaf].clone()).collect();
+        for leaf in &mut leaves {
+            self.set_encoding(leaf)?;
+        }
         Ok(RowSearch { table: self, program, leaves, tier })
+    }
+}
+
+impl Table {
+    /// Sets the encoding of strings that are compared with text outside ASCII, or with each other.
+    fn set_encoding(&self, leaf: &mut ConditionLeaf) -> Result<(), Error> {
+        let ConditionLeaf::Texts(_, sides) = leaf else { return Ok(()) };
+        if sides.iter().any(Text::is_ascii) {
+            return Ok(());
+        }
+        for side in sides {
+            if let Text::Field(field) = side {
+                field.encoding = Some(self.text_encoding(field.column)?);
+            }
+        }
+        Ok(())
     }
 }
 

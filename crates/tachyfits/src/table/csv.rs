@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use tachyfits_format::TextEncoding;
 use tachyfits_io::operation::RunOptions;
 use tachyfits_io::{PipelineOptions, run_tasks};
 
@@ -40,7 +41,7 @@ pub enum CsvValues<'a> {
     F32(&'a [f32]),
     /// Floats of 64 bits.
     F64(&'a [f64]),
-    /// Text of a fixed width in bytes, filled up with NUL; bytes that are not ASCII are Latin-1.
+    /// UTF-8 of a fixed width in bytes, filled up with NUL ([`TextEncoding::decode`]).
     Text(&'a [u8], usize),
 }
 
@@ -204,7 +205,7 @@ impl CsvColumn<'_> {
             CsvValues::Text(values, width) => {
                 let cell = &values[element * width..(element + 1) * width];
                 let length = cell.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
-                write_latin_1(&cell[..length], text);
+                text.extend(TextEncoding::Utf8.decode(&cell[..length]).as_bytes());
             }
         }
     }
@@ -246,14 +247,6 @@ fn write_natural(mut value: u64, text: &mut Vec<u8>) {
         }
     }
     text.extend(&digits[first..]);
-}
-
-fn write_latin_1(cell: &[u8], text: &mut Vec<u8>) {
-    if cell.is_ascii() {
-        text.extend(cell);
-    } else {
-        text.extend(cell.iter().map(|&byte| char::from(byte)).collect::<String>().as_bytes());
-    }
 }
 
 /// A float as in Python's `repr`: the fewest digits that restore it, an exponent below 1e-4 and
@@ -383,7 +376,7 @@ mod tests {
     #[test]
     fn cells_are_quoted_only_where_they_must_be() {
         let text = CsvColumn {
-            values: CsvValues::Text(b"a b\0a,b\0a\"b\0\xe9\0\0\0", 4),
+            values: CsvValues::Text(b"a b\0a,b\0a\"b\0\xc3\xa9\0\0", 4),
             undefined: None,
             cells: CsvCells::Single,
         };

@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use tachyfits_format::text::is_null_text;
 use tachyfits_format::{Column, Element, Field, Null};
 use tachyfits_kernels::{
     Encoding, Fields, PixelType, Streaming, Tier, add_to_real_parts, decode_f64, decode_logical,
@@ -15,6 +16,7 @@ use super::block::CellsOut;
 use super::cells::{CellKind, Cells, cells, cells_of_elements};
 use super::read_text::{BadText, TextNumbers};
 use super::row_ranges::RowBlock;
+use super::significant;
 use crate::image::pixel_type;
 
 /// How strings are given. They end at their first NUL, and before blanks at their end.
@@ -24,7 +26,8 @@ pub enum TextAs {
     /// A byte for each character, padded with NUL.
     #[default]
     Bytes,
-    /// UCS-4 in the machine's byte order, padded with NUL; bytes beyond ASCII are taken as Latin-1.
+    /// UCS-4 in the machine's byte order, padded with NUL, in the encoding of the column ([`super::Table::text_encoding`]);
+    /// of stored values a character for each byte.
     Ucs4,
 }
 
@@ -67,6 +70,8 @@ enum DecodeWay {
         width: usize,
         text: TextAs,
         raw: bool,
+        /// TNULLn of an ASCII table.
+        null: Option<String>,
     },
     /// Text becomes numbers.
     Numbers(TextNumbers),
@@ -90,7 +95,7 @@ impl Decoder {
                 DecodeWay::Turn { pixel, numbers: 1, null: None }
             }
             Field::Text { .. } if matches!(cells.kind, CellKind::Text { .. }) => {
-                text_way(&cells, text, raw)
+                text_way(column, &cells, text, raw)
             }
             Field::Text { .. } => DecodeWay::Numbers(TextNumbers::new(column)?),
             Field::Variable { .. } => return None,
@@ -217,19 +222,32 @@ impl Decoder {
                 gather_field_bytes(block.bytes, fields(field), &mut scratch.bytes);
                 unpack_bits(&scratch.bytes, self.elements, values);
             }
-            DecodeWay::Text { width, text: TextAs::Bytes, raw } => {
+            DecodeWay::Text { width, raw: true, text: TextAs::Bytes, .. } => {
                 gather_field_bytes(block.bytes, fields(self.elements * width), values);
-                if !raw {
-                    trim_text(values, *width);
-                }
             }
-            DecodeWay::Text { width, text: TextAs::Ucs4, raw } => {
-                scratch.bytes.resize(block.rows * self.elements * width, 0);
-                gather_field_bytes(block.bytes, fields(self.elements * width), &mut scratch.bytes);
+            DecodeWay::Text { width, raw, text, null } => {
+                let strings = match text {
+                    TextAs::Bytes => &mut *values,
+                    TextAs::Ucs4 => {
+                        scratch.bytes.resize(block.rows * self.elements * width, 0);
+                        &mut scratch.bytes[..]
+                    }
+                };
+                gather_field_bytes(block.bytes, fields(self.elements * width), strings);
+                let mut odd = 0;
                 if !raw {
-                    trim_text(&mut scratch.bytes, *width);
+                    trim_text(strings, *width);
+                    odd = not_ascii(strings, *width);
                 }
-                widen_text(&scratch.bytes, tier, values);
+                match (nulls, null) {
+                    (Some(nulls), Some(null)) => mark_null_texts(strings, *width, null, nulls),
+                    (Some(nulls), None) => nulls.fill(0),
+                    (None, _) => {}
+                }
+                if *text == TextAs::Ucs4 {
+                    widen_text(&scratch.bytes, tier, values);
+                }
+                return odd;
             }
             DecodeWay::Numbers(_) => unreachable!("numbers as text are decoded apart"),
         }
@@ -269,7 +287,7 @@ fn element_way(
         (Element::Logical | Element::Bit, _) if raw => DecodeWay::Copy,
         (Element::Logical, _) => DecodeWay::Logical,
         (Element::Bit, _) => DecodeWay::Bits,
-        (Element::Character, _) => text_way(cells, text, raw),
+        (Element::Character, _) => text_way(column, cells, text, raw),
         (Element::Number(value), _) if scaled => {
             let scaling = Some((column.scale, column.zero));
             let encoding =
@@ -300,12 +318,34 @@ fn plain(pixel: PixelType) -> Encoding {
     Encoding::plain(pixel)
 }
 
-fn text_way(cells: &Cells, text: TextAs, raw: bool) -> DecodeWay {
+fn text_way(column: &Column, cells: &Cells, text: TextAs, raw: bool) -> DecodeWay {
     let width = match cells.kind {
         CellKind::Text { width } => usize::try_from(width).unwrap_or(usize::MAX),
         _ => 1,
     };
-    DecodeWay::Text { width, text, raw }
+    let null = match &column.null {
+        Some(Null::Text(null)) if !raw => Some(null.clone()),
+        _ => None,
+    };
+    DecodeWay::Text { width, text, raw, null }
+}
+
+/// How many strings have bytes outside ASCII.
+fn not_ascii(strings: &[u8], width: usize) -> u64 {
+    if strings.is_ascii() {
+        return 0;
+    }
+    strings.chunks(width.max(1)).filter(|string| !string.is_ascii()).count() as u64
+}
+
+/// Marks the strings that are TNULLn.
+fn mark_null_texts(strings: &[u8], width: usize, null: &str, nulls: &mut [u8]) {
+    // Of strings without characters there are no bytes.
+    let mut strings = strings.chunks(width.max(1));
+    for mark in nulls {
+        let string = significant(strings.next().unwrap_or_default());
+        *mark = is_null_text(string, null).into();
+    }
 }
 
 fn stored_null(column: &Column) -> Option<i64> {

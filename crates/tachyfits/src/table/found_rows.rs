@@ -207,6 +207,11 @@ impl<'a> FoundReader<'a> {
             }
             Ok(())
         })?;
+        for (wanted, column) in self.wanted.iter().zip(&mut all.columns) {
+            if column.odd > 0 && wanted.text == TextAs::Ucs4 {
+                self.table.decode_utf8(wanted.column, &mut column.values)?;
+            }
+        }
         Ok(FoundRows { report, ..all })
     }
 

@@ -40,8 +40,8 @@ tachyfits_io::options! {
         pub nulls: Option<&'a mut [u8]>,
         /// How strings are given.
         pub text: TextAs,
-        /// Set by reading: how many elements were not as the Standard has them. They are logical values that are not T, F or a
-        /// byte of 0: a byte of 1 is taken as true, others as null.
+        /// Set by reading: how many elements were not as the Standard has them: logical values that are not T, F or a byte of
+        /// 0, of which a byte of 1 is taken as true and others as null; and strings with bytes outside ASCII.
         pub odd: u64,
     }
 }
@@ -121,6 +121,11 @@ impl Table {
             rows => reading.sorted(rows.clone(), &mut outs)?,
         };
         odds.iter_mut().zip(odd).for_each(|(count, odd)| **count = odd);
+        for column in columns {
+            if column.odd > 0 && column.text == TextAs::Ucs4 {
+                self.decode_utf8(column.column, column.values)?;
+            }
+        }
         Ok(report)
     }
 

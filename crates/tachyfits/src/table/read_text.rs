@@ -1,6 +1,6 @@
 //! Numbers of ASCII tables: the text of fields to integers and floats (Standard 4.0, section 7.2.5).
 
-use tachyfits_format::text::{TextError, is_text, parse_integer, parse_real};
+use tachyfits_format::text::{TextError, is_null_text, parse_integer, parse_real};
 use tachyfits_format::{Column, Field, Null, TextForm};
 use tachyfits_kernels::{Fields, TEXT_INTEGER_WIDTH, Tier, integers_of_text};
 
@@ -143,7 +143,7 @@ impl TextNumbers {
 
     #[inline]
     fn is_null(&self, field: &[u8]) -> bool {
-        self.null.as_deref().is_some_and(|null| is_text(field, null))
+        self.null.as_deref().is_some_and(|null| is_null_text(field, null))
     }
 
     /// Parses the fields, up to the first that is not a number.

@@ -1,7 +1,7 @@
 //! Numbers as the text of an ASCII table's fields, written.
 
 use tachyfits_format::TextForm;
-use tachyfits_format::text::{TextError, is_text, write_integer, write_real};
+use tachyfits_format::text::{TextError, is_null_text, write_integer, write_real};
 
 use super::encode::{EncodedRows, EncodedValues};
 
@@ -43,7 +43,7 @@ pub(crate) fn write_text(
             false => f64::from_ne_bytes(*value).to_string(),
         };
         match written {
-            Ok(()) if field.null.as_ref().is_some_and(|null| is_text(text, null)) => {
+            Ok(()) if field.null.as_ref().is_some_and(|null| is_null_text(text, null)) => {
                 let expected = "numbers other than TNULL".to_owned();
                 return Err((row as u64, expected, shown()));
             }

@@ -150,6 +150,9 @@ pub(super) fn write_real(
         end.put_one(b'0');
     }
     let text = text.as_str();
+    if decimals == 0 && text.len() < end.room() {
+        end.put_one(b'.');
+    }
     let number = text.strip_prefix('-').unwrap_or(text);
     let without = number.strip_prefix("0.").filter(|_| text.len() == end.room() + 1);
     match without.filter(|_| form == TextForm::Fixed) {

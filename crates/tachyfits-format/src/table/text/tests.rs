@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{TextError, TextForm, is_text, parse, slow, write};
+use super::{TextError, TextForm, is_null_text, parse, slow, write};
 use super::{parse_integer, parse_real, write_integer, write_real};
 
 /// Valid and invalid contents of a field.
@@ -126,15 +126,16 @@ proptest! {
             return Ok(());
         }
         let text = str::from_utf8(&field).unwrap().trim_start();
+        let point = if decimals == 0 { "." } else { "" };
         if form == TextForm::Fixed {
-            prop_assert_eq!(text, format!("{value:.decimals$}"));
+            prop_assert_eq!(text, format!("{value:.decimals$}{point}"));
             return Ok(());
         }
         let written = text.replace('D', "E");
         let (digits, power) = written.split_once('E').unwrap();
         let std = format!("{value:.decimals$E}");
         let (std_digits, std_power) = std.split_once('E').unwrap();
-        prop_assert_eq!(digits, std_digits);
+        prop_assert_eq!(digits, format!("{std_digits}{point}"));
         prop_assert_eq!(power.parse::<i32>().unwrap(), std_power.parse::<i32>().unwrap());
         prop_assert!(power.len() >= 3);
     }
@@ -274,7 +275,12 @@ fn numbers_are_formatted_for_their_field() {
     assert_eq!(fixed(0.5, 1, 2), (".5".to_owned(), Ok(())));
     assert_eq!(fixed(-0.5, 1, 3), ("-.5".to_owned(), Ok(())));
     assert_eq!(fixed(0.96, 1, 2), ("**".to_owned(), Err(TextError::TooWide)));
-    assert_eq!(fixed(2.5, 0, 2), (" 2".to_owned(), Ok(())));
+    assert_eq!(fixed(2.5, 0, 2), ("2.".to_owned(), Ok(())));
+    assert_eq!(fixed(0.0, 0, 4), ("  0.".to_owned(), Ok(())));
+    assert_eq!(fixed(-25.0, 0, 4), ("-25.".to_owned(), Ok(())));
+    // Only where it has no room is the point left out, as a program that reads the form takes it.
+    assert_eq!(fixed(-25.0, 0, 3), ("-25".to_owned(), Ok(())));
+    assert_eq!(fixed(125.0, 0, 3), ("125".to_owned(), Ok(())));
     assert_eq!(fixed(-0.001, 2, 6), (" -0.00".to_owned(), Ok(())));
     assert_eq!(fixed(f64::NAN, 2, 3), ("***".to_owned(), Err(TextError::NotFinite)));
     assert_eq!(fixed(1.0, u32::MAX, 6).1, Err(TextError::TooWide));
@@ -282,11 +288,12 @@ fn numbers_are_formatted_for_their_field() {
     assert_eq!(exponent(9.9996, 3, 9), ("1.000E+01".to_owned(), Ok(())));
     assert_eq!(exponent(9.9994, 3, 9), ("9.999E+00".to_owned(), Ok(())));
     assert_eq!(exponent(-1e-300, 2, 10), (" -1.00E-300".to_owned()[1..].to_owned(), Ok(())));
-    assert_eq!(exponent(5.0, 0, 6), (" 5E+00".to_owned(), Ok(())));
+    assert_eq!(exponent(5.0, 0, 6), ("5.E+00".to_owned(), Ok(())));
+    assert_eq!(exponent(-5.0, 0, 6), ("-5E+00".to_owned(), Ok(())));
     assert_eq!(exponent(0.0, 2, 8), ("0.00E+00".to_owned(), Ok(())));
     let (text, _) = exponent(5e-324, 1300, 1400);
     assert_eq!((text.trim_start().len(), text.ends_with("0E-324")), (1300 + 7, true));
     let (text, _) = fixed(f64::MAX, 1300, 1700);
     assert_eq!(text.trim_start().len(), 309 + 1301);
-    assert!(!is_text(b"**", "***") && is_text(b"    ", ""));
+    assert!(!is_null_text(b"**", "***") && is_null_text(b"    ", ""));
 }

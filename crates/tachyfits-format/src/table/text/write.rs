@@ -89,11 +89,14 @@ fn fixed(value: f64, decimals: u32, field: &mut [u8]) -> Option<Result<(), TextE
     let decimals = decimals as usize;
     let point = LONGEST - decimals;
     let mut end = End::new(field);
+    let minus = usize::from(value.is_sign_negative());
     if decimals > 0 {
         end.put(&digits.text[point..]);
         end.put_one(b'.');
+    } else if digits.count + minus < end.room() {
+        // The Standard deprecates numbers without a point (Sect. 7.2.5).
+        end.put_one(b'.');
     }
-    let minus = usize::from(value.is_sign_negative());
     // A zero before the point may be left out.
     let optional = decimals > 0 && digits.count <= decimals && end.room() == minus;
     if !optional {
@@ -131,6 +134,8 @@ fn exponent(
     let point = LONGEST - decimals as usize;
     if decimals > 0 {
         end.put(&digits.text[point..]);
+        end.put_one(b'.');
+    } else if 1 + usize::from(value.is_sign_negative()) < end.room() {
         end.put_one(b'.');
     }
     end.put_one(digits.text[point - 1]);

@@ -6,7 +6,7 @@ use tachyfits_kernels::{Binary, Encoding, Fields, Tier, decode_f64, gather_field
 
 use super::super::Table;
 use super::super::row_ranges::RowBlock;
-use super::side::{Text, TextField, Whole, compare_long, compare_texts, holds};
+use super::side::{Text, TextField, Whole, compare_long, compare_texts, have_no_text, holds};
 use crate::error::Error;
 
 /// Source of a number for each row.
@@ -30,6 +30,8 @@ pub(super) enum ConditionLeaf {
     Rest(Whole),
     /// Whether a comparison of strings holds.
     Texts(Binary, [Text; 2]),
+    /// Whether a string is null, or has no characters.
+    NoText(Text),
 }
 
 /// Some rows.
@@ -124,11 +126,10 @@ impl ConditionLeaf {
                 sides.iter().for_each(|side| side.fields(&mut field))
             }
             ConditionLeaf::Texts(_, sides) => {
-                for side in sides {
-                    if let Text::Field { at, width } = side {
-                        field(*at, *width);
-                    }
-                }
+                sides.iter().filter_map(Text::field).for_each(|text| field(text.at, text.width));
+            }
+            ConditionLeaf::NoText(text) => {
+                text.field().into_iter().for_each(|text| field(text.at, text.width));
             }
         }
     }
@@ -143,7 +144,8 @@ impl ConditionLeaf {
             | ConditionLeaf::Wholes(..)
             | ConditionLeaf::Whole(_)
             | ConditionLeaf::Rest(_)
-            | ConditionLeaf::Texts(..) => None,
+            | ConditionLeaf::Texts(..)
+            | ConditionLeaf::NoText(_) => None,
         }
     }
 }
@@ -202,6 +204,7 @@ impl Loader<'_> {
             ConditionLeaf::Texts(comparison, [left, right]) => {
                 compare_texts(chunk, *comparison, [left, right], out);
             }
+            ConditionLeaf::NoText(text) => have_no_text(chunk, text, out),
         }
         Ok(())
     }

@@ -3,11 +3,12 @@
 //! [`ConditionLeaf`]s. Nothing is read here.
 
 use tachyfits_format::{Column, Element, Field, Null, TableLayout, TextForm};
-use tachyfits_kernels::{Binary, Encoding, Unary};
+use tachyfits_kernels::{Binary, Encoding, PixelType, Unary};
 
 use super::super::read_text::TextNumbers;
 use super::operand::ConditionLeaf;
-use super::side::{Decimal, Text, TextField, Whole, significant};
+use super::super::significant;
+use super::side::{Decimal, StringField, Text, TextField, Whole};
 use crate::expression::language::constant;
 use crate::expression::parse::{Expression, Id, Item, Name};
 use crate::expression::problem::ExpressionProblem;
@@ -38,6 +39,18 @@ struct ResolvedPart {
     kind: PartKind,
     whole: Option<Whole>,
     decimal: Option<Decimal>,
+    /// Its value, where it is the same in all rows: numbers, and arithmetic of them.
+    constant: Option<f64>,
+    /// It is a float32 of the table, or one with another sign.
+    is_single: bool,
+}
+
+impl ResolvedPart {
+    /// A part without an operation, as strings are.
+    fn of(kind: PartKind) -> ResolvedPart {
+        let (whole, decimal, constant) = (None, None, None);
+        ResolvedPart { id: usize::MAX, kind, whole, decimal, constant, is_single: false }
+    }
 }
 
 /// Checks a condition, whose text shows how its numbers are written.
@@ -83,7 +96,8 @@ impl Checker<'_> {
                 let digits = &self.text[self.expression.places[id].clone()];
                 let whole = digits.parse().ok().map(Whole::Constant);
                 let decimal = Decimal::of_text(digits);
-                Ok(ResolvedPart { whole, decimal, ..self.number_part(Item::Number(value)) })
+                let constant = Some(value);
+                Ok(ResolvedPart { whole, decimal, constant, ..self.number_part(Item::Number(value)) })
             }
             Item::Text(number) => {
                 let text = significant(self.expression.texts[number].as_bytes()).to_vec();
@@ -96,18 +110,20 @@ impl Checker<'_> {
             }
             Item::Unary(Unary::IsNan, x) => Ok(self.is_null(x)),
             Item::Unary(unary, x) => {
-                let (whole, decimal) = match (unary, &self.parts[x]) {
-                    (Unary::Negate, ResolvedPart { whole, decimal, .. }) => {
-                        let negated = match whole {
-                            Some(Whole::Constant(value)) => Some(Whole::Constant(-value)),
-                            _ => None,
-                        };
-                        (negated, decimal.map(Decimal::negated))
-                    }
-                    _ => (None, None),
-                };
+                let part = self.parts[x].clone();
                 let x = self.number(x)?;
-                Ok(ResolvedPart { whole, decimal, ..self.number_part(Item::Unary(unary, x)) })
+                let item = self.number_part(Item::Unary(unary, x));
+                let is_single = part.is_single && matches!(unary, Unary::Negate | Unary::Abs);
+                if unary != Unary::Negate {
+                    return Ok(ResolvedPart { is_single, ..item });
+                }
+                let whole = match part.whole {
+                    Some(Whole::Constant(value)) => Some(Whole::Constant(-value)),
+                    _ => None,
+                };
+                let decimal = part.decimal.map(Decimal::negated);
+                let constant = part.constant.map(|value| -value);
+                Ok(ResolvedPart { whole, decimal, constant, is_single, ..item })
             }
             Item::Binary(binary, a, b) => self.binary(id, binary, a, b),
             Item::Select(condition, a, b) => {
@@ -139,8 +155,10 @@ impl Checker<'_> {
                 self.comparison(id, binary, a, b)
             }
             _ => {
+                let constants = self.parts[a].constant.zip(self.parts[b].constant);
+                let constant = constants.and_then(|(a, b)| folded(binary, a, b));
                 let item = Item::Binary(binary, self.number(a)?, self.number(b)?);
-                Ok(self.number_part(item))
+                Ok(ResolvedPart { constant, ..self.number_part(item) })
             }
         }
     }
@@ -202,7 +220,7 @@ impl Checker<'_> {
             (_, Some(whole)) => return self.long_comparison(mirrored(binary), whole, a),
             _ => {}
         }
-        let (a, b) = (self.number(a)?, self.number(b)?);
+        let (a, b) = (self.beside(a, b)?, self.beside(b, a)?);
         if binary == Binary::NotEqual {
             // As `!=` this would be true of NaN, which stands for null.
             let less = self.push(Item::Binary(Binary::Less, a, b));
@@ -210,6 +228,17 @@ impl Checker<'_> {
             return Ok(self.truth_part(Item::Binary(Binary::Or, less, greater)));
         }
         Ok(self.truth_part(Item::Binary(binary, a, b)))
+    }
+
+    /// A side of a comparison: a number beside a column of float32 is rounded to that type, as in NumPy 2, so that
+    /// `MAG <= 0.1` is true of a value that is shown as 0.1.
+    fn beside(&mut self, side: Id, other: Id) -> Result<Id, ExpressionProblem> {
+        let id = self.number(side)?;
+        let single = self.parts[side].constant.filter(|_| self.parts[other].is_single);
+        match single.map(|value| value as f32).filter(|value| value.is_finite()) {
+            Some(value) => Ok(self.push(Item::Number(value.into()))),
+            None => Ok(id),
+        }
     }
 
     /// Compares integers that f64 does not hold with f64, exactly: an integer is the nearest f64 and a rest. As rounding
@@ -243,16 +272,14 @@ impl Checker<'_> {
             let by_nearest = joined(order, nearest, x);
             truth = joined(Or, truth, by_nearest);
         }
-        Ok(ResolvedPart { id: truth, kind: PartKind::Truth, whole: None, decimal: None })
+        Ok(ResolvedPart { id: truth, ..ResolvedPart::of(PartKind::Truth) })
     }
 
     /// Whether a number is null, or a string has no characters.
     fn is_null(&mut self, x: Id) -> ResolvedPart {
         let ResolvedPart { id, kind, .. } = self.parts[x].clone();
         let item = match kind {
-            PartKind::Text(text) => {
-                self.leaf(ConditionLeaf::Texts(Binary::Equal, [text, Text::Constant(Vec::new())]))
-            }
+            PartKind::Text(text) => self.leaf(ConditionLeaf::NoText(text)),
             _ => Item::Unary(Unary::IsNan, id),
         };
         self.truth_part(item)
@@ -278,7 +305,10 @@ impl Checker<'_> {
                     ResolvedPart { whole: Some(Whole::Row), ..self.number_part(item) }
                 }
                 Word::Truth(value) => self.truth_part(Item::Number(f64::from(u8::from(value)))),
-                Word::Number(value) => self.number_part(Item::Number(value)),
+                Word::Number(value) => {
+                    let constant = Some(value);
+                    ResolvedPart { constant, ..self.number_part(Item::Number(value)) }
+                }
             }),
             (None, Some(_)) => Err(ExpressionProblem::input(
                 name.at.clone(),
@@ -301,7 +331,13 @@ impl Checker<'_> {
         let index = element_index(name, column)?;
         match column.field {
             Field::Text { text: TextForm::Characters, width, .. } => {
-                Ok(self.text_part(Text::Field { at: column.offset, width: width as usize }))
+                let null = match &column.null {
+                    Some(Null::Text(null)) => Some(null.clone()),
+                    _ => None,
+                };
+                let (at, width) = (column.offset, width as usize);
+                let field = StringField { column: number, at, width, null, encoding: None };
+                Ok(self.text_part(Text::Field(field)))
             }
             Field::Text { .. } => {
                 let Some(numbers) = TextNumbers::new(column) else {
@@ -316,7 +352,7 @@ impl Checker<'_> {
                 Err(refused(name, column, "a column of single strings", ELSEWHERE))
             }
             Field::Fixed { element, width, .. } => {
-                self.element(name, column, element, width, index)
+                self.element(name, number, element, width, index)
             }
             Field::Variable { .. } => {
                 Err(refused(name, column, "a column whose values are in the rows", ELSEWHERE))
@@ -328,11 +364,12 @@ impl Checker<'_> {
     fn element(
         &mut self,
         name: &Name,
-        column: &Column,
+        number: usize,
         element: Element,
         width: u64,
         index: u64,
     ) -> Result<ResolvedPart, ExpressionProblem> {
+        let column = &self.layout.columns[number];
         let null = match column.null {
             Some(Null::Stored(null)) => Some(null),
             _ => None,
@@ -344,7 +381,8 @@ impl Checker<'_> {
                 let width = usize::try_from(width).map_err(|_| {
                     refused(name, column, "a string that fits in memory", ELSEWHERE)
                 })?;
-                Ok(self.text_part(Text::Field { at, width }))
+                let field = StringField { column: number, at, width, null: None, encoding: None };
+                Ok(self.text_part(Text::Field(field)))
             }
             Element::Logical => {
                 let item = self.leaf(ConditionLeaf::Logical { at });
@@ -362,7 +400,8 @@ impl Checker<'_> {
                 let item = self.leaf(ConditionLeaf::Number { at, encoding });
                 let is_whole = !column.scaled && !pixel.is_float();
                 let whole = is_whole.then_some(Whole::Stored { at, pixel, null });
-                Ok(ResolvedPart { whole, ..self.number_part(item) })
+                let is_single = !column.scaled && pixel == PixelType::F32;
+                Ok(ResolvedPart { whole, is_single, ..self.number_part(item) })
             }
             Element::Complex32 | Element::Complex64 => {
                 Err(refused(name, column, "a column of numbers that are not complex", ELSEWHERE))
@@ -404,7 +443,7 @@ impl Checker<'_> {
     }
 
     fn number_part(&mut self, item: Item) -> ResolvedPart {
-        ResolvedPart { id: self.push(item), kind: PartKind::Number, whole: None, decimal: None }
+        ResolvedPart { id: self.push(item), ..ResolvedPart::of(PartKind::Number) }
     }
 
     fn truth_part(&mut self, item: Item) -> ResolvedPart {
@@ -412,8 +451,7 @@ impl Checker<'_> {
     }
 
     fn text_part(&mut self, text: Text) -> ResolvedPart {
-        // No operation of the new expression uses it.
-        ResolvedPart { id: usize::MAX, kind: PartKind::Text(text), whole: None, decimal: None }
+        ResolvedPart::of(PartKind::Text(text))
     }
 
     /// The item that stands for a leaf; equal ones are one.
@@ -429,6 +467,18 @@ impl Checker<'_> {
         self.items.push(item);
         self.items.len() - 1
     }
+}
+
+/// Arithmetic of two numbers, as Python does it; `None` for other operations.
+fn folded(binary: Binary, a: f64, b: f64) -> Option<f64> {
+    Some(match binary {
+        Binary::Add => a + b,
+        Binary::Subtract => a - b,
+        Binary::Multiply => a * b,
+        Binary::Divide => a / b,
+        Binary::Power => a.powf(b),
+        _ => return None,
+    })
 }
 
 /// The comparison that holds for `b` and `a` where this one does for `a` and `b`.

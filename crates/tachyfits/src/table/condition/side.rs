@@ -1,11 +1,14 @@
 //! Sides of comparisons that are not made in f64: integers, exactly, and strings.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use tachyfits_format::text::TextError;
+use tachyfits_format::TextEncoding;
+use tachyfits_format::text::{TextError, is_null_text};
 use tachyfits_kernels::{Binary, PixelType};
 
 use super::super::read_text::{BadText, TextNumbers};
+use super::super::significant;
 use super::operand::{ConditionLeaf, RowChunk};
 use crate::error::Error;
 
@@ -35,12 +38,21 @@ pub(super) struct TextField {
 /// A string of each row.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Text {
-    /// The same in all rows, without blanks at its end.
+    /// The same in all rows, UTF-8 without blanks at its end.
     Constant(Vec<u8>),
-    Field {
-        at: u64,
-        width: usize,
-    },
+    Field(StringField),
+}
+
+/// A field that holds a string.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct StringField {
+    pub(super) column: usize,
+    pub(super) at: u64,
+    pub(super) width: usize,
+    /// TNULLn of an ASCII table.
+    pub(super) null: Option<String>,
+    /// Of bytes outside ASCII; not known where they make no difference, as beside ASCII text, which is below them.
+    pub(super) encoding: Option<TextEncoding>,
 }
 
 /// A number as it is written, of which f64 may hold only a neighbour.
@@ -248,13 +260,6 @@ impl TextField {
     }
 }
 
-/// A string as it is compared: up to its first NUL, without blanks at its end.
-pub(super) fn significant(field: &[u8]) -> &[u8] {
-    let text = field.iter().position(|&byte| byte == 0).map_or(field, |end| &field[..end]);
-    let end = text.iter().rposition(|&byte| byte != b' ').map_or(0, |last| last + 1);
-    &text[..end]
-}
-
 /// Whether the field is this string; `text` is [`significant`].
 fn is_same(field: &[u8], text: &[u8]) -> bool {
     match (field.first(), text.first()) {
@@ -267,7 +272,7 @@ fn is_same(field: &[u8], text: &[u8]) -> bool {
     }
 }
 
-/// Compares strings.
+/// Compares strings; with a null no comparison holds.
 pub(super) fn compare_texts(
     chunk: &RowChunk<'_>,
     comparison: Binary,
@@ -275,9 +280,12 @@ pub(super) fn compare_texts(
     out: &mut [f64],
 ) {
     let count = out.len();
-    let number = |truth: bool| f64::from(u8::from(truth));
     match (left, right, comparison) {
-        (Text::Field { at, width }, Text::Constant(text), Binary::Equal | Binary::NotEqual) => {
+        (
+            Text::Field(StringField { at, width, null: None, encoding: None, .. }),
+            Text::Constant(text),
+            Binary::Equal | Binary::NotEqual,
+        ) => {
             let wanted = comparison == Binary::Equal;
             let fields = chunk.fields(*at, *width, count);
             out.iter_mut()
@@ -286,26 +294,74 @@ pub(super) fn compare_texts(
         }
         _ => {
             let (left, right) = (left.values(chunk, count), right.values(chunk, count));
-            for (out, (left, right)) in out.iter_mut().zip(left.zip(right)) {
-                *out = number(holds(comparison, left.cmp(right)));
+            for (out, sides) in out.iter_mut().zip(left.zip(right)) {
+                *out = number(match sides {
+                    (Some(left), Some(right)) => holds(comparison, left.cmp(&right)),
+                    _ => false,
+                });
             }
         }
     }
 }
 
+/// Whether a string is null, or has no characters.
+pub(super) fn have_no_text(chunk: &RowChunk<'_>, text: &Text, out: &mut [f64]) {
+    let values = text.values(chunk, out.len());
+    out.iter_mut()
+        .zip(values)
+        .for_each(|(out, text)| *out = number(text.is_none_or(|text| text.is_empty())));
+}
+
+fn number(truth: bool) -> f64 {
+    f64::from(u8::from(truth))
+}
+
 impl Text {
-    /// The strings of the rows of a chunk.
+    /// Text in ASCII that is the same in all rows.
+    pub(super) fn is_ascii(&self) -> bool {
+        matches!(self, Text::Constant(text) if text.is_ascii())
+    }
+
+    /// The field, if it has one.
+    pub(super) fn field(&self) -> Option<&StringField> {
+        match self {
+            Text::Constant(_) => None,
+            Text::Field(field) => Some(field),
+        }
+    }
+
+    /// The strings of the rows of a chunk, as UTF-8 if the encoding is known; `None` where they are null.
     fn values<'a>(
         &'a self,
         chunk: &'a RowChunk<'_>,
         count: usize,
-    ) -> impl Iterator<Item = &'a [u8]> {
-        let (constant, at, width) = match self {
-            Text::Constant(text) => (Some(text.as_slice()), 0, 0),
-            Text::Field { at, width } => (None, *at, *width),
+    ) -> impl Iterator<Item = Option<Cow<'a, [u8]>>> {
+        let field = self.field();
+        let constant = match self {
+            Text::Constant(text) => Some(text.as_slice()),
+            Text::Field(_) => None,
         };
-        let fields = chunk.fields(at, width, count);
-        fields.map(move |field| constant.unwrap_or_else(|| significant(field)))
+        let (at, width) = field.map_or((0, 0), |field| (field.at, field.width));
+        chunk.fields(at, width, count).map(move |bytes| match field {
+            Some(field) => field.value(bytes),
+            None => constant.map(Cow::Borrowed),
+        })
+    }
+}
+
+impl StringField {
+    fn value<'a>(&self, bytes: &'a [u8]) -> Option<Cow<'a, [u8]>> {
+        let text = significant(bytes);
+        if self.null.as_deref().is_some_and(|null| is_null_text(text, null)) {
+            return None;
+        }
+        Some(match self.encoding {
+            Some(encoding) if !text.is_ascii() => match encoding.decode(text) {
+                Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+                Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+            },
+            _ => Cow::Borrowed(text),
+        })
     }
 }
 

@@ -1,0 +1,48 @@
+//! Cards of a compressed HDU without which its data would be others, or none: the cards that the parsers of images and
+//! tables of tiles read, so that an editor leaves them alone.
+
+use super::compressed_table::{NUMBERED_OF_TABLE, OF_COMPRESSED_TABLE};
+use super::restored::{KEPT, NUMBERED, OF_TABLE};
+use crate::card::numbered;
+use crate::hdu::Hdu;
+
+/// Cards about the columns of tiles that change their values; TTYPEn and TFORMn are in [`NUMBERED`].
+const VALUES: [&str; 4] = ["TDIM", "TNULL", "TSCAL", "TZERO"];
+
+impl Hdu {
+    /// Whether a keyword, in either case, says how the tiles of this compressed image or table lie or what they mean. False
+    /// of other HDUs, and of the sums, which an editor computes.
+    ///
+    /// ```
+    /// use tachyfits_format::{Hdu, Header};
+    /// let mut header = Header::new();
+    /// for (keyword, value) in [("XTENSION", "BINTABLE"), ("TTYPE1", "COMPRESSED_DATA"), ("TFORM1", "1PB")] {
+    ///     header.set(keyword, value, "")?;
+    /// }
+    /// for (keyword, value) in [
+    ///     ("BITPIX", 8), ("NAXIS", 2), ("NAXIS1", 8), ("NAXIS2", 1), ("PCOUNT", 0), ("GCOUNT", 1), ("TFIELDS", 1),
+    /// ] {
+    ///     header.set(keyword, value, "")?;
+    /// }
+    /// header.set("ZIMAGE", true, "")?;
+    /// let hdu = Hdu::of_header(header, 1)?;
+    /// assert!(hdu.is_tile_card("ZTILE1") && hdu.is_tile_card("ttype1") && !hdu.is_tile_card("BUNIT"));
+    /// # Ok::<(), tachyfits_format::FormatError>(())
+    /// ```
+    #[must_use]
+    pub fn is_tile_card(&self, keyword: &str) -> bool {
+        let keyword = &*keyword.to_ascii_uppercase();
+        let (root, number) = numbered(keyword);
+        let has = |plain: &[&str], roots: &[&str]| {
+            plain.contains(&keyword) || (!number.is_empty() && roots.contains(&root))
+        };
+        if keyword.ends_with("CHECKSUM") || keyword.ends_with("DATASUM") || keyword == "ZHECKSUM" {
+            return false;
+        }
+        if self.is_tiled_image() {
+            let kept = KEPT.map(|(_, kept)| kept);
+            return has(&OF_TABLE, &NUMBERED) || has(&kept, &["ZNAXIS"]) || has(&[], &VALUES);
+        }
+        self.is_compressed_table() && has(&OF_COMPRESSED_TABLE, &NUMBERED_OF_TABLE)
+    }
+}

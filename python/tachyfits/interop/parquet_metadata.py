@@ -1,0 +1,186 @@
+"""What Parquet files say of their columns: astropy's YAML, and the VOTable of VOParquet.
+
+Both are in the metadata of the schema. Arrow's own metadata of a field, which tachyfits writes,
+comes before them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+
+from tachyfits.base.errors import warn
+from tachyfits.interop.astropy_private import description_of_columns, yaml_of_columns
+from tachyfits.interop.astropy_yaml import OBJECTS, ODD
+from tachyfits.interop.formats import display_of, format_of
+from tachyfits.interop.mixins import BEGIN, block_of_lines
+from tachyfits.interop.times import said_in_meta
+from tachyfits.table.columns import Columns, TableColumn
+from tachyfits.table.ragged import elements_of
+from tachyfits.text.units import fits_unit, text_of_unit
+
+#: Keys of the metadata.
+_YAML = b"table_meta_yaml"
+_VOTABLE = b"IVOA.VOTable-Parquet.content"
+_VERSION = b"IVOA.VOTable-Parquet.version"
+
+#: Bytes of metadata that are read: more describe no columns.
+_MOST_BYTES = 1 << 24
+
+#: Types of VOTable by those of NumPy; types that it lacks are the next wider ones.
+_DATATYPES = {
+    "bool": "boolean", "uint8": "unsignedByte", "int8": "short", "int16": "short", "uint16": "int",
+    "int32": "int", "uint32": "long", "int64": "long", "uint64": "long", "float32": "float",
+    "float64": "double", "complex64": "floatComplex", "complex128": "doubleComplex",
+}  # fmt: skip
+
+_NAMESPACE = "http://www.ivoa.net/xml/VOTable/v1.3"
+
+
+def said_of_columns(metadata: Mapping[Any, Any] | None) -> Mapping[str, dict[str, Any]]:
+    """Return what the metadata of a schema says of columns, by name.
+
+    "unit" and "description" are text, "format" is Python's, "carried" are other cards.
+    """
+    metadata = metadata or {}
+    return _said(bytes(metadata.get(_YAML, b"")), bytes(metadata.get(_VOTABLE, b"")))
+
+
+@lru_cache(maxsize=8)
+def _said(yaml: bytes, votable: bytes) -> dict[str, dict[str, Any]]:
+    said: dict[str, dict[str, Any]] = {}
+    for form, text, read in (("VOTable", votable, _of_votable), ("YAML", yaml, _of_yaml)):
+        if not text:
+            continue
+        try:
+            if len(text) > _MOST_BYTES:
+                raise ValueError(f"more than {_MOST_BYTES} bytes")
+            for name, known in read(text.decode()):
+                said.setdefault(name, {}).update(known)
+        except (ElementTree.ParseError, *ODD) as error:
+            found = "".join(c if c.isprintable() else "?" for c in " ".join(str(error).split()))
+            warn(f"the {form} in the metadata of the file describes no columns: {found}")
+    return said
+
+
+def _of_yaml(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    for column in description_of_columns(text.split("\n"))["datatype"]:
+        known = {
+            "unit": _unit(column.get("unit")),
+            "description": column.get("description"),
+            "format": column.get("format"),
+            **said_in_meta(dict(column.get("meta") or {})),
+        }
+        yield column["name"], {key: value for key, value in known.items() if value}
+
+
+def _of_votable(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    for element in ElementTree.fromstring(text).iter():
+        if _local(element) != "FIELD" or not element.get("name"):
+            continue
+        texts = [part.text for part in element if _local(part) == "DESCRIPTION"]
+        ucd = (element.get("ucd") or "").strip()
+        known = {
+            "unit": _unit(element.get("unit")),
+            "description": " ".join((texts[0] or "").split()) if texts else "",
+            "carried": (("TUCD", ucd),) if ucd else (),
+        }
+        yield str(element.get("name")), {key: value for key, value in known.items() if value}
+
+
+def _local(element: Any) -> str:
+    return str(element.tag).rpartition("}")[2]
+
+
+def _unit(unit: Any) -> str | None:
+    """Return a unit as the Standard writes it; as it is where nobody knows it."""
+    text = str(unit or "").strip()
+    known = fits_unit(text) if text else None
+    return text or None if known is None else text_of_unit(known) or text
+
+
+def meta_of_yaml(metadata: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
+    """Give what astropy's YAML says of the table: its meta, and the objects made of columns."""
+    text = metadata.get(_YAML, b"")
+    if not text or len(text) > _MOST_BYTES:
+        return
+    try:
+        lines = text.decode().split("\n")
+        meta = dict(description_of_columns(lines).get("meta") or {})
+        objects = dict(meta.pop(OBJECTS, {}))
+        is_plain = all(
+            str(made["__class__"]).endswith("quantity.Quantity") for made in objects.values()
+        )
+    except ODD:
+        # The columns have warned of it.
+        return
+    yield from meta.items()
+    if not is_plain:
+        yield "COMMENT", block_of_lines(lines)
+
+
+def foreign_metadata(columns: Columns) -> dict[bytes, bytes]:
+    """Return the metadata of the schema of columns (a few rows will do) as others read it."""
+    widths = {
+        f"table::len::{key}".encode(): str(known.dtype.itemsize // 4).encode()
+        for key, known in columns.info.items()
+        if known.dtype.kind == "U" and not known.is_variable and known.delimiter is None
+    }
+    votable = _votable(columns)
+    return {_YAML: _yaml(columns), _VERSION: b"1.0", _VOTABLE: votable, **widths}
+
+
+def _yaml(columns: Columns) -> bytes:
+    from astropy.table import Column
+
+    described = []
+    for key, values in columns.items():
+        kind, known = elements_of(values).dtype, columns.info.get(key)
+        shape = () if elements_of(values) is not values else values.shape[1:]
+        column = Column(np.zeros((0, *shape), "U1" if kind.kind in "OS" else kind), name=key)
+        if known is not None:
+            column.unit = fits_unit(known.unit) if known.unit else None
+            column.description = known.description or None
+            column.meta.update(dict(known.carried))
+            column.info.format = _format(known)
+        described.append(column)
+    comments = columns.meta.get("COMMENT")
+    lines: Sequence[str] = comments if isinstance(comments, list) else ()
+    meta = {key: value for key, value in columns.meta.items() if key != "COMMENT"}
+    meta |= {"comments": list(lines)} if lines and BEGIN not in lines else {}
+    return "\n".join(yaml_of_columns(described, meta)).encode()
+
+
+def _format(known: TableColumn) -> str | None:
+    """Return the format of a column, if it says the same again when it is read."""
+    form = format_of(known.display)
+    return form if form is not None and display_of(form, known.dtype) == known.display else None
+
+
+def _votable(columns: Columns) -> bytes:
+    root = ElementTree.Element("VOTABLE", version="1.4", xmlns=_NAMESPACE)
+    resource = ElementTree.SubElement(root, "RESOURCE", type="results")
+    table = ElementTree.SubElement(resource, "TABLE")
+    for number, (key, values) in enumerate(columns.items(), 1):
+        known, elements = columns.info.get(key), elements_of(values)
+        kind = elements.dtype
+        size = "x".join(map(str, reversed(values.shape[1:]))) if elements is values else "*"
+        if kind.kind in "SUO":
+            size = "*"
+        said = {"ID": f"col{number}", "name": key, "datatype": _DATATYPES.get(kind.name, "char")}
+        said |= {"arraysize": size} if size else {}
+        if known is not None:
+            ucd = dict(known.carried).get("TUCD")
+            unit = fits_unit(known.unit) if known.unit else None
+            text = known.unit if unit is None else unit.to_string("vounit")
+            said |= {"unit": text} if text else {}
+            said |= {"ucd": ucd} if isinstance(ucd, str) else {}
+        field = ElementTree.SubElement(table, "FIELD", said)
+        if known is not None and known.description:
+            ElementTree.SubElement(field, "DESCRIPTION").text = known.description
+    ElementTree.SubElement(table, "PARQUET", type="Parquet-local-XML")
+    return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)

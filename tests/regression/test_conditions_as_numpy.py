@@ -1,0 +1,121 @@
+"""Conditions mean what NumPy's comparisons mean: float32 beside decimals, and lists of values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tachyfits as tf
+
+MAG = np.array([0.05, 0.1, 0.2, 0.3, -0.1, np.nan, np.inf, 16777216.0, 0.30000001], "f4")
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Any:
+    path = tmp_path / "t.fits"
+    columns = {
+        "MAG": MAG, "WIDE": MAG.astype("f8"), "PAIR": np.stack([MAG, -MAG], axis=1),
+        "N": np.ma.array(np.arange(9, dtype="i2"), mask=[0, 0, 0, 0, 1, 0, 0, 0, 0]),
+        "ID": np.array([2**60 + n for n in range(9)]),
+        "CLASS": np.array(["STAR", "QSO", "GALAXY", "STAR", "", "x", "y", "it's", "QSO"]),
+    }  # fmt: skip
+    tf.write(path, columns)
+    return tf.open(path)[1]
+
+
+@pytest.mark.parametrize("operator", ["<", "<=", ">", ">=", "==", "!="])
+@pytest.mark.parametrize(
+    "number",
+    ["0.1", "0.3", "-0.1", "1e-1", "3 * 0.1", "0.1 + 0.2", "10 ** -1", "16777217", "1e300", "inf"],
+)
+def test_a_number_beside_float32_is_rounded_to_it(table: Any, operator: str, number: str) -> None:
+    value = eval(number, {"inf": np.inf})
+    functions = {
+        "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal,
+        "==": np.equal, "!=": np.not_equal,
+    }  # fmt: skip
+    with np.errstate(over="ignore"):
+        rounded = np.float32(value)
+    # Beyond float32 a number is no infinity, as which NumPy takes it.
+    rounded = np.float64(value) if np.isinf(rounded) else rounded
+    for name, values, other in (("MAG", MAG, rounded), ("WIDE", MAG.astype("f8"), value)):
+        truth = functions[operator](values, other) & ~np.isnan(values)
+        right = np.flatnonzero(truth).tolist()
+        assert table.where(f"{name} {operator} {number}").tolist() == right, name
+        turned = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(operator, operator)
+        assert table.where(f"({number}) {turned} {name}").tolist() == right, name
+        assert table.where(f"-{name} {turned} -({number})").tolist() == right, name
+    truth = functions[operator](MAG, rounded) & ~np.isnan(MAG)
+    assert table.where(f"PAIR[1] {operator} {number}").tolist() == np.flatnonzero(truth).tolist()
+    found = table.read("MAG", where=f"MAG {operator} {number}")["MAG"]
+    assert np.array_equal(found, MAG[truth], equal_nan=True)
+
+
+def test_arithmetic_and_scaled_columns_are_float64(tmp_path: Path, table: Any) -> None:
+    assert table.where("MAG + 0 <= 0.1").tolist() == [0, 4]
+    path = tmp_path / "scaled.fits"
+    tf.write(path, {"S": np.array([1, 2], "f4")})
+    with tf.edit(path) as editor:
+        editor[1].header["TSCAL1"] = 0.1
+    assert tf.open(path)[1].where("S == 0.1").tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("condition", "rows"),
+    [
+        ("N IN (1, 3)", [1, 3]),
+        ("N in (1,3,99)", [1, 3]),
+        ("N In (0)", [0]),
+        ("N not in (1, 3)", [0, 2, 5, 6, 7, 8]),
+        ("N NOT IN (1, 3)", [0, 2, 5, 6, 7, 8]),
+        ("!(N in (1, 3))", [0, 2, 4, 5, 6, 7, 8]),
+        ("CLASS IN ('STAR', 'QSO')", [0, 1, 3, 8]),
+        ("CLASS in ('it''s', \"x\")", [5, 7]),
+        ("CLASS NOT IN ('STAR', 'QSO')", [2, 4, 5, 6, 7]),
+        ("MAG in (0.1, 0.3)", [1, 3, 8]),
+        ("ID in (1152921504606846977, 1152921504606846980)", [1, 4]),
+        ("N + 1 in (1, 2) and CLASS in ('STAR')", [0]),
+        ("CLASS in ('x') or N in (2)", [2, 5]),
+        ("ROW in (1, 9)", [0, 8]),
+        ("N in (N, 5)", [0, 1, 2, 3, 5, 6, 7, 8]),
+        ("(N & 1) in (1)", [1, 3, 5, 7]),
+    ],
+)
+def test_values_in_a_list(table: Any, condition: str, rows: list[int]) -> None:
+    assert table.where(condition).tolist() == rows
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("N in 1", 'expected "(" and the values'),
+        ("N in ()", "expected a number"),
+        ("N in (1", 'expected an operator, "," or ")"'),
+        ("N in (1) in (2)", "expected one comparison"),
+        ("N in ('a')", "strings on both sides"),
+        ("CLASS in (1)", "strings on both sides"),
+        ("N < 2 in (1)", "expected one comparison"),
+        ("in (1)", "expected the name of a function"),
+    ],
+)
+def test_a_bad_list_says_what_is_expected(table: Any, condition: str, expected: str) -> None:
+    with pytest.raises(tf.UsageError) as error:
+        table.where(condition)
+    assert expected in str(error.value)
+
+
+def test_a_column_may_be_called_in(tmp_path: Path) -> None:
+    path = tmp_path / "t.fits"
+    tf.write(path, {"IN": [1, 2], "NOT": [3, 4]})
+    table = tf.open(path)[1]
+    assert table.where("IN == 2").tolist() == [1]
+    assert table.where("`IN` in (1)").tolist() == [0]
+    assert table.where("IN in (1, 2)").tolist() == [0, 1]
+
+
+def test_expressions_of_images_have_no_lists() -> None:
+    with pytest.raises(tf.UsageError):
+        tf.evaluate("a in (1, 2)", a=np.zeros((2, 2)))
