@@ -93,3 +93,7 @@ pub const LANES: usize = 16;
 /// Pixels of a leaf: the unit within which a kernel makes a second pass while the bytes are in the first-level cache
 /// (32 KiB for f64, the widest type), and between which sums are carried with compensation.
 pub const LEAF_PIXELS: usize = 4096;
+
+/// Chunks of [`LANES`] pixels whose lanes are added plainly in the sum of a leaf. These sums are added pairwise: fewer
+/// chunks would cost time, and more of them digits.
+pub(crate) const RUN_CHUNKS: usize = 16;

@@ -16,7 +16,7 @@ use std::marker::PhantomData;
 use crate::common_value::Common;
 use crate::compensated::Compensated;
 use crate::decode::decode_f64;
-use crate::fold::{Accumulator, add_lanes, fold, fold_decoded, fold_tail};
+use crate::fold::{Accumulator, PairwiseRuns, add_lanes, fold, fold_decoded, fold_tail};
 use crate::integers::IntegerMoments;
 use crate::isa::{self, Kernel, Tier};
 use crate::source::{Encoding, Source, Visitor};
@@ -366,6 +366,11 @@ impl<A: Accumulator> Accumulator for FirstPass<A> {
             self.max[lane] = if x[lane] > self.max[lane] { x[lane] } else { self.max[lane] };
         }
     }
+
+    #[inline(always)]
+    fn sums(&mut self) -> Option<&mut [f64; LANES]> {
+        self.sums.sums()
+    }
 }
 
 /// The first pass over a leaf whose values are kept.
@@ -410,13 +415,16 @@ impl<S: Source, A: LaneSums> Kernel for DecodeKernel<'_, S, A> {
         let DecodeKernel { bytes, source, values, .. } = self;
         let bytes = &bytes[..values.len() * S::CHUNK];
         let mut first = FirstPass::new(A::default());
+        let mut runs = PairwiseRuns::new();
         for chunk in 0..values.len() {
             let pixels = &bytes[chunk * S::CHUNK..(chunk + 1) * S::CHUNK];
             isa::prefetch(pixels, isa::PAGE_AHEAD);
             let x = source.lanes(pixels);
             first.step(&x);
             values[chunk] = x;
+            runs.after_chunk(chunk, first.sums());
         }
+        runs.finish(first.sums());
         first
     }
 }
@@ -441,7 +449,9 @@ impl<S: Source, A: LaneSums> Kernel for SingleKernel<'_, S, A> {
             min: [f32::INFINITY; LANES],
             max: [f32::NEG_INFINITY; LANES],
         };
-        for (chunk, values) in bytes.chunks_exact(S::CHUNK).zip(&mut *values) {
+        let mut runs = PairwiseRuns::new();
+        for (number, (chunk, values)) in bytes.chunks_exact(S::CHUNK).zip(&mut *values).enumerate()
+        {
             isa::prefetch(chunk, isa::PAGE_AHEAD);
             let x = source.singles(chunk);
             lanes.compare(&x);
@@ -452,7 +462,9 @@ impl<S: Source, A: LaneSums> Kernel for SingleKernel<'_, S, A> {
             } else {
                 lanes.add(values);
             }
+            runs.after_chunk(number, Some(&mut lanes.sum));
         }
+        runs.finish(Some(&mut lanes.sum));
         let pixels = values.len() as u64;
         let count = lanes.undefined.map(|undefined| pixels - u64::from(undefined));
         let (min, max) = (lanes.min.map(f64::from), lanes.max.map(f64::from));

@@ -170,6 +170,11 @@ impl Accumulator for AllLanes {
             self.sum[lane] += x[lane];
         }
     }
+
+    #[inline(always)]
+    fn sums(&mut self) -> Option<&mut [f64; LANES]> {
+        Some(&mut self.sum)
+    }
 }
 
 /// Counts and sums the pixels that are defined.
@@ -195,5 +200,10 @@ impl Accumulator for DefinedLanes {
             let sum = self.sum[lane] + x[lane];
             self.sum[lane] = if x[lane].is_nan() { self.sum[lane] } else { sum };
         }
+    }
+
+    #[inline(always)]
+    fn sums(&mut self) -> Option<&mut [f64; LANES]> {
+        Some(&mut self.sum)
     }
 }
