@@ -42,6 +42,7 @@ mod spectral;
 mod stats;
 mod stencil;
 mod sum;
+mod total;
 mod transpose;
 pub mod wide_integers;
 
@@ -85,6 +86,7 @@ pub use stencil::{
     smooth_rows_f64,
 };
 pub use sum::Sum;
+pub use total::{LARGE_UNIT, Total};
 pub use transpose::transpose;
 
 /// Pixels that a kernel decodes at a time. It fixes the order of every floating-point sum.

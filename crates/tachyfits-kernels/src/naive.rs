@@ -33,8 +33,8 @@ pub use stencil::smooth_rows;
 pub use transpose::transpose;
 
 use crate::{
-    ByteOrder, Common, Compensated, Encoding, Extremum, HistogramRange, LANES, LEAF_PIXELS,
-    PixelType, RUN_CHUNKS, Shape, SpectralSum, Stats, Sum,
+    ByteOrder, Common, Compensated, Encoding, Extremum, HistogramRange, LANES, LARGE_UNIT,
+    LEAF_PIXELS, PixelType, RUN_CHUNKS, Shape, SpectralSum, Stats, Sum, Total,
 };
 
 /// A pixel before scaling. Integers are exact.
@@ -248,7 +248,7 @@ pub fn sum(bytes: &[u8], encoding: &Encoding) -> Sum {
     if let Some(moments) = integer_moments(bytes, encoding) {
         state.count = moments.count as u64;
         state.nan = (bytes.len() / encoding.pixel_bytes()) as u64 - state.count;
-        state.sum.merge(moments.scaled_sum(encoding));
+        state.sum.merge(moments.scaled_sum(encoding).into());
         if encoding.is_scaled() {
             let values = decode_f64(bytes, encoding);
             state.common = values.iter().fold(Common::Unknown, |common, &x| common.and(x));
@@ -263,7 +263,7 @@ pub fn sum(bytes: &[u8], encoding: &Encoding) -> Sum {
                 state.count += 1;
             }
         }
-        state.sum.add(leaf_sum(leaf));
+        state.sum.merge(leaf_total(leaf));
         // The sum of small integers is exact, and so is its mean.
         if !encoding.adds_exactly() || encoding.is_scaled() {
             state.common = leaf.iter().fold(state.common, |common, &x| common.and(x));
@@ -314,7 +314,8 @@ fn integer_stats(
 ) -> Stats {
     let count = moments.count as u64;
     let sum = moments.scaled_sum(encoding);
-    let mut state = Stats { count, nan: values.len() as u64 - count, sum, ..Stats::default() };
+    let mut state =
+        Stats { count, nan: values.len() as u64 - count, sum: sum.into(), ..Stats::default() };
     if count == 0 {
         return state;
     }
@@ -331,27 +332,53 @@ fn integer_stats(
 /// The state of one leaf: two passes, the second about the rounded mean of the first.
 fn leaf_stats(leaf: &[f64], position: u64) -> Stats {
     let count = leaf.iter().filter(|x| !x.is_nan()).count();
-    let sum = leaf_sum(leaf);
     let mut state = Stats {
         count: count as u64,
         nan: (leaf.len() - count) as u64,
-        sum: Compensated { high: sum, low: 0.0 },
+        sum: leaf_total(leaf),
         ..Stats::default()
     };
     if count == 0 {
         return state;
     }
-    let n = count as f64;
-    let mean = sum / n;
+    (state.center, state.squares) = leaf_moments(leaf);
+    let is_finite = |(center, squares): (Compensated, Compensated)| {
+        center.value().is_finite() && squares.value().is_finite()
+    };
+    if !is_finite((state.center, state.squares)) {
+        let large = leaf_moments(&in_large_units(leaf));
+        if is_finite(large) {
+            (state.center, state.squares) = large;
+            state.is_large = true;
+        }
+    }
+    add_common_and_extremes(&mut state, leaf, position);
+    state
+}
+
+/// Pixels in units that leave room for their squares.
+fn in_large_units(leaf: &[f64]) -> Vec<f64> {
+    leaf.iter().map(|x| x / LARGE_UNIT).collect()
+}
+
+/// The sum of a leaf, in large units if it exceeds f64.
+fn leaf_total(leaf: &[f64]) -> Total {
+    let (sum, large) = (leaf_sum(leaf), leaf_sum(&in_large_units(leaf)));
+    let is_large = !sum.is_finite() && large.is_finite();
+    Total { parts: Compensated { high: if is_large { large } else { sum }, low: 0.0 }, is_large }
+}
+
+/// Centre and squares of a leaf that has defined pixels.
+fn leaf_moments(leaf: &[f64]) -> (Compensated, Compensated) {
+    let n = leaf.iter().filter(|x| !x.is_nan()).count() as f64;
+    let mean = leaf_sum(leaf) / n;
     // A pixel that is defined may differ from an infinite mean by NaN, which then stays: only undefined ones are left
     // out.
     let difference = |&x: &f64| if x.is_nan() { 0.0 } else { x - mean };
     let differences = plain_sum(leaf.iter().map(difference));
     let squares = plain_sum(leaf.iter().map(|x| difference(x) * difference(x)));
-    state.center = Compensated::new(mean, differences / n);
-    state.squares = Compensated { high: squares - differences * differences / n, low: 0.0 };
-    add_common_and_extremes(&mut state, leaf, position);
-    state
+    let squares = Compensated { high: squares - differences * differences / n, low: 0.0 };
+    (Compensated::new(mean, differences / n), squares)
 }
 
 /// The common value, and the first of the smallest and of the largest values.

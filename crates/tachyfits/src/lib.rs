@@ -116,5 +116,7 @@ pub mod statistics {
     pub use crate::order_statistics::OrderLimits;
     pub use crate::order_statistics::OrderStatistic;
     pub use crate::reduce::Reduced;
-    pub use tachyfits_kernels::{Common, Compensated, Extremum, Histogram, HistogramRange, Sum};
+    pub use tachyfits_kernels::{
+        Common, Compensated, Extremum, Histogram, HistogramRange, Sum, Total,
+    };
 }
