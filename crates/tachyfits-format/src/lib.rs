@@ -76,4 +76,4 @@ pub use tiled::{
 };
 pub use value::{Integer, Real, Value};
 pub use verify::{Finding, Fix, Rule, Severity, fixed_header, verify_header};
-pub use walk::{Step, Walker};
+pub use walk::{Step, Walker, begins_fits};

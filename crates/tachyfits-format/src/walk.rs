@@ -30,6 +30,19 @@ pub enum Step {
     Done,
 }
 
+/// Whether content that begins with these bytes, a keyword or more, may be FITS.
+///
+/// ```
+/// use tachyfits_format::begins_fits;
+/// assert!(begins_fits(b"SIMPLE  =                    T"));
+/// assert!(!begins_fits(&[0; 2880]) && !begins_fits(b""));
+/// ```
+#[must_use]
+pub fn begins_fits(first: &[u8]) -> bool {
+    let keyword = &first[..first.len().min(8)];
+    keyword.starts_with(b"SIMPLE") && keyword[6..].iter().all(|&byte| scan::is_blank(byte))
+}
+
 /// Walks over the HDUs of a file of known size.
 ///
 /// ```
@@ -166,7 +179,7 @@ impl Walker {
             self.warn(Code::TrailingBytes, "XTENSION or the end of the file", found)?;
             return Ok(false);
         }
-        if keyword.starts_with(b"SIMPLE") && keyword[6..].iter().all(|&byte| scan::is_blank(byte)) {
+        if begins_fits(keyword) {
             return Ok(true);
         }
         let start = quoted(&scan::decode(keyword));

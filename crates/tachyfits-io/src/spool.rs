@@ -84,13 +84,23 @@ options! {
         pub directory: Option<PathBuf>,
         /// Asked after each block of 256 KiB whether to go on.
         pub token: CancelToken,
+        /// Asked about the first block whether it may begin the content that is looked for; `None` takes any. The rest
+        /// of other content, which may be a few kB that inflate to gigabytes, is not read, and the storage ends with
+        /// that block.
+        pub is_content: Option<fn(&[u8]) -> bool>,
     }
 }
 
 impl Default for SpoolOptions {
     fn default() -> SpoolOptions {
         let token = CancelToken::new();
-        SpoolOptions { memory_bytes: 64 << 20, total_bytes: 64 << 30, directory: None, token }
+        SpoolOptions {
+            memory_bytes: 64 << 20,
+            total_bytes: 64 << 30,
+            directory: None,
+            token,
+            is_content: None,
+        }
     }
 }
 
@@ -122,7 +132,7 @@ pub fn spool(
     let mut whole = io::Cursor::new(first).chain(reader);
     match compression {
         Some(Compression::Gzip) => inflate(whole, &mut kept)?,
-        _ => kept.copy(&mut whole)?,
+        _ => kept.copy(&mut whole).map(drop)?,
     }
     kept.finish()
 }
@@ -166,7 +176,9 @@ fn inflate(mut reader: impl BufRead, kept: &mut SpoolWriter) -> Result<(), IoErr
     loop {
         let mut decoder = GzDecoder::new(reader);
         kept.member = Some(member);
-        kept.copy(&mut decoder)?;
+        if kept.copy(&mut decoder)? == Copied::FirstBlock {
+            return Ok(());
+        }
         reader = decoder.into_inner();
         let rest = skip_zeros(&mut reader).map_err(|source| kept.read_error(source))?;
         match rest {
@@ -197,6 +209,14 @@ fn skip_zeros(reader: &mut impl BufRead) -> io::Result<Option<(u64, u8)>> {
             return Ok(Some((zeros, first)));
         }
     }
+}
+
+/// What [`SpoolWriter::copy`] added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Copied {
+    All,
+    /// It is other content.
+    FirstBlock,
 }
 
 /// Bytes written one after the other that become a storage: what [`spool()`] does with a reader.
@@ -233,21 +253,40 @@ impl SpoolWriter {
         self.bytes
     }
 
-    fn copy(&mut self, reader: &mut impl Read) -> Result<(), IoError> {
+    /// Adds all that a reader gives, or the first block of what is not the content that is looked for.
+    fn copy(&mut self, reader: &mut impl Read) -> Result<Copied, IoError> {
         let mut block = vec![0; BLOCK_BYTES];
         loop {
-            match reader.read(&mut block) {
-                Ok(0) => return Ok(()),
-                Ok(count) => {
-                    self.write_all(&block[..count])?;
-                    if self.options.token.is_cancelled() {
-                        return Err(IoError::Cancelled);
-                    }
-                }
+            let count = self.fill(reader, &mut block)?;
+            let is_first = self.bytes == 0;
+            self.write_all(&block[..count])?;
+            if is_first
+                && count > 0
+                && self.options.is_content.is_some_and(|is| !is(&block[..count]))
+            {
+                return Ok(Copied::FirstBlock);
+            }
+            if count < block.len() {
+                return Ok(Copied::All);
+            }
+            if self.options.token.is_cancelled() {
+                return Err(IoError::Cancelled);
+            }
+        }
+    }
+
+    /// Fills a block, unless the reader ends before; returns how many bytes there are.
+    fn fill(&self, reader: &mut impl Read, block: &mut [u8]) -> Result<usize, IoError> {
+        let mut count = 0;
+        while count < block.len() {
+            match reader.read(&mut block[count..]) {
+                Ok(0) => break,
+                Ok(more) => count += more,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(self.read_error(error)),
             }
         }
+        Ok(count)
     }
 
     /// Adds bytes.

@@ -51,6 +51,12 @@ impl Compensated {
         (self.high - other.high) + (self.low - other.low)
     }
 
+    /// The sum times a power of two.
+    #[must_use]
+    pub(crate) fn times(self, factor: f64) -> Compensated {
+        Compensated { high: self.high * factor, low: self.low * factor }
+    }
+
     /// The sum, rounded once.
     #[inline]
     pub fn value(self) -> f64 {

@@ -3,19 +3,94 @@
 //! The accumulator goes in and comes out by value, and the last pixels, fewer than a chunk, are taken by a separate
 //! function that is never inlined. Both matter: with the tail in the same function, rustc 1.95 keeps the lanes in
 //! memory and falls back to scalar code (seen with f32 on every tier; the assembly test holds the line).
+#![expect(
+    clippy::needless_range_loop,
+    reason = "indexed loops become vector code on every tier; some iterators of std are not inlined across codegen units"
+)]
 
-use crate::LANES;
 use crate::isa::{self, Kernel, Tier};
 use crate::source::{Encoding, Source, Visitor};
+use crate::{LANES, LEAF_PIXELS, RUN_CHUNKS};
 
 /// Accumulators of [`LANES`] lanes.
 pub(crate) trait Accumulator: Copy {
     /// Takes up to sixteen pixels, the first into lane 0. Must be `#[inline(always)]`, with one loop per statistic:
     /// interleaved per pixel, the compiler gives up on vectors for some tiers.
     fn step(&mut self, x: &[f64]);
+
+    /// Lanes that are added plainly within a run of [`RUN_CHUNKS`] chunks and pairwise between runs; `None` where the
+    /// lanes are added plainly throughout. They must be 0.0 before the first step.
+    #[inline(always)]
+    fn sums(&mut self) -> Option<&mut [f64; LANES]> {
+        None
+    }
 }
 
-/// Folds the pixels of `bytes` into `accumulator`.
+/// Levels of the pairwise sum of the runs of a leaf.
+const LEVELS: usize = (LEAF_PIXELS / (LANES * RUN_CHUNKS)).ilog2() as usize + 1;
+
+/// Sums of runs, added pairwise: a level has the sum of a power of two of runs, or is not in use. The rounding error
+/// grows with the logarithm of the number of pixels, and runs of one value are added without any (N. J. Higham, "The
+/// accuracy of floating point summation", 1993).
+pub(crate) struct PairwiseRuns {
+    levels: [[f64; LANES]; LEVELS],
+    runs: usize,
+}
+
+impl PairwiseRuns {
+    #[inline(always)]
+    pub(crate) fn new() -> PairwiseRuns {
+        PairwiseRuns { levels: [[0.0; LANES]; LEVELS], runs: 0 }
+    }
+
+    /// Ends a run after its last chunk; `chunk` is its number in the leaf.
+    #[inline(always)]
+    pub(crate) fn after_chunk(&mut self, chunk: usize, sums: Option<&mut [f64; LANES]>) {
+        if let Some(sums) = sums
+            && chunk % RUN_CHUNKS == RUN_CHUNKS - 1
+        {
+            rarely();
+            self.end_run(sums);
+        }
+    }
+
+    /// Takes the lanes of a run, and leaves 0.0 in them.
+    #[inline(always)]
+    fn end_run(&mut self, sums: &mut [f64; LANES]) {
+        let mut level = 0;
+        while (self.runs >> level) & 1 == 1 {
+            self.add_level(level, sums);
+            level += 1;
+        }
+        self.levels[level] = *sums;
+        *sums = [0.0; LANES];
+        self.runs += 1;
+    }
+
+    /// Adds all runs to the lanes of the last one.
+    #[inline(always)]
+    pub(crate) fn finish(&self, sums: Option<&mut [f64; LANES]>) {
+        let Some(sums) = sums else { return };
+        for level in 0..LEVELS {
+            if (self.runs >> level) & 1 == 1 {
+                self.add_level(level, sums);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn add_level(&self, level: usize, sums: &mut [f64; LANES]) {
+        for lane in 0..LANES {
+            sums[lane] += self.levels[level][lane];
+        }
+    }
+}
+
+/// Marks a branch of a loop as rare: the lanes stay in registers in the others.
+#[cold]
+fn rarely() {}
+
+/// Folds the pixels of `bytes` into `accumulator`: at most a leaf, if its sums are of runs.
 pub(crate) fn fold<A: Accumulator>(
     bytes: &[u8],
     encoding: &Encoding,
@@ -59,10 +134,13 @@ impl<S: Source, A: Accumulator> Kernel for FoldKernel<'_, S, A> {
     #[inline(always)]
     fn run(self) -> A {
         let mut accumulator = self.accumulator;
-        for chunk in self.bytes.chunks_exact(S::CHUNK) {
+        let mut runs = PairwiseRuns::new();
+        for (number, chunk) in self.bytes.chunks_exact(S::CHUNK).enumerate() {
             isa::prefetch(chunk, isa::PAGE_AHEAD);
             accumulator.step(&self.source.lanes(chunk));
+            runs.after_chunk(number, accumulator.sums());
         }
+        runs.finish(accumulator.sums());
         accumulator
     }
 }
@@ -86,9 +164,12 @@ impl<A: Accumulator> Kernel for DecodedKernel<'_, A> {
     #[inline(always)]
     fn run(self) -> A {
         let mut accumulator = self.accumulator;
-        for chunk in self.chunks {
+        let mut runs = PairwiseRuns::new();
+        for (number, chunk) in self.chunks.iter().enumerate() {
             accumulator.step(chunk);
+            runs.after_chunk(number, accumulator.sums());
         }
+        runs.finish(accumulator.sums());
         accumulator
     }
 }

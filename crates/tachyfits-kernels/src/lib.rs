@@ -42,6 +42,7 @@ mod spectral;
 mod stats;
 mod stencil;
 mod sum;
+mod total;
 mod transpose;
 pub mod wide_integers;
 
@@ -85,6 +86,7 @@ pub use stencil::{
     smooth_rows_f64,
 };
 pub use sum::Sum;
+pub use total::{LARGE_UNIT, Total};
 pub use transpose::transpose;
 
 /// Pixels that a kernel decodes at a time. It fixes the order of every floating-point sum.
@@ -93,3 +95,7 @@ pub const LANES: usize = 16;
 /// Pixels of a leaf: the unit within which a kernel makes a second pass while the bytes are in the first-level cache
 /// (32 KiB for f64, the widest type), and between which sums are carried with compensation.
 pub const LEAF_PIXELS: usize = 4096;
+
+/// Chunks of [`LANES`] pixels whose lanes are added plainly in the sum of a leaf. These sums are added pairwise: fewer
+/// chunks would cost time, and more of them digits.
+pub(crate) const RUN_CHUNKS: usize = 16;

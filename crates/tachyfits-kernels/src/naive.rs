@@ -1,8 +1,8 @@
 //! The slow twin of each kernel: one pixel at a time, in code that can be checked by reading it.
 //!
 //! The twins are the specification. They decode with `from_be_bytes`, integers exactly, and add in the order that is
-//! part of every kernel's promise: pixel `i` of a leaf goes to lane `i % LANES`, the lanes of a leaf are added pairwise,
-//! leaves are added with compensation. So a kernel must give the bits that its twin gives, on every tier. Of the
+//! part of every kernel's promise: pixel `i` of a leaf goes to lane `i % LANES`, a sum's lanes are added pairwise between
+//! runs of a few chunks, the lanes of a leaf are added pairwise, leaves are added with compensation. So a kernel must give the bits that its twin gives, on every tier. Of the
 //! kernels' own code they use only what is scalar anyway: [`Compensated`] and [`Stats::merge`].
 
 mod checksum;
@@ -33,8 +33,8 @@ pub use stencil::smooth_rows;
 pub use transpose::transpose;
 
 use crate::{
-    ByteOrder, Common, Compensated, Encoding, Extremum, HistogramRange, LANES, LEAF_PIXELS,
-    PixelType, Shape, SpectralSum, Stats, Sum,
+    ByteOrder, Common, Compensated, Encoding, Extremum, HistogramRange, LANES, LARGE_UNIT,
+    LEAF_PIXELS, PixelType, RUN_CHUNKS, Shape, SpectralSum, Stats, Sum, Total,
 };
 
 /// A pixel before scaling. Integers are exact.
@@ -153,15 +153,42 @@ pub fn gather(bytes: &[u8], pixel_bytes: usize, step: i64, count: usize) -> Vec<
     pixels.concat()
 }
 
-/// Adds terms as a leaf does: in [`LANES`] lanes by their index, the lanes pairwise. NaN terms are left out.
-fn leaf_sum(terms: impl IntoIterator<Item = f64>) -> f64 {
+/// The sum of a leaf: its runs pairwise in [`LANES`] lanes, then the terms after the last whole chunk, then the lanes
+/// pairwise. NaN terms are left out.
+fn leaf_sum(terms: &[f64]) -> f64 {
+    let (whole, rest) = terms.split_at(terms.len() / LANES * LANES);
+    let runs: Vec<[f64; LANES]> = whole.chunks(RUN_CHUNKS * LANES).map(lane_sums).collect();
+    let mut lanes = sum_of_runs(&runs);
+    for (lane, &term) in rest.iter().enumerate() {
+        if !term.is_nan() {
+            lanes[lane] += term;
+        }
+    }
+    add_pairwise(lanes)
+}
+
+/// Adds runs: those before the largest power of two below their number, and the others.
+fn sum_of_runs(runs: &[[f64; LANES]]) -> [f64; LANES] {
+    match runs {
+        [] => [0.0; LANES],
+        [run] => *run,
+        _ => {
+            let (first, second) = runs.split_at(runs.len().next_power_of_two() / 2);
+            let (first, second) = (sum_of_runs(first), sum_of_runs(second));
+            std::array::from_fn(|lane| first[lane] + second[lane])
+        }
+    }
+}
+
+/// Adds terms in [`LANES`] lanes by their index. NaN terms are left out.
+fn lane_sums(terms: &[f64]) -> [f64; LANES] {
     let mut lanes = [0.0; LANES];
-    for (index, term) in terms.into_iter().enumerate() {
+    for (index, term) in terms.iter().enumerate() {
         if !term.is_nan() {
             lanes[index % LANES] += term;
         }
     }
-    add_pairwise(lanes)
+    lanes
 }
 
 /// Adds lanes: each of the first half takes its partner in the second half, until one is left.
@@ -221,7 +248,7 @@ pub fn sum(bytes: &[u8], encoding: &Encoding) -> Sum {
     if let Some(moments) = integer_moments(bytes, encoding) {
         state.count = moments.count as u64;
         state.nan = (bytes.len() / encoding.pixel_bytes()) as u64 - state.count;
-        state.sum.merge(moments.scaled_sum(encoding));
+        state.sum.merge(moments.scaled_sum(encoding).into());
         if encoding.is_scaled() {
             let values = decode_f64(bytes, encoding);
             state.common = values.iter().fold(Common::Unknown, |common, &x| common.and(x));
@@ -236,7 +263,7 @@ pub fn sum(bytes: &[u8], encoding: &Encoding) -> Sum {
                 state.count += 1;
             }
         }
-        state.sum.add(leaf_sum(leaf.iter().copied()));
+        state.sum.merge(leaf_total(leaf));
         // The sum of small integers is exact, and so is its mean.
         if !encoding.adds_exactly() || encoding.is_scaled() {
             state.common = leaf.iter().fold(state.common, |common, &x| common.and(x));
@@ -267,11 +294,11 @@ pub fn shape(bytes: &[u8], encoding: &Encoding) -> Shape {
     for leaf in decode_f64(bytes, encoding).chunks(LEAF_PIXELS) {
         let count = leaf.iter().filter(|x| !x.is_nan()).count() as u64;
         if count > 0 {
-            let about = leaf_sum(leaf.iter().copied()) / count as f64;
+            let about = leaf_sum(leaf) / count as f64;
             let differences = leaf.iter().map(|x| if x.is_nan() { 0.0 } else { x - about });
             let powers: Vec<[f64; 4]> =
                 differences.map(|d| [d, d * d, d * d * d, d * d * d * d]).collect();
-            let sum = |power: usize| leaf_sum_with_nan(powers.iter().map(|powers| powers[power]));
+            let sum = |power: usize| plain_sum(powers.iter().map(|powers| powers[power]));
             state.merge(&Shape::of(count, about, [sum(0), sum(1), sum(2), sum(3)]));
         }
     }
@@ -287,7 +314,8 @@ fn integer_stats(
 ) -> Stats {
     let count = moments.count as u64;
     let sum = moments.scaled_sum(encoding);
-    let mut state = Stats { count, nan: values.len() as u64 - count, sum, ..Stats::default() };
+    let mut state =
+        Stats { count, nan: values.len() as u64 - count, sum: sum.into(), ..Stats::default() };
     if count == 0 {
         return state;
     }
@@ -304,27 +332,53 @@ fn integer_stats(
 /// The state of one leaf: two passes, the second about the rounded mean of the first.
 fn leaf_stats(leaf: &[f64], position: u64) -> Stats {
     let count = leaf.iter().filter(|x| !x.is_nan()).count();
-    let sum = leaf_sum(leaf.iter().copied());
     let mut state = Stats {
         count: count as u64,
         nan: (leaf.len() - count) as u64,
-        sum: Compensated { high: sum, low: 0.0 },
+        sum: leaf_total(leaf),
         ..Stats::default()
     };
     if count == 0 {
         return state;
     }
-    let n = count as f64;
-    let mean = sum / n;
+    (state.center, state.squares) = leaf_moments(leaf);
+    let is_finite = |(center, squares): (Compensated, Compensated)| {
+        center.value().is_finite() && squares.value().is_finite()
+    };
+    if !is_finite((state.center, state.squares)) {
+        let large = leaf_moments(&in_large_units(leaf));
+        if is_finite(large) {
+            (state.center, state.squares) = large;
+            state.is_large = true;
+        }
+    }
+    add_common_and_extremes(&mut state, leaf, position);
+    state
+}
+
+/// Pixels in units that leave room for their squares.
+fn in_large_units(leaf: &[f64]) -> Vec<f64> {
+    leaf.iter().map(|x| x / LARGE_UNIT).collect()
+}
+
+/// The sum of a leaf, in large units if it exceeds f64.
+fn leaf_total(leaf: &[f64]) -> Total {
+    let (sum, large) = (leaf_sum(leaf), leaf_sum(&in_large_units(leaf)));
+    let is_large = !sum.is_finite() && large.is_finite();
+    Total { parts: Compensated { high: if is_large { large } else { sum }, low: 0.0 }, is_large }
+}
+
+/// Centre and squares of a leaf that has defined pixels.
+fn leaf_moments(leaf: &[f64]) -> (Compensated, Compensated) {
+    let n = leaf.iter().filter(|x| !x.is_nan()).count() as f64;
+    let mean = leaf_sum(leaf) / n;
     // A pixel that is defined may differ from an infinite mean by NaN, which then stays: only undefined ones are left
     // out.
     let difference = |&x: &f64| if x.is_nan() { 0.0 } else { x - mean };
-    let differences = leaf_sum_with_nan(leaf.iter().map(difference));
-    let squares = leaf_sum_with_nan(leaf.iter().map(|x| difference(x) * difference(x)));
-    state.center = Compensated::new(mean, differences / n);
-    state.squares = Compensated { high: squares - differences * differences / n, low: 0.0 };
-    add_common_and_extremes(&mut state, leaf, position);
-    state
+    let differences = plain_sum(leaf.iter().map(difference));
+    let squares = plain_sum(leaf.iter().map(|x| difference(x) * difference(x)));
+    let squares = Compensated { high: squares - differences * differences / n, low: 0.0 };
+    (Compensated::new(mean, differences / n), squares)
 }
 
 /// The common value, and the first of the smallest and of the largest values.
@@ -341,9 +395,10 @@ fn add_common_and_extremes(state: &mut Stats, values: &[f64], position: u64) {
     }
 }
 
-/// As [`leaf_sum`], where a NaN term makes the sum NaN.
-fn leaf_sum_with_nan(terms: impl Iterator<Item = f64> + Clone) -> f64 {
-    if terms.clone().any(f64::is_nan) { f64::NAN } else { leaf_sum(terms) }
+/// The sum of a leaf's second pass: lanes without runs, in which a NaN term makes the sum NaN.
+fn plain_sum(terms: impl Iterator<Item = f64>) -> f64 {
+    let terms: Vec<f64> = terms.collect();
+    if terms.iter().any(|term| term.is_nan()) { f64::NAN } else { add_pairwise(lane_sums(&terms)) }
 }
 
 /// Twin of [`SpectralSum::accumulate`]: one line, whatever its length, in lanes.

@@ -7,6 +7,7 @@ use crate::LANES;
 use crate::byte_order::{BigEndian, Native, Order};
 use crate::exact;
 use crate::pixel::{Pixel, PixelType, with_source_pixel};
+use crate::total::LARGE_UNIT;
 use std::marker::PhantomData;
 
 /// Pixels of up to 16 bits that are taken at a time as integers: 64 bytes.
@@ -46,6 +47,17 @@ impl Encoding {
     /// Bytes of one pixel.
     pub fn pixel_bytes(&self) -> usize {
         self.pixel.bytes()
+    }
+
+    /// The same pixels in units of [`LARGE_UNIT`], in which neither sums nor squares of finite pixels exceed f64; `None` of
+    /// pixels whose squares cannot, and of native ones, which are never scaled.
+    #[must_use]
+    pub fn in_large_units(&self) -> Option<Encoding> {
+        let may_be_large = self.pixel == PixelType::F64 || self.scaling.is_some();
+        let (scale, zero) = self.scaling.unwrap_or((1.0, 0.0));
+        let scaling = Some((scale / LARGE_UNIT, zero / LARGE_UNIT));
+        let is_big_endian = self.order == ByteOrder::BigEndian;
+        (may_be_large && is_big_endian).then_some(Encoding { scaling, ..*self })
     }
 
     /// Whether sums of pixels are exact in f64, however they are added: small integers that stand for themselves.

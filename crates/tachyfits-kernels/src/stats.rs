@@ -16,11 +16,13 @@ use std::marker::PhantomData;
 use crate::common_value::Common;
 use crate::compensated::Compensated;
 use crate::decode::decode_f64;
-use crate::fold::{Accumulator, add_lanes, fold, fold_decoded, fold_tail};
+use crate::fold::{Accumulator, PairwiseRuns, add_lanes, fold, fold_decoded, fold_tail};
 use crate::integers::IntegerMoments;
 use crate::isa::{self, Kernel, Tier};
+use crate::pixel::PixelType;
 use crate::source::{Encoding, Source, Visitor};
-use crate::sum::{AllLanes, DefinedLanes, Holes, LaneSums};
+use crate::sum::{AllLanes, DefinedLanes, Holes, LaneSums, large_sum};
+use crate::total::{LARGE_UNIT, Total, in_large_units};
 use crate::{LANES, LEAF_PIXELS};
 
 /// A minimum or maximum and the index of the first pixel that has it.
@@ -51,13 +53,16 @@ pub struct Stats {
     /// Pixels that are NaN or BLANK.
     pub nan: u64,
     /// Sum of the defined ones, the same bits as [`crate::Sum`] gives.
-    pub sum: Compensated,
+    pub sum: Total,
     /// The common value of the defined pixels.
     pub common: Common,
     /// Point that the squares are taken about: the mean, to more than f64's precision.
     pub center: Compensated,
     /// Sum of squared differences from the centre.
     pub squares: Compensated,
+    /// The centre is in units of [`LARGE_UNIT`], and the squares of its square, because moments of finite pixels exceeded
+    /// f64; else 1.
+    pub is_large: bool,
     /// The smallest defined value; `None` if no pixel is defined.
     pub min: Option<Extremum>,
     /// The largest.
@@ -101,16 +106,14 @@ impl Stats {
         let mut state = Stats {
             count: leaf.count,
             nan: pixels.values.len() as u64 - leaf.count,
-            sum: Compensated { high: leaf.sum, low: 0.0 },
+            sum: Total::of_leaf(leaf.sum, || large_sum(pixels.bytes, pixels.encoding, pixels.tier)),
             ..Stats::default()
         };
         if leaf.count > 0 {
-            let n = leaf.count as f64;
             state.common = Common::Value(leaf.min).and(leaf.max);
-            state.center = Compensated::new(leaf.mean, leaf.differences / n);
-            // The corrected two-pass formula: what the rounded mean is off by is taken out again.
-            let squares = leaf.squares - leaf.differences * leaf.differences / n;
-            state.squares = Compensated { high: squares, low: 0.0 };
+            let moments = leaf.moments();
+            let large = if moments.is_finite() { None } else { pixels.large_moments() };
+            state.set_moments(large.unwrap_or(moments), large.is_some());
             if self.min.is_none_or(|min| leaf.min < min.value) {
                 state.min = Some(pixels.first_that_equals(leaf.min, position));
             }
@@ -131,8 +134,12 @@ impl Stats {
         position: u64,
     ) {
         let sum = moments.scaled_sum(encoding);
-        let mut state =
-            Stats { count: moments.count, nan: moments.undefined, sum, ..Stats::default() };
+        let mut state = Stats {
+            count: moments.count,
+            nan: moments.undefined,
+            sum: sum.into(),
+            ..Stats::default()
+        };
         if moments.count > 0 {
             let n = moments.count as f64;
             let mean = sum.value() / n;
@@ -179,15 +186,34 @@ impl Stats {
 
     fn merge_moments(&mut self, later: &Stats) {
         if self.count == 0 {
-            self.center = later.center;
-            self.squares = later.squares;
+            self.set_moments(later.moments(), later.is_large);
             return;
         }
-        let (n, m) = (self.count as f64, later.count as f64);
-        let delta = later.center.minus(self.center);
-        self.center.add(delta * (m / (n + m)));
-        self.squares.merge(later.squares);
-        self.squares.add(delta * delta * (n * (m / (n + m))));
+        let merged = self.moments().merged(later.moments());
+        if self.is_large == later.is_large && (self.is_large || merged.is_finite()) {
+            self.set_moments(merged, self.is_large);
+            return;
+        }
+        let large = self.large_moments().merged(later.large_moments());
+        let is_large = self.is_large || later.is_large || large.is_finite();
+        self.set_moments(if is_large { large } else { merged }, is_large);
+    }
+
+    fn moments(&self) -> Moments {
+        Moments { count: self.count, center: self.center, squares: self.squares }
+    }
+
+    fn set_moments(&mut self, moments: Moments, is_large: bool) {
+        (self.center, self.squares, self.is_large) = (moments.center, moments.squares, is_large);
+    }
+
+    fn large_moments(&self) -> Moments {
+        let factor = if self.is_large { 1.0 } else { 1.0 / LARGE_UNIT };
+        Moments {
+            count: self.count,
+            center: self.center.times(factor),
+            squares: self.squares.times(factor).times(factor),
+        }
     }
 
     /// Sum of the defined pixels; NaN without any: nothing has no sum, as it has no mean.
@@ -197,12 +223,12 @@ impl Stats {
 
     /// Sum over count, rounded once; the pixels' value where all have the same; NaN without pixels.
     pub fn mean(&self) -> f64 {
-        let n = self.count as f64;
-        let mean = self.sum.value() / n;
-        // One Newton step on the quotient: the remainder is exact enough in f64 because it is small.
-        let remainder = (-mean).mul_add(n, self.sum.high) + self.sum.low;
-        let mean = if remainder.is_finite() { mean + remainder / n } else { mean };
-        self.common.mean_or(mean)
+        self.common.mean_or(self.sum.mean(self.count))
+    }
+
+    /// Unit of the centre.
+    fn unit(&self) -> f64 {
+        if self.is_large { LARGE_UNIT } else { 1.0 }
     }
 
     /// Square root of the mean square, about zero; NaN without pixels, infinite with an infinite one.
@@ -216,7 +242,8 @@ impl Stats {
         let (variance, mean) = (self.variance(self.count), self.center.value());
         let square = variance + mean * mean;
         // f64 has no room for squares of values above 1e154, and no digits for those below 1e-154.
-        if square.is_normal() { square.sqrt() } else { variance.sqrt().hypot(mean) }
+        let rms = if square.is_normal() { square.sqrt() } else { variance.sqrt().hypot(mean) };
+        rms * self.unit()
     }
 
     /// Standard deviation about the mean with `count - ddof` in the denominator; NaN when that is not positive.
@@ -224,13 +251,36 @@ impl Stats {
         if self.count <= ddof {
             return f64::NAN;
         }
-        self.variance(self.count - ddof).sqrt()
+        self.variance(self.count - ddof).sqrt() * self.unit()
     }
 
-    /// Squares over a count. Rounding may leave a sum of squares of equal pixels a hair below zero; NaN stays NaN.
+    /// Squares over a count, in their unit. Rounding may leave a sum of squares of equal pixels a hair below zero; NaN stays NaN.
     fn variance(&self, count: u64) -> f64 {
         let squares = self.squares.value();
         (if squares < 0.0 { 0.0 } else { squares }) / count as f64
+    }
+}
+
+/// Count, centre and squares of pixels, in one unit.
+#[derive(Clone, Copy)]
+struct Moments {
+    count: u64,
+    center: Compensated,
+    squares: Compensated,
+}
+
+impl Moments {
+    fn merged(mut self, later: Moments) -> Moments {
+        let (n, m) = (self.count as f64, later.count as f64);
+        let delta = later.center.minus(self.center);
+        self.center.add(delta * (m / (n + m)));
+        self.squares.merge(later.squares);
+        self.squares.add(delta * delta * (n * (m / (n + m))));
+        self
+    }
+
+    fn is_finite(&self) -> bool {
+        self.center.value().is_finite() && self.squares.value().is_finite()
     }
 }
 
@@ -284,6 +334,18 @@ impl LeafPixels<'_> {
         }
     }
 
+    /// The moments in large units; `None` where they are not finite either, because pixels are infinite.
+    #[cold]
+    fn large_moments(&self) -> Option<Moments> {
+        let bytes = in_large_units(self.bytes, self.encoding, self.tier);
+        let encoding = Encoding::plain(PixelType::F64);
+        let mut values = vec![0.0; self.values.len()];
+        let values = &mut values[..];
+        let mut pixels = LeafPixels { bytes: &bytes, encoding: &encoding, tier: self.tier, values };
+        let moments = StatsLeaf::new(&mut pixels, &mut Holes { expected: true }).moments();
+        moments.is_finite().then_some(moments)
+    }
+
     /// The first pixel that equals a value, the pixels beginning at index `position`. The value is the pixel's own:
     /// lanes do not remember which of 0.0 and -0.0, which are equal, came first.
     fn first_that_equals(&mut self, value: f64, position: u64) -> Extremum {
@@ -307,6 +369,17 @@ struct StatsLeaf {
 }
 
 impl StatsLeaf {
+    fn moments(&self) -> Moments {
+        let n = self.count as f64;
+        // The corrected two-pass formula: what the rounded mean is off by is taken out again.
+        let squares = self.squares - self.differences * self.differences / n;
+        Moments {
+            count: self.count,
+            center: Compensated::new(self.mean, self.differences / n),
+            squares: Compensated { high: squares, low: 0.0 },
+        }
+    }
+
     fn new(pixels: &mut LeafPixels<'_>, holes: &mut Holes) -> StatsLeaf {
         let all = pixels.values.len() as u64;
         let (count, sum, min, max);
@@ -371,6 +444,11 @@ impl<A: Accumulator> Accumulator for FirstPass<A> {
             self.max[lane] = if x[lane] > self.max[lane] { x[lane] } else { self.max[lane] };
         }
     }
+
+    #[inline(always)]
+    fn sums(&mut self) -> Option<&mut [f64; LANES]> {
+        self.sums.sums()
+    }
 }
 
 /// The first pass over a leaf whose values are kept.
@@ -415,13 +493,16 @@ impl<S: Source, A: LaneSums> Kernel for DecodeKernel<'_, S, A> {
         let DecodeKernel { bytes, source, values, .. } = self;
         let bytes = &bytes[..values.len() * S::CHUNK];
         let mut first = FirstPass::new(A::default());
+        let mut runs = PairwiseRuns::new();
         for chunk in 0..values.len() {
             let pixels = &bytes[chunk * S::CHUNK..(chunk + 1) * S::CHUNK];
             isa::prefetch(pixels, isa::PAGE_AHEAD);
             let x = source.lanes(pixels);
             first.step(&x);
             values[chunk] = x;
+            runs.after_chunk(chunk, first.sums());
         }
+        runs.finish(first.sums());
         first
     }
 }
@@ -446,7 +527,9 @@ impl<S: Source, A: LaneSums> Kernel for SingleKernel<'_, S, A> {
             min: [f32::INFINITY; LANES],
             max: [f32::NEG_INFINITY; LANES],
         };
-        for (chunk, values) in bytes.chunks_exact(S::CHUNK).zip(&mut *values) {
+        let mut runs = PairwiseRuns::new();
+        for (number, (chunk, values)) in bytes.chunks_exact(S::CHUNK).zip(&mut *values).enumerate()
+        {
             isa::prefetch(chunk, isa::PAGE_AHEAD);
             let x = source.singles(chunk);
             lanes.compare(&x);
@@ -457,7 +540,9 @@ impl<S: Source, A: LaneSums> Kernel for SingleKernel<'_, S, A> {
             } else {
                 lanes.add(values);
             }
+            runs.after_chunk(number, Some(&mut lanes.sum));
         }
+        runs.finish(Some(&mut lanes.sum));
         let pixels = values.len() as u64;
         let count = lanes.undefined.map(|undefined| pixels - u64::from(undefined));
         let (min, max) = (lanes.min.map(f64::from), lanes.max.map(f64::from));

@@ -6,11 +6,12 @@
 )]
 
 use crate::common_value::Common;
-use crate::compensated::Compensated;
 use crate::fold::{Accumulator, add_lanes, fold};
 use crate::integers::IntegerMoments;
 use crate::isa::{self, Kernel, Tier};
+use crate::pixel::PixelType;
 use crate::source::{Encoding, Source, Visitor};
+use crate::total::{Total, in_large_units};
 use crate::{LANES, LEAF_PIXELS};
 
 /// Mergeable state of a plain sum.
@@ -30,7 +31,7 @@ pub struct Sum {
     pub nan: u64,
     /// Sum of the defined ones: in sixteen lanes within a leaf, compensated between leaves; of integers of up to 16 bits
     /// exact, and scaled once for each call.
-    pub sum: Compensated,
+    pub sum: Total,
     /// The common value of the defined pixels; not computed where their sum is exact.
     pub common: Common,
 }
@@ -43,7 +44,7 @@ impl Sum {
         {
             self.count += moments.count;
             self.nan += moments.undefined;
-            self.sum.merge(moments.scaled_sum(encoding));
+            self.sum.merge(moments.scaled_sum(encoding).into());
             self.common = self.common.merge(moments.common(encoding));
             return;
         }
@@ -63,7 +64,7 @@ impl Sum {
             let (count, sum) = holes.count_and_sum(pixels, all, defined);
             self.count += count;
             self.nan += pixels - count;
-            self.sum.add(sum);
+            self.sum.merge(Total::of_leaf(sum, || large_sum(leaf, encoding, tier)));
         }
     }
 
@@ -74,6 +75,14 @@ impl Sum {
         self.sum.merge(later.sum);
         self.common = self.common.merge(later.common);
     }
+}
+
+/// The sum of a leaf in large units.
+#[cold]
+pub(crate) fn large_sum(leaf: &[u8], encoding: &Encoding, tier: Tier) -> f64 {
+    let large = in_large_units(leaf, encoding, tier);
+    let encoding = Encoding::plain(PixelType::F64);
+    fold(&large, &encoding, tier, DefinedLanes::default()).count_and_sum().1
 }
 
 /// Sums a leaf of integers as integers, where that is exact.
@@ -170,6 +179,11 @@ impl Accumulator for AllLanes {
             self.sum[lane] += x[lane];
         }
     }
+
+    #[inline(always)]
+    fn sums(&mut self) -> Option<&mut [f64; LANES]> {
+        Some(&mut self.sum)
+    }
 }
 
 /// Counts and sums the pixels that are defined.
@@ -195,5 +209,10 @@ impl Accumulator for DefinedLanes {
             let sum = self.sum[lane] + x[lane];
             self.sum[lane] = if x[lane].is_nan() { self.sum[lane] } else { sum };
         }
+    }
+
+    #[inline(always)]
+    fn sums(&mut self) -> Option<&mut [f64; LANES]> {
+        Some(&mut self.sum)
     }
 }

@@ -6,6 +6,7 @@ use crate::pixel::PixelType;
 use crate::source::{ByteOrder, Encoding};
 use crate::stats::Stats;
 use crate::sum::Sum;
+use crate::total::Total;
 
 /// Whether pixels are integers that stand for themselves, the unsigned conventions applied.
 pub fn are_integers(encoding: &Encoding) -> bool {
@@ -52,8 +53,8 @@ pub fn compensated(sum: i128) -> Compensated {
 }
 
 /// The integer that a sum of integers is.
-pub fn exact(sum: Compensated) -> i128 {
-    sum.high as i128 + sum.low as i128
+pub fn exact(sum: Total) -> i128 {
+    sum.parts.high as i128 + sum.parts.low as i128
 }
 
 /// Count and sum of pixels.
@@ -63,7 +64,7 @@ pub fn sum(bytes: &[u8], encoding: &Encoding) -> Sum {
         Some(pixel) => (count, sum) = (count + 1, sum + pixel),
         None => nan += 1,
     });
-    Sum { count, nan, sum: compensated(sum), ..Sum::default() }
+    Sum { count, nan, sum: compensated(sum).into(), ..Sum::default() }
 }
 
 impl Sum {

@@ -111,8 +111,10 @@ fn make<'py, T: Element>(
     place: Place<'_>,
 ) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
     // To look for NumPy and its function takes longer than to read few pixels.
-    let bytes =
-        shape.iter().fold(size_of::<T>() as u64, |bytes, &length| bytes.saturating_mul(length));
+    // An axis of length 0 counts as 1: NumPy refuses a shape whose other axes are too long.
+    let bytes = shape
+        .iter()
+        .fold(size_of::<T>() as u64, |bytes, &length| bytes.saturating_mul(length.max(1)));
     if shape.len() <= FEW_AXES && bytes <= FEW_BYTES {
         let shape: Vec<usize> = shape.iter().map(|&length| length as usize).collect();
         return Ok(PyArrayDyn::zeros(py, shape, false));

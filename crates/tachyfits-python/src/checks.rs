@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 
 use pyo3::prelude::*;
+use tachyfits::for_fits;
+use tachyfits::io::SpoolOptions;
 use tachyfits::verify::VerifyOptions;
 
 use crate::source::Given;
@@ -211,7 +213,7 @@ fn verify(
     threads: usize,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Verified> {
-    let source = source.source(py, name, on_demand)?;
+    let source = source.source(py, name, on_demand, &for_fits(SpoolOptions::default()))?;
     let verified = progress::run_opening(py, threads, progress, |run, spool| {
         tachyfits::verify(source, &options(headers_only).spool(spool), run)
     })?;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use tachyfits::{OpenOptions, Reason};
+use tachyfits::io::SpoolOptions;
+use tachyfits::{OpenOptions, Reason, for_fits};
 
 use crate::errors::{OrRaise, exception, refused};
 use crate::hdu::Hdu;
@@ -78,7 +79,7 @@ impl FitsFile {
     ) -> PyResult<FitsFile> {
         let storage = options::storage(py, storage)?;
         let damaged = options::damaged(py, damaged)?;
-        let source = source.source(py, name, on_demand)?;
+        let source = source.source(py, name, on_demand, &for_fits(SpoolOptions::default()))?;
         let file = progress::open(py, |spool| {
             let options = OpenOptions::default()
                 .strict(strict)

@@ -38,7 +38,15 @@ impl<'py> FromPyObject<'_, 'py> for Given<'py> {
 impl Given<'_> {
     /// The source for the engine. Bytes and objects are called by `name`; `on_demand`: the object is read by `seek` and
     /// `read` whenever bytes of it are needed, else once to its end.
-    pub(crate) fn source(self, py: Python<'_>, name: &str, on_demand: bool) -> PyResult<Source> {
+    ///
+    /// `options` say how much of content is kept that can only be read from beginning to end.
+    pub(crate) fn source(
+        self,
+        py: Python<'_>,
+        name: &str,
+        on_demand: bool,
+        options: &SpoolOptions,
+    ) -> PyResult<Source> {
         Ok(match self {
             Given::Path(path) => Source::Path(path),
             Given::Bytes(bytes) => Source::bytes(name, PyBackedBytes::from(bytes)),
@@ -47,7 +55,7 @@ impl Given<'_> {
             }
             Given::Object(object) => {
                 let stream = Stream(object.unbind());
-                let kept = py.detach(|| spool(name, stream, &SpoolOptions::default()));
+                let kept = py.detach(|| spool(name, stream, options));
                 Source::Storage(kept.map_err(Error::from).or_raise(py)?)
             }
         })

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
-use tachyfits::statistics::{Common, Compensated, Extremum};
+use tachyfits::statistics::{Common, Compensated, Extremum, Total};
 
 use crate::errors::not_negative;
 use crate::report::Report;
@@ -42,9 +42,10 @@ pub(crate) struct Stats {
 struct StatsState {
     count: u64,
     nan: u64,
-    sum: (u64, u64),
+    sum: (u64, u64, bool),
     center: (u64, u64),
     squares: (u64, u64),
+    is_large: bool,
     min: Option<(u64, u64)>,
     max: Option<(u64, u64)>,
     /// The value that all defined pixels have.
@@ -68,9 +69,14 @@ impl Stats {
         StatsState {
             count: stats.count,
             nan: stats.nan,
-            sum: bits(stats.sum),
+            sum: (
+                stats.sum.parts.high.to_bits(),
+                stats.sum.parts.low.to_bits(),
+                stats.sum.is_large,
+            ),
             center: bits(stats.center),
             squares: bits(stats.squares),
+            is_large: stats.is_large,
             min: stats.min.map(extreme),
             max: stats.max.map(extreme),
             common: match stats.common {
@@ -91,13 +97,15 @@ impl Stats {
 #[pyfunction]
 fn _stats_from_state(state: StatsState) -> Stats {
     let float = |(high, low)| Compensated { high: f64::from_bits(high), low: f64::from_bits(low) };
+    let (sum_high, sum_low, sum_is_large) = state.sum;
     let extreme = |(value, position)| Extremum { value: f64::from_bits(value), position };
     let stats = tachyfits::Stats {
         count: state.count,
         nan: state.nan,
-        sum: float(state.sum),
+        sum: Total { parts: float((sum_high, sum_low)), is_large: sum_is_large },
         center: float(state.center),
         squares: float(state.squares),
+        is_large: state.is_large,
         min: state.min.map(extreme),
         max: state.max.map(extreme),
         common: match state.common {

@@ -132,6 +132,11 @@ impl Table {
         })
     }
 
+    /// Raise unless the table and the file have these rows; ``rows`` as for `read`.
+    fn check_rows(&self, py: Python<'_>, rows: RowsGiven<'_>) -> PyResult<()> {
+        self.table.check_rows(&rows.engine()?).or_raise(py)
+    }
+
     /// Read columns whose cells lie in the rows, in one pass.
     ///
     /// Parameters

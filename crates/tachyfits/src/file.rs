@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tachyfits_format::{
     Code, FormatError, Hdu, HduKind, Limits, ReadOptions, Step, TableLayout, Walker, Warning,
+    begins_fits,
 };
 use tachyfits_io::operation::OPEN_ATTEMPTS;
 use tachyfits_io::{
@@ -65,6 +66,11 @@ pub struct FitsFile {
     computed: Option<Arc<Computed>>,
 }
 
+/// Options for content that must be FITS: other content is not inflated.
+pub fn for_fits(spool: SpoolOptions) -> SpoolOptions {
+    spool.is_content(Some(begins_fits))
+}
+
 impl FitsFile {
     /// Opens a file by its name, or any other [`Source`]; gzip content is inflated.
     ///
@@ -84,7 +90,7 @@ impl FitsFile {
     ) -> Result<FitsFile, Error> {
         let how = SourceOptions::default()
             .kind(options.storage)
-            .spool(options.spool.clone())
+            .spool(for_fits(options.spool.clone()))
             .purpose(purpose);
         let walk = |storage| FitsFile::from_storage(storage, options);
         let (file, notices) = source.read(&how, OPEN_ATTEMPTS, Error::is_changed, walk)?;

@@ -73,7 +73,7 @@ pub use diff::diff;
 pub use edit::Editor;
 pub use error::{Error, Reason};
 pub use expression::evaluate;
-pub use file::{FitsFile, OpenOptions};
+pub use file::{FitsFile, OpenOptions, for_fits};
 pub use file_writer::{FileWriter, NewPixels, WriteOptions};
 pub use image::Image;
 pub use read_pixels::{OutputPixels, ReadAs};
@@ -116,5 +116,7 @@ pub mod statistics {
     pub use crate::order_statistics::OrderLimits;
     pub use crate::order_statistics::OrderStatistic;
     pub use crate::reduce::Reduced;
-    pub use tachyfits_kernels::{Common, Compensated, Extremum, Histogram, HistogramRange, Sum};
+    pub use tachyfits_kernels::{
+        Common, Compensated, Extremum, Histogram, HistogramRange, Sum, Total,
+    };
 }

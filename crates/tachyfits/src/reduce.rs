@@ -5,8 +5,8 @@ use tachyfits_io::Report;
 use tachyfits_io::operation::RunOptions;
 use tachyfits_kernels::wide_integers::{self, IntegerRows};
 use tachyfits_kernels::{
-    Compensated, Encoding, ExtremaRows, Extremum, MomentRows, Shape, ShapeRows, Stats, Sum,
-    SumRows, Tier,
+    Common, Compensated, Encoding, ExtremaRows, Extremum, MomentRows, Shape, ShapeRows, Stats, Sum,
+    SumRows, Tier, Total,
 };
 
 use crate::error::{Error, Reason};
@@ -176,14 +176,29 @@ impl Image {
         };
         self.check_present(if by_rows { grid.last_pixel() } else { None })?;
         let exact = wide_integers::are_integers(&self.encoding());
-        let collected = Collected::new(statistics, ddof, outputs, exact);
-        let mut collected = collected.map_err(|error| self.place(error))?;
+        let collect = || {
+            let collected = Collected::new(statistics, ddof, outputs, exact);
+            collected.map_err(|error| self.place(error))
+        };
+        let mut collected = collect()?;
         let report = if let Some(lines) = lines {
             self.reduce_lines(&*lines, outputs, &mut collected, options)?
         } else if by_rows && outputs > 0 {
             let plan = RowPlan::new(&grid, self.pixel_bytes());
-            let fold = StatisticRows::new(statistics, &self.encoding(), grid.reduced);
-            fold_rows(self, &plan, &fold, options, |tile| tile.push_to(&mut collected))?
+            let mut fold = StatisticRows::new(statistics, &self.encoding(), grid.reduced);
+            let report =
+                fold_rows(self, &plan, &fold, options, |tile| tile.push_to(&mut collected))?;
+            fold.large = self.encoding().in_large_units();
+            if collected.has_overflow && fold.large.is_some() {
+                // Of lines each leaf is taken again; of rows the whole is, because their slabs are gone.
+                let mut large = collect()?;
+                let again =
+                    fold_rows(self, &plan, &fold, options, |tile| tile.push_to(&mut large))?;
+                collected.take_finite(large);
+                report.followed_by(&again)
+            } else {
+                report
+            }
         } else {
             Report::default()
         };
@@ -244,6 +259,8 @@ struct Collected<'a> {
     values: Vec<Values>,
     /// Sums of integers, which are exact, where there is a sum; None without a defined pixel.
     sums: Option<Vec<Option<i128>>>,
+    /// A sum or squares of an output are not finite.
+    has_overflow: bool,
 }
 
 impl<'a> Collected<'a> {
@@ -267,16 +284,29 @@ impl<'a> Collected<'a> {
         if let Some(sums) = &mut sums {
             sums.try_reserve_exact(length).map_err(|_| refused())?;
         }
-        Ok(Collected { statistics, ddof, values, sums })
+        Ok(Collected { statistics, ddof, values, sums, has_overflow: false })
     }
 
     fn push(&mut self, state: &OutputState) {
+        let stats = &state.stats;
+        self.has_overflow |= !(stats.sum.is_finite() && stats.squares.value().is_finite());
         for (statistic, values) in self.statistics.iter().zip(&mut self.values) {
             statistic.push(state, self.ddof, values);
         }
         if let Some(sums) = &mut self.sums {
             let stats = &state.stats;
             sums.push((stats.count > 0).then(|| wide_integers::exact(stats.sum)));
+        }
+    }
+
+    /// Replaces values that are not finite by finite ones of the same pixels in large units.
+    fn take_finite(&mut self, large: Collected<'_>) {
+        for (values, large) in self.values.iter_mut().zip(large.values) {
+            if let (Values::Floats(values), Values::Floats(large)) = (values, large) {
+                let pairs = values.iter_mut().zip(large);
+                let better = pairs.filter(|(value, large)| !value.is_finite() && large.is_finite());
+                better.for_each(|(value, large)| *value = large);
+            }
         }
     }
 
@@ -306,10 +336,14 @@ struct StatisticRows {
     shape: bool,
     /// Sums in f64 would not be exact, and should be.
     integers: bool,
+    /// Pixels in large units, in the second pass where the first exceeded f64.
+    large: Option<Encoding>,
 }
 
 /// The state of a tile: the requested statistics and, always, the sums.
 struct TileState {
+    /// Sums and squares are of pixels in large units.
+    is_large: bool,
     rows: u64,
     sums: Option<SumRows>,
     moments: Option<MomentRows>,
@@ -332,6 +366,7 @@ impl StatisticRows {
             extremes: any(Needs::Extremes),
             shape: any(Needs::Shape),
             integers: exact && long,
+            large: None,
         }
     }
 }
@@ -340,7 +375,9 @@ impl RowFold for StatisticRows {
     type State = TileState;
 
     fn slab(&self, outputs: usize, rows: &[Row<'_>], encoding: &Encoding, tier: Tier) -> TileState {
+        let encoding = self.large.as_ref().unwrap_or(encoding);
         let mut state = TileState {
+            is_large: self.large.is_some(),
             rows: rows.len() as u64,
             sums: None,
             moments: None,
@@ -403,8 +440,10 @@ impl TileState {
             let mut stats = Stats {
                 count,
                 nan: self.rows - count,
-                sum,
-                common: sums.common(output),
+                sum: Total { parts: sum, is_large: self.is_large },
+                is_large: self.is_large,
+                // A common value in large units is not one of the pixels.
+                common: if self.is_large { Common::Different } else { sums.common(output) },
                 ..Stats::default()
             };
             if let (Some(moments), Some(squares)) = (&self.moments, &mut squares) {

@@ -114,7 +114,7 @@ mod value_of {
 
     pub(super) fn rms(state: &OutputState, _: u64) -> f64 {
         // Rows come without extremes, which tell of infinite pixels: here the sum does, for lines and rows alike.
-        match state.stats.count > 0 && !state.stats.sum.value().is_finite() {
+        match state.stats.count > 0 && !state.stats.sum.is_finite() {
             true => f64::INFINITY,
             false => state.stats.rms(),
         }

@@ -92,7 +92,7 @@ pub(crate) trait PixelSource: Send + Sync + Debug {
     fn pixel_bytes(&self) -> u64;
 
     /// Decodes tiles, given by ascending numbers, and hands the pixels of each to `take` with its place in `tiles`:
-    /// big-endian, x fastest, of the tile's own shape.
+    /// big-endian, x fastest, of the tile's own shape; none of a tile whose damage is listed, whatever size it states.
     ///
     /// # Errors
     /// If a tile cannot be read or is damaged; tiles before it have been handed over.
@@ -215,8 +215,11 @@ impl<S: PixelSource> TiledData<S> {
         taken.sum::<u64>() >= tile.pixels()
     }
 
-    /// Copies the pixels of a tile to the boxes that request them.
+    /// Copies the pixels of a tile to the boxes that request them; a tile without pixels leaves them as they are.
     fn place(&self, pieces: &[Piece], pixels: &[u8], parts: &mut [WantedBox<'_>]) {
+        if pixels.is_empty() {
+            return;
+        }
         let tile = self.window(pieces[0].tile);
         for piece in pieces {
             let WantedBox { window, out } = &mut parts[piece.part];

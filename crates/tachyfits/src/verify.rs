@@ -23,7 +23,7 @@ use tachyfits_io::{
 
 use crate::edit::is_zeros;
 use crate::error::Error;
-use crate::file::{FitsFile, check_plain};
+use crate::file::{FitsFile, check_plain, for_fits};
 use crate::image::tier;
 use data::{DataCheck, read_range};
 use decoded_tiles::check_tiles;
@@ -94,7 +94,7 @@ pub fn verify(
     options: &VerifyOptions,
     run: &RunOptions<'_>,
 ) -> Result<Verification, Error> {
-    let (kind, spool) = (options.storage, options.spool.clone());
+    let (kind, spool) = (options.storage, for_fits(options.spool.clone()));
     let how = SourceOptions::default().kind(kind).spool(spool).purpose(Purpose::Reading);
     let check = |storage: Arc<dyn Storage>| verify_storage(&storage, options, run);
     let source = source.into();

@@ -57,6 +57,9 @@ def copy_into(
         return
     count = 0 if part.where is not None else count_of(part.rows)
     core, workers = part.table._core_table(), part.table._threads(part.threads)
+    if part.where is None:
+        # Room is reserved for these rows, so the file must have them first.
+        core.check_rows(part.rows)
     numbers = [column.number for column in part.columns]
     own, without = _changed_cards(part.table, part.columns, descriptions or {})
     without += [card[0] for card in cards if card[0] not in COMMENTARY]

@@ -136,7 +136,7 @@ fn leaves_of_the_largest_bytes_add_up() {
 /// The mean that rows give for one of their outputs.
 fn mean_of_rows(sums: &SumRows, output: usize) -> f64 {
     let (count, sum) = (sums.count()[output], sums.sum()[output]);
-    let sum = Compensated { high: sum, low: 0.0 };
+    let sum = Compensated { high: sum, low: 0.0 }.into();
     Stats { count, sum, common: sums.common(output), ..Stats::default() }.mean()
 }
 
@@ -201,5 +201,83 @@ fn a_constant_has_no_spread() {
         let found = stats(&vec![0.1; 3 * LEAF_PIXELS + 5], tier);
         assert_eq!(found.mean(), 0.1, "{tier:?}");
         assert_eq!((found.center.value(), found.std(0)), (0.1, 0.0), "{tier:?}");
+    }
+}
+
+#[test]
+fn sums_of_flat_backgrounds_are_as_close_as_pairwise_sums() {
+    for value in [2180.3, 0.1, 105.83, 1.0 / 3.0, -7e-200] {
+        for pixels in [20, 300, LEAF_PIXELS, 10_000, 123_457] {
+            let mut values = vec![value; pixels];
+            // A pixel of its own, so that the common value does not give the mean.
+            values[pixels / 3] = 0.0;
+            let n = (pixels - 1) as f64;
+            let product = value * n;
+            let rest = value.mul_add(n, -product);
+            let bytes: Vec<u8> = values.iter().flat_map(|x| x.to_be_bytes()).collect();
+            for tier in tiers() {
+                let mut sum = Sum::default();
+                sum.accumulate(&bytes, &Encoding::plain(PixelType::F64), tier);
+                let error = ((sum.sum.value() - product) - rest) / product;
+                assert!(error.abs() <= 5e-16, "{pixels} of {value}: {error:e} {tier:?}");
+            }
+        }
+    }
+}
+
+/// Mean, root mean square and standard deviation, in units in which nothing overflows.
+fn large_reference(values: &[f64]) -> [f64; 3] {
+    const UNIT: f64 = 1e300;
+    let n = values.len() as f64;
+    let sum = |terms: &mut dyn Iterator<Item = f64>| {
+        let mut sum = Compensated::default();
+        terms.for_each(|x| sum.add(x));
+        sum.value()
+    };
+    let mean = sum(&mut values.iter().map(|x| x / UNIT)) / n;
+    let squares = sum(&mut values.iter().map(|x| (x / UNIT) * (x / UNIT)));
+    let spread = sum(&mut values.iter().map(|x| (x / UNIT - mean) * (x / UNIT - mean)));
+    [mean * UNIT, (squares / n).sqrt() * UNIT, (spread / n).sqrt() * UNIT]
+}
+
+proptest! {
+    #![proptest_config(crate::content::cases(48))]
+
+    #[test]
+    fn statistics_of_large_pixels_are_finite_where_the_true_value_is(
+        exponent in 140..308i32,
+        offset in prop_oneof![Just(0.0), -1.7..1.7f64],
+        pixels in prop_oneof![1..40usize, LEAF_PIXELS - 2..LEAF_PIXELS + 2, 1..3 * LEAF_PIXELS],
+        seed in any::<u64>(),
+        cut in 0.0..1.0f64,
+    ) {
+        let unit = 10f64.powi(exponent);
+        let mut state = seed;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 11) as f64 / (1u64 << 53) as f64 - 0.5
+        };
+        let values: Vec<f64> = (0..pixels).map(|_| (offset + 0.1 * random()) * unit).collect();
+        let bytes: Vec<u8> = values.iter().flat_map(|x| x.to_be_bytes()).collect();
+        let [mean, rms, std] = large_reference(&values);
+        let plain = Encoding::plain(PixelType::F64);
+        let (early, late) = bytes.split_at((cut * pixels as f64) as usize * 8);
+        for tier in tiers() {
+            let mut whole = Stats::default();
+            whole.accumulate(&bytes, &plain, tier, 0);
+            let (mut merged, mut later) = (Stats::default(), Stats::default());
+            merged.accumulate(early, &plain, tier, 0);
+            later.accumulate(late, &plain, tier, early.len() as u64 / 8);
+            merged.merge(&later);
+            for stats in [whole, merged] {
+                let near = |x: f64, y: f64, scale: f64| (x - y).abs() <= 1e-13 * scale.abs();
+                prop_assert!(near(stats.mean(), mean, rms), "{} {mean}", stats.mean());
+                prop_assert!(near(stats.rms(), rms, rms), "{} {rms}", stats.rms());
+                prop_assert!(near(stats.std(0), std, rms), "{} {std}", stats.std(0));
+            }
+            let mut sum = Sum::default();
+            sum.accumulate(&bytes, &plain, tier);
+            prop_assert_eq!(sum.sum.value(), whole.sum.value());
+        }
     }
 }

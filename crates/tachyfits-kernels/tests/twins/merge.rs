@@ -71,9 +71,9 @@ proptest! {
                 format!("{:?}", crate::whole::stats_bits(&whole)),
                 format!("{:?}", crate::whole::stats_bits(&parts))
             );
-            prop_assert_eq!(bits(sum.sum.high), bits(sums.sum.high));
-            prop_assert_eq!(bits(sum.sum.low), bits(sums.sum.low));
-            prop_assert_eq!((bits(sum.sum.high), bits(sum.sum.low)), (bits(whole.sum.high), bits(whole.sum.low)));
+            prop_assert_eq!(bits(sum.sum.parts.high), bits(sums.sum.parts.high));
+            prop_assert_eq!(bits(sum.sum.parts.low), bits(sums.sum.parts.low));
+            prop_assert_eq!((bits(sum.sum.parts.high), bits(sum.sum.parts.low)), (bits(whole.sum.parts.high), bits(whole.sum.parts.low)));
         }
     }
 

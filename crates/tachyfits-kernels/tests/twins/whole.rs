@@ -4,22 +4,27 @@ use crate::content::{Content, any_scaling, bits, contents, encodings, tiers};
 use proptest::prelude::*;
 use tachyfits_kernels::{
     Compensated, Encoding, Extremum, Histogram, HistogramRange, Shape, SpectralSum, Stats, Sum,
-    naive,
+    Total, naive,
 };
 
 fn parts(sum: Compensated) -> [u64; 2] {
     [bits(sum.high), bits(sum.low)]
 }
 
+fn total(sum: Total) -> ([u64; 2], bool) {
+    (parts(sum.parts), sum.is_large)
+}
+
 /// A sum in a form where NaN equals NaN.
 fn sum_bits(sum: &Sum) -> impl PartialEq + std::fmt::Debug {
-    (sum.count, sum.nan, parts(sum.sum), sum.common)
+    (sum.count, sum.nan, total(sum.sum), sum.common)
 }
 
 /// Full statistics in such a form.
 pub fn stats_bits(stats: &Stats) -> impl PartialEq + std::fmt::Debug {
     let extremum = |found: Option<Extremum>| found.map(|e| (bits(e.value), e.position));
-    let moments = [stats.sum, stats.center, stats.squares].map(parts);
+    let moments = ([stats.center, stats.squares].map(parts), stats.is_large);
+    let moments = (total(stats.sum), moments);
     (stats.count, stats.nan, moments, extremum(stats.min), extremum(stats.max), stats.common)
 }
 

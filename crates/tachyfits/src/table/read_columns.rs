@@ -129,8 +129,11 @@ impl Table {
         Ok(report)
     }
 
-    /// Checks that there are such rows, in the table and in the file.
-    pub(crate) fn check_rows(&self, rows: &Rows<'_>) -> Result<(), Error> {
+    /// Checks that there are such rows, in the table and in the file: before room for them is taken.
+    ///
+    /// # Errors
+    /// [`Reason::Rows`] or [`Reason::DataMissing`].
+    pub fn check_rows(&self, rows: &Rows<'_>) -> Result<(), Error> {
         let layout = &self.layout;
         let Some(last) = rows.last() else { return Ok(()) };
         if last >= layout.rows {

@@ -9,13 +9,14 @@ use tachyfits_format::{
     Code, CodecError, CodecScratch, Dither, FormatError, PixelsMut, StoredTile, StoredType, Tile,
     TileGrid, TileQuantisation, TiledLayout,
 };
+use tachyfits_io::operation::RunOptions;
 use tachyfits_io::{Fetched, IoError, Storage, fetch, note};
 use tachyfits_kernels::{
     EXACT_ZERO, Quantiser, Tier, dequantise_f32, dequantise_f64, native_in_place,
 };
 
 use super::damage::OnDamage;
-use super::{PixelSource, TakeTile};
+use super::{PixelSource, TakeTile, batch_tiles};
 use crate::image::plain_type;
 use crate::tile_batch::decode_tiles;
 
@@ -50,6 +51,25 @@ impl CompressedImage {
         on_damage: OnDamage,
     ) -> CompressedImage {
         CompressedImage { storage, layout, tier, on_damage, scratch: Mutex::default() }
+    }
+
+    /// Decodes every tile for the damage that is found, without room for the image.
+    ///
+    /// # Errors
+    /// If reading fails or the run is cancelled.
+    pub(crate) fn decode_all(&self, run: &RunOptions<'_>) -> Result<(), IoError> {
+        let (count, batch) = (self.layout.grid.count(), self.batch_tiles());
+        for first in (0..count).step_by(batch as usize) {
+            run.check(first, count)?;
+            let tiles: Vec<u64> = (first..count.min(first + batch)).collect();
+            self.decode(&tiles, &mut |_, _| Ok(()))?;
+        }
+        Ok(())
+    }
+
+    /// Tiles that are decoded together.
+    fn batch_tiles(&self) -> u64 {
+        batch_tiles(self.layout.grid.most_pixels().saturating_mul(self.pixel_bytes()).max(1))
     }
 
     /// Where the streams of tiles are: from their rows. An error of its own is that of a damaged tile.
@@ -169,6 +189,7 @@ impl CompressedImage {
             OnDamage::Refuse => return Err(self.content(error.clone())),
             OnDamage::List(list) => {
                 list.add((tile, 0, None), error.clone());
+                return take(place, &[]);
             }
             OnDamage::Undefine(known) => {
                 if self.layout.undefined_pixel().is_none() {

@@ -24,7 +24,7 @@ pub(crate) enum OnDamage {
     Refuse,
     /// Pixels are undefined. Tiles that are known to be damaged are not decoded again.
     Undefine(Mutex<BTreeSet<u64>>),
-    /// Bytes are 0, and the damage is listed.
+    /// The damage is listed, and bytes have any value.
     List(Arc<DamageList>),
 }
 

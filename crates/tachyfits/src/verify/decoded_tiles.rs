@@ -10,10 +10,13 @@ use tachyfits_kernels::Tier;
 use crate::byte_sums::sum_of_range;
 use crate::error::Error;
 use crate::file::decompressed_hdu;
-use crate::tiled::{DamageList, OnDamage};
+use crate::tiled::{CompressedImage, DamageList, OnDamage};
 
 /// Damaged tiles of an HDU that are findings of their own; the last one counts those after it.
 const MOST_DAMAGED: usize = 16;
+
+/// How many times the bytes of the streams the data of most images have at most.
+const MOST_TIMES: u64 = 1024;
 
 /// Decodes the tiles of an image or a table. Each damaged one is a finding.
 pub(super) fn check_tiles(
@@ -37,8 +40,22 @@ pub(super) fn check_tiles(
         }
         Some(Ok(found)) => found,
     };
-    let range = hdu.data_offset..hdu.data_offset + hdu.data_bytes;
-    let summed = sum_of_range(&*decompressed.storage, range.start, range, run, tier);
+    // A tile may state any size. So data that are far more than their streams are decoded tile by tile first, which
+    // takes no longer than the streams allow, and summed if no tile is damaged.
+    if stored.is_tiled_image() && hdu.data_bytes / MOST_TIMES > stored.data_bytes {
+        let layout = stored
+            .tiled_image()
+            .map_err(|error| Error::Format { file: storage.name().to_owned(), error })?;
+        let on_damage = OnDamage::List(Arc::clone(&list));
+        CompressedImage::new(Arc::clone(storage), layout, tier, on_damage).decode_all(run)?;
+    }
+    let summed = match list.found() {
+        (_, 0) => {
+            let range = hdu.data_offset..hdu.data_offset + hdu.data_bytes;
+            sum_of_range(&*decompressed.storage, range.start, range, run, tier)
+        }
+        _ => Ok(Default::default()),
+    };
     let (damaged, count) = list.found();
     findings.extend(damaged.iter().map(|error| Finding::of_problem(error.problem())));
     if let Some(last) = findings.last_mut().filter(|_| count > 0) {
