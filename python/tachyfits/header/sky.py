@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tachyfits.base.errors import either, foreign_errors, usage
 from tachyfits.base.lazy_numpy import np
 from tachyfits.header.frame_names import SkySystem, sky_system
+from tachyfits.header.sky_inverse import refined
 from tachyfits.text.axes import coordinate_type, is_celestial, is_latitude
 from tachyfits.text.units import ANGLE, axis_unit_text, fits_unit
 
@@ -142,7 +143,10 @@ class Sky:
             world: list[Any] = [None, None]
             for n, degrees in ((wcs.wcs.lng, longitude), (wcs.wcs.lat, latitude)):
                 world[n] = np.asarray(degrees, float) / _factor(wcs, n)
-            x, y = (np.asarray(at, float) for at in wcs.all_world2pix(*world, 0, quiet=True))
+            found = wcs.all_world2pix(*world, 0, quiet=True)
+            x, y = (np.asarray(at, dtype=np.float64) for at in found)
+            position = np.asarray(longitude, dtype=np.float64), np.asarray(latitude, float)
+            x, y = refined(self.degrees, (x, y), position, min(self.scales))
         turn, centre = self._turn, self._centre
         if turn is None or centre is None:
             return x, y

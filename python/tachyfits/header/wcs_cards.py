@@ -114,6 +114,11 @@ class Kind:
     parameter: int | None = None
 
     @property
+    def keyword(self) -> str:
+        """The keyword, with its own numbers."""
+        return self.renumbered({axis: axis for axis in self.axes})
+
+    @property
     def is_distortion(self) -> bool:
         """Whether it belongs to a distortion or a plate, which describe NAXIS1 and NAXIS2."""
         return self.type in ("order", "record", "any") or self.is_sip or self.is_plate
@@ -314,10 +319,11 @@ class WcsCards:
             return "D2IMARR", 1
         if kind.root not in _LOOKUPS:
             return None
-        keyword = f"{kind.root}{kind.axes[0]}"
+        keyword = kind.keyword
         if not isinstance(value, str) or value.strip().upper() != "LOOKUP":
             raise usage(
-                f"the distortion {keyword} = {value!r} is not supported: expected 'LOOKUP'",
+                f"{self._place}the distortion {keyword} = {value!r} is not supported: expected "
+                "'LOOKUP'",
                 "use pixels, or remove the cards of the distortion",
             )
         records, name = _LOOKUPS[kind.root]

@@ -96,9 +96,9 @@ def tables_of_images(
                 needed.append(table)
             elif _data_of(same) != _data_of(table):
                 raise usage(
-                    f"{owner} and {other} have different HDUs {table.name!r}, and images of one "
+                    f"{owner} and {other} have different tables {table.name!r}, and images of one "
                     "file share it",
-                    "write them to separate files, and leave out HDUs of other channels or pixels",
+                    "write them to separate files, and leave out tables of other channels",
                 )
     return needed
 
