@@ -25,6 +25,7 @@ from tachyfits.header.wcs_cards import (
     SPECTRAL_EXTRAS,
     Kind,
     WcsCards,
+    attribute_records,
     header_text,
 )
 from tachyfits.text.axes import (
@@ -370,6 +371,7 @@ class Coordinates:
             lengths = ((n, self.header.get(f"NAXIS{axis}")) for n, axis in enumerate(axes, 1))
             cards += [(f"NAXIS{n}", length) for n, length in lengths if isinstance(length, int)]
         system = self.system
+        attributes: dict[str, list[tuple[Kind, str]]] = {}
         for keyword, kind, value in used:
             if kind and kind.is_distortion and axes is not None and tuple(axes[:2]) != (1, 2):
                 raise usage(
@@ -379,6 +381,9 @@ class Coordinates:
                 )
             if keyword in CELESTIAL_EXTRAS and system is not None:
                 continue
+            if kind and kind.root == "WAT":
+                attributes.setdefault(keyword.partition("_")[0], []).append((kind, value))
+                continue
             unit = (
                 self._unit_for_astropy(kind.axes[0], value)
                 if kind and kind.root == "CUNIT"
@@ -386,6 +391,10 @@ class Coordinates:
             )
             if unit is not None:
                 cards.append((keyword, unit))
+        for name, records in attributes.items():
+            records.sort(key=lambda record: record[0].parameter or 0)
+            texts = attribute_records([text for _, text in records])
+            cards += [(f"{name}_{n:03}", text) for n, text in enumerate(texts, 1)]
         if system is not None:
             if system.problem or system.name in SYSTEMS:
                 cards.append(("RADESYS", system.name))
