@@ -277,6 +277,40 @@ def test_corrections_in_images_are_written_once_in_a_list(
         tf.write(path, [image, image.cut(section=np.s_[10:50, 20:90])], overwrite=True)
 
 
+def test_cards_of_corrections_go_where_the_images_do_not(
+    corrected: tuple[tf.Image, Any, Path],
+) -> None:
+    image, _, folder = corrected
+    path = folder / "array.fits"
+    of_file = {"CPDIS1", "DP1", "D2IMDIS1", "AXISCORR"} & set(image.header)
+    with fits.open(folder / "flc.fits") as hdus:
+        headers = [image.header, hdus["SCI"].header]
+        for header in headers:
+            with pytest.warns(tf.TachyfitsWarning, match="CPDIS1, CPERR1, DP1|CPDIS1, DP1"):
+                tf.write(path, image[...], header=header, overwrite=True)
+            written = tf.open(path)[0].header
+            assert not of_file & set(written)
+            assert written["A_ORDER"] == 2
+
+
+def test_pairs_of_arrays_and_headers_keep_corrections_that_the_list_has(
+    corrected: tuple[tf.Image, Any, Path],
+) -> None:
+    _, right, folder = corrected
+    with fits.open(folder / "flc.fits") as hdus:
+        # Headers of astropy take records apart: DP1.EXTVER.
+        data = [(hdu.data, hdu.header) for hdu in hdus[1:]]
+        tf.write(folder / "pairs.fits", data)
+    records = [
+        c.value for c in tf.open(folder / "pairs.fits")[0].header.cards if c.keyword == "DP1"
+    ]
+    assert records[0] == "EXTVER: 3.0"
+    found = by_astropy(folder / "pairs.fits", 0).all_pix2world([[60, 30]], 0)[0]
+    np.testing.assert_allclose(found, right, rtol=0, atol=1e-10)
+    at = tf.open(folder / "pairs.fits")[0].coordinates(60, 30)
+    np.testing.assert_allclose((at.ra.deg, at.dec.deg), right, rtol=0, atol=1e-10)
+
+
 def test_corrections_in_images_survive_a_pickle(corrected: tuple[tf.Image, Any, Path]) -> None:
     image, right, _ = corrected
     plane = pickle.loads(pickle.dumps(image.plane()))
