@@ -521,7 +521,8 @@ def test_other_words_than_those_of_the_standard_name_a_linear_axis(ctype: str) -
 
 @pytest.mark.parametrize(
     ("ctype", "unit"), [("FREQ", "Hz"), ("WAVE", "m"), ("ENER", "J"), ("FREQ-LSR", "Hz"),
-                        ("VELO-LSR", "m s-1"), ("WAVE-LOG", "m"), ("AWAV", "m"), ("WAVN", "m-1")],
+                        ("VELO-LSR", "m s-1"), ("WAVE-LOG", "m"), ("FREQ-OHEL", "Hz"),
+                        ("AWAV", "m"), ("WAVN", "m-1")],
 )  # fmt: skip
 def test_types_of_the_standard_have_its_units(ctype: str, unit: str) -> None:
     cards = {"CTYPE1": ctype, "CRPIX1": 1.0, "CRVAL1": 200.0, "CDELT1": 0.5}

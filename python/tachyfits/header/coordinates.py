@@ -400,8 +400,10 @@ class Coordinates:
                 cards.append(("RADESYS", system.name))
             elif system.equator:
                 cards.append(("RADESYS", system.equator))
-            if system.equinox is not None:
-                cards.append(("EQUINOX", system.equinox))
+            # ICRS has no equinox, but headers give one.
+            equinox = system.equinox or self.cards.optional("EQUINOX")
+            if equinox is not None:
+                cards.append(("EQUINOX", equinox))
         return cards
 
     def _unit_for_astropy(self, axis: int, text: str) -> str | None:

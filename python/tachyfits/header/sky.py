@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from tachyfits.base.errors import either, foreign_errors, usage
 from tachyfits.base.lazy_numpy import np
 from tachyfits.header.frame_names import SkySystem, sky_system
-from tachyfits.header.sky_inverse import refined
 from tachyfits.text.axes import coordinate_type, is_celestial, is_latitude
 from tachyfits.text.units import ANGLE, axis_unit_text, fits_unit
 
@@ -131,12 +130,22 @@ class Sky:
         with foreign_errors(f"{self.coordinates.where}: no sky position", "use pixels"):
             return SkyCoord(longitude[()] * u.deg, latitude[()] * u.deg, frame=frame)
 
+    def steps(self, x: Any, y: Any) -> Values:
+        """Return the angles from each of some 0-based pixels to the next, degrees."""
+        from astropy.coordinates import angular_separation
+
+        longitude, latitude = (np.radians(angle) for angle in self.degrees(x, y))
+        angles = angular_separation(longitude[:-1], latitude[:-1], longitude[1:], latitude[1:])
+        return np.asarray(np.degrees(angles))
+
     def pixels(self, longitude: Any, latitude: Any) -> tuple[Values, Values]:
         """Return the 0-based pixels of degrees in the frame of the image; NaN off its sky.
 
         On a cylindrical map, which may go on beyond half a turn from its reference, it is the pixel
         nearest to the centre of the image.
         """
+        from tachyfits.header.sky_inverse import refined
+
         wcs = self.wcs
         where = f"{self.coordinates.where}: a position cannot be placed"
         with foreign_errors(where, "use pixels"):

@@ -250,6 +250,8 @@ def _sky_of(coordinates: Coordinates, shape: tuple[int, ...]) -> SkyPosition | N
     sky = coordinates.sky
     if sky is None:
         return None
+    if sky.system.problem:
+        coordinates.cards.warn_once("RADESYS", sky.system.problem)
     lengths = [shape[len(shape) - axis] for axis in sky.axes]
     inside = all(0.5 <= at <= n + 0.5 for at, n in zip(sky.pixel, lengths, strict=True))
     if inside or 0 in lengths:
