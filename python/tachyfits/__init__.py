@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from tachyfits.file.hdu import CompressedTiles, Hdu
     from tachyfits.header.beam import Beam, Beams
     from tachyfits.header.cards import Card, Cards, Header
+    from tachyfits.header.sky_frames import HeaderFrame
     from tachyfits.header.summary import CoordinateSummary
     from tachyfits.image.expressions import along, evaluate
     from tachyfits.image.image import Image
@@ -107,6 +108,7 @@ __all__ = [
     "FormatError",
     "Hdu",
     "Header",
+    "HeaderFrame",
     "Histogram",
     "Image",
     "IoError",
@@ -192,6 +194,7 @@ _NAMES = {
     "file.hdu": ("CompressedTiles", "Hdu"),
     "header.beam": ("Beam", "Beams"),
     "header.cards": ("Card", "Cards", "Header"),
+    "header.sky_frames": ("HeaderFrame",),
     "header.summary": ("CoordinateSummary",),
     "image.expressions": ("along", "evaluate"),
     "image.image": ("Image",),

@@ -357,8 +357,10 @@ def test_skies_without_a_frame_in_astropy_are_no_other_sky(more: list[tuple[str,
     image = sky_image("TAN", more=more)
     with pytest.raises(tf.UsageError, match="frame of its sky"):
         image.region_mask("icrs; circle(83.6,22,1)")
-    with pytest.raises(tf.UsageError, match="no sky position"):
-        image.coordinates(3, 4)
+    # Positions keep a frame of their own, which pixel() takes back.
+    at = image.coordinates(3, 4)
+    assert isinstance(at.frame, tf.HeaderFrame)
+    np.testing.assert_allclose(image.pixel(at), [3, 4], atol=1e-8)
     # Pixels do not depend on it.
     assert image.region_mask("circle(10,10,2)").sum() == 13
 

@@ -320,7 +320,9 @@ pub(crate) fn coordinate_type(ctype: &str) -> &str {
         let (code, rest) = code.split_once('-').unwrap_or((code, ""));
         let is_name =
             |text: &str| text.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
-        code.len() == 3 && is_name(code) && is_name(rest)
+        // Of GIPSY, with the definition of velocity and the frame.
+        let is_gipsy = matches!(code, "OHEL" | "OLSR" | "RHEL" | "RLSR");
+        (is_gipsy || code.len() == 3) && is_name(code) && is_name(rest)
     };
     match (ctype.get(..4), ctype.get(4..5), ctype.get(5..)) {
         (Some(name), Some("-"), Some(code)) if is_code(code) => name.trim_end_matches('-'),

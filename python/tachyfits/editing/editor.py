@@ -23,7 +23,7 @@ from tachyfits.editing.edited_hdu import EditedHdu
 from tachyfits.file.file import File
 from tachyfits.file.hdu import Hdu
 from tachyfits.header.given import check_card_text
-from tachyfits.writing.hdus import parts_of, tables_of_images
+from tachyfits.writing.hdus import names_of, parts_of, tables_of_images
 from tachyfits.writing.images import image_cards, native, unit_of
 from tachyfits.writing.tables import table_file
 
@@ -185,9 +185,8 @@ class Editor:
         elif kind == "array":
             header = options.pop("header", None)
             _refuse(options)
-            self._core.copy(
-                at, _core.array_file(native(data), image_cards(header, unit_of(data))), 0
-            )
+            cards = image_cards(header, unit_of(data), names_of(self.preview()))
+            self._core.copy(at, _core.array_file(native(data), cards), 0)
         else:
             _refuse(options, _OF_TABLES)
             self._core.copy(at, table_file(data, "a new table", name=name, **options), 1)

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tachyfits._core import UsageError
-from tachyfits.base.errors import either, foreign_errors, memory_error, usage, warn
+from tachyfits.base.errors import UsageKeyError, either, foreign_errors, memory_error, usage, warn
 from tachyfits.base.lazy_numpy import np
 from tachyfits.header.cards import Header
 from tachyfits.header.frame_names import SYSTEMS, SkySystem
@@ -26,6 +26,7 @@ from tachyfits.header.wcs_cards import (
     SPECTRAL_EXTRAS,
     Kind,
     WcsCards,
+    attribute_records,
     header_text,
 )
 from tachyfits.text.axes import (
@@ -416,6 +417,7 @@ class Coordinates:
             lengths = ((n, self.header.get(f"NAXIS{axis}")) for n, axis in enumerate(axes, 1))
             cards += [(f"NAXIS{n}", length) for n, length in lengths if isinstance(length, int)]
         system = self.system
+        attributes: dict[str, list[tuple[Kind, str]]] = {}
         for keyword, kind, value in used:
             if kind and kind.is_distortion and axes is not None and tuple(axes[:2]) != (1, 2):
                 raise usage(
@@ -425,6 +427,9 @@ class Coordinates:
                 )
             if keyword in CELESTIAL_EXTRAS and system is not None:
                 continue
+            if kind and kind.root == "WAT":
+                attributes.setdefault(keyword.partition("_")[0], []).append((kind, value))
+                continue
             unit = (
                 self._unit_for_astropy(kind.axes[0], value)
                 if kind and kind.root == "CUNIT"
@@ -432,13 +437,19 @@ class Coordinates:
             )
             if unit is not None:
                 cards.append((keyword, unit))
+        for name, records in attributes.items():
+            records.sort(key=lambda record: record[0].parameter or 0)
+            texts = attribute_records([text for _, text in records])
+            cards += [(f"{name}_{n:03}", text) for n, text in enumerate(texts, 1)]
         if system is not None:
             if system.problem or system.name in SYSTEMS:
                 cards.append(("RADESYS", system.name))
             elif system.equator:
                 cards.append(("RADESYS", system.equator))
-            if system.equinox is not None:
-                cards.append(("EQUINOX", system.equinox))
+            # ICRS has no equinox, but headers give one.
+            equinox = system.equinox or self.cards.optional("EQUINOX")
+            if equinox is not None:
+                cards.append(("EQUINOX", equinox))
         return cards
 
     def _unit_for_astropy(self, axis: int, text: str) -> str | None:
@@ -521,16 +532,16 @@ class Coordinates:
             elif kind.root == "PV" and kind.parameter == 1:
                 versions[kind.axes[0]] = int(value)
             elif (image := self.cards.lookup_of(kind, value)) is not None:
-                lookups[image] = self._correction(*image)
+                lookups[image] = self._correction(*image, kind.keyword)
         tables: dict[tuple[str, int], dict[str, Any]] = {}
         for axis, named in texts.items():
             if algorithm_of(self.cards.text(f"CTYPE{axis}")) != "TAB":
                 continue
             name, version = named.get(0, ""), versions.get(axis, 1)
             columns = [named[n] for n in (1, 2) if named.get(n)]
-            if self._companion is None or not name or not columns:
-                raise usage("its table is not in the file", "use the file that has it")
-            table = self._companion(name, version)
+            if not name or not columns:
+                raise usage(f"its table is not named: PS{axis}_0 and PS{axis}_1", "use pixels")
+            table = self._beside(name, version, f"CTYPE{axis}")
             if table.kind != "binary table":
                 hint = "use the file that has it"
                 raise usage(f"HDU {name},{version} is not a binary table", hint)
@@ -549,14 +560,12 @@ class Coordinates:
             hdus.append(fits.BinTableHDU(rows, name=name, ver=version))
         return fits.HDUList(hdus)
 
-    def _correction(self, name: str, version: int) -> Any:
+    def _correction(self, name: str, version: int, keyword: str) -> Any:
         """Return an image of corrections for astropy."""
         from astropy.io import fits
 
         hint = "use the file that has it, or remove the cards of the distortion"
-        if self._companion is None:
-            raise usage(f"the distortion needs the image {name},{version}", hint)
-        image = self._companion(name, version)
+        image = self._beside(name, version, keyword)
         if image.kind != "image":
             raise usage(f"HDU {name},{version} is not an image", hint)
         if image.ndim > 2 or image.size > MOST_CORRECTIONS:
@@ -571,6 +580,20 @@ class Coordinates:
             for root, default in (("CRPIX", 0.0), ("CRVAL", 0.0), ("CDELT", 1.0)):
                 found.header[f"{root}{n}"] = cards.number(f"{root}{n}", default)
         return found
+
+    def _beside(self, name: str, version: int, keyword: str) -> Any:
+        """Return an HDU that coordinates need."""
+        hint = "use the file that has it, or use pixels"
+        try:
+            if self._companion is not None:
+                return self._companion(name, version)
+        except UsageKeyError:
+            pass
+        raise usage(
+            f"{self.place}the coordinates ({keyword}) need the HDU {name!r} of version {version}, "
+            "which is not in the file",
+            hint,
+        )
 
     # The sky.
 

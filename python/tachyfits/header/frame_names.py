@@ -68,7 +68,7 @@ def sky_system(longitude: str, cards: WcsCards) -> SkySystem:
     year = _equinox(cards)
     name, read_year = _system(text)
     if text and not name:
-        expected = f"one of {', '.join(SYSTEMS)}"
+        expected = f"expected {', '.join(SYSTEMS)}"
         return SkySystem(text.upper(), year, problem=f"invalid {keyword} {text!r}: {expected}")
     if name and name not in (text.upper(), ""):
         of = f" with the equinox {read_year:g}" if read_year is not None else ""

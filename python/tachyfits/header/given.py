@@ -9,6 +9,7 @@ import numpy as np
 
 from tachyfits.base.errors import usage
 from tachyfits.header.cards import COMMENTARY
+from tachyfits.header.wcs_cards import is_record
 
 #: Cards as the engine takes them.
 Cards = list[tuple[str, Any, str]]
@@ -47,16 +48,24 @@ def _items_of(header: Any) -> Iterable[tuple[Any, Any]]:
             )
         return header.items()  # type: ignore[no-any-return]
     return (
-        (card.keyword, card.value if card.keyword in COMMENTARY else (card.value, card.comment))
+        (card.keyword, card.value)
+        if card.keyword in COMMENTARY
+        # astropy takes the records of a distortion apart: DP1.EXTVER of DP1 = 'EXTVER: 1.0'.
+        else (
+            getattr(card, "rawkeyword", card.keyword),
+            (getattr(card, "rawvalue", card.value), card.comment),
+        )
         for card in cards
     )
 
 
 def last_of_each(cards: Cards) -> Cards:
-    """Leave out cards whose keyword comes again, commentary aside."""
+    """Leave out cards whose keyword comes again, commentary and records aside."""
     last = {keyword: place for place, (keyword, _, _) in enumerate(cards)}
     return [
-        card for place, card in enumerate(cards) if card[0] in COMMENTARY or last[card[0]] == place
+        card
+        for place, card in enumerate(cards)
+        if card[0] in COMMENTARY or last[card[0]] == place or is_record(card[0])
     ]
 
 

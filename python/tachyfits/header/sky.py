@@ -130,19 +130,32 @@ class Sky:
         with foreign_errors(f"{self.coordinates.where}: no sky position", "use pixels"):
             return SkyCoord(longitude[()] * u.deg, latitude[()] * u.deg, frame=frame)
 
+    def steps(self, x: Any, y: Any) -> Values:
+        """Return the angles from each of some 0-based pixels to the next, degrees."""
+        from astropy.coordinates import angular_separation
+
+        longitude, latitude = (np.radians(angle) for angle in self.degrees(x, y))
+        angles = angular_separation(longitude[:-1], latitude[:-1], longitude[1:], latitude[1:])
+        return np.asarray(np.degrees(angles))
+
     def pixels(self, longitude: Any, latitude: Any) -> tuple[Values, Values]:
         """Return the 0-based pixels of degrees in the frame of the image; NaN off its sky.
 
         On a cylindrical map, which may go on beyond half a turn from its reference, it is the pixel
         nearest to the centre of the image.
         """
+        from tachyfits.header.sky_inverse import refined
+
         wcs = self.wcs
         where = f"{self.coordinates.where}: a position cannot be placed"
         with foreign_errors(where, "use pixels"):
             world: list[Any] = [None, None]
             for n, degrees in ((wcs.wcs.lng, longitude), (wcs.wcs.lat, latitude)):
                 world[n] = np.asarray(degrees, float) / _factor(wcs, n)
-            x, y = (np.asarray(at, float) for at in wcs.all_world2pix(*world, 0, quiet=True))
+            found = wcs.all_world2pix(*world, 0, quiet=True)
+            x, y = (np.asarray(at, dtype=np.float64) for at in found)
+            position = np.asarray(longitude, dtype=np.float64), np.asarray(latitude, float)
+            x, y = refined(self.degrees, (x, y), position, min(self.scales))
         turn, centre = self._turn, self._centre
         if turn is None or centre is None:
             return x, y

@@ -32,7 +32,7 @@ class SkyPosition:
     longitude, latitude
         Degrees.
     frame
-        RADESYS ("ICRS", "FK5", ...) or the system that CTYPE names ("galactic", ...).
+        RADESYS ("ICRS", "FK5", ...) or the system that CTYPE names ("galactic", "HPLN", ...).
     pixel
         That pixel, in FITS order and counted from 1.
     scale
@@ -127,12 +127,15 @@ class CoordinateSummary:
         -------
         SkyCoord, Quantity, or a pair of them
             The position on the sky, in the frame of the image, and the spectral coordinate, in the
-            unit of the axis: those of them whose axes have a pixel number.
+            unit of the axis: those of them whose axes have a pixel number. `Image.pixel` takes both
+            back. A system that astropy has no frame for (HPLN of the Sun, planets) has a
+            `HeaderFrame`. NaN where the image has no sky.
 
         Raises
         ------
         UsageError
-            These axes have no coordinates, or the summary was read from a pickle.
+            These axes have no coordinates, RADESYS names no known system, the distortion needs an
+            HDU that is not there, or the summary was read from a pickle.
 
         Examples
         --------
@@ -247,6 +250,8 @@ def _sky_of(coordinates: Coordinates, shape: tuple[int, ...]) -> SkyPosition | N
     sky = coordinates.sky
     if sky is None:
         return None
+    if sky.system.problem:
+        coordinates.cards.warn_once("RADESYS", sky.system.problem)
     lengths = [shape[len(shape) - axis] for axis in sky.axes]
     inside = all(0.5 <= at <= n + 0.5 for at, n in zip(sky.pixel, lengths, strict=True))
     if inside or 0 in lengths:

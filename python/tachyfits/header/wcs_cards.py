@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tachyfits._core import FormatError
+from tachyfits._core import FormatError, TachyfitsError
 from tachyfits.base.errors import either, format_error, usage, warn
 from tachyfits.header.cards import Card, Header, card_line
 from tachyfits.text.axes import coordinate_type
@@ -115,6 +115,11 @@ class Kind:
     parameter: int | None = None
 
     @property
+    def keyword(self) -> str:
+        """The keyword, with its own numbers."""
+        return self.renumbered({axis: axis for axis in self.axes})
+
+    @property
     def is_distortion(self) -> bool:
         """Whether it belongs to a distortion or a plate, which describe NAXIS1 and NAXIS2."""
         return self.type in ("order", "record", "any") or self.is_sip or self.is_plate
@@ -169,9 +174,50 @@ def kind_of(keyword: str) -> Kind | None:
     return Kind(keyword, "number", True) if _OLD_PARAMETER_CARD.fullmatch(keyword) else None
 
 
+def is_record(keyword: str) -> bool:
+    """Say whether a keyword is of records, which repeat it: DP1 = 'EXTVER: 1.0'."""
+    kind = kind_of(keyword.upper())
+    return kind is not None and kind.type == "record"
+
+
 def distortions(header: Header) -> list[str]:
     """Return the keywords of a header that begin a distortion: A_ORDER, CPDIS1, AMDX1, ..."""
     return [key for key in header if _DISTORTION.fullmatch(key.upper())]
+
+
+def hdus_needed(header: Header) -> dict[tuple[str, int], list[str]]:
+    """Return the HDUs that cards need beside an image, by EXTNAME and EXTVER, and these cards.
+
+    They are images of corrections (CPDIS, D2IM), tables of -TAB axes, and the table BEAMS.
+    """
+    found: dict[tuple[str, int], list[str]] = {}
+    cards = WcsCards(header, MOST_AXES, tell=lambda _: None)
+    keys = [key.upper() for key in header]
+    for key in keys:
+        kind = kind_of(key)
+        value = header.get(key)
+        if key == "CASAMBM" and value is True:
+            found.setdefault(("BEAMS", 1), []).append(key)
+        elif kind is not None and kind.root == "CTYPE" and str(value).rstrip().endswith("-TAB"):
+            (axis,) = kind.axes
+            name, version = header.get(f"PS{axis}_0"), header.get(f"PV{axis}_1", 1)
+            if isinstance(name, str) and _is_number(version):
+                of_axis = [k for k in keys if (of := kind_of(k)) and of.axes == kind.axes]
+                found.setdefault((name.strip().upper(), int(version)), []).extend(of_axis)
+        elif kind is not None and (kind.root == "AXISCORR" or kind.root in _LOOKUPS):
+            try:
+                name_version = cards.lookup_of(kind, value)
+            except TachyfitsError:
+                continue
+            if name_version is not None:
+                root = kind.root.removesuffix("DIS")
+                errors = "D2IMERR" if root in ("D2IM", "AXISCORR") else f"{root}ERR"
+                axis_text = "".join(map(str, kind.axes))
+                own = {key, f"{errors}{axis_text}", *(["D2IMEXT"] if root == "AXISCORR" else [])}
+                records = f"{_LOOKUPS[kind.root][0]}{axis_text}" if kind.axes else None
+                named = [k for k in keys if k in own or k.partition(".")[0] == records]
+                found.setdefault(name_version, []).extend(named)
+    return found
 
 
 class WcsCards:
@@ -315,10 +361,11 @@ class WcsCards:
             return "D2IMARR", 1
         if kind.root not in _LOOKUPS:
             return None
-        keyword = f"{kind.root}{kind.axes[0]}"
+        keyword = kind.keyword
         if not isinstance(value, str) or value.strip().upper() != "LOOKUP":
             raise usage(
-                f"the distortion {keyword} = {value!r} is not supported: expected 'LOOKUP'",
+                f"{self._place}the distortion {keyword} = {value!r} is not supported: expected "
+                "'LOOKUP'",
                 "use pixels, or remove the cards of the distortion",
             )
         records, name = _LOOKUPS[kind.root]
@@ -353,11 +400,23 @@ class WcsCards:
         """Say whether other cards make a card count: distortions need a CTYPE or a plate."""
         if kind.is_sip:
             return self._has_sip
+        if kind.root == "CTYPE":
+            self._warn_of_plain(kind.axes[0])
         if kind.is_plate:
             return self.has_plate
         if kind.root == "WAT":
             return coordinate_type(self.text(f"CTYPE{kind.axes[0]}"))[1] in ("TNX", "ZPX")
         return True
+
+    def _warn_of_plain(self, axis: int) -> None:
+        """Warn of a projection of IRAF without its polynomial, which WCSLIB takes for plain TAN."""
+        ctype, keyword = self.text(f"CTYPE{axis}"), f"WAT{axis}_001"
+        if coordinate_type(ctype)[1] == "TNX" and keyword not in self.header:
+            text = (
+                f"{self._place}CTYPE{axis} = {ctype!r} has no polynomial ({keyword}): positions "
+                "are those of TAN"
+            )
+            self.warn_once(f"CTYPE{axis}", text)
 
     # The matrix.
 
@@ -505,6 +564,34 @@ def _number_of(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
+#: Characters of a record of IRAF's attributes, and a number at its end.
+_RECORD = 68
+_LAST_NUMBER = re.compile(r"(?<![\w.])([-+]?)([\d.]+(?:[eEdD][-+]?\d+)?)$")
+
+
+def attribute_records(texts: Sequence[str]) -> list[str]:
+    """Return records of IRAF's attributes (WATn_mmm) that the parser of WCSLIB reads.
+
+    IRAF breaks the text every 68 characters. WCSLIB refuses records that begin with a blank, and
+    takes a second blank for another number: one blank is left, and a number at the end of a record
+    before a blank gets a leading 0.
+
+    >>> attribute_records(["wtype=tnx lngcor = 1.".ljust(66) + "-2", " .5  2"])
+    ['wtype=tnx lngcor = 1. -2 .5 2']
+    >>> attribute_records([66 * "x" + " 1", " 2"])
+    ['xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx 0', '1 2']
+    """
+    text = re.sub(" +", " ", "".join(record.ljust(_RECORD) for record in texts).strip())
+    records = []
+    while len(text) > _RECORD:
+        if text[_RECORD] == " ":
+            padded = _LAST_NUMBER.sub(r"\g<1>0\2", text[:_RECORD])
+            text = padded + text[_RECORD:]
+        records.append(text[:_RECORD])
+        text = text[_RECORD:]
+    return [*records, text]
+
+
 def header_text(cards: Sequence[tuple[str, Any]]) -> str:
     """Return cards as the text of a header, 80 characters each; long strings are left out.
 
@@ -516,7 +603,9 @@ def header_text(cards: Sequence[tuple[str, Any]]) -> str:
     padded = (
         Card(
             keyword,
-            value.ljust(68 if keyword[:3] == "WAT" else 8) if isinstance(value, str) else value,
+            value.ljust(_RECORD if keyword[:3] == "WAT" else 8)
+            if isinstance(value, str)
+            else value,
         )
         for keyword, value in cards
     )

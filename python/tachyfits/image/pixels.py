@@ -133,7 +133,8 @@ class Pixels(ImageHdu):
         Parameters
         ----------
         position
-            An astropy SkyCoord in any frame, of one position or many.
+            An astropy SkyCoord in any frame, of one position or many; of the Sun and of planets in
+            the frame that `coordinates` gives.
         spectral
             Text with a unit ("120 km/s"), an astropy quantity, or numbers in the unit of the axis.
         rest, convention, rest_medium

@@ -466,8 +466,7 @@ def _degrees_per_pixel(points: NDArray[np.float64], sky: Sky) -> float | None:
             if length == 0 or not np.isfinite(length):
                 continue
             at = begin + np.linspace(0.0, 1.0, _STEPS + 1)[:, None] * (end - begin)
-            on_sky = sky.positions(at[:, 0], at[:, 1])
-            scales.append(on_sky[1:].separation(on_sky[:-1]).deg * _STEPS / length)
+            scales.append(sky.steps(at[:, 0], at[:, 1]) * _STEPS / length)
     if not scales:
         return None
     found = np.concatenate(scales)

@@ -458,6 +458,8 @@ def _sky(plane: Plane) -> Any:
             # A header may name axes and lack what makes them work.
             rows, columns = plane.shape
             middle = world.pixel_to_world_values((columns - 1) / 2, (rows - 1) / 2)
+            # RADESYS may name a frame that is not known.
+            world.world_axis_object_classes  # noqa: B018
     except TachyfitsError as error:
         place = f"{plane.source}: " if plane.source else ""
         warn(f"{place}axes are drawn in pixels: {str(error).partition(chr(10))[0]}")

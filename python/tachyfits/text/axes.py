@@ -28,8 +28,9 @@ SPECTRAL_TYPES = (
     "FREQ", "ENER", "WAVN", "VRAD", "WAVE", "VOPT", "ZOPT", "AWAV", "VELO", "BETA", "FELO",
 )  # fmt: skip
 
-#: CTYPE with an algorithm, and with a distortion after it (Standard 8.2): "RA---TAN-SIP".
-_CTYPE = re.compile(r"(.{4})-([A-Z0-9]{3})(?:-[A-Z0-9]*)?")
+#: CTYPE with an algorithm, and with a distortion after it (Standard 8.2): "RA---TAN-SIP"; or a
+#: frequency of GIPSY, with the definition of velocity and the frame: "FREQ-OHEL".
+_CTYPE = re.compile(r"(.{4})-([A-Z0-9]{3}|[OR](?:HEL|LSR))(?:-[A-Z0-9]*)?")
 #: Longitudes and latitudes: GLON, ELAT, and HPLN, MALT of a body.
 _CELESTIAL = re.compile(r"RA|DEC|[A-Z](LON|LAT)|[A-Z]{2}(LN|LT)")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,7 @@ def write_hdus(
     """Write a file of these HDUs; see `tachyfits.write`."""
     named = [(f"HDU {place} of the list", hdu) for place, hdu in enumerate(hdus)]
     tables = tables_of_images(named, named)
+    beside = {(hdu.name.upper(), hdu.version) for hdu in tables} | names_of(hdus)
     writer = _core.FileWriter(fits_name(path), overwrite=overwrite, checksum=checksum, sync=sync)
     errors = []
     try:
@@ -59,7 +60,7 @@ def write_hdus(
                     "put a pair of array and header into a list: [(array, None)]",
                 )
             for one, cards in parts_of(data, header):
-                error = _write_hdu(writer, one, cards, threads, progress, compress)
+                error = _write_hdu(writer, one, cards, threads, progress, compress, beside)
                 if error > 0:
                     errors.append(f"{error:.6g} in HDU {place}")
         for table in tables:
@@ -96,11 +97,24 @@ def tables_of_images(
                 needed.append(table)
             elif _data_of(same) != _data_of(table):
                 raise usage(
-                    f"{owner} and {other} have different HDUs {table.name!r}, and images of one "
+                    f"{owner} and {other} have different tables {table.name!r}, and images of one "
                     "file share it",
-                    "write them to separate files, and leave out HDUs of other channels or pixels",
+                    "write them to separate files, and leave out tables of other channels",
                 )
     return needed
+
+
+def names_of(hdus: Iterable[Any]) -> set[tuple[str, int]]:
+    """Return EXTNAME, in capitals, and EXTVER of HDUs of a list, as far as they have a name."""
+    names = set()
+    for hdu in hdus:
+        if isinstance(hdu, Hdu):
+            names.add((hdu.name.upper(), hdu.version))
+        elif isinstance(hdu, tuple) and len(hdu) == 2 and hasattr(hdu[1], "get"):
+            version = hdu[1].get("EXTVER", 1)
+            number = version if isinstance(version, int) else 1
+            names.add((str(hdu[1].get("EXTNAME", "")).strip().upper(), number))
+    return names
 
 
 def _companions_of(data: Any) -> tuple[bytes, str]:
@@ -138,6 +152,7 @@ def _write_hdu(
     threads: int,
     progress: Progress | None,
     compress: Compression | str | None,
+    beside: Collection[tuple[str, int]] = (),
 ) -> float:
     """Write an HDU; return the largest error of rounding."""
     kind = kind_of(data)
@@ -149,7 +164,7 @@ def _write_hdu(
         return writer.write_image(core, compression=how, threads=threads, progress=progress)
     if kind in ("image", "array", "list"):
         array, unit = stacked(data) if kind == "list" else (data, unit_of(data))
-        cards = image_cards(header, unit)
+        cards = image_cards(header, unit, beside)
         array = native(array)
         how = engine_compression(compress, array.shape) if array.size else None
         return writer.write_array(array, cards, compression=how, threads=threads, progress=progress)

@@ -2,24 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits.base.errors import either, usage
+from tachyfits.base.errors import either, listed, usage, warn
 from tachyfits.base.whole_numbers import whole_number
 from tachyfits.header.cards import Header
 from tachyfits.header.given import Cards, given_cards
+from tachyfits.header.wcs_cards import hdus_needed
 from tachyfits.text.units import text_of_unit
 
 
-def image_cards(header: Any, unit: Any = None) -> Cards:
+def image_cards(header: Any, unit: Any = None, beside: Collection[tuple[str, int]] = ()) -> Cards:
     """Return the cards for an image: those of a header, or values by keyword, and BUNIT.
 
-    ``unit``: astropy's, of the pixels; written if the header has none.
+    Cards that need another HDU (corrections of pixels, coordinates or beams in a table) are left
+    out with a warning where the file does not have it.
+
+    Parameters
+    ----------
+    unit
+        Of the pixels, astropy's; written if the header has none.
+    beside
+        EXTNAME, in capitals, and EXTVER of the other HDUs of the file.
     """
     cards = cards_given(header)
+    lost: set[str] = set()
+    for (name, version), keywords in hdus_needed(Header(cards)).items():
+        if (name, version) not in beside:
+            lost.update(keywords)
+            warn(
+                f"{listed(sorted(set(keywords)))} need the HDU {name!r} of version {version}, "
+                "which is not written, and are left out\nhint: write the image and not its array, "
+                "or put that HDU into the list"
+            )
+    cards = [card for card in cards if card[0].upper() not in lost]
     text = text_of_unit(unit)
     if text is not None and not any(card[0].upper() == "BUNIT" for card in cards):
         cards.append(("BUNIT", text, ""))

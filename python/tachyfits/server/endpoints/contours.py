@@ -121,7 +121,7 @@ def _moved(lines: list[NDArray[np.float64]], view: View, target: View) -> list[N
         pixels = np.column_stack(other.pixels_of(world)) + 1
     found = []
     for line in np.split(pixels, np.cumsum([len(line) for line in lines])[:-1]):
-        good: NDArray[np.bool_] = np.asarray(np.isfinite(line).all(axis=1))
+        good = np.asarray(np.isfinite(line).all(axis=1))
         for run in np.split(np.arange(len(line)), np.flatnonzero(np.diff(good)) + 1):
             if good[run[0]] and len(run) > 1:
                 found.append(line[run])
