@@ -1,4 +1,4 @@
-"""The frequency of values is one for cubes, planes, cuts, and files of them: that of their channels.
+"""Cubes, planes, cuts, and files of them have one frequency of values: that of their channels.
 
 A source at redshift 1 tells it from the rest frequency: brightness temperatures differ by four.
 """
@@ -123,7 +123,7 @@ def test_a_plane_of_distant_channels_warns(tmp_path: Path) -> None:
 
 
 def test_the_rest_frequency_of_a_redshifted_source_warns(tmp_path: Path) -> None:
-    plain = {key: None for key in ("CTYPE3", "CUNIT3", "CRVAL3", "CRPIX3", "CDELT3")}
+    plain = dict.fromkeys(("CTYPE3", "CUNIT3", "CRVAL3", "CRPIX3", "CDELT3"))
     path = write_cube(tmp_path / "map.fits", CARDS | plain, data=np.ones((5, 4)))
     with warnings.catch_warnings():
         warnings.simplefilter("error", tf.TachyfitsWarning)
