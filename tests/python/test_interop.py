@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import astropy.units as u
 import numpy as np
 import pytest
+from astropy.io import fits
 from astropy.nddata import CCDData, NDData
 
 import tachyfits as tf
@@ -133,6 +135,100 @@ def test_planes_and_spectra_go_to_xarray(tmp_path: Path) -> None:
     assert (spectrum.dims, spectrum.freq.attrs["units"]) == (("freq",), "Hz")
     plane = image.collapse("max").to_xarray()
     assert (plane.dims, plane.shape, plane.name) == (("y", "x"), (3, 5), "max")
+
+
+WAVES = [4.9, 4.95, 5.5, 5.6]
+
+
+@pytest.fixture
+def tabulated(tmp_path: Path) -> tf.Image:
+    made = fits.Header()
+    for keyword, value in {
+        "CTYPE1": "RA---TAN", "CTYPE2": "DEC--TAN", "CTYPE3": "WAVE-TAB", "CRVAL3": 1.0,
+        "CRPIX3": 1.0, "CDELT1": -3e-5, "CDELT2": 3e-5, "CDELT3": 1.0, "CUNIT3": "um",
+        "PS3_0": "WCS-TABLE", "PS3_1": "wavelength", "BUNIT": "MJy/sr",
+    }.items():  # fmt: skip
+        made[keyword] = value
+    table = np.zeros(1, dtype=[("wavelength", "f8", (4, 1))])
+    table["wavelength"][0, :, 0] = WAVES
+    hdus = [fits.PrimaryHDU(np.arange(256.0).reshape(4, 8, 8), made)]
+    fits.HDUList([*hdus, fits.BinTableHDU(table, name="WCS-TABLE")]).writeto(tmp_path / "t.fits")
+    return tf.open(tmp_path / "t.fits")[0]
+
+
+def test_tabulated_coordinates_go_to_xarray_and_back(tabulated: tf.Image) -> None:
+    array = tabulated.to_xarray()
+    assert array.dims == ("wave", "y", "x")
+    np.testing.assert_allclose(array.wave.values, WAVES)
+    assert array.wave.attrs == {"units": "um", "ctype": "WAVE-TAB"}
+    part = array.isel(wave=[0, 2, 3], y=slice(2, 6))
+    for given, waves in ((array, WAVES), (part, [4.9, 5.5, 5.6])):
+        back = tf.Image.from_xarray(given)
+        np.testing.assert_array_equal(back.read(), given.values)
+        np.testing.assert_allclose(back.world_axis("z").values, waves)
+        assert back.world_axis("z").unit == "um"
+        assert back.header["BUNIT"] == "MJy/sr"
+    np.testing.assert_allclose(
+        tf.Image.from_xarray(part).wcs.celestial.pixel_to_world_values(1, 1),
+        tabulated.wcs.celestial.pixel_to_world_values(1, 3),
+        rtol=1e-12,
+    )
+    plane = tf.Image.from_xarray(array[1])
+    np.testing.assert_array_equal(plane.read(), tabulated[1])
+
+
+def test_tabulated_spectra_keep_their_coordinates(tabulated: tf.Image, tmp_path: Path) -> None:
+    spectrum = tabulated.spectrum()
+    array = spectrum.to_xarray()
+    np.testing.assert_allclose(array.wave.values, WAVES)
+    np.testing.assert_allclose(tf.Image.from_xarray(array).world_axis("x").values, WAVES)
+    spectrum.write(tmp_path / "s.fits")
+    tf.write(tmp_path / "w.fits", spectrum, name="SPECTRUM")
+    tf.write(tmp_path / "l.fits", [spectrum, spectrum[1:]])
+    np.testing.assert_allclose(tf.open(tmp_path / "s.fits")[0].world_axis("x").values, WAVES)
+    assert tf.open(tmp_path / "w.fits")["SPECTRUM"].world_axis("x").unit == "um"
+    with tf.open(tmp_path / "l.fits") as file:
+        np.testing.assert_allclose(file[0].world_axis("x").values, WAVES)
+        np.testing.assert_allclose(file[1].world_axis("x").values, WAVES[1:])
+    micron = tf.Spectrum.from_specutils(spectrum.to_specutils())
+    micron.write(tmp_path / "u.fits")
+    np.testing.assert_allclose(tf.open(tmp_path / "u.fits")[0].world_axis("x").values, WAVES)
+
+
+def test_a_spectrum_whose_coordinates_no_file_holds_warns(tmp_path: Path) -> None:
+    spectrum = cube(tmp_path / "a.fits").spectrum()
+    axis = tf.WorldAxis("LAMBDA", "nm", np.array([1.0, 2.0, 4.0, 8.0]))
+    bare = replace(spectrum, axis=axis, header=tf.Header([]))
+    with pytest.warns(tf.TachyfitsWarning, match="'LAMBDA' is no CTYPE of coordinates in a table"):
+        bare.write(tmp_path / "s.fits")
+
+
+@pytest.mark.parametrize(
+    ("cards", "hertz"),
+    [
+        ({"RESTFRQ": 115271201800}, 115271201800.0),
+        ({"RESTFRQ": None, "RESTFREQ": 115271201800.5}, 115271201800.5),
+        ({"RESTFRQ": None, "RESTWAV": 2.12e-6}, 299792458 / 2.12e-6),
+        ({"RESTFRQ": 0, "RESTWAV": 2}, 299792458 / 2),
+    ],
+)
+def test_specutils_gets_the_rest_value_of_any_card(
+    tmp_path: Path, cards: dict[str, Any], hertz: float
+) -> None:
+    image = cube(tmp_path / "a.fits")
+    made = image.header.to_astropy()
+    for keyword, value in cards.items():
+        made.pop(keyword, None)
+        if value is not None:
+            made[keyword] = value
+    fits.PrimaryHDU(image.read(), made).writeto(tmp_path / "r.fits")
+    spectrum = tf.open(tmp_path / "r.fits")[0].spectrum().to_specutils()
+    assert spectrum.rest_value.to_value("Hz", u.spectral()) == pytest.approx(hertz, rel=1e-12)
+
+
+def test_specutils_gets_the_units_that_are_meant(tmp_path: Path) -> None:
+    image = cube(tmp_path / "a.fits", "erg/s/cm2/A")
+    assert image.spectrum().to_specutils().flux.unit == u.erg / u.s / u.cm**2 / u.AA
 
 
 @pytest.mark.parametrize(

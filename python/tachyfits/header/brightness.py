@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tachyfits.base.errors import usage
+from tachyfits.base.errors import listed, usage
 from tachyfits.base.lazy_numpy import np
 from tachyfits.header.beam import (
     Beam,
@@ -172,14 +172,14 @@ class _Angles:
 
 
 def _without(unit: UnitBase, beside: UnitBase) -> tuple[_Angles, UnitBase]:
-    """Return a unit with steradians for beams and pixels, unless the other one has the same."""
+    """Return a unit with steradians for beams and pixels, or without if the other has the same."""
     import astropy.units as u
 
     beam, pixel = _power(unit, u.beam), _power(unit, u.pix)
+    plain = unit * u.beam**-beam * u.pix**-pixel
     if (beam, pixel) == (_power(beside, u.beam), _power(beside, u.pix)):
-        beam = pixel = 0
-    plain = unit * u.beam**-beam * u.pix**-pixel * u.sr ** (beam + pixel)
-    return _Angles(beam, pixel), plain
+        return _Angles(0, 0), plain
+    return _Angles(beam, pixel), plain * u.sr ** (beam + pixel)
 
 
 def _power(unit: UnitBase, of: UnitBase) -> float:
@@ -241,6 +241,15 @@ def _setting(
             raise _no_beam()
         if isinstance(beams, Beam):
             return np.array(beams.solid_angle)
+        undefined = np.flatnonzero(np.isnan(beams.major))
+        if undefined.size == beams.major.size:
+            raise _no_beam()
+        if undefined.size:
+            coordinates.cards.warn_once(
+                "BEAMS",
+                f"{coordinates.where}: channels without a usable beam in the table BEAMS become "
+                f"undefined: {listed(undefined.tolist())}",
+            )
         return _along(beams.solid_angle, plane_axes(beams, coordinates), len(shape))
 
     def frequency() -> Numbers:

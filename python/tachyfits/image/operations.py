@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ from tachyfits.header.beam import (
     pixel_widths,
 )
 from tachyfits.header.convolution import Grown, common_beam, convolution, grown_beams
-from tachyfits.header.photometry import sampled_unit
+from tachyfits.header.photometry import amount_of, sampled_unit
 from tachyfits.image.pixels import Pixels
 from tachyfits.text.pixel_units import beam_power
 
@@ -356,6 +356,13 @@ class Operations(Pixels):
             return core
         note = f"tachyfits: the result is not in the unit of the pixels, {self.unit}"
         return core.hdu(0).image().with_cards([("HISTORY", note, "")], ["BUNIT"])
+
+    def _for_pictures(self) -> Image:
+        """Return the same pixels without a unit that larger pixels change, for previews."""
+        if amount_of(self.unit) != "flux":
+            return cast("Image", self)
+        core = self._core_image().with_cards([], ["BUNIT"])
+        return self._computed(core, "_for_pictures")
 
     def _computed(self, core: _core.FitsFile, method: str, *args: Any, **kwargs: Any) -> Image:
         """Return the image that the engine computes; it pickles as the call that made it."""

@@ -306,7 +306,8 @@ def binned(plane: tf.Image, view: View, level: int) -> tf.Image:
     view.check_level(level)
     if level == 0:
         return plane
-    return plane.rebin((1,) * (plane.ndim - 2) + (1 << level,) * 2, partial="keep")
+    block = (1,) * (plane.ndim - 2) + (1 << level,) * 2
+    return plane._for_pictures().rebin(block, partial="keep")
 
 
 def _means_of(image: tf.Image, view: View, levels: Iterable[int]) -> _Levels:

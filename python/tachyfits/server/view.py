@@ -154,11 +154,11 @@ class View:
             return None
 
     def _order(self) -> list[int]:
-        """Return the FITS numbers of the axes, x and y first and the spectral axis third."""
+        """Return the FITS numbers of the axes: x and y first, and that of the channels third."""
         image = self.image
         sky = image._coordinates.sky
         first = list(sky.axes) if sky is not None else [1, 2]
-        axis = image._coordinates.spectral_axis
+        axis = image.channel_axis
         if axis is not None and image.ndim - axis not in first:
             first.append(image.ndim - axis)
         return first + [n for n in range(1, image.ndim + 1) if n not in first]
@@ -247,6 +247,7 @@ class View:
             without any; blocks at the right and upper edge may be incomplete.
         """
         self.check_tile(level, column, row)
+        plane = plane._for_pictures() if level else plane
         step = 1 << level
         span = TILE * step
         y = slice(row * span, min((row + 1) * span, self.height))

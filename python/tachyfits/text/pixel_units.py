@@ -29,8 +29,10 @@ _PER_B = re.compile(r"/\s*B(?![A-Za-z])", re.IGNORECASE)
 #: AIPS, CASA and MIRIAD mean the product by Jy/beam.km/s; read by the rules, km/s would divide.
 _PER = re.compile(r"/\s*(beam|pix|pixel)\s*[ .*]\s*(?=[A-Za-z])", re.IGNORECASE)
 
-#: Variances of MUSE: (10**(-20)*erg/s/cm**2/Angstrom)**2.
-_POWER_OF_ALL = re.compile(r"\s*\((?P<unit>.*)\)\s*(?:\*\*|\^)\s*\(?(?P<power>[-+]?\d+)\)?\s*")
+#: Brackets around all, as around variances of MUSE: (10**(-20)*erg/s/cm**2/Angstrom)**2.
+_POWER_OF_ALL = re.compile(
+    r"\s*\((?P<unit>.*)\)\s*(?:(?:\*\*|\^)\s*\(?(?P<power>[-+]?\d+)\)?)?\s*"
+)
 
 #: ``A`` alone, with a prefix or without: ampere in the Standard, ångström in many files.
 _LETTER_A = re.compile(r"(?<![A-Za-z])(m?)A(?![A-Za-z])")
@@ -56,8 +58,10 @@ def pixel_unit(text: str) -> UnitBase | None:
     """
     if whole := _POWER_OF_ALL.fullmatch(text):
         inner = pixel_unit(whole["unit"])
-        return None if inner is None else inner ** int(whole["power"])
-    words = _WORD.sub(lambda word: _WORDS[word[0].lower()], _PER_B.sub("/beam", text))
+        if inner is not None:
+            return inner ** int(whole["power"] or 1)
+    words = re.sub(r"\s+per\s+", "/", text, flags=re.IGNORECASE)
+    words = _WORD.sub(lambda word: _WORDS[word[0].lower()], _PER_B.sub("/beam", words))
     words = _PER.sub(r" \1-1 ", words)
     by_angstrom = _LETTER_A.sub(r"\1Angstrom", words)
     if by_angstrom != words:
