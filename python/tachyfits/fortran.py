@@ -41,7 +41,7 @@ from typing import Any
 from tachyfits import _core
 from tachyfits._core import FormatError
 from tachyfits.base.errors import usage, warn_of
-from tachyfits.base.sources import Source, given, path_text, read_source
+from tachyfits.base.sources import Source, given, path_text, read_source, regular_path
 from tachyfits.base.whole_numbers import check_threads
 from tachyfits.records.layouts import MemoryOrder, check_access, check_name
 from tachyfits.records.numbers import ComplexStats
@@ -280,7 +280,7 @@ def create(
     if append:
         if overwrite:
             raise usage("append=True and overwrite=True", "give one of them")
-        _check_appended(path_text(path), markers, how)
+        _check_appended(regular_path(path), markers, how)
         return Writer(None, path, how | {"markers": markers}, memory)
     core = _core.RecordWriter.create(
         path_text(path),

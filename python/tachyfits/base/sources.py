@@ -11,6 +11,7 @@ import contextlib
 import importlib
 import io
 import os
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -70,6 +71,31 @@ def path_text(path: str | os.PathLike[str]) -> str:
             "give the name as the system lists it",
         ) from error
     return os.path.expanduser(text) if text.startswith("~") else text
+
+
+def regular_path(path: str | os.PathLike[str]) -> str:
+    """Return the path of a file that is changed or read in any order, as `path_text`.
+
+    Raises
+    ------
+    IoError
+        It is a pipe: opening it would wait for a writer.
+    """
+    name = path_text(path)
+    if _is_pipe(name):
+        raise io_error(
+            f"{name}: expected a regular file, found a pipe",
+            "name a regular file", "io-not-a-file",
+            path=name,
+        )  # fmt: skip
+    return name
+
+
+def _is_pipe(path: str) -> bool:
+    try:
+        return stat.S_ISFIFO(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 def given(source: Any) -> str | bytes | Readable:
@@ -134,7 +160,9 @@ def _read(
     source: str | bytes | _Guarded, name: str, read: Callable[[Any, dict[str, Any]], _T]
 ) -> _T:
     on_demand = isinstance(source, _Guarded) and source.seeks_quickly()
-    if on_demand or isinstance(source, (str, bytes)):
+    # Python opens pipes and reads them, because Ctrl-C ends its waits.
+    waits = isinstance(source, str) and _is_pipe(source)
+    if on_demand or (isinstance(source, (str, bytes)) and not waits):
         try:
             return read(source, {"name": name, "on_demand": on_demand})
         except IoError as error:

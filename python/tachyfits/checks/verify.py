@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from tachyfits import _core
 from tachyfits.base.errors import usage, warn_of
-from tachyfits.base.sources import Source, given, name_of, path_text, read_source
+from tachyfits.base.sources import Source, given, name_of, read_source, regular_path
 from tachyfits.base.whole_numbers import check_threads, whole_number
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ def repair(
     ()
     """
     threads = check_threads(threads)
-    name = path_text(path)
+    name = regular_path(path)
     fixes, _, notices = _core.repair(name, sync=sync, threads=threads, progress=progress)
     warn_of(name, notices)
     return tuple(Fix(*fix) for fix in fixes)
@@ -251,7 +251,7 @@ def update_checksums(
         numbers = [number for hdu in given if (number := whole_number(hdu)) is not None]
         if len(numbers) < len(given):
             raise usage(f"invalid hdus {hdus!r}: expected numbers of HDUs", "give integers, from 0")
-    name = path_text(path)
+    name = regular_path(path)
     stated, notices = _core.update_checksums(
         name, numbers, sync=sync, threads=threads, progress=progress
     )

@@ -17,7 +17,7 @@ from tachyfits import _core
 from tachyfits.base.errors import existing, listed, not_found, placing, usage, warn_of
 from tachyfits.base.kinds import kind_of
 from tachyfits.base.progress import Progress
-from tachyfits.base.sources import path_text
+from tachyfits.base.sources import regular_path
 from tachyfits.base.whole_numbers import check_threads, whole_number
 from tachyfits.editing.edited_hdu import EditedHdu
 from tachyfits.file.file import File
@@ -92,7 +92,7 @@ class Editor:
     ) -> None:
         self._threads = check_threads(threads)
         self._sync, self._progress = sync, progress
-        self._core = _core.Editor(path_text(path))
+        self._core = _core.Editor(regular_path(path))
         self.name = self._core.name
         #: Result of `commit`: in place or as a new file, bytes written; None before.
         self.done: dict[str, Any] | None = None

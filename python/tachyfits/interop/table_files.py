@@ -19,7 +19,7 @@ import numpy as np
 from tachyfits.base.errors import io_error, listed, not_found, printable, usage, warn
 from tachyfits.base.optional import needed
 from tachyfits.base.output import format_of
-from tachyfits.base.sources import path_text
+from tachyfits.base.sources import regular_path
 from tachyfits.interop.arrow import intact, whole_numbers
 
 #: Rows that are taken at a time.
@@ -166,7 +166,7 @@ def open_table_file(path: str | os.PathLike[str]) -> TableFile:
     IoError
         The file cannot be read.
     """
-    name = path_text(path)
+    name = regular_path(path)
     form = format_of(name)
     if form == "fits":
         raise usage(f"{name!r} is a FITS file", "open it first: tachyfits.open")

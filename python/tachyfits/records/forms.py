@@ -33,13 +33,36 @@ PLAIN = re.compile(r"\s*[ifc]\d+\s*")
 _ALONE = re.compile(r"\s*[ifrclax]\d+\s*")
 #: A group, as it begins; NumPy's shapes have no letter in their parentheses.
 _GROUP = re.compile(r"\([^()]*[a-z]")
+#: Shapes of NumPy with their commas, none of which has an axis of no elements.
+_SHAPE = re.compile(r"\((?:0*[1-9]\d*,?)+\)([^(),])")
+#: A dtype as NumPy writes it, with a count; not one of objects, dates or text of any length.
+_DTYPE = re.compile(
+    r"[<>=|]?(?:0*[1-9]\d*)?[<>=|]?(?![OMmT](?:\d|$)|object|datetime|timedelta)[a-zA-Z?]\w*"
+)
+#: Signs that may have blanks around them.
+_AROUND = re.compile(r"\s*([(),])\s*")
+#: The most characters of a dtype, and of a form.
+_LONGEST_DTYPE = 4096
+_LONGEST = 1 << 20
 #: The most bytes of an element of an array: beyond it NumPy raises, or gives a negative number.
 _MOST_BYTES = 2**31 - 1
 
 
+def is_dtype_text(what: str) -> bool:
+    """Return whether text may be a dtype: names with counts, shapes and byte orders.
+
+    >>> [is_dtype_text(text) for text in ("3>f8, int32", "(2,3)f8", "8T", "O", "0f8", "f8!")]
+    [True, True, False, False, False, False]
+    """
+    if not what.isascii() or len(what) > _LONGEST_DTYPE:
+        return False
+    items = _SHAPE.sub(r"\1", _AROUND.sub(r"\1", what.strip())).split(",")
+    return all(_DTYPE.fullmatch(item) for item in items if item) and any(items)
+
+
 def is_form(what: Any) -> bool:
     """Return whether this is a form, rather than a dtype."""
-    if not isinstance(what, str):
+    if not isinstance(what, str) or not what.isascii() or len(what) > _LONGEST:
         return False
     return _FORM.fullmatch(what) is not None or _GROUP.search(what) is not None
 
@@ -64,6 +87,7 @@ def _is_one_group(form: str) -> bool:
 
 def form_items(form: str, record_bytes: int, place: str) -> list[Item]:
     """Return the items of a record."""
+    _check_characters(form)
     try:
         return _core.record_items(form, record_bytes)
     except UsageError:
@@ -81,7 +105,16 @@ def form_items(form: str, record_bytes: int, place: str) -> list[Item]:
 
 def least_bytes(form: str) -> int:
     """Return the bytes of a record of this form without those of the item that fills it."""
+    _check_characters(form)
     return _core.record_least_bytes(form)
+
+
+def _check_characters(form: str) -> None:
+    if not form.isascii() or len(form) > _LONGEST:
+        raise usage(
+            f"invalid form {form[:40]!r}: expected at most {_LONGEST} characters of ASCII",
+            "write items such as i4,3f8,c16,l4,a16,x8,*f8,9(i4,f8)",
+        )
 
 
 def kept_items(items: list[Item]) -> list[Item]:

@@ -20,7 +20,15 @@ from tachyfits.records.fields import (
     refuse_many,
     repeated,
 )
-from tachyfits.records.forms import PLAIN, filling, is_form, layout_of_form, least_bytes, wide
+from tachyfits.records.forms import (
+    PLAIN,
+    filling,
+    is_dtype_text,
+    is_form,
+    layout_of_form,
+    least_bytes,
+    wide,
+)
 
 MemoryOrder = Literal["F", "C"]
 #: Lengths of an array, or that of its only axis.
@@ -28,6 +36,13 @@ Shape = SupportsIndex | tuple[int, ...]
 
 #: How a dtype becomes one without gaps, nested ones too.
 _REPACK = "numpy.lib.recfunctions.repack_fields(dtype, recurse=True)"
+
+
+#: Kinds of dtypes that records may have; those without a type of Fortran have errors of their own.
+_KINDS = "iufcbSVU"
+
+#: Characters of an invalid form that a message shows.
+_SHOWN = 200
 
 
 def layout(what: Any, record_bytes: int, place: str = "a record") -> Layout:
@@ -47,15 +62,38 @@ def layout(what: Any, record_bytes: int, place: str = "a record") -> Layout:
 
 
 def dtype_of(what: Any) -> np.dtype[Any]:
-    """Return a dtype in the machine's byte order."""
+    """Return a dtype in the machine's byte order.
+
+    Text is a form or a dtype of our grammar before NumPy reads it, and the dtype is one of numbers,
+    text or bytes before NumPy changes it: newbyteorder() of several StringDType ends the process.
+    """
     try:
-        native: np.dtype[Any] = np.dtype(what).newbyteorder("=")
-    except (TypeError, ValueError, SyntaxError, OverflowError) as error:
+        if isinstance(what, str) and not is_dtype_text(what):
+            raise ValueError(what)
+        dtype = np.dtype(what)
+    except (TypeError, ValueError, SyntaxError, ArithmeticError, MemoryError, RecursionError,
+            UnicodeError, LookupError, AttributeError) as error:  # fmt: skip
         raise usage(
-            f"invalid form {what!r}: expected a dtype or a form of records",
+            f"invalid form {str(what)[:_SHOWN]!r}: expected a dtype or a form of records",
             "write a NumPy dtype, or items such as i4,3f8,c16,l4,a16,x8,*f8,9(i4,f8)",
         ) from error
-    return native
+    _check_kinds(dtype)
+    return dtype.newbyteorder("=")
+
+
+def _check_kinds(dtype: np.dtype[Any]) -> None:
+    """Raise UsageError for a dtype with items that no record has, or no element."""
+    if dtype.names is not None:
+        for name in dtype.names:
+            _check_kinds(dtype[name])
+        return
+    if dtype.base.names is not None:
+        _check_kinds(dtype.base)
+    elif dtype.base.kind not in _KINDS:
+        raise usage(
+            f"invalid dtype {str(dtype)[:_SHOWN]}: Fortran has no such type",
+            "use integers, reals, complex numbers, logical values or text",
+        )
 
 
 def empty_layout(what: Any) -> Layout:
@@ -71,7 +109,7 @@ def of_dtype(dtype: np.dtype[Any], record_bytes: int, place: str = "a record") -
     if dtype.names is None:
         base, count = (dtype.base, prod(dtype.shape)) if dtype.subdtype else (dtype, 1)
         size = base.itemsize
-        if size == 0 or record_bytes % (size * count):
+        if size * count == 0 or record_bytes % (size * count):
             raise usage(
                 f"{place} of {record_bytes} bytes does not hold a whole number of {dtype}",
                 f"{SEE_LENGTHS}; several items describe mixed ones, as in i4,*f8",
