@@ -1,4 +1,4 @@
-"""A position-velocity path that leaves the image is told, as a region is."""
+"""A position-velocity path that leaves the image gives a warning, as a region does."""
 
 from __future__ import annotations
 
@@ -28,9 +28,7 @@ from smallcubes import write_cube
         ("icrs; line(150,2,150.1,2)", 1, True),
     ],
 )
-def test_a_path_beyond_the_image_warns(
-    tmp_path: Path, path: Any, width: int, beyond: bool
-) -> None:
+def test_a_path_beyond_the_image_warns(tmp_path: Path, path: Any, width: int, beyond: bool) -> None:
     cube = tf.open(write_cube(tmp_path / "cube.fits"))[0]
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")

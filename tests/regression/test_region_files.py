@@ -1,4 +1,4 @@
-"""Region files of DS9 and CASA: the frame that their language means, and a region for each shape."""
+"""Region files of DS9 and CASA: frames as their languages mean them, a region for each shape."""
 
 from __future__ import annotations
 
@@ -97,9 +97,7 @@ PLANE_P: dict[str, Any] = {
 
 @pytest.mark.parametrize("cards", [PHYSICAL, PLANE_P], ids=["LTM", "WCSP"])
 @pytest.mark.parametrize("frame", ["physical\n", "", "physical;"], ids=["line", "none", "prefix"])
-def test_region_files_in_physical_pixels(
-    tmp_path: Path, cards: dict[str, Any], frame: str
-) -> None:
+def test_region_files_in_physical_pixels(tmp_path: Path, cards: dict[str, Any], frame: str) -> None:
     image = image_of(tmp_path / "i.fits", **cards)
     path = tmp_path / "r.reg"
     path.write_text(f"# Region file format: DS9 version 4.1\n{frame}circle(300,-20,20)\n")
@@ -114,7 +112,7 @@ def test_each_shape_has_the_frame_before_it(tmp_path: Path) -> None:
     path = tmp_path / "r.reg"
     path.write_text(
         "global color=green # circle(1,1,90)\nphysical\ncircle(300,-20,4)\nimage;circle(50,40,2) "
-        "# text={a; physical}\nfk5\ncircle(30,20,3.6\")\nwcs; circle(30,20,3.6\")\n"
+        '# text={a; physical}\nfk5\ncircle(30,20,3.6")\nwcs; circle(30,20,3.6")\n'
     )
     found = [count(image, region) for region in tf.regions(path)]
     assert found == [13, 13, count(image, 'fk5; circle(30,20,3.6")'), 5]
@@ -199,9 +197,8 @@ def test_excluded_shapes_are_left_out_of_each(tmp_path: Path) -> None:
     path.write_text("image\n-circle(6,4,1)\ncircle(6,4,2)\nbox(3,3,2,2,0)\n")
     # In DS9, excluded pixels stay so whatever follows.
     assert [count(cube, region) for region in tf.regions(path)] == [8, 4]
-    assert [stats.count for stats in cube.stats(region=regions.Regions.read(path, format="ds9"))] == [
-        6 * 8, 6 * 4,
-    ]  # fmt: skip
+    shapes = regions.Regions.read(path, format="ds9")
+    assert [stats.count for stats in cube.stats(region=shapes)] == [6 * 8, 6 * 4]
     path.write_text("#CRTF\ncircle[[5pix,3pix],2pix]\n-circle[[5pix,3pix],1pix]\n"
                     "box[[4pix,2pix],[6pix,4pix]]\n")  # fmt: skip
     # CASA goes in order.

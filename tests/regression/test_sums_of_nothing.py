@@ -75,9 +75,7 @@ def test_functions_of_numpy_are_those_of_numpy(path: Path) -> None:
     assert np.count_nonzero(cube > 3) == 0
 
 
-def test_json_of_the_command_line_has_null(
-    path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_json_of_the_command_line_has_null(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["spectrum", str(path), "--statistic", "sum", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["spectra"][0]["values"][3] is None
     assert run(["stats", str(path), "--section", "[*,*,4]", "--json"]) == 0

@@ -149,9 +149,7 @@ def in_pixels(image: ImageHdu, item: Region) -> PixelRegion:
             raise usage(f"{item} is not on the image", "give another position")
         return Point(x, y)
     if type(item) in (Region, PixelRegion) or not isinstance(item, PixelRegion):
-        raise usage(
-            f"invalid region {item!r:.100}: expected a shape", "use tf.Circle, tf.Box, ..."
-        )
+        raise usage(f"invalid region {item!r:.100}: expected a shape", "use tf.Circle, tf.Box, ...")
     return item
 
 

@@ -213,7 +213,8 @@ def _selection_notes(selection: Selection, unit: str | None) -> list[str]:
         file = getattr(getattr(mask, "file", None), "name", None)
         name = os.fspath(mask) if isinstance(mask, (str, os.PathLike)) else file
         notes.append(f"pixels of the mask {name or 'given as an array'}")
-    for item in selection.region or ():
+    regions: Any = selection.region
+    for item in regions or ():
         of_pixels = " (from 0)" if isinstance(item, PixelRegion) else ""
         notes.append(f"pixels in {item}{of_pixels}")
     return notes

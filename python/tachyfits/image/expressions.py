@@ -202,7 +202,9 @@ def evaluated(
         return computed(expression, found, dtype, text)
     # Within the expression, so that the values are rounded once.
     name = next(name for name in _names() if name not in found)
-    return computed(f"({expression}) * {name}", {**found, name: factor_operand(factor)}, dtype, text)
+    return computed(
+        f"({expression}) * {name}", {**found, name: factor_operand(factor)}, dtype, text
+    )
 
 
 def computed(

@@ -125,7 +125,7 @@ def fluxes(
     kept = (where, others[0] if others else 0) if len(others) < 2 else None
     ready = flux_of(image, unit, asked or Asked(), kept, Line())
     chosen = image._chosen(region)
-    options = {"threads": threads, "progress": progress, "weights": weights}
+    options: dict[str, Any] = {"threads": threads, "progress": progress, "weights": weights}
     regions = None if region is None else chosen.regions
     sums = ready.pixels.reduce("sum", axes, section=where, region=regions, **options)
     values = np.asarray(sums, dtype=np.float64) * ready.factor
