@@ -95,7 +95,12 @@ PLANE_P: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("cards", [PHYSICAL, PLANE_P], ids=["LTM", "WCSP"])
+#: The same, of which DS9 takes the alternate coordinates, with cards of another cut beside them.
+BOTH: dict[str, Any] = {f"{key[:-1]}A": card for key, card in PLANE_P.items()}
+BOTH |= {"LTV1": -1.0, "LTV2": 3.0}
+
+
+@pytest.mark.parametrize("cards", [PHYSICAL, PLANE_P, BOTH], ids=["LTM", "WCSP", "WCSA"])
 @pytest.mark.parametrize("frame", ["physical\n", "", "physical;"], ids=["line", "none", "prefix"])
 def test_region_files_in_physical_pixels(tmp_path: Path, cards: dict[str, Any], frame: str) -> None:
     image = image_of(tmp_path / "i.fits", **cards)
