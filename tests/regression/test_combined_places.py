@@ -1,4 +1,4 @@
-"""Images, planes and spectra at other places on the sky or along the spectral axis are told apart."""
+"""Combining pixels at other places on the sky or along the spectral axis gives a warning."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_every_way_of_combining_tells(here: tf.Image, tmp_path: Path) -> None:
 
 
 def test_a_mask_in_a_file_is_at_its_own_place(here: tf.Image, tmp_path: Path) -> None:
-    cards = {key: None for key in ("CTYPE3", "CRVAL3", "CRPIX3", "CDELT3", "CUNIT3")}
+    cards = dict.fromkeys(("CTYPE3", "CRVAL3", "CRPIX3", "CDELT3", "CUNIT3"))
     for name, more in (("same.fits", {}), ("other.fits", {"CRVAL1": 151.0})):
         path = write_cube(tmp_path / name, cards | more, data=np.ones((5, 4), "u1"))
         found = told(lambda path=path: here.stats(region=str(path)))  # type: ignore[misc]
@@ -132,7 +132,7 @@ def test_a_mask_in_a_file_is_at_its_own_place(here: tf.Image, tmp_path: Path) ->
 def test_spectra_of_other_channels_are_refused(here: tf.Image, tmp_path: Path) -> None:
     one, two = here.spectrum(channels=slice(0, 3)), here.spectrum(channels=slice(1, 4))
     for call in (lambda: one - two, lambda: one > two):
-        with pytest.raises(tf.UsageError, match="different channels: .* 1 channels apart"):
+        with pytest.raises(tf.UsageError, match=r"different channels: .* 1 channels apart"):
             call()
     other = cube(tmp_path / "bary.fits", SPECSYS="BARYCENT").spectrum()
     with pytest.raises(tf.UsageError, match="SPECSYS"):

@@ -1,4 +1,4 @@
-"""A position-velocity path that leaves the image is told, as a region is."""
+"""A position-velocity path that leaves the image gives a warning, as a region does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Region files of DS9 and CASA: the frame that their language means, and a region for each shape."""
+"""Region files of DS9 and CASA: frames as their languages mean them, a region for each shape."""
 
 from __future__ import annotations
 
@@ -95,7 +95,12 @@ PLANE_P: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("cards", [PHYSICAL, PLANE_P], ids=["LTM", "WCSP"])
+#: The same, of which DS9 takes the alternate coordinates, with cards of another cut beside them.
+BOTH: dict[str, Any] = {f"{key[:-1]}A": card for key, card in PLANE_P.items()}
+BOTH |= {"LTV1": -1.0, "LTV2": 3.0}
+
+
+@pytest.mark.parametrize("cards", [PHYSICAL, PLANE_P, BOTH], ids=["LTM", "WCSP", "WCSA"])
 @pytest.mark.parametrize("frame", ["physical\n", "", "physical;"], ids=["line", "none", "prefix"])
 def test_region_files_in_physical_pixels(tmp_path: Path, cards: dict[str, Any], frame: str) -> None:
     image = image_of(tmp_path / "i.fits", **cards)
@@ -197,9 +202,8 @@ def test_excluded_shapes_are_left_out_of_each(tmp_path: Path) -> None:
     path.write_text("image\n-circle(6,4,1)\ncircle(6,4,2)\nbox(3,3,2,2,0)\n")
     # In DS9, excluded pixels stay so whatever follows.
     assert [count(cube, region) for region in tf.regions(path)] == [8, 4]
-    assert [stats.count for stats in cube.stats(region=regions.Regions.read(path, format="ds9"))] == [
-        6 * 8, 6 * 4,
-    ]  # fmt: skip
+    shapes = regions.Regions.read(path, format="ds9")
+    assert [stats.count for stats in cube.stats(region=shapes)] == [6 * 8, 6 * 4]
     path.write_text("#CRTF\ncircle[[5pix,3pix],2pix]\n-circle[[5pix,3pix],1pix]\n"
                     "box[[4pix,2pix],[6pix,4pix]]\n")  # fmt: skip
     # CASA goes in order.

@@ -104,8 +104,8 @@ def command(
             if common.json:
                 told = {name: report_dict(cost) for name, cost in costs.items()}
                 more = {"report": told.get("", told)} if report and told else {}
-                more |= {"flux_unit": unit} if flux else {}
-                click.echo(json_text(_as_json(image, part, ddof, rows) | more))
+                fluxed = {} if unit is None else {"flux_unit": unit}
+                click.echo(json_text(_as_json(image, part, ddof, rows) | fluxed | more))
                 continue
             click.echo(heading(image))
             click.echo(_as_text(image, rows, unit))

@@ -239,16 +239,16 @@ def _values_as(
     """
     values = other.values(pixels)
     if axis.kind == other.kind:
-        units = [fits_unit(each.unit, SPECTRAL) for each in (axis, other)]
-        if axis.unit == other.unit or None in units:
+        own, unit = (fits_unit(each.unit, SPECTRAL) for each in (axis, other))
+        if axis.unit == other.unit or own is None or unit is None:
             return values
         with foreign_errors("the units cannot be converted", "use channels"):
-            return np.asarray(values * units[1].to(units[0]))
+            return np.asarray(values * float(unit.to(own)))
     line = Line(axis.unit, convention=_CONVENTIONS.get(axis.kind))
     return converted(other, grid.coordinates, values, line)
 
 
-# What a message names.
+# Words of messages.
 
 
 def _cards(grid: Grid, axes: Iterable[int]) -> dict[str, tuple[str, Any]]:

@@ -1,7 +1,8 @@
 """NumPy's functions of images: ``numpy.mean(image)`` is one pass of the engine, not an array first.
 
 The reductions are those of `Image`: NaN and BLANK are left out, so that ``numpy.mean`` and
-``numpy.nanmean`` agree; ``numpy.sum`` without a defined pixel is NaN, ``numpy.nansum`` 0. Any other function gets the pixels as arrays.
+``numpy.nanmean`` agree. Without a defined pixel ``numpy.sum`` is NaN, ``numpy.nansum`` 0. Any other
+function gets the pixels as arrays.
 """
 
 from __future__ import annotations

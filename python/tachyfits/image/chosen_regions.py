@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import string
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -40,9 +41,6 @@ if TYPE_CHECKING:
 
 #: Planes of more pixels are compared with the bytes of the file before regions are placed.
 _CLAIM = 1 << 30
-
-#: Cards of physical pixels as IRAF and DS9 write them.
-_PHYSICAL_CARDS = ("LTV1", "LTV2", "LTM1_1", "LTM2_2", "LTM1_2", "LTM2_1")
 
 #: How many shapes on the sky an image keeps the pixels of.
 _KEPT = 16
@@ -195,9 +193,10 @@ def _core_on_sky(image: ImageHdu, item: SkyRegion) -> _core.Region:
 def _from_physical(image: ImageHdu) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return scale and shift from physical pixels (from 1) to those of the image (from 0)."""
     cards = image._coordinates.cards
-    named = any(keyword in image.header for keyword in _PHYSICAL_CARDS)
-    if not named and str(image.header.get("WCSNAMEP")).strip().upper() == "PHYSICAL":
-        return _from_alternate(image)
+    for letter in string.ascii_uppercase:
+        # As in DS9, they are used before LTV and LTM.
+        if str(image.header.get(f"WCSNAME{letter}")).strip().upper() == "PHYSICAL":
+            return _from_alternate(image, letter)
     scales, shifts = [], []
     for number in (1, 2):
         if image.header.get(f"LTM{number}_{number}", 1.0) == 0:
@@ -213,19 +212,27 @@ def _from_physical(image: ImageHdu) -> tuple[tuple[float, float], tuple[float, f
     return (scales[0], scales[1]), (shifts[0], shifts[1])
 
 
-def _from_alternate(image: ImageHdu) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the same of the alternate coordinates P, in which CIAO writes physical pixels."""
-    cards = image._coordinates.cards
+def _from_alternate(
+    image: ImageHdu, letter: str
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return the same of alternate coordinates, in which CIAO writes physical pixels."""
+    cards, header = image._coordinates.cards, image.header
     scales, shifts = [], []
     for number in (1, 2):
-        names = [f"{root}{number}P" for root in ("CRPIX", "CRVAL", "CDELT")]
-        values = [image.header.get(name, 0.0 if name[:3] != "CDE" else 1.0) for name in names]
+        for root in ("CD", "PC"):
+            turn = f"{root}{number}_{3 - number}{letter}"
+            if header.get(turn, 0) != 0:
+                raise cards.invalid(turn, header.get(turn), "0: they turn the physical pixels")
+        cd = f"CD{number}_{number}{letter}"
+        increment = cd if cd in header else f"CDELT{number}{letter}"
+        names = [f"CRPIX{number}{letter}", f"CRVAL{number}{letter}", increment]
+        values = [header.get(*pair) for pair in zip(names, (0.0, 0.0, 1.0), strict=True)]
         for name, value in zip(names, values, strict=True):
             if not isinstance(value, (int, float)) or isinstance(value, bool):
                 raise cards.invalid(name, value, "a number")
         pixel, at, step = values
         if step == 0:
-            raise cards.invalid(names[2], step, "an increment other than 0")
+            raise cards.invalid(increment, step, "an increment other than 0")
         scales.append(1.0 / step)
         shifts.append(pixel - at / step - 1.0)
     return (scales[0], scales[1]), (shifts[0], shifts[1])

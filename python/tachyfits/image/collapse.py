@@ -234,7 +234,8 @@ def _selection_notes(selection: Selection, unit: str | None) -> list[str]:
         name = os.fspath(mask) if isinstance(mask, (str, os.PathLike)) else file
         text = printable(name or "given as an array").encode("ascii", "backslashreplace").decode()
         notes.append(f"pixels of the mask {text}")
-    for item in selection.region or ():
+    regions: Any = selection.region
+    for item in regions or ():
         of_pixels = " (from 0)" if isinstance(item, PixelRegion) else ""
         notes.append(f"pixels in {item}{of_pixels}")
     return notes

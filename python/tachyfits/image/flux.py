@@ -12,6 +12,7 @@ from tachyfits.header.brightness import Asked
 from tachyfits.header.spectral_units import Line
 from tachyfits.image.brightness import flux_of
 from tachyfits.image.pixels import Pixels
+from tachyfits.text.region_input import listed_regions
 from tachyfits.text.regions import kept_shape
 from tachyfits.text.units import fits_unit, unknown_unit
 
@@ -124,9 +125,9 @@ def fluxes(
     # Of one axis, results get the factor of their channel; else pixels do.
     kept = (where, others[0] if others else 0) if len(others) < 2 else None
     ready = flux_of(image, unit, asked or Asked(), kept, Line())
-    chosen = image._chosen(region)
-    options = {"threads": threads, "progress": progress, "weights": weights}
-    regions = None if region is None else chosen.regions
+    options: dict[str, Any] = {"threads": threads, "progress": progress, "weights": weights}
+    regions, is_list = (None, False) if region is None else listed_regions(region)
     sums = ready.pixels.reduce("sum", axes, section=where, region=regions, **options)
     values = np.asarray(sums, dtype=np.float64) * ready.factor
-    return values.reshape(kept_shape(where, axes, chosen.count, keepdims)), ready.unit or ""
+    count = len(regions or ()) if is_list else None
+    return values.reshape(kept_shape(where, axes, count, keepdims)), ready.unit or ""

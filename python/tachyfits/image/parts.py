@@ -108,7 +108,7 @@ def extent_on_image(image: Pixels, item: Region) -> tuple[list[int], list[int]]:
 
 
 def _check_rows(image: Pixels, item: Region) -> None:
-    """Refuse a region of so many rows that finding its box takes long: each row is looked at."""
+    """Refuse a region of more rows than can be searched for its box in a moment."""
     height = image.shape[-2]
     if height > MOST_ROWS and isinstance(item, PixelRegion):
         *_, low, high = item.ends()

@@ -92,7 +92,7 @@ def _of_region(
         return np.full(kept, np.nan)
     core = image._core_image().cut(list(where.ranges))
     part = image._computed(core, "cut", section=where)
-    names = {"a": part, "w": shares}
+    names: dict[str, Any] = {"a": part, "w": shares}
     options: dict[str, Any] = {"axis": tuple(axes), "threads": threads, "progress": progress}
     total = evaluate("where(w > 0, a * w, nan)", dtype="float64", **names).reduce("sum", **options)
     if statistic == "mean":

@@ -35,7 +35,7 @@ _MOST_CHARACTERS = 1 << 26
 _READ = ("image", "icrs", "fk5", "j2000", "fk4", "b1950", "galactic", "ecliptic")
 #: Frames of DS9 that need more than the image has.
 _REFUSED = re.compile(r"linear|amplifier|detector|tile|wcs[a-z1-9]")
-#: What DS9 draws that has no pixels inside.
+#: Drawings of DS9, which have no pixels inside.
 _DRAWN = ("text", "vector", "ruler", "compass", "projection", "segment")
 #: Parts of a line in which ";" is a character.
 _QUOTED = re.compile(r"\{[^{}]*\}|(?<==)\s*(?:\"[^\"]*\"|'[^']*')")
@@ -116,7 +116,7 @@ def parts_of_text(text: str, name: str = "the text") -> Parts:
 
 
 def _between_corners(region: Region) -> Region:
-    """Return a box of CASA on the sky: what lies between two longitudes and two latitudes.
+    """Return a box of CASA on the sky: the directions between two longitudes and two latitudes.
 
     astropy-regions makes a rectangle of them, as if a degree of longitude were one on the sky.
     """
@@ -137,7 +137,7 @@ def _as_it_is(region: Region) -> Region:
     return region
 
 
-#: What is done to the shapes of frames that astropy-regions does not have.
+#: Functions that put shapes into frames that astropy-regions does not have.
 _PLACED: dict[str, Callable[[Region], Region]] = {
     "physical": physical, "wcs": in_own_frame, "wcs0": in_own_frame, "own": in_own_frame,
 }  # fmt: skip

@@ -25,7 +25,7 @@ from tachyfits.text.regions import (
 )
 from tachyfits.text.sky_regions import SkyRegion
 
-#: What to use in place of shapes that have no pixels.
+#: Shapes that can be used in place of those without pixels.
 AREAS_HINT = "use circles, ellipses, boxes, annuli, polygons and points"
 
 

@@ -220,4 +220,5 @@ def _between(values: NDArray[np.float64], pixels: NDArray[np.float64]) -> NDArra
     if len(values) < 2:
         return np.full(pixels.shape, values[0] if len(values) else np.nan)
     first, last = 2 * values[:1] - values[1:2], 2 * values[-1:] - values[-2:-1]
-    return np.interp(pixels, np.arange(-1, len(values) + 1), np.concatenate([first, values, last]))
+    places = np.arange(-1, len(values) + 1)
+    return np.asarray(np.interp(pixels, places, np.concatenate([first, values, last])))

@@ -320,8 +320,8 @@ def _foreign(regions: Any, region: Region) -> Any:
         x, y, width, height, angle = numbers_of(region)
         return regions.RectanglePixelRegion(at(x, y), width, height, angle * u.deg)
     if isinstance(region, Polygon):
-        x, y = zip(*region.vertices, strict=True)
-        return regions.PolygonPixelRegion(regions.PixCoord(x, y))
+        columns, rows = zip(*region.vertices, strict=True)
+        return regions.PolygonPixelRegion(regions.PixCoord(columns, rows))
     if isinstance(region, Point):
         return regions.PointPixelRegion(at(region.x, region.y))
     if isinstance(region, Line) and len(region.vertices) == 2:

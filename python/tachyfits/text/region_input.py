@@ -79,7 +79,7 @@ def region(given: Any) -> Region:
 
 
 def regions(given: Any) -> list[Region]:
-    """Return the regions of a file, or of a list: each shape for itself, with its label.
+    r"""Return the regions of a file, or of a list: each shape for itself, with its label.
 
     Functions that take a list of regions use it, so that a file of three shapes gives three
     spectra.
@@ -107,11 +107,11 @@ def regions(given: Any) -> list[Region]:
     --------
     >>> import tachyfits as tf
     >>> with open("sources.reg", "w") as file:
-    ...     _ = file.write("image\\ncircle(2,2,1) # text={core}\\ncircle(4,3,1)\\n")
+    ...     _ = file.write("image\ncircle(2,2,1) # text={core}\ncircle(4,3,1)\n")
     >>> [(region.label, region.x) for region in tf.regions("sources.reg")]
     [('core', 1.0), ('', 3.0)]
     >>> tf.open("cube.fits")[0].spectrum("sources.reg")[1].values
-    array([12.8, 32.8, 52.8])
+    array([13., 33., 53.])
     """
     return listed_regions(given)[0]
 
@@ -124,20 +124,12 @@ def listed_regions(given: Any) -> tuple[list[Region], bool]:
     >>> len(listed_regions(["circle(1,1,1)"])[0]), listed_regions("circle(1,1,1)")[1]
     (1, False)
     """
-    if not _is_list(given):
-        parts = _parts_of(given)
-        if parts is None:
-            return [_one(given)], False
-        found = each_of(parts)
-        return found, len(found) > 1
-    parts = _parts_of(given)
-    if parts is not None:
-        return each_of(parts) if parts else [], True
+    is_list = _is_list(given)
     found: list[Region] = []
-    for item in given:
+    for item in given if is_list and not _is_shapes(given) else [given]:
         parts = _parts_of(item)
-        found += [_one(item)] if parts is None else each_of(parts)
-    return found, True
+        found += [_one(item)] if parts is None else each_of(parts) if parts else []
+    return found, is_list or len(found) > 1
 
 
 def _parts_of(given: Any) -> Parts | None:
@@ -153,7 +145,7 @@ def _parts_of(given: Any) -> Parts | None:
             of_text: Parts = upper.parts_of_text(text)
             return of_text
         return None
-    if _is_foreign(given) and type(given).__name__ == "Regions":
+    if _is_shapes(given):
         shapes: Parts = upper.parts_of_astropy(given)
         return shapes
     return None
@@ -201,6 +193,11 @@ def _is_list(given: Any) -> bool:
 def _is_foreign(given: Any) -> bool:
     """Say whether something is of the package ``regions``."""
     return type(given).__module__.partition(".")[0] == "regions"
+
+
+def _is_shapes(given: Any) -> bool:
+    """Say whether something is a list of shapes of the package ``regions``."""
+    return _is_foreign(given) and type(given).__name__ == "Regions"
 
 
 def _is_plane(given: Any) -> bool:

@@ -114,7 +114,7 @@ _OF_FILES = ("#CRTF", "# Region file", "[[", "global ")
 
 
 def is_file_text(text: str) -> bool:
-    """Say whether text is that of a region file of DS9 or CASA, not a region as people type it.
+    """Say whether text is that of a region file of DS9 or CASA, not a region alone.
 
     >>> is_file_text("circle[[30deg,20deg],20arcsec]"), is_file_text("circle(30,20,5)")
     (True, False)

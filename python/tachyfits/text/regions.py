@@ -37,8 +37,8 @@ class Region:
     Attributes
     ----------
     label
-        The text that a region file has beside the shape; "" without any. It is no part of what
-        the region is: equal shapes are equal whatever their labels.
+        The text that a region file has beside the shape; "" without any. Shapes are equal whatever
+        their labels.
     """
 
     label: str = ""
@@ -89,7 +89,7 @@ class Box(PixelRegion):
     angle_degrees: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse what is no number."""
+        """Check the numbers."""
         _check_numbers(self)
 
     def to_core(self) -> _core.Region:
@@ -130,7 +130,7 @@ class Circle(PixelRegion):
     radius: float
 
     def __post_init__(self) -> None:
-        """Refuse what is no number."""
+        """Check the numbers."""
         _check_numbers(self)
 
     def to_core(self) -> _core.Region:
@@ -166,7 +166,7 @@ class Ellipse(PixelRegion):
     angle_degrees: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse what is no number."""
+        """Check the numbers."""
         _check_numbers(self)
 
     def to_core(self) -> _core.Region:
@@ -238,7 +238,7 @@ class Point(PixelRegion):
     y: float
 
     def __post_init__(self) -> None:
-        """Refuse what is no number."""
+        """Check the numbers."""
         _check_numbers(self)
 
     def to_core(self) -> _core.Region:
@@ -263,7 +263,7 @@ class Line(PixelRegion):
     vertices: tuple[tuple[float, float], ...]
 
     def __post_init__(self) -> None:
-        """Refuse what is no line."""
+        """Refuse fewer than two points."""
         pairs = _vertices(self.vertices, "line")
         if len(pairs) < 2:
             raise usage(f"a line of {len(pairs)} points", "give two or more (x, y)")
@@ -332,7 +332,7 @@ class CompoundRegion(Region):
     parts: tuple[tuple[bool, Region], ...]
 
     def __post_init__(self) -> None:
-        """Refuse what has no regions as its parts."""
+        """Check the parts."""
         hint = "give pairs: (True, region) adds one, (False, region) removes it"
         with foreign_errors("invalid parts of a region", hint):
             parts = tuple((bool(added), part) for added, part in self.parts)

@@ -30,7 +30,7 @@ _COUNTS = {
     "point": (1, 1, 0), "line": (2, 1 << 20, 0),
 }  # fmt: skip
 
-#: What makes shapes on the sky.
+#: Functions that make shapes on the sky.
 _MAKERS = "make it by SkyRegion.circle, ellipse, box, annulus, polygon, range, point or line"
 
 #: Forms of a position on the sky.
@@ -80,7 +80,7 @@ class SkyRegion(Region):
     frame: str = "icrs"
 
     def __post_init__(self) -> None:
-        """Refuse what is no shape."""
+        """Check the shape and its numbers."""
         if not isinstance(self.shape, str) or self.shape not in _COUNTS:
             raise usage(f"invalid shape {self.shape!r:.60}: expected {', '.join(_COUNTS)}", _MAKERS)
         with foreign_errors(f"invalid {self.shape} on the sky", _MAKERS):
