@@ -44,6 +44,7 @@ _RECOGNISED = 16
 #: Held while a file is opened, so that a new descriptor is that of this file.
 _OPENING = threading.Lock()
 
+
 @dataclass(frozen=True)
 class Version:
     """Device, inode, size and time of a file: they change when it is replaced or written to."""

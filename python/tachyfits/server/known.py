@@ -41,7 +41,9 @@ async def known_parameters(request: Request) -> None:
         if name not in known:
             raise UnknownParameter(name[:100], known)
         if names.count(name) > 1:
-            raise RequestError(f"parameter {name!r} is given {names.count(name)} times: expected one")
+            raise RequestError(
+                f"parameter {name!r} is given {names.count(name)} times: expected one"
+            )
 
 
 def _descriptions_of(dependant: Dependant) -> Iterator[tuple[str, str]]:

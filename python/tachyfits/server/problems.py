@@ -31,7 +31,9 @@ def problems_of(file: OpenFile, view: View) -> list[str]:
     alone = [
         text
         for place, text in enumerate(texts)
-        if not any(text in other for other in (*texts[:place], *texts[place + 1 :]) if text != other)
+        if not any(
+            text in other for other in (*texts[:place], *texts[place + 1 :]) if text != other
+        )
     ]
     return list(dict.fromkeys(alone))
 

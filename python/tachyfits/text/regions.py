@@ -318,13 +318,18 @@ def ring_of(region: Region) -> tuple[PixelRegion, PixelRegion] | None:
     >>> ring_of(annulus(Circle(6, 5, 2), Circle(5, 5, 4))), ring_of(Circle(5, 5, 4))
     (None, None)
     """
-    if not isinstance(region, CompoundRegion) or [added for added, _ in region.parts] != [True, False]:
+    if not isinstance(region, CompoundRegion) or [added for added, _ in region.parts] != [
+        True,
+        False,
+    ]:
         return None
     (_, outer), (_, inner) = region.parts
     for kind in (Circle, Ellipse):
         if isinstance(outer, kind) and isinstance(inner, kind):
             alike = ("x", "y", "angle_degrees")
-            one, other = ({name: vars(shape).get(name) for name in alike} for shape in (inner, outer))
+            one, other = (
+                {name: vars(shape).get(name) for name in alike} for shape in (inner, outer)
+            )
             return (inner, outer) if one == other else None
     return None
 
