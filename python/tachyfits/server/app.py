@@ -20,6 +20,7 @@ import tachyfits as tf
 from tachyfits.server.answers import json_answer
 from tachyfits.server.cache import ByteCache
 from tachyfits.server.datasets import Datasets
+from tachyfits.server.decoding import Decoding
 from tachyfits.server.errors import RequestError, described
 from tachyfits.server.guard import guarded
 from tachyfits.server.jobs import Jobs
@@ -106,11 +107,12 @@ def create_app(settings: Settings) -> FastAPI:
         redoc_url=None,
         lifespan=lifespan,
     )
-    datasets = Datasets(settings.paths)
+    datasets = Datasets(settings.paths, settings.cache_bytes)
     shared = State(
         settings=settings,
         datasets=datasets,
         cache=ByteCache(settings.cache_bytes),
+        decoding=Decoding(settings.cache_bytes),
         workers=workers,
         jobs=Jobs(),
         sidecars=Sidecars(

@@ -81,8 +81,10 @@ async def answered(request: Request, place: Place, make: Callable[[Asked], Respo
         file = state.datasets.open(place.id)
         if (answer := unchanged(request, file, place.version)) is not None:
             return answer
-        progress = job.progress if job else None
-        return make(Asked(request, state, file, place, token, progress))
+        asked = Asked(request, state, file, place, token, job.progress if job else None)
+        threads = state.workers.executor.threads
+        with state.decoding.reserved(asked.view.tile_bytes, threads, lambda: token.cancelled):
+            return make(asked)
 
     if jobs is None:
         token = tf.CancelToken()

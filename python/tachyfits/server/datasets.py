@@ -19,6 +19,7 @@ from typing import BinaryIO
 import tachyfits as tf
 from tachyfits import _core
 from tachyfits.base.errors import printable
+from tachyfits.server.decoding import check_tile, tile_bytes
 from tachyfits.server.errors import Changed, NotFound
 from tachyfits.server.view import View
 
@@ -147,14 +148,20 @@ class Entry:
 class OpenFile:
     """An open file of one version, with the views of its images."""
 
-    def __init__(self, name: str, path: Path, version: Version) -> None:
+    def __init__(self, name: str, path: Path, version: Version, memory: int) -> None:
         self.name = name
+        self._memory = memory
         self.path = path
         self.version = version
         self._file = _opened(path, version)
         self._lock = threading.Lock()
         self._views: dict[int, View] = {}
         self.check()
+
+    @property
+    def resident_bytes(self) -> int:
+        """Bytes of its content in memory: of a small compressed file."""
+        return self._file.size_bytes if self._file.storage == "memory" else 0
 
     @property
     def stem(self) -> str:
@@ -196,6 +203,7 @@ class OpenFile:
                 image = self._file[hdu]
                 if not isinstance(image, tf.Image) or image.ndim < 1 or not image.size:
                     raise NotFound(f"{self.name}: HDU {hdu} is not an image with pixels")
+                check_tile(tile_bytes(image), self._memory)
                 view = View(image)
                 self.check()
                 self._views[hdu] = view
@@ -222,8 +230,11 @@ def _stored(part: str) -> str:
 class Datasets:
     """The files under some paths."""
 
-    def __init__(self, paths: tuple[Path, ...]) -> None:
+    def __init__(self, paths: tuple[Path, ...], memory: int = 1 << 29) -> None:
         self._roots: dict[str, Path] = {}
+        #: Most bytes of a decoded tile, and of the content of open files together.
+        self._memory = memory
+        self._opening: dict[str, threading.Lock] = {}
         self._lock = threading.Lock()
         self._open: OrderedDict[str, OpenFile] = OrderedDict()
         for path in paths:
@@ -282,6 +293,17 @@ class Datasets:
 
         ``keep``: let it stay open, in place of the one that was used longest ago.
         """
+        with self._lock:
+            opening = self._opening.setdefault(name, threading.Lock())
+        # A compressed file is inflated once, though several requests ask for it.
+        with opening:
+            try:
+                return self._opened(name, keep=keep)
+            finally:
+                with self._lock:
+                    self._opening.pop(name, None)
+
+    def _opened(self, name: str, *, keep: bool) -> OpenFile:
         path = self.path(name)
         version = Version.of(path)
         with self._lock:
@@ -289,7 +311,7 @@ class Datasets:
             if found is not None and found.version == version and found.path == path:
                 self._open.move_to_end(name)
                 return found
-        opened = OpenFile(name, path, version)
+        opened = OpenFile(name, path, version, self._memory)
         if self.path(name) != path:
             raise Changed(f"{name}: the file was replaced while it was opened")
         if not keep:
@@ -298,9 +320,12 @@ class Datasets:
             self._open[name] = opened
             self._open.move_to_end(name)
             # Files that others still read close when these are done.
-            while len(self._open) > _OPEN:
+            while len(self._open) > _OPEN or (len(self._open) > 1 and self._is_full()):
                 self._open.popitem(last=False)
         return opened
+
+    def _is_full(self) -> bool:
+        return sum(file.resident_bytes for file in self._open.values()) > self._memory
 
     def list(self, folder: str) -> list[Entry]:
         """Return the folders and files below a folder; the served paths for ""."""

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 import tachyfits as tf
 from tachyfits.base.errors import with_hint
 from tachyfits.file.companions import plane_file
-from tachyfits.header.spectral_units import Line
 from tachyfits.image.chosen_regions import in_pixels
 from tachyfits.image.parts import extent_on_image
 from tachyfits.server.asked import Asked
@@ -33,7 +32,7 @@ from tachyfits.server.parameters import (
     Unit,
     others_of,
 )
-from tachyfits.server.selection import channels_of, cube_section, region_on
+from tachyfits.server.selection import channels_of, cube_section, line_of, region_on
 from tachyfits.server.view import TILE, View
 from tachyfits.text.regions import CompoundRegion, Region
 from tachyfits.text.sky_regions import SkyRegion
@@ -226,8 +225,9 @@ class Collapse:
         if (y, x) != (slice(None), slice(None)):
             outer = section[:-2] if section else (slice(None),) * (view.cube.ndim - 2)
             section = (*outer, y, x)
+        line = line_of(None, self.rest, self.convention)
         options: dict[str, Any] = {
-            "channels": channels_of(view, self.channels, Line(None, self.rest, self.convention)),
+            "channels": channels_of(view, self.channels, line),
             "section": section,
             "pol": self.pol,
             "threshold": self.threshold,

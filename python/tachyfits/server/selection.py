@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import tachyfits as tf
+from tachyfits.base.errors import with_hint
 from tachyfits.header.sky import Sky
 from tachyfits.header.spectral_selection import channel_slice
 from tachyfits.header.spectral_units import Line
@@ -22,6 +23,7 @@ from tachyfits.server.view_parts import image_of_part, places_in_image
 from tachyfits.text.fits_sections import Range, numpy_index, parse_channels, parse_section
 from tachyfits.text.region_text import parse_region
 from tachyfits.text.regions import Region
+from tachyfits.text.units import SPECTRAL, asked_quantity
 
 _T = TypeVar("_T")
 
@@ -34,6 +36,19 @@ def understood(parse: Callable[[str], _T], text: str) -> _T:
         raise
     except ValueError as error:
         raise RequestError(str(error)) from None
+
+
+def line_of(unit: str | None, rest: str | None, convention: str | None) -> Line:
+    """Return the parameters of a spectral line; a rest value is parsed though nothing needs it."""
+    if rest is not None:
+        try:
+            asked_quantity(rest, SPECTRAL)
+        except ValueError as error:
+            problem = str(error).partition("\nhint: ")[0]
+            raise RequestError(
+                with_hint(f"invalid rest {rest!r}: {problem}", "write it as 1.420405752 GHz")
+            ) from None
+    return Line(unit, rest, convention)
 
 
 def region_of(text: str | None) -> Region | None:

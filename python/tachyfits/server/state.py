@@ -8,6 +8,7 @@ from fastapi import Request
 
 from tachyfits.server.cache import ByteCache
 from tachyfits.server.datasets import Datasets
+from tachyfits.server.decoding import Decoding
 from tachyfits.server.jobs import Jobs
 from tachyfits.server.metrics import Metrics
 from tachyfits.server.settings import Settings
@@ -23,6 +24,7 @@ class State:
     settings: Settings
     datasets: Datasets
     cache: ByteCache
+    decoding: Decoding
     workers: Workers
     jobs: Jobs
     sidecars: Sidecars

@@ -23,6 +23,7 @@ import tachyfits as tf
 from tachyfits import _core
 from tachyfits.base.errors import usage
 from tachyfits.header.sky import Sky
+from tachyfits.server.decoding import tile_bytes
 from tachyfits.server.errors import TooLarge
 from tachyfits.text.axes import WorldAxis
 
@@ -162,6 +163,11 @@ class View:
         if axis is not None and image.ndim - axis not in first:
             first.append(image.ndim - axis)
         return first + [n for n in range(1, image.ndim + 1) if n not in first]
+
+    @functools.cached_property
+    def tile_bytes(self) -> int:
+        """Bytes of a decoded tile of the file; 0 if it is not compressed by tiles."""
+        return tile_bytes(self.image)
 
     @property
     def width(self) -> int:

@@ -216,6 +216,10 @@ export class App {
   /** A circle in the middle, so that a spectrum is there and can be dragged. @param {import("./state.js").Dataset} dataset */
   firstRegion(dataset) {
     const { width, height } = dataset;
+    if (width * height === 1) {
+      this.viewer.add("point", [1, 1]);
+      return;
+    }
     const radius = Math.max(1, Math.round(Math.min(width, height) / 16));
     this.viewer.add("circle", [Math.round(width / 2), Math.round(height / 2), radius]);
   }

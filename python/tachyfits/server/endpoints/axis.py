@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from fastapi import APIRouter, Request, Response
 
-from tachyfits.header.spectral_units import Line, channels_of
+from tachyfits.header.spectral_units import channels_of
 from tachyfits.server.asked import Asked, answered
 from tachyfits.server.errors import RequestError
 from tachyfits.server.parameters import At, Convention, Rest, Unit
+from tachyfits.server.selection import line_of
 
 router = APIRouter()
 
@@ -22,14 +23,14 @@ async def axis(
     """Return the coordinate and the width of each channel, in the unit of the header or another."""
 
     def make(asked: Asked) -> Response:
+        line = line_of(unit, rest, convention)
+
         def compute() -> dict[str, Any]:
             cube = asked.view.cube
             if cube.ndim < 3:
                 raise RequestError("the image has no spectral axis")
             number = cube.ndim - 3
-            found = channels_of(
-                cube._coordinates, number, (0, cube.shape[number], 1), Line(unit, rest, convention)
-            )
+            found = channels_of(cube._coordinates, number, (0, cube.shape[number], 1), line)
             return {
                 "name": found.name, "unit": found.unit, "note": found.note,
                 "values": found.values, "widths": np.asarray(found.widths),

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 import tachyfits as tf
-from tachyfits.header.spectral_units import Line
 from tachyfits.server.answers import json_answer
 from tachyfits.server.asked import Asked, answered
 from tachyfits.server.fits_answer import fits_answer
@@ -22,7 +21,7 @@ from tachyfits.server.parameters import (
     Section,
 )
 from tachyfits.server.part_file import PartFile
-from tachyfits.server.selection import Cutout, channels_of, region_of
+from tachyfits.server.selection import Cutout, channels_of, line_of, region_of
 
 router = APIRouter()
 
@@ -37,14 +36,14 @@ class _Wanted:
         channels: Channels,
         pol: Pol,
         mode: str,
-        line: Line,
+        line: tuple[str | None, str | None],
     ) -> None:
         self._given = (section, region, channels, pol, mode, line)
 
     def image(self, asked: Asked) -> tf.Image:
         """Return the cutout; its pixels are read when they are sent."""
-        section, region, channels, pol, mode, line = self._given
-        view = asked.view
+        section, region, channels, pol, mode, (rest, convention) = self._given
+        view, line = asked.view, line_of(None, rest, convention)
         chosen = channels_of(view, channels, line)
         return Cutout(section, region_of(region), chosen, pol, mode, line).of(view)
 
@@ -69,7 +68,7 @@ async def _wanted(
     rest: Rest = None,
     convention: Convention = None,
 ) -> _Wanted:
-    return _Wanted(section, region, channels, pol, mode, Line(None, rest, convention))
+    return _Wanted(section, region, channels, pol, mode, (rest, convention))
 
 
 Wanted = Annotated[_Wanted, Depends(_wanted)]

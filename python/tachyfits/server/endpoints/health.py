@@ -50,6 +50,7 @@ async def metrics(request: Request) -> Response:
     gauges = [
         ("tachyfits_cache_bytes", "Bytes of answers that are kept.", state.cache.bytes),
         ("tachyfits_cache_entries", "Answers that are kept.", len(state.cache)),
+        ("tachyfits_decoding_bytes", "Most bytes of tiles under way.", state.decoding.bytes),
         ("tachyfits_threads_busy", "Threads that compute.", workers.executor.busy),
         ("tachyfits_calls_running", "Calls of the engine under way.", workers.running),
         ("tachyfits_downloads_running", "Downloads that are sent.", workers.streams),

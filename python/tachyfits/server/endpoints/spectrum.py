@@ -8,7 +8,6 @@ import numpy as np
 from fastapi import APIRouter, Query, Request, Response
 
 import tachyfits as tf
-from tachyfits.header.spectral_units import Line
 from tachyfits.server.asked import Asked, answered
 from tachyfits.server.parameters import (
     REGION_BODY,
@@ -23,7 +22,7 @@ from tachyfits.server.parameters import (
     Unit,
     others_of,
 )
-from tachyfits.server.selection import channels_of, cube_section, region_on
+from tachyfits.server.selection import channels_of, cube_section, line_of, region_on
 from tachyfits.server.sidecars.spectra import suits_copy
 
 router = APIRouter()
@@ -64,6 +63,7 @@ async def spectrum(
 
     def make(asked: Asked) -> Response:
         view = asked.view
+        line = line_of(None, rest, convention)
 
         def compute() -> tf.Spectrum:
             chosen = region_on(view.cube, region)
@@ -72,7 +72,7 @@ async def spectrum(
                 return cube.spectrum(
                     chosen, statistic=statistic, unit=unit,
                     section=cube_section(view, others_of(others)),
-                    channels=channels_of(view, channels, Line(None, rest, convention)), **options,
+                    channels=channels_of(view, channels, line), **options,
                 )  # fmt: skip
 
             copies = asked.state.sidecars

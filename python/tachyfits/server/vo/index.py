@@ -92,6 +92,8 @@ class Listing:
         """Return the description of the first image of a file; None without one."""
         try:
             view = self._state.datasets.open(name, keep=False).view(None)
+            if view.image.ndim < 2:  # SIA lists images and cubes
+                return None
             return observation_of(view).as_dict()
         except (NotFound, tf.TachyfitsError):
             return None
