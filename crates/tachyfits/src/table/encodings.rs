@@ -1,13 +1,12 @@
 //! The encoding of the text of each column, which reading and conditions ask for when they meet bytes outside ASCII.
 
-use std::sync::OnceLock;
-
+use tachyfits_format::text::significant;
 use tachyfits_format::{Element, Field, TextEncoding};
 use tachyfits_io::operation::RunOptions;
 
 use super::read_columns::ColumnOutput;
 use super::row_ranges::Rows;
-use super::{CellKind, Table, significant};
+use super::{CellKind, Table};
 use crate::error::Error;
 use crate::image::filled;
 
@@ -15,20 +14,6 @@ use crate::image::filled;
 const MOST_BYTES: u64 = 64 << 20;
 /// Bytes of a column that are looked at together.
 const TOGETHER: u64 = 4 << 20;
-
-/// Per column the encoding, once it is known.
-#[derive(Debug)]
-pub(super) struct Encodings(Vec<OnceLock<TextEncoding>>);
-
-impl Encodings {
-    pub(super) fn new(columns: usize) -> Encodings {
-        Encodings((0..columns).map(|_| OnceLock::new()).collect())
-    }
-
-    fn of(&self, column: usize) -> &OnceLock<TextEncoding> {
-        &self.0[column]
-    }
-}
 
 impl Table {
     /// The encoding of the text of a column: one for all of its cells, whatever is read of them. It is UTF-8 if the text of
@@ -38,7 +23,7 @@ impl Table {
     /// [`crate::Reason::Column`]; or reading fails.
     pub fn text_encoding(&self, column: usize) -> Result<TextEncoding, Error> {
         let field = self.column_at(column)?.field;
-        let known = self.encodings.of(column);
+        let known = &self.encodings[column];
         if let Some(encoding) = known.get() {
             return Ok(*encoding);
         }
