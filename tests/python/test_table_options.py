@@ -182,6 +182,6 @@ def test_the_null_of_a_column_without_rows_needs_integers(tmp_path: Path) -> Non
     with pytest.raises(tf.UsageError, match="no null of its own"):
         tf.write(path, {"N": []}, nulls={"N": -9}, overwrite=True)
     with pytest.raises(tf.UsageError, match="column 'N'"):
-        tf.write(path, {"N": []}, forms={"N": "B"}, nulls={"N": -9}, overwrite=True)
+        tf.write(path, {"N": []}, forms={"N": "B"}, nulls={"N": -900}, overwrite=True)
     with pytest.raises(tf.UsageError, match="column 'N'"):
         tf.write(path, {"N": []}, forms={"N": "E"}, nulls={"N": -9}, overwrite=True)

@@ -128,9 +128,7 @@ def test_names_that_are_shared_already_can_be_edited(tmp_path: Path) -> None:
         ("THEAP", 7),
     ],
 )  # fmt: skip
-def test_an_edit_does_not_make_a_table_unreadable(
-    tmp_path: Path, keyword: str, value: Any
-) -> None:
+def test_an_edit_does_not_make_a_table_unreadable(tmp_path: Path, keyword: str, value: Any) -> None:
     path = tmp_path / "t.fits"
     tf.write(path, {"A": np.arange(12, dtype="i4").reshape(3, 4)})
     with tf.edit(path) as editor:

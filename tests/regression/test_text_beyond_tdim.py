@@ -17,7 +17,9 @@ KINDS = [b"          GALAXY", b"             QSO", b"            STAR"]
 
 
 def _file(path: Path, made: Made) -> Path:
-    path.write_bytes(binary_table([Made("z", "E", [big(np.float32(n)) for n in range(3)], 0), made]))
+    path.write_bytes(
+        binary_table([Made("z", "E", [big(np.float32(n)) for n in range(3)], 0), made])
+    )
     return path
 
 
