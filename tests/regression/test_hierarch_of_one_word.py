@@ -12,7 +12,8 @@ import tachyfits as tf
 from fitsbytes import BLOCK
 
 CARDS = [
-    "SIMPLE  =                    T", "BITPIX  =                    8", "NAXIS   =                    0",
+    "SIMPLE  =                    T", "BITPIX  =                    8",
+    "NAXIS   =                    0",
     "HIERARCH a.b = 1.5 / c", "HIERARCH key = 2", "HIERARCH a/b = 3", "HIERARCH f(x) = 4",
     "HIERARCH it's = 'five'", "HIERARCH longer.name = 6", "HIERARCH ESO a/b = 7",
     "HIERARCH note / x = 8", "HIERARCH OBJECT = 'no'", "OBJECT  = 'yes'", "HIERARCH BITPIX = 16",

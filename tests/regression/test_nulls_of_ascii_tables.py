@@ -83,16 +83,17 @@ def test_undefined_text_is_written_as_the_null(tmp_path: Path) -> None:
 
 
 def test_fields_without_characters_are_empty_text(tmp_path: Path) -> None:
+    columns = [("S", "A0", None, ["", ""]), ("N", "I3", None, ["  1", "  2"])]
+    table = ascii_table(tmp_path / "t.fits", columns)
     with pytest.warns(tf.TachyfitsWarning, match="TFORM1"):
-        table = ascii_table(
-            tmp_path / "t.fits", [("S", "A0", None, ["", ""]), ("N", "I3", None, ["  1", "  2"])]
-        )
         assert table["S"].tolist() == ["", ""]
     assert table["N"].tolist() == [1, 2]
     assert table.where("S == ''").tolist() == [0, 1]
     table.write(tmp_path / "copy.fits")
     with pytest.warns(tf.TachyfitsWarning, match="TFORM1"):
         assert tf.open(tmp_path / "copy.fits")[1]["N"].tolist() == [1, 2]
+    with pytest.raises(tf.UsageError, match="invalid form 'A0'"):
+        tf.write(tmp_path / "new.fits", {"S": ["a"]}, kind="ascii", forms={"S": "A0"})
 
 
 @pytest.mark.parametrize(

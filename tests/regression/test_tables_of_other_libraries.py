@@ -30,8 +30,8 @@ from tachyfits.cli import run
 @pytest.mark.parametrize(
     "given",
     [
-        u.Quantity([0.5]), [u.Quantity(0.5)], u.Quantity([50.0], "%"), QTable({"A": [0.5] * u.one})["A"],
-        Table({"A": [0.5] * u.one})["A"],
+        u.Quantity([0.5]), [u.Quantity(0.5)], u.Quantity([50.0], "%"),
+        QTable({"A": [0.5] * u.one})["A"], Table({"A": [0.5] * u.one})["A"],
     ],
     ids=["array", "list", "percent", "qtable", "column"],
 )  # fmt: skip
@@ -174,8 +174,8 @@ def test_null_lists_are_named(tmp_path: Path) -> None:
     lists = [[1, 2], None, []]
     frame = pl.DataFrame({"l": lists}, schema={"l": pl.List(pl.Int32)})
     ways = {
-        "polars": frame, "arrow": frame.to_arrow(), "dict": {"l": lists}, "pandas": frame.to_pandas(),
-        "text": {"l": [["a"], None, []]},
+        "polars": frame, "arrow": frame.to_arrow(), "dict": {"l": lists},
+        "pandas": frame.to_pandas(), "text": {"l": [["a"], None, []]},
     }  # fmt: skip
     for name, data in ways.items():
         with pytest.warns(tf.TachyfitsWarning, match="column 'l': null lists"):
@@ -188,7 +188,7 @@ def test_null_lists_are_named(tmp_path: Path) -> None:
         warnings.simplefilter("error")
         tf.write(path, {"l": [[1, 2], [], [3]]}, overwrite=True)
         with tf.edit(path) as editor:
-            # None is asked for here, and documented to have no elements.
+            # The documentation says that None gives no elements.
             editor[1].update("l", None, rows=[0])
 
 

@@ -1,4 +1,4 @@
-"""What Parquet files say of their columns: astropy's YAML, and the VOTable of VOParquet.
+"""Descriptions of columns in Parquet files: astropy's YAML, and the VOTable of VOParquet.
 
 Both are in the metadata of the schema. Arrow's own metadata of a field, which tachyfits writes,
 comes before them.
@@ -97,7 +97,7 @@ def _local(element: Any) -> str:
 
 
 def _unit(unit: Any) -> str | None:
-    """Return a unit as the Standard writes it; as it is where nobody knows it."""
+    """Return a unit as the Standard writes it; as it is if it is unknown."""
     text = str(unit or "").strip()
     known = fits_unit(text) if text else None
     return text or None if known is None else text_of_unit(known) or text
@@ -183,4 +183,5 @@ def _votable(columns: Columns) -> bytes:
         if known is not None and known.description:
             ElementTree.SubElement(field, "DESCRIPTION").text = known.description
     ElementTree.SubElement(table, "PARQUET", type="Parquet-local-XML")
-    return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return text

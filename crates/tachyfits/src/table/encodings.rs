@@ -10,9 +10,9 @@ use super::{CellKind, Table};
 use crate::error::Error;
 use crate::image::filled;
 
-/// Bytes of rows that are looked at: the start of a table tells what wrote it.
+/// Bytes of rows that are decoded: the start of a table tells which program wrote it.
 const MOST_BYTES: u64 = 64 << 20;
-/// Bytes of a column that are looked at together.
+/// Bytes of a column that are decoded together.
 const TOGETHER: u64 = 4 << 20;
 
 impl Table {
@@ -98,7 +98,7 @@ impl Table {
             }
             let bytes = arrays.values.len() as u64;
             seen += bytes;
-            // About as many bytes as are looked at together.
+            // About as many bytes as are decoded together.
             let each = bytes.div_ceil(end - first).max(1);
             (first, count) = (end, (TOGETHER / each).clamp(1, 1 << 20));
         }
