@@ -149,12 +149,20 @@ def test_our_parquet_files_have_units_for_others(tmp_path: Path) -> None:
     assert back.header["OBJECT"] == "M 31"
 
 
+def test_units_of_frames_survive_parquet(tmp_path: Path) -> None:
+    tf.write(tmp_path / "t.fits", {"A": [1.0]}, units={"A": "Jy"})
+    tf.open(tmp_path / "t.fits")[1].to_pandas().to_parquet(tmp_path / "t.parquet")
+    tf.write(tmp_path / "back.fits", tmp_path / "t.parquet")
+    assert tf.open(tmp_path / "back.fits")[1].columns[0].unit == "Jy"
+
+
 @pytest.mark.parametrize(
     "metadata",
     [
         {"table_meta_yaml": "no: [yaml"}, {"table_meta_yaml": "7"}, {"table_meta_yaml": b"\xff"},
         {"table_meta_yaml": "datatype: [3]"}, {"IVOA.VOTable-Parquet.content": "<VOTABLE>"},
-        {"IVOA.VOTable-Parquet.content": "<a/>"},
+        {"IVOA.VOTable-Parquet.content": "<a/>"}, {"PANDAS_ATTRS": "[1]"}, {"PANDAS_ATTRS": "{"},
+        {"PANDAS_ATTRS": '{"units": 3}'},
     ],
 )  # fmt: skip
 def test_other_metadata_is_no_error(tmp_path: Path, metadata: dict[str, Any]) -> None:

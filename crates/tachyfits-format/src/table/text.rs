@@ -57,7 +57,7 @@ pub fn parse_real(field: &[u8], decimals: u32) -> Result<f64, TextError> {
 }
 
 /// Whether the field has the text of TNULLn. Blanks on either side do not count: the Standard fills the text to the width
-/// of the field and names no side (Sect. 7.2.2), and numbers stand at the right.
+/// of the field and names no side (Sect. 7.2.2), and numbers end at the right.
 ///
 /// ```
 /// use tachyfits_format::text::is_null_text;

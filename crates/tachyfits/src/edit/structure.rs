@@ -31,9 +31,7 @@ pub(super) fn fault(before: &Header, after: &Header, index: usize) -> Option<(St
 }
 
 fn is_same(one: &Warning, other: &Warning) -> bool {
-    let of = |warning: &Warning| {
-        (warning.code(), warning.problem().place.keyword.clone())
-    };
+    let of = |warning: &Warning| (warning.code(), warning.problem().place.keyword.clone());
     of(one) == of(other)
 }
 

@@ -68,7 +68,10 @@ impl Table {
             let end = rows.min(first + together.max(1));
             let mut values = filled((end - first).saturating_mul(cell), 0u8, "text of a column")?;
             let output = ColumnOutput::new(column, &mut values);
-            self.read(&mut [output], &Rows::Range(first..end), &RunOptions::default())?;
+            let read = self.read(&mut [output], &Rows::Range(first..end), &RunOptions::default());
+            if !is_whole(read.map(|_| ()))? {
+                break;
+            }
             let texts = values.chunks(width as usize).map(significant);
             if TextEncoding::of(texts) == TextEncoding::Latin1 {
                 return Ok(TextEncoding::Latin1);
@@ -80,14 +83,15 @@ impl Table {
 
     /// Rows are few at first, because arrays may have any length.
     fn of_heap(&self, column: usize, rows: u64) -> Result<TextEncoding, Error> {
-        let (mut first, mut count, mut seen) = (0, 1 << 10, 0);
+        let (mut first, mut count, mut seen) = (0, 1, 0);
         // TDIMn says how long one of several strings is.
         let several = Some(&self.column_at(column)?.dimensions).filter(|sizes| sizes.len() > 1);
         let width = several.map(|sizes| usize::try_from(sizes[0]).unwrap_or(usize::MAX));
         while first < rows && seen < MOST_BYTES {
             let end = rows.min(first + count);
             let options = RunOptions::default();
-            let (arrays, _) = self.read_arrays(column, false, &Rows::Range(first..end), &options)?;
+            let (arrays, _) =
+                self.read_arrays(column, false, &Rows::Range(first..end), &options)?;
             let cells = arrays.offsets.windows(2).map(|pair| pair[0] as usize..pair[1] as usize);
             let texts = cells.flat_map(|cell| {
                 let cell = &arrays.values[cell];
@@ -103,5 +107,13 @@ impl Table {
             (first, count) = (end, (TOGETHER / each).clamp(1, 1 << 20));
         }
         Ok(TextEncoding::Utf8)
+    }
+}
+
+/// Whether rows could be read; those before damage, or before arrays that are too large, decide alone.
+fn is_whole(read: Result<(), Error>) -> Result<bool, Error> {
+    match read {
+        Err(Error::Io(error)) => Err(Error::Io(error)),
+        read => Ok(read.is_ok()),
     }
 }

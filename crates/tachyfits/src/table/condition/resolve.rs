@@ -97,7 +97,12 @@ impl Checker<'_> {
                 let whole = digits.parse().ok().map(Whole::Constant);
                 let decimal = Decimal::of_text(digits);
                 let constant = Some(value);
-                Ok(ResolvedPart { whole, decimal, constant, ..self.number_part(Item::Number(value)) })
+                Ok(ResolvedPart {
+                    whole,
+                    decimal,
+                    constant,
+                    ..self.number_part(Item::Number(value))
+                })
             }
             Item::Text(number) => {
                 let text = significant(self.expression.texts[number].as_bytes()).to_vec();
