@@ -39,7 +39,7 @@ def test_a_number_beside_float32_is_rounded_to_it(table: Any, operator: str, num
     }  # fmt: skip
     with np.errstate(over="ignore"):
         rounded = np.float32(value)
-    # Beyond float32 a number is no infinity, as which NumPy takes it.
+    # NumPy takes a number beyond float32 for an infinity.
     rounded = np.float64(value) if np.isinf(rounded) else rounded
     for name, values, other in (("MAG", MAG, rounded), ("WIDE", MAG.astype("f8"), value)):
         truth = functions[operator](values, other) & ~np.isnan(values)

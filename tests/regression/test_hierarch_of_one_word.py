@@ -12,7 +12,8 @@ import tachyfits as tf
 from fitsbytes import BLOCK
 
 CARDS = [
-    "SIMPLE  =                    T", "BITPIX  =                    8", "NAXIS   =                    0",
+    "SIMPLE  =                    T", "BITPIX  =                    8",
+    "NAXIS   =                    0",
     "HIERARCH a.b = 1.5 / c", "HIERARCH key = 2", "HIERARCH a/b = 3", "HIERARCH f(x) = 4",
     "HIERARCH it's = 'five'", "HIERARCH longer.name = 6", "HIERARCH ESO a/b = 7",
     "HIERARCH note / x = 8", "HIERARCH OBJECT = 'no'", "OBJECT  = 'yes'", "HIERARCH BITPIX = 16",
@@ -81,3 +82,17 @@ def test_astropys_cards_come_back(tmp_path: Path) -> None:
     ours = tf.open(path)[0].header
     assert ours["a.b"] == fits.getheader(path)["a.b"] == 1.5
     assert ours["low er"] == "x"
+
+
+def test_the_command_line_knows_short_words(path: Path, capsys: Any) -> None:
+    from tachyfits.cli import run
+
+    assert run(["header", str(path), "--keyword", "a.b"]) == 0
+    assert "1.5" in capsys.readouterr().out
+    changes = ["--set", "a.b=3", "--rename", "KEY=ESO key", "--delete", "a/b"]
+    assert run(["header", str(path), *changes, "--comment", "f(x)=function"]) == 0
+    header = tf.open(path)[0].header
+    assert (header["a.b"], header["ESO key"], header.comments["f(x)"]) == (3, 2, "function")
+    assert "a/b" not in header
+    made = header.replaced({}).to_astropy()
+    assert made["a.b"] == 3

@@ -31,16 +31,21 @@ def ascii_table(path: Path, columns: list[tuple[str, str, str | None, list[str]]
 @pytest.mark.parametrize("form", ["I6", "F6.2", "E6.0", "D6.1"])
 def test_null_numbers_may_stand_anywhere(tmp_path: Path, form: str, null: str) -> None:
     text = null.strip()
-    fields = [f"{text:>6}", f"{text:<6}", f"{text:^6}", "    5."[: 6] if form[0] != "I" else "     5"]
+    fields = [
+        f"{text:>6}",
+        f"{text:<6}",
+        f"{text:^6}",
+        "    5."[:6] if form[0] != "I" else "     5",
+    ]
     table = ascii_table(tmp_path / "t.fits", [("A", form, null, fields)])
     values = table["A"]
     got = np.ma.getmaskarray(values) | np.isnan(np.ma.filled(values.astype("f8"), np.nan))
     assert got.tolist() == [True, True, True, False]
     assert table.where("isnull(A)").tolist() == [0, 1, 2]
     assert table.where("A < 10").tolist() == [3]
-    assert table.to_arrow()["A"].null_count + np.isnan(
-        table.to_pandas()["A"].astype(float)
-    ).sum() >= 3
+    assert (
+        table.to_arrow()["A"].null_count + np.isnan(table.to_pandas()["A"].astype(float)).sum() >= 3
+    )
 
 
 def test_null_text_is_undefined(tmp_path: Path) -> None:
@@ -78,16 +83,17 @@ def test_undefined_text_is_written_as_the_null(tmp_path: Path) -> None:
 
 
 def test_fields_without_characters_are_empty_text(tmp_path: Path) -> None:
+    columns = [("S", "A0", None, ["", ""]), ("N", "I3", None, ["  1", "  2"])]
+    table = ascii_table(tmp_path / "t.fits", columns)
     with pytest.warns(tf.TachyfitsWarning, match="TFORM1"):
-        table = ascii_table(
-            tmp_path / "t.fits", [("S", "A0", None, ["", ""]), ("N", "I3", None, ["  1", "  2"])]
-        )
         assert table["S"].tolist() == ["", ""]
     assert table["N"].tolist() == [1, 2]
     assert table.where("S == ''").tolist() == [0, 1]
     table.write(tmp_path / "copy.fits")
     with pytest.warns(tf.TachyfitsWarning, match="TFORM1"):
         assert tf.open(tmp_path / "copy.fits")[1]["N"].tolist() == [1, 2]
+    with pytest.raises(tf.UsageError, match="invalid form 'A0'"):
+        tf.write(tmp_path / "new.fits", {"S": ["a"]}, kind="ascii", forms={"S": "A0"})
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,9 @@ def _heap(cells: list[bytes]) -> Made:
 
 
 def _open(path: Path, column: Made) -> Any:
-    path.write_bytes(binary_table([column, Made("I", "J", [big(np.int32(n)) for n in range(3)], 0)]))
+    path.write_bytes(
+        binary_table([column, Made("I", "J", [big(np.int32(n)) for n in range(3)], 0)])
+    )
     return tf.open(path)[1]
 
 

@@ -301,7 +301,7 @@ codes! {
         example "TDIM1 = '(3,3)' with TFORM1 = '6I'",
         hint "cells have one axis; correct the card with a header editor";
     DimensionsShort = "dimensions-short", Warning,
-        "TDIMn describes fewer characters than the field has.",
+        "TDIMn, or rAw in TFORMn, describes fewer characters than the field has.",
         example "TDIM1 = '(4,3)' with TFORM1 = '20A'",
         hint "raw values have all of them; correct the card with a header editor";
     NullIgnored = "null-ignored", Warning,

@@ -3,7 +3,7 @@
 
 use crate::card::{Card, numbered};
 use crate::code::Code;
-use crate::error::{FormatError, Place};
+use crate::error::{FormatError, Place, quoted};
 use crate::header::Header;
 use crate::new_image::{NO_CHECKSUM, number};
 use crate::table::{Column, MOST_COLUMNS, Null, TableKind, TableLayout, product};
@@ -142,10 +142,12 @@ impl NewColumn {
             return Some(("strings with a separator other than NUL", form()));
         }
         if !self.null_fits() {
-            return Some((
-                "a null that the column can hold",
-                format!("{:?} of {}", self.null, form()),
-            ));
+            let null = match &self.null {
+                Some(Null::Stored(value)) => value.to_string(),
+                Some(Null::Text(text)) => quoted(text),
+                None => String::new(),
+            };
+            return Some(("a null that the column can hold", format!("{null} of {}", form())));
         }
         let elements = match self.field {
             Field::Fixed { repeat, .. } => repeat,

@@ -19,7 +19,7 @@ pub(crate) mod table_writer;
 mod write_text;
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 pub use tachyfits_format::{
     Column, Element, Field, NewColumn, NewTable, Null, Substrings, TableKind, TableLayout,
@@ -31,7 +31,6 @@ use tachyfits_io::Storage;
 use crate::error::{Error, Reason};
 use crate::file::FitsFile;
 use crate::tiled::RestoredTable;
-use encodings::Encodings;
 
 pub use arrays::Arrays;
 pub use cells::{CellKind, Cells};
@@ -51,7 +50,8 @@ pub struct Table {
     restored: Option<RestoredTable>,
     hdu: Arc<Hdu>,
     layout: Arc<TableLayout>,
-    encodings: Arc<Encodings>,
+    /// Per column the encoding of its text, once it is known.
+    encodings: Arc<[OnceLock<TextEncoding>]>,
 }
 
 impl FitsFile {
@@ -67,7 +67,7 @@ impl FitsFile {
             storage: Arc::clone(self.storage_of(index)),
             restored: self.restored_table(index),
             hdu: Arc::clone(hdu),
-            encodings: Arc::new(Encodings::new(layout.columns.len())),
+            encodings: layout.columns.iter().map(|_| OnceLock::new()).collect(),
             layout: Arc::new(layout),
         })
     }
@@ -138,13 +138,6 @@ impl Table {
             None => Arc::clone(&self.storage),
         }
     }
-}
-
-/// A string of a field: up to its first NUL, without blanks at its end.
-fn significant(field: &[u8]) -> &[u8] {
-    let text = field.iter().position(|&byte| byte == 0).map_or(field, |end| &field[..end]);
-    let end = text.iter().rposition(|&byte| byte != b' ').map_or(0, |last| last + 1);
-    &text[..end]
 }
 
 /// Expected names: the columns, or the first of many.

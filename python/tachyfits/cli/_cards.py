@@ -16,7 +16,7 @@ from tachyfits import File
 from tachyfits.base.errors import usage
 from tachyfits.cli._common import Common
 from tachyfits.cli._output import json_text, say
-from tachyfits.header.cards import looked_up
+from tachyfits.header.cards import looked_up, meant_keyword
 
 
 class Change(NamedTuple):
@@ -192,6 +192,7 @@ def _change(hdu: tachyfits.EditedHdu, change: Change) -> int:
     if change.what == "set":
         header[keyword] = (change.value, change.comment) if change.comment else change.value
         return 1
+    keyword = meant_keyword(header.cards, keyword)
     count = sum(card.keyword.upper() == keyword for card in header.cards)
     if count and change.what == "delete":
         del header[keyword]

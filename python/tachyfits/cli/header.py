@@ -18,6 +18,7 @@ from tachyfits.header.cards import (
     card_line,
     is_pattern,
     looked_up,
+    meant_keyword,
     matching,
     value_text,
 )
@@ -102,8 +103,8 @@ def command(
 
 def _cards_of(hdu: Hdu, keyword: str) -> list[Card]:
     """Return the cards of a keyword, or of all that a pattern is of; the first of duplicates."""
-    name = looked_up(keyword)
     cards = hdu.stored_header.cards
+    name = meant_keyword(cards, keyword)
     found: list[Card] = []
     seen = set()
     for card in matching(cards, name) if is_pattern(name) else cards:

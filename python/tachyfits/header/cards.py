@@ -44,6 +44,19 @@ def looked_up(keyword: str) -> str:
     return rest if " " in rest or len(rest) > 8 else name
 
 
+def meant_keyword(cards: Iterable[Card], keyword: str) -> str:
+    """Return the keyword, in capitals, of the cards that a keyword means.
+
+    A short word that no card has is that of a HIERARCH card.
+
+    >>> meant_keyword([Card("HIERARCH a.b", 1), Card("NAXIS", 2)], "a.b")
+    'HIERARCH A.B'
+    """
+    name, names = looked_up(keyword), {card.keyword.upper() for card in cards}
+    hierarch = f"HIERARCH {name}"
+    return hierarch if hierarch in names and name not in names else name
+
+
 def keyword_text(keyword: Any) -> str:
     """Return a keyword; raise UsageError unless it is text."""
     if not isinstance(keyword, str):
@@ -439,7 +452,8 @@ class Header(_ReadOnlyDict):
             if keyword in COMMENTARY:
                 header.append((keyword, value or ""), bottom=True)
             else:
-                name = keyword if len(keyword) <= 8 else f"HIERARCH {keyword}"
+                own = keyword.removeprefix("HIERARCH ")
+                name = keyword if len(keyword) <= 8 else f"HIERARCH {own}"
                 header.append((name, value, comment), end=True)
         return header
 

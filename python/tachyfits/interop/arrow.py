@@ -133,6 +133,16 @@ def _text(data: NDArray[Any], nulls: NDArray[np.bool_] | None) -> pa.Array:
     return pa.array(data, pa.string(), mask=nulls)
 
 
+def arrow_column(name: str, values: Any) -> Any:
+    """Return the values of a column of any library that gives Arrow's."""
+    pa = _pyarrow()
+    try:
+        return arrow_values(name, intact(pa.chunked_array(values)))
+    except pa.ArrowException as error:
+        found = "".join(c if c.isprintable() else "?" for c in " ".join(str(error).split()))
+        raise usage(f"column {name!r}: {found}", "give a column that is whole") from error
+
+
 def intact(data: Any) -> Any:
     """Return Arrow data whose offsets, indices and text are valid.
 

@@ -141,7 +141,7 @@ def columns_of_records(data: Any) -> Iterator[tuple[str, Any, dict[str, Any]]]:
     carried = {} if header is None else carried_by_column(header)
     for number, column in enumerate(records.columns):
         values = np.asarray(records.field(number))
-        known: dict[str, Any] = {"unit": column.unit, "display": column.disp}
+        known: dict[str, Any] = {"unit": column.unit or None, "display": column.disp}
         if header is not None:
             known["description"] = description_of(header, number + 1)
             known["carried"] = carried.get(number + 1, ())

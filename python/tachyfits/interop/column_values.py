@@ -8,7 +8,7 @@ import numpy as np
 
 from tachyfits.base.errors import either, usage
 from tachyfits.base.optional import needed
-from tachyfits.interop.arrow import arrow_values
+from tachyfits.interop.arrow import arrow_column
 from tachyfits.interop.formats import display_of
 from tachyfits.interop.observatory import location_of
 from tachyfits.interop.pandas import pandas_values
@@ -56,8 +56,7 @@ def _values_of_a_library(name: str, values: Any) -> Any:
         return pandas_values(name, needed("pandas", "a column of pandas").Series(values))
     refuse_objects(name, values)
     if hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__"):
-        pa = needed("pyarrow", "taking a column of Arrow", extra="arrow")
-        return arrow_values(name, pa.chunked_array(values))
+        return arrow_column(name, values)
     return values
 
 

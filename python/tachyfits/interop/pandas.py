@@ -26,7 +26,7 @@ def columns_of_pandas(frame: Any) -> Named:
     units = frame.attrs.get("units")
     for name, series in (*_index_of_pandas(frame), *frame.items()):
         # Other programs may keep something else under this name.
-        unit = given_unit(units.get(name)) if isinstance(units, Mapping) else None
+        unit = given_unit(units.get(name)) or None if isinstance(units, Mapping) else None
         yield str(name), pandas_values(str(name), series), {"unit": unit}
 
 

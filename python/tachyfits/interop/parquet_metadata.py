@@ -1,11 +1,12 @@
-"""What Parquet files say of their columns: astropy's YAML, and the VOTable of VOParquet.
+"""Descriptions of columns in Parquet files: astropy's YAML, VOParquet's VOTable, and pandas'.
 
-Both are in the metadata of the schema. Arrow's own metadata of a field, which tachyfits writes,
+They are in the metadata of the schema. Arrow's own metadata of a field, which tachyfits writes,
 comes before them.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -27,6 +28,7 @@ from tachyfits.text.units import fits_unit, text_of_unit
 _YAML = b"table_meta_yaml"
 _VOTABLE = b"IVOA.VOTable-Parquet.content"
 _VERSION = b"IVOA.VOTable-Parquet.version"
+_PANDAS = b"PANDAS_ATTRS"
 
 #: Bytes of metadata that are read: more describe no columns.
 _MOST_BYTES = 1 << 24
@@ -47,13 +49,16 @@ def said_of_columns(metadata: Mapping[Any, Any] | None) -> Mapping[str, dict[str
     "unit" and "description" are text, "format" is Python's, "carried" are other cards.
     """
     metadata = metadata or {}
-    return _said(bytes(metadata.get(_YAML, b"")), bytes(metadata.get(_VOTABLE, b"")))
+    return _said(*(bytes(metadata.get(key, b"")) for key in (_PANDAS, _VOTABLE, _YAML)))
 
 
 @lru_cache(maxsize=8)
-def _said(yaml: bytes, votable: bytes) -> dict[str, dict[str, Any]]:
+def _said(pandas: bytes, votable: bytes, yaml: bytes) -> dict[str, dict[str, Any]]:
     said: dict[str, dict[str, Any]] = {}
-    for form, text, read in (("VOTable", votable, _of_votable), ("YAML", yaml, _of_yaml)):
+    for form, text, read in (
+        ("attributes", pandas, _of_pandas), ("VOTable", votable, _of_votable),
+        ("YAML", yaml, _of_yaml),
+    ):  # fmt: skip
         if not text:
             continue
         try:
@@ -65,6 +70,12 @@ def _said(yaml: bytes, votable: bytes) -> dict[str, dict[str, Any]]:
             found = "".join(c if c.isprintable() else "?" for c in " ".join(str(error).split()))
             warn(f"the {form} in the metadata of the file describes no columns: {found}")
     return said
+
+
+def _of_pandas(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Give the units that `to_pandas` put into the attributes of a frame."""
+    units = dict(json.loads(text)).get("units") or {}
+    yield from ((name, {"unit": unit}) for name, unit in units.items() if isinstance(unit, str))
 
 
 def _of_yaml(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -97,7 +108,7 @@ def _local(element: Any) -> str:
 
 
 def _unit(unit: Any) -> str | None:
-    """Return a unit as the Standard writes it; as it is where nobody knows it."""
+    """Return a unit as the Standard writes it; as it is if it is unknown."""
     text = str(unit or "").strip()
     known = fits_unit(text) if text else None
     return text or None if known is None else text_of_unit(known) or text
@@ -183,4 +194,5 @@ def _votable(columns: Columns) -> bytes:
         if known is not None and known.description:
             ElementTree.SubElement(field, "DESCRIPTION").text = known.description
     ElementTree.SubElement(table, "PARQUET", type="Parquet-local-XML")
-    return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return text

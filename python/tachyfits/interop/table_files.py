@@ -173,7 +173,7 @@ def open_table_file(path: str | os.PathLike[str]) -> TableFile:
     needed("pyarrow", f"reading {form}", extra="arrow")
     with _told(name):
         file = {"parquet": _parquet, "arrow": _arrow, "csv": _csv}[form](name)
-        # Names that are not UTF-8 fail when they are asked for.
+        # Names that are not UTF-8 fail on access.
         _ = file.schema.names
         return file
 

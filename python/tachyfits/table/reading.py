@@ -422,8 +422,9 @@ class TableReading(Hdu):
             float64. Put names with characters other than letters, digits and "_", and columns
             called T, F or ROW, in backquotes. ``ROW`` is the number of the row from 1, ``W[2]`` the
             second element of a cell, in file order. ``&`` and ``|`` of integers are bitwise:
-            ``(QUALITY & 128) == 0``. An undefined value makes a comparison false, so ``!(N == 1)``
-            is true; test for it with ``isnull(x)``.
+            ``(QUALITY & 128) == 0``. ``N IN (1, 2)`` is true for one of the values. A number beside
+            a column of float32 is rounded to float32. An undefined value makes a comparison false,
+            so ``!(N == 1)`` is true; test for it with ``isnull(x)``.
         rows
             Only among these; see `read`.
 

@@ -26,9 +26,9 @@ Encoding = str | None
 
 
 def decoded(values: NDArray[Any], encoding: Encoding = None) -> NDArray[Any]:
-    """Return bytes (NumPy's S, or objects) as str, by the engine's only decoder.
+    r"""Return bytes (NumPy's S, or objects) as str, by the engine's only decoder.
 
-    >>> decoded(np.array(["M\xfcller".encode(), b"abc"]))
+    >>> decoded(np.array([b"M\xc3\xbcller", b"abc"]))
     array(['Müller', 'abc'], dtype='<U7')
     >>> decoded(np.array([b"M\xfcller", b"abc"]))
     array(['Müller', 'abc'], dtype='<U6')

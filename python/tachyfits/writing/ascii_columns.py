@@ -78,6 +78,9 @@ def new_text_column(data: ColumnData, form: str | None) -> NewColumn:
     null = None
     if undefined:
         null, form = _null_of(data, defined, form, given=form_is_given)
+    elif data.null is not None and form[0] == "I" and len(str(data.null)) <= int(form[1:]):
+        # For rows to come.
+        null = str(data.null)
     return NewTextColumn(data, plain_spec(data) | {"element": form, "null": null})
 
 

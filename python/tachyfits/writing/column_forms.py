@@ -55,7 +55,7 @@ def formed_column(data: ColumnData, form: str | None) -> NewColumn:
     letter, heap = found["letter"], found["heap"]
     repeat = int(found["repeat"]) if found["repeat"] else None
     if not data.rows:
-        data = replace(data, values=_nothing(data.values, letter, heap, repeat), undefined=None)
+        data = _without_rows(data, letter, heap, repeat)
     if (letter == "A") != (data.values.dtype.kind == "S"):
         raise _misfit(data, form, f"values of {data.values.dtype}")
     if heap:
@@ -74,10 +74,22 @@ def formed_column(data: ColumnData, form: str | None) -> NewColumn:
     return replace(column, spec=column.spec | {"element": "bit"}) if letter == "X" else column
 
 
+def _without_rows(data: ColumnData, letter: str, heap: str, repeat: int | None) -> ColumnData:
+    """Return a column without rows as a form asks for; its own shape and type if they are so."""
+    values = _nothing(data.values, letter, heap, repeat)
+    if data.null is not None:
+        elements = elements_of(values)
+        types = map(np.dtype, _TYPES.get(letter, ()) if elements.dtype.kind in "iu" else ())
+        limits = ((kind, np.iinfo(kind)) for kind in types)
+        fits = (kind for kind, each in limits if each.min <= data.null <= each.max)
+        values = with_elements(values, elements.astype(next(fits, elements.dtype)))
+        filled_integers(data.name, elements_of(values), None, data.null)
+    return replace(data, values=values, undefined=None)
+
+
 def _nothing(
     values: NDArray[Any] | Ragged, letter: str, heap: str, repeat: int | None
 ) -> NDArray[Any] | Ragged:
-    """Return the values of no row that a form asks for; their own shape if it is of this form."""
     text = letter == "A"
     elements = elements_of(values)
     kind = np.dtype(f"S{1 if repeat is None else repeat}" if text else _TYPES[letter][0])

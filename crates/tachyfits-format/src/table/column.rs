@@ -35,6 +35,14 @@ impl<'a> ColumnReader<'a> {
         let null = self.null(number, field)?;
         let substrings = substrings.or_else(|| self.substrings(number, field));
         let dimensions = self.dimensions(number, &mut field);
+        if let Field::Fixed { element: Element::Character, repeat, width } = field
+            && dimensions.is_empty()
+            && repeat.checked_rem(width).is_some_and(|rest| rest > 0)
+        {
+            let expected = format!("strings that divide {repeat} characters");
+            let found = format!("{form}: the last {} characters are not read", repeat % width);
+            self.warn(Code::DimensionsShort, &format!("TFORM{number}"), &expected, found);
+        }
         let name = self.text("TTYPE", number).map(|name| name.trim_end().to_owned());
         let is_named = name.is_some();
         Ok(Column {

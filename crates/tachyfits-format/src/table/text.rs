@@ -1,5 +1,5 @@
-//! The text of numbers in ASCII tables (Sect. 7.2.5), read and written: fields of a fixed width to integers and f64, and back.
-//! Not the form of a column, which is [`crate::TextForm`].
+//! The text of fields, above all of numbers in ASCII tables (Sect. 7.2.5), read and written: fields of a fixed width to
+//! integers and f64, and back. Not the form of a column, which is [`crate::TextForm`].
 //!
 //! The idea: what fields usually hold (up to 19 digits, exponents near 0) is read eight characters at a time and turned
 //! with 128-bit integers, in which the result is exact before it is rounded once. Everything else goes the plain way
@@ -57,7 +57,7 @@ pub fn parse_real(field: &[u8], decimals: u32) -> Result<f64, TextError> {
 }
 
 /// Whether the field has the text of TNULLn. Blanks on either side do not count: the Standard fills the text to the width
-/// of the field and names no side (Sect. 7.2.2), and numbers stand at the right.
+/// of the field and names no side (Sect. 7.2.2), and numbers end at the right.
 ///
 /// ```
 /// use tachyfits_format::text::is_null_text;
@@ -68,6 +68,19 @@ pub fn parse_real(field: &[u8], decimals: u32) -> Result<f64, TextError> {
 #[inline]
 pub fn is_null_text(field: &[u8], null: &str) -> bool {
     without_blanks(field) == without_blanks(null.as_bytes())
+}
+
+/// The string in a field: up to its first NUL, without blanks at its end (Sect. 7.3.3.1).
+///
+/// ```
+/// use tachyfits_format::text::significant;
+/// assert_eq!(significant(b" a b  \0c"), b" a b");
+/// ```
+#[must_use]
+pub fn significant(field: &[u8]) -> &[u8] {
+    let text = field.iter().position(|&byte| byte == 0).map_or(field, |end| &field[..end]);
+    let end = text.iter().rposition(|&byte| byte != b' ').map_or(0, |last| last + 1);
+    &text[..end]
 }
 
 #[inline]

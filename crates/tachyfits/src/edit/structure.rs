@@ -1,5 +1,5 @@
-//! What an edit of a header must leave as it is: the cards that say where the data are and how tiles are compressed, and
-//! that the parser still reads what it read before.
+//! Limits of an edit of a header: the cards that say where the data are and how tiles are compressed stay, and the parser
+//! reads afterwards what it read before.
 
 use tachyfits_format::{
     Code, FormatError, Hdu, HduKind, Header, Problem, Value, Warning, is_structural,
@@ -31,9 +31,7 @@ pub(super) fn fault(before: &Header, after: &Header, index: usize) -> Option<(St
 }
 
 fn is_same(one: &Warning, other: &Warning) -> bool {
-    let of = |warning: &Warning| {
-        (warning.code(), warning.problem().place.keyword.clone())
-    };
+    let of = |warning: &Warning| (warning.code(), warning.problem().place.keyword.clone());
     of(one) == of(other)
 }
 

@@ -82,9 +82,12 @@ pub(crate) fn cells(column: &Column, raw: bool) -> Cells {
     match column.field {
         Field::Fixed { element, repeat, width } => {
             let cells = cells_of_elements(column, element, raw);
-            let described = column.dimensions.iter().product::<u64>();
-            // Stored values are all of the field, also those that TDIMn leaves undefined.
-            let is_cut = raw && !column.dimensions.is_empty() && described < repeat;
+            let described = match column.dimensions.is_empty() {
+                true => repeat - repeat.checked_rem(width).unwrap_or(0),
+                false => column.dimensions.iter().product::<u64>(),
+            };
+            // Stored values are all of the field, also those that no cell has.
+            let is_cut = raw && described < repeat;
             let width = if is_cut && element == Element::Character { repeat } else { width };
             let shape = match element {
                 Element::Bit if raw => shape_of(&[], repeat.div_ceil(8)),

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use tachyfits_format::text::is_null_text;
+use tachyfits_format::text::{is_null_text, significant};
 use tachyfits_format::{Column, Element, Field, Null};
 use tachyfits_kernels::{
     Encoding, Fields, PixelType, Streaming, Tier, add_to_real_parts, decode_f64, decode_logical,
@@ -16,7 +16,6 @@ use super::block::CellsOut;
 use super::cells::{CellKind, Cells, cells, cells_of_elements};
 use super::read_text::{BadText, TextNumbers};
 use super::row_ranges::RowBlock;
-use super::significant;
 use crate::image::pixel_type;
 
 /// How strings are given. They end at their first NUL, and before blanks at their end.

@@ -1,34 +1,19 @@
 //! The encoding of the text of each column, which reading and conditions ask for when they meet bytes outside ASCII.
 
-use std::sync::OnceLock;
-
+use tachyfits_format::text::significant;
 use tachyfits_format::{Element, Field, TextEncoding};
 use tachyfits_io::operation::RunOptions;
 
 use super::read_columns::ColumnOutput;
 use super::row_ranges::Rows;
-use super::{CellKind, Table, significant};
+use super::{CellKind, Table};
 use crate::error::Error;
 use crate::image::filled;
 
-/// Bytes of rows that are looked at: the start of a table tells what wrote it.
+/// Bytes of rows that are decoded: the start of a table tells which program wrote it.
 const MOST_BYTES: u64 = 64 << 20;
-/// Bytes of a column that are looked at together.
+/// Bytes of a column that are decoded together.
 const TOGETHER: u64 = 4 << 20;
-
-/// Per column the encoding, once it is known.
-#[derive(Debug)]
-pub(super) struct Encodings(Vec<OnceLock<TextEncoding>>);
-
-impl Encodings {
-    pub(super) fn new(columns: usize) -> Encodings {
-        Encodings((0..columns).map(|_| OnceLock::new()).collect())
-    }
-
-    fn of(&self, column: usize) -> &OnceLock<TextEncoding> {
-        &self.0[column]
-    }
-}
 
 impl Table {
     /// The encoding of the text of a column: one for all of its cells, whatever is read of them. It is UTF-8 if the text of
@@ -38,7 +23,7 @@ impl Table {
     /// [`crate::Reason::Column`]; or reading fails.
     pub fn text_encoding(&self, column: usize) -> Result<TextEncoding, Error> {
         let field = self.column_at(column)?.field;
-        let known = self.encodings.of(column);
+        let known = &self.encodings[column];
         if let Some(encoding) = known.get() {
             return Ok(*encoding);
         }
@@ -83,7 +68,10 @@ impl Table {
             let end = rows.min(first + together.max(1));
             let mut values = filled((end - first).saturating_mul(cell), 0u8, "text of a column")?;
             let output = ColumnOutput::new(column, &mut values);
-            self.read(&mut [output], &Rows::Range(first..end), &RunOptions::default())?;
+            let read = self.read(&mut [output], &Rows::Range(first..end), &RunOptions::default());
+            if !is_whole(read.map(|_| ()))? {
+                break;
+            }
             let texts = values.chunks(width as usize).map(significant);
             if TextEncoding::of(texts) == TextEncoding::Latin1 {
                 return Ok(TextEncoding::Latin1);
@@ -95,14 +83,15 @@ impl Table {
 
     /// Rows are few at first, because arrays may have any length.
     fn of_heap(&self, column: usize, rows: u64) -> Result<TextEncoding, Error> {
-        let (mut first, mut count, mut seen) = (0, 1 << 10, 0);
+        let (mut first, mut count, mut seen) = (0, 1, 0);
         // TDIMn says how long one of several strings is.
         let several = Some(&self.column_at(column)?.dimensions).filter(|sizes| sizes.len() > 1);
         let width = several.map(|sizes| usize::try_from(sizes[0]).unwrap_or(usize::MAX));
         while first < rows && seen < MOST_BYTES {
             let end = rows.min(first + count);
             let options = RunOptions::default();
-            let (arrays, _) = self.read_arrays(column, false, &Rows::Range(first..end), &options)?;
+            let (arrays, _) =
+                self.read_arrays(column, false, &Rows::Range(first..end), &options)?;
             let cells = arrays.offsets.windows(2).map(|pair| pair[0] as usize..pair[1] as usize);
             let texts = cells.flat_map(|cell| {
                 let cell = &arrays.values[cell];
@@ -113,10 +102,18 @@ impl Table {
             }
             let bytes = arrays.values.len() as u64;
             seen += bytes;
-            // About as many bytes as are looked at together.
+            // About as many bytes as are decoded together.
             let each = bytes.div_ceil(end - first).max(1);
             (first, count) = (end, (TOGETHER / each).clamp(1, 1 << 20));
         }
         Ok(TextEncoding::Utf8)
+    }
+}
+
+/// Whether rows could be read; those before damage, or before arrays that are too large, decide alone.
+fn is_whole(read: Result<(), Error>) -> Result<bool, Error> {
+    match read {
+        Err(Error::Io(error)) => Err(Error::Io(error)),
+        read => Ok(read.is_ok()),
     }
 }

@@ -50,7 +50,7 @@ const MISTAKES: [(&str, &str, &str, &str); 42] = [
     ("«NAMES» == 'a'", "expression-input", "NAMES[1] to NAMES[2]", ""),
     ("MAG «=» 3", "expression", "", "write == to compare"),
     ("GOOD «AND» MAG > 1", "expression", "an operator", "write &&"),
-    ("CLASS «in» 3", "expression", "an operator", "write x == 1 || x == 2"),
+    ("CLASS in «3»", "expression", "\"(\" and the values", "write x in (1, 2)"),
     ("CLASS «LIKE» 'S%'", "expression", "an operator", "compare whole strings"),
     ("MAG «is» null", "expression", "an operator", "isnull(x)"),
     ("GOOD «.»AND. GOOD", "expression", "an operator", "write &&"),

@@ -51,7 +51,10 @@ pub fn catalog() -> Table {
 
 #[test]
 fn words_have_their_documented_meaning() {
-    let cases: [(&str, &[u64]); 45] = [
+    let cases: [(&str, &[u64]); 48] = [
+        ("CLASS IN ('STAR', 'x')", &[0, 2]),
+        ("MAG not in (20, -1)", &[0]),
+        ("ID in (9007199254740993) || min in (3)", &[1, 3]),
         ("MAG < 20 && CLASS == 'STAR'", &[0]),
         ("mag<20&&class=='STAR'", &[0]),
         ("MAG < 20 and not CLASS == \"STAR\"", &[3]),

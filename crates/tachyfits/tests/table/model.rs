@@ -99,23 +99,47 @@ impl Spec {
 
     /// The cell of a field.
     pub fn cell(&self, field: &[u8], raw: bool, text: TextAs) -> Cells {
-        let elements = match self.dimensions.is_empty() {
+        let dimensions = self.dimensions_read(raw);
+        let elements = match dimensions.is_empty() {
             true => self.repeat,
-            false => self.dimensions.iter().product(),
+            false => dimensions.iter().product(),
         };
         match (self.letter, raw) {
             ('X', true) => (field.to_vec(), vec![0; field.len()]),
             ('A', _) => {
-                let width = self.dimensions.first().copied().unwrap_or(self.repeat);
                 let mut values = Vec::new();
-                for string in field[..elements].chunks(width.max(1)) {
+                for string in self.strings(field, raw) {
                     values.extend(string_as(string, raw, text));
                 }
-                let strings = self.dimensions.iter().skip(1).product();
+                let strings = dimensions.iter().skip(1).product();
                 (values, vec![0; strings])
             }
             _ => self.elements(field, elements, raw),
         }
+    }
+
+    /// The dimensions of a cell: those that leave elements over are not of stored values, nor of one string.
+    fn dimensions_read(&self, raw: bool) -> &[usize] {
+        let leaves_over = self.dimensions.iter().product::<usize>() < self.repeat;
+        let is_string = self.letter == 'A' && self.dimensions.len() == 1;
+        if leaves_over && (raw || is_string) { &[] } else { &self.dimensions }
+    }
+
+    /// The strings of a field of characters.
+    fn strings<'a>(&self, field: &'a [u8], raw: bool) -> impl Iterator<Item = &'a [u8]> {
+        let dimensions = self.dimensions_read(raw);
+        let width = dimensions.first().copied().unwrap_or(self.repeat);
+        let elements = match dimensions.is_empty() {
+            true => self.repeat,
+            false => dimensions.iter().product(),
+        };
+        field[..elements].chunks(width.max(1))
+    }
+
+    /// How many strings of a field have bytes outside ASCII.
+    pub fn odd_strings(&self, field: &[u8]) -> u64 {
+        let strings = self.strings(field, false);
+        strings.filter(|string| !string_as(string, false, TextAs::Bytes).is_ascii()).count() as u64
     }
 
     /// Contiguous elements.

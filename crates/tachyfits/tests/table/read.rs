@@ -71,6 +71,9 @@ fn expected(made: &Made, ask: Ask, rows: &[u64]) -> (Vec<u8>, Vec<u8>, u64) {
         };
         values.extend(cell.0);
         nulls.extend(cell.1);
+        if column.letter == 'A' && column.pointer.is_none() && !ask.raw {
+            odd += column.odd_strings(field);
+        }
         if column.letter == 'L' && !ask.raw {
             // Elements beyond the dimensions are not read.
             let read = column.dimensions.iter().product::<usize>();

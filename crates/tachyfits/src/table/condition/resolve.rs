@@ -2,12 +2,12 @@
 //! strings with strings, truth values where truth is needed. The result is an expression over
 //! [`ConditionLeaf`]s. Nothing is read here.
 
+use tachyfits_format::text::significant;
 use tachyfits_format::{Column, Element, Field, Null, TableLayout, TextForm};
 use tachyfits_kernels::{Binary, Encoding, PixelType, Unary};
 
 use super::super::read_text::TextNumbers;
 use super::operand::ConditionLeaf;
-use super::super::significant;
 use super::side::{Decimal, StringField, Text, TextField, Whole};
 use crate::expression::language::constant;
 use crate::expression::parse::{Expression, Id, Item, Name};
@@ -97,7 +97,12 @@ impl Checker<'_> {
                 let whole = digits.parse().ok().map(Whole::Constant);
                 let decimal = Decimal::of_text(digits);
                 let constant = Some(value);
-                Ok(ResolvedPart { whole, decimal, constant, ..self.number_part(Item::Number(value)) })
+                Ok(ResolvedPart {
+                    whole,
+                    decimal,
+                    constant,
+                    ..self.number_part(Item::Number(value))
+                })
             }
             Item::Text(number) => {
                 let text = significant(self.expression.texts[number].as_bytes()).to_vec();

@@ -4,11 +4,10 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use tachyfits_format::TextEncoding;
-use tachyfits_format::text::{TextError, is_null_text};
+use tachyfits_format::text::{TextError, is_null_text, significant};
 use tachyfits_kernels::{Binary, PixelType};
 
 use super::super::read_text::{BadText, TextNumbers};
-use super::super::significant;
 use super::operand::{ConditionLeaf, RowChunk};
 use crate::error::Error;
 
