@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
+from tachyfits.base.boundary import public
 from tachyfits.base.errors import either, not_found, usage
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ def matching(cards: Iterable[Card], pattern: str) -> list[Card]:
     return [card for card in cards if is_it(card.keyword.upper())]
 
 
+@public
 class Card(_Fields):
     """One line of a header. A commentary card has its text as the value.
 
@@ -121,6 +123,7 @@ class Card(_Fields):
         return new
 
 
+@public
 class Cards(Sequence[Card]):
     """The cards of a header, in the order of the file, created on access.
 
@@ -173,6 +176,7 @@ class Cards(Sequence[Card]):
         return repr(self._header._cards)
 
 
+@public
 class Header(Mapping[str, Any]):
     """The cards of one HDU: a mapping from keyword (any case) to value.
 

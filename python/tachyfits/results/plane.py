@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tachyfits.base.boundary import public
 from tachyfits.base.upper import upper
 from tachyfits.header.cards import Header
 from tachyfits.header.coordinates import Coordinates
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from tachyfits._core import Report
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class Plane(Measured):
     """A picture of the sky made from a cube: an array with a unit and coordinates.

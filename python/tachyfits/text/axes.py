@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tachyfits.base.boundary import public
 from tachyfits.base.errors import either, not_found, usage
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ SPECTRAL_TYPES = (
 NAMED_SKIES = ("ELON", "SLON", "HLON")
 
 
+@public
 @dataclass(frozen=True)
 class WorldAxis:
     """World values of the pixels along one axis.

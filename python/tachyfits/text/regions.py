@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tachyfits import _core
+from tachyfits.base.boundary import public
 from tachyfits.base.errors import usage
 from tachyfits.base.lazy_numpy import np
 from tachyfits.text.sections import Section
@@ -26,10 +27,12 @@ if TYPE_CHECKING:
 Ends: TypeAlias = "tuple[float, float, float, float]"
 
 
+@public
 class Region:
     """A part of the plane of the first two axes: in pixels, or on the sky."""
 
 
+@public
 class PixelRegion(Region):
     """A region in pixels: x is NAXIS1, y is NAXIS2, both counted from 0."""
 
@@ -54,6 +57,7 @@ class PixelRegion(Region):
         return self.to_core().mask(height, width)
 
 
+@public
 @dataclass(frozen=True)
 class Box(PixelRegion):
     """A box by its centre and full size (pixels), and the angle of its width from +x towards +y.
@@ -96,6 +100,7 @@ class Box(PixelRegion):
         )
 
 
+@public
 @dataclass(frozen=True)
 class Circle(PixelRegion):
     """A circle by its centre and radius (pixels).
@@ -127,6 +132,7 @@ class Circle(PixelRegion):
         return replace(self, **_moved_point(self, scale, shift), radius=self.radius * abs(scale[0]))
 
 
+@public
 @dataclass(frozen=True)
 class Ellipse(PixelRegion):
     """An ellipse by its centre, semi-axes (pixels) and angle.
@@ -167,6 +173,7 @@ class Ellipse(PixelRegion):
         return replace(self, **_moved_point(self, scale, shift), **sizes)
 
 
+@public
 @dataclass(frozen=True)
 class Polygon(PixelRegion):
     """A polygon by its vertices (x, y), 3 to 1 048 576 of them (pixels); it closes itself.
@@ -196,6 +203,7 @@ class Polygon(PixelRegion):
         return Polygon([_moved_pair(vertex, scale, shift) for vertex in self.vertices])
 
 
+@public
 @dataclass(frozen=True)
 class Point(PixelRegion):
     """The pixel that has a point in it.
@@ -223,6 +231,7 @@ class Point(PixelRegion):
         return Point(*_moved_pair((self.x, self.y), scale, shift))
 
 
+@public
 @dataclass(frozen=True)
 class Line(PixelRegion):
     """A line through two or more points: a path for `Image.pv`, which has no pixels inside."""
@@ -277,6 +286,7 @@ class MaskRegion(PixelRegion):
         return f"MaskRegion({int(self.pixels.sum())} pixels)"
 
 
+@public
 @dataclass(frozen=True)
 class CompoundRegion(Region):
     """Regions in order: each is added (True) to those before it, or removed (False) from them.

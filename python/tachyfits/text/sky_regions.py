@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tachyfits.base.boundary import public
 from tachyfits.base.errors import foreign_errors, usage
 from tachyfits.text.regions import CompoundRegion, Region, annulus, check_radii
 from tachyfits.text.units import ANGLE, asked_quantity
@@ -24,6 +25,7 @@ FRAMES = {
 _CENTRE_HINT = "give an astropy SkyCoord, or (longitude, latitude) in degrees and a frame"
 
 
+@public
 @dataclass(frozen=True)
 class SkyRegion(Region):
     """A shape on the sky.
