@@ -43,18 +43,19 @@ _LIBRARIES = tuple(
         for name, path in sysconfig.get_paths().items()
         if name in ("stdlib", "platstdlib", "purelib", "platlib")
     }
-    | {PACKAGE, os.path.join(os.path.dirname(os.__file__), ""), "<"}
+    | {PACKAGE, os.path.join(os.path.dirname(os.__file__), "")}
+    | {"<frozen ", "<string>", "<__array_function__"}
 )
 
-#: Classes that mean a wrong argument.
-_CAUGHT = (
-    ValueError,
-    TypeError,
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    MemoryError,
-    RecursionError,
+#: Exceptions that pass: what people catch from any package, and what is no matter of arguments.
+_PASSED = (
+    TachyfitsError,
+    TachyfitsWarning,
+    OSError,
+    ImportError,
+    StopIteration,
+    StopAsyncIteration,
+    RuntimeError,
 )
 
 
@@ -97,7 +98,7 @@ def _guarded(function: Any) -> Any:
     def within(*args: Any, **options: Any) -> Any:
         try:
             result = function(*args, **options)
-        except _CAUGHT as error:
+        except Exception as error:
             found = _of_package(error, function)
             if found is None:
                 raise
@@ -111,7 +112,7 @@ def _guarded(function: Any) -> Any:
 def _iterated(function: Callable[..., Any], items: Iterator[Any]) -> Iterator[Any]:
     try:
         yield from items
-    except _CAUGHT as error:
+    except Exception as error:
         found = _of_package(error, function)
         if found is None:
             raise
@@ -120,7 +121,8 @@ def _iterated(function: Callable[..., Any], items: Iterator[Any]) -> Iterator[An
 
 def _of_package(error: Exception, function: Callable[..., Any]) -> Exception | None:
     """Return the error of the package for an exception; None for one that passes."""
-    if isinstance(error, (TachyfitsError, TachyfitsWarning)) or not _is_from_inside(error):
+    is_passed = isinstance(error, _PASSED) and not isinstance(error, RecursionError)
+    if is_passed or not _is_from_inside(error):
         return None
     name = function.__qualname__.removesuffix(".__init__")
     said = str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
