@@ -7,7 +7,9 @@ mebibytes by which the process grew.
 from __future__ import annotations
 
 import bz2
+import contextlib
 import gzip
+import importlib
 import json
 import lzma
 import os
@@ -36,7 +38,7 @@ STREAM = bytes(range(100))
 
 
 def image(*axes: int, bitpix: int = -32, cards: Any = ()) -> bytes:
-    """Return an image of which the file has one block."""
+    """Return an image with one block of data, whatever its axes."""
     lengths = [(f"NAXIS{n}", length) for n, length in enumerate(axes, 1)]
     first = [("SIMPLE", True), ("BITPIX", bitpix), ("NAXIS", len(axes)), *lengths]
     return header([*first, *cards]) + bytes(2880)
@@ -55,7 +57,8 @@ def table(
     columns = [pair for n, form in enumerate(forms, 1)
                for pair in ((f"TFORM{n}", form), (f"TTYPE{n}", f"C{n}"))]  # fmt: skip
     first = [("XTENSION", kind), ("BITPIX", 8), ("NAXIS", 2), ("NAXIS1", row_bytes),
-             ("NAXIS2", rows), ("PCOUNT", pcount), ("GCOUNT", 1), ("TFIELDS", len(forms))]  # fmt: skip
+             ("NAXIS2", rows), ("PCOUNT", pcount), ("GCOUNT", 1),
+             ("TFIELDS", len(forms))]  # fmt: skip
     return PRIMARY + header([*first, *columns, *cards]) + pad(data)
 
 
@@ -64,7 +67,8 @@ def tiles(codec: str, side: int, zbitpix: int = 32) -> bytes:
     unit = 2 if codec == "PLIO_1" else 1
     data = struct.pack(">ii", len(STREAM) // unit, 0) + STREAM
     cards = [("ZIMAGE", True), ("ZBITPIX", zbitpix), ("ZNAXIS", 2), ("ZNAXIS1", side),
-             ("ZNAXIS2", side), ("ZTILE1", side), ("ZTILE2", side), ("ZCMPTYPE", codec)]  # fmt: skip
+             ("ZNAXIS2", side), ("ZTILE1", side), ("ZTILE2", side),
+             ("ZCMPTYPE", codec)]  # fmt: skip
     form = "1PI(50)" if unit == 2 else "1PB(100)"
     made = table(1, 8, [form], data, len(STREAM), cards)
     return made.replace(b"'C1      '       ", b"'COMPRESSED_DATA'")
@@ -73,10 +77,12 @@ def tiles(codec: str, side: int, zbitpix: int = 32) -> bytes:
 def slabs(rows: int) -> bytes:
     """Return a compressed table of one tile whose stream is short."""
     data = struct.pack(">qq", len(STREAM), 0) + STREAM
-    cards = [("ZTABLE", True), ("ZNAXIS1", 8), ("ZNAXIS2", rows), ("ZPCOUNT", 0), ("ZTILELEN", rows),
-             ("ZFORM1", "K"), ("ZCTYP1", "GZIP_1")]  # fmt: skip
+    cards = [("ZTABLE", True), ("ZNAXIS1", 8), ("ZNAXIS2", rows), ("ZPCOUNT", 0),
+             ("ZTILELEN", rows), ("ZFORM1", "K"), ("ZCTYP1", "GZIP_1")]  # fmt: skip
     return table(1, 16, ["1QB(100)"], data, len(STREAM), cards)
 
+
+GROUPS = [("GROUPS", True), ("PCOUNT", 1 << 20), ("GCOUNT", 1 << 20)]
 
 KINDS: dict[str, Callable[[], bytes]] = {
     "image": lambda: image(1 << 25, 1 << 22),
@@ -85,9 +91,9 @@ KINDS: dict[str, Callable[[], bytes]] = {
     "many axes": lambda: image(*[2] * 50),
     "zero axis": lambda: image(0, (1 << 63) - 1),
     "zero axis last": lambda: image(1 << 62, 1 << 62, 0),
-    "groups": lambda: image(0, 1 << 20, cards=[("GROUPS", True), ("PCOUNT", 1 << 20), ("GCOUNT", 1 << 20)]),
+    "groups": lambda: image(0, 1 << 20, cards=GROUPS),
     "rows": lambda: table(1 << 48, 8, ["K"]),
-    "text rows": lambda: table(1 << 48, 8, ["I8"], b" " * 2880, kind="TABLE", cards=[("TBCOL1", 1)]),
+    "text rows": lambda: table(1 << 48, 8, ["I8"], b" " * 2880, 0, [("TBCOL1", 1)], "TABLE"),
     "long rows": lambda: table(2, 1 << 50, [f"{1 << 47}K"]),
     "no bytes in rows": lambda: table(1 << 50, 0, ["0K"]),
     "wide text": lambda: table(1, 1 << 40, [f"{1 << 40}A"]),
@@ -128,7 +134,10 @@ def image_calls(im: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "compress", lambda: im.write("out.fits", compress="gzip", overwrite=True)
     yield "cutout", lambda: im.cutout((slice(None),) * im.ndim, "out.fits", overwrite=True)
     yield "rebin", lambda: im.rebin(x=2).write("out.fits", overwrite=True)
-    yield "reorder", lambda: im.reorder(tuple(reversed(range(im.ndim)))).write("out.fits", overwrite=True)
+    yield (
+        "reorder",
+        lambda: im.reorder(tuple(reversed(range(im.ndim)))).write("out.fits", overwrite=True),
+    )
     yield "smooth", lambda: im.smooth(2).write("out.fits", overwrite=True)
     yield "append", lambda: append(im)
     yield "file", lambda: tf.write("out.fits", [im, im], overwrite=True)
@@ -165,13 +174,13 @@ def table_calls(rows: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
 def file_calls(path: str) -> Iterator[tuple[str, Callable[[], Any]]]:
     """Give operations on a file."""
     yield "open", lambda: tf.open(path)
-    yield "stream", lambda: tf.open(open(path, "rb", buffering=0).read())
+    yield "bytes", lambda: tf.open(Path(path).read_bytes())
     yield "verify", lambda: tf.verify(path)
     yield "diff", lambda: tf.diff(path, path)
     yield "update_checksums", lambda: tf.update_checksums(path)
     yield "repair", lambda: tf.repair(path)
     yield "records", lambda: fortran.open(path).read("f8")
-    yield "convert", lambda: fortran.convert(path, "out.fits", type="f8", overwrite=True)
+    yield "convert", lambda: fortran.convert(path, "out.dat", overwrite=True)
     yield "undefined tiles", lambda: tf.open(path, damaged="undefined")[-1].stats()
     try:
         file = tf.open(path)
@@ -195,10 +204,8 @@ def main() -> None:
     [kind] = sys.argv[1:]
     warnings.simplefilter("ignore")
     for module in ("astropy.table", "astropy.wcs", "pyarrow"):
-        try:
-            __import__(module)
-        except ImportError:
-            pass
+        with contextlib.suppress(ImportError):
+            importlib.import_module(module)
     Path("claim.fits").write_bytes(KINDS[kind]())
     used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))

@@ -1,4 +1,4 @@
-"""Call every public function with hostile arguments; run as a program, one process for some subjects.
+"""Call every public function with hostile arguments; run as a program, for some subjects.
 
 ``python hostile.py SEED SHARE SUBJECT ...`` prints a line of JSON before each call and one for each
 exception that is none of the project's. A call that ends the process is the last line.
@@ -70,10 +70,10 @@ class Liar(list[Any]):
 
 
 def hostile() -> list[Any]:
-    """Return arguments that no function expects in every place; made anew for each call."""
+    """Return arguments that no function expects in every place; made again for each call."""
     text = [
         "", " ", "\0", "a\0b", "é", "\ud800", "x" * 5000, "%s%n", "{}", "../..", "no/such", "-1",
-        "1:0", "0:0", "1:99999999999999999999", "nan", "inf", "1e999", "[", "]", "(", ")", "a+", "+",
+        "1:0", "0:0", "1:99999999999999999999", "nan", "inf", "1e999", "[", "]", "(", ")", "a+",
         "((((((((((" * 200, "circle(1,2", "circle(nan,nan,nan)", "circle(1,2,-3)", "polygon(1,1)",
         "fk5;circle(0:0:0,0:0:0,1\")", "galactic;box(0,0,0,0,0)", "1GHz", "1 parsec", "Jy/beam/K",
         "10**10**10", "km/s..", "km/s^99999", "COMMENT", "HIERARCH A B", "SIMPLE", "END", "NAXIS1",
@@ -94,7 +94,7 @@ def hostile() -> list[Any]:
         (1.5, None), (None, None), ("a", "b"), ("a",), [[]], [[1], [1, 2]], [None], [1, "a"],
         [float("nan")] * 3, {1: 2}, {"a": None}, {"A": [1, 2]}, {"A": [1], "B": [1, 2]}, {"": 1},
         {"x": (1, 0)}, {"é": "é"}, range(0), range(10**12), range(10, 0, -3), Liar([1]),
-        slice(None), slice(0, 0), slice(HUGE, -HUGE, -1), slice(None, None, 0), slice("a", "b"), ...,
+        slice(None), slice(0, 0), slice(HUGE, -HUGE, -1), slice(None, None, 0), slice("a", "b"),
         (slice(None), ...), itertools.count, iter([1, 2]), frozenset([1]), {"a", "b"},
     ]  # fmt: skip
     arrays = [
@@ -109,10 +109,12 @@ def hostile() -> list[Any]:
         np.zeros((1,) * 32), np.frombuffer(b"12345678", "<f8"),
     ]  # fmt: skip
     objects = [
-        None, NotImplemented, Ellipsis, Odd(), object(), object, int, len, lambda: 1, lambda *_: 1 / 0,
-        lambda *_: None, types.SimpleNamespace(), io.BytesIO(), io.BytesIO(b"SIMPLE"), io.StringIO("x"),
+        None, NotImplemented, Ellipsis, Odd(), object(), object, int, len, lambda: 1,
+        lambda *_: 1 / 0, lambda *_: None, types.SimpleNamespace(), io.BytesIO(),
+        io.BytesIO(b"SIMPLE"), io.StringIO("x"),
         b"", b"SIMPLE  =", b"\x1f\x8b", bytes(2880), bytearray(b"x"), memoryview(b"abc"), Path("."),
-        Path("no/such"), Path("odd\ud800"), ValueError("x"), sys, tf.open, tf.TachyfitsError, tf.Image,
+        Path("no/such"), Path("odd\ud800"), ValueError("x"), sys, tf.open, tf.TachyfitsError,
+        tf.Image,
         tf.Circle(1, 2, 3), tf.Point(0, 0),
         fortran, np.dtype("f4"), np.dtype("O"), np.float32, "f4", "O", "V8", "U5",
     ]  # fmt: skip
@@ -193,7 +195,8 @@ def subjects() -> dict[str, tuple[Callable[[], Any], str]]:
                 continue
             raise
         special = ["__getitem__", "__call__", "__add__", "__rtruediv__", "__pow__", "__and__",
-                   "__lt__", "__eq__", "__contains__", "__setitem__", "__delitem__", "__iadd__"]  # fmt: skip
+                   "__lt__", "__eq__", "__contains__", "__setitem__", "__delitem__",
+                   "__iadd__"]  # fmt: skip
         for method in [*dir(subject), *special]:
             if (method.startswith("_") and method not in special) or (name, method) in SKIPPED:
                 continue
@@ -202,11 +205,9 @@ def subjects() -> dict[str, tuple[Callable[[], Any], str]]:
                 continue
             if inspect.ismodule(subject) and method not in subject.__all__:
                 continue
-            if (
-                getattr(value, "__module__", "") in PYTHONS
-                or name.istitle()
-                and not isinstance(value, (staticmethod, classmethod))
-            ):
+            if getattr(value, "__module__", "") in PYTHONS:
+                continue
+            if name.istitle() and not isinstance(value, (staticmethod, classmethod)):
                 continue
             found[f"{name}.{method}"] = (make, method)
     return found
@@ -310,7 +311,7 @@ def drive(name: str, make: Callable[[], Any], method: str, share: float) -> None
     if share < 1:
         places = random.sample(places, min(len(places), len(order)))
     for place, first, rest in places:
-        # Arguments are made anew for each call, which may change them.
+        # A call may change its arguments, so each gets new ones.
         values = hostile()
         picks = [v for v in (*first, *rest.values()) if isinstance(v, Pick)]
         pick = picks[0].number
@@ -330,8 +331,9 @@ def drive(name: str, make: Callable[[], Any], method: str, share: float) -> None
             if not is_ours(error):
                 frames = traceback.extract_tb(error.__traceback__)
                 where = [f"{Path(f.filename).name}:{f.lineno} {f.name}" for f in frames[-3:]]
-                tell(fault=name, place=place, argument=pick,
-                     error=f"{type(error).__name__}: {error}"[:160], value=repr(values[pick])[:50], where=where)  # fmt: skip
+                said = f"{type(error).__name__}: {error}"[:160]
+                shown = repr(values[pick])[:50]
+                tell(fault=name, place=place, argument=pick, error=said, value=shown, where=where)
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
         restore()
@@ -345,7 +347,6 @@ def main() -> None:
     signal.signal(signal.SIGALRM, late)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     os.environ["TACHYFITS_THREADS"] = "2"
-    sys.stdin = open(os.devnull)
     write_inputs()
     Path("edited.fits").write_bytes(Path("table.fits").read_bytes())
     for name in ("cube", "image", "packed", "table", "edited"):

@@ -1,4 +1,4 @@
-"""The boundary of the public interface: what Python and libraries raise inside becomes an error of the package.
+"""The boundary of the public interface, which only errors of the package leave.
 
 Functions check their arguments where they mean something, and their messages say more. This is the
 net below them, for arguments that nobody thought of.
@@ -29,11 +29,14 @@ _T = TypeVar("_T")
 #: Special methods that take arguments of users. Others follow protocols of Python, which expect
 #: some exceptions.
 _SPECIAL = {
-    f"__{name}__"
-    for name in (
-        "init call getitem setitem delitem contains array_ufunc array_function add radd iadd sub rsub isub "
-        "mul rmul imul truediv rtruediv itruediv pow rpow ipow mod rmod and or xor invert eq ne lt le gt ge"
-    ).split()
+    *("__init__", "__call__", "__getitem__", "__setitem__", "__delitem__", "__contains__"),
+    *("__array_ufunc__", "__array_function__", "__invert__", "__eq__", "__ne__"),
+    *("__lt__", "__le__", "__gt__", "__ge__"),
+    *(
+        f"__{prefix}{name}__"
+        for name in ("add", "sub", "mul", "truediv", "floordiv", "pow", "mod", "and", "or", "xor")
+        for prefix in ("", "r", "i")
+    ),
 }
 
 #: Where code of Python and of libraries is; other code is the user's.
@@ -47,7 +50,7 @@ _LIBRARIES = tuple(
     | {"<frozen ", "<string>", "<__array_function__"}
 )
 
-#: Exceptions that pass: what people catch from any package, and what is no matter of arguments.
+#: Exceptions that pass: users catch them from any package, or arguments do not cause them.
 _PASSED = (
     TachyfitsError,
     TachyfitsWarning,
@@ -60,7 +63,9 @@ _PASSED = (
 
 
 def public(thing: _T) -> _T:
-    """Decorate a public function, or a class with its public methods: only errors of the package leave it.
+    """Decorate a public function, or a class with its public methods.
+
+    An exception of Python or a library that is raised inside becomes an error of the package.
 
     Exceptions of functions and objects that the user gave pass, as do a TypeError for a call that
     does not fit the signature, OSError and ImportError.
@@ -77,7 +82,8 @@ def public(thing: _T) -> _T:
     TypeError: half() missing 1 required positional argument: 'number'
     """
     if not isinstance(thing, type):
-        return _guarded(thing)
+        guarded: _T = _guarded(thing)
+        return guarded
     ours = [base for base in thing.__mro__ if base.__module__.startswith("tachyfits")]
     for base in ours:
         for name, value in list(vars(base).items()):
@@ -139,7 +145,7 @@ def _of_package(error: Exception, function: Callable[..., Any]) -> Exception | N
 
 
 def _is_from_inside(error: BaseException) -> bool:
-    """Say whether an exception was raised behind the function, and not by code of the user."""
+    """Say whether an exception comes from within the function, and not from code of the user."""
     # The first frame is that of the wrapper.
     trace = error.__traceback__ and error.__traceback__.tb_next
     if trace is None:
