@@ -94,8 +94,8 @@ def public(thing: _T) -> _T:
                 continue
             if hasattr(function, "_is_guarded"):
                 continue
-            guarded = _guarded(function)
-            setattr(base, name, kind(guarded) if kind else guarded)
+            within = _guarded(function)
+            setattr(base, name, kind(within) if kind else within)
     return thing
 
 
