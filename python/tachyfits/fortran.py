@@ -40,6 +40,7 @@ from typing import Any
 
 from tachyfits import _core
 from tachyfits._core import FormatError
+from tachyfits.base.boundary import public
 from tachyfits.base.errors import usage, warn_of
 from tachyfits.base.sources import Source, given, path_text, read_source, regular_path
 from tachyfits.base.whole_numbers import check_threads
@@ -65,6 +66,7 @@ _Path = str | os.PathLike[str]
 _Progress = Callable[[int, int], bool | None]
 
 
+@public
 def open(  # noqa: A001
     path: Source,
     markers: int | None = None,
@@ -141,6 +143,7 @@ def _reopen(path: Source, *options: Any) -> File:
     return open(path, *most, recover=recover, storage=storage)
 
 
+@public
 class Writer:
     """A file being written; made by `create`. It appears when it is complete.
 
@@ -227,6 +230,7 @@ class Writer:
             self.abandon()
 
 
+@public
 def create(
     path: _Path,
     *,
@@ -318,6 +322,7 @@ def _check_appended(path: str, markers: int | None, how: dict[str, Any]) -> None
         )
 
 
+@public
 def write(path: _Path, *records: Any, threads: int = 0, **options: Any) -> None:
     """Write a file of these records, a tuple being one of several items; options as in `create`.
 
@@ -333,6 +338,7 @@ def write(path: _Path, *records: Any, threads: int = 0, **options: Any) -> None:
             file.write(*(record if isinstance(record, tuple) else (record,)), threads=threads)
 
 
+@public
 def append(path: _Path, *records: Any, threads: int = 0, **options: Any) -> None:
     """Append records to a file, all of them or none; options as in `create`.
 
@@ -347,6 +353,7 @@ def append(path: _Path, *records: Any, threads: int = 0, **options: Any) -> None
     write(path, *records, threads=threads, append=True, **options)
 
 
+@public
 def convert(
     source: _Path,
     target: _Path,

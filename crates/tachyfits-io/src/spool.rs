@@ -211,7 +211,7 @@ fn skip_zeros(reader: &mut impl BufRead) -> io::Result<Option<(u64, u8)>> {
     }
 }
 
-/// What [`SpoolWriter::copy`] added.
+/// Content that [`SpoolWriter::copy`] added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Copied {
     All,

@@ -8,6 +8,7 @@ use tachyfits::Job;
 
 use crate::errors::{argument, not_negative};
 use crate::options;
+use crate::text::{GivenInteger, GivenText};
 
 thread_local! {
     /// The jobs of the requests that this thread has entered, the innermost last.
@@ -70,16 +71,19 @@ impl Executor {
     /// TachyfitsError
     ///     Of code "io-budget" (a LimitError) from an operation that exceeds a limit, "io-cancelled" if the token is
     ///     cancelled.
-    #[pyo3(signature = (*, priority="normal", seconds=None, bytes=None, token=None))]
+    #[pyo3(
+        signature = (*, priority=GivenText::from("normal"), seconds=None, bytes=None, token=None),
+        text_signature = "($self, *, priority='normal', seconds=None, bytes=None, token=None)"
+    )]
     fn request(
         &self,
         py: Python<'_>,
-        priority: &str,
+        priority: GivenText,
         seconds: Option<f64>,
-        bytes: Option<i64>,
+        bytes: Option<GivenInteger>,
         token: Option<&CancelToken>,
     ) -> PyResult<Request> {
-        let mut job = Job::on(&self.executor).with_priority(options::priority(py, priority)?);
+        let mut job = Job::on(&self.executor).with_priority(options::priority(py, &priority)?);
         if let Some(seconds) = seconds {
             let time = Duration::try_from_secs_f64(seconds).map_err(|_| {
                 let hint = "give the longest time in seconds, or None for no limit";
@@ -88,7 +92,7 @@ impl Executor {
             job = job.with_time(time);
         }
         if let Some(bytes) = bytes {
-            job = job.with_bytes(not_negative(py, "bytes", bytes)?);
+            job = job.with_bytes(not_negative(py, "bytes", bytes.0)?);
         }
         if let Some(token) = token {
             job = job.with_token(token.token.clone());

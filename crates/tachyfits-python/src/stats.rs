@@ -7,6 +7,7 @@ use tachyfits::statistics::{Common, Compensated, Extremum, Total};
 use crate::errors::not_negative;
 use crate::report::Report;
 use crate::section::unravel;
+use crate::text::GivenInteger;
 
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Stats>()?;
@@ -187,9 +188,9 @@ impl Stats {
     }
 
     /// Return the standard deviation about the mean with the divisor count - ddof; NaN when that is not positive.
-    #[pyo3(signature = (ddof=0))]
-    fn standard_deviation(&self, py: Python<'_>, ddof: i64) -> PyResult<f64> {
-        Ok(self.stats.std(not_negative(py, "ddof", ddof)?))
+    #[pyo3(signature = (ddof=GivenInteger(0)), text_signature = "($self, ddof=0)")]
+    fn standard_deviation(&self, py: Python<'_>, ddof: GivenInteger) -> PyResult<f64> {
+        Ok(self.stats.std(not_negative(py, "ddof", ddof.0)?))
     }
 
     /// Return the state of these pixels followed by later ones.

@@ -3,8 +3,25 @@
 use std::ops::Deref;
 
 use pyo3::CastError;
+use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
+
+/// An integer of Python; one beyond 64 bits is the nearest that has 64.
+pub(crate) struct GivenInteger(pub(crate) i64);
+
+impl<'py> FromPyObject<'_, 'py> for GivenInteger {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<GivenInteger> {
+        given.extract().map(GivenInteger).or_else(|error: PyErr| {
+            match error.is_instance_of::<PyOverflowError>(given.py()) {
+                true => Ok(GivenInteger(if given.lt(0)? { i64::MIN } else { i64::MAX })),
+                false => Err(error),
+            }
+        })
+    }
+}
 
 /// A string of Python. Lone surrogates, which UTF-8 cannot encode, become U+FFFD here. No header
 /// has that character: such a name is not found, and such text is refused with its position when it
@@ -23,6 +40,12 @@ impl<'a, 'py> FromPyObject<'a, 'py> for GivenText {
 
     fn extract(given: Borrowed<'a, 'py, PyAny>) -> Result<GivenText, Self::Error> {
         Ok(GivenText::of(&*given.cast::<PyString>()?))
+    }
+}
+
+impl From<&str> for GivenText {
+    fn from(text: &str) -> GivenText {
+        GivenText(text.to_owned())
     }
 }
 

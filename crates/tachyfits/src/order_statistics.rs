@@ -88,12 +88,13 @@ impl Image {
         let grid = Grid::new(self.axes(), section, &reduced);
         let plan = OrderPlan { image: self, section, reduced: &reduced, regions, limits: *limits };
         let outputs = grid.outputs.saturating_mul(regions.map_or(1, |all| all.len() as u64));
+        if regions.is_none() {
+            // Before there is room for as many results as the header states.
+            self.check_present(grid.last_pixel())?;
+        }
         let mut results = plan.room(statistics.len(), outputs)?;
         let total = section.pixels().saturating_mul(self.pixel_bytes().size);
         let mut passes = Passes::new(options, total);
-        if regions.is_none() {
-            self.check_present(grid.last_pixel())?;
-        }
         let asked = outputs > 0 && !statistics.is_empty();
         if grid.reduced == 0 && regions.is_none() {
             let nothing = outputs as usize;

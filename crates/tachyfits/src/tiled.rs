@@ -25,7 +25,7 @@ use tachyfits_kernels::RICE_LANES;
 use crate::computed::{Window, windows_of_stretch};
 use crate::hdu_storage::{MadeData, fill_pixels};
 pub(crate) use compressed_image::CompressedImage;
-use copy_common::copy_common;
+use copy_common::{copy_common, fill_common};
 pub use damage::DamagedTiles;
 pub(crate) use damage::{DamageList, OnDamage};
 pub(crate) use restored_table::RestoredTable;
@@ -92,11 +92,16 @@ pub(crate) trait PixelSource: Send + Sync + Debug {
     fn pixel_bytes(&self) -> u64;
 
     /// Decodes tiles, given by ascending numbers, and hands the pixels of each to `take` with its place in `tiles`:
-    /// big-endian, x fastest, of the tile's own shape; none of a tile whose damage is listed, whatever size it states.
+    /// big-endian, x fastest, of the tile's own shape. A damaged tile has none, whatever size it states.
     ///
     /// # Errors
     /// If a tile cannot be read or is damaged; tiles before it have been handed over.
     fn decode(&self, tiles: &[u64], take: &mut TakeTile<'_>) -> Result<(), IoError>;
+
+    /// The pixel that damaged tiles have, big-endian; `None` if they have any.
+    fn undefined_pixel(&self) -> Option<Vec<u8>> {
+        None
+    }
 
     /// As [`tachyfits_io::Storage::check_unchanged`].
     fn check_unchanged(&self) -> Result<(), IoError>;
@@ -215,15 +220,17 @@ impl<S: PixelSource> TiledData<S> {
         taken.sum::<u64>() >= tile.pixels()
     }
 
-    /// Copies the pixels of a tile to the boxes that request them; a tile without pixels leaves them as they are.
+    /// Copies the pixels of a tile to the boxes that request them; a tile without pixels is undefined there.
     fn place(&self, pieces: &[Piece], pixels: &[u8], parts: &mut [WantedBox<'_>]) {
-        if pixels.is_empty() {
-            return;
-        }
         let tile = self.window(pieces[0].tile);
+        let undefined = if pixels.is_empty() { self.source.undefined_pixel() } else { None };
         for piece in pieces {
             let WantedBox { window, out } = &mut parts[piece.part];
-            copy_common(self.source.pixel_bytes(), (&tile, pixels), (window, out));
+            match &undefined {
+                Some(pixel) => fill_common(pixel, &tile, (window, out)),
+                None if pixels.is_empty() => {}
+                None => copy_common(self.source.pixel_bytes(), (&tile, pixels), (window, out)),
+            }
         }
     }
 

@@ -25,7 +25,7 @@ from tachyfits._core import (
 )
 
 #: Where the package is: warnings are about lines that are not in it.
-_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
+PACKAGE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
 
 
 _P = ParamSpec("_P")
@@ -47,6 +47,10 @@ class UsageKeyError(UsageError, IndexError, KeyError):
 
     # KeyError would show the repr of the message.
     __str__ = Exception.__str__
+
+
+class UsageTypeError(UsageError, TypeError):
+    """An argument of a type that has no meaning here: also a TypeError."""
 
 
 class NoOverlap(UsageError):
@@ -271,6 +275,6 @@ def warn(message: str) -> None:
     """
     frame: FrameType | None = sys._getframe()
     level = 0
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
         frame, level = frame.f_back, level + 1
     warnings.warn(printable(message), TachyfitsWarning, stacklevel=level + 1)

@@ -7,11 +7,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tachyfits import _core
+from tachyfits.base.boundary import public
 
 if TYPE_CHECKING:
     from tachyfits._core import Report
 
 
+@public
 @contextmanager
 def reports() -> Iterator[list[Report]]:
     """Collect the costs of the operations in a block.

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tachyfits import _core
+from tachyfits.base.boundary import public
 from tachyfits.base.errors import usage
 from tachyfits.base.whole_numbers import check_threads
 from tachyfits.file.file import File
@@ -102,6 +103,7 @@ class HduDifference:
     data: tuple[DataDifference, ...]
 
 
+@public
 @dataclass(frozen=True)
 class FileDifference:
     """Differences between two files; false in a condition if there are none.
@@ -132,6 +134,7 @@ class FileDifference:
         return not self.same
 
 
+@public
 def diff(
     first: Source,
     second: Source,

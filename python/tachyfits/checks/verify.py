@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from tachyfits import _core
+from tachyfits.base.boundary import public
 from tachyfits.base.errors import usage, warn_of
 from tachyfits.base.sources import Source, given, name_of, read_source, regular_path
 from tachyfits.base.whole_numbers import check_threads, whole_number
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from tachyfits.base.progress import Progress
 
 
+@public
 class Verification(Sequence["_core.Finding"]):
     """The findings of `verify`: a sequence, in the order of the file.
 
@@ -81,6 +83,7 @@ class Verification(Sequence["_core.Finding"]):
         return ", ".join(f"{n} {one if n == 1 else many}" for n, one, many in counts)
 
 
+@public
 def verify(
     source: Source,
     *,
@@ -142,6 +145,7 @@ def verify(
     return Verification(name_of(found), hdus, findings)
 
 
+@public
 class Fix(NamedTuple):
     """One repair of a file."""
 
@@ -153,6 +157,7 @@ class Fix(NamedTuple):
     after: str
 
 
+@public
 def repair(
     path: str | os.PathLike[str],
     *,
@@ -208,6 +213,7 @@ def repair(
     return tuple(Fix(*fix) for fix in fixes)
 
 
+@public
 def update_checksums(
     path: str | os.PathLike[str],
     hdus: int | Iterable[int] | None = None,

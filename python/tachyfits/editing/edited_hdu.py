@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tachyfits import _core
+from tachyfits.base.boundary import public
 from tachyfits.base.errors import either, not_found, placing, usage
 from tachyfits.base.kinds import kind_of
 from tachyfits.base.whole_numbers import whole_number
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from tachyfits.editing.editor import Editor
 
 
+@public
 class EditedHdu:
     """One HDU of a file open for editing: its header, and the rows and columns of a table."""
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tachyfits import _core
+from tachyfits.base.boundary import public
 from tachyfits.base.errors import either, not_found, placing, usage, warn
 from tachyfits.header.cards import (
     COMMENTARY,
@@ -26,6 +27,7 @@ from tachyfits.header.given import check_card_text, lines_of
 _ONE_CARD = re.compile(r"(TTYPE|TUNIT|TDISP)[1-9]\d*|EXTNAME")
 
 
+@public
 class EditedHeader(MutableMapping[str, Any]):
     """A header open for editing: ``header["OBJECT"] = value`` or ``= value, comment``.
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tachyfits import _core
+from tachyfits.base.boundary import public
 from tachyfits.base.errors import existing, listed, not_found, placing, usage, warn_of
 from tachyfits.base.kinds import kind_of
 from tachyfits.base.progress import Progress
@@ -34,6 +35,7 @@ _OF_TABLES = (
 )  # fmt: skip
 
 
+@public
 def edit(
     path: str | os.PathLike[str],
     *,
@@ -79,6 +81,7 @@ def edit(
     return Editor(path, sync=sync, threads=threads, progress=progress)
 
 
+@public
 class Editor:
     """A file open for editing: a sequence of `EditedHdu`. Make one with `tachyfits.edit`."""
 

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, cast, overload
 
 from tachyfits import _core
+from tachyfits.base.boundary import public
 from tachyfits.base.errors import (
     either,
     existing,
@@ -45,6 +46,7 @@ STORAGES = ("auto", "pread", "mmap", "direct")
 DAMAGED = ("error", "nan")
 
 
+@public
 def open(  # noqa: A001 - tf.open is the name people expect
     source: Source,
     *,
@@ -126,6 +128,7 @@ def open(  # noqa: A001 - tf.open is the name people expect
     return file
 
 
+@public
 class File:
     """An open FITS file: a sequence of HDUs. Make one with `tachyfits.open`.
 

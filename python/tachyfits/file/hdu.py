@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tachyfits import _core
+from tachyfits.base.boundary import public
 from tachyfits.base.errors import either, warn
 from tachyfits.base.whole_numbers import check_threads, whole_number
 from tachyfits.header.cards import Header
@@ -26,6 +27,7 @@ _MOST_AXES = 999
 _MOST_COLUMNS = 999
 
 
+@public
 class Hdu:
     """One header and data unit of an open file; get it by indexing the File.
 
@@ -198,6 +200,7 @@ def place_of(name: str, index: int) -> str:
     return f"{name}: HDU {index} (0-based)"
 
 
+@public
 class CompressedTiles(NamedTuple):
     """How an image or a table is compressed in tiles (section 10 of the Standard)."""
 

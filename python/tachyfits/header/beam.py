@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tachyfits.base.boundary import public
 from tachyfits.base.errors import either, foreign_errors, memory_error, usage
 from tachyfits.base.lazy_numpy import np
 from tachyfits.header.beam_table import beam_rows
@@ -41,6 +42,7 @@ def _covariance(
 GAUSSIAN_AREA = math.pi / (4 * math.log(2)) * math.radians(1.0) ** 2
 
 
+@public
 @dataclass(frozen=True)
 class Beam:
     """An elliptical Gaussian on the sky, as the header gives it.
@@ -93,6 +95,7 @@ class Beam:
         return self.area * GAUSSIAN_AREA
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class Beams:
     """Beams of the channels of a cube, from its table BEAMS.

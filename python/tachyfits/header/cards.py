@@ -21,6 +21,7 @@ from collections.abc import (
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
+from tachyfits.base.boundary import public
 from tachyfits.base.errors import either, not_found, usage
 
 if TYPE_CHECKING:
@@ -128,6 +129,7 @@ def matching(cards: Iterable[Card], pattern: str) -> list[Card]:
     return [card for card in cards if is_it(card.keyword.upper().removeprefix("HIERARCH "))]
 
 
+@public
 class Card(_Fields):
     """One line of a header. A commentary card has its text as the value.
 
@@ -143,6 +145,7 @@ class Card(_Fields):
         return new
 
 
+@public
 class Cards(Sequence[Card]):
     """The cards of a header, in the order of the file, created on access.
 
@@ -261,6 +264,7 @@ class _Items(ItemsView[str, Any]):
         return sum(1 for _ in self)
 
 
+@public
 class Header(_ReadOnlyDict):
     """The cards of one HDU: a mapping from keyword (any case) to value.
 

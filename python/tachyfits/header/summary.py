@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from tachyfits._core import TachyfitsError
+from tachyfits.base.boundary import public
 from tachyfits.base.errors import usage
 from tachyfits.base.lazy_numpy import np
 from tachyfits.header.beam import Beam, Beams, beams_of
@@ -84,6 +85,7 @@ class BeamRange:
     largest: Beam
 
 
+@public
 @dataclass(frozen=True)
 class CoordinateSummary:
     """Where an image is.

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _core
+from tachyfits.base.boundary import public
 from tachyfits.base.errors import either, foreign_errors, usage
 from tachyfits.file.companions import plane_file
 from tachyfits.file.file import File
@@ -70,6 +71,7 @@ def factor_operand(factor: NDArray[np.float64]) -> Numbers | float:
     return numbers(factor) if factor.ndim else float(factor)
 
 
+@public
 def along(spectrum: Any, axis: int | str) -> Along:
     """Assign a spectrum to an axis of an expression's result.
 
@@ -91,6 +93,7 @@ def along(spectrum: Any, axis: int | str) -> Along:
     return Along(spectrum, axis)
 
 
+@public
 def evaluate(
     expression: str,
     /,

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _core
+from tachyfits.base.boundary import public
 from tachyfits.base.errors import either, foreign_errors, usage
 from tachyfits.base.optional import SERVER, needed
 from tachyfits.base.output import fits_name
@@ -78,6 +79,7 @@ def _whole_bins(low: float, high: float) -> tuple[float, float, int]:
     return first - 0.5, first - 0.5 + count * width, count
 
 
+@public
 class Image(Operators, Cube, OrderStatistics, Flux, Reshaping):
     """Pixels of one HDU: lazy until indexed, reduced or written.
 

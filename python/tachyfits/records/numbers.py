@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tachyfits._core import Stats
+from tachyfits.base.boundary import public
 from tachyfits.base.errors import either, listed, not_found, usage
 from tachyfits.records.fields import Field, Layout, in_groups, numbers_at
 from tachyfits.records.forms import Item, filling, form_items, kept_items
@@ -20,6 +21,7 @@ _KINDS = {"i": "int", "u": "uint", "f": "float", "c": "float"}
 _STATISTICS = "integers of up to 8 bytes, reals and complex numbers have statistics"
 
 
+@public
 @dataclass(frozen=True)
 class ComplexStats:
     """Statistics of complex numbers, as NumPy has them: a number is NaN where either part is.

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tachyfits import _core
 from tachyfits._core import Stats, UsageError
+from tachyfits.base.boundary import public
 from tachyfits.base.errors import usage
 from tachyfits.base.progress import Progress
 from tachyfits.base.whole_numbers import check_threads
@@ -26,6 +27,7 @@ class EndOfRecords(UsageError, EOFError):
     """There is no further record to read."""
 
 
+@public
 class File:
     """An open unformatted file: a sequence of records, read on request.
 
@@ -345,6 +347,7 @@ class File:
         return f"<fortran.File {self.name!r}: {self.nbytes} bytes, {how}, {self.order}-endian>"
 
 
+@public
 class Record:
     """A record of a file: its length, and its content on request."""
 

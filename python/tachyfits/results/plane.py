@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tachyfits.base.boundary import public
 from tachyfits.base.errors import usage
 from tachyfits.base.upper import upper
 from tachyfits.file.companions import companion_hdus
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from tachyfits.file.hdu import Hdu
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class Plane(Measured):
     """A picture of the sky made from a cube: an array with a unit and coordinates.

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tachyfits.base.boundary import public
 from tachyfits.base.errors import usage, warn
 from tachyfits.base.output import write_atomically
 from tachyfits.base.upper import upper
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from tachyfits._core import Report
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class Spectrum(Measured):
     """Values along the spectral axis: an array with a unit and coordinates.

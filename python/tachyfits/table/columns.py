@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tachyfits.base.boundary import public
 from tachyfits.base.errors import listed, not_found, usage
 from tachyfits.base.upper import upper
 from tachyfits.base.whole_numbers import whole_number
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 Values = NDArray[Any] | Ragged
 
 
+@public
 @dataclass(frozen=True)
 class TableColumn:
     """Header information about a column.
@@ -109,6 +111,7 @@ class TableColumn:
         return name + (f"[{', '.join(map(str, self.shape))}]" if self.shape else "")
 
 
+@public
 class Columns(Mapping[str, Any]):
     """Columns of equal length, in memory: a mapping from name to array, in the table's order.
 

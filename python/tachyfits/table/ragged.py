@@ -13,6 +13,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tachyfits.base.boundary import public
 from tachyfits.base.errors import either, existing, not_found, usage
 from tachyfits.base.whole_numbers import whole_number
 from tachyfits.table.rows import resolve_rows
@@ -21,6 +22,7 @@ from tachyfits.table.rows import resolve_rows
 LARGE_INTEGER = 2**53
 
 
+@public
 class Ragged(Sequence[Any]):
     """Arrays of different lengths: ``ragged[i]`` is ``values[offsets[i]:offsets[i + 1]]``.
 

@@ -11,6 +11,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from tachyfits import _core
+from tachyfits.base.boundary import public
 from tachyfits.base.progress import Progress
 from tachyfits.base.upper import upper
 from tachyfits.table.columns import Columns
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 SHOWN_ROWS = 10
 
 
+@public
 class Table(TableReading):
     """A table: binary (BINTABLE) or text (TABLE). Lazy until columns or rows are read.
 

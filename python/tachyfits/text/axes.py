@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tachyfits.base.boundary import public
 from tachyfits.base.errors import either, not_found, usage
 from tachyfits.text.units import SPECTRAL, asked_unit
 
@@ -35,6 +36,7 @@ _CTYPE = re.compile(r"(.{4})-([A-Z0-9]{3}|[OR](?:HEL|LSR))(?:-[A-Z0-9]*)?")
 _CELESTIAL = re.compile(r"RA|DEC|[A-Z](LON|LAT)|[A-Z]{2}(LN|LT)")
 
 
+@public
 @dataclass(frozen=True)
 class WorldAxis:
     """World values of the pixels along one axis.

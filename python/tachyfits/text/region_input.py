@@ -10,6 +10,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from tachyfits.base.boundary import public
 from tachyfits.base.errors import either, foreign_errors, usage, warn
 from tachyfits.base.lazy_numpy import np
 from tachyfits.base.upper import upper
@@ -30,6 +31,7 @@ _FILES = (".reg", ".crtf", ".crf", ".ds9")
 _MASKS = (".fits", ".fit", ".fts", ".fits.gz")
 
 
+@public
 def region(given: Any) -> Region:
     """Return a region of what describes one.
 

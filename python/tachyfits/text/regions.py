@@ -15,6 +15,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tachyfits import _core
+from tachyfits.base.boundary import public
 from tachyfits.base.errors import foreign_errors, usage
 from tachyfits.base.lazy_numpy import np
 from tachyfits.base.whole_numbers import whole_number
@@ -31,6 +32,7 @@ _MOST_DEPTH = 100
 Ends: TypeAlias = "tuple[float, float, float, float]"
 
 
+@public
 class Region:
     """A part of the plane of the first two axes: in pixels, or on the sky.
 
@@ -44,6 +46,7 @@ class Region:
     label: str = ""
 
 
+@public
 class PixelRegion(Region):
     """A region in pixels: x is NAXIS1, y is NAXIS2, both counted from 0."""
 
@@ -71,6 +74,7 @@ class PixelRegion(Region):
         return self.to_core().mask(*(min(size or 0, 2**62) for size in sizes))
 
 
+@public
 @dataclass(frozen=True)
 class Box(PixelRegion):
     """A box by its centre and full size (pixels), and the angle of its width from +x towards +y.
@@ -117,6 +121,7 @@ class Box(PixelRegion):
         )
 
 
+@public
 @dataclass(frozen=True)
 class Circle(PixelRegion):
     """A circle by its centre and radius (pixels).
@@ -152,6 +157,7 @@ class Circle(PixelRegion):
         return replace(self, **_moved_point(self, scale, shift), radius=self.radius * abs(scale[0]))
 
 
+@public
 @dataclass(frozen=True)
 class Ellipse(PixelRegion):
     """An ellipse by its centre, semi-axes (pixels) and angle.
@@ -196,6 +202,7 @@ class Ellipse(PixelRegion):
         return replace(self, **_moved_point(self, scale, shift), **sizes)
 
 
+@public
 @dataclass(frozen=True)
 class Polygon(PixelRegion):
     """A polygon by its vertices (x, y), 3 to 1 048 576 of them (pixels); it closes itself.
@@ -225,6 +232,7 @@ class Polygon(PixelRegion):
         return Polygon([_moved_pair(vertex, scale, shift) for vertex in self.vertices])
 
 
+@public
 @dataclass(frozen=True)
 class Point(PixelRegion):
     """The pixel that has a point in it.
@@ -256,6 +264,7 @@ class Point(PixelRegion):
         return Point(*_moved_pair((self.x, self.y), scale, shift))
 
 
+@public
 @dataclass(frozen=True)
 class Line(PixelRegion):
     """A line through two or more points: a path for `Image.pv`, which has no pixels inside."""
@@ -321,6 +330,7 @@ class MaskRegion(PixelRegion):
         return f"MaskRegion({int(self.pixels.sum())} pixels)"
 
 
+@public
 @dataclass(frozen=True)
 class CompoundRegion(Region):
     """Regions in order: each is added (True) to those before it, or removed (False) from them.

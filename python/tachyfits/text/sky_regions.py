@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tachyfits.base.boundary import public
 from tachyfits.base.errors import foreign_errors, usage
 from tachyfits.text.regions import CompoundRegion, Region, annulus, check_radii, labelled
 from tachyfits.text.units import ANGLE, asked_quantity
@@ -37,6 +38,7 @@ _MAKERS = "make it by SkyRegion.circle, ellipse, box, annulus, polygon, range, p
 _CENTRE_HINT = "give an astropy SkyCoord, or (longitude, latitude) in degrees and a frame"
 
 
+@public
 @dataclass(frozen=True)
 class SkyRegion(Region):
     """A shape on the sky.

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from tachyfits import _core
+from tachyfits.base.boundary import public
 from tachyfits.base.errors import either, foreign_errors, usage
 from tachyfits.text.units import LIGHT, SPECTRAL, asked_unit, text_of_unit
 
@@ -45,6 +46,7 @@ def hint() -> str:
     )
 
 
+@public
 @dataclass(frozen=True)
 class SpectralRange:
     """A range of a spectral axis in a unit: every channel whose cell it touches.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tachyfits import _core
+from tachyfits.base.boundary import public
 from tachyfits.base.errors import either, listed, usage
 from tachyfits.base.progress import Progress
 from tachyfits.base.whole_numbers import whole_number
@@ -32,6 +33,7 @@ DITHERS = {None: "NO_DITHER", 1: "SUBTRACTIVE_DITHER_1", 2: "SUBTRACTIVE_DITHER_
 LEAST_BYTES = 5760
 
 
+@public
 @dataclass(frozen=True)
 class Compression:
     """How a new image or table is compressed in tiles (section 10 of the Standard).

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tachyfits import _core
+from tachyfits.base.boundary import public
 from tachyfits.base.errors import usage
 from tachyfits.base.kinds import TABLES, kind_of
 from tachyfits.base.output import fits_name, tell_rounding
@@ -21,6 +22,7 @@ from tachyfits.writing.images import cards_given, image_cards, native, unit_of, 
 from tachyfits.writing.stacking import stacked
 
 
+@public
 def write(
     path: str | os.PathLike[str],
     data: Any,

@@ -189,7 +189,6 @@ impl CompressedImage {
             OnDamage::Refuse => return Err(self.content(error.clone())),
             OnDamage::List(list) => {
                 list.add((tile, 0, None), error.clone());
-                return take(place, &[]);
             }
             OnDamage::Undefine(known) => {
                 if self.layout.undefined_pixel().is_none() {
@@ -201,7 +200,7 @@ impl CompressedImage {
                 }
             }
         }
-        self.take_undefined(tile, place, take)
+        take(place, &[])
     }
 
     /// The subject of notes about damaged tiles.
@@ -212,23 +211,6 @@ impl CompressedImage {
         };
         let (name, hdu) = (self.storage.name(), self.layout.table.hdu);
         format!("{name}: HDU {hdu} (0-based): damaged tiles, whose pixels are read as {value}")
-    }
-
-    /// Hands over pixels without a value; of integers without BLANK they are 0.
-    fn take_undefined(
-        &self,
-        tile: u64,
-        place: usize,
-        take: &mut TakeTile<'_>,
-    ) -> Result<(), IoError> {
-        let size = self.layout.image.stored.bytes();
-        let pixel = self.layout.undefined_pixel().unwrap_or_else(|| vec![0; size]);
-        let bytes = self.layout.grid.tile(tile).pixels() as usize * size;
-        let mut words = Vec::new();
-        let words = self.sized(&mut words, bytes.div_ceil(8))?;
-        let bytes = &mut cast_slice_mut::<u64, u8>(words)[..bytes];
-        bytes.chunks_exact_mut(size).for_each(|out| out.copy_from_slice(&pixel));
-        take(place, bytes)
     }
 
     /// The first numbers of a buffer, whose old content is kept, because it will be overwritten.
@@ -312,11 +294,15 @@ impl PixelSource for CompressedImage {
         self.layout.image.stored.bytes() as u64
     }
 
+    fn undefined_pixel(&self) -> Option<Vec<u8>> {
+        self.layout.undefined_pixel()
+    }
+
     fn decode(&self, tiles: &[u64], take: &mut TakeTile<'_>) -> Result<(), IoError> {
         let (mut places, mut wanted) = (Vec::new(), Vec::new());
         for (place, &tile) in tiles.iter().enumerate() {
             if self.is_known_as_damaged(tile) {
-                self.take_undefined(tile, place, take)?;
+                take(place, &[])?;
             } else {
                 places.push(place);
                 wanted.push(tile);

@@ -3,13 +3,28 @@
 use crate::computed::Window;
 
 /// Copies the pixels that two boxes of an image have in common; each has its pixels x fastest, of `size` bytes.
-///
-/// A region asks for thousands of short rows: one that is a single run costs no allocation.
 pub(crate) fn copy_common(
     size: u64,
     (from, pixels): (&Window, &[u8]),
     (to, out): (&Window, &mut [u8]),
 ) {
+    each_common(size, from, to, |source, target, run| {
+        out[target..target + run].copy_from_slice(&pixels[source..source + run]);
+    });
+}
+
+/// Sets the pixels that two boxes of an image have in common to one pixel.
+pub(crate) fn fill_common(pixel: &[u8], from: &Window, (to, out): (&Window, &mut [u8])) {
+    each_common(pixel.len() as u64, from, to, |_, target, run| {
+        let pixels = out[target..target + run].chunks_exact_mut(pixel.len());
+        pixels.for_each(|out| out.copy_from_slice(pixel));
+    });
+}
+
+/// Hands over the runs of bytes that two boxes of an image have in common: where each begins in either, and its length.
+///
+/// A region asks for thousands of short rows: one that is a single run costs no allocation.
+fn each_common(size: u64, from: &Window, to: &Window, mut each: impl FnMut(usize, usize, usize)) {
     let axes = from.first.len();
     let common = |axis: usize| from.common(to, axis);
     if (0..axes).any(|axis| common(axis).1 == 0) {
@@ -34,8 +49,7 @@ pub(crate) fn copy_common(
     // Of the axes after those of a run; none at the first.
     let mut at = Vec::new();
     loop {
-        let (source, target) = (place(from, &at), place(to, &at));
-        out[target..target + run].copy_from_slice(&pixels[source..source + run]);
+        each(place(from, &at), place(to, &at), run);
         let next = |axis: usize| at.get(axis).map_or(1, |at: &u64| at + 1);
         let Some(axis) = (joined..axes).find(|&axis| next(axis) < common(axis).1) else {
             return;

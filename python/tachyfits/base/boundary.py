@@ -1,0 +1,157 @@
+"""The boundary of the public interface, which only errors of the package leave.
+
+Functions check their arguments where they mean something, and their messages say more. This is the
+net below them, for arguments that nobody thought of.
+"""
+
+from __future__ import annotations
+
+import os
+import sysconfig
+from collections.abc import Callable, Iterator
+from functools import wraps
+from types import FunctionType, GeneratorType
+from typing import Any, TypeVar
+
+from tachyfits._core import TachyfitsError, TachyfitsWarning
+from tachyfits.base.errors import (
+    PACKAGE,
+    UsageTypeError,
+    either,
+    memory_error,
+    not_found,
+    usage,
+    with_hint,
+)
+
+_T = TypeVar("_T")
+
+#: Special methods that take arguments of users. Others follow protocols of Python, which expect
+#: some exceptions.
+_SPECIAL = {
+    *("__init__", "__call__", "__getitem__", "__setitem__", "__delitem__", "__contains__"),
+    *("__array_ufunc__", "__array_function__", "__invert__", "__eq__", "__ne__"),
+    *("__lt__", "__le__", "__gt__", "__ge__"),
+    *(
+        f"__{prefix}{name}__"
+        for name in ("add", "sub", "mul", "truediv", "floordiv", "pow", "mod", "and", "or", "xor")
+        for prefix in ("", "r", "i")
+    ),
+}
+
+#: Where code of Python and of libraries is; other code is the user's.
+_LIBRARIES = tuple(
+    {
+        os.path.join(path, "")
+        for name, path in sysconfig.get_paths().items()
+        if name in ("stdlib", "platstdlib", "purelib", "platlib")
+    }
+    | {PACKAGE, os.path.join(os.path.dirname(os.__file__), "")}
+    | {"<frozen ", "<string>", "<__array_function__"}
+)
+
+#: Exceptions that pass: users catch them from any package, or arguments do not cause them.
+_PASSED = (
+    TachyfitsError,
+    TachyfitsWarning,
+    OSError,
+    ImportError,
+    StopIteration,
+    StopAsyncIteration,
+    RuntimeError,
+)
+
+
+def public(thing: _T) -> _T:
+    """Decorate a public function, or a class with its public methods.
+
+    An exception of Python or a library that is raised inside becomes an error of the package.
+
+    Exceptions of functions and objects that the user gave pass, as do a TypeError for a call that
+    does not fit the signature, OSError and ImportError.
+
+    >>> @public
+    ... def half(number):
+    ...     return int(number) / 2
+    >>> half("x")
+    Traceback (most recent call last):
+    tachyfits.UsageError: invalid argument of half: invalid literal for int() with base 10: 'x'
+    hint: see help(half)
+    >>> half()
+    Traceback (most recent call last):
+    TypeError: half() missing 1 required positional argument: 'number'
+    """
+    if not isinstance(thing, type):
+        guarded: _T = _guarded(thing)
+        return guarded
+    ours = [base for base in thing.__mro__ if base.__module__.startswith("tachyfits")]
+    for base in ours:
+        for name, value in list(vars(base).items()):
+            is_public = not name.startswith("_") or name in _SPECIAL
+            kind = type(value) if isinstance(value, (staticmethod, classmethod)) else None
+            function: Any = value.__func__ if kind else value
+            if not is_public or not isinstance(function, FunctionType):
+                continue
+            if hasattr(function, "_is_guarded"):
+                continue
+            within = _guarded(function)
+            setattr(base, name, kind(within) if kind else within)
+    return thing
+
+
+def _guarded(function: Any) -> Any:
+    @wraps(function)
+    def within(*args: Any, **options: Any) -> Any:
+        try:
+            result = function(*args, **options)
+        except Exception as error:
+            found = _of_package(error, function)
+            if found is None:
+                raise
+            raise found from error
+        return _iterated(function, result) if type(result) is GeneratorType else result
+
+    within._is_guarded = True  # type: ignore[attr-defined]
+    return within
+
+
+def _iterated(function: Callable[..., Any], items: Iterator[Any]) -> Iterator[Any]:
+    try:
+        yield from items
+    except Exception as error:
+        found = _of_package(error, function)
+        if found is None:
+            raise
+        raise found from error
+
+
+def _of_package(error: Exception, function: Callable[..., Any]) -> Exception | None:
+    """Return the error of the package for an exception; None for one that passes."""
+    is_passed = isinstance(error, _PASSED) and not isinstance(error, RecursionError)
+    if is_passed or not _is_from_inside(error):
+        return None
+    name = function.__qualname__.removesuffix(".__init__")
+    said = str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
+    problem, hint = f"invalid argument of {name}: {said}", either(f"see help({name})")
+    if isinstance(error, MemoryError):
+        return memory_error(
+            f"not enough memory for {name}: {said}", either("ask for less", "ask for less")
+        )
+    if isinstance(error, TypeError):
+        return UsageTypeError(with_hint(problem, hint))
+    if isinstance(error, LookupError) and not isinstance(error, ValueError):
+        return not_found(f"invalid argument of {name}: no {said}", hint)
+    return usage(problem, hint)
+
+
+def _is_from_inside(error: BaseException) -> bool:
+    """Say whether an exception comes from within the function, and not from code of the user."""
+    # The first frame is that of the wrapper.
+    trace = error.__traceback__ and error.__traceback__.tb_next
+    if trace is None:
+        return False
+    while trace is not None:
+        if not trace.tb_frame.f_code.co_filename.startswith(_LIBRARIES):
+            return False
+        trace = trace.tb_next
+    return True
