@@ -1,4 +1,4 @@
-"""Whatever places pixels in the world counts alike for positions, regions, copies and astropy."""
+"""Positions, regions, copies and astropy's view agree about everything that places pixels."""
 
 from __future__ import annotations
 
@@ -309,6 +309,27 @@ def test_pairs_of_arrays_and_headers_keep_corrections_that_the_list_has(
     np.testing.assert_allclose(found, right, rtol=0, atol=1e-10)
     at = tf.open(folder / "pairs.fits")[0].coordinates(60, 30)
     np.testing.assert_allclose((at.ra.deg, at.dec.deg), right, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["TAN", "SIP", "TNX", "ZPX", "DSS", "TPV", "helioprojective"])
+def test_ccddata_keep_positions(kind: str, tmp_path: Path) -> None:
+    image = image_of(KINDS[kind])
+    at = image.coordinates(X, Y)
+    data = image.plane().to_ccddata()
+    assert data.wcs.pixel_to_world(X, Y).separation(at).deg < 1e-9
+    assert tf.Plane.from_nddata(data).wcs.pixel_to_world(X, Y).separation(at).deg < 1e-9
+    tf.write(tmp_path / "ccd.fits", data)
+    assert tf.open(tmp_path / "ccd.fits")[0].coordinates(X, Y).separation(at).deg < 1e-9
+
+
+def test_ccddata_keep_corrections_in_images(corrected: tuple[tf.Image, Any, Path]) -> None:
+    image, right, folder = corrected
+    data = image.plane().to_ccddata()
+    plane = tf.Plane.from_nddata(data)
+    np.testing.assert_allclose(plane.wcs.all_pix2world([[60, 30]], 0)[0], right, atol=1e-10)
+    tf.write(folder / "ccd.fits", data)
+    found = by_astropy(folder / "ccd.fits", 0).all_pix2world([[60, 30]], 0)[0]
+    np.testing.assert_allclose(found, right, rtol=0, atol=1e-10)
 
 
 def test_corrections_in_images_survive_a_pickle(corrected: tuple[tf.Image, Any, Path]) -> None:

@@ -370,6 +370,10 @@ class Coordinates:
             cards += [("NAXIS", count), ("WCSAXES", count)]
             lengths = ((n, self.header.get(f"NAXIS{axis}")) for n, axis in enumerate(axes, 1))
             cards += [(f"NAXIS{n}", length) for n, length in lengths if isinstance(length, int)]
+        if self.cards.has_plate:
+            # WCSLIB names the coordinates by its first four characters, and has no default.
+            plate = str(self.header.get("PLATEID") or "DSS")
+            cards.append(("PLATEID", plate[:4] if plate.isascii() else "DSS"))
         system = self.system
         attributes: dict[str, list[tuple[Kind, str]]] = {}
         for keyword, kind, value in used:

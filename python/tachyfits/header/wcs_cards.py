@@ -179,6 +179,17 @@ def is_record(keyword: str) -> bool:
     return kind is not None and kind.type == "record"
 
 
+def is_distortion(keyword: str) -> bool:
+    """Say whether a keyword belongs to a distortion: A_2_0, CPDIS1, DP1, AMDX1, WAT1_001, ...
+
+    Sizes of pixels (XPIXELSZ) may be those of a CCD.
+    """
+    kind = kind_of(keyword.upper())
+    if kind is None or kind.is_plate:
+        return kind is not None and kind.root.startswith("AMD")
+    return kind.is_distortion or kind.root == "WAT"
+
+
 def distortions(header: Header) -> list[str]:
     """Return the keywords of a header that begin a distortion: A_ORDER, CPDIS1, AMDX1, ..."""
     return [key for key in header if _DISTORTION.fullmatch(key.upper())]
