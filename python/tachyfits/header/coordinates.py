@@ -15,9 +15,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tachyfits._core import UsageError
-from tachyfits.base.errors import UsageKeyError, either, foreign_errors, memory_error, usage, warn
+from tachyfits.base.errors import either, foreign_errors, memory_error, usage, warn
 from tachyfits.base.lazy_numpy import np
 from tachyfits.header.cards import Header
+from tachyfits.header.companion_hdus import companion_hdus
 from tachyfits.header.frame_names import SYSTEMS, SkySystem
 from tachyfits.header.sky import Sky, sky_of, system_of
 from tachyfits.header.wcs_cards import (
@@ -30,6 +31,7 @@ from tachyfits.header.wcs_cards import (
 )
 from tachyfits.text.axes import (
     WorldAxis,
+    algorithm_of,
     coordinate_type,
     is_celestial,
     is_spectral,
@@ -62,23 +64,6 @@ _DEFAULT_UNITS = {
 #: Spectral types whose coordinate is a velocity, for which WCSLIB wants a rest frequency.
 DOPPLER_TYPES = ("VRAD", "VOPT", "VELO", "FELO", "ZOPT", "BETA")
 
-
-def algorithm_of(ctype: str) -> str:
-    """Return the code of a CTYPE that is not linear: "LOG", "TAB", "F2W", ...; "" for others.
-
-    >>> [algorithm_of(ctype) for ctype in ("VOPT-F2W", "WAVE-LOG", "FELO-HEL", "VELO-LSR")]
-    ['F2W', 'LOG', 'F2W', '']
-    """
-    name, code = coordinate_type(ctype)
-    if name == "FELO":
-        # AIPS: optical velocities of channels that are equally spaced in frequency.
-        return "F2W"
-    is_code = code in ("LOG", "TAB", "GRI", "GRA") or (len(code) == 3 and code[1] == "2")
-    return code if is_code else ""
-
-
-#: Pixels of an image of corrections: those of HST have some thousand.
-MOST_CORRECTIONS = 1 << 24
 
 #: Headers may claim axes of any length: no axis has more coordinates at a time (512 MiB).
 _MOST_COORDINATES = 1 << 26
@@ -212,7 +197,7 @@ class Coordinates:
         self.ndim = ndim
         self.where = where
         self.cards = WcsCards(header, ndim, where, tell)
-        self._companion = companion
+        self.companion = companion
         self._axes: dict[int, Axis] = {}
         #: Pixels of regions on the sky, as `image.chosen_regions` finds them.
         self.rasters: dict[Any, Any] = {}
@@ -358,7 +343,7 @@ class Coordinates:
         cards = self._cards_for_astropy(axes, used)
         hint = "correct the header, or use pixels"
         with foreign_errors(f"{self.place}the world coordinates cannot be used", hint):
-            tables = self._hdus((kind, value) for _, kind, value in used if kind)
+            tables = companion_hdus(self, ((kind, value) for _, kind, value in used if kind))
             return _wcs_of(cards, tables, self.system)
 
     def _cards_for_astropy(
@@ -465,7 +450,7 @@ class Coordinates:
             rest = 1e9
         if rest is not None:
             cards.append(("RESTFRQ", rest))
-        tables = self._hdus(parameters)
+        tables = companion_hdus(self, parameters)
         if any(
             kind.root == "PV" and kind.parameter == 3 and value != 1 for kind, value in parameters
         ):
@@ -475,83 +460,6 @@ class Coordinates:
         theirs = made.wcs.cunit[0]
         factor = 1.0 if unit is None or not str(theirs) else float(theirs.to(unit))
         return made, factor
-
-    def _hdus(self, cards: Iterable[tuple[Kind, Any]]) -> Any:
-        """Return the HDUs that coordinates need, for astropy; None without any.
-
-        They are the tables of -TAB axes (Paper III, 6), and images of corrections (CPDIS, D2IM).
-        """
-        texts: dict[int, dict[int | None, str]] = {}
-        versions: dict[int, int] = {}
-        lookups: dict[tuple[str, int], Any] = {}
-        for kind, value in cards:
-            if kind.root == "PS":
-                texts.setdefault(kind.axes[0], {})[kind.parameter] = str(value).strip()
-            elif kind.root == "PV" and kind.parameter == 1:
-                versions[kind.axes[0]] = int(value)
-            elif (image := self.cards.lookup_of(kind, value)) is not None:
-                lookups[image] = self._correction(*image, kind.keyword)
-        tables: dict[tuple[str, int], dict[str, Any]] = {}
-        for axis, named in texts.items():
-            if algorithm_of(self.cards.text(f"CTYPE{axis}")) != "TAB":
-                continue
-            name, version = named.get(0, ""), versions.get(axis, 1)
-            columns = [named[n] for n in (1, 2) if named.get(n)]
-            if not name or not columns:
-                raise usage(f"its table is not named: PS{axis}_0 and PS{axis}_1", "use pixels")
-            table = self._beside(name, version, f"CTYPE{axis}")
-            if table.kind != "binary table":
-                hint = "use the file that has it"
-                raise usage(f"HDU {name},{version} is not a binary table", hint)
-            arrays = [np.asarray(table[column], dtype=np.float64) for column in columns]
-            tables.setdefault((name, version), {}).update(zip(columns, arrays, strict=True))
-        if not tables and not lookups:
-            return None
-        from astropy.io import fits
-
-        hdus = [fits.PrimaryHDU(), *lookups.values()]
-        for (name, version), found in tables.items():
-            kinds = [(column, "f8", array.shape[1:]) for column, array in found.items()]
-            rows = np.zeros(len(next(iter(found.values()))), dtype=kinds)
-            for column, array in found.items():
-                rows[column] = array
-            hdus.append(fits.BinTableHDU(rows, name=name, ver=version))
-        return fits.HDUList(hdus)
-
-    def _correction(self, name: str, version: int, keyword: str) -> Any:
-        """Return an image of corrections for astropy."""
-        from astropy.io import fits
-
-        hint = "use the file that has it, or remove the cards of the distortion"
-        image = self._beside(name, version, keyword)
-        if image.kind != "image":
-            raise usage(f"HDU {name},{version} is not an image", hint)
-        if image.ndim > 2 or image.size > MOST_CORRECTIONS:
-            raise usage(
-                f"HDU {name},{version} of shape {image.shape} has more than two axes or "
-                f"{MOST_CORRECTIONS} pixels",
-                hint,
-            )
-        cards = WcsCards(image.header, image.ndim, self.where)
-        found = fits.ImageHDU(np.asarray(image.read(), dtype=np.float32), name=name, ver=version)
-        for n in (1, 2):
-            for root, default in (("CRPIX", 0.0), ("CRVAL", 0.0), ("CDELT", 1.0)):
-                found.header[f"{root}{n}"] = cards.number(f"{root}{n}", default)
-        return found
-
-    def _beside(self, name: str, version: int, keyword: str) -> Any:
-        """Return an HDU that coordinates need."""
-        hint = "use the file that has it, or use pixels"
-        try:
-            if self._companion is not None:
-                return self._companion(name, version)
-        except UsageKeyError:
-            pass
-        raise usage(
-            f"{self.place}the coordinates ({keyword}) need the HDU {name!r} of version {version}, "
-            "which is not in the file",
-            hint,
-        )
 
     # The sky.
 

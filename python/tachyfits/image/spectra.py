@@ -15,10 +15,10 @@ from tachyfits.base.errors import either, usage, warn
 from tachyfits.base.reports import reports
 from tachyfits.header.cards import Card, Header
 from tachyfits.header.coordinates import Coordinates
+from tachyfits.header.distortions import distortions
 from tachyfits.header.spectral_frames import frame_of
 from tachyfits.header.spectral_selection import channel_slice, stokes_slice
 from tachyfits.header.spectral_units import Channels, Line, channels_of
-from tachyfits.header.wcs_cards import distortions
 from tachyfits.image.brightness import FLUX, prepared
 from tachyfits.image.chosen_regions import ChosenRegions
 from tachyfits.image.reductions import UNITLESS, reduced

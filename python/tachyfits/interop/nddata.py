@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from tachyfits.base.errors import either, usage, warn
 from tachyfits.header.cards import Header
+from tachyfits.header.distortions import is_distortion
 from tachyfits.header.given import Cards, given_cards, last_of_each
-from tachyfits.header.wcs_cards import is_distortion
 from tachyfits.interop.to_columns import meta_cards, table_cards
 from tachyfits.results.plane import Plane
 from tachyfits.text.units import text_of_unit
