@@ -26,7 +26,6 @@ from tachyfits.header.wcs_cards import (
     SPECTRAL_EXTRAS,
     Kind,
     WcsCards,
-    attribute_records,
     header_text,
 )
 from tachyfits.text.axes import (
@@ -381,9 +380,7 @@ class Coordinates:
             if unit is not None:
                 cards.append((keyword, unit))
         for name, records in attributes.items():
-            records.sort(key=lambda record: record[0].parameter or 0)
-            texts = attribute_records([text for _, text in records])
-            cards += [(f"{name}_{n:03}", text) for n, text in enumerate(texts, 1)]
+            cards += self._attributes(name, records)
         if system is not None:
             if system.problem or system.name in SYSTEMS:
                 cards.append(("RADESYS", system.name))
@@ -394,6 +391,25 @@ class Coordinates:
             if equinox is not None:
                 cards.append(("EQUINOX", equinox))
         return cards
+
+    def _attributes(self, name: str, records: list[tuple[Kind, str]]) -> list[tuple[str, str]]:
+        """Return the records of a polynomial of IRAF, checked."""
+        from tachyfits.header.iraf_attributes import (
+            attribute_records,
+            attribute_text,
+            attributes_problem,
+            has_lost_terms,
+        )
+
+        records.sort(key=lambda record: record[0].parameter or 0)
+        text = attribute_text([value for _, value in records])
+        problem = attributes_problem(text)
+        if problem is not None:
+            raise self.cards.invalid(records[0][0].keyword, records[0][1], problem)
+        if has_lost_terms(text):
+            told = f"{self.place}{name}: WCSLIB leaves out the coefficients after one that is 0"
+            self.cards.warn_once(name, told)
+        return [(f"{name}_{n:03}", part) for n, part in enumerate(attribute_records(text), 1)]
 
     def _unit_for_astropy(self, axis: int, text: str) -> str | None:
         """Return CUNIT as the Standard writes it; None for a unit that coordinates do not need."""

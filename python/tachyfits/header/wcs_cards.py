@@ -80,7 +80,7 @@ _OLD_PARAMETER_CARD = re.compile(r"PROJP\d")
 _ATTRIBUTE_CARD = re.compile(r"WAT([1-9]\d?)_(\d{3})")
 #: The plate solution of the Digitized Sky Survey: the plate, its coefficients, and its pixels.
 _PLATE_CARD = re.compile(
-    r"(AMD[XY])([1-9]\d?)|PPO[1-6]|PLT(?:RA[HMS]|DEC(?:SN|[DMS])|SCALE)|[XY]PIXELSZ|CNPIX[12]"
+    r"(AMD[XY])([1-9]|1\d|20)|PPO[1-6]|PLT(?:RA[HMS]|DEC(?:SN|[DMS])|SCALE)|[XY]PIXELSZ|CNPIX[12]"
 )
 #: Cards without which a plate has no positions; WCSLIB would take 0 for them.
 _PLATE = (
@@ -515,34 +515,6 @@ def _number_of(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-#: Characters of a record of IRAF's attributes, and a number at its end.
-_RECORD = 68
-_LAST_NUMBER = re.compile(r"(?<![\w.])([-+]?)([\d.]+(?:[eEdD][-+]?\d+)?)$")
-
-
-def attribute_records(texts: Sequence[str]) -> list[str]:
-    """Return records of IRAF's attributes (WATn_mmm) that the parser of WCSLIB reads.
-
-    IRAF breaks the text every 68 characters. WCSLIB refuses records that begin with a blank, and
-    takes a second blank for another number: one blank is left, and a number at the end of a record
-    before a blank gets a leading 0.
-
-    >>> attribute_records(["wtype=tnx lngcor = 1.".ljust(66) + "-2", " .5  2"])
-    ['wtype=tnx lngcor = 1. -2 .5 2']
-    >>> attribute_records([66 * "x" + " 1", " 2"])
-    ['xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx 0', '1 2']
-    """
-    text = re.sub(" +", " ", "".join(record.ljust(_RECORD) for record in texts).strip())
-    records = []
-    while len(text) > _RECORD:
-        if text[_RECORD] == " ":
-            padded = _LAST_NUMBER.sub(r"\g<1>0\2", text[:_RECORD])
-            text = padded + text[_RECORD:]
-        records.append(text[:_RECORD])
-        text = text[_RECORD:]
-    return [*records, text]
-
-
 def header_text(cards: Sequence[tuple[str, Any]]) -> str:
     """Return cards as the text of a header, 80 characters each; long strings are left out.
 
@@ -554,9 +526,7 @@ def header_text(cards: Sequence[tuple[str, Any]]) -> str:
     padded = (
         Card(
             keyword,
-            value.ljust(_RECORD if keyword[:3] == "WAT" else 8)
-            if isinstance(value, str)
-            else value,
+            value.ljust(68 if keyword[:3] == "WAT" else 8) if isinstance(value, str) else value,
         )
         for keyword, value in cards
     )
