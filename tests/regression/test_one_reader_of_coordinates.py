@@ -472,6 +472,12 @@ def test_names_of_frames_count_in_any_case_and_spelling(cards: dict[str, Any], f
     assert [("is read as" in text) for text in told] == [True] * is_odd
 
 
+def test_cards_without_a_keyword_name_no_frame() -> None:
+    # As in headers of the Digitized Sky Survey.
+    image = image_of([*PLATE.items(), ("", "Based on photographic data of a telescope")])
+    assert image.coordinates(X, Y).frame.name == "fk5"
+
+
 def test_a_frame_that_is_not_known_is_an_error() -> None:
     image = image_of(sky(RADESYS="PLANETARY"))
     for use in (
