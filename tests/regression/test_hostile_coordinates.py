@@ -21,6 +21,10 @@ from fitsbytes import primary
 SKY = ["CTYPE1  = 'RA---TAN'", "CTYPE2  = 'DEC--TAN'", "CDELT1  = 0.1", "CDELT2  = 0.1",
        "BMAJ    = 0.3", "BMIN    = 0.2", "BPA     = 0.0"]  # fmt: skip
 
+IRAF = ["CTYPE1  = 'RA---TNX'", "CTYPE2  = 'DEC--TNX'"]
+PLATE = ("AMDX1", "AMDX2", "AMDY1", "AMDY2", "PPO3", "PPO6", "XPIXELSZ", "YPIXELSZ", "CNPIX1",
+         "CNPIX2", "PLTRAH", "PLTRAM", "PLTRAS", "PLTDECD", "PLTDECM", "PLTDECS")  # fmt: skip
+
 USES: dict[str, Callable[[tf.Image], object]] = {
     "wcs": lambda image: image.wcs,
     "celestial": lambda image: image.wcs.has_celestial,
@@ -36,6 +40,10 @@ USES: dict[str, Callable[[tf.Image], object]] = {
     "world_axis": lambda image: [image.world_axis(n) for n in range(image.ndim)],
     "summary": lambda image: str(image.coordinates),
     "repr": repr,
+    "coordinates": lambda image: image.coordinates(1, 2),
+    "pixel": lambda image: image.pixel(image.coordinates(1, 2)),
+    "region": lambda image: image.region_mask("icrs; circle(0, 0, 1)"),
+    "plane": lambda image: image.collapse("sum").wcs,
 }
 
 
@@ -90,6 +98,14 @@ def use(image: tf.Image) -> list[str]:
         ["EQUINOX = 'J2000'"], ["RADESYS = 5"], ["SPECSYS = T"], ["VELREF  = 1E300"],
         ["VELREF  = 99999999999999999999"], ["OBSGEO-X= 'here'"], ["DATE-OBS= 5"],
         ["MJD-OBS = 'now'"], ["RESTFRQ = -1.0"], ["RESTWAV = 1E-320"], ["CNAME1  = 1"],
+        [*IRAF, "WAT1_001= 'wtype=%s'" % ("a" * 50)], [*IRAF, "WAT1_001= 'wtype=tnx \"'"],
+        [*IRAF, "WAT1_001= 'wtype=tnx a=b lngcor = \"1. 2E9 2E9 1. 0. 1. 0. 1. 0. \"'"],
+        [*IRAF, "WAT1_001= 'wtype=tnx a=b lngcor = \"1. -4. 9. 2. 0. 1. 0. 1. 5 6 7 8 9 \"'"],
+        [*IRAF, "WAT1_001= 'wtype=zpx projp99999=1 lngcor = \"1. 1. 1. 2. 0. 1. 0. 1. 5 \"'"],
+        ["AMDX1   = 67.2", "AMDY1   = 67.2", "XPIXELSZ= 0.0"], ["XPIXELSZ= 'x'"],
+        [*(f"{key:<8}= 0.0" for key in PLATE)], [*(f"{key:<8}= 1E300" for key in PLATE)],
+        [*(f"{key:<8}= 1.0" for key in PLATE), "PLATEID = '%s'" % ("A" * 60)],
+        ["CPDIS1  = 'LOOKUP'", "DP1     = 'EXTVER: 1E30'"], ["AXISCORR= 'x'"],
         ["PS1_0   = 5"], ["PS3_0   = 'T'", "PS3_1   = 'C'", "CTYPE3  = 'WAVE-TAB'"],
     ],
 )  # fmt: skip
@@ -120,6 +136,7 @@ KEYWORDS = [
     "WCSAXES", "LONPOLE", "LATPOLE", "RADESYS", "EQUINOX", "SPECSYS", "SSYSOBS", "VELREF",
     "RESTFRQ", "RESTFREQ", "RESTWAV", "VELOSYS", "ZSOURCE", "DATE-OBS", "MJD-OBS", "OBSGEO-X",
     "A_ORDER", "B_ORDER", "A_2_0", "B_0_2", "AP_ORDER", "CPDIS1", "DP1", "CQDIS2", "DQ2",
+    "WAT1_001", "WAT2_001", "AMDX1", "AMDY1", "XPIXELSZ", "PLTRAH", "AXISCORR", "D2IMDIS1",
     "BMAJ", "BMIN", "BPA", "BUNIT", "BTYPE", "CTYPE1A", "CRPIX1A", "WCSAXESA", "WCSNAME",
 ]  # fmt: skip
 VALUES = [

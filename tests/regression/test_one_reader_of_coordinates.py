@@ -1,4 +1,4 @@
-"""Whatever places pixels in the world counts alike for positions, regions, copies and astropy."""
+"""Positions, regions, copies and astropy's view agree about everything that places pixels."""
 
 from __future__ import annotations
 
@@ -311,6 +311,27 @@ def test_pairs_of_arrays_and_headers_keep_corrections_that_the_list_has(
     np.testing.assert_allclose((at.ra.deg, at.dec.deg), right, rtol=0, atol=1e-10)
 
 
+@pytest.mark.parametrize("kind", ["TAN", "SIP", "TNX", "ZPX", "DSS", "TPV", "helioprojective"])
+def test_ccddata_keep_positions(kind: str, tmp_path: Path) -> None:
+    image = image_of(KINDS[kind])
+    at = image.coordinates(X, Y)
+    data = image.plane().to_ccddata()
+    assert data.wcs.pixel_to_world(X, Y).separation(at).deg < 1e-9
+    assert tf.Plane.from_nddata(data).wcs.pixel_to_world(X, Y).separation(at).deg < 1e-9
+    tf.write(tmp_path / "ccd.fits", data)
+    assert tf.open(tmp_path / "ccd.fits")[0].coordinates(X, Y).separation(at).deg < 1e-9
+
+
+def test_ccddata_keep_corrections_in_images(corrected: tuple[tf.Image, Any, Path]) -> None:
+    image, right, folder = corrected
+    data = image.plane().to_ccddata()
+    plane = tf.Plane.from_nddata(data)
+    np.testing.assert_allclose(plane.wcs.all_pix2world([[60, 30]], 0)[0], right, atol=1e-10)
+    tf.write(folder / "ccd.fits", data)
+    found = by_astropy(folder / "ccd.fits", 0).all_pix2world([[60, 30]], 0)[0]
+    np.testing.assert_allclose(found, right, rtol=0, atol=1e-10)
+
+
 def test_corrections_in_images_survive_a_pickle(corrected: tuple[tf.Image, Any, Path]) -> None:
     image, right, _ = corrected
     plane = pickle.loads(pickle.dumps(image.plane()))
@@ -449,6 +470,12 @@ def test_names_of_frames_count_in_any_case_and_spelling(cards: dict[str, Any], f
     is_odd = any(isinstance(v, str) and v.strip().upper() not in ("FK5", "FK4", "ICRS")
                  for v in cards.values())  # fmt: skip
     assert [("is read as" in text) for text in told] == [True] * is_odd
+
+
+def test_cards_without_a_keyword_name_no_frame() -> None:
+    # As in headers of the Digitized Sky Survey.
+    image = image_of([*PLATE.items(), ("", "Based on photographic data of a telescope")])
+    assert image.coordinates(X, Y).frame.name == "fk5"
 
 
 def test_a_frame_that_is_not_known_is_an_error() -> None:

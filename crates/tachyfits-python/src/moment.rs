@@ -146,7 +146,7 @@ impl Image {
 }
 
 impl Image {
-    /// What becomes of each axis of a result.
+    /// Treatment of each axis in a result.
     fn fates(&self, kept: Vec<i64>, collapsed: Vec<i64>) -> Result<Vec<Fate>, Error> {
         let mut fates = vec![Fate::Removed; self.engine().axes().len()];
         for (axes, fate) in [(kept, Fate::Kept), (collapsed, Fate::Collapsed)] {

@@ -15,9 +15,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tachyfits._core import UsageError
-from tachyfits.base.errors import UsageKeyError, either, foreign_errors, memory_error, usage, warn
+from tachyfits.base.errors import either, foreign_errors, memory_error, usage, warn
 from tachyfits.base.lazy_numpy import np
 from tachyfits.header.cards import Header
+from tachyfits.header.companion_hdus import companion_hdus
 from tachyfits.header.frame_names import SYSTEMS, SkySystem
 from tachyfits.header.sky import Sky, sky_of, system_of
 from tachyfits.header.wcs_cards import (
@@ -26,11 +27,11 @@ from tachyfits.header.wcs_cards import (
     SPECTRAL_EXTRAS,
     Kind,
     WcsCards,
-    attribute_records,
     header_text,
 )
 from tachyfits.text.axes import (
     WorldAxis,
+    algorithm_of,
     coordinate_type,
     counted_axes,
     is_celestial,
@@ -66,23 +67,6 @@ DOPPLER_TYPES = ("VRAD", "VOPT", "VELO", "FELO", "ZOPT", "BETA")
 #: a cube of the sky.
 _NO_CHANNELS = ("STOKES", "COMPLEX", "CUBEFACE")
 
-
-def algorithm_of(ctype: str) -> str:
-    """Return the code of a CTYPE that is not linear: "LOG", "TAB", "F2W", ...; "" for others.
-
-    >>> [algorithm_of(ctype) for ctype in ("VOPT-F2W", "WAVE-LOG", "FELO-HEL", "VELO-LSR")]
-    ['F2W', 'LOG', 'F2W', '']
-    """
-    name, code = coordinate_type(ctype)
-    if name == "FELO":
-        # AIPS: optical velocities of channels that are equally spaced in frequency.
-        return "F2W"
-    is_code = code in ("LOG", "TAB", "GRI", "GRA") or (len(code) == 3 and code[1] == "2")
-    return code if is_code else ""
-
-
-#: Pixels of an image of corrections: those of HST have some thousand.
-MOST_CORRECTIONS = 1 << 24
 
 #: Headers may claim axes of any length: no axis has more coordinates at a time (512 MiB).
 _MOST_COORDINATES = 1 << 26
@@ -216,7 +200,7 @@ class Coordinates:
         self.ndim = ndim
         self.where = where
         self.cards = WcsCards(header, ndim, where, tell)
-        self._companion = companion
+        self.companion = companion
         self._axes: dict[int, Axis] = {}
         #: Pixels of regions on the sky, as `image.chosen_regions` finds them.
         self.rasters: dict[Any, Any] = {}
@@ -404,7 +388,7 @@ class Coordinates:
         cards = self._cards_for_astropy(axes, used)
         hint = "correct the header, or use pixels"
         with foreign_errors(f"{self.place}the world coordinates cannot be used", hint):
-            tables = self._hdus((kind, value) for _, kind, value in used if kind)
+            tables = companion_hdus(self, ((kind, value) for _, kind, value in used if kind))
             return _wcs_of(cards, tables, self.system)
 
     def _cards_for_astropy(
@@ -416,6 +400,10 @@ class Coordinates:
             cards += [("NAXIS", count), ("WCSAXES", count)]
             lengths = ((n, self.header.get(f"NAXIS{axis}")) for n, axis in enumerate(axes, 1))
             cards += [(f"NAXIS{n}", length) for n, length in lengths if isinstance(length, int)]
+        if self.cards.has_plate:
+            # WCSLIB names the coordinates by its first four characters, and has no default.
+            plate = str(self.header.get("PLATEID") or "DSS")
+            cards.append(("PLATEID", plate[:4] if plate.isascii() else "DSS"))
         system = self.system
         attributes: dict[str, list[tuple[Kind, str]]] = {}
         for keyword, kind, value in used:
@@ -438,9 +426,7 @@ class Coordinates:
             if unit is not None:
                 cards.append((keyword, unit))
         for name, records in attributes.items():
-            records.sort(key=lambda record: record[0].parameter or 0)
-            texts = attribute_records([text for _, text in records])
-            cards += [(f"{name}_{n:03}", text) for n, text in enumerate(texts, 1)]
+            cards += self._attributes(name, records)
         if system is not None:
             if system.problem or system.name in SYSTEMS:
                 cards.append(("RADESYS", system.name))
@@ -451,6 +437,25 @@ class Coordinates:
             if equinox is not None:
                 cards.append(("EQUINOX", equinox))
         return cards
+
+    def _attributes(self, name: str, records: list[tuple[Kind, str]]) -> list[tuple[str, str]]:
+        """Return the records of a polynomial of IRAF, checked."""
+        from tachyfits.header.iraf_attributes import (
+            attribute_records,
+            attribute_text,
+            attributes_problem,
+            has_lost_terms,
+        )
+
+        records.sort(key=lambda record: record[0].parameter or 0)
+        text = attribute_text([value for _, value in records])
+        problem = attributes_problem(text)
+        if problem is not None:
+            raise self.cards.invalid(records[0][0].keyword, records[0][1], problem)
+        if has_lost_terms(text):
+            told = f"{self.place}{name}: WCSLIB leaves out the coefficients after one that is 0"
+            self.cards.warn_once(name, told)
+        return [(f"{name}_{n:03}", part) for n, part in enumerate(attribute_records(text), 1)]
 
     def _unit_for_astropy(self, axis: int, text: str) -> str | None:
         """Return CUNIT as the Standard writes it; None for a unit that coordinates do not need."""
@@ -507,7 +512,7 @@ class Coordinates:
             rest = 1e9
         if rest is not None:
             cards.append(("RESTFRQ", rest))
-        tables = self._hdus(parameters)
+        tables = companion_hdus(self, parameters)
         if any(
             kind.root == "PV" and kind.parameter == 3 and value != 1 for kind, value in parameters
         ):
@@ -517,83 +522,6 @@ class Coordinates:
         theirs = made.wcs.cunit[0]
         factor = 1.0 if unit is None or not str(theirs) else float(theirs.to(unit))
         return made, factor
-
-    def _hdus(self, cards: Iterable[tuple[Kind, Any]]) -> Any:
-        """Return the HDUs that coordinates need, for astropy; None without any.
-
-        They are the tables of -TAB axes (Paper III, 6), and images of corrections (CPDIS, D2IM).
-        """
-        texts: dict[int, dict[int | None, str]] = {}
-        versions: dict[int, int] = {}
-        lookups: dict[tuple[str, int], Any] = {}
-        for kind, value in cards:
-            if kind.root == "PS":
-                texts.setdefault(kind.axes[0], {})[kind.parameter] = str(value).strip()
-            elif kind.root == "PV" and kind.parameter == 1:
-                versions[kind.axes[0]] = int(value)
-            elif (image := self.cards.lookup_of(kind, value)) is not None:
-                lookups[image] = self._correction(*image, kind.keyword)
-        tables: dict[tuple[str, int], dict[str, Any]] = {}
-        for axis, named in texts.items():
-            if algorithm_of(self.cards.text(f"CTYPE{axis}")) != "TAB":
-                continue
-            name, version = named.get(0, ""), versions.get(axis, 1)
-            columns = [named[n] for n in (1, 2) if named.get(n)]
-            if not name or not columns:
-                raise usage(f"its table is not named: PS{axis}_0 and PS{axis}_1", "use pixels")
-            table = self._beside(name, version, f"CTYPE{axis}")
-            if table.kind != "binary table":
-                hint = "use the file that has it"
-                raise usage(f"HDU {name},{version} is not a binary table", hint)
-            arrays = [np.asarray(table[column], dtype=np.float64) for column in columns]
-            tables.setdefault((name, version), {}).update(zip(columns, arrays, strict=True))
-        if not tables and not lookups:
-            return None
-        from astropy.io import fits
-
-        hdus = [fits.PrimaryHDU(), *lookups.values()]
-        for (name, version), found in tables.items():
-            kinds = [(column, "f8", array.shape[1:]) for column, array in found.items()]
-            rows = np.zeros(len(next(iter(found.values()))), dtype=kinds)
-            for column, array in found.items():
-                rows[column] = array
-            hdus.append(fits.BinTableHDU(rows, name=name, ver=version))
-        return fits.HDUList(hdus)
-
-    def _correction(self, name: str, version: int, keyword: str) -> Any:
-        """Return an image of corrections for astropy."""
-        from astropy.io import fits
-
-        hint = "use the file that has it, or remove the cards of the distortion"
-        image = self._beside(name, version, keyword)
-        if image.kind != "image":
-            raise usage(f"HDU {name},{version} is not an image", hint)
-        if image.ndim > 2 or image.size > MOST_CORRECTIONS:
-            raise usage(
-                f"HDU {name},{version} of shape {image.shape} has more than two axes or "
-                f"{MOST_CORRECTIONS} pixels",
-                hint,
-            )
-        cards = WcsCards(image.header, image.ndim, self.where)
-        found = fits.ImageHDU(np.asarray(image.read(), dtype=np.float32), name=name, ver=version)
-        for n in (1, 2):
-            for root, default in (("CRPIX", 0.0), ("CRVAL", 0.0), ("CDELT", 1.0)):
-                found.header[f"{root}{n}"] = cards.number(f"{root}{n}", default)
-        return found
-
-    def _beside(self, name: str, version: int, keyword: str) -> Any:
-        """Return an HDU that coordinates need."""
-        hint = "use the file that has it, or use pixels"
-        try:
-            if self._companion is not None:
-                return self._companion(name, version)
-        except UsageKeyError:
-            pass
-        raise usage(
-            f"{self.place}the coordinates ({keyword}) need the HDU {name!r} of version {version}, "
-            "which is not in the file",
-            hint,
-        )
 
     # The sky.
 

@@ -63,8 +63,9 @@ def sky_system(longitude: str, cards: WcsCards) -> SkySystem:
     """
     if longitude not in ("RA", "ELON"):
         return SkySystem(_NAMED.get(longitude, longitude))
-    keyword = next((k for k in ("RADESYS", "RADECSYS") if cards.header.get(k) is not None), "")
-    text = str(cards.header.get(keyword, "")).strip() if keyword else ""
+    named = [k for k in ("RADESYS", "RADECSYS") if cards.header.get(k) is not None]
+    keyword = named[0] if named else "RADESYS"
+    text = str(cards.header.get(keyword) or "").strip()
     year = _equinox(cards)
     name, read_year = _system(text)
     if text and not name:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tachyfits.base.errors import usage
 from tachyfits.header.cards import COMMENTARY
-from tachyfits.header.wcs_cards import is_record
+from tachyfits.header.distortions import is_record
 
 #: Cards as the engine takes them.
 Cards = list[tuple[str, Any, str]]

@@ -19,10 +19,9 @@ from tachyfits.header.coordinates import (
     DOPPLER_TYPES,
     Axis,
     Coordinates,
-    algorithm_of,
     pixel_numbers,
 )
-from tachyfits.text.axes import coordinate_type
+from tachyfits.text.axes import algorithm_of, coordinate_type
 from tachyfits.text.units import SPECTRAL, asked_unit, fits_unit, spectral_quantity, unit_text
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tachyfits._core import FormatError, TachyfitsError
+from tachyfits._core import FormatError
 from tachyfits.base.errors import either, format_error, usage, warn
 from tachyfits.header.cards import Card, Header, card_line
 from tachyfits.text.axes import coordinate_type
@@ -81,7 +81,7 @@ _OLD_PARAMETER_CARD = re.compile(r"PROJP\d")
 _ATTRIBUTE_CARD = re.compile(r"WAT([1-9]\d?)_(\d{3})")
 #: The plate solution of the Digitized Sky Survey: the plate, its coefficients, and its pixels.
 _PLATE_CARD = re.compile(
-    r"(AMD[XY])([1-9]\d?)|PPO[1-6]|PLT(?:RA[HMS]|DEC(?:SN|[DMS])|SCALE)|[XY]PIXELSZ|CNPIX[12]"
+    r"(AMD[XY])([1-9]|1\d|20)|PPO[1-6]|PLT(?:RA[HMS]|DEC(?:SN|[DMS])|SCALE)|[XY]PIXELSZ|CNPIX[12]"
 )
 #: Cards without which a plate has no positions; WCSLIB would take 0 for them.
 _PLATE = (
@@ -96,9 +96,7 @@ _DISTORTION_CARD = re.compile(
 )
 #: Keywords of a function of the distortion paper, the records of each, and the image with its
 #: corrections where the function is LOOKUP.
-_LOOKUPS = {"CPDIS": ("DP", "WCSDVARR"), "D2IMDIS": ("D2IM", "D2IMARR")}
-#: The cards without which a distortion is not one.
-_DISTORTION = re.compile(r"[AB]_ORDER|(?:CPDIS|CQDIS|D2IMDIS)[12]|AXISCORR|AMD[XY]1")
+LOOKUPS = {"CPDIS": ("DP", "WCSDVARR"), "D2IMDIS": ("D2IM", "D2IMARR")}
 #: The field of a record-valued card that counts axes.
 _RECORD_AXES = re.compile(r"\s*NAXES\s*:\s*(\S+)\s*$", re.IGNORECASE)
 
@@ -172,52 +170,6 @@ def kind_of(keyword: str) -> Kind | None:
     if _PLATE_CARD.fullmatch(keyword):
         return Kind(keyword, "text" if keyword == "PLTDECSN" else "number", True)
     return Kind(keyword, "number", True) if _OLD_PARAMETER_CARD.fullmatch(keyword) else None
-
-
-def is_record(keyword: str) -> bool:
-    """Say whether a keyword is of records, which repeat it: DP1 = 'EXTVER: 1.0'."""
-    kind = kind_of(keyword.upper())
-    return kind is not None and kind.type == "record"
-
-
-def distortions(header: Header) -> list[str]:
-    """Return the keywords of a header that begin a distortion: A_ORDER, CPDIS1, AMDX1, ..."""
-    return [key for key in header if _DISTORTION.fullmatch(key.upper())]
-
-
-def hdus_needed(header: Header) -> dict[tuple[str, int], list[str]]:
-    """Return the HDUs that cards need beside an image, by EXTNAME and EXTVER, and these cards.
-
-    They are images of corrections (CPDIS, D2IM), tables of -TAB axes, and the table BEAMS.
-    """
-    found: dict[tuple[str, int], list[str]] = {}
-    cards = WcsCards(header, MOST_AXES, tell=lambda _: None)
-    keys = [key.upper() for key in header]
-    for key in keys:
-        kind = kind_of(key)
-        value = header.get(key)
-        if key == "CASAMBM" and value is True:
-            found.setdefault(("BEAMS", 1), []).append(key)
-        elif kind is not None and kind.root == "CTYPE" and str(value).rstrip().endswith("-TAB"):
-            (axis,) = kind.axes
-            name, version = header.get(f"PS{axis}_0"), header.get(f"PV{axis}_1", 1)
-            if isinstance(name, str) and _is_number(version):
-                of_axis = [k for k in keys if (of := kind_of(k)) and of.axes == kind.axes]
-                found.setdefault((name.strip().upper(), int(version)), []).extend(of_axis)
-        elif kind is not None and (kind.root == "AXISCORR" or kind.root in _LOOKUPS):
-            try:
-                name_version = cards.lookup_of(kind, value)
-            except TachyfitsError:
-                continue
-            if name_version is not None:
-                root = kind.root.removesuffix("DIS")
-                errors = "D2IMERR" if root in ("D2IM", "AXISCORR") else f"{root}ERR"
-                axis_text = "".join(map(str, kind.axes))
-                own = {key, f"{errors}{axis_text}", *(["D2IMEXT"] if root == "AXISCORR" else [])}
-                records = f"{_LOOKUPS[kind.root][0]}{axis_text}" if kind.axes else None
-                named = [k for k in keys if k in own or k.partition(".")[0] == records]
-                found.setdefault(name_version, []).extend(named)
-    return found
 
 
 class WcsCards:
@@ -359,7 +311,7 @@ class WcsCards:
         """
         if kind.root == "AXISCORR":
             return "D2IMARR", 1
-        if kind.root not in _LOOKUPS:
+        if kind.root not in LOOKUPS:
             return None
         keyword = kind.keyword
         if not isinstance(value, str) or value.strip().upper() != "LOOKUP":
@@ -368,7 +320,7 @@ class WcsCards:
                 "'LOOKUP'",
                 "use pixels, or remove the cards of the distortion",
             )
-        records, name = _LOOKUPS[kind.root]
+        records, name = LOOKUPS[kind.root]
         version: Any = 1
         for card in self.header.cards:
             if card.keyword.upper() == f"{records}{kind.axes[0]}" and isinstance(card.value, str):
@@ -376,7 +328,7 @@ class WcsCards:
                 version = _number_of(text) if field.strip().upper() == "EXTVER" else version
             elif card.keyword.upper() == f"{records}{kind.axes[0]}.EXTVER":
                 version = card.value
-        if not _is_number(version) or version != int(version):
+        if not is_number(version) or version != int(version):
             raise self.invalid(f"{records}{kind.axes[0]}.EXTVER", version, "an integer number")
         return name, int(version)
 
@@ -564,34 +516,6 @@ def _number_of(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-#: Characters of a record of IRAF's attributes, and a number at its end.
-_RECORD = 68
-_LAST_NUMBER = re.compile(r"(?<![\w.])([-+]?)([\d.]+(?:[eEdD][-+]?\d+)?)$")
-
-
-def attribute_records(texts: Sequence[str]) -> list[str]:
-    """Return records of IRAF's attributes (WATn_mmm) that the parser of WCSLIB reads.
-
-    IRAF breaks the text every 68 characters. WCSLIB refuses records that begin with a blank, and
-    takes a second blank for another number: one blank is left, and a number at the end of a record
-    before a blank gets a leading 0.
-
-    >>> attribute_records(["wtype=tnx lngcor = 1.".ljust(66) + "-2", " .5  2"])
-    ['wtype=tnx lngcor = 1. -2 .5 2']
-    >>> attribute_records([66 * "x" + " 1", " 2"])
-    ['xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx 0', '1 2']
-    """
-    text = re.sub(" +", " ", "".join(record.ljust(_RECORD) for record in texts).strip())
-    records = []
-    while len(text) > _RECORD:
-        if text[_RECORD] == " ":
-            padded = _LAST_NUMBER.sub(r"\g<1>0\2", text[:_RECORD])
-            text = padded + text[_RECORD:]
-        records.append(text[:_RECORD])
-        text = text[_RECORD:]
-    return [*records, text]
-
-
 def header_text(cards: Sequence[tuple[str, Any]]) -> str:
     """Return cards as the text of a header, 80 characters each; long strings are left out.
 
@@ -603,9 +527,7 @@ def header_text(cards: Sequence[tuple[str, Any]]) -> str:
     padded = (
         Card(
             keyword,
-            value.ljust(_RECORD if keyword[:3] == "WAT" else 8)
-            if isinstance(value, str)
-            else value,
+            value.ljust(68 if keyword[:3] == "WAT" else 8) if isinstance(value, str) else value,
         )
         for keyword, value in cards
     )
@@ -615,18 +537,18 @@ def header_text(cards: Sequence[tuple[str, Any]]) -> str:
 
 def _problem(value: Any, kind: str) -> str | None:
     """Return what was expected of a value that is not of its kind; None if it is."""
-    is_number = _is_number(value)
+    is_finite = is_number(value)
     if kind == "any":
         return None
     if kind == "text":
         return None if isinstance(value, str) else "text"
     if kind == "number":
-        return None if is_number else "a number"
+        return None if is_finite else "a number"
     if kind == "year":
-        return None if is_number and value >= 0 else "a year"
+        return None if is_finite and value >= 0 else "a year"
     if kind == "record":
         return _record_problem(value)
-    whole = is_number and float(value).is_integer()
+    whole = is_finite and float(value).is_integer()
     low, high, name = {
         "integer": (-(2**31), 2**31 - 1, "an integer number"),
         "axes": (0, MOST_AXES, f"a number of axes up to {MOST_AXES}"),
@@ -635,7 +557,7 @@ def _problem(value: Any, kind: str) -> str | None:
     return None if whole and low <= value <= high else name
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
     """Say whether a value is a number that float64 holds."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False
@@ -664,4 +586,4 @@ def _type_name(value: Any) -> str:
         return "a logical value"
     if isinstance(value, complex):
         return "a complex number"
-    return "a number" if _is_number(value) else "a number out of range"
+    return "a number" if is_number(value) else "a number out of range"

@@ -57,10 +57,16 @@ class Pixels(ImageHdu):
     def wcs(self) -> astropy.wcs.WCS:
         """World coordinates, by astropy. Its axes are in FITS order.
 
+        They are those of `coordinates` and regions: distortions with their tables, and the frame
+        that the header names. astropy has no distortions for more than two axes: then a plane has
+        them, ``image.collapse("sum").wcs``.
+
         Raises
         ------
         FormatError
             A card is not of the type that it must have, or there are more than 32 axes.
+        UsageError
+            WCSLIB or astropy cannot evaluate the cards, or a table that they need is not there.
         """
         return self._coordinates.wcs()
 

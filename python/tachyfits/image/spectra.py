@@ -18,12 +18,12 @@ from tachyfits.header.beam import BEAM_KEYWORDS, beam_cards, beam_of_part
 from tachyfits.header.brightness import flux_units
 from tachyfits.header.cards import Card, Header
 from tachyfits.header.coordinates import Coordinates
+from tachyfits.header.distortions import distortions
 from tachyfits.header.frequency import frequency_cards
 from tachyfits.header.photometry import sampled_unit
 from tachyfits.header.spectral_frames import frame_of
 from tachyfits.header.spectral_selection import channel_slice, stokes_slice
 from tachyfits.header.spectral_units import Channels, Line, channels_of
-from tachyfits.header.wcs_cards import distortions
 from tachyfits.image.brightness import FLUX, prepared
 from tachyfits.image.chosen_regions import ChosenRegions
 from tachyfits.image.reductions import UNITLESS, reduced

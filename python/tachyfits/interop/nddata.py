@@ -6,6 +6,7 @@ are undefined in the pixels, so every reader sees them; the other extensions are
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from tachyfits.base.errors import either, usage, warn
 from tachyfits.header.cards import Header
+from tachyfits.header.distortions import is_distortion
 from tachyfits.header.given import Cards, given_cards, last_of_each
 from tachyfits.interop.to_columns import meta_cards, table_cards
 from tachyfits.results.plane import Plane
@@ -36,20 +38,30 @@ def parts_of(data: Any, header: Any = None) -> list[Part]:
     pixels = np.asarray(data.data)
     if data.mask is not None:
         pixels = np.ma.MaskedArray(pixels, mask=np.broadcast_to(data.mask, pixels.shape))
-    parts = [(pixels, Header(_cards_of(data, header)))]
+    corrections = _corrections_of(data.wcs)
+    parts = [(pixels, Header(_cards_of(data, header, corrections)))]
     if data.uncertainty is not None:
         parts += _uncertainty_of(data)
     if getattr(data, "psf", None) is not None:
         parts.append((np.asarray(data.psf), Header([("EXTNAME", "PSFIMAGE", "")])))
-    return parts
+    return parts + [(hdu.data, Header(given_cards(hdu.header))) for hdu in corrections[1:]]
 
 
-def _cards_of(data: Any, header: Any) -> Cards:
+def _corrections_of(wcs: Any) -> list[Any]:
+    """Return the HDUs of coordinates that have corrections of pixels in images; none for others."""
+    tables = [getattr(wcs, name, None) for name in ("cpdis1", "cpdis2", "det2im1", "det2im2")]
+    return [] if tables == [None] * 4 else list(wcs.to_fits(relax=True))
+
+
+def _cards_of(data: Any, header: Any, corrections: list[Any]) -> Cards:
     """Return the cards of the pixels: those of meta, coordinates, the unit, and those given."""
     cards = given_cards(data.meta) if hasattr(data.meta, "cards") else meta_cards(data)
     cards += _unit_cards(data.unit)
     if hasattr(data.wcs, "to_header"):
-        cards += given_cards(data.wcs.to_header(relax=True))
+        # The distortion of the coordinates counts; records would be there twice.
+        cards = [card for card in cards if not is_distortion(card[0])]
+        own = corrections[0].header if corrections else data.wcs.to_header(relax=True)
+        cards += given_cards(own)
     elif data.wcs is not None:
         warn(
             f"coordinates of type {type(data.wcs).__name__} cannot be written as cards and are "
@@ -114,4 +126,17 @@ def plane_of(data: Any) -> Plane:
         )
     pixels, header = parts_of(data)[0]
     values = np.ma.filled(np.ma.asarray(pixels, dtype=np.float64), np.nan)
-    return Plane(values, header.get("BUNIT"), header, str(header.get("OBJECT", "pixels")))
+    name = str(header.get("OBJECT", "pixels"))
+    companions = _bytes_of(_corrections_of(data.wcs)[1:])
+    return Plane(values, header.get("BUNIT"), header, name, companions=companions)
+
+
+def _bytes_of(hdus: list[Any]) -> bytes:
+    """Return extensions of astropy as bytes of a file."""
+    if not hdus:
+        return b""
+    from astropy.io import fits
+
+    stream = io.BytesIO()
+    fits.HDUList([fits.PrimaryHDU(), *hdus]).writeto(stream)
+    return stream.getvalue()[2880:]

@@ -113,6 +113,20 @@ def is_latitude(ctype: str) -> bool:
     return name == "DEC" or name.endswith(("LAT", "LT"))
 
 
+def algorithm_of(ctype: str) -> str:
+    """Return the code of a CTYPE that is not linear: "LOG", "TAB", "F2W", ...; "" for others.
+
+    >>> [algorithm_of(ctype) for ctype in ("VOPT-F2W", "WAVE-LOG", "FELO-HEL", "VELO-LSR")]
+    ['F2W', 'LOG', 'F2W', '']
+    """
+    name, code = coordinate_type(ctype)
+    if name == "FELO":
+        # AIPS: optical velocities of channels that are equally spaced in frequency.
+        return "F2W"
+    is_code = code in ("LOG", "TAB", "GRI", "GRA") or (len(code) == 3 and code[1] == "2")
+    return code if is_code else ""
+
+
 def counted_axes(ndim: int) -> str:
     """Return a number of axes in words.
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from tachyfits.base.errors import either, listed, usage, warn
 from tachyfits.base.whole_numbers import whole_number
 from tachyfits.header.cards import Header
+from tachyfits.header.distortions import hdus_needed
 from tachyfits.header.given import Cards, given_cards
-from tachyfits.header.wcs_cards import hdus_needed
 from tachyfits.text.units import text_of_unit
 
 
