@@ -34,7 +34,7 @@ def plane_file(
     companions: bytes,
     name: str = "<array>",
 ) -> _core.FitsFile:
-    """Return an array of floats as a file in memory, its companions behind it."""
+    """Return an array of floats as a file in memory, its companions after it."""
     core = _core.array_file(values, cards, name=name)
     if not companions:
         return core

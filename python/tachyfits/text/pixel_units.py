@@ -30,9 +30,7 @@ _PER_B = re.compile(r"/\s*B(?![A-Za-z])", re.IGNORECASE)
 _PER = re.compile(r"/\s*(beam|pix|pixel)\s*[ .*]\s*(?=[A-Za-z])", re.IGNORECASE)
 
 #: Brackets around all, as around variances of MUSE: (10**(-20)*erg/s/cm**2/Angstrom)**2.
-_POWER_OF_ALL = re.compile(
-    r"\s*\((?P<unit>.*)\)\s*(?:(?:\*\*|\^)\s*\(?(?P<power>[-+]?\d+)\)?)?\s*"
-)
+_POWER_OF_ALL = re.compile(r"\s*\((?P<unit>.*)\)\s*(?:(?:\*\*|\^)\s*\(?(?P<power>[-+]?\d+)\)?)?\s*")
 
 #: ``A`` alone, with a prefix or without: ampere in the Standard, ångström in many files.
 _LETTER_A = re.compile(r"(?<![A-Za-z])(m?)A(?![A-Za-z])")
