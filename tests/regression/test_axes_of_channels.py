@@ -97,6 +97,12 @@ def test_the_command_line_names_the_axes(
     ):
         assert run(words) == 2
         assert "no spectral one (CTYPE RA---SIN, DEC--SIN, STOKES)" in capsys.readouterr().err
+    # A polarisation is a picture.
+    out = str(tmp_path / "q.fits")
+    assert run(["image", path, "--pol", "Q", "-o", out]) == 0
+    assert tf.open(out)[0].shape == (5, 6)
+    assert run(["image", path, "-o", out, "--overwrite"]) == 2
+    assert "a picture has two" in capsys.readouterr().err
 
 
 def test_the_spectral_axis_is_its_coordinates(tmp_path: Path) -> None:
