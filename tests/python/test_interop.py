@@ -226,6 +226,25 @@ def test_specutils_gets_the_rest_value_of_any_card(
     assert spectrum.rest_value.to_value("Hz", u.spectral()) == pytest.approx(hertz, rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("unit", "meant"),
+    [
+        ("JY/BM", u.Jy / u.beam), ("JY/B*M/S", u.Jy / u.beam * u.m / u.s), ("K (Tmb)", u.K),
+        ("10^-20 erg/s/cm^2/A", 1e-20 * u.erg / u.s / u.cm**2 / u.AA),
+        ("1E-17 erg/s/cm^2/Ang/spaxel", 1e-17 * u.erg / u.s / u.cm**2 / u.AA / u.pix),
+    ],
+)  # fmt: skip
+def test_spectral_cube_gets_the_units_that_are_meant(tmp_path: Path, unit: str, meant: Any) -> None:
+    found = cube(tmp_path / "a.fits", unit).to_spectral_cube().unit
+    assert found.is_equivalent(meant)
+    assert float(found.to(u.Unit(meant))) == pytest.approx(1)
+
+
+def test_spectral_cube_of_an_unknown_unit_warns(tmp_path: Path) -> None:
+    with pytest.warns(tf.TachyfitsWarning, match="'W.U.' .BUNIT. is unknown"):
+        cube(tmp_path / "a.fits", "W.U.").to_spectral_cube()
+
+
 def test_specutils_gets_the_units_that_are_meant(tmp_path: Path) -> None:
     image = cube(tmp_path / "a.fits", "erg/s/cm2/A")
     assert image.spectrum().to_specutils().flux.unit == u.erg / u.s / u.cm**2 / u.AA
