@@ -129,6 +129,12 @@ def test_an_image_goes_to_xarray_and_back(tmp_path: Path) -> None:
         tf.Image.from_xarray(array.assign_coords(freq=array.freq * 2))
 
 
+def test_beams_of_channels_are_not_lost_silently(tmp_path: Path) -> None:
+    with pytest.warns(tf.TachyfitsWarning, match="table BEAMS. are left out of the array"):
+        array = beams_cube(tmp_path / "b.fits").to_xarray()
+    assert tf.Image.from_xarray(array).beam is None
+
+
 def test_planes_and_spectra_go_to_xarray(tmp_path: Path) -> None:
     image = cube(tmp_path / "a.fits")
     spectrum = image.spectrum().to_xarray()
