@@ -99,7 +99,7 @@ def certain_pixel_unit(text: str | None) -> UnitBase:
             ),
         )
     if unit is None:
-        raise _unknown(text)
+        raise unknown_unit(text)
     return unit
 
 
@@ -144,7 +144,7 @@ def asked_pixel_unit(text: str, source: UnitBase | None = None) -> UnitBase:
     return unit
 
 
-def _unknown(text: str | None) -> Exception:
+def unknown_unit(text: str | None) -> Exception:
     """Return the error of values whose own unit is unknown, or missing."""
     if not text:
         return usage(
