@@ -190,6 +190,7 @@ def _power(unit: UnitBase, of: UnitBase) -> float:
     return powers_of(unit).get(of, 0.0)
 
 
+@functools.lru_cache(maxsize=512)
 def flux_units(unit: str | None) -> tuple[str | None, str] | None:
     """Return what pixels are converted to before they add up to a flux, and the unit of the flux.
 
