@@ -129,6 +129,12 @@ def test_an_image_goes_to_xarray_and_back(tmp_path: Path) -> None:
         tf.Image.from_xarray(array.assign_coords(freq=array.freq * 2))
 
 
+def test_beams_of_channels_are_not_lost_silently(tmp_path: Path) -> None:
+    with pytest.warns(tf.TachyfitsWarning, match="table BEAMS. are left out of the array"):
+        array = beams_cube(tmp_path / "b.fits").to_xarray()
+    assert tf.Image.from_xarray(array).beam is None
+
+
 def test_planes_and_spectra_go_to_xarray(tmp_path: Path) -> None:
     image = cube(tmp_path / "a.fits")
     spectrum = image.spectrum().to_xarray()
@@ -199,7 +205,7 @@ def test_a_spectrum_whose_coordinates_no_file_holds_warns(tmp_path: Path) -> Non
     spectrum = cube(tmp_path / "a.fits").spectrum()
     axis = tf.WorldAxis("LAMBDA", "nm", np.array([1.0, 2.0, 4.0, 8.0]))
     bare = replace(spectrum, axis=axis, header=tf.Header([]))
-    with pytest.warns(tf.TachyfitsWarning, match="'LAMBDA' is no CTYPE of coordinates in a table"):
+    with pytest.warns(tf.TachyfitsWarning, match="a table of them, found 'LAMBDA'"):
         bare.write(tmp_path / "s.fits")
 
 
@@ -224,6 +230,25 @@ def test_specutils_gets_the_rest_value_of_any_card(
     fits.PrimaryHDU(image.read(), made).writeto(tmp_path / "r.fits")
     spectrum = tf.open(tmp_path / "r.fits")[0].spectrum().to_specutils()
     assert spectrum.rest_value.to_value("Hz", u.spectral()) == pytest.approx(hertz, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("unit", "meant"),
+    [
+        ("JY/BM", u.Jy / u.beam), ("JY/B*M/S", u.Jy / u.beam * u.m / u.s), ("K (Tmb)", u.K),
+        ("10^-20 erg/s/cm^2/A", 1e-20 * u.erg / u.s / u.cm**2 / u.AA),
+        ("1E-17 erg/s/cm^2/Ang/spaxel", 1e-17 * u.erg / u.s / u.cm**2 / u.AA / u.pix),
+    ],
+)  # fmt: skip
+def test_spectral_cube_gets_the_units_that_are_meant(tmp_path: Path, unit: str, meant: Any) -> None:
+    found = cube(tmp_path / "a.fits", unit).to_spectral_cube().unit
+    assert found.is_equivalent(meant)
+    assert float(found.to(u.Unit(meant))) == pytest.approx(1)
+
+
+def test_spectral_cube_of_an_unknown_unit_warns(tmp_path: Path) -> None:
+    with pytest.warns(tf.TachyfitsWarning, match="'W.U.' .BUNIT. is unknown"):
+        cube(tmp_path / "a.fits", "W.U.").to_spectral_cube()
 
 
 def test_specutils_gets_the_units_that_are_meant(tmp_path: Path) -> None:

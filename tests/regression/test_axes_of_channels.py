@@ -47,6 +47,7 @@ def test_an_axis_of_channels_is_found_wherever_it_is(tmp_path: Path, name: str) 
         found = np.moveaxis(np.asarray(image.smooth("hanning")), number, 0).reshape(data.shape)
         np.testing.assert_array_equal(found, smooth)
         assert image.cut(channels=slice(1, 3)).shape[number] == 2
+        np.testing.assert_array_equal(image.world_axis().values, -200 + 10.0 * np.arange(5))
         np.testing.assert_allclose(
             np.moveaxis(np.asarray(image - image.spectrum()), number, 0).reshape(data.shape),
             data - data.mean((1, 2))[:, None, None], rtol=1e-4, atol=1e-6,
@@ -77,6 +78,8 @@ def test_an_image_without_channels_is_not_reduced_along_another_axis(
     for call in calls:
         with pytest.raises(tf.UsageError, match="axes and no spectral one"):
             call()
+    with pytest.raises(tf.UsageError, match="axes and no spectral one"):
+        image.world_axis()
     # A named axis is what was requested.
     assert image.smooth("hanning", axis=0).shape == shape
     assert image.mean(axis=0).shape == shape[1:]
@@ -94,6 +97,12 @@ def test_the_command_line_names_the_axes(
     ):
         assert run(words) == 2
         assert "no spectral one (CTYPE RA---SIN, DEC--SIN, STOKES)" in capsys.readouterr().err
+    # A polarisation is a picture.
+    out = str(tmp_path / "q.fits")
+    assert run(["image", path, "--pol", "Q", "-o", out]) == 0
+    assert tf.open(out)[0].shape == (5, 6)
+    assert run(["image", path, "-o", out, "--overwrite"]) == 2
+    assert "a picture has two" in capsys.readouterr().err
 
 
 def test_the_spectral_axis_is_its_coordinates(tmp_path: Path) -> None:

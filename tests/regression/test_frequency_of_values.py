@@ -128,7 +128,12 @@ def test_the_rest_frequency_of_a_redshifted_source_warns(tmp_path: Path) -> None
     with warnings.catch_warnings():
         warnings.simplefilter("error", tf.TachyfitsWarning)
         np.testing.assert_allclose(tf.open(path)[0].to("K").read(), kelvin(REST))
-    for cards in ({"ZSOURCE": 1.0}, {"CTYPE3": "FREQ"}, {"CTYPE3": "FREQ", "CRVAL3": -1.0}):
+    for cards in (
+        {"ZSOURCE": 1.0},
+        {"OBSFREQ": 1420.4},
+        {"CTYPE3": "FREQ"},
+        {"CTYPE3": "FREQ", "CRVAL3": -1.0},
+    ):
         write_cube(path, CARDS | plain | cards, data=np.ones((5, 4)))
         with pytest.warns(tf.TachyfitsWarning, match="converted at the rest frequency"):
             np.testing.assert_allclose(tf.open(path)[0].to("K").read(), kelvin(REST))

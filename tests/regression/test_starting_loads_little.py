@@ -19,6 +19,7 @@ from smallcubes import write_cube
 OPENING = {
     "_core", "base", "base.errors", "base.lazy_numpy", "base.whole_numbers", "base.sources",
     "base.upper", "file", "file.file", "file.hdu", "file.image_hdu", "header", "header.beam",
+    "header.beam_table",
     "header.cards", "header.companion_hdus", "header.coordinates", "header.frame_names",
     "header.sky", "header.summary", "header.wcs_cards", "text", "text.axes", "text.beams",
     "text.units",

@@ -95,12 +95,20 @@ def test_an_ambiguous_unit_is_an_error_that_says_so(tmp_path: Path, unit: str) -
         lambda: cube.to("nm"),
         lambda: plane.to("nm"),
         lambda: plane.quantity,
-        lambda: image(tmp_path, "nm").to(unit),
+        lambda: image(tmp_path, "K").to(unit),
     ):
         with pytest.raises(tf.UsageError, match=r"ambiguous unit .* an ampere"):
             call()
     # Where nothing is converted it stays.
     assert (cube * 2).unit == unit
+
+
+def test_a_unit_that_a_user_gives_means_what_the_values_can_be(tmp_path: Path) -> None:
+    wavelengths = image(tmp_path, "nm")
+    assert float(wavelengths.to("A")[0, 0, 0]) == pytest.approx(1e4)
+    assert wavelengths.to("A").unit == "Angstrom"
+    currents = image(tmp_path, "A/m2") * (1 * u.m**2)
+    assert float(currents.plane().to("mA").values[0, 0]) == pytest.approx(1e6)
 
 
 def test_amperes_and_counts_are_certain(tmp_path: Path) -> None:

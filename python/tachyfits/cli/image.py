@@ -328,10 +328,12 @@ def _planes(
     line: dict[str, Any],
 ) -> Iterator[tuple[str, Plane]]:
     """Make the requested maps, moments together, in the order of their names."""
-    if sum(length > 1 for length in image.shape) <= 2 and image.ndim >= 2:
-        options = [*pixels.values(), *line.values()]
-        asked = [value for value in options if value is not None and value is not False]
-        if names or part.channels is not None or part.regions or asked:
+    options = [*pixels.values(), *line.values()]
+    asked = [value for value in options if value is not None and value is not False]
+    of_cubes = bool(names or part.channels is not None or part.regions or asked)
+    is_flat = sum(length > 1 for length in image.shape) <= 2
+    if image.ndim >= 2 and (is_flat or (image.channel_axis is None and not of_cubes)):
+        if of_cubes:
             raise usage(
                 f"{image.file.name}: HDU {image.index} is a picture: there is nothing to collapse",
                 "use --section to select pixels, and leave out the options for cubes",

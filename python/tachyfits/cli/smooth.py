@@ -18,8 +18,8 @@ from tachyfits.text.numbers import numbers
     "--axis",
     type=click.Choice(["x", "y", "z", *map(str, range(1, 10))]),
     metavar="x|y|z|N",
-    help="Axis: NAXIS1, NAXIS2, NAXIS3, or NAXISN. Default: the spectral axis; z where no CTYPE "
-    "names one.",
+    help="Axis: NAXIS1, NAXIS2, NAXIS3, or NAXISN. Default: the spectral axis, or the one beside "
+    "the sky that is not STOKES.",
 )
 @click.option(
     "--kernel",

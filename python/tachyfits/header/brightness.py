@@ -80,9 +80,12 @@ def factor_between(unit: str | None, wanted: Any, setting: Setting) -> tuple[str
         There is no such unit, ``unit`` cannot be converted to it, or the header does not say what
         the conversion depends on.
     """
-    target = wanted if hasattr(wanted, "bases") else asked_pixel_unit(str(wanted))
+    own = pixel_unit(unit) if unit else None
+    target = wanted if hasattr(wanted, "bases") else asked_pixel_unit(str(wanted), own)
     text = text_of_unit(target) or ""
-    source = certain_pixel_unit(unit)
+    # A prefix alone is the same factor for every meaning.
+    is_alike = own is not None and own.is_equivalent(target)
+    source = own if own is not None and is_alike else certain_pixel_unit(unit)
     if source.is_equivalent(target):
         return text, np.array(float(source.to(target)))
     found = _factors(source, target, setting)
@@ -187,6 +190,7 @@ def _power(unit: UnitBase, of: UnitBase) -> float:
     return powers_of(unit).get(of, 0.0)
 
 
+@functools.lru_cache(maxsize=512)
 def flux_units(unit: str | None) -> tuple[str | None, str] | None:
     """Return what pixels are converted to before they add up to a flux, and the unit of the flux.
 

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 #: values, and width of the range that they combine, Hz.
 FREQUENCY, WIDTH = "OBSFREQ", "BANDWID"
 
+#: OBSFREQ below it is not in Hz: some headers have MHz, or GHz.
+_LEAST = 1e6
+
 #: Range of frequencies, by the frequency, beyond which one frequency is not exact enough.
 _NARROW = 1e-3
 
@@ -137,7 +140,11 @@ def _stated(coordinates: Coordinates, line: Line) -> tuple[float | None, str]:
             said = str(error).partition("\n")[0]
             problem = f"the {axis.ctype} axis, which the array has no more, has none: {said}"
     value = coordinates.cards.optional(FREQUENCY)
-    return (float(value), "") if value is not None and value > 0 else (None, problem)
+    if value is None:
+        return None, problem
+    if value < _LEAST:
+        return None, f"{FREQUENCY} = {value:g} is not in hertz"
+    return float(value), ""
 
 
 def _of_dropped(coordinates: Coordinates, axis: Axis, line: Line) -> float:

@@ -1,7 +1,7 @@
-"""What becomes of the unit where pixels of a result are larger than those of the image.
+"""Units of results whose pixels are larger than the pixels of the image.
 
-The mean of Jy/pixel is not per pixel of the result, and the sum of K is no brightness: such a unit
-is left out, with a warning. Beside solid angles, a unit can have any others (km/s).
+The mean of Jy/pixel is not per pixel of the result, and the sum of K is not a brightness: such a
+unit is left out, with a warning. Beside solid angles, a unit can have any others (km/s).
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from tachyfits.header.brightness import Asked, factor_between, flux_units, setti
 from tachyfits.header.spectral_units import Line
 from tachyfits.image.operators import converted
 from tachyfits.image.reductions import UNITLESS
-from tachyfits.text.pixel_units import asked_pixel_unit, pixel_unit, powers_of, split_units
+from tachyfits.text.pixel_units import asked_pixel_unit, pixel_unit, split_units
 from tachyfits.text.sections import Section
 from tachyfits.text.statistics import order_statistic
 from tachyfits.text.units import SPECTRAL, asked_unit, text_of_unit
@@ -147,9 +147,10 @@ def flux_of(
     if wanted is not None:
         target = asked_pixel_unit(wanted)
         whole = text_of_unit(target) or ""
+        # Values in Jy add up as they are; those in Jy/pixel to Jy.
         own = pixel_unit(image.unit or "")
-        of_pixels = per_pixel or (own is not None and u.pix in powers_of(own))
-        per_pixel = (text_of_unit(target / u.pix) or "") if of_pixels else whole
+        adds_up = own is not None and own.is_equivalent(target, u.spectral_density(1.0 * u.Hz))
+        per_pixel = whole if adds_up else text_of_unit(target / u.pix) or ""
     if per_pixel is None:
         return Prepared(image, whole, "sum", line)
     pixels, _, factor = _converted(image, per_pixel, asked, "sum", kept)

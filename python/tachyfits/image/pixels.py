@@ -103,8 +103,10 @@ class Pixels(ImageHdu):
         number = self._coordinates.required_channel_axis()
         return self._coordinates.world_axis(number, 0, self.shape[number], 1).quantity
 
-    def world_axis(self, axis: int | str = "z", channels: AskedChannels = None) -> WorldAxis:
-        """Return the world values along one axis, in CUNIT.
+    def world_axis(
+        self, axis: int | str | None = None, channels: AskedChannels = None
+    ) -> WorldAxis:
+        """Return the world values along one axis, in CUNIT; None: along that of the channels.
 
         Axes that are not linear (WAVE-LOG, FELO, -TAB) are evaluated by WCSLIB. An axis without a
         coordinate of its own (of the sky, or mixed with another by PC or CD) is given by the
@@ -115,7 +117,8 @@ class Pixels(ImageHdu):
         FormatError
             A card of the axis cannot be used: it is named, with its value.
         """
-        number = self._axis_number(axis)
+        coordinates = self._coordinates
+        number = coordinates.required_channel_axis() if axis is None else self._axis_number(axis)
         length = self.shape[number]
         found = slice(None)
         if channels is not None:

@@ -131,8 +131,8 @@ class Reshaping(Operations):
         Warns
         -----
         TachyfitsWarning
-            The result has no unit: the sum of a brightness (Jy/beam, K, MJy/sr) is no brightness,
-            and the mean of fluxes (Jy/pixel, Jy) is not the flux of the larger pixel.
+            The result has no unit: the sum of a brightness (Jy/beam, K, MJy/sr) is not a
+            brightness, and the mean of fluxes (Jy/pixel, Jy) is not the flux of the larger pixel.
 
         Examples
         --------

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tachyfits.base.errors import either, foreign_errors
+from tachyfits.base.errors import either, foreign_errors, warn
 from tachyfits.base.optional import needed
 from tachyfits.file.file import open as open_file
 from tachyfits.header.beam_table import beam_rows
@@ -17,6 +17,7 @@ from tachyfits.header.given import given_cards
 from tachyfits.interop.lazy_array import dask_array, physical_header
 from tachyfits.results.measured import with_unit
 from tachyfits.results.plane import Plane
+from tachyfits.text.pixel_units import pixel_unit
 from tachyfits.text.units import text_of_unit
 
 if TYPE_CHECKING:
@@ -34,9 +35,8 @@ def spectral_cube_of(image: Image) -> spectral_cube.SpectralCube:
     library = needed("spectral_cube", "a cube of spectral-cube")
     from astropy.io import fits
 
-    hdus = fits.HDUList(
-        [fits.PrimaryHDU(dask_array(image), header=physical_header(image).to_astropy())]
-    )
+    header = with_unit(physical_header(image), _unit_of(image))
+    hdus = fits.HDUList([fits.PrimaryHDU(dask_array(image), header=header.to_astropy())])
     if image.beams is not None:
         hdus.append(_beams_table(image))
     with warnings.catch_warnings():
@@ -48,6 +48,21 @@ def spectral_cube_of(image: Image) -> spectral_cube.SpectralCube:
         ):
             cube: spectral_cube.SpectralCube = library.SpectralCube.read(hdus, use_dask=True)
     return cube
+
+
+def _unit_of(image: Image) -> str | None:
+    """Return the unit of an image as astropy reads it; None, with a warning, for an unknown one."""
+    if not image.unit:
+        return None
+    unit = pixel_unit(image.unit)
+    if unit is None:
+        warn(
+            f"{image._where()}: the cube has no unit: {image.unit!r} (BUNIT) is unknown\n"
+            "hint: correct BUNIT"
+        )
+        return None
+    # Units without a name in the Standard have one in astropy.
+    return text_of_unit(unit)
 
 
 def _beams_table(image: Image) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tachyfits.base.errors import either, usage
+from tachyfits.base.errors import either, usage, warn
 from tachyfits.base.optional import needed
 from tachyfits.file.file import open as open_file
 from tachyfits.header.cards import Header
@@ -41,21 +41,28 @@ def data_array(source: Image | Measured, *, lazy: bool = True) -> xarray.DataArr
     numbers of its pixels from 0. The unit of the values and the cards are in ``attrs``.
     """
     xr = needed("xarray", "an array of xarray")
-    is_image = hasattr(type(source), "_core_image")
-    header = physical_header(source) if is_image else source.header  # type: ignore[arg-type]
+    image: Any = source if hasattr(type(source), "_core_image") else None
+    result: Any = source if image is None else None
+    header = result.header if image is None else physical_header(image)
     shape = source.shape
     # The header alone lacks tables of coordinates.
-    coordinates = source._coordinates if is_image else Coordinates(header, len(shape))  # type: ignore[union-attr]
+    coordinates = Coordinates(header, len(shape)) if image is None else image._coordinates
     names = _names(coordinates)
     known = {
         name: _coordinate(name, *_values_of(coordinates, n, shape[n]), coordinates.ctypes[-1 - n])
         for n, name in enumerate(names)
     }
-    channels = None if is_image else source._channels  # type: ignore[union-attr]
+    channels = result._channels if image is None else None
     if channels is not None and channels.unit != PIXEL and not coordinates.axis(0).has_coordinate:
         names = [channels.name.partition("-")[0].lower()]
         known = {names[0]: _coordinate(names[0], channels.values, channels.unit, channels.name)}
-    data = xr.Variable(names, _lazy(source) if is_image and lazy else np.asarray(source))
+    if image is not None and image._core_image().beams() is not None:
+        warn(
+            f"{image._where()}: the beams of its planes (table BEAMS) are left out of the array\n"
+            'hint: smooth them to one first: smooth(beam="common")'
+        )
+    pixels = np.asarray(source) if image is None or not lazy else _lazy(image)
+    data = xr.Variable(names, pixels)
     text = header.to_astropy().tostring(sep="\n")
     data.attrs = {"units": source.unit or "", HEADER: text, SHAPE: list(shape), AXES: names}
     label = getattr(source, "name", "")

@@ -100,8 +100,9 @@ class Spectrum(Measured):
             return table.hdu_bytes()
         if self.axis.unit != PIXEL and not Coordinates(self.header, 1).axis(0).has_coordinate:
             warn(
-                f"the file has no coordinates of the channels: {self.axis.name!r} is no CTYPE of "
-                "coordinates in a table\nhint: write a table: the name ends in .csv"
+                "the file has no coordinates of the channels: expected a CTYPE of four letters "
+                f"for a table of them, found {self.axis.name!r}\n"
+                "hint: write a table: the name ends in .csv"
             )
         return b""
 

@@ -99,7 +99,7 @@ def certain_pixel_unit(text: str | None) -> UnitBase:
             ),
         )
     if unit is None:
-        raise _unknown(text)
+        raise unknown_unit(text)
     return unit
 
 
@@ -120,10 +120,21 @@ def _meanings(text: str) -> str:
     return "A is an ampere in the Standard, and an ångström in many files"
 
 
-def asked_pixel_unit(text: str) -> UnitBase:
-    """Return a unit of values that a user gives; UsageError for an unknown or ambiguous one."""
+def asked_pixel_unit(text: str, source: UnitBase | None = None) -> UnitBase:
+    """Return a unit of values that a user gives; UsageError for an unknown or ambiguous one.
+
+    ``source``: the unit of the values, which decides between two meanings.
+
+    >>> import astropy.units as u
+    >>> asked_pixel_unit("mJy/bm"), asked_pixel_unit("A", u.nm), asked_pixel_unit("mA", u.A)
+    (Unit("mJy / beam"), Unit("Angstrom"), Unit("mA"))
+    """
     unit = pixel_unit(str(text)) if str(text).strip() else None
     meanings = _meanings(str(text)) if unit is not None else ""
+    if meanings and source is not None:
+        for meaning in (unit, fits_unit(_LETTER_A.sub(r"\1Angstrom", str(text)))):
+            if meaning is not None and meaning.is_equivalent(source):
+                return meaning
     if unit is None or meanings:
         raise usage(
             f"ambiguous unit {text!r}: {meanings}" if meanings else
@@ -133,7 +144,7 @@ def asked_pixel_unit(text: str) -> UnitBase:
     return unit
 
 
-def _unknown(text: str | None) -> Exception:
+def unknown_unit(text: str | None) -> Exception:
     """Return the error of values whose own unit is unknown, or missing."""
     if not text:
         return usage(
