@@ -186,7 +186,7 @@ class _ReadOnlyDict(dict[Any, Any]):
     """A dict whose entries are those that the methods of its class give.
 
     `astropy.io.fits.Header` and others take the values of a dict, and only the names of any other
-    mapping. The storage of dict holds one key that is no text: C code that reads it without these
+    mapping. The storage of dict holds one key, None: C code that reads it without these
     methods fails then, instead of seeing an empty dict.
     """
 
