@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from tachyfits.header.cards import (
     Card,
     Cards,
     Header,
+    HeaderDict,
     is_pattern,
     keyword_text,
     looked_up,
@@ -26,7 +27,22 @@ from tachyfits.header.given import check_card_text, lines_of
 _ONE_CARD = re.compile(r"(TTYPE|TUNIT|TDISP)[1-9]\d*|EXTNAME")
 
 
-class EditedHeader(MutableMapping[str, Any]):
+if TYPE_CHECKING:
+    _Base = MutableMapping[str, Any]
+else:
+
+    class _Base(MutableMapping, HeaderDict):
+        """A mapping that can be changed, and a dict for libraries that take no other one."""
+
+        # That of MutableMapping gives commentary as one value.
+        items = HeaderDict.items
+
+        def __ior__(self, other: Any) -> Any:
+            self.update(other)
+            return self
+
+
+class EditedHeader(_Base):
     """A header open for editing: ``header["OBJECT"] = value`` or ``= value, comment``.
 
     An existing card changes in place and keeps its comment unless one is given; a new card follows
