@@ -14,7 +14,7 @@ import tachyfits as tf
 from tachyfits import fortran
 from tachyfits.cli import run
 
-#: Text that NumPy reads as a dtype whose newbyteorder() ends the process, or that is no form.
+#: Text that NumPy reads as a dtype whose newbyteorder() ends the process, or that is not a form.
 TEXTS = [
     "8T", "1T", "T", "i4,T", "(2,)T", "i4,8T", "<T", "8<T", "float64,T", "()T", "O", "8O", "M8",
     "m8[s]", "8M8[s]", "object", "datetime64", "0f", "0f8", "(0,)f8", "(2,0)f8", "f8,0f8", "f0",

@@ -299,3 +299,18 @@ def test_a_header_is_a_dict_that_cannot_be_changed() -> None:
         with pytest.raises(tf.UsageError, match="a header cannot be changed"):
             change(header)
     assert dict(header) == values
+
+
+def test_a_header_open_for_editing_is_a_dict_too(tmp_path: Path) -> None:
+    tf.write(tmp_path / "a.fits", np.zeros((2, 2)), {"BMAJ": 0.004})
+    with tf.edit(tmp_path / "a.fits") as editor:
+        header = editor[0].header
+        header["HISTORY"] = ["first", "second"]
+        header.update(OBJECT="star")
+        header |= {"BPA": 20.0}
+        assert header.pop("OBJECT") == "star"
+        copied = fits.Header(header)
+        assert (copied["BMAJ"], copied["BPA"], "OBJECT" in copied) == (0.004, 20.0, False)
+        assert list(copied["HISTORY"]) == ["first", "second"]
+        assert len({**header}) == len(header) == len(list(header.keys()))
+    assert fits.getheader(tmp_path / "a.fits")["BPA"] == 20.0

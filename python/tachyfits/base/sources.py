@@ -188,7 +188,7 @@ def _told(source: Readable, guarded: _Guarded | None = None) -> Iterator[None]:
 
 
 class _Guarded:
-    """A file object whose errors are told apart from those of other arguments.
+    """A file object that keeps its own errors apart from those of other arguments.
 
     Attributes
     ----------
@@ -224,7 +224,7 @@ class _Guarded:
         found = self._call("tell")
         position = whole_number(found)
         if position is None or position >= 1 << 63:
-            self.fault = ValueError(f"tell() gives {str(found)[:40]!r}, which is no position")
+            self.fault = ValueError(f"tell() gives {str(found)[:40]!r}, expected a position")
             raise self.fault
         return position
 

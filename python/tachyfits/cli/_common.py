@@ -68,6 +68,12 @@ class Common:
                 status = max(status, complain(error))
         return status
 
+    def path_of(self, file: File) -> str:
+        """Return the path of a file as the command line has it."""
+        absolute = file.path
+        found = (path for path in self.files if os.path.abspath(path) == absolute)
+        return next(found, file.name)
+
     def refuse_standard_input(self) -> None:
         """Refuse to change a file that has no place."""
         if "-" in self.files:

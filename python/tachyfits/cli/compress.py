@@ -128,7 +128,7 @@ def command(
     )  # fmt: skip
 
     def compress(file: File) -> None:
-        name = output or f"{file.name}.fz"
+        name = output or f"{common.path_of(file)}.fz"
         meter, costs = common.meter("compress"), tachyfits.reports()
         with meter as progress, costs as reports, warnings.catch_warnings():
             # The line about the file has these errors.

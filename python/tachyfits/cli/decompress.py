@@ -37,8 +37,9 @@ def command(common: Common, output: str | None, checksum: bool, overwrite: bool)
         raise click.UsageError("-o names the output of one FILE; leave it out for several")
 
     def decompress(file: File) -> None:
-        name = output or file.name.removesuffix(".fz")
-        if name == file.name:
+        path = common.path_of(file)
+        name = output or path.removesuffix(".fz")
+        if name == path:
             raise click.UsageError(f"name the new file with -o: {file.name} does not end in .fz")
         with common.meter("decompress") as progress:
             tachyfits.write(

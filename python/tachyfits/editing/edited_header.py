@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from tachyfits.header.cards import (
     Card,
     Cards,
     Header,
+    HeaderDict,
     is_pattern,
     keyword_text,
     looked_up,
@@ -27,8 +28,23 @@ from tachyfits.header.given import check_card_text, lines_of
 _ONE_CARD = re.compile(r"(TTYPE|TUNIT|TDISP)[1-9]\d*|EXTNAME")
 
 
+if TYPE_CHECKING:
+    _Base = MutableMapping[str, Any]
+else:
+
+    class _Base(MutableMapping, HeaderDict):
+        """A mapping that can be changed, and a dict for libraries that take no other one."""
+
+        # That of MutableMapping gives commentary as one value.
+        items = HeaderDict.items
+
+        def __ior__(self, other: Any) -> Any:
+            self.update(other)
+            return self
+
+
 @public
-class EditedHeader(MutableMapping[str, Any]):
+class EditedHeader(_Base):
     """A header open for editing: ``header["OBJECT"] = value`` or ``= value, comment``.
 
     An existing card changes in place and keeps its comment unless one is given; a new card follows

@@ -198,15 +198,16 @@ class Cards(Sequence[Card]):
         return repr(self._header._cards)
 
 
-class _ReadOnlyDict(dict[Any, Any]):
+class HeaderDict(dict[Any, Any]):
     """A dict whose entries are those that the methods of its class give.
 
     `astropy.io.fits.Header` and others take the values of a dict, and only the names of any other
-    mapping. The storage of dict holds one key that is no text: C code that reads it without these
+    mapping. The storage of dict holds one key, None: C code that reads it without these
     methods fails then, instead of seeing an empty dict.
     """
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
+        """Return a dict with the one key that is not text."""
         new = super().__new__(cls)
         dict.__setitem__(new, None, None)
         return new
@@ -214,12 +215,15 @@ class _ReadOnlyDict(dict[Any, Any]):
     # The views, and the methods that dict has and Mapping lacks.
 
     def keys(self) -> KeysView[str]:  # type: ignore[override]
+        """Return the keywords."""
         return KeysView(self)
 
     def values(self) -> ValuesView[Any]:  # type: ignore[override]
+        """Return the values, of repeated keywords the first one."""
         return ValuesView(self)
 
     def copy(self) -> dict[str, Any]:
+        """Return the values by keyword, which can be changed."""
         return dict(self)
 
     def __or__(self, other: Any) -> Any:
@@ -234,17 +238,9 @@ class _ReadOnlyDict(dict[Any, Any]):
     def __ne__(self, other: object) -> bool:
         return not self == other
 
-    def _refuse(self, *_: Any, **__: Any) -> Any:
-        raise usage(
-            "a header cannot be changed",
-            either(
-                "header.replaced({keyword: value}) gives a new header, tachyfits.edit(path) "
-                "changes the file, dict(header) gives values that can be changed"
-            ),
-        )
-
-    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = _refuse
-    setdefault = update = _refuse
+    def items(self) -> ItemsView[str, Any]:  # type: ignore[override]
+        """Return pairs of keyword and value: of commentary keywords one for each line."""
+        return _Items(self)
 
 
 class _Items(ItemsView[str, Any]):
@@ -265,7 +261,7 @@ class _Items(ItemsView[str, Any]):
 
 
 @public
-class Header(_ReadOnlyDict):
+class Header(HeaderDict):
     """The cards of one HDU: a mapping from keyword (any case) to value.
 
     It cannot be changed. ``astropy.io.fits.Header(header)`` takes its keywords and values;
@@ -394,10 +390,6 @@ class Header(_ReadOnlyDict):
         found = self._found(keyword)
         return default if found is None else found.value
 
-    def items(self) -> ItemsView[str, Any]:  # type: ignore[override]
-        """Return pairs of keyword and value: of commentary keywords one for each line."""
-        return _Items(self)
-
     def __iter__(self) -> Iterator[str]:
         return iter(card.keyword for card in self._first.values())
 
@@ -416,6 +408,18 @@ class Header(_ReadOnlyDict):
 
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(tuple(self._first))
+
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        raise usage(
+            "a header cannot be changed",
+            either(
+                "header.replaced({keyword: value}) gives a new header, tachyfits.edit(path) "
+                "changes the file, dict(header) gives values that can be changed"
+            ),
+        )
+
+    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = _refuse
+    setdefault = update = _refuse
 
     def __repr__(self) -> str:
         return "\n".join(card_line(card) for card in self._cards)

@@ -78,7 +78,8 @@ def dtype_of(what: Any) -> np.dtype[Any]:
             "write a NumPy dtype, or items such as i4,3f8,c16,l4,a16,x8,*f8,9(i4,f8)",
         ) from error
     _check_kinds(dtype)
-    return dtype.newbyteorder("=")
+    native: np.dtype[Any] = dtype.newbyteorder("=")
+    return native
 
 
 def _check_kinds(dtype: np.dtype[Any]) -> None:

@@ -281,11 +281,12 @@ class Datasets:
         """Return a message with IDs in place of the paths of this machine."""
         # The longest first: a served file may lie in a served folder.
         for name, root in sorted(self._roots.items(), key=lambda item: -len(str(item[1]))):
+            shown = name.replace("\\", r"\\")
             if root == Path(root.anchor):
-                text = re.sub(r"(?<![\w./])/(?=[\w.])", lambda _, to=name: f"{to}/", text)
+                text = re.sub(r"(?<![\w./])/(?=[\w.])", f"{shown}/", text)
             else:
                 path = re.escape(printable(str(root)))
-                text = re.sub(rf"{path}(?!\w)", lambda _, to=name: to, text)
+                text = re.sub(rf"{path}(?!\w)", shown, text)
         return text
 
     def open(self, name: str, *, keep: bool = True) -> OpenFile:

@@ -146,6 +146,9 @@ class TableReading(Hdu):
             if number is not None and number < len(columns):
                 return columns[number]
         hint = f"the columns are {listed(self.names)}"
+        last = column.rpartition(".")[2] if isinstance(column, str) else ""
+        if last != column and last and self._core_table().find(last) is not None:
+            hint = f"columns have no table before them: use {last!r}"
         raise not_found(f"no column is named {column!r}", hint)
 
     def _chosen(self, columns: ColumnNames) -> list[TableColumn]:

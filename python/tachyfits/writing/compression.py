@@ -180,6 +180,16 @@ def _codec(name: str) -> str:
     return found
 
 
+def check_table_compression(compress: Any) -> Compression | None:
+    """Return ``compress=`` of a table; raise UsageError if it is not about tables."""
+    if isinstance(compress, (Compression, type(None))):
+        return compress
+    raise usage(
+        f"invalid compress {compress!r} for a table: expected a Compression",
+        either('use compress=Compression(tables=True), and columns={"NAME": "rice"} for one'),
+    )
+
+
 def table_compression(compress: Compression | str | None) -> Compression | None:
     """Return ``compress=`` for a table, or None where tables are not compressed."""
     return compress if isinstance(compress, Compression) and compress.tables else None

@@ -30,7 +30,11 @@ from tachyfits.text.units import given_unit
 from tachyfits.writing.ascii_columns import new_text_column
 from tachyfits.writing.batches import batches_of, naming, write_batches
 from tachyfits.writing.column_forms import formed_column
-from tachyfits.writing.compression import Compression, write_spooled_table
+from tachyfits.writing.compression import (
+    Compression,
+    check_table_compression,
+    write_spooled_table,
+)
 from tachyfits.writing.copying import copy_into, refuse_part
 from tachyfits.writing.new_columns import (
     NewColumn,
@@ -64,18 +68,14 @@ def write_table(
         "name": name, "header": header, "kind": kind, "forms": forms, "threads": threads,
         "progress": progress,
     }  # fmt: skip
-    if not isinstance(compress, (Compression, type(None))):
-        raise usage(
-            f"invalid compress {compress!r} for a table: expected a Compression",
-            either('use compress=Compression(tables=True), and columns={"NAME": "rice"} for one'),
-        )
+    how = check_table_compression(compress)
     writer = _core.FileWriter(fits_name(path), overwrite=overwrite, checksum=checksum, sync=sync)
     try:
-        if compress is None:
+        if how is None:
             add_table(writer, data, **options)
         else:
             spool = table_file(data, "a new table", **options)
-            write_spooled_table(writer, spool, compress, check_threads(threads), progress)
+            write_spooled_table(writer, spool, how, check_threads(threads), progress)
         writer.commit()
     finally:
         writer.discard()
