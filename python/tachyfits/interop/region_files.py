@@ -39,7 +39,7 @@ _REFUSED = re.compile(r"linear|amplifier|detector|tile|wcs[a-z1-9]")
 _DRAWN = ("text", "vector", "ruler", "compass", "projection", "segment")
 #: Parts of a line in which ";" is a character.
 _QUOTED = re.compile(r"\{[^{}]*\}|(?<==)\s*(?:\"[^\"]*\"|'[^']*')")
-_WORD = re.compile(r"#?\s*[-+!]?\s*([A-Za-z][A-Za-z0-9]*)")
+_WORD = re.compile(r"#?\s*(?:[-+!]\s*)?([A-Za-z][A-Za-z0-9]*)")
 _ANGLED = re.compile(
     r"(?P<sign>[-+]?)\s*(?P<name>box|rotbox|ellipse)(?:\s*\(|\s)(?P<numbers>[^()#]*)\)?",
     re.IGNORECASE,
@@ -48,7 +48,7 @@ _ANGLED = re.compile(
 _CASA_LINE = re.compile(r"[-+]?\s*(?P<ann>ann\s+)?(?P<name>[a-z]+)\s*(?=\[)", re.IGNORECASE)
 _CASA_COORD = re.compile(r"\bcoord\s*=\s*['\"]?(\w+)", re.IGNORECASE)
 _ANGULAR = re.compile(r"[\d.](?:arcsec|arcmin|deg|rad|\"|')")
-_BARE = re.compile(r"[-+]?\d*\.?\d*(?:[eE][-+]?\d+)?")
+_BARE = re.compile(r"(?:[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)?")
 
 
 class _Line(NamedTuple):

@@ -36,7 +36,7 @@ REGION_FORMS = (
 # Each blank can be read in one way alone: text of clients must not take long to refuse.
 _SHAPE = re.compile(
     r"(?P<sign>[-+!]?)\s*(?P<name>[A-Za-z]+)"
-    r"(?:\s*\((?P<inside>[^()]*)\)|(?P<bare>\s[^()#]*))\s*(?:#.*)?",
+    r"(?:\s*\((?P<inside>[^()]*)\)\s*|(?P<bare>\s[^()#]*))(?:#.*)?",
     re.DOTALL,
 )
 
