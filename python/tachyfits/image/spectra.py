@@ -142,7 +142,8 @@ def spectra(
     progress: Progress | None,
 ) -> list[Spectrum]:
     """Return one spectrum per region, or one of every pixel."""
-    if statistic == FLUX and image.ndim == 2 and not image._coordinates.has_spectral_type:
+    asks_flux = isinstance(statistic, str) and statistic == FLUX
+    if asks_flux and image.ndim == 2 and not image._coordinates.has_spectral_type:
         raise usage(
             f"{image._where()}: an image of 2 axes has one flux, and no spectrum",
             either("use flux(region)", "use tachyfits stats --flux", "use statistics"),
