@@ -115,6 +115,9 @@ def test_every_way_of_combining_tells(here: tf.Image, tmp_path: Path) -> None:
     ]
     for number, call in enumerate(calls):
         assert len(told(call)) == 1, number
+    # Images without coordinates are at any place, and keep no others from being compared.
+    mask = tf.open(write_cube(tmp_path / "m.fits", dict.fromkeys(CARDS), data=np.ones((6, 5, 4))))
+    assert len(told(lambda: tf.evaluate("where(m, a, b)", m=mask[0], a=here, b=sky))) == 1
     # A chain tells once, and what has the coordinates of the result no more.
     assert len(told(lambda: (here - sky) * 2 + here)) == 1
     assert told(lambda: here - here.collapse("max") * here.spectrum().values[0]) == []
@@ -132,7 +135,7 @@ def test_a_mask_in_a_file_is_at_its_own_place(here: tf.Image, tmp_path: Path) ->
 def test_spectra_of_other_channels_are_refused(here: tf.Image, tmp_path: Path) -> None:
     one, two = here.spectrum(channels=slice(0, 3)), here.spectrum(channels=slice(1, 4))
     for call in (lambda: one - two, lambda: one > two):
-        with pytest.raises(tf.UsageError, match=r"different channels: .* 1 channels apart"):
+        with pytest.raises(tf.UsageError, match=r"different axes: .* 1 channels apart"):
             call()
     other = cube(tmp_path / "bary.fits", SPECSYS="BARYCENT").spectrum()
     with pytest.raises(tf.UsageError, match="SPECSYS"):

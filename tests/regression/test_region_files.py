@@ -196,6 +196,23 @@ def test_shapes_of_ciao_without_angles_are_read(tmp_path: Path) -> None:
     assert count(image, path) == count(image, "circle(30,20,5); -circle(30,20,2)")
 
 
+def test_drawings_are_left_out_and_semicolons_in_quotes_are_text(tmp_path: Path) -> None:
+    cube = cube_of(tmp_path / "c.fits")
+    path = tmp_path / "s.reg"
+    path.write_text('image\ncircle(2,2,1) # text={a; b} tag={c;d} font="times; 10"\nline(1,1,2,2)\n'
+                    "# vector(1,1,2,0)\ncircle(6,4,1) # text='single'\n")  # fmt: skip
+    with pytest.warns(tf.TachyfitsWarning) as told:
+        found = tf.regions(path)
+    assert [region.label for region in found] == ["a; b", "single"]
+    words = [str(each.message).partition(": ")[2] for each in told]
+    assert words == [
+        "shapes without pixels inside are left out: 1 (vector)",
+        "lines, which have no pixels inside, are left out: 1",
+    ]
+    path.write_text("image\nline(1,1,4,4)\n")
+    assert cube.pv(path).shape == (6, 5)
+
+
 def test_excluded_shapes_are_left_out_of_each(tmp_path: Path) -> None:
     cube = cube_of(tmp_path / "c.fits")
     path = tmp_path / "s.reg"

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fastapi.testclient import TestClient
 
 import tachyfits as tf
 from smallcubes import write_cube
 from tachyfits.cli import run
+from tachyfits.server.app import create_app
+from tachyfits.server.settings import Settings
 
 BEAM = {"BMAJ": 4e-3, "BMIN": 3e-3, "BPA": 20.0}
 OUTSIDE = tf.Circle(50, 50, 2)
@@ -81,3 +84,14 @@ def test_json_of_the_command_line_has_null(path: Path, capsys: pytest.CaptureFix
     assert run(["stats", str(path), "--section", "[*,*,4]", "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["statistics"]
     assert (row["count"], row["nan"], row["sum"]) == (0, 20, None)
+
+
+def test_json_of_the_server_has_null(path: Path) -> None:
+    with TestClient(create_app(Settings(paths=(path.parent,)))) as client:
+        at = {"id": f"{path.parent.name}/{path.name}", "region": "circle(2,2,1)"}
+        for statistic in ("sum", "flux"):
+            answer = client.get("/api/v1/spectrum", params=at | {"statistic": statistic})
+            values = answer.json()["values"]
+            assert [value is None for value in values] == [False] * 3 + [True] + [False] * 2
+        found = client.get("/api/v1/statistics", params=at | {"channel": 4}).json()
+        assert (found["count"], found["undefined"], found["sum"]) == (0, 5, None)

@@ -168,7 +168,9 @@ def common_options(
                           "depend on it."),
         click.option("--progress/--no-progress", default=None,
                      help="Show progress if the work takes over a second. Default: on a terminal."),
-        click.option("--strict", is_flag=True, help="Fail where a file breaks the FITS Standard."),
+        click.option("--strict", is_flag=True,
+                     help="Fail where a file breaks the FITS Standard, or where images at "
+                          "different places are combined."),
         click.option("--storage", type=click.Choice(STORAGES), default="auto", show_default=True,
                      help="How to read: pread copies bytes, mmap uses them in the page cache, "
                           "auto uses cached bytes and reads others, direct bypasses the cache."),

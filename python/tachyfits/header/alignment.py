@@ -6,6 +6,7 @@ thousandth of a pixel, or of a channel, is equal, in any projection, frame and u
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -108,8 +109,9 @@ def tell_differences(operands: Iterable[Any], *, strict: bool = False) -> None:
     """
     # Their classes are in layers above this one.
     grids = [each._grid() for each in operands if hasattr(type(each), "_grid")]
-    for other in grids[1:]:
-        found = difference(grids[0], other)
+    # Those without coordinates are at the place of any other.
+    for one, other in itertools.combinations(grids, 2):
+        found = difference(one, other)
         if found is None:
             continue
         if strict or any(grid.is_strict for grid in grids):
@@ -120,7 +122,7 @@ def tell_differences(operands: Iterable[Any], *, strict: bool = False) -> None:
             )
         warn(
             f"pixels at different places are combined: {found}; the result has the coordinates of "
-            f"the first, {grids[0].name or 'in memory'}"
+            "the first"
         )
         return
 
@@ -149,7 +151,9 @@ def _on_sky(one: Grid, other: Grid) -> str | None:
     try:
         away = _apart(first, second, lengths)
     except TachyfitsError:
-        # No frame leads from one to the other.
+        # No way leads from one frame to the other, or WCSLIB cannot evaluate one.
+        if first.frame == second.frame:
+            return _told(one, other, *_named(*cards, _SKY_CARDS))
         return _told(one, other, "the frame of the sky is", first.frame, second.frame)
     if away is None:
         return _told(one, other, *_named(*cards, _SKY_CARDS))
@@ -289,4 +293,6 @@ def _told(one: Grid, other: Grid, what: str, first: Any, second: Any) -> str:
 
     if one.name == other.name:
         return f"{what} {said(first)} and {said(second)}"
-    return f"{what} {said(first)} in {one.name} and {said(second)} in {other.name}"
+    names = (grid.name or "memory" for grid in (one, other))
+    places = (f"{said(at)} in {name}" for at, name in zip((first, second), names, strict=True))
+    return f"{what} {' and '.join(places)}"

@@ -350,7 +350,7 @@ class Image(Operators, Cube, OrderStatistics, Flux, Reshaping):
             Its shape is that of the kept axes. NaN if no pixel is defined.
         """
         image = self if where is None else selected(self, None, where)
-        if statistic == FLUX:
+        if isinstance(statistic, str) and statistic == FLUX:
             flux, _ = fluxes(
                 image, axis, section=section, region=region, weights=weights, keepdims=keepdims,
                 threads=threads, progress=progress,

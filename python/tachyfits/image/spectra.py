@@ -149,7 +149,8 @@ def spectra(
     progress: Progress | None,
 ) -> list[Spectrum]:
     """Return one spectrum per region, or one of every pixel."""
-    if statistic == FLUX and image.ndim == 2 and image._coordinates.channel_axis is None:
+    asks_flux = isinstance(statistic, str) and statistic == FLUX
+    if asks_flux and image.ndim == 2 and image._coordinates.channel_axis is None:
         raise usage(
             f"{image._where()}: an image of 2 axes has one flux, and no spectrum",
             either("use flux(region)", "use tachyfits stats --flux", "use statistics"),

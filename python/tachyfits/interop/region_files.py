@@ -25,7 +25,7 @@ from tachyfits.base.errors import (
 )
 from tachyfits.base.optional import needed
 from tachyfits.interop.regions import AREAS_HINT, parts_of_astropy
-from tachyfits.text.regions import Parts, Region, labelled, physical
+from tachyfits.text.regions import Line, Parts, Region, labelled, physical
 from tachyfits.text.sky_regions import SkyRegion, in_own_frame
 
 #: The most characters of a region file: far more than people draw.
@@ -39,7 +39,9 @@ _REFUSED = re.compile(r"linear|amplifier|detector|tile|wcs[a-z1-9]")
 _DRAWN = ("text", "vector", "ruler", "compass", "projection", "segment")
 #: Parts of a line in which ";" is a character.
 _QUOTED = re.compile(r"\{[^{}]*\}|(?<==)\s*(?:\"[^\"]*\"|'[^']*')")
-_WORD = re.compile(r"#?\s*[-+!]?\s*([A-Za-z][A-Za-z0-9]*)")
+#: Properties other than the label, whose text is in quotes.
+_PROPERTY = re.compile(r"\b(?!text\b)[a-z]+\s*=\s*(?:\{[^{}]*\}|\"[^\"]*\"|'[^']*')", re.IGNORECASE)
+_WORD = re.compile(r"#?\s*(?:[-+!]\s*)?([A-Za-z][A-Za-z0-9]*)")
 _ANGLED = re.compile(
     r"(?P<sign>[-+]?)\s*(?P<name>box|rotbox|ellipse)(?:\s*\(|\s)(?P<numbers>[^()#]*)\)?",
     re.IGNORECASE,
@@ -48,10 +50,10 @@ _ANGLED = re.compile(
 _CASA_LINE = re.compile(r"[-+]?\s*(?P<ann>ann\s+)?(?P<name>[a-z]+)\s*(?=\[)", re.IGNORECASE)
 _CASA_COORD = re.compile(r"\bcoord\s*=\s*['\"]?(\w+)", re.IGNORECASE)
 _ANGULAR = re.compile(r"[\d.](?:arcsec|arcmin|deg|rad|\"|')")
-_BARE = re.compile(r"[-+]?\d*\.?\d*(?:[eE][-+]?\d+)?")
+_BARE = re.compile(r"(?:[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)?")
 
 
-class _Line(NamedTuple):
+class _Piece(NamedTuple):
     """A line of a file: which frame its shape has, and text for astropy-regions."""
 
     frame: str
@@ -109,10 +111,20 @@ def parts_of_text(text: str, name: str = "the text") -> Parts:
             parts.append((added, placed(_between_corners(part) if is_box else part)))
     if not parts:
         raise usage(f"{name}: no shape was found in it", AREAS_HINT)
+    areas = [part for part in parts if not _is_line(part[1])]
+    if areas and len(areas) < len(parts):
+        # A file of lines alone has a path.
+        count = len(parts) - len(areas)
+        warn(f"{name}: lines, which have no pixels inside, are left out: {count}")
+        parts = areas
     if not is_casa:
         # DS9 keeps excluded pixels out whatever follows; CASA goes in order.
         parts.sort(key=lambda part: not part[0])
     return parts
+
+
+def _is_line(region: Region) -> bool:
+    return isinstance(region, Line) or (isinstance(region, SkyRegion) and region.shape == "line")
 
 
 def _between_corners(region: Region) -> Region:
@@ -157,7 +169,7 @@ def _parsed(regions: Any, text: str, form: str, name: str) -> list[Any]:
 # DS9.
 
 
-def _ds9_lines(text: str, name: str) -> Iterator[_Line]:
+def _ds9_lines(text: str, name: str) -> Iterator[_Piece]:
     # Without a frame DS9 assumes physical pixels.
     frame, drawn, count = "physical", set[str](), 0
     for piece in _pieces(text):
@@ -166,7 +178,7 @@ def _ds9_lines(text: str, name: str) -> Iterator[_Line]:
         if piece.startswith("#") and word not in (*_DRAWN, "composite"):
             continue
         if word == "global":
-            yield _Line("global", piece)
+            yield _Piece("global", piece)
         elif word in _READ or word in _PLACED:
             frame = word
         elif _REFUSED.fullmatch(word):
@@ -184,7 +196,7 @@ def _ds9_lines(text: str, name: str) -> Iterator[_Line]:
                     "degrees",
                     "write degrees",
                 )
-            yield _Line(frame, _with_angle(piece))
+            yield _Piece(frame, _with_angle(piece))
     if count:
         warn(
             f"{name}: shapes without pixels inside are left out: {count} ({listed(sorted(drawn))})"
@@ -214,25 +226,26 @@ def _pieces(text: str) -> Iterator[str]:
         for end in [at for at, letter in enumerate(masked) if letter == ";"] + [len(line)]:
             piece = line[begin:end].strip()
             if piece:
-                yield piece
+                # astropy-regions keeps semicolons in labels alone.
+                yield _PROPERTY.sub(lambda match: match[0].replace(";", ","), piece)
             begin = end + 1
 
 
 # CASA.
 
 
-def _casa_lines(text: str, name: str) -> Iterator[_Line]:
+def _casa_lines(text: str, name: str) -> Iterator[_Piece]:
     shared, annotations, dropped = "", 0, set[str]()
     for line in map(str.strip, text.splitlines()):
         if not line or line.startswith("#"):
             continue
         if line.startswith("global"):
             shared = f"{shared}, {line[6:]}"
-            yield _Line("global", line)
+            yield _Piece("global", line)
             dropped.update(_unused(line))
             continue
         match = _CASA_LINE.match(line)
-        if match is not None and match["ann"]:
+        if match is not None and (match["ann"] or match["name"].lower() == "text"):
             # For display alone, as CASA says.
             annotations += 1
             continue
@@ -254,10 +267,10 @@ def _unused(line: str) -> Iterable[str]:
     return (word for word in ("range", "corr") if re.search(rf"\b{word}\s*=", line))
 
 
-def _casa_shape(line: str, match: re.Match[str] | None, shared: str, name: str) -> _Line:
+def _casa_shape(line: str, match: re.Match[str] | None, shared: str, name: str) -> _Piece:
     """Return a line with the frame that its coordinates have: pixels, a named one, the image's."""
-    if match is None or match["name"].lower() in ("text", "symbol"):
-        return _Line("", line)
+    if match is None or match["name"].lower() == "symbol":
+        return _Piece("", line)
     shape = line[match.end() : _closing(line, match.end())]
     names = [*_CASA_COORD.findall(shared), *_CASA_COORD.findall(line)]
     first = re.match(r"\[\s*\[([^\]]*)\]", shape)
@@ -272,9 +285,9 @@ def _casa_shape(line: str, match: re.Match[str] | None, shared: str, name: str) 
     if not is_pixel and "pix" in shape:
         raise _mixed(name, line, "on the sky", "pixels")
     if is_pixel:
-        return _Line("image", f"{line}, coord=image")
+        return _Piece("image", f"{line}, coord=image")
     if names and names[-1].lower() == "image":
-        return _Line("", line)
+        return _Piece("", line)
     if any(_BARE.fullmatch(number.strip()) for number in position.split(",")):
         raise usage(
             f"{name}: invalid position in {line[:100]!r}: expected numbers with units",
@@ -282,8 +295,8 @@ def _casa_shape(line: str, match: re.Match[str] | None, shared: str, name: str) 
         )
     is_box = match["name"].lower() == "box"
     if names:
-        return _Line("", line, is_box)
-    return _Line("own", f"{line}, coord=ICRS", is_box)
+        return _Piece("", line, is_box)
+    return _Piece("own", f"{line}, coord=ICRS", is_box)
 
 
 def _mixed(name: str, line: str, centre: str, sizes: str) -> Exception:

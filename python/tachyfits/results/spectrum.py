@@ -125,7 +125,7 @@ class Spectrum(Measured):
         found = difference(self._grid(), other._grid())
         if found is not None:
             raise usage(
-                f"the spectra lie along different channels: {found}",
+                f"the spectra lie along different axes: {found}",
                 "give spectra of the same channels, or combine their .values",
             )
 
