@@ -27,8 +27,8 @@ def options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--threads", type=click.IntRange(min=0), default=0, metavar="N",
                      help="Threads that compute; 0 (the default): one per core."),
         click.option("--token", envvar="TACHYFITS_TOKEN", metavar="TEXT",
-                     help="Token that clients must send. Default: made by `view`, and for addresses "
-                     "other than loopback."),
+                     help="Token that clients must send. Default: made by `view`, and for "
+                     "addresses other than loopback."),
         click.option("--name", "names", multiple=True, metavar="HOST",
                      help="Name by which clients may call the server, in the Host header."),
         click.option("--user-header", metavar="HEADER",

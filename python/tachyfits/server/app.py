@@ -24,8 +24,8 @@ from tachyfits.server.decoding import Decoding
 from tachyfits.server.errors import RequestError, described
 from tachyfits.server.guard import guarded
 from tachyfits.server.jobs import Jobs
-from tachyfits.server.metrics import Metrics
 from tachyfits.server.known import known_parameters
+from tachyfits.server.metrics import Metrics
 from tachyfits.server.page import WEB
 from tachyfits.server.settings import Settings
 from tachyfits.server.sidecars.builder import Sidecars

@@ -188,7 +188,7 @@ class OpenFile:
             ]
 
     def view(self, hdu: int | None) -> View:
-        """Return the view of an image: if ``hdu`` is None, of the first, with two axes if any has."""
+        """Return the view of an image; ``hdu`` None: of the first, with two axes if any has."""
         if hdu is None:
             found = sorted(self.images(), key=lambda image: image.ndim < 2)
             if not found:

@@ -1,8 +1,8 @@
 """View: an image as planes that a viewer shows, whatever the order of its axes.
 
 The axes of the sky are x and y where there are any, else NAXIS1 and NAXIS2; the spectral axis is z.
-An image with other orders is reordered lazily. One of a single axis, such as a spectrum, is a cube of
-one pixel. Numbers are the FITS ones: pixels from 1.
+An image with other orders is reordered lazily. One of a single axis, such as a spectrum, is a cube
+of one pixel. Numbers are the FITS ones: pixels from 1.
 
 Pixels are shown whatever their coordinates are: a distortion that no step or mean can express, or a
 card that is no number, is named in `View.problems` and refused only where a position is needed.
@@ -32,13 +32,12 @@ _T = TypeVar("_T")
 #: Pixels of a tile along each axis.
 TILE = 256
 
-
 #: Most pixels of an image of one axis, which is read as a whole.
 _MOST_OF_LINE = 1 << 22
 
-#: Keywords of the first axis that become those of the third, and the number between their parts.
+#: Keywords of the first axis, which becomes the third.
 _OF_LINE = re.compile(
-    r"(?P<root>CTYPE|CUNIT|CRPIX|CRVAL|CDELT|CNAME|CRDER|CSYER|PV|PS)1(?P<rest>|_\d+|[A-Z]|_\d+[A-Z])"
+    r"(?P<root>CTYPE|CUNIT|CRPIX|CRVAL|CDELT|CNAME|CRDER|CSYER|PV|PS)1(?P<rest>(?:_\d+)?[A-Z]?)"
     r"|(?P<matrix>PC|CD)1_1(?P<letter>[A-Z]?)"
 )
 
@@ -57,8 +56,8 @@ class View:
     image
         The image of the file.
     cube
-        The image with x and y first: shape (..., z, y, x). Without coordinates if they cannot follow
-        the new order.
+        The image with x and y first: shape (..., z, y, x). It has no coordinates if they cannot
+        follow the new order.
     axes
         FITS numbers, in ``image``, of the axes of ``cube``: x first.
     problems
@@ -70,7 +69,8 @@ class View:
         self.problems: list[str] = []
         self._is_unplaced = False
         if image.ndim == 1:
-            self.cube, self.axes = _cube_of_line(image), (2, 3, 1)
+            self.cube = _cube_of_line(image)
+            self.axes: tuple[int, ...] = (2, 3, 1)
             return
         self.axes = tuple(self._tried(self._order) or range(1, image.ndim + 1))
         self.cube = image
