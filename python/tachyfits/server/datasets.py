@@ -23,7 +23,12 @@ from tachyfits.server.errors import Changed, NotFound
 from tachyfits.server.view import View
 
 #: Endings of files that lists show.
-ENDINGS = (".fits", ".fit", ".fts", ".fits.gz", ".fit.gz", ".fits.fz", ".fz")
+ENDINGS = (
+    ".fits", ".fit", ".fts", ".fits.gz", ".fit.gz", ".fits.bz2", ".fits.xz", ".fits.zst", ".fz",
+)  # fmt: skip
+
+#: Endings of files that are compressed as a whole.
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 #: Files that stay open.
 _OPEN = 64
@@ -166,7 +171,7 @@ class OpenFile:
     def stem(self) -> str:
         """The name of the file without folders and its endings."""
         name = self.name.rpartition("/")[2]
-        for ending in (".gz", ".fz", ".fits", ".fit", ".fts"):
+        for ending in (*COMPRESSED, ".fz", ".fits", ".fit", ".fts"):
             name = name.removesuffix(ending)
         return name
 

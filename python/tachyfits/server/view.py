@@ -41,6 +41,9 @@ _OF_LINE = re.compile(
     r"|(?P<matrix>PC|CD)1_1(?P<letter>[A-Z]?)"
 )
 
+#: Keywords and texts that a new header may have.
+_PLAIN, _PRINTABLE = re.compile("(?!CONTINUE|COMMENT|HISTORY)[A-Z0-9_-]{1,8}"), re.compile("[ -~]*")
+
 #: Beginnings of the keywords that say what pixels are; all others may be about coordinates.
 _OF_PIXELS = (
     "SIMPLE", "XTENSION", "BITPIX", "NAXIS", "PCOUNT", "GCOUNT", "EXTEND", "BSCALE", "BZERO",
@@ -289,17 +292,22 @@ def _cube_of_line(image: tf.Image) -> tf.Image:
         raise TooLarge(f"an image of one axis with {image.size} pixels: at most {_MOST_OF_LINE}")
     cards = []
     for card in image.header.cards:
-        found = _OF_LINE.fullmatch(card.keyword)
         name = card.keyword
-        if found is not None:
+        if found := _OF_LINE.fullmatch(name):
             name = f"{found['root']}3{found['rest']}"
             if found["matrix"]:
                 name = f"{found['matrix']}3_3{found['letter']}"
-        # Their values are those of the new array.
-        elif name.startswith(_OF_PIXELS) and name != "BUNIT":
-            continue
-        cards.append((name, card.value, card.comment))
-    pixels = np.ascontiguousarray(image.read().reshape(-1, 1, 1))
+        elif name != "BUNIT" and (name.startswith(_OF_PIXELS) or not _PLAIN.fullmatch(name)):
+            continue  # the new array has its own
+        # Files have cards that a new header may not have; none of them is about coordinates.
+        if isinstance(card.value, (bool, int, float)) or _PRINTABLE.fullmatch(str(card.value)):
+            cards.append((name, card.value, ""))
+    # Of a truncated file the part that is there.
+    hdu = image._hdu()
+    count = image.size
+    if hdu.stored is None:
+        count = min(count, hdu.data_bytes_present * 8 // abs(image.bitpix))
+    pixels = np.ascontiguousarray(image.read(slice(0, max(1, count))).reshape(-1, 1, 1))
     found_image = tf.File.computed(_core.array_file(pixels, cards, name=image.file.name), None)[0]
     assert isinstance(found_image, tf.Image)
     return found_image
