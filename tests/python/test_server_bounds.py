@@ -1,4 +1,4 @@
-"""What a request may cost: units, numbers, tiles and files are bounded before anything else."""
+"""Costs of requests: units, numbers, tiles and files are bounded before anything else."""
 
 from __future__ import annotations
 
@@ -49,8 +49,10 @@ def test_huge_power_in_a_unit_is_unknown_at_once(text: str) -> None:
 @pytest.mark.parametrize(
     ("path", "asked"),
     [
-        ("axis", {"unit": "10**99999999 m"}), ("axis", {"unit": "km/s", "rest": "1 10**9999999 Hz"}),
-        ("spectrum", {"channels": "1..2 10**99999999 m"}), ("spectrum", {"unit": "K,10**9999999 m"}),
+        ("axis", {"unit": "10**99999999 m"}),
+        ("axis", {"unit": "km/s", "rest": "1 10**9999999 Hz"}),
+        ("spectrum", {"channels": "1..2 10**99999999 m"}),
+        ("spectrum", {"unit": "K,10**9999999 m"}),
         ("image", {"collapse": "moment0", "unit": "10**99999999 m"}),
         ("cutout/size", {"channels": "1..2 10^99999999 m"}),
     ],
@@ -273,7 +275,10 @@ def viewed(tmp_path: Path) -> Iterator[str]:
     path = tmp_path / "private.fits"
     tf.write(path, np.ones((3, 4, 5), dtype=np.float32))
     os.chmod(path, 0o600)
-    environment = os.environ | {"BROWSER": "true", "XDG_CACHE_HOME": str(tmp_path)}
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {tmp_path}/opened.txt\n')
+    browser.chmod(0o700)
+    environment = os.environ | {"BROWSER": str(browser), "XDG_CACHE_HOME": str(tmp_path)}
     command = [sys.executable, "-m", "tachyfits", "view", str(path), "--json"]
     process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -294,3 +299,21 @@ def test_viewed_file_needs_the_token_of_its_link(viewed: str) -> None:
     with requests.Session() as browser:
         assert browser.get(viewed, headers={"Accept": "text/html"}, timeout=20).status_code == 200
         assert browser.get(f"{base}api/v1/files", timeout=20).status_code == 200
+
+
+def test_link_in_the_command_line_of_the_browser_works_once(viewed: str, tmp_path: Path) -> None:
+    begin = time.monotonic()
+    while not (tmp_path / "opened.txt").exists() and time.monotonic() - begin < 10:
+        time.sleep(0.05)
+    opened = (tmp_path / "opened.txt").read_text().strip()
+    assert opened.partition("?")[0] == viewed.partition("?")[0]
+    assert opened != viewed
+    page = {"Accept": "text/html"}
+    with requests.Session() as browser:
+        assert browser.get(opened, headers=page, timeout=20).status_code == 200
+        assert browser.get(f"{browser_base(viewed)}api/v1/files", timeout=20).status_code == 200
+    assert requests.get(opened, headers=page, timeout=20).status_code == 401
+
+
+def browser_base(link: str) -> str:
+    return link.partition("?")[0]

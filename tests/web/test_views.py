@@ -16,8 +16,10 @@ from playwright.sync_api import Browser, Page, expect
 import tachyfits as tf
 from viewerpage import opened, settled, state
 
-#: Units of the spectral axis by their value in the page.
-UNITS = ("", "km/s", "GHz", "mm", "um", "channel")
+#: Units of the spectral axis by their value in the page, as the server writes them.
+UNITS = {
+    "": "Hz", "km/s": "km s-1", "GHz": "GHz", "mm": "mm", "um": "um", "channel": "Channel",
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -74,11 +76,9 @@ def chart(page: Page) -> dict[str, Any]:
 def choose_unit(page: Page, unit: str) -> None:
     page.get_by_label("Spectral axis").select_option(unit)
     page.wait_for_function(
-        "unit => { const {axis} = tachyfits.dock.spectra, {chart} = tachyfits.dock;"
-        " const named = unit === 'channel' ? axis.name === 'Channel' : axis.unit === (unit || 'Hz');"
-        " return named && chart.xs.length === axis.values.length"
-        " && chart.xs.includes(axis.values[0]); }",
-        arg=unit,
+        "name => { const {chart, spectra: {axis}} = tachyfits.dock;"
+        " return (axis.unit ?? axis.name) === name && chart.xs.includes(axis.values[0]); }",
+        arg=UNITS[unit],
     )
 
 
@@ -249,8 +249,8 @@ def test_link_restores_cuts_contours_and_the_map(
     # The unit of the chart changes, that of the map does not.
     page.get_by_label("Spectral axis").select_option("GHz")
     page.get_by_role("tab", name="Image").click()
-    page.get_by_label("Upper cut").fill("123.456789012345")
-    page.get_by_label("Upper cut").press("Tab")
+    page.get_by_label("Upper cut", exact=True).fill("123.456789012345")
+    page.get_by_label("Upper cut", exact=True).press("Tab")
     page.wait_for_timeout(400)
     before, link = state(page), page.url
     lines = page.evaluate("tachyfits.overlay.lines.get('contours').lines")

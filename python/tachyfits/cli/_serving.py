@@ -27,8 +27,8 @@ def options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--threads", type=click.IntRange(min=0), default=0, metavar="N",
                      help="Threads that compute; 0 (the default): one per core."),
         click.option("--token", envvar="TACHYFITS_TOKEN", metavar="TEXT",
-                     help="Token that clients must send. Default: made by `view`, and for addresses "
-                     "other than loopback."),
+                     help="Token that clients must send. Default: made by `view`, and for "
+                     "addresses other than loopback."),
         click.option("--name", "names", multiple=True, metavar="HOST",
                      help="Name by which clients may call the server, in the Host header."),
         click.option("--user-header", metavar="HEADER",
@@ -75,12 +75,15 @@ def run(paths: tuple[Path, ...], *, browser: bool, **given: Any) -> int:
             token = secrets.token_urlsafe(24)
         else:
             _warn_of_private(paths)
+    # Other users can list the command line of the browser: the token in it works once.
+    first = secrets.token_urlsafe(24) if browser and token is not None else None
     proxies = given["proxies"]
     if given["user_header"] and not proxies:
         proxies = ("127.0.0.1", "::1")
     settings = Settings(
         paths=paths,
         token=token,
+        first_token=first,
         user_header=given["user_header"],
         proxies=tuple(proxies),
         origins=tuple(given["origins"]),
@@ -98,7 +101,7 @@ def run(paths: tuple[Path, ...], *, browser: bool, **given: Any) -> int:
         else:
             say(f"{link}  (Ctrl-C ends the server)")
         if browser:
-            webbrowser.open(link)
+            webbrowser.open(link if first is None else f"{link.partition('?')[0]}?token={first}")
 
     serve(settings, given["host"], given["port"], started, given["log"])
     return 0

@@ -24,7 +24,12 @@ from tachyfits.server.errors import Changed, NotFound
 from tachyfits.server.view import View
 
 #: Endings of files that lists show.
-ENDINGS = (".fits", ".fit", ".fts", ".fits.gz", ".fit.gz", ".fits.fz", ".fz")
+ENDINGS = (
+    ".fits", ".fit", ".fts", ".fits.gz", ".fit.gz", ".fits.bz2", ".fits.xz", ".fits.zst", ".fz",
+)  # fmt: skip
+
+#: Endings of files that are compressed as a whole.
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 #: Files that stay open.
 _OPEN = 64
@@ -167,7 +172,7 @@ class OpenFile:
     def stem(self) -> str:
         """The name of the file without folders and its endings."""
         name = self.name.rpartition("/")[2]
-        for ending in (".gz", ".fz", ".fits", ".fit", ".fts"):
+        for ending in (*COMPRESSED, ".fz", ".fits", ".fit", ".fts"):
             name = name.removesuffix(ending)
         return name
 
@@ -189,7 +194,7 @@ class OpenFile:
             ]
 
     def view(self, hdu: int | None) -> View:
-        """Return the view of an image: if ``hdu`` is None, of the first, with two axes if any has."""
+        """Return the view of an image; ``hdu`` None: of the first, with two axes if any has."""
         if hdu is None:
             found = sorted(self.images(), key=lambda image: image.ndim < 2)
             if not found:

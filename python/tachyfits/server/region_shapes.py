@@ -42,8 +42,7 @@ from tachyfits.text.sky_regions import OWN_FRAME, SkyRegion
 #: Most shapes of a file.
 MOST_SHAPES = 5000
 
-#: Most characters of a line of a file, and of its properties: parsers of such files search each many
-#: times.
+#: Most characters of a line of a file, and of its properties: parsers search each many times.
 _LONGEST_LINE, _LONGEST_COMMENT = 50_000, 2000
 
 
@@ -142,9 +141,9 @@ def _in_pixels(image: tf.Image, part: Region) -> PixelRegion | None:
 
 
 def left_out(text: str) -> list[str]:
-    """Return the names of shapes of a file of DS9 that have no pixels, or that no parser here has.
+    r"""Return the names of shapes of a file of DS9 that have no pixels, or that no parser here has.
 
-    >>> left_out("image; circle(5,5,2); panda(9,9,0,90,1,2,3,1)\\n# ruler(1,2,3,4)")
+    >>> left_out("image; circle(5,5,2); panda(9,9,0,90,1,2,3,1)\n# ruler(1,2,3,4)")
     ['panda', 'ruler']
     """
     return list(dict.fromkeys(name.lower() for name in _UNREAD.findall(text)))
@@ -293,7 +292,8 @@ def _foreign_ring(regions: Any, inner: PixelRegion, outer: PixelRegion) -> Any:
     if isinstance(inner, Circle) and isinstance(outer, Circle):
         centre = regions.PixCoord(inner.x, inner.y)
         return regions.CircleAnnulusPixelRegion(centre, inner.radius, outer.radius)
-    assert isinstance(inner, Ellipse) and isinstance(outer, Ellipse)
+    assert isinstance(inner, Ellipse)
+    assert isinstance(outer, Ellipse)
     return regions.EllipseAnnulusPixelRegion(
         regions.PixCoord(inner.x, inner.y),
         2 * inner.semi_x,

@@ -29,6 +29,9 @@ class Settings:
     token
         Clients must send it, as ``Authorization: Bearer`` or in the link that the server prints.
         None: clients need none.
+    first_token
+        Opens the page once in place of the token: the command line of the browser that is started
+        has it, which other users can list.
     open_page
         The files of the page itself need no token. For a page in a frame of another site, which
         gets no cookie: its link has the token after "#", and it sends it as a header.
@@ -75,6 +78,7 @@ class Settings:
 
     paths: tuple[Path, ...]
     token: str | None = None
+    first_token: str | None = None
     open_page: bool = False
     user_header: str | None = None
     proxies: tuple[str, ...] = ()

@@ -1,8 +1,8 @@
 """View: an image as planes that a viewer shows, whatever the order of its axes.
 
 The axes of the sky are x and y where there are any, else NAXIS1 and NAXIS2; the spectral axis is z.
-An image with other orders is reordered lazily. One of a single axis, such as a spectrum, is a cube of
-one pixel. Numbers are the FITS ones: pixels from 1.
+An image with other orders is reordered lazily. One of a single axis, such as a spectrum, is a cube
+of one pixel. Numbers are the FITS ones: pixels from 1.
 
 Pixels are shown whatever their coordinates are: a distortion that no step or mean can express, or a
 card that is no number, is named in `View.problems` and refused only where a position is needed.
@@ -32,15 +32,17 @@ _T = TypeVar("_T")
 #: Pixels of a tile along each axis.
 TILE = 256
 
-
 #: Most pixels of an image of one axis, which is read as a whole.
 _MOST_OF_LINE = 1 << 22
 
-#: Keywords of the first axis that become those of the third, and the number between their parts.
+#: Keywords of the first axis, which becomes the third.
 _OF_LINE = re.compile(
-    r"(?P<root>CTYPE|CUNIT|CRPIX|CRVAL|CDELT|CNAME|CRDER|CSYER|PV|PS)1(?P<rest>|_\d+|[A-Z]|_\d+[A-Z])"
+    r"(?P<root>CTYPE|CUNIT|CRPIX|CRVAL|CDELT|CNAME|CRDER|CSYER|PV|PS)1(?P<rest>(?:_\d+)?[A-Z]?)"
     r"|(?P<matrix>PC|CD)1_1(?P<letter>[A-Z]?)"
 )
+
+#: Keywords and texts that a new header may have.
+_PLAIN, _PRINTABLE = re.compile("(?!CONTINUE|COMMENT|HISTORY)[A-Z0-9_-]{1,8}"), re.compile("[ -~]*")
 
 #: Beginnings of the keywords that say what pixels are; all others may be about coordinates.
 _OF_PIXELS = (
@@ -57,8 +59,8 @@ class View:
     image
         The image of the file.
     cube
-        The image with x and y first: shape (..., z, y, x). Without coordinates if they cannot follow
-        the new order.
+        The image with x and y first: shape (..., z, y, x). It has no coordinates if they cannot
+        follow the new order.
     axes
         FITS numbers, in ``image``, of the axes of ``cube``: x first.
     problems
@@ -70,7 +72,8 @@ class View:
         self.problems: list[str] = []
         self._is_unplaced = False
         if image.ndim == 1:
-            self.cube, self.axes = _cube_of_line(image), (2, 3, 1)
+            self.cube = _cube_of_line(image)
+            self.axes: tuple[int, ...] = (2, 3, 1)
             return
         self.axes = tuple(self._tried(self._order) or range(1, image.ndim + 1))
         self.cube = image
@@ -289,17 +292,22 @@ def _cube_of_line(image: tf.Image) -> tf.Image:
         raise TooLarge(f"an image of one axis with {image.size} pixels: at most {_MOST_OF_LINE}")
     cards = []
     for card in image.header.cards:
-        found = _OF_LINE.fullmatch(card.keyword)
         name = card.keyword
-        if found is not None:
+        if found := _OF_LINE.fullmatch(name):
             name = f"{found['root']}3{found['rest']}"
             if found["matrix"]:
                 name = f"{found['matrix']}3_3{found['letter']}"
-        # Their values are those of the new array.
-        elif name.startswith(_OF_PIXELS) and name != "BUNIT":
-            continue
-        cards.append((name, card.value, card.comment))
-    pixels = np.ascontiguousarray(image.read().reshape(-1, 1, 1))
+        elif name != "BUNIT" and (name.startswith(_OF_PIXELS) or not _PLAIN.fullmatch(name)):
+            continue  # the new array has its own
+        # Files have cards that a new header may not have; none of them is about coordinates.
+        if isinstance(card.value, (bool, int, float)) or _PRINTABLE.fullmatch(str(card.value)):
+            cards.append((name, card.value, ""))
+    # Of a truncated file the part that is there.
+    hdu = image._hdu()
+    count = image.size
+    if hdu.stored is None:
+        count = min(count, hdu.data_bytes_present * 8 // abs(image.bitpix))
+    pixels = np.ascontiguousarray(image.read(slice(0, max(1, count))).reshape(-1, 1, 1))
     found_image = tf.File.computed(_core.array_file(pixels, cards, name=image.file.name), None)[0]
     assert isinstance(found_image, tf.Image)
     return found_image

@@ -107,7 +107,7 @@ def fits_unit(text: str, like: tuple[str, ...] = ()) -> UnitBase | None:
                 except (ValueError, TypeError, ArithmeticError):
                     continue
                 if not isinstance(unit, u.UnitBase) or not 0 < abs(unit.scale) < math.inf:
-                    # Logarithms of units, such as mag(AB), and 1e999 m: no factor leads to another unit.
+                    # No factor leads from mag(AB) or 1e999 m to another unit.
                     continue
                 if not kinds or any(unit.is_equivalent(kind) for kind in kinds):
                     return unit

@@ -64,6 +64,8 @@ export class App {
     /** Whether people have changed the view since it was opened, and whether that has an entry. */
     this.touched = this.hasEntry = false;
     this.link = "";
+    /** The part of the address after "#" as the browser has it. */
+    this.address = location.hash;
     /** @type {import("./api.js").Parameters | null} the plane for which cuts are on their way */
     this.refining = null;
     this.refine = new Latest((plane, signal) => this.refineCuts(plane, signal), (error) => this.tell(error));
@@ -95,8 +97,9 @@ export class App {
       this.settled();
     };
     addEventListener("hashchange", () => {
-      if (location.hash === this.link) return;
-      this.entry = "";
+      if (location.hash === this.address) return;
+      this.address = location.hash;
+      this.entry = this.link = "";
       this.touched = this.hasEntry = false;
       void this.open(stateOf(location.hash, this.initial));
     });
@@ -292,7 +295,8 @@ export class App {
 
   keepLinkNow() {
     const { state } = this.store;
-    if (!state.dataset || this.opening) return;
+    // While the browser goes back or forward, the entry is already another one.
+    if (!state.dataset || this.opening || location.hash !== this.address) return;
     const link = `#${linkOf(state, this.initial, !this.cutsWanted && !this.refining)}`;
     if (link === this.link) return;
     this.link = link;
@@ -302,6 +306,7 @@ export class App {
     const isNew = this.entry !== "" && (entry !== this.entry || (this.touched && !this.hasEntry));
     if (isNew) history.pushState(null, "", link);
     else history.replaceState(null, "", link);
+    this.address = location.hash;
     this.entry = entry;
     this.hasEntry ||= isNew;
   }

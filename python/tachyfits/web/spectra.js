@@ -85,18 +85,23 @@ export class Spectra {
   async loadAxis() {
     const { dataset, spectralUnit } = this.store.state;
     if (!dataset || dataset.channels < 2) return;
-    const numbers = spectralUnit === "channel";
-    const asked = { ...placeOf(dataset), unit: numbers ? null : spectralUnit || null };
+    if (spectralUnit === "channel") {
+      const values = Array.from({ length: dataset.channels }, (_, i) => i + 1);
+      this.axis = { name: "Channel", unit: null, values };
+      this.changed();
+      return;
+    }
     try {
+      const asked = { ...placeOf(dataset), unit: spectralUnit || null };
       const axis = await askJson("axis", asked, { doing: "Reading the spectral axis" });
       if (this.store.state.dataset !== dataset || this.store.state.spectralUnit !== spectralUnit) return;
-      const values = axis.values.map((/** @type {number} */ _, /** @type {number} */ i) => i + 1);
-      this.axis = numbers ? { name: "Channel", unit: null, values } : axis;
+      this.axis = axis;
       this.changed();
     } catch (error) {
       if (isStale(error)) return;
       this.failed(error);
-      if (spectralUnit) this.store.set({ spectralUnit: "" });
+      // Cards that cannot be used leave the numbers of the channels.
+      this.store.set({ spectralUnit: spectralUnit ? "" : "channel" });
     }
   }
 

@@ -92,6 +92,7 @@ export function regionsTab(app) {
     const region = chosen();
     const names = region ? VALUES[/** @type {keyof typeof VALUES} */ (region.kind)] : undefined;
     if (!region || !names) {
+      values.dataset.shape = "";
       values.replaceChildren();
       return;
     }

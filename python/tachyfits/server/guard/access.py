@@ -43,6 +43,7 @@ class Access:
         self._cookie = f"tachyfits-{hashlib.sha256(b'name' + token).hexdigest()[:8]}"
         self._in_cookie = hmac.new(token, b"cookie", hashlib.sha256).hexdigest()
         self._in_link = link_key(settings)
+        self._first_token = settings.first_token
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request (ASGI)."""
@@ -65,6 +66,10 @@ class Access:
         if scope["path"] in self._open:
             await self._app(scope, receive, send)
             return
+        is_page = _is_navigation(scope) and not scope["path"].startswith(_API)
+        if is_page and given is not None and self._is_first(given):
+            await self._remember(scope, send)
+            return
         # No other page knows the token, and browsers do not add the header by themselves.
         if not self._is_bearer(scope) and self._is_foreign(scope):
             detail = "another site's page may not use this server"
@@ -80,7 +85,6 @@ class Access:
                 [(b"www-authenticate", b"Bearer")], scope["path"],
             )  # fmt: skip
             return
-        is_page = _is_navigation(scope) and not scope["path"].startswith(_API)
         if given is not None and self._is_token(given) and is_page:
             await self._remember(scope, send)
             return
@@ -156,6 +160,13 @@ class Access:
 
     def _is_token(self, given: str) -> bool:
         return self._settings.token is not None and _same(given, self._settings.token)
+
+    def _is_first(self, given: str) -> bool:
+        """Say whether a token is the one that works once, and let it work no more."""
+        if self._first_token is None or not _same(given, self._first_token):
+            return False
+        self._first_token = None
+        return True
 
     async def _remember(self, scope: Any, send: Any) -> None:
         """Set a cookie in place of the token, and lead to the address without it."""

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import FileResponse
 
-from tachyfits.server.datasets import Version
+from tachyfits.server.datasets import COMPRESSED, Version
 from tachyfits.server.errors import RequestError
 from tachyfits.server.state import State
 from tachyfits.server.vo.failures import fault
@@ -94,7 +94,9 @@ def file_answer(found: Found) -> Response:
 
 
 def _stored_type(name: str) -> str:
-    return "application/gzip" if name.lower().endswith(".gz") else "application/fits"
+    if name.lower().endswith(".gz"):
+        return "application/gzip"
+    return "application/octet-stream" if name.lower().endswith(COMPRESSED) else "application/fits"
 
 
 def _document(request: Request, state: State, identifiers: list[str]) -> Document:

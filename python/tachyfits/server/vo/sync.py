@@ -6,6 +6,7 @@ import logging
 
 from fastapi import APIRouter, Request, Response
 
+from tachyfits.server.datasets import COMPRESSED
 from tachyfits.server.fits_answer import FitsAnswer
 from tachyfits.server.part_file import PartFile
 from tachyfits.server.state import State
@@ -31,7 +32,7 @@ async def sync(request: Request) -> Response:
     def call() -> Response:
         wanted = one_wanted(given)
         found = find(state.datasets, state.settings.authority, wanted.identifier)
-        if wanted.is_whole and not found.file.name.lower().endswith(".gz"):
+        if wanted.is_whole and not found.file.name.lower().endswith(COMPRESSED):
             return file_answer(found)
         part = PartFile(cutout_of(found, wanted))
         found.file.check()
