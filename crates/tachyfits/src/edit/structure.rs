@@ -29,7 +29,7 @@ pub(super) fn fault(before: &Header, after: &Header, index: usize) -> Option<(St
         Ok(after) if after.is_empty() => None,
         Ok(after) => {
             let before = warnings(&before).ok()?;
-            let is_new = |one: &&Warning| !before.iter().any(|other| is_same(one, other));
+            let is_new = |one: &&Warning| count(&after, one.code()) > count(&before, one.code());
             after.iter().find(is_new).map(|one| problem(one.problem()))
         }
     }
@@ -47,9 +47,10 @@ fn may_be_read(before: &Header, after: &Header) -> bool {
     cards(before) != cards(after)
 }
 
-fn is_same(one: &Warning, other: &Warning) -> bool {
-    let of = |warning: &Warning| (warning.code(), warning.problem().place.keyword.clone());
-    of(one) == of(other)
+/// How many cards have a fault; one warning stands for all of the header.
+fn count(warnings: &[Warning], code: Code) -> usize {
+    let alike = warnings.iter().filter(|warning| warning.code() == code);
+    alike.map(|warning| 1 + warning.problem().repeats).sum()
 }
 
 /// Columns that share a name or have sizes that are ignored.
