@@ -112,11 +112,19 @@ def test_an_edit_gives_no_two_columns_one_name(tmp_path: Path, name: str) -> Non
 def test_names_that_are_shared_already_can_be_edited(tmp_path: Path) -> None:
     path = tmp_path / "t.fits"
     with pytest.warns(tf.TachyfitsWarning, match="unique name"):
-        tf.write(path, {"A": [1, 2], "a": [3, 4]})
+        tf.write(path, {"A": [1, 2], "a": [3, 4], "C": [1, 2], "D": [1, 2]})
     with tf.edit(path) as editor:
-        editor[1].header["OBJECT"] = "x"
-        editor[1].header["TTYPE2"] = "B"
-    assert tf.open(path)[1].names == ("A", "B")
+        header = editor[1].header
+        header["OBJECT"] = "x"
+        for keyword, name in (("TTYPE4", "a"), ("TTYPE3", "D"), ("TTYPE4", "C")):
+            with pytest.raises(tf.UsageError, match="name of its own"):
+                header[keyword] = name
+        # A name that is shared already may be another shared one.
+        header["TTYPE2"] = "D"
+        header["TTYPE2"] = "B"
+        with pytest.raises(tf.UsageError, match="name of its own"):
+            header["TTYPE2"] = "A"
+    assert tf.open(path)[1].names == ("A", "B", "C", "D")
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import tachyfits as tf
 from fitsbytes import empty_primary, header, pad
@@ -166,3 +168,42 @@ def test_csv_of_columns_is_utf8(tmp_path: Path) -> None:
     values = Columns({"A": np.array(["Δ", "b"]), "B": np.array([UTF, LATIN])})
     text = io.BytesIO(b"".join(csv_rows(values))).read().decode()
     assert text == "Δ,Müller\nb,Müller\n"
+
+
+PIECES = st.sampled_from([b"a", b"b ", b"\xfc", "ü".encode(), "Δ".encode(), b"\0", b" ", b"\xce"])
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    cells=st.lists(st.lists(PIECES, max_size=4).map(b"".join), min_size=1, max_size=6),
+    comparison=st.sampled_from(["==", "!=", "<", "<=", ">", ">="]),
+    in_heap=st.booleans(),
+)
+@pytest.mark.filterwarnings("ignore::tachyfits.TachyfitsWarning")
+def test_any_text_is_compared_as_it_is_read(
+    tmp_path: Path, cells: list[bytes], comparison: str, in_heap: bool
+) -> None:
+    cells = [cell[:9] for cell in cells]
+    path = tmp_path / "t.fits"
+    path.write_bytes(binary_table([_heap(cells) if in_heap else _field(cells)]))
+    table = tf.open(path)[1]
+    texts = table["N"].tolist()
+    bare = [cell.partition(b"\0")[0].rstrip(b" ") for cell in cells]
+    try:
+        right = [cell.decode() for cell in bare]
+    except UnicodeDecodeError:
+        right = [cell.decode("latin-1") for cell in bare]
+    assert texts == right
+    assert table.to_arrow()["N"].to_pylist() == right
+    assert table.read("N", rows=[len(cells) - 1])["N"].tolist() == right[-1:]
+    if in_heap:
+        return
+    compare = {
+        "==": str.__eq__, "!=": str.__ne__, "<": str.__lt__, "<=": str.__le__, ">": str.__gt__,
+        ">=": str.__ge__,
+    }[comparison]  # fmt: skip
+    for text in right:
+        rows = [row for row, each in enumerate(right) if compare(each, text)]
+        assert table.where(f"N {comparison} '{text}'").tolist() == rows

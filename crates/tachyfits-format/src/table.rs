@@ -9,6 +9,7 @@ mod number_cell;
 pub mod text;
 
 pub use descriptor::Descriptor;
+pub(crate) use descriptor::stored_pair;
 pub(crate) use form::{
     Form, ascii as ascii_form, binary as binary_form, product, regular as regular_form,
 };

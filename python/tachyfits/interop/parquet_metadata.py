@@ -31,7 +31,7 @@ _VERSION = b"IVOA.VOTable-Parquet.version"
 _PANDAS = b"PANDAS_ATTRS"
 
 #: Bytes of metadata that are read: more describe no columns.
-_MOST_BYTES = 1 << 24
+_MOST_BYTES = 1 << 22
 
 #: Types of VOTable by those of NumPy; types that it lacks are the next wider ones.
 _DATATYPES = {
@@ -84,9 +84,9 @@ def _of_yaml(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
             "unit": _unit(column.get("unit")),
             "description": column.get("description"),
             "format": column.get("format"),
-            **said_in_meta(dict(column.get("meta") or {})),
         }
-        yield column["name"], {key: value for key, value in known.items() if value}
+        known = {key: text for key, text in known.items() if isinstance(text, str) and text}
+        yield str(column["name"]), known | said_in_meta(dict(column.get("meta") or {}))
 
 
 def _of_votable(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -94,11 +94,10 @@ def _of_votable(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
         if _local(element) != "FIELD" or not element.get("name"):
             continue
         texts = [part.text for part in element if _local(part) == "DESCRIPTION"]
-        ucd = (element.get("ucd") or "").strip()
         known = {
             "unit": _unit(element.get("unit")),
             "description": " ".join((texts[0] or "").split()) if texts else "",
-            "carried": (("TUCD", ucd),) if ucd else (),
+            **said_in_meta({"TUCD": element.get("ucd") or None}),
         }
         yield str(element.get("name")), {key: value for key, value in known.items() if value}
 
@@ -194,5 +193,5 @@ def _votable(columns: Columns) -> bytes:
         if known is not None and known.description:
             ElementTree.SubElement(field, "DESCRIPTION").text = known.description
     ElementTree.SubElement(table, "PARQUET", type="Parquet-local-XML")
-    text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
-    return text
+    document: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return document

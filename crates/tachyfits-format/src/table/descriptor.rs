@@ -74,8 +74,8 @@ impl TableLayout {
         };
         self.heap()?;
         let bytes = if repeat == 0 { 0 } else { found.field.row_bytes() as usize };
-        let unsigned = self.heap.bytes > i32::MAX as u64;
-        Ok(DescriptorField { column, element, wide, unsigned, bytes })
+        let heap_bytes = self.heap.bytes;
+        Ok(DescriptorField { column, element, wide, heap_bytes, bytes })
     }
 
     /// Where a cell is, for messages: `column` and `row` count from 0.
@@ -101,21 +101,16 @@ struct DescriptorField {
     column: usize,
     element: Element,
     wide: bool,
-    /// 32-bit numbers have no sign: the heap has bytes that signed ones do not reach.
-    unsigned: bool,
+    heap_bytes: u64,
     bytes: usize,
 }
 
 impl DescriptorField {
     /// Count and offset as stored.
     fn stored(&self, bytes: &[u8]) -> [i64; 2] {
-        match (self.bytes, self.wide) {
-            (0, _) => [0, 0],
-            (_, true) => [0, 8].map(|at| i64::from_be_bytes(array(&bytes[at..]))),
-            (_, false) => [0, 4].map(|at| {
-                let stored = u32::from_be_bytes(array(&bytes[at..]));
-                if self.unsigned { stored.into() } else { stored.cast_signed().into() }
-            }),
+        match self.bytes {
+            0 => [0, 0],
+            _ => stored_pair(bytes, self.wide, self.heap_bytes),
         }
     }
 
@@ -142,6 +137,21 @@ impl DescriptorField {
             FormatError::new(Code::DescriptorRange, place, expected, found)
         })
     }
+}
+
+/// Count and offset of a descriptor. 32-bit ones have no sign in a heap that signed ones do not reach: their negative
+/// numbers mean nothing.
+pub(crate) fn stored_pair(bytes: &[u8], wide: bool, heap_bytes: u64) -> [i64; 2] {
+    if wide {
+        return [0, 8].map(|at| i64::from_be_bytes(array(&bytes[at..])));
+    }
+    [0, 4].map(|at| {
+        let stored = u32::from_be_bytes(array(&bytes[at..]));
+        match heap_bytes > i32::MAX as u64 {
+            true => stored.into(),
+            false => stored.cast_signed().into(),
+        }
+    })
 }
 
 fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {

@@ -8,7 +8,7 @@ use crate::error::{FormatError, Place, Warning, quoted};
 use crate::hdu::{Hdu, HduKind};
 use crate::header::Header;
 use crate::limits::padded;
-use crate::table::{Descriptor, Element, Field, Heap, TableLayout};
+use crate::table::{Descriptor, Element, Field, Heap, TableLayout, stored_pair};
 use crate::value::Value;
 
 /// The layout of a compressed table.
@@ -376,15 +376,10 @@ impl CompressedTable {
         plain: &[u8],
         stored: &[u8],
     ) -> Option<StoredArray> {
-        let number = |bytes: &[u8], at: usize, wide: bool| match wide {
-            true => i64::from_be_bytes(*bytes[at * 8..].first_chunk().expect("a descriptor")),
-            false => {
-                i32::from_be_bytes(*bytes[at * 4..].first_chunk().expect("a descriptor")).into()
-            }
-        };
         let unsigned = |value: i64| u64::try_from(value).ok();
-        let count = unsigned(number(plain, 0, wide))?;
-        let bytes = unsigned(number(stored, 0, true))?;
+        let [count, at] = stored_pair(plain, wide, self.layout.heap.bytes);
+        let [bytes, offset] = stored_pair(stored, true, self.table.heap.bytes);
+        let (count, bytes) = (unsigned(count)?, unsigned(bytes)?);
         if count == 0 {
             return (bytes == 0).then_some(StoredArray {
                 plain: Descriptor::default(),
@@ -393,8 +388,7 @@ impl CompressedTable {
                 bytes: 0,
             });
         }
-        let at = unsigned(number(plain, 1, wide))?;
-        let offset = unsigned(number(stored, 1, true))?;
+        let (at, offset) = (unsigned(at)?, unsigned(offset)?);
         let plain_bytes = element.total_bytes(count)?;
         let fits = |at: u64, bytes: u64, heap: Heap| {
             at.checked_add(bytes).is_some_and(|end| end <= heap.bytes)

@@ -8,31 +8,49 @@ use tachyfits_format::{
 /// Why a header may not take the place of another: what is expected, and what it has.
 pub(super) fn fault(before: &Header, after: &Header, index: usize) -> Option<(String, String)> {
     let hdus = [before, after].map(|header| Hdu::of_header(header.clone(), index));
-    let is_fixed = |keyword: &str| {
-        let of_tiles = |hdu: &Hdu| hdu.is_tile_card(keyword);
-        is_structural(keyword) || hdus.iter().flatten().any(of_tiles)
-    };
+    let is_tiled = |hdu: &&Hdu| hdu.is_tiled_image() || hdu.is_compressed_table();
+    let tiled: Vec<&Hdu> = hdus.iter().flatten().filter(is_tiled).collect();
+    let is_fixed =
+        |keyword: &str| is_structural(keyword) || tiled.iter().any(|hdu| hdu.is_tile_card(keyword));
     if let Some(keyword) = differs(before, after, &is_fixed) {
         return Some((format!("{keyword} unchanged"), "another card or order".to_owned()));
     }
+    if !may_be_read(before, after) {
+        return None;
+    }
     let [Ok(before), after] = hdus else { return None };
-    let Ok(before) = warnings(&before) else { return None };
     let problem = |problem: &Problem| {
         let keyword = problem.place.keyword.as_deref().unwrap_or("a card");
         (format!("{} for {keyword}", problem.expected), problem.found.clone())
     };
     match after.and_then(|hdu| warnings(&hdu)) {
-        Err(error) => Some(problem(error.problem())),
+        // An HDU that was unreadable before may be edited step by step.
+        Err(error) => warnings(&before).is_ok().then(|| problem(error.problem())),
+        Ok(after) if after.is_empty() => None,
         Ok(after) => {
-            let is_new = |one: &&Warning| !before.iter().any(|other| is_same(one, other));
+            let before = warnings(&before).ok()?;
+            let is_new = |one: &&Warning| count(&after, one.code()) > count(&before, one.code());
             after.iter().find(is_new).map(|one| problem(one.problem()))
         }
     }
 }
 
-fn is_same(one: &Warning, other: &Warning) -> bool {
-    let of = |warning: &Warning| (warning.code(), warning.problem().place.keyword.clone());
-    of(one) == of(other)
+/// Whether cards differ that the parser may read besides fixed ones: their keywords begin with T in tables, with B in
+/// images. Other edits need not parse a header of very many columns.
+fn may_be_read(before: &Header, after: &Header) -> bool {
+    let cards = |header: &Header| -> Vec<Vec<u8>> {
+        let raw = header.cards().iter().map(|card| card.raw());
+        raw.filter(|raw| matches!(raw.first(), Some(b'T' | b't' | b'B' | b'b')))
+            .map(<[u8]>::to_vec)
+            .collect()
+    };
+    cards(before) != cards(after)
+}
+
+/// How many cards have a fault; one warning stands for all of the header.
+fn count(warnings: &[Warning], code: Code) -> usize {
+    let alike = warnings.iter().filter(|warning| warning.code() == code);
+    alike.map(|warning| 1 + warning.problem().repeats).sum()
 }
 
 /// Columns that share a name or have sizes that are ignored.

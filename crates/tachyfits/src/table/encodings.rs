@@ -69,8 +69,11 @@ impl Table {
             let mut values = filled((end - first).saturating_mul(cell), 0u8, "text of a column")?;
             let output = ColumnOutput::new(column, &mut values);
             let read = self.read(&mut [output], &Rows::Range(first..end), &RunOptions::default());
-            if !is_whole(read.map(|_| ()))? {
-                break;
+            match read {
+                Ok(_) => {}
+                Err(Error::Io(error)) => return Err(Error::Io(error)),
+                // Rows before damage decide alone.
+                Err(_) => break,
             }
             let texts = values.chunks(width as usize).map(significant);
             if TextEncoding::of(texts) == TextEncoding::Latin1 {
@@ -81,7 +84,7 @@ impl Table {
         Ok(TextEncoding::Utf8)
     }
 
-    /// Rows are few at first, because arrays may have any length.
+    /// The same for arrays of characters. Rows are few at first, because arrays may have any length.
     fn of_heap(&self, column: usize, rows: u64) -> Result<TextEncoding, Error> {
         let (mut first, mut count, mut seen) = (0, 1, 0);
         // TDIMn says how long one of several strings is.
@@ -90,8 +93,12 @@ impl Table {
         while first < rows && seen < MOST_BYTES {
             let end = rows.min(first + count);
             let options = RunOptions::default();
-            let (arrays, _) =
-                self.read_arrays(column, false, &Rows::Range(first..end), &options)?;
+            let read = self.read_arrays(column, false, &Rows::Range(first..end), &options);
+            let (arrays, _) = match read {
+                Ok(read) => read,
+                Err(Error::Io(error)) => return Err(Error::Io(error)),
+                Err(_) => break,
+            };
             let cells = arrays.offsets.windows(2).map(|pair| pair[0] as usize..pair[1] as usize);
             let texts = cells.flat_map(|cell| {
                 let cell = &arrays.values[cell];
@@ -107,13 +114,5 @@ impl Table {
             (first, count) = (end, (TOGETHER / each).clamp(1, 1 << 20));
         }
         Ok(TextEncoding::Utf8)
-    }
-}
-
-/// Whether rows could be read; those before damage, or before arrays that are too large, decide alone.
-fn is_whole(read: Result<(), Error>) -> Result<bool, Error> {
-    match read {
-        Err(Error::Io(error)) => Err(Error::Io(error)),
-        read => Ok(read.is_ok()),
     }
 }
