@@ -526,6 +526,23 @@ mod tests {
     }
 
     #[test]
+    fn content_that_is_not_looked_for_ends_with_its_first_block() {
+        let begins = |first: &[u8]| first.starts_with(b"SIMPLE");
+        let options = SpoolOptions::default().is_content(Some(begins));
+        for content in [vec![0; 9 * BLOCK_BYTES], b"SIMP".to_vec()] {
+            for bytes in [gzip(&content), content.clone()] {
+                let storage = spool("x", &bytes[..], &options).unwrap();
+                assert_eq!(all(&*storage), content[..content.len().min(BLOCK_BYTES)]);
+            }
+        }
+        let whole = [b"SIMPLE".to_vec(), vec![0; 3 * BLOCK_BYTES]].concat();
+        let later = [gzip(&[]), gzip(&whole)].concat();
+        for bytes in [later, gzip(&whole), whole.clone()] {
+            assert_eq!(all(&*spool("x", &bytes[..], &options).unwrap()), whole);
+        }
+    }
+
+    #[test]
     fn a_missing_directory_is_named() {
         let options = SpoolOptions {
             memory_bytes: 0,

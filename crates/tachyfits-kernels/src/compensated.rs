@@ -1,5 +1,12 @@
 //! A sum carried with its rounding error, so that adding millions of leaf sums costs no accuracy.
 
+/// Exponent of [`LARGE_UNIT`]: the squares of the largest pixels, in units of its square, leave room for 2^54 of them.
+const LARGE_EXPONENT: u64 = 540;
+
+/// Unit of sums of pixels that exceed f64. It is a power of two, so that digits are lost only of pixels that are smaller
+/// than others by a factor of 2^1000.
+pub const LARGE_UNIT: f64 = f64::from_bits((1023 + LARGE_EXPONENT) << 52);
+
 /// An unevaluated sum `high + low` of two f64: the sum so far and what rounding took from it (Knuth's TwoSum).
 ///
 /// ```

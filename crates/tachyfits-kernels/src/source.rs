@@ -5,9 +5,9 @@
 
 use crate::LANES;
 use crate::byte_order::{BigEndian, Native, Order};
+use crate::compensated::LARGE_UNIT;
 use crate::exact;
 use crate::pixel::{Pixel, PixelType, with_source_pixel};
-use crate::total::LARGE_UNIT;
 use std::marker::PhantomData;
 
 /// Pixels of up to 16 bits that are taken at a time as integers: 64 bytes.

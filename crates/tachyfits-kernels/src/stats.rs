@@ -14,7 +14,7 @@
 use std::marker::PhantomData;
 
 use crate::common_value::Common;
-use crate::compensated::Compensated;
+use crate::compensated::{Compensated, LARGE_UNIT};
 use crate::decode::decode_f64;
 use crate::fold::{Accumulator, PairwiseRuns, add_lanes, fold, fold_decoded, fold_tail};
 use crate::integers::IntegerMoments;
@@ -22,7 +22,7 @@ use crate::isa::{self, Kernel, Tier};
 use crate::pixel::PixelType;
 use crate::source::{Encoding, Source, Visitor};
 use crate::sum::{AllLanes, DefinedLanes, Holes, LaneSums, large_sum};
-use crate::total::{LARGE_UNIT, Total, in_large_units};
+use crate::total::{Total, in_large_units};
 use crate::{LANES, LEAF_PIXELS};
 
 /// A minimum or maximum and the index of the first pixel that has it.
@@ -199,17 +199,17 @@ impl Stats {
         self.set_moments(if is_large { large } else { merged }, is_large);
     }
 
-    fn moments(&self) -> Moments {
-        Moments { count: self.count, center: self.center, squares: self.squares }
+    fn moments(&self) -> CentralMoments {
+        CentralMoments { count: self.count, center: self.center, squares: self.squares }
     }
 
-    fn set_moments(&mut self, moments: Moments, is_large: bool) {
+    fn set_moments(&mut self, moments: CentralMoments, is_large: bool) {
         (self.center, self.squares, self.is_large) = (moments.center, moments.squares, is_large);
     }
 
-    fn large_moments(&self) -> Moments {
+    fn large_moments(&self) -> CentralMoments {
         let factor = if self.is_large { 1.0 } else { 1.0 / LARGE_UNIT };
-        Moments {
+        CentralMoments {
             count: self.count,
             center: self.center.times(factor),
             squares: self.squares.times(factor).times(factor),
@@ -263,14 +263,14 @@ impl Stats {
 
 /// Count, centre and squares of pixels, in one unit.
 #[derive(Clone, Copy)]
-struct Moments {
+struct CentralMoments {
     count: u64,
     center: Compensated,
     squares: Compensated,
 }
 
-impl Moments {
-    fn merged(mut self, later: Moments) -> Moments {
+impl CentralMoments {
+    fn merged(mut self, later: CentralMoments) -> CentralMoments {
         let (n, m) = (self.count as f64, later.count as f64);
         let delta = later.center.minus(self.center);
         self.center.add(delta * (m / (n + m)));
@@ -336,7 +336,7 @@ impl LeafPixels<'_> {
 
     /// The moments in large units; `None` where they are not finite either, because pixels are infinite.
     #[cold]
-    fn large_moments(&self) -> Option<Moments> {
+    fn large_moments(&self) -> Option<CentralMoments> {
         let bytes = in_large_units(self.bytes, self.encoding, self.tier);
         let encoding = Encoding::plain(PixelType::F64);
         let mut values = vec![0.0; self.values.len()];
@@ -369,11 +369,11 @@ struct StatsLeaf {
 }
 
 impl StatsLeaf {
-    fn moments(&self) -> Moments {
+    fn moments(&self) -> CentralMoments {
         let n = self.count as f64;
         // The corrected two-pass formula: what the rounded mean is off by is taken out again.
         let squares = self.squares - self.differences * self.differences / n;
-        Moments {
+        CentralMoments {
             count: self.count,
             center: Compensated::new(self.mean, self.differences / n),
             squares: Compensated { high: squares, low: 0.0 },

@@ -1,16 +1,9 @@
 //! A sum that does not end where f64 ends: of finite pixels whose sum exceeds f64, it is carried in units of a power of two.
 
-use crate::compensated::Compensated;
+use crate::compensated::{Compensated, LARGE_UNIT};
 use crate::decode::decode_f64;
 use crate::isa::Tier;
 use crate::source::Encoding;
-
-/// Exponent of [`LARGE_UNIT`]: the squares of the largest pixels, in units of its square, leave room for 2^54 of them.
-const LARGE_EXPONENT: u64 = 540;
-
-/// Unit of sums of pixels that exceed f64. It is a power of two, so that digits are lost only of pixels that are smaller
-/// than others by a factor of 2^1000.
-pub const LARGE_UNIT: f64 = f64::from_bits((1023 + LARGE_EXPONENT) << 52);
 
 /// A sum with its unit.
 ///

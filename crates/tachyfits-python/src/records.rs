@@ -105,7 +105,7 @@ impl RecordFile {
             .order(self::order(py, order)?)
             .recover(recover)
             .storage(options::storage(py, storage)?);
-        let source = source.source(py, name, on_demand, &SpoolOptions::default())?;
+        let source = source.source(py, name, on_demand, &tachyfits::io::SpoolOptions::default())?;
         let opened = progress::open(py, |spool| {
             options.spool = spool;
             tachyfits_records::RecordFile::open(source, &options)

@@ -1,7 +1,7 @@
 """The boundary of the public interface, which only errors of the package leave.
 
 Functions check their arguments where they mean something, and their messages say more. This is the
-net below them, for arguments that nobody thought of.
+net below them, for arguments that no function expects.
 """
 
 from __future__ import annotations
