@@ -83,6 +83,26 @@ impl Hdu {
         axes_of_type(&self.header, self.axes.len(), is_spectral).next()
     }
 
+    /// The number of the axis of channels, 0 for NAXIS1: the spectral one, else the one beside the sky that has neither
+    /// polarisations, parts of complex numbers nor faces of a cube; of several the first of more than one pixel. Where no
+    /// CTYPE is of the sky, the first two axes are the sky.
+    #[must_use]
+    pub fn channel_axis(&self) -> Option<usize> {
+        if let Some(axis) = self.spectral_axis() {
+            return Some(axis);
+        }
+        let count = self.axes.len();
+        let celestial: Vec<usize> = axes_of_type(&self.header, count, is_celestial).collect();
+        let is_none = |ctype: &str| matches!(ctype, "STOKES" | "COMPLEX" | "CUBEFACE");
+        let none: Vec<usize> = axes_of_type(&self.header, count, is_none).collect();
+        let others: Vec<usize> = (0..count)
+            .filter(|axis| !celestial.contains(axis) && !none.contains(axis))
+            .skip(2_usize.saturating_sub(celestial.len()))
+            .collect();
+        let longer = others.iter().find(|axis| self.axes.get(**axis).is_some_and(|n| *n != 1));
+        longer.or(others.first()).copied()
+    }
+
     /// The number of the axis of polarisations, 0 for NAXIS1.
     #[must_use]
     pub fn stokes_axis(&self) -> Option<usize> {

@@ -229,11 +229,6 @@ fn corner(change: Change<'_>) -> [f64; 2] {
     })
 }
 
-/// The axis of channels: without a spectral one the third, as in any cube.
-fn spectral_axis(hdu: &Hdu, axes: &[u64]) -> Option<usize> {
-    hdu.spectral_axis().or((axes.len() > 2).then_some(2))
-}
-
 /// The channels and polarisations that an operation keeps; `None` where it combines some.
 fn kept(hdu: &Hdu, axes: &[u64], change: Change<'_>) -> Option<Kept> {
     let kept_of = |axis: Option<usize>| -> Option<KeptPixels> {
@@ -259,7 +254,7 @@ fn kept(hdu: &Hdu, axes: &[u64], change: Change<'_>) -> Option<Kept> {
         None => None,
         axis => Some(kept_of(axis)?),
     };
-    Some(Kept { channels: kept_of(spectral_axis(hdu, axes))?, polarisations })
+    Some(Kept { channels: kept_of(hdu.channel_axis())?, polarisations })
 }
 
 /// The beam of a channel, as a row of the table BEAMS gives it.
@@ -303,10 +298,10 @@ impl Beams {
         let in_degrees = |name: &str| {
             let (cell, unit) = (cell(name)?, column(name)?.unit.as_deref().unwrap_or_default());
             let size = match unit.trim().to_ascii_lowercase().as_str() {
-                "arcsec" => 1.0 / 3600.0,
-                "arcmin" => 1.0 / 60.0,
-                "" | "deg" => 1.0,
-                "rad" => 180.0 / std::f64::consts::PI,
+                "arcsec" | "arcsecs" | "arcsecond" | "arcseconds" | "asec" => 1.0 / 3600.0,
+                "arcmin" | "arcmins" | "arcminute" | "arcminutes" | "amin" => 1.0 / 60.0,
+                "deg" | "degs" | "degree" | "degrees" => 1.0,
+                "rad" | "radian" | "radians" => 180.0 / std::f64::consts::PI,
                 "mas" => 1.0 / 3.6e6,
                 _ => return None,
             };

@@ -9,7 +9,7 @@ use tachyfits_format::{
 
 use super::{
     ANNOUNCED, BEAM, Beams, Change, ChannelBeam, CoordinateTable, Survivors, corner, hdu_bytes,
-    is_announced, keep_comments, kept, spectral_axis,
+    is_announced, keep_comments, kept,
 };
 use crate::error::Error;
 use crate::image::Image;
@@ -106,9 +106,11 @@ impl Image {
             Some(axis) if axis.count == 1 => Some(axis.first),
             _ => None,
         };
-        let spectral = spectral_axis(self.hdu(), self.axes());
+        let spectral = self.hdu().channel_axis();
         let stokes = self.hdu().stokes_axis();
-        let (channel, polarisation) = (one(spectral), one(stokes).unwrap_or(0));
+        // Without an axis of channels there is one channel.
+        let channel = spectral.map_or(Some(0), |axis| one(Some(axis)));
+        let polarisation = one(stokes).unwrap_or(0);
         let beam = channel.and_then(|channel| beams?.beam(channel, polarisation));
         header.remove(ANNOUNCED);
         let Some(beam) = beam else {
