@@ -99,7 +99,7 @@ def create_app(settings: Settings) -> FastAPI:
         redoc_url=None,
         lifespan=lifespan,
     )
-    datasets = Datasets(settings.paths)
+    datasets = Datasets(settings.paths, settings.cache_bytes)
     shared = State(
         settings=settings,
         datasets=datasets,

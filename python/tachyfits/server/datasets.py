@@ -6,6 +6,7 @@ An ID is the name of a served file, or of a served folder and a path below it: "
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import re
 import stat
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import tachyfits as tf
-from tachyfits.server.errors import Changed, NotFound
+from tachyfits.server.errors import Changed, NotFound, TooLarge
 from tachyfits.server.view import View
 
 #: Endings of files that lists show.
@@ -31,6 +32,11 @@ MOST_ENTRIES = 5000
 
 #: Descriptors of this process, where the system tells them.
 _DESCRIPTORS = "/proc/self/fd"
+
+#: Bytes for each pixel of a tile while it is decoded: its numbers, its pixels, and a copy that is
+#: kept; coefficients and sums of HCOMPRESS_1 of 64 bits, too.
+_USUAL_PIXEL_BYTES = 16
+_PIXEL_BYTES = {"HCOMPRESS_1": 40}
 
 #: Held while a file is opened, so that a new descriptor is that of this file.
 _OPENING = threading.Lock()
@@ -104,7 +110,10 @@ class Entry:
 class OpenFile:
     """An open file of one version, with the views of its images."""
 
-    def __init__(self, name: str, path: Path, version: Version) -> None:
+    def __init__(
+        self, name: str, path: Path, version: Version, tile_bytes: int | None = None
+    ) -> None:
+        self._tile_bytes = tile_bytes
         self.name = name
         self.path = path
         self.version = version
@@ -153,14 +162,30 @@ class OpenFile:
                 image = self._file[hdu]
                 if not isinstance(image, tf.Image) or image.ndim < 2 or not image.size:
                     raise NotFound(f"{self.name}: HDU {hdu} is not an image of two or more axes")
+                self._check_tiles(image)
                 self._views[hdu] = View(image)
             return self._views[hdu]
+
+    def _check_tiles(self, image: tf.Image) -> None:
+        """Refuse an image whose compressed tiles take more memory than answers may."""
+        tiles = image.compression
+        if tiles is None or self._tile_bytes is None:
+            return
+        lengths = (min(tile, axis) for tile, axis in zip(tiles.tile, image.shape, strict=True))
+        needed = math.prod(lengths) * _PIXEL_BYTES.get(tiles.algorithm, _USUAL_PIXEL_BYTES)
+        if needed > self._tile_bytes:
+            raise TooLarge(
+                f"{self.name}: HDU {image.index} has compressed tiles that need {needed >> 20} MiB "
+                f"each when they are read, more than the {self._tile_bytes >> 20} MiB of this "
+                "server (--memory)"
+            )
 
 
 class Datasets:
     """The files under some paths."""
 
-    def __init__(self, paths: tuple[Path, ...]) -> None:
+    def __init__(self, paths: tuple[Path, ...], tile_bytes: int | None = None) -> None:
+        self._tile_bytes = tile_bytes
         self._roots: dict[str, Path] = {}
         self._lock = threading.Lock()
         self._open: OrderedDict[str, OpenFile] = OrderedDict()
@@ -227,7 +252,7 @@ class Datasets:
             if found is not None and found.version == version and found.path == path:
                 self._open.move_to_end(name)
                 return found
-        opened = OpenFile(name, path, version)
+        opened = OpenFile(name, path, version, self._tile_bytes)
         if self.path(name) != path:
             raise Changed(f"{name}: the file was replaced while it was opened")
         if not keep:
