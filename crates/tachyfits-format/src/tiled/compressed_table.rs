@@ -3,12 +3,13 @@
 
 use crate::card::{Card, numbered};
 use crate::code::Code;
-use crate::codec::{CodecError, CodecScratch, MOST_RATIO, SlabAlgorithm, SlabCodec};
+use crate::codec::{CodecError, CodecScratch, MOST_RATIO, SlabAlgorithm, SlabCodec, sized};
 use crate::error::{FormatError, Place, Warning, quoted};
 use crate::hdu::{Hdu, HduKind};
 use crate::header::Header;
 use crate::limits::padded;
 use crate::table::{Descriptor, Element, Field, Heap, TableLayout};
+use crate::tile_keywords::TileContent;
 use crate::value::Value;
 
 /// The layout of a compressed table.
@@ -199,9 +200,8 @@ fn original_header(header: &Header) -> Result<Header, FormatError> {
         let keyword = card.keyword().to_ascii_uppercase();
         let (root, number) = numbered(&keyword);
         let kept = match (&*keyword, root) {
-            ("CHECKSUM" | "DATASUM" | "ZTABLE" | "ZTILELEN" | "ZPCOUNT" | "END", _) => continue,
+            ("CHECKSUM" | "DATASUM" | "END", _) => continue,
             ("THEAP", _) if header.get("ZTHEAP").is_some() => continue,
-            (_, "ZFORM" | "ZCTYP" | "ZNAXIS") if !number.is_empty() => continue,
             ("NAXIS1", _) => original(header, card, "ZNAXIS1")?,
             ("NAXIS2", _) => original(header, card, "ZNAXIS2")?,
             ("PCOUNT", _) => original(header, card, "ZPCOUNT")?,
@@ -211,6 +211,7 @@ fn original_header(header: &Header) -> Result<Header, FormatError> {
             ("ZHECKSUM", _) => card.renamed("CHECKSUM"),
             ("ZDATASUM", _) => card.renamed("DATASUM"),
             ("ZTHEAP", _) => card.renamed("THEAP"),
+            _ if TileContent::Table.has(&keyword) => continue,
             _ => card.clone(),
         };
         cards.push(kept);
@@ -339,23 +340,35 @@ impl CompressedTable {
         let width = if wide { WIDE } else { WIDE / 2 };
         let place = |error| self.slab_error(column, tile, stream_offset, error);
         let count = self.slab_bytes(column, tile, (stream_offset, stream.len() as u64))?;
-        let mut bytes = vec![0; count];
+        let mut bytes = Vec::new();
+        sized(&mut bytes, count).map_err(place)?;
         let algorithm = SlabAlgorithm::Gzip;
         let pairs = SlabCodec { algorithm, element: Element::Character };
         pairs.decode(stream, scratch, &mut bytes).map_err(place)?;
         let split = |plain: &[u8], stored: &[u8]| {
-            (0..rows)
-                .map(|row| self.array(element, wide, &plain[row * width..], &stored[row * WIDE..]))
-                .collect::<Option<Vec<StoredArray>>>()
+            let mut arrays = Vec::new();
+            if arrays.try_reserve_exact(rows).is_err() {
+                return Err(place(CodecError::no_memory(rows)));
+            }
+            for row in 0..rows {
+                match self.array(element, wide, &plain[row * width..], &stored[row * WIDE..]) {
+                    Some(array) => arrays.push(array),
+                    None => return Ok(None),
+                }
+            }
+            Ok(Some(arrays))
         };
         let (plain, stored) = bytes.split_at(rows * width);
-        if let Some(arrays) = split(plain, stored) {
+        if let Some(arrays) = split(plain, stored)? {
             bytes.truncate(rows * width);
             return Ok(StoredArrays { fields: bytes, arrays });
         }
         let (stored, plain) = bytes.split_at(rows * WIDE);
-        match split(plain, stored) {
-            Some(arrays) => Ok(StoredArrays { fields: plain.to_vec(), arrays }),
+        match split(plain, stored)? {
+            Some(arrays) => {
+                bytes.drain(..rows * WIDE);
+                Ok(StoredArrays { fields: bytes, arrays })
+            }
             None => {
                 let expected = "arrays within the heaps of the compressed and the original table";
                 Err(place(CodecError::stream(0, expected, "some outside")))
