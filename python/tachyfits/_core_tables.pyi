@@ -35,6 +35,7 @@ class Table:
     def row_bytes(self) -> int: ...
     @property
     def warnings(self) -> list[str]: ...
+    def with_whole_fields(self) -> Table: ...  # for copies: TDIMn may leave out bytes of a field
     def columns(self) -> list[Column]: ...
     def find(self, name: str) -> int | None: ...
     def text_encoding(self, column: int) -> str: ...  # "utf-8" or "latin-1"
@@ -196,6 +197,14 @@ class FileWriter:
         threads: int = 0,
         progress: _Progress | None = None,
     ) -> float: ...  # the largest error of rounding
+    def write_empty(self, cards: Sequence[tuple[str, Any, str]]) -> None: ...  # NAXIS = 0
+    def write_restored(
+        self,
+        file: FitsFile,  # HDU 1, which was the primary array, with the cards of the empty HDU 0
+        *,
+        threads: int = 0,
+        progress: _Progress | None = None,
+    ) -> list[str]: ...  # keywords of the primary HDU that the image has with another value
     def copy(
         self,
         file: FitsFile,

@@ -189,6 +189,24 @@ def test_no_more_than_two_files_of_a_crate_use_each_other(crate: str) -> None:
     assert not [circle for circle in circles if len(circle) > 2]
 
 
+#: Calls that abort if there is too little memory; their numbers come from files and requests.
+ABORTING = re.compile(
+    r"\bvec!\[[^\]]*;|(?<!\w)\w+\.(?:resize|reserve|reserve_exact|to_vec)\(|with_capacity\("
+)
+
+
+def test_codecs_allocate_by_the_functions_that_can_fail() -> None:
+    folder = CRATES / "tachyfits-format" / "src" / "codec"
+    found = [
+        f"{path.name}: {line.strip()}"
+        for path in sorted(folder.glob("*.rs"))
+        if path.name != "room.rs"
+        for line in without_tests(rust_code(path.read_text(encoding="utf-8"))).splitlines()
+        if ABORTING.search(line)
+    ]
+    assert not found, "use sized, resize and reserve of codec/room.rs"
+
+
 @pytest.mark.parametrize("crate", ARROWS)
 def test_a_file_of_a_crate_has_a_name_of_its_own(crate: str) -> None:
     # The slow twins in `naive` have the names of the files that they check.

@@ -207,7 +207,7 @@ def test_written_images_come_back(tmp_path: Path, kind: str, codec: str) -> None
     pixels = (CUBE - (100 if kind == "i1" else 0)).astype(kind)
     cannot = kind == "i8" and codec in ("rice", "hcompress", "plio")
     # PLIO stores integers from 0 to 2^24 - 1.
-    cannot = cannot or (codec == "plio" and kind in ("f4", "f8", "u4"))
+    cannot = cannot or (codec == "plio" and kind in ("f4", "f8"))
     if cannot:
         with pytest.raises(tf.TachyfitsError):
             tf.write(path, pixels, compress=codec)
@@ -217,12 +217,14 @@ def test_written_images_come_back(tmp_path: Path, kind: str, codec: str) -> None
     with tf.open(path) as file, fits.open(path) as theirs:
         found, other = file[1][:], np.array(theirs[1].data)
         assert [hdu.checksum().ok for hdu in file] == [True, True]
-    assert found.dtype == pixels.dtype
+    # Unsigned integers are negative as they are stored, which PLIO does not have.
+    is_widened = codec == "plio" and kind in ("u2", "u4")
+    assert found.dtype == (np.int32 if is_widened else pixels.dtype)
     if codec in ("gzip", "gzip1", "none") or kind not in ("f4", "f8"):
         assert np.array_equal(found, pixels)
     else:
         assert np.abs(found - pixels).max() <= 0.5 * 8 / 4 * 1.3
-    if kind != "i1" and (codec, kind) != ("plio", "u2"):  # astropy offsets these
+    if kind != "i1":  # astropy offsets these
         assert np.array_equal(other, found)
 
 

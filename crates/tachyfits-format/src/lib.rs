@@ -36,6 +36,7 @@ mod scan;
 mod survival;
 mod table;
 mod text_encoding;
+mod tile_keywords;
 mod tiled;
 mod value;
 mod verify;
@@ -47,7 +48,7 @@ pub use card::Card;
 pub use code::{Code, Kind, codes};
 pub use codec::{
     CodecError, CodecParameters, CodecScratch, Gzip, Hcompress, Pixels, PixelsMut, PlainTile, Plio,
-    Rice, SlabAlgorithm, SlabCodec, Tile, TileCodec, Verbatim, tile_codec,
+    Rice, SlabAlgorithm, SlabCodec, Tile, TileCodec, Verbatim, sized, tile_codec,
 };
 pub use cutout::{
     AxisBlocks, AxisSelection, Fate, OffsetAxis, ResultAxis, arrays_header, coordinate_tables,

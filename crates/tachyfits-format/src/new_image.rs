@@ -63,9 +63,11 @@ impl NewImage {
         if let Some(blank) = self.blank.filter(|_| !self.stored.is_float()) {
             cards.push(Card::new("BLANK", blank, "pixel that is undefined")?);
         }
-        cards.extend(
-            carried.cards().iter().filter(|card| survives(card, SurvivingPixels::New)).cloned(),
-        );
+        // A given header may be that of an extension; the writer knows whether this is one.
+        let is_taken = |card: &&Card| {
+            survives(card, SurvivingPixels::New) || card.keyword().eq_ignore_ascii_case("INHERIT")
+        };
+        cards.extend(carried.cards().iter().filter(is_taken).cloned());
         let mut header = Header::from_cards(cards);
         if self.checksum {
             header.set("DATASUM", "0", "sum of the data")?;

@@ -5,9 +5,11 @@ use crate::card::{Card, numbered};
 use crate::code::Code;
 use crate::error::{FormatError, Place, quoted};
 use crate::header::Header;
+use crate::image::ValueType;
 use crate::new_image::{NO_CHECKSUM, number};
 use crate::table::{Column, MOST_COLUMNS, Null, TableKind, TableLayout, product};
 use crate::table::{Element, Field, Substrings, TextForm};
+use crate::tile_keywords::{TileContent, claims_tiles, is_of_compression};
 use crate::value::Value;
 
 options! {
@@ -333,10 +335,15 @@ impl NewTable {
         }
         let named =
             |card: &Card| self.name.is_some() && card.keyword().eq_ignore_ascii_case("EXTNAME");
-        let of_pixels = carried.get_logical("ZIMAGE") == Ok(Some(true));
-        let is_taken =
-            |card: &Card| is_of_any_table(card) || (of_pixels && has_keyword(card, &OF_PIXELS));
-        let taken = carried.cards().iter().filter(|card| is_taken(card) && !named(card));
+        // Cards of compressed tiles belong to rows that are tiles; of other rows they would say that they are.
+        let tiles = self.tiles(carried);
+        let taken = carried.cards().iter().filter(|card| match is_of_compression(card) {
+            true => tiles.is_some() || !claims_tiles(carried),
+            false => {
+                let of_pixels = tiles == Some(TileContent::Image) && is_of_pixels(card);
+                (is_of_any_table(card) || of_pixels) && !named(card)
+            }
+        });
         cards.extend(taken.cloned());
         let mut header = Header::from_cards(cards);
         if self.checksum {
@@ -344,6 +351,26 @@ impl NewTable {
             header.set("CHECKSUM", NO_CHECKSUM, "sum of the HDU")?;
         }
         Ok(header)
+    }
+}
+
+impl NewTable {
+    /// The content of the tiles that a header claims, if the columns are those of tiles.
+    fn tiles(&self, carried: &Header) -> Option<TileContent> {
+        let is_true = |keyword| carried.get(keyword) == Some(&Value::Logical(true));
+        let of_bytes = |column: &NewColumn| {
+            let bytes = Element::Number(ValueType::U8);
+            matches!(column.field, Field::Variable { element, .. } if element == bytes)
+        };
+        let is_of_image = |column: &NewColumn| {
+            let name = column.name.to_ascii_uppercase();
+            name.ends_with("COMPRESSED_DATA") && matches!(column.field, Field::Variable { .. })
+        };
+        if is_true("ZIMAGE") && self.columns.iter().any(is_of_image) {
+            return Some(TileContent::Image);
+        }
+        let is_table = is_true("ZTABLE") && self.columns.iter().all(of_bytes);
+        is_table.then_some(TileContent::Table)
     }
 }
 
@@ -359,12 +386,16 @@ fn refused(number: usize, name: &str, expected: &str, found: String) -> FormatEr
 /// Keywords of pixels: a table has none, unless its rows are the tiles of a compressed image (Sect. 10.1.2).
 const OF_PIXELS: [&str; 5] = ["BSCALE", "BZERO", "BLANK", "DATAMIN", "DATAMAX"];
 
+pub(crate) fn is_of_pixels(card: &Card) -> bool {
+    has_keyword(card, &OF_PIXELS)
+}
+
 fn has_keyword(card: &Card, keywords: &[&str]) -> bool {
     keywords.iter().any(|keyword| keyword.eq_ignore_ascii_case(card.keyword()))
 }
 
 /// The card speaks neither of structure, nor of the columns as Sect. 7 defines them, nor of pixels or the old file.
-fn is_of_any_table(card: &Card) -> bool {
+pub(crate) fn is_of_any_table(card: &Card) -> bool {
     const PLAIN: [&str; 14] = [
         "SIMPLE", "XTENSION", "BITPIX", "NAXIS", "PCOUNT", "GCOUNT", "GROUPS", "EXTEND", "TFIELDS",
         "THEAP", "NEXTEND", "BLOCKED", "CHECKSUM", "DATASUM",
@@ -376,7 +407,7 @@ fn is_of_any_table(card: &Card) -> bool {
     let keyword = card.keyword().to_ascii_uppercase();
     let (root, index) = numbered(&keyword);
     let indexed = !index.is_empty() && INDEXED.contains(&root);
-    !(indexed || has_keyword(card, &PLAIN) || has_keyword(card, &OF_PIXELS))
+    !(indexed || has_keyword(card, &PLAIN) || is_of_pixels(card))
 }
 
 impl Element {

@@ -194,6 +194,23 @@ pub enum Null {
 }
 
 impl TableLayout {
+    /// The same layout with the whole field of each column as its cell: TDIMn and the width of strings may leave out elements
+    /// at its end, which are copied with the others.
+    #[must_use]
+    pub fn with_whole_fields(&self) -> TableLayout {
+        let mut whole = self.clone();
+        for column in &mut whole.columns {
+            if let Field::Fixed { element, repeat, width } = &mut column.field {
+                column.dimensions.clear();
+                column.substrings = None;
+                if *element == Element::Character {
+                    *width = *repeat;
+                }
+            }
+        }
+        whole
+    }
+
     /// The index of the column of this name or key, trailing blanks not significant: the first that is spelled so, or else
     /// the first in letters of either case. A name that TTYPEn gives goes before one made up for a column without.
     #[must_use]

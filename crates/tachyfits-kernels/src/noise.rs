@@ -4,6 +4,8 @@
 //! Medians are found among the few differences close to the median of the row before; where it is not among them, among
 //! all. Differences that do not count are keys below all others, so that no loop has to drop them.
 
+use std::collections::TryReserveError;
+
 use crate::isa::{self, Kernel, Tier};
 
 /// The range and noise of pixels.
@@ -176,6 +178,25 @@ impl<P: NoisePixel> Default for NoiseMeter<P> {
 }
 
 impl<P: NoisePixel> NoiseMeter<P> {
+    /// Reserve memory for measuring `pixels` pixels in rows of `row`, so that too little memory is an error.
+    ///
+    /// # Errors
+    /// If there is too little memory.
+    pub fn reserve(&mut self, pixels: usize, row: usize) -> Result<(), TryReserveError> {
+        let row = if row < SPAN { pixels.max(1) } else { row };
+        let longest = row.min(pixels);
+        self.defined.clear();
+        self.defined.try_reserve_exact(longest)?;
+        for keys in self.keys.iter_mut().chain([&mut self.near]) {
+            keys.try_reserve_exact((longest + 1).saturating_sub(keys.len()))?;
+        }
+        for medians in &mut self.medians {
+            medians.clear();
+            medians.try_reserve_exact(pixels.div_ceil(row))?;
+        }
+        Ok(())
+    }
+
     /// Measures pixels in rows of `row` pixels.
     ///
     /// # Panics

@@ -159,7 +159,7 @@ impl FileWriter {
         )
     }
 
-    /// Begin a table of columns as another one has them, to be written with ``raw`` values.
+    /// Begin a table of columns as another one has them, to be written with ``raw`` values of whole fields.
     ///
     /// Its cards are taken over, but for those of the keywords ``without``; ``cards`` come before them.
     #[pyo3(signature = (table, columns, cards, *, without=Vec::new(), rows=0),
@@ -185,7 +185,11 @@ impl FileWriter {
         let is_out =
             |card: &Card| without.iter().any(|name| name.eq_ignore_ascii_case(card.keyword()));
         carried.extend(theirs.filter(|card| !is_out(card)).cloned());
-        self.begin(py, new_table(layout.kind, taken, None, rows), Header::from_cards(carried))
+        self.begin(py, new_table(layout.kind, taken, None, rows), Header::from_cards(carried))?;
+        let mut table = self.table(py)?;
+        table.take_whole_fields();
+        self.put(WriterState::Table(table));
+        Ok(())
     }
 
     /// Write rows of the table that was begun.
@@ -292,6 +296,41 @@ impl FileWriter {
         Ok(rounding)
     }
 
+    /// Write an HDU without data (NAXIS = 0): a primary one, or an IMAGE extension. Cards of structure are left out.
+    fn write_empty(&self, py: Python<'_>, cards: Cards<'_>) -> PyResult<()> {
+        let header = engine_header(py, cards)?;
+        let mut file = self.file(py)?;
+        py.detach(|| file.write_empty(&header)).or_raise(py)?;
+        self.put(WriterState::File(file));
+        Ok(())
+    }
+
+    /// Write the image of HDU 1 of a file, which was the primary array before it was compressed, as the next HDU, with the
+    /// cards of the empty primary HDU. Returns the keywords of its cards that the image has with another value, which are left
+    /// out.
+    #[pyo3(signature = (file, *, threads=0, progress=None))]
+    fn write_restored(
+        &self,
+        py: Python<'_>,
+        file: &FitsFile,
+        threads: i64,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Vec<String>> {
+        let threads = not_negative(py, "threads", threads)?;
+        let from = file.engine();
+        let Some((header, others)) = from.restored_primary().or_raise(py)? else {
+            let expected = "a compressed primary array in HDU 1";
+            return Err(argument(py, expected, "none", "write the HDUs as they are"));
+        };
+        let image = from.image(1).or_raise(py)?;
+        let mut new = self.file(py)?;
+        progress::run(py, threads, progress, |run| {
+            image.write_restored_into(header, &mut new, run).map(drop)
+        })?;
+        self.put(WriterState::File(new));
+        Ok(others)
+    }
+
     /// Write an image, computed ones too, as the next HDU. Returns the largest error of rounding.
     #[pyo3(signature = (image, *, compression=None, threads=0, progress=None))]
     fn write_image(
@@ -313,7 +352,7 @@ impl FileWriter {
         Ok(rounding)
     }
 
-    /// Write an extension of another file as the next HDU, its data byte by byte.
+    /// Write an HDU of another file as the next HDU, its data byte by byte.
     ///
     /// Its cards are taken over, but for those of the keywords ``without``; ``cards`` are set in them. Cards of structure
     /// stay, and sums are those of the copy.

@@ -85,6 +85,11 @@ impl Table {
 
 #[pymethods]
 impl Table {
+    /// Return the same table with the whole field of each column as its cell, for copies.
+    fn with_whole_fields(&self) -> Table {
+        Table::new(self.table.with_whole_fields())
+    }
+
     /// NAXIS2.
     #[getter]
     fn rows(&self) -> u64 {

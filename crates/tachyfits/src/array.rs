@@ -81,7 +81,14 @@ impl Array<'_> {
     ) -> Result<Report, Error> {
         self.check()?;
         if compression.is_some() {
-            let image = self.to_file(&file.name(), header)?.image(0)?;
+            // Integers that are undefined already have the value of BLANK.
+            let blank = pixels.filter(|&pixels| is_with_blank(pixels, self.pixel));
+            let encoding = Encoding {
+                blank: blank.and_then(|pixels| pixels.blank),
+                ..Encoding::plain(self.pixel)
+            };
+            let image = self.file_of(&file.name(), header, &encoding)?.image(0)?;
+            let pixels = pixels.filter(|_| blank.is_none());
             return image.write_into(file, pixels, compression, run);
         }
         let from = Encoding::plain(self.pixel);
@@ -95,6 +102,7 @@ impl Array<'_> {
         let written = if (Encoding { blank: None, ..to }) == from { from } else { to };
         let tier = file.tier();
         let new = new_image(self.axes, &to, file.updates_checksums());
+        let header = file.format_error(new.header(header))?;
         let writer = ImageWriter::begin(file, &new, header)?;
         let pieces = Pieces { pixels: self.pixels(), size: from.pixel_bytes() as u64 };
         let progress = Progress { options: *run, total: self.bytes.len() as u64 };
@@ -123,8 +131,13 @@ impl Array<'_> {
     /// # Errors
     /// As [`Array::write`], and if there is not enough memory.
     pub fn to_file(&self, name: &str, header: &Header) -> Result<FitsFile, Error> {
+        self.file_of(name, header, &Encoding::plain(self.pixel))
+    }
+
+    /// The same with pixels of an encoding, which their bytes have already.
+    fn file_of(&self, name: &str, header: &Header, encoding: &Encoding) -> Result<FitsFile, Error> {
         self.check()?;
-        let new = new_image(self.axes, &Encoding::plain(self.pixel), false);
+        let new = new_image(self.axes, encoding, false);
         let file = name.to_owned();
         let header = new.header(header).map_err(|error| Error::Format { file, error })?;
         let mut content = header.to_bytes();

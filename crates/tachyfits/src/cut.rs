@@ -266,7 +266,7 @@ impl SectionNode {
         }
         out.fill(T::NAN);
         for (inner, needed) in &pieces {
-            let mut values = T::take(feed.scratch, needed.pixels() as usize);
+            let mut values = T::take(feed.scratch, needed.pixels() as usize)?;
             T::values(&*self.input, needed, feed, &mut values)?;
             self.place(&outer, (inner, needed), 1, &values, out);
             T::give_back(feed.scratch, values);
@@ -316,7 +316,7 @@ impl Node for SectionNode {
             return self.input.fill(needed, feed, out);
         }
         if self.encoding != self.input.encoding() {
-            let mut values = feed.scratch.f64s(window.pixels() as usize);
+            let mut values = feed.scratch.f64s(window.pixels() as usize)?;
             self.values_f64(window, feed, &mut values)?;
             feed.encode(&values, &self.encoding, out)?;
             feed.scratch.give_back_f64s(values);
@@ -326,7 +326,7 @@ impl Node for SectionNode {
         let undefined = self.undefined();
         out.chunks_exact_mut(size).for_each(|pixel| pixel.copy_from_slice(&undefined));
         for (inner, needed) in &pieces {
-            let mut pixels = feed.scratch.bytes(needed.pixels() as usize * size);
+            let mut pixels = feed.scratch.bytes(needed.pixels() as usize * size)?;
             self.input.fill(needed, feed, &mut pixels)?;
             self.place(&outer, (inner, needed), size, &pixels, out);
             feed.scratch.give_back_bytes(pixels);

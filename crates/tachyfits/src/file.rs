@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tachyfits_format::{
-    Code, FormatError, Hdu, HduKind, Limits, ReadOptions, Step, TableLayout, Walker, Warning,
-    begins_fits,
+    Code, FormatError, Hdu, HduKind, Header, Limits, ReadOptions, Step, TableLayout, Walker,
+    Warning, begins_fits,
 };
 use tachyfits_io::operation::OPEN_ATTEMPTS;
 use tachyfits_io::{
@@ -244,6 +244,30 @@ impl FitsFile {
         }
     }
 
+    /// The header of the primary array that the image of HDU 1 was before it was compressed, with the cards of the empty HDU
+    /// 0, and the keywords of those that the image has with another value; `None` unless there is such an image.
+    ///
+    /// # Errors
+    /// If the cards do not define the image.
+    pub fn restored_primary(&self) -> Result<Option<(Header, Vec<String>)>, Error> {
+        let (Some(primary), Some(decompressed)) = (self.hdus.first(), self.decompressed.get(&1))
+        else {
+            return Ok(None);
+        };
+        if !decompressed.stored.is_tiled_image() {
+            return Ok(None);
+        }
+        let named = |error| Error::Format { file: self.name().to_owned(), error };
+        let restored = decompressed.stored.restored_header(Some(primary)).map_err(named)?;
+        let mut header = restored.header;
+        if let (None, Ok(Some(blank))) = (header.get("BLANK"), self.hdus[1].header.get_i64("BLANK"))
+        {
+            // From the column ZBLANK.
+            header.set("BLANK", blank, "pixel that is undefined").map_err(named)?;
+        }
+        Ok(restored.is_primary.then_some((header, restored.others)))
+    }
+
     /// One HDU, if the file has all of its data.
     pub(crate) fn hdu_with_data(&self, index: usize) -> Result<&Arc<Hdu>, Error> {
         let hdu = self.hdu(index)?;
@@ -362,6 +386,9 @@ fn decompressed_id(storage: &dyn Storage, stored: &Hdu, on_damage: &OnDamage) ->
     Id::new(storage.name().to_owned(), version)
 }
 
+/// Bytes of the first row that are read for its ZBLANK: rows of tiles have a few columns.
+const MOST_ROW_BYTES: u64 = 1 << 16;
+
 /// The HDU of a compressed image as it was before, and the storage of its header and pixels.
 fn decompressed_image(
     storage: &Arc<dyn Storage>,
@@ -369,8 +396,20 @@ fn decompressed_image(
     tier: Tier,
     on_damage: OnDamage,
 ) -> Result<(Hdu, Decompressed), FormatError> {
-    let layout = stored.tiled_image()?;
-    let image = Hdu::of_header(stored.restored_header(None)?.header, stored.index)?;
+    let mut layout = stored.tiled_image()?;
+    let mut header = stored.restored_header(None)?.header;
+    if layout.blank_column.is_some() && !layout.states_blank() {
+        // Reading the tile says what is wrong with a row that cannot be read.
+        let bytes = layout.table.row_bytes.min(stored.data_bytes_present).min(MOST_ROW_BYTES);
+        let mut row = vec![0; bytes as usize];
+        if storage.read_exact_at(layout.row_offset(0), &mut row).is_ok() {
+            layout.take_blank_of_column(&row);
+        }
+        if let Some(blank) = layout.image.blank {
+            header.set("BLANK", blank, "pixel that is undefined")?;
+        }
+    }
+    let image = Hdu::of_header(header, stored.index)?;
     // ZPCOUNT and ZGCOUNT may claim bytes that no tile has.
     image.image()?;
     let id = decompressed_id(&**storage, stored, &on_damage);

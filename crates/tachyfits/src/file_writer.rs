@@ -3,13 +3,13 @@
 
 use std::path::Path;
 
-use tachyfits_format::{FormatError, HduKind, Header, NewImage};
+use tachyfits_format::{Card, FormatError, HduKind, Header, NewImage, StoredType, Value};
 use tachyfits_io::operation::RunOptions;
 use tachyfits_io::{OutputFile, Report, SpoolFile};
 use tachyfits_kernels::{OnesComplement, Tier};
 
 use crate::byte_sums::{each_piece, update_checksums};
-use crate::error::Error;
+use crate::error::{Error, Reason};
 use crate::file::{FitsFile, OpenOptions};
 use crate::hdu_writer::HduWriter;
 use crate::survival::{Survivors, hdu_bytes};
@@ -190,9 +190,9 @@ impl FileWriter {
         Ok(())
     }
 
-    /// Copies an extension as the next HDU, byte by byte, under `header`, whose structure is that
-    /// of the extension. Only a decompressor knows which parts of its heap the cells of a
-    /// compressed table use, so a copy row by row would lose them.
+    /// Copies an HDU as the next one, byte by byte, under `header`, whose structure is that of the
+    /// HDU: bytes that no cell and no array has are copied too. An array becomes the primary one or
+    /// an IMAGE extension, as its place demands; random groups can be the first HDU only.
     ///
     /// # Errors
     /// [`crate::Reason::NoSuchHdu`], [`crate::Reason::DataMissing`] if the HDU is cut short, and if reading or writing fails.
@@ -204,15 +204,18 @@ impl FileWriter {
         run: &RunOptions<'_>,
     ) -> Result<Report, Error> {
         let hdu = from.hdu_with_data(index)?;
-        self.begin_extension()?;
-        for keyword in ["DATASUM", "CHECKSUM"] {
-            header.remove(keyword);
+        match hdu.kind {
+            HduKind::Primary | HduKind::Image => header = self.header_in_place(header)?,
+            HduKind::RandomGroups if self.hdus == 0 => {}
+            HduKind::RandomGroups => {
+                let found = format!("{} HDUs before them", self.hdus);
+                let expected = "random groups as the first HDU of a file";
+                let refused = Error::refused(Reason::Output, expected, found);
+                return Err(refused.at(from.name(), index));
+            }
+            _ => self.begin_extension()?,
         }
-        if self.checksum {
-            // Room for the cards.
-            let stated = update_checksums(&mut header, OnesComplement::default(), self.tier);
-            self.format_error(stated)?;
-        }
+        self.state_sums(&mut header)?;
         let bytes = hdu.data_bytes;
         let writer = HduWriter::begin(self, &header, bytes)?;
         let report = each_piece(
@@ -227,16 +230,64 @@ impl FileWriter {
         Ok(report)
     }
 
+    /// Writes an HDU without data (NAXIS = 0) with the cards of `carried` that are not about structure: a primary one, or an
+    /// IMAGE extension.
+    ///
+    /// # Errors
+    /// If writing fails.
+    pub fn write_empty(&mut self, carried: &Header) -> Result<(), Error> {
+        let (axes, stored) = (Vec::new(), StoredType::U8);
+        let new = NewImage { axes, stored, scaling: None, blank: None, checksum: false };
+        let mut header = self.format_error(new.header(carried))?;
+        if header.get("EXTEND").is_none() && self.hdus == 0 {
+            let extend = Card::new("EXTEND", true, "extensions may be present");
+            header.push(self.format_error(extend)?);
+        }
+        let mut header = self.header_in_place(header)?;
+        self.state_sums(&mut header)?;
+        HduWriter::begin(self, &header, 0)?.finish(self, header, 0, 0)
+    }
+
+    /// The header of an array as the next HDU: that of the primary array, or of an IMAGE extension. INHERIT is for
+    /// extensions alone (Sect. 4.4.2.6), and others may follow a primary HDU that had none. Sums are those of the new HDU.
+    pub(crate) fn header_in_place(&self, header: Header) -> Result<Header, Error> {
+        let header = match self.hdus {
+            0 => header.into_primary(),
+            _ => header.into_extension(),
+        };
+        let header = self.format_error(header.and_then(Header::with_mandatory_first))?;
+        let mut header = header;
+        if self.hdus == 0 {
+            header.retain(|card| {
+                let keyword = card.keyword().to_ascii_uppercase();
+                let is_false = card.value() == Some(&Value::Logical(false));
+                keyword != "INHERIT" && !(keyword == "EXTEND" && is_false)
+            });
+        }
+        self.state_sums(&mut header)?;
+        Ok(header)
+    }
+
+    /// Leaves out sums of another HDU, and makes room for those of this one if they are to be stated.
+    fn state_sums(&self, header: &mut Header) -> Result<(), Error> {
+        if self.checksum {
+            let stated = update_checksums(header, OnesComplement::default(), self.tier);
+            return self.format_error(stated);
+        }
+        header.retain(|card| {
+            let keyword = card.keyword().to_ascii_uppercase();
+            keyword != "DATASUM" && keyword != "CHECKSUM"
+        });
+        Ok(())
+    }
+
     /// Makes sure that the next HDU is not the first: writes a primary HDU without data if there is none.
     pub(crate) fn begin_extension(&mut self) -> Result<(), Error> {
         if self.hdus > 0 {
             return Ok(());
         }
         let mut header = Header::empty_primary();
-        if self.checksum {
-            let stated = update_checksums(&mut header, OnesComplement::default(), self.tier);
-            self.format_error(stated)?;
-        }
+        self.state_sums(&mut header)?;
         let bytes = header.to_bytes();
         self.write_all_at(0, &bytes)?;
         self.ended(bytes.len() as u64);
@@ -296,20 +347,16 @@ pub(crate) struct ImageWriter<'a> {
 }
 
 impl ImageWriter<'_> {
-    /// Begins an image: the first HDU, or an extension. Reserves space for the pixels.
+    /// Begins an image: the first HDU, or an extension, with a header of `new`. Reserves space for the pixels.
     ///
     /// # Errors
-    /// As [`NewImage::header`] and [`OutputFile::reserve`].
+    /// As [`OutputFile::reserve`].
     pub(crate) fn begin<'a>(
         file: &'a mut FileWriter,
         new: &NewImage,
-        carried: &Header,
+        header: Header,
     ) -> Result<ImageWriter<'a>, Error> {
-        let header = file.format_error(new.header(carried))?;
-        let header = match file.hdus() {
-            0 => header,
-            _ => file.format_error(header.into_extension())?,
-        };
+        let header = file.header_in_place(header)?;
         let size = new.stored.bytes() as u64;
         let data_bytes = new.axes.iter().product::<u64>() * size;
         let hdu = HduWriter::begin(file, &header, data_bytes)?;

@@ -126,7 +126,11 @@ pub(crate) fn fill_pixels(
     if buffer.len() as u64 == (last - first) * size {
         return make(first, buffer);
     }
-    let mut whole = vec![0; ((last - first) * size) as usize];
+    let bytes = (last - first) * size;
+    let mut whole = Vec::new();
+    let no_memory = |_| IoError::Memory { name: "pixels of tiles".to_owned(), bytes };
+    whole.try_reserve_exact(bytes as usize).map_err(no_memory)?;
+    whole.resize(bytes as usize, 0);
     make(first, &mut whole)?;
     let from = (*offset - first * size) as usize;
     buffer.copy_from_slice(&whole[from..from + buffer.len()]);

@@ -88,7 +88,7 @@ pub(crate) trait Number: Copy + Send + Sync + 'static {
     /// The number, rounded.
     fn from_f64(value: f64) -> Self;
     /// A buffer of this length with any content.
-    fn take(scratch: &mut NodeScratch, length: usize) -> Vec<Self>;
+    fn take(scratch: &mut NodeScratch, length: usize) -> Result<Vec<Self>, IoError>;
     fn give_back(scratch: &mut NodeScratch, buffer: Vec<Self>);
     /// Weighted sums of rows.
     fn smooth(rows: &[&[Self]], stencil: &Stencil<'_>, tier: Tier, out: &mut [Self]);
@@ -100,7 +100,7 @@ pub(crate) trait Number: Copy + Send + Sync + 'static {
         feed: &mut Feed<'_>,
         out: &mut [u8],
     ) -> Result<(), IoError> {
-        let mut sums = Self::take(feed.scratch, out.len() / encoding.pixel_bytes());
+        let mut sums = Self::take(feed.scratch, out.len() / encoding.pixel_bytes())?;
         Self::smooth(rows, stencil, feed.tier, &mut sums);
         Self::encode(&sums, encoding, feed, out)?;
         Self::give_back(feed.scratch, sums);
@@ -144,7 +144,7 @@ macro_rules! number {
             fn from_f64(value: f64) -> $type {
                 value as $type
             }
-            fn take(scratch: &mut NodeScratch, length: usize) -> Vec<$type> {
+            fn take(scratch: &mut NodeScratch, length: usize) -> Result<Vec<$type>, IoError> {
                 scratch.$take(length)
             }
             fn give_back(scratch: &mut NodeScratch, buffer: Vec<$type>) {
@@ -194,7 +194,7 @@ impl Number for [u8; 4] {
     fn from_f64(value: f64) -> [u8; 4] {
         (value as f32).to_be_bytes()
     }
-    fn take(scratch: &mut NodeScratch, length: usize) -> Vec<[u8; 4]> {
+    fn take(scratch: &mut NodeScratch, length: usize) -> Result<Vec<[u8; 4]>, IoError> {
         scratch.big_endian_f32s(length)
     }
     fn give_back(scratch: &mut NodeScratch, buffer: Vec<[u8; 4]>) {

@@ -233,10 +233,10 @@ impl Node for Path {
     }
 
     fn fill(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) -> Result<(), IoError> {
-        let mut results = feed.scratch.f64s(window.pixels() as usize);
+        let mut results = feed.scratch.f64s(window.pixels() as usize)?;
         for chunk in self.chunks(window) {
             let planes = window.count[1..].iter().product::<u64>() as usize;
-            let mut values = feed.scratch.f64s(chunk.pixels() * planes);
+            let mut values = feed.scratch.f64s(chunk.pixels() * planes)?;
             let mut filled = 0;
             for row in self.rows(chunk, window) {
                 let end = filled + row.pixels() as usize;

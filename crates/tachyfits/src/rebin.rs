@@ -204,14 +204,14 @@ impl Rebin {
         out: &mut [u8],
     ) -> Result<(), IoError> {
         let needed = self.needed(window);
-        let mut values = T::take(feed.scratch, needed.pixels() as usize);
+        let mut values = T::take(feed.scratch, needed.pixels() as usize)?;
         T::values(&*self.input, &needed, feed, &mut values)?;
-        let mut results = feed.scratch.f64s(window.pixels() as usize);
+        let mut results = feed.scratch.f64s(window.pixels() as usize)?;
         let rows = BlockRows { needed: &needed, window, block: &self.block };
         match self.statistic {
             BlockStatistic::Mean => rows.sums(&values, true, &mut results),
             BlockStatistic::Sum => rows.sums(&values, false, &mut results),
-            BlockStatistic::Median => rows.medians(&values, feed, &mut results),
+            BlockStatistic::Median => rows.medians(&values, feed, &mut results)?,
             BlockStatistic::Min => rows.extremes(&values, |new, old| new < old, &mut results),
             BlockStatistic::Max => rows.extremes(&values, |new, old| new > old, &mut results),
         }
@@ -237,7 +237,7 @@ impl Rebin {
         };
         let needed = self.needed(window);
         let from = self.input.encoding();
-        let mut bytes = feed.scratch.bytes(needed.pixels() as usize * from.pixel_bytes());
+        let mut bytes = feed.scratch.bytes(needed.pixels() as usize * from.pixel_bytes())?;
         self.input.fill(&needed, feed, &mut bytes)?;
         let mut pixels = Vec::with_capacity(needed.pixels() as usize);
         wide_integers::each(&bytes, &from, |pixel| pixels.push(pixel));
@@ -349,11 +349,16 @@ impl BlockRows<'_> {
         });
     }
 
-    fn medians<T: Copy + Into<f64>>(&self, values: &[T], feed: &mut Feed<'_>, results: &mut [f64]) {
+    fn medians<T: Copy + Into<f64>>(
+        &self,
+        values: &[T],
+        feed: &mut Feed<'_>,
+        results: &mut [f64],
+    ) -> Result<(), IoError> {
         let (width, pixels) = (self.window.count[0] as usize, self.block[0] as usize);
         // The pixels of each block side by side, and how many there are already.
         let most = self.block.iter().product::<u64>() as usize;
-        let mut gathered = feed.scratch.f64s(most * results.len());
+        let mut gathered = feed.scratch.f64s(most * results.len())?;
         let mut counts = vec![0usize; results.len()];
         self.each(values, |row, number| {
             for (at, block) in row.chunks(pixels).enumerate() {
@@ -371,6 +376,7 @@ impl BlockRows<'_> {
             *result = median(&mut gathered[number * most..][..counts[number]]);
         }
         feed.scratch.give_back_f64s(gathered);
+        Ok(())
     }
 }
 

@@ -108,7 +108,7 @@ impl Node for Reorder {
             permute(&BoxPieces { piece, length }, &needed.count, &self.order, size, out);
             return Ok(());
         }
-        let mut pixels = feed.scratch.bytes(out.len());
+        let mut pixels = feed.scratch.bytes(out.len())?;
         self.input.fill(&needed, feed, &mut pixels)?;
         let pieces = BoxPieces { piece: |_| &pixels[..], length: out.len() / size };
         permute(&pieces, &needed.count, &self.order, size, out);

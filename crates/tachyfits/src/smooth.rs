@@ -346,7 +346,7 @@ impl Smooth {
         out: &mut [u8],
     ) -> Result<(), IoError> {
         let needed = self.needed(window);
-        let mut values = T::take(feed.scratch, needed.pixels() as usize);
+        let mut values = T::take(feed.scratch, needed.pixels() as usize)?;
         T::values(&*self.input, &needed, feed, &mut values)?;
         let pieces = InputPieces { length: values.len(), pieces: vec![&values[..]] };
         self.smooth(&pieces, &needed, window, feed, out)?;
@@ -506,7 +506,7 @@ impl Smooth {
         let half = self.smoothing.half() as usize;
         let (from, to) = (results.start * every, (results.end - 1) * every + 1);
         let count = (to - from) as usize;
-        let mut padded = T::take(feed.scratch, count + 2 * half);
+        let mut padded = T::take(feed.scratch, count + 2 * half)?;
         for (at, pixel) in padded.iter_mut().enumerate() {
             *pixel = match self.neighbour(from as i64 + at as i64 - half as i64) {
                 Neighbour::Pixel(index) => values[(index - begin) as usize],
@@ -515,7 +515,7 @@ impl Smooth {
             };
         }
         let rows: Vec<&[T]> = (0..=2 * half).map(|shift| &padded[shift..shift + count]).collect();
-        let mut result = T::take(feed.scratch, count);
+        let mut result = T::take(feed.scratch, count)?;
         T::smooth(&rows, &self.smoothing.stencil(), feed.tier, &mut result);
         self.keep_ends(&padded[half..], from, &mut result);
         let kept = (results.end - results.start) as usize;

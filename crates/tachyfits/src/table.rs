@@ -79,6 +79,13 @@ impl Table {
         &self.layout
     }
 
+    /// The same table with the whole field of each column as its cell, for copies: TDIMn and the width of strings may leave
+    /// out bytes at its end.
+    #[must_use]
+    pub fn with_whole_fields(&self) -> Table {
+        Table { layout: Arc::new(self.layout.with_whole_fields()), ..self.clone() }
+    }
+
     /// The HDU that it is in.
     pub fn hdu(&self) -> &Hdu {
         &self.hdu

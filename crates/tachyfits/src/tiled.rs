@@ -208,7 +208,7 @@ impl<S: PixelSource> TiledData<S> {
         let numbers: Vec<u64> = wanted.iter().map(|pieces| pieces[0].tile).collect();
         self.source.decode(&numbers, &mut |index, pixels| {
             self.place(wanted[index], pixels, parts);
-            claims.settle(numbers[index], || Arc::new(pixels.to_vec()));
+            claims.settle(numbers[index], || copy_of(pixels).map(Arc::new));
             Ok(())
         })
     }
@@ -267,6 +267,14 @@ impl<S: PixelSource> TiledData<S> {
         };
         windows.into_iter().map(part).collect()
     }
+}
+
+/// A copy of bytes; `None` without memory for it.
+fn copy_of(bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut copy = Vec::new();
+    copy.try_reserve_exact(bytes.len()).ok()?;
+    copy.extend_from_slice(bytes);
+    Some(copy)
 }
 
 impl<S: PixelSource> MadeData for TiledData<S> {

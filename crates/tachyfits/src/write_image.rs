@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tachyfits_format::{FormatError, Header};
+use tachyfits_format::{FormatError, HduKind, Header};
 use tachyfits_io::Report;
 use tachyfits_io::operation::RunOptions;
 use tachyfits_kernels::{ByteOrder, Encoding, PixelType, encode_f64};
@@ -36,8 +36,8 @@ impl Image {
         let path = path.as_ref();
         let mut file = FileWriter::create(path, options)?;
         let image = self.to_computed()?;
-        let compression = options.compression.as_ref();
-        let report = self.write_computed(&image, &mut file, options.pixels, compression, run)?;
+        let how = options.compression.as_ref();
+        let report = self.write_computed(&image, &mut file, options.pixels, how, None, run)?;
         file.write_companions(image.survivors())?;
         file.commit()?;
         Ok(report)
@@ -54,7 +54,21 @@ impl Image {
         compression: Option<&TileCompression>,
         run: &RunOptions<'_>,
     ) -> Result<Report, Error> {
-        self.write_computed(&*self.to_computed()?, file, pixels, compression, run)
+        self.write_computed(&*self.to_computed()?, file, pixels, compression, None, run)
+    }
+
+    /// Writes the image as the next HDU of a new file under `header`, which describes the same pixels: that of the primary
+    /// array which it was before compression.
+    ///
+    /// # Errors
+    /// As [`Image::write`]; nothing of the file is to be used then.
+    pub fn write_restored_into(
+        &self,
+        header: Header,
+        file: &mut FileWriter,
+        run: &RunOptions<'_>,
+    ) -> Result<Report, Error> {
+        self.write_computed(&*self.to_computed()?, file, None, None, Some(header), run)
     }
 
     /// The bytes of the HDUs that [`Image::write`] puts after the image: its tables. Empty without any.
@@ -82,14 +96,33 @@ impl Image {
         file: &mut FileWriter,
         pixels: Option<NewPixels>,
         compression: Option<&TileCompression>,
+        restored: Option<Header>,
         run: &RunOptions<'_>,
     ) -> Result<Report, Error> {
         let from = image.node().encoding();
-        let to = match pixels {
+        let mut to = match pixels {
             Some(pixels) => check_new_pixels(pixels, &from).map_err(|error| self.place(error))?,
             None => from,
         };
+        let stored = stored_type_of(to.pixel).0;
+        let compression = match compression {
+            Some(how) => how.directed(&image.survivors().header, stored, image.node().axes())?,
+            None => None,
+        };
+        if let Some(how) = &compression {
+            to = how.encoding(to);
+            let stored = stored_type_of(to.pixel).0;
+            if let Some(blank) = to.blank.filter(|&blank| !holds(stored, blank)) {
+                let expected = "BLANK that integers of PLIO_1 can have";
+                return Err(self.refused(Reason::NewPixels, expected, blank.to_string()));
+            }
+        }
         let new = new_image(image.node().axes(), &to, file.updates_checksums());
+        let header = match restored {
+            Some(header) => header,
+            None if to == from && self.is_stored_array() => self.hdu().header.clone(),
+            None => self.format_error(new.header(&image.survivors().header))?,
+        };
         let axes = image.node().axes();
         let largest = Mutex::new(0.0f64);
         let fill = |window: &Window, feed: &mut Feed<'_>, out: &mut [u8]| {
@@ -101,15 +134,11 @@ impl Image {
             *largest = largest.max(error);
             Ok(())
         };
-        let compression = match compression {
-            Some(how) => how.directed(&image.survivors().header, &new)?,
-            None => None,
-        };
         if let Some(how) = &compression {
-            let written = write_tiles(image, &new, &to, how, file, run, &fill);
+            let written = write_tiles(image, (&new, header), &to, how, file, run, &fill);
             return written.map_err(|error| self.place(error));
         }
-        let writer = ImageWriter::begin(file, &new, &image.survivors().header)?;
+        let writer = ImageWriter::begin(file, &new, header)?;
         let report = image.make(writer.place(), run, fill, |window, out| {
             let mut rest = out;
             for (first, count) in window.runs(axes) {
@@ -122,6 +151,12 @@ impl Image {
         writer.finish()?;
         let rounding = largest.into_inner().unwrap_or_else(PoisonError::into_inner);
         Ok(report.with_rounding(rounding))
+    }
+
+    /// The pixels are an array of the file, whose header describes them when they are copied.
+    fn is_stored_array(&self) -> bool {
+        let is_array = matches!(self.hdu().kind, HduKind::Primary | HduKind::Image);
+        self.computed().is_none() && is_array
     }
 
     /// The same pixels with other cards: `change` gets those that stay true of any pixels on the grid.
@@ -157,7 +192,7 @@ impl Image {
         to: &Encoding,
         out: &mut [u8],
     ) -> Result<f64, Error> {
-        let mut values = feed.scratch.f64s(window.pixels() as usize);
+        let mut values = feed.scratch.f64s(window.pixels() as usize)?;
         image.node().values_f64(window, feed, &mut values)?;
         let refused = encode_f64(&values, to, feed.tier, out);
         let from = image.node().encoding();

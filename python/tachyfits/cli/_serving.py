@@ -51,7 +51,8 @@ def options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--log/--no-log", default=False,
                      help="Write a line of JSON to stderr for each request."),
         click.option("--memory", type=click.IntRange(min=1), default=512, show_default=True,
-                     metavar="MIB", help="Memory for answers, shared by all clients."),
+                     metavar="MIB", help="Memory for answers, shared by all clients; images with "
+                     "larger compressed tiles are refused."),
     ]  # fmt: skip
     return with_options(found)(command)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import click
 
 import tachyfits
-from tachyfits import File, Hdu
+from tachyfits import File
 from tachyfits.cli._common import Common, common_options, overwrite_option
 from tachyfits.cli.compress import tell
+from tachyfits.writing.hdus import restored_hdus
 
 
 @click.command()
@@ -24,7 +25,8 @@ from tachyfits.cli.compress import tell
 def command(common: Common, output: str | None, checksum: bool, overwrite: bool) -> int:
     """Restore the images and tables of files from compressed tiles, as funpack does.
 
-    An image that was the primary array becomes it again; other HDUs are copied.
+    An image that was the primary array becomes it again, with the cards of the empty HDU before it
+    that it does not have; other HDUs are copied.
 
     \b
     Examples:
@@ -43,17 +45,9 @@ def command(common: Common, output: str | None, checksum: bool, overwrite: bool)
             raise click.UsageError(f"name the new file with -o: {file.name} does not end in .fz")
         with common.meter("decompress") as progress:
             tachyfits.write(
-                name, restored(file), checksum=checksum, overwrite=overwrite,
+                name, restored_hdus(file), checksum=checksum, overwrite=overwrite,
                 threads=common.threads, progress=progress,
             )  # fmt: skip
         tell(common, file, name)
 
     return common.each(decompress)
-
-
-def restored(file: File) -> list[Hdu]:
-    """Return the HDUs; without an empty first one, if the second was the primary array."""
-    hdus = list(file)
-    if len(hdus) > 1 and not hdus[0].shape and hdus[1].was_primary:
-        return hdus[1:]
-    return hdus

@@ -340,7 +340,7 @@ class Operations(Pixels):
             pixel=None if dtype is None else np.dtype(dtype).name,
             scaling=scaling,
             blank=blank,
-            compression=upper.engine_compression(compress, self.shape),
+            compression=upper.engine_compression(compress, self.shape, dtype, self.bitpix),
             overwrite=overwrite,
             checksum=checksum,
             sync=sync,

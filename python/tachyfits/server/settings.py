@@ -61,7 +61,8 @@ class Settings:
     stall_seconds
         Time in which a client has to take a piece of a download.
     cache_bytes
-        Memory for answers that were computed, shared by all clients.
+        Memory for answers that were computed, shared by all clients. An image with compressed
+        tiles that need more than this is refused.
     request_seconds, request_bytes
         Budget of one interactive request: time, and bytes read.
     job_seconds, job_bytes

@@ -11,7 +11,7 @@ import numpy as np
 
 from tachyfits import _core
 from tachyfits.base.boundary import public
-from tachyfits.base.errors import either, listed, usage
+from tachyfits.base.errors import either, listed, usage, warn
 from tachyfits.base.progress import Progress
 from tachyfits.base.whole_numbers import whole_number
 
@@ -42,8 +42,9 @@ class Compression:
     ----------
     codec
         "rice", the default, is fast; "gzip" (GZIP_2) keeps any pixels, "gzip1" too; "hcompress" is
-        for images of the sky, "plio" for masks of integers from 0 to 2^24 - 1; "none" compresses
-        nothing. Names of the Standard ("RICE_1") are accepted.
+        for images of the sky, "plio" for masks of integers from 0 to 2^24 - 1, of which unsigned
+        ones are stored as BITPIX = 32, which all readers understand; "none" compresses nothing.
+        Names of the Standard ("RICE_1") are accepted.
     tile
         Shape of a tile in NumPy order, fewer axes than the image has for planes or rows; "row",
         "whole", or None: long rows, or squares of a plane.
@@ -78,8 +79,9 @@ class Compression:
 
     Notes
     -----
-    NaN comes back as NaN. A tile with infinite pixels, without noise, or whose range is too wide
-    is stored bit for bit. A warning gives the largest difference to the original.
+    NaN comes back as NaN. A tile with infinite pixels, without noise, whose range is too wide, or
+    whose step is finer than the digits of its pixels is stored bit for bit. A warning gives the
+    largest difference to the original.
 
     Examples
     --------
@@ -196,9 +198,13 @@ def table_compression(compress: Compression | str | None) -> Compression | None:
 
 
 def engine_compression(
-    compress: Compression | str | None, shape: Sequence[int]
+    compress: Compression | str | None, shape: Sequence[int], dtype: Any, bitpix: int = 8
 ) -> tuple[Any, ...] | None:
-    """Return what the engine takes for ``compress=``, a `Compression` or the name of a codec."""
+    """Return what the engine takes for ``compress=``, a `Compression` or the name of a codec.
+
+    An image without a pixel has no tiles. Warns of tiles that other programs do not read;
+    ``dtype`` is the type of the pixels in the file, or None for that of ``bitpix``.
+    """
     if compress is None:
         return None
     if isinstance(compress, str):
@@ -208,6 +214,13 @@ def engine_compression(
             f"invalid compress {compress!r}: expected the name of a codec or a Compression",
             either("use compress='rice'"),
         )
+    if 0 in shape:
+        return None
+    name = _codec(compress.codec)
+    if name == "NOCOMPRESS":
+        warn("CFITSIO, and programs that use it, cannot read tiles of the codec NOCOMPRESS")
+    elif bitpix == 64 if dtype is None else np.dtype(dtype).name in ("int64", "uint64"):
+        warn("CFITSIO, and programs that use it, cannot read compressed integers of 64 bits")
     return compress.for_engine(shape)
 
 

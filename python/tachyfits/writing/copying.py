@@ -1,9 +1,10 @@
-"""A part of a table as a table of its own: stored values as they are, row by row in batches."""
+"""A part of a table as a table of its own: stored fields as they are, row by row in batches."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,6 +48,8 @@ def copy_into(
 ) -> None:
     """Write a part of a table as the next HDU of a file.
 
+    A whole table without other cards is copied byte by byte, with bytes that no cell has.
+
     Parameters
     ----------
     cards, descriptions
@@ -55,23 +58,45 @@ def copy_into(
     if part.table._compression is not None:
         _copy_compressed(writer, part, cards, descriptions or {})
         return
+    core, workers = part.table._core_table().with_whole_fields(), part.table._threads(part.threads)
+    if not cards and not descriptions and _is_whole(part):
+        table = part.table
+        writer.copy(
+            table.file._open_core(), table.index, [], threads=workers, progress=part.progress
+        )
+        text = [column for column in part.columns if column.dtype.kind == "U"]
+        odd: set[str] = set()
+        for piece in part.pieces() if text else ():
+            _find_odd_text(text, _stored(core, replace(part, columns=text), piece, workers), odd)
+        _warn_of_odd_text(part, odd)
+        return
     count = 0 if part.where is not None else count_of(part.rows)
-    core, workers = part.table._core_table(), part.table._threads(part.threads)
     if part.where is None:
         # Room is reserved for these rows, so the file must have them first.
         core.check_rows(part.rows)
     numbers = [column.number for column in part.columns]
     own, without = _changed_cards(part.table, part.columns, descriptions or {})
     without += [card[0] for card in cards if card[0] not in COMMENTARY]
-    writer.begin_table_like(core, numbers, [*own, *cards], without=without, rows=count)
-    odd: set[str] = set()
+    writer.begin_table_like(
+        part.table._core_table(), numbers, [*own, *cards], without=without, rows=count
+    )
+    odd = set()
     for piece in part.pieces():
         cells = _stored(core, part, piece, workers)
-        for column, (values, _, _) in zip(part.columns, cells, strict=True):
-            if column.dtype.kind == "U" and column.name not in odd and _is_odd_text(values):
-                odd.add(column.name)
+        _find_odd_text(part.columns, cells, odd)
         writer.write_rows(cells, count_of(piece), raw=True, threads=workers)
     writer.end_table()
+    _warn_of_odd_text(part, odd)
+
+
+def _find_odd_text(columns: Sequence[TableColumn], cells: Sequence[Cells], odd: set[str]) -> None:
+    """Add the names of columns whose text the Standard does not allow."""
+    for column, (values, _, _) in zip(columns, cells, strict=True):
+        if column.dtype.kind == "U" and column.name not in odd and _is_odd_text(values):
+            odd.add(column.name)
+
+
+def _warn_of_odd_text(part: Part, odd: set[str]) -> None:
     if odd:
         names = ", ".join(column.name for column in part.columns if column.name in odd)
         warn(
@@ -105,10 +130,7 @@ def _copy_compressed(
 ) -> None:
     """Copy a compressed HDU byte by byte: its cells do not reach all of its heap (section 10.3)."""
     table = part.table
-    rows = part.rows if isinstance(part.rows, tuple) else None
-    numbers = [column.number for column in part.columns]
-    is_whole = rows == (0, len(table)) and numbers == [*range(len(table.columns))]
-    if part.where is not None or not is_whole:
+    if not _is_whole(part):
         refuse_part(table)
     described = [
         card
@@ -122,6 +144,14 @@ def _copy_compressed(
         threads=table._threads(part.threads),
         progress=part.progress,
     )
+
+
+def _is_whole(part: Part) -> bool:
+    """Return whether a part has all rows and columns of its table, in their order."""
+    rows = part.rows if isinstance(part.rows, tuple) else None
+    numbers = [column.number for column in part.columns]
+    every = numbers == [*range(len(part.table.columns))]
+    return part.where is None and every and rows == (0, len(part.table))
 
 
 def _stored(core: _core.Table, part: Part, rows: Rows, threads: int) -> list[Cells]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from tachyfits import _core
 from tachyfits.base.errors import listed, usage, warn
@@ -14,6 +13,7 @@ from tachyfits.base.kinds import kind_of
 from tachyfits.base.output import fits_name
 from tachyfits.base.progress import Progress
 from tachyfits.file.companions import companion_hdus
+from tachyfits.file.file import File
 from tachyfits.file.hdu import Hdu
 from tachyfits.interop.nddata import parts_of as nddata_parts
 from tachyfits.interop.to_columns import table_cards, to_columns
@@ -52,19 +52,22 @@ def write_hdus(
         for place, hdu in enumerate(hdus):
             data, header = hdu if isinstance(hdu, tuple) and len(hdu) == 2 else (hdu, None)
             if data is None and place == 0:
-                # A primary HDU without data comes by itself before a table; before an image not.
-                data = np.zeros((0,), np.uint8)
+                writer.write_empty(image_cards(header))
+                continue
             if data is None:
                 raise usage(
                     f"HDU {place} (0-based) is None: only the primary HDU can be without data",
                     "put a pair of array and header into a list: [(array, None)]",
                 )
             for one, cards in parts_of(data, header):
-                error = _write_hdu(writer, one, cards, threads, progress, compress, beside)
+                is_first = place == 0
+                error = _write_hdu(
+                    writer, one, cards, is_first, threads, progress, compress, beside
+                )
                 if error > 0:
                     errors.append(f"{error:.6g} in HDU {place}")
         for table in tables:
-            _copy_other(writer, table, None, threads, progress)
+            _copy_hdu(writer, table, None, threads, progress)
         writer.commit()
     finally:
         writer.discard()
@@ -72,6 +75,39 @@ def write_hdus(
         warn(
             f"{os.fspath(path)}: values were rounded; the largest errors are "
             f"{listed(errors)} of the list"
+        )
+
+
+@dataclass(frozen=True)
+class RestoredPrimary:
+    """An image that was the primary array before it was compressed, and the empty HDU before it."""
+
+    image: Hdu
+    primary: Hdu
+
+
+def restored_hdus(file: File) -> list[Hdu | RestoredPrimary]:
+    """Return the HDUs of a file as they were before it was compressed.
+
+    Compression puts an empty primary HDU before the table of a primary array. It has cards of its
+    own in some archives.
+    """
+    hdus: list[Hdu | RestoredPrimary] = list(file)
+    if len(hdus) > 1 and not file[0].shape and file[1].was_primary:
+        return [RestoredPrimary(file[1], file[0]), *hdus[2:]]
+    return hdus
+
+
+def _write_restored(
+    writer: _core.FileWriter, pair: RestoredPrimary, threads: int, progress: Progress | None
+) -> None:
+    """Write an image with the cards of the empty primary HDU that it does not have."""
+    image, primary = pair.image, pair.primary
+    others = writer.write_restored(image.file._open_core(), threads=threads, progress=progress)
+    if others:
+        warn(
+            f"{primary._where()}: cards that the image of HDU {image.index} has with another value "
+            f"are left out: {listed(others)}"
         )
 
 
@@ -149,6 +185,7 @@ def _write_hdu(
     writer: _core.FileWriter,
     data: Any,
     header: Any,
+    is_first: bool,
     threads: int,
     progress: Progress | None,
     compress: Compression | str | None,
@@ -156,27 +193,38 @@ def _write_hdu(
 ) -> float:
     """Write an HDU; return the largest error of rounding."""
     kind = kind_of(data)
+    if isinstance(data, RestoredPrimary):
+        _write_restored(writer, data, threads, progress)
+        return 0.0
+    if kind == "image" and header is None and is_first and data.kind == "random groups":
+        # Their parameters are not pixels.
+        _copy_hdu(writer, data, None, threads, progress)
+        return 0.0
+    if kind == "image" and header is None and data._problem() is not None:
+        # Pixels that the header does not describe are bytes.
+        _copy_hdu(writer, data, None, threads, progress)
+        return 0.0
     if kind == "image":
         data._warn_of_groups()
     if kind == "image" and header is None:
-        how = engine_compression(compress, data.shape) if data.size else None
+        how = engine_compression(compress, data.shape, None, data.bitpix)
         core = data._core_image()
         return writer.write_image(core, compression=how, threads=threads, progress=progress)
     if kind in ("image", "array", "list"):
         array, unit = stacked(data) if kind == "list" else (data, unit_of(data))
         cards = image_cards(header, unit, beside)
         array = native(array)
-        how = engine_compression(compress, array.shape) if array.size else None
+        how = engine_compression(compress, array.shape, array.dtype)
         return writer.write_array(array, cards, compression=how, threads=threads, progress=progress)
     if kind == "hdu":
-        _copy_other(writer, data, header, threads, progress)
+        _copy_hdu(writer, data, header, threads, progress)
         return 0.0
     tiles = table_compression(compress)
     if tiles is not None:
         _write_compressed(writer, data, header, threads, progress, tiles)
     elif kind == "table" and data._hdu().stored is not None:
         # Byte by byte: arrays of a table that was compressed stay where they were in its heap.
-        _copy_other(writer, data, header, threads, progress)
+        _copy_hdu(writer, data, header, threads, progress)
     elif kind == "table":
         part = Part(data, data.columns, (0, len(data)), threads=threads, progress=progress)
         copy_into(writer, part, cards=table_cards(header))
@@ -199,27 +247,24 @@ def _write_compressed(
     if kind_of(data) == "table" and header is None:
         hdu = data._hdu()
         if not suits_compression(hdu) or data._compression is not None:
-            _write_hdu(writer, data, header, threads, progress, None)
+            _write_hdu(writer, data, header, False, threads, progress, None)
             return
         write_compressed_table(writer, data._core_table(), how, threads, progress)
         return
     spool = _core.FileWriter.spooled("a new table")
     try:
-        _write_hdu(spool, data, header, threads, progress, None)
+        _write_hdu(spool, data, header, False, threads, progress, None)
         write_spooled_table(writer, spool.open(), how, threads, progress)
     finally:
         spool.discard()
 
 
-def _copy_other(
+def _copy_hdu(
     writer: _core.FileWriter, hdu: Hdu, header: Any, threads: int, progress: Progress | None
 ) -> None:
-    """Copy an HDU that is neither image nor table: one without data, or a foreign extension."""
-    if hdu.kind in ("primary", "random groups"):
-        if hdu.data_bytes:
-            raise usage(f"{hdu._where()} ({hdu.kind}) cannot be copied", "copy the whole file")
-        cards = image_cards(hdu.header if header is None else header)
-        writer.write_array(np.zeros((0,), np.uint8), cards, threads=threads, progress=progress)
+    """Copy an HDU byte by byte; one without data may have another header."""
+    if header is not None and hdu.kind in ("primary", "image") and not hdu.data_bytes:
+        writer.write_empty(image_cards(header))
         return
     core, cards = hdu.file._open_core(), table_cards(header)
     writer.copy(core, hdu.index, cards, threads=threads, progress=progress)

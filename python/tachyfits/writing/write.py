@@ -194,7 +194,7 @@ def write(
     array = native(data)
     error = _core.write_array(
         fits_name(path), array, image_cards(header, unit),
-        compression=engine_compression(compress, array.shape),
+        compression=engine_compression(compress, array.shape, dtype or array.dtype),
         pixel=None if dtype is None else np.dtype(dtype).name, scaling=scaling, blank=blank,
         overwrite=overwrite, checksum=checksum, sync=sync, threads=check_threads(threads),
         progress=progress,

@@ -138,11 +138,6 @@ impl<'a> BitWriter<'a> {
         self.put_bytes();
     }
 
-    /// Makes room for this many bits.
-    pub(super) fn reserve(&mut self, bits: usize) {
-        self.out.reserve(bits / 8 + 16);
-    }
-
     /// Writes this many 0 bits.
     #[inline(always)]
     pub(super) fn put_zeros(&mut self, mut bits: u32) {

@@ -38,6 +38,13 @@ impl CodecError {
         CodecError { code: Code::TileValue, offset: None, expected, found }
     }
 
+    /// Too little memory for this many numbers of a tile.
+    #[must_use]
+    pub fn no_memory(numbers: usize) -> Self {
+        let expected = format!("memory for {numbers} numbers of a tile");
+        CodecError { code: Code::DataTooLarge, offset: None, expected, found: "less".to_owned() }
+    }
+
     /// The error with its place in a file: that of the tile's cell, and the byte where the stream begins.
     #[must_use]
     pub fn at(self, place: Place, stream_offset: u64) -> FormatError {

@@ -4,6 +4,7 @@
 use super::codec_error::CodecError;
 use super::inflate::MOST_RATIO;
 use super::parameters::CodecParameters;
+use super::room::sized;
 use super::tile::{CodecScratch, PlainTile, Tile, TileCodec};
 use super::verbatim::{from_big_endian, to_big_endian, width};
 use crate::error::FormatError;
@@ -40,7 +41,7 @@ impl TileCodec for Gzip {
         inflater.inflate(tile.stream, pixels.saturating_mul(8), bytes)?;
         let width = width(bytes.len(), pixels)?;
         if self.shuffled && width > 1 {
-            more_bytes.resize(bytes.len(), 0);
+            let more_bytes = sized(more_bytes, bytes.len())?;
             unshuffle(bytes, width, more_bytes);
             return from_big_endian(more_bytes, width, &mut tile.pixels);
         }
@@ -55,17 +56,16 @@ impl TileCodec for Gzip {
     ) -> Result<(), CodecError> {
         let CodecScratch { inflater, bytes, more_bytes, .. } = scratch;
         bytes.clear();
-        to_big_endian(tile.pixels, bytes);
+        to_big_endian(tile.pixels, bytes)?;
         let width = tile.pixels.stored().bytes();
         let plain = if self.shuffled && width > 1 {
-            more_bytes.resize(bytes.len(), 0);
+            let more_bytes = sized(more_bytes, bytes.len())?;
             shuffle(bytes, width, more_bytes);
-            more_bytes
+            &*more_bytes
         } else {
-            bytes
+            &bytes[..]
         };
-        inflater.deflate(plain, out);
-        Ok(())
+        inflater.deflate(plain, out)
     }
 }
 

@@ -6,9 +6,11 @@
 
 use super::bits::{BitReader, BitWriter};
 use super::codec_error::CodecError;
+use super::inflate::MOST_RATIO;
 use super::parameters::CodecParameters;
 use super::quadtree::{quadrants, read_quadrant, write_quadrant};
-use super::tile::{CodecScratch, Misfit, Pixels, PixelsMut, PlainTile, Tile, TileCodec, resize};
+use super::room::{reserve, resize};
+use super::tile::{CodecScratch, Misfit, Pixels, PixelsMut, PlainTile, Tile, TileCodec};
 use super::wavelet::{Coefficient, Extent, Planes, invert, transform};
 use crate::error::FormatError;
 use std::num::Wrapping;
@@ -24,6 +26,9 @@ pub struct Hcompress {
 
 /// The first bytes of a stream.
 const MAGIC: [u8; 2] = [0xdd, 0x99];
+
+/// Pixels that a stream of any length can have: a tile of one value takes 30 bytes, and those of CFITSIO have few rows.
+const ANY_STREAM: u64 = 1 << 24;
 
 /// Bytes before the bit planes: the mark, sizes, scale, sum, numbers of planes.
 const HEADER_BYTES: usize = 2 + 3 * 4 + 8 + 3;
@@ -49,6 +54,11 @@ impl TileCodec for Hcompress {
 
     fn parameters(&self) -> Vec<(&'static str, f64)> {
         vec![("SCALE", f64::from(self.scale)), ("SMOOTH", f64::from(u8::from(self.smooth)))]
+    }
+
+    /// As many pixels for a byte as DEFLATE makes bytes, beyond those that any stream can have.
+    fn most_pixels(&self, stream_bytes: u64) -> u64 {
+        stream_bytes.saturating_mul(MOST_RATIO).max(ANY_STREAM)
     }
 
     /// Of a file, 1 may be a part of the noise.
@@ -86,6 +96,7 @@ impl TileCodec for Hcompress {
         let extent = extent(tile.shape, tile.pixels.len())?;
         let pixels = &mut scratch.wide_planes.sums[0];
         pixels.clear();
+        reserve(pixels, extent.size())?;
         match tile.pixels {
             Pixels::U8(from) => pixels.extend(from.iter().map(|&pixel| Wrapping(i64::from(pixel)))),
             Pixels::I16(from) => {
@@ -99,8 +110,14 @@ impl TileCodec for Hcompress {
                 return Err(CodecError::value("integer pixels of up to 32 bits", found));
             }
         }
-        transform(&mut scratch.wide_planes, extent);
-        encode(&mut scratch.wide_planes.coefficients, extent, self.scale, out);
+        transform(&mut scratch.wide_planes, extent)?;
+        let start = out.len();
+        encode(&mut scratch.wide_planes.coefficients, extent, self.scale, out)?;
+        // As long as readers ask for: see `most_pixels`.
+        let least = start + (extent.size() as u64).div_ceil(MOST_RATIO) as usize;
+        if extent.size() as u64 > ANY_STREAM && out.len() < least {
+            resize(out, least)?;
+        }
         Ok(())
     }
 }
@@ -238,7 +255,13 @@ fn clip<C: Coefficient>(values: &[C], pixels: &mut PixelsMut<'_>) {
 }
 
 /// Appends the stream of these coefficients.
-fn encode<C: Coefficient>(coefficients: &mut [C], extent: Extent, scale: i32, out: &mut Vec<u8>) {
+fn encode<C: Coefficient>(
+    coefficients: &mut [C],
+    extent: Extent,
+    scale: i32,
+    out: &mut Vec<u8>,
+) -> Result<(), CodecError> {
+    reserve(out, HEADER_BYTES)?;
     digitize(coefficients, scale);
     out.extend(MAGIC);
     for number in [extent.rows as i32, extent.columns as i32, scale] {
@@ -247,6 +270,7 @@ fn encode<C: Coefficient>(coefficients: &mut [C], extent: Extent, scale: i32, ou
     out.extend(coefficients[0].wide().to_be_bytes());
     coefficients[0] = C::default();
     let mut signs = Vec::new();
+    reserve(&mut signs, coefficients.len() / 8 + 8)?;
     let mut writer = BitWriter::new(&mut signs);
     for value in coefficients.iter_mut().filter(|value| **value != C::default()) {
         let negative = *value < C::default();
@@ -263,19 +287,20 @@ fn encode<C: Coefficient>(coefficients: &mut [C], extent: Extent, scale: i32, ou
         planes[quadrant.planes] = planes[quadrant.planes].max(most);
     }
     out.extend(planes.map(|planes| planes as u8));
+    // A plane has no more bits than its blocks plainly, its form, and one code.
+    let most = quadrants.map(|quadrant| {
+        planes[quadrant.planes] as usize * (4 * quadrant.extent.halved().size() + 16)
+    });
+    reserve(out, most.iter().sum::<usize>() / 8 + signs.len() + 16)?;
     let mut writer = BitWriter::new(out);
     for quadrant in quadrants {
-        write_quadrant(
-            &mut writer,
-            coefficients,
-            extent.columns,
-            quadrant,
-            planes[quadrant.planes],
-        );
+        let count = planes[quadrant.planes];
+        write_quadrant(&mut writer, coefficients, extent.columns, quadrant, count)?;
     }
     writer.put(0, 4);
     writer.finish();
     out.extend(signs);
+    Ok(())
 }
 
 /// Divides by the scale, rounding to the nearest.

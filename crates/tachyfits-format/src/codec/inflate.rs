@@ -6,6 +6,7 @@
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 
 use super::codec_error::CodecError;
+use super::room::{reserve, resize};
 
 /// Decompresses and compresses gzip.
 #[derive(Default)]
@@ -47,7 +48,7 @@ impl Inflater {
             return Err(CodecError::stream(0, "a gzip stream, which begins with [1f, 8b]", found));
         }
         #[cfg(feature = "libdeflate")]
-        if self.inflate_member(stream, most, out) {
+        if self.inflate_member(stream, most, out)? {
             return Ok(());
         }
         out.clear();
@@ -56,43 +57,51 @@ impl Inflater {
 
     /// Inflates a stream of one member; false if it is not one, or is damaged.
     #[cfg(feature = "libdeflate")]
-    fn inflate_member(&mut self, stream: &[u8], most: usize, out: &mut Vec<u8>) -> bool {
-        let Some(&stated) = stream.last_chunk::<4>() else { return false };
+    fn inflate_member(
+        &mut self,
+        stream: &[u8],
+        most: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, CodecError> {
+        let Some(&stated) = stream.last_chunk::<4>() else { return Ok(false) };
         let stated = u32::from_le_bytes(stated) as usize;
         // More than DEFLATE can make is a lie that need not be allocated.
         let is_lie = stated as u64 / MOST_RATIO > stream.len() as u64;
         if stated > most || is_lie || may_have_more_members(stream) {
-            return false;
+            return Ok(false);
         }
-        out.resize(stated, 0);
+        resize(out, stated)?;
         let fast = self.fast.get_or_insert_with(libdeflater::Decompressor::new);
         // It stops at the end of the member, which is that of the stream only if it has this trailer.
         let sum = &stream[stream.len() - 8..stream.len() - 4];
-        fast.gzip_decompress(stream, out) == Ok(stated)
-            && libdeflater::crc32(out).to_le_bytes() == sum
+        Ok(fast.gzip_decompress(stream, out) == Ok(stated)
+            && libdeflater::crc32(out).to_le_bytes() == sum)
     }
 
     /// Appends the gzip stream of these bytes.
     #[cfg(feature = "libdeflate")]
-    pub(super) fn deflate(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
+    pub(super) fn deflate(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError> {
         use libdeflater::{CompressionLvl, Compressor};
         let level = CompressionLvl::new(LEVEL).unwrap_or_default();
         let packer = self.packer.get_or_insert_with(|| Compressor::new(level));
         let start = out.len();
-        out.resize(start + packer.gzip_compress_bound(bytes.len()), 0);
+        resize(out, start + packer.gzip_compress_bound(bytes.len()))?;
         let packed = packer.gzip_compress(bytes, &mut out[start..]);
         out.truncate(start + packed.expect("the buffer has the largest size that is needed"));
+        Ok(())
     }
 
     /// Appends the gzip stream of these bytes.
     #[cfg(not(feature = "libdeflate"))]
-    pub(super) fn deflate(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
+    pub(super) fn deflate(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError> {
         use flate2::{Compress, Compression, FlushCompress};
         // Method 8, no flags, no time, any system.
+        const AROUND: usize = 18;
+        reserve(out, AROUND)?;
         out.extend([MAGIC[0], MAGIC[1], 8, 0, 0, 0, 0, 0, 0, 255]);
         let mut packer = Compress::new(Compression::new(LEVEL as u32), false);
         loop {
-            out.reserve(bytes.len() / 2 + 64);
+            reserve(out, bytes.len() / 2 + 64)?;
             let rest = &bytes[packer.total_in() as usize..];
             let status = packer.compress_vec(rest, out, FlushCompress::Finish);
             if status.expect("any bytes can be compressed") == Status::StreamEnd {
@@ -103,6 +112,7 @@ impl Inflater {
         sum.update(bytes);
         out.extend(sum.sum().to_le_bytes());
         out.extend((bytes.len() as u32).to_le_bytes());
+        Ok(())
     }
 }
 
@@ -149,7 +159,7 @@ fn inflate_body(
     loop {
         // One byte more than allowed, to see whether there is one.
         let room = (most + 1 - out.len()).min(out.len().max(STEP));
-        out.reserve_exact(room);
+        reserve(out, room)?;
         let before = (state.total_in(), out.len());
         let rest = &stream[body + before.0 as usize..];
         let status = state.decompress_vec(rest, out, FlushDecompress::None);

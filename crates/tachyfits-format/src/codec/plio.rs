@@ -4,7 +4,8 @@
 
 use super::codec_error::CodecError;
 use super::parameters::CodecParameters;
-use super::tile::{CodecScratch, Misfit, Pixels, PixelsMut, PlainTile, Tile, TileCodec, sized};
+use super::room::{reserve, sized};
+use super::tile::{CodecScratch, Misfit, Pixels, PixelsMut, PlainTile, Tile, TileCodec};
 use crate::error::FormatError;
 use crate::hdu::StoredType;
 
@@ -77,6 +78,7 @@ impl TileCodec for Plio {
         let offset = if self.unsigned_16 { OFFSET } else { 0 };
         let values = &mut scratch.ints;
         values.clear();
+        reserve(values, tile.pixels.len())?;
         match tile.pixels {
             Pixels::U8(pixels) => {
                 values.extend(pixels.iter().map(|&pixel| i32::from(pixel) + offset));
@@ -167,7 +169,7 @@ fn extent(word: &impl Fn(usize) -> Option<i32>) -> Option<(usize, usize)> {
 /// Appends the list of these values, with the instructions that IRAF chooses.
 fn encode(values: &[i32], out: &mut Vec<u8>) -> Result<(), CodecError> {
     let start = out.len();
-    let mut list = List { out, high: 1 };
+    let mut list = List { out, high: 1, is_short: false };
     (0..HEADER).for_each(|_| list.word(0));
     let (mut at, mut zeros) = (0, 0);
     while at < values.len() {
@@ -185,6 +187,9 @@ fn encode(values: &[i32], out: &mut Vec<u8>) -> Result<(), CodecError> {
         list.run(zeros, value, run);
         zeros = 0;
     }
+    if list.is_short {
+        return Err(CodecError::no_memory(values.len()));
+    }
     let words = (out.len() - start) / 2;
     let Ok(upper) = i16::try_from(words >> 15) else {
         return Err(CodecError::value("a list of less than 2^30 words", format!("{words} words")));
@@ -200,11 +205,16 @@ fn encode(values: &[i32], out: &mut Vec<u8>) -> Result<(), CodecError> {
 struct List<'a> {
     out: &'a mut Vec<u8>,
     high: i32,
+    /// There was no memory for a word.
+    is_short: bool,
 }
 
 impl List<'_> {
     fn word(&mut self, word: i32) {
-        self.out.extend((word as u16).to_be_bytes());
+        match self.out.try_reserve(2) {
+            Ok(()) => self.out.extend((word as u16).to_be_bytes()),
+            Err(_) => self.is_short = true,
+        }
     }
 
     fn instruction(&mut self, operation: i32, operand: i32) {

@@ -3,7 +3,7 @@
 
 use super::bits::{BitReader, BitWriter};
 use super::codec_error::CodecError;
-use super::tile::resize;
+use super::room::{reserve, resize};
 use super::wavelet::{Coefficient, Extent, Planes};
 
 /// The Huffman codes of the values 0 to 15, and their bits.
@@ -183,12 +183,13 @@ pub(super) fn write_quadrant<C: Coefficient>(
     stride: usize,
     quadrant: Quadrant,
     count: u32,
-) {
+) -> Result<(), CodecError> {
     let extent = quadrant.extent;
-    let mut codes = Vec::new();
+    let (mut codes, mut grid) = (Vec::new(), Vec::new());
     for plane in (0..count).rev() {
         let blocks = extent.halved();
-        let mut grid = vec![0u8; blocks.size().max(1)];
+        grid.clear();
+        resize(&mut grid, blocks.size().max(1))?;
         for row in 0..extent.rows {
             let values = &coefficients[quadrant.start + row * stride..][..extent.columns];
             for (column, value) in values.iter().enumerate() {
@@ -199,7 +200,7 @@ pub(super) fn write_quadrant<C: Coefficient>(
         }
         let plain_bits = 4 * blocks.size();
         codes.clear();
-        tree_codes(&grid, extent, &mut codes);
+        tree_codes(&grid, extent, &mut codes)?;
         let tree_bits: usize = codes.iter().map(|&code| CODES[usize::from(code)].1 as usize).sum();
         if tree_bits >= plain_bits && plain_bits > 0 {
             bits.put(PLAIN, 4);
@@ -215,18 +216,24 @@ pub(super) fn write_quadrant<C: Coefficient>(
             bits.put(code, length);
         }
     }
+    Ok(())
 }
 
 /// The codes that are not 0, from those of blocks of 2 x 2 to the root.
-fn tree_codes(finest: &[u8], extent: Extent, codes: &mut Vec<u8>) {
+fn tree_codes(finest: &[u8], extent: Extent, codes: &mut Vec<u8>) -> Result<(), CodecError> {
     let non_zero =
         |grid: &[u8], codes: &mut Vec<u8>| codes.extend(grid.iter().filter(|&&code| code != 0));
+    // Each level has a quarter of the blocks of the one before, and at least one.
+    reserve(codes, finest.len() * 3 / 2 + 64)?;
     non_zero(finest, codes);
-    let mut grid = finest.to_vec();
+    let mut grid = Vec::new();
+    reserve(&mut grid, finest.len())?;
+    grid.extend_from_slice(finest);
     let mut size = extent.halved();
     for _ in 1..extent.levels() {
         let parents = size.halved();
-        let mut above = vec![0u8; parents.size()];
+        let mut above = Vec::new();
+        resize(&mut above, parents.size())?;
         for row in 0..size.rows {
             for column in 0..size.columns {
                 let is_set = u8::from(grid[row * size.columns + column] != 0);
@@ -237,4 +244,5 @@ fn tree_codes(finest: &[u8], extent: Extent, codes: &mut Vec<u8>) {
         (grid, size) = (above, parents);
         non_zero(&grid, codes);
     }
+    Ok(())
 }

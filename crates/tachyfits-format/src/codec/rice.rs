@@ -6,7 +6,8 @@
 use super::bits::{BitReader, BitWriter};
 use super::codec_error::CodecError;
 use super::parameters::CodecParameters;
-use super::tile::{CodecScratch, Misfit, Pixels, PixelsMut, PlainTile, Tile, TileCodec, sized};
+use super::room::{reserve, sized};
+use super::tile::{CodecScratch, Misfit, Pixels, PixelsMut, PlainTile, Tile, TileCodec};
 use crate::error::FormatError;
 
 /// RICE_1, which some files call RICE_ONE.
@@ -105,9 +106,9 @@ impl TileCodec for Rice {
         out: &mut Vec<u8>,
     ) -> Result<(), CodecError> {
         match (self.byte_pix, tile.pixels) {
-            (1, Pixels::U8(pixels)) => encode(pixels, self.block_size, out),
-            (2, Pixels::I16(pixels)) => encode(pixels, self.block_size, out),
-            (4, Pixels::I32(pixels)) => encode(pixels, self.block_size, out),
+            (1, Pixels::U8(pixels)) => encode(pixels, self.block_size, out)?,
+            (2, Pixels::I16(pixels)) => encode(pixels, self.block_size, out)?,
+            (4, Pixels::I32(pixels)) => encode(pixels, self.block_size, out)?,
             (width, pixels) => {
                 let expected = format!("integer pixels of {width} bytes");
                 let found = format!("pixels of BITPIX {}", pixels.stored().bitpix());
@@ -275,13 +276,21 @@ fn decode_each<P: RiceNumber>(
 }
 
 /// Appends the stream of these numbers, with the same number of low bits in each block as CFITSIO has.
-pub(super) fn encode<P: RiceNumber>(pixels: &[P], block: usize, out: &mut Vec<u8>) {
-    let Some(first) = pixels.first() else { return };
+pub(super) fn encode<P: RiceNumber>(
+    pixels: &[P],
+    block: usize,
+    out: &mut Vec<u8>,
+) -> Result<(), CodecError> {
+    let Some(first) = pixels.first() else { return Ok(()) };
+    // No block is longer than its plain differences and its code; what is written last takes up to 64 bytes.
+    let in_group = block.min(pixels.len());
+    reserve(out, size_of_val(pixels) + pixels.len() / block + 1 + 64)?;
     let keep = u32::MAX >> (32 - P::BITS);
     let mut bits = BitWriter::new(out);
     let mut last = first.bits();
     bits.put(last & keep, P::BITS);
-    let mut differences = vec![0; block.min(pixels.len())];
+    let mut differences = Vec::new();
+    let differences = sized(&mut differences, in_group)?;
     let difference = |pixel: P, last: u32| {
         let change = pixel.bits().wrapping_sub(last) << (32 - P::BITS);
         let change = (change as i32) >> (32 - P::BITS);
@@ -297,6 +306,7 @@ pub(super) fn encode<P: RiceNumber>(pixels: &[P], block: usize, out: &mut Vec<u8
         put_block::<P>(&mut bits, differences);
     }
     bits.finish();
+    Ok(())
 }
 
 fn put_block<P: RiceNumber>(bits: &mut BitWriter<'_>, differences: &[u32]) {
@@ -329,7 +339,6 @@ fn put_block<P: RiceNumber>(bits: &mut BitWriter<'_>, differences: &[u32]) {
 #[inline(always)]
 fn put_groups<const GROUP: usize>(bits: &mut BitWriter<'_>, differences: &[u32], low: u32) {
     let (groups, rest) = differences.as_chunks::<GROUP>();
-    bits.reserve(groups.len() * 56);
     bits.put_bytes();
     for group in groups {
         let (mut value, mut length) = (0, 0);

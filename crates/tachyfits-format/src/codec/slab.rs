@@ -4,7 +4,8 @@
 use super::codec_error::CodecError;
 use super::gzip::{shuffle, unshuffle};
 use super::rice;
-use super::tile::{CodecScratch, sized};
+use super::room::{reserve, sized};
+use super::tile::CodecScratch;
 use crate::image::ValueType;
 use crate::table::Element;
 
@@ -183,6 +184,7 @@ impl SlabCodec {
         self.encode_as(true, bytes, scratch, out)?;
         if out.len() - start >= bytes.len() {
             out.truncate(start);
+            reserve(out, bytes.len())?;
             out.extend_from_slice(bytes);
         }
         Ok(())
@@ -196,31 +198,35 @@ impl SlabCodec {
         out: &mut Vec<u8>,
     ) -> Result<(), CodecError> {
         match (self.algorithm, self.rice_width()) {
-            (SlabAlgorithm::Plain, _) => out.extend_from_slice(plain),
+            (SlabAlgorithm::Plain, _) => {
+                reserve(out, plain.len())?;
+                out.extend_from_slice(plain);
+            }
             (SlabAlgorithm::Rice, None) => return Err(self.refused()),
-            (SlabAlgorithm::Rice, Some(1)) => rice::encode(plain, BLOCK, out),
+            (SlabAlgorithm::Rice, Some(1)) => rice::encode(plain, BLOCK, out)?,
             (SlabAlgorithm::Rice, Some(2)) => {
                 let numbers = &mut scratch.shorts;
                 numbers.clear();
+                reserve(numbers, plain.len() / 2)?;
                 numbers.extend(plain.as_chunks().0.iter().map(|&cell| i16::from_be_bytes(cell)));
-                rice::encode(numbers, BLOCK, out);
+                rice::encode(numbers, BLOCK, out)?;
             }
             (SlabAlgorithm::Rice, Some(_)) => {
                 let numbers = &mut scratch.ints;
                 numbers.clear();
+                reserve(numbers, plain.len() / 4)?;
                 numbers.extend(plain.as_chunks().0.iter().map(|&cell| i32::from_be_bytes(cell)));
-                rice::encode(numbers, BLOCK, out);
+                rice::encode(numbers, BLOCK, out)?;
             }
             (SlabAlgorithm::Gzip | SlabAlgorithm::ShuffledGzip, _) => {
                 let width = self.shuffle_width(is_array);
                 let CodecScratch { inflater, bytes, .. } = scratch;
-                bytes.clear();
-                bytes.resize(plain.len(), 0);
+                let bytes = sized(bytes, plain.len())?;
                 match width > 1 && plain.len().is_multiple_of(width) {
                     true => shuffle(plain, width, bytes),
                     false => bytes.copy_from_slice(plain),
                 }
-                inflater.deflate(bytes, out);
+                inflater.deflate(bytes, out)?;
             }
         }
         Ok(())

@@ -5,7 +5,6 @@
 use super::codec_error::CodecError;
 use super::inflate::Inflater;
 use super::wavelet::Planes;
-use crate::code::Code;
 use crate::hdu::StoredType;
 use std::any::Any;
 use std::num::Wrapping;
@@ -250,31 +249,4 @@ impl CodecScratch {
     pub fn new() -> Self {
         CodecScratch::default()
     }
-}
-
-/// The first `len` numbers of a buffer; old content is kept, because it will be overwritten.
-pub(super) fn sized<T: Clone + Default>(
-    buffer: &mut Vec<T>,
-    len: usize,
-) -> Result<&mut [T], CodecError> {
-    if buffer.len() < len {
-        resize(buffer, len)?;
-    }
-    Ok(&mut buffer[..len])
-}
-
-/// Resizes a buffer for pixels whose number the file states: too little memory is an error.
-pub(super) fn resize<T: Clone + Default>(
-    buffer: &mut Vec<T>,
-    len: usize,
-) -> Result<(), CodecError> {
-    let more = len.saturating_sub(buffer.len());
-    buffer.try_reserve_exact(more).map_err(|_| CodecError {
-        code: Code::DataTooLarge,
-        offset: None,
-        expected: format!("memory for {len} numbers of a tile"),
-        found: "less".to_owned(),
-    })?;
-    buffer.resize(len, T::default());
-    Ok(())
 }

@@ -2,6 +2,7 @@
 
 use super::codec_error::CodecError;
 use super::parameters::CodecParameters;
+use super::room::reserve;
 use super::tile::{CodecScratch, Misfit, Pixels, PixelsMut, PlainTile, Tile, TileCodec};
 use crate::error::FormatError;
 
@@ -33,8 +34,7 @@ impl TileCodec for Verbatim {
         _: &mut CodecScratch,
         out: &mut Vec<u8>,
     ) -> Result<(), CodecError> {
-        to_big_endian(tile.pixels, out);
-        Ok(())
+        to_big_endian(tile.pixels, out)
     }
 }
 
@@ -119,7 +119,8 @@ fn part_of<'a>(pixels: &'a mut PixelsMut<'_>, first: usize, count: usize) -> Pix
 }
 
 /// Appends pixels as big-endian bytes.
-pub(super) fn to_big_endian(pixels: Pixels<'_>, out: &mut Vec<u8>) {
+pub(super) fn to_big_endian(pixels: Pixels<'_>, out: &mut Vec<u8>) -> Result<(), CodecError> {
+    reserve(out, pixels.len() * pixels.stored().bytes())?;
     match pixels {
         Pixels::U8(pixels) => out.extend_from_slice(pixels),
         Pixels::I16(pixels) => out.extend(pixels.iter().flat_map(|pixel| pixel.to_be_bytes())),
@@ -128,4 +129,5 @@ pub(super) fn to_big_endian(pixels: Pixels<'_>, out: &mut Vec<u8>) {
         Pixels::F32(pixels) => out.extend(pixels.iter().flat_map(|pixel| pixel.to_be_bytes())),
         Pixels::F64(pixels) => out.extend(pixels.iter().flat_map(|pixel| pixel.to_be_bytes())),
     }
+    Ok(())
 }

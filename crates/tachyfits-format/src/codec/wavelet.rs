@@ -5,7 +5,7 @@
 //! level right of and below what comes before. CFITSIO's arithmetic wraps, so ours does.
 
 use super::codec_error::CodecError;
-use super::tile::resize;
+use super::room::resize;
 use std::fmt::Debug;
 use std::num::Wrapping;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Mul, Neg, Shl, Shr, Sub};
@@ -333,15 +333,19 @@ fn divided<C: Coefficient>(value: C, bits: usize) -> C {
 }
 
 /// Transforms the pixels in `planes.sums[0]` into `planes.coefficients`.
-pub(super) fn transform<C: Coefficient>(planes: &mut Planes<C>, extent: Extent) {
+pub(super) fn transform<C: Coefficient>(
+    planes: &mut Planes<C>,
+    extent: Extent,
+) -> Result<(), CodecError> {
     let Planes { coefficients, sums: [sums, next], .. } = planes;
-    coefficients.resize(extent.size(), C::default());
-    next.resize(extent.size(), C::default());
+    resize(coefficients, extent.size())?;
+    resize(next, extent.size())?;
     for level in 0..extent.levels() {
         transform_level(sums, extent.at_level(level), level, next, coefficients, extent.columns);
         std::mem::swap(sums, next);
     }
     coefficients[0] = sums[0];
+    Ok(())
 }
 
 fn transform_level<C: Coefficient>(

@@ -142,6 +142,36 @@ impl Header {
         Ok(header)
     }
 
+    /// The header with its mandatory cards in their places (Tables 7 and 10), PCOUNT and GCOUNT of an extension added where
+    /// they are missing. Values and comments stay.
+    ///
+    /// # Errors
+    /// If NAXIS is no number.
+    pub fn with_mandatory_first(self) -> Result<Header, FormatError> {
+        let naxis = self.get_i64("NAXIS")?.unwrap_or(0).clamp(0, 999);
+        let is_extension = self.begins_with("XTENSION");
+        let first = if is_extension { "XTENSION" } else { "SIMPLE" };
+        let mut order = vec![first.to_owned(), "BITPIX".to_owned(), "NAXIS".to_owned()];
+        order.extend((1..=naxis).map(|axis| format!("NAXIS{axis}")));
+        if is_extension {
+            order.extend(["PCOUNT".to_owned(), "GCOUNT".to_owned()]);
+        }
+        let is_at = |(at, keyword): (usize, &String)| self.position(keyword) == Some(at);
+        if order.iter().enumerate().all(is_at) {
+            return Ok(self);
+        }
+        let mut cards = Vec::with_capacity(self.cards.len());
+        for keyword in &order {
+            match self.position(keyword) {
+                Some(at) => cards.push(self.cards[at].clone()),
+                None => cards.push(Card::new(keyword, i64::from(keyword == "GCOUNT"), "")?),
+            }
+        }
+        let is_placed = |card: &Card| order.contains(&card.keyword().to_ascii_uppercase());
+        cards.extend(self.cards.iter().filter(|card| !is_placed(card)).cloned());
+        Ok(Header::from_cards(cards))
+    }
+
     /// Replaces the first card, and drops cards of these keywords and later ones that would define
     /// the kind of the HDU; returns the index of the card after its axes.
     fn begun_with(mut self, first: Card, without: &[&str]) -> Result<(Header, usize), FormatError> {

@@ -19,11 +19,15 @@ pub(super) struct ColumnReader<'a> {
     pub(super) warnings: Warnings,
     /// The keyword looked for last.
     keyword: String,
+    /// ZTABLE = T: keywords of columns with ZFORMn are about the original column (Sect. 10.3.1).
+    is_compressed: bool,
 }
 
 impl<'a> ColumnReader<'a> {
     pub(super) fn new(header: &'a Header, kind: TableKind) -> Self {
-        ColumnReader { header, kind, warnings: Warnings::default(), keyword: String::new() }
+        let is_compressed = header.get("ZTABLE") == Some(&Value::Logical(true));
+        let (warnings, keyword) = (Warnings::default(), String::new());
+        ColumnReader { header, kind, warnings, keyword, is_compressed }
     }
 
     /// The column of this number, from 1; its key and its place in the row are set by the caller.
@@ -230,6 +234,12 @@ impl<'a> ColumnReader<'a> {
 
     /// The value of a keyword of this column.
     fn look(&mut self, root: &str, number: usize) -> Option<&'a Value> {
+        let is_of_original = self.is_compressed
+            && root != "TTYPE"
+            && self.header.get(&format!("ZFORM{number}")).is_some();
+        if is_of_original {
+            return None;
+        }
         self.keyword.clear();
         write!(self.keyword, "{root}{number}").expect("a string takes text");
         self.header.get(&self.keyword)

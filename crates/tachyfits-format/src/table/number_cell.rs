@@ -46,6 +46,14 @@ impl NumberCell {
         Some(self.scaling.map_or(number, |(scale, zero)| zero + scale * number))
     }
 
+    /// The integer, exactly; `None` where it is undefined, scaled, no integer or beyond 64 bits.
+    pub(crate) fn integer(self, row: &[u8]) -> Option<i64> {
+        let integer = self.stored.integer(row.get(self.offset..)?)?;
+        let is_defined = Some(integer) != self.null && self.scaling.is_none();
+        let value = i128::from(integer) + self.convention;
+        is_defined.then(|| i64::try_from(value).ok())?
+    }
+
     /// Puts a value, rounded to the type of the column.
     ///
     /// # Errors

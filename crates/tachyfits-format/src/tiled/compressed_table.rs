@@ -3,12 +3,13 @@
 
 use crate::card::{Card, numbered};
 use crate::code::Code;
-use crate::codec::{CodecError, CodecScratch, MOST_RATIO, SlabAlgorithm, SlabCodec};
+use crate::codec::{CodecError, CodecScratch, MOST_RATIO, SlabAlgorithm, SlabCodec, sized};
 use crate::error::{FormatError, Place, Warning, quoted};
 use crate::hdu::{Hdu, HduKind};
 use crate::header::Header;
 use crate::limits::padded;
 use crate::table::{Descriptor, Element, Field, Heap, TableLayout, stored_pair};
+use crate::tile_keywords::TileContent;
 use crate::value::Value;
 
 /// The layout of a compressed table.
@@ -50,10 +51,6 @@ pub struct StoredArrays {
     /// The array of each row.
     pub arrays: Vec<StoredArray>,
 }
-
-/// Cards that only a compressed table has; those with a number too.
-pub(super) const OF_COMPRESSED_TABLE: [&str; 4] = ["ZTABLE", "ZTILELEN", "ZPCOUNT", "ZTHEAP"];
-pub(super) const NUMBERED_OF_TABLE: [&str; 3] = ["ZFORM", "ZCTYP", "ZNAXIS"];
 
 /// Bytes of a descriptor of the compressed arrays.
 const WIDE: usize = 16;
@@ -205,7 +202,6 @@ fn original_header(header: &Header) -> Result<Header, FormatError> {
         let kept = match (&*keyword, root) {
             ("CHECKSUM" | "DATASUM" | "END", _) => continue,
             ("THEAP", _) if header.get("ZTHEAP").is_some() => continue,
-            (_, root) if NUMBERED_OF_TABLE.contains(&root) && !number.is_empty() => continue,
             ("NAXIS1", _) => original(header, card, "ZNAXIS1")?,
             ("NAXIS2", _) => original(header, card, "ZNAXIS2")?,
             ("PCOUNT", _) => original(header, card, "ZPCOUNT")?,
@@ -215,7 +211,7 @@ fn original_header(header: &Header) -> Result<Header, FormatError> {
             ("ZHECKSUM", _) => card.renamed("CHECKSUM"),
             ("ZDATASUM", _) => card.renamed("DATASUM"),
             ("ZTHEAP", _) => card.renamed("THEAP"),
-            (keyword, _) if OF_COMPRESSED_TABLE.contains(&keyword) => continue,
+            _ if TileContent::Table.has(&keyword) => continue,
             _ => card.clone(),
         };
         cards.push(kept);
@@ -344,23 +340,35 @@ impl CompressedTable {
         let width = if wide { WIDE } else { WIDE / 2 };
         let place = |error| self.slab_error(column, tile, stream_offset, error);
         let count = self.slab_bytes(column, tile, (stream_offset, stream.len() as u64))?;
-        let mut bytes = vec![0; count];
+        let mut bytes = Vec::new();
+        sized(&mut bytes, count).map_err(place)?;
         let algorithm = SlabAlgorithm::Gzip;
         let pairs = SlabCodec { algorithm, element: Element::Character };
         pairs.decode(stream, scratch, &mut bytes).map_err(place)?;
         let split = |plain: &[u8], stored: &[u8]| {
-            (0..rows)
-                .map(|row| self.array(element, wide, &plain[row * width..], &stored[row * WIDE..]))
-                .collect::<Option<Vec<StoredArray>>>()
+            let mut arrays = Vec::new();
+            if arrays.try_reserve_exact(rows).is_err() {
+                return Err(place(CodecError::no_memory(rows)));
+            }
+            for row in 0..rows {
+                match self.array(element, wide, &plain[row * width..], &stored[row * WIDE..]) {
+                    Some(array) => arrays.push(array),
+                    None => return Ok(None),
+                }
+            }
+            Ok(Some(arrays))
         };
         let (plain, stored) = bytes.split_at(rows * width);
-        if let Some(arrays) = split(plain, stored) {
+        if let Some(arrays) = split(plain, stored)? {
             bytes.truncate(rows * width);
             return Ok(StoredArrays { fields: bytes, arrays });
         }
         let (stored, plain) = bytes.split_at(rows * WIDE);
-        match split(plain, stored) {
-            Some(arrays) => Ok(StoredArrays { fields: plain.to_vec(), arrays }),
+        match split(plain, stored)? {
+            Some(arrays) => {
+                bytes.drain(..rows * WIDE);
+                Ok(StoredArrays { fields: bytes, arrays })
+            }
             None => {
                 let expected = "arrays within the heaps of the compressed and the original table";
                 Err(place(CodecError::stream(0, expected, "some outside")))

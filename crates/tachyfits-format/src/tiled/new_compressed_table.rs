@@ -1,10 +1,11 @@
 //! A compressed table that is about to be written: its header, and the cells of columns of arrays.
 
 use crate::card::{Card, numbered};
-use crate::codec::{CodecError, CodecScratch, SlabAlgorithm, SlabCodec};
+use crate::codec::{CodecError, CodecScratch, SlabAlgorithm, SlabCodec, sized};
 use crate::error::FormatError;
 use crate::header::Header;
 use crate::table::{Element, Field, TableLayout};
+use crate::tile_keywords::is_of_compression;
 use crate::value::Value;
 
 /// A compressed table that is about to be written.
@@ -57,7 +58,7 @@ impl<'a> NewCompressedTable<'a> {
     pub fn header(&self, original: &Header) -> Result<Header, FormatError> {
         let mut cards = Vec::new();
         let mut originals = Vec::new();
-        for card in original.cards() {
+        for card in original.cards().iter().filter(|card| !is_of_compression(card)) {
             let keyword = card.keyword().to_ascii_uppercase();
             let (root, number) = numbered(&keyword);
             let mut replaced = |kept: &str, value: Value| {
@@ -108,9 +109,13 @@ pub fn encode_descriptors(
     scratch: &mut CodecScratch,
     out: &mut Vec<u8>,
 ) -> Result<(), CodecError> {
+    let stored_bytes = stored.len() * WIDE as usize;
     let stored =
         stored.iter().flat_map(|&(bytes, offset)| [bytes, offset]).flat_map(u64::to_be_bytes);
-    let bytes: Vec<u8> = fields.iter().copied().chain(stored).collect();
+    let mut bytes = Vec::new();
+    sized(&mut bytes, fields.len() + stored_bytes)?;
+    bytes.clear();
+    bytes.extend(fields.iter().copied().chain(stored));
     let codec = SlabCodec { algorithm: SlabAlgorithm::Gzip, element: Element::Character };
     codec.encode(&bytes, scratch, out)
 }

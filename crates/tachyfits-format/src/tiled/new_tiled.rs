@@ -1,15 +1,17 @@
 //! The header of the table that a compressed image is written as (Sect. 10.1), from the header of the image.
 
 use super::quantised::Dither;
-use super::restored::{KEPT, NO_NAME};
+use super::restored::NO_NAME;
 use crate::card::{Card, numbered};
 use crate::code::Code;
 use crate::codec::TileCodec;
 use crate::error::FormatError;
 use crate::header::Header;
 use crate::image::ValueType;
-use crate::new_table::{NewColumn, NewTable};
+use crate::new_image::NO_CHECKSUM;
+use crate::new_table::{NewColumn, NewTable, is_of_any_table, is_of_pixels};
 use crate::table::{Element, Field, TableKind};
+use crate::tile_keywords::{KEPT, is_of_compression};
 use crate::value::{Integer, Value};
 
 /// A compressed image that is about to be written.
@@ -73,20 +75,28 @@ impl NewTiledImage<'_> {
             let place = image.place("NAXIS");
             return Err(FormatError::new(Code::KeywordMissing, place, expected, found));
         }
-        let mut cards = self.compression()?;
-        let mut has_name = false;
-        for card in image.cards() {
-            has_name |= card.keyword().eq_ignore_ascii_case("EXTNAME");
-            cards.push(kept(card));
-        }
-        if !has_name {
-            cards.push(Card::new("EXTNAME", NO_NAME, "name of an image without one")?);
-        }
         let table = NewTable::new(TableKind::Binary, self.columns())
             .rows(self.tiles)
-            .heap_bytes(self.heap_bytes)
-            .checksum(self.checksum);
-        table.header(&Header::from_cards(cards))
+            .heap_bytes(self.heap_bytes);
+        let mut cards = table.header(&Header::new())?.cards().to_vec();
+        cards.extend(self.compression()?);
+        // Cards of compression are of another form that the image had: this one states its own.
+        for card in image.cards().iter().filter(|card| !is_of_compression(card)) {
+            let kept = kept(card);
+            let counts_hdus = kept.keyword().eq_ignore_ascii_case("NEXTEND");
+            if is_of_any_table(&kept) || is_of_pixels(&kept) || counts_hdus {
+                cards.push(kept);
+            }
+        }
+        let mut header = Header::from_cards(cards);
+        if header.get("EXTNAME").is_none() {
+            header.push(Card::new("EXTNAME", NO_NAME, "name of an image without one")?);
+        }
+        if self.checksum {
+            header.set("DATASUM", "0", "sum of the data")?;
+            header.set("CHECKSUM", NO_CHECKSUM, "sum of the HDU")?;
+        }
+        Ok(header)
     }
 
     /// The columns of the table, in the order of their bytes in a row.

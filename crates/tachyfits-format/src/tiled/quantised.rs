@@ -55,14 +55,17 @@ pub enum TileValue<T> {
 pub struct Quantisation {
     /// The dither.
     pub dither: Dither,
-    /// ZDITHER0, 1 if absent. 0, which fpack writes where no tile is quantised, serves no dithered tile.
+    /// ZDITHER0, 1 if absent. The Standard has 1 to 10000; of 0 the first two tiles have the same random numbers, as CFITSIO
+    /// and astropy read it.
     pub seed: u64,
     /// ZSCALE.
     pub scale: TileValue<f64>,
     /// ZZERO.
     pub zero: TileValue<f64>,
-    /// ZBLANK: the integer that means NaN.
-    pub blank: TileValue<i64>,
+    /// The column ZBLANK: the integer that means NaN in each tile.
+    pub blank_column: Option<usize>,
+    /// The integer that means NaN in tiles for which the column has none: ZBLANK, or BLANK.
+    pub blank: Option<i64>,
 }
 
 /// How the pixels of one tile were quantised: the value is `zero + scale * (q - r + 0.5)`, with a random number `r` for
@@ -118,11 +121,13 @@ impl Quantisation {
         let Ok(seed) = u64::try_from(seed) else {
             return Err(header.out_of_range("ZDITHER0", "1 to 10000"));
         };
-        let blank = match column(table, "ZBLANK")? {
-            Some(column) => TileValue::Column(column),
-            None => header.get_i64("ZBLANK")?.map_or(TileValue::Absent, TileValue::Same),
+        let blank_column = column(table, "ZBLANK")?;
+        // Without ZBLANK it is BLANK, as in astropy: pixels that are floats have no BLANK of their own.
+        let blank = match header.get_i64("ZBLANK")? {
+            Some(blank) => Some(blank),
+            None => header.get_i64("BLANK").ok().flatten(),
         };
-        Ok(Some(Quantisation { dither, seed, scale, zero, blank }))
+        Ok(Some(Quantisation { dither, seed, scale, zero, blank_column, blank }))
     }
 
     /// The quantisation of the tile in `row` (from 0), whose bytes are given.
@@ -138,11 +143,8 @@ impl Quantisation {
             TileValue::Same(same) => same,
             TileValue::Absent => unreachable!("checked for the whole image"),
         };
-        let blank = match self.blank {
-            TileValue::Column(column) => cell(column).map(|blank| blank as i64),
-            TileValue::Same(same) => Some(same),
-            TileValue::Absent => None,
-        };
+        let blank = self.blank_column.and_then(|column| blank_of(table, column, bytes));
+        let blank = blank.or(self.blank);
         let (scale, zero) = (value(self.scale), value(self.zero));
         if !scale.is_finite() || !zero.is_finite() {
             let place = match self.scale {
@@ -152,17 +154,12 @@ impl Quantisation {
             let found = format!("ZSCALE = {scale}, ZZERO = {zero}");
             return Err(FormatError::new(Code::TileStream, place, "finite numbers", found));
         }
-        if self.seed == 0 && self.dither != Dither::None {
-            let place = Place { hdu: Some(table.hdu), row: Some(row + 1), ..Place::default() };
-            let expected = "ZDITHER0 from 1 to 10000 for a dithered tile";
-            return Err(FormatError::new(Code::KeywordRange, place, expected, "0"));
-        }
         Ok(TileQuantisation {
             scale,
             zero,
             blank: blank.and_then(|blank| i32::try_from(blank).ok()),
             dither: self.dither,
-            first_random: ((row + self.seed.saturating_sub(1)) % RANDOM_NUMBERS) as usize,
+            first_random: ((row + self.seed).saturating_sub(1) % RANDOM_NUMBERS) as usize,
         })
     }
 }
@@ -175,8 +172,13 @@ fn number(header: &Header, table: &TableLayout, name: &str) -> Result<TileValue<
     }
 }
 
+/// The integer of the column ZBLANK in the row of a tile; `None` where that is undefined.
+pub(super) fn blank_of(table: &TableLayout, column: usize, row: &[u8]) -> Option<i64> {
+    NumberCell::of(&table.columns[column])?.integer(row)
+}
+
 /// The index of the column of this name, which must be one of numbers in the rows.
-fn column(table: &TableLayout, name: &str) -> Result<Option<usize>, FormatError> {
+pub(super) fn column(table: &TableLayout, name: &str) -> Result<Option<usize>, FormatError> {
     let Some(index) = table.column(name) else { return Ok(None) };
     match table.columns[index].field {
         Field::Fixed { element: Element::Number(_), repeat: 1.., .. } => Ok(Some(index)),

@@ -5,34 +5,18 @@ use crate::card::{Card, numbered};
 use crate::error::FormatError;
 use crate::hdu::{Hdu, HduKind};
 use crate::header::Header;
+use crate::tile_keywords::{KEPT, TileContent};
 use crate::value::Value;
 
 /// The name of a compressed image that had none.
 pub(super) const NO_NAME: &str = "COMPRESSED_IMAGE";
 
-/// Keywords of an image, and the keywords that keep them in the table.
-pub(super) const KEPT: [(&str, &str); 11] = [
-    ("SIMPLE", "ZSIMPLE"),
-    ("XTENSION", "ZTENSION"),
-    ("BITPIX", "ZBITPIX"),
-    ("NAXIS", "ZNAXIS"),
-    ("EXTEND", "ZEXTEND"),
-    ("BLOCKED", "ZBLOCKED"),
-    ("PCOUNT", "ZPCOUNT"),
-    ("GCOUNT", "ZGCOUNT"),
-    ("CHECKSUM", "ZHECKSUM"),
-    ("DATASUM", "ZDATASUM"),
-    // Of tables.
-    ("THEAP", "ZTHEAP"),
-];
-
-/// Cards of the table alone; those with a number too.
-pub(super) const OF_TABLE: [&str; 21] = [
+/// Cards of a table alone; those with a number too.
+pub(super) const OF_TABLE: [&str; 11] = [
     "XTENSION", "BITPIX", "NAXIS", "PCOUNT", "GCOUNT", "TFIELDS", "THEAP", "CHECKSUM", "DATASUM",
-    "ZIMAGE", "ZCMPTYPE", "ZQUANTIZ", "ZDITHER0", "ZBLANK", "ZSCALE", "ZZERO", "ZMASKCMP",
-    "SIMPLE", "EXTEND", "BLOCKED", "ZTHEAP",
+    "SIMPLE", "EXTEND",
 ];
-pub(super) const NUMBERED: [&str; 6] = ["NAXIS", "TTYPE", "TFORM", "ZTILE", "ZNAME", "ZVAL"];
+pub(super) const NUMBERED: [&str; 3] = ["NAXIS", "TTYPE", "TFORM"];
 
 /// A header as it was before the image was compressed.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,6 +26,8 @@ pub struct RestoredHeader {
     pub header: Header,
     /// It is the header of the primary HDU, which takes the place of the one before it.
     pub is_primary: bool,
+    /// Keywords of that HDU which the image has with another value; they are left out.
+    pub others: Vec<String>,
 }
 
 impl Hdu {
@@ -55,7 +41,8 @@ impl Hdu {
     /// [`crate::Code::KeywordMissing`] and the like if the cards do not define the image.
     pub fn restored_header(&self, primary: Option<&Hdu>) -> Result<RestoredHeader, FormatError> {
         let tiled = &self.header;
-        let layout_axes = self.tiled_image()?.image.axes.len();
+        let layout = self.tiled_image()?;
+        let layout_axes = layout.image.axes.len();
         let primary = primary.filter(|primary| {
             self.index == 1 && primary.kind == HduKind::Primary && primary.data_bytes == 0
         });
@@ -65,11 +52,12 @@ impl Hdu {
             cards.extend(restored(card, is_primary));
         }
         let mut header = Header::from_cards(cards);
-        keep_blank(tiled, &mut header)?;
-        if let Some(primary) = primary.filter(|_| is_primary) {
-            add_others(&primary.header, &mut header);
-        }
-        Ok(RestoredHeader { header, is_primary })
+        keep_blank(tiled, layout.quantisation.is_some(), &mut header)?;
+        let others = match primary.filter(|_| is_primary) {
+            Some(primary) => add_cards_of_primary(&primary.header, &mut header),
+            None => Vec::new(),
+        };
+        Ok(RestoredHeader { header, is_primary, others })
     }
 }
 
@@ -107,31 +95,63 @@ fn restored(card: &Card, is_primary: bool) -> Option<Card> {
             (is_primary || !of_primary).then(|| card.renamed(original))
         }
         "EXTNAME" if card.value().and_then(Value::as_text) == Some(NO_NAME) => None,
-        _ if OF_TABLE.contains(&&*keyword) || KEPT.iter().any(|(_, kept)| *kept == keyword) => None,
-        _ if root.len() < keyword.len() && (NUMBERED.contains(&root) || root == "ZNAXIS") => None,
+        // A primary array has no header to inherit from (Sect. 4.4.2.6).
+        "INHERIT" if is_primary => None,
+        "BLOCKED" => None,
+        _ if OF_TABLE.contains(&&*keyword) || TileContent::Image.has(&keyword) => None,
+        _ if root.len() < keyword.len() && NUMBERED.contains(&root) => None,
         _ => Some(card.clone()),
     }
 }
 
-/// ZBLANK of integers is what BLANK means, where there is none.
-fn keep_blank(tiled: &Header, header: &mut Header) -> Result<(), FormatError> {
+/// ZBLANK of integers is what BLANK means, where there is none. BLANK of floats was the integer of their quantised tiles.
+fn keep_blank(tiled: &Header, is_quantised: bool, header: &mut Header) -> Result<(), FormatError> {
     let is_integer = header.get_i64("BITPIX")?.is_some_and(|bitpix| bitpix > 0);
+    let has_blank = header.get("BLANK").is_some();
     match tiled.get_i64("ZBLANK")? {
-        Some(blank) if is_integer && header.get("BLANK").is_none() => {
+        Some(blank) if is_integer && !has_blank => {
             header.set("BLANK", blank, "pixel that is undefined")
+        }
+        None if is_quantised && has_blank => {
+            header.remove("BLANK");
+            Ok(())
         }
         _ => Ok(()),
     }
 }
 
-/// Adds the cards of the empty primary HDU that the image does not have.
-fn add_others(primary: &Header, header: &mut Header) {
+/// The text that CFITSIO writes to every new primary header.
+const BOILERPLATE: [&str; 2] = [
+    "  FITS (Flexible Image Transport System) format is defined in 'Astronomy",
+    "  and Astrophysics', volume 376, page 359; bibcode: 2001A&A...376..359H",
+];
+
+/// Adds the cards of an empty primary HDU that the header of the primary array does not have, commentary too. Gives the
+/// keywords of cards that it has with another value, which are left out.
+fn add_cards_of_primary(primary: &Header, header: &mut Header) -> Vec<String> {
+    let mut others = Vec::new();
     for card in primary.cards() {
         let keyword = card.keyword().to_ascii_uppercase();
         let (root, _) = numbered(&keyword);
-        let is_own = OF_TABLE.contains(&&*keyword) || root == "NAXIS" || keyword == "NEXTEND";
-        if !card.is_commentary() && !is_own && header.get(&keyword).is_none() {
-            header.push(card.clone());
+        let is_own = OF_TABLE.contains(&&*keyword)
+            || root == "NAXIS"
+            || matches!(&*keyword, "NEXTEND" | "BLOCKED" | "END")
+            || card.is_blank();
+        let text = String::from_utf8_lossy(card.raw());
+        if is_own || BOILERPLATE.iter().any(|text_of_it| text.contains(text_of_it)) {
+            continue;
+        }
+        if card.is_commentary() {
+            if header.cards().iter().all(|own| own.raw() != card.raw()) {
+                header.push(card.clone());
+            }
+            continue;
+        }
+        match header.position(&keyword) {
+            None => header.push(card.clone()),
+            Some(at) if header.cards()[at].value() == card.value() => {}
+            Some(_) => others.push(keyword),
         }
     }
+    others
 }

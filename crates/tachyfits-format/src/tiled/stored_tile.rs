@@ -1,6 +1,6 @@
 //! Where the bytes of one tile are, from the bytes of its row.
 
-use super::quantised::TileQuantisation;
+use super::quantised::{TileQuantisation, blank_of};
 use super::tiled_layout::TiledLayout;
 use crate::code::Code;
 use crate::codec::{CodecError, Gzip, TileCodec, Verbatim};
@@ -35,6 +35,8 @@ pub struct StoredTile {
     pub bytes: u64,
     /// How its integers become floating-point pixels; `None` if the stream has the pixels themselves.
     pub quantisation: Option<TileQuantisation>,
+    /// The integer that means undefined in an integer tile, from the column ZBLANK.
+    pub blank: Option<i64>,
     /// Byte offset and bytes of the mask of undefined pixels in the file, if the tile has one.
     pub mask: Option<(u64, u64)>,
 }
@@ -67,13 +69,23 @@ impl TiledLayout {
             };
             let mask = self.columns.mask.map(|column| self.array(column, tile, row));
             let mask = mask.transpose()?.flatten();
-            let stored = StoredTile { tile, form, column, offset, bytes, quantisation, mask };
+            let blank = self.blank_of_tile(row);
+            let stored =
+                StoredTile { tile, form, column, offset, bytes, quantisation, blank, mask };
             self.check_bytes(&stored)?;
             return Ok(stored);
         }
         let place = self.table.place(first.expect("a layout has one of them"), Some(tile));
         let expected = "the bytes of the tile in one of its columns";
         Err(FormatError::new(Code::TileStream, place, expected, "no bytes in any"))
+    }
+
+    /// The integer that the column ZBLANK gives for undefined pixels of an integer tile, from the bytes of its row.
+    #[must_use]
+    pub fn blank_of_tile(&self, row: &[u8]) -> Option<i64> {
+        let blank = blank_of(&self.table, self.blank_column?, row)?;
+        let (least, greatest) = self.image.stored.integer_range()?;
+        (least..=greatest).contains(&blank).then_some(blank)
     }
 
     /// The stream of a tile can have its pixels.

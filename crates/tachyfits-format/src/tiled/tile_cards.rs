@@ -1,10 +1,10 @@
 //! Cards of a compressed HDU without which its data would be others, or none: the cards that the parsers of images and
 //! tables of tiles read, so that an editor leaves them alone.
 
-use super::compressed_table::{NUMBERED_OF_TABLE, OF_COMPRESSED_TABLE};
-use super::restored::{KEPT, NUMBERED, OF_TABLE};
+use super::restored::{NUMBERED, OF_TABLE};
 use crate::card::numbered;
 use crate::hdu::Hdu;
+use crate::tile_keywords::TileContent;
 
 /// Cards about the columns of tiles that change their values; TTYPEn and TFORMn are in [`NUMBERED`].
 const VALUES: [&str; 4] = ["TDIM", "TNULL", "TSCAL", "TZERO"];
@@ -40,9 +40,10 @@ impl Hdu {
             return false;
         }
         if self.is_tiled_image() {
-            let kept = KEPT.map(|(_, kept)| kept);
-            return has(&OF_TABLE, &NUMBERED) || has(&kept, &["ZNAXIS"]) || has(&[], &VALUES);
+            return TileContent::Image.has(keyword)
+                || has(&OF_TABLE, &NUMBERED)
+                || has(&[], &VALUES);
         }
-        self.is_compressed_table() && has(&OF_COMPRESSED_TABLE, &NUMBERED_OF_TABLE)
+        self.is_compressed_table() && TileContent::Table.has(keyword)
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::grid::TileGrid;
-use super::quantised::Quantisation;
+use super::quantised::{self, Quantisation};
 use crate::code::Code;
 use crate::codec::{CodecParameters, TileCodec, tile_codec};
 use crate::error::{FormatError, Warning, quoted};
@@ -28,6 +28,10 @@ pub struct TiledLayout {
     pub mask_codec: Option<Arc<dyn TileCodec>>,
     /// The columns with the bytes of tiles.
     pub columns: TileColumns,
+    /// The column ZBLANK of integers: in each tile the integer that means undefined, beside BLANK of the image.
+    pub blank_column: Option<usize>,
+    /// A keyword says which integer is undefined in all tiles.
+    states_blank: bool,
     /// How floating-point pixels were quantised; `None` if the tiles have the pixels themselves.
     pub quantisation: Option<Quantisation>,
     /// The table.
@@ -51,6 +55,19 @@ pub struct TileColumns {
 }
 
 impl TiledLayout {
+    /// Sets BLANK of an integer image from the column ZBLANK, where no keyword states it: from the bytes of the first row.
+    pub fn take_blank_of_column(&mut self, row: &[u8]) {
+        if !self.states_blank {
+            self.image.blank = self.blank_of_tile(row);
+        }
+    }
+
+    /// Whether a keyword, BLANK or ZBLANK, says which integer is undefined in all tiles.
+    #[must_use]
+    pub fn states_blank(&self) -> bool {
+        self.states_blank
+    }
+
     /// Whether the pixels are those that were compressed: no floats are quantised, and HCOMPRESS_1 divides by nothing.
     #[must_use]
     pub fn is_lossless(&self) -> bool {
@@ -119,11 +136,23 @@ impl Hdu {
             }
             None => None,
         };
-        let quantisation = match stored.is_float() {
-            true => Quantisation::of(header, &table)?,
-            false => None,
+        let (quantisation, blank_column) = match stored.is_float() {
+            true => (Quantisation::of(header, &table)?, None),
+            false => (None, quantised::column(&table, "ZBLANK")?),
         };
-        Ok(TiledLayout { image, grid, codec, mask_codec, columns, quantisation, table, warnings })
+        let states_blank = image.blank.is_some();
+        Ok(TiledLayout {
+            states_blank,
+            image,
+            grid,
+            codec,
+            mask_codec,
+            columns,
+            blank_column,
+            quantisation,
+            table,
+            warnings,
+        })
     }
 }
 

@@ -111,14 +111,14 @@ fn extra_cards_of_an_empty_primary_are_added() {
     let mut primary = Header::empty_primary();
     primary.set("TELESCOP", "ALMA", "").unwrap();
     primary.set("OBJECT", "other", "").unwrap();
-    primary.push_commentary("HISTORY", "not this").unwrap();
+    primary.push_commentary("HISTORY", "of the camera").unwrap();
     let primary = Hdu::of_header(primary, 0).unwrap();
     let bitpix = ("ZBITPIX", Value::from(8));
     let more = [bitpix.clone(), ("ZSIMPLE", true.into()), ("OBJECT", "M 31".into())];
     let found = tiled(&more).restored_header(Some(&primary)).unwrap();
     assert!(found.is_primary);
     let keywords: Vec<&str> = found.header.cards().iter().map(Card::keyword).collect();
-    assert_eq!(keywords, ["SIMPLE", "BITPIX", "NAXIS", "NAXIS1", "OBJECT", "TELESCOP"]);
+    assert_eq!(keywords, ["SIMPLE", "BITPIX", "NAXIS", "NAXIS1", "OBJECT", "TELESCOP", "HISTORY"]);
     assert_eq!(found.header.get_text("OBJECT").unwrap(), Some("M 31"));
 
     // Without the primary HDU it is an extension; astropy 7 wrote both keywords.

@@ -54,7 +54,7 @@ pub(crate) trait Node: Send + Sync + std::fmt::Debug {
         feed: &mut Feed<'_>,
         out: &mut [f64],
     ) -> Result<(), IoError> {
-        let mut bytes = feed.scratch.bytes(out.len() * self.encoding().pixel_bytes());
+        let mut bytes = feed.scratch.bytes(out.len() * self.encoding().pixel_bytes())?;
         self.fill(window, feed, &mut bytes)?;
         decode_f64(&bytes, &self.encoding(), feed.tier, out);
         feed.scratch.give_back_bytes(bytes);
@@ -71,7 +71,7 @@ pub(crate) trait Node: Send + Sync + std::fmt::Debug {
         feed: &mut Feed<'_>,
         out: &mut [f32],
     ) -> Result<(), IoError> {
-        let mut bytes = feed.scratch.bytes(out.len() * self.encoding().pixel_bytes());
+        let mut bytes = feed.scratch.bytes(out.len() * self.encoding().pixel_bytes())?;
         self.fill(window, feed, &mut bytes)?;
         decode_f32(&bytes, &self.encoding(), feed.tier, out);
         feed.scratch.give_back_bytes(bytes);
@@ -178,11 +178,17 @@ macro_rules! buffers {
     ($($take:ident $give_back:ident $field:ident $type:ty;)+) => {
         impl NodeScratch {
             $(
-                /// A buffer of this length with any content.
-                pub(crate) fn $take(&mut self, length: usize) -> Vec<$type> {
+                /// A buffer of this length with any content; too little memory is an error.
+                pub(crate) fn $take(&mut self, length: usize) -> Result<Vec<$type>, IoError> {
                     let mut buffer = self.$field.pop().unwrap_or_default();
-                    buffer.resize(length, <$type>::default());
+                    let bytes = length as u64 * size_of::<$type>() as u64;
+                    let no_memory =
+                        |_| IoError::Memory { name: "a computed image".to_owned(), bytes };
                     buffer
+                        .try_reserve_exact(length.saturating_sub(buffer.len()))
+                        .map_err(no_memory)?;
+                    buffer.resize(length, <$type>::default());
+                    Ok(buffer)
                 }
 
                 pub(crate) fn $give_back(&mut self, buffer: Vec<$type>) {

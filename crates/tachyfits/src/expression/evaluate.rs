@@ -165,7 +165,7 @@ impl Evaluate {
             let length = pieces.first().map_or(1, |piece| piece.len() / encoding.pixel_bytes());
             return Ok(InputPixels::Stored { pieces, length, encoding });
         }
-        let mut values = feed.scratch.f64s(own.pixels() as usize);
+        let mut values = feed.scratch.f64s(own.pixels() as usize)?;
         input.node.values_f64(&own, feed, &mut values)?;
         Ok(match whole {
             true => InputPixels::Values(values),
@@ -182,8 +182,9 @@ impl Evaluate {
     ) -> Result<(), IoError> {
         let pixels = self.inputs.iter().map(|input| self.pixels(input, window, feed));
         let mut pixels: Vec<InputPixels<'_>> = pixels.collect::<Result<_, _>>()?;
-        let mut slots: Vec<Vec<f64>> =
-            (0..self.program.slots()).map(|_| feed.scratch.f64s(CHUNK)).collect();
+        let mut slots: Vec<Vec<f64>> = (0..self.program.slots())
+            .map(|_| feed.scratch.f64s(CHUNK))
+            .collect::<Result<_, _>>()?;
         let all = window.pixels() as usize;
         let tier = feed.tier;
         for first in (0..all).step_by(CHUNK) {
@@ -245,7 +246,7 @@ impl Node for Evaluate {
             };
             return self.compute(window, feed, place);
         }
-        let mut bytes = feed.scratch.bytes(out.len() * self.encoding.pixel_bytes());
+        let mut bytes = feed.scratch.bytes(out.len() * self.encoding.pixel_bytes())?;
         self.fill(window, feed, &mut bytes)?;
         decode_f64(&bytes, &self.encoding, feed.tier, out);
         feed.scratch.give_back_bytes(bytes);

@@ -330,8 +330,8 @@ impl SmoothBeams {
         out: &mut [u8],
     ) -> Result<(), IoError> {
         let edge = self.smoothing.edge;
-        let padded = self.padded(pixels, (first, [x, y]), feed);
-        let mut sums = Raster::new(x.results, y.results, feed);
+        let padded = self.padded(pixels, (first, [x, y]), feed)?;
+        let mut sums = Raster::new(x.results, y.results, feed)?;
         match parts_of(kernel, self.precision) {
             Some(parts) => {
                 let first = [x, y].map(|places| places.result as i64);
@@ -365,10 +365,10 @@ impl SmoothBeams {
         pixels: &PlanePixels<'_>,
         (first, [x, y]): (usize, [Places; 2]),
         feed: &mut Feed<'_>,
-    ) -> Raster {
+    ) -> Result<Raster, IoError> {
         let edge = self.smoothing.edge;
         let [x_half, y_half] = self.halves;
-        let mut padded = Raster::new(x.results + 2 * x_half, y.results + 2 * y_half, feed);
+        let mut padded = Raster::new(x.results + 2 * x_half, y.results + 2 * y_half, feed)?;
         let beyond = Beyond { edge, zero: 0.0, blank: f64::NAN };
         for at in 0..padded.height() {
             let line = padded.row_mut(at);
@@ -381,7 +381,7 @@ impl SmoothBeams {
                 Neighbour::Blank => line.fill(f64::NAN),
             }
         }
-        padded
+        Ok(padded)
     }
 
     /// The pixels in the middle of a row of results.
@@ -444,7 +444,7 @@ impl SmoothBeams {
         let undefined = padded.values.iter().fold(false, |any, x| any | x.is_nan());
         let mut good = None;
         if undefined {
-            let mut filled = Raster::new(padded.width, padded.height(), feed);
+            let mut filled = Raster::new(padded.width, padded.height(), feed)?;
             let mut each = |value: fn(f64) -> f64, feed: &mut Feed<'_>, out: &mut Raster| {
                 for (filled, &pixel) in filled.values.iter_mut().zip(&padded.values) {
                     *filled = value(pixel);
@@ -453,7 +453,7 @@ impl SmoothBeams {
             };
             each(|pixel| if pixel.is_nan() { 0.0 } else { pixel }, feed, out)?;
             if blanks == Blanks::Renormalise {
-                let mut weights = Raster::new(out.width, out.height(), feed);
+                let mut weights = Raster::new(out.width, out.height(), feed)?;
                 each(|pixel| if pixel.is_nan() { 0.0 } else { 1.0 }, feed, &mut weights)?;
                 good = Some(weights);
             }

@@ -373,10 +373,10 @@ impl CoarseGrid {
         let (step, half) = (self.step, self.down.len() / 2);
         let begin = at[0] - half;
         let width = (out.width - 1) * step + self.down.len();
-        let mut line = feed.scratch.f64s(width);
+        let mut line = feed.scratch.f64s(width)?;
         // Pixels a step apart side by side: all first ones, all second ones, ...
         let pitch = width.div_ceil(step);
-        let mut apart = feed.scratch.f64s(pitch * step);
+        let mut apart = feed.scratch.f64s(pitch * step)?;
         for row in 0..out.height() {
             if feed.fetched.is_cancelled() {
                 return Err(IoError::Cancelled);
@@ -412,8 +412,8 @@ impl CoarseGrid {
         let [x, y] = first.map(|first| first.rem_euclid(step as i64) as usize);
         let terms = 2 * self.reach + 2;
         let count = grid.width + 1 - terms;
-        let mut one = feed.scratch.f64s(count);
-        let mut lines = Raster::new(out.width, grid.height(), feed);
+        let mut one = feed.scratch.f64s(count)?;
+        let mut lines = Raster::new(out.width, grid.height(), feed)?;
         for row in 0..grid.height() {
             let line = grid.row(row);
             let near: Vec<&[f64]> = (0..terms).map(|at| &line[at..at + count]).collect();
@@ -464,14 +464,14 @@ impl PartSums {
         let (x, columns) = coarse.needed(first[0], out.width);
         let (y, rows) = coarse.needed(first[1], out.height());
         let [x_half, y_half] = halves_of(&self.coarse);
-        let mut wide = Raster::new(columns + 2 * x_half, rows + 2 * y_half, feed);
+        let mut wide = Raster::new(columns + 2 * x_half, rows + 2 * y_half, feed)?;
         let place = |axis: usize, at: i64, half: usize| {
             let pixel = (at - half as i64) * coarse.step as i64;
             (margins[axis] as i64 + pixel - first[axis]) as usize
         };
         let at = [place(0, x, x_half), place(1, y, y_half)];
         coarse.down((pixels, at), feed, &mut wide)?;
-        let mut smooth = Raster::new(columns, rows, feed);
+        let mut smooth = Raster::new(columns, rows, feed)?;
         sum_in_turn(&self.coarse, (&wide, [x_half, y_half]), feed, &mut smooth)?;
         coarse.up(&smooth, first, feed, out)?;
         smooth.give_back(feed);
@@ -536,7 +536,7 @@ fn sum_in_turn(
             continue;
         }
         let [x, y] = halves_of(later);
-        let mut next = Raster::new(out.width + 2 * x, out.height() + 2 * y, feed);
+        let mut next = Raster::new(out.width + 2 * x, out.height() + 2 * y, feed)?;
         pass.sum((from, [before[0] - x, before[1] - y]), feed, &mut next)?;
         if let Some((done, _)) = between.replace((next, [x, y])) {
             done.give_back(feed);
@@ -557,8 +557,8 @@ pub(super) struct Raster {
 
 impl Raster {
     /// Numbers of any value.
-    pub(super) fn new(width: usize, height: usize, feed: &mut Feed<'_>) -> Raster {
-        Raster { width, values: feed.scratch.f64s(width * height) }
+    pub(super) fn new(width: usize, height: usize, feed: &mut Feed<'_>) -> Result<Raster, IoError> {
+        Ok(Raster { width, values: feed.scratch.f64s(width * height)? })
     }
 
     pub(super) fn give_back(self, feed: &mut Feed<'_>) {

@@ -174,9 +174,9 @@ impl SmoothPlanes {
         let row_bytes = width * self.encoding.pixel_bytes();
         let renormalises = self.smoothing.blanks == Blanks::Renormalise;
         let mut has_nan = vec![false; part.y.needed];
-        let mut sums = PlaneSums::new(self, part, feed.scratch);
+        let mut sums = PlaneSums::new(self, part, feed.scratch)?;
         let mut good: Option<PlaneSums> = None;
-        let mut own = feed.scratch.f64s(part.x.needed);
+        let mut own = feed.scratch.f64s(part.x.needed)?;
         for (band, out) in out.chunks_mut(BAND * row_bytes).enumerate() {
             if feed.fetched.is_cancelled() {
                 return Err(IoError::Cancelled);
@@ -184,7 +184,10 @@ impl SmoothPlanes {
             let rows = band * BAND..band * BAND + out.len() / row_bytes;
             self.sum(part, Of::Pixels, &rows, &mut sums, &mut has_nan, tier);
             if renormalises && part.has_undefined(&rows, self.edge, &has_nan) {
-                let good = good.get_or_insert_with(|| PlaneSums::new(self, part, feed.scratch));
+                if good.is_none() {
+                    good = Some(PlaneSums::new(self, part, feed.scratch)?);
+                }
+                let Some(good) = &mut good else { unreachable!("set above") };
                 self.sum(part, Of::Weights, &rows, good, &mut has_nan, tier);
                 self.divide(sums.results(), good.results());
             } else if renormalises && self.edge == Edge::Blank {
@@ -436,7 +439,7 @@ impl<'a> PlanePixels<'a> {
             }
             feed.next = next;
         }
-        let mut values = feed.scratch.f64s(window.pixels() as usize);
+        let mut values = feed.scratch.f64s(window.pixels() as usize)?;
         input.values_f64(window, feed, &mut values)?;
         Ok(PlanePixels::Values(values))
     }
@@ -522,22 +525,26 @@ struct PlaneSums {
 }
 
 impl PlaneSums {
-    fn new(node: &SmoothPlanes, part: &PlanePart<'_>, scratch: &mut NodeScratch) -> PlaneSums {
+    fn new(
+        node: &SmoothPlanes,
+        part: &PlanePart<'_>,
+        scratch: &mut NodeScratch,
+    ) -> Result<PlaneSums, IoError> {
         let PlaneSmoothing { x, y, .. } = &node.smoothing;
         let count = part.width().div_ceil(BLOCK);
         let room = BAND + y.len() - 1;
         let length = part.width() + x.len() - 1;
-        let mut line = scratch.f64s(count * BLOCK + x.len() - 1);
+        let mut line = scratch.f64s(count * BLOCK + x.len() - 1)?;
         line[length..].fill(0.0);
-        PlaneSums {
+        Ok(PlaneSums {
             line,
             length,
-            strips: Aligned::new(scratch, count * room * BLOCK),
+            strips: Aligned::new(scratch, count * room * BLOCK)?,
             rows: 0..0,
-            band: Aligned::new(scratch, count * BLOCK * BAND),
+            band: Aligned::new(scratch, count * BLOCK * BAND)?,
             count,
             room,
-        }
+        })
     }
 
     fn give_back(self, scratch: &mut NodeScratch) {
@@ -606,8 +613,8 @@ struct Aligned {
 impl Aligned {
     const LINE: usize = 64 / size_of::<f64>();
 
-    fn new(scratch: &mut NodeScratch, length: usize) -> Aligned {
-        Aligned { buffer: scratch.f64s(length + Self::LINE), length }
+    fn new(scratch: &mut NodeScratch, length: usize) -> Result<Aligned, IoError> {
+        Ok(Aligned { buffer: scratch.f64s(length + Self::LINE)?, length })
     }
 
     fn get(&mut self) -> &mut [f64] {

@@ -99,6 +99,11 @@ impl TableWriter {
         &self.layout
     }
 
+    /// Takes the whole field of each column as its cell: see [`super::Table::with_whole_fields`].
+    pub fn take_whole_fields(&mut self) {
+        self.layout = self.layout.with_whole_fields();
+    }
+
     /// Required cells of a column, if they are not raw.
     ///
     /// # Panics

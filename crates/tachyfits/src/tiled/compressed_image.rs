@@ -168,6 +168,10 @@ impl CompressedImage {
                 }
                 self.mask_out(stored, mask, bytes)?;
             }
+            if let Err(error) = self.unify_blank(stored, bytes) {
+                self.take_damaged(stored.tile, &error, places[index], take)?;
+                continue;
+            }
             take(places[index], bytes)?;
         }
         Ok(())
@@ -388,6 +392,36 @@ impl CompressedImage {
         let Some(mask_codec) = &self.layout.mask_codec else { return Ok(()) };
         let pixels = PixelsMut::U8(mask);
         mask_codec.decode(&mut Tile { stream, shape, pixels }, codec)
+    }
+
+    /// Gives undefined pixels of an integer tile, whose value the column ZBLANK has, the BLANK of the whole image. A defined
+    /// pixel of that value would become undefined, which is an error.
+    fn unify_blank(&self, stored: &StoredTile, bytes: &mut [u8]) -> Result<(), FormatError> {
+        let (Some(own), Some(common)) = (stored.blank, self.layout.image.blank) else {
+            return Ok(());
+        };
+        if own == common {
+            return Ok(());
+        }
+        let size = self.layout.image.stored.bytes();
+        let [own, common] = [own, common].map(i64::to_be_bytes);
+        let [own, common] = [&own[8 - size..], &common[8 - size..]];
+        let blank_of_header = self.layout.states_blank();
+        for pixel in bytes.chunks_exact_mut(size) {
+            if pixel == own {
+                pixel.copy_from_slice(common);
+            } else if pixel == common && !blank_of_header {
+                let expected = "one ZBLANK for all tiles, or BLANK that no tile has as a pixel";
+                let error = CodecError {
+                    code: Code::TileValue,
+                    offset: None,
+                    expected: expected.to_owned(),
+                    found: "a pixel that is undefined in other tiles only".to_owned(),
+                };
+                return Err(self.layout.tile_error(stored, error));
+            }
+        }
+        Ok(())
     }
 
     /// Makes masked pixels, which are big-endian, undefined: NaN, or BLANK.

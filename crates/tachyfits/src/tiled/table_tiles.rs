@@ -175,7 +175,7 @@ impl TableTiles {
                             ColumnSlab::default()
                         }
                     });
-                    claims.settle(key, || Arc::clone(&slab));
+                    claims.settle(key, || Some(Arc::clone(&slab)));
                     take(index, &slab)?;
                 }
                 Ok(())

@@ -175,10 +175,12 @@ impl<'a, K: Copy + Eq + Hash, V: Weighed> Claims<'a, K, V> {
         self.open.push(tile);
     }
 
-    /// Keeps a tile if it is claimed.
-    pub(crate) fn settle(&mut self, tile: K, content: impl FnOnce() -> Arc<V>) {
-        if let Some(at) = self.open.iter().position(|&open| open == tile) {
-            self.cache.put(tile, content());
+    /// Keeps a tile if it is claimed; without content, for which there was no memory, it is given up.
+    pub(crate) fn settle(&mut self, tile: K, content: impl FnOnce() -> Option<Arc<V>>) {
+        if let Some(at) = self.open.iter().position(|&open| open == tile)
+            && let Some(content) = content()
+        {
+            self.cache.put(tile, content);
             self.open.swap_remove(at);
         }
     }

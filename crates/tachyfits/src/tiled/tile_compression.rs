@@ -6,6 +6,8 @@ use tachyfits_format::{
     tile_codec, tile_shape,
 };
 
+use tachyfits_kernels::{Encoding, PixelType};
+
 use super::tile_encoder::Quantising;
 use crate::error::{Error, Reason};
 
@@ -57,7 +59,8 @@ impl TileCompression {
     pub(crate) fn directed(
         &self,
         header: &Header,
-        image: &NewImage,
+        stored: StoredType,
+        axes: &[u64],
     ) -> Result<Option<Self>, Error> {
         let mut how = self.clone();
         if !self.directives {
@@ -79,8 +82,8 @@ impl TileCompression {
             None => {}
         }
         how.tile = match found.tile {
-            Some(TileDirective::Row) => Some(image.axes.iter().take(1).copied().collect()),
-            Some(TileDirective::Whole) => Some(image.axes.clone()),
+            Some(TileDirective::Row) => Some(axes.iter().take(1).copied().collect()),
+            Some(TileDirective::Whole) => Some(axes.to_vec()),
             Some(TileDirective::Shape(shape)) => Some(shape),
             None => how.tile,
         };
@@ -93,7 +96,7 @@ impl TileCompression {
             Some(SeedDirective::Fixed(seed)) => Some(seed),
             None => how.seed,
         };
-        if found.integers_as_floats == Some(true) && !image.stored.is_float() {
+        if found.integers_as_floats == Some(true) && !stored.is_float() {
             return refused("FZI2F = F: integers are not quantised", "FZI2F = T");
         }
         if let Some(scale) = found.hcompress_scale {
@@ -106,11 +109,25 @@ impl TileCompression {
             how.scale = hcompress_divisor(scale, 0.0);
         }
         let keeps_bits = matches!(how.codec.as_str(), "GZIP_1" | "GZIP_2" | "NOCOMPRESS");
-        if image.stored.is_float() && how.level.is_none() && !keeps_bits {
+        if stored.is_float() && how.level.is_none() && !keeps_bits {
             // As fpack, which keeps the bits of floats by gzip alone.
             how.codec = "GZIP_2".to_owned();
         }
         Ok(Some(how))
+    }
+
+    /// The encoding of the pixels in tiles. PLIO_1 has no negative integers, as which unsigned ones may be stored:
+    /// CFITSIO adds 32768 to those of 16 bits, astropy does not, and both read integers of 32 bits unchanged.
+    pub(crate) fn encoding(&self, pixels: Encoding) -> Encoding {
+        let zero = match pixels.pixel {
+            PixelType::U16 => 1 << 15,
+            PixelType::U32 => 1 << 31,
+            _ => return pixels,
+        };
+        if !self.codec.eq_ignore_ascii_case("PLIO_1") {
+            return pixels;
+        }
+        Encoding { pixel: PixelType::I32, blank: pixels.blank.map(|blank| blank + zero), ..pixels }
     }
 
     /// The shape of a tile for an image with these axes.

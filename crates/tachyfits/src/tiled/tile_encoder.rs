@@ -3,7 +3,7 @@
 use bytemuck::{cast_slice, cast_slice_mut};
 use tachyfits_format::{
     CodecError, CodecScratch, Dither, Gzip, Pixels, PixelsMut, PlainTile, QuantisationLevel,
-    StoredType, Tile, TileCodec, TileRange,
+    StoredType, Tile, TileCodec, TileRange, sized,
 };
 use tachyfits_kernels::{
     EXACT_ZERO, Noise, NoiseMeter, NoisePixel, Quantiser, RANDOM_NUMBERS, Tier, dequantise_f32,
@@ -92,7 +92,7 @@ impl TileEncoder {
         self.codec.encode(&PlainTile { shape, pixels }, codec, &mut encoded.stream)?;
         if !self.codec.is_lossless() {
             let words = (pixels.len() * self.stored.bytes()).div_ceil(8);
-            restored.resize(words.max(restored.len()), 0);
+            let restored = sized(restored, words)?;
             let mut tile = Tile {
                 stream: &encoded.stream,
                 shape,
@@ -119,8 +119,10 @@ impl TileEncoder {
         scratch: &mut EncoderScratch,
     ) -> Result<EncodedTile, CodecError> {
         let row = shape.first().map_or(1, |&row| row.max(1)) as usize;
+        let meter = F::meter(scratch);
+        meter.reserve(pixels.len(), row).map_err(|_| CodecError::no_memory(pixels.len()))?;
         let Noise { least, greatest, defined, has_infinite, deviation } =
-            F::meter(scratch).measure(pixels, row, self.tier);
+            meter.measure(pixels, row, self.tier);
         let pixel_count = pixels.len();
         let range = TileRange {
             pixels: pixel_count,
@@ -130,19 +132,10 @@ impl TileEncoder {
             has_infinite,
             noise: deviation,
         };
-        let EncoderScratch { codec, integers, restored, .. } = scratch;
         let Some((scale, zero)) = range.quantisation(how.level, how.dither) else {
-            let mut encoded = EncodedTile { is_plain_gzip: true, ..EncodedTile::default() };
-            let gzip = Gzip { shuffled: false };
-            gzip.encode(
-                &PlainTile { shape, pixels: F::pixels(pixels) },
-                codec,
-                &mut encoded.stream,
-            )?;
-            // Readers of the column expect numbers.
-            encoded.scaling = Some((1.0, 0.0));
-            return Ok(encoded);
+            return encode_losslessly(shape, pixels, &mut scratch.codec);
         };
+        let EncoderScratch { codec, integers, restored, .. } = scratch;
         let first_random = ((tile + how.seed - 1) % RANDOM_NUMBERS as u64) as usize;
         let quantiser = Quantiser {
             scale,
@@ -151,27 +144,45 @@ impl TileEncoder {
             exact_zero: (how.dither == Dither::SubtractiveKeepingZeros).then_some(EXACT_ZERO),
             dither: (how.dither != Dither::None).then_some(first_random),
         };
-        integers.resize(pixel_count.max(integers.len()), 0);
-        let integers = &mut integers[..pixel_count];
+        let integers = sized(integers, pixel_count)?;
         F::quantise(pixels, &quantiser, self.tier, integers);
-        let mut encoded = EncodedTile { scaling: Some((scale, zero)), ..EncodedTile::default() };
+        let words = (pixel_count * self.stored.bytes()).div_ceil(8);
+        let restored = &mut cast_slice_mut::<u64, F>(sized(restored, words)?)[..pixel_count];
+        F::dequantise(integers, &quantiser, self.tier, restored);
+        let error = largest_difference(pixels, restored);
+        if error > scale {
+            // The step is finer than the digits of the pixels or of ZZERO.
+            return encode_losslessly(shape, pixels, codec);
+        }
+        let mut encoded =
+            EncodedTile { scaling: Some((scale, zero)), error, ..EncodedTile::default() };
         let plain = PlainTile { shape, pixels: Pixels::I32(integers) };
         self.codec.encode(&plain, codec, &mut encoded.stream)?;
-        let words = (pixel_count * self.stored.bytes()).div_ceil(8);
-        restored.resize(words.max(restored.len()), 0);
-        let restored = &mut cast_slice_mut::<u64, F>(restored)[..pixel_count];
-        F::dequantise(integers, &quantiser, self.tier, restored);
-        encoded.error = largest_difference(pixels, restored);
         Ok(encoded)
     }
 }
 
-/// The largest difference of defined pixels.
+/// Compresses the floats of a tile by gzip, bit for bit.
+fn encode_losslessly<F: Float>(
+    shape: &[u64],
+    pixels: &[F],
+    codec: &mut CodecScratch,
+) -> Result<EncodedTile, CodecError> {
+    let mut encoded = EncodedTile { is_plain_gzip: true, ..EncodedTile::default() };
+    let plain = PlainTile { shape, pixels: F::pixels(pixels) };
+    Gzip { shuffled: false }.encode(&plain, codec, &mut encoded.stream)?;
+    // Readers of the column expect numbers.
+    encoded.scaling = Some((1.0, 0.0));
+    Ok(encoded)
+}
+
+/// The largest difference of defined pixels; infinite if one of them is not defined in the other array.
 fn largest_difference<F: Float>(pixels: &[F], restored: &[F]) -> f64 {
     const LANES: usize = 8;
     let mut largest = [0.0; LANES];
     let mut add = |lane: usize, a: F, b: F| {
-        let difference = (a.into() - b.into()).abs();
+        let (a, b) = (a.into(), b.into());
+        let difference = if a.is_nan() == b.is_nan() { (a - b).abs() } else { f64::INFINITY };
         // Leaves NaN out.
         largest[lane] = if difference > largest[lane] { difference } else { largest[lane] };
     };

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use tachyfits_format::{
-    CodecError, CodecScratch, Directives, Element, Field, Header, NewCompressedTable,
+    Code, CodecError, CodecScratch, Directives, Element, Field, Header, NewCompressedTable,
     SlabAlgorithm, SlabCodec, TableKind, TableLayout, encode_descriptors,
 };
 use tachyfits_io::operation::{Progress, RunOptions};
@@ -15,6 +15,7 @@ use crate::byte_sums::{sum_of_range, update_checksums};
 use crate::error::{Error, Reason};
 use crate::file_writer::FileWriter;
 use crate::hdu_writer::HduWriter;
+use crate::image::no_memory;
 use crate::table::Table;
 
 /// Bytes of arrays that are compressed at a time.
@@ -160,8 +161,13 @@ impl Table {
         }
         let start = column.offset as usize;
         let fields = rows.chunks_exact(layout.row_bytes as usize);
-        let fields: Vec<u8> = fields.flat_map(|row| &row[start..start + width]).copied().collect();
+        let mut column_bytes = room(rows.len() / layout.row_bytes as usize * width)?;
+        fields.for_each(|row| column_bytes.extend_from_slice(&row[start..start + width]));
+        let fields = column_bytes;
         let refused = |error: CodecError| {
+            if error.code == Code::DataTooLarge {
+                return self.refused(Reason::Memory, error.expected, error.found);
+            }
             let found = format!("{} in {}", error.found, self.words(number));
             self.refused(Reason::TileCompression, error.expected, found)
         };
@@ -171,7 +177,8 @@ impl Table {
             return Ok(encoded);
         };
         layout.heap().map_err(|error| self.format_error(error))?;
-        let mut places = Vec::with_capacity(fields.len() / width);
+        let mut places = room(fields.len() / width)?;
+        encoded.stored = room(fields.len() / width)?;
         for (row, field) in (first..).zip(fields.chunks_exact(width)) {
             let array = layout.descriptor(number, row, field);
             let array = array.map_err(|error| self.format_error(error))?;
@@ -207,6 +214,15 @@ impl Table {
         encoded.fields = fields;
         Ok(encoded)
     }
+}
+
+/// An empty vector with room for `count` values; too little memory is an error.
+fn room<T>(count: usize) -> Result<Vec<T>, Error> {
+    let mut room = Vec::new();
+    let bytes = count as u128 * size_of::<T>() as u128;
+    let refused = |_| no_memory("a tile of a table", bytes);
+    room.try_reserve_exact(count).map_err(refused)?;
+    Ok(room)
 }
 
 /// A compressed column of a tile.

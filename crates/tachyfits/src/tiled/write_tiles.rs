@@ -4,8 +4,8 @@
 use std::sync::{Mutex, PoisonError};
 
 use tachyfits_format::{
-    CodecError, Dither, Header, NewImage, NewQuantisation, NewTiledImage, StoredType, TileGrid,
-    dither_seed,
+    Code, CodecError, Dither, Header, NewImage, NewQuantisation, NewTiledImage, StoredType,
+    TileGrid, dither_seed, sized,
 };
 use tachyfits_io::Report;
 use tachyfits_io::operation::RunOptions;
@@ -19,6 +19,7 @@ use crate::computed::{Computed, Feed, Tiles, Window};
 use crate::error::{Error, Reason};
 use crate::file_writer::FileWriter;
 use crate::hdu_writer::HduWriter;
+use crate::image::no_memory;
 
 /// Pixels of the boxes that are made at a time: several tiles, whose pixels stay in the second-level cache.
 const BOX_PIXELS: u64 = 1 << 17;
@@ -33,14 +34,14 @@ pub(crate) type FillBox<'a> =
 /// report has the largest difference that compression makes.
 pub(crate) fn write_tiles(
     image: &Computed,
-    new: &NewImage,
+    (new, header): (&NewImage, Header),
     to: &Encoding,
     how: &TileCompression,
     file: &mut FileWriter,
     run: &RunOptions<'_>,
     fill: &FillBox<'_>,
 ) -> Result<Report, Error> {
-    let is_first = file.hdus() == 0;
+    let header = file.header_in_place(header)?;
     file.begin_extension()?;
     let quantised = how.quantising(new.stored, 1).is_some();
     check_values(new, how)?;
@@ -59,7 +60,7 @@ pub(crate) fn write_tiles(
     let quantising = how.quantising(new.stored, seed);
     let encoder = TileEncoder { stored: new.stored, codec, quantising, tier: file.tier() };
     let sums = file.updates_checksums();
-    let mut table = TileTable::begin(file, new, image, &encoder, &grid, is_first)?;
+    let mut table = TileTable::begin(file, new, header, &encoder, &grid)?;
     let tiles = Tiles::of_shape(&new.axes, box_shape(&grid));
     let scratch: Mutex<Vec<Scratch>> = Mutex::default();
     let report = image.each_box(
@@ -102,7 +103,7 @@ fn encode_box(
 ) -> Result<(Vec<(u64, EncodedTile)>, OnesComplement), Error> {
     let size = to.pixel_bytes();
     let Scratch { pixels, words, encoder: own } = scratch;
-    pixels.resize(window.pixels() as usize * size, 0);
+    let pixels = room(pixels, window.pixels() as usize * size)?;
     fill(window, feed, pixels)?;
     let mut sum = OnesComplement::default();
     if sums {
@@ -117,7 +118,7 @@ fn encode_box(
     for tile in grid.touching(&window.first, &window.end()) {
         let found = grid.tile(tile);
         let bytes = found.pixels() as usize * size;
-        words.resize(bytes.div_ceil(8).max(words.len()), 0);
+        let words = room(words, bytes.div_ceil(8))?;
         let tile_window = Window { first: found.first, count: found.shape };
         let out = &mut bytemuck::cast_slice_mut::<u64, u8>(words)[..bytes];
         copy_common(size as u64, (window, pixels), (&tile_window, out));
@@ -127,7 +128,16 @@ fn encode_box(
     Ok((encoded, sum))
 }
 
+/// The first numbers of a buffer; too little memory is an error.
+fn room<T: Clone + Default>(buffer: &mut Vec<T>, count: usize) -> Result<&mut [T], Error> {
+    let bytes = count as u128 * size_of::<T>() as u128;
+    sized(buffer, count).map_err(|_| no_memory("a tile to compress", bytes))
+}
+
 fn of_tile(tile: u64, error: CodecError) -> Error {
+    if error.code == Code::DataTooLarge {
+        return Error::refused(Reason::Memory, error.expected, error.found);
+    }
     let found = format!("{} in tile {} (from 1)", error.found, tile + 1);
     Error::refused(Reason::TileCompression, error.expected, found)
 }
@@ -141,10 +151,11 @@ fn first_seed(
 ) -> Result<u64, Error> {
     let first = grid.tile(0);
     let window = Window { first: first.first, count: first.shape };
-    let mut bytes = vec![0; window.pixels() as usize * to.pixel_bytes()];
-    image.one_box(&window, |feed| fill(&window, feed, &mut bytes))?;
+    let mut bytes = Vec::new();
+    let bytes = room(&mut bytes, window.pixels() as usize * to.pixel_bytes())?;
+    image.one_box(&window, |feed| fill(&window, feed, bytes))?;
     let mut sum = OnesComplement::default();
-    sum.accumulate(0, &bytes, image.tier());
+    sum.accumulate(0, bytes, image.tier());
     Ok(dither_seed(sum.sum()))
 }
 
@@ -228,15 +239,10 @@ impl<'a> TileTable<'a> {
     fn begin(
         file: &'a mut FileWriter,
         new: &NewImage,
-        image: &Computed,
+        image_header: Header,
         encoder: &'a TileEncoder,
         grid: &TileGrid,
-        is_first: bool,
     ) -> Result<TileTable<'a>, Error> {
-        let mut image_header = file.format_error(new.header(&image.survivors().header))?;
-        if !is_first {
-            image_header = file.format_error(image_header.into_extension())?;
-        }
         let tiles = grid.count();
         let wide = may_be_wide(grid.axes().iter().product(), new.stored, tiles);
         let quantisation = encoder.quantising.map(|how| NewQuantisation {
@@ -278,12 +284,14 @@ impl<'a> TileTable<'a> {
     /// Adds tiles that follow each other, and those that were added before.
     fn add(&mut self, tiles: &[(u64, EncodedTile)]) -> Result<(), Error> {
         let Some(&(first, _)) = tiles.first() else { return Ok(()) };
-        let (mut rows, mut streams) = (Vec::new(), Vec::new());
+        let mut rows = Vec::new();
+        let mut next = self.reached;
         let element = if self.new.codec.name() == "PLIO_1" { 2 } else { 1 };
         for (_, encoded) in tiles {
             self.largest = self.largest.max(encoded.error);
             let count = encoded.stream.len() as u64 / element;
-            let place = self.reached + streams.len() as u64;
+            let place = next;
+            next += encoded.stream.len() as u64;
             self.descriptor(&mut rows, if encoded.is_plain_gzip { 0 } else { count }, place);
             if self.new.gzip_column {
                 self.descriptor(&mut rows, if encoded.is_plain_gzip { count } else { 0 }, place);
@@ -292,12 +300,16 @@ impl<'a> TileTable<'a> {
                 rows.extend(scale.to_be_bytes());
                 rows.extend(zero.to_be_bytes());
             }
-            streams.extend_from_slice(&encoded.stream);
         }
         self.hdu.write(self.file, first * self.row_bytes, &rows)?;
         let heap = self.tiles * self.row_bytes;
-        self.hdu.write(self.file, heap + self.reached, &streams)?;
-        self.reached += streams.len() as u64;
+        if let [(_, only)] = tiles {
+            self.hdu.write(self.file, heap + self.reached, &only.stream)?;
+        } else {
+            let streams: Vec<&[u8]> = tiles.iter().map(|(_, encoded)| &*encoded.stream).collect();
+            self.hdu.write(self.file, heap + self.reached, &streams.concat())?;
+        }
+        self.reached = next;
         Ok(())
     }
 

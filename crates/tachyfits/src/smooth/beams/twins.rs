@@ -60,8 +60,9 @@ fn both(
     computed
         .one_box(&needed, |feed| {
             let pixels = PlanePixels::new(&*node.input, &needed, feed)?;
-            let padded = node.padded(&pixels, (0, places), feed);
-            let mut sums = [0, 1].map(|_| Raster::new(places[0].results, places[1].results, feed));
+            let padded = node.padded(&pixels, (0, places), feed)?;
+            let mut raster = || Raster::new(places[0].results, places[1].results, feed);
+            let mut sums = [raster()?, raster()?];
             node.sum_whole(&kernel, &padded, feed, &mut sums[0])?;
             let first = places.map(|places| places.result as i64);
             node.sum_parts((&kernel, parts), &padded, first, feed, &mut sums[1])?;

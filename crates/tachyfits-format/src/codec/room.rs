@@ -1,0 +1,29 @@
+//! Room for numbers whose count a file or a request states: too little memory is an error, and aborts nothing.
+
+use super::codec_error::CodecError;
+
+/// The first `len` numbers of a buffer; old content is kept, because it will be overwritten.
+///
+/// # Errors
+/// [`crate::Code::DataTooLarge`] if there is too little memory.
+pub fn sized<T: Clone + Default>(buffer: &mut Vec<T>, len: usize) -> Result<&mut [T], CodecError> {
+    if buffer.len() < len {
+        resize(buffer, len)?;
+    }
+    Ok(&mut buffer[..len])
+}
+
+/// Resizes a buffer for pixels whose number the file states: too little memory is an error.
+pub(super) fn resize<T: Clone + Default>(
+    buffer: &mut Vec<T>,
+    len: usize,
+) -> Result<(), CodecError> {
+    reserve(buffer, len.saturating_sub(buffer.len()))?;
+    buffer.resize(len, T::default());
+    Ok(())
+}
+
+/// Makes room for more numbers: what is appended within it cannot abort for lack of memory.
+pub(super) fn reserve<T>(buffer: &mut Vec<T>, more: usize) -> Result<(), CodecError> {
+    buffer.try_reserve_exact(more).map_err(|_| CodecError::no_memory(more))
+}
