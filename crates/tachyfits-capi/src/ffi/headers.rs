@@ -23,6 +23,18 @@ pub extern "C" fn tachyfits_header_new(header: *mut *mut HeaderHandle, error: *m
     guarded(error, || put_handle(header, "header", || Ok(HeaderHandle(tachyfits::Header::new()))))
 }
 
+/// Copy a header with every card as it is.
+#[unsafe(no_mangle)]
+pub extern "C" fn tachyfits_header_copy(
+    header: *const HeaderHandle,
+    copy: *mut *mut HeaderHandle,
+    error: *mut CError,
+) -> i32 {
+    guarded(error, || {
+        put_handle(copy, "copy", || Ok(HeaderHandle(reference(header, "header")?.0.clone())))
+    })
+}
+
 /// Free a header.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_header_free(header: *mut HeaderHandle) {
