@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -82,10 +83,32 @@ def test_program_in_c_uses_every_function(library: Path, tmp_path: Path, standar
 def test_program_in_cpp_uses_the_header(library: Path, tmp_path: Path, standard: str) -> None:
     if shutil.which("c++") is None:
         pytest.skip("COMPARISONS LEFT OUT: no C++ compiler")
-    program = compiled(
-        library, PROGRAMS / "interface.cpp", tmp_path, "c++", f"-std={standard}"
-    )
+    program = compiled(library, PROGRAMS / "interface.cpp", tmp_path, "c++", f"-std={standard}")
     assert run(program, tmp_path / "made.fits").endswith("passed\n")
+
+
+def test_program_in_fortran_uses_the_module(library: Path, tmp_path: Path) -> None:
+    if shutil.which("gfortran") is None:
+        pytest.skip("COMPARISONS LEFT OUT: gfortran")
+    table = tmp_path / "table.fits"
+    columns = {"PI": [10, 40, 31], "ENERGY": [0.5, 1.5, 2.5], "NAME": ["one", "two", "six"]}
+    types = {"PI": "int32", "ENERGY": "float64", "NAME": "U4"}
+    tf.write(table, {name: np.array(values, types[name]) for name, values in columns.items()})
+    program = tmp_path / "program"
+    subprocess.run(
+        [
+            "gfortran", "-std=f2018", "-Wall", "-Wextra", "-J", str(tmp_path),
+            str(ROOT / "fortran" / "src" / "tachyfits.f90"), str(PROGRAMS / "interface.f90"),
+            "-o", str(program), f"-L{library}", f"-Wl,-rpath,{library}", "-ltachyfits_c",
+        ],
+        check=True,
+    )  # fmt: skip
+    assert run(program, tmp_path / "made.fits", table).endswith("passed\n")
+
+
+def test_fortran_module_is_as_its_script_writes_it() -> None:
+    command = [sys.executable, str(ROOT / "tools" / "fortran_module.py"), "--check"]
+    subprocess.run(command, check=True)
 
 
 def test_panic_becomes_an_error(library: Path, tmp_path: Path) -> None:
