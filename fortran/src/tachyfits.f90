@@ -2,10 +2,12 @@
 !
 ! Made by tools/fortran_module.py: change that. Link with -ltachyfits.
 !
-! Pixels, rows and columns count from 1, as in FITS and Fortran; HDUs from 0. A section has first, last and
-! step of each axis: reshape([1,100,1, 5,50,1], [3,2]) is a(1:100:1, 5:50:1). Undefined pixels (NaN and BLANK)
+! Pixels, rows and columns count from 1, as in FITS and Fortran; HDUs from 0. A section has first,
+! last and step of each axis: reshape([1,100,1, 5,50,1], [3,2]) is a(1:100:1, 5:50:1). Undefined
+! pixels (NaN and BLANK)
 ! are NaN in real arrays. Without stat, an error stops the program with its message; with stat it is
-! 1 (input or output), 2 (the file breaks the Standard), 3 (usage), 4 (limits), 5 (cancelled) or 6 (internal).
+! 1 (input or output), 2 (the file breaks the Standard), 3 (usage), 4 (limits), 5 (cancelled) or
+! 6 (internal).
 module tachyfits
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64, error_unit
@@ -175,7 +177,8 @@ module tachyfits
       type(c_facts), intent(inout) :: facts
       type(c_error), intent(inout) :: error
     end function
-    integer(c_int) function c_axes(file, hdu, lengths, room, naxis, error) bind(C, name="tachyfits_axes")
+    integer(c_int) function c_axes(file, hdu, lengths, room, naxis, error) &
+        bind(C, name="tachyfits_axes")
       import
       type(c_ptr), value :: file
       integer(c_size_t), value :: hdu, room
@@ -201,7 +204,8 @@ module tachyfits
       type(c_options), intent(in) :: options
       type(c_error), intent(inout) :: error
     end function
-    integer(c_int) function c_header_of(file, hdu, header, error) bind(C, name="tachyfits_header_of")
+    integer(c_int) function c_header_of(file, hdu, header, error) &
+        bind(C, name="tachyfits_header_of")
       import
       type(c_ptr), value :: file
       integer(c_size_t), value :: hdu
@@ -217,14 +221,16 @@ module tachyfits
       import
       type(c_ptr), value :: header
     end subroutine
-    integer(c_int) function c_get_i64(header, keyword, value, error) bind(C, name="tachyfits_get_i64")
+    integer(c_int) function c_get_i64(header, keyword, value, error) &
+        bind(C, name="tachyfits_get_i64")
       import
       type(c_ptr), value :: header
       character(kind=c_char), intent(in) :: keyword(*)
       integer(c_int64_t), intent(out) :: value
       type(c_error), intent(inout) :: error
     end function
-    integer(c_int) function c_get_f64(header, keyword, value, error) bind(C, name="tachyfits_get_f64")
+    integer(c_int) function c_get_f64(header, keyword, value, error) &
+        bind(C, name="tachyfits_get_f64")
       import
       type(c_ptr), value :: header
       character(kind=c_char), intent(in) :: keyword(*)
@@ -744,8 +750,8 @@ contains
     length = 0
     value = ""
     call with_header(self, hdu, header, outcome, error)
-    if (outcome == 0) outcome = c_get_text(header, c_text(keyword), c_null_ptr, 0_c_size_t, length, &
-      error)
+    if (outcome == 0) outcome = c_get_text(header, c_text(keyword), c_null_ptr, 0_c_size_t, &
+      length, error)
     if (outcome == 0) then
       allocate (buffer(length + 1))
       outcome = c_get_text(header, c_text(keyword), c_loc(buffer), size(buffer, kind=c_size_t), &
@@ -902,7 +908,8 @@ contains
       options_of(threads), error)
     if (outcome /= 0) return
     do n = 1, count
-      if (.not. (abs(values(n)) <= real(huge(a(1)), real64) .and. abs(aint(values(n)) - values(n)) <= 0)) then
+      if (.not. (abs(values(n)) <= real(huge(a(1)), real64) .and. &
+        abs(aint(values(n)) - values(n)) <= 0)) then
         outcome = usage
         call refuse("invalid array integer(int8): it does not hold every pixel", &
           "read a wider type, or real(real64)", error)
@@ -1131,7 +1138,8 @@ contains
       options_of(threads), error)
     if (outcome /= 0) return
     do n = 1, count
-      if (.not. (abs(values(n)) <= real(huge(a(1)), real64) .and. abs(aint(values(n)) - values(n)) <= 0)) then
+      if (.not. (abs(values(n)) <= real(huge(a(1)), real64) .and. &
+        abs(aint(values(n)) - values(n)) <= 0)) then
         outcome = usage
         call refuse("invalid array integer(int16): it does not hold every pixel", &
           "read a wider type, or real(real64)", error)
@@ -1360,7 +1368,8 @@ contains
       options_of(threads), error)
     if (outcome /= 0) return
     do n = 1, count
-      if (.not. (abs(values(n)) <= real(huge(a(1)), real64) .and. abs(aint(values(n)) - values(n)) <= 0)) then
+      if (.not. (abs(values(n)) <= real(huge(a(1)), real64) .and. &
+        abs(aint(values(n)) - values(n)) <= 0)) then
         outcome = usage
         call refuse("invalid array integer(int32): it does not hold every pixel", &
           "read a wider type, or real(real64)", error)
@@ -1589,7 +1598,8 @@ contains
       options_of(threads), error)
     if (outcome /= 0) return
     do n = 1, count
-      if (.not. (abs(values(n)) <= real(huge(a(1)), real64) .and. abs(aint(values(n)) - values(n)) <= 0)) then
+      if (.not. (abs(values(n)) <= real(huge(a(1)), real64) .and. &
+        abs(aint(values(n)) - values(n)) <= 0)) then
         outcome = usage
         call refuse("invalid array integer(int64): it does not hold every pixel", &
           "read a wider type, or real(real64)", error)
@@ -2480,8 +2490,8 @@ contains
     if (present(header)) cards = header%handle
     outcome = c_create(c_text(path), options_of(flags=flags), writer, error)
     if (outcome == 0) then
-      outcome = c_write_image(writer, cards, pixel, size(axes, kind=c_size_t), axes, pixels, bytes, &
-        c_null_ptr, options_of(), error)
+      outcome = c_write_image(writer, cards, pixel, size(axes, kind=c_size_t), axes, pixels, &
+        bytes, c_null_ptr, options_of(), error)
       if (outcome == 0) then
         outcome = c_commit(writer, error)
       else
@@ -2511,8 +2521,8 @@ contains
     if (outcome /= 0) return
     length = table%rows
     outcome = c_column_find(self%handle, number_of(hdu), c_text(column), request%column, error)
-    if (outcome == 0) outcome = c_column_describe(self%handle, number_of(hdu), request%column, facts, &
-      error)
+    if (outcome == 0) outcome = c_column_describe(self%handle, number_of(hdu), request%column, &
+      facts, error)
   end subroutine
 
   !> Refuse an integer array for a column of another type; reals take any numbers.
@@ -2541,8 +2551,8 @@ contains
     integer(c_int64_t), pointer :: found(:)
     integer(c_size_t) :: count
     count = 0
-    outcome = c_rows_where(self%handle, hdu, c_text(condition), 0_c_int64_t, length, numbers, count, &
-      options_of(), error)
+    outcome = c_rows_where(self%handle, hdu, c_text(condition), 0_c_int64_t, length, numbers, &
+      count, options_of(), error)
     allocate (rows(count))
     if (outcome /= 0 .or. count == 0) return
     call c_f_pointer(numbers, found, [count])
@@ -2622,8 +2632,8 @@ contains
     outcome = 0
     length = 0
     do n = 1, size(names)
-      if (outcome == 0) call begin_column(self, names(n), hdu, facts, requests(n), length, outcome, &
-        error)
+      if (outcome == 0) call begin_column(self, names(n), hdu, facts, requests(n), length, &
+        outcome, error)
       if (outcome == 0 .and. facts%elements /= 1) then
         outcome = usage
         call refuse("column " // trim(names(n)) // " has several elements in a cell", &
