@@ -111,6 +111,42 @@ def test_fortran_module_is_as_its_script_writes_it() -> None:
     subprocess.run(command, check=True)
 
 
+def test_programs_of_the_guide_run(tmp_path: Path) -> None:
+    prefix = tmp_path / "installed"
+    command = [sys.executable, str(ROOT / "tools" / "install_capi.py"), str(prefix)]
+    subprocess.run(command, env=environment(), check=True, stdout=subprocess.DEVNULL)
+    cube = tmp_path / "cube.fits"
+    fits.PrimaryHDU(np.arange(24.0).reshape(2, 3, 4), fits.Header({"OBJECT": "M 31"})).writeto(cube)
+    guide = (ROOT / "docs" / "guides" / "from-c.md").read_text(encoding="utf-8")
+    programs = dict(re.findall(r"```(c|cpp|fortran)\n(.*?)```", guide, re.DOTALL))
+    expected = {
+        "c": "24 pixels, mean 11.5\n",
+        "cpp": "M 31: median 11.5\nfirst pixel 0\n",
+        "fortran": "24 pixels, mean   11.500000000000000",
+    }
+    assert set(programs) == set(expected)
+    module = prefix / "share" / "tachyfits" / "fortran" / "tachyfits.f90"
+    compilers = {
+        "c": ["cc", "-std=c99"], "cpp": ["c++", "-std=c++17"], "fortran": ["gfortran", str(module)],
+    }  # fmt: skip
+    for language, source in programs.items():
+        compiler = compilers[language]
+        if shutil.which(compiler[0]) is None:
+            continue
+        path = tmp_path / f"program.{'f90' if language == 'fortran' else language}"
+        path.write_text(source)
+        program = tmp_path / f"{language}-program"
+        subprocess.run(
+            [
+                *compiler, str(path), "-o", str(program), f"-I{prefix / 'include'}",
+                f"-L{prefix / 'lib'}", f"-Wl,-rpath,{prefix / 'lib'}", "-ltachyfits",
+            ],
+            check=True, cwd=tmp_path,
+        )  # fmt: skip
+        assert expected[language] in run(program, cube)
+    assert "-ltachyfits" in (prefix / "lib" / "pkgconfig" / "tachyfits.pc").read_text()
+
+
 def test_panic_becomes_an_error(library: Path, tmp_path: Path) -> None:
     source = tmp_path / "panics.c"
     source.write_text(
