@@ -33,7 +33,7 @@ HEAD = """! tachyfits for Fortran 2018: FITS images, tables and headers.
 ! pixels (NaN and BLANK)
 ! are NaN in real arrays. Without stat, an error stops the program with its message; with stat it is
 ! 1 (input or output), 2 (the file breaks the Standard), 3 (usage), 4 (limits), 5 (cancelled) or
-! 6 (internal).
+! 6 (internal), and errmsg has the message, cut to its length.
 module tachyfits
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64, error_unit
@@ -365,7 +365,7 @@ contains
     integer(c_int), intent(in) :: outcome
     type(c_error), intent(in) :: error
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     character(len=:), allocatable :: message
     if (present(stat)) stat = max(int(outcome), 0)
     if (outcome <= 0) return
@@ -439,7 +439,7 @@ contains
     class(fits_file), intent(inout) :: self
     character(len=*), intent(in) :: path
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     integer(c_int) :: outcome
     call fits_close(self)
@@ -472,7 +472,7 @@ contains
     integer, intent(out) :: hdu
     integer, intent(in), optional :: extver
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     integer(c_size_t) :: number
     integer(c_int64_t) :: version
@@ -520,7 +520,7 @@ contains
     integer, intent(in), optional :: hdu
     integer, intent(in), optional :: section(:, :)
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_stats) :: found
     type(c_range), allocatable, target :: ranges(:)
@@ -619,7 +619,7 @@ GET = """
     {type}, intent(in), optional :: default
     integer, intent(in), optional :: hdu
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_ptr) :: header
     {c_type} :: found
@@ -650,7 +650,7 @@ GET_TEXT = """
     character(len=*), intent(in), optional :: default
     integer, intent(in), optional :: hdu
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_ptr) :: header
     character(kind=c_char), allocatable, target :: buffer(:)
@@ -728,7 +728,7 @@ READ = """
     {type}, allocatable, intent(out) :: a({colons})
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -748,7 +748,7 @@ READ = """
     {type}, contiguous, intent(inout) :: a({colons})
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -765,7 +765,7 @@ READ = """
     type(fits_header), intent(in), optional :: header
     logical, intent(in), optional :: overwrite
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     call write_pixels(path, {code}, shape(a, kind=c_int64_t), c_loc(a), &
       {bytes} * size(a, kind=c_size_t), header, overwrite, stat, errmsg)
   end subroutine
@@ -837,7 +837,7 @@ COLUMN = """
     integer, intent(in), optional :: hdu
     character(len=*), intent(in), optional :: where
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_column) :: request(1)
     type(c_column_facts) :: facts
@@ -902,7 +902,7 @@ TAIL = """
     type(fits_header), intent(in), optional :: header
     logical, intent(in), optional :: overwrite
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_ptr) :: writer, cards
     integer :: flags
@@ -990,7 +990,7 @@ TAIL = """
     integer(int64), allocatable, intent(out) :: rows(:)
     integer, intent(in), optional :: hdu
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     integer(c_int) :: outcome
     call found_rows(self, condition, number_of(hdu), huge(0_int64), rows, outcome, error)
@@ -1004,7 +1004,7 @@ TAIL = """
     character(len=:), allocatable, intent(out) :: values(:)
     integer, intent(in), optional :: hdu
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_column) :: request(1)
     type(c_column_facts) :: facts
@@ -1044,7 +1044,7 @@ TAIL = """
     real(real64), allocatable, target, intent(out) :: values(:, :)
     integer, intent(in), optional :: hdu
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_column), allocatable :: requests(:)
     type(c_column_facts) :: facts

@@ -7,7 +7,7 @@
 ! pixels (NaN and BLANK)
 ! are NaN in real arrays. Without stat, an error stops the program with its message; with stat it is
 ! 1 (input or output), 2 (the file breaks the Standard), 3 (usage), 4 (limits), 5 (cancelled) or
-! 6 (internal).
+! 6 (internal), and errmsg has the message, cut to its length.
 module tachyfits
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64, error_unit
@@ -374,7 +374,7 @@ contains
     integer(c_int), intent(in) :: outcome
     type(c_error), intent(in) :: error
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     character(len=:), allocatable :: message
     if (present(stat)) stat = max(int(outcome), 0)
     if (outcome <= 0) return
@@ -448,7 +448,7 @@ contains
     class(fits_file), intent(inout) :: self
     character(len=*), intent(in) :: path
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     integer(c_int) :: outcome
     call fits_close(self)
@@ -481,7 +481,7 @@ contains
     integer, intent(out) :: hdu
     integer, intent(in), optional :: extver
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     integer(c_size_t) :: number
     integer(c_int64_t) :: version
@@ -529,7 +529,7 @@ contains
     integer, intent(in), optional :: hdu
     integer, intent(in), optional :: section(:, :)
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_stats) :: found
     type(c_range), allocatable, target :: ranges(:)
@@ -626,7 +626,7 @@ contains
     integer(int32), intent(in), optional :: default
     integer, intent(in), optional :: hdu
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_ptr) :: header
     integer(c_int64_t) :: found
@@ -653,7 +653,7 @@ contains
     integer(int64), intent(in), optional :: default
     integer, intent(in), optional :: hdu
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_ptr) :: header
     integer(c_int64_t) :: found
@@ -675,7 +675,7 @@ contains
     real(real32), intent(in), optional :: default
     integer, intent(in), optional :: hdu
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_ptr) :: header
     real(c_double) :: found
@@ -697,7 +697,7 @@ contains
     real(real64), intent(in), optional :: default
     integer, intent(in), optional :: hdu
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_ptr) :: header
     real(c_double) :: found
@@ -719,7 +719,7 @@ contains
     logical, intent(in), optional :: default
     integer, intent(in), optional :: hdu
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_ptr) :: header
     integer(c_int) :: found
@@ -741,7 +741,7 @@ contains
     character(len=*), intent(in), optional :: default
     integer, intent(in), optional :: hdu
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_ptr) :: header
     character(kind=c_char), allocatable, target :: buffer(:)
@@ -924,7 +924,7 @@ contains
     integer(int8), allocatable, intent(out) :: a(:)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -944,7 +944,7 @@ contains
     integer(int8), contiguous, intent(inout) :: a(:)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -961,7 +961,7 @@ contains
     type(fits_header), intent(in), optional :: header
     logical, intent(in), optional :: overwrite
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     call write_pixels(path, 2, shape(a, kind=c_int64_t), c_loc(a), &
       1 * size(a, kind=c_size_t), header, overwrite, stat, errmsg)
   end subroutine
@@ -971,7 +971,7 @@ contains
     integer(int8), allocatable, intent(out) :: a(:, :)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -991,7 +991,7 @@ contains
     integer(int8), contiguous, intent(inout) :: a(:, :)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -1008,7 +1008,7 @@ contains
     type(fits_header), intent(in), optional :: header
     logical, intent(in), optional :: overwrite
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     call write_pixels(path, 2, shape(a, kind=c_int64_t), c_loc(a), &
       1 * size(a, kind=c_size_t), header, overwrite, stat, errmsg)
   end subroutine
@@ -1018,7 +1018,7 @@ contains
     integer(int8), allocatable, intent(out) :: a(:, :, :)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -1038,7 +1038,7 @@ contains
     integer(int8), contiguous, intent(inout) :: a(:, :, :)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -1055,7 +1055,7 @@ contains
     type(fits_header), intent(in), optional :: header
     logical, intent(in), optional :: overwrite
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     call write_pixels(path, 2, shape(a, kind=c_int64_t), c_loc(a), &
       1 * size(a, kind=c_size_t), header, overwrite, stat, errmsg)
   end subroutine
@@ -1065,7 +1065,7 @@ contains
     integer(int8), allocatable, intent(out) :: a(:, :, :, :)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -1085,7 +1085,7 @@ contains
     integer(int8), contiguous, intent(inout) :: a(:, :, :, :)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -1102,7 +1102,7 @@ contains
     type(fits_header), intent(in), optional :: header
     logical, intent(in), optional :: overwrite
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     call write_pixels(path, 2, shape(a, kind=c_int64_t), c_loc(a), &
       1 * size(a, kind=c_size_t), header, overwrite, stat, errmsg)
   end subroutine
@@ -1154,7 +1154,7 @@ contains
     integer(int16), allocatable, intent(out) :: a(:)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -1174,7 +1174,7 @@ contains
     integer(int16), contiguous, intent(inout) :: a(:)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -1191,7 +1191,7 @@ contains
     type(fits_header), intent(in), optional :: header
     logical, intent(in), optional :: overwrite
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     call write_pixels(path, 4, shape(a, kind=c_int64_t), c_loc(a), &
       2 * size(a, kind=c_size_t), header, overwrite, stat, errmsg)
   end subroutine
@@ -1201,7 +1201,7 @@ contains
     integer(int16), allocatable, intent(out) :: a(:, :)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -1221,7 +1221,7 @@ contains
     integer(int16), contiguous, intent(inout) :: a(:, :)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -1238,7 +1238,7 @@ contains
     type(fits_header), intent(in), optional :: header
     logical, intent(in), optional :: overwrite
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     call write_pixels(path, 4, shape(a, kind=c_int64_t), c_loc(a), &
       2 * size(a, kind=c_size_t), header, overwrite, stat, errmsg)
   end subroutine
@@ -1248,7 +1248,7 @@ contains
     integer(int16), allocatable, intent(out) :: a(:, :, :)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -1268,7 +1268,7 @@ contains
     integer(int16), contiguous, intent(inout) :: a(:, :, :)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -1285,7 +1285,7 @@ contains
     type(fits_header), intent(in), optional :: header
     logical, intent(in), optional :: overwrite
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     call write_pixels(path, 4, shape(a, kind=c_int64_t), c_loc(a), &
       2 * size(a, kind=c_size_t), header, overwrite, stat, errmsg)
   end subroutine
@@ -1295,7 +1295,7 @@ contains
     integer(int16), allocatable, intent(out) :: a(:, :, :, :)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -1315,7 +1315,7 @@ contains
     integer(int16), contiguous, intent(inout) :: a(:, :, :, :)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -1332,7 +1332,7 @@ contains
     type(fits_header), intent(in), optional :: header
     logical, intent(in), optional :: overwrite
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     call write_pixels(path, 4, shape(a, kind=c_int64_t), c_loc(a), &
       2 * size(a, kind=c_size_t), header, overwrite, stat, errmsg)
   end subroutine
@@ -1384,7 +1384,7 @@ contains
     integer(int32), allocatable, intent(out) :: a(:)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -1404,7 +1404,7 @@ contains
     integer(int32), contiguous, intent(inout) :: a(:)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -1421,7 +1421,7 @@ contains
     type(fits_header), intent(in), optional :: header
     logical, intent(in), optional :: overwrite
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     call write_pixels(path, 6, shape(a, kind=c_int64_t), c_loc(a), &
       4 * size(a, kind=c_size_t), header, overwrite, stat, errmsg)
   end subroutine
@@ -1431,7 +1431,7 @@ contains
     integer(int32), allocatable, intent(out) :: a(:, :)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -1451,7 +1451,7 @@ contains
     integer(int32), contiguous, intent(inout) :: a(:, :)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -1468,7 +1468,7 @@ contains
     type(fits_header), intent(in), optional :: header
     logical, intent(in), optional :: overwrite
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     call write_pixels(path, 6, shape(a, kind=c_int64_t), c_loc(a), &
       4 * size(a, kind=c_size_t), header, overwrite, stat, errmsg)
   end subroutine
@@ -1478,7 +1478,7 @@ contains
     integer(int32), allocatable, intent(out) :: a(:, :, :)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -1498,7 +1498,7 @@ contains
     integer(int32), contiguous, intent(inout) :: a(:, :, :)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -1515,7 +1515,7 @@ contains
     type(fits_header), intent(in), optional :: header
     logical, intent(in), optional :: overwrite
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     call write_pixels(path, 6, shape(a, kind=c_int64_t), c_loc(a), &
       4 * size(a, kind=c_size_t), header, overwrite, stat, errmsg)
   end subroutine
@@ -1525,7 +1525,7 @@ contains
     integer(int32), allocatable, intent(out) :: a(:, :, :, :)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -1545,7 +1545,7 @@ contains
     integer(int32), contiguous, intent(inout) :: a(:, :, :, :)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -1562,7 +1562,7 @@ contains
     type(fits_header), intent(in), optional :: header
     logical, intent(in), optional :: overwrite
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     call write_pixels(path, 6, shape(a, kind=c_int64_t), c_loc(a), &
       4 * size(a, kind=c_size_t), header, overwrite, stat, errmsg)
   end subroutine
@@ -1614,7 +1614,7 @@ contains
     integer(int64), allocatable, intent(out) :: a(:)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -1634,7 +1634,7 @@ contains
     integer(int64), contiguous, intent(inout) :: a(:)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -1651,7 +1651,7 @@ contains
     type(fits_header), intent(in), optional :: header
     logical, intent(in), optional :: overwrite
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     call write_pixels(path, 8, shape(a, kind=c_int64_t), c_loc(a), &
       8 * size(a, kind=c_size_t), header, overwrite, stat, errmsg)
   end subroutine
@@ -1661,7 +1661,7 @@ contains
     integer(int64), allocatable, intent(out) :: a(:, :)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -1681,7 +1681,7 @@ contains
     integer(int64), contiguous, intent(inout) :: a(:, :)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -1698,7 +1698,7 @@ contains
     type(fits_header), intent(in), optional :: header
     logical, intent(in), optional :: overwrite
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     call write_pixels(path, 8, shape(a, kind=c_int64_t), c_loc(a), &
       8 * size(a, kind=c_size_t), header, overwrite, stat, errmsg)
   end subroutine
@@ -1708,7 +1708,7 @@ contains
     integer(int64), allocatable, intent(out) :: a(:, :, :)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -1728,7 +1728,7 @@ contains
     integer(int64), contiguous, intent(inout) :: a(:, :, :)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -1745,7 +1745,7 @@ contains
     type(fits_header), intent(in), optional :: header
     logical, intent(in), optional :: overwrite
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     call write_pixels(path, 8, shape(a, kind=c_int64_t), c_loc(a), &
       8 * size(a, kind=c_size_t), header, overwrite, stat, errmsg)
   end subroutine
@@ -1755,7 +1755,7 @@ contains
     integer(int64), allocatable, intent(out) :: a(:, :, :, :)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -1775,7 +1775,7 @@ contains
     integer(int64), contiguous, intent(inout) :: a(:, :, :, :)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -1792,7 +1792,7 @@ contains
     type(fits_header), intent(in), optional :: header
     logical, intent(in), optional :: overwrite
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     call write_pixels(path, 8, shape(a, kind=c_int64_t), c_loc(a), &
       8 * size(a, kind=c_size_t), header, overwrite, stat, errmsg)
   end subroutine
@@ -1814,7 +1814,7 @@ contains
     real(real32), allocatable, intent(out) :: a(:)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -1834,7 +1834,7 @@ contains
     real(real32), contiguous, intent(inout) :: a(:)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -1851,7 +1851,7 @@ contains
     type(fits_header), intent(in), optional :: header
     logical, intent(in), optional :: overwrite
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     call write_pixels(path, 9, shape(a, kind=c_int64_t), c_loc(a), &
       4 * size(a, kind=c_size_t), header, overwrite, stat, errmsg)
   end subroutine
@@ -1861,7 +1861,7 @@ contains
     real(real32), allocatable, intent(out) :: a(:, :)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -1881,7 +1881,7 @@ contains
     real(real32), contiguous, intent(inout) :: a(:, :)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -1898,7 +1898,7 @@ contains
     type(fits_header), intent(in), optional :: header
     logical, intent(in), optional :: overwrite
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     call write_pixels(path, 9, shape(a, kind=c_int64_t), c_loc(a), &
       4 * size(a, kind=c_size_t), header, overwrite, stat, errmsg)
   end subroutine
@@ -1908,7 +1908,7 @@ contains
     real(real32), allocatable, intent(out) :: a(:, :, :)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -1928,7 +1928,7 @@ contains
     real(real32), contiguous, intent(inout) :: a(:, :, :)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -1945,7 +1945,7 @@ contains
     type(fits_header), intent(in), optional :: header
     logical, intent(in), optional :: overwrite
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     call write_pixels(path, 9, shape(a, kind=c_int64_t), c_loc(a), &
       4 * size(a, kind=c_size_t), header, overwrite, stat, errmsg)
   end subroutine
@@ -1955,7 +1955,7 @@ contains
     real(real32), allocatable, intent(out) :: a(:, :, :, :)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -1975,7 +1975,7 @@ contains
     real(real32), contiguous, intent(inout) :: a(:, :, :, :)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -1992,7 +1992,7 @@ contains
     type(fits_header), intent(in), optional :: header
     logical, intent(in), optional :: overwrite
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     call write_pixels(path, 9, shape(a, kind=c_int64_t), c_loc(a), &
       4 * size(a, kind=c_size_t), header, overwrite, stat, errmsg)
   end subroutine
@@ -2014,7 +2014,7 @@ contains
     real(real64), allocatable, intent(out) :: a(:)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -2034,7 +2034,7 @@ contains
     real(real64), contiguous, intent(inout) :: a(:)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -2051,7 +2051,7 @@ contains
     type(fits_header), intent(in), optional :: header
     logical, intent(in), optional :: overwrite
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     call write_pixels(path, 10, shape(a, kind=c_int64_t), c_loc(a), &
       8 * size(a, kind=c_size_t), header, overwrite, stat, errmsg)
   end subroutine
@@ -2061,7 +2061,7 @@ contains
     real(real64), allocatable, intent(out) :: a(:, :)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -2081,7 +2081,7 @@ contains
     real(real64), contiguous, intent(inout) :: a(:, :)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -2098,7 +2098,7 @@ contains
     type(fits_header), intent(in), optional :: header
     logical, intent(in), optional :: overwrite
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     call write_pixels(path, 10, shape(a, kind=c_int64_t), c_loc(a), &
       8 * size(a, kind=c_size_t), header, overwrite, stat, errmsg)
   end subroutine
@@ -2108,7 +2108,7 @@ contains
     real(real64), allocatable, intent(out) :: a(:, :, :)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -2128,7 +2128,7 @@ contains
     real(real64), contiguous, intent(inout) :: a(:, :, :)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -2145,7 +2145,7 @@ contains
     type(fits_header), intent(in), optional :: header
     logical, intent(in), optional :: overwrite
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     call write_pixels(path, 10, shape(a, kind=c_int64_t), c_loc(a), &
       8 * size(a, kind=c_size_t), header, overwrite, stat, errmsg)
   end subroutine
@@ -2155,7 +2155,7 @@ contains
     real(real64), allocatable, intent(out) :: a(:, :, :, :)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -2175,7 +2175,7 @@ contains
     real(real64), contiguous, intent(inout) :: a(:, :, :, :)
     integer, intent(in), optional :: hdu, section(:, :), threads
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_range), allocatable :: ranges(:)
     integer(int64), allocatable :: lengths(:)
@@ -2192,7 +2192,7 @@ contains
     type(fits_header), intent(in), optional :: header
     logical, intent(in), optional :: overwrite
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     call write_pixels(path, 10, shape(a, kind=c_int64_t), c_loc(a), &
       8 * size(a, kind=c_size_t), header, overwrite, stat, errmsg)
   end subroutine
@@ -2206,7 +2206,7 @@ contains
     integer, intent(in), optional :: hdu
     character(len=*), intent(in), optional :: where
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_column) :: request(1)
     type(c_column_facts) :: facts
@@ -2248,7 +2248,7 @@ contains
     integer, intent(in), optional :: hdu
     character(len=*), intent(in), optional :: where
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_column) :: request(1)
     type(c_column_facts) :: facts
@@ -2290,7 +2290,7 @@ contains
     integer, intent(in), optional :: hdu
     character(len=*), intent(in), optional :: where
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_column) :: request(1)
     type(c_column_facts) :: facts
@@ -2332,7 +2332,7 @@ contains
     integer, intent(in), optional :: hdu
     character(len=*), intent(in), optional :: where
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_column) :: request(1)
     type(c_column_facts) :: facts
@@ -2374,7 +2374,7 @@ contains
     integer, intent(in), optional :: hdu
     character(len=*), intent(in), optional :: where
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_column) :: request(1)
     type(c_column_facts) :: facts
@@ -2416,7 +2416,7 @@ contains
     integer, intent(in), optional :: hdu
     character(len=*), intent(in), optional :: where
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_column) :: request(1)
     type(c_column_facts) :: facts
@@ -2479,7 +2479,7 @@ contains
     type(fits_header), intent(in), optional :: header
     logical, intent(in), optional :: overwrite
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_ptr) :: writer, cards
     integer :: flags
@@ -2567,7 +2567,7 @@ contains
     integer(int64), allocatable, intent(out) :: rows(:)
     integer, intent(in), optional :: hdu
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     integer(c_int) :: outcome
     call found_rows(self, condition, number_of(hdu), huge(0_int64), rows, outcome, error)
@@ -2581,7 +2581,7 @@ contains
     character(len=:), allocatable, intent(out) :: values(:)
     integer, intent(in), optional :: hdu
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_column) :: request(1)
     type(c_column_facts) :: facts
@@ -2621,7 +2621,7 @@ contains
     real(real64), allocatable, target, intent(out) :: values(:, :)
     integer, intent(in), optional :: hdu
     integer, intent(out), optional :: stat
-    character(len=:), allocatable, intent(out), optional :: errmsg
+    character(len=*), intent(inout), optional :: errmsg
     type(c_error) :: error
     type(c_column), allocatable :: requests(:)
     type(c_column_facts) :: facts

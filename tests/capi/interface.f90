@@ -14,7 +14,8 @@ program interface
   real(real64), allocatable :: columns(:, :)
   integer(int32), allocatable :: pi(:)
   integer(int64), allocatable :: rows(:)
-  character(len=:), allocatable :: object, message, names(:), path, table
+  character(len=:), allocatable :: object, names(:), path, table
+  character(len=200) :: message
   integer :: n, stat, frames, failures
   character(len=1000) :: word
 
@@ -32,14 +33,14 @@ program interface
   call header%add("HISTORY", "made by a test")
   call fits_write(path, pixels, header, overwrite=.true.)
   call fits_write(path, pixels, stat=stat, errmsg=message)
-  call expect(stat == 1 .and. len(message) > 10, "an error for a file that exists")
+  call expect(stat == 1 .and. index(message, path) > 0, "an error for a file that exists")
 
   call file%open(path)
   call expect(file%hdus() == 1 .and. all(file%shape() == [4_int64, 3_int64]), "one image")
   call file%get("OBJECT", object)
   call file%get("EXPTIME", exptime, default=1.0_real64)
   call file%get("FRAMES", frames)
-  call expect(object == "M 31" .and. exptime == 2.5_real64 .and. frames == 3, "three cards")
+  call expect(object == "M 31" .and. abs(exptime - 2.5_real64) <= 0 .and. frames == 3, "three cards")
   call file%get("ABSENT", frames, default=7)
   call expect(frames == 7, "a default")
   call file%get("ABSENT", frames, stat=stat)
