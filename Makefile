@@ -10,6 +10,7 @@ PYTHON ?=
 FILE ?=
 ARGS ?=
 FUZZ_SECONDS ?= 120
+PREFIX ?= target/capi
 
 export PYTHON
 export PATH := $(PATH):$(HOME)/.cargo/bin
@@ -25,7 +26,7 @@ OLDEST_RUST := $(shell sed -n 's/^rust-version *= *"\(.*\)"/\1/p' Cargo.toml)
 RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -name Cargo.toml \) -print)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo view test check bench bench-full bench-gate docs fuzz miri lowest bigendian portable wheel clean require
+.PHONY: help demo view test check bench bench-full bench-gate docs fuzz miri lowest bigendian portable wheel capi clean require
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
@@ -102,6 +103,9 @@ wheel: $(VENV)/environment ## a wheel for this machine, in target/wheels, tried 
 	$(PY) -m venv target/wheel-test
 	target/wheel-test/bin/python -m pip install --quiet "$$(ls target/wheels/*.whl)[server]"
 	cd target/wheel-test && bin/python ../../tools/try_wheel.py
+
+capi: require ## the library for C, C++ and Fortran, installed in PREFIX=target/capi
+	"$$(tools/require python)" tools/install_capi.py "$(PREFIX)"
 
 clean: ## remove what was made here (the environment, builds, pictures)
 	rm -rf $(VENV) target fuzz/target site demo-output bench/build

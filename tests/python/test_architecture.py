@@ -40,11 +40,18 @@ ARROWS = {
     )
 }
 
-#: The only files with unsafe code: vector tiers, memory maps and the signal that these raise.
+#: The only files with unsafe code: vector tiers, memory maps and the signal that these raise, and
+#: the functions that C calls.
 UNSAFE_FILES = {
     "tachyfits-kernels/src/isa.rs",
     "tachyfits-io/src/backend/mmap.rs",
     "tachyfits-io/src/backend/mmap/guard.rs",
+    *(
+        f"tachyfits-capi/src/{name}.rs"
+        for name in (
+            "ffi", "ffi/files", "ffi/headers", "ffi/images", "ffi/jobs", "ffi/tables", "ffi/writing",
+        )
+    ),
 }
 
 #: Modules of the standard library with which a crate's own code (tests aside) has no business.
@@ -54,6 +61,7 @@ FORBIDDEN_MODULES = {
     "tachyfits-records": "fs|io|net|process",
     "tachyfits": "fs|net|process",
     "tachyfits-python": "fs|net|process",
+    "tachyfits-capi": "fs|net|process",
 }
 
 #: Imported only inside the functions that need them: importing tachyfits costs NumPy and no more.

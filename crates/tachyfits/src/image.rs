@@ -143,6 +143,25 @@ impl Image {
         self.format_error(self.hdu.linear_axis(axis + 1))
     }
 
+    /// The same pixels as an image of one axis, in the order of the file: its sections are runs of pixels, by their first
+    /// pixel and their number.
+    ///
+    /// ```
+    /// use tachyfits::{Array, AxisRange, Header, RunOptions};
+    /// let image = Array::new(&[1i16, 2, 3, 4, 5, 6], &[3, 2]).to_file("example", &Header::new())?.image(0)?;
+    /// let line = image.flattened();
+    /// let run = line.section(&[AxisRange { first: 2, count: 2, step: 1 }])?;
+    /// assert_eq!(line.read_vec::<i16>(&run, &RunOptions::default())?.0, [3, 4]);
+    /// # Ok::<(), tachyfits::Error>(())
+    /// ```
+    #[must_use]
+    pub fn flattened(&self) -> Image {
+        let mut flat = self.clone();
+        flat.layout.axes = vec![self.layout.pixels];
+        flat.computed = None;
+        flat
+    }
+
     /// The section of every pixel.
     pub fn whole(&self) -> Section {
         Section::whole(self.axes())

@@ -266,6 +266,40 @@ impl Element {
 }
 
 impl Field {
+    /// The field of a form of a binary table, also with the letters of CFITSIO: U, V and W for unsigned integers of 16, 32
+    /// and 64 bits, S for signed bytes.
+    ///
+    /// ```
+    /// use tachyfits_format::{Element, Field, ValueType};
+    /// let field = Field::of_binary_form("2U").unwrap();
+    /// assert_eq!(field, Field::Fixed { element: Element::Number(ValueType::U16), repeat: 2, width: 1 });
+    /// assert_eq!(Field::of_binary_form("2Z"), None);
+    /// ```
+    #[must_use]
+    pub fn of_binary_form(text: &str) -> Option<Field> {
+        let conventions = [
+            ('U', 'I', ValueType::U16),
+            ('V', 'J', ValueType::U32),
+            ('W', 'K', ValueType::U64),
+            ('S', 'B', ValueType::I8),
+        ];
+        let letter = text.chars().rfind(char::is_ascii_alphabetic)?.to_ascii_uppercase();
+        let convention = conventions.iter().find(|(unsigned, ..)| *unsigned == letter);
+        let Some(&(unsigned, signed, value)) = convention else {
+            return Some(binary(text)?.field);
+        };
+        let plain = text.to_ascii_uppercase().replacen(unsigned, &signed.to_string(), 1);
+        Some(match binary(&plain)?.field {
+            Field::Fixed { repeat, width, .. } => {
+                Field::Fixed { element: Element::Number(value), repeat, width }
+            }
+            Field::Variable { wide, repeat, most, .. } => {
+                Field::Variable { element: Element::Number(value), wide, repeat, most }
+            }
+            text @ Field::Text { .. } => text,
+        })
+    }
+
     /// TFORMn. Strings of one width are written as `rAw` where `dimensions` (TDIMn) do not say it.
     ///
     /// ```

@@ -1,0 +1,798 @@
+/* tachyfits: FITS images, tables and headers, decoded inside the loop that uses them.
+ *
+ * Every function returns 0, or the kind of an error (TACHYFITS_ERROR_…), and then fills the caller's
+ * tachyfits_error, which may be NULL. Pixels, rows, columns, axes and HDUs are counted from 0; axis 0 is
+ * NAXIS1, the fastest. Handles are freed by the function of their type; NULL may be freed. A file may be
+ * used by many threads at the same time, a writer or editor by one. The library has no global state,
+ * installs no signal handler unless maps are asked for, and prints nothing.
+ */
+
+#ifndef TACHYFITS_H
+#define TACHYFITS_H
+
+/* Generated from the sources of tachyfits-capi: do not edit. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+// No error.
+#define TACHYFITS_OK 0
+
+// The file cannot be read or written.
+#define TACHYFITS_ERROR_IO 1
+
+// The contents of the file break the FITS Standard.
+#define TACHYFITS_ERROR_FORMAT 2
+
+// The request is invalid for these data.
+#define TACHYFITS_ERROR_USAGE 3
+
+// The request exceeds a limit or the memory.
+#define TACHYFITS_ERROR_LIMIT 4
+
+// The job was cancelled.
+#define TACHYFITS_ERROR_CANCELLED 5
+
+// A fault of the library.
+#define TACHYFITS_ERROR_INTERNAL 6
+
+// The header has no such card: not an error, and the error is not filled.
+#define TACHYFITS_ABSENT -1
+
+// Types of pixels and cells.
+#define TACHYFITS_UINT8 1
+
+// Signed bytes (BITPIX = 8 with BZERO = -128).
+#define TACHYFITS_INT8 2
+
+// Unsigned 16-bit integers (BZERO = 32768).
+#define TACHYFITS_UINT16 3
+
+// 16-bit integers.
+#define TACHYFITS_INT16 4
+
+// Unsigned 32-bit integers (BZERO = 2147483648).
+#define TACHYFITS_UINT32 5
+
+// 32-bit integers.
+#define TACHYFITS_INT32 6
+
+// Unsigned 64-bit integers (BZERO = 9223372036854775808).
+#define TACHYFITS_UINT64 7
+
+// 64-bit integers.
+#define TACHYFITS_INT64 8
+
+// 32-bit floats: physical values, NaN where a pixel is undefined (NaN or BLANK).
+#define TACHYFITS_FLOAT 9
+
+// 64-bit floats: physical values, NaN where a pixel is undefined (NaN or BLANK).
+#define TACHYFITS_DOUBLE 10
+
+// Cells of logical values: a byte, 1 or 0.
+#define TACHYFITS_BOOL 11
+
+// Cells of two 32-bit floats.
+#define TACHYFITS_COMPLEX_FLOAT 12
+
+// Cells of two 64-bit floats.
+#define TACHYFITS_COMPLEX_DOUBLE 13
+
+// Cells of text: as many bytes as the column is wide, padded with NUL.
+#define TACHYFITS_TEXT 14
+
+// An HDU without data, or of a kind that is only copied.
+#define TACHYFITS_HDU_OTHER 0
+
+// An image: the primary array, an IMAGE extension or a tile-compressed image.
+#define TACHYFITS_HDU_IMAGE 1
+
+// A binary table.
+#define TACHYFITS_HDU_BINARY_TABLE 2
+
+// An ASCII table.
+#define TACHYFITS_HDU_ASCII_TABLE 3
+
+// Positioned reads: the default.
+#define TACHYFITS_STORAGE_READ 0
+
+// A memory map where that is faster than reading. Installs a handler of SIGBUS, for files that another program truncates.
+#define TACHYFITS_STORAGE_AUTO 1
+
+// A memory map, also with that handler.
+#define TACHYFITS_STORAGE_MAP 2
+
+// Reads that bypass the page cache, for files larger than memory.
+#define TACHYFITS_STORAGE_DIRECT 3
+
+// The whole file is read into memory when it is opened.
+#define TACHYFITS_STORAGE_MEMORY 4
+
+// Refuse every file that breaks the Standard; without it such files are read with warnings.
+#define TACHYFITS_STRICT 1
+
+// Compressed HDUs as the tables that they are stored in.
+#define TACHYFITS_RAW 2
+
+// Replace an existing file when the new one is complete.
+#define TACHYFITS_OVERWRITE 4
+
+// Write CHECKSUM and DATASUM.
+#define TACHYFITS_CHECKSUM 8
+
+// Stored numbers, without scaling.
+#define TACHYFITS_STORED 16
+
+// A circle: `x`, `y` and the radius `a`.
+#define TACHYFITS_CIRCLE 1
+
+// An ellipse: `x`, `y`, semi-axes `a` and `b`, `angle` in degrees from the x axis towards y.
+#define TACHYFITS_ELLIPSE 2
+
+// A rectangle: centre `x`, `y`, width `a`, height `b`, `angle` in degrees from the x axis towards y.
+#define TACHYFITS_BOX 3
+
+// A polygon: its corners in `corners`, x and y by turns.
+#define TACHYFITS_POLYGON 4
+
+// Changes of a file, written together.
+typedef struct tachyfits_editor tachyfits_editor;
+
+// An open file, which never changes: threads may share it.
+typedef struct tachyfits_file tachyfits_file;
+
+// The cards of an HDU, or of one to be written.
+typedef struct tachyfits_header tachyfits_header;
+
+// A request that can be cancelled from any thread: used for one or several operations.
+typedef struct tachyfits_job tachyfits_job;
+
+// A new file, which gets its name when it is committed.
+typedef struct tachyfits_writer tachyfits_writer;
+
+// How to open, read or write; NULL stands for the defaults, which are zeros.
+typedef struct tachyfits_options {
+    // sizeof(tachyfits_options).
+    uint32_t bytes;
+    // Most threads of an operation; 0: one for each core.
+    uint32_t threads;
+    // TACHYFITS_STORAGE_…
+    int32_t storage;
+    // TACHYFITS_STRICT and the like, added.
+    uint32_t flags;
+    // Cancels the operation from another thread; may be NULL.
+    const struct tachyfits_job *job;
+} tachyfits_options;
+
+// What went wrong: filled when a function returns more than 0.
+typedef struct tachyfits_error {
+    // TACHYFITS_ERROR_…, the value that the function returned.
+    int32_t kind;
+    // The stable code of the error, such as "no-such-hdu".
+    char code[44];
+    // File, HDU, keyword or byte, what was expected and what was found; UTF-8.
+    char message[720];
+    // What to do about it; may be empty.
+    char hint[256];
+} tachyfits_error;
+
+// What an HDU is.
+typedef struct tachyfits_facts {
+    // sizeof(tachyfits_facts), set by the caller.
+    uint32_t bytes;
+    // TACHYFITS_HDU_…
+    int32_t kind;
+    // Type of the pixels when they are read as they are; 0 if there are none.
+    int32_t pixel_type;
+    // Type of the stored pixels.
+    int32_t stored_type;
+    // Axes of the image; 0 without data.
+    uint32_t naxis;
+    // 1 if BSCALE and BZERO are more than the convention of an unsigned type.
+    uint32_t is_scaled;
+    // BSCALE.
+    double scale;
+    // BZERO.
+    double zero;
+    // 1 if BLANK counts.
+    uint32_t has_blank;
+    // 1 if the HDU is stored compressed.
+    uint32_t is_compressed;
+    // BLANK.
+    int64_t blank;
+    // Lengths of the first 8 axes; 1 beyond.
+    uint64_t axes[8];
+    // Pixels of the image.
+    uint64_t pixels;
+    // Rows of the table.
+    uint64_t rows;
+    // Columns of the table.
+    uint64_t columns;
+    // EXTVER; 1 without the card.
+    int64_t extver;
+    // EXTNAME.
+    char extname[72];
+} tachyfits_facts;
+
+// Some pixels of one axis.
+typedef struct tachyfits_range {
+    // The first pixel, from 0.
+    uint64_t first;
+    // How many pixels.
+    uint64_t count;
+    // From one pixel to the next; may be negative. 0 stands for 1.
+    int64_t step;
+} tachyfits_range;
+
+// A shape in the plane of NAXIS1 and NAXIS2, in pixels from 0, whose centres are whole numbers.
+typedef struct tachyfits_region {
+    // sizeof(tachyfits_region).
+    uint32_t bytes;
+    // TACHYFITS_CIRCLE and the like.
+    int32_t shape;
+    // Centre along NAXIS1.
+    double x;
+    // Centre along NAXIS2.
+    double y;
+    // Radius, semi-axis or width.
+    double a;
+    // The other semi-axis, or the height.
+    double b;
+    // Degrees from the x axis towards y.
+    double angle;
+    // Corners of a polygon: x, y, x, y, …
+    const double *corners;
+    // How many corners.
+    size_t corner_count;
+} tachyfits_region;
+
+// Statistics of pixels; NaN and BLANK are counted in `undefined` and otherwise ignored.
+typedef struct tachyfits_stats {
+    // sizeof(tachyfits_stats), set by the caller.
+    uint32_t bytes;
+    // Always 0.
+    uint32_t reserved;
+    // Defined pixels.
+    uint64_t count;
+    // Undefined pixels.
+    uint64_t undefined;
+    // Sum; 0 if no pixel is defined.
+    double sum;
+    // Mean; NaN if no pixel is defined, as the following.
+    double mean;
+    // Root mean square about zero.
+    double rms;
+    // Standard deviation about the mean, divisor `count`.
+    double std;
+    // The smallest value.
+    double min;
+    // The largest value.
+    double max;
+    // Number, within the section, of the first smallest pixel; -1 if none is defined.
+    int64_t min_position;
+    // Number, within the section, of the first largest pixel; -1 if none is defined.
+    int64_t max_position;
+} tachyfits_stats;
+
+// What a column is.
+typedef struct tachyfits_column_facts {
+    // sizeof(tachyfits_column_facts), set by the caller.
+    uint32_t bytes;
+    // Type of the elements when they are read.
+    int32_t cell_type;
+    // Elements of a cell; 1 for text. Of variable-length arrays 0.
+    uint64_t elements;
+    // Bytes of a cell when it is read; of variable-length arrays 0.
+    uint64_t cell_bytes;
+    // Shape of a cell in FITS order: axes, at most 8, and how many.
+    uint64_t shape[8];
+    // Axes of `shape`; 0 for single elements.
+    uint32_t dimensions;
+    // 1 if the cells are arrays of variable length: see tachyfits_read_arrays.
+    uint32_t is_variable;
+    // 1 if elements may be null.
+    uint32_t is_nullable;
+    // Always 0.
+    uint32_t reserved;
+    // TTYPEn.
+    char name[72];
+    // TUNITn.
+    char unit[72];
+    // TFORMn.
+    char form[72];
+} tachyfits_column_facts;
+
+// A column to be read, and the caller's arrays for it.
+typedef struct tachyfits_column {
+    // sizeof(tachyfits_column).
+    uint32_t bytes;
+    // The column, from 0.
+    int32_t column;
+    // TACHYFITS_…: the type of the cells, as tachyfits_column_describe gives it; or TACHYFITS_DOUBLE or TACHYFITS_FLOAT for
+    // any numbers, with NaN for null ones.
+    int32_t cell_type;
+    // 1: stored numbers, without TSCAL and TZERO.
+    int32_t stored;
+    // Takes the cells, one after another.
+    void *values;
+    // Bytes of `values`.
+    size_t room;
+    // Takes a byte for each element, 1 where it is null; may be NULL.
+    uint8_t *nulls;
+    // Set: how many elements are null.
+    uint64_t null_count;
+} tachyfits_column;
+
+// Arrays of variable length: those of row r are elements offsets[r] to offsets[r + 1] of `values`.
+typedef struct tachyfits_arrays {
+    // rows + 1 numbers.
+    int64_t *offsets;
+    // How many offsets.
+    size_t offset_count;
+    // The elements, in the byte order of the machine.
+    uint8_t *values;
+    // Bytes of `values`.
+    size_t value_bytes;
+    // A byte for each element, 1 where it is null; NULL if none may be null.
+    uint8_t *nulls;
+    // Bytes of `nulls`.
+    size_t null_bytes;
+    // Type of the elements.
+    int32_t cell_type;
+} tachyfits_arrays;
+
+// A column of a new table.
+typedef struct tachyfits_new_column {
+    // sizeof(tachyfits_new_column).
+    uint32_t bytes;
+    // Always 0.
+    uint32_t reserved;
+    // TTYPEn.
+    const char *name;
+    // TFORMn of a binary table, such as "1E", "20A" or "3J"; unsigned integers and signed bytes by the letters U (16 bits),
+    // V (32 bits), W (64 bits) and S (bytes), as in CFITSIO.
+    const char *form;
+    // TUNITn; may be NULL.
+    const char *unit;
+} tachyfits_new_column;
+
+// Cells of a column to be written.
+typedef struct tachyfits_cells {
+    // The cells, one after another, in the byte order of the machine; text padded with NUL or blanks.
+    const void *values;
+    // Bytes of `values`.
+    size_t bytes;
+    // A byte for each element, 1 where it is null; may be NULL.
+    const uint8_t *nulls;
+} tachyfits_cells;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+// Open a file, which costs its headers. gzip content is inflated. Free it with tachyfits_close.
+int32_t tachyfits_open(const char *path_name,
+                       const struct tachyfits_options *options,
+                       struct tachyfits_file **file,
+                       struct tachyfits_error *error);
+
+// Open the bytes of a file, which are copied; `name` is for messages and may be NULL.
+int32_t tachyfits_open_memory(const uint8_t *bytes,
+                              size_t count,
+                              const char *name,
+                              const struct tachyfits_options *options,
+                              struct tachyfits_file **file,
+                              struct tachyfits_error *error);
+
+// Close a file.
+void tachyfits_close(struct tachyfits_file *file);
+
+// Return the number of HDUs; 0 for NULL.
+size_t tachyfits_hdus(const struct tachyfits_file *file);
+
+// Find the first HDU with this EXTNAME in either case, and this EXTVER if it is not 0.
+int32_t tachyfits_find(const struct tachyfits_file *file,
+                       const char *extname,
+                       int64_t extver,
+                       size_t *hdu,
+                       struct tachyfits_error *error);
+
+// Describe an HDU: set facts.bytes to sizeof(tachyfits_facts) before.
+int32_t tachyfits_describe(const struct tachyfits_file *file,
+                           size_t hdu,
+                           struct tachyfits_facts *facts,
+                           struct tachyfits_error *error);
+
+// Store the lengths of the axes of an image, NAXIS1 first, as many as there is room for; and their number.
+int32_t tachyfits_axes(const struct tachyfits_file *file,
+                       size_t hdu,
+                       uint64_t *lengths,
+                       size_t room,
+                       size_t *naxis,
+                       struct tachyfits_error *error);
+
+// Return a warning about the file, from 0; NULL after the last one. Free it with tachyfits_text_free.
+char *tachyfits_warning(const struct tachyfits_file *file,
+                        size_t number);
+
+// Copy the header of an HDU; of a compressed image that of the image. Free it with tachyfits_header_free.
+int32_t tachyfits_header_of(const struct tachyfits_file *file,
+                            size_t hdu,
+                            struct tachyfits_header **header,
+                            struct tachyfits_error *error);
+
+// Make an empty header.
+int32_t tachyfits_header_new(struct tachyfits_header **header, struct tachyfits_error *error);
+
+// Copy a header with every card as it is.
+int32_t tachyfits_header_copy(const struct tachyfits_header *header,
+                              struct tachyfits_header **copy,
+                              struct tachyfits_error *error);
+
+// Free a header.
+void tachyfits_header_free(struct tachyfits_header *header);
+
+// Store an integer; TACHYFITS_ABSENT without such a card.
+int32_t tachyfits_get_i64(const struct tachyfits_header *header,
+                          const char *keyword,
+                          int64_t *value,
+                          struct tachyfits_error *error);
+
+// Store a number; TACHYFITS_ABSENT without such a card.
+int32_t tachyfits_get_f64(const struct tachyfits_header *header,
+                          const char *keyword,
+                          double *value,
+                          struct tachyfits_error *error);
+
+// Store 1 for T and 0 for F; TACHYFITS_ABSENT without such a card.
+int32_t tachyfits_get_logical(const struct tachyfits_header *header,
+                              const char *keyword,
+                              int *value,
+                              struct tachyfits_error *error);
+
+// Copy text, UTF-8 with NUL, cut at `room`; store its whole length, if `length` is not NULL. TACHYFITS_ABSENT without such a
+// card.
+int32_t tachyfits_get_text(const struct tachyfits_header *header,
+                           const char *keyword,
+                           char *buffer,
+                           size_t room,
+                           size_t *length,
+                           struct tachyfits_error *error);
+
+// Return the number of cards; 0 for NULL.
+size_t tachyfits_cards(const struct tachyfits_header *header);
+
+// Store keyword, value and comment of a card as texts, each freed with tachyfits_text_free. TACHYFITS_ABSENT after the last.
+int32_t tachyfits_card(const struct tachyfits_header *header,
+                       size_t number,
+                       char **keyword,
+                       char **value,
+                       char **comment,
+                       struct tachyfits_error *error);
+
+// Store all cards as text of 80 characters each, END included, for WCSLIB; free it with tachyfits_text_free.
+int32_t tachyfits_header_text(const struct tachyfits_header *header,
+                              char **cards,
+                              struct tachyfits_error *error);
+
+// Set a card to an integer; `comment` may be NULL.
+int32_t tachyfits_set_i64(struct tachyfits_header *header,
+                          const char *keyword,
+                          int64_t value,
+                          const char *comment,
+                          struct tachyfits_error *error);
+
+// Set a card to a number.
+int32_t tachyfits_set_f64(struct tachyfits_header *header,
+                          const char *keyword,
+                          double value,
+                          const char *comment,
+                          struct tachyfits_error *error);
+
+// Set a card to T (not 0) or F.
+int32_t tachyfits_set_logical(struct tachyfits_header *header,
+                              const char *keyword,
+                              int value,
+                              const char *comment,
+                              struct tachyfits_error *error);
+
+// Set a card to text of any length.
+int32_t tachyfits_set_text(struct tachyfits_header *header,
+                           const char *keyword,
+                           const char *value,
+                           const char *comment,
+                           struct tachyfits_error *error);
+
+// Add lines of COMMENT or HISTORY.
+int32_t tachyfits_add_commentary(struct tachyfits_header *header,
+                                 const char *keyword,
+                                 const char *words,
+                                 struct tachyfits_error *error);
+
+// Remove the cards of a keyword; TACHYFITS_ABSENT without any.
+int32_t tachyfits_remove(struct tachyfits_header *header,
+                         const char *keyword,
+                         struct tachyfits_error *error);
+
+// Read pixels into an array of `bytes` bytes, the first axis the fastest.
+//
+// As TACHYFITS_FLOAT or TACHYFITS_DOUBLE they are physical values, NaN where undefined (NaN or BLANK). Integers are read
+// as the type that tachyfits_describe says (pixel_type), or with the flag TACHYFITS_STORED as stored_type.
+int32_t tachyfits_read(const struct tachyfits_file *file,
+                       size_t hdu,
+                       const struct tachyfits_range *ranges,
+                       int32_t pixel,
+                       void *out,
+                       size_t bytes,
+                       const struct tachyfits_options *options,
+                       struct tachyfits_error *error);
+
+// Read a run of pixels in the order of the file, by the number of the first one and their count, as tachyfits_read does.
+int32_t tachyfits_read_run(const struct tachyfits_file *file,
+                           size_t hdu,
+                           uint64_t first,
+                           uint64_t count,
+                           int32_t pixel,
+                           void *out,
+                           size_t bytes,
+                           const struct tachyfits_options *options,
+                           struct tachyfits_error *error);
+
+// Compute statistics in one pass: set stats.bytes to sizeof(tachyfits_stats) before.
+int32_t tachyfits_statistics(const struct tachyfits_file *file,
+                             size_t hdu,
+                             const struct tachyfits_range *ranges,
+                             const struct tachyfits_region *region,
+                             struct tachyfits_stats *stats,
+                             const struct tachyfits_options *options,
+                             struct tachyfits_error *error);
+
+// Compute exact quantiles: `fractions` from 0 to 1, 0.5 is the median; one number each, NaN without defined pixels.
+int32_t tachyfits_quantiles(const struct tachyfits_file *file,
+                            size_t hdu,
+                            const struct tachyfits_range *ranges,
+                            const struct tachyfits_region *region,
+                            const double *fractions,
+                            double *out,
+                            size_t count,
+                            const struct tachyfits_options *options,
+                            struct tachyfits_error *error);
+
+// Count pixels in equal bins from `low` to `high`, the upper edge included; `rest`, which may be NULL, takes 3 numbers: the
+// undefined pixels, those below and those above.
+int32_t tachyfits_histogram(const struct tachyfits_file *file,
+                            size_t hdu,
+                            const struct tachyfits_range *ranges,
+                            const struct tachyfits_region *region,
+                            double low,
+                            double high,
+                            uint64_t *counts,
+                            size_t bins,
+                            uint64_t *rest,
+                            const struct tachyfits_options *options,
+                            struct tachyfits_error *error);
+
+// Reduce axes (0 is NAXIS1) by a statistic: "count", "nan", "sum", "mean", "rms", "std", "min", "max", "skewness",
+// "kurtosis", "median", "mad" or "percentile90". `out` takes a number for each pixel of the other axes, `room` in all; a
+// region is in the plane of NAXIS1 and NAXIS2, both of which are then reduced.
+int32_t tachyfits_reduce(const struct tachyfits_file *file,
+                         size_t hdu,
+                         const struct tachyfits_range *ranges,
+                         const struct tachyfits_region *region,
+                         const size_t *axes,
+                         size_t axis_count,
+                         const char *statistic,
+                         double *out,
+                         size_t room,
+                         const struct tachyfits_options *options,
+                         struct tachyfits_error *error);
+
+// Make an image of an expression such as "where(a > 3 * b, a, nan)" of images by name: a file of one HDU whose pixels are
+// computed when they are read. The files may be closed before it.
+int32_t tachyfits_evaluate(const char *expression,
+                           const char *const *names,
+                           const struct tachyfits_file *const *files,
+                           const size_t *hdus,
+                           size_t count,
+                           struct tachyfits_file **result,
+                           struct tachyfits_error *error);
+
+// Cut a section out of an image: a file of one HDU, with its coordinates, read when it is used.
+int32_t tachyfits_cut(const struct tachyfits_file *file,
+                      size_t hdu,
+                      const struct tachyfits_range *ranges,
+                      struct tachyfits_file **result,
+                      struct tachyfits_error *error);
+
+// Smooth an image along an axis: "hanning", "boxcar" (`width` pixels) or "gaussian" (`width` is its sigma in pixels); a file
+// of one HDU, computed when it is read.
+int32_t tachyfits_smooth(const struct tachyfits_file *file,
+                         size_t hdu,
+                         size_t axis,
+                         const char *kernel,
+                         double width,
+                         struct tachyfits_file **result,
+                         struct tachyfits_error *error);
+
+// Return the version of the library as text, which need not be freed.
+const char *tachyfits_version(void);
+
+// Return the version of the interface: programs compiled with another one do not fit.
+uint32_t tachyfits_abi(void);
+
+// Begin a job, which tachyfits_job_cancel ends from another thread.
+int32_t tachyfits_job_new(struct tachyfits_job **job, struct tachyfits_error *error);
+
+// Cancel every operation of a job: it ends soon, with TACHYFITS_ERROR_CANCELLED.
+void tachyfits_job_cancel(const struct tachyfits_job *job);
+
+// Free a job that no operation uses any more.
+void tachyfits_job_free(struct tachyfits_job *job);
+
+// Free text of the library.
+void tachyfits_text_free(char *text);
+
+#if defined(TACHYFITS_TEST_PANIC)
+// Panic, for the test that a panic becomes an error.
+int32_t tachyfits_test_panic(struct tachyfits_error *error);
+#endif
+
+// Find a column by its name, in either case.
+int32_t tachyfits_column_find(const struct tachyfits_file *file,
+                              size_t hdu,
+                              const char *name,
+                              int32_t *column,
+                              struct tachyfits_error *error);
+
+// Describe a column: set facts.bytes to sizeof(tachyfits_column_facts) before.
+int32_t tachyfits_column_describe(const struct tachyfits_file *file,
+                                  size_t hdu,
+                                  int32_t column,
+                                  struct tachyfits_column_facts *column_facts,
+                                  struct tachyfits_error *error);
+
+// Read columns of `rows` rows from `first`, all in one pass over the rows, into the arrays of `columns`.
+int32_t tachyfits_read_columns(const struct tachyfits_file *file,
+                               size_t hdu,
+                               struct tachyfits_column *columns,
+                               size_t count,
+                               uint64_t first,
+                               uint64_t rows,
+                               const struct tachyfits_options *options,
+                               struct tachyfits_error *error);
+
+// Find the rows from `first` that meet a condition, such as "MAG < 20 && CLASS == 'STAR'": their numbers from 0, freed with
+// tachyfits_rows_free.
+int32_t tachyfits_rows_where(const struct tachyfits_file *file,
+                             size_t hdu,
+                             const char *condition,
+                             uint64_t first,
+                             uint64_t rows,
+                             uint64_t **found,
+                             size_t *count,
+                             const struct tachyfits_options *options,
+                             struct tachyfits_error *error);
+
+// Free the numbers of rows.
+void tachyfits_rows_free(uint64_t *rows, size_t count);
+
+// Read the arrays of a column of variable length; free them with tachyfits_arrays_free.
+int32_t tachyfits_read_arrays(const struct tachyfits_file *file,
+                              size_t hdu,
+                              int32_t column,
+                              uint64_t first,
+                              uint64_t rows,
+                              struct tachyfits_arrays *arrays,
+                              const struct tachyfits_options *options,
+                              struct tachyfits_error *error);
+
+// Free what tachyfits_read_arrays stored.
+void tachyfits_arrays_free(struct tachyfits_arrays *arrays);
+
+// Begin a new file, which appears under its name with tachyfits_commit. An existing one is an error without the flag
+// TACHYFITS_OVERWRITE.
+int32_t tachyfits_create(const char *path_name,
+                         const struct tachyfits_options *options,
+                         struct tachyfits_writer **writer,
+                         struct tachyfits_error *error);
+
+// Write an image as the next HDU. `axes` has `naxis` lengths, NAXIS1 first; `header`, which may be NULL, its cards besides
+// those of the structure; `compression` is NULL, or "RICE_1", "GZIP_1", "GZIP_2", "PLIO_1", "HCOMPRESS_1".
+int32_t tachyfits_write_image(struct tachyfits_writer *writer,
+                              const struct tachyfits_header *header,
+                              int32_t pixel,
+                              size_t naxis,
+                              const uint64_t *axes,
+                              const void *pixels,
+                              size_t bytes,
+                              const char *compression,
+                              const struct tachyfits_options *options,
+                              struct tachyfits_error *error);
+
+// Begin a binary table as the next HDU; rows follow with tachyfits_write_rows.
+int32_t tachyfits_begin_table(struct tachyfits_writer *writer,
+                              const struct tachyfits_header *header,
+                              const struct tachyfits_new_column *columns,
+                              size_t count,
+                              struct tachyfits_error *error);
+
+// Write rows: the cells of every column.
+int32_t tachyfits_write_rows(struct tachyfits_writer *writer,
+                             const struct tachyfits_cells *cells,
+                             size_t count,
+                             uint64_t rows,
+                             const struct tachyfits_options *options,
+                             struct tachyfits_error *error);
+
+// End a table; the next HDU and tachyfits_commit do so, too.
+int32_t tachyfits_end_table(struct tachyfits_writer *writer, struct tachyfits_error *error);
+
+// Copy an HDU of a file, also one that is computed, as the next HDU.
+int32_t tachyfits_copy_hdu(struct tachyfits_writer *writer,
+                           const struct tachyfits_file *file,
+                           size_t hdu,
+                           const struct tachyfits_options *options,
+                           struct tachyfits_error *error);
+
+// Give the new file its name, and free the writer; after an error nothing was written.
+int32_t tachyfits_commit(struct tachyfits_writer *writer, struct tachyfits_error *error);
+
+// Free a writer without writing its file.
+void tachyfits_abandon(struct tachyfits_writer *writer);
+
+// Begin changes of a file, which tachyfits_edit_commit writes: all, or none.
+int32_t tachyfits_edit(const char *path_name,
+                       struct tachyfits_editor **editor,
+                       struct tachyfits_error *error);
+
+// Set a card of an HDU to an integer; `comment` may be NULL, which keeps the comment that is there.
+int32_t tachyfits_edit_i64(struct tachyfits_editor *editor,
+                           size_t hdu,
+                           const char *keyword,
+                           int64_t value,
+                           const char *comment,
+                           struct tachyfits_error *error);
+
+// Set a card of an HDU to a number.
+int32_t tachyfits_edit_f64(struct tachyfits_editor *editor,
+                           size_t hdu,
+                           const char *keyword,
+                           double value,
+                           const char *comment,
+                           struct tachyfits_error *error);
+
+// Set a card of an HDU to T (not 0) or F.
+int32_t tachyfits_edit_logical(struct tachyfits_editor *editor,
+                               size_t hdu,
+                               const char *keyword,
+                               int value,
+                               const char *comment,
+                               struct tachyfits_error *error);
+
+// Set a card of an HDU to text.
+int32_t tachyfits_edit_text(struct tachyfits_editor *editor,
+                            size_t hdu,
+                            const char *keyword,
+                            const char *value,
+                            const char *comment,
+                            struct tachyfits_error *error);
+
+// Remove the cards of a keyword; TACHYFITS_ABSENT without any.
+int32_t tachyfits_edit_remove(struct tachyfits_editor *editor,
+                              size_t hdu,
+                              const char *keyword,
+                              struct tachyfits_error *error);
+
+// Write all changes and free the editor; after an error the file is as it was.
+int32_t tachyfits_edit_commit(struct tachyfits_editor *editor,
+                              const struct tachyfits_options *options,
+                              struct tachyfits_error *error);
+
+// Free an editor without changing the file.
+void tachyfits_edit_abandon(struct tachyfits_editor *editor);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* TACHYFITS_H */

@@ -1,0 +1,109 @@
+//! Files and the facts of their HDUs.
+
+use std::ffi::c_char;
+
+use super::{
+    call, check_bytes, guarded, infallible, mutable, optional_text, owned_text, path, put,
+    put_handle, reference, slice, taken, text,
+};
+use crate::handles::FileHandle;
+use crate::types::{CError, CFacts, COptions};
+
+/// Open a file, which costs its headers. gzip content is inflated. Free it with tachyfits_close.
+#[unsafe(no_mangle)]
+pub extern "C" fn tachyfits_open(
+    path_name: *const c_char,
+    options: *const COptions,
+    file: *mut *mut FileHandle,
+    error: *mut CError,
+) -> i32 {
+    guarded(error, || put_handle(file, "file", || FileHandle::open(path(path_name)?, &call(options)?)))
+}
+
+/// Open the bytes of a file, which are copied; `name` is for messages and may be NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn tachyfits_open_memory(
+    bytes: *const u8,
+    count: usize,
+    name: *const c_char,
+    options: *const COptions,
+    file: *mut *mut FileHandle,
+    error: *mut CError,
+) -> i32 {
+    guarded(error, || {
+        put_handle(file, "file", || {
+            let bytes = slice(bytes, count, "bytes")?.to_vec();
+            FileHandle::of_bytes(optional_text(name, "name")?.unwrap_or("memory"), bytes, &call(options)?)
+        })
+    })
+}
+
+/// Close a file.
+#[unsafe(no_mangle)]
+pub extern "C" fn tachyfits_close(file: *mut FileHandle) {
+    infallible((), || drop(taken(file)));
+}
+
+/// Return the number of HDUs; 0 for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn tachyfits_hdus(file: *const FileHandle) -> usize {
+    infallible(0, || reference(file, "file").map_or(0, |file| file.0.hdus().len()))
+}
+
+/// Find the first HDU with this EXTNAME in either case, and this EXTVER if it is not 0.
+#[unsafe(no_mangle)]
+pub extern "C" fn tachyfits_find(
+    file: *const FileHandle,
+    extname: *const c_char,
+    extver: i64,
+    hdu: *mut usize,
+    error: *mut CError,
+) -> i32 {
+    guarded(error, || {
+        put(hdu, "hdu", || reference(file, "file")?.find(text(extname, "extname")?, extver))
+    })
+}
+
+/// Describe an HDU: set facts.bytes to sizeof(tachyfits_facts) before.
+#[unsafe(no_mangle)]
+pub extern "C" fn tachyfits_describe(
+    file: *const FileHandle,
+    hdu: usize,
+    facts: *mut CFacts,
+    error: *mut CError,
+) -> i32 {
+    guarded(error, || {
+        let facts = mutable(facts, "facts")?;
+        check_bytes(facts.bytes, size_of::<CFacts>(), "facts")?;
+        *facts = reference(file, "file")?.facts(hdu)?;
+        Ok(())
+    })
+}
+
+/// Store the lengths of the axes of an image, NAXIS1 first, as many as there is room for; and their number.
+#[unsafe(no_mangle)]
+pub extern "C" fn tachyfits_axes(
+    file: *const FileHandle,
+    hdu: usize,
+    lengths: *mut u64,
+    room: usize,
+    naxis: *mut usize,
+    error: *mut CError,
+) -> i32 {
+    guarded(error, || {
+        let image = reference(file, "file")?.image(hdu)?;
+        for (place, length) in super::slice_mut(lengths, room, "lengths")?.iter_mut().zip(image.axes()) {
+            *place = *length;
+        }
+        put(naxis, "naxis", || Ok(image.axes().len()))
+    })
+}
+
+/// Return a warning about the file, from 0; NULL after the last one. Free it with tachyfits_text_free.
+#[unsafe(no_mangle)]
+pub extern "C" fn tachyfits_warning(file: *const FileHandle, number: usize) -> *mut c_char {
+    infallible(std::ptr::null_mut(), || {
+        let warning = reference(file, "file").ok().and_then(|file| file.warning(number));
+        warning.map_or(std::ptr::null_mut(), |warning| owned_text(&warning))
+    })
+}

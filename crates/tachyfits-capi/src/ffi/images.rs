@@ -1,0 +1,274 @@
+//! Pixels: reading, statistics, reductions, and images that are computed when they are read.
+//!
+//! `ranges` has one range for each axis, NAXIS1 first; NULL stands for the whole image. `region` may be NULL.
+
+use std::ffi::{c_char, c_void};
+
+use tachyfits::{AxisRange, PixelType, Region};
+
+use super::{
+    call, check_bytes, guarded, mutable, optional_text, put_handle, reference, slice, slice_mut,
+    text,
+};
+use crate::failure::Failure;
+use crate::handles::images::{Part, evaluated, read_run, smoothed};
+use crate::handles::{FileHandle, Outcome};
+use crate::types::{
+    CError, COptions, CRange, CRegion, CStats, TACHYFITS_BOX, TACHYFITS_CIRCLE, TACHYFITS_ELLIPSE,
+    TACHYFITS_POLYGON, pixel_of,
+};
+
+/// The ranges of all axes, with the steps that stand for 1.
+fn ranges_of(ranges: *const CRange, naxis: usize) -> Outcome<Option<Vec<AxisRange>>> {
+    if ranges.is_null() {
+        return Ok(None);
+    }
+    let range = |range: &CRange| AxisRange {
+        first: range.first,
+        count: range.count,
+        step: if range.step == 0 { 1 } else { range.step },
+    };
+    Ok(Some(slice(ranges, naxis, "ranges")?.iter().map(range).collect()))
+}
+
+fn region_of(region: *const CRegion) -> Outcome<Option<Region>> {
+    if region.is_null() {
+        return Ok(None);
+    }
+    let region = reference(region, "region")?;
+    check_bytes(region.bytes, size_of::<CRegion>(), "region")?;
+    let CRegion { x, y, a, b, angle, .. } = *region;
+    Ok(Some(match region.shape {
+        TACHYFITS_CIRCLE => Region::circle(x, y, a)?,
+        TACHYFITS_ELLIPSE => Region::ellipse(x, y, a, b, angle)?,
+        TACHYFITS_BOX => Region::rectangle(x, y, a, b, angle)?,
+        TACHYFITS_POLYGON => {
+            let count = region.corner_count.saturating_mul(2);
+            let numbers = slice(region.corners, count, "region.corners")?;
+            let corners: Vec<_> = numbers.chunks_exact(2).map(|at| (at[0], at[1])).collect();
+            Region::polygon(&corners)?
+        }
+        other => {
+            let hint = "use TACHYFITS_CIRCLE, _ELLIPSE, _BOX or _POLYGON";
+            return Err(Failure::argument("region.shape", other, "1 to 4", hint));
+        }
+    }))
+}
+
+/// Runs an operation on a part of an image.
+fn with_part<T>(
+    (file, hdu): (*const FileHandle, usize),
+    ranges: *const CRange,
+    region: *const CRegion,
+    operate: impl FnOnce(&Part<'_>) -> Outcome<T>,
+) -> Outcome<T> {
+    let image = reference(file, "file")?.image(hdu)?;
+    let ranges = ranges_of(ranges, image.axes().len())?;
+    operate(&Part { image, ranges: ranges.as_deref(), region: region_of(region)? })
+}
+
+fn pixel_type(code: i32) -> Outcome<PixelType> {
+    pixel_of(code).ok_or_else(|| {
+        let hint = "use TACHYFITS_UINT8 to TACHYFITS_DOUBLE";
+        Failure::argument("type", code, "a type of numbers, 1 to 10", hint)
+    })
+}
+
+/// Read pixels into an array of `bytes` bytes, the first axis the fastest.
+///
+/// As TACHYFITS_FLOAT or TACHYFITS_DOUBLE they are physical values, NaN where undefined (NaN or BLANK). Integers are read
+/// as the type that tachyfits_describe says (pixel_type), or with the flag TACHYFITS_STORED as stored_type.
+#[unsafe(no_mangle)]
+pub extern "C" fn tachyfits_read(
+    file: *const FileHandle,
+    hdu: usize,
+    ranges: *const CRange,
+    pixel: i32,
+    out: *mut c_void,
+    bytes: usize,
+    options: *const COptions,
+    error: *mut CError,
+) -> i32 {
+    guarded(error, || {
+        with_part((file, hdu), ranges, std::ptr::null(), |part| {
+            let out = slice_mut(out.cast::<u8>(), bytes, "out")?;
+            part.read(pixel_type(pixel)?, out, &call(options)?)
+        })
+    })
+}
+
+/// Read a run of pixels in the order of the file, by the number of the first one and their count, as tachyfits_read does.
+#[unsafe(no_mangle)]
+pub extern "C" fn tachyfits_read_run(
+    file: *const FileHandle,
+    hdu: usize,
+    first: u64,
+    count: u64,
+    pixel: i32,
+    out: *mut c_void,
+    bytes: usize,
+    options: *const COptions,
+    error: *mut CError,
+) -> i32 {
+    guarded(error, || {
+        let image = reference(file, "file")?.image(hdu)?;
+        let out = slice_mut(out.cast::<u8>(), bytes, "out")?;
+        read_run(&image, (first, count), pixel_type(pixel)?, out, &call(options)?)
+    })
+}
+
+/// Compute statistics in one pass: set stats.bytes to sizeof(tachyfits_stats) before.
+#[unsafe(no_mangle)]
+pub extern "C" fn tachyfits_statistics(
+    file: *const FileHandle,
+    hdu: usize,
+    ranges: *const CRange,
+    region: *const CRegion,
+    stats: *mut CStats,
+    options: *const COptions,
+    error: *mut CError,
+) -> i32 {
+    guarded(error, || {
+        let stats = mutable(stats, "stats")?;
+        check_bytes(stats.bytes, size_of::<CStats>(), "stats")?;
+        *stats = with_part((file, hdu), ranges, region, |part| part.stats(&call(options)?))?;
+        Ok(())
+    })
+}
+
+/// Compute exact quantiles: `fractions` from 0 to 1, 0.5 is the median; one number each, NaN without defined pixels.
+#[unsafe(no_mangle)]
+pub extern "C" fn tachyfits_quantiles(
+    file: *const FileHandle,
+    hdu: usize,
+    ranges: *const CRange,
+    region: *const CRegion,
+    fractions: *const f64,
+    out: *mut f64,
+    count: usize,
+    options: *const COptions,
+    error: *mut CError,
+) -> i32 {
+    guarded(error, || {
+        with_part((file, hdu), ranges, region, |part| {
+            let fractions = slice(fractions, count, "fractions")?;
+            part.quantiles(fractions, slice_mut(out, count, "out")?, &call(options)?)
+        })
+    })
+}
+
+/// Count pixels in equal bins from `low` to `high`, the upper edge included; `rest`, which may be NULL, takes 3 numbers: the
+/// undefined pixels, those below and those above.
+#[unsafe(no_mangle)]
+pub extern "C" fn tachyfits_histogram(
+    file: *const FileHandle,
+    hdu: usize,
+    ranges: *const CRange,
+    region: *const CRegion,
+    low: f64,
+    high: f64,
+    counts: *mut u64,
+    bins: usize,
+    rest: *mut u64,
+    options: *const COptions,
+    error: *mut CError,
+) -> i32 {
+    guarded(error, || {
+        with_part((file, hdu), ranges, region, |part| {
+            let counts = slice_mut(counts, bins, "counts")?;
+            let rest = match rest.is_null() {
+                true => None,
+                false => slice_mut(rest, 3, "rest")?.first_chunk_mut(),
+            };
+            part.histogram((low, high), counts, rest, &call(options)?)
+        })
+    })
+}
+
+/// Reduce axes (0 is NAXIS1) by a statistic: "count", "nan", "sum", "mean", "rms", "std", "min", "max", "skewness",
+/// "kurtosis", "median", "mad" or "percentile90". `out` takes a number for each pixel of the other axes, `room` in all; a
+/// region is in the plane of NAXIS1 and NAXIS2, both of which are then reduced.
+#[unsafe(no_mangle)]
+pub extern "C" fn tachyfits_reduce(
+    file: *const FileHandle,
+    hdu: usize,
+    ranges: *const CRange,
+    region: *const CRegion,
+    axes: *const usize,
+    axis_count: usize,
+    statistic: *const c_char,
+    out: *mut f64,
+    room: usize,
+    options: *const COptions,
+    error: *mut CError,
+) -> i32 {
+    guarded(error, || {
+        with_part((file, hdu), ranges, region, |part| {
+            let axes = slice(axes, axis_count, "axes")?;
+            let out = slice_mut(out, room, "out")?;
+            part.reduce(axes, text(statistic, "statistic")?, out, &call(options)?)
+        })
+    })
+}
+
+/// Make an image of an expression such as "where(a > 3 * b, a, nan)" of images by name: a file of one HDU whose pixels are
+/// computed when they are read. The files may be closed before it.
+#[unsafe(no_mangle)]
+pub extern "C" fn tachyfits_evaluate(
+    expression: *const c_char,
+    names: *const *const c_char,
+    files: *const *const FileHandle,
+    hdus: *const usize,
+    count: usize,
+    result: *mut *mut FileHandle,
+    error: *mut CError,
+) -> i32 {
+    guarded(error, || {
+        put_handle(result, "result", || {
+            let names = slice(names, count, "names")?;
+            let files = slice(files, count, "files")?;
+            let hdus = slice(hdus, count, "hdus")?;
+            let mut inputs = Vec::new();
+            for ((name, file), hdu) in names.iter().zip(files).zip(hdus) {
+                let image = reference(*file, "file")?.image(*hdu)?;
+                inputs.push((text(*name, "name")?.to_owned(), image));
+            }
+            evaluated(text(expression, "expression")?, inputs)
+        })
+    })
+}
+
+/// Cut a section out of an image: a file of one HDU, with its coordinates, read when it is used.
+#[unsafe(no_mangle)]
+pub extern "C" fn tachyfits_cut(
+    file: *const FileHandle,
+    hdu: usize,
+    ranges: *const CRange,
+    result: *mut *mut FileHandle,
+    error: *mut CError,
+) -> i32 {
+    guarded(error, || {
+        put_handle(result, "result", || with_part((file, hdu), ranges, std::ptr::null(), |part| part.cut()))
+    })
+}
+
+/// Smooth an image along an axis: "hanning", "boxcar" (`width` pixels) or "gaussian" (`width` is its sigma in pixels); a file
+/// of one HDU, computed when it is read.
+#[unsafe(no_mangle)]
+pub extern "C" fn tachyfits_smooth(
+    file: *const FileHandle,
+    hdu: usize,
+    axis: usize,
+    kernel: *const c_char,
+    width: f64,
+    result: *mut *mut FileHandle,
+    error: *mut CError,
+) -> i32 {
+    guarded(error, || {
+        put_handle(result, "result", || {
+            let image = reference(file, "file")?.image(hdu)?;
+            let kernel = optional_text(kernel, "kernel")?.unwrap_or("hanning");
+            smoothed(&image, axis, kernel, width)
+        })
+    })
+}

@@ -1,0 +1,66 @@
+//! Jobs that another thread can cancel, and the options of one call.
+
+use tachyfits::{CancelToken, Executor, Job, OpenOptions, RunOptions, StorageKind, WriteOptions};
+
+use super::Outcome;
+use crate::failure::Failure;
+use crate::types::{
+    TACHYFITS_CHECKSUM, TACHYFITS_OVERWRITE, TACHYFITS_RAW, TACHYFITS_STORAGE_AUTO,
+    TACHYFITS_STORAGE_DIRECT, TACHYFITS_STORAGE_MAP, TACHYFITS_STORAGE_MEMORY,
+    TACHYFITS_STORAGE_READ, TACHYFITS_STRICT,
+};
+
+/// A request that can be cancelled from any thread: used for one or several operations.
+pub struct JobHandle(pub(crate) Job);
+
+impl JobHandle {
+    pub(crate) fn new() -> JobHandle {
+        JobHandle(Job::on(&Executor::of_process()).with_token(CancelToken::new()))
+    }
+
+    pub(crate) fn cancel(&self) {
+        self.0.token().cancel();
+    }
+}
+
+/// The options of a call, checked.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Call<'a> {
+    pub(crate) threads: u32,
+    pub(crate) storage: i32,
+    pub(crate) flags: u32,
+    pub(crate) job: Option<&'a JobHandle>,
+}
+
+impl<'a> Call<'a> {
+    /// How operations run.
+    pub(crate) fn run(&self) -> RunOptions<'a> {
+        RunOptions::new().threads(self.threads as usize).job(self.job.map(|job| &job.0))
+    }
+
+    pub(crate) fn has(&self, flag: u32) -> bool {
+        self.flags & flag != 0
+    }
+
+    pub(crate) fn opening(&self) -> Outcome<OpenOptions> {
+        let storage = match self.storage {
+            TACHYFITS_STORAGE_READ => StorageKind::Positioned,
+            TACHYFITS_STORAGE_AUTO => StorageKind::Auto,
+            TACHYFITS_STORAGE_MAP => StorageKind::Mapped,
+            TACHYFITS_STORAGE_DIRECT => StorageKind::Direct,
+            TACHYFITS_STORAGE_MEMORY => StorageKind::Memory,
+            other => {
+                let hint = "use one of the constants TACHYFITS_STORAGE_…";
+                return Err(Failure::argument("storage", other, "0 to 4", hint));
+            }
+        };
+        let (strict, raw) = (self.has(TACHYFITS_STRICT), self.has(TACHYFITS_RAW));
+        Ok(OpenOptions::default().storage(storage).strict(strict).raw(raw))
+    }
+
+    pub(crate) fn writing(&self) -> WriteOptions {
+        WriteOptions::default()
+            .overwrite(self.has(TACHYFITS_OVERWRITE))
+            .checksum(self.has(TACHYFITS_CHECKSUM))
+    }
+}

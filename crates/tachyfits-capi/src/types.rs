@@ -1,0 +1,357 @@
+//! Structs and constants of the C interface. Each struct that the caller fills begins with its size, so that it can grow.
+
+use std::ffi::{c_char, c_void};
+
+use tachyfits::PixelType;
+
+/// No error.
+pub const TACHYFITS_OK: i32 = 0;
+/// The file cannot be read or written.
+pub const TACHYFITS_ERROR_IO: i32 = 1;
+/// The contents of the file break the FITS Standard.
+pub const TACHYFITS_ERROR_FORMAT: i32 = 2;
+/// The request is invalid for these data.
+pub const TACHYFITS_ERROR_USAGE: i32 = 3;
+/// The request exceeds a limit or the memory.
+pub const TACHYFITS_ERROR_LIMIT: i32 = 4;
+/// The job was cancelled.
+pub const TACHYFITS_ERROR_CANCELLED: i32 = 5;
+/// A fault of the library.
+pub const TACHYFITS_ERROR_INTERNAL: i32 = 6;
+/// The header has no such card: not an error, and the error is not filled.
+pub const TACHYFITS_ABSENT: i32 = -1;
+
+/// Types of pixels and cells.
+pub const TACHYFITS_UINT8: i32 = 1;
+/// Signed bytes (BITPIX = 8 with BZERO = -128).
+pub const TACHYFITS_INT8: i32 = 2;
+/// Unsigned 16-bit integers (BZERO = 32768).
+pub const TACHYFITS_UINT16: i32 = 3;
+/// 16-bit integers.
+pub const TACHYFITS_INT16: i32 = 4;
+/// Unsigned 32-bit integers (BZERO = 2147483648).
+pub const TACHYFITS_UINT32: i32 = 5;
+/// 32-bit integers.
+pub const TACHYFITS_INT32: i32 = 6;
+/// Unsigned 64-bit integers (BZERO = 9223372036854775808).
+pub const TACHYFITS_UINT64: i32 = 7;
+/// 64-bit integers.
+pub const TACHYFITS_INT64: i32 = 8;
+/// 32-bit floats: physical values, NaN where a pixel is undefined (NaN or BLANK).
+pub const TACHYFITS_FLOAT: i32 = 9;
+/// 64-bit floats: physical values, NaN where a pixel is undefined (NaN or BLANK).
+pub const TACHYFITS_DOUBLE: i32 = 10;
+/// Cells of logical values: a byte, 1 or 0.
+pub const TACHYFITS_BOOL: i32 = 11;
+/// Cells of two 32-bit floats.
+pub const TACHYFITS_COMPLEX_FLOAT: i32 = 12;
+/// Cells of two 64-bit floats.
+pub const TACHYFITS_COMPLEX_DOUBLE: i32 = 13;
+/// Cells of text: as many bytes as the column is wide, padded with NUL.
+pub const TACHYFITS_TEXT: i32 = 14;
+
+/// An HDU without data, or of a kind that is only copied.
+pub const TACHYFITS_HDU_OTHER: i32 = 0;
+/// An image: the primary array, an IMAGE extension or a tile-compressed image.
+pub const TACHYFITS_HDU_IMAGE: i32 = 1;
+/// A binary table.
+pub const TACHYFITS_HDU_BINARY_TABLE: i32 = 2;
+/// An ASCII table.
+pub const TACHYFITS_HDU_ASCII_TABLE: i32 = 3;
+
+/// Positioned reads: the default.
+pub const TACHYFITS_STORAGE_READ: i32 = 0;
+/// A memory map where that is faster than reading. Installs a handler of SIGBUS, for files that another program truncates.
+pub const TACHYFITS_STORAGE_AUTO: i32 = 1;
+/// A memory map, also with that handler.
+pub const TACHYFITS_STORAGE_MAP: i32 = 2;
+/// Reads that bypass the page cache, for files larger than memory.
+pub const TACHYFITS_STORAGE_DIRECT: i32 = 3;
+/// The whole file is read into memory when it is opened.
+pub const TACHYFITS_STORAGE_MEMORY: i32 = 4;
+
+/// Refuse every file that breaks the Standard; without it such files are read with warnings.
+pub const TACHYFITS_STRICT: u32 = 1;
+/// Compressed HDUs as the tables that they are stored in.
+pub const TACHYFITS_RAW: u32 = 2;
+/// Replace an existing file when the new one is complete.
+pub const TACHYFITS_OVERWRITE: u32 = 4;
+/// Write CHECKSUM and DATASUM.
+pub const TACHYFITS_CHECKSUM: u32 = 8;
+/// Stored numbers, without scaling.
+pub const TACHYFITS_STORED: u32 = 16;
+
+/// A circle: `x`, `y` and the radius `a`.
+pub const TACHYFITS_CIRCLE: i32 = 1;
+/// An ellipse: `x`, `y`, semi-axes `a` and `b`, `angle` in degrees from the x axis towards y.
+pub const TACHYFITS_ELLIPSE: i32 = 2;
+/// A rectangle: centre `x`, `y`, width `a`, height `b`, `angle` in degrees from the x axis towards y.
+pub const TACHYFITS_BOX: i32 = 3;
+/// A polygon: its corners in `corners`, x and y by turns.
+pub const TACHYFITS_POLYGON: i32 = 4;
+
+/// What went wrong: filled when a function returns more than 0.
+#[repr(C)]
+pub struct CError {
+    /// TACHYFITS_ERROR_…, the value that the function returned.
+    pub kind: i32,
+    /// The stable code of the error, such as "no-such-hdu".
+    pub code: [c_char; 44],
+    /// File, HDU, keyword or byte, what was expected and what was found; UTF-8.
+    pub message: [c_char; 720],
+    /// What to do about it; may be empty.
+    pub hint: [c_char; 256],
+}
+
+/// How to open, read or write; NULL stands for the defaults, which are zeros.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct COptions {
+    /// sizeof(tachyfits_options).
+    pub bytes: u32,
+    /// Most threads of an operation; 0: one for each core.
+    pub threads: u32,
+    /// TACHYFITS_STORAGE_…
+    pub storage: i32,
+    /// TACHYFITS_STRICT and the like, added.
+    pub flags: u32,
+    /// Cancels the operation from another thread; may be NULL.
+    pub job: *const crate::handles::JobHandle,
+}
+
+/// Some pixels of one axis.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CRange {
+    /// The first pixel, from 0.
+    pub first: u64,
+    /// How many pixels.
+    pub count: u64,
+    /// From one pixel to the next; may be negative. 0 stands for 1.
+    pub step: i64,
+}
+
+/// A shape in the plane of NAXIS1 and NAXIS2, in pixels from 0, whose centres are whole numbers.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CRegion {
+    /// sizeof(tachyfits_region).
+    pub bytes: u32,
+    /// TACHYFITS_CIRCLE and the like.
+    pub shape: i32,
+    /// Centre along NAXIS1.
+    pub x: f64,
+    /// Centre along NAXIS2.
+    pub y: f64,
+    /// Radius, semi-axis or width.
+    pub a: f64,
+    /// The other semi-axis, or the height.
+    pub b: f64,
+    /// Degrees from the x axis towards y.
+    pub angle: f64,
+    /// Corners of a polygon: x, y, x, y, …
+    pub corners: *const f64,
+    /// How many corners.
+    pub corner_count: usize,
+}
+
+/// What an HDU is.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CFacts {
+    /// sizeof(tachyfits_facts), set by the caller.
+    pub bytes: u32,
+    /// TACHYFITS_HDU_…
+    pub kind: i32,
+    /// Type of the pixels when they are read as they are; 0 if there are none.
+    pub pixel_type: i32,
+    /// Type of the stored pixels.
+    pub stored_type: i32,
+    /// Axes of the image; 0 without data.
+    pub naxis: u32,
+    /// 1 if BSCALE and BZERO are more than the convention of an unsigned type.
+    pub is_scaled: u32,
+    /// BSCALE.
+    pub scale: f64,
+    /// BZERO.
+    pub zero: f64,
+    /// 1 if BLANK counts.
+    pub has_blank: u32,
+    /// 1 if the HDU is stored compressed.
+    pub is_compressed: u32,
+    /// BLANK.
+    pub blank: i64,
+    /// Lengths of the first 8 axes; 1 beyond.
+    pub axes: [u64; 8],
+    /// Pixels of the image.
+    pub pixels: u64,
+    /// Rows of the table.
+    pub rows: u64,
+    /// Columns of the table.
+    pub columns: u64,
+    /// EXTVER; 1 without the card.
+    pub extver: i64,
+    /// EXTNAME.
+    pub extname: [c_char; 72],
+}
+
+/// Statistics of pixels; NaN and BLANK are counted in `undefined` and otherwise ignored.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CStats {
+    /// sizeof(tachyfits_stats), set by the caller.
+    pub bytes: u32,
+    /// Always 0.
+    pub reserved: u32,
+    /// Defined pixels.
+    pub count: u64,
+    /// Undefined pixels.
+    pub undefined: u64,
+    /// Sum; 0 if no pixel is defined.
+    pub sum: f64,
+    /// Mean; NaN if no pixel is defined, as the following.
+    pub mean: f64,
+    /// Root mean square about zero.
+    pub rms: f64,
+    /// Standard deviation about the mean, divisor `count`.
+    pub std: f64,
+    /// The smallest value.
+    pub min: f64,
+    /// The largest value.
+    pub max: f64,
+    /// Number, within the section, of the first smallest pixel; -1 if none is defined.
+    pub min_position: i64,
+    /// Number, within the section, of the first largest pixel; -1 if none is defined.
+    pub max_position: i64,
+}
+
+/// A column to be read, and the caller's arrays for it.
+#[repr(C)]
+pub struct CColumn {
+    /// sizeof(tachyfits_column).
+    pub bytes: u32,
+    /// The column, from 0.
+    pub column: i32,
+    /// TACHYFITS_…: the type of the cells, as tachyfits_column_describe gives it; or TACHYFITS_DOUBLE or TACHYFITS_FLOAT for
+    /// any numbers, with NaN for null ones.
+    pub cell_type: i32,
+    /// 1: stored numbers, without TSCAL and TZERO.
+    pub stored: i32,
+    /// Takes the cells, one after another.
+    pub values: *mut c_void,
+    /// Bytes of `values`.
+    pub room: usize,
+    /// Takes a byte for each element, 1 where it is null; may be NULL.
+    pub nulls: *mut u8,
+    /// Set: how many elements are null.
+    pub null_count: u64,
+}
+
+/// What a column is.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CColumnFacts {
+    /// sizeof(tachyfits_column_facts), set by the caller.
+    pub bytes: u32,
+    /// Type of the elements when they are read.
+    pub cell_type: i32,
+    /// Elements of a cell; 1 for text. Of variable-length arrays 0.
+    pub elements: u64,
+    /// Bytes of a cell when it is read; of variable-length arrays 0.
+    pub cell_bytes: u64,
+    /// Shape of a cell in FITS order: axes, at most 8, and how many.
+    pub shape: [u64; 8],
+    /// Axes of `shape`; 0 for single elements.
+    pub dimensions: u32,
+    /// 1 if the cells are arrays of variable length: see tachyfits_read_arrays.
+    pub is_variable: u32,
+    /// 1 if elements may be null.
+    pub is_nullable: u32,
+    /// Always 0.
+    pub reserved: u32,
+    /// TTYPEn.
+    pub name: [c_char; 72],
+    /// TUNITn.
+    pub unit: [c_char; 72],
+    /// TFORMn.
+    pub form: [c_char; 72],
+}
+
+/// Arrays of variable length: those of row r are elements offsets[r] to offsets[r + 1] of `values`.
+#[repr(C)]
+pub struct CArrays {
+    /// rows + 1 numbers.
+    pub offsets: *mut i64,
+    /// How many offsets.
+    pub offset_count: usize,
+    /// The elements, in the byte order of the machine.
+    pub values: *mut u8,
+    /// Bytes of `values`.
+    pub value_bytes: usize,
+    /// A byte for each element, 1 where it is null; NULL if none may be null.
+    pub nulls: *mut u8,
+    /// Bytes of `nulls`.
+    pub null_bytes: usize,
+    /// Type of the elements.
+    pub cell_type: i32,
+}
+
+/// A column of a new table.
+#[repr(C)]
+pub struct CNewColumn {
+    /// sizeof(tachyfits_new_column).
+    pub bytes: u32,
+    /// Always 0.
+    pub reserved: u32,
+    /// TTYPEn.
+    pub name: *const c_char,
+    /// TFORMn of a binary table, such as "1E", "20A" or "3J"; unsigned integers and signed bytes by the letters U (16 bits),
+    /// V (32 bits), W (64 bits) and S (bytes), as in CFITSIO.
+    pub form: *const c_char,
+    /// TUNITn; may be NULL.
+    pub unit: *const c_char,
+}
+
+/// Cells of a column to be written.
+#[repr(C)]
+pub struct CCells {
+    /// The cells, one after another, in the byte order of the machine; text padded with NUL or blanks.
+    pub values: *const c_void,
+    /// Bytes of `values`.
+    pub bytes: usize,
+    /// A byte for each element, 1 where it is null; may be NULL.
+    pub nulls: *const u8,
+}
+
+/// The number of a pixel type in the interface.
+pub(crate) fn code_of(pixel: PixelType) -> i32 {
+    match pixel {
+        PixelType::U8 => TACHYFITS_UINT8,
+        PixelType::I8 => TACHYFITS_INT8,
+        PixelType::U16 => TACHYFITS_UINT16,
+        PixelType::I16 => TACHYFITS_INT16,
+        PixelType::U32 => TACHYFITS_UINT32,
+        PixelType::I32 => TACHYFITS_INT32,
+        PixelType::U64 => TACHYFITS_UINT64,
+        PixelType::I64 => TACHYFITS_INT64,
+        PixelType::F32 => TACHYFITS_FLOAT,
+        PixelType::F64 => TACHYFITS_DOUBLE,
+    }
+}
+
+/// The pixel type of a number of the interface.
+pub(crate) fn pixel_of(code: i32) -> Option<PixelType> {
+    Some(match code {
+        TACHYFITS_UINT8 => PixelType::U8,
+        TACHYFITS_INT8 => PixelType::I8,
+        TACHYFITS_UINT16 => PixelType::U16,
+        TACHYFITS_INT16 => PixelType::I16,
+        TACHYFITS_UINT32 => PixelType::U32,
+        TACHYFITS_INT32 => PixelType::I32,
+        TACHYFITS_UINT64 => PixelType::U64,
+        TACHYFITS_INT64 => PixelType::I64,
+        TACHYFITS_FLOAT => PixelType::F32,
+        TACHYFITS_DOUBLE => PixelType::F64,
+        _ => return None,
+    })
+}

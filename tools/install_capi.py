@@ -1,0 +1,106 @@
+"""Build the C library and install it: `make capi PREFIX=/usr/local`.
+
+It installs the shared and the static library, the headers of C and C++, the Fortran module as
+source, a file for pkg-config and a package for CMake.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+CRATE = ROOT / "crates" / "tachyfits-capi"
+
+#: Interfaces of one number fit each other: 0 until the release 1.0.
+ABI = "0"
+
+PKG_CONFIG = """prefix={prefix}
+libdir=${{prefix}}/lib
+includedir=${{prefix}}/include
+
+Name: tachyfits
+Description: FITS files read, measured and written without converting them first
+Version: {version}
+Libs: -L${{libdir}} -ltachyfits
+Libs.private: {private}
+Cflags: -I${{includedir}}
+"""
+
+CMAKE = """# find_package(tachyfits) gives the targets tachyfits::tachyfits and tachyfits::static.
+get_filename_component(_prefix "${{CMAKE_CURRENT_LIST_DIR}}/../../.." ABSOLUTE)
+set(tachyfits_VERSION {version})
+if(NOT TARGET tachyfits::tachyfits)
+  add_library(tachyfits::tachyfits SHARED IMPORTED)
+  set_target_properties(tachyfits::tachyfits PROPERTIES
+    IMPORTED_LOCATION "${{_prefix}}/lib/{shared}"
+    IMPORTED_SONAME "{soname}"
+    INTERFACE_INCLUDE_DIRECTORIES "${{_prefix}}/include")
+  add_library(tachyfits::static STATIC IMPORTED)
+  set_target_properties(tachyfits::static PROPERTIES
+    IMPORTED_LOCATION "${{_prefix}}/lib/libtachyfits.a"
+    INTERFACE_INCLUDE_DIRECTORIES "${{_prefix}}/include"
+    INTERFACE_LINK_LIBRARIES "{private}")
+endif()
+"""
+
+
+def version() -> str:
+    """Return the version of the workspace."""
+    found = re.search(r'^version = "(.+)"', (ROOT / "Cargo.toml").read_text(), re.MULTILINE)
+    assert found is not None
+    return found[1]
+
+
+def build() -> tuple[Path, str]:
+    """Compile the library; return its folder and the libraries that a static one needs."""
+    cargo = ["cargo", "rustc", "--release", "-p", "tachyfits-capi"]
+    shared = [*cargo, "--crate-type", "cdylib", "--"]
+    if sys.platform == "darwin":
+        shared += ["-C", "link-arg=-Wl,-install_name,@rpath/libtachyfits.0.dylib"]
+    else:
+        shared += ["-C", f"link-arg=-Wl,-soname,libtachyfits.so.{ABI}"]
+    subprocess.run(shared, cwd=ROOT, check=True)
+    static = [*cargo, "--crate-type", "staticlib", "--", "--print", "native-static-libs"]
+    said = subprocess.run(static, cwd=ROOT, check=True, stderr=subprocess.PIPE, text=True).stderr
+    found = re.search(r"native-static-libs: (.*)", said)
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    return target / "release", found[1].strip() if found else "-lpthread -ldl -lm"
+
+
+def install(prefix: Path) -> None:
+    """Build and copy everything below a prefix."""
+    folder, private = build()
+    is_mac = sys.platform == "darwin"
+    ending = "dylib" if is_mac else "so"
+    numbered = (lambda n: f"libtachyfits.{n}.dylib") if is_mac else lambda n: f"libtachyfits.so.{n}"
+    shared, soname = numbered(version()), numbered(ABI)
+    library = prefix / "lib"
+    for path in (library / "pkgconfig", library / "cmake" / "tachyfits", prefix / "include",
+                 prefix / "share" / "tachyfits" / "fortran"):  # fmt: skip
+        path.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(folder / f"libtachyfits_c.{ending}", library / shared)
+    shutil.copy2(folder / "libtachyfits_c.a", library / "libtachyfits.a")
+    for link, target in ((soname, shared), (f"libtachyfits.{ending}", soname)):
+        (library / link).unlink(missing_ok=True)
+        (library / link).symlink_to(target)
+    for name in ("tachyfits.h", "tachyfits.hpp"):
+        shutil.copy2(CRATE / "include" / name, prefix / "include" / name)
+    module = ROOT / "fortran" / "src" / "tachyfits.f90"
+    shutil.copy2(module, prefix / "share" / "tachyfits" / "fortran" / module.name)
+    words = {"prefix": prefix, "version": version(), "private": private, "shared": shared,
+             "soname": soname}  # fmt: skip
+    (library / "pkgconfig" / "tachyfits.pc").write_text(PKG_CONFIG.format(**words))
+    cmake = library / "cmake" / "tachyfits" / "tachyfits-config.cmake"
+    cmake.write_text(CMAKE.format(**words))
+    print(f"installed in {prefix}: lib/{shared}, lib/libtachyfits.a, include/tachyfits.h and .hpp")
+    print(f"compile: cc program.c $(PKG_CONFIG_PATH={library}/pkgconfig "
+          "pkg-config --cflags --libs tachyfits)")  # fmt: skip
+
+
+if __name__ == "__main__":
+    install(Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "target" / "capi").resolve())
