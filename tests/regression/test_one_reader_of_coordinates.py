@@ -14,9 +14,18 @@ import numpy as np
 import pytest
 from astropy import log
 from astropy import units as u
-from astropy.coordinates import FK4, FK5, ICRS, Galactic, SkyCoord
+from astropy.coordinates import (
+    FK4,
+    FK5,
+    ICRS,
+    BaseCoordinateFrame,
+    Galactic,
+    SkyCoord,
+    SphericalRepresentation,
+)
 from astropy.io import fits
 from astropy.wcs import WCS
+from astropy.wcs.utils import custom_wcs_to_frame_mappings
 
 import tachyfits as tf
 
@@ -509,6 +518,24 @@ def test_positions_of_other_systems_have_a_frame_of_their_own() -> None:
         other.pixel(at)
     with pytest.raises(tf.UsageError, match="invalid sky position"):
         other.pixel(SkyCoord(150, 30, unit="deg"))
+
+
+class Solar(BaseCoordinateFrame):
+    """A frame as a package may add it to astropy."""
+
+    default_representation = SphericalRepresentation
+
+
+def test_a_frame_that_a_package_adds_to_astropy_is_used() -> None:
+    def mapping(wcs: WCS) -> Solar | None:
+        return Solar() if wcs.wcs.ctype[0].startswith("HPLN") else None
+
+    with custom_wcs_to_frame_mappings([mapping]):
+        image = image_of(sky("TAN", ("HPLN", "HPLT")))
+        at = image.coordinates(X, Y)
+        assert isinstance(at.frame, Solar)
+        assert isinstance(image.wcs.pixel_to_world(X, Y).frame, Solar)
+        np.testing.assert_allclose(image.pixel(at), (X, Y), atol=1e-6)
 
 
 def test_a_cube_of_the_sun_has_positions_and_paths() -> None:

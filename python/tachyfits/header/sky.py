@@ -104,8 +104,7 @@ class Sky:
             "the card RADESYS of the file",
         )
         with foreign_errors(problem, hint):
-            observed = self.coordinates.cards.optional("DATE-OBS")
-            return frame_of(self.system, observed or "")
+            return frame_of(self.system, self.wcs)
 
     def degrees(self, x: Any, y: Any) -> tuple[Values, Values]:
         """Return longitude and latitude of 0-based pixels; NaN where the image has no sky.

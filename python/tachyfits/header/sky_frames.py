@@ -30,6 +30,7 @@ from astropy.coordinates import (
 )
 from astropy.time import Time
 from astropy.wcs import WCS
+from astropy.wcs.utils import wcs_to_celestial_frame
 
 from tachyfits.header.frame_names import SkySystem
 from tachyfits.text.axes import coordinate_type
@@ -65,13 +66,10 @@ def _same_system(position: Any, frame: Any) -> Any:
     return frame.realize_frame(position.data)
 
 
-def frame_of(system: SkySystem, observed: str = "") -> Any:
+def frame_of(system: SkySystem, wcs: WCS) -> Any:
     """Return astropy's frame of a system, a `HeaderFrame` where it has none.
 
-    Parameters
-    ----------
-    observed
-        DATE-OBS: positions on the turning Earth depend on it.
+    Packages may add frames to astropy, as sunpy does for the Sun.
 
     Raises
     ------
@@ -88,13 +86,28 @@ def frame_of(system: SkySystem, observed: str = "") -> Any:
         return BarycentricMeanEcliptic(equinox=Time(year, format="jyear"))
     if name == "TLON":
         # Cartesian by default.
-        return ITRS(representation_type=SphericalRepresentation, obstime=observed or None)
+        return ITRS(representation_type=SphericalRepresentation, obstime=wcs.wcs.dateobs or None)
     if name in ("FK4", "FK4-NO-E"):
         return (FK4 if name == "FK4" else FK4NoETerms)(equinox=Time(year, format="byear"))
     if name == "FK5":
         return FK5(equinox=Time(year, format="jyear"))
     plain = {"ICRS": ICRS, "galactic": Galactic, "supergalactic": Supergalactic}
-    return plain[name]() if name in plain else HeaderFrame(system=name)
+    if name in plain:
+        return plain[name]()
+    registered = _registered(wcs) if name.endswith("LN") else None
+    # A frame without positions counts as false.
+    return HeaderFrame(system=name) if registered is None else registered
+
+
+def _registered(wcs: WCS) -> Any:
+    """Return the frame of a body that a package has registered; None without one."""
+    try:
+        frame = wcs_to_celestial_frame(wcs)
+    except (ValueError, TypeError, NotImplementedError):
+        # astropy has geodetic frames of some planets, whose headers give their radii.
+        return None
+    is_spherical = issubclass(frame.representation_type, SphericalRepresentation)
+    return frame if is_spherical else None
 
 
 class SkyWCS(WCS):  # type: ignore[misc] # Any, without astropy's types
@@ -130,7 +143,7 @@ class SkyWCS(WCS):  # type: ignore[misc] # Any, without astropy's types
         classes = {} if self.naxis == 2 else super().world_axis_object_classes
         found = {k: v for k, v in classes.items() if k in names}
         units = tuple(u.Unit(self.wcs.cunit[n]) for n in (self.wcs.lng, self.wcs.lat))
-        frame = frame_of(self._sky_system, self.wcs.dateobs)
+        frame = frame_of(self._sky_system, self)
         found["celestial"] = (SkyCoord, (), {"frame": frame, "unit": units})
         return found
 
