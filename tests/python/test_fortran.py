@@ -299,7 +299,7 @@ def test_any_records_come_back(
     numbers = np.concatenate([np.empty(0, "i4"), *values])
     stats = file.stats("i4", threads=threads)
     assert stats.count == len(numbers)
-    assert stats.sum == numbers.sum()
+    assert_array_equal(stats.sum, numbers.sum() if numbers.size else np.nan)
     if lengths:
         fortran.append(path, *values[:3], markers=markers, order=order)
         again = fortran.open(path, markers, order)

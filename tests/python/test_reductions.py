@@ -26,7 +26,7 @@ def exact(values: np.ndarray) -> dict[str, float]:
     good = [v for v in flat if not math.isnan(v)]
     answer = {"count": len(good), "nan": len(flat) - len(good), "sum": math.fsum(good)}
     if not good:
-        return answer | dict.fromkeys(("mean", "rms", "std", "min", "max"), math.nan)
+        return answer | dict.fromkeys(("sum", "mean", "rms", "std", "min", "max"), math.nan)
     mean = answer["sum"] / len(good)
 
     def root_of_mean_square(values: list[float]) -> float:
@@ -147,6 +147,9 @@ def test_the_nan_functions_of_numpy_agree(bitpix: int) -> None:
                 if name == "sum":
                     good = (~np.isnan(values)).sum(axis=axis)
                     np.testing.assert_array_equal(image.count(axis), good)
+                    np.testing.assert_allclose(np.nansum(image, axis=axis), expected, rtol=1e-12)
+                    # A sum of nothing is NaN, as NumPy's of NaN alone is.
+                    expected = np.where(good == 0, np.nan, expected)
                 np.testing.assert_allclose(
                     getattr(image, name)(axis), expected, rtol=1e-12, atol=1e-9
                 )

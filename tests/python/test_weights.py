@@ -209,7 +209,7 @@ def test_weights_that_make_no_sense_are_refused() -> None:
             call()
         assert "\nhint: " in str(caught.value)
     outside = tf.Circle(200, 200, 3)
-    assert image.sum(region=outside, weights="exact") == 0.0
+    assert np.isnan(image.sum(region=outside, weights="exact"))
     spectrum = image.spectrum([outside, circle], weights="exact")[0]
     assert np.isnan(spectrum.values).all()
     assert image.spectrum(outside, statistic="sum", weights="exact").report is None

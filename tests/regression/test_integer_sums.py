@@ -75,7 +75,7 @@ def test_blank_pixels_are_left_out(tmp_path: Path) -> None:
     data = np.array([[1, -99, 5, 7], [-99, -99, 2, 2]], "i2")
     image = image_of(tmp_path / "blank.fits", data, BLANK=-99)
     assert image.sum(axis="x").tolist() == [13, 4]
-    assert image.sum(axis="y").tolist() == [1, 0, 7, 9]
+    np.testing.assert_array_equal(image.sum(axis="y"), [1, np.nan, 7, 9])
     found = image.rebin(x=2, statistic="sum")
     np.testing.assert_array_equal(found.read(), [[1, 12], [np.nan, 4]])
     found.write(tmp_path / "out.fits")

@@ -190,6 +190,11 @@ impl Stats {
         self.squares.add(delta * delta * (n * (m / (n + m))));
     }
 
+    /// Sum of the defined pixels; NaN without any: nothing has no sum, as it has no mean.
+    pub fn total(&self) -> f64 {
+        if self.count == 0 { f64::NAN } else { self.sum.value() }
+    }
+
     /// Sum over count, rounded once; the pixels' value where all have the same; NaN without pixels.
     pub fn mean(&self) -> f64 {
         let n = self.count as f64;

@@ -15,8 +15,8 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// Statistics of a set of pixels: a state that merges and pickles, bit for bit.
 ///
-/// NaN and BLANK pixels are counted in ``nan`` and otherwise ignored. Where no pixel is good, ``sum`` is 0, the
-/// positions are None and the other numbers NaN. Two are equal when every bit of their states is.
+/// NaN and BLANK pixels are counted in ``nan`` and otherwise ignored. Where no pixel is good, the positions
+/// are None and the numbers NaN. Two are equal when every bit of their states is.
 ///
 /// Examples
 /// --------
@@ -123,10 +123,10 @@ impl Stats {
         self.stats.nan
     }
 
-    /// Sum.
+    /// Sum; NaN where no pixel is defined.
     #[getter]
     fn sum(&self) -> f64 {
-        self.stats.sum.value()
+        self.stats.total()
     }
 
     /// Sum over count.

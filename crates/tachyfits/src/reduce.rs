@@ -242,8 +242,8 @@ struct Collected<'a> {
     statistics: &'a [Statistic],
     ddof: u64,
     values: Vec<Values>,
-    /// Sums of integers, which are exact, where there is a sum.
-    sums: Option<Vec<i128>>,
+    /// Sums of integers, which are exact, where there is a sum; None without a defined pixel.
+    sums: Option<Vec<Option<i128>>>,
 }
 
 impl<'a> Collected<'a> {
@@ -275,17 +275,20 @@ impl<'a> Collected<'a> {
             statistic.push(state, self.ddof, values);
         }
         if let Some(sums) = &mut self.sums {
-            sums.push(wide_integers::exact(state.stats.sum));
+            let stats = &state.stats;
+            sums.push((stats.count > 0).then(|| wide_integers::exact(stats.sum)));
         }
     }
 
-    /// The values; sums of integers as integers where each fits in 64 bits, else rounded once.
+    /// The values; sums of integers as integers where each exists and fits in 64 bits, else rounded once.
     fn finish(mut self) -> Vec<Values> {
         let Some(sums) = self.sums else { return self.values };
-        let integers: Result<Vec<i64>, _> = sums.iter().map(|&sum| i64::try_from(sum)).collect();
+        let integers: Option<Vec<i64>> =
+            sums.iter().map(|&sum| sum.and_then(|sum| i64::try_from(sum).ok())).collect();
+        let float = |&sum: &Option<i128>| sum.map_or(f64::NAN, |sum| sum as f64);
         let exact = match integers {
-            Ok(integers) => Values::Integers(integers),
-            Err(_) => Values::Floats(sums.iter().map(|&sum| sum as f64).collect()),
+            Some(integers) => Values::Integers(integers),
+            None => Values::Floats(sums.iter().map(float).collect()),
         };
         for (statistic, values) in self.statistics.iter().zip(&mut self.values) {
             if *statistic == Statistic::Sum {

@@ -74,7 +74,7 @@ macro_rules! statistics {
 statistics! {
     Count "count" Sum Integers count "number of defined pixels";
     Nan "nan" Sum Integers nan "number of undefined pixels: NaN or BLANK";
-    Sum "sum" Sum Floats sum "sum; 0 if no pixel is defined";
+    Sum "sum" Sum Floats sum "sum; NaN if no pixel is defined";
     Mean "mean" Sum Floats mean "sum over count";
     Rms "rms" Squares Floats rms "root mean square about zero";
     Std "std" Squares Floats std "standard deviation about the mean, divisor count - ddof";
@@ -105,7 +105,7 @@ mod value_of {
     }
 
     pub(super) fn sum(state: &OutputState, _: u64) -> f64 {
-        state.stats.sum.value()
+        state.stats.total()
     }
 
     pub(super) fn mean(state: &OutputState, _: u64) -> f64 {

@@ -1,7 +1,8 @@
 """NumPy's functions of images: ``numpy.mean(image)`` is one pass of the engine, not an array first.
 
 The reductions are those of `Image`: NaN and BLANK are left out, so that ``numpy.mean`` and
-``numpy.nanmean`` agree. Any other function gets the pixels as arrays.
+``numpy.nanmean`` agree. Without a defined pixel ``numpy.sum`` is NaN, ``numpy.nansum`` 0. Any other
+function gets the pixels as arrays.
 """
 
 from __future__ import annotations
@@ -68,15 +69,31 @@ def _where(where: Any) -> Any:
     return None if where is True else where
 
 
-@_implements(np.sum, np.nansum)
-def _sum(
-    a: Image, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False,
-    initial: Any = None, where: Any = True,
-) -> Any:  # fmt: skip
-    total = np.asarray(a.sum(axis, keepdims=keepdims, where=_where(where)))
-    if a.dtype == np.bool_:
-        total = total.astype(np.int64)
-    return finished(total if initial is None else total + initial, dtype, out)
+def _sums(empty: float) -> Callable[..., Any]:
+    """Return an implementation whose sum without a defined pixel is ``empty``."""
+
+    def implementation(
+        a: Image, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False,
+        initial: Any = None, where: Any = True,
+    ) -> Any:  # fmt: skip
+        found = a._reduce(("sum", "count"), axis, keepdims=keepdims) if where is True else {
+            name: np.asarray(a.reduce(name, axis, keepdims=keepdims, where=where))
+            for name in ("sum", "count")
+        }  # fmt: skip
+        total = found["sum"]
+        is_logical = a.dtype == np.bool_
+        if empty == 0 or is_logical:
+            total = np.where(found["count"] == 0, 0, total)
+        if is_logical:
+            total = total.astype(np.int64)
+        return finished(total if initial is None else total + initial, dtype, out)
+
+    return implementation
+
+
+# As NumPy has them: a sum of NaN alone is NaN, and one of what is left without NaN is 0.
+_implements(np.sum)(_sums(np.nan))
+_implements(np.nansum)(_sums(0.0))
 
 
 @_implements(np.mean, np.nanmean)
@@ -207,7 +224,7 @@ _implements(np.all)(_truth("all"))
 
 @_implements(np.count_nonzero)
 def _count_nonzero(a: Image, axis: Any = None, *, keepdims: bool = False) -> Any:
-    return finished(np.asarray((a != 0).sum(axis, keepdims=keepdims)), np.intp)
+    return finished(_sums(0.0)(a != 0, axis, keepdims=keepdims), np.intp)
 
 
 @_implements(np.average)

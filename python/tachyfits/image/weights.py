@@ -57,7 +57,7 @@ def weighted(
 ) -> NDArray[np.float64]:
     """Return weighted sums or means of regions along axes, one after the other.
 
-    Undefined pixels are ignored; a mean of nothing is NaN.
+    Undefined pixels are ignored; of nothing, both are NaN.
     """
     found = [_of_region(image, statistic, axes, where, item, threads, progress) for item in regions]
     return np.stack(found)
@@ -89,10 +89,10 @@ def _of_region(
     others = [n for n in range(image.ndim) if n not in axes]
     kept = tuple(where.full_shape[n] for n in others)
     if not shares.size:
-        return np.full(kept, 0.0 if statistic == "sum" else np.nan)
+        return np.full(kept, np.nan)
     core = image._core_image().cut(list(where.ranges))
     part = image._computed(core, "cut", section=where)
-    names = {"a": part, "w": shares}
+    names: dict[str, Any] = {"a": part, "w": shares}
     options: dict[str, Any] = {"axis": tuple(axes), "threads": threads, "progress": progress}
     total = evaluate("where(w > 0, a * w, nan)", dtype="float64", **names).reduce("sum", **options)
     if statistic == "mean":

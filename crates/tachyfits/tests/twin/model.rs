@@ -78,7 +78,7 @@ impl Expected {
                 let value = match statistic {
                     Statistic::Count => stats.count as f64,
                     Statistic::Nan => stats.nan as f64,
-                    Statistic::Sum => stats.sum.value(),
+                    Statistic::Sum => stats.total(),
                     Statistic::Mean => stats.mean(),
                     Statistic::Rms => stats.rms(),
                     Statistic::Std => stats.std(ddof),
@@ -114,6 +114,7 @@ impl Expected {
             },
             Statistic::Count => (self.count as f64, 0.0),
             Statistic::Nan => (self.nan as f64, 0.0),
+            Statistic::Sum if self.count == 0 => (f64::NAN, 0.0),
             Statistic::Sum => (self.sum, 1e-14 * self.magnitude),
             Statistic::Mean => (self.mean, 1e-14 * self.magnitude / self.count as f64),
             Statistic::Rms => (self.rms, 1e-14 * self.largest),
