@@ -124,7 +124,9 @@ def command(
                     "--beam, --frequency, --rest and --convention are for --unit"
                 )
             asked = Asked(**conversion)
-            result = evaluated(expression, inputs, _dtype(output.bitpix), unit, asked)
+            result = evaluated(
+                expression, inputs, _dtype(output.bitpix), unit, asked, strict=common.strict
+            )
             if not output.output:
                 _show(common, expression, result, report=output.report)
             else:

@@ -66,7 +66,8 @@ def open(  # noqa: A001 - tf.open is the name people expect
         its first bytes and decompressed into memory or, beyond 64 MiB, into a temporary file; zstd
         needs Python 3.14 or one of the packages zstandard and pyarrow.
     strict
-        Refuse what the FITS Standard does not allow, instead of reading it with a warning.
+        Refuse what the FITS Standard does not allow, instead of reading it with a warning; and
+        refuse to combine an image with one whose pixels are at other places.
     storage
         How bytes are read: "auto" (what is in the page cache through a memory map,
         copied otherwise; the default), "pread" (copied by positioned reads), "mmap" (always through
@@ -156,19 +157,29 @@ class File:
         if isinstance(found, str) and not os.path.isabs(found):
             found = os.path.join(os.getcwd(), found)
         recipe = (_reopen, (found, strict, storage, threads, raw, damaged))
-        self._begin(core, recipe if isinstance(found, (str, bytes)) else None, threads)
+        self._begin(core, recipe if isinstance(found, (str, bytes)) else None, threads, strict)
 
     @classmethod
-    def computed(cls, core: _core.FitsFile, recipe: Recipe | None, *, threads: int = 0) -> File:
+    def computed(
+        cls,
+        core: _core.FitsFile,
+        recipe: Recipe | None,
+        *,
+        threads: int = 0,
+        strict: bool = False,
+    ) -> File:
         """Return the file that the engine computes; ``recipe`` restores it, None: nothing does."""
         file = cls.__new__(cls)
-        file._begin(core, recipe, threads)
+        file._begin(core, recipe, threads, strict)
         return file
 
-    def _begin(self, core: _core.FitsFile, recipe: Recipe | None, threads: int) -> None:
+    def _begin(
+        self, core: _core.FitsFile, recipe: Recipe | None, threads: int, strict: bool
+    ) -> None:
         self._core: _core.FitsFile | None = core
         self._recipe = recipe
         self._threads = check_threads(threads)
+        self._strict = bool(strict)
         self._hdus: dict[int, Hdu] = {}
         self._name = core.name
         self._warnings = tuple(core.warnings)
@@ -200,6 +211,11 @@ class File:
     def threads(self) -> int:
         """Default number of threads of operations; 0 means one per core."""
         return self._threads
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether it was opened with ``strict``, or is computed from a file that was."""
+        return self._strict
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -18,12 +18,13 @@ from tachyfits import _core
 from tachyfits.base.errors import either, usage
 from tachyfits.base.reports import reports
 from tachyfits.base.whole_numbers import whole_number
+from tachyfits.header.alignment import tell_differences
 from tachyfits.header.cards import Header
 from tachyfits.header.coordinates import DOPPLER_TYPES
 from tachyfits.header.spectral_units import Channels, Line, channels_of
 from tachyfits.image.brightness import prepared
 from tachyfits.image.chosen_regions import ChosenRegions, mask_of
-from tachyfits.image.expressions import evaluate, on_sky, resolve
+from tachyfits.image.expressions import computed, on_sky, resolve
 from tachyfits.image.reductions import UNITLESS, reduced
 from tachyfits.image.spectra import (
     OTHER_REST,
@@ -37,7 +38,7 @@ from tachyfits.results.measured import Measured
 from tachyfits.results.plane import Plane
 from tachyfits.results.quantities import number_in
 from tachyfits.text.axes import counted_axes
-from tachyfits.text.region_input import Regions, is_list_of_regions, region
+from tachyfits.text.region_input import Regions
 from tachyfits.text.regions import PixelRegion
 from tachyfits.text.sections import Section
 from tachyfits.text.spectral_ranges import AskedChannels
@@ -105,7 +106,9 @@ class Collapse:
         line = line_of_values(line, channels)
         check_single(image, where, (axis, *sky))
         pair = (sky[0], sky[1])
-        within, inside = _inside(image, where, pair, image._chosen(selection.region))
+        chosen = image._chosen(selection.region)
+        selection = replace(selection, region=chosen.regions)
+        within, inside = _inside(image, where, pair, chosen)
         ready = prepared(image, statistic, line)
         if selection.threshold is not None:
             threshold = number_in(selection.threshold, ready.pixels.unit, "threshold")
@@ -210,9 +213,8 @@ def _selection_notes(selection: Selection, unit: str | None) -> list[str]:
         file = getattr(getattr(mask, "file", None), "name", None)
         name = os.fspath(mask) if isinstance(mask, (str, os.PathLike)) else file
         notes.append(f"pixels of the mask {name or 'given as an array'}")
-    given = selection.region
-    items: Any = given if is_list_of_regions(given) else [] if given is None else [given]
-    for item in map(region, items):
+    regions: Any = selection.region
+    for item in regions or ():
         of_pixels = " (from 0)" if isinstance(item, PixelRegion) else ""
         notes.append(f"pixels in {item}{of_pixels}")
     return notes
@@ -233,7 +235,9 @@ def selected(image: Image, threshold: SupportsFloat | None, mask: Any) -> Image:
     if mask is not None:
         conditions.append("not isnan(m) and m != 0")
         is_plane = isinstance(mask, Measured) and mask.ndim == 2
-        mask = on_sky(mask.values, image) if is_plane else resolve(mask)
+        given = mask if is_plane else resolve(mask)
+        tell_differences((image, given))
+        mask = resolve(on_sky(mask.values, image)) if is_plane else given
         inputs["m"] = mask
     if threshold is not None:
         conditions.append("a >= t")
@@ -241,7 +245,7 @@ def selected(image: Image, threshold: SupportsFloat | None, mask: Any) -> Image:
     # The type of the pixels, or one that holds their values as they are.
     dtype = "float32" if image.dtype == np.float32 else "float64"
     try:
-        selected = evaluate(f"where({' and '.join(conditions)}, a, nan)", dtype=dtype, **inputs)
+        selected = computed(f"where({' and '.join(conditions)}, a, nan)", inputs, dtype)
     except _core.UsageError as error:
         if not hasattr(mask, "shape"):
             raise

@@ -21,6 +21,7 @@ from tachyfits.base.errors import either, foreign_errors, usage
 from tachyfits.file.file import File
 from tachyfits.file.file import open as open_file
 from tachyfits.file.hdu import Hdu
+from tachyfits.header.alignment import tell_differences
 from tachyfits.header.brightness import Asked, factor_between, setting_of
 from tachyfits.header.cards import Header
 from tachyfits.image.pixels import Pixels
@@ -88,7 +89,15 @@ def along(spectrum: Any, axis: int | str) -> Along:
     return Along(spectrum, axis)
 
 
-def evaluate(expression: str, /, *, dtype: Any = None, unit: Any = None, **inputs: Any) -> Image:
+def evaluate(
+    expression: str,
+    /,
+    *,
+    dtype: Any = None,
+    unit: Any = None,
+    strict: bool = False,
+    **inputs: Any,
+) -> Image:
     """Return the image of an expression over images, computed when it is read or written.
 
     Parameters
@@ -108,6 +117,9 @@ def evaluate(expression: str, /, *, dtype: Any = None, unit: Any = None, **input
         Unit of the result, as text or an astropy unit. Values whose unit is certain are converted
         to it, in the same pass, as by `Image.to`; of others the unit is stated. "": no unit, and
         values of any units are plain numbers.
+    strict
+        Refuse inputs whose pixels are at other places than those of the first, on the sky or along
+        the spectral axis, by more than a thousandth of a pixel. Otherwise they give a warning.
     **inputs
         For each name an `Image`, a `File` or a path (the first HDU with pixels), a NumPy array or
         an object that converts to one, a number, an astropy quantity (in the unit of the images if
@@ -122,6 +134,11 @@ def evaluate(expression: str, /, *, dtype: Any = None, unit: Any = None, **input
         is certain (sums of equal units, products with numbers). NaN and BLANK are NaN in
         arithmetic; a comparison with them is false (``!=`` true); as a truth value they are true.
         Computed box by box in bounded memory; each input is read once, however often it is named.
+
+    Warns
+    -----
+    TachyfitsWarning
+        Pixels of two inputs are at different places; it names the first card that differs.
 
     Raises
     ------
@@ -143,7 +160,8 @@ def evaluate(expression: str, /, *, dtype: Any = None, unit: Any = None, **input
     Traceback (most recent call last):
     tachyfits.UsageError: expression, character 5 (from 1): ...
     """
-    return evaluated(expression, inputs, None if dtype is None else np.dtype(dtype).name, unit)
+    name = None if dtype is None else np.dtype(dtype).name
+    return evaluated(expression, inputs, name, unit, strict=strict)
 
 
 def evaluated(
@@ -152,11 +170,18 @@ def evaluated(
     dtype: str | None = None,
     unit: Any = None,
     asked: Asked | None = None,
+    *,
+    strict: bool = False,
 ) -> Image:
     """Return the image of an expression; see `evaluate`.
 
     ``asked``: what a conversion to ``unit`` depends on, in place of the header.
     """
+    inputs = {name: _opened(value) for name, value in inputs.items()}
+    tell_differences(
+        (each.spectrum if isinstance(each, Along) else each for each in inputs.values()),
+        strict=strict,
+    )
     plain = {name: resolve(value) for name, value in inputs.items() if not has_unit(value)}
     # The engine compares units as texts.
     units = [image.unit for image in plain.values() if isinstance(image, Hdu) and image.unit]
@@ -166,24 +191,26 @@ def evaluated(
     }
     text = None if unit is None else text_of_unit(unit) or ""
     if text == "":
-        return _image(expression, found, dtype, text)
-    result = _image(expression, found, dtype)
+        return computed(expression, found, dtype, text)
+    result = computed(expression, found, dtype)
     if text is None:
         return result
     if result.unit in (None, text):
-        return _image(expression, found, dtype, text)
+        return computed(expression, found, dtype, text)
     text, factor = factor_between(result.unit, unit, setting_of(result, asked or Asked()))
     if factor.ndim == 0 and factor == 1:
-        return _image(expression, found, dtype, text)
+        return computed(expression, found, dtype, text)
     # Within the expression, so that the values are rounded once.
     name = next(name for name in _names() if name not in found)
-    return _image(f"({expression}) * {name}", {**found, name: factor_operand(factor)}, dtype, text)
+    return computed(
+        f"({expression}) * {name}", {**found, name: factor_operand(factor)}, dtype, text
+    )
 
 
-def _image(
+def computed(
     expression: str, inputs: dict[str, Any], dtype: str | None, unit: str | None = None
 ) -> Image:
-    """Return the image of an expression whose inputs are resolved."""
+    """Return the image of an expression whose inputs are resolved, and told where they differ."""
     image: Image = _file(expression, inputs, dtype, unit)[0]
     return image
 
@@ -208,7 +235,9 @@ def _file(
     if unit is None:
         _check_units(expression, _core.expression_mixed_units(expression, given))
     core = _core.evaluate(expression, given, dtype=dtype, unit=unit)
-    return File.computed(core, (_file, (expression, inputs, dtype, unit)), threads=threads)
+    strict = any(image.file.is_strict for image in images if not isinstance(image, float))
+    recipe = (_file, (expression, inputs, dtype, unit))
+    return File.computed(core, recipe, threads=threads, strict=strict)
 
 
 def _check_units(expression: str, mixed: list[tuple[str, str]]) -> None:
@@ -241,6 +270,13 @@ def _given(value: Any, ndim: int) -> float | _core.Image | tuple[_core.Image, in
     return core
 
 
+def _opened(value: Any) -> Any:
+    """Return an input, of a file its image."""
+    if isinstance(value, (str, os.PathLike)):
+        value = open_file(value)
+    return value.image() if isinstance(value, File) else value
+
+
 def resolve(value: Any) -> Image | Along | float:
     """Find the image, the spectrum or the number of an argument."""
     if isinstance(value, Pixels):
@@ -255,10 +291,9 @@ def resolve(value: Any) -> Image | Along | float:
             f"invalid spectrum {value.spectrum!r}: expected an array",
             "give the number alone",
         )
-    if isinstance(value, (str, os.PathLike)):
-        return resolve(open_file(value))
-    if isinstance(value, File):
-        return value.image()
+    opened = _opened(value)
+    if opened is not value:
+        return cast("Image", opened)
     with foreign_errors("invalid input", "give an array of real numbers or a number"):
         array = unmasked(value)
     return float(array) if array.ndim == 0 and array.dtype.kind in "biuf" else _of_array(array)

@@ -339,7 +339,8 @@ class Operations(Pixels):
     def _computed(self, core: _core.FitsFile, method: str, *args: Any, **kwargs: Any) -> Image:
         """Return the image that the engine computes; it pickles as the call that made it."""
         recipe = (_recomputed, (self, method, args, kwargs))
-        image: Image = File.computed(core, recipe, threads=self._file.threads)[0]
+        file = File.computed(core, recipe, threads=self._file.threads, strict=self._file.is_strict)
+        image: Image = file[0]
         return image
 
 

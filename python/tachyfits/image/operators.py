@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits.base.errors import usage
+from tachyfits.header.alignment import tell_differences
 from tachyfits.header.brightness import Asked, factor_between, setting_of
 from tachyfits.image.expressions import ATOM, ENGINES, Formula, formula_of, numbers
 from tachyfits.results.quantities import SIGNS, UFUNCS, outcome
@@ -31,6 +32,7 @@ def infix(left: Any, operator: str, right: Any) -> Any:
     formulas = _formulas((left, right))
     if formulas is None:
         return NotImplemented
+    tell_differences((left, right))
     first, second = formulas
     unit, second = _with_unit(operator, first, second, right)
     power = _POWERS.get(operator, _COMPARISON)
@@ -80,6 +82,7 @@ def call(function: str, *arguments: Any) -> Any:
     given = _formulas(arguments)
     if given is None:
         return NotImplemented
+    tell_differences(arguments)
     unit: Any = ENGINES
     if any(formula.unit is not ENGINES for formula in given):
         # The condition of a choice has a unit of its own.
@@ -145,6 +148,11 @@ class Operators:
 
     An astropy quantity, or a unit, contributes its unit: ``cube * (2 * u.K)`` has the product as
     its BUNIT, and operands of additions and comparisons are converted to the unit of the pixels.
+
+    Pixels are combined by their numbers. Images, planes and spectra whose pixels are at other
+    places on the sky or along the spectral axis, by more than a thousandth of a pixel, give a
+    warning that names the first difference; it is an error where a file was opened with
+    ``strict=True``.
 
     Examples
     --------

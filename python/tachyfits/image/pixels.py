@@ -16,6 +16,7 @@ from tachyfits.base.errors import either, placing, usage
 from tachyfits.base.progress import Progress
 from tachyfits.base.whole_numbers import check_threads
 from tachyfits.file.image_hdu import ImageHdu
+from tachyfits.header.alignment import Grid
 from tachyfits.header.places import pixel_of
 from tachyfits.header.spectral_selection import channel_slice
 from tachyfits.header.spectral_units import Line
@@ -46,6 +47,10 @@ class Pixels(ImageHdu):
         bool where the image is a comparison or another condition, such as ``cube > 3``.
         """
         return np.dtype(self._core_image().dtype)
+
+    def _grid(self) -> Grid:
+        """Return where the pixels are, for images that are combined."""
+        return Grid(self._file.name, self._coordinates, self.shape, True, self._file.is_strict)
 
     @property
     def wcs(self) -> astropy.wcs.WCS:
@@ -145,7 +150,10 @@ class Pixels(ImageHdu):
         >>> mask.shape, int(mask.sum())
         ((4, 5), 4)
         """
-        return mask_of(self, self._chosen(region).cores or [])
+        cores = self._chosen(region).cores
+        if cores is None:
+            raise usage("a mask needs a region", 'give one: "circle(512,480,12)"')
+        return mask_of(self, cores)
 
     # Pixels.
 

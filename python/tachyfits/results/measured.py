@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from tachyfits import _core
 from tachyfits.base.errors import either, usage
 from tachyfits.base.upper import upper
+from tachyfits.header.alignment import Grid, tell_differences
 from tachyfits.header.brightness import Asked, factor_between, setting_of_result
 from tachyfits.header.cards import Header
 from tachyfits.header.coordinates import Coordinates
@@ -47,6 +48,14 @@ class Measured(NDArrayOperatorsMixin, ABC):
     @abstractmethod
     def _cut(self: _Self, section: Section) -> _Self:
         """Return a part along every axis, with the coordinates of its pixels."""
+
+    @abstractmethod
+    def _grid(self) -> Grid:
+        """Return where the values are, for values that are combined."""
+
+    def _compare(self, other: Measured) -> None:
+        """Tell where another operand has its values at other places."""
+        tell_differences((self, other))
 
     def __getstate__(self) -> dict[str, Any]:
         # The cost belongs to the process that computed it.
@@ -176,6 +185,8 @@ class Measured(NDArrayOperatorsMixin, ABC):
                 arrays[-1] = arrays[-1] * found.factor
         others = [given for given in inputs if isinstance(given, Measured) and given is not self]
         other = others[0] if others else None
+        if other is not None:
+            self._compare(other)
         values = ufunc(*arrays)
         alike = other is None or type(other) is type(self)
         if values.dtype == np.bool_ or values.shape != self.shape or not alike:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits.base.upper import upper
+from tachyfits.header.alignment import Grid
 from tachyfits.header.cards import Header
 from tachyfits.header.coordinates import Coordinates
 from tachyfits.results.html import table_html
@@ -69,6 +70,12 @@ class Plane(Measured):
         return replace(
             self, values=values, unit=unit, header=with_unit(self.header, unit), name=name
         )
+
+    def _grid(self) -> Grid:
+        shape = list(self.shape)
+        if self.kept_axis is not None:
+            shape.insert(self.kept_axis, 1)
+        return Grid(self.source, Coordinates(self.header, len(shape)), tuple(shape))
 
     def _cut(self, section: Section) -> Plane:
         ranges, shape = list(section.ranges), list(self.shape)

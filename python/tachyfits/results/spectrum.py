@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 from tachyfits.base.errors import usage
 from tachyfits.base.output import write_atomically
 from tachyfits.base.upper import upper
+from tachyfits.header.alignment import Grid, difference
 from tachyfits.header.cards import Header
+from tachyfits.header.coordinates import PIXEL, Axis, Coordinates
 from tachyfits.results.html import table_html
 from tachyfits.results.measured import Measured, both, cut_header, slice_of, with_unit
 from tachyfits.text.axes import WorldAxis
@@ -72,20 +74,24 @@ class Spectrum(Measured):
     def _changed(self, values: NDArray[Any], unit: str | None, other: Any = None) -> Spectrum:
         statistic = self.statistic
         if other is not None:
-            self._check_axis(other.axis)
             statistic = both(self.statistic, other.statistic)
         header = with_unit(self.header, unit)
         return replace(self, values=values, unit=unit, header=header, statistic=statistic)
 
-    def _check_axis(self, other: WorldAxis) -> None:
-        """Raise UsageError for channels that differ by more than a thousandth of their width."""
+    def _grid(self) -> Grid:
         own = self.axis
-        width = np.abs(np.diff(own.values)).min(initial=np.inf)
-        same = (own.name, own.unit) == (other.name, other.unit)
-        if not same or not np.allclose(own.values, other.values, rtol=1e-9, atol=width * 1e-3):
+        axis = Axis(
+            1, own.name, own.unit, 0.0, 0.0, 1.0, own.unit, own.unit != PIXEL,
+            _evaluate=lambda pixels: _between(own.values, pixels),
+        )  # fmt: skip
+        return Grid(self.source, Coordinates(self.header, 1), self.shape, axis=axis)
+
+    def _compare(self, other: Measured) -> None:
+        """Refuse a spectrum of other channels: its values would be at none of both."""
+        found = difference(self._grid(), other._grid())
+        if found is not None:
             raise usage(
-                f"the spectra lie along different axes: {own.name} [{own.unit}] and "
-                f"{other.name} [{other.unit}], or other channels of it",
+                f"the spectra lie along different axes: {found}",
                 "give spectra of the same channels, or combine their .values",
             )
 
@@ -172,3 +178,16 @@ class Spectrum(Measured):
                 "region": self.region or "every pixel",
             }
         )
+
+
+def _between(values: NDArray[np.float64], pixels: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return values at pixels, also between them, and beyond their ends in steps of the last.
+
+    >>> _between(np.array([1.0, 3.0, 4.0]), np.array([-0.5, 0.5, 2.5]))
+    array([0. , 2. , 4.5])
+    """
+    if len(values) < 2:
+        return np.full(pixels.shape, values[0] if len(values) else np.nan)
+    first, last = 2 * values[:1] - values[1:2], 2 * values[-1:] - values[-2:-1]
+    places = np.arange(-1, len(values) + 1)
+    return np.asarray(np.interp(pixels, places, np.concatenate([first, values, last])))
