@@ -30,6 +30,7 @@ from tachyfits.cli._output import (
     say,
 )
 from tachyfits.cli._parts import Part, part_options, rest_options
+from tachyfits.image.flux import fluxes
 from tachyfits.image.reductions import STANDARD_STATISTICS
 from tachyfits.text.fits_sections import fits_position
 
@@ -51,6 +52,12 @@ COUNTS = ("count", "nan")
     help="The divisor of std is count - ddof.",
 )
 @click.option(
+    "--flux",
+    is_flag=True,
+    help="Also the flux: the sum of the pixels times their solid angle, in Jy for Jy/beam. Of a "
+    "cube with --per-plane.",
+)
+@click.option(
     "--report",
     is_flag=True,
     help="Report the cost: seconds of io, compute, wall; hidden fraction; GB/s.",
@@ -61,6 +68,7 @@ def command(
     per_plane: bool,
     order: OrderOptions,
     ddof: int,
+    flux: bool,
     report: bool,
 ) -> int:
     """Count, sum, mean, rms, std, min and max of the pixels, in one pass.
@@ -78,10 +86,11 @@ def command(
       tachyfits stats cube.fits --region 'circle(512,480,12)' --region 'box(90,90,40,40)'
       tachyfits stats cube.fits --section '[*,*,1:10]' --per-plane
       tachyfits stats *.fits --json | jq .statistics[0].mean
+      tachyfits stats image.fits --region sources.reg --flux
       tachyfits stats cube.fits --median --mad --percentile 1,99
       tachyfits stats cube.fits --per-plane --robust --repeat 5 --buffering double --report
     """
-    refuse_together(dict.fromkeys(("median", "mad", "percentile", "robust"), ("ddof",)))
+    refuse_together(dict.fromkeys(("median", "mad", "percentile", "robust"), ("ddof", "flux")))
 
     def show(file: File) -> None:
         for image in common.images(file):
@@ -91,13 +100,15 @@ def command(
                 with reports() as found:
                     rows = (_planes if per_plane else _whole)(common, image, part, ddof)
                 costs = {"": found[-1]}
+            unit = _add_fluxes(common, image, part, per_plane, rows) if flux else None
             if common.json:
                 told = {name: report_dict(cost) for name, cost in costs.items()}
                 more = {"report": told.get("", told)} if report and told else {}
-                click.echo(json_text(_as_json(image, part, ddof, rows) | more))
+                fluxed = {} if unit is None else {"flux_unit": unit}
+                click.echo(json_text(_as_json(image, part, ddof, rows) | fluxed | more))
                 continue
             click.echo(heading(image))
-            click.echo(_as_text(image, rows))
+            click.echo(_as_text(image, rows, unit))
             for name, cost in costs.items() if report else ():
                 say(f"{name}: {report_line(cost)}" if name else report_line(cost))
 
@@ -112,7 +123,7 @@ def _whole(common: Common, image: Image, part: Part, ddof: int) -> list[dict[str
             if part.regions
             else [image.stats(part.whole_index(image), progress=progress)]
         )
-    labels: list[str | None] = [text for text, _ in part.regions] or [None]
+    labels: list[str | None] = [*part.names] or [None]
     slices = part.whole_index(image) or ()
     return [
         {"region": label, **_state(state, ddof, image, slices)}
@@ -150,7 +161,7 @@ def _planes(common: Common, image: Image, part: Part, ddof: int) -> list[dict[st
             progress=progress,
         )
     numbers = _plane_numbers(image, index)
-    labels: list[str | None] = [text for text, _ in part.regions] or [None]
+    labels: list[str | None] = [*part.names] or [None]
     flat = {name: np.reshape(array, (len(labels), -1)) for name, array in arrays.items()}
     return [
         {"region": label, "plane": plane, **{name: flat[name][row, column] for name in flat}}
@@ -175,13 +186,31 @@ def _ordered(
             image, order, index, part.shapes(), per_plane, common.threads, progress
         )
     numbers = _plane_numbers(image, index) if per_plane else [None]
-    labels: list[str | None] = [text for text, _ in part.regions] or [None]
+    labels: list[str | None] = [*part.names] or [None]
     rows = []
     for row, label in enumerate(labels):
         for column, plane in enumerate(numbers):
             values = {name: array[row, column] for name, array in columns.items()}
             rows.append({"region": label, **({"plane": plane} if per_plane else {}), **values})
     return rows, costs
+
+
+def _add_fluxes(
+    common: Common, image: Image, part: Part, per_plane: bool, rows: list[dict[str, Any]]
+) -> str:
+    """Add the flux to each row; return its unit."""
+    with common.meter("flux") as progress:
+        values, unit = fluxes(
+            image,
+            "xy" if per_plane else None,
+            section=part.whole_index(image),
+            region=part.shapes(),
+            threads=common.threads,
+            progress=progress,
+        )
+    for row, value in zip(rows, np.reshape(values, -1), strict=True):
+        row["flux"] = value
+    return unit
 
 
 def _check_planes(image: Image) -> None:
@@ -215,21 +244,23 @@ def _as_json(image: Image, part: Part, ddof: int, rows: list[dict[str, Any]]) ->
     )
 
 
-def _as_text(image: Image, rows: list[dict[str, Any]]) -> str:
+def _as_text(image: Image, rows: list[dict[str, Any]], flux_unit: str | None) -> str:
     if len(rows) == 1 and "plane" not in rows[0]:
-        return _single(image, rows[0])
+        return _single(image, rows[0], flux_unit)
     shown = [name for name in rows[0] if any(row[name] is not None for row in rows)]
     table = [[cell_text(row[name]) for name in shown] for row in rows]
+    if flux_unit and "flux" in shown:
+        shown[shown.index("flux")] = f"flux[{flux_unit}]".replace(" ", "")
     return columns_text(shown, table)
 
 
-def _single(image: Image, row: dict[str, Any]) -> str:
+def _single(image: Image, row: dict[str, Any], flux_unit: str | None) -> str:
     """Return one set of statistics, a line each, with unit and position."""
     lines = []
     for name in row:
         if name == "region" or name.endswith("_position"):
             continue
-        unit = "" if name in COUNTS else image.unit or ""
+        unit = "" if name in COUNTS else (flux_unit if name == "flux" else image.unit) or ""
         position = row.get(f"{name}_position")
         where = f"at {cell_text(position)}" if position else ""
         lines.append((name, number_text(row[name]), unit, where))

@@ -7,7 +7,7 @@ One argument ``unit`` has the unit of the coordinates, that of the values, or bo
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from tachyfits.image.operators import converted
 from tachyfits.image.reductions import UNITLESS
 from tachyfits.text.sections import Section
 from tachyfits.text.statistics import order_statistic
-from tachyfits.text.units import SPECTRAL, asked_unit, split_units, text_of_unit
+from tachyfits.text.units import SPECTRAL, asked_unit, fits_unit, split_units, text_of_unit
 
 if TYPE_CHECKING:
     from tachyfits.image.image import Image
@@ -88,7 +88,7 @@ def prepared(
     else:
         left = line if of_axis == line.unit else replace(line, unit=of_axis)
     if name == FLUX:
-        return _flux_of(image, of_values, asked, kept, left)
+        return flux_of(image, of_values, asked, kept, left)
     if of_values is None:
         return Prepared(image, None if name in UNITLESS else image.unit, statistic, left)
     if name in UNITLESS:
@@ -128,8 +128,8 @@ def _of_results(
     return found if found.size > 1 else found.reshape(())
 
 
-def _flux_of(
-    image: Image, wanted: str | None, asked: Asked, kept: tuple[Section, int] | None, line: Line
+def flux_of(
+    image: Image, wanted: Any, asked: Asked, kept: tuple[Section, int] | None, line: Line
 ) -> Prepared:
     """Return pixels that add up to a flux."""
     import astropy.units as u
@@ -145,7 +145,10 @@ def _flux_of(
     if wanted is not None:
         target = asked_unit(wanted)
         whole = text_of_unit(target) or ""
-        per_pixel = (text_of_unit(target / u.pix) or "") if per_pixel else whole
+        # Values in Jy add up as they are; those in Jy/pixel to Jy.
+        own = fits_unit(image.unit or "")
+        adds_up = own is not None and own.is_equivalent(target, u.spectral_density(1.0 * u.Hz))
+        per_pixel = whole if adds_up else text_of_unit(target / u.pix) or ""
     if per_pixel is None:
         return Prepared(image, whole, "sum", line)
     pixels, _, factor = _converted(image, per_pixel, asked, "sum", kept)

@@ -23,9 +23,11 @@ from tachyfits.base.progress import Progress
 from tachyfits.base.upper import upper
 from tachyfits.base.whole_numbers import whole_number
 from tachyfits.image.array_functions import array_function
+from tachyfits.image.brightness import FLUX
 from tachyfits.image.chosen_regions import EVERYTHING
 from tachyfits.image.collapse import selected
 from tachyfits.image.cube import Cube
+from tachyfits.image.flux import Flux, fluxes
 from tachyfits.image.operators import Operators
 from tachyfits.image.order_statistics import OrderStatistics
 from tachyfits.image.reductions import STANDARD_STATISTICS, finished, reduction_method
@@ -75,7 +77,7 @@ def _whole_bins(low: float, high: float) -> tuple[float, float, int]:
     return first - 0.5, first - 0.5 + count * width, count
 
 
-class Image(Operators, Cube, OrderStatistics, Reshaping):
+class Image(Operators, Cube, OrderStatistics, Flux, Reshaping):
     """Pixels of one HDU: lazy until indexed, reduced or written.
 
     Axes are in NumPy order, indices 0-based; a section is a NumPy index expression (``np.s_``).
@@ -312,7 +314,8 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
         ----------
         statistic
             "sum", "mean", "rms" (about zero), "std" (about the mean), "min", "max", "count" (of
-            defined pixels), "nan" (of undefined ones), ...
+            defined pixels), "nan" (of undefined ones), ... Or "flux", over the axes of the sky, in
+            the unit of `flux`, which returns it too.
         axis
             Axes to reduce, as NumPy numbers or FITS letters ("xy"); None: all. They are axes of
             the image, also when integers in the section drop some.
@@ -340,6 +343,12 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
             Its shape is that of the kept axes. NaN if no pixel is defined.
         """
         image = self if where is None else selected(self, None, where)
+        if isinstance(statistic, str) and statistic == FLUX:
+            flux, _ = fluxes(
+                image, axis, section=section, region=region, weights=weights, keepdims=keepdims,
+                threads=threads, progress=progress,
+            )  # fmt: skip
+            return finished(flux, dtype, out)
         chosen = image._chosen(region) if weights is not None else EVERYTHING
         if check_weights(weights, statistic, chosen):
             pixels, axes = image._section(section), image._axis_numbers(axis)

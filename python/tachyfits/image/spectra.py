@@ -142,6 +142,12 @@ def spectra(
     progress: Progress | None,
 ) -> list[Spectrum]:
     """Return one spectrum per region, or one of every pixel."""
+    asks_flux = isinstance(statistic, str) and statistic == FLUX
+    if asks_flux and image.ndim == 2 and not image._coordinates.has_spectral_type:
+        raise usage(
+            f"{image._where()}: an image of 2 axes has one flux, and no spectrum",
+            either("use flux(region)", "use tachyfits stats --flux", "use statistics"),
+        )
     axis = image.spectral_axis
     sky = image._coordinates.sky_axes(axis)
     where = cube_section(image, section, channels, axis, line, pol)
