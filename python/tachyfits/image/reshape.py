@@ -248,6 +248,11 @@ class Reshaping(Operations):
             around it. NaN, BLANK and pixels outside the image are ignored, with the other weights
             adding up to 1; NaN without any defined pixel.
 
+        Warns
+        -----
+        TachyfitsWarning
+            The path, with its width, reaches beyond the image.
+
         Raises
         ------
         UsageError
@@ -365,6 +370,7 @@ def _check_path(image: Operations, points: NDArray[np.float64], width: int) -> N
     margin = width / 2 + 1.0
     low, high = np.array([-margin, -margin]), np.array([columns, height]) - 1 + margin
     if any(_crosses(begin, end, low, high) for begin, end in itertools.pairwise(points)):
+        _warn_beyond(image, points, width)
         return
     first = int(either("0", "1", "1"))
     ends = " to ".join(f"({x + first:.7g}, {y + first:.7g})" for x, y in points[[0, -1]].tolist())
@@ -373,6 +379,29 @@ def _check_path(image: Operations, points: NDArray[np.float64], width: int) -> N
         f"{columns} x {height} pixels",
         "give points on the image" + either("", "; see tachyfits info FILE for its place", ""),
     )
+
+
+def _warn_beyond(image: Operations, points: NDArray[np.float64], width: int) -> None:
+    """Warn of a path, with its width, that leaves the image: its samples there are undefined."""
+    steps = np.diff(points, axis=0)
+    lengths = np.hypot(*steps.T)[:, None]
+    # Of a step without length the direction is 0 / 0.
+    with np.errstate(invalid="ignore"):
+        across = np.column_stack([-steps[:, 1], steps[:, 0]]) / lengths * (width - 1) / 2
+    across = np.nan_to_num(across)
+    border = np.concatenate(
+        [ends + side for ends in (points[:-1], points[1:]) for side in (across, -across)]
+    )
+    height, columns = image.shape[-2:]
+    # As of regions: the edge of the image itself is inside.
+    slack = 1e-6
+    beyond = (border < -0.5 - slack) | (border > np.array([columns, height]) - 0.5 + slack)
+    if beyond.any():
+        strip = "the path" if width == 1 else f"the path of {width} pixels' width"
+        warn(
+            f"{image._where()}: {strip} reaches beyond the image of {columns} x {height} pixels: "
+            "there it has no pixels, and samples without any are undefined"
+        )
 
 
 def _crosses(
