@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from tachyfits.table.ragged import Ragged
     from tachyfits.table.table import Table
     from tachyfits.text.axes import WorldAxis
-    from tachyfits.text.region_input import region
+    from tachyfits.text.region_input import region, regions
     from tachyfits.text.regions import (
         Box,
         Circle,
@@ -147,6 +147,7 @@ __all__ = [
     "open",
     "options",
     "region",
+    "regions",
     "repair",
     "reports",
     "update_checksums",
@@ -200,7 +201,7 @@ _NAMES = {
     "table.ragged": ("Ragged",),
     "table.table": ("Table",),
     "text.axes": ("WorldAxis",),
-    "text.region_input": ("region",),
+    "text.region_input": ("region", "regions"),
     "text.regions": (
         "Box",
         "Circle",
@@ -234,6 +235,9 @@ _UPPER = {
     "image_of_cube": "interop.spectral_cube",
     "image_of_data_array": "interop.xarray",
     "mask_of_file": "interop.regions",
+    "parts_of_astropy": "interop.regions",
+    "parts_of_file": "interop.region_files",
+    "parts_of_text": "interop.region_files",
     "pandas_frame": "interop.pandas",
     "plane_figure": "plot",
     "plane_of": "interop.nddata",
@@ -241,8 +245,6 @@ _UPPER = {
     "polars_frame": "interop.polars",
     "projection_of": "interop.spectral_cube",
     "region_of_astropy": "interop.regions",
-    "region_of_file": "interop.regions",
-    "region_of_text": "interop.regions",
     "save_figure": "plot",
     "spectral_cube_of": "interop.spectral_cube",
     "spectrum_figure": "plot",

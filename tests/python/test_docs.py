@@ -70,6 +70,9 @@ def folder(content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
     tf.fortran.write(tmp_path / "run.dat", *np.arange(60.0).reshape(20, 3), order="big")
     shutil.copy(ROOT / "tests/data/cubes/ngc6946.fits.xz", tmp_path)
     tf.write(tmp_path / "small.fits.fz", np.ones((3, 4), "i2"), compress="rice")
+    with tf.open(tmp_path / "cube.fits") as file:
+        file[0].collapse("max").write(tmp_path / "image.fits")
+    (tmp_path / "sources.reg").write_text("image\ncircle(9,9,3) # text={core}\ncircle(30,20,4)\n")
     (tmp_path / "gain.fits").write_bytes(primary(np.linspace(1, 2, 92)))
     return tmp_path
 

@@ -126,6 +126,13 @@ def usage(problem: str, hint: str) -> UsageError:
     return UsageError(with_hint(problem, hint))
 
 
+def with_code(error: UsageError, code: str) -> UsageError:
+    """Return an error with a code of the compiled module's, for what both can refuse."""
+    error.args = (str(error).replace("\nhint: ", f" [{code}]\nhint: ", 1),)
+    error.code = code
+    return error
+
+
 def no_overlap(problem: str, hint: str) -> NoOverlap:
     """Make a NoOverlap: which part of which image is empty, and on a line of its own what to do."""
     return NoOverlap(with_hint(problem, hint))

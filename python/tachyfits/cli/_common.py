@@ -162,7 +162,9 @@ def common_options(
                           "depend on it."),
         click.option("--progress/--no-progress", default=None,
                      help="Show progress if the work takes over a second. Default: on a terminal."),
-        click.option("--strict", is_flag=True, help="Fail where a file breaks the FITS Standard."),
+        click.option("--strict", is_flag=True,
+                     help="Fail where a file breaks the FITS Standard, or where images at "
+                          "different places are combined."),
         click.option("--storage", type=click.Choice(STORAGES), default="auto", show_default=True,
                      help="How to read: pread copies bytes, mmap uses them in the page cache, "
                           "auto uses cached bytes and reads others, direct bypasses the cache."),
@@ -183,8 +185,8 @@ region_option = click.option(
          "circle(x,y,r), box(x,y,w,h,angle), ellipse(x,y,a,b,angle), annulus(x,y,r1,r2), "
          "polygon(x1,y1,...), point(x,y), or on the sky after its frame: 'icrs; "
          "circle(5:34:32,22.01,30\")'; '-' before a shape excludes it. Or a region file of DS9 or "
-         "CASA, or a mask (.fits). May be repeated. Parts outside the image do not count and give "
-         "a warning.",
+         "CASA, whose shapes are a region each, or a mask (.fits). May be repeated. Parts outside "
+         "the image do not count and give a warning.",
 )  # fmt: skip
 section_option = click.option(
     "--section", type=SECTION, metavar="[a:b,...]",
@@ -209,7 +211,7 @@ overwrite_option = click.option(
 #: Values that click passes for a section, for channels and for regions: (text, parsed).
 SectionOption = tuple[str, tuple[Range, ...]] | None
 ChannelsOption = tuple[str, "Range | SpectralRange"] | None
-RegionOptions = tuple[tuple[str, "Region"], ...]
+RegionOptions = tuple[tuple[str, "list[Region]"], ...]
 
 
 def index_of(section: SectionOption, image: Image) -> tuple[slice, ...] | None:
@@ -231,8 +233,23 @@ def slice_of(channels: ChannelsOption, image: Image, line: Line) -> slice | None
 
 
 def regions_of(regions: RegionOptions) -> list[Region] | None:
-    """Return the regions as the API takes them."""
-    return [region for _, region in regions] or None
+    """Return the regions as the API takes them: each shape of a file for itself."""
+    return [region for _, found in regions for region in found] or None
+
+
+def names_of(regions: RegionOptions) -> list[str]:
+    """Return the names of the regions: their labels, else as they were written.
+
+    >>> from tachyfits import Circle
+    >>> names_of((("circle(2,2,1)", [Circle(1, 1, 1)]), ("a.reg", [Circle(1, 1, 1)] * 2)))
+    ['circle(2,2,1)', 'a.reg:1', 'a.reg:2']
+    """
+    names = []
+    for text, found in regions:
+        for number, region in enumerate(found, 1):
+            written = text if len(found) == 1 else f"{text}:{number}"
+            names.append(region.label or written)
+    return names
 
 
 def suffix_of(path: str, known: tuple[str, ...]) -> str:

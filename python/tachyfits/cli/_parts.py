@@ -12,7 +12,7 @@ import click
 
 import tachyfits
 from tachyfits import Image
-from tachyfits.base.errors import usage
+from tachyfits.base.errors import usage, warn
 from tachyfits.base.output import check_output, write_atomically
 from tachyfits.cli._common import (
     ChannelsOption,
@@ -22,6 +22,7 @@ from tachyfits.cli._common import (
     channels_option,
     described,
     index_of,
+    names_of,
     overwrite_option,
     pol_option,
     region_option,
@@ -74,8 +75,13 @@ class Part:
 
     @property
     def labels(self) -> list[str]:
-        """The regions as they were written, without blanks; one empty label without any."""
-        return ["".join(text.split()) for text, _ in self.regions] or [""]
+        """The names of the regions without blanks; one empty label without any."""
+        return ["".join(name.split()) for name in self.names] or [""]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the regions: labels of a file, else as they were written."""
+        return names_of(self.regions)
 
     def index(self, image: Image) -> tuple[slice, ...] | None:
         """Return NumPy's index for the section and the polarisation; None for everything."""
@@ -102,8 +108,14 @@ class Part:
         return regions_of(self.regions)
 
     def one_region(self) -> tachyfits.Region | None:
-        """Return the one region that is selected; several make one, of all their pixels."""
+        """Return the one region that is selected; several make one, of all their pixels.
+
+        A file of several shapes gives a note: other commands take each for itself.
+        """
         shapes = self.shapes()
+        for text, found in self.regions:
+            if len(found) > 1:
+                warn(f"{text}: its {len(found)} shapes are one region here, with the pixels of all")
         if shapes is None or len(shapes) == 1:
             return None if shapes is None else shapes[0]
         return tachyfits.CompoundRegion(tuple((True, shape) for shape in shapes))

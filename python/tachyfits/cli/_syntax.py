@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from tachyfits.text.regions import Region
 
 
-def parse_region(text: str) -> Region:
-    """Read a region; see `tachyfits.region`."""
-    from tachyfits.text.region_input import region
+def parse_regions(text: str) -> list[Region]:
+    """Read a region, or the shapes of a region file; see `tachyfits.regions`."""
+    from tachyfits.text.region_input import regions
 
-    return region(text)
+    return regions(text)
 
 
 def parse_path(text: str) -> list[tuple[float, float]] | Region:
@@ -27,7 +27,11 @@ def parse_path(text: str) -> list[tuple[float, float]] | Region:
     >>> parse_path("10,20 30.5, 40")
     [(10.0, 20.0), (30.5, 40.0)]
     """
-    return parse_region(text) if re.search("[A-Za-z]{2}", text) else parse_points(text)
+    if not re.search("[A-Za-z]{2}", text):
+        return parse_points(text)
+    from tachyfits.text.region_input import region
+
+    return region(text)
 
 
 def parse_percentiles(text: str) -> tuple[float, ...]:
@@ -111,7 +115,7 @@ def parse_limits(text: str) -> str | tuple[float, float]:
 RANGE = _Parsed("range", parse_range)
 SECTION = _Parsed("section", parse_section)
 CHANNELS = _Parsed("channels", parse_channels)
-REGION = _Parsed("region", parse_region)
+REGION = _Parsed("region", parse_regions)
 PATH = _Parsed("path", parse_path)
 LIMITS = _Parsed("limits", parse_limits)
 NUMBERS = _Parsed("numbers", parse_numbers)

@@ -70,12 +70,13 @@ def command(
 
     def cut(file: File) -> None:
         image = common.image(file)
-        chosen = part_of(image, part.one_region(), None, part.slices(image), mode)
+        region = part.one_region()
+        chosen = part_of(image, region, None, part.slices(image), mode)
         if chosen.margins and drop_degenerate:
             raise click.UsageError("--drop-degenerate does not go with --mode partial")
         with common.meter("cutout") as progress:
             if chosen.margins:
-                padded = image.cut(part.one_region(), section=part.slices(image), mode=mode)
+                padded = image.cut(region, section=part.slices(image), mode=mode)
                 padded.write(output, overwrite=overwrite, progress=progress)
             else:
                 image.cutout(

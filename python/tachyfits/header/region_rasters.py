@@ -15,12 +15,12 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tachyfits.base.errors import foreign_errors, usage
+from tachyfits.base.errors import foreign_errors, memory_error, usage
 from tachyfits.base.lazy_numpy import np
 from tachyfits.header.coordinates import Sky
 from tachyfits.header.sky_patches import INTERPOLATION_ERROR, Patches, are_smooth, has_patches
 from tachyfits.text.regions import Ellipse, PixelRegion, Polygon, spans_of
-from tachyfits.text.sky_regions import SkyRegion
+from tachyfits.text.sky_regions import OWN_FRAME, SkyRegion
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,6 +34,8 @@ _CELLS = (2048, 256, 32, 8)
 _SAMPLES = {2048: 9, 256: 9, 32: 5, 8: 3}
 #: Rows that are put together at a time: a multiple of the cells up to this size.
 _ROWS = 256
+#: The most of the coarsest cells.
+_MOST_CELLS = 1 << 22
 #: How many cells fit at least along the sides of an image, unless they are the smallest.
 _DENSE = 4
 #: How far a cell may reach beyond the farthest of its samples, as a factor.
@@ -160,7 +162,7 @@ def _unit(vector: Vectors) -> Vectors:
 
 def _in_frame(vectors: Vectors, frame: str, sky: Sky) -> Vectors:
     """Return directions, shape (n, 3), in the frame of an image."""
-    if frame in _FIXED and sky.astropy_frame.name == frame:
+    if frame == OWN_FRAME or (frame in _FIXED and sky.astropy_frame.name == frame):
         return vectors
     if frame not in _ROTATED or sky.astropy_frame.name not in _ROTATED:
         return _transformed(vectors, frame, sky)
@@ -332,6 +334,12 @@ def _cells(placed: Placed, sky: Sky, height: int, width: int) -> _Cells:
     # Samples must be dense beside the image, or its sky may lie between them.
     sizes = [size for size in _CELLS if size * _DENSE <= min(height, width)] or [_CELLS[-1]]
     size = sizes[0]
+    if math.prod(-(-length // size) for length in (width, height)) > _MOST_CELLS:
+        raise memory_error(
+            f"{sky.coordinates.where}: a plane of {width} x {height} pixels is too long for its "
+            "width to be searched for regions on the sky",
+            "give the region in pixels, or cut the image by a section first",
+        )
     across, up = (np.arange(0, length, size) for length in (width, height))
     cells = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
     whole: list[NDArray[np.int64]] = []

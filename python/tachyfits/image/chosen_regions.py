@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import math
 import os
+import string
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _core
-from tachyfits.base.errors import either, usage, warn
+from tachyfits.base.errors import either, format_error, usage, warn, with_code
+from tachyfits.header.alignment import tell_differences
 from tachyfits.header.region_rasters import outline_in_pixels, place, spans_on_sky
-from tachyfits.text.region_input import is_list_of_regions, region
+from tachyfits.text.axes import counted_axes
+from tachyfits.text.region_input import listed_regions, region
 from tachyfits.text.regions import (
     CompoundRegion,
     Line,
@@ -35,6 +38,9 @@ from tachyfits.text.sky_regions import SkyRegion
 if TYPE_CHECKING:
     from tachyfits.file.image_hdu import ImageHdu
     from tachyfits.header.coordinates import Sky
+
+#: Planes of more pixels are compared with the bytes of the file before regions are placed.
+_CLAIM = 1 << 30
 
 #: How many shapes on the sky an image keeps the pixels of.
 _KEPT = 16
@@ -73,8 +79,8 @@ def chosen_regions(image: ImageHdu, given: Any) -> ChosenRegions:
     """
     if given is None:
         return EVERYTHING
-    several = is_list_of_regions(given)
-    regions = [region(item) for item in given] if several else [region(given)]
+    check_plane(image)
+    regions, several = listed_regions(given)
     if not regions:
         raise usage(
             "an empty list of regions",
@@ -85,10 +91,32 @@ def chosen_regions(image: ImageHdu, given: Any) -> ChosenRegions:
             ),
         )
     cores = [core_of(image, item) for item in regions]
-    if image.ndim >= 2:
-        for item, core in zip(regions, cores, strict=True):
-            _warn_outside(image, item, core)
+    for item, core in zip(regions, cores, strict=True):
+        _warn_outside(image, item, core)
     return ChosenRegions(regions, cores, len(regions) if several else None)
+
+
+def check_plane(image: ImageHdu) -> None:
+    """Refuse an image without a plane, and a claim of a plane that the file is far from having."""
+    if image.ndim < 2:
+        raise with_code(
+            usage(
+                f"{image._where()}: a region needs NAXIS1 and NAXIS2, and the image has "
+                f"{counted_axes(image.ndim)}",
+                either("use section=", "use --section", "leave the region out"),
+            ),
+            "region",
+        )
+    pixels = math.prod(image.shape[-2:])
+    hdu = image._hdu()
+    size = pixels * (abs(image.bitpix) // 8)
+    if pixels > _CLAIM and hdu.data_bytes_present < min(size // 1024, hdu.data_bytes):
+        raise format_error(
+            f"{image._where()}: expected {size} bytes for a plane of {image.shape[-1]} x "
+            f"{image.shape[-2]} pixels, found {hdu.data_bytes_present}",
+            "the file is truncated: fetch it again, or read a section within the remaining pixels",
+            "data-missing",
+        )
 
 
 def core_of(image: ImageHdu, item: Region) -> _core.Region:
@@ -98,6 +126,8 @@ def core_of(image: ImageHdu, item: Region) -> _core.Region:
     if isinstance(item, CompoundRegion):
         parts = [(added, core_of(image, part)) for added, part in item.parts]
         return _core.Region.combined(parts)
+    if isinstance(item, MaskRegion) and item.grid is not None:
+        tell_differences((image, replace(item.grid, has_channels=False)))
     if isinstance(item, MaskRegion) and item.pixels.shape != tuple(image.shape[-2:]):
         raise usage(
             f"invalid mask of shape {item.pixels.shape}: expected {tuple(image.shape[-2:])}, "
@@ -116,7 +146,8 @@ def in_pixels(image: ImageHdu, item: Region) -> PixelRegion:
         if not np.isfinite([x, y]).all():
             raise usage(f"{item} is not on the image", "give another position")
         return Point(x, y)
-    assert isinstance(item, PixelRegion)
+    if type(item) in (Region, PixelRegion) or not isinstance(item, PixelRegion):
+        raise usage(f"invalid region {item!r:.100}: expected a shape", "use tf.Circle, tf.Box, ...")
     return item
 
 
@@ -162,8 +193,14 @@ def _core_on_sky(image: ImageHdu, item: SkyRegion) -> _core.Region:
 def _from_physical(image: ImageHdu) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return scale and shift from physical pixels (from 1) to those of the image (from 0)."""
     cards = image._coordinates.cards
+    for letter in string.ascii_uppercase:
+        # As in DS9, they are used before LTV and LTM.
+        if str(image.header.get(f"WCSNAME{letter}")).strip().upper() == "PHYSICAL":
+            return _from_alternate(image, letter)
     scales, shifts = [], []
     for number in (1, 2):
+        if image.header.get(f"LTM{number}_{number}", 1.0) == 0:
+            raise cards.invalid(f"LTM{number}_{number}", 0.0, "a scale other than 0")
         for other in {1, 2} - {number}:
             if image.header.get(f"LTM{number}_{other}", 0.0) not in (0, 0.0):
                 raise usage(
@@ -172,6 +209,32 @@ def _from_physical(image: ImageHdu) -> tuple[tuple[float, float], tuple[float, f
                 )
         scales.append(cards.number(f"LTM{number}_{number}", 1.0))
         shifts.append(cards.number(f"LTV{number}", 0.0) - 1.0)
+    return (scales[0], scales[1]), (shifts[0], shifts[1])
+
+
+def _from_alternate(
+    image: ImageHdu, letter: str
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return the same of alternate coordinates, in which CIAO writes physical pixels."""
+    cards, header = image._coordinates.cards, image.header
+    scales, shifts = [], []
+    for number in (1, 2):
+        for root in ("CD", "PC"):
+            turn = f"{root}{number}_{3 - number}{letter}"
+            if header.get(turn, 0) != 0:
+                raise cards.invalid(turn, header.get(turn), "0: they turn the physical pixels")
+        cd = f"CD{number}_{number}{letter}"
+        increment = cd if cd in header else f"CDELT{number}{letter}"
+        names = [f"CRPIX{number}{letter}", f"CRVAL{number}{letter}", increment]
+        values = [header.get(*pair) for pair in zip(names, (0.0, 0.0, 1.0), strict=True)]
+        for name, value in zip(names, values, strict=True):
+            if not isinstance(value, (int, float)) or isinstance(value, bool):
+                raise cards.invalid(name, value, "a number")
+        pixel, at, step = values
+        if step == 0:
+            raise cards.invalid(increment, step, "an increment other than 0")
+        scales.append(1.0 / step)
+        shifts.append(pixel - at / step - 1.0)
     return (scales[0], scales[1]), (shifts[0], shifts[1])
 
 
@@ -231,9 +294,10 @@ def place_hint() -> str:
 def mask_of(image: ImageHdu, regions: Sequence[_core.Region]) -> NDArray[np.bool_]:
     """Return which pixels of a plane are in any of some regions."""
     height, width = image.shape[-2:]
-    mask = np.zeros((height, width), dtype=np.bool_)
-    for item in regions:
-        mask |= item.mask(height, width)
+    masks = (item.mask(height, width) for item in regions)
+    mask = next(masks)
+    for other in masks:
+        mask |= other
     return mask
 
 

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tachyfits.base.errors import either, no_overlap, usage
+from tachyfits.base.errors import either, memory_error, no_overlap, usage
 from tachyfits.header.spectral_units import Line
 from tachyfits.image.chosen_regions import (
     border_of,
+    check_plane,
     core_of,
     in_pixels,
     place_hint,
@@ -22,12 +23,15 @@ from tachyfits.image.chosen_regions import (
 )
 from tachyfits.image.spectra import cube_section
 from tachyfits.text.region_input import region
-from tachyfits.text.regions import Box, CompoundRegion, Point, Region
+from tachyfits.text.regions import Box, CompoundRegion, PixelRegion, Point, Region
 from tachyfits.text.sections import Section
 from tachyfits.text.spectral_ranges import AskedChannels
 
 if TYPE_CHECKING:
     from tachyfits.image.pixels import Pixels
+
+#: Regions of more rows have no box.
+MOST_ROWS = 1 << 24
 
 #: Treatments of a region that reaches beyond the image, by the names of astropy's Cutout2D.
 MODES = ("trim", "partial", "strict")
@@ -57,8 +61,7 @@ def part_of(
     where = cube_section(image, section, channels, axis, line, pol)
     if given is None:
         return Part(where)
-    if image.ndim < 2:
-        raise usage("an image of one axis has no plane for a region", "cut it by a section")
+    check_plane(image)
     item = region(given)
     for axis in (image.ndim - 2, image.ndim - 1):
         if where.ranges[axis] != (0, image.shape[axis], 1):
@@ -86,7 +89,9 @@ def extent_on_image(image: Pixels, item: Region) -> tuple[list[int], list[int]]:
         The region is outside the image.
     """
     height, width = image.shape[-2:]
-    rows, columns = core_of(image, item).bounds(height, width) or (None, None)
+    core = core_of(image, item)
+    _check_rows(image, item)
+    rows, columns = core.bounds(height, width) or (None, None)
     if rows is not None and columns is not None:
         return [rows[0], columns[0]], [rows[1], columns[1]]
     # No centre of a pixel is inside: the pixel that has the region in it.
@@ -100,6 +105,19 @@ def extent_on_image(image: Pixels, item: Region) -> tuple[list[int], list[int]]:
         "pixels",
         place_hint(),
     )
+
+
+def _check_rows(image: Pixels, item: Region) -> None:
+    """Refuse a region of more rows than can be searched for its box in a moment."""
+    height = image.shape[-2]
+    if height > MOST_ROWS and isinstance(item, PixelRegion):
+        *_, low, high = item.ends()
+        if not min(high, height) - max(low, 0.0) < MOST_ROWS:
+            raise memory_error(
+                f"{image._where()}: {region_name(item)}: expected a region of at most {MOST_ROWS} "
+                "rows",
+                "cut it by a section",
+            )
 
 
 def _around(image: Pixels, item: Region) -> tuple[list[int], list[int]]:

@@ -1,81 +1,54 @@
-"""Regions of astropy-regions, the package ``regions``, and files of DS9 and CASA that it reads."""
+"""Regions of astropy-regions, the package ``regions``, and masks in FITS files."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits.base.errors import foreign_errors, io_error, memory_error, usage, warn
-from tachyfits.base.optional import needed
+from tachyfits.base.errors import foreign_errors, usage, warn
+from tachyfits.header.alignment import Grid
 from tachyfits.text.regions import (
     Box,
     Circle,
     CompoundRegion,
     Ellipse,
     Line,
+    Parts,
     Point,
     Polygon,
     Region,
     annulus,
+    labelled,
 )
 from tachyfits.text.sky_regions import SkyRegion
 
-#: The most characters of a region file: far more than people draw.
-_MOST_CHARACTERS = 1 << 26
-
-_HINT = "use circles, ellipses, boxes, annuli, polygons and points"
+#: Shapes that can be used in place of those without pixels.
+AREAS_HINT = "use circles, ellipses, boxes, annuli, polygons and points"
 
 
-def region_of_file(path: str | os.PathLike[str]) -> Region:
-    """Return the shapes of a file of DS9 or CASA as one region.
+def parts_of_astropy(shapes: Iterable[Any]) -> Parts:
+    """Return shapes of the package ``regions`` in the order in which they apply.
 
-    Raises
-    ------
-    IoError
-        There is no such file.
-    UsageError
-        The package ``regions`` is missing, or the file has no shape that it reads.
+    Texts and annotations are left out. In DS9, what is excluded stays so whatever follows; shapes
+    of CASA, which have a type, go in order.
     """
-    name = os.fspath(path)
-    try:
-        with open(name, encoding="utf-8-sig", errors="replace") as file:
-            text = file.read(_MOST_CHARACTERS + 1)
-    except OSError as error:
-        raise io_error(
-            f"{name}: {error.strerror}", "give the name of a region file", "io-not-found",
-            path=name, number=error.errno,
-        ) from error  # fmt: skip
-    if len(text) > _MOST_CHARACTERS:
-        raise memory_error(
-            f"{name}: a region file of more than {_MOST_CHARACTERS} characters",
-            "use fewer shapes, or a mask: a FITS image",
-        )
-    return region_of_text(text, name)
-
-
-def region_of_text(text: str, name: str = "the text") -> Region:
-    """Return the shapes of a text of DS9 or CASA as one region."""
-    regions = needed("regions", "reading region files of DS9 and CASA", extra="regions")
-    form = "crtf" if text.lstrip().startswith("#CRTF") or "[[" in text else "ds9"
-    with foreign_errors(f"{name}: invalid region file", "save it by DS9 or CASA again"):
-        found = [*regions.Regions.parse(text, format=form)]
-    areas = [shape for shape in found if not type(shape).__name__.startswith("Text")]
+    found = [*shapes]
+    areas = [shape for shape in found if not _is_annotation(shape)]
     if len(areas) < len(found):
         texts = len(found) - len(areas)
-        warn(f"{name}: {texts} of {len(found)} regions are text, which has no pixels")
+        warn(f"{texts} of {len(found)} regions are text, which has no pixels")
     parts = [(_is_included(shape), region_of_astropy(shape)) for shape in areas]
-    if not parts:
-        raise usage(f"{name}: no shape was found in it", _HINT)
-    if len(parts) == 1 and parts[0][0]:
-        return parts[0][1]
-    if form == "ds9":
-        # DS9 keeps excluded pixels out whatever follows; CASA goes in order.
+    if not any("type" in getattr(shape, "meta", {}) for shape in areas):
         parts.sort(key=lambda part: not part[0])
-    return CompoundRegion(tuple(parts))
+    return parts
+
+
+def _is_annotation(shape: Any) -> bool:
+    is_text = type(shape).__name__.startswith("Text")
+    return is_text or getattr(shape, "meta", {}).get("type") == "ann"
 
 
 def _is_included(shape: Any) -> bool:
@@ -96,19 +69,29 @@ def region_of_astropy(shape: Any) -> Region:
         return _compound(shape)
     reader = _SHAPES.get(name)
     if reader is None:
-        if isinstance(shape, Iterable):
-            return CompoundRegion(tuple((True, region_of_astropy(part)) for part in shape))
-        raise usage(
-            f"invalid region of type {name}: expected an area",
-            _HINT,
-        )
-    with foreign_errors(f"invalid region {name}", _HINT):
-        return reader(shape)
+        raise usage(f"invalid region of type {name}: expected an area", AREAS_HINT)
+    with foreign_errors(f"invalid region {name}", AREAS_HINT):
+        meta = getattr(shape, "meta", {})
+        return labelled(reader(shape), str(meta.get("text") or meta.get("label") or ""))
 
 
 def _compound(shape: Any) -> Region:
-    one, other = region_of_astropy(shape.region1), region_of_astropy(shape.region2)
-    operator = getattr(shape.operator, "__name__", "")
+    """Return a combination; ``a | b | c`` is nested on its left, however long it is."""
+    spine = []
+    while "Compound" in type(shape).__name__:
+        spine.append(shape)
+        shape = shape.region1
+    found = region_of_astropy(shape)
+    for each in reversed(spine):
+        try:
+            other = region_of_astropy(each.region2)
+        except RecursionError as error:
+            raise usage("regions nested too deep", "combine them from the first on") from error
+        found = _combined(found, other, getattr(each.operator, "__name__", ""))
+    return found
+
+
+def _combined(one: Region, other: Region, operator: str) -> Region:
     if operator == "or_":
         return CompoundRegion(((True, one), (True, other)))
     without = CompoundRegion(((True, one), (False, other)))
@@ -209,8 +192,11 @@ _SHAPES: dict[str, Callable[[Any], Region]] = {
 }
 
 
-def mask_of_file(path: str) -> NDArray[np.bool_]:
-    """Return which pixels of the first image of a FITS file are neither 0 nor undefined."""
+def mask_of_file(path: str) -> tuple[NDArray[np.bool_], Grid]:
+    """Return which pixels of the first image of a FITS file are neither 0 nor undefined.
+
+    And where they are.
+    """
     from tachyfits.file.file import open as open_file
 
     with open_file(path) as file:
@@ -226,4 +212,5 @@ def mask_of_file(path: str) -> NDArray[np.bool_]:
                 "give a mask with a pixel for each pixel of a plane",
             )
         pixels = np.asarray(image.read()).reshape(plane)
-    return np.ascontiguousarray((pixels != 0) & (pixels == pixels))
+        grid: Grid = image._grid()
+    return np.ascontiguousarray((pixels != 0) & (pixels == pixels)), grid

@@ -11,7 +11,7 @@ from tachyfits.base.errors import either, foreign_errors, usage
 from tachyfits.image.chosen_regions import border_of
 from tachyfits.image.expressions import image_of_array
 from tachyfits.results.plane import Plane
-from tachyfits.text.region_input import is_list_of_regions, region
+from tachyfits.text.region_input import listed_regions
 from tachyfits.text.regions import CompoundRegion, Region
 from tachyfits.text.units import ANGLE, asked_quantity
 
@@ -121,8 +121,8 @@ def draw_regions(axes: Any, regions: Any, plane: Plane, first: tuple[float, floa
     values, header = plane.as_written()
     image = image_of_array(np.ascontiguousarray(values), header)
     around = [withStroke(linewidth=2.6, foreground=_DARK, alpha=0.6)]
-    for given in regions if is_list_of_regions(regions) else [regions]:
-        for part in _shapes_of(region(given)):
+    for item in listed_regions(regions)[0]:
+        for part in _shapes_of(item):
             border = border_of(image, part)
             closed = np.concatenate([border, border[:1]])
             axes.plot(

@@ -19,7 +19,7 @@ from tachyfits.plot._labels import (
     with_unit,
 )
 from tachyfits.results.spectrum import Spectrum
-from tachyfits.text.regions import Polygon
+from tachyfits.text.regions import Box, Circle, Ellipse, Point, Polygon, numbers_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,9 +87,11 @@ def draw_spectra(
 def _region_text(spectrum: Spectrum) -> str:
     """Return a region in a few characters; its places need no more digits than a plot shows."""
     region = spectrum.region
-    if region is None:
-        return ""
+    if region is None or region.label:
+        return "" if region is None else region.label
     if isinstance(region, Polygon):
         return f"polygon of {len(region.vertices)} vertices"
-    numbers = ", ".join(f"{value:.4g}" for value in vars(region).values())
+    if not isinstance(region, (Box, Circle, Ellipse, Point)):
+        return str(region)
+    numbers = ", ".join(f"{value:.4g}" for value in numbers_of(region))
     return f"{type(region).__name__.lower()} {numbers}"

@@ -17,9 +17,10 @@ from tachyfits.base.errors import foreign_errors
 from tachyfits.base.optional import needed
 from tachyfits.header.coordinates import Sky
 from tachyfits.image.chosen_regions import border_of, in_pixels
-from tachyfits.interop.regions import region_of_astropy, region_of_text
+from tachyfits.interop.region_files import parts_of_text
+from tachyfits.interop.regions import region_of_astropy
 from tachyfits.server.errors import RequestError, TooLarge
-from tachyfits.text.region_text import parse_region
+from tachyfits.text.region_text import is_file_text, parse_region
 from tachyfits.text.regions import (
     Box,
     Circle,
@@ -30,14 +31,13 @@ from tachyfits.text.regions import (
     Point,
     Polygon,
     Region,
+    numbers_of,
+    union_of,
 )
-from tachyfits.text.sky_regions import SkyRegion
+from tachyfits.text.sky_regions import OWN_FRAME, SkyRegion
 
 #: Most shapes of a file.
 MOST_SHAPES = 5000
-
-#: Words of the files of DS9 and CASA that text of one region does not have.
-_OF_FILES = ("#CRTF", "[[", "global ", "# Region file", "physical\n", "wcs")
 
 
 @dataclass(frozen=True)
@@ -52,11 +52,14 @@ class Shape:
         Its pixels are left out.
     outline
         Points along its border, pixels from 1.
+    label
+        The text beside it; "" without any.
     """
 
     text: str
     excluded: bool
     outline: NDArray[np.float64]
+    label: str = ""
 
 
 def shapes_of(image: tf.Image, text: str) -> list[Shape]:
@@ -64,8 +67,7 @@ def shapes_of(image: tf.Image, text: str) -> list[Shape]:
 
     Shapes on the sky get the scale and the angle that the sky has at their centre.
     """
-    is_file = any(word in text for word in _OF_FILES)
-    found = region_of_text(text) if is_file else parse_region(text)
+    found = union_of(parts_of_text(text)) if is_file_text(text) else parse_region(text)
     parts = list(_parts(found, excluded=False))
     if len(parts) > MOST_SHAPES:
         raise TooLarge(f"a region file of more than {MOST_SHAPES} shapes")
@@ -78,7 +80,7 @@ def shapes_of(image: tf.Image, text: str) -> list[Shape]:
             if len(corners) < 3:
                 continue
             shape = Polygon([(x, y) for x, y in (corners - 1).tolist()])
-        shapes.append(Shape(text_of(shape), excluded, np.round(border, 3)))
+        shapes.append(Shape(text_of(shape), excluded, np.round(border, 3), part.label))
     return shapes
 
 
@@ -102,7 +104,8 @@ def _near(image: tf.Image, region: SkyRegion) -> PixelRegion | None:
     from astropy.coordinates import SkyCoord
 
     with foreign_errors(f"{region} has no shape in pixels", "give it in pixels"):
-        places = SkyCoord(region.points, unit="deg", frame=region.frame)
+        frame = sky.astropy_frame if region.frame == OWN_FRAME else region.frame
+        places = SkyCoord(region.points, unit="deg", frame=frame)
         if region.shape in ("polygon", "line"):
             corners = np.column_stack(sky.wcs.world_to_pixel(places)).tolist()
             if not np.isfinite(corners).all():
@@ -133,7 +136,7 @@ def text_of(region: PixelRegion) -> str:
     if isinstance(region, (Polygon, Line)):
         numbers = [float(at) + 1 for vertex in region.vertices for at in vertex]
     elif isinstance(region, (Box, Circle, Ellipse, Point)):
-        x, y, *others = vars(region).values()
+        x, y, *others = numbers_of(region)
         numbers = [float(x) + 1, float(y) + 1, *map(float, others)]
     else:
         raise RequestError("the region has no text in pixels")
@@ -187,14 +190,14 @@ def _foreign(regions: Any, region: PixelRegion) -> Any:
     if isinstance(region, Circle):
         return regions.CirclePixelRegion(at(region.x, region.y), region.radius)
     if isinstance(region, Ellipse):
-        x, y, first, second, angle = vars(region).values()
+        x, y, first, second, angle = numbers_of(region)
         return regions.EllipsePixelRegion(at(x, y), 2 * first, 2 * second, angle * u.deg)
     if isinstance(region, Box):
-        x, y, width, height, angle = vars(region).values()
+        x, y, width, height, angle = numbers_of(region)
         return regions.RectanglePixelRegion(at(x, y), width, height, angle * u.deg)
     if isinstance(region, Polygon):
-        x, y = zip(*region.vertices, strict=True)
-        return regions.PolygonPixelRegion(regions.PixCoord(x, y))
+        columns, rows = zip(*region.vertices, strict=True)
+        return regions.PolygonPixelRegion(regions.PixCoord(columns, rows))
     if isinstance(region, Point):
         return regions.PointPixelRegion(at(region.x, region.y))
     if isinstance(region, Line) and len(region.vertices) == 2:

@@ -15,18 +15,17 @@ from tachyfits.base.errors import usage
 from tachyfits.text.regions import (
     Box,
     Circle,
-    CompoundRegion,
     Ellipse,
     Line,
-    PhysicalRegion,
-    PixelRegion,
     Point,
     Polygon,
     Region,
     annulus,
     check_radii,
+    physical,
+    union_of,
 )
-from tachyfits.text.sky_regions import FRAMES, SkyRegion, frame_name
+from tachyfits.text.sky_regions import FRAMES, OWN_FRAME, SkyRegion, frame_name
 
 #: Shapes as messages list them.
 REGION_FORMS = (
@@ -34,9 +33,10 @@ REGION_FORMS = (
     "polygon(x1,y1,x2,y2,x3,y3), point(x,y) or line(x1,y1,x2,y2)"
 )
 
+# Each blank can be read in one way alone: text of clients must not take long to refuse.
 _SHAPE = re.compile(
-    r"\s*(?P<sign>[-+!]?)\s*(?P<name>[A-Za-z]+)\s*"
-    r"(?:\((?P<inside>[^()]*)\)|\s(?P<bare>[^()]*))\s*(?:#.*)?",
+    r"(?P<sign>[-+!]?)\s*(?P<name>[A-Za-z]+)"
+    r"(?:\s*\((?P<inside>[^()]*)\)\s*|(?P<bare>\s[^()#]*))(?:#.*)?",
     re.DOTALL,
 )
 
@@ -47,11 +47,11 @@ _UNITS = {
     "arcmin": 1 / 60, "mas": 1 / 3.6e6,
 }  # fmt: skip
 
-_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 _BOUND = rf"{_NUMBER}|[-+]?inf(?:inity)?"
 _WITH_UNIT = re.compile(rf"({_NUMBER})\s*([A-Za-z\"']*)")
 _SEXAGESIMAL = re.compile(
-    r"([-+]?)(\d+)(?::|(?P<h>[hd]))(\d+)(?::|m)(\d+\.?\d*|\.\d+)s?", re.IGNORECASE
+    r"([-+]?)(\d+)(?::|(?P<h>[hd]))(\d+)(?::|m)(\d+(?:\.\d*)?|\.\d+)s?", re.IGNORECASE
 )
 
 #: Frames whose longitudes are right ascensions: hours where they are sexagesimal.
@@ -86,7 +86,7 @@ def parse_region(text: str) -> Region:
         if words.lower() in (_IMAGE, _PHYSICAL) or words.lower() in FRAMES:
             frame = words.lower()
             continue
-        match = _SHAPE.fullmatch(piece)
+        match = _SHAPE.fullmatch(words)
         if match is None:
             _refuse_word(words, text)
         assert match is not None
@@ -104,10 +104,21 @@ def parse_region(text: str) -> Region:
             found.append((match["sign"] not in ("-", "!"), shape))
     if not found:
         raise usage(f"invalid region {text!r}: expected a shape", f"use {REGION_FORMS}")
-    if len(found) == 1 and found[0][0]:
-        return found[0][1]
     # In DS9, what is excluded stays so whatever follows.
-    return CompoundRegion(tuple(sorted(found, key=lambda part: not part[0])))
+    return union_of(sorted(found, key=lambda part: not part[0]))
+
+
+#: Beginnings and words of region files that text of one region does not have.
+_OF_FILES = ("#CRTF", "# Region file", "[[", "global ")
+
+
+def is_file_text(text: str) -> bool:
+    """Say whether text is that of a region file of DS9 or CASA, not a region alone.
+
+    >>> is_file_text("circle[[30deg,20deg],20arcsec]"), is_file_text("circle(30,20,5)")
+    (True, False)
+    """
+    return any(word in text for word in _OF_FILES)
 
 
 def parse_position(text: str) -> Region:
@@ -154,17 +165,9 @@ def _shape(name: str, inside: str, frame: str, text: str) -> Region:
     if frame in (_IMAGE, _PHYSICAL):
         region = _in_pixels(name, [_pixels(word, text) for word in words], text)
         if frame == _PHYSICAL:
-            return _physical(region)
+            return physical(region)
         return region
     return _on_sky(name, words, frame_name(frame), text)
-
-
-def _physical(region: Region) -> Region:
-    if isinstance(region, CompoundRegion):
-        return CompoundRegion(tuple((added, _physical(part)) for added, part in region.parts))
-    assert isinstance(region, PixelRegion)
-    # Physical pixels are counted from 1, as LTV and LTM have them.
-    return PhysicalRegion(region.moved((1.0, 1.0), (1.0, 1.0)))
 
 
 def _pixels(word: str, text: str) -> float:
@@ -289,6 +292,11 @@ def _longitude(word: str, frame: str, text: str) -> float:
     match = _SEXAGESIMAL.fullmatch(word)
     if match is None:
         return _angle(word, text)
+    if frame == OWN_FRAME and match["h"] is None:
+        raise usage(
+            f"invalid region {text!r}: {word!r} may be hours or degrees in the frame {frame}",
+            "write degrees, or 5h34m32.0s",
+        )
     hours = (match["h"] or ("h" if frame in _EQUATORIAL else "d")).lower() == "h"
     return _sexagesimal(match) * (15.0 if hours else 1.0)
 
@@ -300,7 +308,7 @@ def _latitude(word: str, frame: str, text: str) -> float:
 
 def _sexagesimal(match: re.Match[str]) -> float:
     sign = -1.0 if match[1] == "-" else 1.0
-    return sign * (int(match[2]) + int(match[4]) / 60 + float(match[5]) / 3600)
+    return sign * (float(match[2]) + float(match[4]) / 60 + float(match[5]) / 3600)
 
 
 def _angle(word: str, text: str) -> float:

@@ -7,27 +7,41 @@ a box: on its left or lower side). `text.sky_regions` has the shapes on the sky.
 
 from __future__ import annotations
 
+import copy
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tachyfits import _core
-from tachyfits.base.errors import usage
+from tachyfits.base.errors import foreign_errors, usage
 from tachyfits.base.lazy_numpy import np
+from tachyfits.base.whole_numbers import whole_number
 from tachyfits.text.sections import Section
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+#: Combinations of regions are nested no deeper.
+_MOST_DEPTH = 100
+
 #: The least and the greatest x, and those of y.
 Ends: TypeAlias = "tuple[float, float, float, float]"
 
 
 class Region:
-    """A part of the plane of the first two axes: in pixels, or on the sky."""
+    """A part of the plane of the first two axes: in pixels, or on the sky.
+
+    Attributes
+    ----------
+    label
+        The text that a region file has beside the shape; "" without any. Shapes are equal whatever
+        their labels.
+    """
+
+    label: str = ""
 
 
 class PixelRegion(Region):
@@ -51,7 +65,10 @@ class PixelRegion(Region):
 
     def mask(self, height: int, width: int) -> NDArray[np.bool_]:
         """Return which pixels of a plane of shape (height, width) belong to the region."""
-        return self.to_core().mask(height, width)
+        sizes = [whole_number(length) for length in (height, width)]
+        if None in sizes:
+            raise usage(f"invalid shape {(height, width)!r} of a plane", "give two whole numbers")
+        return self.to_core().mask(*(min(size or 0, 2**62) for size in sizes))
 
 
 @dataclass(frozen=True)
@@ -70,6 +87,10 @@ class Box(PixelRegion):
     width: float
     height: float
     angle_degrees: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        _check_numbers(self)
 
     def to_core(self) -> _core.Region:
         """Return the engine's region."""
@@ -108,6 +129,10 @@ class Circle(PixelRegion):
     y: float
     radius: float
 
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        _check_numbers(self)
+
     def to_core(self) -> _core.Region:
         """Return the engine's region."""
         return _core.Region.circle(self.x, self.y, self.radius)
@@ -139,6 +164,10 @@ class Ellipse(PixelRegion):
     semi_x: float
     semi_y: float
     angle_degrees: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        _check_numbers(self)
 
     def to_core(self) -> _core.Region:
         """Return the engine's region."""
@@ -178,7 +207,7 @@ class Polygon(PixelRegion):
     vertices: tuple[tuple[float, float], ...]
 
     def __init__(self, vertices: Sequence[tuple[float, float]]) -> None:
-        pairs = tuple((float(x), float(y)) for x, y in vertices)
+        pairs = _vertices(vertices, "polygon")
         if len(pairs) < 3:
             raise usage(f"a polygon of {len(pairs)} vertices", "give three or more (x, y)")
         object.__setattr__(self, "vertices", pairs)
@@ -208,6 +237,10 @@ class Point(PixelRegion):
     x: float
     y: float
 
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        _check_numbers(self)
+
     def to_core(self) -> _core.Region:
         """Return the engine's region."""
         return _core.Region.box(
@@ -229,6 +262,13 @@ class Line(PixelRegion):
 
     vertices: tuple[tuple[float, float], ...]
 
+    def __post_init__(self) -> None:
+        """Refuse fewer than two points."""
+        pairs = _vertices(self.vertices, "line")
+        if len(pairs) < 2:
+            raise usage(f"a line of {len(pairs)} points", "give two or more (x, y)")
+        object.__setattr__(self, "vertices", pairs)
+
     def to_core(self) -> _core.Region:
         """Refuse: no pixel is inside a line."""
         raise usage(
@@ -247,9 +287,13 @@ class Line(PixelRegion):
 
 @dataclass(frozen=True)
 class MaskRegion(PixelRegion):
-    """The pixels that a mask marks: an array of shape (height, width), of the plane itself."""
+    """The pixels that a mask marks: an array of shape (height, width), of the plane itself.
+
+    ``grid``: a `header.alignment.Grid`, where the mask has coordinates.
+    """
 
     pixels: NDArray[np.bool_]
+    grid: Any = None
 
     def to_core(self) -> _core.Region:
         """Return the engine's region."""
@@ -281,10 +325,29 @@ class MaskRegion(PixelRegion):
 class CompoundRegion(Region):
     """Regions in order: each is added (True) to those before it, or removed (False) from them.
 
-    Where the first one is removed, it is from the whole image.
+    Where the first one is removed, it is from the whole image. The parts of a combination at the
+    beginning are parts of this one: regions that are added one by one make no deep nest.
     """
 
     parts: tuple[tuple[bool, Region], ...]
+
+    def __post_init__(self) -> None:
+        """Check the parts."""
+        hint = "give pairs: (True, region) adds one, (False, region) removes it"
+        with foreign_errors("invalid parts of a region", hint):
+            parts = tuple((bool(added), part) for added, part in self.parts)
+        if not all(isinstance(part, Region) for _, part in parts):
+            raise usage("invalid parts of a region: expected regions", hint)
+        if parts and parts[0][0] and isinstance(parts[0][1], CompoundRegion):
+            parts = parts[0][1].parts + parts[1:] if parts[0][1].parts else parts
+        depth = 1 + max((getattr(part, "_depth", 0) for _, part in parts), default=0)
+        if depth > _MOST_DEPTH:
+            raise usage(
+                f"combinations of regions nested more than {_MOST_DEPTH} deep",
+                "combine them from the first on, or give them as one list of parts",
+            )
+        object.__setattr__(self, "_depth", depth)
+        object.__setattr__(self, "parts", parts)
 
     def __str__(self) -> str:
         shown = [f"{'' if added else 'without '}{part}" for added, part in self.parts[:6]]
@@ -293,9 +356,81 @@ class CompoundRegion(Region):
 
 @dataclass(frozen=True)
 class PhysicalRegion(Region):
-    """A region in physical pixels: those of the image that this one was cut out of (LTM, LTV)."""
+    """A region in physical pixels: those of the image that this one was cut out of (LTM, LTV).
+
+    Its numbers are counted from 1, as LTV and LTM have them.
+    """
 
     region: PixelRegion
+
+
+#: Shapes in the order in which they apply, each added (True) or removed (False).
+Parts: TypeAlias = "Sequence[tuple[bool, Region]]"
+
+
+def labelled(region: Region, label: str) -> Region:
+    """Return the same region with a label.
+
+    >>> labelled(Circle(9, 4, 2.5), "core").label, labelled(Circle(9, 4, 2.5), "core")
+    ('core', Circle(x=9, y=4, radius=2.5))
+    """
+    if region.label == label:
+        return region
+    found = copy.copy(region)
+    object.__setattr__(found, "label", label)
+    return found
+
+
+def union_of(parts: Parts) -> Region:
+    """Return shapes that are added and removed in order as one region."""
+    if len(parts) == 1 and parts[0][0]:
+        return parts[0][1]
+    return CompoundRegion(tuple(parts))
+
+
+def each_of(parts: Parts) -> list[Region]:
+    """Return a region for each shape that is added, without those that are removed after it.
+
+    >>> parts = [(True, Circle(9, 9, 5)), (True, Circle(2, 2, 1)), (False, Circle(9, 9, 2))]
+    >>> [str(region) for region in each_of(parts)][0]
+    'Circle(x=9, y=9, radius=5); without Circle(x=9, y=9, radius=2)'
+    """
+    found = []
+    for number, (added, shape) in enumerate(parts):
+        if added:
+            removed = [part for part in parts[number + 1 :] if not part[0]]
+            found.append(labelled(union_of([(True, shape), *removed]), shape.label))
+    # Shapes that are only removed leave the rest of the image.
+    return found or [union_of(parts)]
+
+
+def physical(region: Region) -> Region:
+    """Return a region whose numbers, written from 1, are of physical pixels."""
+    if isinstance(region, CompoundRegion):
+        parts = tuple((added, physical(part)) for added, part in region.parts)
+        return labelled(CompoundRegion(parts), region.label)
+    assert isinstance(region, PixelRegion)
+    return labelled(PhysicalRegion(region.moved((1.0, 1.0), (1.0, 1.0))), region.label)
+
+
+def _check_numbers(shape: Any) -> None:
+    """Refuse fields that are not numbers; the engine says which numbers it takes."""
+    for name, value in ((field.name, getattr(shape, field.name)) for field in fields(shape)):
+        # Not a quantity, which has a unit, nor text, which would be a number by chance.
+        is_number = isinstance(value, (float, np.floating, np.integer)) or (
+            isinstance(value, int) and abs(value) < 2**1000
+        )
+        if not is_number:
+            raise usage(
+                f"invalid {name} {value!r:.60} of a {type(shape).__name__.lower()}: expected a "
+                "number of pixels",
+                "give a number; a region on the sky is a tachyfits.SkyRegion",
+            )
+
+
+def _vertices(vertices: Any, name: str) -> tuple[tuple[float, float], ...]:
+    with foreign_errors(f"invalid vertices of a {name}", "give pairs of numbers: [(0, 0), ...]"):
+        return tuple((float(x), float(y)) for x, y in vertices)
 
 
 def check_radii(inner: float, outer: float) -> None:
@@ -346,7 +481,7 @@ def _around(shape: Any, width: float, height: float) -> Ends:
 
 def _cosine_and_sine(angle_degrees: float) -> tuple[float, float]:
     angle = math.radians(angle_degrees)
-    return math.cos(angle), math.sin(angle)
+    return (math.cos(angle), math.sin(angle)) if math.isfinite(angle) else (math.nan, math.nan)
 
 
 def _turned(border: NDArray[np.float64], shape: Any) -> NDArray[np.float64]:
@@ -387,12 +522,20 @@ def as_ds9(region: Region) -> str:
         numbers = [coordinate + 1 for vertex in region.vertices for coordinate in vertex]
         shown = [*map(_short, numbers[:12]), *(["..."] if len(numbers) > 12 else [])]
         return f"{type(region).__name__.lower()}({','.join(shown)})"
+    if isinstance(region, CompoundRegion):
+        parts = [f"{'' if added else '-'}{as_ds9(part)}" for added, part in region.parts[:6]]
+        return "; ".join([*parts, *(["..."] if len(region.parts) > 6 else [])])
     if not isinstance(region, (Box, Circle, Ellipse, Point)):
         return str(region)
-    x, y, *others = vars(region).values()
+    x, y, *others = numbers_of(region)
     if others[2:] == [0.0]:
         others.pop()
     return f"{type(region).__name__.lower()}({','.join(map(_short, (x + 1, y + 1, *others)))})"
+
+
+def numbers_of(region: Box | Circle | Ellipse | Point) -> tuple[float, ...]:
+    """Return the numbers of a shape in the order of its arguments."""
+    return tuple(getattr(region, field.name) for field in fields(region))
 
 
 def _short(number: float) -> str:

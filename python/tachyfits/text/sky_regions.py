@@ -5,20 +5,33 @@ They hold numbers and names alone. `header.region_rasters` finds the pixels whos
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tachyfits.base.errors import foreign_errors, usage
-from tachyfits.text.regions import CompoundRegion, Region, annulus, check_radii
+from tachyfits.text.regions import CompoundRegion, Region, annulus, check_radii, labelled
 from tachyfits.text.units import ANGLE, asked_quantity
 
 #: Names of frames as DS9, CASA and people write them, and what astropy calls them.
 FRAMES = {
     "icrs": "icrs", "fk5": "fk5", "j2000": "fk5", "fk4": "fk4", "b1950": "fk4",
     "galactic": "galactic", "ecliptic": "barycentricmeanecliptic", "supergal": "supergalactic",
-    "supergalactic": "supergalactic",
+    "supergalactic": "supergalactic", "wcs": "wcs",
 }  # fmt: skip
+
+#: The frame of the image that a region is used on, whatever that is: DS9's name.
+OWN_FRAME = "wcs"
+
+#: Shapes: the least and the greatest number of their positions, and the number of sizes.
+_COUNTS = {
+    "ellipse": (1, 1, 2), "box": (1, 1, 2), "polygon": (3, 1 << 20, 0), "range": (2, 2, 0),
+    "point": (1, 1, 0), "line": (2, 1 << 20, 0),
+}  # fmt: skip
+
+#: Functions that make shapes on the sky.
+_MAKERS = "make it by SkyRegion.circle, ellipse, box, annulus, polygon, range, point or line"
 
 #: Forms of a position on the sky.
 _CENTRE_HINT = "give an astropy SkyCoord, or (longitude, latitude) in degrees and a frame"
@@ -49,7 +62,8 @@ class SkyRegion(Region):
         Of the first size: at 0 it lies along the longitude, and turns counter-clockwise on the sky
         with longitudes growing to the left, degrees. 90 is the direction of north.
     frame
-        "icrs", "fk5", "fk4", "galactic", "supergalactic" or "barycentricmeanecliptic".
+        "icrs", "fk5", "fk4", "galactic", "supergalactic" or "barycentricmeanecliptic"; "wcs": the
+        frame of the image, whatever that is.
 
     Examples
     --------
@@ -64,6 +78,35 @@ class SkyRegion(Region):
     sizes: tuple[float, ...] = ()
     angle: float = 0.0
     frame: str = "icrs"
+
+    def __post_init__(self) -> None:
+        """Check the shape and its numbers."""
+        if not isinstance(self.shape, str) or self.shape not in _COUNTS:
+            raise usage(f"invalid shape {self.shape!r:.60}: expected {', '.join(_COUNTS)}", _MAKERS)
+        with foreign_errors(f"invalid {self.shape} on the sky", _MAKERS):
+            least, most, sizes = _COUNTS[self.shape]
+            pairs = [(float(at), float(to)) for at, to in self.points]
+            counts = len(pairs), len(self.sizes)
+            numbers = [*itertools.chain(*pairs), *map(float, self.sizes), float(self.angle)]
+        if not least <= counts[0] <= most or counts[1] != sizes:
+            raise usage(
+                f"invalid {self.shape} on the sky: found {counts[0]} positions and {counts[1]} "
+                "sizes",
+                _MAKERS,
+            )
+        # NaN is within no limits.
+        if not all(abs(number) <= 1e6 for number in numbers):
+            raise usage(f"{self.shape} on the sky: its numbers are not finite", "give degrees")
+        for _, latitude in pairs:
+            if abs(latitude) > 90:
+                raise usage(
+                    f"invalid latitude {latitude!r}: expected degrees from -90 to 90",
+                    "give longitude (right ascension) first, latitude (declination) second",
+                )
+        if any(size < 0 for size in self.sizes):
+            raise usage(f"invalid sizes {self.sizes!r}: expected none below 0", "give degrees")
+        if not isinstance(self.frame, str) or self.frame not in FRAMES.values():
+            raise usage(f"invalid frame {self.frame!r}: expected {', '.join(FRAMES)}", _MAKERS)
 
     def __str__(self) -> str:
         """Return the shape as text that `tachyfits.region` reads.
@@ -101,7 +144,7 @@ class SkyRegion(Region):
         """Return an ellipse by its centre, semi-axes and angle."""
         points, name = _points([centre], frame)
         sizes = (degrees(semi_x, "semi-axis"), degrees(semi_y, "semi-axis"))
-        return _checked(cls("ellipse", points, sizes, degrees(angle, "angle"), name))
+        return cls("ellipse", points, sizes, degrees(angle, "angle"), name)
 
     @classmethod
     def box(
@@ -110,7 +153,7 @@ class SkyRegion(Region):
         """Return a box by its centre, full sizes and angle."""
         points, name = _points([centre], frame)
         sizes = (degrees(width, "width"), degrees(height, "height"))
-        return _checked(cls("box", points, sizes, degrees(angle, "angle"), name))
+        return cls("box", points, sizes, degrees(angle, "angle"), name)
 
     @classmethod
     def annulus(cls, centre: Any, inner: Any, outer: Any, *, frame: str = "icrs") -> CompoundRegion:
@@ -125,17 +168,17 @@ class SkyRegion(Region):
         points, name = _points(_each(vertices), frame)
         if len(points) < 3:
             raise usage(f"a polygon of {len(points)} vertices", "give three or more")
-        return _checked(cls("polygon", points, frame=name))
+        return cls("polygon", points, frame=name)
 
     @classmethod
     def range(
         cls, longitudes: tuple[Any, Any], latitudes: tuple[Any, Any], *, frame: str = "icrs"
     ) -> SkyRegion:
         """Return the sky between two longitudes, eastwards from the first, and two latitudes."""
-        west, east = (degrees(longitude, "longitude") for longitude in longitudes)
-        south, north = (degrees(latitude, "latitude") for latitude in latitudes)
-        points = ((west, south), (east, north))
-        return _checked(cls("range", points, frame=frame_name(frame)))
+        with foreign_errors("invalid range", "give (west, east) and (south, north)"):
+            west, east = (degrees(longitude, "longitude") for longitude in longitudes)
+            south, north = (degrees(latitude, "latitude") for latitude in latitudes)
+        return cls("range", ((west, south), (east, north)), frame=frame_name(frame))
 
     @classmethod
     def line(cls, vertices: Any, *, frame: str = "icrs") -> SkyRegion:
@@ -143,13 +186,13 @@ class SkyRegion(Region):
         points, name = _points(_each(vertices), frame)
         if len(points) < 2:
             raise usage("a line of one position", "give two or more")
-        return _checked(cls("line", points, frame=name))
+        return cls("line", points, frame=name)
 
     @classmethod
     def point(cls, position: Any, *, frame: str = "icrs") -> SkyRegion:
         """Return the pixel that has a position in it."""
         points, name = _points([position], frame)
-        return _checked(cls("point", points, frame=name))
+        return cls("point", points, frame=name)
 
 
 def frame_name(name: str) -> str:
@@ -167,11 +210,21 @@ def frame_name(name: str) -> str:
     return found or str(name).lower()
 
 
+def in_own_frame(region: Region) -> Region:
+    """Return a region whose positions are in the frame of the image that it is used on."""
+    if isinstance(region, CompoundRegion):
+        parts = tuple((added, in_own_frame(part)) for added, part in region.parts)
+        return labelled(CompoundRegion(parts), region.label)
+    if not isinstance(region, SkyRegion):
+        return region
+    return labelled(replace(region, frame=OWN_FRAME), region.label)
+
+
 def degrees(value: Any, what: str) -> float:
     """Return an angle in degrees: a number of them, a Quantity, or text such as "12arcsec"."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return float(value)
-    with foreign_errors(f"invalid {what} {value!r}", 'give degrees, or an angle: "12arcsec"'):
+    with foreign_errors(f"invalid {what} {value!r:.60}", 'give degrees, or an angle: "12arcsec"'):
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return float(value)
         return float(asked_quantity(value, ANGLE, default="deg").to_value("deg"))
 
 
@@ -191,7 +244,10 @@ def of_skycoord(position: Any) -> tuple[tuple[tuple[float, float], ...], str]:
 
 
 def _each(vertices: Any) -> Sequence[Any]:
-    return [vertices] if hasattr(vertices, "spherical") else list(vertices)
+    if hasattr(vertices, "spherical"):
+        return [vertices]
+    with foreign_errors("invalid vertices", _CENTRE_HINT):
+        return list(vertices)
 
 
 def _points(positions: Sequence[Any], frame: str) -> tuple[tuple[tuple[float, float], ...], str]:
@@ -210,20 +266,3 @@ def _points(positions: Sequence[Any], frame: str) -> tuple[tuple[tuple[float, fl
             longitude, latitude = position
         found.append((degrees(longitude, "longitude"), degrees(latitude, "latitude")))
     return tuple(found), name
-
-
-def _checked(region: SkyRegion) -> SkyRegion:
-    """Return a region whose numbers are in range; UsageError for others."""
-    numbers = [number for point in region.points for number in point]
-    # NaN is within no limits.
-    if not all(abs(number) <= 1e6 for number in (*numbers, *region.sizes, region.angle)):
-        raise usage(f"{region.shape} on the sky: its numbers are not finite", "give degrees")
-    for _, latitude in region.points:
-        if abs(latitude) > 90:
-            raise usage(
-                f"invalid latitude {latitude!r}: expected degrees from -90 to 90",
-                "give longitude (right ascension) first, latitude (declination) second",
-            )
-    if any(size < 0 for size in region.sizes):
-        raise usage(f"invalid sizes {region.sizes!r}: expected none below 0", "give degrees")
-    return region

@@ -31,6 +31,7 @@ async def regions_pixels(request: Request, at: At) -> Response:
         found = {
             "regions": [shape.text for shape in shapes if not shape.excluded],
             "excluded": [shape.text for shape in shapes if shape.excluded],
+            "labels": [shape.label for shape in shapes if not shape.excluded],
             "outlines": [shape.outline for shape in shapes if not shape.excluded],
         }
         return json_answer(found, {"Cache-Control": "no-store"})

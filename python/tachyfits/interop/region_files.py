@@ -1,0 +1,316 @@
+"""Region files of DS9 and CASA: shapes by astropy-regions, in the frames that the languages mean.
+
+astropy-regions has neither physical pixels, which DS9 assumes where a file names no frame, nor the
+frame of the image itself, which CASA assumes. So lines of one frame are read together, and the
+frame is put on the shapes afterwards.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from tachyfits.base.errors import (
+    either,
+    foreign_errors,
+    io_error,
+    listed,
+    memory_error,
+    usage,
+    warn,
+)
+from tachyfits.base.optional import needed
+from tachyfits.interop.regions import AREAS_HINT, parts_of_astropy
+from tachyfits.text.regions import Line, Parts, Region, labelled, physical
+from tachyfits.text.sky_regions import SkyRegion, in_own_frame
+
+#: The most characters of a region file: far more than people draw.
+_MOST_CHARACTERS = 1 << 26
+
+#: Frames of DS9 that astropy-regions reads.
+_READ = ("image", "icrs", "fk5", "j2000", "fk4", "b1950", "galactic", "ecliptic")
+#: Frames of DS9 that need more than the image has.
+_REFUSED = re.compile(r"linear|amplifier|detector|tile|wcs[a-z1-9]")
+#: Drawings of DS9, which have no pixels inside.
+_DRAWN = ("text", "vector", "ruler", "compass", "projection", "segment")
+#: Parts of a line in which ";" is a character.
+_QUOTED = re.compile(r"\{[^{}]*\}|(?<==)\s*(?:\"[^\"]*\"|'[^']*')")
+#: Properties other than the label, whose text is in quotes.
+_PROPERTY = re.compile(r"\b(?!text\b)[a-z]+\s*=\s*(?:\{[^{}]*\}|\"[^\"]*\"|'[^']*')", re.IGNORECASE)
+_WORD = re.compile(r"#?\s*(?:[-+!]\s*)?([A-Za-z][A-Za-z0-9]*)")
+_ANGLED = re.compile(
+    r"(?P<sign>[-+]?)\s*(?P<name>box|rotbox|ellipse)(?:\s*\(|\s)(?P<numbers>[^()#]*)\)?",
+    re.IGNORECASE,
+)
+
+_CASA_LINE = re.compile(r"[-+]?\s*(?P<ann>ann\s+)?(?P<name>[a-z]+)\s*(?=\[)", re.IGNORECASE)
+_CASA_COORD = re.compile(r"\bcoord\s*=\s*['\"]?(\w+)", re.IGNORECASE)
+_ANGULAR = re.compile(r"[\d.](?:arcsec|arcmin|deg|rad|\"|')")
+_BARE = re.compile(r"(?:[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)?")
+
+
+class _Piece(NamedTuple):
+    """A line of a file: which frame its shape has, and text for astropy-regions."""
+
+    frame: str
+    text: str
+    #: Whether it is a box on the sky by two corners.
+    is_box: bool = False
+
+
+def parts_of_file(path: str | os.PathLike[str]) -> Parts:
+    """Return the shapes of a file of DS9 or CASA, in the order in which they apply.
+
+    Raises
+    ------
+    IoError
+        There is no such file.
+    UsageError
+        The package ``regions`` is missing, or the file has no shape that can be read.
+    """
+    name = os.fspath(path)
+    try:
+        with open(name, encoding="utf-8-sig", errors="replace") as file:
+            text = file.read(_MOST_CHARACTERS + 1)
+    except OSError as error:
+        raise io_error(
+            f"{name}: {error.strerror}", "give the name of a region file", "io-not-found",
+            path=name, number=error.errno,
+        ) from error  # fmt: skip
+    except ValueError as error:
+        raise usage(f"invalid name {name!r} of a region file", "give another one") from error
+    if len(text) > _MOST_CHARACTERS:
+        raise memory_error(
+            f"{name}: a region file of more than {_MOST_CHARACTERS} characters",
+            "use fewer shapes, or a mask: a FITS image",
+        )
+    return parts_of_text(text, name)
+
+
+def parts_of_text(text: str, name: str = "the text") -> Parts:
+    """Return the shapes of a text of DS9 or CASA, in the order in which they apply."""
+    regions = needed("regions", "reading region files of DS9 and CASA", extra="regions")
+    is_casa = text.lstrip().startswith("#CRTF") or "[[" in text
+    lines = list(_casa_lines(text, name) if is_casa else _ds9_lines(text, name))
+    shared = "".join(f"{line.text}\n" for line in lines if line.frame == "global")
+    parts: list[tuple[bool, Region]] = []
+    shapes = (line for line in lines if line.frame != "global")
+    for (frame, is_box), run in groupby(shapes, key=lambda line: (line.frame, line.is_box)):
+        body = "".join(f"{line.text}\n" for line in run)
+        if is_casa:
+            found = _parsed(regions, shared + body, "crtf", name)
+        else:
+            known = frame if frame in _READ else "image" if frame == "physical" else "icrs"
+            found = _parsed(regions, f"{shared}{known}\n{body}", "ds9", name)
+        placed = _PLACED.get(frame, _as_it_is)
+        for added, part in parts_of_astropy(found):
+            parts.append((added, placed(_between_corners(part) if is_box else part)))
+    if not parts:
+        raise usage(f"{name}: no shape was found in it", AREAS_HINT)
+    areas = [part for part in parts if not _is_line(part[1])]
+    if areas and len(areas) < len(parts):
+        # A file of lines alone has a path.
+        count = len(parts) - len(areas)
+        warn(f"{name}: lines, which have no pixels inside, are left out: {count}")
+        parts = areas
+    if not is_casa:
+        # DS9 keeps excluded pixels out whatever follows; CASA goes in order.
+        parts.sort(key=lambda part: not part[0])
+    return parts
+
+
+def _is_line(region: Region) -> bool:
+    return isinstance(region, Line) or (isinstance(region, SkyRegion) and region.shape == "line")
+
+
+def _between_corners(region: Region) -> Region:
+    """Return a box of CASA on the sky: the directions between two longitudes and two latitudes.
+
+    astropy-regions makes a rectangle of them, as if a degree of longitude were one on the sky.
+    """
+    if not isinstance(region, SkyRegion) or region.shape != "box":
+        return region
+    ((longitude, latitude),), (width, height) = region.points, region.sizes
+    if width > 180.0:
+        # The shorter way between the corners passes longitude 0.
+        longitude, width = longitude + 180.0, 360.0 - width
+    ends = (longitude - width / 2, longitude + width / 2)
+    found = SkyRegion.range(
+        ends, (latitude - height / 2, latitude + height / 2), frame=region.frame
+    )
+    return labelled(found, region.label)
+
+
+def _as_it_is(region: Region) -> Region:
+    return region
+
+
+#: Functions that put shapes into frames that astropy-regions does not have.
+_PLACED: dict[str, Callable[[Region], Region]] = {
+    "physical": physical, "wcs": in_own_frame, "wcs0": in_own_frame, "own": in_own_frame,
+}  # fmt: skip
+
+
+def _parsed(regions: Any, text: str, form: str, name: str) -> list[Any]:
+    """Return the shapes of a text; what astropy-regions leaves out is named in a warning."""
+    with warnings.catch_warnings(record=True) as notes:
+        warnings.simplefilter("always")
+        with foreign_errors(f"{name}: invalid region file", "save it by DS9 or CASA again"):
+            found = [*regions.Regions.parse(text, format=form)]
+    for note in dict.fromkeys(str(note.message) for note in notes):
+        warn(f"{name}: {note}")
+    return found
+
+
+# DS9.
+
+
+def _ds9_lines(text: str, name: str) -> Iterator[_Piece]:
+    # Without a frame DS9 assumes physical pixels.
+    frame, drawn, count = "physical", set[str](), 0
+    for piece in _pieces(text):
+        match = _WORD.match(piece)
+        word = match[1].lower() if match else ""
+        if piece.startswith("#") and word not in (*_DRAWN, "composite"):
+            continue
+        if word == "global":
+            yield _Piece("global", piece)
+        elif word in _READ or word in _PLACED:
+            frame = word
+        elif _REFUSED.fullmatch(word):
+            raise usage(
+                f"{name}: invalid frame {word!r}: expected {', '.join(_READ)}, physical or wcs",
+                "save the file in another coordinate system by DS9",
+            )
+        elif word in _DRAWN:
+            drawn.add(word)
+            count += 1
+        else:
+            if frame in ("wcs", "wcs0") and ":" in piece.partition("#")[0]:
+                raise usage(
+                    f"{name}: invalid position in {piece!r}: in the frame wcs it may be hours or "
+                    "degrees",
+                    "write degrees",
+                )
+            yield _Piece(frame, _with_angle(piece))
+    if count:
+        warn(
+            f"{name}: shapes without pixels inside are left out: {count} ({listed(sorted(drawn))})"
+        )
+
+
+def _with_angle(piece: str) -> str:
+    """Return a shape as astropy-regions reads it: an angle where DS9 and CIAO leave it out."""
+    piece = f"-{piece[1:]}" if piece.startswith("!") else piece
+    match = _ANGLED.match(piece)
+    if match is None:
+        return piece
+    numbers = re.split(r"[\s,]+", match["numbers"].strip())
+    angle = "" if len(numbers) % 2 else ",0"
+    name = match["name"].lower().removeprefix("rot")
+    return f"{match['sign']}{name}({','.join(numbers)}{angle}){piece[match.end() :]}"
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Give the pieces between line ends and semicolons, without those in quoted text."""
+    for line in text.splitlines():
+        if line.lstrip().startswith("#"):
+            yield line.strip()
+            continue
+        masked = _QUOTED.sub(lambda match: "_" * len(match[0]), line)
+        begin = 0
+        for end in [at for at, letter in enumerate(masked) if letter == ";"] + [len(line)]:
+            piece = line[begin:end].strip()
+            if piece:
+                # astropy-regions keeps semicolons in labels alone.
+                yield _PROPERTY.sub(lambda match: match[0].replace(";", ","), piece)
+            begin = end + 1
+
+
+# CASA.
+
+
+def _casa_lines(text: str, name: str) -> Iterator[_Piece]:
+    shared, annotations, dropped = "", 0, set[str]()
+    for line in map(str.strip, text.splitlines()):
+        if not line or line.startswith("#"):
+            continue
+        if line.startswith("global"):
+            shared = f"{shared}, {line[6:]}"
+            yield _Piece("global", line)
+            dropped.update(_unused(line))
+            continue
+        match = _CASA_LINE.match(line)
+        if match is not None and (match["ann"] or match["name"].lower() == "text"):
+            # For display alone, as CASA says.
+            annotations += 1
+            continue
+        dropped.update(_unused(line))
+        yield _casa_shape(line, match, shared, name)
+    if annotations:
+        warn(f"{name}: annotations, which have no pixels inside, are left out: {annotations}")
+    if dropped:
+        warn(
+            f"{name}: {listed(sorted(dropped))} of its regions choose channels or polarisations: "
+            f"they are not used; "
+            + either(
+                "give channels= and pol=", "give --channels and --pol", "give channels and pol"
+            )
+        )
+
+
+def _unused(line: str) -> Iterable[str]:
+    return (word for word in ("range", "corr") if re.search(rf"\b{word}\s*=", line))
+
+
+def _casa_shape(line: str, match: re.Match[str] | None, shared: str, name: str) -> _Piece:
+    """Return a line with the frame that its coordinates have: pixels, a named one, the image's."""
+    if match is None or match["name"].lower() == "symbol":
+        return _Piece("", line)
+    shape = line[match.end() : _closing(line, match.end())]
+    names = [*_CASA_COORD.findall(shared), *_CASA_COORD.findall(line)]
+    first = re.match(r"\[\s*\[([^\]]*)\]", shape)
+    position = first[1] if first else ""
+    is_pixel = "pix" in position
+    sizes = shape
+    if match["name"].lower() in ("rotbox", "ellipse"):
+        # The last number is an angle in any frame.
+        sizes = shape.rpartition(",")[0]
+    if is_pixel and _ANGULAR.search(sizes):
+        raise _mixed(name, line, "in pixels", "angles")
+    if not is_pixel and "pix" in shape:
+        raise _mixed(name, line, "on the sky", "pixels")
+    if is_pixel:
+        return _Piece("image", f"{line}, coord=image")
+    if names and names[-1].lower() == "image":
+        return _Piece("", line)
+    if any(_BARE.fullmatch(number.strip()) for number in position.split(",")):
+        raise usage(
+            f"{name}: invalid position in {line[:100]!r}: expected numbers with units",
+            "write 30deg, 12h30m00s, +12.30.00.0 or 30pix, as CASA does",
+        )
+    is_box = match["name"].lower() == "box"
+    if names:
+        return _Piece("", line, is_box)
+    return _Piece("own", f"{line}, coord=ICRS", is_box)
+
+
+def _mixed(name: str, line: str, centre: str, sizes: str) -> Exception:
+    return usage(
+        f"{name}: invalid region {line[:100]!r}: its position is {centre} and it has {sizes}",
+        "give all of them in pixels (pix), or all of them as angles (deg, arcsec)",
+    )
+
+
+def _closing(line: str, begin: int) -> int:
+    """Return where the bracket that opens at a place is closed."""
+    depth = 0
+    for at in range(begin, len(line)):
+        depth += {"[": 1, "]": -1}.get(line[at], 0)
+        if not depth:
+            return at + 1
+    return len(line)
