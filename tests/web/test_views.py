@@ -403,3 +403,27 @@ def test_dragged_region_stays_under_the_pointer_when_the_layout_changes(
     page.mouse.move(start[0] + 50, start[1], steps=2)
     page.mouse.up()
     assert state(page)["regions"][0]["values"] == pytest.approx([60, 50, 12], abs=0.3)
+
+
+def test_superseded_requests_are_no_failures(
+    page: Page, address: str, cube: object, notice_expected: None
+) -> None:
+    opened(page, address, "ch=33&at=50,50,5", name="line.fits")
+    answer = {"title": "", "status": 409, "detail": "a problem"}
+    page.route("**/api/v1/pixel*", lambda route: route.fulfill(status=409, json=answer))
+    for x, title in ((30, "Superseded"), (40, "The file changed")):
+        answer["title"] = title
+        with page.expect_response("**/api/v1/pixel*"):
+            page.mouse.move(*screen(page, x, 40))
+        page.wait_for_timeout(200)
+        assert page.locator("#notice").is_visible() == (title != "Superseded")
+
+
+def test_unusable_spectral_axis_leaves_the_numbers_of_channels(
+    page: Page, address: str, folder: Path, notice_expected: None
+) -> None:
+    header = fits.Header({"CTYPE3": "FREQ", "CRVAL3": "many", "CDELT3": 1.0, "CRPIX3": 1.0})
+    fits.writeto(folder / "many.fits", np.ones((5, 20, 20), np.float32), header)
+    opened(page, address, "ch=2", name="many.fits")
+    expect(page.locator("#problems")).to_contain_text("CRVAL3")
+    expect(page.locator("#channel-world")).to_have_text("2")

@@ -40,7 +40,7 @@ from tachyfits.text.sky_regions import SkyRegion
 MOST_SHAPES = 5000
 
 #: Most characters of a line of a file, and of its properties: parsers search each many times.
-_LONGEST_LINE, _LONGEST_COMMENT = 50_000, 2000
+_LONGEST_LINE, _LONGEST_COMMENT = 30_000, 2000
 
 #: Words of the files of DS9 and CASA that text of one region does not have.
 _OF_FILES = ("#CRTF", "[[", "global ", "# Region file", "physical\n", "wcs")
