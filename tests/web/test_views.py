@@ -159,6 +159,11 @@ def test_panel_is_never_wider_than_its_place(page: Page, address: str, cube: obj
         ("box(50,50,30,10,35)", "box(50,50,30,10,35)"),
         ("point(50,50)", "point(50,50)"),
         ("ellipse(50,50,10,5)", "ellipse(50,50,10,5,0)"),
+        ("ellipse(50,50,25,5,20,15)", "ellipse(50,50,25,5,20,15,0)"),
+        ("annulus(50,50,0,9.123456789)", "annulus(50,50,0,9.123456789)"),
+        ("rotbox(50,50,20,5,30)", "box(50,50,20,5,30)"),
+        ("circle(50,50,0)", "circle(50,50,0)"),
+        ("polygon(20,20,60.5,30,50,70.25)", "polygon(20,20,60.5,30,50,70.25)"),
     ],
 )
 def test_shapes_are_measured_as_the_engine_means_them(
