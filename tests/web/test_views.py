@@ -159,6 +159,11 @@ def test_panel_is_never_wider_than_its_place(page: Page, address: str, cube: obj
         ("box(50,50,30,10,35)", "box(50,50,30,10,35)"),
         ("point(50,50)", "point(50,50)"),
         ("ellipse(50,50,10,5)", "ellipse(50,50,10,5,0)"),
+        ("ellipse(50,50,25,5,20,15)", "ellipse(50,50,25,5,20,15,0)"),
+        ("annulus(50,50,0,9.123456789)", "annulus(50,50,0,9.123456789)"),
+        ("rotbox(50,50,20,5,30)", "box(50,50,20,5,30)"),
+        ("circle(50,50,0)", "circle(50,50,0)"),
+        ("polygon(20,20,60.5,30,50,70.25)", "polygon(20,20,60.5,30,50,70.25)"),
     ],
 )
 def test_shapes_are_measured_as_the_engine_means_them(
@@ -403,3 +408,27 @@ def test_dragged_region_stays_under_the_pointer_when_the_layout_changes(
     page.mouse.move(start[0] + 50, start[1], steps=2)
     page.mouse.up()
     assert state(page)["regions"][0]["values"] == pytest.approx([60, 50, 12], abs=0.3)
+
+
+def test_superseded_requests_are_no_failures(
+    page: Page, address: str, cube: object, notice_expected: None
+) -> None:
+    opened(page, address, "ch=33&at=50,50,5", name="line.fits")
+    answer = {"title": "", "status": 409, "detail": "a problem"}
+    page.route("**/api/v1/pixel*", lambda route: route.fulfill(status=409, json=answer))
+    for x, title in ((30, "Superseded"), (40, "The file changed")):
+        answer["title"] = title
+        with page.expect_response("**/api/v1/pixel*"):
+            page.mouse.move(*screen(page, x, 40))
+        page.wait_for_timeout(200)
+        assert page.locator("#notice").is_visible() == (title != "Superseded")
+
+
+def test_unusable_spectral_axis_leaves_the_numbers_of_channels(
+    page: Page, address: str, folder: Path, notice_expected: None
+) -> None:
+    header = fits.Header({"CTYPE3": "FREQ", "CRVAL3": "many", "CDELT3": 1.0, "CRPIX3": 1.0})
+    fits.writeto(folder / "many.fits", np.ones((5, 20, 20), np.float32), header)
+    opened(page, address, "ch=2", name="many.fits")
+    expect(page.locator("#problems")).to_contain_text("CRVAL3")
+    expect(page.locator("#channel-world")).to_have_text("2")

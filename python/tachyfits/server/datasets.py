@@ -169,6 +169,12 @@ class OpenFile:
         return self._file.size_bytes if self._file.storage == "memory" else 0
 
     @property
+    def tile_bytes(self) -> int:
+        """Bytes of the largest decoded tile of the images that were viewed."""
+        with self._lock:
+            return max((view.tile_bytes for view in self._views.values()), default=0)
+
+    @property
     def stem(self) -> str:
         """The name of the file without folders and its endings."""
         name = self.name.rpartition("/")[2]

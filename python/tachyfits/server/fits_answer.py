@@ -123,13 +123,17 @@ class FitsAnswer(Response):
                 reading.cancel()
 
     def _reading(self, piece: Any, token: tf.CancelToken) -> asyncio.Future[memoryview]:
+        state = self._state
+
         def read() -> memoryview:
-            content = self._part.read(piece)
+            tile, threads = self._file.tile_bytes, state.workers.executor.threads
+            with state.decoding.reserved(tile, threads, lambda: token.cancelled):
+                content = self._part.read(piece)
             if piece.ranges is not None:
                 self._file.check()
             return content
 
-        return asyncio.ensure_future(self._state.workers.call(read, token))
+        return asyncio.ensure_future(state.workers.call(read, token))
 
     async def _sent(self, sending: Any, left: asyncio.Future[None]) -> None:
         """Wait until the client has taken enough of a piece, for a limited time."""

@@ -43,7 +43,7 @@ from tachyfits.text.sky_regions import OWN_FRAME, SkyRegion
 MOST_SHAPES = 5000
 
 #: Most characters of a line of a file, and of its properties: parsers search each many times.
-_LONGEST_LINE, _LONGEST_COMMENT = 50_000, 2000
+_LONGEST_LINE, _LONGEST_COMMENT = 30_000, 2000
 
 
 #: Shapes of DS9 that are not read; annotations are written as comments.

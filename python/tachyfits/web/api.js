@@ -6,11 +6,13 @@ export class ApiError extends Error {
    * @param {number} status 0 if the server cannot be reached
    * @param {string} detail
    * @param {string} hint what to do
+   * @param {string} title kind of the failure
    */
-  constructor(status, detail, hint) {
+  constructor(status, detail, hint, title = "") {
     super(detail);
     this.status = status;
     this.hint = hint;
+    this.title = title;
   }
 }
 
@@ -170,7 +172,7 @@ export async function stopJob(job) {
 async function failure(answer) {
   const found = await answer.json().catch(() => ({}));
   const detail = found.detail ?? `the server answered ${answer.status} ${answer.statusText}`;
-  return new ApiError(answer.status, detail, found.hint ?? "");
+  return new ApiError(answer.status, detail, found.hint ?? "", found.title ?? "");
 }
 
 function tell() {
@@ -183,7 +185,7 @@ function tell() {
  * @param {unknown} error
  */
 export function isStale(error) {
-  if (error instanceof ApiError) return error.status === 409 && /newer one/.test(error.message);
+  if (error instanceof ApiError) return error.title === "Superseded";
   return error instanceof DOMException && error.name === "AbortError";
 }
 

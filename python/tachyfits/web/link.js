@@ -11,6 +11,9 @@ const PLAIN = /** @type {const} */ ({
   unit: "spectralUnit", follow: "follow", grid: "grid", bar: "scaleBar", beam: "beam", theme: "theme",
 });
 
+/** Regions of a link: each asks for a spectrum. */
+const MOST_REGIONS = 1000;
+
 /** Parameters of a plane that contours may name. */
 const OF = ["id", "hdu", "others", "channel", "collapse", "channels", "unit", "threshold"];
 
@@ -79,7 +82,7 @@ export function stateOf(hash, initial) {
     found.scale = at[2];
   }
   // A link to a file alone leaves the first region to the page.
-  if (given.has("at") || given.has("r")) found.regions = given.getAll("r").slice(0, 100).flatMap((text, i) => {
+  if (given.has("at") || given.has("r")) found.regions = given.getAll("r").slice(0, MOST_REGIONS).flatMap((text, i) => {
     const [, colour, rest] = /^(\d+):(.*)$/.exec(text) ?? [];
     const region = parse(rest ?? text);
     return region ? [{ ...region, id: i + 1, colour: Number(colour ?? i) }] : [];

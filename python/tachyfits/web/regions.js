@@ -77,17 +77,15 @@ export function parse(text) {
 }
 
 /**
- * Return what is wrong with the sizes of a region; "" if nothing is.
+ * Return what is wrong with the sizes of a region, as the server has it; "" if nothing is.
  * @param {{kind: string, values: number[]}} region
  */
 export function problemOf({ kind, values: v }) {
   /** @type {Record<string, number[]>} */
   const sizes = { circle: [2], ellipse: [2, 3], box: [2, 3], annulus: [2, 3], ring: [2, 3, 4, 5] };
   if (!v.every(Number.isFinite)) return "expected a number";
-  if (sizes[kind]?.some((i) => v[i] <= 0)) return "expected a size above 0";
-  const ends = kind === "annulus" ? [[2, 3]] : kind === "ring" ? [[2, 4], [3, 5]] : [];
-  if (ends.some(([inner, outer]) => v[inner] >= v[outer])) return "expected the inner size below the outer one";
-  return "";
+  if (sizes[kind]?.some((i) => v[i] < 0)) return "expected 0 or more";
+  return kind === "annulus" && v[2] >= v[3] ? "expected the inner radius below the outer one" : "";
 }
 
 /** Can a spectrum be taken over it? @param {Region} region */
@@ -265,13 +263,17 @@ export function holds(region, point, near) {
     const at = Math.min(1, Math.max(0, t));
     return Math.hypot(point.x - v[0] - at * dx, point.y - v[1] - at * dy) <= near;
   }
+  const [outer, inner] = outlines(region);
+  return surrounds(outer, point) && !(inner && surrounds(inner, point));
+}
+
+/** Is a point inside a closed line? @param {Point[]} corners @param {Point} point */
+function surrounds(corners, point) {
   let inside = false;
-  for (const corners of outlines(region)) {
-    for (let i = 1; i < corners.length; i++) {
-      const [a, b] = [corners[i - 1], corners[i]];
-      if (a.y > point.y !== b.y > point.y) {
-        if (point.x < a.x + ((point.y - a.y) / (b.y - a.y)) * (b.x - a.x)) inside = !inside;
-      }
+  for (let i = 1; i < corners.length; i++) {
+    const [a, b] = [corners[i - 1], corners[i]];
+    if (a.y > point.y !== b.y > point.y) {
+      if (point.x < a.x + ((point.y - a.y) / (b.y - a.y)) * (b.x - a.x)) inside = !inside;
     }
   }
   return inside;
