@@ -18,8 +18,8 @@ from tachyfits.header.cards import (
     card_line,
     is_pattern,
     looked_up,
-    meant_keyword,
     matching,
+    meant_keyword,
     value_text,
 )
 
