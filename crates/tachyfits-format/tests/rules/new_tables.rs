@@ -70,6 +70,8 @@ fn column(field: Field) -> impl Strategy<Value = NewColumn> {
             column.null = null.and_then(|null| null_of(field, null));
             if let (Field::Fixed { element, repeat, .. }, Some(sizes)) = (field, dimensions)
                 && sizes.iter().product::<u64>() <= repeat
+                // Characters that are left over give a warning.
+                && (element != Element::Character || sizes.iter().product::<u64>() == repeat)
             {
                 if element == Element::Character {
                     column.field = Field::Fixed { element, repeat, width: sizes[0] };
