@@ -22,7 +22,7 @@ fn element() -> impl Strategy<Value = Element> {
 fn binary_field() -> impl Strategy<Value = Field> {
     let fixed = (element(), 0..300u64, 1..9u64).prop_map(|(element, repeat, width)| {
         let width = match element {
-            Element::Character if width <= repeat => width,
+            Element::Character if width <= repeat && repeat % width == 0 => width,
             Element::Character => repeat,
             _ => 1,
         };
