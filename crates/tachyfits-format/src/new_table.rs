@@ -156,7 +156,13 @@ impl NewColumn {
             Field::Variable { .. } => u64::MAX,
             Field::Text { .. } => 0,
         };
-        let fit = product(&self.dimensions).is_some_and(|size| size <= elements);
+        let size = product(&self.dimensions).filter(|size| *size <= elements);
+        // Readers ignore the size of one string that is not that of the field.
+        let is_cut = matches!(
+            (self.field, &self.dimensions[..]),
+            (Field::Fixed { element: Element::Character, repeat, .. }, [size]) if *size < repeat
+        );
+        let fit = size.is_some() && !is_cut;
         if !self.dimensions.is_empty() && !fit {
             return Some((
                 "dimensions of at most the elements",

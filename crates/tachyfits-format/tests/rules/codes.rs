@@ -60,9 +60,13 @@ fn warnings() -> Vec<Code> {
 }
 
 fn warnings_of_columns() -> Vec<Code> {
-    let cards =
-        ["TFORM='1j' TTYPE='A' TDIM='(2)'", "TFORM='1E' TTYPE='a' TNULL=1", "TFORM='1L' TSCAL=2.0"];
-    let layout = table(&table_file("BINTABLE", [10, 0], 0, &columns(&cards), &[]));
+    let cards = [
+        "TFORM='1j' TTYPE='A' TDIM='(2)'",
+        "TFORM='1E' TTYPE='a' TNULL=1",
+        "TFORM='1L' TSCAL=2.0",
+        "TFORM='5A' TDIM='(2,2)'",
+    ];
+    let layout = table(&table_file("BINTABLE", [15, 0], 0, &columns(&cards), &[]));
     layout.warnings.iter().map(|warning| warning.code()).collect()
 }
 

@@ -22,7 +22,7 @@ fn element() -> impl Strategy<Value = Element> {
 fn binary_field() -> impl Strategy<Value = Field> {
     let fixed = (element(), 0..300u64, 1..9u64).prop_map(|(element, repeat, width)| {
         let width = match element {
-            Element::Character if width <= repeat => width,
+            Element::Character if width <= repeat && repeat % width == 0 => width,
             Element::Character => repeat,
             _ => 1,
         };
@@ -70,6 +70,8 @@ fn column(field: Field) -> impl Strategy<Value = NewColumn> {
             column.null = null.and_then(|null| null_of(field, null));
             if let (Field::Fixed { element, repeat, .. }, Some(sizes)) = (field, dimensions)
                 && sizes.iter().product::<u64>() <= repeat
+                // Characters that are left over give a warning.
+                && (element != Element::Character || sizes.iter().product::<u64>() == repeat)
             {
                 if element == Element::Character {
                     column.field = Field::Fixed { element, repeat, width: sizes[0] };

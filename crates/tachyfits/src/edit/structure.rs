@@ -7,16 +7,22 @@ use tachyfits_format::{
 
 /// Why a header may not take the place of another: what is expected, and what it has.
 pub(super) fn fault(before: &Header, after: &Header, index: usize) -> Option<(String, String)> {
-    let hdus = [before, after].map(|header| Hdu::of_header(header.clone(), index));
+    let may_be_tiled = |header: &&Header| {
+        ["ZIMAGE", "ZTABLE"].iter().any(|keyword| header.position(keyword).is_some())
+    };
+    let headers = [before, after];
+    let may_be_read = may_be_read(before, after);
+    if !may_be_read && !headers.iter().any(may_be_tiled) {
+        return other_card(before, after, &is_structural);
+    }
+    let hdus = headers.map(|header| Hdu::of_header(header.clone(), index));
     let is_tiled = |hdu: &&Hdu| hdu.is_tiled_image() || hdu.is_compressed_table();
     let tiled: Vec<&Hdu> = hdus.iter().flatten().filter(is_tiled).collect();
     let is_fixed =
         |keyword: &str| is_structural(keyword) || tiled.iter().any(|hdu| hdu.is_tile_card(keyword));
-    if let Some(keyword) = differs(before, after, &is_fixed) {
-        return Some((format!("{keyword} unchanged"), "another card or order".to_owned()));
-    }
-    if !may_be_read(before, after) {
-        return None;
+    let other = other_card(before, after, &is_fixed);
+    if other.is_some() || !may_be_read {
+        return other;
     }
     let [Ok(before), after] = hdus else { return None };
     let problem = |problem: &Problem| {
@@ -35,14 +41,31 @@ pub(super) fn fault(before: &Header, after: &Header, index: usize) -> Option<(St
     }
 }
 
-/// Whether cards differ that the parser may read besides fixed ones: their keywords begin with T in tables, with B in
-/// images. Other edits need not parse a header of very many columns.
+/// The fault of a fixed card that is another one.
+fn other_card(
+    before: &Header,
+    after: &Header,
+    is_fixed: &dyn Fn(&str) -> bool,
+) -> Option<(String, String)> {
+    let keyword = differs(before, after, is_fixed)?;
+    Some((format!("{keyword} unchanged"), "another card or order".to_owned()))
+}
+
+/// Whether cards differ that can keep the parser from reading; other edits need not parse a header of very many columns.
 fn may_be_read(before: &Header, after: &Header) -> bool {
+    const READ: [&[u8]; 10] = [
+        b"TTYPE", b"TDIM", b"TSCAL", b"TZERO", b"TNULL", b"TSSTR", b"THEAP", b"BSCALE", b"BZERO",
+        b"BLANK",
+    ];
+    let is_read = |raw: &&[u8]| {
+        let begins = |word: &&[u8]| {
+            raw.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word))
+        };
+        READ.iter().any(begins)
+    };
     let cards = |header: &Header| -> Vec<Vec<u8>> {
         let raw = header.cards().iter().map(|card| card.raw());
-        raw.filter(|raw| matches!(raw.first(), Some(b'T' | b't' | b'B' | b'b')))
-            .map(<[u8]>::to_vec)
-            .collect()
+        raw.filter(is_read).map(<[u8]>::to_vec).collect()
     };
     cards(before) != cards(after)
 }
