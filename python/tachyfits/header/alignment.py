@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from tachyfits._core import TachyfitsError
 from tachyfits.base.errors import either, foreign_errors, usage, warn
 from tachyfits.base.lazy_numpy import np
-from tachyfits.header.coordinates import Axis, Coordinates, Sky
+from tachyfits.header.coordinates import Axis, Coordinates
 from tachyfits.header.region_rasters import directions
+from tachyfits.header.sky import Sky
 from tachyfits.header.spectral_frames import frame_of
 from tachyfits.header.spectral_units import Line, converted
 from tachyfits.text.units import SPECTRAL, fits_unit
@@ -83,7 +84,7 @@ class Grid:
         found = self.coordinates
         if not self.has_channels:
             return None
-        if self.axis is not None or not found.has_spectral_type:
+        if self.axis is not None or found.spectral_axis is None:
             return self.axis
         try:
             axis = found.axis(found.spectral_axis)

@@ -18,7 +18,7 @@ from tachyfits.base.errors import either, foreign_errors, usage
 from tachyfits.image.operators import call, ufunc_image
 from tachyfits.image.reductions import finished
 from tachyfits.results.measured import Measured, has_unit
-from tachyfits.text.units import fits_unit, unknown_unit
+from tachyfits.text.pixel_units import certain_pixel_unit
 
 if TYPE_CHECKING:
     from tachyfits.image.image import Image
@@ -95,10 +95,7 @@ def _quantity(value: Any) -> Any:
         return _as_arrays(value)
     import astropy.units as u
 
-    unit = fits_unit(value.unit)
-    if unit is None:
-        raise unknown_unit(value.unit)
-    return u.Quantity(np.asarray(value), unit, copy=False)
+    return u.Quantity(np.asarray(value), certain_pixel_unit(value.unit), copy=False)
 
 
 def _is_image(value: Any) -> bool:

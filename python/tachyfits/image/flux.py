@@ -12,9 +12,9 @@ from tachyfits.header.brightness import Asked
 from tachyfits.header.spectral_units import Line
 from tachyfits.image.brightness import flux_of
 from tachyfits.image.pixels import Pixels
+from tachyfits.text.pixel_units import certain_pixel_unit
 from tachyfits.text.region_input import listed_regions
 from tachyfits.text.regions import kept_shape
-from tachyfits.text.units import fits_unit, unknown_unit
 
 if TYPE_CHECKING:
     from astropy.units import Quantity
@@ -81,10 +81,7 @@ class Flux(Pixels):
         )  # fmt: skip
         import astropy.units as u
 
-        known = fits_unit(text)
-        if known is None:
-            raise unknown_unit(text)
-        return u.Quantity(values, known)
+        return u.Quantity(values, certain_pixel_unit(text))
 
     def _sky_numbers(self) -> tuple[int, ...]:
         """Return the NumPy numbers of the axes of the sky; without one, the last two."""
