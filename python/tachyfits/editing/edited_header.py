@@ -35,7 +35,7 @@ else:
     class _Base(MutableMapping, HeaderDict):
         """A mapping that can be changed, and a dict for libraries that take no other one."""
 
-        # That of MutableMapping gives commentary as one value.
+        # `MutableMapping.items` gives commentary as one value.
         items = HeaderDict.items
 
         def __ior__(self, other: Any) -> Any:
