@@ -49,7 +49,13 @@ UNSAFE_FILES = {
     *(
         f"tachyfits-capi/src/{name}.rs"
         for name in (
-            "ffi", "ffi/files", "ffi/headers", "ffi/images", "ffi/jobs", "ffi/tables", "ffi/writing",
+            "ffi",
+            "ffi/files",
+            "ffi/headers",
+            "ffi/images",
+            "ffi/jobs",
+            "ffi/tables",
+            "ffi/writing",
         )
     ),
 }

@@ -507,8 +507,9 @@ def test_place_on_the_page(client: TestClient, truth: Truth) -> None:
     pixels = np.zeros((1, truth.data.ndim))
     pixels[0, :2] = x, y
     expected = truth.sky(pixels)
-    sky = answer.json()["sky"]
+    sky = answer.json().get("sky")
     if not np.isfinite(expected).all():
+        assert sky is None
         return
     found = np.array([[sky["longitude"], sky["latitude"]]], dtype=float)
     assert_same_sky(found, expected, truth)

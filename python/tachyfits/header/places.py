@@ -103,7 +103,9 @@ def _inverse(
     """Return the pixels of values along an axis, in a unit: by Newton's method from the nearest."""
 
     def at(pixels: NDArray[np.float64]) -> NDArray[np.float64]:
-        return converted(axis, coordinates, axis.values(pixels), line)
+        values = axis.values(pixels)
+        # A redshift has no unit.
+        return values if line.unit is None else converted(axis, coordinates, values, line)
 
     numbers = pixel_numbers(0, length, 1)
     known = at(numbers)

@@ -157,7 +157,9 @@ def _companions_of(data: Any) -> tuple[bytes, str]:
     """Return the HDUs that an image or a plane needs, and the name of its file."""
     kind = kind_of(data)
     if kind == "image":
-        return data._core_image().companion_bytes(), data.file.name
+        # An image whose pixels cannot be read is copied as it is, with the HDUs of the list.
+        readable = data._problem() is None
+        return data._core_image().companion_bytes() if readable else b"", data.file.name
     return (data.companions, data.source) if kind == "measured" else (b"", "")
 
 
@@ -167,8 +169,12 @@ _PLACE = [f"{root}{axis}" for root in ("CRPIX", "CRVAL", "CDELT") for axis in (1
 
 def _data_of(hdu: Hdu) -> tuple[Any, ...]:
     """Return what must be equal in HDUs of one name that images share."""
-    place = [hdu.stored_header.get(keyword) for keyword in _PLACE]
-    return hdu.data_bytes, hdu.checksum(threads=1).datasum, *place
+    if kind_of(hdu) == "image" and hdu._problem() is None:
+        # Of a compressed image the pixels count.
+        image: Any = hdu
+        place = [hdu.header.get(keyword) for keyword in _PLACE]
+        return image.shape, image.read(dtype="raw").tobytes(), *place
+    return hdu.data_bytes, hdu.checksum(threads=1).datasum
 
 
 def parts_of(data: Any, header: Any) -> Sequence[tuple[Any, Any]]:
