@@ -46,7 +46,7 @@ class Row:
     differences
         Checks whose outcome is meant to differ from astropy's, each with the reason.
     unread
-        Cards that WCSLIB takes for coordinates and that are none.
+        Cards that WCSLIB takes for coordinates by mistake.
     """
 
     name: str

@@ -55,7 +55,7 @@ def wcs_of(hdus: fits.HDUList, number: int, unread: tuple[str, ...]) -> WCS:
 
 @dataclass(frozen=True)
 class Truth:
-    """What astropy and WCSLIB say of an image."""
+    """The world coordinates of an image by astropy and WCSLIB."""
 
     path: Path
     hdu: int
@@ -433,7 +433,7 @@ def test_kelvin_of_a_plane(image: tf.Image, truth: Truth) -> None:
 
 def test_unit_of_a_moment(image: tf.Image, truth: Truth) -> None:
     if not in_file_spectral(truth) or len(truth.data.shape) < 3:
-        pytest.skip("the image is no spectral cube")
+        pytest.skip("the image has no cube of channels")
     if truth.data.shape[-(truth.spectral_axis or 0)] < 2:
         pytest.skip("the image has one channel")
     spectral = u.Unit(truth.wcs.wcs.cunit[(truth.spectral_axis or 0) - 1])
@@ -465,7 +465,7 @@ def test_coordinates_in_xarray(image: tf.Image, truth: Truth) -> None:
 def test_axis_in_spectral_cube(image: tf.Image, truth: Truth) -> None:
     pytest.importorskip("spectral_cube", reason="COMPARISONS LEFT OUT: spectral_cube")
     if not in_file_spectral(truth) or truth.sky_axes is None or truth.data.ndim != 3:
-        pytest.skip("the image is no cube that spectral-cube reads")
+        pytest.skip("spectral-cube reads cubes of three axes")
     cube = image.to_spectral_cube()
     spectral = cube.spectral_axis
     assert_same_spectral(spectral, truth, _spectral_pixels(truth))

@@ -132,7 +132,7 @@
 // A rectangle: centre `x`, `y`, width `a`, height `b`, `angle` in degrees from the x axis towards y.
 #define TACHYFITS_BOX 3
 
-// A polygon: its corners in `corners`, x and y by turns.
+// A polygon: its corners in `corners`: x, y, x, y, …
 #define TACHYFITS_POLYGON 4
 
 // Changes of a file, written together.
@@ -164,7 +164,7 @@ typedef struct tachyfits_options {
     const struct tachyfits_job *job;
 } tachyfits_options;
 
-// What went wrong: filled when a function returns more than 0.
+// An error: filled when a function returns more than 0.
 typedef struct tachyfits_error {
     // TACHYFITS_ERROR_…, the value that the function returned.
     int32_t kind;
@@ -172,11 +172,11 @@ typedef struct tachyfits_error {
     char code[44];
     // File, HDU, keyword or byte, what was expected and what was found; UTF-8.
     char message[720];
-    // What to do about it; may be empty.
+    // Advice; may be empty.
     char hint[256];
 } tachyfits_error;
 
-// What an HDU is.
+// Facts about an HDU.
 typedef struct tachyfits_facts {
     // sizeof(tachyfits_facts), set by the caller.
     uint32_t bytes;
@@ -274,7 +274,7 @@ typedef struct tachyfits_stats {
     int64_t max_position;
 } tachyfits_stats;
 
-// What a column is.
+// Facts about a column.
 typedef struct tachyfits_column_facts {
     // sizeof(tachyfits_column_facts), set by the caller.
     uint32_t bytes;
@@ -783,7 +783,7 @@ int32_t tachyfits_edit_remove(struct tachyfits_editor *editor,
                               const char *keyword,
                               struct tachyfits_error *error);
 
-// Write all changes and free the editor; after an error the file is as it was.
+// Write all changes and free the editor; after an error the file is unchanged.
 int32_t tachyfits_edit_commit(struct tachyfits_editor *editor,
                               const struct tachyfits_options *options,
                               struct tachyfits_error *error);

@@ -128,6 +128,9 @@ mod tests {
 
     #[test]
     fn hints_keep_the_words_of_functions() {
-        assert_eq!(in_general("use {overwrite=True|--overwrite} or not"), "use overwrite=True or not");
+        assert_eq!(
+            in_general("use {overwrite=True|--overwrite} or not"),
+            "use overwrite=True or not"
+        );
     }
 }

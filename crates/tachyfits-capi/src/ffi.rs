@@ -1,9 +1,12 @@
 //! The exported functions, and all the unsafe code of this crate: pointers of C become references here and nowhere else.
 //!
 //! What a caller must keep to is in the header of C: pointers are NULL or point to what their type says, arrays have the
-//! lengths given beside them, handles come from this library and were not freed, and nobody writes to an array while a
+//! lengths given beside them, handles come from this library and were not freed, and no other thread writes to an array while a
 //! call uses it. Those are the reasons of the blocks below.
-#![expect(unsafe_code, reason = "the border to C: see DESIGN.md, \"Where is unsafe code allowed?\"")]
+#![expect(
+    unsafe_code,
+    reason = "the border to C: see DESIGN.md, \"Where is unsafe code allowed?\""
+)]
 
 mod files;
 mod headers;
@@ -82,9 +85,16 @@ fn check_array<T>(pointer: *const T, count: usize, name: &str) -> Outcome<()> {
     if pointer.is_null() {
         return Err(is_null(name));
     }
-    if !pointer.is_aligned() || count.checked_mul(size_of::<T>()).is_none_or(|n| n > isize::MAX as usize) {
+    if !pointer.is_aligned()
+        || count.checked_mul(size_of::<T>()).is_none_or(|n| n > isize::MAX as usize)
+    {
         let expected = "an aligned array that fits into memory";
-        return Err(Failure::argument(name, format!("of {count} elements"), expected, "check its size"));
+        return Err(Failure::argument(
+            name,
+            format!("of {count} elements"),
+            expected,
+            "check its size",
+        ));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What the opaque pointers of C point to, and what can be done with it: safe Rust on the engine.
+//! Types behind the opaque pointers of C, and their operations: safe Rust on the engine.
 
 pub(crate) mod files;
 pub(crate) mod headers;

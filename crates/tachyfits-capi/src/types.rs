@@ -87,10 +87,10 @@ pub const TACHYFITS_CIRCLE: i32 = 1;
 pub const TACHYFITS_ELLIPSE: i32 = 2;
 /// A rectangle: centre `x`, `y`, width `a`, height `b`, `angle` in degrees from the x axis towards y.
 pub const TACHYFITS_BOX: i32 = 3;
-/// A polygon: its corners in `corners`, x and y by turns.
+/// A polygon: its corners in `corners`: x, y, x, y, …
 pub const TACHYFITS_POLYGON: i32 = 4;
 
-/// What went wrong: filled when a function returns more than 0.
+/// An error: filled when a function returns more than 0.
 #[repr(C)]
 pub struct CError {
     /// TACHYFITS_ERROR_…, the value that the function returned.
@@ -99,7 +99,7 @@ pub struct CError {
     pub code: [c_char; 44],
     /// File, HDU, keyword or byte, what was expected and what was found; UTF-8.
     pub message: [c_char; 720],
-    /// What to do about it; may be empty.
+    /// Advice; may be empty.
     pub hint: [c_char; 256],
 }
 
@@ -155,7 +155,7 @@ pub struct CRegion {
     pub corner_count: usize,
 }
 
-/// What an HDU is.
+/// Facts about an HDU.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CFacts {
@@ -247,7 +247,7 @@ pub struct CColumn {
     pub null_count: u64,
 }
 
-/// What a column is.
+/// Facts about a column.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CColumnFacts {

@@ -16,6 +16,8 @@ pub(crate) struct Bytes {
     wanted: Option<(Need, bool)>,
     /// The leading marker that was read last: it may be gone when the trailing one is there.
     leading: Cell<Option<(u64, RecordMarkers, i64)>>,
+    /// The trailing marker that was read last, by where its subrecord begins.
+    trailing: Cell<Option<(u64, RecordMarkers, i64)>>,
 }
 
 #[derive(Debug, Default)]
@@ -75,6 +77,7 @@ impl Bytes {
             there: Piece::default(),
             wanted: None,
             leading: Cell::new(None),
+            trailing: Cell::new(None),
         }
     }
 
@@ -124,6 +127,39 @@ impl Bytes {
         Ok(leading)
     }
 
+    /// The marker at `end`, which should be the trailing one of the subrecord at an offset: kept while another place is
+    /// read.
+    fn trailing(&self, markers: RecordMarkers, offset: u64, end: u64) -> Result<i64, Need> {
+        if let Some((at, of, trailing)) = self.trailing.get()
+            && (at, of) == (offset, markers)
+        {
+            return Ok(trailing);
+        }
+        let trailing = markers.read(self.view(end, markers.bytes())?);
+        self.trailing.set(Some((offset, markers, trailing)));
+        Ok(trailing)
+    }
+
+    /// A record of 2 to 4 GiB between markers of 4 bytes without a sign, as C programs and SciPy write them; `None` if both
+    /// ends do not agree on it.
+    fn without_sign(
+        &self,
+        markers: RecordMarkers,
+        offset: u64,
+        leading: i64,
+    ) -> Result<Option<Whole>, Need> {
+        let width = markers.bytes() as u64;
+        let Ok(signed) = i32::try_from(leading) else { return Ok(None) };
+        let bytes = u64::from(signed.cast_unsigned());
+        let end = offset + width + bytes;
+        if width != 4 || signed >= 0 || end + width > self.file_bytes {
+            return Ok(None);
+        }
+        let agrees = markers.read(self.view(end, markers.bytes())?) == leading;
+        let payload = offset + width..end;
+        Ok(agrees.then_some(Whole { goes_on: false, next: end + width, payload }))
+    }
+
     /// The subrecord that begins at an offset; `continued` where it must continue another one.
     pub(crate) fn subrecord(
         &self,
@@ -153,9 +189,12 @@ impl Bytes {
             }));
         }
         let payload = offset + width..offset + width + bytes;
-        let trailing = markers.read(self.view(payload.end, markers.bytes())?);
+        let trailing = self.trailing(markers, offset, payload.end)?;
         let expected = if continued { -(bytes as i64) } else { bytes as i64 };
         if trailing != expected {
+            if !continued && let Some(whole) = self.without_sign(markers, offset, leading)? {
+                return Ok(whole);
+            }
             return Err(Stop::Fault(Fault {
                 offset: payload.end,
                 cut: false,

@@ -17,7 +17,9 @@ pub extern "C" fn tachyfits_open(
     file: *mut *mut FileHandle,
     error: *mut CError,
 ) -> i32 {
-    guarded(error, || put_handle(file, "file", || FileHandle::open(path(path_name)?, &call(options)?)))
+    guarded(error, || {
+        put_handle(file, "file", || FileHandle::open(path(path_name)?, &call(options)?))
+    })
 }
 
 /// Open the bytes of a file, which are copied; `name` is for messages and may be NULL.
@@ -33,7 +35,11 @@ pub extern "C" fn tachyfits_open_memory(
     guarded(error, || {
         put_handle(file, "file", || {
             let bytes = slice(bytes, count, "bytes")?.to_vec();
-            FileHandle::of_bytes(optional_text(name, "name")?.unwrap_or("memory"), bytes, &call(options)?)
+            FileHandle::of_bytes(
+                optional_text(name, "name")?.unwrap_or("memory"),
+                bytes,
+                &call(options)?,
+            )
         })
     })
 }
@@ -92,7 +98,9 @@ pub extern "C" fn tachyfits_axes(
 ) -> i32 {
     guarded(error, || {
         let image = reference(file, "file")?.image(hdu)?;
-        for (place, length) in super::slice_mut(lengths, room, "lengths")?.iter_mut().zip(image.axes()) {
+        for (place, length) in
+            super::slice_mut(lengths, room, "lengths")?.iter_mut().zip(image.axes())
+        {
             *place = *length;
         }
         put(naxis, "naxis", || Ok(image.axes().len()))

@@ -2,7 +2,10 @@
 
 use std::ffi::{c_char, c_int};
 
-use super::{guarded, infallible, mutable, optional_text, owned_text, put, put_handle, put_text, reference, taken, text};
+use super::{
+    guarded, infallible, mutable, optional_text, owned_text, put, put_handle, put_text, reference,
+    taken, text,
+};
 use crate::handles::{FileHandle, HeaderHandle, Outcome};
 use crate::types::CError;
 
@@ -120,7 +123,8 @@ pub extern "C" fn tachyfits_card(
 ) -> i32 {
     guarded(error, || {
         let card = reference(header, "header")?.card(number)?;
-        let places = [mutable(keyword, "keyword")?, mutable(value, "value")?, mutable(comment, "comment")?];
+        let places =
+            [mutable(keyword, "keyword")?, mutable(value, "value")?, mutable(comment, "comment")?];
         for (place, text) in places.into_iter().zip(&card) {
             *place = owned_text(text);
         }
@@ -162,7 +166,9 @@ pub extern "C" fn tachyfits_set_i64(
     comment: *const c_char,
     error: *mut CError,
 ) -> i32 {
-    guarded(error, || set(header, keyword, comment, |header, key, text| header.set(key, value, text)))
+    guarded(error, || {
+        set(header, keyword, comment, |header, key, text| header.set(key, value, text))
+    })
 }
 
 /// Set a card to a number.

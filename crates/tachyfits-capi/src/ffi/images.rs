@@ -248,7 +248,9 @@ pub extern "C" fn tachyfits_cut(
     error: *mut CError,
 ) -> i32 {
     guarded(error, || {
-        put_handle(result, "result", || with_part((file, hdu), ranges, std::ptr::null(), |part| part.cut()))
+        put_handle(result, "result", || {
+            with_part((file, hdu), ranges, std::ptr::null(), |part| part.cut())
+        })
     })
 }
 

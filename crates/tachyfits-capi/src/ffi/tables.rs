@@ -4,9 +4,7 @@ use std::ffi::c_char;
 
 use tachyfits::Rows;
 
-use super::{
-    call, check_bytes, guarded, infallible, mutable, put, reference, slice_mut, text,
-};
+use super::{call, check_bytes, guarded, infallible, mutable, put, reference, slice_mut, text};
 use crate::failure::Failure;
 use crate::handles::tables::{Output, facts, read, type_of};
 use crate::handles::{FileHandle, Outcome};
@@ -113,7 +111,8 @@ pub extern "C" fn tachyfits_rows_where(
         let (found, count) = (mutable(found, "rows")?, mutable(count, "count")?);
         let end = first.saturating_add(rows).min(table.layout().rows);
         let range = first.min(end)..end;
-        let (numbers, _) = table.rows_where(text(condition, "condition")?, range, &call(options)?.run())?;
+        let (numbers, _) =
+            table.rows_where(text(condition, "condition")?, range, &call(options)?.run())?;
         *count = numbers.len();
         *found = leaked(numbers);
         Ok(())
@@ -142,7 +141,8 @@ pub extern "C" fn tachyfits_read_arrays(
         put(arrays, "arrays", || {
             let table = reference(file, "file")?.table(hdu)?;
             let range = Rows::Range(first..first.saturating_add(rows));
-            let (read, _) = table.read_arrays(number(column)?, false, &range, &call(options)?.run())?;
+            let (read, _) =
+                table.read_arrays(number(column)?, false, &range, &call(options)?.run())?;
             let nulls = read.nulls.unwrap_or_default();
             Ok(CArrays {
                 offset_count: read.offsets.len(),

@@ -177,7 +177,9 @@ pub extern "C" fn tachyfits_edit_i64(
     comment: *const c_char,
     error: *mut CError,
 ) -> i32 {
-    guarded(error, || change(editor, keyword, comment, |edit, key, text| edit.set(hdu, key, value, text)))
+    guarded(error, || {
+        change(editor, keyword, comment, |edit, key, text| edit.set(hdu, key, value, text))
+    })
 }
 
 /// Set a card of an HDU to a number.
@@ -191,7 +193,9 @@ pub extern "C" fn tachyfits_edit_f64(
     error: *mut CError,
 ) -> i32 {
     guarded(error, || {
-        change(editor, keyword, comment, |edit, key, text| edit.set(hdu, key, real(key, value)?, text))
+        change(editor, keyword, comment, |edit, key, text| {
+            edit.set(hdu, key, real(key, value)?, text)
+        })
     })
 }
 
@@ -240,7 +244,7 @@ pub extern "C" fn tachyfits_edit_remove(
     })
 }
 
-/// Write all changes and free the editor; after an error the file is as it was.
+/// Write all changes and free the editor; after an error the file is unchanged.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_edit_commit(
     editor: *mut EditorHandle,

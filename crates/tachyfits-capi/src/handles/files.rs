@@ -23,7 +23,7 @@ impl FileHandle {
         Ok(FileHandle(FitsFile::from_bytes(name, bytes, &call.opening()?)?))
     }
 
-    /// The number of the first HDU of this name, or of this version where one is asked for.
+    /// The number of the first HDU of this name, or of this version unless it is 0.
     pub(crate) fn find(&self, name: &str, version: i64) -> Outcome<usize> {
         let wanted = |hdu: &tachyfits::Hdu| {
             let is_version = version == 0 || extver(hdu) == version;
@@ -62,7 +62,10 @@ impl FileHandle {
             extver: extver(hdu),
             extname: [0; 72],
         };
-        fill(&mut facts.extname, hdu.header.get_text("EXTNAME").ok().flatten().unwrap_or("").trim());
+        fill(
+            &mut facts.extname,
+            hdu.header.get_text("EXTNAME").ok().flatten().unwrap_or("").trim(),
+        );
         match hdu.kind {
             HduKind::Primary | HduKind::Image | HduKind::RandomGroups => {
                 let image = self.0.image(index)?;

@@ -1,7 +1,7 @@
 //! Headers: values of cards by keyword, and new cards.
 
-use tachyfits::{Card, Error, Header, Value};
 use tachyfits::header::Real;
+use tachyfits::{Card, Error, Header, Value};
 
 use super::Outcome;
 use crate::failure::Failure;

@@ -229,7 +229,12 @@ pub(crate) fn evaluated(expression: &str, inputs: Vec<(String, Image)>) -> Outco
 }
 
 /// An image smoothed along an axis when it is read: "hanning", "boxcar" of an odd width or "gaussian" of a sigma.
-pub(crate) fn smoothed(image: &Image, axis: usize, kernel: &str, width: f64) -> Outcome<FileHandle> {
+pub(crate) fn smoothed(
+    image: &Image,
+    axis: usize,
+    kernel: &str,
+    width: f64,
+) -> Outcome<FileHandle> {
     let kernel = match kernel {
         "hanning" => SmoothingKernel::Hanning,
         "gaussian" => SmoothingKernel::Gaussian(width),

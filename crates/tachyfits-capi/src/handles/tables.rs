@@ -176,7 +176,12 @@ fn number(cell: &[u8], pixel: PixelType) -> f64 {
 fn zeros(bytes: u64) -> Outcome<Vec<u8>> {
     let no_memory = || {
         let expected = "memory for the column in its own type";
-        Failure::argument("rows", format!("of {bytes} bytes"), expected, "read fewer rows at a time")
+        Failure::argument(
+            "rows",
+            format!("of {bytes} bytes"),
+            expected,
+            "read fewer rows at a time",
+        )
     };
     let length = usize::try_from(bytes).map_err(|_| no_memory())?;
     let mut zeros = Vec::new();

@@ -76,11 +76,7 @@ impl WriterHandle {
         Ok(())
     }
 
-    pub(crate) fn begin_table(
-        &mut self,
-        header: &Header,
-        columns: Vec<NewColumn>,
-    ) -> Outcome<()> {
+    pub(crate) fn begin_table(&mut self, header: &Header, columns: Vec<NewColumn>) -> Outcome<()> {
         self.between()?;
         let State::Between(writer) = mem::replace(&mut self.0, State::Failed) else {
             return Err(self.misplaced("between two HDUs"));

@@ -77,10 +77,25 @@ pub(super) enum Found {
     Lost(PathBuf),
 }
 
+/// The most bytes of the name of a file that are in that of its journal.
+const NAME_BYTES: usize = 200;
+
 /// Where the journal of a file is.
 pub(super) fn path_of(target: &Path) -> PathBuf {
+    let of_file = target.file_name().unwrap_or_default();
     let mut name = OsString::from(".");
-    name.push(target.file_name().unwrap_or_default());
+    if of_file.len() > NAME_BYTES {
+        // File systems allow 255 bytes: a part of a longer name, and a sum of all of it (FNV-1a).
+        let sum = of_file.as_encoded_bytes().iter().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
+            (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        let text = of_file.to_string_lossy();
+        let ends = text.char_indices().map(|(at, _)| at).take_while(|at| *at <= NAME_BYTES);
+        name.push(&text[..ends.last().unwrap_or(0)]);
+        name.push(format!("-{sum:016x}"));
+    } else {
+        name.push(of_file);
+    }
     name.push(".tachyfits-undo");
     target.with_file_name(name)
 }

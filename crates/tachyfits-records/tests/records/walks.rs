@@ -557,3 +557,42 @@ pub(crate) fn problems() -> Vec<Problem> {
         RecordForm::parse("z9").unwrap_err(),
     ]
 }
+
+/// C programs and SciPy write lengths of 2 to 4 GiB without a sign: one record if both ends agree.
+#[test]
+fn markers_without_a_sign_hold_a_record_of_more_than_2_gib() {
+    const LONG: u64 = 2_400_000_000;
+    let length = LONG as u32;
+    for order in [FileOrder::Little, FileOrder::Big] {
+        let markers = RecordMarkers::new(4, order).unwrap();
+        let four = |n: u32| match order {
+            FileOrder::Big => n.to_be_bytes(),
+            _ => n.to_le_bytes(),
+        };
+        // A record of 8 bytes, the long one, and one of 8 bytes, of a file that is mostly zeros.
+        let long = 16;
+        let last = long + LONG + 8;
+        let marks =
+            [(0, 8), (12, 8), (long, length), (last - 4, length), (last, 8), (last + 12, 8)];
+        let mut walker = RecordWalker::new(markers, last + 16, RecordLimits::default(), false);
+        let mut steps = 0;
+        while let RecordStep::Read { offset, bytes } = walker.step() {
+            steps += 1;
+            assert!(steps < 100, "it never ends");
+            let mut block = vec![0; bytes];
+            for (at, mark) in marks {
+                for (place, byte) in (at..).zip(four(mark)) {
+                    let inside =
+                        place.checked_sub(offset).and_then(|place| usize::try_from(place).ok());
+                    if let Some(place) = inside.and_then(|place| block.get_mut(place)) {
+                        *place = byte;
+                    }
+                }
+            }
+            walker.supply(&block);
+        }
+        let index = walker.finish();
+        assert_eq!((index.len(), index.damage.is_none()), (3, true));
+        assert_eq!(index.payload(1), [long + 4..long + 4 + LONG]);
+    }
+}
