@@ -1,4 +1,4 @@
-"""What cannot be done is an error, not silence; long names that the system allows work."""
+"""Operations that cannot be done raise; long names that the system allows work."""
 
 from __future__ import annotations
 

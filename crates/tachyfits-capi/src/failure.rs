@@ -1,4 +1,4 @@
-//! What an error is in C: a kind, a stable code, a message and what to do, in fields of fixed length.
+//! Errors in C: a kind, a stable code, a message and what to do, in fields of fixed length.
 
 use std::ffi::c_char;
 

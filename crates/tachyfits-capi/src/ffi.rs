@@ -1,6 +1,6 @@
 //! The exported functions, and all the unsafe code of this crate: pointers of C become references here and nowhere else.
 //!
-//! What a caller must keep to is in the header of C: pointers are NULL or point to what their type says, arrays have the
+//! The header of C has the duties of callers: pointers are NULL or point to what their type says, arrays have the
 //! lengths given beside them, handles come from this library and were not freed, and no other thread writes to an array while a
 //! call uses it. Those are the reasons of the blocks below.
 #![expect(

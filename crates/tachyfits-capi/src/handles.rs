@@ -1,4 +1,4 @@
-//! Types behind the opaque pointers of C, and their operations: safe Rust on the engine.
+//! Types of the opaque pointers of C, and their operations: safe Rust on the engine.
 
 pub(crate) mod files;
 pub(crate) mod headers;
