@@ -206,9 +206,9 @@ impl Editor {
     /// already they are kept right without this.
     ///
     /// # Errors
-    /// [`Reason::NoSuchHdu`].
+    /// [`Reason::NoSuchHdu`]; [`Reason::DataMissing`] if the data are cut short: sums of a part would be those of no HDU.
     pub fn update_checksums(&mut self, hdu: usize) -> Result<(), Error> {
-        self.unit(hdu)?;
+        self.check_pixels(hdu)?;
         self.units[hdu].updates_checksums = true;
         Ok(())
     }
