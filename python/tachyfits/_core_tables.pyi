@@ -216,7 +216,7 @@ class FileWriter:
         progress: _Progress | None = None,
     ) -> None: ...
     def commit(self) -> None: ...
-    def open(self) -> FitsFile: ...  # complete, and opened
+    def open(self, *, raw: bool = False) -> FitsFile: ...  # complete, and opened
     def discard(self) -> None: ...  # nothing stays
 
 @final

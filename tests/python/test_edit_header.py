@@ -175,8 +175,8 @@ def test_names_other_than_text_are_refused(path: Path, keyword: str) -> None:
 def test_options_that_an_inserted_hdu_does_not_have_are_refused(path: Path) -> None:
     with tf.edit(path) as editor:
         for data in ({"A": [1]}, np.zeros(3), editor.preview()[0]):
-            with pytest.raises(tf.UsageError, match="invalid option compress="):
-                editor.insert(1, data, compress="rice")
+            with pytest.raises(tf.UsageError, match="invalid option overwrite="):
+                editor.insert(1, data, overwrite=True)
         assert len(editor) == 2
 
 

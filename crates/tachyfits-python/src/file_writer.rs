@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use tachyfits::header::is_structural;
 use tachyfits::table::{NewColumn, NewTable, TableKind, TableWriter};
 use tachyfits::tiled::TableCompression;
-use tachyfits::{Array, Card, Error, Header, WriteOptions};
+use tachyfits::{Array, Card, Error, Header, OpenOptions, WriteOptions};
 
 use crate::buffer;
 use crate::compression::{GivenCompression, engine_compression};
@@ -398,10 +398,12 @@ impl FileWriter {
         py.detach(|| file.commit()).or_raise(py)
     }
 
-    /// Complete the file and open it.
-    fn open(&self, py: Python<'_>) -> PyResult<FitsFile> {
+    /// Complete the file and open it; `raw`: compressed HDUs as they are stored.
+    #[pyo3(signature = (*, raw=false))]
+    fn open(&self, py: Python<'_>, raw: bool) -> PyResult<FitsFile> {
         let file = self.file(py)?;
-        Ok(FitsFile::new(py.detach(|| file.into_file()).or_raise(py)?))
+        let options = OpenOptions::default().raw(raw);
+        Ok(FitsFile::new(py.detach(|| file.into_file_with(&options)).or_raise(py)?))
     }
 
     /// Forget the file: nothing of it stays.

@@ -1,7 +1,7 @@
 //! The bytes of a file that are at hand, and one subrecord of it: what finding out the markers, walking
 //! over records and looking for the next whole one after damage have in common.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ops::Range;
 
 use crate::markers::RecordMarkers;
@@ -16,8 +16,8 @@ pub(crate) struct Bytes {
     wanted: Option<(Need, bool)>,
     /// The leading marker that was read last: it may be gone when the trailing one is there.
     leading: Cell<Option<(u64, RecordMarkers, i64)>>,
-    /// The trailing marker that was read last, by where its subrecord begins.
-    trailing: Cell<Option<(u64, RecordMarkers, i64)>>,
+    /// A subrecord that is not one with signed markers, and why: it may be one with unsigned markers.
+    not_signed: RefCell<Option<(u64, RecordMarkers, Fault)>>,
 }
 
 #[derive(Debug, Default)]
@@ -77,7 +77,7 @@ impl Bytes {
             there: Piece::default(),
             wanted: None,
             leading: Cell::new(None),
-            trailing: Cell::new(None),
+            not_signed: RefCell::new(None),
         }
     }
 
@@ -127,39 +127,6 @@ impl Bytes {
         Ok(leading)
     }
 
-    /// The marker at `end`, which should be the trailing one of the subrecord at an offset: kept while another place is
-    /// read.
-    fn trailing(&self, markers: RecordMarkers, offset: u64, end: u64) -> Result<i64, Need> {
-        if let Some((at, of, trailing)) = self.trailing.get()
-            && (at, of) == (offset, markers)
-        {
-            return Ok(trailing);
-        }
-        let trailing = markers.read(self.view(end, markers.bytes())?);
-        self.trailing.set(Some((offset, markers, trailing)));
-        Ok(trailing)
-    }
-
-    /// A record of 2 to 4 GiB between markers of 4 bytes without a sign, as C programs and SciPy write them; `None` if both
-    /// ends do not agree on it.
-    fn without_sign(
-        &self,
-        markers: RecordMarkers,
-        offset: u64,
-        leading: i64,
-    ) -> Result<Option<Whole>, Need> {
-        let width = markers.bytes() as u64;
-        let Ok(signed) = i32::try_from(leading) else { return Ok(None) };
-        let bytes = u64::from(signed.cast_unsigned());
-        let end = offset + width + bytes;
-        if width != 4 || signed >= 0 || end + width > self.file_bytes {
-            return Ok(None);
-        }
-        let agrees = markers.read(self.view(end, markers.bytes())?) == leading;
-        let payload = offset + width..end;
-        Ok(agrees.then_some(Whole { goes_on: false, next: end + width, payload }))
-    }
-
     /// The subrecord that begins at an offset; `continued` where it must continue another one.
     pub(crate) fn subrecord(
         &self,
@@ -179,6 +146,46 @@ impl Bytes {
             }));
         }
         let leading = self.leading(markers, offset)?;
+        let unsigned = markers.unsigned(leading).filter(|bytes| {
+            // No subrecord went before one without a sign, and the file has all of it.
+            !continued && *bytes <= rest - 2 * width
+        });
+        let Some(unsigned) = unsigned else {
+            return self.signed(markers, offset, continued, leading);
+        };
+        // The bytes at the one end may be gone when those at the other are there.
+        let known = self.not_signed.take().filter(|(at, of, _)| (*at, *of) == (offset, markers));
+        let fault = match known {
+            Some((_, _, fault)) => fault,
+            None => match self.signed(markers, offset, continued, leading) {
+                Err(Stop::Fault(fault)) => fault,
+                found => return found,
+            },
+        };
+        let payload = offset + width..offset + width + unsigned;
+        let trailing = match self.view(payload.end, markers.bytes()) {
+            Ok(bytes) => markers.read(bytes),
+            Err(need) => {
+                *self.not_signed.borrow_mut() = Some((offset, markers, fault));
+                return Err(need.into());
+            }
+        };
+        match trailing == leading {
+            true => Ok(Whole { goes_on: false, next: payload.end + width, payload }),
+            false => Err(Stop::Fault(fault)),
+        }
+    }
+
+    /// The same, for a leading marker that is negative if another subrecord follows.
+    fn signed(
+        &self,
+        markers: RecordMarkers,
+        offset: u64,
+        continued: bool,
+        leading: i64,
+    ) -> Result<Whole, Stop> {
+        let width = markers.bytes() as u64;
+        let rest = self.file_bytes.saturating_sub(offset);
         let bytes = leading.unsigned_abs();
         if bytes > rest - 2 * width {
             return Err(Stop::Fault(Fault {
@@ -189,12 +196,9 @@ impl Bytes {
             }));
         }
         let payload = offset + width..offset + width + bytes;
-        let trailing = self.trailing(markers, offset, payload.end)?;
+        let trailing = markers.read(self.view(payload.end, markers.bytes())?);
         let expected = if continued { -(bytes as i64) } else { bytes as i64 };
         if trailing != expected {
-            if !continued && let Some(whole) = self.without_sign(markers, offset, leading)? {
-                return Ok(whole);
-            }
             return Err(Stop::Fault(Fault {
                 offset: payload.end,
                 cut: false,

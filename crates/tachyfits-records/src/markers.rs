@@ -106,6 +106,21 @@ impl RecordMarkers {
         }
     }
 
+    /// The bytes of a record that a negative marker means without a sign; `None` for any other marker.
+    ///
+    /// C programs and SciPy write markers of 4 bytes without a sign, and no subrecords.
+    ///
+    /// ```
+    /// use tachyfits_records::{FileOrder, RecordMarkers};
+    /// let markers = RecordMarkers::new(4, FileOrder::Big).unwrap();
+    /// assert_eq!(markers.unsigned(markers.read(&[0x80, 0, 0, 1])), Some(2_147_483_649));
+    /// assert_eq!(markers.unsigned(1), None);
+    /// ```
+    #[must_use]
+    pub const fn unsigned(self, marker: i64) -> Option<u64> {
+        if self.wide || marker >= 0 { None } else { Some((marker as u32) as u64) }
+    }
+
     /// A marker as stored, in the first [`RecordMarkers::bytes`] of eight bytes.
     #[must_use]
     pub fn write(self, marker: i64) -> [u8; 8] {

@@ -206,14 +206,9 @@ impl Editor {
     /// already they are kept right without this.
     ///
     /// # Errors
-    /// [`Reason::NoSuchHdu`], [`Reason::DataMissing`] if the HDU is cut short: the sums of its bytes are unknown.
+    /// [`Reason::NoSuchHdu`]; [`Reason::DataMissing`] if the data are cut short: sums of a part would be those of no HDU.
     pub fn update_checksums(&mut self, hdu: usize) -> Result<(), Error> {
-        let missing = self.unit(hdu)?.missing();
-        if missing > 0 {
-            let expected = format!("{missing} bytes more of the data of HDU {hdu}");
-            let refused = Error::refused(Reason::DataMissing, expected, "the end of the file");
-            return Err(refused.at(&self.name, hdu));
-        }
+        self.check_pixels(hdu)?;
         self.units[hdu].updates_checksums = true;
         Ok(())
     }

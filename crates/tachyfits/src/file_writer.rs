@@ -157,17 +157,24 @@ impl FileWriter {
     ///
     /// # Errors
     /// As [`FileWriter::commit`] and [`FitsFile::open`].
-    pub fn into_file(mut self) -> Result<FitsFile, Error> {
+    pub fn into_file(self) -> Result<FitsFile, Error> {
+        self.into_file_with(&OpenOptions::default())
+    }
+
+    /// The same, opened in another way: compressed HDUs as they are stored, for one.
+    ///
+    /// # Errors
+    /// As [`FileWriter::into_file`].
+    pub fn into_file_with(mut self, options: &OpenOptions) -> Result<FitsFile, Error> {
         if self.hdus == 0 {
             self.begin_extension()?;
         }
-        let options = OpenOptions::default();
         match self.output {
-            Output::Spooled(spool) => FitsFile::from_storage(spool.finish()?, &options),
+            Output::Spooled(spool) => FitsFile::from_storage(spool.finish()?, options),
             Output::Named(_) => {
                 let name = self.name();
                 self.commit()?;
-                FitsFile::open(name, &options)
+                FitsFile::open(name, options)
             }
         }
     }

@@ -17,6 +17,7 @@ from tachyfits import _core
 from tachyfits.base.boundary import public
 from tachyfits.base.errors import existing, listed, not_found, placing, usage, warn_of
 from tachyfits.base.kinds import kind_of
+from tachyfits.base.output import tell_rounding
 from tachyfits.base.progress import Progress
 from tachyfits.base.sources import regular_path
 from tachyfits.base.whole_numbers import check_threads, whole_number
@@ -24,7 +25,7 @@ from tachyfits.editing.edited_hdu import EditedHdu
 from tachyfits.file.file import File
 from tachyfits.file.hdu import Hdu
 from tachyfits.header.given import check_card_text
-from tachyfits.writing.hdus import names_of, parts_of, tables_of_images
+from tachyfits.writing.hdus import compressed_file, names_of, parts_of, tables_of_images
 from tachyfits.writing.images import image_cards, native, unit_of
 from tachyfits.writing.tables import table_file
 
@@ -164,6 +165,16 @@ class Editor:
             EXTNAME.
         options
             For an array ``header``, as in `write`; for a table those of `write` about tables.
+            ``compress`` for both, as in `write`: a table needs a `Compression` with ``tables``.
+
+        Examples
+        --------
+        >>> import numpy as np, tachyfits as tf
+        >>> tf.write("edited.fits", np.zeros((4, 5)), overwrite=True)
+        >>> with tf.edit("edited.fits") as editor:
+        ...     editor.append(np.eye(4, dtype="i2"), name="MASK", compress="rice")
+        >>> tf.open("edited.fits")["MASK"].compression.algorithm
+        'RICE_1'
         """
         place = whole_number(at)
         if place is None:
@@ -173,17 +184,25 @@ class Editor:
         at = min(place, before)
         kind = kind_of(data)
         tables: list[Hdu] = []
+        compress = options.pop("compress", None)
         if kind in ("measured", "nddata"):
             first, *further = parts_of(data, options.pop("header", None))
             _refuse(options)
-            self.insert(at, first[0], name=name, header=first[1])
+            self.insert(at, first[0], name=name, header=first[1], compress=compress)
             for behind, (array, cards) in enumerate(further, 1):
-                self.insert(at + behind, array, header=cards)
+                self.insert(at + behind, array, header=cards, compress=compress)
             return
         if isinstance(data, Hdu):
-            _refuse(options)
             there = [(f"HDU {hdu.index} of {self._where()}", hdu) for hdu in self.preview()]
             tables = tables_of_images([(data._where(), data)], there)
+        if compress is not None:
+            header = options.pop("header", None)
+            _refuse(options)
+            core, error = compressed_file(data, header, compress, self._threads, self._progress)
+            tell_rounding(self._where(), error, unit_of(data))
+            self._core.copy(at, core, len(core) - 1)
+        elif isinstance(data, Hdu):
+            _refuse(options)
             self._core.copy(at, data.file._open_core(), data.index)
         elif kind == "array":
             header = options.pop("header", None)

@@ -20,6 +20,7 @@ from tachyfits.interop.to_columns import table_cards, to_columns
 from tachyfits.table.part import Part
 from tachyfits.writing.compression import (
     Compression,
+    check_table_compression,
     engine_compression,
     suits_compression,
     table_compression,
@@ -239,6 +240,27 @@ def _write_hdu(
         new = new_columns(table.columns, "binary", None)
         write_columns(writer, new, table.cards(header), "binary", None, threads, progress)
     return 0.0
+
+
+def compressed_file(
+    data: Any,
+    header: Any,
+    compress: Compression | str,
+    threads: int,
+    progress: Progress | None,
+) -> tuple[_core.FitsFile, float]:
+    """Return a temporary file whose last HDU is an image or a table, compressed as by `write`.
+
+    It has the tiles as they are stored. The number is the largest error of rounding.
+    """
+    if kind_of(data) not in ("image", "array"):
+        check_table_compression(compress)
+    writer = _core.FileWriter.spooled("a new HDU")
+    try:
+        error = _write_hdu(writer, data, header, False, threads, progress, compress)
+        return writer.open(raw=True), error
+    finally:
+        writer.discard()
 
 
 def _write_compressed(

@@ -19,10 +19,11 @@
 //! belongs to this file, and its process has ended: the next program that opens the file undoes the
 //! change.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -46,6 +47,8 @@ const HEADER_NUMBERS: usize = 7;
 const PIECE_BYTES: u64 = 1 << 20;
 /// Its owner alone may read and write it: it holds bytes of a file that others may have no right to read.
 const MODE: u32 = 0o600;
+/// Bytes of a file's name that the name of its journal has: file systems allow 255.
+const NAME_BYTES: usize = 200;
 /// A fingerprint is of this many samples of this many bytes.
 const SAMPLES: u64 = 64;
 const SAMPLE_BYTES: u64 = 64;
@@ -77,27 +80,28 @@ pub(super) enum Found {
     Lost(PathBuf),
 }
 
-/// The most bytes of the name of a file that are in that of its journal.
-const NAME_BYTES: usize = 200;
-
 /// Where the journal of a file is.
+///
+/// A name that leaves no room for the ending gives its first bytes and a number made of all.
 pub(super) fn path_of(target: &Path) -> PathBuf {
-    let of_file = target.file_name().unwrap_or_default();
-    let mut name = OsString::from(".");
-    if of_file.len() > NAME_BYTES {
-        // File systems allow 255 bytes: a part of a longer name, and a sum of all of it (FNV-1a).
-        let sum = of_file.as_encoded_bytes().iter().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
-            (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-        });
-        let text = of_file.to_string_lossy();
-        let ends = text.char_indices().map(|(at, _)| at).take_while(|at| *at <= NAME_BYTES);
-        name.push(&text[..ends.last().unwrap_or(0)]);
-        name.push(format!("-{sum:016x}"));
+    let name = target.file_name().unwrap_or_default();
+    let mut journal = OsString::from(".");
+    if name.len() <= NAME_BYTES {
+        journal.push(name);
     } else {
-        name.push(of_file);
+        let bytes = name.as_bytes();
+        journal.push(OsStr::from_bytes(&bytes[..NAME_BYTES]));
+        journal.push(format!("-{:016x}", fnv(bytes)));
     }
-    name.push(".tachyfits-undo");
-    target.with_file_name(name)
+    journal.push(".tachyfits-undo");
+    target.with_file_name(journal)
+}
+
+/// FNV-1a of 64 bits: names with the same beginning have journals of different names.
+fn fnv(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 /// Looks for the journal of `file`, whose name (links followed) is `target`: beside it, and where the file itself says. It

@@ -66,6 +66,18 @@ pub(crate) fn tokens(text: &str, dialect: Dialect) -> Result<Vec<Token>, Express
             at += 1;
             continue;
         }
+        let before = tokens.last().filter(|token: &&Token| token.at.end == at);
+        if dialect == Dialect::Rows
+            && before.is_some_and(|token| token.kind == TokenKind::Name)
+            && let Some(column) = qualified(&text[at..])
+        {
+            let table = &text[before.map_or(at..at, |token| token.at.clone())];
+            let problem = ExpressionProblem::new(at..at + 1, "the name of a column", "'.'");
+            return Err(problem.hint(format!(
+                "columns have no table before them: write {column}, or `{table}.{column}` in \
+                 backquotes if that is its name"
+            )));
+        }
         let (kind, length) =
             token(&text[at..], character, dialect).map_err(|problem| problem.moved(at))?;
         tokens.push(Token { kind, at: at..at + length });
@@ -73,6 +85,14 @@ pub(crate) fn tokens(text: &str, dialect: Dialect) -> Result<Vec<Token>, Express
     }
     tokens.push(Token { kind: TokenKind::End, at: text.len()..text.len() });
     Ok(tokens)
+}
+
+/// The column after the dot that `rest` begins with, as in `gaia.ra`; `None` for an operator of Fortran (`.AND.`).
+fn qualified(rest: &str) -> Option<&str> {
+    let name = rest.strip_prefix('.').filter(|name| name.starts_with(begins_name))?;
+    let length = name.find(|character| !continues_name(character)).unwrap_or(name.len());
+    let (column, after) = name.split_at(length);
+    (!after.starts_with('.') || column.len() > 3).then_some(column)
 }
 
 /// The token that `rest` begins with, and its length.

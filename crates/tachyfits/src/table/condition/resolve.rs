@@ -153,6 +153,7 @@ impl Checker<'_> {
                     let item = self.leaf(ConditionLeaf::Whole(whole.clone()));
                     return Ok(ResolvedPart { whole: Some(whole), ..self.number_part(item) });
                 }
+                self.refuse_bits(id, a, b)?;
                 let item = Item::Binary(binary, self.truth(a)?, self.truth(b)?);
                 Ok(self.truth_part(item))
             }
@@ -178,6 +179,23 @@ impl Checker<'_> {
                 Some([left.clone(), right.clone()])
             }
             _ => None,
+        }
+    }
+
+    /// Refuses `&` and `|` of two numbers of which one has no bits: a scaled column, or a fraction.
+    fn refuse_bits(&self, id: Id, a: Id, b: Id) -> Result<(), ExpressionProblem> {
+        let symbol = &self.text[self.expression.places[id].clone()];
+        let are_numbers =
+            [a, b].iter().all(|&side| matches!(self.parts[side].kind, PartKind::Number));
+        match [a, b].into_iter().find(|&side| self.parts[side].whole.is_none()) {
+            Some(side) if are_numbers && matches!(symbol, "&" | "|") => {
+                let (expected, found) = ("an integer, which has bits", "a scaled or real number");
+                let place = self.expression.places[side].clone();
+                let hint = "columns with TSCALn, and reals, have no bits: compare them, as in \
+                            (a > 1) & (b > 2)";
+                Err(ExpressionProblem::new(place, expected, found).hint(hint))
+            }
+            _ => Ok(()),
         }
     }
 
