@@ -345,6 +345,9 @@ def test_random_groups_have_parameters_that_images_lack(tmp_path: Path) -> None:
     file = tf.open(pad(lines, b" ") + pad(groups))
     assert file[0].kind == "random groups"
     np.testing.assert_array_equal(file[0].group_parameters()["DATE"], [101.5, 102.25])
-    for data in (file[0], [file[0]], [(file[0], {"A": 1})], [np.zeros((2, 2)), file[0]]):
+    tf.write(tmp_path / "groups.fits", [file[0]])
+    copy = tf.open(tmp_path / "groups.fits")[0]
+    np.testing.assert_array_equal(copy.group_parameters()["DATE"], [101.5, 102.25])
+    for data in (file[0], [(file[0], {"A": 1})], [np.zeros((2, 2)), file[0]]):
         with pytest.warns(tf.TachyfitsWarning, match="without their parameters"):
             tf.write(tmp_path / "image.fits", data, overwrite=True)

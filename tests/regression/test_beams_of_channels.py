@@ -215,6 +215,6 @@ def test_a_list_of_parts_with_different_tables_is_refused(path: Path, tmp_path: 
         [image.cut(channels=slice(0, 2)), image.cut(channels=slice(2, 4))],
         [image.cut(channels=slice(0, 2)), tf.open(path)["BEAMS"]],
     ):
-        with pytest.raises(tf.UsageError, match="different HDUs 'BEAMS'"):
+        with pytest.raises(tf.UsageError, match="different tables 'BEAMS'"):
             tf.write(out, parts)
         assert not out.exists()

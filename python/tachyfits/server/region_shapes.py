@@ -171,7 +171,12 @@ def _short_lines(text: str) -> str:
 def _parts(region: Region, *, excluded: bool) -> Iterator[tuple[bool, Region]]:
     """Return the shapes of a region, rings as one, and whether each is excluded."""
     if isinstance(region, CompoundRegion) and not _is_ring(region):
-        for added, part in region.parts:
+        parts = region.parts
+        first = CompoundRegion(parts[:2])
+        if _is_ring(first):
+            # A combination takes the parts of one at its beginning for its own.
+            parts = ((True, first), *parts[2:])
+        for added, part in parts:
             yield from _parts(part, excluded=excluded != (not added))
     else:
         yield excluded, region
