@@ -168,7 +168,8 @@ def test_divided_strings_are_written_divided(tmp_path: Path) -> None:
     copy = tmp_path / "copy.fits"
     table.write(copy)
     cards = tf.open(copy)[1].header
-    assert (cards["TFORM1"], cards["TSSTR1"]) == ("12A", "SSTR8/032")
+    # A copy keeps the form of the file; new tables state it by TSSTRn.
+    assert (cards["TFORM1"], "TSSTR1" in cards) == ("12A:SSTR8/032", False)
     assert tf.open(copy)[1].read(raw=True)["S"].tolist() == FIELDS
     for number, data in enumerate((table.read(), table.to_arrow(), {"S": DIVIDED})):
         path = tmp_path / f"{number}.fits"

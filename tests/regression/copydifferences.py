@@ -24,6 +24,7 @@ class Difference(NamedTuple):
 DIFFERENCES = [
     Difference("", "", "CHECKSUM", "a sum of the bytes of one file; checksum=True states new ones"),
     Difference("", "", "DATASUM", "a sum of the bytes of one file; checksum=True states new ones"),
+    Difference("", "", "NEXTEND", "counts the HDUs of one file, which others may join"),
     Difference("", "/extend_F.fits", "EXTEND", "EXTEND = F denies the extensions that may follow"),
     Difference("", "/fixed-1890.fits", "INHERIT", "4.4.2.6 forbids it in a primary header"),
     Difference("compress", "/fixed-1890.fits", "PCOUNT", "not a card of primary arrays (4.4.1)"),

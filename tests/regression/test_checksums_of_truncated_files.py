@@ -17,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::tachyfits.TachyfitsWarning")
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     found = tmp_path / "a.fits"
-    tf.write(found, [np.ones((10, 10)), np.ones((100, 100), "f4")])
+    tf.write(found, [(np.ones((10, 10)), None), (np.ones((100, 100), "f4"), None)])
     os.truncate(found, os.path.getsize(found) - 20_000)
     return found
 

@@ -29,7 +29,9 @@ try:
     said = "done"
 except tf.TachyfitsError as error:
     said = f"{type(error).__name__} {error.code}"
-print(said, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+# Not ru_maxrss, which counts the process that started this one.
+peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print(said, int(peak.split()[1]) // 1024)
 """
 
 

@@ -20,8 +20,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use crate::failure::Failure;
-use crate::handles::{Call, JobHandle, Outcome};
-use crate::types::{CError, COptions, TACHYFITS_OK};
+use crate::handles::{Call, Outcome};
+use crate::types::{CError, COptions, JobHandle, TACHYFITS_OK};
 
 /// Runs the body of a function: its outcome as a number, its error in the caller's struct, a panic as an error.
 fn guarded(error: *mut CError, body: impl FnOnce() -> Outcome<()>) -> i32 {

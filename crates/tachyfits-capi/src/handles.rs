@@ -1,16 +1,16 @@
 //! Types of the opaque pointers of C, and their operations: safe Rust on the engine.
 
-pub(crate) mod files;
-pub(crate) mod headers;
-pub(crate) mod images;
-pub(crate) mod jobs;
-pub(crate) mod tables;
-pub(crate) mod writing;
+pub(crate) mod call;
+pub(crate) mod columns;
+pub(crate) mod file_handle;
+pub(crate) mod header_handle;
+pub(crate) mod new_files;
+pub(crate) mod pixels;
 
-pub(crate) use files::FileHandle;
-pub(crate) use headers::HeaderHandle;
-pub(crate) use jobs::{Call, JobHandle};
-pub(crate) use writing::{EditorHandle, WriterHandle};
+pub(crate) use call::Call;
+pub(crate) use file_handle::FileHandle;
+pub(crate) use header_handle::HeaderHandle;
+pub(crate) use new_files::{EditorHandle, WriterHandle};
 
 use crate::failure::Failure;
 

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_void};
 
-use tachyfits::PixelType;
+use tachyfits::{CancelToken, Executor, Job, PixelType};
 
 /// No error.
 pub const TACHYFITS_OK: i32 = 0;
@@ -90,6 +90,19 @@ pub const TACHYFITS_BOX: i32 = 3;
 /// A polygon: its corners in `corners`: x, y, x, y, …
 pub const TACHYFITS_POLYGON: i32 = 4;
 
+/// A request that can be cancelled from any thread: used for one or several operations.
+pub struct JobHandle(pub(crate) Job);
+
+impl JobHandle {
+    pub(crate) fn new() -> JobHandle {
+        JobHandle(Job::on(&Executor::of_process()).with_token(CancelToken::new()))
+    }
+
+    pub(crate) fn cancel(&self) {
+        self.0.token().cancel();
+    }
+}
+
 /// An error: filled when a function returns more than 0.
 #[repr(C)]
 pub struct CError {
@@ -116,7 +129,7 @@ pub struct COptions {
     /// TACHYFITS_STRICT and the like, added.
     pub flags: u32,
     /// Cancels the operation from another thread; may be NULL.
-    pub job: *const crate::handles::JobHandle,
+    pub job: *const JobHandle,
 }
 
 /// Some pixels of one axis.

@@ -268,7 +268,8 @@ impl FileWriter {
             header.retain(|card| {
                 let keyword = card.keyword().to_ascii_uppercase();
                 let is_false = card.value() == Some(&Value::Logical(false));
-                keyword != "INHERIT" && !(keyword == "EXTEND" && is_false)
+                // NEXTEND counts the HDUs of another file.
+                keyword != "INHERIT" && keyword != "NEXTEND" && !(keyword == "EXTEND" && is_false)
             });
         }
         self.state_sums(&mut header)?;

@@ -70,16 +70,14 @@ def public(thing: _T) -> _T:
     Exceptions of functions and objects that the user gave pass, as do a TypeError for a call that
     does not fit the signature, OSError and ImportError.
 
-    >>> @public
-    ... def half(number):
-    ...     return int(number) / 2
-    >>> half("x")
+    >>> import statistics
+    >>> public(statistics.median)([])
     Traceback (most recent call last):
-    tachyfits.UsageError: invalid argument of half: invalid literal for int() with base 10: 'x'
-    hint: see help(half)
-    >>> half()
+    tachyfits.UsageError: invalid argument of median: no median for empty data
+    hint: see help(median)
+    >>> public(statistics.median)()
     Traceback (most recent call last):
-    TypeError: half() missing 1 required positional argument: 'number'
+    TypeError: median() missing 1 required positional argument: 'data'
     """
     if not isinstance(thing, type):
         guarded: _T = _guarded(thing)

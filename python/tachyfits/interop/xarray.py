@@ -59,7 +59,7 @@ def data_array(source: Image | Measured, *, lazy: bool = True) -> xarray.DataArr
     if image is not None and image._core_image().beams() is not None:
         warn(
             f"{image._where()}: the beams of its planes (table BEAMS) are left out of the array\n"
-            'hint: smooth them to one first: smooth(beam="common")'
+            "hint: smooth the image to one beam first"
         )
     pixels = np.asarray(source) if image is None or not lazy else _lazy(image)
     data = xr.Variable(names, pixels)

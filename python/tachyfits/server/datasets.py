@@ -230,10 +230,10 @@ def _resolved(root: Path, parts: list[str]) -> Path | None:
 
 
 def _stored(part: str) -> str:
-    r"""Return a part of an ID as the name of a file: bytes that are not UTF-8 are ``\\xe9`` in IDs.
+    r"""Return a part of an ID as the name of a file: bytes that are not UTF-8 are ``\xe9`` in IDs.
 
-    >>> _stored(r"\\xe9toile.fits").encode("utf-8", "surrogateescape")
-    b'\\xe9toile.fits'
+    >>> _stored(r"\xe9toile.fits").encode("utf-8", "surrogateescape")
+    b'\xe9toile.fits'
     """
     return re.sub(r"\\x([89a-f][0-9a-f])", lambda byte: chr(0xDC00 + int(byte[1], 16)), part)
 

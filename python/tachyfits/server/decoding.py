@@ -91,4 +91,4 @@ def check_tile(tile: int, budget: int) -> None:
     """Refuse an image whose decoded tile has more bytes than the memory of the server."""
     if tile > budget:
         problem = f"a compressed tile of {tile} bytes; the server has {budget} bytes of memory"
-        raise TooLarge(with_hint(problem, "ask the operator of the server for more (--memory)"))
+        raise TooLarge(with_hint(problem, "ask the operator of the server for more memory"))

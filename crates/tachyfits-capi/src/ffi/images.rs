@@ -11,7 +11,7 @@ use super::{
     text,
 };
 use crate::failure::Failure;
-use crate::handles::images::{Part, evaluated, read_run, smoothed};
+use crate::handles::pixels::{Part, evaluated, read_run, smoothed};
 use crate::handles::{FileHandle, Outcome};
 use crate::types::{
     CError, COptions, CRange, CRegion, CStats, TACHYFITS_BOX, TACHYFITS_CIRCLE, TACHYFITS_ELLIPSE,

@@ -3,8 +3,7 @@
 use std::ffi::{CString, c_char};
 
 use super::{guarded, infallible, put_handle, reference, taken};
-use crate::handles::JobHandle;
-use crate::types::CError;
+use crate::types::{CError, JobHandle};
 
 /// Return the version of the library as text, which need not be freed.
 #[unsafe(no_mangle)]

@@ -6,7 +6,7 @@ use tachyfits::Rows;
 
 use super::{call, check_bytes, guarded, infallible, mutable, put, reference, slice_mut, text};
 use crate::failure::Failure;
-use crate::handles::tables::{Output, facts, read, type_of};
+use crate::handles::columns::{Output, facts, read, type_of};
 use crate::handles::{FileHandle, Outcome};
 use crate::types::{CArrays, CColumn, CColumnFacts, CError, COptions};
 

@@ -10,8 +10,8 @@ use super::{
     slice, taken, text,
 };
 use crate::failure::Failure;
-use crate::handles::headers::real;
-use crate::handles::writing::new_column;
+use crate::handles::header_handle::real;
+use crate::handles::new_files::new_column;
 use crate::handles::{EditorHandle, FileHandle, HeaderHandle, Outcome, WriterHandle};
 use crate::types::{CCells, CError, CNewColumn, COptions, pixel_of};
 

@@ -232,8 +232,8 @@ fn a_quantisation_that_is_not_defined_is_an_error() {
     assert!(quantised(zero, &[], &[]).unwrap().stored_tile(0, &descriptor(16, 0)).is_ok());
     let dithered = format!("{zero} ZQUANTIZ='SUBTRACTIVE_DITHER_1'");
     let layout = quantised(&dithered, &[], &[]).unwrap();
-    let error = layout.stored_tile(0, &descriptor(16, 0)).unwrap_err();
-    assert_eq!(error.code(), Code::KeywordRange);
+    // CFITSIO and astropy read such tiles.
+    assert!(layout.stored_tile(0, &descriptor(16, 0)).is_ok());
     assert_eq!(code("ZSCALE='1.0' ZZERO=0"), Code::NumericText);
     let error = quantised(
         "",

@@ -226,18 +226,17 @@ fn sums_of_flat_backgrounds_are_as_close_as_pairwise_sums() {
 }
 
 /// Mean, root mean square and standard deviation, in units in which nothing overflows.
-fn large_reference(values: &[f64]) -> [f64; 3] {
-    const UNIT: f64 = 1e300;
+fn large_reference(values: &[f64], unit: f64) -> [f64; 3] {
     let n = values.len() as f64;
     let sum = |terms: &mut dyn Iterator<Item = f64>| {
         let mut sum = Compensated::default();
         terms.for_each(|x| sum.add(x));
         sum.value()
     };
-    let mean = sum(&mut values.iter().map(|x| x / UNIT)) / n;
-    let squares = sum(&mut values.iter().map(|x| (x / UNIT) * (x / UNIT)));
-    let spread = sum(&mut values.iter().map(|x| (x / UNIT - mean) * (x / UNIT - mean)));
-    [mean * UNIT, (squares / n).sqrt() * UNIT, (spread / n).sqrt() * UNIT]
+    let mean = sum(&mut values.iter().map(|x| x / unit)) / n;
+    let squares = sum(&mut values.iter().map(|x| (x / unit) * (x / unit)));
+    let spread = sum(&mut values.iter().map(|x| (x / unit - mean) * (x / unit - mean)));
+    [mean * unit, (squares / n).sqrt() * unit, (spread / n).sqrt() * unit]
 }
 
 proptest! {
@@ -259,7 +258,7 @@ proptest! {
         };
         let values: Vec<f64> = (0..pixels).map(|_| (offset + 0.1 * random()) * unit).collect();
         let bytes: Vec<u8> = values.iter().flat_map(|x| x.to_be_bytes()).collect();
-        let [mean, rms, std] = large_reference(&values);
+        let [mean, rms, std] = large_reference(&values, unit);
         let plain = Encoding::plain(PixelType::F64);
         let (early, late) = bytes.split_at((cut * pixels as f64) as usize * 8);
         for tier in tiers() {

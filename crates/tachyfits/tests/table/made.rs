@@ -130,14 +130,19 @@ fn scaling(letter: char) -> BoxedStrategy<Scaling> {
     }
 }
 
-/// Sizes whose product is at most the repeat, or none.
-fn dimensions(repeat: usize) -> BoxedStrategy<Vec<usize>> {
+/// Sizes whose product is at most the repeat, or none; of characters the repeat, since others give a warning.
+fn dimensions(letter: char, repeat: usize) -> BoxedStrategy<Vec<usize>> {
     if repeat < 2 {
         return Just(Vec::new()).boxed();
     }
     let some = (1..=repeat, 1..=repeat).prop_map(move |(first, second)| {
         let second = second.min(repeat / first).max(1);
-        vec![first, second]
+        let is_whole = letter != 'A' || repeat % first == 0;
+        match (letter, is_whole) {
+            ('A', true) => vec![first, repeat / first],
+            ('A', false) => vec![1, repeat],
+            _ => vec![first, second],
+        }
     });
     prop_oneof![3 => Just(Vec::new()), 1 => some].boxed()
 }
@@ -148,10 +153,12 @@ pub fn column() -> impl Strategy<Value = Spec> {
     let repeat = prop_oneof![3 => Just(1usize), 1 => 0..6usize, 1 => 6..70usize];
     (letter, repeat).prop_flat_map(|(letter, repeat)| {
         let null = prop::option::of(0..4i64);
-        (scaling(letter), null, dimensions(repeat)).prop_map(move |(scaling, null, dimensions)| {
-            let null = null.filter(|_| "BIJK".contains(letter));
-            Spec { letter, repeat, scaling, null, dimensions, pointer: None }
-        })
+        (scaling(letter), null, dimensions(letter, repeat)).prop_map(
+            move |(scaling, null, dimensions)| {
+                let null = null.filter(|_| "BIJK".contains(letter));
+                Spec { letter, repeat, scaling, null, dimensions, pointer: None }
+            },
+        )
     })
 }
 

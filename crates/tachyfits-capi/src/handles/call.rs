@@ -1,27 +1,14 @@
-//! Jobs that another thread can cancel, and the options of one call.
+//! The options of one call.
 
-use tachyfits::{CancelToken, Executor, Job, OpenOptions, RunOptions, StorageKind, WriteOptions};
+use tachyfits::{OpenOptions, RunOptions, StorageKind, WriteOptions};
 
 use super::Outcome;
 use crate::failure::Failure;
 use crate::types::{
-    TACHYFITS_CHECKSUM, TACHYFITS_OVERWRITE, TACHYFITS_RAW, TACHYFITS_STORAGE_AUTO,
+    JobHandle, TACHYFITS_CHECKSUM, TACHYFITS_OVERWRITE, TACHYFITS_RAW, TACHYFITS_STORAGE_AUTO,
     TACHYFITS_STORAGE_DIRECT, TACHYFITS_STORAGE_MAP, TACHYFITS_STORAGE_MEMORY,
     TACHYFITS_STORAGE_READ, TACHYFITS_STRICT,
 };
-
-/// A request that can be cancelled from any thread: used for one or several operations.
-pub struct JobHandle(pub(crate) Job);
-
-impl JobHandle {
-    pub(crate) fn new() -> JobHandle {
-        JobHandle(Job::on(&Executor::of_process()).with_token(CancelToken::new()))
-    }
-
-    pub(crate) fn cancel(&self) {
-        self.0.token().cancel();
-    }
-}
 
 /// The options of a call, checked.
 #[derive(Clone, Copy, Default)]
