@@ -56,7 +56,7 @@ const MISTAKES: [(&str, &str, &str, &str); 42] = [
     ("GOOD «.»AND. GOOD", "expression", "an operator", "write &&"),
     ("MAG >«>» 3", "expression", "", ""),
     ("MAG <«>» 3", "expression", "", "write !="),
-    ("(«MAG» & 1) == 0", "expression", "a truth value", ""),
+    ("(«MAG» & 1) == 0", "expression", "an integer, which has bits", "compare them"),
     ("«foo»(MAG) > 1", "expression", "the name of a function", "use one of"),
     ("1 < MAG «<» 3", "expression", "one comparison", ""),
 ];
