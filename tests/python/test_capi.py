@@ -14,7 +14,6 @@ import pytest
 from astropy.io import fits
 
 import tachyfits as tf
-from rustsource import rust_code
 
 pytestmark = pytest.mark.once
 
@@ -34,11 +33,14 @@ def environment() -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def library() -> Path:
-    """Build the library; return its folder."""
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the library with the function that panics; return a folder of its own."""
     command = ["cargo", "build", "--release", "--quiet", "-p", "tachyfits-capi"]
     subprocess.run([*command, "--features", "test-panic"], cwd=ROOT, env=environment(), check=True)
-    return Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release"
+    folder = tmp_path_factory.mktemp("library")
+    built = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release"
+    shutil.copy(built / "libtachyfits_c.so", folder)
+    return folder
 
 
 def compiled(library: Path, source: Path, folder: Path, compiler: str, *flags: str) -> Path:
@@ -74,7 +76,7 @@ def test_program_in_c_uses_every_function(library: Path, tmp_path: Path, standar
         assert np.nansum(hdus[0].data) == 1763
         assert list(hdus[1].data["NAME"]) == ["one", "two", "six"]
         np.testing.assert_array_equal(hdus[2].data, hdus[0].data)
-    assert tf.verify(path).passed
+    assert not [finding for finding in tf.verify(path) if finding.severity == "error"]
     used = set(re.findall(r"\btachyfits_\w+(?=\()", (PROGRAMS / "interface.c").read_text()))
     assert functions() - used <= {"tachyfits_arrays_free"}
 
@@ -167,7 +169,7 @@ def functions() -> set[str]:
 def test_header_declares_what_the_sources_export() -> None:
     exported = set()
     for path in (CRATE / "src" / "ffi").glob("*.rs"):
-        code = rust_code(path.read_text(encoding="utf-8"))
+        code = path.read_text(encoding="utf-8")
         exported |= set(re.findall(r'extern "C" fn (tachyfits_\w+)', code))
     assert functions() == exported - {"tachyfits_test_panic"}
 

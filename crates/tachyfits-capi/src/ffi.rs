@@ -166,9 +166,11 @@ fn put_text(value: &str, buffer: *mut c_char, room: usize, length: *mut usize) -
 
 /// The options of a call; those that an older caller does not know are the defaults.
 fn call<'a>(options: *const COptions) -> Outcome<Call<'a>> {
-    let Some(_) = std::ptr::NonNull::new(options.cast_mut()) else { return Ok(Call::default()) };
-    // SAFETY: not NULL; the first member is there in every version of the struct.
-    let bytes = unsafe { (&raw const (*options).bytes).read() } as usize;
+    // SAFETY: the first member, its size, is there in every version of the struct; NULL has none.
+    let Some(bytes) = (unsafe { options.cast::<u32>().as_ref() }) else {
+        return Ok(Call::default());
+    };
+    let bytes = *bytes as usize;
     let whole = size_of::<COptions>();
     if bytes < whole {
         let expected = format!("sizeof(tachyfits_options), {whole}");

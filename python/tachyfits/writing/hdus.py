@@ -170,9 +170,9 @@ _PLACE = [f"{root}{axis}" for root in ("CRPIX", "CRVAL", "CDELT") for axis in (1
 
 def _data_of(hdu: Hdu) -> tuple[Any, ...]:
     """Return what must be equal in HDUs of one name that images share."""
-    if kind_of(hdu) == "image" and hdu._problem() is None:
+    image: Any = hdu
+    if kind_of(hdu) == "image" and image._problem() is None:
         # Of a compressed image the pixels count.
-        image: Any = hdu
         place = [hdu.header.get(keyword) for keyword in _PLACE]
         return image.shape, image.read(dtype="raw").tobytes(), *place
     return hdu.data_bytes, hdu.checksum(threads=1).datasum

@@ -29,7 +29,7 @@ pub extern "C" fn tachyfits_create(
     })
 }
 
-fn cards<'a>(header: *const HeaderHandle, empty: &'a Header) -> Outcome<&'a Header> {
+fn cards(header: *const HeaderHandle, empty: &Header) -> Outcome<&Header> {
     match header.is_null() {
         true => Ok(empty),
         false => Ok(&reference(header, "header")?.0),
