@@ -137,7 +137,7 @@ fn dimensions(letter: char, repeat: usize) -> BoxedStrategy<Vec<usize>> {
     }
     let some = (1..=repeat, 1..=repeat).prop_map(move |(first, second)| {
         let second = second.min(repeat / first).max(1);
-        let is_whole = letter != 'A' || repeat % first == 0;
+        let is_whole = letter != 'A' || repeat.is_multiple_of(first);
         match (letter, is_whole) {
             ('A', true) => vec![first, repeat / first],
             ('A', false) => vec![1, repeat],
