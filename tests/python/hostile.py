@@ -1,7 +1,7 @@
 """Call every public function with hostile arguments; run as a program, for some subjects.
 
 ``python hostile.py SEED SHARE SUBJECT ...`` prints a line of JSON before each call and one for each
-exception that is none of the project's. A call that ends the process is the last line.
+exception of a class outside the project. A call that ends the process is the last line.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def write_inputs() -> None:
 
 
 def subjects() -> dict[str, tuple[Callable[[], Any], str]]:
-    """Return what is called: for each name a maker of the object, and the name of its method."""
+    """Return the calls to try: by name, a maker of the object and the name of its method."""
     makers: dict[str, Callable[[], Any]] = {
         "tf": lambda: tf,
         "fortran": lambda: fortran,

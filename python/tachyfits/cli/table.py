@@ -108,7 +108,7 @@ def command(
     (in float64) and functions as in 'tachyfits math'. Text is in quotes, 'a' or "a"; a column named
     T, F or ROW, or with odd characters, in backquotes. ROW is the number of the row. Of integers &
     and | take the bits: (QUALITY & 128) == 0. N IN (1, 2) is true for one of the values. isnull(X)
-    is true where X is undefined; any comparison with what is undefined is false, so !(N == 1) is
+    is true where X is undefined. A comparison with an undefined value is false, so !(N == 1) is
     true there.
 
     \b

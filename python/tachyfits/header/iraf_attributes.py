@@ -21,7 +21,7 @@ _MOST_ORDER = 20
 
 
 def attributes_problem(text: str) -> str | None:
-    """Return what is expected of the attributes of an axis; None if WCSLIB can read them.
+    """Describe attributes that WCSLIB could read, if it cannot read these; None if it can.
 
     >>> attributes_problem('wtype=tnx axtype=ra lngcor = "3. 1. 1. 2. -1. 1. -1. 1. 0.5 "')
     >>> attributes_problem('wtype=tnx axtype=ra lngcor = "3. 2. 2. 2. -1. 1. -1. 1. 0.5 "')

@@ -104,8 +104,9 @@ def _registered(wcs: WCS) -> Any:
     try:
         frame = wcs_to_celestial_frame(wcs)
     except (ValueError, TypeError, NotImplementedError):
-        # astropy has geodetic frames of some planets, whose headers give their radii.
+        # No package knows the frame, or its class does not take what the header says of the body.
         return None
+    # astropy has geodetic frames of some planets, whose headers give their radii.
     is_spherical = issubclass(frame.representation_type, SphericalRepresentation)
     return frame if is_spherical else None
 

@@ -68,7 +68,7 @@ def parts_of_file(path: str | os.PathLike[str]) -> Parts:
     Raises
     ------
     IoError
-        There is no such file.
+        The file does not exist.
     UsageError
         The package ``regions`` is missing, or the file has no shape that can be read.
     """

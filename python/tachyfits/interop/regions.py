@@ -32,8 +32,8 @@ AREAS_HINT = "use circles, ellipses, boxes, annuli, polygons and points"
 def parts_of_astropy(shapes: Iterable[Any]) -> Parts:
     """Return shapes of the package ``regions`` in the order in which they apply.
 
-    Texts and annotations are left out. In DS9, what is excluded stays so whatever follows; shapes
-    of CASA, which have a type, go in order.
+    Texts and annotations are left out. In DS9 an excluded shape wins over all later shapes; the
+    shapes of CASA, which have a type, apply in order.
     """
     found = [*shapes]
     areas = [shape for shape in found if not _is_annotation(shape)]

@@ -5,7 +5,8 @@ An image with other orders is reordered lazily. One of a single axis, such as a 
 of one pixel. Numbers are the FITS ones: pixels from 1.
 
 Pixels are shown whatever their coordinates are: a distortion that no step or mean can express, or a
-card that is no number, is named in `View.problems` and refused only where a position is needed.
+card whose value is not a number, is named in `View.problems` and refused only where a position is
+needed.
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ def regions(given: Any) -> list[Region]:
     Raises
     ------
     IoError
-        There is no such file.
+        The file does not exist.
     UsageError
         It describes no region.
 

@@ -42,7 +42,7 @@ export function colourOf(region, onWhite) {
 }
 
 /**
- * Return a region as the server reads it, with all digits: what is measured is what is drawn.
+ * Return a region as the server reads it, with all digits, so that the server measures the region drawn.
  * @param {Region} region
  */
 export function textOf({ kind, values }) {

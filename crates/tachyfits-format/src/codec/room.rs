@@ -23,7 +23,7 @@ pub(super) fn resize<T: Clone + Default>(
     Ok(())
 }
 
-/// Makes room for more numbers: what is appended within it cannot abort for lack of memory.
+/// Reserves room for more numbers, so that appending them cannot abort for lack of memory.
 pub(super) fn reserve<T>(buffer: &mut Vec<T>, more: usize) -> Result<(), CodecError> {
     buffer.try_reserve_exact(more).map_err(|_| CodecError::no_memory(more))
 }

@@ -113,7 +113,7 @@ impl Header {
     /// begin with SIMPLE stays as it is.
     ///
     /// # Errors
-    /// If NAXIS is no number.
+    /// If NAXIS is not an integer.
     pub fn into_extension(self) -> Result<Header, FormatError> {
         if !self.begins_with("SIMPLE") {
             return Ok(self);
@@ -130,7 +130,7 @@ impl Header {
     /// begin with XTENSION stays as it is.
     ///
     /// # Errors
-    /// If NAXIS is no number.
+    /// If NAXIS is not an integer.
     pub fn into_primary(self) -> Result<Header, FormatError> {
         if !self.begins_with("XTENSION") {
             return Ok(self);
@@ -146,7 +146,7 @@ impl Header {
     /// they are missing. Values and comments stay.
     ///
     /// # Errors
-    /// If NAXIS is no number.
+    /// If NAXIS is not an integer.
     pub fn with_mandatory_first(self) -> Result<Header, FormatError> {
         let naxis = self.get_i64("NAXIS")?.unwrap_or(0).clamp(0, 999);
         let is_extension = self.begins_with("XTENSION");
@@ -211,7 +211,7 @@ impl Header {
     /// The index of the card after NAXIS and its NAXISn.
     ///
     /// # Errors
-    /// If NAXIS is no number.
+    /// If NAXIS is not an integer.
     pub fn after_axes(&self) -> Result<usize, FormatError> {
         let naxis = self.get_i64("NAXIS")?.unwrap_or(0);
         let last = match naxis {

@@ -110,7 +110,7 @@ pub fn write_integer(value: i64, field: &mut [u8]) -> Result<(), TextError> {
 
 /// Writes a number right-justified into an `Fw.d` (`-12.500`), `Ew.d` or `Dw.d` (`-1.250E+01`) field, rounded once to
 /// `decimals` digits after the point, halves to even. The zero before the point of an `Fw.d` field is left out where there
-/// is no room for it, and so is a point that no digits follow. Of other forms than these three none is written.
+/// is no room for it, and so is a point that no digits follow. Other forms are not written.
 ///
 /// # Errors
 /// [`TextError::TooWide`], [`TextError::NotFinite`]: the field is filled with `*`.

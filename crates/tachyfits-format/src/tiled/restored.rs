@@ -104,7 +104,7 @@ fn restored(card: &Card, is_primary: bool) -> Option<Card> {
     }
 }
 
-/// ZBLANK of integers is what BLANK means, where there is none. BLANK of floats was the integer of their quantised tiles.
+/// Integers without BLANK take ZBLANK as their BLANK. Quantised floats lose BLANK, which belonged to their tiles.
 fn keep_blank(tiled: &Header, is_quantised: bool, header: &mut Header) -> Result<(), FormatError> {
     let is_integer = header.get_i64("BITPIX")?.is_some_and(|bitpix| bitpix > 0);
     let has_blank = header.get("BLANK").is_some();

@@ -5,7 +5,7 @@ use tachyfits_format::{
     Code, FormatError, Hdu, HduKind, Header, Problem, Value, Warning, is_structural,
 };
 
-/// Why a header may not take the place of another: what is expected, and what it has.
+/// The first difference that stops a header from replacing another, as the expected and the found text.
 pub(super) fn fault(before: &Header, after: &Header, index: usize) -> Option<(String, String)> {
     let may_be_tiled = |header: &&Header| {
         ["ZIMAGE", "ZTABLE"].iter().any(|keyword| header.position(keyword).is_some())

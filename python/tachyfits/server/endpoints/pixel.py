@@ -59,7 +59,7 @@ def _described(view: View, x: int, y: int, channel: int, others: tuple[int, ...]
         with foreign_errors("the pixel has no position", "correct the coordinates of the file"):
             position = view.sky.positions(x - 1, y - 1)
         places = {"longitude": position.spherical.lon.deg, "latitude": position.spherical.lat.deg}
-        # Beyond the edge of an all-sky map there is none.
+        # A pixel beyond the edge of an all-sky map has no place on the sky.
         if np.isfinite(list(places.values())).all():
             found["sky"] = {"frame": position.frame.name} | places
     axis = view.spectral(channel)
