@@ -60,6 +60,18 @@ fn mutable<'a, T>(pointer: *mut T, name: &str) -> Outcome<&'a mut T> {
     unsafe { pointer.as_mut() }.ok_or_else(|| is_null(name))
 }
 
+/// Writes a card with a handle of the caller; a comment that is NULL is an empty one.
+fn write_card<T>(
+    handle: *mut T,
+    name: &str,
+    keyword: *const c_char,
+    comment: *const c_char,
+    write: impl FnOnce(&mut T, &str, &str) -> Outcome<()>,
+) -> Outcome<()> {
+    let comment = optional_text(comment, "comment")?.unwrap_or("");
+    write(mutable(handle, name)?, text(keyword, "keyword")?, comment)
+}
+
 /// An array of the caller; NULL stands for an empty one.
 fn slice<'a, T>(pointer: *const T, count: usize, name: &str) -> Outcome<&'a [T]> {
     if count == 0 {

@@ -3,8 +3,8 @@
 use std::ffi::{c_char, c_int};
 
 use super::{
-    guarded, infallible, mutable, optional_text, owned_text, put, put_handle, put_text, reference,
-    taken, text,
+    guarded, infallible, mutable, owned_text, put, put_handle, put_text, reference, taken, text,
+    write_card,
 };
 use crate::handles::{FileHandle, HeaderHandle, Outcome};
 use crate::types::CError;
@@ -147,16 +147,6 @@ pub extern "C" fn tachyfits_header_text(
     })
 }
 
-fn set(
-    header: *mut HeaderHandle,
-    keyword: *const c_char,
-    comment: *const c_char,
-    write: impl FnOnce(&mut HeaderHandle, &str, &str) -> Outcome<()>,
-) -> Outcome<()> {
-    let comment = optional_text(comment, "comment")?.unwrap_or("");
-    write(mutable(header, "header")?, text(keyword, "keyword")?, comment)
-}
-
 /// Set a card to an integer; `comment` may be NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_set_i64(
@@ -167,7 +157,9 @@ pub extern "C" fn tachyfits_set_i64(
     error: *mut CError,
 ) -> i32 {
     guarded(error, || {
-        set(header, keyword, comment, |header, key, text| header.set(key, value, text))
+        write_card(header, "header", keyword, comment, |header, key, text| {
+            header.set(key, value, text)
+        })
     })
 }
 
@@ -181,7 +173,9 @@ pub extern "C" fn tachyfits_set_f64(
     error: *mut CError,
 ) -> i32 {
     guarded(error, || {
-        set(header, keyword, comment, |header, key, text| header.set_real(key, value, text))
+        write_card(header, "header", keyword, comment, |header, key, text| {
+            header.set_real(key, value, text)
+        })
     })
 }
 
@@ -195,7 +189,9 @@ pub extern "C" fn tachyfits_set_logical(
     error: *mut CError,
 ) -> i32 {
     guarded(error, || {
-        set(header, keyword, comment, |header, key, text| header.set(key, value != 0, text))
+        write_card(header, "header", keyword, comment, |header, key, text| {
+            header.set(key, value != 0, text)
+        })
     })
 }
 
@@ -210,7 +206,9 @@ pub extern "C" fn tachyfits_set_text(
 ) -> i32 {
     guarded(error, || {
         let value = text(value, "value")?;
-        set(header, keyword, comment, |header, key, comment| header.set(key, value, comment))
+        write_card(header, "header", keyword, comment, |header, key, comment| {
+            header.set(key, value, comment)
+        })
     })
 }
 

@@ -7,7 +7,7 @@ use tachyfits::table::ColumnInput;
 
 use super::{
     call, check_bytes, guarded, infallible, mutable, optional_text, path, put_handle, reference,
-    slice, taken, text,
+    slice, taken, text, write_card,
 };
 use crate::failure::Failure;
 use crate::handles::header_handle::real;
@@ -157,16 +157,6 @@ pub extern "C" fn tachyfits_edit(
     guarded(error, || put_handle(editor, "editor", || EditorHandle::open(path(path_name)?)))
 }
 
-fn change(
-    editor: *mut EditorHandle,
-    keyword: *const c_char,
-    comment: *const c_char,
-    write: impl FnOnce(&mut EditorHandle, &str, &str) -> Outcome<()>,
-) -> Outcome<()> {
-    let comment = optional_text(comment, "comment")?.unwrap_or("");
-    write(mutable(editor, "editor")?, text(keyword, "keyword")?, comment)
-}
-
 /// Set a card of an HDU to an integer; `comment` may be NULL, which keeps the comment that is there.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_edit_i64(
@@ -178,7 +168,9 @@ pub extern "C" fn tachyfits_edit_i64(
     error: *mut CError,
 ) -> i32 {
     guarded(error, || {
-        change(editor, keyword, comment, |edit, key, text| edit.set(hdu, key, value, text))
+        write_card(editor, "editor", keyword, comment, |edit, key, text| {
+            edit.set(hdu, key, value, text)
+        })
     })
 }
 
@@ -193,7 +185,7 @@ pub extern "C" fn tachyfits_edit_f64(
     error: *mut CError,
 ) -> i32 {
     guarded(error, || {
-        change(editor, keyword, comment, |edit, key, text| {
+        write_card(editor, "editor", keyword, comment, |edit, key, text| {
             edit.set(hdu, key, real(key, value)?, text)
         })
     })
@@ -210,7 +202,9 @@ pub extern "C" fn tachyfits_edit_logical(
     error: *mut CError,
 ) -> i32 {
     guarded(error, || {
-        change(editor, keyword, comment, |edit, key, text| edit.set(hdu, key, value != 0, text))
+        write_card(editor, "editor", keyword, comment, |edit, key, text| {
+            edit.set(hdu, key, value != 0, text)
+        })
     })
 }
 
@@ -226,7 +220,9 @@ pub extern "C" fn tachyfits_edit_text(
 ) -> i32 {
     guarded(error, || {
         let value = text(value, "value")?;
-        change(editor, keyword, comment, |edit, key, comment| edit.set(hdu, key, value, comment))
+        write_card(editor, "editor", keyword, comment, |edit, key, comment| {
+            edit.set(hdu, key, value, comment)
+        })
     })
 }
 
