@@ -10,8 +10,8 @@ use crate::card::numbered;
 use crate::code::Code;
 use crate::error::{FormatError, Place, quoted};
 use crate::limits::CARD_BYTES;
+use crate::reserved::is_reserved;
 use crate::value::Value;
-use crate::verify::is_reserved;
 
 /// Characters that a keyword has room for.
 pub(crate) const KEYWORD_BYTES: usize = 8;

@@ -22,7 +22,7 @@ pub use hcompress::Hcompress;
 pub(crate) use inflate::MOST_RATIO;
 pub use parameters::CodecParameters;
 pub use plio::Plio;
-pub use registry::tile_codec;
+pub use registry::{CodecFacts, codec_facts, codec_names, codecs, tile_codec};
 pub use rice::Rice;
 pub use room::sized;
 pub use slab::{SlabAlgorithm, SlabCodec};

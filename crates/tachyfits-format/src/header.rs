@@ -19,9 +19,9 @@ use crate::code::Code;
 use crate::error::{FormatError, Place, Warning, Warnings, quoted};
 use crate::header::keyword_index::KeywordIndex;
 use crate::limits::{BLOCK_BYTES, CARD_BYTES, CARDS_PER_BLOCK};
+use crate::reserved::has_integer;
 use crate::scan;
 use crate::value::{Real, Value};
-use crate::verify::wants_integer;
 
 /// Position of a header, for messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -421,7 +421,7 @@ impl Reader {
                     self.duplicate(at, &card, first.map(|first| &cards[first]));
                 }
                 if matches!(card.value(), Some(value @ Value::Real(_)) if value.as_whole().is_some())
-                    && wants_integer(card.keyword())
+                    && has_integer(card.keyword())
                 {
                     let found = card.value().map_or_else(String::new, Value::to_string);
                     issues.push((Code::WholeReal, found));

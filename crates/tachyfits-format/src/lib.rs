@@ -32,6 +32,7 @@ mod image;
 mod limits;
 mod new_image;
 mod new_table;
+mod reserved;
 mod scan;
 mod survival;
 mod table;
@@ -47,8 +48,9 @@ pub use axis::LinearAxis;
 pub use card::Card;
 pub use code::{Code, Kind, codes};
 pub use codec::{
-    CodecError, CodecParameters, CodecScratch, Gzip, Hcompress, Pixels, PixelsMut, PlainTile, Plio,
-    Rice, SlabAlgorithm, SlabCodec, Tile, TileCodec, Verbatim, sized, tile_codec,
+    CodecError, CodecFacts, CodecParameters, CodecScratch, Gzip, Hcompress, Pixels, PixelsMut,
+    PlainTile, Plio, Rice, SlabAlgorithm, SlabCodec, Tile, TileCodec, Verbatim, codec_facts,
+    codec_names, codecs, sized, tile_codec,
 };
 pub use cutout::{
     AxisBlocks, AxisSelection, Fate, OffsetAxis, ResultAxis, arrays_header, coordinate_tables,

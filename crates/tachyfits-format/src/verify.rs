@@ -8,7 +8,6 @@ mod card_rules;
 mod column_rules;
 mod finding;
 mod fix;
-mod reserved;
 mod rules;
 mod structure_rules;
 mod subject;
@@ -23,7 +22,6 @@ use crate::header::Header;
 
 pub use finding::Finding;
 pub use fix::{Fix, fixed_header};
-pub(crate) use reserved::{is_reserved, wants_integer};
 pub use rules::{Rule, Severity};
 use subject::{Report, Subject};
 

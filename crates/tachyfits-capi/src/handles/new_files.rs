@@ -65,10 +65,10 @@ impl WriterHandle {
         call: &Call<'_>,
     ) -> Outcome<()> {
         let compression = codec.map(|codec| {
-            // Only RICE_1 and HCOMPRESS_1 need integers of floats; other codecs keep every bit.
-            let quantises = pixel.is_float() && matches!(codec, "RICE_1" | "HCOMPRESS_1");
-            let level = quantises.then_some(4.0);
-            TileCompression::default().codec(codec.to_owned()).level(level)
+            let facts = codec_facts(codec);
+            let quantises = pixel.is_float() && facts.is_some_and(|codec| !codec.keeps_bits);
+            let name = facts.map_or(codec, |codec| codec.name());
+            TileCompression::default().codec(name.to_owned()).level(quantises.then_some(4.0))
         });
         let array = Array { bytes, pixel, axes };
         let run = call.run();

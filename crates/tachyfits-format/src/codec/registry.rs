@@ -9,10 +9,41 @@ use crate::error::FormatError;
 /// Makes a codec, or says which parameter it does not take.
 type Make = fn(&CodecParameters<'_>) -> Result<Box<dyn TileCodec>, FormatError>;
 
+/// What users and writers of a codec know about it, for every interface.
+///
+/// ```
+/// use tachyfits_format::codec_facts;
+/// let facts = codec_facts("gzip").unwrap();
+/// assert_eq!((facts.name(), facts.keeps_bits), ("GZIP_2", true));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CodecFacts {
+    /// The names that people type, in lower case; the first one is shown.
+    pub words: &'static [&'static str],
+    /// Its names in ZCMPTYPE and ZCTYPn, in upper case; the first one is written.
+    pub names: &'static [&'static str],
+    /// Whether it keeps the bits of floats and of integers of 64 bits; the others need integers of up to 32 bits.
+    pub keeps_bits: bool,
+    /// Whether columns of tables can have it.
+    pub of_columns: bool,
+    /// What it is for, in a few words.
+    pub purpose: &'static str,
+}
+
+impl CodecFacts {
+    /// Its value of ZCMPTYPE, as it is written.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.names[0]
+    }
+}
+
 /// A codec that is read and written.
 struct Codec {
-    /// Its names in ZCMPTYPE and ZCTYPn, in upper case; the first one is written.
+    words: &'static [&'static str],
     names: &'static [&'static str],
+    keeps_bits: bool,
+    purpose: &'static str,
     /// Makes it, for images.
     make: Make,
     /// The same codec for the columns of tables, if it is for them.
@@ -21,20 +52,82 @@ struct Codec {
 
 const CODECS: [Codec; 6] = [
     Codec {
+        words: &["rice"],
         names: &["RICE_1", "RICE_ONE"],
+        keeps_bits: false,
+        purpose: "fast",
         make: rice::make,
         of_columns: Some(SlabAlgorithm::Rice),
     },
-    Codec { names: &["GZIP_1"], make: gzip::make, of_columns: Some(SlabAlgorithm::Gzip) },
     Codec {
+        words: &["gzip", "gzip2"],
         names: &["GZIP_2"],
+        keeps_bits: true,
+        purpose: "keeps floats bit for bit",
         make: gzip::make_shuffled,
         of_columns: Some(SlabAlgorithm::ShuffledGzip),
     },
-    Codec { names: &["PLIO_1"], make: plio::make, of_columns: None },
-    Codec { names: &["HCOMPRESS_1"], make: hcompress::make, of_columns: None },
-    Codec { names: &["NOCOMPRESS"], make: verbatim::make, of_columns: Some(SlabAlgorithm::Plain) },
+    Codec {
+        words: &["gzip1"],
+        names: &["GZIP_1"],
+        keeps_bits: true,
+        purpose: "gzip of bytes that are not shuffled",
+        make: gzip::make,
+        of_columns: Some(SlabAlgorithm::Gzip),
+    },
+    Codec {
+        words: &["hcompress"],
+        names: &["HCOMPRESS_1"],
+        keeps_bits: false,
+        purpose: "for images of the sky",
+        make: hcompress::make,
+        of_columns: None,
+    },
+    Codec {
+        words: &["plio"],
+        names: &["PLIO_1"],
+        keeps_bits: false,
+        purpose: "for masks",
+        make: plio::make,
+        of_columns: None,
+    },
+    Codec {
+        words: &["none"],
+        names: &["NOCOMPRESS"],
+        keeps_bits: true,
+        purpose: "tiles as they are",
+        make: verbatim::make,
+        of_columns: Some(SlabAlgorithm::Plain),
+    },
 ];
+
+/// The facts of every codec, in the order in which they are shown.
+pub fn codecs() -> impl Iterator<Item = CodecFacts> {
+    CODECS.iter().map(|codec| CodecFacts {
+        words: codec.words,
+        names: codec.names,
+        keeps_bits: codec.keeps_bits,
+        of_columns: codec.of_columns.is_some(),
+        purpose: codec.purpose,
+    })
+}
+
+/// The facts of the codec of this name of the Standard or of this word, in any case.
+#[must_use]
+pub fn codec_facts(name: &str) -> Option<CodecFacts> {
+    let is_it = |each: &&str| each.eq_ignore_ascii_case(name.trim());
+    codecs().find(|codec| codec.names.iter().chain(codec.words).any(|each| is_it(&each)))
+}
+
+/// The names of the codecs that satisfy a condition, for an error: "GZIP_2, GZIP_1 or NOCOMPRESS".
+#[must_use]
+pub fn codec_names(condition: impl Fn(&CodecFacts) -> bool) -> String {
+    let names: Vec<&str> = codecs().filter(condition).map(|codec| codec.name()).collect();
+    match names.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        _ => names.concat(),
+    }
+}
 
 fn named(name: &str) -> Option<&'static Codec> {
     let upper = name.trim().to_ascii_uppercase();
@@ -77,8 +170,7 @@ pub fn tile_codec(
     match named(name) {
         Some(codec) => (codec.make)(parameters),
         None => {
-            let known: Vec<&str> = CODECS.iter().map(|codec| codec.names[0]).collect();
-            let expected = format!("one of {}", known.join(", "));
+            let expected = codec_names(|_| true);
             Err(parameters.unknown(keyword, &expected, name))
         }
     }

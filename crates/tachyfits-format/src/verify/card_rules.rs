@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use super::finding::Finding;
-use super::reserved::{self, Match, Wanted};
 use super::rules::Rule;
 use super::subject::{Report, Subject, keyword_as_read};
 use crate::card::Card;
@@ -13,6 +12,7 @@ use crate::error::quoted;
 use crate::hdu::HduKind;
 use crate::header::{is_same_value, record};
 use crate::limits::CARD_BYTES;
+use crate::reserved::{self, KeywordType, Match};
 use crate::scan;
 use crate::value::Value;
 
@@ -205,12 +205,13 @@ fn is_iso_time(text: &str) -> bool {
 }
 
 fn dates<'a>(subject: &'a Subject<'_>) -> impl Iterator<Item = (usize, &'a str, Date)> {
-    subject.known().filter(|(_, _, known)| known.reserved.wanted == Wanted::Date).filter_map(
-        |(at, card, _)| {
+    subject
+        .known()
+        .filter(|(_, _, known)| known.reserved.value_type == KeywordType::Date)
+        .filter_map(|(at, card, _)| {
             let text = card.value()?.as_text()?;
             Some((at, text, date(text.trim())))
-        },
-    )
+        })
 }
 
 /// Texts of keywords that begin with DATE and are not reserved: those with a date have it in the form of DATE (Sect.
@@ -219,8 +220,8 @@ fn other_dates<'a>(subject: &'a Subject<'_>) -> impl Iterator<Item = (usize, &'a
     let cards = subject.header.cards().iter().enumerate().zip(&subject.reserved);
     cards.filter_map(|((at, card), known)| {
         let text = card.value()?.as_text()?;
-        let wanted = known.is_none() && card.keyword().starts_with("DATE");
-        wanted.then(|| (at, text, date(text.trim())))
+        let is_date = known.is_none() && card.keyword().starts_with("DATE");
+        is_date.then(|| (at, text, date(text.trim())))
     })
 }
 
@@ -260,7 +261,8 @@ pub(super) fn deprecated(subject: &Subject<'_>, report: &mut Report) {
 
 pub(super) fn unit_brackets(subject: &Subject<'_>, report: &mut Report) {
     for (at, card, known) in subject.known() {
-        if let (Wanted::Unit, Some(Value::Text(text))) = (known.reserved.wanted, card.value())
+        if let (KeywordType::Unit, Some(Value::Text(text))) =
+            (known.reserved.value_type, card.value())
             && !has_sound_brackets(text.trim())
         {
             let expected = "brackets in pairs and something on both sides of operators";
@@ -318,7 +320,7 @@ pub(super) fn reserved_value(subject: &Subject<'_>, report: &mut Report) {
         if matches!(value, Value::Undefined | Value::Invalid(_)) {
             continue;
         }
-        let (right, expected) = is_wanted(subject, known, value);
+        let (right, expected) = is_right(subject, known, value);
         if right {
             continue;
         }
@@ -337,17 +339,17 @@ pub(super) fn reserved_value(subject: &Subject<'_>, report: &mut Report) {
     }
 }
 
-fn is_wanted(subject: &Subject<'_>, known: &Match, value: &Value) -> (bool, &'static str) {
+fn is_right(subject: &Subject<'_>, known: &Match, value: &Value) -> (bool, &'static str) {
     let integer = matches!(value, Value::Integer(_));
     let text = matches!(value, Value::Text(_));
-    match known.reserved.wanted {
-        Wanted::Logical => (matches!(value, Value::Logical(_)), "a logical"),
-        Wanted::Integer => (integer, "an integer"),
-        Wanted::Real => (integer || matches!(value, Value::Real(_)), "a number"),
-        Wanted::Text | Wanted::Date | Wanted::Unit => (text, "a string"),
-        Wanted::Null if subject.kind == HduKind::AsciiTable => (text, "a string"),
-        Wanted::Null => (integer, "an integer"),
-        Wanted::Any => (true, ""),
+    match known.reserved.value_type {
+        KeywordType::Logical => (matches!(value, Value::Logical(_)), "a logical"),
+        KeywordType::Integer => (integer, "an integer"),
+        KeywordType::Real => (integer || matches!(value, Value::Real(_)), "a number"),
+        KeywordType::Text | KeywordType::Date | KeywordType::Unit => (text, "a string"),
+        KeywordType::Null if subject.kind == HduKind::AsciiTable => (text, "a string"),
+        KeywordType::Null => (integer, "an integer"),
+        KeywordType::Any => (true, ""),
     }
 }
 

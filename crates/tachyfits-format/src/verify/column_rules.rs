@@ -1,13 +1,13 @@
 //! Rules about the keywords of columns. The engine, which has the bytes, checks the values of the
 //! columns.
 
-use super::reserved::Match;
 use super::rules::Rule;
 use super::subject::{Report, Subject};
 use crate::code::Code;
 use crate::error::{Place, quoted};
 use crate::hdu::{HduKind, StoredType};
 use crate::header::Header;
+use crate::reserved::Match;
 use crate::table::{Element, Field, Form, TextForm, ascii_form, binary_form, regular_form};
 use crate::value::Value;
 
@@ -129,9 +129,9 @@ pub(super) fn display(subject: &Subject<'_>, report: &mut Report) {
             continue;
         };
         if let Some(form) = field(subject, number)
-            && let Some(wanted) = displays_not(&form.field, letter)
+            && let Some(expected) = displays_not(&form.field, letter)
         {
-            report.push(Rule::DisplayForm, place(), wanted, quoted(display));
+            report.push(Rule::DisplayForm, place(), expected, quoted(display));
         }
     }
 }
@@ -209,7 +209,7 @@ impl Field {
 fn displays_not(field: &Field, letter: &str) -> Option<&'static str> {
     let real = matches!(letter, "F" | "E" | "EN" | "ES" | "G" | "D");
     let is_real = |value| matches!(value, StoredType::F32 | StoredType::F64);
-    let (right, wanted) = match field {
+    let (right, expected) = match field {
         Field::Fixed { element, .. } | Field::Variable { element, .. } => match element {
             Element::Character => (matches!(letter, "A" | "G"), "Aw for strings"),
             Element::Logical => (matches!(letter, "L" | "G"), "Lw for logicals"),
@@ -230,7 +230,7 @@ fn displays_not(field: &Field, letter: &str) -> Option<&'static str> {
         }
         Field::Text { .. } => (real, "a format of real numbers"),
     };
-    (!right).then_some(wanted)
+    (!right).then_some(expected)
 }
 
 pub(super) fn dimensions(subject: &Subject<'_>, report: &mut Report) {

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 
 use super::card_rules::{self, Date};
 use super::finding::Finding;
-use super::reserved::{self, Wanted};
 use super::rules::Rule;
 use super::subject::Subject;
 use super::{column_rules, wcs_rules};
@@ -16,6 +15,7 @@ use crate::error::Place;
 use crate::hdu::{Hdu, HduKind};
 use crate::header::Header;
 use crate::limits::CARD_BYTES;
+use crate::reserved::{self, KeywordType};
 use crate::scan;
 use crate::value::{Real, Value};
 
@@ -166,7 +166,7 @@ fn fixed_card(header: &Header, spellings: &Spellings, card: &Card) -> Option<(&'
         return Some((Rule::XtensionPadding.as_str(), anew(value.clone())?));
     }
     match value {
-        Value::Real(_) if reserved::wants_integer(keyword) => {
+        Value::Real(_) if reserved::has_integer(keyword) => {
             Some((Code::WholeReal.as_str(), anew(value.as_whole()?.into())?))
         }
         Value::Real(real) if real.text().contains(['e', 'd']) => {
@@ -184,7 +184,7 @@ fn fixed_card(header: &Header, spellings: &Spellings, card: &Card) -> Option<(&'
 /// The text of a reserved keyword written as the Standard has it, where it can mean only that, and which code that is for.
 fn regular_text(header: &Header, keyword: &str, text: &str) -> Option<(&'static str, String)> {
     let known = reserved::recognise(keyword)?;
-    if known.reserved.wanted == Wanted::Date {
+    if known.reserved.value_type == KeywordType::Date {
         return regular_date(keyword, text);
     }
     if keyword == "XTENSION" {

@@ -1,11 +1,11 @@
 //! Rules about the content of a header of each kind: keywords of other kinds, numbers out of range,
 //! the fixed values of standard extensions.
 
-use super::reserved::{Home, Match};
 use super::rules::Rule;
 use super::subject::{Report, Subject};
 use crate::hdu::HduKind;
 use crate::header::Header;
+use crate::reserved::{Home, Match};
 use crate::value::Value;
 
 pub(super) fn forbidden_keyword(subject: &Subject<'_>, report: &mut Report) {
@@ -163,24 +163,24 @@ pub(super) fn compressed(subject: &Subject<'_>, report: &mut Report) {
     }
     let set = |keyword| header.get(keyword) == Some(&Value::Logical(true));
     let number = |keyword| header.get(keyword).and_then(Value::as_i64).unwrap_or(0).clamp(0, 999);
-    let mut wanted: Vec<String> = Vec::new();
+    let mut required: Vec<String> = Vec::new();
     if set("ZIMAGE") {
-        wanted.extend(["ZCMPTYPE", "ZBITPIX", "ZNAXIS"].map(str::to_owned));
-        wanted.extend((1..=number("ZNAXIS")).map(|n| format!("ZNAXIS{n}")));
+        required.extend(["ZCMPTYPE", "ZBITPIX", "ZNAXIS"].map(str::to_owned));
+        required.extend((1..=number("ZNAXIS")).map(|n| format!("ZNAXIS{n}")));
     }
     if set("ZTABLE") {
-        wanted.extend(["ZNAXIS1", "ZNAXIS2", "ZPCOUNT", "ZTILELEN"].map(str::to_owned));
+        required.extend(["ZNAXIS1", "ZNAXIS2", "ZPCOUNT", "ZTILELEN"].map(str::to_owned));
         for n in 1..=number("TFIELDS") {
-            wanted.push(format!("ZFORM{n}"));
+            required.push(format!("ZFORM{n}"));
             let form = header.get(&format!("ZFORM{n}")).and_then(Value::as_text).unwrap_or("");
             let repeat = form.trim_start().split(|letter: char| !letter.is_ascii_digit()).next();
             // CFITSIO states no codec of a column without bytes.
             if repeat.and_then(|repeat| repeat.parse::<u64>().ok()) != Some(0) {
-                wanted.push(format!("ZCTYP{n}"));
+                required.push(format!("ZCTYP{n}"));
             }
         }
     }
-    for keyword in wanted.iter().filter(|keyword| header.get(keyword).is_none()) {
+    for keyword in required.iter().filter(|keyword| header.get(keyword).is_none()) {
         let place = subject.absent(keyword);
         report.push(Rule::CompressedKeyword, place, keyword.as_str(), "no such card");
     }

@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 
 use super::finding::Finding;
-use super::reserved::{self, Match};
 use super::rules::{Rule, Severity};
 use crate::card::Card;
 use crate::error::Place;
 use crate::hdu::{Hdu, HduKind};
 use crate::header::Header;
 use crate::limits::CARD_BYTES;
+use crate::reserved::{self, Match};
 use crate::value::Value;
 
 /// A header under examination.

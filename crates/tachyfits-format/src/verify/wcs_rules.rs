@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::reserved::Match;
 use super::rules::Rule;
 use super::subject::{Report, Subject};
 use crate::card::Card;
 use crate::error::quoted;
+use crate::reserved::Match;
 use crate::value::Value;
 
 /// The keywords that describe axes by their number.

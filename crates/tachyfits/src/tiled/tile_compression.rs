@@ -108,7 +108,7 @@ impl TileCompression {
             }
             how.scale = hcompress_divisor(scale, 0.0);
         }
-        let keeps_bits = matches!(how.codec.as_str(), "GZIP_1" | "GZIP_2" | "NOCOMPRESS");
+        let keeps_bits = codec_facts(&how.codec).is_some_and(|codec| codec.keeps_bits);
         if stored.is_float() && how.level.is_none() && !keeps_bits {
             // As fpack, which keeps the bits of floats by gzip alone.
             how.codec = "GZIP_2".to_owned();

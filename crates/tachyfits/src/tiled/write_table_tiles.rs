@@ -127,7 +127,8 @@ impl Table {
             let asked = SlabAlgorithm::of_name(name);
             let asked = asked.map(|algorithm| SlabCodec { algorithm, ..*codec });
             *codec = asked.filter(SlabCodec::is_possible).ok_or_else(|| {
-                let expected = "GZIP_1, GZIP_2, NOCOMPRESS, or RICE_1 of integers of up to 32 bits";
+                let names = codec_names(|codec| codec.of_columns);
+                let expected = format!("{names} (RICE_1 of integers of up to 32 bits)");
                 let found = format!("{name} for {} ({})", self.words(*number), column.form);
                 self.refused(Reason::TileCompression, expected, found)
             })?;

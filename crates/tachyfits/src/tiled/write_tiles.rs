@@ -165,18 +165,19 @@ fn check_values(new: &NewImage, how: &TileCompression) -> Result<(), Error> {
         Err(Error::refused(Reason::TileCompression, expected, found))
     };
     let name = how.codec.to_ascii_uppercase();
-    let takes_floats = matches!(name.as_str(), "GZIP_1" | "GZIP_2" | "NOCOMPRESS");
+    let keeps_bits = codec_facts(&name).is_some_and(|codec| codec.keeps_bits);
+    let keeping_bits = || codec_names(|codec| codec.keeps_bits);
     let quantised = how.quantising(new.stored, 1).is_some();
-    if new.stored.is_float() && !quantised && !takes_floats {
-        let expected = "GZIP_1, GZIP_2 or NOCOMPRESS for floats that keep every bit";
-        return refused(expected, name);
+    if new.stored.is_float() && !quantised && !keeps_bits {
+        let expected = format!("{} for floats that keep every bit", keeping_bits());
+        return refused(&expected, name);
     }
     if new.stored.is_float() && name == "PLIO_1" {
         return refused("another codec than PLIO_1 for floats", name);
     }
-    if new.stored == StoredType::I64 && !takes_floats {
-        let expected = "GZIP_1, GZIP_2 or NOCOMPRESS for integers of 64 bits";
-        return refused(expected, name);
+    if new.stored == StoredType::I64 && !keeps_bits {
+        let expected = format!("{} for integers of 64 bits", keeping_bits());
+        return refused(&expected, name);
     }
     if name == "HCOMPRESS_1" && quantised && how.dither == Dither::SubtractiveKeepingZeros {
         return refused("another dither for HCOMPRESS_1", how.dither.as_str().to_owned());

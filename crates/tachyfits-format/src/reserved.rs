@@ -6,7 +6,7 @@
 
 /// The type that the value must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(crate) enum KeywordType {
     Logical,
     Integer,
     /// Integers are real numbers too.
@@ -24,7 +24,7 @@ pub(super) enum Wanted {
 
 /// Where the keyword belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Home {
+pub(crate) enum Home {
     Anywhere,
     /// The primary header, and no other.
     Primary,
@@ -40,28 +40,28 @@ pub(super) enum Home {
 
 /// A row of the table.
 #[derive(Debug)]
-pub(super) struct Reserved {
-    pub(super) pattern: &'static str,
-    pub(super) wanted: Wanted,
-    pub(super) home: Home,
+pub(crate) struct Reserved {
+    pub(crate) pattern: &'static str,
+    pub(crate) value_type: KeywordType,
+    pub(crate) home: Home,
 }
 
 /// A keyword that is in the table.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Match {
-    pub(super) reserved: &'static Reserved,
+pub(crate) struct Match {
+    pub(crate) reserved: &'static Reserved,
     /// The numbers in it.
-    pub(super) numbers: [Option<u32>; 2],
+    pub(crate) numbers: [Option<u32>; 2],
     /// The letter of the alternative description; 0 for the primary one.
-    pub(super) alternative: u8,
+    pub(crate) alternative: u8,
     /// A number begins with 0.
-    pub(super) leading_zero: bool,
+    pub(crate) leading_zero: bool,
 }
 
 macro_rules! reserved {
-    ($($wanted:ident $home:ident: $($pattern:literal)+;)+) => {
+    ($($value_type:ident $home:ident: $($pattern:literal)+;)+) => {
         const RESERVED: &[Reserved] = &[
-            $($(Reserved { pattern: $pattern, wanted: Wanted::$wanted, home: Home::$home },)+)+
+            $($(Reserved { pattern: $pattern, value_type: KeywordType::$value_type, home: Home::$home },)+)+
         ];
     };
 }
@@ -106,7 +106,7 @@ reserved! {
 }
 
 /// The row of the table that a keyword belongs to.
-pub(super) fn recognise(keyword: &str) -> Option<Match> {
+pub(crate) fn recognise(keyword: &str) -> Option<Match> {
     if keyword.len() > 8 {
         return None;
     }
@@ -119,35 +119,35 @@ pub(crate) fn is_reserved(keyword: &str) -> bool {
 }
 
 /// Whether the Standard gives a keyword an integer value.
-pub(crate) fn wants_integer(keyword: &str) -> bool {
-    let wanted = recognise(keyword).map(|found| found.reserved.wanted);
-    matches!(wanted, Some(Wanted::Integer | Wanted::Null))
+pub(crate) fn has_integer(keyword: &str) -> bool {
+    let value_type = recognise(keyword).map(|row| row.reserved.value_type);
+    matches!(value_type, Some(KeywordType::Integer | KeywordType::Null))
 }
 
 fn matched(reserved: &'static Reserved, keyword: &[u8]) -> Option<Match> {
-    let mut found = Match { reserved, numbers: [None; 2], alternative: 0, leading_zero: false };
+    let mut row = Match { reserved, numbers: [None; 2], alternative: 0, leading_zero: false };
     let (mut rest, mut numbers) = (keyword, 0);
     for &letter in reserved.pattern.as_bytes() {
         match letter {
             b'a' => {
                 if let [letter @ b'A'..=b'Z'] = rest {
-                    found.alternative = *letter;
+                    row.alternative = *letter;
                     rest = &[];
                 }
             }
             b'i' | b'j' | b'k' | b'm' | b'n' => {
                 let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
                 let (number, later) = rest.split_at(digits);
-                found.leading_zero |= number.len() > 1 && number[0] == b'0';
-                found.numbers[numbers] = str::from_utf8(number).ok()?.parse().ok();
-                found.numbers[numbers]?;
+                row.leading_zero |= number.len() > 1 && number[0] == b'0';
+                row.numbers[numbers] = str::from_utf8(number).ok()?.parse().ok();
+                row.numbers[numbers]?;
                 numbers += 1;
                 rest = later;
             }
             literal => rest = rest.strip_prefix(&[literal])?,
         }
     }
-    rest.is_empty().then_some(found)
+    rest.is_empty().then_some(row)
 }
 
 #[cfg(test)]
@@ -156,18 +156,17 @@ mod tests {
 
     #[test]
     fn keywords_are_recognised_with_their_numbers_and_letters() {
-        let found = |keyword| {
-            recognise(keyword)
-                .map(|found| (found.reserved.pattern, found.numbers, found.alternative))
+        let row = |keyword| {
+            recognise(keyword).map(|row| (row.reserved.pattern, row.numbers, row.alternative))
         };
-        assert_eq!(found("NAXIS"), Some(("NAXIS", [None; 2], 0)));
-        assert_eq!(found("NAXIS12"), Some(("NAXISn", [Some(12), None], 0)));
-        assert_eq!(found("PC1_2A"), Some(("PCi_ja", [Some(1), Some(2)], b'A')));
-        assert_eq!(found("RADESYSB"), Some(("RADESYSa", [None; 2], b'B')));
-        assert_eq!(found("CD1"), None);
-        assert_eq!(found("NAXISX"), None);
-        assert_eq!(found("TFORM99999999999"), None);
-        assert!(recognise("TTYPE01").is_some_and(|found| found.leading_zero));
+        assert_eq!(row("NAXIS"), Some(("NAXIS", [None; 2], 0)));
+        assert_eq!(row("NAXIS12"), Some(("NAXISn", [Some(12), None], 0)));
+        assert_eq!(row("PC1_2A"), Some(("PCi_ja", [Some(1), Some(2)], b'A')));
+        assert_eq!(row("RADESYSB"), Some(("RADESYSa", [None; 2], b'B')));
+        assert_eq!(row("CD1"), None);
+        assert_eq!(row("NAXISX"), None);
+        assert_eq!(row("TFORM99999999999"), None);
+        assert!(recognise("TTYPE01").is_some_and(|row| row.leading_zero));
     }
 
     #[test]
