@@ -79,7 +79,7 @@ if TYPE_CHECKING:
     )
     from tachyfits.text.sky_regions import SkyRegion
     from tachyfits.text.spectral_ranges import SpectralRange
-    from tachyfits.writing.compression import Compression
+    from tachyfits.writing.compression import Codec, Compression, codecs
     from tachyfits.writing.write import write
 
 __all__ = [
@@ -91,6 +91,7 @@ __all__ = [
     "Cards",
     "Checksum",
     "Circle",
+    "Codec",
     "Columns",
     "CompoundRegion",
     "CompressedTiles",
@@ -218,7 +219,7 @@ _NAMES = {
     ),
     "text.sky_regions": ("SkyRegion",),
     "text.spectral_ranges": ("SpectralRange",),
-    "writing.compression": ("Compression",),
+    "writing.compression": ("Codec", "Compression", "codecs"),
     "writing.write": ("write",),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}

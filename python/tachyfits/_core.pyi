@@ -113,6 +113,8 @@ def evaluate(
     dtype: str | None = None,  # "float32" "float64"
     unit: str | None = None,  # BUNIT of the result, "" for none; None: what is sure
 ) -> FitsFile: ...  # computed when read
+# (words, name in the Standard, keeps bits, of columns, purpose)
+def codecs() -> list[tuple[tuple[str, ...], str, bool, bool, str]]: ...
 def expression_functions() -> list[tuple[tuple[str, ...], str, str]]: ...  # (names, arguments, meaning)
 def expression_names(expression: str) -> list[str]: ...
 def expression_mixed_units(

@@ -316,7 +316,7 @@ def test_hcompress_divides_by_its_scale(tmp_path: Path, cli: Any) -> None:
 
 def test_integers_of_64_bits_are_told_which_codecs_they_can_have(tmp_path: Path) -> None:
     for codec in ("rice", "hcompress", "plio"):
-        with pytest.raises(tf.UsageError, match="GZIP_1, GZIP_2 or NOCOMPRESS for integers of 64"):
+        with pytest.raises(tf.UsageError, match="GZIP_2, GZIP_1 or NOCOMPRESS for integers of 64"):
             tf.write(tmp_path / "wide.fits", np.zeros((9, 9), "i8"), compress=codec)
 
 
@@ -569,3 +569,20 @@ def test_peers_lose_nan_that_are_read_here(tmp_path: Path) -> None:
     assert np.isnan(tf.open(path)[1][2, 3:6]).all()
     with rustfits.FITS(str(path)) as file:
         assert not np.isnan(file[1].read()[2, 3:6]).any()
+
+
+@pytest.mark.parametrize("word", [word for codec in tf.codecs() for word in codec.words])
+def test_the_command_takes_the_words_of_every_codec(tmp_path: Path, word: str) -> None:
+    name = next(codec.name for codec in tf.codecs() if word in codec.words)
+    tf.write(tmp_path / "plain.fits", np.arange(64, dtype=np.int16).reshape(8, 8))
+    packed = tmp_path / "packed.fits"
+    plain = str(tmp_path / "plain.fits")
+    assert run(["compress", plain, "-o", str(packed), "--codec", word]) == 0
+    assert tf.open(packed)[1].compression.algorithm == name
+
+
+def test_documents_name_every_codec() -> None:
+    guide = Path(__file__).parents[2] / "docs" / "guides" / "compressed-files.md"
+    documents = [guide.read_text(encoding="utf-8"), tf.Compression.__doc__ or ""]
+    for codec in tf.codecs():
+        assert all(codec.name in text or f'"{codec.words[0]}"' in text for text in documents)

@@ -1,8 +1,9 @@
 //! How an image is to be compressed, as Python says it.
 
 use pyo3::prelude::*;
+use pyo3::types::{PyString, PyTuple};
 use tachyfits::header::Dither;
-use tachyfits::tiled::TileCompression;
+use tachyfits::tiled::{self, TileCompression};
 
 use crate::errors::argument;
 
@@ -37,4 +38,24 @@ pub(crate) fn engine_compression(
             .scale(scale)
             .directives(directives),
     ))
+}
+
+/// Return of each codec the words for it, its name in the Standard, whether it keeps every bit, whether columns can have
+/// it, and what it is for.
+///
+/// Examples
+/// --------
+/// >>> from tachyfits import _core
+/// >>> [name for words, name, keeps_bits, of_columns, purpose in _core.codecs() if "gzip" in words]
+/// ['GZIP_2']
+#[pyfunction]
+#[expect(clippy::type_complexity, reason = "a tuple that Python unpacks")]
+pub(crate) fn codecs(
+    py: Python<'_>,
+) -> PyResult<Vec<(Bound<'_, PyTuple>, &'static str, bool, bool, &'static str)>> {
+    let facts = tiled::codecs().map(|codec| {
+        let words = PyTuple::new(py, codec.words.iter().map(|word| PyString::new(py, word)))?;
+        Ok((words, codec.name(), codec.keeps_bits, codec.of_columns, codec.purpose))
+    });
+    facts.collect()
 }

@@ -29,6 +29,7 @@ use copy_common::{copy_common, fill_common};
 pub use damage::DamagedTiles;
 pub(crate) use damage::{DamageList, OnDamage};
 pub(crate) use restored_table::RestoredTable;
+pub use tachyfits_format::{CodecFacts, codec_facts, codecs};
 use tile_cache::{Claims, Lookup, TileCache};
 pub use tile_compression::TileCompression;
 pub use write_table_tiles::TableCompression;

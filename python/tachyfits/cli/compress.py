@@ -15,7 +15,9 @@ from tachyfits.base.errors import listed
 from tachyfits.cli._common import Common, common_options, overwrite_option, refuse_without
 from tachyfits.cli._output import json_text, say, size_text
 
-CODECS = ("rice", "gzip", "gzip1", "hcompress", "plio", "none")
+#: Codecs by their words.
+CODECS = {word: codec for codec in tachyfits.codecs() for word in codec.words}
+KEEPING_BITS = ", ".join(word for word, codec in CODECS.items() if codec.keeps_bits)
 DITHERS = {"none": None, "1": 1, "2": 2}
 
 
@@ -30,11 +32,10 @@ DITHERS = {"none": None, "1": 1, "2": 2}
 )
 @click.option(
     "--codec",
-    type=click.Choice(CODECS),
+    type=click.Choice(list(CODECS)),
     default="rice",
     show_default=True,
-    help="rice is fast; gzip keeps floats bit for bit; hcompress is for images of the "
-    "sky; plio for masks.",
+    help="; ".join(f"{codec.words[0]}: {codec.purpose}" for codec in tachyfits.codecs()) + ".",
 )
 @click.option(
     "--tile",
@@ -46,8 +47,8 @@ DITHERS = {"none": None, "1": 1, "2": 2}
     "--quantise",
     metavar="Q",
     help="Steps of floats, as a part of the noise of a tile: 4 is a quarter. A negative "
-    "number is the step; 0 keeps every bit (gzip, gzip1, none). Default: 4, but 0 "
-    "for codecs that keep every bit.",
+    f"number is the step; 0 keeps every bit ({KEEPING_BITS}). Default: 4, but 0 for these "
+    "codecs.",
     type=float,
 )
 @click.option(

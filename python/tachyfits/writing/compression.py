@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,22 +15,56 @@ from tachyfits.base.errors import either, listed, usage, warn
 from tachyfits.base.progress import Progress
 from tachyfits.base.whole_numbers import whole_number
 
-#: The codecs by the names that people write, and by those of the Standard.
-CODECS = {
-    "rice": "RICE_1",
-    "gzip": "GZIP_2",
-    "gzip1": "GZIP_1",
-    "gzip2": "GZIP_2",
-    "hcompress": "HCOMPRESS_1",
-    "plio": "PLIO_1",
-    "none": "NOCOMPRESS",
-}
-
 #: Random numbers added to floats before rounding, by the number in the name.
 DITHERS = {None: "NO_DITHER", 1: "SUBTRACTIVE_DITHER_1", 2: "SUBTRACTIVE_DITHER_2"}
 
 #: Bytes of data below which fpack copies a table.
 LEAST_BYTES = 5760
+
+
+@public
+class Codec(NamedTuple):
+    """A codec of compressed tiles, as `codecs` lists it.
+
+    Attributes
+    ----------
+    words
+        What ``compress=`` and ``--codec`` call it; the first word is the usual one.
+    name
+        What the Standard calls it, the value of ZCMPTYPE and ZCTYPn.
+    keeps_bits
+        It keeps every bit of floats; the others need integers, to which floats are quantised.
+    of_columns
+        Columns of tables can have it.
+    purpose
+        What it is for.
+    """
+
+    words: tuple[str, ...]
+    name: str
+    keeps_bits: bool
+    of_columns: bool
+    purpose: str
+
+
+@public
+def codecs() -> list[Codec]:
+    """Return the codecs that read and write compressed tiles (section 10.4 of the Standard).
+
+    Examples
+    --------
+    >>> import tachyfits as tf
+    >>> [codec.words[0] for codec in tf.codecs()]
+    ['rice', 'gzip', 'gzip1', 'hcompress', 'plio', 'none']
+    """
+    return [Codec(*facts) for facts in _core.codecs()]
+
+
+#: The names that the Standard gives the codecs, by the words that people type.
+CODECS = {word: codec.name for codec in codecs() for word in codec.words}
+
+#: The names of the codecs that keep every bit of floats.
+LOSSLESS = {codec.name for codec in codecs() if codec.keeps_bits}
 
 
 @public
@@ -147,10 +181,9 @@ class Compression:
             tile = list(shape[-1:] if self.tile == "row" else shape)
         else:
             tile = [int(length) for length in self.tile]
-        lossless = name in ("GZIP_1", "GZIP_2", "NOCOMPRESS")
         level: float | None
         if isinstance(self.quantise, str):
-            level = None if lossless else 4.0
+            level = None if name in LOSSLESS else 4.0
         else:
             level = None if self.quantise is None else float(self.quantise)
         return name, tile, level, DITHERS[self.dither], self.seed, self.scale, self.directives
@@ -175,11 +208,11 @@ def _is_shape(tile: Any) -> bool:
 
 def _codec(name: str) -> str:
     """Return the name that the Standard gives a codec."""
-    found = CODECS.get(str(name).lower(), str(name).upper())
-    if found not in CODECS.values():
+    codec = CODECS.get(str(name).lower(), str(name).upper())
+    if codec not in CODECS.values():
         expected = ", ".join(CODECS)
         raise usage(f"invalid codec {name!r}: expected one of {expected}", "use 'rice'")
-    return found
+    return codec
 
 
 def check_table_compression(compress: Any) -> Compression | None:

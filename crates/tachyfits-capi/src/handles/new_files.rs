@@ -4,7 +4,7 @@ use std::mem;
 use std::path::Path;
 
 use tachyfits::table::{ColumnInput, Field, NewColumn, NewTable, TableKind, TableWriter};
-use tachyfits::tiled::TileCompression;
+use tachyfits::tiled::{TileCompression, codec_facts};
 use tachyfits::{Array, Editor, FileWriter, Header, OpenOptions, PixelType, Value};
 
 use super::{Call, FileHandle, Outcome};

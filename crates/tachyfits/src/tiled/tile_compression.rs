@@ -2,8 +2,8 @@
 
 use tachyfits_format::{
     CodecParameters, Directives, Dither, Header, NewImage, QuantisationLevel, SeedDirective,
-    StoredType, TileCodec, TileDirective, hcompress_divisor, hcompress_tile_shape, suits_hcompress,
-    tile_codec, tile_shape,
+    StoredType, TileCodec, TileDirective, codec_facts, hcompress_divisor, hcompress_tile_shape,
+    suits_hcompress, tile_codec, tile_shape,
 };
 
 use tachyfits_kernels::{Encoding, PixelType};

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use tachyfits_format::{
     Code, CodecError, CodecScratch, Directives, Element, Field, Header, NewCompressedTable,
-    SlabAlgorithm, SlabCodec, TableKind, TableLayout, encode_descriptors,
+    SlabAlgorithm, SlabCodec, TableKind, TableLayout, codec_names, encode_descriptors,
 };
 use tachyfits_io::operation::{Progress, RunOptions};
 use tachyfits_io::{Report, Storage, Tasks, fetch};

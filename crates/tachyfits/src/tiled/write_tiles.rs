@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use tachyfits_format::{
     Code, CodecError, Dither, Header, NewImage, NewQuantisation, NewTiledImage, StoredType,
-    TileGrid, dither_seed, sized,
+    TileGrid, codec_facts, codec_names, dither_seed, sized,
 };
 use tachyfits_io::Report;
 use tachyfits_io::operation::RunOptions;
