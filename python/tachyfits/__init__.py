@@ -142,6 +142,7 @@ __all__ = [
     "WorldAxis",
     "__version__",
     "along",
+    "codecs",
     "diff",
     "edit",
     "evaluate",
