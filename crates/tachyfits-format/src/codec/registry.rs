@@ -9,7 +9,7 @@ use crate::error::FormatError;
 /// Makes a codec, or says which parameter it does not take.
 type Make = fn(&CodecParameters<'_>) -> Result<Box<dyn TileCodec>, FormatError>;
 
-/// What users and writers of a codec know about it, for every interface.
+/// Names and abilities of a codec, for every interface.
 ///
 /// ```
 /// use tachyfits_format::codec_facts;
@@ -26,7 +26,7 @@ pub struct CodecFacts {
     pub keeps_bits: bool,
     /// Whether columns of tables can have it.
     pub of_columns: bool,
-    /// What it is for, in a few words.
+    /// Its purpose, in a few words.
     pub purpose: &'static str,
 }
 
