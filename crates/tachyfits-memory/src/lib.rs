@@ -91,6 +91,19 @@ pub fn reserve<T>(vector: &mut Vec<T>, more: usize, what: &'static str) -> Resul
     vector.try_reserve(more).map_err(|_| NoMemory::of::<T>(all, what))
 }
 
+/// Reserves room for `more` elements and not for further ones.
+///
+/// # Errors
+/// As [`with_room`].
+pub fn reserve_exact<T>(
+    vector: &mut Vec<T>,
+    more: usize,
+    what: &'static str,
+) -> Result<(), NoMemory> {
+    let all = vector.len().saturating_add(more);
+    vector.try_reserve_exact(more).map_err(|_| NoMemory::of::<T>(all, what))
+}
+
 /// Gives a vector this length; new elements have the value.
 ///
 /// # Errors
@@ -102,7 +115,7 @@ pub fn resize<T: Clone>(
     what: &'static str,
 ) -> Result<(), NoMemory> {
     let more = length.saturating_sub(vector.len());
-    vector.try_reserve_exact(more).map_err(|_| NoMemory::of::<T>(length, what))?;
+    reserve_exact(vector, more, what)?;
     vector.resize(length, value);
     Ok(())
 }
