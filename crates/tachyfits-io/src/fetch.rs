@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::fmt;
 use std::ops::Range;
+use tachyfits_memory as memory;
 
 use crate::aligned::{AlignedBuffer, CACHE_LINE};
 use crate::backend::entered::{MOST_ENTERED, entered_bytes};
@@ -182,7 +183,10 @@ impl<'s> Block<'s> {
         for range in self.ranges.iter().filter(|range| !range.is_empty()) {
             storage.check_within(range.start, range.end - range.start)?;
         }
+        self.plan.reserve(self.ranges.len())?;
         self.plan.make(&self.ranges, &storage.profile());
+        self.places.clear();
+        memory::reserve(&mut self.places, self.ranges.len(), "the ranges to read")?;
         let length = self.place(storage);
         ensure(&mut self.buffer, storage, length)?;
         let mut read = self.read_whole(storage, length as usize)?;

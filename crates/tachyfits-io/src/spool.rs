@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tachyfits_memory as memory;
 
 use flate2::bufread::GzDecoder;
 
@@ -311,10 +312,9 @@ impl SpoolWriter {
                 written.map_err(|source| self.temporary_error(source))?;
             }
             None => {
-                let reserved = self.memory.try_reserve(block.len());
+                let extended = memory::extend(&mut self.memory, block, "a spooled file");
                 let name = || self.name.clone();
-                reserved.map_err(|_| IoError::Memory { name: name(), bytes: total })?;
-                self.memory.extend_from_slice(block);
+                extended.map_err(|_| IoError::Memory { name: name(), bytes: total })?;
             }
         }
         self.bytes = total;
