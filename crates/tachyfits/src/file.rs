@@ -13,6 +13,7 @@ use tachyfits_io::{
     StorageKind, compression_of,
 };
 use tachyfits_kernels::Tier;
+use tachyfits_memory as memory;
 
 use crate::computed::{Computed, ComputedData};
 use crate::error::{Error, Reason};
@@ -155,7 +156,7 @@ impl FitsFile {
         loop {
             match walker.step() {
                 Ok(Step::Read { offset, bytes }) => {
-                    buffer.resize(bytes, 0);
+                    memory::resize(&mut buffer, bytes, 0, "a header")?;
                     read_at(offset, &mut buffer)?;
                     walker.supply(&buffer);
                 }
@@ -310,7 +311,8 @@ impl FitsFile {
     pub fn header_bytes(&self, index: usize) -> Result<Vec<u8>, Error> {
         let hdu = self.stored_hdu(index)?;
         let end = hdu.data_offset.min(self.bytes());
-        let mut bytes = vec![0; end.saturating_sub(hdu.header_offset) as usize];
+        let length = end.saturating_sub(hdu.header_offset) as usize;
+        let mut bytes = memory::filled(length, 0, "a header")?;
         self.storage.read_exact_at(hdu.header_offset, &mut bytes)?;
         Ok(bytes)
     }

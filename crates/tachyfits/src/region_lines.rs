@@ -6,6 +6,7 @@ use std::ops::Range;
 use tachyfits_kernels::LEAF_PIXELS;
 
 use tachyfits_io::operation::RunOptions;
+use tachyfits_memory as memory;
 
 use crate::error::{Error, Reason};
 use crate::grid::{Grid, Outer, Place, steps_forward};
@@ -133,6 +134,9 @@ impl RegionLines {
     }
 }
 
+/// What memory is for.
+const LINES: &str = "the rows of regions";
+
 /// The lines of every region in the plane that begins at pixel 0, in the order of the section.
 fn plane_lines(
     image: &Image,
@@ -167,17 +171,20 @@ fn plane_lines(
             if lines.len() as u64 + more > MOST_LINES as u64 {
                 return Err(too_many(image));
             }
+            memory::reserve(&mut lines, more as usize, LINES)?;
             split(stretch, size, |stretch, before| {
                 let position = position + before;
                 let (leaf, leaf_position) = place_in_leaf(&mut leaf, stretch.count, position);
                 let line = Line { stretch, output, position, leaf };
+                // Room for `more` lines is reserved.
                 lines.push(PlaneLine { line, leaf_position });
             });
         }
     }
     let row = |line: &PlaneLine| line.leaf_position / columns.count.max(1);
-    lines.sort_by_key(|of| (row(of), of.line.output, of.line.position));
-    Ok(lines.into_iter().map(|of| of.line).collect())
+    // No two lines of a region have one position.
+    lines.sort_unstable_by_key(|of| (row(of), of.line.output, of.line.position));
+    Ok(memory::collected(lines.into_iter().map(|of| of.line), LINES)?)
 }
 
 /// Places the next line of a region as [`crate::lines::GridLines`] does: in the open leaf (its pixels, and the position of

@@ -19,6 +19,7 @@ use tachyfits_format::{
     TableKind, coordinate_tables, lookup_tables, padded,
 };
 use tachyfits_io::Storage;
+use tachyfits_memory as memory;
 
 use crate::error::Error;
 use coordinate_table::CoordinateTable;
@@ -308,7 +309,7 @@ impl Beams {
             Some((cell, size))
         };
         let beam = (|| Some([in_degrees("BMAJ")?, in_degrees("BMIN")?, in_degrees("BPA")?]))();
-        let mut rows = vec![0; hdu.data_bytes as usize];
+        let mut rows = memory::filled(hdu.data_bytes as usize, 0, "a table of beams")?;
         storage.read_exact_at(layout.data_offset, &mut rows)?;
         let mut header = hdu.header.clone();
         for keyword in ["CHECKSUM", "DATASUM"] {

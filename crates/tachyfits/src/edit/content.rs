@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tachyfits_io::{Id, IoError, Lend, Profile, Request, Storage};
+use tachyfits_memory as memory;
 
 use super::edited_cells::Overlay;
 
@@ -288,7 +289,8 @@ impl Rope {
             if count == 1 {
                 first.source.read_exact_at(from, out)?;
             } else {
-                scratch.resize((last.from + stop - last_begin - from) as usize, 0);
+                let length = (last.from + stop - last_begin - from) as usize;
+                memory::resize(&mut scratch, length, 0, "pieces of an edited file")?;
                 first.source.read_exact_at(from, &mut scratch)?;
                 for (begin, piece) in &self.pieces[index..index + count] {
                     let (start, ends) = (at.max(*begin), stop.min(begin + piece.bytes));

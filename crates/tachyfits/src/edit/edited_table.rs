@@ -10,6 +10,7 @@ use tachyfits_format::{Field, FormatError, Header, NewTable, TableKind, TableLay
 use tachyfits_io::operation::RunOptions;
 use tachyfits_io::{SpoolOptions, SpoolWriter, push_coalesced};
 use tachyfits_kernels::Tier;
+use tachyfits_memory as memory;
 
 use super::Editor;
 use super::content::Rope;
@@ -196,7 +197,7 @@ impl Editor {
                 }
                 Rows::List(list) => scattered(list, &fields, (stride, offset, width))?,
             };
-            parts.rows = Overlay::over(&parts.rows, patch);
+            parts.rows = Overlay::over(&parts.rows, patch)?;
         }
         self.put_back(hdu, parts, &most)?;
         // Arrays that were not checked are new now.
@@ -394,17 +395,18 @@ fn scattered(
     fields: &Rope,
     (stride, offset, width): (u64, u64, u64),
 ) -> Result<Patch, Error> {
-    let mut order: Vec<usize> = (0..list.len()).collect();
-    order.sort_by_key(|&index| list[index]);
-    let mut packed = vec![0; fields.bytes() as usize];
+    let mut order = memory::collected(0..list.len(), "the order of the rows")?;
+    order.sort_unstable_by_key(|&index| (list[index], index));
+    let mut packed = memory::filled(fields.bytes() as usize, 0, "replaced cells")?;
     fields.read(0, &mut packed)?;
     let last_of_row =
         |place: usize| order.get(place + 1).is_none_or(|&next| list[next] != list[order[place]]);
-    let places = (0..order.len()).filter(|&place| last_of_row(place)).map(|place| {
+    let mut places = memory::with_room(order.len(), "the places of cells")?;
+    places.extend((0..order.len()).filter(|&place| last_of_row(place)).map(|place| {
         let index = order[place];
         (list[index] * stride + offset, width as u32, index * width as usize)
-    });
-    Ok(Patch::Scattered { places: places.collect(), bytes: packed })
+    }));
+    Ok(Patch::Scattered { places, bytes: packed })
 }
 
 /// The same bytes, kept by themselves.

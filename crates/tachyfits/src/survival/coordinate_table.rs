@@ -2,6 +2,7 @@
 //! may need any row.
 
 use tachyfits_format::{FormatError, HduKind, Header, Real, TableKind, Value};
+use tachyfits_memory as memory;
 
 use super::{Companion, MOST_BYTES, hdu_bytes};
 use crate::error::{Error, Reason};
@@ -32,7 +33,7 @@ impl CoordinateTable {
             let found = format!("{} of {} bytes", hdu.data_bytes_present, hdu.data_bytes);
             return Err(Error::refused(Reason::DataMissing, expected, found).at(file, hdu.index));
         }
-        let mut data = vec![0; hdu.data_bytes as usize];
+        let mut data = memory::filled(hdu.data_bytes as usize, 0, "a table of coordinates")?;
         of.storage.read_exact_at(hdu.data_offset, &mut data)?;
         let mut header = hdu.header.clone();
         for keyword in ["CHECKSUM", "DATASUM"] {

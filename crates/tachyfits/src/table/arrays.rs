@@ -9,6 +9,7 @@ use tachyfits_format::{Descriptor, Element, Field};
 use tachyfits_io::operation::{Progress, RunOptions};
 use tachyfits_io::{Fetched, Report, Tasks};
 use tachyfits_kernels::Tier;
+use tachyfits_memory::{self as memory, NoMemory};
 
 use super::Table;
 use super::block::CellsOut;
@@ -84,7 +85,7 @@ impl Table {
             DecodeScratch::default,
             |scratch, task, fetched| {
                 let mut out = outs[task as usize].lock().unwrap_or_else(PoisonError::into_inner);
-                Ok::<_, Error>(plan.decode(task, fetched, &decoder, tier, scratch, &mut out))
+                Ok::<_, Error>(plan.decode(task, fetched, &decoder, tier, scratch, &mut out)?)
             },
             |_task, found| {
                 odd += found;
@@ -123,8 +124,8 @@ impl Table {
             &progress.run_options(),
             Vec::new,
             |packed, task, fetched| {
-                let block = reads.block(task, fetched, packed);
-                let mut found = Vec::with_capacity(block.rows);
+                let block = reads.block(task, fetched, packed)?;
+                let mut found = memory::with_room(block.rows, "descriptors of some rows")?;
                 for (row, place) in reads.places(task).enumerate() {
                     let at = offset + row * block.stride;
                     let bytes = &block.bytes[at..at + bytes as usize];
@@ -296,15 +297,18 @@ impl<'a> HeapPlan<'a> {
         tier: Tier,
         scratch: &mut DecodeScratch,
         out: &mut CellsOut<'_>,
-    ) -> u64 {
-        let (mut piece, mut done, mut odd) = (0, 0, 0);
+    ) -> Result<u64, NoMemory> {
+        let (mut piece, mut done, mut odd) = (0, 0, Ok(0));
         self.visit(task, |_, count| {
             let elements = done..done + count as usize;
             let size = self.size as usize;
             let values = &mut out.values[elements.start * size..elements.end * size];
             let nulls = out.nulls.as_deref_mut().map(|nulls| &mut nulls[elements.clone()]);
             let bytes = fetched.piece(piece);
-            odd += decoder.decode_array(bytes, tier, scratch, values, nulls);
+            if let Ok(before) = odd {
+                odd = decoder.decode_array(bytes, tier, scratch, values, nulls);
+                odd = odd.map(|more| before + more);
+            }
             piece += 1;
             done = elements.end;
         });

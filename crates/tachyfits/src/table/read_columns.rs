@@ -259,7 +259,10 @@ impl Reading<'_> {
                 }
                 let mut part = parts[task as usize].lock().unwrap_or_else(PoisonError::into_inner);
                 let outs = part.begin();
-                let block = reads.block(task, fetched, packed);
+                let block = reads.block(task, fetched, packed)?;
+                for column in &placed {
+                    scratch.reserve(column.decoder, block.rows)?;
+                }
                 let mut odd = vec![0; placed.len()];
                 let mut decode = |stores: Option<Streaming<'_>>| {
                     decode_columns(&block, &placed, self.tier, scratch, outs, &mut odd, stores)

@@ -9,6 +9,7 @@ use tachyfits_format::{
     CodecScratch, CompressedTable, Field, FormatError, StoredArray, StoredArrays,
 };
 use tachyfits_io::{IoError, Storage, fetch};
+use tachyfits_memory as memory;
 
 use super::damage::{DamageList, OnDamage};
 use super::tile_cache::{Claims, Lookup, TileCache, Weighed};
@@ -247,13 +248,7 @@ impl TableTiles {
 
     /// Bytes of 0, or an error if memory is short.
     fn room(&self, bytes: usize) -> Result<Vec<u8>, IoError> {
-        let mut room = Vec::new();
-        room.try_reserve_exact(bytes).map_err(|_| IoError::Memory {
-            name: self.storage.name().to_owned(),
-            bytes: bytes as u64,
-        })?;
-        room.resize(bytes, 0);
-        Ok(room)
+        Ok(memory::filled(bytes, 0, "a column of a tile")?)
     }
 
     /// An error of the table's content, as one of reading.

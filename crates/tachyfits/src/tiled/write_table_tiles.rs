@@ -10,12 +10,12 @@ use tachyfits_format::{
 use tachyfits_io::operation::{Progress, RunOptions};
 use tachyfits_io::{Report, Storage, Tasks, fetch};
 use tachyfits_kernels::OnesComplement;
+use tachyfits_memory as memory;
 
 use crate::byte_sums::{sum_of_range, update_checksums};
 use crate::error::{Error, Reason};
 use crate::file_writer::FileWriter;
 use crate::hdu_writer::HduWriter;
-use crate::image::no_memory;
 use crate::table::Table;
 
 /// Bytes of arrays that are compressed at a time.
@@ -218,11 +218,7 @@ impl Table {
 
 /// An empty vector with room for `count` values; too little memory is an error.
 fn room<T>(count: usize) -> Result<Vec<T>, Error> {
-    let mut room = Vec::new();
-    let bytes = count as u128 * size_of::<T>() as u128;
-    let refused = |_| no_memory("a tile of a table", bytes);
-    room.try_reserve_exact(count).map_err(refused)?;
-    Ok(room)
+    Ok(memory::with_room(count, "a tile of a table")?)
 }
 
 /// A compressed column of a tile.

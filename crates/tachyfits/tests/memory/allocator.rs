@@ -89,7 +89,8 @@ fn keep_stack(bytes: usize) {
         return;
     }
     let lines: Vec<&str> = stack.lines().map(str::trim).collect();
-    let calls = lines.windows(2).filter(|pair| pair[1].starts_with("at ") && pair[1].contains("crates/"));
+    let calls =
+        lines.windows(2).filter(|pair| pair[1].starts_with("at ") && pair[1].contains("crates/"));
     let calls = calls.filter(|pair| !pair[1].contains("tests/memory"));
     let calls: Vec<String> = calls.take(6).map(|pair| pair[1].to_owned()).collect();
     let text = calls.join("\n    ");

@@ -56,7 +56,10 @@ fn opened_files() {
         ] {
             check(&format!("opening by {kind:?}"), || {
                 let file = open(&path, kind)?;
-                Ok((file.hdus().len(), file.image(0)?.stats(&file.image(0)?.whole(), None, &RUN)?.0))
+                Ok((
+                    file.hdus().len(),
+                    file.image(0)?.stats(&file.image(0)?.whole(), None, &RUN)?.0,
+                ))
             });
         }
         let file = open(&path, StorageKind::Positioned).unwrap();
@@ -67,14 +70,17 @@ fn opened_files() {
             Ok(changed.hdus().len())
         });
         check("sums", || Ok(file.checksum(0, &RUN)?.0));
-        check("verification", || Ok(verify(&*path, &VerifyOptions::default(), &RUN)?.findings.len()));
+        check("verification", || {
+            Ok(verify(&*path, &VerifyOptions::default(), &RUN)?.findings.len())
+        });
         check("comparison", || {
             let other = open(&path, StorageKind::Positioned)?;
             Ok(tachyfits::diff(&file, &other, &Default::default(), &RUN)?.is_same())
         });
         check("a copied HDU", || {
             let out = directory.path().join("out.fits");
-            let mut writer = FileWriter::create(&out, &WriteOptions::default().overwrite(true).checksum(true))?;
+            let mut writer =
+                FileWriter::create(&out, &WriteOptions::default().overwrite(true).checksum(true))?;
             for hdu in 0..2 {
                 writer.copy(&file, hdu, file.hdu(hdu)?.header.clone(), &RUN)?;
             }
@@ -173,7 +179,10 @@ fn edited_files() {
                 Box::new(|editor| editor.update_pixels(0, &each_other, &pixels[..2_000_000])),
             ),
             ("an HDU less", Box::new(|editor| editor.remove(1))),
-            ("a copy", Box::new(|editor| editor.copy(1, &open(&path, StorageKind::Positioned)?, 0))),
+            (
+                "a copy",
+                Box::new(|editor| editor.copy(1, &open(&path, StorageKind::Positioned)?, 0)),
+            ),
             ("repairs", Box::new(|editor| editor.repair().map(drop))),
             ("a preview", Box::new(|editor| editor.preview().map(drop))),
         ];

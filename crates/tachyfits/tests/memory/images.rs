@@ -69,7 +69,11 @@ fn of_reduced(reduced: &Reduced) -> Vec<u64> {
 }
 
 fn sections(image: &Image) -> [Section; 2] {
-    let part = |&length: &u64| AxisRange { first: 0, count: length.div_ceil(2), step: 2.min(length as i64) };
+    let part = |&length: &u64| AxisRange {
+        first: 0,
+        count: length.div_ceil(2),
+        step: 2.min(length as i64),
+    };
     let part: Vec<AxisRange> = image.axes().iter().map(part).collect();
     [image.whole(), image.section(&part).unwrap()]
 }
@@ -188,7 +192,9 @@ fn computations(image: &Image) {
 }
 
 fn compressions() -> Vec<TileCompression> {
-    let how = |codec: &str, level, tile| TileCompression::default().codec(codec.to_owned()).level(level).tile(tile);
+    let how = |codec: &str, level, tile| {
+        TileCompression::default().codec(codec.to_owned()).level(level).tile(tile)
+    };
     let wide = Some(vec![750, 800, 1]);
     vec![
         how("RICE_1", Some(4.0), None),
@@ -210,7 +216,8 @@ fn write(
     run: &RunOptions<'_>,
 ) -> Result<u64, Error> {
     let path = directory.join("out.fits");
-    let mut file = FileWriter::create(&path, &WriteOptions::default().overwrite(true).checksum(true))?;
+    let mut file =
+        FileWriter::create(&path, &WriteOptions::default().overwrite(true).checksum(true))?;
     image.write_into(&mut file, pixel, how, run)?;
     file.commit()?;
     Ok(granted(|| digest(&std::fs::read(&path).unwrap())))
@@ -293,8 +300,14 @@ fn compressed_images() {
                         Ok(open(&path, 1)?.stats(&section, None, &RUN)?.0)
                     });
                     check(&format!("spectra of {codec}"), || {
-                        let reduced =
-                            open(&path, 1)?.reduce(Statistic::ALL, &[0, 1], &section, None, 1, &RUN)?;
+                        let reduced = open(&path, 1)?.reduce(
+                            Statistic::ALL,
+                            &[0, 1],
+                            &section,
+                            None,
+                            1,
+                            &RUN,
+                        )?;
                         Ok(of_reduced(&reduced.0))
                     });
                 }
@@ -312,9 +325,7 @@ fn written_images() {
             let image = open(&path, 0).unwrap();
             check("writing", || write(&image, directory.path(), None, None, &RUN));
             let pixel = NewPixels::new(PixelType::I16);
-            check("writing integers", || {
-                write(&image, directory.path(), Some(pixel), None, &RUN)
-            });
+            check("writing integers", || write(&image, directory.path(), Some(pixel), None, &RUN));
             let (x, y) = (image.axes()[0] as i64 - 1, image.axes()[1] as i64 - 1);
             let part = [(0, x as u64 + 1), (0, y as u64 + 1), (0, 1)];
             let part = part.map(|(first, count)| AxisRange { first, count, step: 1 });

@@ -58,7 +58,7 @@ fn arrays(name: &str, rows: u64) -> Made {
     Made { new: NewColumn::new(name, field), values, offsets: Some(offsets) }
 }
 
-fn text(name: &str, form: TextForm, width: u64, decimals: u64, rows: u64) -> Made {
+fn text(name: &str, form: TextForm, width: u32, decimals: u32, rows: u64) -> Made {
     let new = NewColumn::new(name, Field::Text { text: form, width, decimals });
     let values = match form {
         TextForm::Integer => (0..rows as i64).flat_map(|n| (n % 1000).to_ne_bytes()).collect(),
@@ -147,7 +147,7 @@ fn read(table: &Table, rows: &Rows<'_>, count: u64) -> Result<Vec<u64>, Error> {
         let length = (cells.kind.bytes() * cells.elements() * count) as usize;
         let (mut values, mut nulls) =
             granted(|| (vec![0; length], vec![0; (cells.elements() * count) as usize]));
-        let mut out = [ColumnOutput { nulls: None, ..ColumnOutput::new(number, &mut values) }];
+        let mut out = [ColumnOutput::new(number, &mut values)];
         if cells.nullable {
             out[0].nulls = Some(&mut nulls);
         }
@@ -199,7 +199,10 @@ fn editing(path: &Path, columns: &[Made], rows: u64) {
         ("appended rows", Box::new(|editor| editor.append_rows(1, &inputs, rows, &RUN))),
         ("inserted rows", Box::new(|editor| editor.insert_rows(1, 1, &inputs, rows, &RUN))),
         ("deleted rows", Box::new(|editor| editor.delete_rows(1, &Rows::Range(1..rows - 1)))),
-        ("cells", Box::new(|editor| editor.update_cells(1, 0, &Rows::Range(0..rows), &first, &RUN))),
+        (
+            "cells",
+            Box::new(|editor| editor.update_cells(1, 0, &Rows::Range(0..rows), &first, &RUN)),
+        ),
         (
             "few cells",
             Box::new(|editor| {
@@ -235,10 +238,13 @@ fn editing(path: &Path, columns: &[Made], rows: u64) {
         ),
         ("sums", Box::new(|editor| editor.update_checksums(1))),
         ("repairs", Box::new(|editor| editor.repair().map(drop))),
-        ("a copy", Box::new(|editor| {
-            let options = OpenOptions::default().storage(StorageKind::Positioned);
-            editor.copy(2, &FitsFile::open(path, &options)?, 1)
-        })),
+        (
+            "a copy",
+            Box::new(|editor| {
+                let options = OpenOptions::default().storage(StorageKind::Positioned);
+                editor.copy(2, &FitsFile::open(path, &options)?, 1)
+            }),
+        ),
     ];
     for (name, change) in &changes {
         check(&format!("edit: {name}"), || {
@@ -308,11 +314,8 @@ fn csv() {
     in_child("tables::csv", || {
         let rows = 300_000;
         let values: Vec<f64> = (0..rows).map(|n| f64::from(n) / 7.0).collect();
-        let column = CsvColumn {
-            values: CsvValues::F64(&values),
-            undefined: None,
-            cells: CsvCells::Single,
-        };
+        let column =
+            CsvColumn { values: CsvValues::F64(&values), undefined: None, cells: CsvCells::Single };
         check("CSV", || {
             let texts = csv_rows(&[column], rows as usize, &RUN)?;
             Ok(texts.iter().map(|text| digest(text)).collect::<Vec<_>>())
