@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use tachyfits::Reason;
 use tachyfits::statistics::HistogramRange;
 
+use crate::buffer;
 use crate::errors::{OrRaise, refused};
 
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -30,7 +31,7 @@ fn _histogram_from_state(
     counts: PyReadonlyArray1<'_, u64>,
     rest: [u64; 3],
 ) -> PyResult<Histogram> {
-    let counts = counts.as_array().to_vec();
+    let counts = buffer::copied(py, &counts)?;
     let (low, high) = (f64::from_bits(low), f64::from_bits(high));
     let range = HistogramRange::new(low, high, counts.len());
     let made =

@@ -1,6 +1,7 @@
 //! Open files and what their HDUs are.
 
 use std::path::Path;
+use tachyfits_memory as memory;
 
 use tachyfits::{FitsFile, HduKind, Image, Table};
 
@@ -19,7 +20,9 @@ impl FileHandle {
         Ok(FileHandle(FitsFile::open(path, &call.opening()?)?))
     }
 
-    pub(crate) fn of_bytes(name: &str, bytes: Vec<u8>, call: &Call<'_>) -> Outcome<FileHandle> {
+    /// A file of a copy of these bytes.
+    pub(crate) fn of_bytes(name: &str, bytes: &[u8], call: &Call<'_>) -> Outcome<FileHandle> {
+        let bytes = memory::copied(bytes, "a copy of the file")?;
         Ok(FileHandle(FitsFile::from_bytes(name, bytes, &call.opening()?)?))
     }
 
