@@ -9,6 +9,7 @@ mod edit;
 mod keyword_index;
 
 use std::collections::HashMap;
+
 use tachyfits_memory::{self as memory, NoMemory};
 
 pub use column_cards::{ColumnKeyword, column_keyword};

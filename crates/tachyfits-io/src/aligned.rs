@@ -5,6 +5,7 @@
 //! cleared between uses.
 
 use std::ops::Range;
+
 use tachyfits_memory as memory;
 
 /// The size of a cache line: the alignment of ordinary buffers.

@@ -7,6 +7,7 @@
 //! size.
 
 use std::ops::Range;
+
 use tachyfits_memory::{self as memory, NoMemory};
 
 use crate::profile::{Latency, Profile};

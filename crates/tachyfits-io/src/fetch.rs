@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::fmt;
 use std::ops::Range;
+
 use tachyfits_memory as memory;
 
 use crate::aligned::{AlignedBuffer, CACHE_LINE};

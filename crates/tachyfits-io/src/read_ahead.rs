@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+
 use tachyfits_memory as memory;
 
 use crate::error::IoError;

@@ -7,9 +7,9 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tachyfits_memory as memory;
 
 use flate2::bufread::GzDecoder;
+use tachyfits_memory as memory;
 
 use crate::backend::file::FileStorage;
 use crate::backend::memory::MemoryStorage;

@@ -4,11 +4,11 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use tachyfits_memory as memory;
 
 use numpy::{PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
+use tachyfits_memory as memory;
 use tachyfits_records::{
     Code, Conversion, Error, FileOrder, Narrowing, NewRecords, PixelType, Problem, RecordAccess,
     RecordField, RecordForm, RecordItem, RecordLayout, RecordNumber, RecordOptions, RecordPart,

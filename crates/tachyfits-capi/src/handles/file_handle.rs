@@ -1,9 +1,9 @@
 //! Open files and what their HDUs are.
 
 use std::path::Path;
-use tachyfits_memory as memory;
 
 use tachyfits::{FitsFile, HduKind, Image, Table};
+use tachyfits_memory as memory;
 
 use super::{Call, HeaderHandle, Outcome};
 use crate::failure::{Failure, fill};

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::ops::Range;
+
 use tachyfits_memory as memory;
 
 use crate::error::IoError;

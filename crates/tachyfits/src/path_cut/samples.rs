@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+
 use tachyfits_memory::{self as memory, NoMemory};
 
 /// Samples that are computed together, because the rows that they need are close to each other.
