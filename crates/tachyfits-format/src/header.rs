@@ -370,6 +370,7 @@ impl Header {
             Some(tail) => bytes.extend(tail),
             None => bytes.extend(b"END"),
         }
+        // At most a block more.
         bytes.resize(bytes.len().next_multiple_of(BLOCK_BYTES), b' ');
         bytes
     }

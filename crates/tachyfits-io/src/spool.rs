@@ -126,6 +126,7 @@ pub fn spool(
     let mut reader = BufReader::with_capacity(BLOCK_BYTES, reader);
     let mut kept = SpoolWriter::new(name, options.clone());
     // A pipe may deliver its first byte alone, so the look at the first ones takes them out.
+    // At most a few bytes.
     let mut first = Vec::with_capacity(Compression::MAGIC_BYTES);
     let taken = reader.by_ref().take(Compression::MAGIC_BYTES as u64).read_to_end(&mut first);
     taken.map_err(|source| kept.read_error(source))?;

@@ -161,7 +161,7 @@ impl Image {
         name: &str,
         version: i64,
     ) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        let found = self.image.coordinate_table(name, version);
+        let found = self.image.coordinate_table(name, version).or_raise(py)?;
         found.map(|table| buffer::bytes(py, &table)).transpose()
     }
 

@@ -343,6 +343,7 @@ impl Converter<'_> {
         };
         // One after the other, between being taken and put.
         let mut count = 1;
+        // At most the depth of groups.
         let mut aside = Vec::with_capacity(steps.len());
         for steps in steps.iter().rev() {
             aside.push(count);

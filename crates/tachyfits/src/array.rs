@@ -200,7 +200,10 @@ fn encode<'b>(
     decode_f64(big_endian, from, tier, values);
     memory::resize(out, pixels * to.pixel_bytes(), 0, "pixels of the array")?;
     match encode_f64(values, to, tier, out) {
-        0 => Ok((out, rounding(values, from, out, to, tier))),
+        0 => {
+            let error = rounding(values, from, out, to, tier)?;
+            Ok((out, error))
+        }
         refused => Err(value_range(to, refused, &format!("{pixels} pixels of the array"))),
     }
 }

@@ -289,6 +289,7 @@ impl ChunkData {
             }
             numbers.iter().map(|&number| Arc::clone(open.entry(number).or_default())).collect()
         };
+        // At most TOGETHER chunks.
         let mut found: Vec<Option<Arc<CachedStorage>>> = vec![None; numbers.len()];
         let middle = self.turn.fetch_add(1, Ordering::Relaxed) % 2 * (numbers.len() / 2);
         for index in (middle..numbers.len()).chain(0..middle) {

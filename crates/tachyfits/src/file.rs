@@ -403,6 +403,7 @@ fn decompressed_image(
     if layout.blank_column.is_some() && !layout.states_blank() {
         // Reading the tile says what is wrong with a row that cannot be read.
         let bytes = layout.table.row_bytes.min(stored.data_bytes_present).min(MOST_ROW_BYTES);
+        // At most MOST_ROW_BYTES.
         let mut row = vec![0; bytes as usize];
         if storage.read_exact_at(layout.row_offset(0), &mut row).is_ok() {
             layout.take_blank_of_column(&row);

@@ -98,6 +98,7 @@ impl SmoothingKernel {
         match self {
             SmoothingKernel::Hanning => Ok(vec![0.25, 0.5, 0.25]),
             SmoothingKernel::Boxcar(width) if width % 2 == 1 && width <= most => {
+                // At most MOST_WEIGHTS.
                 Ok(vec![1.0 / width as f64; width])
             }
             SmoothingKernel::Gaussian(width) if width > 0.0 && width < most as f64 / 4.0 => {

@@ -20,9 +20,9 @@ pub(super) fn resize<T: Clone + Default>(
     buffer: &mut Vec<T>,
     len: usize,
 ) -> Result<(), CodecError> {
-    reserve(buffer, len.saturating_sub(buffer.len()))?;
-    buffer.resize(len, T::default());
-    Ok(())
+    let more = len.saturating_sub(buffer.len());
+    let resized = memory::resize(buffer, len, T::default(), "a tile");
+    resized.map_err(|_| CodecError::no_memory(more))
 }
 
 /// Reserves room for more numbers, so that appending them cannot abort for lack of memory.

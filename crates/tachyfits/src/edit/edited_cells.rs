@@ -12,7 +12,7 @@ use tachyfits_io::{Id, IoError, Profile, Storage, push_coalesced};
 
 use tachyfits_memory::{self as memory, NoMemory};
 
-use super::content::{KeptBytes, NEAR_BYTES, Rope, Source};
+use super::content::{KeptBytes, NEAR_BYTES, PARTS, Rope, Source};
 
 /// See the module.
 #[derive(Clone)]
@@ -233,15 +233,23 @@ impl Storage for Overlay {
 }
 
 impl Source for Overlay {
-    fn kept(&self, range: Range<u64>, parts: &mut Vec<KeptBytes>) {
+    fn kept(&self, range: Range<u64>, parts: &mut Vec<KeptBytes>) -> Result<(), NoMemory> {
         let mut base = Vec::new();
-        self.base.kept(range.clone(), &mut base);
+        self.base.kept(range.clone(), &mut base)?;
         for patch in &self.patches {
-            let mut ranges = Vec::new();
-            patch.ranges(range.clone(), |changed| push_coalesced(&mut ranges, changed, NEAR_BYTES));
-            base = without(&base, &ranges);
+            let (mut ranges, mut reserved) = (Vec::new(), Ok(()));
+            patch.ranges(range.clone(), |changed| {
+                if reserved.is_ok() && ranges.len() == ranges.capacity() {
+                    reserved = memory::reserve(&mut ranges, 1, PARTS);
+                }
+                if reserved.is_ok() {
+                    push_coalesced(&mut ranges, changed, NEAR_BYTES);
+                }
+            });
+            reserved?;
+            base = without(&base, &ranges)?;
         }
-        parts.extend(base);
+        memory::extend(parts, &base, PARTS)
     }
 
     fn reads_own(&self) -> bool {
@@ -259,8 +267,8 @@ impl Source for Overlay {
 }
 
 /// The parts outside the ranges; both are sorted.
-fn without(parts: &[KeptBytes], ranges: &[Range<u64>]) -> Vec<KeptBytes> {
-    let mut left = Vec::with_capacity(parts.len() + ranges.len());
+fn without(parts: &[KeptBytes], ranges: &[Range<u64>]) -> Result<Vec<KeptBytes>, NoMemory> {
+    let mut left = memory::with_room(parts.len() + ranges.len(), PARTS)?;
     let mut first = 0;
     for part in parts {
         let end = part.at + part.bytes;
@@ -280,5 +288,5 @@ fn without(parts: &[KeptBytes], ranges: &[Range<u64>]) -> Vec<KeptBytes> {
         }
         keep(at, end);
     }
-    left
+    Ok(left)
 }

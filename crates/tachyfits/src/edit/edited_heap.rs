@@ -211,6 +211,7 @@ struct ByColumn {
 impl ByColumn {
     fn new(columns: usize) -> ByColumn {
         let spool = SpoolWriter::new("descriptors", SpoolOptions::default());
+        // At most 999 columns.
         ByColumn { spool, columns: vec![Default::default(); columns], loose: 0 }
     }
 

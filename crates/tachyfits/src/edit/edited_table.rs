@@ -414,7 +414,8 @@ fn flat(rope: &Rope) -> Result<Rope, Error> {
     let mut kept = SpoolWriter::new("edited rows", SpoolOptions::default());
     let mut piece = Vec::new();
     for at in (0..rope.bytes()).step_by(COPY_BYTES as usize) {
-        piece.resize(COPY_BYTES.min(rope.bytes() - at) as usize, 0);
+        let length = COPY_BYTES.min(rope.bytes() - at) as usize;
+        memory::resize(&mut piece, length, 0, "a part of a table")?;
         rope.read(at, &mut piece)?;
         kept.write_all(&piece)?;
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::Range;
 
 use tachyfits_io::{Id, IoError, Profile, Storage};
-use tachyfits_memory as memory;
+use tachyfits_memory::{self as memory, NoMemory};
 
 use super::content::{KeptBytes, Rope, Source};
 
@@ -137,7 +137,9 @@ impl Storage for Restride {
 }
 
 impl Source for Restride {
-    fn kept(&self, _range: Range<u64>, _parts: &mut Vec<KeptBytes>) {}
+    fn kept(&self, _range: Range<u64>, _parts: &mut Vec<KeptBytes>) -> Result<(), NoMemory> {
+        Ok(())
+    }
 
     fn reads_own(&self) -> bool {
         self.base.reads_own(0..self.base.bytes())

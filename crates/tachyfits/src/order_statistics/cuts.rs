@@ -98,6 +98,7 @@ pub(super) struct Sorted {
 
 impl Sorted {
     pub(super) fn new(cuts: &Cuts) -> Sorted {
+        // At most 2^17 cuts: the bins of all ranges.
         Sorted { counts: vec![0; cuts.kept.len()], keys: vec![Vec::new(); cuts.keeps] }
     }
 
@@ -153,6 +154,7 @@ impl Sorted {
         let firsts = cuts.cuts.firsts();
         let mut end = 0;
         let ends: Vec<u64> = self.counts.iter().map(|count| (end += count, end).1).collect();
+        // At most 2^17 cuts.
         let mut kept = vec![(0, Vec::new()); self.keys.len()];
         opens.retain_mut(|open| {
             let at = ends.partition_point(|&end| end <= open.rank());

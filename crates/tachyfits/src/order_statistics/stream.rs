@@ -56,6 +56,7 @@ impl Found {
                 let (counts, values) = Default::default();
                 Found::Kept { low, high, counts, values }
             }
+            // At most 2^14 bins.
             Task::Count(bins) => Found::Counted { bins, counts: vec![0; bins.bins + 3] },
         }
     }
@@ -553,6 +554,7 @@ fn narrow(
     whole: bool,
     check: &dyn Fn() -> Result<(), Error>,
 ) -> Result<(), Error> {
+    // At most 8 ranges.
     let mut kept = vec![(0, Vec::new()); found.len()];
     opens.retain_mut(|open| {
         for (found, (first, places)) in found.iter().zip(&mut kept) {

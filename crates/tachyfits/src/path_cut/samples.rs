@@ -134,6 +134,7 @@ impl Samples {
 
 impl SampleChunk {
     fn new(samples: Range<usize>, rows: Vec<SampleRow>) -> SampleChunk {
+        // At most two rows for each pixel across each of CHUNK samples.
         let mut before = Vec::with_capacity(rows.len());
         let mut pixels = 0;
         for row in &rows {

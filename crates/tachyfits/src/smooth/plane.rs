@@ -300,6 +300,7 @@ impl SmoothPlanes {
         let mut line = memory::filled(part.width(), 0.0, WHAT)?;
         smooth_rows_f64(&near, &self.stencil(x), tier, &mut line);
         let mut good = memory::filled(part.width(), 0.0, WHAT)?;
+        // At most MOST_WEIGHTS rows.
         smooth_rows_f64(&vec![&line[..]; y.len()], &self.stencil(y), tier, &mut good);
         Ok(good)
     }

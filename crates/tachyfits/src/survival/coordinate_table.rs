@@ -2,7 +2,7 @@
 //! may need any row.
 
 use tachyfits_format::{FormatError, HduKind, Header, Real, TableKind, Value};
-use tachyfits_memory as memory;
+use tachyfits_memory::{self as memory, NoMemory};
 
 use super::{Companion, MOST_BYTES, hdu_bytes};
 use crate::error::{Error, Reason};
@@ -60,7 +60,7 @@ impl CoordinateTable {
     }
 
     /// The bytes of a file whose HDU 1 is the table.
-    pub(super) fn file_bytes(&self) -> Vec<u8> {
+    pub(super) fn file_bytes(&self) -> Result<Vec<u8>, NoMemory> {
         let mut bytes: Vec<u8> = Vec::new();
         for card in [
             "SIMPLE  =                    T",
@@ -71,7 +71,11 @@ impl CoordinateTable {
             bytes.extend(format!("{card:<80}").as_bytes());
         }
         bytes.resize(2880, b' ');
-        bytes.extend(hdu_bytes(&self.header, &self.data));
-        bytes
+        memory::extend(
+            &mut bytes,
+            &hdu_bytes(&self.header, &self.data)?,
+            "a table of coordinates",
+        )?;
+        Ok(bytes)
     }
 }

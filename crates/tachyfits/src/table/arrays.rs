@@ -21,6 +21,8 @@ use crate::image::{filled, tier};
 
 /// Bytes of the arrays of a task, as they are given.
 const TASK_BYTES: u64 = 512 << 10;
+/// What memory is for.
+const TASKS: &str = "the parts of a heap";
 /// Arrays that share bytes may have this many times the bytes of the heap in all, and [`SHARED_BYTES`] more. Without a
 /// limit a small file could ask for any amount of memory.
 const SHARED_TIMES: u64 = 64;
@@ -72,8 +74,8 @@ impl Table {
         let count = *offsets.last().unwrap_or(&0) as u64;
         let mut values = filled(count * size, 0u8, "the arrays")?;
         let mut nulls = if cells.nullable { Some(filled(count, 0u8, "the nulls")?) } else { None };
-        let plan = HeapPlan::new(&descriptors, element, size, self.layout.heap.offset);
-        let outs = plan.cut(&mut values, nulls.as_deref_mut());
+        let plan = HeapPlan::new(&descriptors, element, size, self.layout.heap.offset)?;
+        let outs = plan.cut(&mut values, nulls.as_deref_mut())?;
         let decoder = Decoder::of_elements(found, element, raw);
         let mut odd = 0;
         let progress = Progress { options: *options, total: plan.stored_bytes() };
@@ -206,7 +208,7 @@ impl<'a> HeapPlan<'a> {
         element: Element,
         size: u64,
         heap_offset: u64,
-    ) -> HeapPlan<'a> {
+    ) -> Result<HeapPlan<'a>, NoMemory> {
         // Whole bytes of bits.
         let most = (TASK_BYTES / size.max(1)).next_multiple_of(8);
         let mut tasks = vec![ArrayPart { array: 0, first: 0 }];
@@ -218,13 +220,13 @@ impl<'a> HeapPlan<'a> {
                 if room == most || descriptor.count > most {
                     first += room / 8 * 8;
                 }
-                tasks.push(ArrayPart { array, first });
+                memory::push(&mut tasks, ArrayPart { array, first }, TASKS)?;
                 room = most;
             }
             room -= descriptor.count - first;
         }
-        tasks.push(ArrayPart { array: descriptors.len(), first: 0 });
-        HeapPlan { descriptors, element, size, heap_offset, tasks }
+        memory::push(&mut tasks, ArrayPart { array: descriptors.len(), first: 0 }, TASKS)?;
+        Ok(HeapPlan { descriptors, element, size, heap_offset, tasks })
     }
 
     /// Bytes of the heap in all, those of shared ones each time.
@@ -270,9 +272,9 @@ impl<'a> HeapPlan<'a> {
         &self,
         values: &'v mut [u8],
         nulls: Option<&'v mut [u8]>,
-    ) -> Vec<Mutex<CellsOut<'v>>> {
+    ) -> Result<Vec<Mutex<CellsOut<'v>>>, NoMemory> {
         let (mut values, mut nulls) = (values, nulls);
-        let mut outs = Vec::with_capacity(self.tasks.len() - 1);
+        let mut outs = memory::with_room(self.tasks.len() - 1, TASKS)?;
         for task in 0..self.tasks.len() as u64 - 1 {
             let mut count = 0;
             self.visit(task, |_, elements| count += elements as usize);
@@ -286,7 +288,7 @@ impl<'a> HeapPlan<'a> {
             });
             outs.push(Mutex::new(CellsOut { values: part, nulls: marks }));
         }
-        outs
+        Ok(outs)
     }
 
     fn decode(

@@ -50,6 +50,7 @@ impl<'a> NewRows<'a> {
             let found = format!("those for {}", inputs.len());
             return Err(Error::refused(Reason::CellValues, expected, found));
         }
+        // At most 999 columns.
         let mut columns = Vec::with_capacity(inputs.len());
         for (number, input) in inputs.iter().enumerate() {
             let own = descriptors.iter().find(|(variable, _)| *variable == number);

@@ -6,6 +6,7 @@ use tachyfits_format::Field;
 use tachyfits_io::operation::{Progress, RunOptions};
 use tachyfits_io::{Report, enter_large_pages};
 use tachyfits_kernels::{CACHES_BYTES, Streaming, Tier, streaming};
+use tachyfits_memory::{self as memory, NoMemory};
 
 use super::Table;
 use super::block::{CellsOut, PlacedDecoder, decode_columns};
@@ -243,7 +244,7 @@ impl Reading<'_> {
             .map(|decoder| PlacedDecoder { decoder, offset: reads.offset(decoder.field.start) })
             .collect();
         let large = outs.iter().map(|out| out.values.len()).sum::<usize>() > CACHES_BYTES;
-        let parts = parts(outs, self.decoders, reads.task_rows() as usize);
+        let parts = parts(outs, self.decoders, reads.task_rows() as usize)?;
         let progress = Progress { options: *self.options, total: reads.bytes() };
         let report = tachyfits_io::run(
             &*self.table.bytes_of(&fields),
@@ -418,7 +419,7 @@ fn parts<'a>(
     outs: &'a mut [CellsOut<'_>],
     decoders: &[Decoder],
     task_rows: usize,
-) -> Vec<Mutex<ReadPart<'a>>> {
+) -> Result<Vec<Mutex<ReadPart<'a>>>, NoMemory> {
     let mut parts: Vec<ReadPart<'a>> = Vec::new();
     for (index, (out, decoder)) in outs.iter_mut().zip(decoders).enumerate() {
         let (mut values, mut nulls) = (&mut *out.values, out.nulls.as_deref_mut());
@@ -427,9 +428,9 @@ fn parts<'a>(
             let cells = take(&mut values, task_rows * decoder.cell_bytes);
             let marks = nulls.as_mut().map(|nulls| take(nulls, task_rows * decoder.elements));
             if task == parts.len() {
-                parts.push(ReadPart::default());
+                memory::push(&mut parts, ReadPart::default(), "the parts of columns")?;
             }
-            // Columns without bytes have no parts.
+            // At most 999 columns; those without bytes have no parts.
             parts[task].outs.resize_with(index, CellsOut::default);
             parts[task].outs.push(CellsOut { values: cells, nulls: marks });
             task += 1;
@@ -438,7 +439,7 @@ fn parts<'a>(
     for part in &mut parts {
         part.outs.resize_with(decoders.len(), CellsOut::default);
     }
-    parts.into_iter().map(Mutex::new).collect()
+    memory::collected(parts.into_iter().map(Mutex::new), "the parts of columns")
 }
 
 /// Takes bytes off the front.

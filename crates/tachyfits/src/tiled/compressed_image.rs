@@ -128,10 +128,12 @@ impl CompressedImage {
             (lengths[index] * self.layout.stream_type(&stored[index]).bytes()).div_ceil(8)
         };
         let numbers = self.sized(numbers, (0..stored.len()).map(words).sum())?;
+        // At most the tiles of a batch, 256.
         let mut results = Vec::with_capacity(stored.len());
         let mut rest = &mut numbers[..];
         let mut first = 0;
         for run in stored.chunk_by(|a, b| a.form == b.form) {
+            // At most the tiles of a batch.
             let mut batch = Vec::with_capacity(run.len());
             for index in first..first + run.len() {
                 let (own, later) = std::mem::take(&mut rest).split_at_mut(words(index));

@@ -48,7 +48,7 @@ fn arrays(name: &str, rows: u64) -> Made {
     let mut numbers = Numbers(rows);
     let mut offsets = vec![0i64];
     for row in 0..rows {
-        let length = if row == 3 { 600_000 } else { numbers.below(5) as i64 };
+        let length = if row == 3 { 400_000 } else { numbers.below(5) as i64 };
         offsets.push(offsets[offsets.len() - 1] + length);
     }
     let elements = offsets[rows as usize] as usize;
@@ -70,7 +70,7 @@ fn text(name: &str, form: TextForm, width: u32, decimals: u32, rows: u64) -> Mad
 /// (Name, kind, rows, columns) of tables: many rows, long rows, arrays, and text.
 fn tables() -> Vec<(&'static str, TableKind, u64, Vec<Made>)> {
     let number = Element::Number;
-    let many = 200_000;
+    let many = 80_000;
     vec![
         (
             "many rows",
@@ -89,8 +89,8 @@ fn tables() -> Vec<(&'static str, TableKind, u64, Vec<Made>)> {
             5,
             vec![
                 fixed("I", number(ValueType::I16), 1, 2, 5),
-                fixed("V", number(ValueType::I32), 700_000, 4, 5),
-                fixed("S", Element::Character, 1_200_000, 1, 5),
+                fixed("V", number(ValueType::I32), 300_000, 4, 5),
+                fixed("S", Element::Character, 1_100_000, 1, 5),
             ],
         ),
         (
