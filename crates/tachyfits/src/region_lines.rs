@@ -6,7 +6,7 @@ use std::ops::Range;
 use tachyfits_kernels::LEAF_PIXELS;
 
 use tachyfits_io::operation::RunOptions;
-use tachyfits_memory as memory;
+use tachyfits_memory::{self as memory, NoMemory};
 
 use crate::error::{Error, Reason};
 use crate::grid::{Grid, Outer, Place, steps_forward};
@@ -156,10 +156,10 @@ fn plane_lines(
                 |spans: &[RowSpan]| push_spans(&mut whole, columns, row, row_pixel, spans);
             if union {
                 let taken = taken.entry(row).or_insert_with(Vec::new);
-                push(&without(spans, taken));
+                push(&without(spans, taken))?;
                 add(spans, taken);
             } else {
-                push(spans);
+                push(spans)?;
             }
             if whole.len() + lines.len() > MOST_LINES { Err(too_many(image)) } else { Ok(()) }
         })?;
@@ -246,11 +246,12 @@ fn push_spans(
     row: u64,
     row_pixel: u64,
     spans: &[RowSpan],
-) {
+) -> Result<(), NoMemory> {
     let stride = if columns.count > 1 { columns.step } else { 1 };
     let parts = spans.iter().filter_map(|span| indices_in(columns, span.first, span.last));
     let mut parts: Vec<_> = parts.collect();
     parts.sort_unstable();
+    memory::reserve(stretches, parts.len(), LINES)?;
     for (index, end) in parts {
         let first = row_pixel + columns.first.wrapping_add_signed(columns.step * index as i64);
         let position = row * columns.count + index;
@@ -263,6 +264,7 @@ fn push_spans(
             _ => stretches.push((Stretch { first, count: end - index, stride }, position)),
         }
     }
+    Ok(())
 }
 
 /// Cuts a stretch into lines: each, and how many pixels come before it.

@@ -238,10 +238,11 @@ impl Editor {
             Rows::Range(range) if range.start < range.end => runs.push((*range).clone()),
             Rows::Range(_) => {}
             Rows::List(list) => {
-                let mut sorted = list.to_vec();
+                let mut sorted = memory::copied(list, "the rows of a list")?;
                 sorted.sort_unstable();
                 sorted.dedup();
                 let row = |row: u64| row..row.saturating_add(1);
+                memory::reserve(&mut runs, sorted.len(), "runs of rows")?;
                 sorted.into_iter().for_each(|at| push_coalesced(&mut runs, row(at), 0));
             }
         }

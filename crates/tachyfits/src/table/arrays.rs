@@ -21,6 +21,8 @@ use crate::image::{filled, tier};
 
 /// Bytes of the arrays of a task, as they are given.
 const TASK_BYTES: u64 = 512 << 10;
+/// The most arrays of a task.
+const TASK_ARRAYS: usize = 1 << 15;
 /// What memory is for.
 const TASKS: &str = "the parts of a heap";
 /// Arrays that share bytes may have this many times the bytes of the heap in all, and [`SHARED_BYTES`] more. Without a
@@ -214,6 +216,11 @@ impl<'a> HeapPlan<'a> {
         let mut tasks = vec![ArrayPart { array: 0, first: 0 }];
         let mut room = most;
         for (array, descriptor) in descriptors.iter().enumerate() {
+            // The ranges of a task are listed.
+            if array - tasks[tasks.len() - 1].array >= TASK_ARRAYS {
+                memory::push(&mut tasks, ArrayPart { array, first: 0 }, TASKS)?;
+                room = most;
+            }
             let mut first = 0;
             while descriptor.count - first > room {
                 // An array that does not fit begins the next task; a short array stays whole.

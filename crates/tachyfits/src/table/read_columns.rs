@@ -345,7 +345,8 @@ impl Reading<'_> {
         let mut odd = vec![0; self.decoders.len()];
         let mut report = Report::default();
         for part in order.chunks(batch) {
-            let (rows, places): (Vec<u64>, Vec<usize>) = part.iter().copied().unzip();
+            let rows = memory::collected(part.iter().map(|part| part.0), "some rows")?;
+            let places = memory::collected(part.iter().map(|part| part.1), "some rows")?;
             let mut waiting = self.waiting(places.len(), outs)?;
             let mut waiting_outs: Vec<CellsOut<'_>> = waiting
                 .iter_mut()

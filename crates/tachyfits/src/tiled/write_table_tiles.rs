@@ -20,6 +20,8 @@ use crate::table::Table;
 
 /// Bytes of arrays that are compressed at a time.
 const BATCH_BYTES: u64 = 1 << 20;
+/// The most arrays that are compressed at a time.
+const BATCH_ARRAYS: usize = 1 << 15;
 /// A tile has arrays of about this many bytes at most: a worker keeps those that it compressed.
 const TILE_ARRAY_BYTES: u64 = 64 << 20;
 /// Bytes of a descriptor of the new table.
@@ -193,6 +195,7 @@ impl Table {
                 bytes += place.end - place.start;
                 bytes <= BATCH_BYTES
             });
+            let whole = whole.take(BATCH_ARRAYS);
             let (batch, later) = rest.split_at(whole.count().max(1));
             rest = later;
             let with_bytes = || batch.iter().filter(|place| !place.is_empty());
@@ -297,7 +300,8 @@ impl<'a> TableOutput<'a> {
                     reached += bytes;
                     (bytes, if bytes > 0 { reached - bytes } else { 0 })
                 };
-                let places: Vec<(u64, u64)> = column.stored.iter().map(place).collect();
+                let places =
+                    memory::collected(column.stored.iter().map(place), "a tile of a table")?;
                 self.append(&column.arrays)?;
                 let stream = &mut column.stream;
                 encode_descriptors(&column.fields, &places, &mut self.scratch, stream).map_err(
