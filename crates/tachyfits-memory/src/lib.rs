@@ -1,6 +1,6 @@
 //! Memory whose size a file or a request states: too little is an error, and does not end the process.
 //!
-//! Each function takes the name of what the memory is for, as words that follow "memory for".
+//! Each function takes the purpose of the memory, as words that follow "memory for".
 //!
 //! ```
 //! use tachyfits_memory::{NoMemory, filled};
@@ -17,7 +17,7 @@ use std::fmt;
 /// There is too little memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoMemory {
-    /// What the memory is for, as words that follow "memory for".
+    /// Purpose of the memory, as words that follow "memory for".
     pub what: &'static str,
     /// How many bytes it needs.
     pub bytes: u128,

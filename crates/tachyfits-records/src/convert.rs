@@ -39,7 +39,7 @@ tachyfits_io::options! {
     }
 }
 
-/// What memory is for.
+/// Purpose of the memory, for errors.
 const CONVERTED: &str = "converted records";
 
 /// Reals that are written with half the bytes.

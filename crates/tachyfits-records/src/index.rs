@@ -8,7 +8,7 @@ use crate::error::{Code, Problem};
 
 /// Bytes from one record to the next that are read sooner than the next one is read by itself.
 const NEAR_BYTES: u64 = 4 << 10;
-/// What memory is for.
+/// Purpose of the memory, for errors.
 pub(crate) const RUNS: &str = "runs of records of equal length";
 
 /// Records of one length that follow each other at equal distances, or one record of several subrecords.

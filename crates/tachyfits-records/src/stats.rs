@@ -23,7 +23,7 @@ use crate::views::{GroupView, ItemsView, PayloadView};
 
 /// Numbers of a piece that becomes a separate state, as in images.
 const LINE_NUMBERS: u64 = 1 << 16;
-/// What memory is for.
+/// Purpose of the memory, for errors.
 const NUMBERS: &str = "numbers of records";
 
 /// Type of the numbers of records.

@@ -134,7 +134,7 @@ impl RegionLines {
     }
 }
 
-/// What memory is for.
+/// Purpose of the memory, for errors.
 const LINES: &str = "the rows of regions";
 
 /// The lines of every region in the plane that begins at pixel 0, in the order of the section.

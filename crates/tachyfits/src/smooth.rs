@@ -66,7 +66,7 @@ tachyfits_io::options! {
 /// The most weights; more than any axis needs, few enough that a box and its neighbours stay in memory.
 const MOST_WEIGHTS: usize = 10_001;
 
-/// What memory is for.
+/// Purpose of the memory, for errors.
 const ENDS: &str = "the ends of lines";
 
 /// The kernels that have a name.

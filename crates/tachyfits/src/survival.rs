@@ -31,7 +31,7 @@ const ANNOUNCED: &str = "CASAMBM";
 const BEAM: [&str; 3] = ["BMAJ", "BMIN", "BPA"];
 /// The most bytes of a table that goes along: far more than channels need.
 const MOST_BYTES: u64 = 1 << 26;
-/// What memory is for.
+/// Purpose of the memory, for errors.
 const TABLES: &str = "the tables of an image";
 
 /// Effect of an operation on an image.

@@ -65,7 +65,7 @@ struct Comparison<'a> {
     tier: Tier,
 }
 
-/// What memory is for.
+/// Purpose of the memory, for errors.
 const COMPARED: &str = "pixels to compare";
 
 impl Comparison<'_> {

@@ -15,7 +15,7 @@ use crate::error::Error;
 
 /// Bytes of a task.
 const PIECE_BYTES: u64 = 1 << 20;
-/// What memory is for.
+/// Purpose of the memory, for errors.
 const PART: &str = "a part of an edited file";
 
 /// Result of [`super::Editor::commit`].

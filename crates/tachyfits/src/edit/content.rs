@@ -13,7 +13,7 @@ use tachyfits_memory::{self as memory, NoMemory};
 
 use super::edited_cells::Overlay;
 
-/// What memory is for.
+/// Purpose of the memory, for errors.
 pub(super) const PARTS: &str = "the parts of an edited file";
 
 /// Ranges with at most this number of bytes between them are written as one: less than a page of the page cache.

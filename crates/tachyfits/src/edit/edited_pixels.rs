@@ -11,7 +11,7 @@ use crate::section::{AxisRange, Section};
 
 /// The most bytes of one piece of a patch, whose length has 32 bits.
 const PIECE_BYTES: u64 = 1 << 30;
-/// What memory is for.
+/// Purpose of the memory, for errors.
 const PLACES: &str = "the places of pixels";
 
 impl Editor {

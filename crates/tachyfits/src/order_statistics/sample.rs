@@ -88,7 +88,7 @@ impl Lines for SampledLines<'_> {
     }
 }
 
-/// What memory is for.
+/// Purpose of the memory, for errors.
 const SAMPLE: &str = "a sample of the pixels";
 
 /// Defined values from several places, each of which is a cluster: neighbours are alike.

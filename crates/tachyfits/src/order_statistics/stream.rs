@@ -39,7 +39,7 @@ enum Task {
     Count(KeyBins),
 }
 
-/// What memory is for.
+/// Purpose of the memory, for errors.
 const KEPT: &str = "pixels near the results";
 
 /// Result of a pass.

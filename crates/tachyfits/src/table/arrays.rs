@@ -23,7 +23,7 @@ use crate::image::{filled, tier};
 const TASK_BYTES: u64 = 512 << 10;
 /// The most arrays of a task.
 const TASK_ARRAYS: usize = 1 << 15;
-/// What memory is for.
+/// Purpose of the memory, for errors.
 const TASKS: &str = "the parts of a heap";
 /// Arrays that share bytes may have this many times the bytes of the heap in all, and [`SHARED_BYTES`] more. Without a
 /// limit a small file could ask for any amount of memory.

@@ -103,7 +103,7 @@ pub fn csv_rows(
     Ok(texts)
 }
 
-/// What memory is for.
+/// Purpose of the memory, for errors.
 const TEXT: &str = "the text of a table";
 /// The most bytes of a number, and of the delimiter before an element.
 const NUMBER_BYTES: usize = 32;

@@ -81,7 +81,7 @@ enum EncodeWay {
     Number(WrittenField),
 }
 
-/// What memory is for.
+/// Purpose of the memory, for errors.
 const CELLS: &str = "cells to write";
 
 /// State of an encoder between blocks.

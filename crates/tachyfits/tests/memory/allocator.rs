@@ -14,7 +14,7 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Requests of up to so many bytes are never refused: what has a constant size may have them.
+/// Smaller requests are never refused: vectors of a constant size may have this many bytes.
 const LARGE: usize = 1 << 20;
 
 /// The first refusals of an operation are all tried, later ones at growing steps.

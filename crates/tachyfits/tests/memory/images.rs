@@ -294,7 +294,7 @@ fn compressed_images() {
                 let path = directory.path().join("out.fits");
                 check(&format!("opening {codec}"), || Ok(open(&path, 1)?.axes().to_vec()));
                 for section in sections(&image) {
-                    // Each time opened anew, because tiles are kept.
+                    // Opened again each time, because tiles are kept.
                     check(&format!("pixels of {codec}"), || pixels(&open(&path, 1)?, &section));
                     check(&format!("statistics of {codec}"), || {
                         Ok(open(&path, 1)?.stats(&section, None, &RUN)?.0)
