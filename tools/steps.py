@@ -171,7 +171,8 @@ def check_steps() -> Iterator[Step]:
     # Without the path mypy.stubtest finds no stub for a private module, and passes.
     stubtest = [PYTHON, "-m", "mypy.stubtest", "tachyfits._core"]
     yield Step("stubs match the module", stubtest, {"MYPYPATH": "python"})
-    yield Step("architecture", [*PYTEST, "--quiet", "tests/python/test_architecture.py"])
+    rules = [f"tests/python/test_{name}.py" for name in ("architecture", "allocations")]
+    yield Step("architecture", [*PYTEST, "--quiet", *rules])
     site = [PYTHON, "-m", "mkdocs", "build", "--quiet", "--site-dir", "target/site"]
     yield Step("documentation site", site, {"NO_MKDOCS_2_WARNING": "1"})
     yield Step("plain English", [PYTHON, "tools/prose.py"])

@@ -40,9 +40,10 @@ ARROWS = {
     )
 }
 
-#: The only files with unsafe code: vector tiers, memory maps and the signal that these raise, and
-#: the functions that C calls.
+#: The only files with unsafe code: vector tiers, memory maps and the signal that these raise, the
+#: functions that C calls, and the allocator of a test.
 UNSAFE_FILES = {
+    "tachyfits/tests/memory/allocator.rs",
     "tachyfits-kernels/src/isa.rs",
     "tachyfits-io/src/backend/mmap.rs",
     "tachyfits-io/src/backend/mmap/guard.rs",

@@ -4,6 +4,7 @@ use std::ffi::c_char;
 
 use tachyfits::io::IoError;
 use tachyfits::{Error, ErrorKind};
+use tachyfits_memory::NoMemory;
 
 use crate::types::{
     CError, TACHYFITS_ERROR_CANCELLED, TACHYFITS_ERROR_FORMAT, TACHYFITS_ERROR_INTERNAL,
@@ -45,6 +46,12 @@ impl Failure {
             message: format!("internal error: {said}"),
             hint: "please report it with the file and the call".to_owned(),
         }
+    }
+}
+
+impl From<NoMemory> for Failure {
+    fn from(error: NoMemory) -> Failure {
+        Error::from(error).into()
     }
 }
 

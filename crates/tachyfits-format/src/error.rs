@@ -6,6 +6,8 @@
 
 use std::fmt;
 
+use tachyfits_memory::NoMemory;
+
 use crate::code::{Code, Kind};
 
 /// Where something is: each part only when it is known.
@@ -141,6 +143,13 @@ impl fmt::Display for FormatError {
 }
 
 impl std::error::Error for FormatError {}
+
+impl From<NoMemory> for FormatError {
+    fn from(NoMemory { what, bytes }: NoMemory) -> Self {
+        let (expected, found) = (format!("memory for {what}"), format!("{bytes} bytes needed"));
+        FormatError::new(Code::DataTooLarge, Place::default(), expected, found)
+    }
+}
 
 impl From<Warning> for FormatError {
     fn from(warning: Warning) -> Self {

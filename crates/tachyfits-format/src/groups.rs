@@ -68,6 +68,7 @@ impl RandomGroups {
     /// the parameters of one name. NaN for what `group_bytes` is too short for.
     #[must_use]
     pub fn parameters(&self, group_bytes: &[u8]) -> Vec<(String, f64)> {
+        // At most MOST_PARAMETERS.
         let mut values = vec![0.0; self.names.len()];
         self.parameter_values(group_bytes, &mut values);
         self.names.iter().cloned().zip(values).collect()
@@ -110,6 +111,7 @@ impl Hdu {
             .map(|n| self.group_parameter(n))
             .collect::<Result<_, _>>()?;
         let mut names: Vec<String> = Vec::new();
+        // At most MOST_PARAMETERS.
         let mut sums = Vec::with_capacity(parameters.len());
         for parameter in &parameters {
             let known = names.iter().position(|name| *name == parameter.name);

@@ -10,6 +10,8 @@ mod keyword_index;
 
 use std::collections::HashMap;
 
+use tachyfits_memory::{self as memory, NoMemory};
+
 pub use column_cards::{ColumnKeyword, column_keyword};
 pub use edit::is_structural;
 
@@ -102,7 +104,7 @@ impl Header {
             return Err(FormatError::new(Code::EndMissing, place, "an END card", found));
         };
         let mut reader = Reader { context, warnings: Warnings::default() };
-        let (cards, index) = reader.cards(&records[..end]);
+        let (cards, index) = reader.cards(&records[..end])?;
         let stop = (end / CARDS_PER_BLOCK + 1) * BLOCK_BYTES;
         let tail = &bytes[end * CARD_BYTES..stop.min(bytes.len())];
         reader.check_tail(tail, end);
@@ -368,6 +370,7 @@ impl Header {
             Some(tail) => bytes.extend(tail),
             None => bytes.extend(b"END"),
         }
+        // At most a block more.
         bytes.resize(bytes.len().next_multiple_of(BLOCK_BYTES), b' ');
         bytes
     }
@@ -400,9 +403,12 @@ struct Reader {
 
 impl Reader {
     /// The cards, and the first of each keyword.
-    fn cards(&mut self, records: &[[u8; CARD_BYTES]]) -> (Vec<Card>, KeywordIndex) {
-        let mut cards: Vec<Card> = Vec::with_capacity(records.len());
-        let mut index = KeywordIndex::with_room(records.len());
+    fn cards(
+        &mut self,
+        records: &[[u8; CARD_BYTES]],
+    ) -> Result<(Vec<Card>, KeywordIndex), NoMemory> {
+        let mut cards: Vec<Card> = memory::with_room(records.len(), "the cards of a header")?;
+        let mut index = KeywordIndex::with_room(records.len())?;
         let mut fields = HashMap::new();
         let mut at = 0;
         while at < records.len() {
@@ -434,7 +440,7 @@ impl Reader {
             index.add(&cards, cards.len() - 1);
             at += used;
         }
-        (cards, index)
+        Ok((cards, index))
     }
 
     /// A repeated card with the same value is harmless, except where the Standard says "must not"

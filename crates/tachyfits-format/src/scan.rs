@@ -122,6 +122,7 @@ fn string<'a>(bytes: &'a [u8], issues: &mut Vec<Issue>) -> (String, &'a [u8]) {
     {
         return (decode(text), &rest[1..]);
     }
+    // At most the bytes of a card.
     let mut text = Vec::with_capacity(bytes.len());
     let mut at = 1;
     while at < bytes.len() {

@@ -144,6 +144,7 @@ fn subject_of(code: &'static str) -> &'static str {
 /// two severities.
 fn without_repeats(findings: Vec<Finding>) -> Vec<Finding> {
     let mut seen = HashMap::new();
+    // At most as many as there were.
     let mut kept: Vec<Finding> = Vec::with_capacity(findings.len());
     for finding in findings {
         let place = &finding.place;

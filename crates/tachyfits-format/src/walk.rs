@@ -10,6 +10,7 @@ use crate::hdu::Hdu;
 use crate::header::{Context, Header, is_end};
 use crate::limits::{BLOCK_BYTES, CARD_BYTES, ReadOptions};
 use crate::scan;
+use tachyfits_memory as memory;
 
 const FIRST_READ_BYTES: usize = 4 * BLOCK_BYTES;
 const LARGEST_READ_BYTES: usize = 256 * BLOCK_BYTES;
@@ -138,7 +139,7 @@ impl Walker {
         }
         let complete = self.buffer.len() as u64 >= remaining;
         if self.buffer.len() < CARD_BYTES && !complete {
-            return Ok(self.read(remaining));
+            return self.read(remaining);
         }
         if self.scanned == 0 && self.skips_gap()? {
             return self.advance();
@@ -152,18 +153,19 @@ impl Walker {
             None if self.buffer.len() / BLOCK_BYTES >= self.options.limits.max_header_blocks => {
                 Err(self.too_long())
             }
-            None => Ok(self.read(remaining)),
+            None => self.read(remaining),
         }
     }
 
-    fn read(&mut self, remaining: u64) -> Step {
+    fn read(&mut self, remaining: u64) -> Result<Step, FormatError> {
         let held = self.buffer.len();
         let longest = self.options.limits.max_header_blocks.saturating_mul(BLOCK_BYTES);
         let target =
             held.saturating_mul(2).clamp(FIRST_READ_BYTES, held.saturating_add(LARGEST_READ_BYTES));
         let target = target.min(longest.max(BLOCK_BYTES)) as u64;
         self.wanted = (target.min(remaining) as usize).saturating_sub(held);
-        Step::Read { offset: self.next.offset + held as u64, bytes: self.wanted }
+        memory::reserve(&mut self.buffer, self.wanted, "a header")?;
+        Ok(Step::Read { offset: self.next.offset + held as u64, bytes: self.wanted })
     }
 
     /// The buffer begins with an HDU. Bytes after the last HDU may be anything that does not begin

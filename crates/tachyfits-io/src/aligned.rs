@@ -6,6 +6,8 @@
 
 use std::ops::Range;
 
+use tachyfits_memory as memory;
+
 /// The size of a cache line: the alignment of ordinary buffers.
 pub(crate) const CACHE_LINE: usize = 64;
 
@@ -35,10 +37,8 @@ impl AlignedBuffer {
         self.length = 0;
         self.start = 0;
         self.bytes = Vec::new();
-        if self.bytes.try_reserve_exact(total).is_err() {
-            return false;
-        }
-        self.bytes.resize(total, 0);
+        let Ok(bytes) = memory::filled(total, 0, "a buffer") else { return false };
+        self.bytes = bytes;
         self.start = self.address().next_multiple_of(alignment) - self.address();
         self.length = total - self.start;
         true

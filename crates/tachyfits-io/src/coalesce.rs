@@ -8,6 +8,8 @@
 
 use std::ops::Range;
 
+use tachyfits_memory::{self as memory, NoMemory};
+
 use crate::profile::{Latency, Profile};
 
 /// The most bytes of gaps that a task reads beside as many as it wants, over a network: where little is wanted of many
@@ -41,6 +43,17 @@ impl Plan {
     pub(crate) fn is_sparse(&self, index: usize) -> bool {
         let Segment { range, wanted, .. } = &self.segments[index];
         self.latency != Latency::Network && range.end - range.start > wanted.saturating_mul(2)
+    }
+
+    /// Reserves memory for planning the reads of this many ranges.
+    ///
+    /// # Errors
+    /// If there is too little.
+    pub(crate) fn reserve(&mut self, ranges: usize) -> Result<(), NoMemory> {
+        self.order.clear();
+        self.segments.clear();
+        memory::reserve(&mut self.order, ranges, "the ranges to read")?;
+        memory::reserve(&mut self.segments, ranges, "the ranges to read")
     }
 
     /// Plans the reads of `ranges`; a range whose end is not after its start is empty and needs none.

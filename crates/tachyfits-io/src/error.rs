@@ -9,6 +9,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use tachyfits_memory::NoMemory;
+
 /// The kind of error: Python has one exception class for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
@@ -238,6 +240,13 @@ pub enum IoError {
         /// The limit, and what was used.
         budget: Budget,
     },
+}
+
+impl From<NoMemory> for IoError {
+    fn from(NoMemory { what, bytes }: NoMemory) -> IoError {
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        IoError::Memory { name: what.to_owned(), bytes }
+    }
 }
 
 /// A limit of a [`crate::Job`] that was exceeded.

@@ -4,6 +4,8 @@ use std::cell::Cell;
 use std::fmt;
 use std::ops::Range;
 
+use tachyfits_memory as memory;
+
 use crate::aligned::{AlignedBuffer, CACHE_LINE};
 use crate::backend::entered::{MOST_ENTERED, entered_bytes};
 use crate::backend::mmap::{AROUND, enter, enter_all};
@@ -182,7 +184,10 @@ impl<'s> Block<'s> {
         for range in self.ranges.iter().filter(|range| !range.is_empty()) {
             storage.check_within(range.start, range.end - range.start)?;
         }
+        self.plan.reserve(self.ranges.len())?;
         self.plan.make(&self.ranges, &storage.profile());
+        self.places.clear();
+        memory::reserve(&mut self.places, self.ranges.len(), "the ranges to read")?;
         let length = self.place(storage);
         ensure(&mut self.buffer, storage, length)?;
         let mut read = self.read_whole(storage, length as usize)?;
@@ -278,6 +283,7 @@ impl<'s> Block<'s> {
     /// Gives every range its place in the buffer; returns the length that the buffer must have.
     fn place(&mut self, storage: &dyn Storage) -> u64 {
         self.places.clear();
+        // At most what is reserved.
         self.places.resize(self.ranges.len(), Place::Buffer(0..0));
         self.reads.clear();
         let alignment = buffer_alignment(storage) as u64;

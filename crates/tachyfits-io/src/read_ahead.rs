@@ -6,6 +6,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use tachyfits_memory as memory;
+
 use crate::error::IoError;
 use crate::profile::{Latency, Profile};
 use crate::storage::{Request, Storage};
@@ -156,7 +158,8 @@ impl BlockCache {
         // Blocks after one another are one request.
         let runs: Vec<&[u64]> = wanted.chunk_by(|a, b| a + 1 == *b).collect();
         let bytes = |run: &&[u64]| run.iter().map(|&block| length(block)).sum::<u64>();
-        let mut read: Vec<Vec<u8>> = runs.iter().map(|run| vec![0; bytes(run) as usize]).collect();
+        let room = |run| memory::filled(bytes(run) as usize, 0, "headers read ahead");
+        let mut read: Vec<Vec<u8>> = runs.iter().map(room).collect::<Result<_, _>>()?;
         let mut requests: Vec<Request<'_>> = runs
             .iter()
             .zip(&mut read)

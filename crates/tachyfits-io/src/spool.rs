@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use flate2::bufread::GzDecoder;
+use tachyfits_memory as memory;
 
 use crate::backend::file::FileStorage;
 use crate::backend::memory::MemoryStorage;
@@ -125,6 +126,7 @@ pub fn spool(
     let mut reader = BufReader::with_capacity(BLOCK_BYTES, reader);
     let mut kept = SpoolWriter::new(name, options.clone());
     // A pipe may deliver its first byte alone, so the look at the first ones takes them out.
+    // At most a few bytes.
     let mut first = Vec::with_capacity(Compression::MAGIC_BYTES);
     let taken = reader.by_ref().take(Compression::MAGIC_BYTES as u64).read_to_end(&mut first);
     taken.map_err(|source| kept.read_error(source))?;
@@ -311,10 +313,9 @@ impl SpoolWriter {
                 written.map_err(|source| self.temporary_error(source))?;
             }
             None => {
-                let reserved = self.memory.try_reserve(block.len());
+                let extended = memory::extend(&mut self.memory, block, "a spooled file");
                 let name = || self.name.clone();
-                reserved.map_err(|_| IoError::Memory { name: name(), bytes: total })?;
-                self.memory.extend_from_slice(block);
+                extended.map_err(|_| IoError::Memory { name: name(), bytes: total })?;
             }
         }
         self.bytes = total;

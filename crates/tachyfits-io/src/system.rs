@@ -195,6 +195,7 @@ fn keep_extended_attributes(from: &Path, to: &File, all: bool) -> io::Result<()>
     // Default access list of the directory for new files.
     let _ = fremovexattr(to, ACCESS_LIST);
     let mut names = match listxattr_query(from) {
+        // At most 64 KiB, the limit of Linux.
         Ok(bytes) => vec![0; bytes],
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(()),
         Err(error) => return Err(error.into()),
@@ -204,6 +205,7 @@ fn keep_extended_attributes(from: &Path, to: &File, all: bool) -> io::Result<()>
     let names = names.filter(|name| *name != MARK.as_bytes());
     for name in names.filter(|name| all || *name == ACCESS_LIST) {
         let keep = || -> rustix::io::Result<()> {
+            // At most 64 KiB, the limit of Linux.
             let mut value = vec![0; getxattr_query(from, name)?];
             let bytes = getxattr(from, name, &mut value[..])?;
             fsetxattr(to, name, &value[..bytes], XattrFlags::empty())

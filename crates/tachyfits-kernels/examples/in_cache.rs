@@ -164,8 +164,9 @@ const KERNELS: &[(&str, Maker)] = &[
         })
     }),
     ("histogram", |bytes, encoding| {
-        let range = HistogramRange::new(0.0, 125.0, 256).expect("a range with bins");
-        let mut state = Histogram::new(range);
+        let range =
+            HistogramRange::new(0.0, 125.0, 256).expect("memory").expect("a range with bins");
+        let mut state = Histogram::new(range).expect("memory");
         Box::new(move |tier| state.accumulate(black_box(&bytes), &encoding, tier))
     }),
     ("decode-f64", |bytes, encoding| {

@@ -1,6 +1,9 @@
 //! Histograms in equal bins. Bin `i` holds `edges[i] <= x < edges[i + 1]`, the last one also its upper edge: NumPy's
 //! rule, compared with the edges themselves, so that no pixel lands beside its bin through rounding.
 
+use std::collections::TryReserveError;
+use std::sync::Arc;
+
 use crate::isa::{self, Kernel, Tier};
 use crate::source::{Encoding, Source, Visitor};
 
@@ -10,14 +13,14 @@ const COLUMNS: usize = 4;
 /// Pixels that are decoded and whose bins are guessed at a time.
 const DECODED: usize = 256;
 
-/// The bins: equal, over `low..=high`.
+/// The bins: equal, over `low..=high`. Copies share their memory.
 #[derive(Clone, Debug)]
 pub struct HistogramRange {
-    edges: Vec<f64>,
+    edges: Arc<Vec<f64>>,
     /// Bins per unit of value.
     density: f64,
     /// For each slot the smallest pixel that belongs to it and the smallest that belongs to the next.
-    limits: Vec<[f64; 2]>,
+    limits: Arc<Vec<[f64; 2]>>,
     /// How near to an edge, in bins, the bin that multiplication gives may be the neighbour of the right one.
     unsure: f64,
 }
@@ -25,31 +28,29 @@ pub struct HistogramRange {
 impl HistogramRange {
     /// `bins` equal bins. `None` unless `low < high`, both finite and their difference too, there is a bin and at most
     /// [`HistogramRange::MOST_BINS`], and the bins are wide enough for f64 to tell their edges apart.
-    pub fn new(low: f64, high: f64, bins: usize) -> Option<HistogramRange> {
+    ///
+    /// # Errors
+    /// If there is too little memory.
+    pub fn new(
+        low: f64,
+        high: f64,
+        bins: usize,
+    ) -> Result<Option<HistogramRange>, TryReserveError> {
         let width = high - low;
         let finite = low < high && width.is_finite();
         if !finite || bins == 0 || bins > Self::MOST_BINS {
-            return None;
+            return Ok(None);
         }
         let step = width / bins as f64;
-        let mut edges: Vec<f64> = (0..=bins).map(|bin| low + bin as f64 * step).collect();
-        edges[bins] = high;
+        let mut edges = room(bins + 1)?;
+        edges.extend((0..bins).map(|bin| low + bin as f64 * step));
+        edges.push(high);
         let density = bins as f64 / width;
-        let mut range = HistogramRange { edges, density, limits: Vec::new(), unsure: 0.0 };
-        range.set_limits();
-        range.unsure = range.largest_error()? + 1e-9;
-        (range.unsure < 0.25).then_some(range)
-    }
-
-    /// Slots are: below, the bins, above, NaN. The last bin has its upper edge, so what is above begins one step of f64
-    /// further; no comparison with NaN is true, so a pixel in the last slot stays there.
-    fn set_limits(&mut self) {
-        let bins = self.bins();
-        let mut begins = Vec::with_capacity(bins + 4);
-        begins.push(f64::NEG_INFINITY);
-        begins.extend_from_slice(&self.edges[..bins]);
-        begins.extend([self.edges[bins].next_up(), f64::NAN, f64::NAN]);
-        self.limits = begins.windows(2).map(|pair| [pair[0], pair[1]]).collect();
+        let limits = Arc::new(limits(&edges)?);
+        let mut range = HistogramRange { edges: Arc::new(edges), density, limits, unsure: 0.0 };
+        let Some(error) = range.largest_error() else { return Ok(None) };
+        range.unsure = error + 1e-9;
+        Ok((range.unsure < 0.25).then_some(range))
     }
 
     /// By how much, in bins, the place of a pixel may lie outside its slot; `None` where edges do not increase. Places do
@@ -94,6 +95,26 @@ impl HistogramRange {
     }
 }
 
+/// Slots are: below, the bins, above, NaN. The last bin has its upper edge, so what is above begins one step of f64
+/// further; no comparison with NaN is true, so a pixel in the last slot stays there.
+fn limits(edges: &[f64]) -> Result<Vec<[f64; 2]>, TryReserveError> {
+    let (&last, inner) = edges.split_last().expect("a bin has two edges");
+    let mut limits = room(edges.len() + 2)?;
+    let mut begin = f64::NEG_INFINITY;
+    for next in inner.iter().copied().chain([last.next_up(), f64::NAN, f64::NAN]) {
+        limits.push([begin, next]);
+        begin = next;
+    }
+    Ok(limits)
+}
+
+/// An empty vector with room.
+fn room<T>(count: usize) -> Result<Vec<T>, TryReserveError> {
+    let mut room = Vec::new();
+    room.try_reserve_exact(count)?;
+    Ok(room)
+}
+
 /// Ranges are equal when their edges are.
 impl PartialEq for HistogramRange {
     fn eq(&self, other: &Self) -> bool {
@@ -105,9 +126,10 @@ impl PartialEq for HistogramRange {
 ///
 /// ```
 /// use tachyfits_kernels::{Encoding, Histogram, HistogramRange, PixelType, Tier};
-/// let mut histogram = Histogram::new(HistogramRange::new(0.0, 4.0, 2).unwrap());
+/// let mut histogram = Histogram::new(HistogramRange::new(0.0, 4.0, 2)?.unwrap())?;
 /// histogram.accumulate(&[0, 1, 2, 4, 5], &Encoding::plain(PixelType::U8), Tier::SCALAR);
-/// assert_eq!((histogram.counts(), histogram.above()), (vec![2, 2], 1));
+/// assert_eq!((histogram.counts().collect::<Vec<_>>(), histogram.above()), (vec![2, 2], 1));
+/// # Ok::<(), std::collections::TryReserveError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Histogram {
@@ -118,26 +140,38 @@ pub struct Histogram {
 
 impl Histogram {
     /// An empty histogram.
-    pub fn new(range: HistogramRange) -> Histogram {
-        let slots = vec![[0; COLUMNS]; range.bins() + 3];
-        Histogram { range, slots }
+    ///
+    /// # Errors
+    /// If there is too little memory.
+    pub fn new(range: HistogramRange) -> Result<Histogram, TryReserveError> {
+        let mut slots = room(range.bins() + 3)?;
+        // At most what is reserved.
+        slots.resize(range.bins() + 3, [0; COLUMNS]);
+        Ok(Histogram { range, slots })
     }
 
     /// An empty histogram filled with counts that were taken out of another: the bins, then below, above and NaN.
     /// `None` when the number of bins differs.
-    pub fn from_counts(range: HistogramRange, counts: &[u64], rest: [u64; 3]) -> Option<Histogram> {
+    ///
+    /// # Errors
+    /// If there is too little memory.
+    pub fn from_counts(
+        range: HistogramRange,
+        counts: &[u64],
+        rest: [u64; 3],
+    ) -> Result<Option<Histogram>, TryReserveError> {
         let bins = range.bins();
         if counts.len() != bins {
-            return None;
+            return Ok(None);
         }
-        let mut histogram = Histogram::new(range);
+        let mut histogram = Histogram::new(range)?;
         for (slot, &count) in histogram.slots[1..].iter_mut().zip(counts) {
             slot[0] = count;
         }
         for (slot, count) in [0, bins + 1, bins + 2].into_iter().zip(rest) {
             histogram.slots[slot][0] = count;
         }
-        Some(histogram)
+        Ok(Some(histogram))
     }
 
     /// Counts the pixels of `bytes`.
@@ -164,8 +198,8 @@ impl Histogram {
     }
 
     /// Pixels in each bin.
-    pub fn counts(&self) -> Vec<u64> {
-        self.slots[1..=self.range.bins()].iter().map(|slot| slot.iter().sum()).collect()
+    pub fn counts(&self) -> impl ExactSizeIterator<Item = u64> {
+        self.slots[1..=self.range.bins()].iter().map(|slot| slot.iter().sum())
     }
 
     /// Pixels below the first bin.

@@ -7,6 +7,8 @@
 
 use std::ops::AddAssign;
 
+use std::collections::TryReserveError;
+
 use crate::isa::{self, Kernel, Tier};
 
 /// Values that are compared before it is asked whether one of them is to be kept: few enough that where one in a
@@ -337,12 +339,30 @@ pub struct CellCounts {
 }
 
 impl CellCounts {
-    /// Empties the counters and makes as many as there are cells.
-    pub fn reset(&mut self, cells: usize) {
+    /// Removes all counters.
+    pub fn clear(&mut self) {
         self.slots.clear();
-        self.slots.resize(cells + 1, [0; COLUMNS]);
-        self.most = 0;
         self.earlier.clear();
+        self.most = 0;
+    }
+
+    /// Whether there are no counters.
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// Empties the counters and makes as many as there are cells.
+    ///
+    /// # Errors
+    /// If there is too little memory; there are no counters then.
+    pub fn reset(&mut self, cells: usize) -> Result<(), TryReserveError> {
+        self.clear();
+        self.slots.try_reserve_exact(cells + 1)?;
+        // Not touched unless counters of 32 bits would overflow.
+        self.earlier.try_reserve_exact(cells + 1)?;
+        // At most what is reserved.
+        self.slots.resize(cells + 1, [0; COLUMNS]);
+        Ok(())
     }
 
     /// Counts values; `reset` has made counters for the cells.
@@ -350,10 +370,11 @@ impl CellCounts {
     /// ```
     /// use tachyfits_kernels::{CellCounts, Cells, Tier};
     /// let mut counts = CellCounts::default();
-    /// counts.reset(3);
+    /// counts.reset(3)?;
     /// let cells = Cells { low: 0.0, density: 1.0, cells: 3 };
     /// counts.count(&[-7.0, 0.4, 0.6, 1.0, f64::NAN], &cells, Tier::SCALAR);
     /// assert_eq!(counts.cells().collect::<Vec<_>>(), [2, 2, 0]);
+    /// # Ok::<(), std::collections::TryReserveError>(())
     /// ```
     pub fn count(&mut self, values: &[f64], cells: &Cells, tier: Tier) {
         assert_eq!(self.slots.len(), cells.cells + 1, "a counter per cell, and one");
@@ -371,6 +392,7 @@ impl CellCounts {
             slot[0] += more[0] + more[1];
         }
         if !other.earlier.is_empty() {
+            // At most what is reserved.
             self.earlier.resize(self.slots.len(), 0);
             self.earlier.iter_mut().zip(&other.earlier).for_each(|(count, more)| *count += more);
         }
@@ -388,6 +410,7 @@ impl CellCounts {
     /// Ensures that `values` more values can be counted in any cell.
     fn make_room(&mut self, values: u64) {
         if self.most + values > u64::from(u32::MAX) {
+            // At most what is reserved.
             self.earlier.resize(self.slots.len(), 0);
             for (count, slot) in self.earlier.iter_mut().zip(&mut self.slots) {
                 *count += u64::from(slot[0] + slot[1]);

@@ -1,14 +1,15 @@
 //! NumPy arrays as memory that the engine writes into: new ones, and those of the caller (`out=`).
 
 use numpy::{
-    Element, PyArrayDyn, PyArrayMethods, PyReadwriteArrayDyn, PyUntypedArray,
+    Element, PyArrayDyn, PyArrayMethods, PyReadonlyArray1, PyReadwriteArrayDyn, PyUntypedArray,
     PyUntypedArrayMethods, dtype,
 };
 use pyo3::prelude::*;
-use pyo3::types::{PyEllipsis, PyTuple};
+use pyo3::types::{PyBytes, PyEllipsis, PyTuple};
 use tachyfits::{OutputPixels, PixelType, Reason};
+use tachyfits_memory as memory;
 
-use crate::errors::{exception, refused};
+use crate::errors::{OrRaise, exception, refused};
 
 /// Where a message is about: file and HDU.
 pub(crate) type Place<'a> = (&'a str, Option<usize>);
@@ -251,6 +252,23 @@ pub(crate) fn borrow<'py, T: Element>(
     array.try_readwrite().map_err(|error| {
         let found = error.to_string();
         exception(py, &refused(Reason::Output, place, "a writeable array", found))
+    })
+}
+
+/// A copy of a caller's array; too little memory is an error.
+pub(crate) fn copied<T: Element + Copy>(
+    py: Python<'_>,
+    array: &PyReadonlyArray1<'_, T>,
+) -> PyResult<Vec<T>> {
+    let copy = memory::collected(array.as_array().iter().copied(), "a copy of an array");
+    copy.map_err(tachyfits::Error::from).or_raise(py)
+}
+
+/// A copy of bytes for Python; too little memory is an error.
+pub(crate) fn bytes<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, bytes.len(), |out| {
+        out.copy_from_slice(bytes);
+        Ok(())
     })
 }
 

@@ -50,7 +50,7 @@ impl Image {
         let image = self.engine();
         let (edge, blanks) = (options::edge(py, edge)?, options::blanks(py, blanks)?);
         let axis = fits_axis(image, axis).or_raise(py)?;
-        let weights = weights.as_array().to_vec();
+        let weights = buffer::copied(py, &weights)?;
         let smoothing =
             Smoothing::new(axis, weights).edge(edge).blanks(blanks).fill(fill).every(every);
         Ok(FitsFile::new(image.smooth(&smoothing).or_raise(py)?))
@@ -74,7 +74,7 @@ impl Image {
     ) -> PyResult<FitsFile> {
         let (edge, blanks) = (options::edge(py, edge)?, options::blanks(py, blanks)?);
         let axes = varying_axes(self.engine(), &axes).or_raise(py)?;
-        let (x, y) = (x.as_array().to_vec(), y.as_array().to_vec());
+        let (x, y) = (buffer::copied(py, &x)?, buffer::copied(py, &y)?);
         let smoothing = PlaneSmoothing::new(x, y)
             .axes(axes)
             .edge(edge)

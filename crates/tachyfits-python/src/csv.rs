@@ -5,9 +5,10 @@ use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyBytes, PyList};
+use pyo3::types::PyList;
 use tachyfits::table::{CsvCells, CsvColumn, CsvValues, TextEncoding};
 
+use crate::buffer;
 use crate::errors::not_negative;
 use crate::progress;
 
@@ -39,7 +40,9 @@ pub(crate) fn csv_rows<'py>(
         let options = options.progress(None);
         tachyfits::table::csv_rows(&columns, rows, &options)
     })?;
-    PyList::new(py, texts.iter().map(|text| PyBytes::new(py, text)))
+    let texts: Vec<_> =
+        texts.iter().map(|text| buffer::bytes(py, text)).collect::<PyResult<_>>()?;
+    PyList::new(py, texts)
 }
 
 /// Return the texts of some cells: in an encoding ("utf-8", "latin-1"), or None for the one that all of them are in.

@@ -75,6 +75,7 @@ fn engine_inputs(
     py: Python<'_>,
     inputs: Vec<(GivenText, GivenValue)>,
 ) -> PyResult<Vec<ExpressionInput>> {
+    // At most the names of an expression.
     let mut given = Vec::with_capacity(inputs.len());
     for (name, value) in inputs {
         let value = match value {

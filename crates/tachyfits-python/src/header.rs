@@ -10,6 +10,7 @@ use tachyfits::error::FormatError;
 use tachyfits::header::{Integer, Real};
 use tachyfits::{Card, Error, Hdu, Value};
 
+use crate::buffer;
 use crate::errors::{OrRaise, argument, warn};
 use crate::text::GivenText;
 
@@ -120,8 +121,8 @@ impl Header {
     }
 
     /// Return the header's blocks as stored in the file.
-    fn raw<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.0.header.to_bytes())
+    fn raw<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        buffer::bytes(py, &self.0.header.to_bytes())
     }
 
     /// Return the value of a keyword, of the first card where it is given twice; KeyError when there is none.

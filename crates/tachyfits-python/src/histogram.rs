@@ -2,9 +2,11 @@
 
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
-use tachyfits::Reason;
 use tachyfits::statistics::HistogramRange;
+use tachyfits::{Error, Reason};
+use tachyfits_memory::{self as memory, NoMemory};
 
+use crate::buffer;
 use crate::errors::{OrRaise, refused};
 
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -30,11 +32,13 @@ fn _histogram_from_state(
     counts: PyReadonlyArray1<'_, u64>,
     rest: [u64; 3],
 ) -> PyResult<Histogram> {
-    let counts = counts.as_array().to_vec();
+    let counts = buffer::copied(py, &counts)?;
     let (low, high) = (f64::from_bits(low), f64::from_bits(high));
-    let range = HistogramRange::new(low, high, counts.len());
-    let made =
-        range.and_then(|range| tachyfits::statistics::Histogram::from_counts(range, &counts, rest));
+    let short = |_| NoMemory::of::<[u64; 8]>(counts.len(), "the histogram");
+    let short = |error| Error::from(short(error));
+    let range = HistogramRange::new(low, high, counts.len()).map_err(short).or_raise(py)?;
+    let of_range = |range| tachyfits::statistics::Histogram::from_counts(range, &counts, rest);
+    let made = range.map(of_range).transpose().map_err(short).or_raise(py)?.flatten();
     let refusal = || {
         let found = format!("{} bins from {low} to {high}", counts.len());
         refused(Reason::HistogramRange, ("", None), "low < high, both finite, and bins", found)
@@ -46,14 +50,16 @@ fn _histogram_from_state(
 impl Histogram {
     /// Pixels in each bin: uint64.
     #[getter]
-    fn counts<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
-        PyArray1::from_vec(py, self.0.counts())
+    fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
+        let counts = memory::collected(self.0.counts(), "the counts of a histogram");
+        Ok(PyArray1::from_vec(py, counts.map_err(Error::from).or_raise(py)?))
     }
 
     /// Edges of the bins, one more than there are bins, in the unit of the pixels: float64.
     #[getter]
-    fn edges<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        PyArray1::from_slice(py, self.0.range().edges())
+    fn edges<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let edges = memory::copied(self.0.range().edges(), "the edges of a histogram");
+        Ok(PyArray1::from_vec(py, edges.map_err(Error::from).or_raise(py)?))
     }
 
     /// Number of pixels below the first bin.
@@ -87,18 +93,18 @@ impl Histogram {
 
     fn __eq__(&self, other: &Histogram) -> bool {
         let same_bins = self.0.range() == other.0.range();
-        same_bins && self.rest() == other.rest() && self.0.counts() == other.0.counts()
+        same_bins && self.rest() == other.rest() && self.0.counts().eq(other.0.counts())
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, State<'py>)> {
         let edges = self.0.range().edges();
         let ends = [edges[0], edges[edges.len() - 1]].map(f64::to_bits);
         let make = py.import("tachyfits._core")?.getattr("_histogram_from_state")?;
-        Ok((make, (ends[0], ends[1], self.counts(py), self.rest())))
+        Ok((make, (ends[0], ends[1], self.counts(py)?, self.rest())))
     }
 
     fn __repr__(&self) -> String {
-        let inside: u64 = self.0.counts().iter().sum();
+        let inside: u64 = self.0.counts().sum();
         let [below, above, nan] = self.rest();
         let words = self.words();
         format!("<Histogram {words}: {inside} inside, {below} below, {above} above, {nan} nan>")

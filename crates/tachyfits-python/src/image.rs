@@ -150,7 +150,7 @@ impl Image {
     /// Return the bytes of the HDUs that `write` puts after the image, its tables; empty without any.
     fn companion_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let found = py.detach(|| self.image.companion_bytes()).or_raise(py)?;
-        Ok(PyBytes::new(py, &found))
+        buffer::bytes(py, &found)
     }
 
     /// Return the bytes of a file whose HDU 1 is the table of coordinates (-TAB) of this EXTNAME and EXTVER that goes with
@@ -160,8 +160,9 @@ impl Image {
         py: Python<'py>,
         name: &str,
         version: i64,
-    ) -> Option<Bound<'py, PyBytes>> {
-        Some(PyBytes::new(py, &self.image.coordinate_table(name, version)?))
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let found = self.image.coordinate_table(name, version).or_raise(py)?;
+        found.map(|table| buffer::bytes(py, &table)).transpose()
     }
 
     /// Default type of `read`, as NumPy names it: float64 if the pixels are scaled or may be BLANK.

@@ -7,7 +7,7 @@ use tachyfits::Error;
 use tachyfits::header::Fate;
 use tachyfits::statistics::Coordinates;
 
-use crate::buffer::shaped;
+use crate::buffer::{self, shaped};
 use crate::errors::OrRaise;
 use crate::header::rows;
 use crate::image::Image;
@@ -63,9 +63,9 @@ impl Image {
         // A negative order is refused as any unknown one is.
         let orders: Vec<usize> =
             orders.into_iter().map(|order| usize::try_from(order).unwrap_or(usize::MAX)).collect();
-        let values = coordinates.as_array().to_vec();
+        let values = buffer::copied(py, &coordinates)?;
         let widths = match widths {
-            Some(widths) => widths.as_array().to_vec(),
+            Some(widths) => buffer::copied(py, &widths)?,
             None => vec![mean_distance(&values)],
         };
         let moments = reported(py, threads, progress, |options| {
@@ -141,7 +141,7 @@ impl Image {
     ) -> PyResult<Bound<'py, PyBytes>> {
         let section = self.section(py, section)?;
         let fates = self.fates(kept, collapsed).or_raise(py)?;
-        Ok(PyBytes::new(py, &self.engine().result_tables(&section, &fates).or_raise(py)?))
+        buffer::bytes(py, &self.engine().result_tables(&section, &fates).or_raise(py)?)
     }
 }
 

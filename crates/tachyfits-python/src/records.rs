@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use numpy::{PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
+use tachyfits_memory as memory;
 use tachyfits_records::{
     Code, Conversion, Error, FileOrder, Narrowing, NewRecords, PixelType, Problem, RecordAccess,
     RecordField, RecordForm, RecordItem, RecordLayout, RecordNumber, RecordOptions, RecordPart,
@@ -184,10 +185,12 @@ impl RecordFile {
     fn runs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u64>>> {
         let index = py.detach(|| self.file.index()).or_raise(py)?;
         let runs = index.runs();
-        let flat = runs.iter().flat_map(|run| {
+        let numbers = memory::with_room(runs.len().saturating_mul(5), "the runs of records");
+        let mut numbers = numbers.map_err(tachyfits_records::Error::from).or_raise(py)?;
+        numbers.extend(runs.iter().flat_map(|run| {
             [run.first, run.count, run.bytes, run.offset, run.pieces.len().max(1) as u64]
-        });
-        let flat = numpy::PyArray1::from_vec(py, flat.collect());
+        }));
+        let flat = numpy::PyArray1::from_vec(py, numbers);
         flat.reshape([runs.len(), 5])
     }
 

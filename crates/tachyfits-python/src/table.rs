@@ -197,6 +197,7 @@ impl Table {
             })
             .collect();
         let mut made = made?;
+        // At most 999 columns.
         let mut outputs = Vec::with_capacity(made.len());
         for cell in &mut made {
             outputs.push(cell.output(raw, text)?);

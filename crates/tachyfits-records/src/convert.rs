@@ -11,6 +11,7 @@ use tachyfits_io::operation::RunOptions;
 use tachyfits_kernels::{
     ByteOrder, Encoding, PixelType, Tier, decode_f32, decode_quads, swap_in_place,
 };
+use tachyfits_memory as memory;
 
 use crate::error::{Code, Error};
 use crate::file::{RecordAccess, RecordFile};
@@ -37,6 +38,9 @@ tachyfits_io::options! {
         pub narrowing: Option<Narrowing>,
     }
 }
+
+/// Purpose of the memory, for errors.
+const CONVERTED: &str = "converted records";
 
 /// Reals that are written with half the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -95,7 +99,7 @@ impl RecordFile {
         let output = OutputFile::create(path, new.overwrite)?;
         let converter = Converter {
             file: self,
-            payload: Payload::new(self.storage(), self.index()?, 0..records),
+            payload: Payload::new(self.storage(), self.index()?, 0..records)?,
             conversion,
             target: Target { sink: &output, at: 0, markers, swap: false, tier: Tier::current() },
             options,
@@ -261,7 +265,7 @@ impl Converter<'_> {
         let Some(first) = stretches.first() else { return Ok(0) };
         let end = stretches.last().map_or(0, |last| last.at + last.count * last.stored);
         block.clear();
-        block.resize((end - first.at) as usize, 0);
+        memory::resize(&mut block, (end - first.at) as usize, 0, CONVERTED)?;
         for stretch in stretches {
             let out = (stretch.at - first.at) as usize;
             let out = &mut block[out..out + (stretch.count * stretch.stored) as usize];
@@ -270,7 +274,7 @@ impl Converter<'_> {
             }
             let bytes = stretch.count * stretch.bytes;
             let mut payload = std::mem::take(&mut buffers.payload);
-            payload.resize(bytes as usize, 0);
+            memory::resize(&mut payload, bytes as usize, 0, CONVERTED)?;
             self.payload.read(stretch.position, &mut payload, 1, self.target.tier)?;
             let converted = self.convert_stretch(stretch, &payload, out, buffers);
             buffers.payload = payload;
@@ -339,6 +343,7 @@ impl Converter<'_> {
         };
         // One after the other, between being taken and put.
         let mut count = 1;
+        // At most the depth of groups.
         let mut aside = Vec::with_capacity(steps.len());
         for steps in steps.iter().rev() {
             aside.push(count);
@@ -349,7 +354,7 @@ impl Converter<'_> {
         let take = each().map(|(steps, aside)| Steps { to: aside * item.bytes(), ..*steps });
         let put = each().map(|(steps, aside)| Steps { from: aside * item.bytes() / 2, ..*steps });
         let (take, put): (Vec<_>, Vec<_>) = (take.collect(), put.collect());
-        buffers.native.resize((item.bytes() * count) as usize, 0);
+        memory::resize(&mut buffers.native, (item.bytes() * count) as usize, 0, CONVERTED)?;
         let wide = NumberRun { size, elements, swap: false };
         wide.run(&take, (payload, from), (&mut buffers.native, 0), tier);
         self.narrow(narrowing, *record, buffers)?;
@@ -373,20 +378,20 @@ impl Converter<'_> {
         turned.clear();
         let lost = match narrowing {
             Narrowing::Single => {
-                single.resize(native.len() / 8, 0.0);
+                memory::resize(single, native.len() / 8, 0.0, CONVERTED)?;
                 let encoding =
                     Encoding { order: ByteOrder::Native, ..Encoding::plain(PixelType::F64) };
                 decode_f32(native, &encoding, tier, single);
-                turned.extend_from_slice(bytemuck::cast_slice(single));
+                memory::extend(turned, bytemuck::cast_slice(single), CONVERTED)?;
                 let mut pairs = single.iter().zip(native.as_chunks().0);
                 let wide = |bytes: &[u8; 8]| f64::from_ne_bytes(*bytes);
                 let found = pairs.find(|&(x, bytes)| x.is_infinite() && wide(bytes).is_finite());
                 found.map(|(_, bytes)| format!("{:e}", wide(bytes)))
             }
             Narrowing::Double => {
-                double.resize(native.len() / 16, 0.0);
+                memory::resize(double, native.len() / 16, 0.0, CONVERTED)?;
                 decode_quads(native, ByteOrder::Native, double);
-                turned.extend_from_slice(bytemuck::cast_slice(double));
+                memory::extend(turned, bytemuck::cast_slice(double), CONVERTED)?;
                 let mut pairs = double.iter().zip(native.as_chunks().0);
                 let found =
                     pairs.find(|&(x, bytes)| x.is_infinite() && quad_power(bytes).is_finite());
@@ -470,7 +475,7 @@ impl Converter<'_> {
             let first = task * in_block;
             let count = in_block.min(units - first);
             let (from, to) = (from + first * unit, to + first * new_unit);
-            buffers.native.resize((count * unit) as usize, 0);
+            memory::resize(&mut buffers.native, (count * unit) as usize, 0, CONVERTED)?;
             self.payload.read(from, &mut buffers.native, 1, target.tier)?;
             if is_group {
                 let groups = Steps { count, from: unit, to: new_unit };
@@ -500,7 +505,7 @@ impl Converter<'_> {
     ) -> Result<(), Error> {
         let payload = std::mem::take(&mut buffers.native);
         let mut out = std::mem::take(&mut buffers.block);
-        out.resize((groups.count * groups.to) as usize, 0);
+        memory::resize(&mut out, (groups.count * groups.to) as usize, 0, CONVERTED)?;
         let (steps, payload_of, out_of) = (vec![groups], &payload[..], &mut out[..]);
         let mut move_ = Move { record, steps, payload: payload_of, out: out_of, buffers };
         let converted = self.convert_items(parts, (0, 0), &mut move_);

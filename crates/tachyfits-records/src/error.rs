@@ -4,6 +4,7 @@
 use std::fmt;
 
 use tachyfits_io::{ErrorKind, IoError};
+use tachyfits_memory::NoMemory;
 
 macro_rules! codes {
     ($($name:ident = $text:literal, $kind:ident, $meaning:literal, hint $hint:literal;)+) => {
@@ -203,6 +204,12 @@ impl std::error::Error for Error {
 impl From<IoError> for Error {
     fn from(error: IoError) -> Error {
         Error::Io(error)
+    }
+}
+
+impl From<NoMemory> for Error {
+    fn from(error: NoMemory) -> Error {
+        Error::Io(error.into())
     }
 }
 

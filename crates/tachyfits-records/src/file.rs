@@ -7,6 +7,7 @@ use tachyfits_io::operation::OPEN_ATTEMPTS;
 use tachyfits_io::{
     CancelToken, Notice, Purpose, Source, SourceOptions, SpoolOptions, Storage, StorageKind,
 };
+use tachyfits_memory as memory;
 
 use crate::detect::{Detection, MarkerDetector};
 use crate::error::{Code, Error};
@@ -303,7 +304,7 @@ fn read_or_lend(
     match storage.slice(offset..offset + bytes as u64) {
         Some(lent) => supply(lent),
         None => {
-            buffer.resize(bytes, 0);
+            memory::resize(buffer, bytes, 0, "a part of the file")?;
             storage.read_exact_at(offset, buffer)?;
             supply(buffer);
         }

@@ -2,10 +2,14 @@
 
 use std::ops::Range;
 
+use tachyfits_memory::{self as memory, NoMemory};
+
 use crate::error::{Code, Problem};
 
 /// Bytes from one record to the next that are read sooner than the next one is read by itself.
 const NEAR_BYTES: u64 = 4 << 10;
+/// Purpose of the memory, for errors.
+pub(crate) const RUNS: &str = "runs of records of equal length";
 
 /// Records of one length that follow each other at equal distances, or one record of several subrecords.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -143,16 +147,18 @@ impl RecordIndex {
     ///
     /// ```
     /// let index = tachyfits_records::RecordIndex::direct(10, 90, false);
-    /// let chosen = index.every(1, 3, 3);
+    /// let chosen = index.every(1, 3, 3)?;
     /// assert_eq!((chosen.len(), chosen.payload(2)), (3, vec![70..80]));
-    /// assert_eq!((chosen.runs().len(), index.every(1, 4, 3).len()), (1, 2));
+    /// assert_eq!((chosen.runs().len(), index.every(1, 4, 3)?.len()), (1, 2));
     /// ```
-    #[must_use]
-    pub fn every(&self, first: u64, step: u64, count: u64) -> RecordIndex {
+    ///
+    /// # Errors
+    /// If there is too little memory.
+    pub fn every(&self, first: u64, step: u64, count: u64) -> Result<RecordIndex, NoMemory> {
         let step = step.max(1);
         let mut chosen = RecordIndex::default();
         let mut next = first;
-        let Some((place, _)) = self.find(first) else { return chosen };
+        let Some((place, _)) = self.find(first) else { return Ok(chosen) };
         for run in &self.runs[place..] {
             // Fewer, if records of this run are skipped, or enough were chosen.
             let behind = (run.first + run.count).saturating_sub(next).div_ceil(step);
@@ -160,22 +166,28 @@ impl RecordIndex {
             if taken > 0 {
                 let begin = run.offset + (next - run.first) * run.stride;
                 let stride = if taken > 1 { run.stride * step } else { run.bytes };
-                chosen.push_apart(run, begin, stride, taken);
+                chosen.push_apart(run, begin, stride, taken)?;
                 next = next.saturating_add(taken.saturating_mul(step));
             }
             if chosen.records == count {
                 break;
             }
         }
-        chosen
+        Ok(chosen)
     }
 
     /// Adds records of a run, the first of them beginning at `offset`: to those before, where that is as far as one is from
     /// the next, and near.
-    fn push_apart(&mut self, run: &RecordRun, offset: u64, stride: u64, count: u64) {
+    fn push_apart(
+        &mut self,
+        run: &RecordRun,
+        offset: u64,
+        stride: u64,
+        count: u64,
+    ) -> Result<(), NoMemory> {
         if count > 1 && stride > NEAR_BYTES {
-            (0..count).for_each(|n| self.push_apart(run, offset + n * stride, run.bytes, 1));
-            return;
+            let mut places = (0..count).map(|n| offset + n * stride);
+            return places.try_for_each(|place| self.push_apart(run, place, run.bytes, 1));
         }
         let first = self.records;
         self.records += count;
@@ -190,17 +202,23 @@ impl RecordIndex {
             let as_behind = count == 1 || stride == distance;
             if as_before && as_behind && distance <= NEAR_BYTES {
                 (last.count, last.stride) = (last.count + count, distance);
-                return;
+                return Ok(());
             }
         }
-        self.runs.push(RecordRun {
-            first,
-            count,
-            offset,
-            bytes,
-            stride,
-            pieces: run.pieces.clone(),
-        });
+        let pieces = memory::copied(&run.pieces, RUNS)?.into_boxed_slice();
+        memory::push(
+            &mut self.runs,
+            RecordRun { first, count, offset, bytes, stride, pieces },
+            RUNS,
+        )
+    }
+
+    /// Reserves memory for one more run.
+    ///
+    /// # Errors
+    /// If there is too little.
+    pub(crate) fn reserve(&mut self) -> Result<(), NoMemory> {
+        memory::reserve(&mut self.runs, 1, RUNS)
     }
 
     /// Adds records of one length, the bytes of the first of which begin at `offset`.

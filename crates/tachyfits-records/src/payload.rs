@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use tachyfits_io::{IoError, PlacedBuffer, Storage};
 use tachyfits_kernels::{Fields, Tier, Transfer, swap_in_place};
+use tachyfits_memory::{self as memory, NoMemory};
 
 use crate::index::{RecordIndex, RecordRun};
 use crate::layout::{BLOCK_BYTES, RecordField};
@@ -49,13 +50,14 @@ impl<'a> Payload<'a> {
         storage: &'a dyn Storage,
         index: &'a RecordIndex,
         records: Range<u64>,
-    ) -> Payload<'a> {
+    ) -> Result<Payload<'a>, NoMemory> {
         let found = index.find(records.start).zip(index.find(records.end.wrapping_sub(1)));
         let Some(((first, skipped), (last, _))) = found.filter(|_| !records.is_empty()) else {
-            return Payload { storage, runs: &[], starts: vec![0], skipped: 0 };
+            return Ok(Payload { storage, runs: &[], starts: vec![0], skipped: 0 });
         };
         let runs = &index.runs()[first..=last];
-        let mut starts = vec![0];
+        let mut starts = memory::with_room(runs.len() + 1, "the runs of records")?;
+        starts.push(0);
         let mut all = 0;
         for run in runs {
             let begin = run.first.max(records.start);
@@ -63,7 +65,7 @@ impl<'a> Payload<'a> {
             all += (end - begin) * run.bytes;
             starts.push(all);
         }
-        Payload { storage, runs, starts, skipped }
+        Ok(Payload { storage, runs, starts, skipped })
     }
 
     pub(crate) fn bytes(&self) -> u64 {
@@ -203,7 +205,7 @@ impl<'a> Payload<'a> {
             }
         };
         if !run.pieces.is_empty() {
-            gathered.resize(run.bytes as usize, 0);
+            memory::resize(&mut gathered, run.bytes as usize, 0, "a record")?;
             self.read_record(run, first, 0, &mut gathered)?;
             move_all(&gathered, run.bytes);
             return Ok(());

@@ -97,7 +97,7 @@ impl RecordFile {
         layout.check().map_err(|error| error.in_file(self.name()))?;
         let last = count.saturating_sub(1).saturating_mul(step.max(1)).saturating_add(first);
         self.check_records(last, count.min(1))?;
-        let chosen = self.index()?.every(first, step, count);
+        let chosen = self.index()?.every(first, step, count)?;
         if let Some(run) = chosen.runs().iter().find(|run| run.bytes != layout.record_bytes) {
             let expected = format!("records of {} bytes", layout.record_bytes);
             let record = first + run.first * step;
@@ -126,7 +126,7 @@ impl RecordFile {
         if out.is_empty() || bytes == 0 {
             return Ok(Report::default());
         }
-        let payload = Payload::new(self.storage(), index, records);
+        let payload = Payload::new(self.storage(), index, records)?;
         let swap = self.order() != FileOrder::NATIVE;
         if let Some(size) = layout.is_plain() {
             let swap = if swap { size } else { 1 };

@@ -12,6 +12,7 @@ use tachyfits_kernels::{
     ByteOrder, Encoding, PixelType, Stats, Tier, decode_f64, decode_halves, decode_quads,
     swap_in_place,
 };
+use tachyfits_memory as memory;
 
 use crate::error::{Code, Error};
 use crate::file::RecordFile;
@@ -22,6 +23,8 @@ use crate::views::{GroupView, ItemsView, PayloadView};
 
 /// Numbers of a piece that becomes a separate state, as in images.
 const LINE_NUMBERS: u64 = 1 << 16;
+/// Purpose of the memory, for errors.
+const NUMBERS: &str = "numbers of records";
 
 /// Type of the numbers of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -103,7 +106,7 @@ impl RecordFile {
         let (first, count) = (records.start, records.end - records.start);
         let records = self.check_records(first, count)?;
         self.check_numbers(numbers, records.clone(), fields)?;
-        let payload = Payload::new(self.storage(), self.index()?, records);
+        let payload = Payload::new(self.storage(), self.index()?, records)?;
         let (order, swap) = match self.order() {
             order if order == FileOrder::NATIVE => (ByteOrder::Native, false),
             FileOrder::Big => (ByteOrder::BigEndian, false),
@@ -289,7 +292,7 @@ impl Reduction<'_> {
             StatsBuffers::default,
             |buffers: &mut StatsBuffers, task, fetched| {
                 let first = task * piece / self.numbers.bytes();
-                Ok::<_, Error>(self.of_bytes(fetched.piece(0), first, buffers))
+                Ok::<_, Error>(self.of_bytes(fetched.piece(0), first, buffers)?)
             },
             |_task, parts| {
                 all.iter_mut().zip(&parts).for_each(|(all, part)| all.merge(part));
@@ -300,28 +303,35 @@ impl Reduction<'_> {
     }
 
     /// Statistics of some bytes, the first number of which has that position.
-    fn of_bytes(&self, bytes: &[u8], first: u64, buffers: &mut StatsBuffers) -> [Stats; 2] {
+    fn of_bytes(
+        &self,
+        bytes: &[u8],
+        first: u64,
+        buffers: &mut StatsBuffers,
+    ) -> Result<[Stats; 2], Error> {
         let mut parts = <[Stats; 2]>::default();
         let wide = Encoding { order: ByteOrder::Native, ..Encoding::plain(PixelType::F64) };
         let StatsBuffers { flipped, wide: values, parts: [real, imaginary] } = buffers;
         match self.numbers.number {
             RecordNumber::Pixel(pixel) if !self.numbers.complex => {
-                let (order, bytes) = self.as_in_fits(pixel, bytes, flipped);
+                let (order, bytes) = self.as_in_fits(pixel, bytes, flipped)?;
                 let encoding = Encoding { order, ..Encoding::plain(pixel) };
                 parts[0].accumulate_exactly(bytes, &encoding, self.tier, first);
-                return parts;
+                return Ok(parts);
             }
             number => {
-                values.resize(bytes.len() / number.bytes() as usize, 0.0);
+                memory::resize(values, bytes.len() / number.bytes() as usize, 0.0, NUMBERS)?;
                 self.widen(number, bytes, values);
             }
         }
         if !self.numbers.complex {
             parts[0].accumulate(bytemuck::cast_slice(values), &wide, self.tier, first);
-            return parts;
+            return Ok(parts);
         }
         real.clear();
         imaginary.clear();
+        memory::reserve(real, values.len() / 2, NUMBERS)?;
+        memory::reserve(imaginary, values.len() / 2, NUMBERS)?;
         for &[x, y] in values.as_chunks::<2>().0 {
             let is_nan = x.is_nan() || y.is_nan();
             real.push(if is_nan { f64::NAN } else { x });
@@ -330,7 +340,7 @@ impl Reduction<'_> {
         for (part, values) in parts.iter_mut().zip([real, imaginary]) {
             part.accumulate(bytemuck::cast_slice(values), &wide, self.tier, first);
         }
-        parts
+        Ok(parts)
     }
 
     /// Integers as FITS has them, in the order that they have then. To the kernels an unsigned number, and a byte with a
@@ -340,19 +350,19 @@ impl Reduction<'_> {
         pixel: PixelType,
         bytes: &'b [u8],
         flipped: &'b mut Vec<u8>,
-    ) -> (ByteOrder, &'b [u8]) {
+    ) -> Result<(ByteOrder, &'b [u8]), Error> {
         use PixelType::{I8, U16, U32, U64};
         if !matches!(pixel, I8 | U16 | U32 | U64) {
-            return (self.order, bytes);
+            return Ok((self.order, bytes));
         }
         flipped.clear();
-        flipped.extend_from_slice(bytes);
+        memory::extend(flipped, bytes, NUMBERS)?;
         let is_high_first = self.order == ByteOrder::BigEndian || cfg!(target_endian = "big");
         if !is_high_first {
             swap_in_place(flipped, pixel.bytes(), self.tier);
         }
         flipped.iter_mut().step_by(pixel.bytes()).for_each(|byte| *byte ^= 0x80);
-        (ByteOrder::BigEndian, flipped)
+        Ok((ByteOrder::BigEndian, flipped))
     }
 
     /// Numbers, or the parts of pairs, as float64.

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use tachyfits_io::{Id, IoError, Profile, Storage};
 use tachyfits_kernels::Tier;
+use tachyfits_memory as memory;
 
 use crate::layout::{BLOCK_BYTES, FieldGroup, RecordField};
 use crate::payload::Payload;
@@ -154,7 +155,8 @@ impl Storage for GroupView<'_> {
             let end = begin + items.len() as u64;
             let count = end.div_ceil(to_step) - begin / to_step;
             let positions = self.positions(begin..end);
-            types.resize((positions.end - positions.start) as usize, 0);
+            let length = (positions.end - positions.start) as usize;
+            memory::resize(&mut types, length, 0, "derived types of a record")?;
             self.payload.read(positions.start, &mut types, 1, self.tier)?;
             for field in self.fields {
                 let from = (&types[..], field.in_records(0, step));

@@ -12,9 +12,11 @@
 
 use std::ops::Range;
 
+use tachyfits_memory as memory;
+
 use crate::bytes::{Bytes, Fault, Need, Stop};
 use crate::error::{Code, Problem};
-use crate::index::RecordIndex;
+use crate::index::{RUNS, RecordIndex};
 use crate::markers::RecordMarkers;
 
 const SMALLEST_BLOCK: usize = 64;
@@ -205,6 +207,9 @@ impl RecordWalker {
         if count > room || self.index.runs().len() + self.pieces_kept >= self.limits.max_runs {
             return false;
         }
+        if self.index.reserve().is_err() {
+            return false;
+        }
         self.index.push(at + width, bytes, stride, count);
         self.at = at + count * stride;
         self.index.end = self.at;
@@ -221,6 +226,12 @@ impl RecordWalker {
     fn walk(&mut self) -> Option<RecordStep> {
         if self.at == self.bytes.file_bytes && self.pieces.is_empty() {
             self.finished = true;
+            return None;
+        }
+        let reserved = self.index.reserve();
+        let reserved = reserved.and_then(|()| memory::reserve(&mut self.pieces, 1, RUNS));
+        if let Err(error) = reserved {
+            self.too_large(&format!("memory for {}", error.what), "less");
             return None;
         }
         match self.bytes.subrecord(self.markers, self.at, !self.pieces.is_empty()) {
@@ -276,8 +287,11 @@ impl RecordWalker {
     }
 
     fn too_many(&mut self, most: usize, what: &str) {
-        let expected = format!("at most {most} {what}");
-        let problem = self.problem(Code::IndexTooLarge, self.at, &expected, "one more");
+        self.too_large(&format!("at most {most} {what}"), "one more");
+    }
+
+    fn too_large(&mut self, expected: &str, found: &str) {
+        let problem = self.problem(Code::IndexTooLarge, self.at, expected, found);
         self.index.damage = Some(problem);
         self.finished = true;
     }

@@ -13,6 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use tachyfits_io::operation::RunOptions;
 use tachyfits_io::{AppendBlock, IoError, Notice, OutputFile, Patch, Purpose, Stamp, run_tasks};
 use tachyfits_kernels::Tier;
+use tachyfits_memory as memory;
 
 use crate::error::{Code, Error};
 use crate::file::{RecordAccess, RecordFile, RecordOptions};
@@ -301,7 +302,7 @@ impl Target<'_> {
             // Markers and gaps stay from block to block.
             if fresh {
                 block.clear();
-                block.resize((in_block * stored) as usize, 0);
+                memory::resize(block, (in_block * stored) as usize, 0, "records to write")?;
                 self.mark(block, layout.record_bytes, stored);
             }
             let items = &part.items[(task * in_block * layout.item_bytes) as usize..];

@@ -3,6 +3,7 @@
 
 use tachyfits_io::operation::RunOptions;
 use tachyfits_kernels::{Fields, Transfer};
+use tachyfits_memory as memory;
 
 use crate::error::Error;
 use crate::layout::{BLOCK_BYTES, FieldGroup, RecordLayout};
@@ -51,7 +52,7 @@ impl Target<'_> {
             if fresh {
                 block.clear();
             }
-            block.resize(group.bytes_of(count) as usize, 0);
+            memory::resize(block, group.bytes_of(count) as usize, 0, "a part of a record")?;
             let items = &values[(task * in_block * to_step) as usize..];
             for field in &fields {
                 let from = (items, field.in_items(to_step));
@@ -73,10 +74,11 @@ impl Target<'_> {
         size: u64,
         options: &RunOptions<'_>,
     ) -> Result<(), Error> {
-        let pieces: Vec<&[u8]> = values.chunks(BLOCK_BYTES as usize).collect();
+        let pieces = values.chunks(BLOCK_BYTES as usize);
+        let pieces = memory::collected(pieces, "the pieces of a record")?;
         let make = |turned: &mut Vec<u8>, _: bool, task: u64| {
             let piece = pieces[task as usize];
-            turned.resize(piece.len(), 0);
+            memory::resize(turned, piece.len(), 0, "a part of a record")?;
             let elements = piece.len() / size as usize;
             let stride = piece.len();
             let fields = Fields { offset: 0, stride, elements };

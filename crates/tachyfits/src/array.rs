@@ -7,11 +7,12 @@ use tachyfits_format::{Header, padded};
 use tachyfits_io::operation::{Progress, RunOptions};
 use tachyfits_io::{MemoryStorage, Report, Tasks};
 use tachyfits_kernels::{Encoding, PixelType, Tier, decode_f64, encode_f64, encode_native};
+use tachyfits_memory as memory;
 
 use crate::error::{Error, Reason};
 use crate::file::{FitsFile, OpenOptions};
 use crate::file_writer::{FileWriter, ImageWriter, NewPixels, WriteOptions};
-use crate::image::{no_memory, tier};
+use crate::image::tier;
 use crate::number::rounding;
 use crate::stored_type::{holds, new_image, stored_type_of};
 use crate::tiled::TileCompression;
@@ -142,10 +143,9 @@ impl Array<'_> {
         let header = new.header(header).map_err(|error| Error::Format { file, error })?;
         let mut content = header.to_bytes();
         let data_bytes = self.bytes.len() as u64;
-        let refused = |_| no_memory("a copy of the array", u128::from(data_bytes));
-        content.try_reserve_exact(padded(data_bytes) as usize).map_err(refused)?;
         let begin = content.len();
-        content.resize(begin + padded(data_bytes) as usize, 0);
+        let end = begin.saturating_add(padded(data_bytes) as usize);
+        memory::resize(&mut content, end, 0, "a copy of the array")?;
         let pixels = &mut content[begin..begin + self.bytes.len()];
         encode_native(self.bytes, self.pixel, tier(), pixels);
         FitsFile::from_bytes(name, content, &OpenOptions::default())
@@ -190,17 +190,20 @@ fn encode<'b>(
     buffers: &'b mut ArrayBuffers,
 ) -> Result<(&'b [u8], f64), Error> {
     let ArrayBuffers { big_endian, values, out } = buffers;
-    big_endian.resize(bytes.len(), 0);
+    memory::resize(big_endian, bytes.len(), 0, "pixels of the array")?;
     encode_native(bytes, from.pixel, tier, big_endian);
     if to == from {
         return Ok((big_endian, 0.0));
     }
     let pixels = bytes.len() / from.pixel_bytes();
-    values.resize(pixels, 0.0);
+    memory::resize(values, pixels, 0.0, "pixels of the array")?;
     decode_f64(big_endian, from, tier, values);
-    out.resize(pixels * to.pixel_bytes(), 0);
+    memory::resize(out, pixels * to.pixel_bytes(), 0, "pixels of the array")?;
     match encode_f64(values, to, tier, out) {
-        0 => Ok((out, rounding(values, from, out, to, tier))),
+        0 => {
+            let error = rounding(values, from, out, to, tier)?;
+            Ok((out, error))
+        }
         refused => Err(value_range(to, refused, &format!("{pixels} pixels of the array"))),
     }
 }

@@ -11,6 +11,7 @@ use tachyfits_io::{
     CachedStorage, FileStorage, Id, IoError, Lend, Profile, Request, Storage, fetch,
 };
 use tachyfits_kernels::{Encoding, PixelType};
+use tachyfits_memory::{self as memory, NoMemory};
 
 use crate::Header;
 use crate::error::{Error, Reason};
@@ -189,19 +190,19 @@ impl ChunkData {
     }
 
     /// The runs of some requests, each after those of the one before.
-    fn runs(&self, requests: &[Request<'_>]) -> Vec<ChunkRun> {
+    fn runs(&self, requests: &[Request<'_>]) -> Result<Vec<ChunkRun>, NoMemory> {
         let mut plane = PlaneInChunks::default();
-        let mut runs = Vec::with_capacity(requests.len());
+        let mut runs = memory::with_room(requests.len(), "the runs of chunks")?;
         for Request { offset, buffer } in requests {
             let pixels = buffer.len() as u64 / self.pixel_bytes;
             self.add_runs(offset / self.pixel_bytes, pixels, &mut plane, &mut runs);
         }
-        runs
+        Ok(runs)
     }
 
     /// Fills requests for whole pixels.
     fn fill_whole(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
-        let runs = self.runs(requests);
+        let runs = self.runs(requests)?;
         let mut numbers: Vec<Range<u64>> =
             runs.iter().map(|run| run.chunks(self.chunk[0])).collect();
         numbers.dedup();
@@ -288,6 +289,7 @@ impl ChunkData {
             }
             numbers.iter().map(|&number| Arc::clone(open.entry(number).or_default())).collect()
         };
+        // At most TOGETHER chunks.
         let mut found: Vec<Option<Arc<CachedStorage>>> = vec![None; numbers.len()];
         let middle = self.turn.fetch_add(1, Ordering::Relaxed) % 2 * (numbers.len() / 2);
         for index in (middle..numbers.len()).chain(0..middle) {

@@ -175,18 +175,24 @@ impl SectionNode {
     }
 
     /// The boxes without margin that a box has, each with the box of the input that has its pixels: one, or where planes or
-    /// rows are far apart, one for each of them. None for a box in the margin.
-    fn pieces(&self, window: &Window) -> Vec<(Window, Window)> {
-        let Some((inner, _)) = self.needed(window) else { return Vec::new() };
-        let mut boxes = vec![inner];
-        for axis in (0..self.parts.len()).filter(|&axis| self.parts[axis].is_sparse) {
-            let single = |inner: &Window| {
-                let pixels = inner.first[axis]..inner.first[axis] + inner.count[axis];
-                pixels.map(|pixel| inner.along(axis, pixel, 1)).collect::<Vec<_>>()
-            };
-            boxes = boxes.iter().flat_map(single).collect();
-        }
-        boxes.iter().filter_map(|inner| self.needed(inner)).collect()
+    /// rows are far apart, one for each of them. None for a box in the margin. First, how many there are.
+    fn pieces(&self, window: &Window) -> (u64, impl Iterator<Item = (Window, Window)>) {
+        let whole = self.needed(window).map(|(inner, _)| inner);
+        let is_sparse = |&axis: &usize| self.parts[axis].is_sparse;
+        let sparse: Vec<usize> = (0..self.parts.len()).filter(is_sparse).collect();
+        let count_of = |whole: &Window| sparse.iter().map(|&axis| whole.count[axis]).product();
+        let count = whole.as_ref().map_or(0, count_of);
+        let pieces = (0..count).filter_map(move |number| {
+            let whole = whole.as_ref()?;
+            let (mut piece, mut rest) = (whole.clone(), number);
+            for &axis in sparse.iter().rev() {
+                piece.first[axis] += rest % whole.count[axis];
+                piece.count[axis] = 1;
+                rest /= whole.count[axis];
+            }
+            self.needed(&piece)
+        });
+        (count, pieces)
     }
 
     /// The pixels of a box that are not in the margin, and the box of the input that has them; `None` for a box in the
@@ -260,15 +266,18 @@ impl SectionNode {
         out: &mut [T],
     ) -> Result<(), IoError> {
         let outer = self.with_dropped(window);
-        let pieces = self.pieces(&outer);
-        if let (true, [(_, needed)]) = (self.is_box, &pieces[..]) {
-            return T::values(&*self.input, needed, feed, out);
+        let (count, mut pieces) = self.pieces(&outer);
+        if self.is_box
+            && count == 1
+            && let Some((_, needed)) = pieces.next()
+        {
+            return T::values(&*self.input, &needed, feed, out);
         }
         out.fill(T::NAN);
-        for (inner, needed) in &pieces {
+        for (inner, needed) in pieces {
             let mut values = T::take(feed.scratch, needed.pixels() as usize)?;
-            T::values(&*self.input, needed, feed, &mut values)?;
-            self.place(&outer, (inner, needed), 1, &values, out);
+            T::values(&*self.input, &needed, feed, &mut values)?;
+            self.place(&outer, (&inner, &needed), 1, &values, out);
             T::give_back(feed.scratch, values);
         }
         Ok(())
@@ -304,16 +313,19 @@ impl Node for SectionNode {
     }
 
     fn reads(&self, window: &Window, reads: &mut Reads<'_>) {
-        for (_, needed) in self.pieces(&self.with_dropped(window)) {
+        for (_, needed) in self.pieces(&self.with_dropped(window)).1 {
             self.input.reads(&needed, reads);
         }
     }
 
     fn fill(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) -> Result<(), IoError> {
         let outer = self.with_dropped(window);
-        let pieces = self.pieces(&outer);
-        if let (true, [(_, needed)]) = (self.is_box, &pieces[..]) {
-            return self.input.fill(needed, feed, out);
+        let (count, mut pieces) = self.pieces(&outer);
+        if self.is_box
+            && count == 1
+            && let Some((_, needed)) = pieces.next()
+        {
+            return self.input.fill(&needed, feed, out);
         }
         if self.encoding != self.input.encoding() {
             let mut values = feed.scratch.f64s(window.pixels() as usize)?;
@@ -325,10 +337,10 @@ impl Node for SectionNode {
         let size = self.encoding.pixel_bytes();
         let undefined = self.undefined();
         out.chunks_exact_mut(size).for_each(|pixel| pixel.copy_from_slice(&undefined));
-        for (inner, needed) in &pieces {
+        for (inner, needed) in pieces {
             let mut pixels = feed.scratch.bytes(needed.pixels() as usize * size)?;
-            self.input.fill(needed, feed, &mut pixels)?;
-            self.place(&outer, (inner, needed), size, &pixels, out);
+            self.input.fill(&needed, feed, &mut pixels)?;
+            self.place(&outer, (&inner, &needed), size, &pixels, out);
             feed.scratch.give_back_bytes(pixels);
         }
         Ok(())

@@ -129,6 +129,7 @@ fn paired(a: &FitsFile, b: &FitsFile) -> (Vec<[usize; 2]>, [Vec<HduLabel>; 2]) {
         let name = hdu.extname.as_ref()?.trim_end().to_ascii_uppercase();
         Some((name, hdu.extver)).filter(|(name, _)| !name.is_empty())
     };
+    // At most 65 536 HDUs, the limit of a file.
     let mut partner: Vec<Option<usize>> = vec![None; a.hdus().len()];
     let mut taken = vec![false; b.hdus().len()];
     // A primary array is compressed to an extension after an empty primary HDU: it is paired with the array itself.

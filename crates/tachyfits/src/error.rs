@@ -7,6 +7,7 @@ use std::ops::Range;
 use tachyfits_format::Kind;
 pub use tachyfits_format::{Code, FormatError, Place, Warning};
 use tachyfits_io::{ErrorKind, IoError};
+use tachyfits_memory::NoMemory;
 
 /// Why an operation failed. `{}` gives one line: where, what was expected and what was found. `{:#}` adds a line that says
 /// what to do, and shows the place in an expression.
@@ -189,8 +190,8 @@ reasons! {
         "The pixels cannot be read as this type.",
         hint "read scaled or floating-point pixels as float32 or float64, or use \"raw\" for stored values";
     Memory = "memory", Limit,
-        "The result, or the regions, do not fit in memory.",
-        hint "reduce more axes, or use a smaller section or smaller regions";
+        "There is too little memory for a result, regions, or a step of the operation.",
+        hint "reduce more axes, or use a smaller section, smaller regions or fewer threads";
 }
 
 impl Error {
@@ -334,6 +335,13 @@ impl From<IoError> for Error {
             },
             error => Error::Io(error),
         }
+    }
+}
+
+impl From<NoMemory> for Error {
+    fn from(NoMemory { what, bytes }: NoMemory) -> Error {
+        let (expected, found) = (format!("memory for {what}"), format!("{bytes} bytes needed"));
+        Error::refused(Reason::Memory, expected, found)
     }
 }
 

@@ -13,6 +13,7 @@ use tachyfits_io::{
     StorageKind, compression_of,
 };
 use tachyfits_kernels::Tier;
+use tachyfits_memory as memory;
 
 use crate::computed::{Computed, ComputedData};
 use crate::error::{Error, Reason};
@@ -155,7 +156,7 @@ impl FitsFile {
         loop {
             match walker.step() {
                 Ok(Step::Read { offset, bytes }) => {
-                    buffer.resize(bytes, 0);
+                    memory::resize(&mut buffer, bytes, 0, "a header")?;
                     read_at(offset, &mut buffer)?;
                     walker.supply(&buffer);
                 }
@@ -310,7 +311,8 @@ impl FitsFile {
     pub fn header_bytes(&self, index: usize) -> Result<Vec<u8>, Error> {
         let hdu = self.stored_hdu(index)?;
         let end = hdu.data_offset.min(self.bytes());
-        let mut bytes = vec![0; end.saturating_sub(hdu.header_offset) as usize];
+        let length = end.saturating_sub(hdu.header_offset) as usize;
+        let mut bytes = memory::filled(length, 0, "a header")?;
         self.storage.read_exact_at(hdu.header_offset, &mut bytes)?;
         Ok(bytes)
     }
@@ -401,6 +403,7 @@ fn decompressed_image(
     if layout.blank_column.is_some() && !layout.states_blank() {
         // Reading the tile says what is wrong with a row that cannot be read.
         let bytes = layout.table.row_bytes.min(stored.data_bytes_present).min(MOST_ROW_BYTES);
+        // At most MOST_ROW_BYTES.
         let mut row = vec![0; bytes as usize];
         if storage.read_exact_at(layout.row_offset(0), &mut row).is_ok() {
             layout.take_blank_of_column(&row);

@@ -188,7 +188,7 @@ impl FileWriter {
                 sum.accumulate(0, data, self.tier);
                 self.format_error(update_checksums(&mut header, sum, self.tier))?;
             }
-            let bytes = hdu_bytes(&header, data);
+            let bytes = hdu_bytes(&header, data)?;
             let end = self.end + bytes.len() as u64;
             self.reserve(end)?;
             self.write_all_at(self.end, &bytes)?;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tachyfits_format::{RandomGroups, arrays_header};
 use tachyfits_io::Tasks;
+use tachyfits_memory as memory;
 
 use crate::computed::{Computed, Leaf};
 use crate::error::Error;
@@ -50,7 +51,8 @@ impl FitsFile {
             &tachyfits_io::PipelineOptions::default(),
             || (),
             |(), _task, fetched| {
-                let mut rows = vec![0.0; fetched.pieces() * names.len()];
+                let length = fetched.pieces() * names.len();
+                let mut rows = memory::filled(length, 0.0, "the parameters of groups")?;
                 for (group, row) in rows.chunks_exact_mut(names.len()).enumerate() {
                     groups.parameter_values(fetched.piece(group), row);
                 }

@@ -4,6 +4,7 @@ use std::fmt::Debug;
 use std::ops::Range;
 
 use tachyfits_io::{Id, IoError, Profile, Request, Storage};
+use tachyfits_memory as memory;
 
 /// Data that are made when they are read.
 pub(crate) trait MadeData: Send + Sync + Debug {
@@ -79,7 +80,7 @@ impl<D: MadeData> Storage for HduStorage<D> {
 
     fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
         let header_bytes = self.header.len() as u64;
-        let mut of_data = Vec::with_capacity(requests.len());
+        let mut of_data = memory::with_room(requests.len(), "the requests for pixels")?;
         for Request { offset, buffer } in requests {
             self.check_within(*offset, buffer.len() as u64)?;
             let (before, rest) = split(buffer, header_bytes.saturating_sub(*offset));
@@ -127,10 +128,7 @@ pub(crate) fn fill_pixels(
         return make(first, buffer);
     }
     let bytes = (last - first) * size;
-    let mut whole = Vec::new();
-    let no_memory = |_| IoError::Memory { name: "pixels of tiles".to_owned(), bytes };
-    whole.try_reserve_exact(bytes as usize).map_err(no_memory)?;
-    whole.resize(bytes as usize, 0);
+    let mut whole = memory::filled(bytes as usize, 0, "pixels of tiles")?;
     make(first, &mut whole)?;
     let from = (*offset - first * size) as usize;
     buffer.copy_from_slice(&whole[from..from + buffer.len()]);

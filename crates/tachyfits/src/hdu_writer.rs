@@ -67,6 +67,7 @@ impl HduWriter {
         data_bytes: u64,
         fill: u8,
     ) -> Result<(), Error> {
+        // At most the bytes of a block.
         let padding = vec![fill; (padded(data_bytes) - data_bytes) as usize];
         self.write(file, data_bytes, &padding)?;
         let (begin, end) = (self.begin, self.data_begin() + padded(data_bytes));

@@ -1,6 +1,8 @@
 //! Histograms of a section or of regions. Counts are integers, so workers keep histograms of their own, which are added
 //! up at the end in any order.
 
+use std::collections::TryReserveError;
+
 use tachyfits_io::Report;
 use tachyfits_io::operation::RunOptions;
 use tachyfits_kernels::{Histogram, HistogramRange};
@@ -34,7 +36,7 @@ impl Image {
         regions: Option<&[Region]>,
         options: &RunOptions<'_>,
     ) -> Result<(Histogram, Report), Error> {
-        let range = HistogramRange::new(low, high, bins).ok_or_else(|| {
+        let range = self.memory_for(bins, HistogramRange::new(low, high, bins))?.ok_or_else(|| {
             let most = HistogramRange::MOST_BINS;
             let expected = format!(
                 "low < high, both finite, and 1 to {most} bins wide enough for f64 to tell them apart"
@@ -46,16 +48,19 @@ impl Image {
         let lines = self.lines(section, &reduced, regions, true, options)?;
         let (encoding, tier, pixels) = (self.encoding(), tier(), self.pixel_bytes());
         let options = &options.threads(workers(options.workers(), bins));
-        self.check_memory(bins)?;
         let counted = Workers::new();
-        let begin = || (counted.begin(Histogram::new(range.clone())), Vec::new());
+        let begin = || (counted.begin(None), Vec::new());
         let report = self.run(
             &LineReads { lines: &*lines, pixels },
             lines.pixels(),
             options,
             begin,
             |(histogram, gathered), task, fetched| {
-                let mut histogram = histogram.get();
+                let mut own = histogram.get();
+                let histogram = match &mut *own {
+                    Some(histogram) => histogram,
+                    none => none.insert(self.memory_for(bins, Histogram::new(range.clone()))?),
+                };
                 let mut piece = 0;
                 lines.visit(task, &mut |line| {
                     let bytes = line.stretch.collect(fetched, &mut piece, pixels, gathered);
@@ -65,19 +70,20 @@ impl Image {
             },
             |_task, ()| Ok(()),
         )?;
-        let mut total = Histogram::new(range.clone());
-        counted.for_each(|own| {
+        let mut total = self.memory_for(bins, Histogram::new(range.clone()))?;
+        counted.for_each(|own: &mut Option<Histogram>| {
             // The ranges are equal, so it is always added.
-            total.merge(own);
+            own.iter().for_each(|own| {
+                total.merge(own);
+            });
         });
         Ok((total, report))
     }
 
-    /// Tries for the memory that the result and one worker need, while failing is harmless.
-    fn check_memory(&self, bins: usize) -> Result<(), Error> {
-        let bytes = 2 * bins * BIN_BYTES;
-        let tried = Vec::<u8>::new().try_reserve_exact(bytes);
-        tried.map_err(|_| self.place(no_memory("the histogram", bytes as u128)))
+    /// The memory of a histogram, or the error that there is too little.
+    fn memory_for<T>(&self, bins: usize, made: Result<T, TryReserveError>) -> Result<T, Error> {
+        let bytes = bins as u128 * BIN_BYTES as u128;
+        made.map_err(|_| self.place(no_memory("the histogram", bytes)))
     }
 }
 

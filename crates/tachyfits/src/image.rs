@@ -6,6 +6,7 @@ use tachyfits_format::{FormatError, Hdu, Header, ImageLayout, LinearAxis, Stored
 use tachyfits_io::operation::{Progress, RunOptions};
 use tachyfits_io::{Fetched, PipelineOptions, Report, Storage, Tasks};
 use tachyfits_kernels::{ByteOrder, Encoding, PixelType, Tier};
+use tachyfits_memory::{self as memory, NoMemory};
 
 use crate::computed::{Computed, Leaf, Node};
 use crate::error::{Error, Reason};
@@ -298,18 +299,15 @@ pub(crate) fn tier() -> Tier {
 }
 
 /// The error for a result that does not fit in memory.
-pub(crate) fn no_memory(what: &str, bytes: u128) -> Error {
-    Error::refused(Reason::Memory, format!("memory for {what}"), format!("{bytes} bytes needed"))
+pub(crate) fn no_memory(what: &'static str, bytes: u128) -> Error {
+    NoMemory { what, bytes }.into()
 }
 
 /// A vector of `count` copies, or an error when memory is short.
-pub(crate) fn filled<T: Clone>(count: u64, value: T, what: &str) -> Result<Vec<T>, Error> {
-    let refused = || no_memory(what, u128::from(count) * size_of::<T>() as u128);
-    let length = usize::try_from(count).map_err(|_| refused())?;
-    let mut values = Vec::new();
-    values.try_reserve_exact(length).map_err(|_| refused())?;
-    values.resize(length, value);
-    Ok(values)
+pub(crate) fn filled<T: Clone>(count: u64, value: T, what: &'static str) -> Result<Vec<T>, Error> {
+    let refused = |_| no_memory(what, u128::from(count) * size_of::<T>() as u128);
+    let length = usize::try_from(count).map_err(refused)?;
+    Ok(memory::filled(length, value, what)?)
 }
 
 pub(crate) fn pixel_type(value: ValueType) -> PixelType {

@@ -138,6 +138,7 @@ impl Stretch {
             if self.count == 1 {
                 return bytes;
             }
+            // At most the pixels of a line, 512 KiB.
             gathered.resize(self.count as usize * size_bytes, 0);
             gather(bytes, size_bytes, self.stride, gathered);
         } else if self.is_near(size) {
@@ -146,6 +147,7 @@ impl Stretch {
             if self.stride == 1 || self.count == 1 {
                 return bytes;
             }
+            // At most the pixels of a line, 512 KiB.
             gathered.resize(self.count as usize * size_bytes, 0);
             gather(bytes, size_bytes, self.stride, gathered);
         } else {

@@ -3,6 +3,7 @@
 use tachyfits_io::Report;
 use tachyfits_io::operation::RunOptions;
 use tachyfits_kernels::{Encoding, SpectralRows, SpectralSum, Tier};
+use tachyfits_memory::{self as memory, NoMemory};
 
 use crate::error::{Error, Reason};
 use crate::grid::Grid;
@@ -67,7 +68,7 @@ impl Image {
             return Ok((values, Report::default()));
         }
         values.iter_mut().for_each(Vec::clear);
-        let moments = Moments::new(orders, &coordinates, self.encoding(), tier());
+        let moments = Moments::new(orders, &coordinates, self.encoding(), tier())?;
         let report = if !grid.is_kept_innermost() {
             let lines = GridLines::new(&grid, true, self.pixel_bytes());
             let push = |state: &LineSums| moments.push(state.sums(), &mut values);
@@ -139,13 +140,15 @@ impl<'a> Moments<'a> {
         coordinates: &Coordinates<'a>,
         encoding: Encoding,
         tier: Tier,
-    ) -> Moments<'a> {
+    ) -> Result<Moments<'a>, NoMemory> {
         let Coordinates { values, widths } = *coordinates;
         let middle = values[values.len() / 2];
-        let offsets = values.iter().map(|value| value - middle).collect();
+        let offsets = values.iter().map(|value| value - middle);
+        let offsets = memory::collected(offsets, "the coordinates of channels")?;
         let differ = orders.contains(&0) && widths.iter().any(|width| *width != widths[0]);
         let width = widths[0];
-        Moments { orders, encoding, tier, middle, offsets, width, widths: differ.then_some(widths) }
+        let widths = differ.then_some(widths);
+        Ok(Moments { orders, encoding, tier, middle, offsets, width, widths })
     }
 
     /// Appends the moments of an output.

@@ -6,6 +6,7 @@ use tachyfits_kernels::{
     Encoding, PixelType, Stencil, Tier, decode_f64, encode_f32, smooth_rows_big_endian_f32,
     smooth_rows_f32, smooth_rows_f64,
 };
+use tachyfits_memory::{self as memory, NoMemory};
 
 use crate::computed::{Feed, Node, NodeScratch, Window};
 
@@ -56,21 +57,21 @@ pub(crate) fn rounding(
     written: &[u8],
     to: &Encoding,
     tier: Tier,
-) -> f64 {
+) -> Result<f64, NoMemory> {
     if to.pixel.is_float()
         || (!from.pixel.is_float() && from.scaling.is_none() && to.scaling.is_none())
     {
-        return 0.0;
+        return Ok(0.0);
     }
     let unit = if is_short(from) { f64::from(f32::EPSILON) } else { f64::EPSILON };
     let zero = to.scaling.map_or(0.0, |(_, zero)| zero.abs());
-    let mut back = vec![0.0; values.len()];
+    let mut back = memory::filled(values.len(), 0.0, "the rounding of pixels")?;
     decode_f64(written, to, tier, &mut back);
     let error = |(&value, &back): (&f64, &f64)| {
         let error = (value - back).abs();
         if error > 4.0 * unit * (value.abs() + zero) { error } else { 0.0 }
     };
-    values.iter().zip(&back).map(error).fold(0.0, f64::max)
+    Ok(values.iter().zip(&back).map(error).fold(0.0, f64::max))
 }
 
 /// Whether every physical value of the encoding is a number of f32.

@@ -98,6 +98,7 @@ impl Image {
         let asked = outputs > 0 && !statistics.is_empty();
         if grid.reduced == 0 && regions.is_none() {
             let nothing = outputs as usize;
+            // At most the outputs that there is room for.
             results.iter_mut().for_each(|values| values.resize(nothing, f64::NAN));
         } else if asked && regions.is_none() && grid.reduced <= limits.gathered {
             let all = &mut results[..];

@@ -125,7 +125,7 @@ impl Image {
             let found = format!("{length} pixels in steps of {}", cut.spacing);
             return refused("at most 1000000 samples along the path", found);
         }
-        Ok(Samples::new(&cut.points, cut.width, cut.spacing, [nx, ny]))
+        Ok(Samples::new(&cut.points, cut.width, cut.spacing, [nx, ny])?)
     }
 }
 

@@ -6,6 +6,7 @@ use tachyfits_format::AxisBlocks;
 use tachyfits_io::IoError;
 use tachyfits_io::operation::RunOptions;
 use tachyfits_kernels::{Common, Encoding, Extremum, PixelType, wide_integers};
+use tachyfits_memory as memory;
 
 use crate::computed::{Computed, Feed, Node, Reads, Sources, Window, usual_shape};
 use crate::error::{Error, Reason};
@@ -209,8 +210,8 @@ impl Rebin {
         let mut results = feed.scratch.f64s(window.pixels() as usize)?;
         let rows = BlockRows { needed: &needed, window, block: &self.block };
         match self.statistic {
-            BlockStatistic::Mean => rows.sums(&values, true, &mut results),
-            BlockStatistic::Sum => rows.sums(&values, false, &mut results),
+            BlockStatistic::Mean => rows.sums(&values, true, &mut results)?,
+            BlockStatistic::Sum => rows.sums(&values, false, &mut results)?,
             BlockStatistic::Median => rows.medians(&values, feed, &mut results)?,
             BlockStatistic::Min => rows.extremes(&values, |new, old| new < old, &mut results),
             BlockStatistic::Max => rows.extremes(&values, |new, old| new > old, &mut results),
@@ -239,10 +240,11 @@ impl Rebin {
         let from = self.input.encoding();
         let mut bytes = feed.scratch.bytes(needed.pixels() as usize * from.pixel_bytes())?;
         self.input.fill(&needed, feed, &mut bytes)?;
-        let mut pixels = Vec::with_capacity(needed.pixels() as usize);
+        let mut pixels = memory::with_room(needed.pixels() as usize, "the pixels of blocks")?;
         wide_integers::each(&bytes, &from, |pixel| pixels.push(pixel));
         feed.scratch.give_back_bytes(bytes);
-        let mut results: Vec<Option<i128>> = vec![None; window.pixels() as usize];
+        let count = window.pixels() as usize;
+        let mut results: Vec<Option<i128>> = memory::filled(count, None, "blocks of pixels")?;
         let (width, length) = (window.count[0] as usize, self.block[0] as usize);
         BlockRows { needed: &needed, window, block: &self.block }.each(&pixels, |row, number| {
             let results = &mut results[number * width..(number + 1) * width];
@@ -287,11 +289,17 @@ impl BlockRows<'_> {
         }
     }
 
-    fn sums<T: Copy + Into<f64>>(&self, values: &[T], mean: bool, results: &mut [f64]) {
+    fn sums<T: Copy + Into<f64>>(
+        &self,
+        values: &[T],
+        mean: bool,
+        results: &mut [f64],
+    ) -> Result<(), IoError> {
         let (width, pixels) = (self.window.count[0] as usize, self.block[0] as usize);
-        let mut counts = vec![0u32; results.len()];
+        let mut counts = memory::filled(results.len(), 0u32, "the counts of blocks")?;
         // A block of equal pixels has their value as its mean, which a rounded sum over the count may miss.
-        let mut common = vec![Common::Unknown; if mean { results.len() } else { 0 }];
+        let compared = if mean { results.len() } else { 0 };
+        let mut common = memory::filled(compared, Common::Unknown, "the values of blocks")?;
         // Not 0.0, which would turn a block of -0.0 into 0.0.
         results.fill(-0.0);
         self.each(values, |row, number| {
@@ -326,6 +334,7 @@ impl BlockRows<'_> {
                 (_, false) => *result,
             };
         }
+        Ok(())
     }
 
     fn extremes<T: Copy + Into<f64>>(
@@ -359,7 +368,7 @@ impl BlockRows<'_> {
         // The pixels of each block side by side, and how many there are already.
         let most = self.block.iter().product::<u64>() as usize;
         let mut gathered = feed.scratch.f64s(most * results.len())?;
-        let mut counts = vec![0usize; results.len()];
+        let mut counts = memory::filled(results.len(), 0usize, "the counts of blocks")?;
         self.each(values, |row, number| {
             for (at, block) in row.chunks(pixels).enumerate() {
                 let result = number * width + at;

@@ -8,10 +8,11 @@ use tachyfits_kernels::{
     Common, Compensated, Encoding, ExtremaRows, Extremum, MomentRows, Shape, ShapeRows, Stats, Sum,
     SumRows, Tier, Total,
 };
+use tachyfits_memory::{self as memory, NoMemory};
 
 use crate::error::{Error, Reason};
 use crate::grid::Grid;
-use crate::image::{Image, no_memory, tier};
+use crate::image::{Image, tier};
 use crate::line_fold::{ShapeFold, StatsFold, SumFold, fold_lines};
 use crate::lines::{GridLines, Lines};
 use crate::region::Region;
@@ -205,7 +206,7 @@ impl Image {
         let kept = section.ranges().iter().zip(&reduced).filter(|(_, reduced)| !**reduced);
         let mut axes: Vec<u64> = kept.map(|(range, _)| range.count).collect();
         axes.extend(regions.map(|regions| regions.len() as u64));
-        Ok((Reduced { axes, values: collected.finish() }, report))
+        Ok((Reduced { axes, values: collected.finish()? }, report))
     }
 
     /// The statistics of each output, from lines.
@@ -271,19 +272,16 @@ impl<'a> Collected<'a> {
         exact: bool,
     ) -> Result<Collected<'a>, Error> {
         let mut values: Vec<_> = statistics.iter().map(|statistic| statistic.values()).collect();
-        let refused = || no_memory("the result", u128::from(outputs) * 8);
-        let length = usize::try_from(outputs).map_err(|_| refused())?;
+        const WHAT: &str = "the result";
+        let length = usize::try_from(outputs).unwrap_or(usize::MAX);
         for values in &mut values {
-            let reserved = match values {
-                Values::Integers(values) => values.try_reserve_exact(length),
-                Values::Floats(values) => values.try_reserve_exact(length),
-            };
-            reserved.map_err(|_| refused())?;
+            match values {
+                Values::Integers(values) => memory::reserve_exact(values, length, WHAT)?,
+                Values::Floats(values) => memory::reserve_exact(values, length, WHAT)?,
+            }
         }
-        let mut sums = (exact && statistics.contains(&Statistic::Sum)).then(Vec::new);
-        if let Some(sums) = &mut sums {
-            sums.try_reserve_exact(length).map_err(|_| refused())?;
-        }
+        let has_sums = exact && statistics.contains(&Statistic::Sum);
+        let sums = has_sums.then(|| memory::with_room(length, WHAT)).transpose()?;
         Ok(Collected { statistics, ddof, values, sums, has_overflow: false })
     }
 
@@ -311,21 +309,21 @@ impl<'a> Collected<'a> {
     }
 
     /// The values; sums of integers as integers where each exists and fits in 64 bits, else rounded once.
-    fn finish(mut self) -> Vec<Values> {
-        let Some(sums) = self.sums else { return self.values };
-        let integers: Option<Vec<i64>> =
-            sums.iter().map(|&sum| sum.and_then(|sum| i64::try_from(sum).ok())).collect();
+    fn finish(mut self) -> Result<Vec<Values>, NoMemory> {
+        let Some(sums) = self.sums else { return Ok(self.values) };
+        let fits = |sum: &Option<i128>| sum.is_some_and(|sum| i64::try_from(sum).is_ok());
+        let are_integers = sums.iter().all(fits);
+        let integer = |&sum: &Option<i128>| sum.map_or(0, |sum| sum as i64);
         let float = |&sum: &Option<i128>| sum.map_or(f64::NAN, |sum| sum as f64);
-        let exact = match integers {
-            Some(integers) => Values::Integers(integers),
-            None => Values::Floats(sums.iter().map(float).collect()),
-        };
         for (statistic, values) in self.statistics.iter().zip(&mut self.values) {
             if *statistic == Statistic::Sum {
-                *values = exact.clone();
+                *values = match are_integers {
+                    true => Values::Integers(memory::collected(sums.iter().map(integer), "sums")?),
+                    false => Values::Floats(memory::collected(sums.iter().map(float), "sums")?),
+                };
             }
         }
-        self.values
+        Ok(self.values)
     }
 }
 

@@ -6,6 +6,7 @@ use std::ops::Range;
 use tachyfits_kernels::LEAF_PIXELS;
 
 use tachyfits_io::operation::RunOptions;
+use tachyfits_memory::{self as memory, NoMemory};
 
 use crate::error::{Error, Reason};
 use crate::grid::{Grid, Outer, Place, steps_forward};
@@ -133,6 +134,9 @@ impl RegionLines {
     }
 }
 
+/// Purpose of the memory, for errors.
+const LINES: &str = "the rows of regions";
+
 /// The lines of every region in the plane that begins at pixel 0, in the order of the section.
 fn plane_lines(
     image: &Image,
@@ -152,10 +156,10 @@ fn plane_lines(
                 |spans: &[RowSpan]| push_spans(&mut whole, columns, row, row_pixel, spans);
             if union {
                 let taken = taken.entry(row).or_insert_with(Vec::new);
-                push(&without(spans, taken));
+                push(&without(spans, taken))?;
                 add(spans, taken);
             } else {
-                push(spans);
+                push(spans)?;
             }
             if whole.len() + lines.len() > MOST_LINES { Err(too_many(image)) } else { Ok(()) }
         })?;
@@ -167,17 +171,20 @@ fn plane_lines(
             if lines.len() as u64 + more > MOST_LINES as u64 {
                 return Err(too_many(image));
             }
+            memory::reserve(&mut lines, more as usize, LINES)?;
             split(stretch, size, |stretch, before| {
                 let position = position + before;
                 let (leaf, leaf_position) = place_in_leaf(&mut leaf, stretch.count, position);
                 let line = Line { stretch, output, position, leaf };
+                // Room for `more` lines is reserved.
                 lines.push(PlaneLine { line, leaf_position });
             });
         }
     }
     let row = |line: &PlaneLine| line.leaf_position / columns.count.max(1);
-    lines.sort_by_key(|of| (row(of), of.line.output, of.line.position));
-    Ok(lines.into_iter().map(|of| of.line).collect())
+    // No two lines of a region have one position.
+    lines.sort_unstable_by_key(|of| (row(of), of.line.output, of.line.position));
+    Ok(memory::collected(lines.into_iter().map(|of| of.line), LINES)?)
 }
 
 /// Places the next line of a region as [`crate::lines::GridLines`] does: in the open leaf (its pixels, and the position of
@@ -239,11 +246,12 @@ fn push_spans(
     row: u64,
     row_pixel: u64,
     spans: &[RowSpan],
-) {
+) -> Result<(), NoMemory> {
     let stride = if columns.count > 1 { columns.step } else { 1 };
     let parts = spans.iter().filter_map(|span| indices_in(columns, span.first, span.last));
     let mut parts: Vec<_> = parts.collect();
     parts.sort_unstable();
+    memory::reserve(stretches, parts.len(), LINES)?;
     for (index, end) in parts {
         let first = row_pixel + columns.first.wrapping_add_signed(columns.step * index as i64);
         let position = row * columns.count + index;
@@ -256,6 +264,7 @@ fn push_spans(
             _ => stretches.push((Stretch { first, count: end - index, stride }, position)),
         }
     }
+    Ok(())
 }
 
 /// Cuts a stretch into lines: each, and how many pixels come before it.

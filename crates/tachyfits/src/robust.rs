@@ -12,6 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use tachyfits_io::operation::RunOptions;
 use tachyfits_io::{Buffering, Fetched, NoReads, Report, Tasks};
 use tachyfits_kernels::{CellCounts, Cells, Encoding, LEAF_PIXELS, Stats, Tier, decode_f64};
+use tachyfits_memory::NoMemory;
 
 use crate::error::Error;
 use crate::grid::Grid;
@@ -70,7 +71,7 @@ fn robust_rms(pixels: &mut dyn RobustPixels, counts: &mut CellCounts) -> Result<
         if !(density.is_finite() && density > 0.0) {
             break;
         }
-        counts.reset(cells);
+        reset(counts, cells)?;
         pixels.count(&Cells { low, density, cells }, counts)?;
         let peak = Peak::of(counts);
         if WIDTHS.contains(&peak.width()) {
@@ -83,6 +84,12 @@ fn robust_rms(pixels: &mut dyn RobustPixels, counts: &mut CellCounts) -> Result<
         (low, high) = (middle - half, middle + half);
     }
     Ok(raw)
+}
+
+/// Empties counters and makes as many as there are cells.
+fn reset(counts: &mut CellCounts, cells: usize) -> Result<(), NoMemory> {
+    let short = |_| NoMemory::of::<[u64; 2]>(cells, "the cells of the robust rms");
+    counts.reset(cells).map_err(short)
 }
 
 /// The fullest cell, and the outermost ones that are more than half as full; the first and the last do not count.
@@ -392,7 +399,7 @@ impl Plane<'_> {
     fn run<W, R: Send>(
         &self,
         scratch: impl Fn() -> W + Sync,
-        work: impl Fn(&mut W, u64) -> R + Sync,
+        work: impl Fn(&mut W, u64) -> Result<R, Error> + Sync,
         mut merge: impl FnMut(R) + Send,
     ) -> Result<(), Error> {
         // Within the run of the planes, and so of its job.
@@ -402,7 +409,7 @@ impl Plane<'_> {
             self.lines.pixels(),
             &options,
             scratch,
-            |scratch, task, _| Ok(work(scratch, task)),
+            |scratch, task, _| work(scratch, task),
             |_task, result| {
                 merge(result);
                 Ok(())
@@ -424,7 +431,7 @@ impl RobustPixels for Plane<'_> {
                 fold.accumulate(&mut state, bytes, position);
                 states.push(state);
             });
-            states
+            Ok(states)
         };
         self.run(Vec::new, work, |states| {
             states.iter().for_each(|state| fold.merge(&mut total, state));
@@ -436,19 +443,25 @@ impl RobustPixels for Plane<'_> {
         let (encoding, workers) = (self.image.encoding(), Workers::new());
         let begin = || {
             let mut counts = self.spare.take();
-            counts.reset(cells.cells);
+            counts.clear();
             (workers.begin(counts), Vec::new(), vec![0.0; LEAF_PIXELS])
         };
         let work = |(counts, gathered, decoded): &mut (Own<CellCounts>, Vec<u8>, Vec<f64>),
                     task| {
             let mut counts = counts.get();
+            if counts.is_empty() {
+                reset(&mut counts, cells.cells)?;
+            }
             self.visit(task, gathered, |bytes, _| {
                 count_line(bytes, &encoding, self.tier, cells, decoded, &mut counts);
             });
+            Ok(())
         };
         self.run(begin, work, |()| ())?;
         workers.for_each(|more| {
-            counts.merge(more);
+            if !more.is_empty() {
+                counts.merge(more);
+            }
             self.spare.keep(std::mem::take(more));
         });
         Ok(())
@@ -525,11 +538,8 @@ impl RobustPixels for Passed<'_, '_> {
         let (encoding, pixels) = (image.encoding(), image.pixel_bytes());
         let workers = Workers::new();
         self.passes.run(self.bytes, |options| {
-            let begin = || {
-                let mut counts = CellCounts::default();
-                counts.reset(cells.cells);
-                (workers.begin(counts), Vec::new(), vec![0.0; LEAF_PIXELS])
-            };
+            let begin =
+                || (workers.begin(CellCounts::default()), Vec::new(), vec![0.0; LEAF_PIXELS]);
             let report = image.run(
                 &LineReads { lines, pixels },
                 lines.pixels(),
@@ -537,6 +547,9 @@ impl RobustPixels for Passed<'_, '_> {
                 begin,
                 |(counts, gathered, decoded), task, fetched| {
                     let (mut counts, mut piece) = (counts.get(), 0);
+                    if counts.is_empty() {
+                        reset(&mut counts, cells.cells)?;
+                    }
                     lines.visit(task, &mut |line| {
                         let bytes = line.stretch.collect(fetched, &mut piece, pixels, gathered);
                         count_line(bytes, &encoding, tier, cells, decoded, &mut counts);
@@ -547,7 +560,11 @@ impl RobustPixels for Passed<'_, '_> {
             )?;
             Ok(((), report))
         })?;
-        workers.for_each(|more| counts.merge(more));
+        workers.for_each(|more| {
+            if !more.is_empty() {
+                counts.merge(more);
+            }
+        });
         Ok(())
     }
 }

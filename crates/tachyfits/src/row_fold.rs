@@ -190,9 +190,11 @@ pub(crate) fn fold_rows<F: RowFold>(
         options,
         Vec::new,
         |gathered: &mut Vec<Vec<u8>>, task, fetched| {
+            // At most 256 rows of a slab.
             gathered.resize(plan.slab_rows as usize, Vec::new());
             let mut piece = 0;
             for slab in plan.slabs_of(task) {
+                // At most 256 rows of a slab.
                 let mut rows = Vec::with_capacity(gathered.len());
                 for (row, gathered) in slab.rows.clone().zip(gathered.iter_mut()) {
                     let (stretch, position) = plan.stretch(&slab, row);

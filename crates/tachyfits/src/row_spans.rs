@@ -21,6 +21,7 @@ pub(crate) fn push_joined(spans: &mut Vec<RowSpan>, start: usize, span: RowSpan)
 
 /// The spans of a row without the pixels of others of the same row; both rise and are apart.
 pub(crate) fn without(spans: &[RowSpan], others: &[RowSpan]) -> Vec<RowSpan> {
+    // At most the spans of a row.
     let mut rest = Vec::with_capacity(spans.len());
     for span in spans {
         let mut first = span.first;

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use tachyfits_io::IoError;
 pub use tachyfits_kernels::Blanks;
 use tachyfits_kernels::{Encoding, PixelType, Stencil};
+use tachyfits_memory as memory;
 
 use crate::computed::{Computed, Feed, Node, Reads, Sources, Window};
 use crate::error::{Error, Reason};
@@ -65,6 +66,9 @@ tachyfits_io::options! {
 /// The most weights; more than any axis needs, few enough that a box and its neighbours stay in memory.
 const MOST_WEIGHTS: usize = 10_001;
 
+/// Purpose of the memory, for errors.
+const ENDS: &str = "the ends of lines";
+
 /// The kernels that have a name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
@@ -94,6 +98,7 @@ impl SmoothingKernel {
         match self {
             SmoothingKernel::Hanning => Ok(vec![0.25, 0.5, 0.25]),
             SmoothingKernel::Boxcar(width) if width % 2 == 1 && width <= most => {
+                // At most MOST_WEIGHTS.
                 Ok(vec![1.0 / width as f64; width])
             }
             SmoothingKernel::Gaussian(width) if width > 0.0 && width < most as f64 / 4.0 => {
@@ -404,8 +409,8 @@ impl Smooth {
         out: &mut [u8],
     ) -> Result<(), IoError> {
         let inner = lines.inner;
-        let beyond = vec![T::from_f64(0.0); inner];
-        let blank = vec![T::NAN; inner];
+        let beyond = memory::filled(inner, T::from_f64(0.0), "a row of zeros")?;
+        let blank = memory::filled(inner, T::NAN, "a row of undefined pixels")?;
         let half = self.smoothing.half() as i64;
         let size = self.encoding.pixel_bytes();
         let results = out.len() / (inner * size);
@@ -470,15 +475,16 @@ impl Smooth {
         let lines = values.len() / length;
         let column = |neighbour| match neighbour {
             Neighbour::Pixel(pixel) => {
-                values.iter().skip(pixel as usize).step_by(length).copied().collect()
+                memory::collected(values.iter().skip(pixel as usize).step_by(length).copied(), ENDS)
             }
-            Neighbour::Beyond => vec![T::from_f64(0.0); lines],
-            Neighbour::Blank => vec![T::NAN; lines],
+            Neighbour::Beyond => memory::filled(lines, T::from_f64(0.0), ENDS),
+            Neighbour::Blank => memory::filled(lines, T::NAN, ENDS),
         };
-        let mut results = vec![0; lines * size];
+        let mut results = memory::filled(lines * size, 0, ENDS)?;
         for ends in [0..half, length - half..length] {
             let columns = ends.start as i64 - half as i64..(ends.end + half) as i64;
-            let columns: Vec<Vec<T>> = columns.map(|at| column(self.neighbour(at))).collect();
+            let columns = columns.map(|at| column(self.neighbour(at)));
+            let columns: Vec<Vec<T>> = columns.collect::<Result<_, _>>()?;
             for (shift, index) in ends.enumerate() {
                 let near = &columns[shift..=shift + 2 * half];
                 let rows: Vec<&[T]> = near.iter().map(Vec::as_slice).collect();

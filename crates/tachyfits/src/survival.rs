@@ -19,6 +19,7 @@ use tachyfits_format::{
     TableKind, coordinate_tables, lookup_tables, padded,
 };
 use tachyfits_io::Storage;
+use tachyfits_memory::{self as memory, NoMemory};
 
 use crate::error::Error;
 use coordinate_table::CoordinateTable;
@@ -30,6 +31,8 @@ const ANNOUNCED: &str = "CASAMBM";
 const BEAM: [&str; 3] = ["BMAJ", "BMIN", "BPA"];
 /// The most bytes of a table that goes along: far more than channels need.
 const MOST_BYTES: u64 = 1 << 26;
+/// Purpose of the memory, for errors.
+const TABLES: &str = "the tables of an image";
 
 /// Effect of an operation on an image.
 #[derive(Clone, Copy, Debug)]
@@ -103,18 +106,31 @@ impl Survivors {
     }
 
     /// The bytes of the companions as the next HDUs of a file, empty without any.
-    pub(crate) fn companion_bytes(&self) -> Vec<u8> {
-        self.companions().flat_map(|(header, data)| hdu_bytes(header, data)).collect()
+    ///
+    /// # Errors
+    /// If there is too little memory.
+    pub(crate) fn companion_bytes(&self) -> Result<Vec<u8>, NoMemory> {
+        let mut all = Vec::new();
+        for (header, data) in self.companions() {
+            memory::extend(&mut all, &hdu_bytes(header, data)?, TABLES)?;
+        }
+        Ok(all)
     }
 }
 
 /// The bytes of an HDU with this header and data.
-pub(crate) fn hdu_bytes(header: &Header, data: &[u8]) -> Vec<u8> {
+///
+/// # Errors
+/// If there is too little memory.
+pub(crate) fn hdu_bytes(header: &Header, data: &[u8]) -> Result<Vec<u8>, NoMemory> {
     let mut bytes = header.to_bytes();
+    let whole = padded((bytes.len() + data.len()) as u64) as usize;
+    let more = whole - bytes.len();
+    memory::reserve(&mut bytes, more, TABLES)?;
     bytes.extend_from_slice(data);
-    let whole = padded(bytes.len() as u64) as usize;
+    // At most what is reserved.
     bytes.resize(whole, 0);
-    bytes
+    Ok(bytes)
 }
 
 /// Adds a HISTORY card with the whole comment of each card whose new value leaves room for a part of it only. Cards of
@@ -308,7 +324,7 @@ impl Beams {
             Some((cell, size))
         };
         let beam = (|| Some([in_degrees("BMAJ")?, in_degrees("BMIN")?, in_degrees("BPA")?]))();
-        let mut rows = vec![0; hdu.data_bytes as usize];
+        let mut rows = memory::filled(hdu.data_bytes as usize, 0, "a table of beams")?;
         storage.read_exact_at(layout.data_offset, &mut rows)?;
         let mut header = hdu.header.clone();
         for keyword in ["CHECKSUM", "DATASUM"] {

@@ -29,6 +29,7 @@ pub fn decode_tiles(
     scratch: &mut CodecScratch,
 ) -> Vec<Result<(), CodecError>> {
     let any: &dyn Any = codec;
+    // At most the tiles of a batch, 256.
     let mut done = vec![false; tiles.len()];
     if let Some(rice) = any.downcast_ref::<Rice>().filter(|_| has_rice_lanes(tier)) {
         match rice.byte_pix {
@@ -78,6 +79,7 @@ fn decode_in_lanes<P: LanePixel>(
     tier: Tier,
     done: &mut [bool],
 ) {
+    // At most the tiles of a batch, 256.
     let mut lanes: Vec<Lane<'_, P>> = Vec::with_capacity(tiles.len());
     for (index, tile) in tiles.iter_mut().enumerate() {
         if let Some(pixels) = P::slice(&mut tile.pixels) {

@@ -21,6 +21,7 @@ use std::sync::Arc;
 use tachyfits_format::TileGrid;
 use tachyfits_io::{IoError, Profile, Request};
 use tachyfits_kernels::RICE_LANES;
+use tachyfits_memory as memory;
 
 use crate::computed::{Window, windows_of_stretch};
 use crate::hdu_storage::{MadeData, fill_pixels};
@@ -272,10 +273,7 @@ impl<S: PixelSource> TiledData<S> {
 
 /// A copy of bytes; `None` without memory for it.
 fn copy_of(bytes: &[u8]) -> Option<Vec<u8>> {
-    let mut copy = Vec::new();
-    copy.try_reserve_exact(bytes.len()).ok()?;
-    copy.extend_from_slice(bytes);
-    Some(copy)
+    memory::copied(bytes, "a tile").ok()
 }
 
 impl<S: PixelSource> MadeData for TiledData<S> {
@@ -298,7 +296,7 @@ impl<S: PixelSource> MadeData for TiledData<S> {
 
     fn fill(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
         let size = self.source.pixel_bytes();
-        let mut parts = Vec::with_capacity(requests.len());
+        let mut parts = memory::with_room(requests.len(), "the parts of tiles")?;
         for request in requests {
             let length = request.buffer.len() as u64;
             if !request.offset.is_multiple_of(size) || !length.is_multiple_of(size) {

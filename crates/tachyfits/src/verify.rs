@@ -20,6 +20,7 @@ use tachyfits_io::operation::RunOptions;
 use tachyfits_io::{
     Notice, Purpose, ReadAhead, Source, SourceOptions, SpoolOptions, Storage, StorageKind,
 };
+use tachyfits_memory as memory;
 
 use crate::edit::is_zeros;
 use crate::error::Error;
@@ -162,7 +163,7 @@ impl Walked {
         loop {
             match walker.step() {
                 Ok(Step::Read { offset, bytes }) => {
-                    buffer.resize(bytes, 0);
+                    memory::resize(&mut buffer, bytes, 0, "a header")?;
                     ahead.read_exact_at(offset, &mut buffer)?;
                     walker.supply(&buffer);
                 }

@@ -25,6 +25,14 @@ impl<T> Workers<T> {
     pub(crate) fn for_each(self, mut take: impl FnMut(&mut T)) {
         lock(&self.0).iter().for_each(|own| take(&mut lock(own)));
     }
+
+    /// The same up to the first error.
+    pub(crate) fn try_for_each<E>(
+        self,
+        mut take: impl FnMut(&mut T) -> Result<(), E>,
+    ) -> Result<(), E> {
+        lock(&self.0).iter().try_for_each(|own| take(&mut lock(own)))
+    }
 }
 
 impl<T> Own<T> {

@@ -76,7 +76,7 @@ impl Image {
     /// # Errors
     /// If a table cannot be read.
     pub fn companion_bytes(&self) -> Result<Vec<u8>, Error> {
-        Ok(self.to_computed()?.survivors().companion_bytes())
+        Ok(self.to_computed()?.survivors().companion_bytes()?)
     }
 
     /// The image as a computed one, whose pixels are those of the file where nothing computes them.
@@ -196,7 +196,7 @@ impl Image {
         image.node().values_f64(window, feed, &mut values)?;
         let refused = encode_f64(&values, to, feed.tier, out);
         let from = image.node().encoding();
-        let error = if refused == 0 { rounding(&values, &from, out, to, feed.tier) } else { 0.0 };
+        let error = if refused == 0 { rounding(&values, &from, out, to, feed.tier)? } else { 0.0 };
         feed.scratch.give_back_f64s(values);
         if refused == 0 {
             return Ok(error);

@@ -118,7 +118,7 @@ fn results(image: &Image, options: &RunOptions<'_>) -> String {
             line(&format!("moments {axis} {name}"), all);
         }
         let histogram = image.histogram((-1e4, 1e4), 50, section, Some(&regions), options);
-        line(&format!("histogram {name}"), histogram.unwrap().0.counts());
+        line(&format!("histogram {name}"), histogram.unwrap().0.counts().collect());
         let mut pixels = vec![0.0f32; section.pixels() as usize];
         image.read(section, ReadAs::Float32, OutputPixels::Float32(&mut pixels), options).unwrap();
         line(&format!("pixels {name}"), pixels.into_iter().map(|x| bits(x.into())).collect());

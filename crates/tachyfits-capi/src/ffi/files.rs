@@ -34,7 +34,7 @@ pub extern "C" fn tachyfits_open_memory(
 ) -> i32 {
     guarded(error, || {
         put_handle(file, "file", || {
-            let bytes = slice(bytes, count, "bytes")?.to_vec();
+            let bytes = slice(bytes, count, "bytes")?;
             FileHandle::of_bytes(
                 optional_text(name, "name")?.unwrap_or("memory"),
                 bytes,

@@ -2,6 +2,7 @@
 
 use tachyfits::table::{CellKind, Cells, ColumnOutput, Field};
 use tachyfits::{PixelType, Rows, Table};
+use tachyfits_memory as memory;
 
 use super::{Call, Outcome};
 use crate::failure::{Failure, fill};
@@ -174,20 +175,8 @@ fn number(cell: &[u8], pixel: PixelType) -> f64 {
 
 /// Zeros, or an error without memory.
 fn zeros(bytes: u64) -> Outcome<Vec<u8>> {
-    let no_memory = || {
-        let expected = "memory for the column in its own type";
-        Failure::argument(
-            "rows",
-            format!("of {bytes} bytes"),
-            expected,
-            "read fewer rows at a time",
-        )
-    };
-    let length = usize::try_from(bytes).map_err(|_| no_memory())?;
-    let mut zeros = Vec::new();
-    zeros.try_reserve_exact(length).map_err(|_| no_memory())?;
-    zeros.resize(length, 0);
-    Ok(zeros)
+    let length = usize::try_from(bytes).unwrap_or(usize::MAX);
+    Ok(memory::filled(length, 0, "the column in its own type")?)
 }
 
 pub(crate) fn type_of(kind: CellKind) -> i32 {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use tachyfits::{FitsFile, HduKind, Image, Table};
+use tachyfits_memory as memory;
 
 use super::{Call, HeaderHandle, Outcome};
 use crate::failure::{Failure, fill};
@@ -19,7 +20,9 @@ impl FileHandle {
         Ok(FileHandle(FitsFile::open(path, &call.opening()?)?))
     }
 
-    pub(crate) fn of_bytes(name: &str, bytes: Vec<u8>, call: &Call<'_>) -> Outcome<FileHandle> {
+    /// A file of a copy of these bytes.
+    pub(crate) fn of_bytes(name: &str, bytes: &[u8], call: &Call<'_>) -> Outcome<FileHandle> {
+        let bytes = memory::copied(bytes, "a copy of the file")?;
         Ok(FileHandle(FitsFile::from_bytes(name, bytes, &call.opening()?)?))
     }
 

@@ -71,7 +71,7 @@ impl Part<'_> {
         let section = self.section()?;
         let (histogram, _) =
             self.image.histogram(range, counts.len(), &section, self.regions(), &call.run())?;
-        counts.copy_from_slice(&histogram.counts());
+        counts.iter_mut().zip(histogram.counts()).for_each(|(out, count)| *out = count);
         if let Some(rest) = rest {
             *rest = [histogram.nan(), histogram.below(), histogram.above()];
         }

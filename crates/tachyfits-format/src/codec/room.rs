@@ -1,5 +1,7 @@
 //! Room for numbers whose count a file or a request states: too little memory is an error, and aborts nothing.
 
+use tachyfits_memory as memory;
+
 use super::codec_error::CodecError;
 
 /// The first `len` numbers of a buffer; old content is kept, because it will be overwritten.
@@ -18,12 +20,12 @@ pub(super) fn resize<T: Clone + Default>(
     buffer: &mut Vec<T>,
     len: usize,
 ) -> Result<(), CodecError> {
-    reserve(buffer, len.saturating_sub(buffer.len()))?;
-    buffer.resize(len, T::default());
-    Ok(())
+    let more = len.saturating_sub(buffer.len());
+    let resized = memory::resize(buffer, len, T::default(), "a tile");
+    resized.map_err(|_| CodecError::no_memory(more))
 }
 
 /// Reserves room for more numbers, so that appending them cannot abort for lack of memory.
 pub(super) fn reserve<T>(buffer: &mut Vec<T>, more: usize) -> Result<(), CodecError> {
-    buffer.try_reserve_exact(more).map_err(|_| CodecError::no_memory(more))
+    memory::reserve_exact(buffer, more, "a tile").map_err(|_| CodecError::no_memory(more))
 }

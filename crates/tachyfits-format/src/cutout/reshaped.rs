@@ -47,6 +47,7 @@ pub struct AxisBlocks {
 pub fn reordered_header(hdu: &Hdu, order: &[usize]) -> Result<Header, FormatError> {
     let mut section = Section::of_cutout(hdu, &whole(hdu))?;
     let axes = hdu.axes.len();
+    // At most 999 axes.
     let mut numbers = vec![0; axes];
     for (number, &axis) in (1..).zip(order) {
         if let Some(new) = axis.checked_sub(1).and_then(|axis| numbers.get_mut(axis)) {

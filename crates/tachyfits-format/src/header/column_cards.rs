@@ -9,6 +9,7 @@ use crate::code::Code;
 use crate::error::FormatError;
 use crate::new_table::{NewColumn, NewTable};
 use crate::table::TableKind;
+use tachyfits_memory as memory;
 
 /// The forms of keywords that belong to a column, each with its words.
 ///
@@ -217,7 +218,7 @@ impl Header {
         &mut self,
         place: impl Fn(usize) -> Option<usize>,
     ) -> Result<(), FormatError> {
-        let mut cards = Vec::with_capacity(self.cards.len());
+        let mut cards = memory::with_room(self.cards.len(), "the cards of a header")?;
         for card in &self.cards {
             let Some(indexed) = ColumnKeyword::of(card.keyword()).filter(|_| !card.is_commentary())
             else {

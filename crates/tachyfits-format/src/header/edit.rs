@@ -8,6 +8,7 @@ use crate::card_writer;
 use crate::error::FormatError;
 use crate::limits::{BLOCK_BYTES, CARD_BYTES};
 use crate::value::Value;
+use tachyfits_memory as memory;
 
 impl Header {
     /// Puts a card before the card of index `at`, or at the end.
@@ -160,7 +161,8 @@ impl Header {
         if order.iter().enumerate().all(is_at) {
             return Ok(self);
         }
-        let mut cards = Vec::with_capacity(self.cards.len());
+        let room = self.cards.len().saturating_add(order.len());
+        let mut cards = memory::with_room(room, "the cards of a header")?;
         for keyword in &order {
             match self.position(keyword) {
                 Some(at) => cards.push(self.cards[at].clone()),

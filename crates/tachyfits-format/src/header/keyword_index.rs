@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use tachyfits_memory::NoMemory;
+
 use crate::card::Card;
 
 /// A header of at most these cards is searched card by card: an index takes longer to make than it saves, and files have
@@ -19,14 +21,22 @@ pub(super) struct KeywordIndex {
 
 impl KeywordIndex {
     /// The index of no cards, with room for these.
-    pub(super) fn with_room(cards: usize) -> KeywordIndex {
-        let as_written = (cards > FEW_CARDS).then(|| HashMap::with_capacity(cards));
-        KeywordIndex { as_written, folded: HashMap::new() }
+    ///
+    /// # Errors
+    /// If there is too little memory.
+    pub(super) fn with_room(cards: usize) -> Result<KeywordIndex, NoMemory> {
+        let mut index = KeywordIndex::default();
+        if cards > FEW_CARDS {
+            let what = "the keywords of a header";
+            let short = |_| NoMemory::of::<(String, usize)>(cards, what);
+            index.as_written.insert(HashMap::new()).try_reserve(cards).map_err(short)?;
+        }
+        Ok(index)
     }
 
     /// The index of all cards.
     pub(super) fn of(cards: &[Card]) -> KeywordIndex {
-        let mut index = KeywordIndex::with_room(cards.len());
+        let mut index = KeywordIndex::default();
         (0..cards.len()).for_each(|at| index.add(&cards[..=at], at));
         index
     }

@@ -4,6 +4,7 @@
 use super::{Element, Field, TableLayout};
 use crate::code::Code;
 use crate::error::{FormatError, Place};
+use tachyfits_memory as memory;
 
 /// Where the array of a cell lies in the heap; checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -58,7 +59,7 @@ impl TableLayout {
         }
         // The last field need not be followed by the rest of its row.
         let cells = bytes.chunks(step).filter(|cell| cell.len() >= field.bytes);
-        descriptors.reserve(bytes.len() / step + 1);
+        memory::reserve(descriptors, bytes.len() / step + 1, "descriptors")?;
         for (row, cell) in (first_row..).zip(cells) {
             descriptors.push(field.check(self, row, field.stored(cell))?);
         }

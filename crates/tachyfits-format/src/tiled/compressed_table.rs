@@ -11,6 +11,7 @@ use crate::limits::padded;
 use crate::table::{Descriptor, Element, Field, Heap, TableLayout, stored_pair};
 use crate::tile_keywords::TileContent;
 use crate::value::Value;
+use tachyfits_memory as memory;
 
 /// The layout of a compressed table.
 #[derive(Clone, Debug)]
@@ -345,11 +346,9 @@ impl CompressedTable {
         let algorithm = SlabAlgorithm::Gzip;
         let pairs = SlabCodec { algorithm, element: Element::Character };
         pairs.decode(stream, scratch, &mut bytes).map_err(place)?;
-        let split = |plain: &[u8], stored: &[u8]| {
-            let mut arrays = Vec::new();
-            if arrays.try_reserve_exact(rows).is_err() {
-                return Err(place(CodecError::no_memory(rows)));
-            }
+        let split = |plain: &[u8], stored: &[u8]| -> Result<_, FormatError> {
+            let reserved = memory::with_room(rows, "the arrays of a tile");
+            let mut arrays = reserved.map_err(|_| place(CodecError::no_memory(rows)))?;
             for row in 0..rows {
                 match self.array(element, wide, &plain[row * width..], &stored[row * WIDE..]) {
                     Some(array) => arrays.push(array),

@@ -112,6 +112,7 @@ impl TileGrid {
         let is_empty = first.is_empty() || first.iter().zip(end).any(|(first, end)| first >= end);
         let mut step = 1;
         let mut total = u64::from(!is_empty);
+        // At most 999 axes.
         let mut ranges = Vec::with_capacity(first.len());
         for (axis, (&first, &end)) in
             first.iter().zip(end).enumerate().take(if is_empty { 0 } else { usize::MAX })

@@ -291,6 +291,7 @@ fn put_in_order(cards: &mut Vec<Card>, hdu: &Hdu) -> Option<(&'static str, Strin
     let found: Vec<(String, usize)> =
         std::iter::once((first, 0)).chain(found.filter(|(_, at)| *at > 0)).collect();
     let (moved, _) = (0..).zip(&found).find(|(place, (_, at))| place != at)?.1.clone();
+    // At most the cards of a header, which are larger.
     let mut places = vec![found.len(); cards.len()];
     found.iter().enumerate().for_each(|(place, (_, at))| places[*at] = place);
     sort_by_place(cards, places);

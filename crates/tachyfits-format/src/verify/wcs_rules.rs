@@ -112,6 +112,7 @@ fn is_singular(elements: &[(usize, usize, f64)], axes: usize, identity: bool) ->
     if size > MOST_AXES || !within {
         return false;
     }
+    // At most 99 axes, which PCi_ja can name.
     let mut matrix = vec![vec![0.0; size]; size];
     if identity {
         (0..size).for_each(|at| matrix[at][at] = 1.0);

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ops::Range;
 
+use tachyfits_memory as memory;
+
 use crate::error::IoError;
 use crate::lend::Lend;
 use crate::profile::Profile;
@@ -36,11 +38,9 @@ impl<'a> MemoryStorage<'a> {
     /// If there is not enough memory, or reading fails.
     pub fn read(storage: &dyn Storage) -> Result<MemoryStorage<'static>, IoError> {
         let bytes = storage.bytes();
-        let mut content = Vec::new();
-        let no_memory = || IoError::Memory { name: storage.name().to_owned(), bytes };
-        let length = usize::try_from(bytes).map_err(|_| no_memory())?;
-        content.try_reserve_exact(length).map_err(|_| no_memory())?;
-        content.resize(length, 0);
+        let length = usize::try_from(bytes).unwrap_or(usize::MAX);
+        let of_storage = |_| IoError::Memory { name: storage.name().to_owned(), bytes };
+        let mut content = memory::filled(length, 0, "a file").map_err(of_storage)?;
         storage.read_exact_at(0, &mut content)?;
         Ok(MemoryStorage::new(storage.name(), content))
     }

@@ -298,6 +298,7 @@ impl Journal {
             records.write_all(&range.start.to_be_bytes())?;
             records.write_all(&length.to_be_bytes())?;
             for at in (range.start..range.end).step_by(PIECE_BYTES as usize) {
+                // At most PIECE_BYTES, 1 MiB.
                 piece.resize(PIECE_BYTES.min(range.end - at) as usize, 0);
                 if read_up_to(from, at, &mut piece)? != piece.len() {
                     return Err(io::ErrorKind::UnexpectedEof.into());
@@ -358,6 +359,7 @@ impl Journal {
             reader.seek_relative(16)?;
             let mut at = range.start;
             while at < range.end {
+                // At most PIECE_BYTES, 1 MiB.
                 piece.resize(PIECE_BYTES.min(range.end - at) as usize, 0);
                 reader.read_exact(&mut piece)?;
                 step()?;

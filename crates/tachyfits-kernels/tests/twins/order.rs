@@ -57,7 +57,7 @@ proptest! {
                 bins.count(&values, tier, &mut counted);
                 prop_assert_eq!(&counted, &in_bins);
                 let mut counter = CellCounts::default();
-                counter.reset(most);
+                counter.reset(most).unwrap();
                 counter.count(&values, &cells, tier);
                 prop_assert_eq!(counter.cells().collect::<Vec<_>>(), in_cells.clone());
                 let mut away = values.clone();
@@ -90,7 +90,7 @@ fn merged_cells_are_those_of_all_values() {
     let cells = Cells { low: 0.0, density: 1.0, cells: 4 };
     let count = |values: &[f64]| {
         let mut counts = CellCounts::default();
-        counts.reset(4);
+        counts.reset(4).unwrap();
         counts.count(values, &cells, tiers()[0]);
         counts
     };
@@ -105,7 +105,7 @@ fn counts_go_on_where_those_of_32_bits_end() {
     let cells = Cells { low: 0.0, density: 1.0, cells: 3 };
     for tier in tiers() {
         let mut counts = CellCounts::default();
-        counts.reset(3);
+        counts.reset(3).unwrap();
         counts.count(&[0.0, 1.0, 1.0, 1.0, f64::NAN], &cells, tier);
         for doubled in 1..=40 {
             let other = counts.clone();
@@ -114,7 +114,7 @@ fn counts_go_on_where_those_of_32_bits_end() {
         }
         counts.count(&[2.0; 7], &cells, tier);
         assert_eq!(counts.cells().collect::<Vec<_>>(), [1 << 40, 3 << 40, 7]);
-        counts.reset(3);
+        counts.reset(3).unwrap();
         assert_eq!(counts.cells().collect::<Vec<_>>(), [0; 3]);
     }
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use tachyfits_io::{Fetched, IoError, JoinedStorage, Storage};
 use tachyfits_kernels::{Encoding, Tier, decode_f32, decode_f64, encode_f64};
+use tachyfits_memory as memory;
 
 use super::tiles::usual_shape;
 use super::window::Window;
@@ -181,13 +182,8 @@ macro_rules! buffers {
                 /// A buffer of this length with any content; too little memory is an error.
                 pub(crate) fn $take(&mut self, length: usize) -> Result<Vec<$type>, IoError> {
                     let mut buffer = self.$field.pop().unwrap_or_default();
-                    let bytes = length as u64 * size_of::<$type>() as u64;
-                    let no_memory =
-                        |_| IoError::Memory { name: "a computed image".to_owned(), bytes };
-                    buffer
-                        .try_reserve_exact(length.saturating_sub(buffer.len()))
-                        .map_err(no_memory)?;
-                    buffer.resize(length, <$type>::default());
+                    let zero = <$type>::default();
+                    memory::resize(&mut buffer, length, zero, "a computed image")?;
                     Ok(buffer)
                 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tachyfits_io::operation::{Progress, RunOptions};
 use tachyfits_io::{JoinedStorage, Storage, Tasks};
 use tachyfits_kernels::{Encoding, PixelType, Tier, decode_f64, decode_native};
+use tachyfits_memory as memory;
 
 use super::values::{DiffOptions, Differences, Scalar, ValuesDifference};
 use crate::error::Error;
@@ -64,6 +65,9 @@ struct Comparison<'a> {
     tier: Tier,
 }
 
+/// Purpose of the memory, for errors.
+const COMPARED: &str = "pixels to compare";
+
 impl Comparison<'_> {
     fn run(
         &self,
@@ -84,7 +88,7 @@ impl Comparison<'_> {
             || (),
             |(), task, fetched| {
                 let pieces = [fetched.piece(0), fetched.piece(1)];
-                Ok::<_, Error>(self.piece(task * TASK_PIXELS, pieces))
+                self.piece(task * TASK_PIXELS, pieces)
             },
             |_task, later| {
                 found.merge(self.options, later);
@@ -95,33 +99,34 @@ impl Comparison<'_> {
     }
 
     /// Compares the pixels of a task.
-    fn piece(&self, first: u64, pieces: [&[u8]; 2]) -> Differences {
+    fn piece(&self, first: u64, pieces: [&[u8]; 2]) -> Result<Differences, Error> {
         let count = pieces[0].len() / self.sides[0].encoding.pixel_bytes();
         let mut found = Differences::of(count as u64);
         if self.sides[0].encoding == self.sides[1].encoding && pieces[0] == pieces[1] {
-            return found;
+            return Ok(found);
         }
         let is_wide = |side: &Side| {
             matches!(side.encoding.pixel, PixelType::I64 | PixelType::U64)
                 && side.encoding.scaling.is_none()
         };
-        let values = [0, 1].map(|side| match is_wide(&self.sides[side]) {
+        let values = |side: usize| match is_wide(&self.sides[side]) {
             // Float64 would not tell them apart.
             true => self.exact(side, pieces[side], count),
             false => self.reals(side, pieces[side], count),
-        });
+        };
+        let values = [values(0)?, values(1)?];
         for (index, (a, b)) in values[0].iter().zip(&values[1]).enumerate() {
             if !self.options.same(a, b) {
                 let at = || self.position(first + index as u64);
                 found.add(self.options, &at, a, b);
             }
         }
-        found
+        Ok(found)
     }
 
-    fn exact(&self, side: usize, bytes: &[u8], count: usize) -> Vec<Scalar> {
+    fn exact(&self, side: usize, bytes: &[u8], count: usize) -> Result<Vec<Scalar>, Error> {
         let encoding = &self.sides[side].encoding;
-        let mut native = vec![0; bytes.len()];
+        let mut native = memory::filled(bytes.len(), 0, COMPARED)?;
         decode_native(bytes, encoding.pixel, self.tier, &mut native);
         let stored = match encoding.pixel {
             // BLANK is the stored value: the sign bit of an unsigned one is flipped.
@@ -132,12 +137,12 @@ impl Comparison<'_> {
             (Scalar::Integer(value), Some(blank)) if value == blank => Scalar::Null,
             (value, _) => value,
         };
-        native.chunks_exact(8).take(count).map(number).collect()
+        Ok(memory::collected(native.chunks_exact(8).take(count).map(number), COMPARED)?)
     }
 
-    fn reals(&self, side: usize, bytes: &[u8], count: usize) -> Vec<Scalar> {
+    fn reals(&self, side: usize, bytes: &[u8], count: usize) -> Result<Vec<Scalar>, Error> {
         let encoding = &self.sides[side].encoding;
-        let mut values = vec![0.0; count];
+        let mut values = memory::filled(count, 0.0, COMPARED)?;
         decode_f64(bytes, encoding, self.tier, &mut values);
         let plain = encoding.scaling.is_none();
         let single = plain && encoding.pixel == PixelType::F32;
@@ -148,7 +153,7 @@ impl Comparison<'_> {
             value if integer => Scalar::Integer(value as i128),
             value => Scalar::Real { value, single },
         };
-        values.into_iter().map(scalar).collect()
+        Ok(memory::collected(values.into_iter().map(scalar), COMPARED)?)
     }
 
     /// The indices of a pixel in FITS order.

@@ -171,6 +171,7 @@ fn fixed_cells(
     options: &DiffOptions,
     run: &RunOptions<'_>,
 ) -> Result<Vec<Differences>, Error> {
+    // At most 999 columns.
     let mut found = vec![Differences::default(); pairs.len()];
     let row_bytes = |side: usize| -> u64 {
         let sizes = pairs

@@ -8,12 +8,15 @@ use tachyfits_io::operation::{Progress, RunOptions};
 use tachyfits_io::{
     IoError, OutputFile, Patch, Report, SpoolOptions, SpoolWriter, Stamp, Storage, Tasks,
 };
+use tachyfits_memory as memory;
 
 use super::plan::EditPlan;
 use crate::error::Error;
 
 /// Bytes of a task.
 const PIECE_BYTES: u64 = 1 << 20;
+/// Purpose of the memory, for errors.
+const PART: &str = "a part of an edited file";
 
 /// Result of [`super::Editor::commit`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +38,7 @@ pub(crate) fn commit(
     sync: bool,
     run: &RunOptions<'_>,
 ) -> Result<Committed, Error> {
-    let dirty = plan.dirty();
+    let dirty = plan.dirty()?;
     let bytes = plan.bytes();
     if dirty.is_empty() && bytes == stamp.bytes() {
         return Ok(Committed { in_place: true, bytes_written: 0, bytes });
@@ -79,7 +82,7 @@ fn in_place(
     let is_own = |range: &Range<u64>| plan.rope.reads_own(range.clone());
     for range in dirty.iter().filter(|range| is_own(range)) {
         for part in pieces(range) {
-            piece.resize((part.end - part.start) as usize, 0);
+            memory::resize(&mut piece, (part.end - part.start) as usize, 0, PART)?;
             plan.read_exact_at(part.start, &mut piece)?;
             kept.write_all(&piece)?;
         }
@@ -95,7 +98,7 @@ fn in_place(
             continue;
         }
         for part in pieces(range) {
-            piece.resize((part.end - part.start) as usize, 0);
+            memory::resize(&mut piece, (part.end - part.start) as usize, 0, PART)?;
             kept.read_exact_at(taken, &mut piece)?;
             taken += piece.len() as u64;
             patch.write_all_at(part.start, &piece)?;

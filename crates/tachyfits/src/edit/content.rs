@@ -9,8 +9,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tachyfits_io::{Id, IoError, Lend, Profile, Request, Storage};
+use tachyfits_memory::{self as memory, NoMemory};
 
 use super::edited_cells::Overlay;
+
+/// Purpose of the memory, for errors.
+pub(super) const PARTS: &str = "the parts of an edited file";
 
 /// Ranges with at most this number of bytes between them are written as one: less than a page of the page cache.
 pub(super) const NEAR_BYTES: u64 = 4096 - 1;
@@ -23,7 +27,10 @@ const TOGETHER_BYTES: u64 = 1 << 20;
 /// The source of a piece.
 pub(crate) trait Source: Storage {
     /// Appends the parts that are bytes of the edited file, in rising order; those not within `range` may be left out.
-    fn kept(&self, range: Range<u64>, parts: &mut Vec<KeptBytes>);
+    ///
+    /// # Errors
+    /// If there is too little memory.
+    fn kept(&self, range: Range<u64>, parts: &mut Vec<KeptBytes>) -> Result<(), NoMemory>;
 
     /// Whether reading it reads the edited file.
     fn reads_own(&self) -> bool;
@@ -65,11 +72,12 @@ pub(crate) struct StoredSource {
 }
 
 impl Source for StoredSource {
-    fn kept(&self, range: Range<u64>, parts: &mut Vec<KeptBytes>) {
+    fn kept(&self, range: Range<u64>, parts: &mut Vec<KeptBytes>) -> Result<(), NoMemory> {
         if self.own && !range.is_empty() {
             let (at, bytes) = (range.start, range.end - range.start);
-            parts.push(KeptBytes { at, offset: at, bytes });
+            memory::push(parts, KeptBytes { at, offset: at, bytes }, PARTS)?;
         }
+        Ok(())
     }
 
     fn reads_own(&self) -> bool {
@@ -218,7 +226,14 @@ impl Rope {
     }
 
     /// The parts of `range` that are bytes of the edited file, in rising order.
-    pub(crate) fn kept(&self, range: Range<u64>, parts: &mut Vec<KeptBytes>) {
+    ///
+    /// # Errors
+    /// If there is too little memory.
+    pub(crate) fn kept(
+        &self,
+        range: Range<u64>,
+        parts: &mut Vec<KeptBytes>,
+    ) -> Result<(), NoMemory> {
         for index in self.first_piece(range.start)..self.pieces.len() {
             let (begin, piece) = &self.pieces[index];
             if *begin >= range.end {
@@ -226,7 +241,7 @@ impl Rope {
             }
             let within = piece.from..piece.from + piece.bytes;
             let first = parts.len();
-            piece.source.kept(within.clone(), parts);
+            piece.source.kept(within.clone(), parts)?;
             let mut kept = first;
             for index in first..parts.len() {
                 let part = parts[index];
@@ -243,6 +258,7 @@ impl Rope {
             }
             parts.truncate(kept);
         }
+        Ok(())
     }
 
     /// Whether reading the range reads the edited file.
@@ -288,7 +304,8 @@ impl Rope {
             if count == 1 {
                 first.source.read_exact_at(from, out)?;
             } else {
-                scratch.resize((last.from + stop - last_begin - from) as usize, 0);
+                let length = (last.from + stop - last_begin - from) as usize;
+                memory::resize(&mut scratch, length, 0, "pieces of an edited file")?;
                 first.source.read_exact_at(from, &mut scratch)?;
                 for (begin, piece) in &self.pieces[index..index + count] {
                     let (start, ends) = (at.max(*begin), stop.min(begin + piece.bytes));
@@ -413,7 +430,7 @@ mod tests {
                 prop_assert_eq!(slice, &twin[from..to]);
             }
             let mut parts = Vec::new();
-            rope.kept(from as u64..to as u64, &mut parts);
+            rope.kept(from as u64..to as u64, &mut parts).unwrap();
             let mut reached = from as u64;
             for KeptBytes { at, offset, bytes } in parts {
                 prop_assert!(at >= reached && at + bytes <= to as u64 && bytes > 0);

@@ -10,7 +10,9 @@ use std::sync::Arc;
 
 use tachyfits_io::{Id, IoError, Profile, Storage, push_coalesced};
 
-use super::content::{KeptBytes, NEAR_BYTES, Rope, Source};
+use tachyfits_memory::{self as memory, NoMemory};
+
+use super::content::{KeptBytes, NEAR_BYTES, PARTS, Rope, Source};
 
 /// See the module.
 #[derive(Clone)]
@@ -49,41 +51,48 @@ impl fmt::Debug for Overlay {
 
 impl Overlay {
     /// Rows with a patch laid over them.
-    pub(crate) fn over(rows: &Rope, patch: Patch) -> Rope {
+    ///
+    /// # Errors
+    /// If there is too little memory.
+    pub(crate) fn over(rows: &Rope, patch: Patch) -> Result<Rope, NoMemory> {
         let bytes = rows.bytes();
         // Rows that have patches already get one more of them, not another layer.
         let known = rows.whole_source().and_then(|source| source.as_overlay());
         let mut overlay =
             known.cloned().unwrap_or_else(|| Overlay { base: rows.clone(), patches: Vec::new() });
-        overlay.add(patch);
-        Rope::of(Arc::new(overlay), 0..bytes)
+        overlay.add(patch)?;
+        Ok(Rope::of(Arc::new(overlay), 0..bytes))
     }
 
-    fn add(&mut self, patch: Patch) {
+    fn add(&mut self, patch: Patch) -> Result<(), NoMemory> {
         self.patches.push(Arc::new(patch));
         while let [.., older, newer] = &self.patches[..] {
-            let Some(merged) = older.merged(newer) else { break };
+            let Some(merged) = older.merged(newer)? else { break };
             let kept = self.patches.len() - 2;
             self.patches.truncate(kept);
             self.patches.push(Arc::new(merged));
         }
+        Ok(())
     }
 }
 
 impl Patch {
     /// Both as one, if both are lists and the newer is not much shorter.
-    fn merged(&self, newer: &Patch) -> Option<Patch> {
+    fn merged(&self, newer: &Patch) -> Result<Option<Patch>, NoMemory> {
         let (
             Patch::Scattered { places: old, bytes: old_bytes },
             Patch::Scattered { places: new, bytes: new_bytes },
         ) = (self, newer)
         else {
-            return None;
+            return Ok(None);
         };
         if new.len() * 2 < old.len() {
-            return None;
+            return Ok(None);
         }
-        let (mut places, mut bytes) = (Vec::with_capacity(old.len() + new.len()), Vec::new());
+        const WHAT: &str = "replaced cells or pixels";
+        // A newer piece divides an older one at most, and their bytes are those of both or fewer.
+        let mut places = memory::with_room(old.len() + 2 * new.len(), WHAT)?;
+        let mut bytes = memory::with_room(old_bytes.len() + new_bytes.len(), WHAT)?;
         let mut put = |at: u64, piece: &[u8]| {
             if !piece.is_empty() {
                 places.push((at, piece.len() as u32, bytes.len()));
@@ -115,7 +124,7 @@ impl Patch {
         newer.for_each(|&(over, length, begin)| {
             put(over, &new_bytes[begin..begin + length as usize])
         });
-        Some(Patch::Scattered { places, bytes })
+        Ok(Some(Patch::Scattered { places, bytes }))
     }
 
     /// Lays the bytes over those of `out`, which begin at `offset`.
@@ -135,7 +144,8 @@ impl Patch {
                 if rows.is_empty() || *count == 0 {
                     return Ok(());
                 }
-                let mut fields = vec![0; ((rows.end - rows.start) * width) as usize];
+                let length = ((rows.end - rows.start) * width) as usize;
+                let mut fields = memory::filled(length, 0, "replaced fields")?;
                 bytes.read(rows.start * width, &mut fields)?;
                 for (row, field) in rows.zip(fields.chunks(*width as usize)) {
                     lay_field(field, first + row * stride, offset, out);
@@ -223,15 +233,23 @@ impl Storage for Overlay {
 }
 
 impl Source for Overlay {
-    fn kept(&self, range: Range<u64>, parts: &mut Vec<KeptBytes>) {
+    fn kept(&self, range: Range<u64>, parts: &mut Vec<KeptBytes>) -> Result<(), NoMemory> {
         let mut base = Vec::new();
-        self.base.kept(range.clone(), &mut base);
+        self.base.kept(range.clone(), &mut base)?;
         for patch in &self.patches {
-            let mut ranges = Vec::new();
-            patch.ranges(range.clone(), |changed| push_coalesced(&mut ranges, changed, NEAR_BYTES));
-            base = without(&base, &ranges);
+            let (mut ranges, mut reserved) = (Vec::new(), Ok(()));
+            patch.ranges(range.clone(), |changed| {
+                if reserved.is_ok() && ranges.len() == ranges.capacity() {
+                    reserved = memory::reserve(&mut ranges, 1, PARTS);
+                }
+                if reserved.is_ok() {
+                    push_coalesced(&mut ranges, changed, NEAR_BYTES);
+                }
+            });
+            reserved?;
+            base = without(&base, &ranges)?;
         }
-        parts.extend(base);
+        memory::extend(parts, &base, PARTS)
     }
 
     fn reads_own(&self) -> bool {
@@ -249,8 +267,8 @@ impl Source for Overlay {
 }
 
 /// The parts outside the ranges; both are sorted.
-fn without(parts: &[KeptBytes], ranges: &[Range<u64>]) -> Vec<KeptBytes> {
-    let mut left = Vec::with_capacity(parts.len() + ranges.len());
+fn without(parts: &[KeptBytes], ranges: &[Range<u64>]) -> Result<Vec<KeptBytes>, NoMemory> {
+    let mut left = memory::with_room(parts.len() + ranges.len(), PARTS)?;
     let mut first = 0;
     for part in parts {
         let end = part.at + part.bytes;
@@ -270,5 +288,5 @@ fn without(parts: &[KeptBytes], ranges: &[Range<u64>]) -> Vec<KeptBytes> {
         }
         keep(at, end);
     }
-    left
+    Ok(left)
 }

@@ -116,6 +116,7 @@ impl EditedHdu {
         let count = padded(self.data.bytes()) - self.data.bytes();
         // Of ASCII tables blanks, of all else zeros (Sect. 3.3.2, 7.2.3).
         let byte = if self.is_extension("TABLE") { b' ' } else { 0 };
+        // At most the bytes of a block.
         memory(vec![byte; count as usize])
     }
 

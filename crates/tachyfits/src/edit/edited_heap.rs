@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use tachyfits_format::{Descriptor, Field, Value};
 use tachyfits_io::{SpoolOptions, SpoolWriter, push_coalesced};
+use tachyfits_memory as memory;
 
 use super::Editor;
 use super::content::Rope;
@@ -64,7 +65,7 @@ impl Editor {
         }
         let patches = self.moved_fields(hdu, &parts, &reached)?;
         for patch in patches {
-            parts.rows = Overlay::over(&parts.rows, patch);
+            parts.rows = Overlay::over(&parts.rows, patch)?;
         }
         let heap = std::mem::take(&mut parts.heap);
         parts.drop_heap();
@@ -180,14 +181,14 @@ impl Editor {
             // Of very long rows only the fields are read.
             let lies_whole = stride <= LOOK_BYTES;
             if lies_whole {
-                bytes.resize((rows * stride) as usize, 0);
+                memory::resize(&mut bytes, (rows * stride) as usize, 0, "rows of a table")?;
                 parts.rows.read(first * stride, &mut bytes)?;
             }
             for row in first..first + rows {
                 for &(column, offset, width) in &fields {
                     let begin = if lies_whole { (row - first) * stride + offset } else { 0 };
                     if !lies_whole {
-                        bytes.resize(width as usize, 0);
+                        memory::resize(&mut bytes, width as usize, 0, "a descriptor")?;
                         parts.rows.read(row * stride + offset, &mut bytes)?;
                     }
                     visit(row, column, &bytes[begin as usize..(begin + width) as usize])?;
@@ -210,11 +211,12 @@ struct ByColumn {
 impl ByColumn {
     fn new(columns: usize) -> ByColumn {
         let spool = SpoolWriter::new("descriptors", SpoolOptions::default());
+        // At most 999 columns.
         ByColumn { spool, columns: vec![Default::default(); columns], loose: 0 }
     }
 
     fn add(&mut self, column: usize, bytes: &[u8]) -> Result<(), Error> {
-        self.columns[column].0.extend_from_slice(bytes);
+        memory::extend(&mut self.columns[column].0, bytes, "descriptors")?;
         self.loose += bytes.len() as u64;
         if self.loose >= FIELD_BYTES { self.put_away() } else { Ok(()) }
     }

@@ -2,6 +2,7 @@
 //! written.
 
 use tachyfits_format::{Hdu, ImageLayout};
+use tachyfits_memory::{self as memory, NoMemory};
 
 use super::Editor;
 use super::edited_cells::{Overlay, Patch};
@@ -10,6 +11,8 @@ use crate::section::{AxisRange, Section};
 
 /// The most bytes of one piece of a patch, whose length has 32 bits.
 const PIECE_BYTES: u64 = 1 << 30;
+/// Purpose of the memory, for errors.
+const PLACES: &str = "the places of pixels";
 
 impl Editor {
     /// Header information about the pixels of an edited image.
@@ -78,14 +81,15 @@ impl Editor {
         if bytes.is_empty() {
             return Ok(());
         }
-        let (runs, run_bytes) = runs(&layout.axes, section.ranges(), size);
+        let (runs, run_bytes) = runs(&layout.axes, section.ranges(), size)?;
         let patch = match section.ranges().first() {
             // Strided pixels: the bytes between them are written unchanged, because they are in the
             // same pages anyway.
             Some(first) if first.step > 1 && first.count > 1 => {
                 let step = first.step as u64 * size;
                 let whole = (first.count - 1) * step + size;
-                let mut filled = vec![0; (runs.len() as u64 * whole) as usize];
+                let length = (runs.len() as u64 * whole) as usize;
+                let mut filled = memory::filled(length, 0, "replaced pixels")?;
                 let rows = filled.chunks_mut(whole as usize).zip(bytes.chunks(run_bytes as usize));
                 for (at, (row, pixels)) in runs.iter().zip(rows) {
                     unit.data.read(*at, row)?;
@@ -94,11 +98,11 @@ impl Editor {
                         place[..size as usize].copy_from_slice(pixel);
                     }
                 }
-                scattered(&runs, whole, filled)
+                scattered(&runs, whole, filled)?
             }
-            _ => scattered(&runs, run_bytes, bytes.to_vec()),
+            _ => scattered(&runs, run_bytes, memory::copied(bytes, "replaced pixels")?)?,
         };
-        let data = Overlay::over(&unit.data, patch);
+        let data = Overlay::over(&unit.data, patch)?;
         self.units[hdu].set_data(data);
         Ok(())
     }
@@ -106,7 +110,7 @@ impl Editor {
 
 /// Where the runs of a section begin in the data, in rising order, and how many bytes each has: of pixels along NAXIS1, and
 /// of whole rows that follow each other.
-fn runs(axes: &[u64], ranges: &[AxisRange], size: u64) -> (Vec<u64>, u64) {
+fn runs(axes: &[u64], ranges: &[AxisRange], size: u64) -> Result<(Vec<u64>, u64), NoMemory> {
     let mut run_bytes = size;
     let mut stride = size;
     let mut joined = 0;
@@ -125,27 +129,28 @@ fn runs(axes: &[u64], ranges: &[AxisRange], size: u64) -> (Vec<u64>, u64) {
     for (axis, (range, length)) in ranges.iter().zip(axes).enumerate() {
         let count = if axis < joined { 1 } else { range.count };
         let step = range.step as u64 * stride;
-        runs = (0..count)
-            .flat_map(|index| {
-                let begin = range.first * stride + index * step;
-                runs.iter().map(move |run| begin + run).collect::<Vec<_>>()
-            })
-            .collect();
+        let mut longer = memory::with_room(runs.len().saturating_mul(count as usize), PLACES)?;
+        for index in 0..count {
+            let begin = range.first * stride + index * step;
+            longer.extend(runs.iter().map(|run| begin + run));
+        }
+        runs = longer;
         stride *= length;
     }
-    (runs, run_bytes)
+    Ok((runs, run_bytes))
 }
 
 /// A patch of runs of the same length, cut where they are very long.
-fn scattered(runs: &[u64], run_bytes: u64, bytes: Vec<u8>) -> Patch {
-    let mut places = Vec::with_capacity(runs.len());
+fn scattered(runs: &[u64], run_bytes: u64, bytes: Vec<u8>) -> Result<Patch, NoMemory> {
+    let pieces = run_bytes.div_ceil(PIECE_BYTES) as usize;
+    let mut places = memory::with_room(runs.len().saturating_mul(pieces), PLACES)?;
     for (run, begin) in runs.iter().zip((0..).step_by(run_bytes as usize)) {
         for within in (0..run_bytes).step_by(PIECE_BYTES as usize) {
             let length = PIECE_BYTES.min(run_bytes - within) as u32;
             places.push((run + within, length, begin + within as usize));
         }
     }
-    Patch::Scattered { places, bytes }
+    Ok(Patch::Scattered { places, bytes })
 }
 
 #[cfg(test)]
@@ -194,9 +199,10 @@ mod tests {
                 prop_assume!(fits);
                 let count: u64 = section.iter().map(|range| range.count).product();
                 let new: Vec<u8> = (0..count * size).map(|byte| (byte * 7 + 100 * number as u64 + 128) as u8).collect();
-                let (begins, run) = runs(&axes, &section, size);
+                let (begins, run) = runs(&axes, &section, size).unwrap();
                 prop_assert!(begins.windows(2).all(|pair| pair[0] + run <= pair[1]));
-                rope = Overlay::over(&rope, scattered(&begins, run, new.clone()));
+                let patch = scattered(&begins, run, new.clone()).unwrap();
+                rope = Overlay::over(&rope, patch).unwrap();
                 for index in 0..count {
                     let (mut rest, mut at, mut stride) = (index, 0, 1);
                     for (range, length) in section.iter().zip(&axes) {

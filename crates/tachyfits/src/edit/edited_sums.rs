@@ -8,8 +8,9 @@ use std::sync::Arc;
 use tachyfits_format::{FormatError, Header, NO_CHECKSUM, Value};
 use tachyfits_io::operation::RunOptions;
 use tachyfits_kernels::{OnesComplement, Tier, encode_checksum};
+use tachyfits_memory::{self as memory, NoMemory};
 
-use super::content::{KeptBytes, Rope, Source};
+use super::content::{KeptBytes, PARTS, Rope, Source};
 use super::edited_hdu::EditedHdu;
 use super::plan::EditPlan;
 use crate::byte_sums::sum_of_range;
@@ -161,7 +162,7 @@ fn changed_sum(
         return carried_sum(unit, stated, run, tier);
     };
     let old = hdu.data_offset..hdu.end_offset();
-    let Some((taken_out, put_in)) = difference(&unit.data, old.clone()) else {
+    let Some((taken_out, put_in)) = difference(&unit.data, old.clone())? else {
         return carried_sum(unit, stated, run, tier);
     };
     let touched: u64 = taken_out.iter().chain(&put_in).map(|range| range.end - range.start).sum();
@@ -179,6 +180,7 @@ fn changed_sum(
         sum.merge(sum_of_part(&unit.data, range, run, tier)?);
     }
     let fill = unit.fill();
+    // At most the bytes of a block.
     let mut bytes = vec![0; fill.bytes() as usize];
     fill.read(0, &mut bytes)?;
     sum.accumulate(unit.data.bytes(), &bytes, tier);
@@ -194,15 +196,16 @@ type Ranges = Vec<Range<u64>>;
 
 /// The ranges of the old file that the data no longer have, and those of the data that are new; `None` where the old bytes
 /// are in another order, or shifted against the words of the sum.
-fn difference(data: &Rope, old: Range<u64>) -> Option<(Ranges, Ranges)> {
+fn difference(data: &Rope, old: Range<u64>) -> Result<Option<(Ranges, Ranges)>, NoMemory> {
     let mut parts = Vec::new();
-    data.kept(0..data.bytes(), &mut parts);
-    let (mut taken_out, mut put_in) = (Vec::new(), Vec::new());
+    data.kept(0..data.bytes(), &mut parts)?;
+    let room = || memory::with_room(parts.len() + 1, PARTS);
+    let (mut taken_out, mut put_in): (Ranges, Ranges) = (room()?, room()?);
     let (mut reached_old, mut reached) = (old.start, 0);
     for KeptBytes { at, offset, bytes } in parts {
         let in_order = offset >= reached_old && offset + bytes <= old.end;
         if !in_order || (offset - old.start) % 4 != at % 4 {
-            return None;
+            return Ok(None);
         }
         taken_out.push(reached_old..offset);
         put_in.push(reached..at);
@@ -210,8 +213,9 @@ fn difference(data: &Rope, old: Range<u64>) -> Option<(Ranges, Ranges)> {
     }
     taken_out.push(reached_old..old.end);
     put_in.push(reached..data.bytes());
-    let some = |ranges: Vec<Range<u64>>| ranges.into_iter().filter(|range| !range.is_empty());
-    Some((some(taken_out).collect(), some(put_in).collect()))
+    taken_out.retain(|range| !range.is_empty());
+    put_in.retain(|range| !range.is_empty());
+    Ok(Some((taken_out, put_in)))
 }
 
 /// The sum of all data and their fill.

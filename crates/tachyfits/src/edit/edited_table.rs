@@ -10,6 +10,7 @@ use tachyfits_format::{Field, FormatError, Header, NewTable, TableKind, TableLay
 use tachyfits_io::operation::RunOptions;
 use tachyfits_io::{SpoolOptions, SpoolWriter, push_coalesced};
 use tachyfits_kernels::Tier;
+use tachyfits_memory as memory;
 
 use super::Editor;
 use super::content::Rope;
@@ -196,7 +197,7 @@ impl Editor {
                 }
                 Rows::List(list) => scattered(list, &fields, (stride, offset, width))?,
             };
-            parts.rows = Overlay::over(&parts.rows, patch);
+            parts.rows = Overlay::over(&parts.rows, patch)?;
         }
         self.put_back(hdu, parts, &most)?;
         // Arrays that were not checked are new now.
@@ -237,10 +238,11 @@ impl Editor {
             Rows::Range(range) if range.start < range.end => runs.push((*range).clone()),
             Rows::Range(_) => {}
             Rows::List(list) => {
-                let mut sorted = list.to_vec();
+                let mut sorted = memory::copied(list, "the rows of a list")?;
                 sorted.sort_unstable();
                 sorted.dedup();
                 let row = |row: u64| row..row.saturating_add(1);
+                memory::reserve(&mut runs, sorted.len(), "runs of rows")?;
                 sorted.into_iter().for_each(|at| push_coalesced(&mut runs, row(at), 0));
             }
         }
@@ -394,17 +396,18 @@ fn scattered(
     fields: &Rope,
     (stride, offset, width): (u64, u64, u64),
 ) -> Result<Patch, Error> {
-    let mut order: Vec<usize> = (0..list.len()).collect();
-    order.sort_by_key(|&index| list[index]);
-    let mut packed = vec![0; fields.bytes() as usize];
+    let mut order = memory::collected(0..list.len(), "the order of the rows")?;
+    order.sort_unstable_by_key(|&index| (list[index], index));
+    let mut packed = memory::filled(fields.bytes() as usize, 0, "replaced cells")?;
     fields.read(0, &mut packed)?;
     let last_of_row =
         |place: usize| order.get(place + 1).is_none_or(|&next| list[next] != list[order[place]]);
-    let places = (0..order.len()).filter(|&place| last_of_row(place)).map(|place| {
+    let mut places = memory::with_room(order.len(), "the places of cells")?;
+    places.extend((0..order.len()).filter(|&place| last_of_row(place)).map(|place| {
         let index = order[place];
         (list[index] * stride + offset, width as u32, index * width as usize)
-    });
-    Ok(Patch::Scattered { places: places.collect(), bytes: packed })
+    }));
+    Ok(Patch::Scattered { places, bytes: packed })
 }
 
 /// The same bytes, kept by themselves.
@@ -412,7 +415,8 @@ fn flat(rope: &Rope) -> Result<Rope, Error> {
     let mut kept = SpoolWriter::new("edited rows", SpoolOptions::default());
     let mut piece = Vec::new();
     for at in (0..rope.bytes()).step_by(COPY_BYTES as usize) {
-        piece.resize(COPY_BYTES.min(rope.bytes() - at) as usize, 0);
+        let length = COPY_BYTES.min(rope.bytes() - at) as usize;
+        memory::resize(&mut piece, length, 0, "a part of a table")?;
         rope.read(at, &mut piece)?;
         kept.write_all(&piece)?;
     }

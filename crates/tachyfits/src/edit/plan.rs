@@ -6,8 +6,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tachyfits_io::{Id, IoError, Lend, Profile, Storage, push_coalesced};
+use tachyfits_memory::{self as memory, NoMemory};
 
-use super::content::{KeptBytes, NEAR_BYTES, Rope, Source};
+use super::content::{KeptBytes, NEAR_BYTES, PARTS, Rope, Source};
 use super::edited_hdu::{EditedHdu, memory};
 use crate::error::{Error, Reason};
 
@@ -91,10 +92,13 @@ impl EditPlan {
     }
 
     /// The ranges that the old file does not have at their place, near ones joined.
-    pub(crate) fn dirty(&self) -> Vec<Range<u64>> {
+    ///
+    /// # Errors
+    /// If there is too little memory.
+    pub(crate) fn dirty(&self) -> Result<Vec<Range<u64>>, NoMemory> {
         let mut parts = Vec::new();
-        self.rope.kept(0..self.rope.bytes(), &mut parts);
-        let mut dirty: Vec<Range<u64>> = Vec::new();
+        self.rope.kept(0..self.rope.bytes(), &mut parts)?;
+        let mut dirty: Vec<Range<u64>> = memory::with_room(parts.len() + 1, PARTS)?;
         let mut reached = 0;
         let mut add = |range: Range<u64>| {
             if !range.is_empty() {
@@ -108,7 +112,7 @@ impl EditPlan {
             }
         }
         add(reached..self.rope.bytes());
-        dirty
+        Ok(dirty)
     }
 
     /// Cost of a change in place: bytes of the old file that are overwritten, bytes written in all,

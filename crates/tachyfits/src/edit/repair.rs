@@ -138,6 +138,7 @@ impl Readable {
 fn repair_fill(unit: &mut EditedHdu, hdu: &Hdu) -> Result<Option<Fix>, Error> {
     let (Some(before), after) = (unit.fill.clone(), unit.new_fill()) else { return Ok(None) };
     let bytes = |rope: &Rope| -> Result<Vec<u8>, Error> {
+        // At most the bytes of a block.
         let mut bytes = vec![0; rope.bytes() as usize];
         rope.read(0, &mut bytes)?;
         Ok(bytes)

@@ -5,6 +5,7 @@ use std::fmt;
 use std::ops::Range;
 
 use tachyfits_io::{Id, IoError, Profile, Storage};
+use tachyfits_memory::{self as memory, NoMemory};
 
 use super::content::{KeptBytes, Rope, Source};
 
@@ -61,7 +62,8 @@ impl Restride {
     fn make(&self, rows: Range<u64>, out: &mut [u8]) -> Result<(), IoError> {
         out.fill(self.fill);
         let count = rows.end - rows.start;
-        let mut old = vec![0; (count * self.old_row_bytes) as usize];
+        let length = (count * self.old_row_bytes) as usize;
+        let mut old = memory::filled(length, 0, "rows of the old table")?;
         if !self.runs.is_empty() {
             self.base.read(rows.start * self.old_row_bytes, &mut old)?;
         }
@@ -76,7 +78,7 @@ impl Restride {
             copy(&old, self.old_row_bytes as usize, run);
         }
         if let Some((at, width, fields)) = self.field.as_ref().filter(|(_, width, _)| *width > 0) {
-            let mut new = vec![0; (count * width) as usize];
+            let mut new = memory::filled((count * width) as usize, 0, "fields of a new column")?;
             fields.read(rows.start * width, &mut new)?;
             copy(&new, *width as usize, &Run { from: 0, to: *at, bytes: *width });
         }
@@ -116,7 +118,7 @@ impl Storage for Restride {
             if begin == at && stop <= end {
                 self.make(rows, out)?;
             } else {
-                made.resize((stop - begin) as usize, 0);
+                memory::resize(&mut made, (stop - begin) as usize, 0, "rows of the new table")?;
                 self.make(rows, &mut made)?;
                 let from = (at - begin) as usize;
                 let length = out.len();
@@ -135,7 +137,9 @@ impl Storage for Restride {
 }
 
 impl Source for Restride {
-    fn kept(&self, _range: Range<u64>, _parts: &mut Vec<KeptBytes>) {}
+    fn kept(&self, _range: Range<u64>, _parts: &mut Vec<KeptBytes>) -> Result<(), NoMemory> {
+        Ok(())
+    }
 
     fn reads_own(&self) -> bool {
         self.base.reads_own(0..self.base.bytes())

@@ -41,6 +41,7 @@ impl Input {
     /// The box of the input that goes with one of the result.
     fn window(&self, window: &Window) -> Window {
         let own = self.node.axes().len();
+        // At most 999 axes.
         let mut needed = Window { first: vec![0; own], count: vec![1; own] };
         for (axis, place) in self.axes.iter().enumerate() {
             if let Some(place) = *place {

@@ -186,6 +186,7 @@ struct KnownValues {
 impl KnownValues {
     fn of(expression: &Expression, given: &[NameValue], tier: Tier) -> (Vec<Value>, Id) {
         let mut values = KnownValues { values: Vec::new(), known: HashMap::new(), tier };
+        // At most as many items as the text of an expression may have characters.
         let mut ids: Vec<Id> = Vec::with_capacity(expression.items.len());
         for item in &expression.items {
             let value = match *item {
@@ -266,6 +267,7 @@ struct Compiler {
 impl Compiler {
     fn new(values: &[Value], result: Id) -> Compiler {
         // Operands come before, so that one way back finds what the result needs.
+        // At most as many items as the text of an expression may have characters.
         let mut uses = vec![0; values.len()];
         uses[result] = 1;
         for (id, value) in values.iter().enumerate().rev() {
@@ -273,6 +275,7 @@ impl Compiler {
                 value.operands().into_iter().flatten().for_each(|operand| uses[operand] += 1);
             }
         }
+        // At most as many items as the text of an expression may have characters.
         let places = vec![None; values.len()];
         Compiler { steps: Vec::new(), uses, places, free: Vec::new(), slots: 0, result }
     }

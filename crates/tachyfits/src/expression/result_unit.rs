@@ -41,6 +41,7 @@ pub(crate) fn mixed_units(expression: &Expression, inputs: &[Bound<'_>]) -> Vec<
 
 /// The unit of each item of an expression.
 fn units_of(expression: &Expression, inputs: &[Bound<'_>]) -> Vec<ResultUnit> {
+    // At most as many items as the text of an expression may have characters.
     let mut units: Vec<ResultUnit> = Vec::with_capacity(expression.items.len());
     for item in &expression.items {
         let unit = match *item {

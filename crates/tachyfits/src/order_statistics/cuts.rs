@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use tachyfits_kernels::{KeyCuts, key_of, value_of_key};
+use tachyfits_memory::{self as memory, NoMemory};
 
 use super::select::select;
 use super::stream::{KeyRange, Open};
@@ -97,29 +98,42 @@ pub(super) struct Sorted {
 
 impl Sorted {
     pub(super) fn new(cuts: &Cuts) -> Sorted {
+        // At most 2^17 cuts: the bins of all ranges.
         Sorted { counts: vec![0; cuts.kept.len()], keys: vec![Vec::new(); cuts.keeps] }
     }
 
     /// Adds values; gives how many of them it keeps, none where there is no `room`.
-    pub(super) fn take(&mut self, cuts: &Cuts, values: &[f64], room: bool) -> u64 {
+    ///
+    /// # Errors
+    /// If there is too little memory.
+    pub(super) fn take(
+        &mut self,
+        cuts: &Cuts,
+        values: &[f64],
+        room: bool,
+    ) -> Result<u64, NoMemory> {
         let mut kept = 0;
         for &value in values.iter().filter(|value| !value.is_nan()) {
             let key = key_of(value);
             let piece = cuts.cuts.piece(key);
             self.counts[piece] += 1;
             if let Some(place) = cuts.kept[piece].filter(|_| room) {
-                self.keys[place as usize].push(key);
+                memory::push(&mut self.keys[place as usize], key, "pixels near the results")?;
                 kept += 1;
             }
         }
-        kept
+        Ok(kept)
     }
 
-    pub(super) fn merge(&mut self, other: Sorted) {
+    pub(super) fn merge(&mut self, other: Sorted) -> Result<(), NoMemory> {
         self.counts.iter_mut().zip(other.counts).for_each(|(count, more)| *count += more);
-        for (keys, mut more) in self.keys.iter_mut().zip(other.keys) {
-            if keys.is_empty() { *keys = more } else { keys.append(&mut more) }
+        for (keys, more) in self.keys.iter_mut().zip(other.keys) {
+            match keys.is_empty() {
+                true => *keys = more,
+                false => memory::extend(keys, &more, "pixels near the results")?,
+            }
         }
+        Ok(())
     }
 
     /// Total number of defined pixels.
@@ -140,6 +154,7 @@ impl Sorted {
         let firsts = cuts.cuts.firsts();
         let mut end = 0;
         let ends: Vec<u64> = self.counts.iter().map(|count| (end += count, end).1).collect();
+        // At most 2^17 cuts.
         let mut kept = vec![(0, Vec::new()); self.keys.len()];
         opens.retain_mut(|open| {
             let at = ends.partition_point(|&end| end <= open.rank());

@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use tachyfits_io::{NoReads, Tasks};
 use tachyfits_kernels::{Encoding, Tier, decode_f64, transpose};
+use tachyfits_memory::{self as memory, NoMemory};
 
 use super::limits::OrderLimits;
 use super::passes::Passes;
@@ -258,7 +259,7 @@ impl Columns<'_> {
                     let first = task % groups * together;
                     let outputs = first..width.min(first + together);
                     let block = (task / groups) as usize;
-                    Ok(self.select(block, outputs, statistics, &encoding, gathered))
+                    Ok(self.select(block, outputs, statistics, &encoding, gathered)?)
                 },
                 |_task, values: Vec<f64>| {
                     for values in values.chunks_exact(statistics.len()) {
@@ -279,7 +280,7 @@ impl Columns<'_> {
         statistics: &[OrderStatistic],
         encoding: &Encoding,
         gathered: &mut Gathered,
-    ) -> Vec<f64> {
+    ) -> Result<Vec<f64>, NoMemory> {
         let size = encoding.pixel_bytes();
         let pixels = self.pixels as usize;
         let (first, count) = (outputs.start as usize, (outputs.end - outputs.start) as usize);
@@ -288,18 +289,19 @@ impl Columns<'_> {
             let width = self.tile.run as usize;
             let begin = (block * pixels * width + first) * size;
             let row = |row: usize| &self.bytes[begin + row * width * size..];
-            turned.resize(count * pixels * size, 0);
+            memory::resize(turned, count * pixels * size, 0, "the pixels of outputs")?;
             transpose(row, pixels, count, size, turned, pixels);
             &turned[..]
         } else {
             &self.bytes[first * pixels * size..(first + count) * pixels * size]
         };
-        let mut values = Vec::with_capacity(count * statistics.len());
-        decoded.resize(pixels, 0.0);
+        let mut values = memory::with_room(count * statistics.len(), "the values of outputs")?;
+        memory::resize(decoded, pixels, 0.0, "the pixels of an output")?;
+        selection.reserve(pixels)?;
         for bytes in together.chunks_exact(pixels * size) {
             decode_f64(bytes, encoding, self.tier, decoded);
             selection.push(decoded, statistics, self.tier, &mut values);
         }
-        values
+        Ok(values)
     }
 }

@@ -2,6 +2,7 @@
 //! of ranks among values in memory.
 
 use tachyfits_kernels::{Tier, deviate, key_of, split, value_of_key};
+use tachyfits_memory::{self as memory, NoMemory};
 
 /// A statistic of the sorted values.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -87,6 +88,17 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
+    /// Reserves memory for sets of this many values.
+    ///
+    /// # Errors
+    /// If there is too little.
+    pub(crate) fn reserve(&mut self, values: usize) -> Result<(), NoMemory> {
+        self.kept.clear();
+        self.keys.clear();
+        memory::reserve(&mut self.kept, values, "the pixels of an output")?;
+        memory::reserve(&mut self.keys, values, "the pixels of an output")
+    }
+
     /// Appends the value of each statistic to `results`, NaN where no value is defined. Changes the values.
     pub(crate) fn push(
         &mut self,

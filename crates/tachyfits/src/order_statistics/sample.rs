@@ -2,6 +2,7 @@
 //! found.
 
 use tachyfits_kernels::{LEAF_PIXELS, Tier, deviate, key_of, value_of_key};
+use tachyfits_memory::{self as memory, NoMemory};
 
 use super::select::sort;
 use crate::lines::{Line, LineGroup, Lines, Stretch};
@@ -87,6 +88,9 @@ impl Lines for SampledLines<'_> {
     }
 }
 
+/// Purpose of the memory, for errors.
+const SAMPLE: &str = "a sample of the pixels";
+
 /// Defined values from several places, each of which is a cluster: neighbours are alike.
 #[derive(Default)]
 pub(crate) struct Sample {
@@ -97,21 +101,28 @@ pub(crate) struct Sample {
 
 impl Sample {
     /// Adds the values of a place.
-    pub(crate) fn push(&mut self, values: &[f64]) {
+    ///
+    /// # Errors
+    /// If there is too little memory.
+    pub(crate) fn push(&mut self, values: &[f64]) -> Result<(), NoMemory> {
+        memory::reserve(&mut self.values, values.len(), SAMPLE)?;
         self.values.extend(values.iter().filter(|x| !x.is_nan()));
-        self.ends.push(self.values.len());
+        memory::push(&mut self.ends, self.values.len(), SAMPLE)
     }
 
     /// The same places with distances to a value.
-    pub(crate) fn deviations(&self, center: f64, tier: Tier) -> Sample {
-        let mut values = self.values.clone();
+    ///
+    /// # Errors
+    /// If there is too little memory.
+    pub(crate) fn deviations(&self, center: f64, tier: Tier) -> Result<Sample, NoMemory> {
+        let mut values = memory::copied(&self.values, SAMPLE)?;
         deviate(&mut values, center, tier);
-        Sample { values, ends: self.ends.clone() }
+        Ok(Sample { values, ends: memory::copied(&self.ends, SAMPLE)? })
     }
 
     /// For each fraction the range that probably holds the value of which this fraction is below, and which part of all
     /// values that range probably holds. `check` is asked before each look at the sample whether to go on.
-    pub(crate) fn ranges<E>(
+    pub(crate) fn ranges<E: From<NoMemory>>(
         &self,
         fractions: &[f64],
         check: &dyn Fn() -> Result<(), E>,
@@ -119,7 +130,7 @@ impl Sample {
         let sorted = self.sorted(check)?;
         let count = sorted.len() as f64;
         let place = |fraction: f64| (fraction * count).clamp(0.0, count - 1.0);
-        let error = |fraction| {
+        let error = |fraction| -> Result<f64, E> {
             check()?;
             Ok(self.error(sorted[place(fraction) as usize]))
         };
@@ -140,8 +151,11 @@ impl Sample {
     }
 
     /// The values in their order.
-    pub(crate) fn sorted<E>(&self, check: &dyn Fn() -> Result<(), E>) -> Result<Vec<f64>, E> {
-        let mut keys: Vec<u64> = self.values.iter().map(|&x| key_of(x)).collect();
+    pub(crate) fn sorted<E: From<NoMemory>>(
+        &self,
+        check: &dyn Fn() -> Result<(), E>,
+    ) -> Result<Vec<f64>, E> {
+        let mut keys = memory::collected(self.values.iter().map(|&x| key_of(x)), SAMPLE)?;
         sort(&mut keys, check)?;
         Ok(keys.into_iter().map(value_of_key).collect())
     }

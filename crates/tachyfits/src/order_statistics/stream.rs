@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tachyfits_kernels::{
     Encoding, KeyBins, LEAF_PIXELS, Split, Tier, decode_f64, deviate, key_of, split, value_of_key,
 };
+use tachyfits_memory::{self as memory, NoMemory};
 
 use super::cuts::{Cuts, Sorted};
 use super::limits::OrderLimits;
@@ -38,6 +39,9 @@ enum Task {
     Count(KeyBins),
 }
 
+/// Purpose of the memory, for errors.
+const KEPT: &str = "pixels near the results";
+
 /// Result of a pass.
 #[derive(Clone, Debug)]
 enum Found {
@@ -52,35 +56,53 @@ impl Found {
                 let (counts, values) = Default::default();
                 Found::Kept { low, high, counts, values }
             }
+            // At most 2^14 bins.
             Task::Count(bins) => Found::Counted { bins, counts: vec![0; bins.bins + 3] },
         }
     }
 
     /// Adds values; `kept` counts those that all workers keep, beyond `most` of which none is kept any more.
-    fn take(&mut self, pixels: &[f64], tier: Tier, kept: &AtomicU64, most: u64) {
+    ///
+    /// # Errors
+    /// If there is too little memory.
+    fn take(
+        &mut self,
+        pixels: &[f64],
+        tier: Tier,
+        kept: &AtomicU64,
+        most: u64,
+    ) -> Result<(), NoMemory> {
         match self {
             Found::Kept { low, high, counts, values, .. } => {
                 let room = kept.load(Ordering::Relaxed) <= most;
                 let before = values.len();
+                if room {
+                    memory::reserve(values, pixels.len(), KEPT)?;
+                }
                 *counts += split(pixels, (*low, *high), tier, room.then_some(&mut *values));
                 kept.fetch_add((values.len() - before) as u64, Ordering::Relaxed);
             }
             Found::Counted { bins, counts } => bins.count(pixels, tier, counts),
         }
+        Ok(())
     }
 
-    fn merge(&mut self, other: Found) {
+    fn merge(&mut self, other: Found) -> Result<(), NoMemory> {
         match (self, other) {
             (Found::Kept { counts, values, .. }, Found::Kept { counts: more, values: new, .. }) => {
                 *counts += more;
                 // The first worker's values need not be copied.
-                if values.is_empty() { *values = new } else { values.extend_from_slice(&new) }
+                match values.is_empty() {
+                    true => *values = new,
+                    false => memory::extend(values, &new, KEPT)?,
+                }
             }
             (Found::Counted { counts, .. }, Found::Counted { counts: more, .. }) => {
                 counts.iter_mut().zip(&more).for_each(|(count, more)| *count += more);
             }
             _ => unreachable!("workers do the same tasks"),
         }
+        Ok(())
     }
 
     /// Total number of defined pixels.
@@ -315,7 +337,7 @@ impl<'a> Population<'a> {
         let joined = match center {
             None => joined_ranges(sample, statistics, passes)?,
             Some(center) => {
-                joined_ranges(&sample.deviations(center, self.tier), statistics, passes)?
+                joined_ranges(&sample.deviations(center, self.tier)?, statistics, passes)?
             }
         };
         let mut room = self.limits.kept as f64;
@@ -343,7 +365,7 @@ impl<'a> Population<'a> {
         let Some(sample) = sample.filter(|_| statistics.len() > self.limits.ranges) else {
             return Ok(None);
         };
-        let deviations = center.map(|center| sample.deviations(center, self.tier));
+        let deviations = center.map(|center| sample.deviations(center, self.tier)).transpose()?;
         let sample = deviations.as_ref().unwrap_or(sample);
         let ranges = joined_ranges(sample, statistics, passes)?;
         let most = (statistics.len() * CUTS_PER_STATISTIC).clamp(LEAST_CUTS, self.most_cuts());
@@ -377,13 +399,14 @@ impl<'a> Population<'a> {
                     deviate(values, center, tier);
                 }
                 let room = kept.load(Ordering::Relaxed) <= most;
-                kept.fetch_add(own.get().take(cuts, values, room), Ordering::Relaxed);
+                kept.fetch_add(own.get().take(cuts, values, room)?, Ordering::Relaxed);
+                Ok(())
             },
             |_| (),
-            |()| (),
+            |()| Ok(()),
         )?;
         let mut found = Sorted::new(cuts);
-        workers.for_each(|own| found.merge(std::mem::replace(own, Sorted::new(cuts))));
+        workers.try_for_each(|own| found.merge(std::mem::replace(own, Sorted::new(cuts))))?;
         Ok((found, kept.into_inner() <= most))
     }
 
@@ -424,23 +447,26 @@ impl<'a> Population<'a> {
                 if let Some(center) = center {
                     deviate(values, center, tier);
                 }
-                own.get().iter_mut().for_each(|found| found.take(values, tier, &kept, most));
+                let mut own = own.get();
+                own.iter_mut().try_for_each(|found| found.take(values, tier, &kept, most))
             },
             |_| (),
-            |()| (),
+            |()| Ok(()),
         )?;
         let mut found: Vec<Found> = tasks.iter().copied().map(Found::new).collect();
-        workers.for_each(|own| {
+        workers.try_for_each(|own| {
             let own = std::mem::take(own);
-            found.iter_mut().zip(own).for_each(|(found, more)| found.merge(more));
-        });
+            found.iter_mut().zip(own).try_for_each(|(found, more)| found.merge(more))
+        })?;
         Ok((found, kept.into_inner() <= most))
     }
 
     fn take_sample(&self, passes: &mut Passes<'_>) -> Result<Sample, Error> {
         let lines = SampledLines::new(self.lines, self.limits.sample);
         let mut sample = Sample::default();
-        let take = |own: &mut Vec<f64>, values: &mut [f64]| own.extend_from_slice(values);
+        let take = |own: &mut Vec<f64>, values: &mut [f64]| {
+            memory::extend(own, values, "a sample of the pixels")
+        };
         let push = |values: Vec<f64>| sample.push(&values);
         self.visit(&lines, passes, Vec::new, take, std::mem::take, push)?;
         Ok(sample)
@@ -452,9 +478,9 @@ impl<'a> Population<'a> {
         lines: &dyn Lines,
         passes: &mut Passes<'_>,
         begin: impl Fn() -> W + Sync,
-        take: impl Fn(&mut W, &mut [f64]) + Sync,
+        take: impl Fn(&mut W, &mut [f64]) -> Result<(), NoMemory> + Sync,
         finish: impl Fn(&mut W) -> R + Sync,
-        mut merge: impl FnMut(R) + Send,
+        mut merge: impl FnMut(R) -> Result<(), NoMemory> + Send,
     ) -> Result<(), Error> {
         let (pixels, encoding, tier) = (self.image.pixel_bytes(), &self.encoding, self.tier);
         let size = pixels.size as usize;
@@ -466,21 +492,21 @@ impl<'a> Population<'a> {
                 options,
                 scratch,
                 |(worker, gathered, decoded), task, fetched| {
-                    let mut piece = 0;
+                    let (mut piece, mut taken) = (0, Ok(()));
                     lines.visit(task, &mut |line| {
                         let bytes = line.stretch.collect(fetched, &mut piece, pixels, gathered);
                         for leaf in bytes.chunks(LEAF_PIXELS * size) {
                             let values = &mut decoded[..leaf.len() / size];
                             decode_f64(leaf, encoding, tier, values);
-                            take(worker, values);
+                            if taken.is_ok() {
+                                taken = take(worker, values);
+                            }
                         }
                     });
+                    taken?;
                     Ok(finish(worker))
                 },
-                |_task, result| {
-                    merge(result);
-                    Ok(())
-                },
+                |_task, result| Ok(merge(result)?),
             )?;
             Ok(((), report))
         })
@@ -528,6 +554,7 @@ fn narrow(
     whole: bool,
     check: &dyn Fn() -> Result<(), Error>,
 ) -> Result<(), Error> {
+    // At most 8 ranges.
     let mut kept = vec![(0, Vec::new()); found.len()];
     opens.retain_mut(|open| {
         for (found, (first, places)) in found.iter().zip(&mut kept) {

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use tachyfits_memory::{self as memory, NoMemory};
+
 /// Samples that are computed together, because the rows that they need are close to each other.
 pub(super) const CHUNK: usize = 256;
 
@@ -52,7 +54,15 @@ fn distance(a: [f64; 2], b: [f64; 2]) -> f64 {
 
 impl Samples {
     /// Samples of a path that has a length, within an image of these two axes.
-    pub(super) fn new(points: &[[f64; 2]], width: u32, spacing: f64, axes: [u64; 2]) -> Samples {
+    ///
+    /// # Errors
+    /// If there is too little memory.
+    pub(super) fn new(
+        points: &[[f64; 2]],
+        width: u32,
+        spacing: f64,
+        axes: [u64; 2],
+    ) -> Result<Samples, NoMemory> {
         let segments: Vec<_> = points
             .windows(2)
             .map(|pair| (pair[0], pair[1], distance(pair[0], pair[1])))
@@ -61,7 +71,7 @@ impl Samples {
         // The last sample may miss the end of the path by a rounding error.
         let count = (length(points) / spacing + 1e-9).floor() as usize + 1;
         let (mut segment, mut begin) = (0, 0.0);
-        let mut places = Vec::with_capacity(count);
+        let mut places = memory::with_room(count, "the samples of a path")?;
         for number in 0..count {
             let offset = number as f64 * spacing;
             while segment + 1 < segments.len() && offset >= begin + segments[segment].2 {
@@ -74,7 +84,7 @@ impl Samples {
             let place = [from[0] + along[0] * within, from[1] + along[1] * within];
             places.push((place, [-along[1], along[0]]));
         }
-        Samples { places, width, axes }
+        Ok(Samples { places, width, axes })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -124,6 +134,7 @@ impl Samples {
 
 impl SampleChunk {
     fn new(samples: Range<usize>, rows: Vec<SampleRow>) -> SampleChunk {
+        // At most two rows for each pixel across each of CHUNK samples.
         let mut before = Vec::with_capacity(rows.len());
         let mut pixels = 0;
         for row in &rows {
@@ -150,7 +161,7 @@ mod tests {
     use super::*;
 
     fn places(points: &[[f64; 2]], spacing: f64) -> Vec<[f64; 2]> {
-        let samples = Samples::new(points, 1, spacing, [100, 100]);
+        let samples = Samples::new(points, 1, spacing, [100, 100]).unwrap();
         samples.places.iter().map(|place| place.0).collect()
     }
 
@@ -160,14 +171,14 @@ mod tests {
         let expected = [[1.0, 1.0], [2.0, 1.0], [3.0, 1.0], [3.0, 2.0]];
         assert_eq!(places(&corner, 1.0), expected);
         assert_eq!(places(&[[0.0, 0.0], [0.0, 0.3]], 0.1).len(), 4);
-        let samples = Samples::new(&corner, 1, 1.0, [100, 100]);
+        let samples = Samples::new(&corner, 1, 1.0, [100, 100]).unwrap();
         assert_eq!(samples.places[1].1, [0.0, 1.0]);
         assert_eq!(samples.places[3].1, [-1.0, 0.0]);
     }
 
     #[test]
     fn a_sample_on_a_pixel_is_that_pixel() {
-        let samples = Samples::new(&[[2.0, 3.0], [5.0, 3.0]], 1, 1.0, [100, 100]);
+        let samples = Samples::new(&[[2.0, 3.0], [5.0, 3.0]], 1, 1.0, [100, 100]).unwrap();
         let mut taps = Vec::new();
         samples.taps(2, &mut taps);
         assert_eq!(taps, [Tap { x: 4, y: 3, weight: 1.0 }]);
@@ -175,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_wide_sample_is_centred_and_ignores_pixels_outside() {
-        let samples = Samples::new(&[[0.5, 0.0], [5.0, 0.0]], 3, 1.0, [100, 100]);
+        let samples = Samples::new(&[[0.5, 0.0], [5.0, 0.0]], 3, 1.0, [100, 100]).unwrap();
         let mut taps = Vec::new();
         samples.taps(0, &mut taps);
         let tap = |x, y| Tap { x, y, weight: 0.5 };
@@ -184,7 +195,7 @@ mod tests {
 
     #[test]
     fn chunks_have_the_rows_of_their_samples() {
-        let samples = Samples::new(&[[0.0, 0.0], [300.0, 300.0]], 2, 1.0, [200, 400]);
+        let samples = Samples::new(&[[0.0, 0.0], [300.0, 300.0]], 2, 1.0, [200, 400]).unwrap();
         let chunks = samples.chunks();
         assert_eq!(chunks.len(), 2);
         let mut taps = Vec::new();
@@ -204,7 +215,7 @@ mod tests {
             }
         }
         // Samples beyond the image need no pixels.
-        let outside = Samples::new(&[[500.0, 0.0], [510.0, 0.0]], 1, 1.0, [200, 400]);
+        let outside = Samples::new(&[[500.0, 0.0], [510.0, 0.0]], 1, 1.0, [200, 400]).unwrap();
         assert_eq!(outside.chunks()[0].pixels(), 0);
     }
 }

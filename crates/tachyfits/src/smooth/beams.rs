@@ -205,6 +205,7 @@ struct WeightGrid {
 
 impl WeightGrid {
     fn new(x_half: usize, y_half: usize) -> WeightGrid {
+        // At most MOST_PIXELS.
         let values = vec![0.0; (2 * x_half + 1) * (2 * y_half + 1)];
         WeightGrid { x_half: x_half as i64, y_half: y_half as i64, values }
     }

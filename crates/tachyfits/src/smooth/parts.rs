@@ -299,6 +299,7 @@ impl Pass {
         out: &mut Raster,
     ) -> Result<(), IoError> {
         let width = out.width;
+        // At most the terms of a part, some 40.
         let mut near: Vec<&[f64]> = Vec::with_capacity(self.offsets.len());
         for row in 0..out.height() {
             if feed.fetched.is_cancelled() {

@@ -14,6 +14,7 @@ use tachyfits_io::IoError;
 use tachyfits_kernels::{
     BLOCK, Blanks, Blocks, Encoding, Stencil, Tier, decode_f64, smooth_blocks_f64, smooth_rows_f64,
 };
+use tachyfits_memory as memory;
 
 use super::{
     Edge, Neighbour, check_planes, check_weights, neighbour, plane_place, policies_text,
@@ -173,7 +174,7 @@ impl SmoothPlanes {
         let (width, tier) = (part.width(), feed.tier);
         let row_bytes = width * self.encoding.pixel_bytes();
         let renormalises = self.smoothing.blanks == Blanks::Renormalise;
-        let mut has_nan = vec![false; part.y.needed];
+        let mut has_nan = memory::filled(part.y.needed, false, "the rows of a plane")?;
         let mut sums = PlaneSums::new(self, part, feed.scratch)?;
         let mut good: Option<PlaneSums> = None;
         let mut own = feed.scratch.f64s(part.x.needed)?;
@@ -191,7 +192,7 @@ impl SmoothPlanes {
                 self.sum(part, Of::Weights, &rows, good, &mut has_nan, tier);
                 self.divide(sums.results(), good.results());
             } else if renormalises && self.edge == Edge::Blank {
-                let good = self.weights_of_defined(part, tier);
+                let good = self.weights_of_defined(part, tier)?;
                 let pitch = sums.count * BLOCK;
                 sums.results().chunks_mut(pitch).for_each(|sums| self.divide(sums, &good));
             }
@@ -290,16 +291,18 @@ impl SmoothPlanes {
 
     /// Returns the sums of weights for a row if every pixel around it is defined, but for those
     /// beyond the edges along x.
-    fn weights_of_defined(&self, part: &PlanePart<'_>, tier: Tier) -> Vec<f64> {
+    fn weights_of_defined(&self, part: &PlanePart<'_>, tier: Tier) -> Result<Vec<f64>, IoError> {
+        const WHAT: &str = "the weights of a row";
         let PlaneSmoothing { x, y, .. } = &self.smoothing;
-        let mut padded = vec![1.0; part.width() + x.len() - 1];
+        let mut padded = memory::filled(part.width() + x.len() - 1, 1.0, WHAT)?;
         part.x.pad(&mut padded, Beyond { edge: self.edge, zero: 1.0, blank: 0.0 });
         let near: Vec<&[f64]> = (0..x.len()).map(|row| &padded[row..]).collect();
-        let mut line = vec![0.0; part.width()];
+        let mut line = memory::filled(part.width(), 0.0, WHAT)?;
         smooth_rows_f64(&near, &self.stencil(x), tier, &mut line);
-        let mut good = vec![0.0; part.width()];
+        let mut good = memory::filled(part.width(), 0.0, WHAT)?;
+        // At most MOST_WEIGHTS rows.
         smooth_rows_f64(&vec![&line[..]; y.len()], &self.stencil(y), tier, &mut good);
-        good
+        Ok(good)
     }
 
     fn divide(&self, sums: &mut [f64], good: &[f64]) {

@@ -2,6 +2,7 @@
 //! may need any row.
 
 use tachyfits_format::{FormatError, HduKind, Header, Real, TableKind, Value};
+use tachyfits_memory::{self as memory, NoMemory};
 
 use super::{Companion, MOST_BYTES, hdu_bytes};
 use crate::error::{Error, Reason};
@@ -32,7 +33,7 @@ impl CoordinateTable {
             let found = format!("{} of {} bytes", hdu.data_bytes_present, hdu.data_bytes);
             return Err(Error::refused(Reason::DataMissing, expected, found).at(file, hdu.index));
         }
-        let mut data = vec![0; hdu.data_bytes as usize];
+        let mut data = memory::filled(hdu.data_bytes as usize, 0, "a table of coordinates")?;
         of.storage.read_exact_at(hdu.data_offset, &mut data)?;
         let mut header = hdu.header.clone();
         for keyword in ["CHECKSUM", "DATASUM"] {
@@ -59,7 +60,7 @@ impl CoordinateTable {
     }
 
     /// The bytes of a file whose HDU 1 is the table.
-    pub(super) fn file_bytes(&self) -> Vec<u8> {
+    pub(super) fn file_bytes(&self) -> Result<Vec<u8>, NoMemory> {
         let mut bytes: Vec<u8> = Vec::new();
         for card in [
             "SIMPLE  =                    T",
@@ -70,7 +71,11 @@ impl CoordinateTable {
             bytes.extend(format!("{card:<80}").as_bytes());
         }
         bytes.resize(2880, b' ');
-        bytes.extend(hdu_bytes(&self.header, &self.data));
-        bytes
+        memory::extend(
+            &mut bytes,
+            &hdu_bytes(&self.header, &self.data)?,
+            "a table of coordinates",
+        )?;
+        Ok(bytes)
     }
 }

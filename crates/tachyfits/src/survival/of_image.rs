@@ -6,6 +6,7 @@ use tachyfits_format::{
     AxisSelection, Card, Context, FormatError, Header, ResultAxis, coordinate_tables,
     cutout_header, lookup_tables, path_header, rebinned_header, reordered_header, result_cards,
 };
+use tachyfits_memory as memory;
 
 use super::{
     ANNOUNCED, BEAM, Beams, Change, ChannelBeam, CoordinateTable, Survivors, corner, hdu_bytes,
@@ -71,7 +72,12 @@ impl Image {
         let cards = self.format_error(result_cards(self.hdu(), axes, true))?;
         let corner = [0, 1].map(|axis: usize| axes.get(axis).map_or(0.0, |axis| axis.first as f64));
         let tables = self.coordinate_tables(&Header::from_cards(cards), corner)?;
-        Ok(tables.iter().flat_map(|table| hdu_bytes(&table.header, &table.data)).collect())
+        let mut all = Vec::new();
+        for table in &tables {
+            let bytes = hdu_bytes(&table.header, &table.data)?;
+            memory::extend(&mut all, &bytes, "the tables of a result")?;
+        }
+        Ok(all)
     }
 
     /// The cards of a result over a section, as [`tachyfits_format::result_cards`] gives them. A result that has the
@@ -177,12 +183,15 @@ impl Image {
 
     /// The bytes of a file whose HDU 1 is the table of coordinates or of corrections of this name and version, which goes with a computed
     /// image; `None` where it has none. The tables of stored images are in their file.
-    pub fn coordinate_table(&self, name: &str, version: i64) -> Option<Vec<u8>> {
-        let computed = self.computed()?;
+    ///
+    /// # Errors
+    /// [`Reason::Memory`].
+    pub fn coordinate_table(&self, name: &str, version: i64) -> Result<Option<Vec<u8>>, Error> {
+        let Some(computed) = self.computed() else { return Ok(None) };
         let mut tables = computed.survivors().tables.iter();
         let is_it = |table: &&Arc<CoordinateTable>| {
             table.name.0.eq_ignore_ascii_case(name) && table.name.1 == version
         };
-        tables.find(is_it).map(|table| table.file_bytes())
+        Ok(tables.find(is_it).map(|table| table.file_bytes()).transpose()?)
     }
 }

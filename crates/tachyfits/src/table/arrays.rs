@@ -9,6 +9,7 @@ use tachyfits_format::{Descriptor, Element, Field};
 use tachyfits_io::operation::{Progress, RunOptions};
 use tachyfits_io::{Fetched, Report, Tasks};
 use tachyfits_kernels::Tier;
+use tachyfits_memory::{self as memory, NoMemory};
 
 use super::Table;
 use super::block::CellsOut;
@@ -20,6 +21,10 @@ use crate::image::{filled, tier};
 
 /// Bytes of the arrays of a task, as they are given.
 const TASK_BYTES: u64 = 512 << 10;
+/// The most arrays of a task.
+const TASK_ARRAYS: usize = 1 << 15;
+/// Purpose of the memory, for errors.
+const TASKS: &str = "the parts of a heap";
 /// Arrays that share bytes may have this many times the bytes of the heap in all, and [`SHARED_BYTES`] more. Without a
 /// limit a small file could ask for any amount of memory.
 const SHARED_TIMES: u64 = 64;
@@ -71,8 +76,8 @@ impl Table {
         let count = *offsets.last().unwrap_or(&0) as u64;
         let mut values = filled(count * size, 0u8, "the arrays")?;
         let mut nulls = if cells.nullable { Some(filled(count, 0u8, "the nulls")?) } else { None };
-        let plan = HeapPlan::new(&descriptors, element, size, self.layout.heap.offset);
-        let outs = plan.cut(&mut values, nulls.as_deref_mut());
+        let plan = HeapPlan::new(&descriptors, element, size, self.layout.heap.offset)?;
+        let outs = plan.cut(&mut values, nulls.as_deref_mut())?;
         let decoder = Decoder::of_elements(found, element, raw);
         let mut odd = 0;
         let progress = Progress { options: *options, total: plan.stored_bytes() };
@@ -84,7 +89,7 @@ impl Table {
             DecodeScratch::default,
             |scratch, task, fetched| {
                 let mut out = outs[task as usize].lock().unwrap_or_else(PoisonError::into_inner);
-                Ok::<_, Error>(plan.decode(task, fetched, &decoder, tier, scratch, &mut out))
+                Ok::<_, Error>(plan.decode(task, fetched, &decoder, tier, scratch, &mut out)?)
             },
             |_task, found| {
                 odd += found;
@@ -123,8 +128,8 @@ impl Table {
             &progress.run_options(),
             Vec::new,
             |packed, task, fetched| {
-                let block = reads.block(task, fetched, packed);
-                let mut found = Vec::with_capacity(block.rows);
+                let block = reads.block(task, fetched, packed)?;
+                let mut found = memory::with_room(block.rows, "descriptors of some rows")?;
                 for (row, place) in reads.places(task).enumerate() {
                     let at = offset + row * block.stride;
                     let bytes = &block.bytes[at..at + bytes as usize];
@@ -205,25 +210,30 @@ impl<'a> HeapPlan<'a> {
         element: Element,
         size: u64,
         heap_offset: u64,
-    ) -> HeapPlan<'a> {
+    ) -> Result<HeapPlan<'a>, NoMemory> {
         // Whole bytes of bits.
         let most = (TASK_BYTES / size.max(1)).next_multiple_of(8);
         let mut tasks = vec![ArrayPart { array: 0, first: 0 }];
         let mut room = most;
         for (array, descriptor) in descriptors.iter().enumerate() {
+            // The ranges of a task are listed.
+            if array - tasks[tasks.len() - 1].array >= TASK_ARRAYS {
+                memory::push(&mut tasks, ArrayPart { array, first: 0 }, TASKS)?;
+                room = most;
+            }
             let mut first = 0;
             while descriptor.count - first > room {
                 // An array that does not fit begins the next task; a short array stays whole.
                 if room == most || descriptor.count > most {
                     first += room / 8 * 8;
                 }
-                tasks.push(ArrayPart { array, first });
+                memory::push(&mut tasks, ArrayPart { array, first }, TASKS)?;
                 room = most;
             }
             room -= descriptor.count - first;
         }
-        tasks.push(ArrayPart { array: descriptors.len(), first: 0 });
-        HeapPlan { descriptors, element, size, heap_offset, tasks }
+        memory::push(&mut tasks, ArrayPart { array: descriptors.len(), first: 0 }, TASKS)?;
+        Ok(HeapPlan { descriptors, element, size, heap_offset, tasks })
     }
 
     /// Bytes of the heap in all, those of shared ones each time.
@@ -269,9 +279,9 @@ impl<'a> HeapPlan<'a> {
         &self,
         values: &'v mut [u8],
         nulls: Option<&'v mut [u8]>,
-    ) -> Vec<Mutex<CellsOut<'v>>> {
+    ) -> Result<Vec<Mutex<CellsOut<'v>>>, NoMemory> {
         let (mut values, mut nulls) = (values, nulls);
-        let mut outs = Vec::with_capacity(self.tasks.len() - 1);
+        let mut outs = memory::with_room(self.tasks.len() - 1, TASKS)?;
         for task in 0..self.tasks.len() as u64 - 1 {
             let mut count = 0;
             self.visit(task, |_, elements| count += elements as usize);
@@ -285,7 +295,7 @@ impl<'a> HeapPlan<'a> {
             });
             outs.push(Mutex::new(CellsOut { values: part, nulls: marks }));
         }
-        outs
+        Ok(outs)
     }
 
     fn decode(
@@ -296,15 +306,18 @@ impl<'a> HeapPlan<'a> {
         tier: Tier,
         scratch: &mut DecodeScratch,
         out: &mut CellsOut<'_>,
-    ) -> u64 {
-        let (mut piece, mut done, mut odd) = (0, 0, 0);
+    ) -> Result<u64, NoMemory> {
+        let (mut piece, mut done, mut odd) = (0, 0, Ok(0));
         self.visit(task, |_, count| {
             let elements = done..done + count as usize;
             let size = self.size as usize;
             let values = &mut out.values[elements.start * size..elements.end * size];
             let nulls = out.nulls.as_deref_mut().map(|nulls| &mut nulls[elements.clone()]);
             let bytes = fetched.piece(piece);
-            odd += decoder.decode_array(bytes, tier, scratch, values, nulls);
+            if let Ok(before) = odd {
+                odd = decoder.decode_array(bytes, tier, scratch, values, nulls);
+                odd = odd.map(|more| before + more);
+            }
             piece += 1;
             done = elements.end;
         });

@@ -6,6 +6,7 @@ use tachyfits_format::{Element, Field, TableKind, TableLayout};
 use tachyfits_io::operation::{Progress, RunOptions};
 use tachyfits_io::{MemoryStorage, Report, Tasks};
 use tachyfits_kernels::Tier;
+use tachyfits_memory as memory;
 
 use super::encode::{ColumnInput, EncodeScratch, EncodedRows, EncodedValues, Encoder};
 use crate::error::{Error, Reason};
@@ -49,6 +50,7 @@ impl<'a> NewRows<'a> {
             let found = format!("those for {}", inputs.len());
             return Err(Error::refused(Reason::CellValues, expected, found));
         }
+        // At most 999 columns.
         let mut columns = Vec::with_capacity(inputs.len());
         for (number, input) in inputs.iter().enumerate() {
             let own = descriptors.iter().find(|(variable, _)| *variable == number);
@@ -124,7 +126,8 @@ impl<'a> NewRows<'a> {
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
         out.clear();
-        out.resize(((rows.end - rows.start) * self.row_bytes) as usize, self.fill);
+        let length = ((rows.end - rows.start) * self.row_bytes) as usize;
+        memory::resize(out, length, self.fill, "new rows")?;
         // All columns of a few rows, then of the next: so the rows stay in the first-level cache.
         let near = (NEAR_BYTES / self.row_bytes.max(1)).max(1);
         for first in rows.clone().step_by(near as usize) {
@@ -214,7 +217,8 @@ pub(crate) fn write_arrays(
         if repeat == 0 && rows > 0 && counts.iter().any(|count| *count > 0) {
             return Err(arrays.refused("no elements in a column without descriptors", "some"));
         }
-        let mut bytes = Vec::with_capacity(counts.len() * if wide { 16 } else { 8 });
+        let length = counts.len().saturating_mul(if wide { 16 } else { 8 });
+        let mut bytes = memory::with_room(length, "descriptors")?;
         for &count in &counts {
             let length = element.total_bytes(count).unwrap_or(u64::MAX);
             if repeat > 0 {
@@ -266,7 +270,8 @@ impl BuiltArrays<'_> {
                             nulls if any";
             return Err(self.refused(expected, format!("others, with {elements} elements")));
         }
-        Ok(offsets.windows(2).map(|pair| (pair[1] - pair[0]) as u64).collect())
+        let counts = offsets.windows(2).map(|pair| (pair[1] - pair[0]) as u64);
+        Ok(memory::collected(counts, "the lengths of arrays")?)
     }
 
     fn put_descriptor(
@@ -309,7 +314,7 @@ impl BuiltArrays<'_> {
             for &count in counts {
                 let (bits, later) = rest.split_at(count as usize);
                 out.clear();
-                out.resize((count as usize).div_ceil(8), 0);
+                memory::resize(&mut out, (count as usize).div_ceil(8), 0, "an array of bits")?;
                 tachyfits_kernels::pack_bits(bits, bits.len(), &mut out);
                 write(&out)?;
                 rest = later;
@@ -322,7 +327,7 @@ impl BuiltArrays<'_> {
         for first in (0..elements).step_by(BLOCK_ELEMENTS) {
             let end = elements.min(first + BLOCK_ELEMENTS);
             out.clear();
-            out.resize((end - first) * stride, 0);
+            memory::resize(&mut out, (end - first) * stride, 0, "elements of arrays")?;
             let values = &self.input.values[first * cell..end * cell];
             let nulls = self.input.nulls.map(|nulls| &nulls[first..end]);
             let mut block = EncodedRows { bytes: &mut out, stride, first_row: first as u64 };

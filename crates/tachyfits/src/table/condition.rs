@@ -14,6 +14,7 @@ use std::ops::Range;
 use tachyfits_io::operation::{Progress, RunOptions};
 use tachyfits_io::{Report, Storage};
 use tachyfits_kernels::Tier;
+use tachyfits_memory as memory;
 
 use super::Table;
 use super::row_ranges::{RowBlock, RowReads, Rows};
@@ -181,7 +182,7 @@ impl RowSearch<'_> {
             },
             |(packed, scratch, taken), task, fetched| {
                 let first_row = reads.number(reads.places(task).start);
-                let block = reads.block(task, fetched, packed);
+                let block = reads.block(task, fetched, packed)?;
                 let rows =
                     self.block(&block, &|in_row| reads.offset(in_row), first_row, scratch)?;
                 take(taken, &block, rows, first_row)
@@ -211,10 +212,7 @@ impl RowSearch<'_> {
     }
 
     pub(super) fn append(&self, found: &mut Vec<u64>, rows: &mut Vec<u64>) -> Result<(), Error> {
-        if found.try_reserve(rows.len()).is_err() {
-            let found = format!("more than {} rows", found.len());
-            return Err(self.table.refused(Reason::Memory, "memory for the rows found", found));
-        }
+        memory::reserve(found, rows.len(), "the rows found")?;
         found.append(rows);
         Ok(())
     }
@@ -245,6 +243,7 @@ impl RowSearch<'_> {
             if let Some(error) = failed {
                 return Err(error);
             }
+            memory::reserve(&mut found, rows, "the rows found")?;
             push_true(truths, row, &mut found);
         }
         Ok(found)

@@ -9,6 +9,7 @@ use std::ops::Range;
 use tachyfits_format::TextEncoding;
 use tachyfits_io::operation::RunOptions;
 use tachyfits_io::{PipelineOptions, run_tasks};
+use tachyfits_memory::{self as memory, NoMemory};
 
 use crate::error::Error;
 
@@ -82,7 +83,7 @@ pub fn csv_rows(
     options: &RunOptions<'_>,
 ) -> Result<Vec<Vec<u8>>, Error> {
     let pieces = rows.div_ceil(PIECE_ROWS);
-    let mut texts = Vec::with_capacity(pieces);
+    let mut texts = memory::with_room(pieces, TEXT)?;
     let RunOptions { threads, job, .. } = *options;
     run_tasks(
         pieces as u64,
@@ -91,7 +92,7 @@ pub fn csv_rows(
         |(), piece| {
             let mut text = Vec::new();
             let first = piece as usize * PIECE_ROWS;
-            format_rows(columns, first..rows.min(first + PIECE_ROWS), &mut text);
+            format_rows(columns, first..rows.min(first + PIECE_ROWS), &mut text)?;
             Ok(text)
         },
         |_piece, text| {
@@ -102,8 +103,19 @@ pub fn csv_rows(
     Ok(texts)
 }
 
-fn format_rows(columns: &[CsvColumn<'_>], rows: Range<usize>, text: &mut Vec<u8>) {
+/// Purpose of the memory, for errors.
+const TEXT: &str = "the text of a table";
+/// The most bytes of a number, and of the delimiter before an element.
+const NUMBER_BYTES: usize = 32;
+
+fn format_rows(
+    columns: &[CsvColumn<'_>],
+    rows: Range<usize>,
+    text: &mut Vec<u8>,
+) -> Result<(), NoMemory> {
     for row in rows {
+        let most = columns.iter().map(|column| column.most_bytes(row)).sum();
+        memory::reserve(text, most, TEXT)?;
         let start = text.len();
         for (n, column) in columns.iter().enumerate() {
             if n > 0 {
@@ -117,6 +129,7 @@ fn format_rows(columns: &[CsvColumn<'_>], rows: Range<usize>, text: &mut Vec<u8>
         }
         text.push(b'\n');
     }
+    Ok(())
 }
 
 impl CsvColumn<'_> {
@@ -148,6 +161,21 @@ impl CsvColumn<'_> {
         needed.is_some_and(|needed| {
             needed <= elements && self.undefined.is_none_or(|undefined| needed <= undefined.len())
         })
+    }
+
+    /// More bytes than the text of a cell has, with what is around it.
+    fn most_bytes(&self, row: usize) -> usize {
+        let elements = match self.cells {
+            CsvCells::Single => 1,
+            CsvCells::Fixed(width) => width,
+            CsvCells::Ragged(offsets) => (offsets[row + 1] - offsets[row]) as usize,
+        };
+        let element = match self.values {
+            // A character that is not UTF-8 becomes three bytes; quotes are doubled.
+            CsvValues::Text(_, width) => width.saturating_mul(3) + 1,
+            _ => NUMBER_BYTES,
+        };
+        elements.saturating_mul(element).saturating_add(NUMBER_BYTES)
     }
 
     fn write_cell(&self, row: usize, text: &mut Vec<u8>) {
@@ -216,15 +244,22 @@ impl CsvColumn<'_> {
         if !matches!(self.values, CsvValues::Text(..)) || !text[start..].iter().any(needs) {
             return;
         }
-        let cell = text.split_off(start);
-        text.push(b'"');
-        for byte in cell {
-            if byte == b'"' {
-                text.push(b'"');
+        let quotes = text[start..].iter().filter(|&&byte| byte == b'"').count();
+        let mut from = text.len();
+        // At most what is reserved for the row.
+        text.resize(from + quotes + 2, b'"');
+        // From the end, so that nothing is overwritten that has yet to move.
+        let mut to = text.len() - 1;
+        while from > start {
+            from -= 1;
+            to -= 1;
+            text[to] = text[from];
+            if text[to] == b'"' {
+                to -= 1;
+                text[to] = b'"';
             }
-            text.push(byte);
         }
-        text.push(b'"');
+        text[start] = b'"';
     }
 }
 

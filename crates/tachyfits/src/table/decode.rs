@@ -11,6 +11,7 @@ use tachyfits_kernels::{
     gather_field_bytes, gather_fields, mark_nulls, stream_fields, trim_text, unpack_bits,
     widen_text,
 };
+use tachyfits_memory::{self as memory, NoMemory};
 
 use super::block::CellsOut;
 use super::cells::{CellKind, Cells, cells, cells_of_elements};
@@ -83,6 +84,17 @@ pub(crate) struct DecodeScratch {
     floats: Vec<f64>,
 }
 
+impl DecodeScratch {
+    /// Reserves what a decoder needs for this many rows.
+    ///
+    /// # Errors
+    /// If there is too little memory.
+    pub(crate) fn reserve(&mut self, decoder: &Decoder, rows: usize) -> Result<(), NoMemory> {
+        let more = decoder.scratch_bytes(rows).saturating_sub(self.bytes.len());
+        memory::reserve(&mut self.bytes, more, "cells to decode")
+    }
+}
+
 impl Decoder {
     /// The decoder of a column; `None` for arrays in the heap, and where a cell does not fit in memory.
     pub(crate) fn new(column: &Column, raw: bool, text: TextAs) -> Option<Decoder> {
@@ -122,6 +134,9 @@ impl Decoder {
     }
 
     /// Decodes contiguous elements; otherwise as [`Decoder::decode`].
+    ///
+    /// # Errors
+    /// If there is too little memory.
     pub(crate) fn decode_array(
         &self,
         bytes: &[u8],
@@ -129,11 +144,23 @@ impl Decoder {
         scratch: &mut DecodeScratch,
         values: &mut [u8],
         nulls: Option<&mut [u8]>,
-    ) -> u64 {
+    ) -> Result<u64, NoMemory> {
         let elements = values.len() / self.cell_bytes.max(1);
         let array = Decoder { elements, cell_bytes: values.len(), ..self.clone() };
         let block = RowBlock { bytes, stride: bytes.len(), rows: 1 };
-        array.decode_bytes(&block, 0, tier, scratch, values, nulls)
+        scratch.reserve(&array, 1)?;
+        Ok(array.decode_bytes(&block, 0, tier, scratch, values, nulls))
+    }
+
+    /// Bytes of scratch memory for decoding this many rows, beyond pieces of constant size.
+    fn scratch_bytes(&self, rows: usize) -> usize {
+        let elements = rows.saturating_mul(self.elements);
+        match &self.way {
+            DecodeWay::Logical => elements,
+            DecodeWay::Bits => rows.saturating_mul(self.elements.div_ceil(8)),
+            DecodeWay::Text { width, text: TextAs::Ucs4, .. } => elements.saturating_mul(*width),
+            _ => 0,
+        }
     }
 
     /// Elements are turned where they are, and never null: the numbers, and how many bytes of them a field has.
@@ -210,6 +237,7 @@ impl Decoder {
             DecodeWay::Logical => {
                 gather_field_bytes(block.bytes, fields(self.elements), values);
                 let nulls = nulls.unwrap_or_else(|| {
+                    // At most what is reserved for the rows.
                     scratch.bytes.resize(values.len(), 0);
                     &mut scratch.bytes
                 });
@@ -217,6 +245,7 @@ impl Decoder {
             }
             DecodeWay::Bits => {
                 let field = self.elements.div_ceil(8);
+                // At most what is reserved for the rows.
                 scratch.bytes.resize(block.rows * field, 0);
                 gather_field_bytes(block.bytes, fields(field), &mut scratch.bytes);
                 unpack_bits(&scratch.bytes, self.elements, values);
@@ -228,6 +257,7 @@ impl Decoder {
                 let strings = match text {
                     TextAs::Bytes => &mut *values,
                     TextAs::Ucs4 => {
+                        // At most what is reserved for the rows.
                         scratch.bytes.resize(block.rows * self.elements * width, 0);
                         &mut scratch.bytes[..]
                     }
@@ -390,6 +420,7 @@ impl Scaled<'_> {
                     elements: numbers * size,
                 };
                 let (out, later) = values.split_at_mut(rows * numbers * size_of::<f64>());
+                // At most PIECE numbers.
                 scratch.bytes.resize(rows * numbers * size, 0);
                 scratch.floats.resize(rows * numbers, 0.0);
                 gather_field_bytes(block.bytes, fields, &mut scratch.bytes);

@@ -6,6 +6,7 @@ use tachyfits_kernels::{
     ByteOrder, Encoding, Fields, PixelType, Tier, encode_f64, encode_logical, mark_nulls,
     narrow_text, pack_bits, put_nulls, scatter_field_bytes, scatter_fields,
 };
+use tachyfits_memory as memory;
 
 use super::cells::{CellKind, Cells, cells, cells_of_elements};
 use super::decode::TextAs;
@@ -79,6 +80,9 @@ enum EncodeWay {
     /// Numbers as text.
     Number(WrittenField),
 }
+
+/// Purpose of the memory, for errors.
+const CELLS: &str = "cells to write";
 
 /// State of an encoder between blocks.
 #[derive(Debug, Default)]
@@ -229,7 +233,7 @@ impl Encoder {
             }
             EncodeWay::Bits => {
                 self.no_nulls(nulls)?;
-                self.bits(values, &mut scratch.bytes);
+                self.bits(values, &mut scratch.bytes)?;
                 scatter_field_bytes(&scratch.bytes, fields(self.elements.div_ceil(8)), block.bytes);
             }
             EncodeWay::Text { width, text, fill } => {
@@ -248,11 +252,12 @@ impl Encoder {
     }
 
     /// Packs truth values into the bytes of fields.
-    fn bits(&self, values: EncodedValues<'_>, bytes: &mut Vec<u8>) {
+    fn bits(&self, values: EncodedValues<'_>, bytes: &mut Vec<u8>) -> Result<(), Error> {
         let rows = values.values.len() / self.cell_bytes;
         bytes.clear();
-        bytes.resize(rows * self.elements.div_ceil(8), 0);
+        memory::resize(bytes, rows * self.elements.div_ceil(8), 0, CELLS)?;
         pack_bits(values.values, self.elements, bytes);
+        Ok(())
     }
 
     fn no_nulls(&self, nulls: Option<&[u8]>) -> Result<(), Error> {
@@ -279,10 +284,10 @@ impl Encoder {
         marks: &mut Vec<u8>,
     ) -> Result<(), Error> {
         out.clear();
-        out.extend_from_slice(input.values);
+        memory::extend(out, input.values, CELLS)?;
         if let Some(null) = null {
             marks.clear();
-            marks.resize(out.len() / pixel.bytes(), 0);
+            memory::resize(marks, out.len() / pixel.bytes(), 0, CELLS)?;
             mark_nulls(out, pixel, null, tier, marks);
             let is_null = |at: usize| input.nulls.is_some_and(|nulls| nulls[at] != 0);
             let taken = (0..marks.len()).find(|&at| marks[at] != 0 && !is_null(at));
@@ -333,6 +338,7 @@ impl Encoder {
     ) -> Result<(), Error> {
         let (values, _) = input.values.as_chunks::<8>();
         scratch.floats.clear();
+        memory::reserve(&mut scratch.floats, values.len(), CELLS)?;
         scratch.floats.extend(values.iter().map(|bytes| f64::from_ne_bytes(*bytes)));
         if numbers == 2 {
             scratch.floats.iter_mut().step_by(2).for_each(|real| *real -= zero);
@@ -343,7 +349,8 @@ impl Encoder {
                 .filter(|(_, null)| **null != 0)
                 .for_each(|(element, _)| element.fill(f64::NAN));
         }
-        scratch.bytes.resize(scratch.floats.len() * encoding.pixel_bytes(), 0);
+        let length = scratch.floats.len() * encoding.pixel_bytes();
+        memory::resize(&mut scratch.bytes, length, 0, CELLS)?;
         let lost = encode_f64(&scratch.floats, encoding, tier, &mut scratch.bytes);
         if lost == 0 {
             return Ok(());
@@ -368,11 +375,11 @@ impl Encoder {
         out.clear();
         let odd = match text {
             TextAs::Bytes => {
-                out.extend_from_slice(input.values);
+                memory::extend(out, input.values, CELLS)?;
                 0
             }
             TextAs::Ucs4 => {
-                out.resize(input.values.len() / 4, 0);
+                memory::resize(out, input.values.len() / 4, 0, CELLS)?;
                 narrow_text(input.values, out)
             }
         };

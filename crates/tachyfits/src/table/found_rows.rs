@@ -5,6 +5,7 @@ use std::ops::Range;
 use tachyfits_io::operation::RunOptions;
 use tachyfits_io::{Report, Storage};
 use tachyfits_kernels::Tier;
+use tachyfits_memory as memory;
 
 use super::Table;
 use super::block::{CellsOut, PlacedDecoder, decode_columns};
@@ -12,7 +13,7 @@ use super::condition::RowSearch;
 use super::decode::{DecodeScratch, Decoder, TextAs};
 use super::read_columns::ColumnOutput;
 use super::row_ranges::{RowBlock, RowReads, Rows};
-use crate::error::{Error, Reason};
+use crate::error::Error;
 use crate::image::{filled, tier};
 
 tachyfits_io::options! {
@@ -216,12 +217,7 @@ impl<'a> FoundReader<'a> {
     }
 
     fn append(&self, all: &mut Vec<u8>, part: &[u8]) -> Result<(), Error> {
-        if all.try_reserve(part.len()).is_err() {
-            let found = format!("more than {} bytes of a column", all.len());
-            return Err(self.table.refused(Reason::Memory, "memory for the rows found", found));
-        }
-        all.extend_from_slice(part);
-        Ok(())
+        Ok(memory::extend(all, part, "the cells of the rows found")?)
     }
 
     /// Decodes rows of a block, the first of which is the row `first`.
@@ -247,6 +243,7 @@ impl<'a> FoundReader<'a> {
                 let ends = self.decoders.iter().map(|one| offset(one) + bytes(one) as usize);
                 let stride = ends.max().unwrap_or(start).saturating_sub(start);
                 packed.clear();
+                memory::reserve(packed, rows.len().saturating_mul(stride), "the rows found")?;
                 for row in rows {
                     let at = (row - first) as usize * block.stride + start;
                     packed.extend_from_slice(&block.bytes[at..at + stride]);
@@ -259,6 +256,9 @@ impl<'a> FoundReader<'a> {
             .iter()
             .map(|decoder| PlacedDecoder { decoder, offset: offset(decoder) - start })
             .collect();
+        for column in &placed {
+            decoding.reserve(column.decoder, rows.len())?;
+        }
         let mut odd = vec![0; placed.len()];
         let mut outs: Vec<CellsOut<'_>> = columns
             .iter_mut()

@@ -6,6 +6,7 @@ use tachyfits_format::Field;
 use tachyfits_io::operation::{Progress, RunOptions};
 use tachyfits_io::{Report, enter_large_pages};
 use tachyfits_kernels::{CACHES_BYTES, Streaming, Tier, streaming};
+use tachyfits_memory::{self as memory, NoMemory};
 
 use super::Table;
 use super::block::{CellsOut, PlacedDecoder, decode_columns};
@@ -243,7 +244,7 @@ impl Reading<'_> {
             .map(|decoder| PlacedDecoder { decoder, offset: reads.offset(decoder.field.start) })
             .collect();
         let large = outs.iter().map(|out| out.values.len()).sum::<usize>() > CACHES_BYTES;
-        let parts = parts(outs, self.decoders, reads.task_rows() as usize);
+        let parts = parts(outs, self.decoders, reads.task_rows() as usize)?;
         let progress = Progress { options: *self.options, total: reads.bytes() };
         let report = tachyfits_io::run(
             &*self.table.bytes_of(&fields),
@@ -259,7 +260,10 @@ impl Reading<'_> {
                 }
                 let mut part = parts[task as usize].lock().unwrap_or_else(PoisonError::into_inner);
                 let outs = part.begin();
-                let block = reads.block(task, fetched, packed);
+                let block = reads.block(task, fetched, packed)?;
+                for column in &placed {
+                    scratch.reserve(column.decoder, block.rows)?;
+                }
                 let mut odd = vec![0; placed.len()];
                 let mut decode = |stores: Option<Streaming<'_>>| {
                     decode_columns(&block, &placed, self.tier, scratch, outs, &mut odd, stores)
@@ -341,7 +345,8 @@ impl Reading<'_> {
         let mut odd = vec![0; self.decoders.len()];
         let mut report = Report::default();
         for part in order.chunks(batch) {
-            let (rows, places): (Vec<u64>, Vec<usize>) = part.iter().copied().unzip();
+            let rows = memory::collected(part.iter().map(|part| part.0), "some rows")?;
+            let places = memory::collected(part.iter().map(|part| part.1), "some rows")?;
             let mut waiting = self.waiting(places.len(), outs)?;
             let mut waiting_outs: Vec<CellsOut<'_>> = waiting
                 .iter_mut()
@@ -415,7 +420,7 @@ fn parts<'a>(
     outs: &'a mut [CellsOut<'_>],
     decoders: &[Decoder],
     task_rows: usize,
-) -> Vec<Mutex<ReadPart<'a>>> {
+) -> Result<Vec<Mutex<ReadPart<'a>>>, NoMemory> {
     let mut parts: Vec<ReadPart<'a>> = Vec::new();
     for (index, (out, decoder)) in outs.iter_mut().zip(decoders).enumerate() {
         let (mut values, mut nulls) = (&mut *out.values, out.nulls.as_deref_mut());
@@ -424,9 +429,9 @@ fn parts<'a>(
             let cells = take(&mut values, task_rows * decoder.cell_bytes);
             let marks = nulls.as_mut().map(|nulls| take(nulls, task_rows * decoder.elements));
             if task == parts.len() {
-                parts.push(ReadPart::default());
+                memory::push(&mut parts, ReadPart::default(), "the parts of columns")?;
             }
-            // Columns without bytes have no parts.
+            // At most 999 columns; those without bytes have no parts.
             parts[task].outs.resize_with(index, CellsOut::default);
             parts[task].outs.push(CellsOut { values: cells, nulls: marks });
             task += 1;
@@ -435,7 +440,7 @@ fn parts<'a>(
     for part in &mut parts {
         part.outs.resize_with(decoders.len(), CellsOut::default);
     }
-    parts.into_iter().map(Mutex::new).collect()
+    memory::collected(parts.into_iter().map(Mutex::new), "the parts of columns")
 }
 
 /// Takes bytes off the front.

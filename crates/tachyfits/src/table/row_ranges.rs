@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use tachyfits_format::TableLayout;
 use tachyfits_io::{Fetched, Tasks, push_coalesced};
+use tachyfits_memory::{self as memory, NoMemory};
 
 /// Which rows to read.
 #[derive(Clone, Debug)]
@@ -166,29 +167,34 @@ impl<'a> RowReads<'a> {
         task: u64,
         fetched: &'b Fetched<'_>,
         packed: &'b mut Vec<u8>,
-    ) -> RowBlock<'b> {
+    ) -> Result<RowBlock<'b>, NoMemory> {
         let places = self.places(task);
         let rows = (places.end - places.start) as usize;
         if self.is_near && matches!(self.rows, Rows::Range(_)) {
-            return RowBlock { bytes: fetched.piece(0), stride: self.row_bytes as usize, rows };
+            let stride = self.row_bytes as usize;
+            return Ok(RowBlock { bytes: fetched.piece(0), stride, rows });
         }
         packed.clear();
         if self.is_near {
             let stride = self.row_bytes as usize;
+            memory::reserve(packed, rows.saturating_mul(stride), "rows of a table")?;
             let (mut piece, mut row) = (0, 0);
             self.rows.runs(places, |_, count| {
                 // The last row of a run may end before its stride does.
+                // At most what is reserved.
                 packed.resize(row * stride, 0);
                 packed.extend_from_slice(fetched.piece(piece));
                 piece += 1;
                 row += count as usize;
             });
-            return RowBlock { bytes: packed, stride, rows };
+            return Ok(RowBlock { bytes: packed, stride, rows });
         }
+        let bytes = (0..fetched.pieces()).map(|piece| fetched.piece(piece).len()).sum();
+        memory::reserve(packed, bytes, "fields of a table")?;
         for piece in 0..fetched.pieces() {
             packed.extend_from_slice(fetched.piece(piece));
         }
-        RowBlock { bytes: packed, stride: packed.len() / rows.max(1), rows }
+        Ok(RowBlock { bytes: packed, stride: packed.len() / rows.max(1), rows })
     }
 }
 

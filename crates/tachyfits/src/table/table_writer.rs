@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tachyfits_format::{Field, FormatError, Hdu, Header, NewTable, TableKind, TableLayout};
 use tachyfits_io::operation::RunOptions;
 use tachyfits_io::{Report, SpoolOptions, SpoolWriter, Storage};
+use tachyfits_memory as memory;
 
 use super::built_rows::{NewRows, write_arrays};
 use super::encode::ColumnInput;
@@ -218,7 +219,8 @@ impl TableWriter {
             let heap: Arc<dyn Storage> = heap.finish()?;
             let mut piece = Vec::new();
             for at in (0..heap.bytes()).step_by(COPY_BYTES as usize) {
-                piece.resize(COPY_BYTES.min(heap.bytes() - at) as usize, 0);
+                let length = COPY_BYTES.min(heap.bytes() - at) as usize;
+                memory::resize(&mut piece, length, 0, "a part of the heap")?;
                 heap.read_exact_at(at, &mut piece)?;
                 self.hdu.write(&self.file, heap_begin + at, &piece)?;
             }

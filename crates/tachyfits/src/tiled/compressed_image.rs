@@ -14,6 +14,7 @@ use tachyfits_io::{Fetched, IoError, Storage, fetch, note};
 use tachyfits_kernels::{
     EXACT_ZERO, Quantiser, Tier, dequantise_f32, dequantise_f64, native_in_place,
 };
+use tachyfits_memory as memory;
 
 use super::damage::OnDamage;
 use super::{PixelSource, TakeTile, batch_tiles};
@@ -127,10 +128,12 @@ impl CompressedImage {
             (lengths[index] * self.layout.stream_type(&stored[index]).bytes()).div_ceil(8)
         };
         let numbers = self.sized(numbers, (0..stored.len()).map(words).sum())?;
+        // At most the tiles of a batch, 256.
         let mut results = Vec::with_capacity(stored.len());
         let mut rest = &mut numbers[..];
         let mut first = 0;
         for run in stored.chunk_by(|a, b| a.form == b.form) {
+            // At most the tiles of a batch.
             let mut batch = Vec::with_capacity(run.len());
             for index in first..first + run.len() {
                 let (own, later) = std::mem::take(&mut rest).split_at_mut(words(index));
@@ -223,11 +226,8 @@ impl CompressedImage {
         numbers: &'a mut Vec<T>,
         count: usize,
     ) -> Result<&'a mut [T], IoError> {
-        if let Some(more) = count.checked_sub(numbers.len()) {
-            let bytes = (count as u64).saturating_mul(size_of::<T>() as u64);
-            let no_memory = |_| IoError::Memory { name: self.storage.name().to_owned(), bytes };
-            numbers.try_reserve_exact(more).map_err(no_memory)?;
-            numbers.resize(count, T::default());
+        if numbers.len() < count {
+            memory::resize(numbers, count, T::default(), "the pixels of tiles")?;
         }
         Ok(&mut numbers[..count])
     }

@@ -54,6 +54,7 @@ fn each_common(size: u64, from: &Window, to: &Window, mut each: impl FnMut(usize
         let Some(axis) = (joined..axes).find(|&axis| next(axis) < common(axis).1) else {
             return;
         };
+        // At most 999 axes.
         at.resize(axes, 0);
         at[axis] += 1;
         at[joined..axis].fill(0);

@@ -9,6 +9,7 @@ use tachyfits_format::{
     CodecScratch, CompressedTable, Field, FormatError, StoredArray, StoredArrays,
 };
 use tachyfits_io::{IoError, Storage, fetch};
+use tachyfits_memory::{self as memory, NoMemory};
 
 use super::damage::{DamageList, OnDamage};
 use super::tile_cache::{Claims, Lookup, TileCache, Weighed};
@@ -236,7 +237,7 @@ impl TableTiles {
             // An error instead of an abort if memory for the descriptors is short.
             drop(self.room(bytes)?);
             let found = layout.arrays(column, tile, stream, offset, scratch);
-            return Ok(ColumnSlab::of_arrays(found.map_err(|error| self.content(error))?));
+            return Ok(ColumnSlab::of_arrays(found.map_err(|error| self.content(error))?)?);
         }
         let mut fields = self.room(bytes)?;
         let Some(codec) = layout.columns[column] else { return Ok(ColumnSlab::default()) };
@@ -247,13 +248,7 @@ impl TableTiles {
 
     /// Bytes of 0, or an error if memory is short.
     fn room(&self, bytes: usize) -> Result<Vec<u8>, IoError> {
-        let mut room = Vec::new();
-        room.try_reserve_exact(bytes).map_err(|_| IoError::Memory {
-            name: self.storage.name().to_owned(),
-            bytes: bytes as u64,
-        })?;
-        room.resize(bytes, 0);
-        Ok(room)
+        Ok(memory::filled(bytes, 0, "a column of a tile")?)
     }
 
     /// An error of the table's content, as one of reading.
@@ -382,17 +377,18 @@ fn damage(error: IoError) -> Result<FormatError, IoError> {
 }
 
 impl ColumnSlab {
-    fn of_arrays(found: StoredArrays) -> ColumnSlab {
+    fn of_arrays(found: StoredArrays) -> Result<ColumnSlab, NoMemory> {
         let StoredArrays { fields, mut arrays } = found;
         arrays.retain(|array| array.plain_bytes > 0);
-        arrays.sort_by_key(|array| array.plain.offset);
+        // A stable sort needs memory.
+        arrays.sort_unstable_by_key(|array| (array.plain.offset, array.plain_bytes, array.offset));
         let mut last = 0;
         let end = |array: &StoredArray| {
             last = (array.plain.offset + array.plain_bytes).max(last);
             last
         };
-        let ends = arrays.iter().map(end).collect();
-        ColumnSlab { fields, arrays, ends }
+        let ends = memory::collected(arrays.iter().map(end), "the arrays of a tile")?;
+        Ok(ColumnSlab { fields, arrays, ends })
     }
 
     fn extent(&self) -> Range<u64> {

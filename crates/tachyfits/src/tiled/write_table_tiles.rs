@@ -10,16 +10,18 @@ use tachyfits_format::{
 use tachyfits_io::operation::{Progress, RunOptions};
 use tachyfits_io::{Report, Storage, Tasks, fetch};
 use tachyfits_kernels::OnesComplement;
+use tachyfits_memory as memory;
 
 use crate::byte_sums::{sum_of_range, update_checksums};
 use crate::error::{Error, Reason};
 use crate::file_writer::FileWriter;
 use crate::hdu_writer::HduWriter;
-use crate::image::no_memory;
 use crate::table::Table;
 
 /// Bytes of arrays that are compressed at a time.
 const BATCH_BYTES: u64 = 1 << 20;
+/// The most arrays that are compressed at a time.
+const BATCH_ARRAYS: usize = 1 << 15;
 /// A tile has arrays of about this many bytes at most: a worker keeps those that it compressed.
 const TILE_ARRAY_BYTES: u64 = 64 << 20;
 /// Bytes of a descriptor of the new table.
@@ -194,6 +196,7 @@ impl Table {
                 bytes += place.end - place.start;
                 bytes <= BATCH_BYTES
             });
+            let whole = whole.take(BATCH_ARRAYS);
             let (batch, later) = rest.split_at(whole.count().max(1));
             rest = later;
             let with_bytes = || batch.iter().filter(|place| !place.is_empty());
@@ -219,11 +222,7 @@ impl Table {
 
 /// An empty vector with room for `count` values; too little memory is an error.
 fn room<T>(count: usize) -> Result<Vec<T>, Error> {
-    let mut room = Vec::new();
-    let bytes = count as u128 * size_of::<T>() as u128;
-    let refused = |_| no_memory("a tile of a table", bytes);
-    room.try_reserve_exact(count).map_err(refused)?;
-    Ok(room)
+    Ok(memory::with_room(count, "a tile of a table")?)
 }
 
 /// A compressed column of a tile.
@@ -302,7 +301,8 @@ impl<'a> TableOutput<'a> {
                     reached += bytes;
                     (bytes, if bytes > 0 { reached - bytes } else { 0 })
                 };
-                let places: Vec<(u64, u64)> = column.stored.iter().map(place).collect();
+                let places =
+                    memory::collected(column.stored.iter().map(place), "a tile of a table")?;
                 self.append(&column.arrays)?;
                 let stream = &mut column.stream;
                 encode_descriptors(&column.fields, &places, &mut self.scratch, stream).map_err(

@@ -7,6 +7,7 @@ use tachyfits_format::{Finding, Hdu, HduKind, Place, Rule, TableLayout};
 use tachyfits_io::operation::{Progress, RunOptions};
 use tachyfits_io::{Storage, Tasks};
 use tachyfits_kernels::{OnesComplement, Tier};
+use tachyfits_memory as memory;
 
 use super::fields::RowCheck;
 use super::heap::check_heap;
@@ -229,7 +230,7 @@ impl DataCheck<'_> {
 /// The bytes of a range, as far as the file goes.
 pub(super) fn read_range(storage: &dyn Storage, range: Range<u64>) -> Result<Vec<u8>, Error> {
     let bytes = range.end.min(storage.bytes()).saturating_sub(range.start);
-    let mut buffer = vec![0; bytes as usize];
+    let mut buffer = memory::filled(bytes as usize, 0, "bytes to verify")?;
     if bytes > 0 {
         storage.read_exact_at(range.start, &mut buffer)?;
     }

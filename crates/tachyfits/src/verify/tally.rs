@@ -38,6 +38,7 @@ pub(super) struct Tally {
 impl Tally {
     /// A tally of `columns` columns.
     pub(super) fn new(columns: usize) -> Tally {
+        // At most 999 columns.
         Tally { hits: vec![[const { None }; KINDS]; columns + 1], heap_bytes: vec![0; columns] }
     }
 

@@ -104,7 +104,7 @@ pub fn check_histogram(histogram: &Histogram, values: impl Iterator<Item = Optio
             }
         }
     }
-    assert_eq!(histogram.counts(), counts);
+    assert_eq!(histogram.counts().collect::<Vec<_>>(), counts);
     assert_eq!((histogram.below(), histogram.above(), histogram.nan()), (below, above, nan));
 }
 

@@ -57,6 +57,7 @@ pub(super) struct ConditionScratch {
 
 impl ConditionScratch {
     pub(super) fn new(slots: usize, rows: usize, leaves: usize) -> ConditionScratch {
+        // At most a chunk of rows for each operand.
         let slots = vec![vec![0.0; rows]; slots];
         ConditionScratch { slots, fields: vec![Vec::new(); leaves], wholes: Default::default() }
     }
@@ -72,6 +73,7 @@ impl ConditionScratch {
         let mut gathered: Vec<_> = gathered
             .filter_map(|(leaf, bytes)| {
                 let (at, width) = leaf.gathers()?;
+                // At most a chunk of numbers.
                 bytes.resize(block.rows * width, 0);
                 Some((offset(at), width, bytes))
             })

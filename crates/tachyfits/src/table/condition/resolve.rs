@@ -65,6 +65,7 @@ pub(super) fn check(
         layout,
         items: Vec::new(),
         leaves: Vec::new(),
+        // At most as many items as the text of an expression may have characters.
         parts: Vec::with_capacity(expression.items.len()),
     };
     for id in 0..expression.items.len() {

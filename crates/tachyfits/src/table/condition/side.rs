@@ -157,6 +157,7 @@ impl Whole {
     ) -> Result<(), Error> {
         out.clear();
         match self {
+            // At most a chunk of rows.
             Whole::Constant(value) => out.resize(count, Some(*value)),
             Whole::Row => {
                 out.extend((0..count).map(|row| Some(i128::from(chunk.row) + row as i128 + 1)))
