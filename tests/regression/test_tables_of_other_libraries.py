@@ -356,3 +356,32 @@ def test_display_forms_follow_the_written_form(tmp_path: Path) -> None:
     tf.write(out, table.read(), forms={"I": "E"}, overwrite=True)
     assert "TDISP2" not in tf.open(out)[1].header
     assert not [each for each in tf.verify(out) if each.severity == "error"]
+
+
+# Numbers of CSV that float64 does not have.
+
+
+@pytest.mark.parametrize(
+    ("cells", "odd"),
+    [
+        (["9007199254740993", "0.5"], "9007199254740993"),
+        (["123456789012345678901234567890", "1.5"], "123456789012345678901234567890"),
+        (["1e400", "1"], "1e400"), (["-1e400", "0.5"], "-1e400"),
+        (["1", "99999999999999999999"], "integers beyond 64 bits"),
+        (["9007199254740992", "0.5"], None), (["inf", "-inf", "1e300"], None),
+        (["1e20", "0.1", ""], None), (["+9007199254740994", "nan", "0.5"], None),
+    ],
+)  # fmt: skip
+def test_numbers_of_csv_that_are_rounded_are_named(
+    tmp_path: Path, cells: list[str], odd: str | None
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n" + "".join(f"{cell},1\n" for cell in cells))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tf.write(tmp_path / "t.fits", path)
+    warned = [str(warning.message) for warning in caught]
+    assert len(warned) == (odd is not None), warned
+    assert all(odd in text and "column 'a'" in text for text in warned if odd)
+    values = tf.open(tmp_path / "t.fits")[1]["a"]
+    np.testing.assert_array_equal(values, [float(cell or "nan") for cell in cells])
