@@ -232,6 +232,27 @@ USUAL: dict[str, Any] = {
 }  # fmt: skip
 
 
+#: Calls that were faults, which every sample has: subject, place, and how the argument begins.
+PINNED = [
+    ("cube.moments", "orders", "range(0, 10000"),
+    ("cube.robust_rms", "repeat", "9223372036854775807"),
+    ("plane.png", "contours", "range(0, 10000"),
+    ("executor.request", "seconds", "1" + "0" * 400),
+    ("records.read", "shape", "range(0, 10000"),
+    ("Ragged.from_cells", "cells", "range(0, 10000"),
+    ("tf.diff", "ignore", "range(0, 10000"),
+]
+
+
+def pinned(name: str, call: Callable[..., Any]) -> Iterator[tuple[str, list[Any], dict[str, Any]]]:
+    """Give the calls of a subject that were faults."""
+    for subject, place, text in PINNED:
+        if subject == name:
+            numbers = [n for n, value in enumerate(hostile()) if repr(value).startswith(text)]
+            assert numbers, f"no argument {text}"
+            yield from (made for made in calls(call, [Pick(numbers[0])]) if made[0] == place)
+
+
 def calls(
     call: Callable[..., Any], values: list[Pick]
 ) -> Iterator[tuple[str, list[Any], dict[str, Any]]]:
@@ -267,12 +288,15 @@ def is_ours(error: BaseException) -> bool:
     """Say whether an exception may leave the public interface."""
     if isinstance(error, (tf.TachyfitsError, Warning)):
         return True
-    # Of hostile objects themselves.
+    # Of hostile objects and functions themselves.
+    frames = traceback.extract_tb(error.__traceback__)
     if isinstance(error, RuntimeError) and "hostile" in str(error):
         return True
+    if frames and frames[-1].filename == __file__ and frames[-1].name in ("_fail", "<lambda>"):
+        return True
     # A call that does not fit the signature, which Python refuses before the function begins.
-    depth = len(traceback.extract_tb(error.__traceback__))
-    return isinstance(error, (TypeError, KeyError, IndexError, AttributeError)) and depth <= 2
+    known = isinstance(error, (TypeError, KeyError, IndexError, AttributeError))
+    return known and len(frames) <= 2
 
 
 def tell(**line: Any) -> None:
@@ -312,6 +336,7 @@ def drive(name: str, make: Callable[[], Any], method: str, share: float) -> None
         raise
     if share < 1:
         places = random.sample(places, min(len(places), len(order)))
+        places += pinned(name, getattr(make(), method))
     for place, first, rest in places:
         # A call may change its arguments, so each gets new ones.
         values = hostile()

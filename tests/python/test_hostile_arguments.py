@@ -1,6 +1,6 @@
 """Hostile arguments: only errors of the package leave the public interface, and no process ends.
 
-A sample of all calls is made. ``TACHYFITS_HOSTILE=all`` makes every call, in some ten minutes.
+A sample of all calls is made. ``TACHYFITS_HOSTILE=all`` makes every call, in about half an hour.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def test_only_errors_of_the_package_leave_public_functions(
 ) -> None:
     lines, errors = worker(tmp_path, SHARE, *subjects[part::PARTS])
     assert "done" in lines[-1], f"the process ended in {lines[-1]}: {errors}"
-    faults = [line for line in lines if "fault" in line and line["error"] != "TooSlow"]
+    faults = [line for line in lines if "fault" in line]
     assert not faults, "\n".join(str(fault) for fault in faults[:20])
 
 

@@ -498,3 +498,9 @@ def _to_km(unit: Any, of_pixels: Any) -> float:
     import astropy.units as u
 
     return float((unit / of_pixels).to(u.km / u.s))
+
+
+@pytest.mark.parametrize("orders", [range(10**12), [0, 3], 1, [True]])
+def test_invalid_orders_are_refused_at_once(orders: Any) -> None:
+    with pytest.raises(tf.UsageError, match="expected some of 0, 1 and 2"):
+        cube().moments(orders)

@@ -404,3 +404,10 @@ def test_channel_maps_have_one_distance(tmp_path: Path, length: int, count: int)
     step = int(min(steps, default=length))
     assert step == 1 or (length - 1) // (step - 1) + 1 > count
     assert shown[0] - 1 <= (length - shown[-1]) <= shown[0]
+
+
+@pytest.mark.parametrize("contours", [201, 2**40, 2**63 - 1, range(10**12), list(range(300))])
+def test_contours_without_number_are_refused_at_once(contours: Any, tmp_path: Path) -> None:
+    plane = tf.open(primary(np.arange(12.0).reshape(3, 4)))[0].plane()
+    with pytest.raises(tf.UsageError, match="invalid contours: expected at most 200"):
+        plane.png(tmp_path / "p.png", contours=contours)

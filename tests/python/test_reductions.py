@@ -356,6 +356,28 @@ def test_pixels_of_one_value_have_no_skewness() -> None:
     assert np.isnan(tf.open(primary(np.full((3, 4), np.nan)))[0].skewness())
 
 
+@pytest.mark.parametrize("exponent", [-1040, -320, -300, -270, 250, 270, 1000])
+def test_skewness_and_kurtosis_of_any_pixels_are_finite(exponent: int) -> None:
+    values = np.random.default_rng(3).gamma(2.0, 3.0, (3, 70, 80)).astype("f4").astype("f8")
+    values[1, 3, ::2] = np.nan
+    pixels = np.ldexp(values, exponent)
+    # The smallest pixels of f64 have fewer digits.
+    values = np.ldexp(pixels, -exponent)
+    image, usual = (tf.open(primary(pixels))[0] for pixels in (pixels, values))
+    ways: list[dict[str, Any]] = [
+        {}, {"axis": 0}, {"axis": 1}, {"axis": 2}, {"axis": (1, 2)}, {"axis": (0, 2)},
+        {"axis": "xy", "region": tf.Circle(30, 30, 12)}, {"section": np.s_[1:, 2:9, ::3]},
+    ]  # fmt: skip
+    for way in ways:
+        for name in ("skewness", "kurtosis"):
+            result = getattr(image, name)(**way)
+            expected = getattr(usual, name)(**way)
+            assert np.isfinite(result).all(), (way, name)
+            np.testing.assert_allclose(result, expected, rtol=1e-10, atol=1e-10)
+            again = image.reduce(name, **way, threads=3)
+            np.testing.assert_array_equal(again, result)
+
+
 def test_the_skewness_of_a_region_and_of_a_plane_have_no_unit() -> None:
     values = np.random.default_rng(4).gamma(2.0, 3.0, (3, 20, 30)).astype("f4")
     cards = [("BUNIT", "Jy/beam"), ("CTYPE3", "VRAD"), ("CUNIT3", "m/s"), ("CDELT3", 500.0)]

@@ -241,6 +241,25 @@ def test_logarithmic_wavelengths_are_coordinates(tmp_path: Path) -> None:
     np.testing.assert_allclose(nm, expected / 10, rtol=1e-12)
 
 
+@pytest.mark.parametrize("ctype", ["WAVE-GRI", "AWAV-GRA"])
+def test_wavelengths_of_grisms_have_a_refractive_index(tmp_path: Path, ctype: str) -> None:
+    # PVi_3 is the axis of a table of -TAB, and here the index.
+    cards = {
+        "CTYPE3": ctype, "CUNIT3": "nm", "CRVAL3": 600.0, "CDELT3": 1.0, "PV3_0": 1e6,
+        "PV3_1": 1, "PV3_2": 27.0, "PV3_3": 1.7, "PV3_4": -1e5,
+    }  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", tf.TachyfitsWarning)
+        image = opened(tmp_path, cards)
+        axis = image.spectrum().axis
+    pixels = np.zeros((6, 3))
+    pixels[:, 2] = np.arange(6)
+    expected = image.wcs.wcs_pix2world(pixels, 0)[:, 2] * 1e9
+    assert (axis.name, axis.unit) == (ctype, "nm")
+    np.testing.assert_allclose(axis.values, expected, rtol=1e-12)
+    assert not np.allclose(np.diff(expected), 1.0, rtol=1e-9)
+
+
 @pytest.mark.parametrize("rest", [None, 1.420405752e9, "1.4E9"])
 @pytest.mark.parametrize("ctype", ["FELO-HEL", "FELO", "VOPT-F2W"])
 def test_optical_velocities_of_equal_steps_in_frequency(

@@ -105,6 +105,7 @@ def use(image: tf.Image) -> list[str]:
         ["AMDX1   = 67.2", "AMDY1   = 67.2", "XPIXELSZ= 0.0"], ["XPIXELSZ= 'x'"],
         [*(f"{key:<8}= 0.0" for key in PLATE)], [*(f"{key:<8}= 1E300" for key in PLATE)],
         [*(f"{key:<8}= 1.0" for key in PLATE), "PLATEID = '%s'" % ("A" * 60)],
+        [*(f"{key:<8}= 1.0" for key in PLATE), "AMDX15  = 1E-9"],
         ["CPDIS1  = 'LOOKUP'", "DP1     = 'EXTVER: 1E30'"], ["AXISCORR= 'x'"],
         ["PS1_0   = 5"], ["PS3_0   = 'T'", "PS3_1   = 'C'", "CTYPE3  = 'WAVE-TAB'"],
     ],
@@ -117,6 +118,19 @@ def test_hostile_cards_are_errors_of_the_package(cards: list[str]) -> None:
         for lines in ([*kept, *cards], cards, [*SKY, *cards]):
             use(opened(lines))
             use(opened(lines, (4, 5)))
+
+
+@pytest.mark.parametrize("keyword", ["AMDX14", "AMDX20", "AMDY14"])
+def test_terms_that_no_plate_solution_has_are_errors_unless_they_are_0(keyword: str) -> None:
+    numbers = dict.fromkeys(PLATE, 1.0) | dict.fromkeys(("AMDX1", "AMDY1"), 67.2)
+    numbers |= dict.fromkeys(("XPIXELSZ", "YPIXELSZ"), 25.3)
+    numbers |= dict.fromkeys(("PPO3", "PPO6"), 1.8e5)
+    plate = [f"{key:<8}= {number}" for key, number in numbers.items()]
+    assert opened([*SKY, *plate, f"{keyword:<8}= 0.0"], (4, 5)).wcs is not None
+    # WCSLIB 8 ends the process.
+    for action in (lambda image: image.wcs, lambda image: image.coordinates(1, 2)):
+        with pytest.raises(tf.FormatError, match=f"invalid {keyword} 1e-09: expected 0"):
+            action(opened([*SKY, *plate, f"{keyword:<8}= 1E-9"], (4, 5)))
 
 
 def test_more_axes_than_wcslib_takes_are_an_error_that_names_the_card() -> None:

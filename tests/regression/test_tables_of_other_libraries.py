@@ -177,27 +177,82 @@ def test_other_metadata_is_no_error(tmp_path: Path, metadata: dict[str, Any]) ->
 # Null lists.
 
 
-def test_null_lists_are_named(tmp_path: Path) -> None:
+_NULL_LISTS = [[1, 2], None, [], None]
+
+
+def _null_lists(way: str, folder: Path) -> Any:
+    """Return a table with two null lists and one without elements."""
+    frame = pl.DataFrame({"l": _NULL_LISTS}, schema={"l": pl.List(pl.Int32)})
+    arrow = frame.to_arrow()
+    objects = np.empty(4, object)
+    objects[:] = _NULL_LISTS
+    if way == "parquet":
+        # Batches, which are read twice.
+        pa.parquet.write_table(arrow, folder / "t.parquet", row_group_size=1)
+        return folder / "t.parquet"
+    if way == "feather":
+        pa.feather.write_feather(arrow, folder / "t.feather", chunksize=1)
+        return folder / "t.feather"
+    tables: dict[str, Any] = {
+        "lists": {"l": _NULL_LISTS},
+        "text": {"l": [["a", "b"], None, [], None]},
+        "arrays": {"l": [np.array([1, 2]), None, np.array([], int), None]},
+        "objects": {"l": objects},
+        "masked": {"l": np.ma.MaskedArray(objects, [False, True, False, True])},
+        "astropy": Table({"l": objects}),
+        "pandas": frame.to_pandas(),
+        "pandas nullable": _with_types_of_arrow(frame),
+        "polars": frame,
+        "arrow": arrow,
+        "large lists": pa.table({"l": arrow["l"].cast(pa.large_list(pa.int32()))}),
+        "views": pa.table({"l": pa.array(_NULL_LISTS, pa.list_view(pa.int32()))}),
+        "stream": pa.table({"l": pa.chunked_array([_NULL_LISTS[:2], _NULL_LISTS[2:]])}).to_reader(),
+    }
+    return tables[way]
+
+
+def _with_types_of_arrow(frame: pl.DataFrame) -> Any:
+    """Return a frame of pandas with the types of Arrow."""
+    import pandas as pd
+
+    return frame.to_pandas(types_mapper=pd.ArrowDtype)
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        "lists", "text", "arrays", "objects", "masked", "astropy", "pandas", "pandas nullable",
+        "polars", "arrow", "large lists", "views", "stream", "parquet", "feather",
+    ],
+)  # fmt: skip
+def test_null_lists_are_counted_by_one_warning(tmp_path: Path, way: str) -> None:
     path = tmp_path / "t.fits"
-    lists = [[1, 2], None, []]
-    frame = pl.DataFrame({"l": lists}, schema={"l": pl.List(pl.Int32)})
-    ways = {
-        "polars": frame, "arrow": frame.to_arrow(), "dict": {"l": lists},
-        "pandas": frame.to_pandas(), "text": {"l": [["a"], None, []]},
-    }  # fmt: skip
-    for name, data in ways.items():
-        with pytest.warns(tf.TachyfitsWarning, match="column 'l': null lists"):
-            tf.write(path, data, overwrite=True)
-        assert [len(cell) for cell in tf.open(path)[1]["l"]][1:] == [0, 0], name
-    frame.write_parquet(tmp_path / "t.parquet")
-    with pytest.warns(tf.TachyfitsWarning, match="column 'l': null lists"):
-        tf.write(path, tmp_path / "t.parquet", overwrite=True)
+    only_written = ["text", "parquet", "feather"]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tf.write(path, _null_lists(way, tmp_path))
+        if way not in only_written:
+            with tf.edit(path) as editor:
+                editor[1].append(_null_lists(way, tmp_path))
+    problem = "column 'l': 2 null lists become arrays without elements"
+    warned = [str(warning.message) for warning in caught]
+    assert len(warned) == (1 if way in only_written else 2), warned
+    assert all(text.startswith(problem) for text in warned)
+    cells = [len(cell) for cell in tf.open(path)[1]["l"]]
+    assert cells == [2, 0, 0, 0] * (1 if way in only_written else 2)
+
+
+def test_lists_without_elements_do_not_warn(tmp_path: Path) -> None:
+    path = tmp_path / "t.fits"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        tf.write(path, {"l": [[1, 2], [], [3]]}, overwrite=True)
+        tf.write(path, {"l": [[1, 2], [], [3]]})
         with tf.edit(path) as editor:
             # The documentation says that None gives no elements.
             editor[1].update("l", None, rows=[0])
+    with tf.edit(path) as editor, pytest.warns(tf.TachyfitsWarning, match="'l': 1 null list beco"):
+        editor[1].update("l", [[5], None], rows=[0, 1])
+    assert [cell.tolist() for cell in tf.open(path)[1]["l"]] == [[5], [], [3]]
 
 
 def test_null_arrays_of_one_length_stay_undefined(tmp_path: Path) -> None:
@@ -301,3 +356,32 @@ def test_display_forms_follow_the_written_form(tmp_path: Path) -> None:
     tf.write(out, table.read(), forms={"I": "E"}, overwrite=True)
     assert "TDISP2" not in tf.open(out)[1].header
     assert not [each for each in tf.verify(out) if each.severity == "error"]
+
+
+# Numbers of CSV that float64 does not have.
+
+
+@pytest.mark.parametrize(
+    ("cells", "odd"),
+    [
+        (["9007199254740993", "0.5"], "9007199254740993"),
+        (["123456789012345678901234567890", "1.5"], "123456789012345678901234567890"),
+        (["1e400", "1"], "1e400"), (["-1e400", "0.5"], "-1e400"),
+        (["1", "99999999999999999999"], "integers beyond 64 bits"),
+        (["9007199254740992", "0.5"], None), (["inf", "-inf", "1e300"], None),
+        (["1e20", "0.1", ""], None), (["+9007199254740994", "nan", "0.5"], None),
+    ],
+)  # fmt: skip
+def test_numbers_of_csv_that_are_rounded_are_named(
+    tmp_path: Path, cells: list[str], odd: str | None
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n" + "".join(f"{cell},1\n" for cell in cells))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tf.write(tmp_path / "t.fits", path)
+    warned = [str(warning.message) for warning in caught]
+    assert len(warned) == (odd is not None), warned
+    assert all(odd in text and "column 'a'" in text for text in warned if odd)
+    values = tf.open(tmp_path / "t.fits")[1]["a"]
+    np.testing.assert_array_equal(values, [float(cell or "nan") for cell in cells])

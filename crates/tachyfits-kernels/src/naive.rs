@@ -299,7 +299,10 @@ pub fn shape(bytes: &[u8], encoding: &Encoding) -> Shape {
             let powers: Vec<[f64; 4]> =
                 differences.map(|d| [d, d * d, d * d * d, d * d * d * d]).collect();
             let sum = |power: usize| plain_sum(powers.iter().map(|powers| powers[power]));
-            state.merge(&Shape::of(count, about, [sum(0), sum(1), sum(2), sum(3)]));
+            let plain = Shape::of(count, about, [sum(0), sum(1), sum(2), sum(3)]);
+            let is_exact = plain.is_exact();
+            let again = if is_exact { None } else { Shape::in_unit_of(leaf) };
+            state.merge(&again.unwrap_or(plain));
         }
     }
     state

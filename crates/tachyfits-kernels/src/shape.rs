@@ -2,8 +2,12 @@
 //!
 //! A leaf is read twice while it is in cache: its mean, then the powers of the differences from it. States are merged
 //! by the formulas of Pébay 2008 (Sandia report SAND2008-6212), in the order of the pixels.
+//!
+//! Fourth powers leave f64 far before the pixels do, above 1e77 and below 1e-77. Pixels with such powers are taken again in
+//! units of a power of two near their spread, which changes neither skewness nor kurtosis.
 
 use crate::compensated::Compensated;
+use crate::decode::decode_f64;
 use crate::fold::{Accumulator, add_lanes, fold};
 use crate::isa::Tier;
 use crate::rows::slab::{COLUMNS, ColumnStep, Columns, each_column};
@@ -27,7 +31,15 @@ pub struct Shape {
     mean: Compensated,
     /// Sums of the second, third and fourth powers of the differences from the mean.
     powers: [f64; 3],
+    /// The unit of the mean and of the differences is 2 to this power.
+    exponent: i32,
 }
+
+/// Fourth powers of differences of up to 2^200 and of at least 2^-200 lose no digits.
+const USUAL_EXPONENTS: std::ops::RangeInclusive<i32> = -200..=200;
+
+/// Sums of fourth powers with all their digits, which leave room for their product with the number of pixels.
+const EXACT_POWERS: std::ops::Range<f64> = power_of_two(-900)..power_of_two(900);
 
 impl Shape {
     /// Adds the pixels of `bytes`, leaf by leaf. Bytes after the last whole pixel are ignored.
@@ -38,9 +50,49 @@ impl Shape {
                 let about = sum / count as f64;
                 let powers = fold(leaf, encoding, tier, PowerLanes::about([about; LANES]));
                 let sums = powers.sums.map(|lanes| add_lanes(&lanes));
-                self.merge(&Shape::of(count, about, sums));
+                let mut state = Shape::of(count, about, sums);
+                if !state.is_exact() {
+                    let mut values = vec![0.0; leaf.len() / encoding.pixel_bytes()];
+                    decode_f64(leaf, encoding, tier, &mut values);
+                    state = Shape::in_unit_of(&values).unwrap_or(state);
+                }
+                self.merge(&state);
             }
         }
+    }
+
+    /// The state of pixels in a unit near their spread; `None` without defined pixels and with infinite ones.
+    #[cold]
+    pub(crate) fn in_unit_of(values: &[f64]) -> Option<Shape> {
+        let defined = || values.iter().copied().filter(|x| !x.is_nan());
+        let (min, max) = (defined().reduce(f64::min)?, defined().reduce(f64::max)?);
+        if min.is_infinite() || max.is_infinite() {
+            return None;
+        }
+        let count = defined().count() as u64;
+        let Some(exponent) = exponent_of_difference(max, min) else {
+            let mean = Compensated { high: min, low: 0.0 };
+            return Some(Shape { count, mean, ..Shape::default() });
+        };
+        let exponent = unit_exponent(exponent);
+        let in_unit = || defined().map(|x| times_power_of_two(x, -exponent));
+        let mut sum = Compensated::default();
+        in_unit().for_each(|x| sum.add(x));
+        let about = sum.value() / count as f64;
+        let mut sums = [Compensated::default(); 4];
+        for x in in_unit() {
+            let difference = x - about;
+            let square = difference * difference;
+            let powers = [difference, square, square * difference, square * square];
+            sums.iter_mut().zip(powers).for_each(|(sum, power)| sum.add(power));
+        }
+        Some(Shape { exponent, ..Shape::of(count, about, sums.map(Compensated::value)) })
+    }
+
+    /// Whether the powers have all their digits. All are zero of equal pixels, and of pixels that differ too little.
+    #[inline(always)]
+    pub(crate) fn is_exact(&self) -> bool {
+        EXACT_POWERS.contains(&self.powers[2])
     }
 
     /// The state of pixels whose differences from `about`, near their mean, have these sums of powers 1 to 4. The first
@@ -53,6 +105,7 @@ impl Shape {
         Shape {
             count,
             mean: Compensated { high: about, low: off },
+            exponent: 0,
             powers: [
                 second - off * first,
                 third - 3.0 * off * second + 2.0 * off * off * first,
@@ -72,6 +125,51 @@ impl Shape {
             *self = *later;
             return;
         }
+        let merged = self.merged(later);
+        let is_usual = self.exponent == later.exponent && merged.is_exact();
+        *self = if is_usual { merged } else { self.merged_in_unit(later, merged) };
+    }
+
+    /// The states of both in a unit near their spread, merged; `merged` unless that is finite.
+    #[cold]
+    fn merged_in_unit(&self, later: &Shape, merged: Shape) -> Shape {
+        let unit = self.exponent.max(later.exponent);
+        let [first, second] = [self, later].map(|state| state.in_unit(unit).mean);
+        let delta = exponent_of_difference(first.high, second.high)
+            .or_else(|| exponent_of(first.minus(second)));
+        let delta = delta.map(|exponent| unit + exponent);
+        let spreads = [delta, self.spread_exponent(), later.spread_exponent()];
+        let Some(exponent) = spreads.into_iter().flatten().max() else {
+            return merged;
+        };
+        let exponent = unit_exponent(exponent);
+        let in_unit = self.in_unit(exponent).merged(&later.in_unit(exponent));
+        if in_unit.powers[2].is_finite() { in_unit } else { merged }
+    }
+
+    /// Exponent of the square root of the second powers; `None` unless that is finite and above 0.
+    fn spread_exponent(&self) -> Option<i32> {
+        Some(self.exponent + exponent_of(self.powers[0].sqrt())?)
+    }
+
+    fn in_unit(&self, exponent: i32) -> Shape {
+        let by = self.exponent - exponent;
+        let [second, third, fourth] = self.powers;
+        let mean = Compensated {
+            high: times_power_of_two(self.mean.high, by),
+            low: times_power_of_two(self.mean.low, by),
+        };
+        let powers = [
+            times_power_of_two(second, 2 * by),
+            times_power_of_two(third, 3 * by),
+            times_power_of_two(fourth, 4 * by),
+        ];
+        Shape { count: self.count, mean, powers, exponent }
+    }
+
+    /// The state of the pixels of both, which are in one unit.
+    #[inline(always)]
+    fn merged(&self, later: &Shape) -> Shape {
         let (a, b) = (self.count as f64, later.count as f64);
         let n = a + b;
         let delta = later.mean.minus(self.mean);
@@ -79,7 +177,7 @@ impl Shape {
         let [second, third, fourth] = self.powers;
         let [later_second, later_third, later_fourth] = later.powers;
         let product = delta * part * a * b;
-        self.powers = [
+        let powers = [
             second + later_second + product,
             third
                 + later_third
@@ -91,13 +189,17 @@ impl Shape {
                 + 6.0 * part * part * (a * a * later_second + b * b * second)
                 + 4.0 * part * (a * later_third - b * third),
         ];
-        self.mean.add(part * b);
-        self.count += later.count;
+        let mut mean = self.mean;
+        mean.add(part * b);
+        Shape { count: self.count + later.count, mean, powers, exponent: self.exponent }
     }
 
     /// The mean; NaN without pixels.
     pub fn mean(&self) -> f64 {
-        if self.count == 0 { f64::NAN } else { self.mean.value() }
+        match self.count {
+            0 => f64::NAN,
+            _ => times_power_of_two(self.mean.value(), self.exponent),
+        }
     }
 
     /// The third standardised moment of the pixels (not of a population that they are a sample of); NaN without pixels
@@ -123,6 +225,47 @@ impl Shape {
         let rounding = f64::EPSILON * self.mean.value();
         self.powers[0] > self.count as f64 * rounding * rounding && self.powers[0] > 0.0
     }
+}
+
+/// The exponent of a unit for differences of about 2^`exponent`: 0 if they lose no digits without one.
+fn unit_exponent(exponent: i32) -> i32 {
+    match USUAL_EXPONENTS.contains(&exponent) {
+        true => 0,
+        // Units beyond would need reciprocals beyond f64.
+        false => exponent.clamp(-1000, 1000),
+    }
+}
+
+/// The exponent of the power of two at or below a magnitude; `None` of 0, infinity and NaN.
+fn exponent_of(x: f64) -> Option<i32> {
+    if x == 0.0 || !x.is_finite() {
+        return None;
+    }
+    let (x, shift) = if x.is_normal() { (x, 0) } else { (x * power_of_two(100), 100) };
+    Some((x.to_bits() >> 52 & 0x7ff) as i32 - 1023 - shift)
+}
+
+/// The exponent of the difference of two finite numbers, which may exceed f64; `None` of equal ones.
+fn exponent_of_difference(a: f64, b: f64) -> Option<i32> {
+    match (a - b).is_finite() {
+        true => exponent_of(a - b),
+        false => exponent_of(a / 2.0 - b / 2.0).map(|exponent| exponent + 1),
+    }
+}
+
+/// 2 to a power from -1022 to 1023.
+const fn power_of_two(exponent: i32) -> f64 {
+    f64::from_bits(((1023 + exponent) as u64) << 52)
+}
+
+/// A number times 2 to any power.
+fn times_power_of_two(mut x: f64, mut exponent: i32) -> f64 {
+    while exponent != 0 && x != 0.0 && x.is_finite() {
+        let step = exponent.clamp(-1000, 1000);
+        x *= power_of_two(step);
+        exponent -= step;
+    }
+    x
 }
 
 /// Sums of the powers 1 to 4 of the differences from a number; an undefined pixel differs by nothing.
@@ -171,6 +314,15 @@ impl ShapeRows {
     pub fn slab(outputs: usize, rows: &[&[u8]], encoding: &Encoding, tier: Tier) -> ShapeRows {
         let mut state = ShapeRows { outputs: vec![Shape::default(); outputs] };
         each_column(outputs, rows, encoding, tier, &mut ShapeStep(&mut state.outputs));
+        let bytes = encoding.pixel_bytes();
+        for (output, shape) in state.outputs.iter_mut().enumerate() {
+            if shape.count > 0 && !shape.is_exact() {
+                let pixels = rows.iter().flat_map(|row| &row[output * bytes..][..bytes]).copied();
+                let mut values = vec![0.0; rows.len()];
+                decode_f64(&pixels.collect::<Vec<u8>>(), encoding, tier, &mut values);
+                *shape = Shape::in_unit_of(&values).unwrap_or(*shape);
+            }
+        }
         state
     }
 

@@ -8,7 +8,7 @@ use tachyfits::Job;
 
 use crate::errors::{argument, not_negative};
 use crate::options;
-use crate::text::{GivenInteger, GivenText};
+use crate::text::{GivenFloat, GivenInteger, GivenText};
 
 thread_local! {
     /// The jobs of the requests that this thread has entered, the innermost last.
@@ -79,12 +79,12 @@ impl Executor {
         &self,
         py: Python<'_>,
         priority: GivenText,
-        seconds: Option<f64>,
+        seconds: Option<GivenFloat>,
         bytes: Option<GivenInteger>,
         token: Option<&CancelToken>,
     ) -> PyResult<Request> {
         let mut job = Job::on(&self.executor).with_priority(options::priority(py, &priority)?);
-        if let Some(seconds) = seconds {
+        if let Some(GivenFloat(seconds)) = seconds {
             let time = Duration::try_from_secs_f64(seconds).map_err(|_| {
                 let hint = "give the longest time in seconds, or None for no limit";
                 argument(py, "seconds to be a number from 0 on", &seconds.to_string(), hint)

@@ -23,6 +23,22 @@ impl<'py> FromPyObject<'_, 'py> for GivenInteger {
     }
 }
 
+/// A number of Python; an integer beyond f64 is infinite.
+pub(crate) struct GivenFloat(pub(crate) f64);
+
+impl<'py> FromPyObject<'_, 'py> for GivenFloat {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<GivenFloat> {
+        given.extract().map(GivenFloat).or_else(|error: PyErr| {
+            match error.is_instance_of::<PyOverflowError>(given.py()) {
+                true => Ok(GivenFloat(if given.lt(0)? { -f64::INFINITY } else { f64::INFINITY })),
+                false => Err(error),
+            }
+        })
+    }
+}
+
 /// A string of Python. Lone surrogates, which UTF-8 cannot encode, become U+FFFD here. No header
 /// has that character: such a name is not found, and such text is refused with its position when it
 /// is written, as other text outside ASCII.

@@ -222,7 +222,9 @@ def diff(
 
 def _pattern(keyword: str) -> str:
     """Return a keyword, or the beginning of some, as in cards: without the word HIERARCH."""
-    name = looked_up(str(keyword))
+    if not isinstance(keyword, str):
+        raise usage(f"invalid ignore {keyword!r}: expected keywords as text", 'as ignore=["DATE*"]')
+    name = looked_up(keyword)
     return name.removeprefix("HIERARCH ").lstrip() if name.endswith("*") else name
 
 

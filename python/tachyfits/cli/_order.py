@@ -14,6 +14,7 @@ from tachyfits.base.progress import Progress
 from tachyfits.cli._group import grouped
 from tachyfits.cli._syntax import PERCENTILES
 from tachyfits.cli._written import buffering_option
+from tachyfits.image.order_statistics import MOST_REPEATS
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ _OPTIONS = [
                  help="Exact percentiles from 0 to 100, interpolated linearly: 1,50,99."),
     click.option("--robust", is_flag=True,
                  help="The rms of the noise, from the width of its peak in the histogram."),
-    click.option("--repeat", type=click.IntRange(min=0), default=1, metavar="N",
+    click.option("--repeat", type=click.IntRange(0, MOST_REPEATS), default=1, metavar="N",
                  help="Compute --robust N times, to compare computing with reading; 0 only "
                       "reads."),
     buffering_option,

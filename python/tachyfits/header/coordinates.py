@@ -384,7 +384,7 @@ class Coordinates:
         UsageError
             astropy cannot use the cards.
         """
-        used = list(self.cards.checked(axes))
+        used = self.cards.with_matrix_of_polynomials(list(self.cards.checked(axes)), axes)
         cards = self._cards_for_astropy(axes, used)
         hint = "correct the header, or use pixels"
         with foreign_errors(f"{self.place}the world coordinates cannot be used", hint):
@@ -513,7 +513,8 @@ class Coordinates:
         if rest is not None:
             cards.append(("RESTFRQ", rest))
         tables = companion_hdus(self, parameters)
-        if any(
+        # PVi_3 is the axis of the table; of a grism it is a refractive index.
+        if algorithm_of(axis.ctype) == "TAB" and any(
             kind.root == "PV" and kind.parameter == 3 and value != 1 for kind, value in parameters
         ):
             raise usage("its table is of several axes", "give channels in pixels")

@@ -229,7 +229,7 @@ def sky_of(coordinates: Coordinates) -> Sky | None:
                 f"({keyword} = {coordinates.header.get(keyword)!r})",
                 "use pixels",
             )
-    _turn_rows(coordinates, rows, longitude, latitude)
+    cards.turn(rows, longitude, latitude)
     lower, higher = numbers
     east, north = (
         (rows[n].get(lower, 0.0) * factors[n], rows[n].get(higher, 0.0) * factors[n])
@@ -251,20 +251,6 @@ def _sky_of_plate(coordinates: Coordinates, system: SkySystem) -> Sky:
         1, 2, (float(right_ascension), float(declination)), (float(x), float(y)),
         ((east[0], east[1]), (north[0], north[1])), system, coordinates,
     )  # fmt: skip
-
-
-def _turn_rows(
-    coordinates: Coordinates, rows: dict[int, dict[int, float]], longitude: int, latitude: int
-) -> None:
-    """Apply CROTA of the latitude, which counts where neither PC nor CD has a card."""
-    cards = coordinates.cards
-    if cards.has_matrix or f"CROTA{latitude}" not in coordinates.header:
-        return
-    angle = math.radians(cards.number(f"CROTA{latitude}", 0.0))
-    cosine, sine = math.cos(angle), math.sin(angle)
-    x, y = rows[longitude][longitude], rows[latitude][latitude]
-    rows[longitude] = {longitude: x * cosine, latitude: -y * sine}
-    rows[latitude] = {longitude: x * sine, latitude: y * cosine}
 
 
 def _degrees(coordinates: Coordinates, axis: int) -> float:

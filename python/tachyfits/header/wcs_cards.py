@@ -18,7 +18,7 @@ from typing import Any
 from tachyfits._core import FormatError
 from tachyfits.base.errors import either, format_error, usage, warn
 from tachyfits.header.cards import Card, Header, card_line
-from tachyfits.text.axes import coordinate_type
+from tachyfits.text.axes import coordinate_type, is_latitude
 
 #: WCSLIB takes no more axes.
 MOST_AXES = 32
@@ -88,6 +88,8 @@ _PLATE = (
     "AMDX1", "AMDX2", "AMDY1", "AMDY2", "PPO3", "PPO6", "XPIXELSZ", "YPIXELSZ", "CNPIX1", "CNPIX2",
     "PLTRAH", "PLTRAM", "PLTRAS", "PLTDECD", "PLTDECM", "PLTDECS",
 )  # fmt: skip
+#: Terms of no plate solution, although plates have their cards: WCSLIB 8 crashes unless they are 0.
+_UNUSED_TERMS = tuple(f"AMD{axis}{term}" for axis in "XY" for term in range(14, 21))
 #: SIP, and the tables and polynomials of the distortion paper as astropy and WCSLIB read them.
 _SIP_CARD = re.compile(r"(AP|BP|A|B)_(ORDER|DMAX|\d+_\d+)")
 _DISTORTION_CARD = re.compile(
@@ -413,6 +415,16 @@ class WcsCards:
             (row, column), ""
         )
 
+    def turn(self, rows: dict[int, dict[int, float]], longitude: int, latitude: int) -> None:
+        """Apply CROTA of the latitude, which counts where neither PC nor CD has a card."""
+        if self.has_matrix or f"CROTA{latitude}" not in self.header:
+            return
+        angle = math.radians(self.number(f"CROTA{latitude}", 0.0))
+        cosine, sine = math.cos(angle), math.sin(angle)
+        x, y = rows[longitude][longitude], rows[latitude][latitude]
+        rows[longitude] = {longitude: x * cosine, latitude: -y * sine}
+        rows[latitude] = {longitude: x * sine, latitude: y * cosine}
+
     @property
     def has_matrix(self) -> bool:
         """Whether any card of PC or CD is there."""
@@ -456,6 +468,9 @@ class WcsCards:
         if self.has_plate:
             for keyword in _PLATE:
                 self._checked(keyword, "number", is_needed=True)
+            for keyword in _UNUSED_TERMS:
+                if value := self._checked(keyword, "number"):
+                    raise self.invalid(keyword, value, "0: a plate solution has 13 terms")
         seen: set[str] = set()
         for card in self.header.cards:
             keyword = card.keyword.upper()
@@ -485,6 +500,41 @@ class WcsCards:
             value = self._for_astropy(card, kind)
             if value is not None:
                 yield keyword, kind, value
+
+    def with_matrix_of_polynomials(
+        self, used: list[tuple[str, Kind | None, Any]], axes: Sequence[int] | None
+    ) -> list[tuple[str, Kind | None, Any]]:
+        """Return checked cards with CD instead of CDELT, PC and CROTA if the sky has a polynomial.
+
+        TPV, TNX and ZPX have polynomials of degrees. WCSLIB 8 evaluates them before it multiplies
+        by CDELT, so in pixels unless there is CD.
+        """
+        numbers = list(range(1, self.ndim + 1)) if axes is None else list(axes)
+        types = {axis: coordinate_type(self.text(f"CTYPE{axis}")) for axis in numbers}
+        sky = [axis for axis in numbers if self._has_polynomial(axis, types[axis][1])]
+        if not sky or (self._elements("CD") and not self._elements("PC")):
+            return used
+        rows = {axis: self.matrix(axis) for axis in numbers}
+        latitudes = [axis for axis in numbers if is_latitude(self.text(f"CTYPE{axis}"))]
+        longitudes = [axis for axis in sky if axis not in latitudes]
+        if len(latitudes) == len(longitudes) == 1:
+            self.turn(rows, longitudes[0], latitudes[0])
+        number = {axis: n for n, axis in enumerate(numbers, 1)}
+        replaced = ("CDELT", "PC", "CD", "CROTA")
+        kept = [item for item in used if item[1] is None or item[1].root not in replaced]
+        for row, elements in rows.items():
+            for column, value in elements.items():
+                if column in number and (kind := kind_of(f"CD{row}_{column}")):
+                    kept.append((kind.renumbered(number), kind, value))
+        return kept
+
+    def _has_polynomial(self, axis: int, algorithm: str) -> bool:
+        # WCSLIB takes TAN with terms of the latitude for TPV, as SCAMP wrote it.
+        is_tpv = algorithm == "TAN" and any(
+            (kind := kind_of(keyword.upper())) is not None and kind.root == "PV"
+            for keyword in self.header
+        )
+        return is_tpv or algorithm in ("TPV", "TNX", "ZPX")
 
     def _for_astropy(self, card: Card, kind: Kind) -> Any:
         if not kind.is_essential:

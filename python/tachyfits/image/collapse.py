@@ -350,13 +350,16 @@ def moments(
     progress: Progress | None,
 ) -> list[Plane]:
     """Make moment maps in one pass."""
-    wanted = [whole_number(order) for order in orders] if np.iterable(orders) else [None]
-    if not set(wanted) <= {0, 1, 2}:
-        raise usage(f"invalid moments {orders!r}: expected some of 0, 1 and 2", "use (0, 1, 2)")
+    wanted = []
+    for order in orders if np.iterable(orders) else [None]:
+        # The first invalid one ends the loop: a range may be long.
+        if (number := whole_number(order)) not in (0, 1, 2):
+            raise usage(f"invalid moments {orders!r}: expected some of 0, 1 and 2", "use (0, 1, 2)")
+        wanted.append(number)
     channels = cube.channels()
     with reports() as costs:
         arrays = cube.pixels._core_image().moments(
-            list(orders),
+            wanted,
             cube.axis,
             np.ascontiguousarray(channels.values),
             cube.ranges,
@@ -365,10 +368,10 @@ def moments(
             progress=progress,
         )
     integral = product_text(cube.unit, channels.unit)
-    units = [channels.unit if order else integral for order in orders]
+    units = [channels.unit if order else integral for order in wanted]
     return [
         cube.plane(
             values, f"moment {order}", unit, channels, report=costs[-1], is_integral=order == 0
         )
-        for order, values, unit in zip(orders, arrays, units, strict=True)
+        for order, values, unit in zip(wanted, arrays, units, strict=True)
     ]

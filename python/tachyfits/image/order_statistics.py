@@ -12,12 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tachyfits.base.errors import usage
+from tachyfits.base.errors import either, usage
 from tachyfits.base.progress import Progress
+from tachyfits.base.whole_numbers import whole_number
 from tachyfits.image.pixels import Pixels
 from tachyfits.text.axes import Axis
 from tachyfits.text.region_input import Regions
 from tachyfits.text.regions import kept_shape
+
+#: How often a robust rms can be computed in one call: the option compares computing with reading.
+MOST_REPEATS = 1000
 
 
 class OrderStatistics(Pixels):
@@ -161,7 +165,8 @@ class OrderStatistics(Pixels):
         section
             A NumPy index expression; None: everything.
         repeat
-            How often to compute it, to compare computing with reading; 0 only reads, and gives NaN.
+            How often to compute it, at most 1000 times, to compare computing with reading; 0 only
+            reads, and gives NaN.
             `tf.reports` collects the cost.
         buffering
             As in `median`, but "auto" also reads ahead for a plane that all threads share. Planes
@@ -186,10 +191,16 @@ class OrderStatistics(Pixels):
         where = self._section(section)
         if per_plane and self.ndim < 2:
             raise usage("an image of one axis has no planes", "leave per_plane out")
+        number = whole_number(repeat)
+        if number is None or number > MOST_REPEATS:
+            raise usage(
+                f"invalid repeat {repeat!r}: expected an integer from 0 to {MOST_REPEATS}",
+                either("leave repeat out to compute it once"),
+            )
         values = self._core_image().robust_rms(
             per_plane,
             self._ranges(where),
-            repeat=repeat,
+            repeat=number,
             buffering=buffering,
             threads=self._threads(threads),
             progress=progress,

@@ -248,7 +248,7 @@ def arrow_values(name: str, array: Any, *, pairs: bool = False) -> Any:
         return _fixed_values(name, array, pairs=pairs)
     if str(kind).partition("<")[0] in ("list", "large_list", "list_view", "large_list_view"):
         if array.null_count:
-            warn_of_null_lists(name)
+            warn_of_null_lists(name, array.null_count)
         lengths = array.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
         offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
         # flatten() drops the elements of null lists.

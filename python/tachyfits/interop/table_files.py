@@ -6,6 +6,7 @@ They are read by pyarrow. CSV, whose types follow from all of its cells, is read
 from __future__ import annotations
 
 import errno
+import math
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -226,6 +227,7 @@ def _arrow(name: str) -> TableFile:
 
 def _csv(name: str) -> TableFile:
     table = _with_whole_integers(name, _with_text_for_hexadecimal(name, _csv_table(name)))
+    _warn_of_rounded_numbers(name, table)
     if table.num_columns == 1 and re.search("[;\t|]", table.column_names[0]):
         warn(
             f"{name}: one column, {table.column_names[0]!r}\n"
@@ -329,7 +331,7 @@ def _with_whole_integers(name: str, table: Any) -> Any:
     for place, text in _csv_texts(name, odd).items():
         column = table.column_names[place]
         text = compute.utf8_trim_whitespace(text)
-        if not compute.all(compute.match_substring_regex(text, r"^[+-]?\d+$")).as_py():
+        if not compute.all(_are_integers(text)).as_py():
             continue
         whole = whole_numbers(compute.utf8_ltrim(text, "+"))
         if whole is None:
@@ -340,6 +342,46 @@ def _with_whole_integers(name: str, table: Any) -> Any:
             continue
         table = table.set_column(place, pa.field(column, whole.type), whole)
     return table
+
+
+def _warn_of_rounded_numbers(name: str, table: Any) -> None:
+    """Warn of columns of floats whose text has integers that float64 lacks, or larger numbers."""
+    pa, compute = needed("pyarrow", "reading csv"), needed("pyarrow.compute", "reading csv")
+    large = {
+        place: mask
+        for place, column in enumerate(table.columns)
+        if pa.types.is_float64(column.type)
+        and compute.any(mask := compute.greater_equal(compute.abs(column), 2.0**53)).as_py()
+    }
+    for place, text in _csv_texts(name, list(large)).items():
+        column, cells = table.column(place), compute.utf8_trim_whitespace(text)
+        if compute.all(_are_integers(cells)).as_py():
+            # Named already: they are beyond 64 bits.
+            continue
+        pairs = zip(
+            cells.filter(large[place]).to_pylist(), column.filter(large[place]).to_pylist(),
+            strict=True,
+        )  # fmt: skip
+        rounded = next((cell for cell, value in pairs if _is_rounded(cell, value)), None)
+        if rounded is not None:
+            warn(
+                f"{name}: column {table.column_names[place]!r} has numbers that float64 does not "
+                f"have, such as {rounded}: they are rounded, or infinite"
+            )
+
+
+def _is_rounded(cell: str, value: float) -> bool:
+    """Say whether the text of a large number is an integer that was rounded, or beyond float64."""
+    if math.isinf(value):
+        return any(map(str.isdigit, cell))
+    return bool(_INTEGER.fullmatch(cell)) and int(cell) != value
+
+
+def _are_integers(texts: Any) -> Any:
+    return needed("pyarrow.compute", "reading csv").match_substring_regex(texts, r"^[+-]?\d+$")
+
+
+_INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,6 +45,9 @@ if TYPE_CHECKING:
 
 #: Pixels without a value: a grey that no colour map here has.
 BLANK_COLOUR = "#a6a6a6"
+
+#: Contours of a picture. More are no longer lines beside each other, and take minutes.
+_MOST_CONTOURS = 200
 
 #: Colour maps whose lightness says the value, so that people who do not tell hues apart see it.
 BRIGHTNESS, VELOCITY, DISPERSION = "inferno", "RdBu_r", "viridis"
@@ -346,7 +350,8 @@ def contour_levels(
     background, and otherwise at round values between the limits of the colours.
     """
     if not isinstance(contours, (bool, int, np.integer)):
-        levels = sorted({float(level) for level in contours})
+        levels = sorted({float(level) for level in islice(contours, _MOST_CONTOURS + 1)})
+        _check_contours(len(levels))
         if not levels or not np.isfinite(levels).all():
             raise usage(
                 "invalid contours: expected finite values",
@@ -367,7 +372,16 @@ def contour_levels(
             f"invalid contours {count}: expected 1 or more",
             either("give contours=True or a number of them", "leave --contours out"),
         )
+    _check_contours(count)
     return round_values(norm, count + 2)[1:-1] if count > 1 else round_values(norm, 3)[1:2]
+
+
+def _check_contours(count: int) -> None:
+    if count > _MOST_CONTOURS:
+        raise usage(
+            f"invalid contours: expected at most {_MOST_CONTOURS}, found more",
+            either("give fewer contours", "give fewer --levels", "give fewer values"),
+        )
 
 
 def _noise_levels(values: NDArray[np.float64]) -> list[float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
+from itertools import islice
 from math import prod
 from typing import Any, Literal, SupportsIndex
 
@@ -265,6 +266,10 @@ def check_access(access: str, markers: int | None, record_bytes: int | None) -> 
         )
 
 
+#: Axes of an array of NumPy.
+_MOST_AXES = 64
+
+
 def check_name(path: str | os.PathLike[str]) -> None:
     """Refuse the name of a compressed file; z and fz may be components of a field."""
     if str(path).lower().endswith((".gz", ".bz2", ".xz", ".zst", ".zip")):
@@ -277,7 +282,13 @@ def check_name(path: str | os.PathLike[str]) -> None:
 def lengths_of(shape: Shape) -> tuple[int, ...]:
     """Return the lengths of an array, a number being that of its only axis."""
     each: Any = shape if np.iterable(shape) else (shape,)
-    return tuple(operator.index(length) for length in each)
+    lengths = tuple(operator.index(length) for length in islice(each, _MOST_AXES + 1))
+    if len(lengths) > _MOST_AXES:
+        raise usage(
+            f"invalid shape: expected at most {_MOST_AXES} axes, found more",
+            either("give the lengths of the axes"),
+        )
+    return lengths
 
 
 def one_axis_each(out: NDArray[Any], shape: Shape, order: MemoryOrder) -> NDArray[Any]:

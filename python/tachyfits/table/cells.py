@@ -6,7 +6,9 @@ they fit beside the others, they are refused.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import chain
 from typing import Any
 
@@ -111,12 +113,31 @@ def _of_objects(name: str, array: NDArray[Any]) -> NDArray[Any] | Ragged:
     return np.ma.MaskedArray(shaped, mask=missing.reshape(array.shape)) if missing.any() else shaped
 
 
-def warn_of_null_lists(name: str) -> None:
+#: Numbers of null lists by the name of the column, of a table that comes in batches.
+_NULL_LISTS: ContextVar[dict[str, int] | None] = ContextVar("_NULL_LISTS", default=None)
+
+
+def warn_of_null_lists(name: str, count: int) -> None:
     """Warn that null lists lose their meaning."""
-    warn(
-        f"column {name!r}: null lists become arrays without elements, because FITS has no null "
-        "arrays"
-    )
+    counts = _NULL_LISTS.get()
+    if counts is not None:
+        counts[name] = counts.get(name, 0) + count
+        return
+    lists = "1 null list becomes an array" if count == 1 else f"{count} null lists become arrays"
+    warn(f"column {name!r}: {lists} without elements, because FITS has no null arrays")
+
+
+@contextmanager
+def null_lists_of_batches(*, warns: bool) -> Iterator[None]:
+    """Count the null lists of all batches that are converted within; warn once of each column."""
+    counts: dict[str, int] = {}
+    token = _NULL_LISTS.set(counts)
+    try:
+        yield
+    finally:
+        _NULL_LISTS.reset(token)
+    for name, count in counts.items() if warns else ():
+        warn_of_null_lists(name, count)
 
 
 def _is_array(cell: Any) -> bool:
@@ -125,8 +146,8 @@ def _is_array(cell: Any) -> bool:
 
 def _of_arrays(name: str, cells: list[Any]) -> NDArray[Any] | Ragged:
     """Return arrays as a `Ragged`; of one shape and several axes, or text, with an axis more."""
-    if any(cell is None for cell in cells):
-        warn_of_null_lists(name)
+    if nulls := sum(cell is None for cell in cells):
+        warn_of_null_lists(name, nulls)
     at_once = _of_plain_lists(name, cells)
     if at_once is not None:
         return at_once

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, pairwise
+from operator import length_hint
 from typing import Any, overload
 
 import numpy as np
@@ -71,6 +72,8 @@ class Ragged(Sequence[Any]):
 
         Cells of several axes all have one shape, or are empty.
         """
+        # The offsets of more cells than memory has room for are refused before the cells are read.
+        np.empty(length_hint(cells) + 1, np.int64)
         return joined([np.asanyarray(cell) for cell in cells], dtype)
 
     @property

@@ -18,6 +18,7 @@ from tachyfits.base.errors import cancelled, usage
 from tachyfits.base.progress import Progress
 from tachyfits.interop.mixins import cards_for
 from tachyfits.interop.times import time_cards
+from tachyfits.table.cells import null_lists_of_batches
 from tachyfits.table.ragged import Ragged, elements_of, with_elements
 from tachyfits.table.strings import DELIMITERS, field_width, free_delimiters
 from tachyfits.table.values import ColumnData, Occurring, with_null
@@ -57,11 +58,12 @@ def write_batches(
     """
     plans = [ColumnPlan(column) for column in empty]
     seen = 0
-    for batch in batches():
-        for plan, column in zip(plans, batch, strict=True):
-            plan.see(column)
-        seen += _rows(batch)
-        _tell(progress, seen, 2 * rows)
+    with null_lists_of_batches(warns=True):
+        for batch in batches():
+            for plan, column in zip(plans, batch, strict=True):
+                plan.see(column)
+            seen += _rows(batch)
+            _tell(progress, seen, 2 * rows)
     warn_of_names(empty)
     new = [plan.made() for plan in plans]
     specs = [column.spec for column in new]
@@ -70,11 +72,12 @@ def write_batches(
     )
     writer.begin_table(specs, kept, kind="binary", name=name, rows=seen)
     done = 0
-    for batch in batches():
-        cells = [_cells(made, column) for made, column in zip(new, batch, strict=True)]
-        writer.write_rows(cells, _rows(batch), threads=threads)
-        done += _rows(batch)
-        _tell(progress, seen + done, 2 * rows)
+    with null_lists_of_batches(warns=False):
+        for batch in batches():
+            cells = [_cells(made, column) for made, column in zip(new, batch, strict=True)]
+            writer.write_rows(cells, _rows(batch), threads=threads)
+            done += _rows(batch)
+            _tell(progress, seen + done, 2 * rows)
     writer.end_table()
 
 

@@ -3,7 +3,8 @@
 use crate::content::tiers;
 use proptest::prelude::*;
 use tachyfits_kernels::{
-    ByteOrder, Compensated, Encoding, LEAF_PIXELS, MomentRows, PixelType, Stats, Sum, SumRows,
+    ByteOrder, Compensated, Encoding, LEAF_PIXELS, MomentRows, PixelType, Shape, ShapeRows, Stats,
+    Sum, SumRows,
 };
 
 fn stats(values: &[f64], tier: tachyfits_kernels::Tier) -> Stats {
@@ -278,5 +279,100 @@ proptest! {
             sum.accumulate(&bytes, &plain, tier);
             prop_assert_eq!(sum.sum.value(), whole.sum.value());
         }
+    }
+}
+
+/// Skewness and kurtosis of integers, from sums that are exact.
+fn shape_of_integers(integers: &[i64]) -> [f64; 2] {
+    let n = integers.len() as i128;
+    let sum: i128 = integers.iter().map(|&x| i128::from(x)).sum();
+    // n times the difference from the mean is an integer.
+    let power =
+        |power| integers.iter().map(|&x| (n * i128::from(x) - sum).pow(power)).sum::<i128>();
+    let [second, third, fourth] = [2, 3, 4].map(|order| power(order) as f64);
+    let n = n as f64;
+    [n.sqrt() * third / second.powf(1.5), n * fourth / (second * second) - 3.0]
+}
+
+proptest! {
+    #![proptest_config(crate::content::cases(48))]
+
+    #[test]
+    fn skewness_and_kurtosis_do_not_depend_on_the_unit_of_the_pixels(
+        exponent in prop_oneof![-1070..1015i32, 250..1015i32, -1070..-250i32],
+        offset in prop_oneof![Just(0), -250..250i64],
+        pixels in prop_oneof![2..40usize, LEAF_PIXELS - 2..LEAF_PIXELS + 2, 2..3 * LEAF_PIXELS],
+        sparse in any::<bool>(),
+        seed in any::<u64>(),
+        cut in 0.0..1.0f64,
+    ) {
+        let mut state = seed;
+        let integers: Vec<i64> = (0..pixels)
+            .map(|_| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                // Sparse pixels leave whole parts without a spread.
+                let is_blank = sparse && (state >> 20) % 997 != 0;
+                if is_blank { offset } else { offset + (state >> 57) as i64 }
+            })
+            .collect();
+        let unit = 2f64.powi(exponent.max(-500)) * 2f64.powi(exponent.min(-500) + 500);
+        let values: Vec<f64> = integers.iter().map(|&x| x as f64 * unit).collect();
+        let bytes: Vec<u8> = values.iter().flat_map(|x| x.to_be_bytes()).collect();
+        let [skewness, kurtosis] = shape_of_integers(&integers);
+        let is_flat = integers.iter().all(|&x| x == integers[0]);
+        let plain = Encoding::plain(PixelType::F64);
+        let (early, late) = bytes.split_at((cut * pixels as f64) as usize * 8);
+        let rows: Vec<&[u8]> = bytes.chunks_exact(8).collect();
+        let (early_rows, late_rows) = rows.split_at(early.len() / 8);
+        for tier in tiers() {
+            let mut whole = Shape::default();
+            whole.accumulate(&bytes, &plain, tier);
+            let (mut merged, mut later) = (Shape::default(), Shape::default());
+            merged.accumulate(early, &plain, tier);
+            later.accumulate(late, &plain, tier);
+            merged.merge(&later);
+            let mut of_rows = ShapeRows { outputs: vec![Shape::default()] };
+            for rows in early_rows.chunks(200).chain(late_rows.chunks(100)) {
+                of_rows.merge(&ShapeRows::slab(1, rows, &plain, tier));
+            }
+            for shape in [whole, merged, of_rows.outputs[0]] {
+                prop_assert_eq!(shape.count, pixels as u64);
+                if is_flat {
+                    prop_assert!(shape.skewness().is_nan() && shape.kurtosis().is_nan());
+                    continue;
+                }
+                let near = |x: f64, y: f64| (x - y).abs() <= 1e-10 * (1.0 + y.abs());
+                prop_assert!(near(shape.skewness(), skewness), "{} {skewness}", shape.skewness());
+                prop_assert!(near(shape.kurtosis(), kurtosis), "{} {kurtosis}", shape.kurtosis());
+            }
+        }
+    }
+}
+
+#[test]
+fn shapes_of_the_largest_and_smallest_pixels_are_those_of_their_digits() {
+    let (large, small) = (f64::MAX, f64::from_bits(1));
+    for tier in tiers() {
+        for size in [large, small, 1e77, 1e78, 1e-77, 1e-90, 1.0] {
+            let values = [-size, size, size, 0.0, size];
+            let [skewness, kurtosis] = shape_of_integers(&[-1, 1, 1, 0, 1]);
+            let bytes = values.map(f64::to_be_bytes).concat();
+            for cut in 0..5 {
+                let plain = Encoding::plain(PixelType::F64);
+                let (mut shape, mut later) = (Shape::default(), Shape::default());
+                shape.accumulate(&bytes[..cut * 8], &plain, tier);
+                later.accumulate(&bytes[cut * 8..], &plain, tier);
+                shape.merge(&later);
+                assert!((shape.skewness() - skewness).abs() < 1e-12, "{size:e} {cut} {shape:?}");
+                assert!((shape.kurtosis() - kurtosis).abs() < 1e-12, "{size:e} {cut} {shape:?}");
+                assert!(
+                    (shape.mean() / size - 0.4).abs() <= if size == small { 0.5 } else { 1e-15 }
+                );
+            }
+        }
+        let infinite = [1.0, f64::INFINITY, 2.0].map(f64::to_be_bytes).concat();
+        let mut shape = Shape::default();
+        shape.accumulate(&infinite, &Encoding::plain(PixelType::F64), tier);
+        assert!(shape.skewness().is_nan() && shape.kurtosis().is_nan());
     }
 }
