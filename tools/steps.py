@@ -20,9 +20,11 @@ from pathlib import Path
 PYTHON = sys.executable
 PYTEST = [PYTHON, "-m", "pytest"]
 
+#: The features of the engine that tests cover.
+FEATURES = "tachyfits/ndarray,tachyfits/remote"
+
 #: Linking the compiled module as a test program needs Python's development files. It only
 #: translates, and the Python tests cover it.
-FEATURES = "tachyfits/ndarray,tachyfits/remote"
 RUST_TESTS = ["--workspace", "--exclude", "tachyfits-python", "--features", FEATURES]
 RUST_TESTS += ["--no-fail-fast"]
 

@@ -98,7 +98,7 @@ thread_local! {
     static OPENING: RefCell<Option<CancelToken>> = const { RefCell::new(None) };
 }
 
-/// Opens something by `work`, whose waits for servers end when the token is cancelled: opening is no run and has no job.
+/// Opens something by `work`, whose waits for servers end when the token is cancelled: opening has no job.
 pub(crate) fn opening<T>(token: &CancelToken, work: impl FnOnce() -> T) -> T {
     /// Puts the token of the opening around this one back.
     struct Outer(Option<CancelToken>);

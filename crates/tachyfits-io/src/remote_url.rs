@@ -41,7 +41,7 @@ impl RemoteUrl {
         &self.text
     }
 
-    /// What follows "://": the bucket and the key of an object.
+    /// The bucket and the key of an object, which follow "://".
     pub(crate) fn bucket_and_key(&self) -> (&str, &str) {
         let rest = &self.text[self.scheme + 3..];
         rest.split_once('/').unwrap_or((rest, ""))

@@ -160,7 +160,7 @@ class File:
         # A path object would take as long as a third of all of opening.
         if isinstance(found, str) and not remote and not os.path.isabs(found):
             found = os.path.join(os.getcwd(), found)
-        # A URL with secrets is not stored: who has the pickle would have them.
+        # A URL with secrets is not stored: a pickle would give them to others.
         restores = isinstance(found, bytes if remote and found != core.name else (str, bytes))
         recipe = (_reopen, (found, strict, storage, threads, raw, damaged))
         self._begin(core, recipe if restores else None, threads, strict)

@@ -40,7 +40,7 @@ const WHOLE_BYTES: u64 = 64 << 20;
 /// Bytes that are read ahead where reads follow one another: as many as before, up to this.
 const AHEAD_BYTES: u64 = 8 << 20;
 
-/// How often a body that ends early is asked for again.
+/// The most requests for a body that ends early.
 const ATTEMPTS: usize = 3;
 
 /// How often a wait asks whether the work was cancelled.
@@ -69,7 +69,7 @@ struct Client {
     process: u32,
 }
 
-/// What tells the version of an object.
+/// The ETag or the time of change of an object, which tell its version.
 #[derive(Debug, Default)]
 struct Version {
     e_tag: Option<String>,
@@ -120,7 +120,7 @@ impl Version {
 impl RemoteStorage {
     /// Asks for the first bytes, which tell the size and the version.
     ///
-    /// A server that gives no parts of files is asked for the whole file, if it is small; `notices` says so.
+    /// A server that gives no parts of files gives the whole file, if it is small; `notices` says so.
     ///
     /// # Errors
     /// [`IoError::NotFound`] if there is no such object, [`IoError::Remote`] if it cannot be had otherwise.
@@ -278,7 +278,7 @@ impl Storage for RemoteStorage {
         for request in &*requests {
             self.check_within(request.offset, request.buffer.len() as u64)?;
         }
-        // What is here already needs no request.
+        // Bytes that are here already need no request.
         let missing: Vec<_> = {
             let ahead = lock(&self.ahead);
             let is_missing = |request: &mut &mut Request<'_>| {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use server::{Answer, Asked, Server};
+use server::{Answer, Query, Server};
 use tachyfits_io::conformance::storage_suite;
 use tachyfits_io::{
     CancelToken, Executor, IoError, Job, Latency, Notice, PipelineOptions, Request, Source,
@@ -24,17 +24,17 @@ fn content(bytes: usize) -> Vec<u8> {
 /// A server of one file, and the file opened.
 fn served(
     bytes: usize,
-    respond: impl Fn(&Asked, &[u8]) -> Answer + Send + Sync + 'static,
+    respond: impl Fn(&Query, &[u8]) -> Answer + Send + Sync + 'static,
 ) -> (Server, Vec<u8>, Result<Arc<dyn Storage>, IoError>) {
     let file = content(bytes);
     let copy = file.clone();
-    let server = Server::new(move |asked| respond(asked, &copy));
+    let server = Server::new(move |query| respond(query, &copy));
     let storage = open(server.url("cube.fits"), StorageKind::Auto);
     (server, file, storage)
 }
 
-fn usual(asked: &Asked, file: &[u8]) -> Answer {
-    Answer::part(asked, file, Some("\"one\""))
+fn usual(query: &Query, file: &[u8]) -> Answer {
+    Answer::part(query, file, Some("\"one\""))
 }
 
 /// Reads ranges by one call.
@@ -56,9 +56,9 @@ fn io_kind(error: &IoError) -> Option<io::ErrorKind> {
 fn a_server_is_a_storage_like_others() {
     let files: Arc<Mutex<HashMap<String, Vec<u8>>>> = Arc::default();
     let served = Arc::clone(&files);
-    let server = Server::new(move |asked| {
+    let server = Server::new(move |query| {
         let files = served.lock().expect("the files");
-        Answer::part(asked, &files[&asked.target], Some("\"one\""))
+        Answer::part(query, &files[&query.target], Some("\"one\""))
     });
     storage_suite(|content| {
         let mut files = files.lock().expect("the files");
@@ -72,7 +72,7 @@ fn a_server_is_a_storage_like_others() {
 #[test]
 fn opening_takes_one_request_and_ranges_go_at_a_time() {
     let (server, file, storage) =
-        served(4 << 20, |asked, file| usual(asked, file).after(Duration::from_millis(30)));
+        served(4 << 20, |query, file| usual(query, file).after(Duration::from_millis(30)));
     let storage = storage.expect("a storage");
     assert_eq!((server.log().len(), server.sent()), (1, 64 << 10));
     assert_eq!((storage.bytes(), storage.kind()), (4 << 20, "remote"));
@@ -86,7 +86,7 @@ fn opening_takes_one_request_and_ranges_go_at_a_time() {
     assert_eq!((server.log().len(), server.sent()), (12, (64 << 10) + 11_000));
     assert!(server.most_at_a_time() >= 8);
     let versions =
-        server.log().iter().skip(1).all(|asked| asked.header("if-match") == Some("\"one\""));
+        server.log().iter().skip(1).all(|query| query.header("if-match") == Some("\"one\""));
     assert!(versions);
 }
 
@@ -106,7 +106,7 @@ fn reads_that_follow_one_another_are_read_ahead() {
 fn a_small_file_of_a_server_without_parts_is_downloaded() {
     let file = content(100_000);
     let copy = file.clone();
-    let whole = move |_: &Asked| Answer { body: copy.clone(), ..Answer::status("200 OK") };
+    let whole = move |_: &Query| Answer { body: copy.clone(), ..Answer::status("200 OK") };
     let server = Server::new(whole);
     let mut notices = Vec::new();
     let source = Source::from(server.url("cube.fits"));
@@ -128,7 +128,7 @@ fn a_large_file_of_a_server_without_parts_is_refused_at_once() {
 #[test]
 fn an_encoded_transfer_is_refused() {
     let (_server, _, storage) =
-        served(1000, |asked, file| usual(asked, file).with("Content-Encoding", "gzip"));
+        served(1000, |query, file| usual(query, file).with("Content-Encoding", "gzip"));
     let error = storage.expect_err("an error");
     assert!(error.to_string().contains("Content-Encoding: gzip"), "{error}");
 }
@@ -136,22 +136,22 @@ fn an_encoded_transfer_is_refused() {
 #[test]
 fn another_version_is_an_error_and_never_mixed() {
     // With If-Match, by a server that does not know it, and by one that has only a time.
-    let of_time = |asked: &Asked, file: &[u8]| {
-        let day = if asked.number == 0 { "Thu, 01" } else { "Fri, 02" };
-        Answer::part(asked, file, None)
+    let of_time = |query: &Query, file: &[u8]| {
+        let day = if query.number == 0 { "Thu, 01" } else { "Fri, 02" };
+        Answer::part(query, file, None)
             .with("Last-Modified", &format!("{day} Jan 2026 00:00:00 GMT"))
     };
-    let of_tag = |asked: &Asked, file: &[u8]| {
-        Answer::part(asked, file, Some(if asked.number == 0 { "\"one\"" } else { "\"two\"" }))
+    let of_tag = |query: &Query, file: &[u8]| {
+        Answer::part(query, file, Some(if query.number == 0 { "\"one\"" } else { "\"two\"" }))
     };
-    let ignoring = |asked: &Asked, file: &[u8]| {
-        let asked = Asked {
-            headers: vec![("range".to_owned(), asked.header("range").expect("a range").to_owned())],
-            ..asked.clone()
+    let ignoring = |query: &Query, file: &[u8]| {
+        let query = Query {
+            headers: vec![("range".to_owned(), query.header("range").expect("a range").to_owned())],
+            ..query.clone()
         };
-        Answer::part(&asked, file, Some(if asked.number == 0 { "\"one\"" } else { "\"two\"" }))
+        Answer::part(&query, file, Some(if query.number == 0 { "\"one\"" } else { "\"two\"" }))
     };
-    let responses: [fn(&Asked, &[u8]) -> Answer; 3] = [of_time, of_tag, ignoring];
+    let responses: [fn(&Query, &[u8]) -> Answer; 3] = [of_time, of_tag, ignoring];
     for respond in responses {
         let (_server, _, storage) = served(200_000, respond);
         let error = read(&*storage.expect("a storage"), &[150_000..150_100]).expect_err("an error");
@@ -161,8 +161,8 @@ fn another_version_is_an_error_and_never_mixed() {
 
 #[test]
 fn a_shorter_file_of_a_server_without_versions_is_an_error() {
-    let shrinking = |asked: &Asked, file: &[u8]| {
-        Answer::part(asked, &file[..if asked.number == 0 { 200_000 } else { 180_000 }], None)
+    let shrinking = |query: &Query, file: &[u8]| {
+        Answer::part(query, &file[..if query.number == 0 { 200_000 } else { 180_000 }], None)
     };
     let (_server, _, storage) = served(200_000, shrinking);
     let error = read(&*storage.expect("a storage"), &[150_000..150_100]).expect_err("an error");
@@ -170,11 +170,11 @@ fn a_shorter_file_of_a_server_without_versions_is_an_error() {
 }
 
 #[test]
-fn answers_that_are_cut_short_are_asked_for_again() {
+fn cut_answers_are_requested_again() {
     for tag in [Some("\"one\""), None] {
-        let (server, file, storage) = served(400_000, move |asked, file| {
-            let answer = Answer::part(asked, file, tag);
-            if asked.number == 1 { answer.cut_after(10_000) } else { answer }
+        let (server, file, storage) = served(400_000, move |query, file| {
+            let answer = Answer::part(query, file, tag);
+            if query.number == 1 { answer.cut_after(10_000) } else { answer }
         });
         let parts = read(&*storage.expect("a storage"), &[100_000..300_000]).expect("the bytes");
         assert_eq!(parts[0], file[100_000..300_000]);
@@ -184,21 +184,21 @@ fn answers_that_are_cut_short_are_asked_for_again() {
 
 #[test]
 fn an_answer_that_is_always_cut_short_is_an_error() {
-    let (_server, _, storage) = served(400_000, |asked, file| {
-        let answer = Answer::part(asked, file, None);
-        if asked.number == 0 { answer } else { answer.cut_after(10) }
+    let (_server, _, storage) = served(400_000, |query, file| {
+        let answer = Answer::part(query, file, None);
+        if query.number == 0 { answer } else { answer.cut_after(10) }
     });
     let error = read(&*storage.expect("a storage"), &[100_000..300_000]).expect_err("an error");
     assert_eq!(error.code(), "io-remote", "{error}");
 }
 
 #[test]
-fn a_busy_server_is_asked_again() {
-    let (server, file, storage) = served(200_000, |asked, file| {
-        if (1..4).contains(&asked.number) {
+fn a_busy_server_gets_the_request_again() {
+    let (server, file, storage) = served(200_000, |query, file| {
+        if (1..4).contains(&query.number) {
             return Answer::status("503 Service Unavailable");
         }
-        usual(asked, file)
+        usual(query, file)
     });
     let parts = read(&*storage.expect("a storage"), &[100_000..100_010]).expect("the bytes");
     assert_eq!(parts[0], file[100_000..100_010]);
@@ -207,8 +207,8 @@ fn a_busy_server_is_asked_again() {
 
 #[test]
 fn refusals_have_the_words_of_files_and_no_secrets() {
-    let server = Server::new(|asked| {
-        Answer::status(match asked.target.split('?').next() {
+    let server = Server::new(|query| {
+        Answer::status(match query.target.split('?').next() {
             Some("/missing.fits") => "404 Not Found",
             Some("/secret.fits") => "403 Forbidden",
             _ => "400 Bad Request",
@@ -234,9 +234,9 @@ fn refusals_have_the_words_of_files_and_no_secrets() {
 fn names_and_redirections_are_those_of_the_url() {
     let file = content(1000);
     let copy = file.clone();
-    let server = Server::new(move |asked| match asked.target.as_str() {
+    let server = Server::new(move |query| match query.target.as_str() {
         "/here/a%20b+c.fits" => Answer::status("302 Found").with("Location", "/there/a%20b+c.fits"),
-        "/there/a%20b+c.fits" => Answer::part(asked, &copy, Some("\"one\"")),
+        "/there/a%20b+c.fits" => Answer::part(query, &copy, Some("\"one\"")),
         _ => Answer::status("404 Not Found"),
     });
     let storage = open(server.url("here/a%20b+c.fits"), StorageKind::Auto).expect("a storage");
@@ -250,7 +250,7 @@ fn gzip_content_is_read_once_from_beginning_to_end() {
     encoder.write_all(&file).expect("memory");
     let packed = encoder.finish().expect("memory");
     let size = packed.len();
-    let server = Server::new(move |asked| Answer::part(asked, &packed, Some("\"one\"")));
+    let server = Server::new(move |query| Answer::part(query, &packed, Some("\"one\"")));
     let storage = open(server.url("cube.fits.gz"), StorageKind::Auto).expect("a storage");
     assert_eq!(read(&*storage, &[100..3 << 20]).expect("the bytes")[0], file[100..]);
     assert!(server.log().len() < 10 && server.sent() < size + (128 << 10));
@@ -271,9 +271,9 @@ impl Tasks for Last {
 
 #[test]
 fn a_wait_ends_when_the_work_is_cancelled() {
-    let (_server, _, storage) = served(200_000, |asked, file| {
-        let delay = if asked.number == 0 { 0 } else { 20 };
-        usual(asked, file).after(Duration::from_secs(delay))
+    let (_server, _, storage) = served(200_000, |query, file| {
+        let delay = if query.number == 0 { 0 } else { 20 };
+        usual(query, file).after(Duration::from_secs(delay))
     });
     let storage = storage.expect("a storage");
     let token = CancelToken::new();

@@ -1,4 +1,4 @@
-//! A server on this machine that answers as a test says, and keeps a log of what it was asked.
+//! A server on this machine that answers as a test says, and keeps a log of the requests.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -7,17 +7,17 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// What a client asked for.
+/// A request of a client.
 #[derive(Clone, Debug)]
-pub struct Asked {
-    /// The path with its query.
+pub struct Query {
+    /// The path, and what follows the question mark.
     pub target: String,
     pub headers: Vec<(String, String)>,
     /// Its number, from 0.
     pub number: usize,
 }
 
-impl Asked {
+impl Query {
     pub fn header(&self, name: &str) -> Option<&str> {
         let same = |each: &&(String, String)| each.0.eq_ignore_ascii_case(name);
         self.headers.iter().find(same).map(|(_, value)| value.as_str())
@@ -47,17 +47,17 @@ impl Answer {
         Answer { status, headers, body, cut: None, delay: Duration::ZERO }
     }
 
-    /// What a server of files answers; `e_tag` is sent as it is.
-    pub fn part(asked: &Asked, content: &[u8], e_tag: Option<&str>) -> Answer {
+    /// The answer of a server of files; `e_tag` is sent as it is.
+    pub fn part(query: &Query, content: &[u8], e_tag: Option<&str>) -> Answer {
         let size = content.len();
         let mut answer = Answer::status("206 Partial Content");
         answer.headers.extend(e_tag.map(|tag| ("ETag", tag.to_owned())));
-        if let (Some(expected), Some(tag)) = (asked.header("if-match"), e_tag)
+        if let (Some(expected), Some(tag)) = (query.header("if-match"), e_tag)
             && expected != tag
         {
             return Answer::status("412 Precondition Failed");
         }
-        match asked.range() {
+        match query.range() {
             None => {
                 answer.status = "200 OK";
                 answer.body = content.to_vec();
@@ -91,18 +91,18 @@ impl Answer {
     }
 }
 
-type Respond = dyn Fn(&Asked) -> Answer + Send + Sync;
+type Respond = dyn Fn(&Query) -> Answer + Send + Sync;
 
 /// The server; its threads end with the process.
 pub struct Server {
     address: String,
-    log: Arc<Mutex<Vec<Asked>>>,
+    log: Arc<Mutex<Vec<Query>>>,
     sent: Arc<AtomicUsize>,
     most: Arc<AtomicUsize>,
 }
 
 impl Server {
-    pub fn new(respond: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> Server {
+    pub fn new(respond: impl Fn(&Query) -> Answer + Send + Sync + 'static) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("an address").to_string();
         let server =
@@ -123,14 +123,14 @@ impl Server {
                 thread::spawn(move || {
                     let mut reader = BufReader::new(stream.try_clone().expect("a socket"));
                     let mut stream = stream;
-                    while let Some(mut asked) = read_request(&mut reader) {
+                    while let Some(mut query) = read_request(&mut reader) {
                         {
                             let mut log = log.lock().expect("the log");
-                            asked.number = log.len();
-                            log.push(asked.clone());
+                            query.number = log.len();
+                            log.push(query.clone());
                         }
                         most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-                        let answer = respond(&asked);
+                        let answer = respond(&query);
                         thread::sleep(answer.delay);
                         now.fetch_sub(1, Ordering::SeqCst);
                         sent.fetch_add(answer.body.len(), Ordering::SeqCst);
@@ -148,7 +148,7 @@ impl Server {
         format!("http://{}/{path}", self.address)
     }
 
-    pub fn log(&self) -> Vec<Asked> {
+    pub fn log(&self) -> Vec<Query> {
         self.log.lock().expect("the log").clone()
     }
 
@@ -163,7 +163,7 @@ impl Server {
     }
 }
 
-fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Asked> {
+fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Query> {
     let mut line = String::new();
     reader.read_line(&mut line).ok().filter(|&count| count > 0)?;
     let target = line.split_whitespace().nth(1)?.to_owned();
@@ -176,7 +176,7 @@ fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Asked> {
             None => break,
         }
     }
-    Some(Asked { target, headers, number: 0 })
+    Some(Query { target, headers, number: 0 })
 }
 
 /// Whether the connection can be used again.
