@@ -20,9 +20,12 @@ from pathlib import Path
 PYTHON = sys.executable
 PYTEST = [PYTHON, "-m", "pytest"]
 
+#: The features of the engine that tests cover.
+FEATURES = "tachyfits/ndarray,tachyfits/remote"
+
 #: Linking the compiled module as a test program needs Python's development files. It only
 #: translates, and the Python tests cover it.
-RUST_TESTS = ["--workspace", "--exclude", "tachyfits-python", "--features", "tachyfits/ndarray"]
+RUST_TESTS = ["--workspace", "--exclude", "tachyfits-python", "--features", FEATURES]
 RUST_TESTS += ["--no-fail-fast"]
 
 #: Python tests of numerical results; they run again under each vector tier. Rust tests do not: the
@@ -155,7 +158,7 @@ def check_steps() -> Iterator[Step]:
     code = [path for path in PYTHON_CODE if os.path.isdir(path)]
     yield Step("Cargo.lock is current", ["cargo", "fetch", "--locked"])
     yield Step("Rust format", ["cargo", "fmt", "--all", "--check"])
-    features = ["--features", "tachyfits/ndarray"]
+    features = ["--features", FEATURES]
     lints = ["--all-targets", *features, "--", "--deny", "warnings"]
     yield Step("Rust lints", ["cargo", "clippy", "--workspace", *lints])
     fuzz = ["cargo", "check", "--quiet", "--manifest-path", "fuzz/Cargo.toml"]

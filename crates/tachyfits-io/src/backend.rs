@@ -7,3 +7,5 @@ pub(crate) mod file;
 pub(crate) mod joined;
 pub(crate) mod memory;
 pub(crate) mod mmap;
+#[cfg(feature = "remote")]
+pub(crate) mod remote;

@@ -90,6 +90,13 @@ pub enum IoError {
         /// Where the storage ends, in bytes from the beginning.
         size: u64,
     },
+    /// A server did not give an object, or a part of it.
+    Remote {
+        /// The URL without what is secret in it.
+        name: String,
+        /// Why, in the words of the server or of its client.
+        source: io::Error,
+    },
     /// The file could not be mapped into memory.
     Map {
         /// The file.
@@ -314,6 +321,7 @@ impl IoError {
             IoError::Open { .. } => "io-open",
             IoError::Read { .. } => "io-read",
             IoError::Short { .. } => "io-short",
+            IoError::Remote { .. } => "io-remote",
             IoError::Map { .. } => "io-map",
             IoError::Direct { .. } => "io-direct",
             IoError::Gzip { .. } => "io-gzip",
@@ -365,6 +373,7 @@ impl IoError {
             | IoError::Journal { target: path, .. } => path.display().to_string(),
             IoError::Read { name, .. }
             | IoError::Short { name, .. }
+            | IoError::Remote { name, .. }
             | IoError::Gzip { name, .. }
             | IoError::Compressed { name, .. }
             | IoError::Limit { name, .. }
@@ -388,6 +397,7 @@ impl IoError {
             IoError::Short { offset, expected, size, .. } => {
                 format!("expected {expected} bytes at offset {offset}, the file ends at {size}")
             }
+            IoError::Remote { source, .. } => format!("cannot be read from its server: {source}"),
             IoError::Map { source, .. } => format!("cannot be mapped into memory: {source}"),
             IoError::Direct { source, .. } => format!("cannot be read directly: {source}"),
             IoError::Gzip { member, inflated, detail, .. } => format!(
@@ -462,6 +472,15 @@ impl IoError {
             IoError::Open { .. } => "check the permissions of the file and of its directory",
             IoError::Read { .. } => "check the disk or the network mount, then try again",
             IoError::Short { .. } => "the file is truncated or has changed; fetch it again",
+            IoError::Remote { source, .. } => match source.kind() {
+                io::ErrorKind::PermissionDenied => {
+                    "set the credentials of the server in the environment (AWS_ACCESS_KEY_ID and \
+                     AWS_SECRET_ACCESS_KEY, GOOGLE_…, AZURE_…), or AWS_SKIP_SIGNATURE=true for \
+                     public data"
+                }
+                io::ErrorKind::Unsupported => "download the file, and open it from the disk",
+                _ => "check the URL and the network, then try again",
+            },
             IoError::Map { .. } => "use {storage=\"pread\"|--storage pread}",
             IoError::Direct { .. } => {
                 "use {storage=\"pread\"|--storage pread}; this file system has no O_DIRECT"
@@ -545,6 +564,7 @@ impl IoError {
             IoError::Open { path: path(), source: source() },
             IoError::Read { name: name(), offset: 2880, expected: 1024, source: source() },
             IoError::Short { name: name(), offset: 2880, expected: 1024, size: 3000 },
+            IoError::Remote { name: "https://archive.org/cube.fits".to_owned(), source: source() },
             IoError::Map { path: path(), source: source() },
             IoError::Direct { path: path(), source: io::ErrorKind::InvalidInput.into() },
             IoError::Gzip {
@@ -590,6 +610,7 @@ impl IoError {
         match self {
             IoError::Open { source, .. }
             | IoError::Read { source, .. }
+            | IoError::Remote { source, .. }
             | IoError::Map { source, .. }
             | IoError::Direct { source, .. }
             | IoError::Temporary { source, .. }
@@ -646,7 +667,7 @@ mod tests {
         let codes: BTreeSet<_> = examples.iter().map(IoError::code).collect();
         assert_eq!(codes.len(), examples.len());
         // The number of variants: a new one needs an example.
-        assert_eq!(codes.len(), 26);
+        assert_eq!(codes.len(), 27);
         for error in &examples {
             assert!(error.code().starts_with("io-"));
             assert_eq!(error.to_string().lines().count(), 1, "{error}");

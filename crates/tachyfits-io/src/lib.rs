@@ -40,6 +40,7 @@ mod pipeline;
 mod placed_buffer;
 mod profile;
 mod read_ahead;
+mod remote_url;
 mod report;
 mod source;
 mod spool;
@@ -55,6 +56,8 @@ pub use backend::file::FileStorage;
 pub use backend::joined::JoinedStorage;
 pub use backend::memory::MemoryStorage;
 pub use backend::mmap::allow_maps;
+#[cfg(feature = "remote")]
+pub use backend::remote::RemoteStorage;
 pub use coalesce::push_coalesced;
 pub use error::{Budget, ErrorKind, IoError, Pending};
 pub use executor::{CancelToken, Executor, Job, Priority, without_permit};
@@ -68,6 +71,7 @@ pub use pipeline::{Buffering, NoReads, PipelineOptions, Tasks, Watch, run, run_t
 pub use placed_buffer::PlacedBuffer;
 pub use profile::{Latency, Profile};
 pub use read_ahead::ReadAhead;
+pub use remote_url::RemoteUrl;
 pub use report::Report;
 pub use source::{Purpose, Source, SourceOptions, StorageKind, open};
 pub use spool::{Compression, SpoolOptions, SpoolWriter, compression_of, spool};

@@ -1,7 +1,9 @@
 //! Options of every operation on the numbers of a file, besides its own request, and its repetition after a change of the file.
 
+use std::cell::RefCell;
+
 use crate::error::IoError;
-use crate::executor::{self, Job};
+use crate::executor::{self, CancelToken, Job};
 use crate::pipeline::{self, Buffering, Watch};
 
 /// How often a file is opened again because another process changed it while it was opened.
@@ -89,4 +91,32 @@ pub fn repeated_if_changed<T, E>(
         }
     }
     attempt()
+}
+
+thread_local! {
+    /// The token of what this thread opens now.
+    static OPENING: RefCell<Option<CancelToken>> = const { RefCell::new(None) };
+}
+
+/// Opens something by `work`, whose waits for servers end when the token is cancelled: opening has no job.
+pub(crate) fn opening<T>(token: &CancelToken, work: impl FnOnce() -> T) -> T {
+    /// Puts the token of the opening around this one back.
+    struct Outer(Option<CancelToken>);
+    impl Drop for Outer {
+        fn drop(&mut self) {
+            OPENING.set(self.0.take());
+        }
+    }
+    let _outer = Outer(OPENING.replace(Some(token.clone())));
+    work()
+}
+
+/// Whether a wait of this thread is to go on.
+#[cfg(feature = "remote")]
+pub(crate) fn check_wait() -> Result<(), IoError> {
+    // A token may call functions that open something.
+    match OPENING.with_borrow(Clone::clone) {
+        Some(token) if token.is_cancelled() => Err(IoError::Cancelled),
+        _ => executor::check_current(),
+    }
 }

@@ -175,6 +175,11 @@ pub enum Notice {
         /// Why it is not.
         reason: &'static str,
     },
+    /// The server of the file gives no parts of it, so that all of it is in memory.
+    Downloaded {
+        /// Its size.
+        bytes: u64,
+    },
     /// The file, or one that it is a copy of, may be changed in part, and its journal is gone.
     Lost {
         /// Where the journal was.
@@ -193,6 +198,10 @@ impl fmt::Display for Notice {
             Notice::Ignored { journal, reason } => {
                 write!(formatter, "the journal {} is ignored: {reason}", journal.display())
             }
+            Notice::Downloaded { bytes } => write!(
+                formatter,
+                "its server gives no parts of files: all of its {bytes} bytes were downloaded"
+            ),
             Notice::Lost { journal } => write!(
                 formatter,
                 "it may be partly changed: an edit of it, or of the file that it was copied from, was \

@@ -3,6 +3,8 @@
 //! Compressed or unseekable input becomes an ordinary storage when it is opened (see [`crate::spool()`]).
 
 use std::ffi::OsStr;
+#[cfg(not(feature = "remote"))]
+use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,9 +13,12 @@ use crate::backend::cached::CachedStorage;
 use crate::backend::direct::DirectStorage;
 use crate::backend::file::{FileStorage, open_file};
 use crate::backend::memory::MemoryStorage;
+#[cfg(feature = "remote")]
+use crate::backend::remote::RemoteStorage;
 use crate::error::IoError;
-use crate::operation::{OPEN_ATTEMPTS, repeated_if_changed};
+use crate::operation::{OPEN_ATTEMPTS, opening, repeated_if_changed};
 use crate::patch::{Notice, look_beside};
+use crate::remote_url::RemoteUrl;
 use crate::spool::{Compression, SpoolOptions, StorageReader, compression_of, spool};
 use crate::storage::Storage;
 
@@ -35,6 +40,8 @@ use crate::storage::Storage;
 pub enum Source {
     /// A file by its name.
     Path(PathBuf),
+    /// An object of a server by its URL.
+    Remote(RemoteUrl),
     /// Bytes that can be read already.
     Storage(Arc<dyn Storage>),
 }
@@ -45,10 +52,19 @@ impl Source {
         Source::Storage(Arc::new(MemoryStorage::new(name, bytes)))
     }
 
+    /// A URL if the name is one, else the path of a file.
+    fn of_name(path: PathBuf) -> Source {
+        match path.to_str().and_then(RemoteUrl::of) {
+            Some(url) => Source::Remote(url),
+            None => Source::Path(path),
+        }
+    }
+
     /// The name for messages.
     pub fn name(&self) -> String {
         match self {
             Source::Path(path) => path.display().to_string(),
+            Source::Remote(url) => url.to_string(),
             Source::Storage(storage) => storage.name().to_owned(),
         }
     }
@@ -70,10 +86,8 @@ impl Source {
     ) -> Result<Arc<dyn Storage>, IoError> {
         let path = match self {
             Source::Path(path) => path,
-            Source::Storage(storage) => {
-                let inflated = inflated(&**storage, &options.spool)?;
-                return Ok(inflated.unwrap_or_else(|| Arc::clone(storage)));
-            }
+            Source::Remote(url) => return plain(open_remote(url, notices)?, options),
+            Source::Storage(storage) => return plain(Arc::clone(storage), options),
         };
         for _ in 1..OPEN_ATTEMPTS {
             match attempt(path, options, notices) {
@@ -99,12 +113,14 @@ impl Source {
         use_it: impl Fn(Arc<dyn Storage>) -> Result<T, E>,
     ) -> Result<(T, Vec<Notice>), E> {
         let mut notices = Vec::new();
-        let made = repeated_if_changed(attempts, is_changed, || {
-            let storage = self.open(options, &mut notices)?;
-            let made = use_it(Arc::clone(&storage));
-            // Bytes that another process was writing mean nothing.
-            storage.check_unchanged()?;
-            made
+        let made = opening(&options.spool.token, || {
+            repeated_if_changed(attempts, is_changed, || {
+                let storage = self.open(options, &mut notices)?;
+                let made = use_it(Arc::clone(&storage));
+                // Bytes that another process was writing mean nothing.
+                storage.check_unchanged()?;
+                made
+            })
         })?;
         Ok((made, notices))
     }
@@ -115,7 +131,7 @@ macro_rules! paths {
     ($($type:ty)+) => {$(
         impl From<$type> for Source {
             fn from(path: $type) -> Source {
-                Source::Path(path.into())
+                Source::of_name(path.into())
             }
         }
     )+};
@@ -199,6 +215,23 @@ pub enum Purpose {
 pub fn open(source: impl Into<Source>, kind: StorageKind) -> Result<Arc<dyn Storage>, IoError> {
     let options = SourceOptions { kind, ..SourceOptions::default() };
     source.into().open(&options, &mut Vec::new())
+}
+
+/// The storage, or the content of one that holds gzip content.
+fn plain(storage: Arc<dyn Storage>, options: &SourceOptions) -> Result<Arc<dyn Storage>, IoError> {
+    Ok(inflated(&*storage, &options.spool)?.unwrap_or(storage))
+}
+
+#[cfg(feature = "remote")]
+fn open_remote(url: &RemoteUrl, notices: &mut Vec<Notice>) -> Result<Arc<dyn Storage>, IoError> {
+    RemoteStorage::open(url, notices)
+}
+
+#[cfg(not(feature = "remote"))]
+fn open_remote(url: &RemoteUrl, _: &mut Vec<Notice>) -> Result<Arc<dyn Storage>, IoError> {
+    let detail = "this build has no client for servers (Cargo feature remote)";
+    let source = io::Error::new(io::ErrorKind::Unsupported, detail);
+    Err(IoError::Remote { name: url.to_string(), source })
 }
 
 /// The content of a storage that holds gzip content; `None` for any other.

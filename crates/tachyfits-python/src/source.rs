@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyBytes;
-use tachyfits::io::{Compression, Id, IoError, Profile, SpoolOptions, Storage, spool};
+use tachyfits::io::{Compression, Id, IoError, Profile, RemoteUrl, SpoolOptions, Storage, spool};
 use tachyfits::{Error, Source};
 
 use crate::errors::OrRaise;
@@ -48,7 +48,7 @@ impl Given<'_> {
         options: &SpoolOptions,
     ) -> PyResult<Source> {
         Ok(match self {
-            Given::Path(path) => Source::Path(path),
+            Given::Path(path) => Source::from(path),
             Given::Bytes(bytes) => Source::bytes(name, PyBackedBytes::from(bytes)),
             Given::Object(object) if on_demand => {
                 Source::from(Arc::new(FileObject::new(name, &object)?))
@@ -170,6 +170,19 @@ impl Storage for FileObject {
     fn profile(&self) -> Profile {
         Profile { in_flight: 1, ..Profile::NETWORK }
     }
+}
+
+/// Return what messages call the object of a server: its URL without the query and password, which may be secret; None for
+/// a path.
+///
+/// Examples
+/// --------
+/// >>> from tachyfits import _core
+/// >>> _core.url_name("https://me:word@archive.org/cube.fits?signature=1"), _core.url_name("cube.fits")
+/// ('https://archive.org/cube.fits', None)
+#[pyfunction]
+pub(crate) fn url_name(text: &str) -> Option<String> {
+    RemoteUrl::of(text).map(|url| url.to_string())
 }
 
 /// Return the name of the compressed format whose content begins with these bytes: "gzip", "bzip2", "xz" or "zstd"; None

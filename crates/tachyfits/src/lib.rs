@@ -104,8 +104,8 @@ pub mod header {
 pub mod io {
     pub use tachyfits_io::{
         Budget, Buffering, Compression, Id, IoError, Latency, Lend, Note, Notes, Notice,
-        OutputFile, Priority, Profile, Recovery, Request, SpoolOptions, Storage, Watch, allow_maps,
-        spool, without_permit,
+        OutputFile, Priority, Profile, Recovery, RemoteUrl, Request, SpoolOptions, Storage, Watch,
+        allow_maps, spool, without_permit,
     };
 }
 

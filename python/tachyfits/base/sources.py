@@ -82,6 +82,11 @@ def regular_path(path: str | os.PathLike[str]) -> str:
         It is a pipe: opening it would wait for a writer.
     """
     name = path_text(path)
+    if (url := _core.url_name(name)) is not None:
+        raise usage(
+            f"{url}: expected a file of this machine, found an object of a server",
+            "download it, and give the path of the copy",
+        )
     if _is_pipe(name):
         raise io_error(
             f"{name}: expected a regular file, found a pipe",
@@ -131,7 +136,7 @@ def given(source: Any) -> str | bytes | Readable:
 def name_of(source: str | bytes | Readable) -> str:
     """Return what messages call a source."""
     if isinstance(source, str):
-        return printable(source)
+        return printable(_core.url_name(source) or source)
     if isinstance(source, bytes):
         return "<bytes>"
     name = None

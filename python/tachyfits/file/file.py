@@ -156,12 +156,15 @@ class File:
                 source, strict=strict, storage=storage, raw=raw, damaged=damaged, **how
             ),
         )
+        remote = isinstance(found, str) and "://" in found and _core.url_name(found) is not None
         # A path object would take as long as a third of all of opening.
-        if isinstance(found, str) and not os.path.isabs(found):
+        if isinstance(found, str) and not remote and not os.path.isabs(found):
             found = os.path.join(os.getcwd(), found)
+        # A URL with secrets is not stored: a pickle would give them to others.
+        restores = isinstance(found, bytes if remote and found != core.name else (str, bytes))
         recipe = (_reopen, (found, strict, storage, threads, raw, damaged))
-        self._begin(core, recipe if isinstance(found, (str, bytes)) else None, threads, strict)
-        self._path = found if isinstance(found, str) else None
+        self._begin(core, recipe if restores else None, threads, strict)
+        self._path = found if isinstance(found, str) and restores else None
 
     @classmethod
     def computed(
@@ -206,7 +209,10 @@ class File:
 
     @property
     def path(self) -> str | None:
-        """The absolute path, which opens the file again; None for bytes and streams."""
+        """The absolute path or the URL, which opens the file again.
+
+        None for bytes, streams, and URLs with a password or a signature.
+        """
         return self._path
 
     @property

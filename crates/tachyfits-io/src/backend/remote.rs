@@ -1,0 +1,463 @@
+//! Objects of servers, by `object_store`: HTTP, S3, Google Cloud Storage, Azure.
+//!
+//! The planner joins and divides ranges by [`Profile::NETWORK`]; here each range is one request, and all of a call are under
+//! way at a time. Every request says which version of the object it wants, so that bytes of two versions never mix.
+
+use std::env;
+use std::io;
+use std::mem;
+use std::path::PathBuf;
+use std::pin::pin;
+use std::process;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use object_store::aws::AmazonS3Builder;
+use object_store::azure::MicrosoftAzureBuilder;
+use object_store::gcp::GoogleCloudStorageBuilder;
+use object_store::http::HttpBuilder;
+use object_store::path::Path;
+use object_store::{
+    Attribute, ClientOptions, GetOptions, GetRange, GetResult, ObjectMeta, ObjectStore,
+};
+use tokio::runtime::{Builder, Runtime};
+
+use super::memory::MemoryStorage;
+use crate::error::IoError;
+use crate::operation::check_wait;
+use crate::patch::Notice;
+use crate::profile::Profile;
+use crate::remote_url::{RemoteUrl, without_secrets};
+use crate::storage::{Id, Request, Storage};
+
+/// Bytes that the first request asks for: the headers of most files, and the size and version of all.
+const HEAD_BYTES: u64 = 64 << 10;
+
+/// The most bytes of a file that is downloaded whole because its server gives no parts.
+const WHOLE_BYTES: u64 = 64 << 20;
+
+/// Bytes that are read ahead where reads follow one another: as many as before, up to this.
+const AHEAD_BYTES: u64 = 8 << 20;
+
+/// The most requests for a body that ends early.
+const ATTEMPTS: usize = 3;
+
+/// How often a wait asks whether the work was cancelled.
+const POLL: Duration = Duration::from_millis(50);
+
+/// Threads that wait for sockets.
+const WORKERS: usize = 2;
+
+/// An object of a server. Its bytes are read on demand.
+#[derive(Debug)]
+pub struct RemoteStorage {
+    id: Id,
+    url: RemoteUrl,
+    client: Mutex<Client>,
+    bytes: u64,
+    version: Version,
+    ahead: Mutex<Ahead>,
+}
+
+/// The store of an object, and the object in it.
+#[derive(Debug, Clone)]
+struct Client {
+    store: Arc<dyn ObjectStore>,
+    path: Path,
+    /// The process whose runtime has the connections.
+    process: u32,
+}
+
+/// The ETag or the time of change of an object, which tell its version.
+#[derive(Debug, Default)]
+struct Version {
+    e_tag: Option<String>,
+    changed: Option<i64>,
+}
+
+/// The last bytes that were read, and how many are worth reading next.
+#[derive(Debug, Default)]
+struct Ahead {
+    offset: u64,
+    bytes: Vec<u8>,
+    next: u64,
+}
+
+impl Ahead {
+    /// The bytes of a range, if all of them are here.
+    fn part(&self, offset: u64, length: usize) -> Option<&[u8]> {
+        let start = usize::try_from(offset.checked_sub(self.offset)?).ok()?;
+        self.bytes.get(start..start.checked_add(length)?)
+    }
+
+    fn end(&self) -> u64 {
+        self.offset + self.bytes.len() as u64
+    }
+}
+
+impl Version {
+    fn of(meta: &ObjectMeta) -> Version {
+        // A weak ETag compares unequal to itself in If-Match (RFC 9110, section 13.1.1).
+        let strong = |tag: &&String| !tag.starts_with("W/");
+        let changed = meta.last_modified.timestamp();
+        Version {
+            e_tag: meta.e_tag.as_ref().filter(strong).cloned(),
+            changed: (changed > 0).then_some(changed),
+        }
+    }
+
+    /// For caches; nothing is cached without it.
+    fn text(&self, bytes: u64) -> Option<String> {
+        match (&self.e_tag, self.changed) {
+            (Some(tag), _) => Some(format!("{tag} {bytes}")),
+            (None, Some(changed)) => Some(format!("{changed} {bytes}")),
+            (None, None) => None,
+        }
+    }
+}
+
+impl RemoteStorage {
+    /// Asks for the first bytes, which tell the size and the version.
+    ///
+    /// A server that gives no parts of files gives the whole file, if it is small; `notices` says so.
+    ///
+    /// # Errors
+    /// [`IoError::NotFound`] if there is no such object, [`IoError::Remote`] if it cannot be had otherwise.
+    pub fn open(url: &RemoteUrl, notices: &mut Vec<Notice>) -> Result<Arc<dyn Storage>, IoError> {
+        let client = Client::of(url)?;
+        let first =
+            GetOptions { range: Some(GetRange::Bounded(0..HEAD_BYTES)), ..GetOptions::default() };
+        let opened = wait(async {
+            let result = match client.store.get_opts(&client.path, first).await {
+                Ok(result) => result,
+                Err(error) if gives_no_parts(&error) => {
+                    return whole(url, &client, &error).await.map(Opened::Whole);
+                }
+                Err(error) => return Err(failed(url, error)),
+            };
+            check_encoding(url, &result)?;
+            let (bytes, version) = (result.meta.size, Version::of(&result.meta));
+            let head = result.bytes().await.map_err(|error| failed(url, error))?;
+            Ok(Opened::Head { bytes, version, head: head.to_vec() })
+        })?;
+        match opened {
+            Opened::Whole(content) => {
+                if !content.is_empty() {
+                    notices.push(Notice::Downloaded { bytes: content.len() as u64 });
+                }
+                Ok(Arc::new(MemoryStorage::new(url.to_string(), content)))
+            }
+            Opened::Head { bytes, version, head } => {
+                let next = head.len() as u64;
+                Ok(Arc::new(RemoteStorage {
+                    id: Id::new(url.to_string(), version.text(bytes)),
+                    url: url.clone(),
+                    client: Mutex::new(client),
+                    bytes,
+                    version,
+                    ahead: Mutex::new(Ahead { offset: 0, bytes: head, next }),
+                }))
+            }
+        }
+    }
+
+    /// A client of this process: connections of the parent do not work after a fork.
+    fn client(&self) -> Result<Client, IoError> {
+        let mut client = lock(&self.client);
+        if client.process != process::id() {
+            // Dropping the old one would wait for threads that this process does not have.
+            mem::forget(mem::replace(&mut *client, Client::of(&self.url)?));
+        }
+        Ok(client.clone())
+    }
+
+    /// Fills a buffer by one request, or by several where bodies end early.
+    async fn fill(&self, client: &Client, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+        let mut done = 0;
+        let mut attempts = 1;
+        while done < buffer.len() {
+            let range = offset + done as u64..offset + buffer.len() as u64;
+            let result = client.store.get_opts(&client.path, self.options(range)).await;
+            let result = result.map_err(|error| self.failure(error))?;
+            check_encoding(&self.url, &result)?;
+            if result.meta.size != self.bytes || !self.is_same(&result.meta) {
+                return Err(self.changed(result.meta.size));
+            }
+            let mut body = result.into_stream();
+            let problem = loop {
+                match body.next().await {
+                    Some(Ok(chunk)) => {
+                        let length = chunk.len().min(buffer.len() - done);
+                        buffer[done..done + length].copy_from_slice(&chunk[..length]);
+                        done += length;
+                    }
+                    Some(Err(error)) => break Some(self.failure(error)),
+                    None => break None,
+                }
+            };
+            if done < buffer.len() {
+                attempts += 1;
+                if attempts > ATTEMPTS {
+                    let short = || {
+                        remote(&self.url, io::ErrorKind::UnexpectedEof, "the answer is cut short")
+                    };
+                    return Err(problem.unwrap_or_else(short));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn options(&self, range: std::ops::Range<u64>) -> GetOptions {
+        GetOptions {
+            range: Some(GetRange::Bounded(range)),
+            if_match: self.version.e_tag.clone(),
+            ..GetOptions::default()
+        }
+    }
+
+    /// Whether an answer is of the version that was opened. Servers that know no If-Match give another version's bytes.
+    fn is_same(&self, meta: &ObjectMeta) -> bool {
+        let now = Version::of(meta);
+        match (&self.version.e_tag, &now.e_tag) {
+            (Some(then), Some(now)) => then == now,
+            _ => self.version.changed.is_none() || self.version.changed == now.changed,
+        }
+    }
+
+    fn changed(&self, found: u64) -> IoError {
+        IoError::Changed { path: PathBuf::from(self.name()), expected: self.bytes, found }
+    }
+
+    fn failure(&self, error: object_store::Error) -> IoError {
+        match error {
+            object_store::Error::Precondition { .. } => self.changed(self.bytes),
+            error => failed(&self.url, error),
+        }
+    }
+}
+
+impl Storage for RemoteStorage {
+    fn id(&self) -> &Id {
+        &self.id
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Reads that follow one another are read ahead, as of a stream.
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+        let length = buffer.len() as u64;
+        self.check_within(offset, length)?;
+        let mut ahead = lock(&self.ahead);
+        if let Some(part) = ahead.part(offset, buffer.len()) {
+            buffer.copy_from_slice(part);
+            return Ok(());
+        }
+        let client = self.client()?;
+        let follows = (ahead.offset..=ahead.end()).contains(&offset);
+        if !follows || length >= AHEAD_BYTES {
+            drop(ahead);
+            return wait(self.fill(&client, offset, buffer));
+        }
+        let next = (2 * ahead.next.max(HEAD_BYTES)).min(AHEAD_BYTES).max(length);
+        let count = next.min(self.bytes - offset);
+        let mut bytes = Vec::new();
+        let no_memory = |_| IoError::Memory { name: self.name().to_owned(), bytes: count };
+        bytes.try_reserve_exact(count as usize).map_err(no_memory)?;
+        bytes.resize(count as usize, 0);
+        wait(self.fill(&client, offset, &mut bytes))?;
+        buffer.copy_from_slice(&bytes[..buffer.len()]);
+        *ahead = Ahead { offset, bytes, next };
+        Ok(())
+    }
+
+    fn read_ranges(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
+        for request in &*requests {
+            self.check_within(request.offset, request.buffer.len() as u64)?;
+        }
+        // Bytes that are here already need no request.
+        let missing: Vec<_> = {
+            let ahead = lock(&self.ahead);
+            let is_missing = |request: &mut &mut Request<'_>| {
+                let Some(part) = ahead.part(request.offset, request.buffer.len()) else {
+                    return true;
+                };
+                request.buffer.copy_from_slice(part);
+                false
+            };
+            requests
+                .iter_mut()
+                .filter_map(|mut each| is_missing(&mut each).then_some(each))
+                .collect()
+        };
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let client = self.client()?;
+        let filled = missing
+            .into_iter()
+            .map(|request| self.fill(&client, request.offset, &mut *request.buffer));
+        let under_way = stream::iter(filled).buffer_unordered(Profile::NETWORK.in_flight);
+        wait(under_way.try_collect::<()>())
+    }
+
+    fn profile(&self) -> Profile {
+        Profile::NETWORK
+    }
+
+    fn kind(&self) -> &'static str {
+        "remote"
+    }
+}
+
+/// The answer to the first request.
+enum Opened {
+    Head { bytes: u64, version: Version, head: Vec<u8> },
+    Whole(Vec<u8>),
+}
+
+impl Client {
+    /// A client with the credentials of the environment.
+    fn of(url: &RemoteUrl) -> Result<Client, IoError> {
+        let (bucket, key) = url.bucket_and_key();
+        let failed = |error| failed(url, error);
+        let key_path = || Path::parse(key).map_err(|error| failed(error.into()));
+        // The provider of this library's own copy of rustls; a second call changes nothing.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let (store, path): (Arc<dyn ObjectStore>, Path) = match url.scheme().as_str() {
+            "http" | "https" => {
+                let options = ClientOptions::new().with_allow_http(true);
+                // All of the URL: a path of the store would lose the query of a signed one.
+                let builder = HttpBuilder::new().with_url(url.with_secrets());
+                let store = builder.with_client_options(options).build().map_err(failed)?;
+                (Arc::new(store), Path::default())
+            }
+            "gs" => {
+                let builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(bucket);
+                (Arc::new(builder.build().map_err(failed)?), key_path()?)
+            }
+            "az" => {
+                let builder = MicrosoftAzureBuilder::from_env().with_container_name(bucket);
+                (Arc::new(builder.build().map_err(failed)?), key_path()?)
+            }
+            "abfs" | "abfss" => {
+                let builder = MicrosoftAzureBuilder::from_env().with_url(url.with_secrets());
+                (Arc::new(builder.build().map_err(failed)?), key_path()?)
+            }
+            _ => {
+                let builder = AmazonS3Builder::from_env().with_bucket_name(bucket);
+                let builder = match env::var_os("AWS_ENDPOINT_URL_S3") {
+                    Some(endpoint) => builder.with_endpoint(endpoint.to_string_lossy()),
+                    None => builder,
+                };
+                (Arc::new(builder.build().map_err(failed)?), key_path()?)
+            }
+        };
+        Ok(Client { store, path, process: process::id() })
+    }
+}
+
+/// Downloads a file whose server gives no parts.
+async fn whole(
+    url: &RemoteUrl,
+    client: &Client,
+    problem: &object_store::Error,
+) -> Result<Vec<u8>, IoError> {
+    let result = client.store.get_opts(&client.path, GetOptions::default()).await;
+    let result = result.map_err(|error| failed(url, error))?;
+    check_encoding(url, &result)?;
+    let bytes = result.meta.size;
+    if bytes > WHOLE_BYTES {
+        let detail = format!(
+            "the server gives no parts of files, and {bytes} bytes are more than the {WHOLE_BYTES} that are \
+             downloaded whole ({})",
+            without_secrets(&problem.to_string())
+        );
+        return Err(remote(url, io::ErrorKind::Unsupported, &detail));
+    }
+    let content = result.bytes().await.map_err(|error| failed(url, error))?;
+    if content.len() as u64 != bytes {
+        return Err(remote(url, io::ErrorKind::UnexpectedEof, "the answer is cut short"));
+    }
+    Ok(content.to_vec())
+}
+
+/// Whether a server answered a request for a part with the whole, or has no first byte to give: the file is empty.
+fn gives_no_parts(error: &object_store::Error) -> bool {
+    matches!(error, object_store::Error::NotSupported { .. })
+        || error.to_string().contains("416 Range Not Satisfiable")
+}
+
+/// Refuses content that is encoded for the transfer: offsets would be those of the encoded bytes.
+fn check_encoding(url: &RemoteUrl, result: &GetResult) -> Result<(), IoError> {
+    match result.attributes.get(&Attribute::ContentEncoding).map(AsRef::as_ref) {
+        None | Some("" | "identity") => Ok(()),
+        Some(coding) => {
+            let detail =
+                format!("expected the bytes of the file, found Content-Encoding: {coding}");
+            Err(remote(url, io::ErrorKind::Unsupported, &detail))
+        }
+    }
+}
+
+fn remote(url: &RemoteUrl, kind: io::ErrorKind, detail: &str) -> IoError {
+    IoError::Remote { name: url.to_string(), source: io::Error::new(kind, detail.to_owned()) }
+}
+
+/// The error for what the client says, without secrets.
+fn failed(url: &RemoteUrl, error: object_store::Error) -> IoError {
+    let kind = match &error {
+        object_store::Error::NotFound { .. } => {
+            return IoError::NotFound { path: PathBuf::from(url.to_string()) };
+        }
+        object_store::Error::PermissionDenied { .. }
+        | object_store::Error::Unauthenticated { .. } => io::ErrorKind::PermissionDenied,
+        object_store::Error::NotSupported { .. } => io::ErrorKind::Unsupported,
+        object_store::Error::InvalidPath { .. } => io::ErrorKind::InvalidInput,
+        _ => io::ErrorKind::Other,
+    };
+    let words = without_secrets(&error.to_string());
+    let line: Vec<&str> = words.split_whitespace().collect();
+    remote(url, kind, &line.join(" "))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The runtime of this process.
+fn runtime() -> Result<Arc<Runtime>, IoError> {
+    static RUNTIME: Mutex<Option<(u32, Arc<Runtime>)>> = Mutex::new(None);
+    let mut runtime = lock(&RUNTIME);
+    match &*runtime {
+        Some((process, runtime)) if *process == process::id() => Ok(Arc::clone(runtime)),
+        _ => {
+            let made = Builder::new_multi_thread()
+                .worker_threads(WORKERS)
+                .thread_name("tachyfits-net")
+                .enable_all()
+                .build()
+                .map_err(|source| IoError::Threads { source })?;
+            let made = Arc::new(made);
+            // A runtime of the parent has no threads here, and dropping it would wait for them.
+            mem::forget(runtime.replace((process::id(), Arc::clone(&made))));
+            Ok(made)
+        }
+    }
+}
+
+/// Waits for an answer, and asks now and then whether the work was cancelled.
+fn wait<T>(answer: impl Future<Output = Result<T, IoError>>) -> Result<T, IoError> {
+    runtime()?.block_on(async {
+        let mut answer = pin!(answer);
+        loop {
+            match tokio::time::timeout(POLL, &mut answer).await {
+                Ok(result) => return result,
+                Err(_) => check_wait()?,
+            }
+        }
+    })
+}

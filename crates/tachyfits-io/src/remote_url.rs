@@ -1,0 +1,112 @@
+//! URLs of objects: which texts are URLs, and how they are written without what is secret in them.
+
+use std::fmt;
+
+/// The schemes that are understood, and what follows "://".
+const SCHEMES: [&str; 8] = ["http", "https", "s3", "s3a", "gs", "az", "abfs", "abfss"];
+
+/// The URL of an object: "https://…", "s3://bucket/key", "gs://bucket/key", "az://container/key".
+///
+/// The query of a signed URL and a password are secrets: [`fmt::Display`] and [`fmt::Debug`] leave them out.
+///
+/// ```
+/// use tachyfits_io::RemoteUrl;
+/// let url = RemoteUrl::of("https://user:word@archive.org/cube.fits?X-Amz-Signature=1234").unwrap();
+/// assert_eq!(url.to_string(), "https://archive.org/cube.fits");
+/// assert!(RemoteUrl::of("cube.fits").is_none());
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct RemoteUrl {
+    text: String,
+    /// The length of the scheme.
+    scheme: usize,
+}
+
+impl RemoteUrl {
+    /// The URL, if a text is one.
+    pub fn of(text: &str) -> Option<RemoteUrl> {
+        let (scheme, rest) = text.split_once("://")?;
+        let is_known = SCHEMES.iter().any(|known| known.eq_ignore_ascii_case(scheme));
+        (is_known && !rest.is_empty())
+            .then(|| RemoteUrl { text: text.to_owned(), scheme: scheme.len() })
+    }
+
+    /// The scheme in lower case.
+    pub fn scheme(&self) -> String {
+        self.text[..self.scheme].to_ascii_lowercase()
+    }
+
+    /// All of it, secrets too.
+    pub fn with_secrets(&self) -> &str {
+        &self.text
+    }
+
+    /// The bucket and the key of an object, which follow "://".
+    pub(crate) fn bucket_and_key(&self) -> (&str, &str) {
+        let rest = &self.text[self.scheme + 3..];
+        rest.split_once('/').unwrap_or((rest, ""))
+    }
+}
+
+impl fmt::Display for RemoteUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A key of a bucket may have a question mark; a URL of HTTP has its query there.
+        if self.scheme().starts_with("http") {
+            f.write_str(&without_secrets(&self.text))
+        } else {
+            f.write_str(&self.text)
+        }
+    }
+}
+
+impl fmt::Debug for RemoteUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RemoteUrl({self})")
+    }
+}
+
+/// A text with the URLs in it without their queries, users and passwords.
+pub(crate) fn without_secrets(text: &str) -> String {
+    let is_end = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ')' | '>' | '<' | '`');
+    let mut result = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("://") {
+        let (before, url) = rest.split_at(at + 3);
+        result.push_str(before);
+        let (url, after) = url.split_at(url.find(is_end).unwrap_or(url.len()));
+        let path = url.split(['?', '#']).next().unwrap_or(url);
+        let (host, path) = path.split_at(path.find('/').unwrap_or(path.len()));
+        result.push_str(host.rsplit('@').next().unwrap_or(host));
+        result.push_str(path);
+        rest = after;
+    }
+    result + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{RemoteUrl, without_secrets};
+
+    #[test]
+    fn texts_lose_queries_and_passwords_of_every_url() {
+        let text = "GET (https://me:pw@a.org/x?sig=1) failed, then \"http://b.org/y#z\": 403";
+        let expected = "GET (https://a.org/x) failed, then \"http://b.org/y\": 403";
+        assert_eq!(without_secrets(text), expected);
+        assert_eq!(without_secrets("no URL here?"), "no URL here?");
+    }
+
+    #[test]
+    fn keys_of_buckets_keep_their_question_marks() {
+        let url = RemoteUrl::of("S3://bucket/a?b.fits").expect("a URL");
+        assert_eq!(url.to_string(), "S3://bucket/a?b.fits");
+        assert_eq!(url.scheme(), "s3");
+        assert_eq!(url.bucket_and_key(), ("bucket", "a?b.fits"));
+    }
+
+    #[test]
+    fn paths_are_no_urls() {
+        for text in ["cube.fits", "/data/https:/x", "ftp://a/b", "https://", "C://x", "-"] {
+            assert!(RemoteUrl::of(text).is_none(), "{text}");
+        }
+    }
+}

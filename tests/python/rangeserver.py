@@ -1,0 +1,92 @@
+"""A server of files on this machine that answers ranges and keeps a log, for tests of URLs."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+@dataclass
+class Log:
+    """The files of a server by path, and what it was asked."""
+
+    files: dict[str, bytes]
+    url: str = ""
+    #: (path with query, first byte, bytes sent, time of the request)
+    requests: list[tuple[str, int, int, float]] = field(default_factory=list)
+    delay: float = 0.0
+
+    def clear(self) -> None:
+        """Forget the requests."""
+        self.requests.clear()
+
+    @property
+    def sent(self) -> int:
+        """Bytes of all answers."""
+        return sum(count for _, _, count, _ in self.requests)
+
+    @property
+    def rounds(self) -> int:
+        """Groups of requests that were under way at the same time."""
+        rounds, end = 0, 0.0
+        for *_, begun in sorted(self.requests, key=lambda request: request[3]):
+            if begun >= end:
+                rounds, end = rounds + 1, begun + self.delay
+        return rounds
+
+
+@contextmanager
+def range_server(files: dict[str, bytes], delay: float = 0.0) -> Iterator[Log]:
+    """Serve files by path, each answer after a delay in seconds."""
+    log = Log(files, delay=delay)
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            begun = time.monotonic()
+            time.sleep(log.delay)
+            content = log.files.get(self.path.split("?")[0])
+            if content is None:
+                self._answer(404, b"", {})
+                return
+            tag = {"ETag": f'"{hash(content)}"'}
+            expected = self.headers.get("If-Match")
+            if expected is not None and expected != tag["ETag"]:
+                self._answer(412, b"", {})
+                return
+            asked = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+            first, last = (int(n) for n in asked.groups()) if asked else (0, len(content) - 1)
+            part = content[first : last + 1]
+            with lock:
+                log.requests.append((self.path, first, len(part), begun))
+            where = {"Content-Range": f"bytes {first}-{first + len(part) - 1}/{len(content)}"}
+            self._answer(206 if asked else 200, part, tag | (where if asked else {}))
+
+        def _answer(self, status: int, body: bytes, headers: dict[str, str]) -> None:
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *args: object) -> None:
+            """Say nothing."""
+
+    lock = threading.Lock()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    log.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield log
+    finally:
+        server.shutdown()
+        server.server_close()
