@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import unquote
 
 
 @dataclass
@@ -51,7 +52,7 @@ def range_server(files: dict[str, bytes], delay: float = 0.0) -> Iterator[Log]:
         def do_GET(self) -> None:
             begun = time.monotonic()
             time.sleep(log.delay)
-            content = log.files.get(self.path.split("?")[0])
+            content = log.files.get(unquote(self.path.split("?")[0]))
             if content is None:
                 self._answer(404, b"", {})
                 return
@@ -79,9 +80,12 @@ def range_server(files: dict[str, bytes], delay: float = 0.0) -> Iterator[Log]:
         def log_message(self, *args: object) -> None:
             """Say nothing."""
 
+    class Server(ThreadingHTTPServer):
+        request_queue_size = 64  # connections of one round wait for each other otherwise
+        daemon_threads = True
+
     lock = threading.Lock()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
+    server = Server(("127.0.0.1", 0), Handler)
     log.url = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

@@ -36,7 +36,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     tf.write(folder / "cube.fits", pixels(30, 200, 300))
     table = {"RA": np.linspace(0, 360, 40_000), "MAG": pixels(40_000), "N": np.arange(40_000)}
     tf.write(folder / "table.fits", table, name="STARS")
-    images = [(pixels(300, 400) + n, {"EXTNAME": f"CHIP{n}"}) for n in range(40)]
+    images = [(pixels(700, 900) + n, {"EXTNAME": f"CHIP{n}"}) for n in range(40)]
     tf.write(folder / "chips.fits", [(None, {"OBJECT": "M31"}), *images], compress="rice")
     contents = {f"/{path.name}": path.read_bytes() for path in folder.iterdir()}
     contents["/cube.fits.gz"] = gzip.compress(contents["/cube.fits"], 1)
@@ -81,7 +81,7 @@ def test_little_of_a_file_of_many_images_is_fetched(files: dict[str, bytes]) -> 
             part = file["CHIP30"][100:200, 100:200]
         assert np.array_equal(part, other["CHIP30"][100:200, 100:200])
         assert server.rounds <= 10
-        assert server.sent < min(5_000_000, len(files["/chips.fits"]) / 2)
+        assert server.sent < min(5_000_000, len(files["/chips.fits"]) / 4)
 
 
 def test_a_cutout_of_a_cube_takes_few_rounds(files: dict[str, bytes]) -> None:
@@ -100,7 +100,7 @@ def test_gzip_files_are_inflated(server: Log) -> None:
 
 def test_a_cutout_is_written_to_the_disk(server: Log, tmp_path: Path) -> None:
     with tf.open(f"{server.url}/cube.fits") as file:
-        file[0].cutout[2:4].write(tmp_path / "part.fits")
+        file[0].cutout(np.s_[2:4], tmp_path / "part.fits")
     with tf.open(tmp_path / "part.fits") as part, local(server, "/cube.fits") as other:
         assert np.array_equal(part[0][:], other[0][2:4])
 
@@ -124,7 +124,7 @@ def test_the_command_line_takes_urls(server: Log) -> None:
     command = [sys.executable, "-m", "tachyfits", "stats", "--json", f"{server.url}/cube.fits"]
     output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     with local(server, "/cube.fits") as other:
-        assert json.loads(output)["mean"] == other[0].stats().mean
+        assert json.loads(output)["statistics"][0]["mean"] == other[0].stats().mean
 
 
 def test_a_file_pickles_as_its_url(server: Log) -> None:
