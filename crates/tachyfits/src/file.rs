@@ -361,6 +361,9 @@ fn decompressed(
                 *stored = Arc::new(hdu);
                 found.insert(index, decompressed);
             }
+            Some(Err(error)) if error.code() == Code::NoMemory => {
+                return Err(Error::Format { file: storage.name().to_owned(), error });
+            }
             Some(Err(error)) => warnings.push(Warning::from(error)),
         }
     }
