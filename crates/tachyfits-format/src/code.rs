@@ -121,6 +121,10 @@ codes! {
         "The declared data are larger than the limit.",
         example "NAXIS1 = NAXIS2 = 1099511627776",
         hint "the header is probably damaged; correct NAXISn, PCOUNT or GCOUNT";
+    NoMemory = "too-little-memory", Limit,
+        "There is too little memory for a header, descriptors or a tile.",
+        example "a header of 24 MB where 10 MB of memory are left",
+        hint "close other programs, or open the file on a machine with more memory";
     TooManyParameters = "too-many-parameters", Limit,
         "Random groups have more parameters than keywords can name.",
         example "PCOUNT = 1000 with GROUPS = T",

@@ -147,7 +147,7 @@ impl std::error::Error for FormatError {}
 impl From<NoMemory> for FormatError {
     fn from(NoMemory { what, bytes }: NoMemory) -> Self {
         let (expected, found) = (format!("memory for {what}"), format!("{bytes} bytes needed"));
-        FormatError::new(Code::DataTooLarge, Place::default(), expected, found)
+        FormatError::new(Code::NoMemory, Place::default(), expected, found)
     }
 }
 

@@ -224,6 +224,7 @@ impl RecordFile {
             read_or_lend(&*self.storage, offset, bytes, &mut buffer, |bytes| walker.supply(bytes))?;
         }
         self.storage.check_unchanged()?;
+        walker.check_memory()?;
         Ok(walker.finish())
     }
 

@@ -292,7 +292,7 @@ impl Reduction<'_> {
             StatsBuffers::default,
             |buffers: &mut StatsBuffers, task, fetched| {
                 let first = task * piece / self.numbers.bytes();
-                Ok::<_, Error>(self.of_bytes(fetched.piece(0), first, buffers)?)
+                self.of_bytes(fetched.piece(0), first, buffers)
             },
             |_task, parts| {
                 all.iter_mut().zip(&parts).for_each(|(all, part)| all.merge(part));

@@ -12,7 +12,7 @@
 
 use std::ops::Range;
 
-use tachyfits_memory as memory;
+use tachyfits_memory::{self as memory, NoMemory};
 
 use crate::bytes::{Bytes, Fault, Need, Stop};
 use crate::error::{Code, Problem};
@@ -84,6 +84,8 @@ impl Default for RecordLimits {
 #[derive(Debug)]
 pub struct RecordWalker {
     markers: RecordMarkers,
+    /// There was too little memory for the index.
+    shortage: Option<NoMemory>,
     limits: RecordLimits,
     recover: bool,
     bytes: Bytes,
@@ -131,6 +133,7 @@ impl RecordWalker {
     ) -> RecordWalker {
         RecordWalker {
             markers,
+            shortage: None,
             limits,
             recover,
             bytes: Bytes::new(file_bytes),
@@ -216,6 +219,14 @@ impl RecordWalker {
         true
     }
 
+    /// Whether there was enough memory for the index so far.
+    ///
+    /// # Errors
+    /// If there was not; the walk is over then.
+    pub fn check_memory(&self) -> Result<(), NoMemory> {
+        self.shortage.map_or(Ok(()), Err)
+    }
+
     /// The index; [`RecordIndex::damage`] says why it ends before the file does.
     #[must_use]
     pub fn finish(self) -> RecordIndex {
@@ -231,6 +242,7 @@ impl RecordWalker {
         let reserved = self.index.reserve();
         let reserved = reserved.and_then(|()| memory::reserve(&mut self.pieces, 1, RUNS));
         if let Err(error) = reserved {
+            self.shortage = Some(error);
             self.too_large(&format!("memory for {}", error.what), "less");
             return None;
         }

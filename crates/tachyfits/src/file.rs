@@ -162,6 +162,9 @@ impl FitsFile {
                 }
                 Ok(Step::Hdu(hdu)) => hdus.push(Arc::new(*hdu)),
                 Ok(Step::Done) => break,
+                Err(error) if error.code() == Code::NoMemory => {
+                    return Err(Error::Format { file: storage.name().to_owned(), error });
+                }
                 Err(error) if hdus.is_empty() || options.strict => {
                     check_plain(&*storage)?;
                     return Err(Error::Format { file: storage.name().to_owned(), error });
@@ -357,6 +360,9 @@ fn decompressed(
                 warnings.extend(decompressed.warnings.iter().cloned());
                 *stored = Arc::new(hdu);
                 found.insert(index, decompressed);
+            }
+            Some(Err(error)) if error.code() == Code::NoMemory => {
+                return Err(Error::Format { file: storage.name().to_owned(), error });
             }
             Some(Err(error)) => warnings.push(Warning::from(error)),
         }

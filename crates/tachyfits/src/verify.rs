@@ -174,6 +174,9 @@ impl Walked {
                     walked.hdus.push((*hdu, warnings));
                 }
                 Ok(Step::Done) => break,
+                Err(error) if error.code() == Code::NoMemory => {
+                    return Err(Error::Format { file: storage.name().to_owned(), error });
+                }
                 Err(error) => {
                     let context = Context { hdu: walked.hdus.len(), offset: end };
                     walked.rest.push(Finding::of_problem(error.problem()));

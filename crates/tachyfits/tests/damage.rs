@@ -267,8 +267,8 @@ fn large_tiles_of_short_streams_are_errors() {
         ("PLIO_1", 32, [1 << 31, 1], plio.clone(), "tile-stream"),
         ("HCOMPRESS_1", 32, [1 << 16, 1 << 15], hcompress(1 << 15, 1 << 16), "tile-stream"),
         // The pixels themselves have room, what the codec needs besides has none.
-        ("PLIO_1", 8, [4096, 4096], plio, "data-too-large"),
-        ("HCOMPRESS_1", 8, [4096, 4096], hcompress(4096, 4096), "data-too-large"),
+        ("PLIO_1", 8, [4096, 4096], plio, "too-little-memory"),
+        ("HCOMPRESS_1", 8, [4096, 4096], hcompress(4096, 4096), "too-little-memory"),
     ] {
         let cards = format!(
             "TTYPE1  = 'COMPRESSED_DATA'|TFORM1  = '1PB     '|ZIMAGE  = {:>20}|ZCMPTYPE= '{codec}'|\

@@ -42,7 +42,7 @@ impl CodecError {
     #[must_use]
     pub fn no_memory(numbers: usize) -> Self {
         let expected = format!("memory for {numbers} numbers of a tile");
-        CodecError { code: Code::DataTooLarge, offset: None, expected, found: "less".to_owned() }
+        CodecError { code: Code::NoMemory, offset: None, expected, found: "less".to_owned() }
     }
 
     /// The error with its place in a file: that of the tile's cell, and the byte where the stream begins.

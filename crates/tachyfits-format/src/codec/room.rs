@@ -7,7 +7,7 @@ use super::codec_error::CodecError;
 /// The first `len` numbers of a buffer; old content is kept, because it will be overwritten.
 ///
 /// # Errors
-/// [`crate::Code::DataTooLarge`] if there is too little memory.
+/// [`crate::Code::NoMemory`].
 pub fn sized<T: Clone + Default>(buffer: &mut Vec<T>, len: usize) -> Result<&mut [T], CodecError> {
     if buffer.len() < len {
         resize(buffer, len)?;

@@ -37,7 +37,7 @@ pub trait TileCodec: Any + Send + Sync + std::fmt::Debug {
     ///
     /// # Errors
     /// [`crate::Code::TileStream`] if the stream is damaged, [`crate::Code::TileValue`] if the pixels cannot hold its numbers,
-    /// [`crate::Code::DataTooLarge`] if there is too little memory.
+    /// [`crate::Code::NoMemory`].
     fn decode(&self, tile: &mut Tile<'_>, scratch: &mut CodecScratch) -> Result<(), CodecError>;
 
     /// Appends the stream of a tile to `out`.

@@ -115,7 +115,7 @@ mod tests {
     fn finds_what_a_search_finds_in_few_and_many_cards() {
         for count in [0, 1, FEW_CARDS - 1, FEW_CARDS, FEW_CARDS + 1, 2 * FEW_CARDS] {
             let cards = cards(count);
-            let (all, mut grown) = (KeywordIndex::of(&cards), KeywordIndex::with_room(0));
+            let (all, mut grown) = (KeywordIndex::of(&cards), KeywordIndex::default());
             (0..count).for_each(|at| grown.add(&cards[..=at], at));
             let names = (0..count + 5)
                 .step_by(3)

@@ -188,7 +188,7 @@ impl CompressedImage {
         place: usize,
         take: &mut TakeTile<'_>,
     ) -> Result<(), IoError> {
-        if error.code() == Code::DataTooLarge {
+        if matches!(error.code(), Code::DataTooLarge | Code::NoMemory) {
             // There is too little memory: the tile is not damaged.
             return Err(self.content(error.clone()));
         }

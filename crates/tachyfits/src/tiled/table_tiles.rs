@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tachyfits_format::{
-    CodecScratch, CompressedTable, Field, FormatError, StoredArray, StoredArrays,
+    Code, CodecScratch, CompressedTable, Field, FormatError, StoredArray, StoredArrays,
 };
 use tachyfits_io::{IoError, Storage, fetch};
 use tachyfits_memory::{self as memory, NoMemory};
@@ -369,6 +369,9 @@ impl TableTiles {
 fn damage(error: IoError) -> Result<FormatError, IoError> {
     match error {
         IoError::Content { name, source } => match source.downcast::<FormatError>() {
+            Ok(found) if found.code() == Code::NoMemory => {
+                Err(IoError::Content { name, source: found })
+            }
             Ok(found) => Ok(*found),
             Err(source) => Err(IoError::Content { name, source }),
         },

@@ -168,7 +168,7 @@ impl Table {
         fields.for_each(|row| column_bytes.extend_from_slice(&row[start..start + width]));
         let fields = column_bytes;
         let refused = |error: CodecError| {
-            if error.code == Code::DataTooLarge {
+            if error.code == Code::NoMemory {
                 return self.refused(Reason::Memory, error.expected, error.found);
             }
             let found = format!("{} in {}", error.found, self.words(number));

@@ -135,7 +135,7 @@ fn room<T: Clone + Default>(buffer: &mut Vec<T>, count: usize) -> Result<&mut [T
 }
 
 fn of_tile(tile: u64, error: CodecError) -> Error {
-    if error.code == Code::DataTooLarge {
+    if error.code == Code::NoMemory {
         return Error::refused(Reason::Memory, error.expected, error.found);
     }
     let found = format!("{} in tile {} (from 1)", error.found, tile + 1);

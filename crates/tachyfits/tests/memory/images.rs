@@ -195,7 +195,7 @@ fn compressions() -> Vec<TileCompression> {
     let how = |codec: &str, level, tile| {
         TileCompression::default().codec(codec.to_owned()).level(level).tile(tile)
     };
-    let wide = Some(vec![750, 400, 2]);
+    let wide = Some(vec![750, 400, 1]);
     vec![
         how("RICE_1", Some(4.0), None),
         how("RICE_1", Some(4.0), wide.clone()),
