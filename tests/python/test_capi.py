@@ -89,30 +89,6 @@ def test_program_in_cpp_uses_the_header(library: Path, tmp_path: Path, standard:
     assert run(program, tmp_path / "made.fits").endswith("passed\n")
 
 
-def test_program_in_fortran_uses_the_module(library: Path, tmp_path: Path) -> None:
-    if shutil.which("gfortran") is None:
-        pytest.skip("COMPARISONS LEFT OUT: gfortran")
-    table = tmp_path / "table.fits"
-    columns = {"PI": [10, 40, 31], "ENERGY": [0.5, 1.5, 2.5], "NAME": ["one", "two", "six"]}
-    types = {"PI": "int32", "ENERGY": "float64", "NAME": "U4"}
-    tf.write(table, {name: np.array(values, types[name]) for name, values in columns.items()})
-    program = tmp_path / "program"
-    subprocess.run(
-        [
-            "gfortran", "-std=f2018", "-Wall", "-Wextra", "-J", str(tmp_path),
-            str(ROOT / "fortran" / "src" / "tachyfits.f90"), str(PROGRAMS / "interface.f90"),
-            "-o", str(program), f"-L{library}", f"-Wl,-rpath,{library}", "-ltachyfits_c",
-        ],
-        check=True,
-    )  # fmt: skip
-    assert run(program, tmp_path / "made.fits", table).endswith("passed\n")
-
-
-def test_fortran_module_is_as_its_script_writes_it() -> None:
-    command = [sys.executable, str(ROOT / "tools" / "fortran_module.py"), "--check"]
-    subprocess.run(command, check=True)
-
-
 def test_programs_of_the_guide_run(tmp_path: Path) -> None:
     prefix = tmp_path / "installed"
     command = [sys.executable, str(ROOT / "tools" / "install_capi.py"), str(prefix)]

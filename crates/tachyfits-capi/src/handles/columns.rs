@@ -1,13 +1,14 @@
 //! Columns of tables: what they are, and their cells in the caller's arrays.
 
 use tachyfits::table::{CellKind, Cells, ColumnOutput, Field};
-use tachyfits::{PixelType, Rows, Table};
+use tachyfits::{Rows, Table};
 
+use super::convert::convert;
 use super::{Call, Outcome};
 use crate::failure::{Failure, fill};
 use crate::types::{
     CColumnFacts, TACHYFITS_BOOL, TACHYFITS_COMPLEX_DOUBLE, TACHYFITS_COMPLEX_FLOAT,
-    TACHYFITS_DOUBLE, TACHYFITS_FLOAT, TACHYFITS_TEXT, code_of, pixel_of,
+    TACHYFITS_TEXT, code_of, pixel_of,
 };
 
 /// A column to be read into arrays of the caller.
@@ -92,11 +93,10 @@ impl Between {
         let cells = table.cells(output.column, output.stored)?;
         let own = type_of(cells.kind);
         let is_number = matches!(cells.kind, CellKind::Number(_));
-        let is_float = matches!(output.cell_type, TACHYFITS_FLOAT | TACHYFITS_DOUBLE);
         let converts = output.cell_type != own;
-        if converts && !(is_number && is_float) {
+        if converts && !(is_number && pixel_of(output.cell_type).is_some()) {
             let expected = match is_number {
-                true => format!("{own}, TACHYFITS_FLOAT or TACHYFITS_DOUBLE"),
+                true => "TACHYFITS_UINT8 to TACHYFITS_DOUBLE".to_owned(),
                 false => own.to_string(),
             };
             let name = format!("type of column {}", output.column);
@@ -124,7 +124,7 @@ impl Between {
         Ok(Between { values: zeros(own_bytes)?, nulls: zeros(null_bytes)?, cells, converts })
     }
 
-    /// Hands the cells over: converted, null ones as NaN.
+    /// Hands the cells over, converted to the type of the caller.
     fn give(&self, output: &mut Output<'_>) -> Outcome<()> {
         output.null_count = self.nulls.iter().filter(|null| **null != 0).count() as u64;
         if let Some(nulls) = &mut output.nulls {
@@ -133,42 +133,15 @@ impl Between {
                 false => nulls.copy_from_slice(&self.nulls),
             }
         }
-        if let (true, CellKind::Number(pixel)) = (self.converts, self.cells.kind) {
-            let values = self.values.chunks_exact(pixel.bytes()).map(|cell| number(cell, pixel));
-            let is_null = |at: usize| self.nulls.get(at).is_some_and(|null| *null != 0);
-            let values = values.enumerate().map(|(at, v)| if is_null(at) { f64::NAN } else { v });
-            if output.cell_type == TACHYFITS_DOUBLE {
-                for (place, value) in output.values.chunks_exact_mut(8).zip(values) {
-                    place.copy_from_slice(&value.to_ne_bytes());
-                }
-            } else {
-                for (place, value) in output.values.chunks_exact_mut(4).zip(values) {
-                    place.copy_from_slice(&(value as f32).to_ne_bytes());
-                }
-            }
+        let number = (self.cells.kind, pixel_of(output.cell_type));
+        if let (true, (CellKind::Number(own), Some(pixel))) = (self.converts, number) {
+            convert((&self.values, own), (output.values, pixel), &self.nulls).map_err(|value| {
+                let name = format!("type {} of column {}", output.cell_type, output.column);
+                let expected = format!("one that holds {value}");
+                Failure::argument(&name, "", &expected, "read a wider type, or TACHYFITS_DOUBLE")
+            })?;
         }
         Ok(())
-    }
-}
-
-/// A number in the byte order of the machine as a double.
-fn number(cell: &[u8], pixel: PixelType) -> f64 {
-    macro_rules! of {
-        ($number:ty) => {
-            cell.try_into().map_or(f64::NAN, |bytes| <$number>::from_ne_bytes(bytes) as f64)
-        };
-    }
-    match pixel {
-        PixelType::U8 => of!(u8),
-        PixelType::I8 => of!(i8),
-        PixelType::U16 => of!(u16),
-        PixelType::I16 => of!(i16),
-        PixelType::U32 => of!(u32),
-        PixelType::I32 => of!(i32),
-        PixelType::U64 => of!(u64),
-        PixelType::I64 => of!(i64),
-        PixelType::F32 => of!(f32),
-        PixelType::F64 => of!(f64),
     }
 }
 
