@@ -56,32 +56,42 @@
     integer(c_int), intent(out) :: outcome
     type(c_error), intent(inout) :: error
     type(c_column), allocatable :: requests(:)
+    type(c_column) :: request
     type(c_column_facts) :: facts
     integer(int8), pointer :: memory(:)
     integer(int64) :: rows
-    integer :: n
+    integer :: n, attempt
     allocate (requests(size(names)))
     call c_f_pointer(values, memory, [size(names) * count * bytes])
     outcome = 0
-    rows = 0
     do n = 1, size(names)
-      call describe_column(self, names(n), hdu, requests(n), facts, outcome, error)
-      if (outcome /= 0) return
-      if (code == text_cells) facts%elements = facts%cell_bytes
-      if (n == 1) rows = count / max(facts%elements, 1_int64)
-      if (rows * facts%elements /= count) then
-        call refuse("invalid length " // decimal([count]) // " for column " // trim(names(n)) // &
-          ": its cells have " // decimal([facts%elements]) // " elements", &
-          "use an array for whole cells, and columns of the same shape", outcome, error)
-        return
-      end if
-      requests(n)%cell_type = code
-      requests(n)%room = count * bytes
+      requests(n) = c_column(int(c_sizeof(requests(n)), c_int32_t), 0, code, 0, c_null_ptr, &
+        count * bytes, c_null_ptr, 0)
+      if (outcome == 0) outcome = c_column_find(self%handle, hdu, c_text(names(n)), &
+        requests(n)%column, error)
       if (count > 0) requests(n)%values = c_loc(memory((n - 1) * count * bytes + 1))
     end do
+    if (outcome /= 0) return
     if (size(marks) > 0) requests%nulls = c_loc(marks)
-    outcome = c_read_columns(self%handle, hdu, requests, size(names, kind=c_size_t), first - 1, &
-      rows, options_of(threads), error)
+    ! Most cells have one element. Columns are described, which takes longer, only if these do not.
+    rows = count
+    do attempt = 1, 2
+      outcome = c_read_columns(self%handle, hdu, requests, size(names, kind=c_size_t), first - 1, &
+        rows, options_of(threads), error)
+      if (outcome /= usage .or. attempt == 2) return
+      do n = 1, size(names)
+        call describe_column(self, names(n), hdu, request, facts, outcome, error)
+        if (outcome /= 0) return
+        if (code == text_cells) facts%elements = facts%cell_bytes
+        if (n == 1) rows = count / max(facts%elements, 1_int64)
+        if (rows * facts%elements /= count) then
+          call refuse("invalid length " // decimal([count]) // " for column " // trim(names(n)) // &
+            ": its cells have " // decimal([facts%elements]) // " elements", &
+            "use an array for whole cells, and columns of the same shape", outcome, error)
+          return
+        end if
+      end do
+    end do
   end subroutine
 
   subroutine rows_that_meet(self, condition, hdu, rows, outcome, error)

@@ -36,12 +36,27 @@ int calls_read_image(struct calls *calls) {
     return told(status);
 }
 
+/* Rows to read or write at a time. */
+static LONGLONG rows_of_chunk(fitsfile *of, const struct calls *calls, int *status) {
+    long recommended = 0;
+    if (!calls->chunks) return calls->rows;
+    fits_get_rowsize(of, &recommended, status);
+    return recommended < calls->rows ? recommended : calls->rows;
+}
+
+static char *at_row(const struct calls *calls, int column, LONGLONG row) {
+    return (char *)calls->arrays[column] + row * bytes_of(calls->types[column]);
+}
+
 int calls_read_columns(struct calls *calls) {
-    int status = 0, any_null = 0, number = 0;
-    for (int i = 0; i < calls->columns; i++) {
-        fits_get_colnum(file, CASEINSEN, calls->names[i], &number, &status);
-        fits_read_col(file, code_of(calls->types[i], CODES), number, 1, 1, calls->rows, NULL, calls->arrays[i], &any_null,
-                      &status);
+    int status = 0, any_null = 0, number[MOST_COLUMNS];
+    LONGLONG chunk = rows_of_chunk(file, calls, &status);
+    for (int i = 0; i < calls->columns; i++) fits_get_colnum(file, CASEINSEN, calls->names[i], &number[i], &status);
+    for (LONGLONG row = 0; !status && row < calls->rows; row += chunk) {
+        LONGLONG count = calls->rows - row < chunk ? calls->rows - row : chunk;
+        for (int i = 0; i < calls->columns; i++)
+            fits_read_col(file, code_of(calls->types[i], CODES), number[i], row + 1, 1, count, NULL, at_row(calls, i, row),
+                          &any_null, &status);
     }
     return told(status);
 }
@@ -71,8 +86,12 @@ int calls_write_table(struct calls *calls) {
     }
     fits_create_diskfile(&made, calls->output, &status);
     fits_create_tbl(made, BINARY_TBL, calls->rows, calls->columns, calls->names, form, NULL, NULL, &status);
-    for (int i = 0; i < calls->columns; i++)
-        fits_write_col(made, code_of(calls->types[i], CODES), i + 1, 1, 1, calls->rows, calls->arrays[i], &status);
+    LONGLONG chunk = rows_of_chunk(made, calls, &status);
+    for (LONGLONG row = 0; !status && row < calls->rows; row += chunk) {
+        LONGLONG count = calls->rows - row < chunk ? calls->rows - row : chunk;
+        for (int i = 0; i < calls->columns; i++)
+            fits_write_col(made, code_of(calls->types[i], CODES), i + 1, row + 1, 1, count, at_row(calls, i, row), &status);
+    }
     fits_close_file(made, &status);
     return told(status);
 }

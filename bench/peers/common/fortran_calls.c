@@ -3,10 +3,11 @@
 
 int fortran_open(const char *path, int length, int hdu, int is_table, int *naxis, long long *axes, long long *rows);
 int fortran_image(const char *type, long long pixels, void *out);
-int fortran_columns(const char *type, int columns, int length, const char *names, long long rows, void *out);
+int fortran_columns(const char *type, int columns, int length, const char *names, long long rows, int chunks,
+                    void *out);
 int fortran_write_image(const char *path, int length, int naxis, const long long *axes, const int16_t *pixels);
 int fortran_write_table(const char *path, int length, int columns, int name_length, const char *names, long long rows,
-                        const float *values);
+                        int chunks, const float *values);
 
 #define NAME_LENGTH 32
 
@@ -45,7 +46,7 @@ static void join(struct calls *calls) {
 
 int calls_read_columns(struct calls *calls) {
     join(calls);
-    return fortran_columns(calls->types[0], calls->columns, NAME_LENGTH, padded, calls->rows, calls->arrays[0]);
+    return fortran_columns(calls->types[0], calls->columns, NAME_LENGTH, padded, calls->rows, calls->chunks, calls->arrays[0]);
 }
 
 int calls_write_image(struct calls *calls) {
@@ -56,5 +57,5 @@ int calls_write_image(struct calls *calls) {
 int calls_write_table(struct calls *calls) {
     if (strcmp(calls->types[0], "f4")) return 5;
     return fortran_write_table(calls->output, strlen(calls->output), calls->columns, NAME_LENGTH, padded, calls->rows,
-                               calls->arrays[0]);
+                               calls->chunks, calls->arrays[0]);
 }

@@ -79,31 +79,38 @@ contains
     fortran_image = told(status)
   end function
 
-  integer(c_int) function fortran_columns(type, columns, length, names, rows, out) bind(C)
+  integer(c_int) function fortran_columns(type, columns, length, names, rows, chunks, out) bind(C)
     character(kind=c_char), intent(in) :: type(2)
-    integer(c_int), value :: columns, length
+    integer(c_int), value :: columns, length, chunks
     character(kind=c_char), intent(in) :: names(length, columns)
     integer(c_long_long), value :: rows
     type(c_ptr), value :: out
     real(real32), pointer, contiguous :: f4(:, :)
     real(real64), pointer, contiguous :: f8(:, :)
-    integer :: status, number, n
+    integer :: status, numbers(columns), n, row, chunk, many
     logical :: any_null
     status = 0
+    chunk = int(rows)
+    if (chunks /= 0) call ftgrsz(unit, chunk, status)
     call c_f_pointer(out, f4, [int(rows), columns])
     call c_f_pointer(out, f8, [int(rows), columns])
     do n = 1, columns
-      call ftgcno(unit, .false., joined(names(:, n), length), number, status)
-      select case (type(1) // type(2))
-      case ('f4')
-        call ftgcve(unit, number, 1, 1, int(rows), 0.0_real32, f4(:, n), any_null, status)
-      case ('f8')
-        call ftgcvd(unit, number, 1, 1, int(rows), 0.0_real64, f8(:, n), any_null, status)
-      case default
-        write (error_unit, '(a)') 'no subroutine for ' // type(1) // type(2)
-        fortran_columns = 5
-        return
-      end select
+      call ftgcno(unit, .false., joined(names(:, n), length), numbers(n), status)
+    end do
+    do row = 1, int(rows), max(chunk, 1)
+      many = min(chunk, int(rows) - row + 1)
+      do n = 1, columns
+        select case (type(1) // type(2))
+        case ('f4')
+          call ftgcve(unit, numbers(n), row, 1, many, 0.0_real32, f4(row:, n), any_null, status)
+        case ('f8')
+          call ftgcvd(unit, numbers(n), row, 1, many, 0.0_real64, f8(row:, n), any_null, status)
+        case default
+          write (error_unit, '(a)') 'no subroutine for ' // type(1) // type(2)
+          fortran_columns = 5
+          return
+        end select
+      end do
     end do
     fortran_columns = told(status)
   end function
@@ -124,13 +131,14 @@ contains
     fortran_write_image = told(status)
   end function
 
-  integer(c_int) function fortran_write_table(path, length, columns, name_length, names, rows, values) bind(C)
-    integer(c_int), value :: length, columns, name_length
+  integer(c_int) function fortran_write_table(path, length, columns, name_length, names, rows, chunks, &
+      values) bind(C)
+    integer(c_int), value :: length, columns, name_length, chunks
     character(kind=c_char), intent(in) :: path(length), names(name_length, columns)
     integer(c_long_long), value :: rows
     real(real32), intent(in) :: values(rows, columns)
     character(len=32) :: types(columns), forms(columns), units(columns)
-    integer :: status, made, n
+    integer :: status, made, n, row, chunk, many
     status = 0
     do n = 1, columns
       types(n) = joined(names(:, n), name_length)
@@ -141,8 +149,13 @@ contains
     call ftinit(made, joined(path, length), 1, status)
     call ftphpr(made, .true., 8, 0, [0], 0, 1, .true., status)
     call ftibin(made, int(rows), columns, types, forms, units, ' ', 0, status)
-    do n = 1, columns
-      call ftpcle(made, n, 1, 1, int(rows), values(:, n), status)
+    chunk = int(rows)
+    if (chunks /= 0) call ftgrsz(made, chunk, status)
+    do row = 1, int(rows), max(chunk, 1)
+      many = min(chunk, int(rows) - row + 1)
+      do n = 1, columns
+        call ftpcle(made, n, row, 1, many, values(row:, n), status)
+      end do
     end do
     call ftclos(made, status)
     call ftfiou(made, status)

@@ -76,9 +76,9 @@ contains
     fortran_image = told(stat)
   end function
 
-  integer(c_int) function fortran_columns(type, columns, length, names, rows, out) bind(C)
+  integer(c_int) function fortran_columns(type, columns, length, names, rows, chunks, out) bind(C)
     character(kind=c_char), intent(in) :: type(2)
-    integer(c_int), value :: columns, length
+    integer(c_int), value :: columns, length, chunks
     character(kind=c_char), intent(in) :: names(length, columns)
     integer(c_long_long), value :: rows
     type(c_ptr), value :: out
@@ -86,6 +86,8 @@ contains
     real(real64), pointer, contiguous :: f8(:, :)
     character(len=32) :: texts(columns)
     integer :: stat, n
+    fortran_columns = merge(5, 0, chunks /= 0)
+    if (chunks /= 0) return
     do n = 1, columns
       texts(n) = joined(names(:, n), length)
     end do
@@ -114,13 +116,16 @@ contains
     fortran_write_image = told(stat)
   end function
 
-  integer(c_int) function fortran_write_table(path, length, columns, name_length, names, rows, values) bind(C)
-    integer(c_int), value :: length, columns, name_length
+  integer(c_int) function fortran_write_table(path, length, columns, name_length, names, rows, chunks, &
+      values) bind(C)
+    integer(c_int), value :: length, columns, name_length, chunks
     character(kind=c_char), intent(in) :: path(length), names(name_length, columns)
     integer(c_long_long), value :: rows
     real(real32), intent(in) :: values(rows, columns)
     type(fits_table) :: table
     integer :: stat, n
+    fortran_write_table = merge(5, 0, chunks /= 0)
+    if (chunks /= 0) return
     do n = 1, columns
       call table%add(joined(names(:, n), name_length), values(:, n))
     end do
