@@ -224,6 +224,52 @@ def test_sections_as_wider_integers_equal_numpy(
     np.testing.assert_array_equal(out, expected)
 
 
+class Column(ctypes.Structure):
+    _fields_ = [
+        ("bytes", ctypes.c_uint32), ("column", ctypes.c_int32), ("cell_type", ctypes.c_int32),
+        ("stored", ctypes.c_int32), ("values", ctypes.c_void_p), ("room", ctypes.c_size_t),
+        ("nulls", ctypes.c_void_p), ("null_count", ctypes.c_uint64),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("first", "rows"), [(0, 100_003), (5, 32_768), (99_000, 1_003), (7, 0)])
+def test_columns_of_many_rows_as_other_types_equal_numpy(
+    capi_prefix: Path, tmp_path: Path, first: int, rows: int
+) -> None:
+    numbers = np.random.default_rng(3).integers(-500, 500, 100_003)
+    cells = np.arange(300_009, dtype="f4").reshape(-1, 3)
+    columns = [
+        fits.Column("COUNT", "J", null=-500, array=numbers.astype("i4")),
+        fits.Column("CELLS", "3E", array=cells),
+        fits.Column("TEXT", "4A", array=(numbers % 1000).astype("S4")),
+    ]
+    path = tmp_path / "table.fits"
+    fits.BinTableHDU.from_columns(columns).writeto(path)
+    library = ctypes.CDLL(str(capi_prefix / "lib" / "libtachyfits.so"))
+    file = ctypes.c_void_p()
+    assert library.tachyfits_open(str(path).encode(), None, ctypes.byref(file), None) == 0
+    counts, nulls = np.full(rows, 9, "i2"), np.full(rows, 9, "u1")
+    wide, texts = np.full((rows, 3), 9.0), np.full(rows, b"xxxx", "S4")
+    outs = [(counts, 4), (wide, 10), (texts, 14)]
+    requests = (Column * 3)(*(
+        Column(ctypes.sizeof(Column), n, code, 0, out.ctypes.data, out.nbytes)
+        for n, (out, code) in enumerate(outs)
+    ))  # fmt: skip
+    requests[0].nulls = nulls.ctypes.data
+    start, count = ctypes.c_uint64(first), ctypes.c_uint64(rows)
+    one, three = ctypes.c_size_t(1), ctypes.c_size_t(3)
+    read = library.tachyfits_read_columns
+    assert read(file, one, requests, three, start, count, None, None) == 0
+    part = slice(first, first + rows)
+    np.testing.assert_array_equal(counts, numbers[part])
+    np.testing.assert_array_equal(nulls, numbers[part] == -500)
+    np.testing.assert_array_equal(wide, cells[part])
+    np.testing.assert_array_equal(texts, (numbers[part] % 1000).astype("S4"))
+    assert requests[0].null_count == np.count_nonzero(nulls)
+    too_far = ctypes.c_uint64(100_004 - rows)
+    assert read(file, one, requests, three, too_far, count, None, None) == (3 if rows else 0)
+
+
 def test_integers_that_do_not_hold_a_pixel_are_an_error(
     large: tuple[ctypes.CDLL, dict[str, tuple[ctypes.c_void_p, np.ndarray]]],
 ) -> None:

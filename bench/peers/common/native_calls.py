@@ -43,7 +43,7 @@ def run(request: Request) -> list[str]:
 
 
 def answer(said: list[str], request: Request) -> dict[str, Any]:
-    """Give sum and bits of pixels, or fingerprints of columns; nothing of a file that is written."""
+    """Give sum and bits of pixels, or fingerprints of columns; nothing of a written file."""
     if request["model"] == "image":
         return {"sum": float(said[2]), "bits": int(said[3])}
     if not request["model"].startswith("columns"):
