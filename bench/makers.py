@@ -49,8 +49,10 @@ def cards(recipe: dict[str, Any]) -> list[tuple[str, Any]]:
     shape = recipe["shape"]
     made: list[tuple[str, Any]] = [("BITPIX", BITPIX[recipe["type"]]), ("NAXIS", len(shape))]
     made += [(f"NAXIS{n}", size) for n, size in enumerate(reversed(shape), 1)]
+    if "blank" in recipe or recipe.get("scaled"):
+        made += [("BSCALE", recipe["scale"]), ("BZERO", recipe["zero"])]
     if "blank" in recipe:
-        made += [("BSCALE", recipe["scale"]), ("BZERO", recipe["zero"]), ("BLANK", recipe["blank"])]
+        made += [("BLANK", recipe["blank"])]
     kinds = [("RA---TAN", "deg", 1e-4), ("DEC--TAN", "deg", 1e-4), ("FREQ", "Hz", SPECTRAL[1])]
     if "beams" in recipe:
         # Peers take angles of beams from the north of the image to its left.

@@ -1,7 +1,7 @@
 """Build the C library and install it: `make capi PREFIX=/usr/local`.
 
 It installs the shared and the static library, the headers of C and C++, the Fortran module as
-source, a file for pkg-config and a package for CMake.
+source with its files for CMake and fpm, a file for pkg-config and a package for CMake.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ Libs.private: {private}
 Cflags: -I${{includedir}}
 """
 
-CMAKE = """# find_package(tachyfits) gives the targets tachyfits::tachyfits and tachyfits::static.
+CMAKE = """# find_package(tachyfits) gives the targets tachyfits::tachyfits and tachyfits::static;
+# with COMPONENTS Fortran also tachyfits::fortran, the module built by the project's compiler.
 get_filename_component(_prefix "${{CMAKE_CURRENT_LIST_DIR}}/../../.." ABSOLUTE)
 set(tachyfits_VERSION {version})
 if(NOT TARGET tachyfits::tachyfits)
@@ -45,6 +46,9 @@ if(NOT TARGET tachyfits::tachyfits)
     IMPORTED_LOCATION "${{_prefix}}/lib/libtachyfits.a"
     INTERFACE_INCLUDE_DIRECTORIES "${{_prefix}}/include"
     INTERFACE_LINK_LIBRARIES "{private}")
+endif()
+if("Fortran" IN_LIST tachyfits_FIND_COMPONENTS AND NOT TARGET tachyfits::fortran)
+  add_subdirectory("${{_prefix}}/share/tachyfits/fortran" "${{CMAKE_BINARY_DIR}}/tachyfits-fortran")
 endif()
 """
 
@@ -80,8 +84,7 @@ def install(prefix: Path) -> None:
     numbered = (lambda n: f"libtachyfits.{n}.dylib") if is_mac else lambda n: f"libtachyfits.so.{n}"
     shared, soname = numbered(version()), numbered(ABI)
     library = prefix / "lib"
-    for path in (library / "pkgconfig", library / "cmake" / "tachyfits", prefix / "include",
-                 prefix / "share" / "tachyfits" / "fortran"):  # fmt: skip
+    for path in (library / "pkgconfig", library / "cmake" / "tachyfits", prefix / "include"):
         path.mkdir(parents=True, exist_ok=True)
     shutil.copy2(folder / f"libtachyfits_c.{ending}", library / shared)
     shutil.copy2(folder / "libtachyfits_c.a", library / "libtachyfits.a")
@@ -90,8 +93,10 @@ def install(prefix: Path) -> None:
         (library / link).symlink_to(target)
     for name in ("tachyfits.h", "tachyfits.hpp"):
         shutil.copy2(CRATE / "include" / name, prefix / "include" / name)
-    module = ROOT / "fortran" / "src" / "tachyfits.f90"
-    shutil.copy2(module, prefix / "share" / "tachyfits" / "fortran" / module.name)
+    module = prefix / "share" / "tachyfits" / "fortran"
+    (module / "src").mkdir(parents=True, exist_ok=True)
+    for name in ("CMakeLists.txt", "fpm.toml", "src/tachyfits.f90"):
+        shutil.copy2(ROOT / "fortran" / name, module / name)
     words = {"prefix": prefix, "version": version(), "private": private, "shared": shared,
              "soname": soname}  # fmt: skip
     (library / "pkgconfig" / "tachyfits.pc").write_text(PKG_CONFIG.format(**words))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -68,6 +69,14 @@ def _quiet_warnings() -> object:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", tf.TachyfitsWarning)
         yield
+
+
+@pytest.fixture(scope="session")
+def capi_prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The library for C, C++ and Fortran, installed in a folder of its own."""
+    from nativeprograms import install
+
+    return install(tmp_path_factory.mktemp("capi"))
 
 
 @pytest.fixture(scope="module")

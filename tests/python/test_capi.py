@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +13,7 @@ import pytest
 from astropy.io import fits
 
 import tachyfits as tf
+from nativeprograms import environment, require, run_guide
 
 pytestmark = pytest.mark.once
 
@@ -24,12 +24,6 @@ HEADER = (CRATE / "include" / "tachyfits.h").read_text(encoding="utf-8")
 
 #: Warnings that headers of a library must not give.
 STRICT = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
-
-
-def environment() -> dict[str, str]:
-    """Return the environment with cargo, without what changes the build of the module."""
-    path = os.pathsep.join([os.environ["PATH"], str(Path.home() / ".cargo" / "bin")])
-    return {**os.environ, "PATH": path}
 
 
 @pytest.fixture(scope="module")
@@ -89,64 +83,17 @@ def test_program_in_cpp_uses_the_header(library: Path, tmp_path: Path, standard:
     assert run(program, tmp_path / "made.fits").endswith("passed\n")
 
 
-def test_program_in_fortran_uses_the_module(library: Path, tmp_path: Path) -> None:
-    if shutil.which("gfortran") is None:
-        pytest.skip("COMPARISONS LEFT OUT: gfortran")
-    table = tmp_path / "table.fits"
-    columns = {"PI": [10, 40, 31], "ENERGY": [0.5, 1.5, 2.5], "NAME": ["one", "two", "six"]}
-    types = {"PI": "int32", "ENERGY": "float64", "NAME": "U4"}
-    tf.write(table, {name: np.array(values, types[name]) for name, values in columns.items()})
-    program = tmp_path / "program"
-    subprocess.run(
-        [
-            "gfortran", "-std=f2018", "-Wall", "-Wextra", "-J", str(tmp_path),
-            str(ROOT / "fortran" / "src" / "tachyfits.f90"), str(PROGRAMS / "interface.f90"),
-            "-o", str(program), f"-L{library}", f"-Wl,-rpath,{library}", "-ltachyfits_c",
-        ],
-        check=True,
-    )  # fmt: skip
-    assert run(program, tmp_path / "made.fits", table).endswith("passed\n")
-
-
-def test_fortran_module_is_as_its_script_writes_it() -> None:
-    command = [sys.executable, str(ROOT / "tools" / "fortran_module.py"), "--check"]
-    subprocess.run(command, check=True)
-
-
-def test_programs_of_the_guide_run(tmp_path: Path) -> None:
-    prefix = tmp_path / "installed"
-    command = [sys.executable, str(ROOT / "tools" / "install_capi.py"), str(prefix)]
-    subprocess.run(command, env=environment(), check=True, stdout=subprocess.DEVNULL)
+def test_programs_of_the_guide_run(capi_prefix: Path, tmp_path: Path) -> None:
+    for compiler in ("cc", "c++", "pkg-config", "gfortran"):
+        require(compiler)
     cube = tmp_path / "cube.fits"
     fits.PrimaryHDU(np.arange(24.0).reshape(2, 3, 4), fits.Header({"OBJECT": "M 31"})).writeto(cube)
-    guide = (ROOT / "docs" / "guides" / "from-c.md").read_text(encoding="utf-8")
-    programs = dict(re.findall(r"```(c|cpp|fortran)\n(.*?)```", guide, re.DOTALL))
-    expected = {
-        "c": "24 pixels, mean 11.5\n",
-        "cpp": "M 31: median 11.5\nfirst pixel 0\n",
-        "fortran": "24 pixels, mean   11.500000000000000",
-    }
-    assert set(programs) == set(expected)
-    module = prefix / "share" / "tachyfits" / "fortran" / "tachyfits.f90"
-    compilers = {
-        "c": ["cc", "-std=c99"], "cpp": ["c++", "-std=c++17"], "fortran": ["gfortran", str(module)],
-    }  # fmt: skip
-    for language, source in programs.items():
-        compiler = compilers[language]
-        if shutil.which(compiler[0]) is None:
-            continue
-        path = tmp_path / f"program.{'f90' if language == 'fortran' else language}"
-        path.write_text(source)
-        program = tmp_path / f"{language}-program"
-        subprocess.run(
-            [
-                *compiler, str(path), "-o", str(program), f"-I{prefix / 'include'}",
-                f"-L{prefix / 'lib'}", f"-Wl,-rpath,{prefix / 'lib'}", "-ltachyfits",
-            ],
-            check=True, cwd=tmp_path,
-        )  # fmt: skip
-        assert expected[language] in run(program, cube)
-    assert "-ltachyfits" in (prefix / "lib" / "pkgconfig" / "tachyfits.pc").read_text()
+    output = run_guide(ROOT / "docs" / "guides" / "from-c.md", capi_prefix, tmp_path)
+    assert output["mean.c"] == "24 pixels, mean 11.5\n"
+    assert output["median.cpp"].endswith("M 31: median 11.5\nfirst pixel 0\n")
+    assert "24 pixels, mean   11.5000" in output["mean.f90"]
+    description = (capi_prefix / "lib" / "pkgconfig" / "tachyfits.pc").read_text()
+    assert "-ltachyfits" in description
 
 
 def test_panic_becomes_an_error(library: Path, tmp_path: Path) -> None:

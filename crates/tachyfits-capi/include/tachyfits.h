@@ -308,8 +308,8 @@ typedef struct tachyfits_column {
     uint32_t bytes;
     // The column, from 0.
     int32_t column;
-    // TACHYFITS_…: the type of the cells, as tachyfits_column_describe gives it; or TACHYFITS_DOUBLE or TACHYFITS_FLOAT for
-    // any numbers, with NaN for null ones.
+    // TACHYFITS_…: the type of the cells, as tachyfits_column_describe gives it, or for numbers another type: floats have
+    // NaN for null ones, integers must hold every number that is not null.
     int32_t cell_type;
     // 1: stored numbers, without TSCAL and TZERO.
     int32_t stored;
@@ -516,8 +516,9 @@ int32_t tachyfits_remove(struct tachyfits_header *header,
 
 // Read pixels into an array of `bytes` bytes, the first axis the fastest.
 //
-// As TACHYFITS_FLOAT or TACHYFITS_DOUBLE they are physical values, NaN where undefined (NaN or BLANK). Integers are read
-// as the type that tachyfits_describe says (pixel_type), or with the flag TACHYFITS_STORED as stored_type.
+// As TACHYFITS_FLOAT or TACHYFITS_DOUBLE they are physical values, NaN where undefined (NaN or BLANK). A type of integers
+// must hold every pixel, or there is an error; without conversion they are read as pixel_type of tachyfits_describe, or
+// with the flag TACHYFITS_STORED as stored_type.
 int32_t tachyfits_read(const struct tachyfits_file *file,
                        size_t hdu,
                        const struct tachyfits_range *ranges,

@@ -2,6 +2,7 @@
 
 pub(crate) mod call;
 pub(crate) mod columns;
+mod convert;
 pub(crate) mod file_handle;
 pub(crate) mod header_handle;
 pub(crate) mod new_files;

@@ -245,8 +245,8 @@ pub struct CColumn {
     pub bytes: u32,
     /// The column, from 0.
     pub column: i32,
-    /// TACHYFITS_…: the type of the cells, as tachyfits_column_describe gives it; or TACHYFITS_DOUBLE or TACHYFITS_FLOAT for
-    /// any numbers, with NaN for null ones.
+    /// TACHYFITS_…: the type of the cells, as tachyfits_column_describe gives it, or for numbers another type: floats have
+    /// NaN for null ones, integers must hold every number that is not null.
     pub cell_type: i32,
     /// 1: stored numbers, without TSCAL and TZERO.
     pub stored: i32,

@@ -1,7 +1,7 @@
 //! An open FITS file: its storage and its HDUs. Opening reads the headers and nothing else.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tachyfits_format::{
     Code, FormatError, Hdu, HduKind, Header, Limits, ReadOptions, Step, TableLayout, Walker,
@@ -20,6 +20,7 @@ use crate::error::{Error, Reason};
 use crate::hdu_storage::{HduStorage, MadeData};
 use crate::image::Image;
 use crate::survival::Companions;
+use crate::table::Table;
 use crate::tiled::{CompressedImage, DamagedTiles, OnDamage, RestoredTable, TiledData};
 
 tachyfits_io::options! {
@@ -59,6 +60,8 @@ pub(crate) struct Decompressed {
 pub struct FitsFile {
     storage: Arc<dyn Storage>,
     hdus: Vec<Arc<Hdu>>,
+    /// Tables that were used before, by HDU: reading a header again takes longer than finding a column.
+    pub(crate) tables: Arc<[OnceLock<Table>]>,
     /// Those whose data are made from a binary table with compressed tiles, by their number.
     decompressed: BTreeMap<usize, Decompressed>,
     warnings: Vec<Warning>,
@@ -191,7 +194,9 @@ impl FitsFile {
             true => BTreeMap::new(),
             false => decompressed(&storage, &mut hdus, &mut warnings, options.damaged)?,
         };
-        Ok(FitsFile { storage, hdus, decompressed, warnings, notices: Vec::new(), computed: None })
+        let tables = hdus.iter().map(|_| OnceLock::new()).collect();
+        let (notices, computed) = (Vec::new(), None);
+        Ok(FitsFile { storage, hdus, tables, decompressed, warnings, notices, computed })
     }
 
     /// The name: a path, or what [`FitsFile::from_bytes`] was given.

@@ -60,15 +60,22 @@ impl FitsFile {
     /// # Errors
     /// If the HDU does not exist, it has no table, or its header describes the columns ambiguously.
     pub fn table(&self, index: usize) -> Result<Table, Error> {
+        if let Some(table) = self.tables.get(index).and_then(OnceLock::get) {
+            return Ok(table.clone());
+        }
         let hdu = self.hdu(index)?;
         let layout =
             hdu.table().map_err(|error| Error::Format { file: self.name().to_owned(), error })?;
-        Ok(Table {
+        let table = Table {
             storage: Arc::clone(self.storage_of(index)),
             restored: self.restored_table(index),
             hdu: Arc::clone(hdu),
             encodings: layout.columns.iter().map(|_| OnceLock::new()).collect(),
             layout: Arc::new(layout),
+        };
+        Ok(match self.tables.get(index) {
+            Some(place) => place.get_or_init(|| table).clone(),
+            None => table,
         })
     }
 }

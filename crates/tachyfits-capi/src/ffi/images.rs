@@ -76,8 +76,9 @@ fn pixel_type(code: i32) -> Outcome<PixelType> {
 
 /// Read pixels into an array of `bytes` bytes, the first axis the fastest.
 ///
-/// As TACHYFITS_FLOAT or TACHYFITS_DOUBLE they are physical values, NaN where undefined (NaN or BLANK). Integers are read
-/// as the type that tachyfits_describe says (pixel_type), or with the flag TACHYFITS_STORED as stored_type.
+/// As TACHYFITS_FLOAT or TACHYFITS_DOUBLE they are physical values, NaN where undefined (NaN or BLANK). A type of integers
+/// must hold every pixel, or there is an error; without conversion they are read as pixel_type of tachyfits_describe, or
+/// with the flag TACHYFITS_STORED as stored_type.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_read(
     file: *const FileHandle,

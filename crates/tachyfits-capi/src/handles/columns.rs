@@ -1,14 +1,17 @@
 //! Columns of tables: what they are, and their cells in the caller's arrays.
 
+use std::ops::Range;
+
 use tachyfits::table::{CellKind, Cells, ColumnOutput, Field};
-use tachyfits::{PixelType, Rows, Table};
+use tachyfits::{Rows, Table};
 use tachyfits_memory as memory;
 
+use super::convert::convert;
 use super::{Call, Outcome};
 use crate::failure::{Failure, fill};
 use crate::types::{
     CColumnFacts, TACHYFITS_BOOL, TACHYFITS_COMPLEX_DOUBLE, TACHYFITS_COMPLEX_FLOAT,
-    TACHYFITS_DOUBLE, TACHYFITS_FLOAT, TACHYFITS_TEXT, code_of, pixel_of,
+    TACHYFITS_TEXT, code_of, pixel_of,
 };
 
 /// A column to be read into arrays of the caller.
@@ -22,13 +25,19 @@ pub(crate) struct Output<'a> {
     pub(crate) null_count: u64,
 }
 
-/// Memory of a column between its own type and that of the caller.
+/// Memory of some rows of a column between its own type and that of the caller.
 struct Between {
     values: Vec<u8>,
     nulls: Vec<u8>,
     cells: Cells,
     converts: bool,
+    /// Elements of a row, and their bytes in the array of the caller.
+    elements: usize,
+    row_bytes: usize,
 }
+
+/// Rows that are converted at a time: their numbers stay in the second-level cache.
+const ROWS: u64 = 1 << 15;
 
 pub(crate) fn facts(table: &Table, column: usize) -> Outcome<CColumnFacts> {
     let cells = table.cells(column, false)?;
@@ -64,28 +73,43 @@ pub(crate) fn read(
     rows: (u64, u64),
     call: &Call<'_>,
 ) -> Outcome<()> {
-    let rows = rows.0..rows.0.saturating_add(rows.1);
-    let count = rows.end - rows.start;
+    let end = rows.0.saturating_add(rows.1);
+    let count = end - rows.0;
     let mut between = Vec::new();
-    for output in outputs.iter() {
+    for output in outputs.iter_mut() {
         between.push(Between::of(table, output, count)?);
+        output.null_count = 0;
     }
-    let mut columns = Vec::new();
-    for (output, between) in outputs.iter_mut().zip(&mut between) {
-        let values = match between.converts {
-            true => &mut between.values[..],
-            false => &mut *output.values,
-        };
-        let nulls = between.cells.nullable.then_some(&mut between.nulls[..]);
-        let column = ColumnOutput::new(output.column, values).raw(output.stored).nulls(nulls);
-        columns.push(column);
+    let is_direct = between.iter().all(|between| !between.converts && !between.cells.nullable);
+    // The table refuses rows beyond its end before any array is changed.
+    let block = if is_direct || end > table.layout().rows { count } else { ROWS.min(count) };
+    for between in &mut between {
+        between.allocate(block)?;
     }
-    table.read(&mut columns, &Rows::Range(rows), &call.run())?;
-    drop(columns);
-    for (output, between) in outputs.iter_mut().zip(&between) {
-        between.give(output)?;
+    let mut at = 0;
+    loop {
+        let some = block.min(count - at);
+        let first = rows.0 + at;
+        let part = at as usize..(at + some) as usize;
+        let mut columns = Vec::new();
+        for (output, between) in outputs.iter_mut().zip(&mut between) {
+            columns.push(between.column(output, &part));
+        }
+        table.read(&mut columns, &Rows::Range(first..first + some), &call.run())?;
+        drop(columns);
+        for (output, between) in outputs.iter_mut().zip(&between) {
+            between.give(output, &part)?;
+        }
+        at += some;
+        if at >= count {
+            return Ok(());
+        }
     }
-    Ok(())
+}
+
+/// The part of an array that some rows take.
+fn part_of<'a>(array: &'a mut [u8], rows: &Range<usize>, row_bytes: usize) -> &'a mut [u8] {
+    &mut array[rows.start * row_bytes..rows.end * row_bytes]
 }
 
 impl Between {
@@ -93,11 +117,10 @@ impl Between {
         let cells = table.cells(output.column, output.stored)?;
         let own = type_of(cells.kind);
         let is_number = matches!(cells.kind, CellKind::Number(_));
-        let is_float = matches!(output.cell_type, TACHYFITS_FLOAT | TACHYFITS_DOUBLE);
         let converts = output.cell_type != own;
-        if converts && !(is_number && is_float) {
+        if converts && !(is_number && pixel_of(output.cell_type).is_some()) {
             let expected = match is_number {
-                true => format!("{own}, TACHYFITS_FLOAT or TACHYFITS_DOUBLE"),
+                true => "TACHYFITS_UINT8 to TACHYFITS_DOUBLE".to_owned(),
                 false => own.to_string(),
             };
             let name = format!("type of column {}", output.column);
@@ -120,56 +143,67 @@ impl Between {
             let hint = "give a byte for each element";
             return Err(Failure::argument("nulls", nulls.len(), &format!("{count} bytes"), hint));
         }
-        let own_bytes = if converts { bytes(cells.kind.bytes()).unwrap_or(u64::MAX) } else { 0 };
-        let null_bytes = if cells.nullable { count } else { 0 };
-        Ok(Between { values: zeros(own_bytes)?, nulls: zeros(null_bytes)?, cells, converts })
+        let row_bytes = cells.elements() * size;
+        Ok(Between {
+            values: Vec::new(),
+            nulls: Vec::new(),
+            converts,
+            elements: cells.elements() as usize,
+            row_bytes: row_bytes as usize,
+            cells,
+        })
     }
 
-    /// Hands the cells over: converted, null ones as NaN.
-    fn give(&self, output: &mut Output<'_>) -> Outcome<()> {
-        output.null_count = self.nulls.iter().filter(|null| **null != 0).count() as u64;
-        if let Some(nulls) = &mut output.nulls {
-            match self.nulls.is_empty() {
-                true => nulls.fill(0),
-                false => nulls.copy_from_slice(&self.nulls),
-            }
+    /// Makes room for some rows.
+    fn allocate(&mut self, rows: u64) -> Outcome<()> {
+        let elements = rows.saturating_mul(self.cells.elements());
+        if self.converts {
+            self.values = zeros(elements.saturating_mul(self.cells.kind.bytes()))?;
         }
-        if let (true, CellKind::Number(pixel)) = (self.converts, self.cells.kind) {
-            let values = self.values.chunks_exact(pixel.bytes()).map(|cell| number(cell, pixel));
-            let is_null = |at: usize| self.nulls.get(at).is_some_and(|null| *null != 0);
-            let values = values.enumerate().map(|(at, v)| if is_null(at) { f64::NAN } else { v });
-            if output.cell_type == TACHYFITS_DOUBLE {
-                for (place, value) in output.values.chunks_exact_mut(8).zip(values) {
-                    place.copy_from_slice(&value.to_ne_bytes());
-                }
-            } else {
-                for (place, value) in output.values.chunks_exact_mut(4).zip(values) {
-                    place.copy_from_slice(&(value as f32).to_ne_bytes());
-                }
-            }
+        if self.cells.nullable {
+            self.nulls = zeros(elements)?;
         }
         Ok(())
     }
-}
 
-/// A number in the byte order of the machine as a double.
-fn number(cell: &[u8], pixel: PixelType) -> f64 {
-    macro_rules! of {
-        ($number:ty) => {
-            cell.try_into().map_or(f64::NAN, |bytes| <$number>::from_ne_bytes(bytes) as f64)
+    /// The column of some rows for the engine: in the caller's array, or here if it is converted.
+    fn column<'a>(
+        &'a mut self,
+        output: &'a mut Output<'_>,
+        rows: &Range<usize>,
+    ) -> ColumnOutput<'a> {
+        let elements = rows.len() * self.elements;
+        let values = match self.converts {
+            true => &mut self.values[..elements * self.cells.kind.bytes() as usize],
+            false => part_of(output.values, rows, self.row_bytes),
         };
+        let nulls = self.cells.nullable.then(|| &mut self.nulls[..elements]);
+        ColumnOutput::new(output.column, values).raw(output.stored).nulls(nulls)
     }
-    match pixel {
-        PixelType::U8 => of!(u8),
-        PixelType::I8 => of!(i8),
-        PixelType::U16 => of!(u16),
-        PixelType::I16 => of!(i16),
-        PixelType::U32 => of!(u32),
-        PixelType::I32 => of!(i32),
-        PixelType::U64 => of!(u64),
-        PixelType::I64 => of!(i64),
-        PixelType::F32 => of!(f32),
-        PixelType::F64 => of!(f64),
+
+    /// Hands the cells of some rows over, converted to the type of the caller.
+    fn give(&self, output: &mut Output<'_>, rows: &Range<usize>) -> Outcome<()> {
+        let elements = rows.len() * self.elements;
+        let marks = if self.cells.nullable { &self.nulls[..elements] } else { &[] };
+        output.null_count += marks.iter().filter(|null| **null != 0).count() as u64;
+        if let Some(nulls) = &mut output.nulls {
+            let nulls = part_of(nulls, rows, self.elements);
+            match marks.is_empty() {
+                true => nulls.fill(0),
+                false => nulls.copy_from_slice(marks),
+            }
+        }
+        let number = (self.cells.kind, pixel_of(output.cell_type));
+        if let (true, (CellKind::Number(own), Some(pixel))) = (self.converts, number) {
+            let values = &self.values[..elements * own.bytes()];
+            let out = part_of(output.values, rows, self.row_bytes);
+            convert((values, own), (out, pixel), marks).map_err(|value| {
+                let name = format!("type {} of column {}", output.cell_type, output.column);
+                let expected = format!("one that holds {value}");
+                Failure::argument(&name, "", &expected, "read a wider type, or TACHYFITS_DOUBLE")
+            })?;
+        }
+        Ok(())
     }
 }
 

@@ -8,6 +8,7 @@ use tachyfits::{
     evaluate,
 };
 
+use super::convert::convert;
 use super::{Call, FileHandle, Outcome};
 use crate::failure::Failure;
 use crate::types::{CStats, TACHYFITS_STORED, code_of};
@@ -141,36 +142,74 @@ fn read(
     call: &Call<'_>,
 ) -> Outcome<()> {
     let run = call.run();
-    let is_float = matches!(pixel, PixelType::F32 | PixelType::F64);
+    let raw = call.has(TACHYFITS_STORED);
+    let how = match pixel {
+        _ if raw => ReadAs::Raw,
+        PixelType::F32 => ReadAs::Float32,
+        PixelType::F64 => ReadAs::Float64,
+        _ if image.layout().scaled => ReadAs::Float64,
+        _ => ReadAs::Exact,
+    };
+    let own = image.read_type(how)?;
+    if own != pixel {
+        return read_converted(image, section, (how, own), (pixel, out), call);
+    }
     let unaligned = |_| {
         let expected = "memory aligned for numbers of this type, and as many bytes as they take";
         Failure::argument("out", "", expected, "use memory of malloc or an array of the type")
     };
-    if call.has(TACHYFITS_STORED) || !is_float {
-        let how = if call.has(TACHYFITS_STORED) { ReadAs::Raw } else { ReadAs::Exact };
-        let own = image.read_type(how)?;
-        if own != pixel {
-            let expected = format!(
-                "TACHYFITS_FLOAT, TACHYFITS_DOUBLE, or {} for the pixels as they are",
-                code_of(own)
-            );
-            let hint = "see pixel_type and stored_type of tachyfits_describe";
-            return Err(Failure::argument("type", code_of(pixel), &expected, hint));
+    let out = match pixel {
+        PixelType::F32 => {
+            OutputPixels::Float32(bytemuck::try_cast_slice_mut(out).map_err(unaligned)?)
         }
-        if !is_float {
-            image.read(section, how, OutputPixels::Bytes(out), &run)?;
-            return Ok(());
+        PixelType::F64 => {
+            OutputPixels::Float64(bytemuck::try_cast_slice_mut(out).map_err(unaligned)?)
         }
+        _ => OutputPixels::Bytes(out),
+    };
+    image.read(section, how, out, &run)?;
+    Ok(())
+}
+
+/// Pixels that are converted at a time.
+const BLOCK: u64 = 1 << 19;
+
+/// Reads pixels in their own type, block by block, and converts them to one that holds each of them.
+fn read_converted(
+    image: &Image,
+    section: &Section,
+    (how, own): (ReadAs, PixelType),
+    (pixel, out): (PixelType, &mut [u8]),
+    call: &Call<'_>,
+) -> Outcome<()> {
+    let ranges = section.ranges();
+    let count = ranges.iter().map(|range| range.count).product::<u64>();
+    let expected = usize::try_from(count).ok().and_then(|count| count.checked_mul(pixel.bytes()));
+    if expected != Some(out.len()) {
+        let expected = format!("{count} pixels of {} bytes", pixel.bytes());
+        let name = "out of";
+        let hint = "give an array with as many elements as the section has pixels";
+        return Err(Failure::argument(name, format!("{} bytes", out.len()), &expected, hint));
     }
-    let raw = call.has(TACHYFITS_STORED);
-    if pixel == PixelType::F32 {
-        let out = bytemuck::try_cast_slice_mut(out).map_err(unaligned)?;
-        let how = if raw { ReadAs::Raw } else { ReadAs::Float32 };
-        image.read(section, how, OutputPixels::Float32(out), &run)?;
-    } else {
-        let out = bytemuck::try_cast_slice_mut(out).map_err(unaligned)?;
-        let how = if raw { ReadAs::Raw } else { ReadAs::Float64 };
-        image.read(section, how, OutputPixels::Float64(out), &run)?;
+    let Some(axis) = ranges.iter().rposition(|range| range.count > 1 && count > BLOCK) else {
+        let mut numbers = vec![0.0_f64; (count as usize * own.bytes()).div_ceil(8)];
+        let bytes = &mut bytemuck::cast_slice_mut(&mut numbers)[..count as usize * own.bytes()];
+        read(image, section, own, bytes, call)?;
+        return convert((bytes, own), (out, pixel), &[]).map_err(|value| {
+            let expected = format!("one that holds the pixel {value}");
+            let hint = "read a wider type, or TACHYFITS_DOUBLE";
+            Failure::argument("type", code_of(pixel), &expected, hint)
+        });
+    };
+    let mut halves = [ranges.to_vec(), ranges.to_vec()];
+    let whole = ranges[axis];
+    let half = whole.count / 2;
+    halves[0][axis].count = half;
+    halves[1][axis].count = whole.count - half;
+    halves[1][axis].first = whole.first.wrapping_add_signed(whole.step * half as i64);
+    let (first, second) = out.split_at_mut(out.len() / whole.count as usize * half as usize);
+    for (ranges, out) in halves.iter().zip([first, second]) {
+        read_converted(image, &image.section(ranges)?, (how, own), (pixel, out), call)?;
     }
     Ok(())
 }
