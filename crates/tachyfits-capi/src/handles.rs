@@ -1,5 +1,6 @@
 //! Types of the opaque pointers of C, and their operations: safe Rust on the engine.
 
+pub(crate) mod arrow;
 pub(crate) mod call;
 pub(crate) mod columns;
 pub(crate) mod file_handle;
