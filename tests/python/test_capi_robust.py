@@ -108,7 +108,7 @@ def test_sanitizers_find_no_fault_in_programs(
     images: list[Path], tmp_path: Path, compiler: str, sanitizer: str
 ) -> None:
     flags = ["-g", f"-fsanitize={sanitizer}", "-fno-sanitize-recover=all"]
-    # What the library does inside is unknown to the sanitizer of threads.
+    # The sanitizer of threads does not know how threads of the library wait for each other.
     environ = {"TSAN_OPTIONS": "ignore_noninstrumented_modules=1"}
     program = compiled(PROGRAMS / "robust.c", tmp_path, compiler, *POSIX, *flags)
     assert run(program, "threads", *images, environ=environ) == "passed\n"

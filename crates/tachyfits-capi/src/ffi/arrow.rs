@@ -49,7 +49,7 @@ pub struct ArrowArrayStream {
     private_data: *mut c_void,
 }
 
-/// What a stream gives after its last batch.
+/// The end of a stream: an array that needs no release.
 const RELEASED: ArrowArray = ArrowArray {
     length: 0,
     null_count: 0,

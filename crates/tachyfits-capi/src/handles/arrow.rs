@@ -18,7 +18,7 @@ const BATCH_ROWS: u64 = 100_000;
 /// Most bytes of the rows of a batch.
 const BATCH_BYTES: u64 = 256 << 20;
 
-/// What a field is.
+/// Type, name and metadata of a field.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Node {
     pub(crate) name: String,
