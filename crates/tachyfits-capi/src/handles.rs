@@ -1,12 +1,12 @@
 //! Types of the opaque pointers of C, and their operations: safe Rust on the engine.
 
-pub(crate) mod arrow;
 pub(crate) mod call;
 pub(crate) mod columns;
 pub(crate) mod file_handle;
 pub(crate) mod header_handle;
 pub(crate) mod new_files;
 pub(crate) mod pixels;
+pub(crate) mod table_stream;
 
 pub(crate) use call::Call;
 pub(crate) use file_handle::FileHandle;

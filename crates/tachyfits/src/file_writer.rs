@@ -96,6 +96,23 @@ enum Output {
 impl FileWriter {
     /// Begins a file. The options of pixels are for images alone and not used here.
     ///
+    /// ```
+    /// use tachyfits::{Array, FileWriter, FitsFile, Header, OpenOptions, RunOptions, WriteOptions};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("out.fits.gz");
+    /// let mut file = FileWriter::create(&path, &WriteOptions::default().gzip(true))?;
+    /// let array = Array::new(&[1i16, 2, 6], &[3]);
+    /// array.write_into(&mut file, &Header::new(), None, None, &RunOptions::default())?;
+    /// assert!(!path.exists());
+    /// file.commit()?;
+    /// let compressed = std::fs::read(&path)?;
+    /// assert_eq!(compressed[..2], [0x1f, 0x8b]);
+    /// let image = FitsFile::open(&path, &OpenOptions::default())?.image(0)?;
+    /// let (sum, _report) = image.total(&image.whole(), &RunOptions::default())?;
+    /// assert_eq!(sum.sum.value(), 9.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`OutputFile::create`].
     pub fn create(path: impl AsRef<Path>, options: &WriteOptions) -> Result<FileWriter, Error> {

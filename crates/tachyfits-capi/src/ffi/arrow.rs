@@ -5,8 +5,8 @@ use std::ptr::null_mut;
 
 use super::{call, guarded, infallible, mutable, optional_text, put, reference, slice, taken};
 use crate::failure::Failure;
-use crate::handles::arrow::{Node, Request, TableStream, Values, errno};
 use crate::handles::pixels::AlignedBytes;
+use crate::handles::table_stream::{Node, Request, TableStream, Values, errno};
 use crate::handles::{FileHandle, Outcome};
 use crate::types::{CError, COptions};
 

@@ -194,11 +194,11 @@ fn with_structure(own: &Header, header: &Header) -> Header {
 
 /// Whether a card says how the cells of a table are stored.
 fn is_of_cells(keyword: &str) -> bool {
-    let is_named = |name: &&str| {
-        let number = keyword.to_ascii_uppercase();
-        number.strip_prefix(*name).is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()))
-    };
-    ["TFORM", "TBCOL", "TDIM", "TSCAL", "TZERO", "TNULL"].iter().any(|name| is_named(name))
+    let keyword = keyword.to_ascii_uppercase();
+    ["TFORM", "TBCOL", "TDIM", "TSCAL", "TZERO", "TNULL"].iter().any(|name| {
+        let number = keyword.strip_prefix(name);
+        number.is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit()))
+    })
 }
 
 /// Cells to be written, as their column takes them.
