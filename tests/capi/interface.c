@@ -434,6 +434,12 @@ int main(int argc, char **argv) {
     tachyfits_abandon(writer);
     check(tachyfits_open(argv[1], NULL, &file, &error), "open");
     if (!file) return 1;
+    {
+        tachyfits_file *shared = NULL;
+        check(tachyfits_file_copy(file, &shared, &error), "file_copy");
+        tachyfits_close(file);
+        file = shared;
+    }
     expect(tachyfits_hdus(file) == 3, "three HDUs");
     expect(tachyfits_warning(file, 0) == NULL, "no warning");
     read_headers(file);

@@ -525,6 +525,11 @@ int32_t tachyfits_open_memory(const uint8_t *bytes,
                               struct tachyfits_file **file,
                               struct tachyfits_error *error);
 
+// Make another handle of an open file, which is closed for itself: for copies of objects in C++ and other languages.
+int32_t tachyfits_file_copy(const struct tachyfits_file *file,
+                            struct tachyfits_file **copy,
+                            struct tachyfits_error *error);
+
 // Close a file.
 void tachyfits_close(struct tachyfits_file *file);
 

@@ -30,7 +30,7 @@
 #include <cstring>
 #include <initializer_list>
 #include <limits>
-#include <memory>
+#include <list>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -105,18 +105,60 @@ inline error usage(const char *code, const std::string &message, const char *hin
     return error(kind::usage, code, message, hint);
 }
 
-struct freer {
-    void operator()(tachyfits_file *p) const noexcept { tachyfits_close(p); }
-    void operator()(tachyfits_header *p) const noexcept { tachyfits_header_free(p); }
-    void operator()(tachyfits_job *p) const noexcept { tachyfits_job_free(p); }
-    void operator()(tachyfits_writer *p) const noexcept { tachyfits_abandon(p); }
-    void operator()(tachyfits_editor *p) const noexcept { tachyfits_edit_abandon(p); }
-    void operator()(char *p) const noexcept { tachyfits_text_free(p); }
-};
-template <class T> using handle = std::unique_ptr<T, freer>;
-using shared_file = std::shared_ptr<tachyfits_file>;
+inline void free_handle(tachyfits_file *p) noexcept { tachyfits_close(p); }
+inline void free_handle(tachyfits_header *p) noexcept { tachyfits_header_free(p); }
+inline void free_handle(tachyfits_job *p) noexcept { tachyfits_job_free(p); }
+inline void free_handle(tachyfits_writer *p) noexcept { tachyfits_abandon(p); }
+inline void free_handle(tachyfits_editor *p) noexcept { tachyfits_edit_abandon(p); }
+inline void free_handle(char *p) noexcept { tachyfits_text_free(p); }
 
-inline shared_file shared(tachyfits_file *p) { return shared_file(p, freer()); }
+/// The owner of a pointer of C; <memory> itself takes long to compile.
+template <class T> class handle {
+public:
+    handle() = default;
+    explicit handle(T *p) noexcept : p_(p) {}
+    handle(handle &&other) noexcept : p_(other.release()) {}
+    handle &operator=(handle &&other) noexcept {
+        reset(other.release());
+        return *this;
+    }
+    ~handle() { reset(nullptr); }
+    T *get() const noexcept { return p_; }
+    T *release() noexcept { return std::exchange(p_, nullptr); }
+    void reset(T *p) noexcept {
+        if (p_) free_handle(p_);
+        p_ = p;
+    }
+    explicit operator bool() const noexcept { return p_ != nullptr; }
+
+private:
+    T *p_ = nullptr;
+};
+
+/// An open file, which copies share.
+class shared_file {
+public:
+    shared_file() = default;
+    explicit shared_file(tachyfits_file *p) noexcept : handle_(p) {}
+    shared_file(const shared_file &other) {
+        if (!other.handle_) return;
+        call e;
+        tachyfits_file *p = nullptr;
+        e = tachyfits_file_copy(other.get(), &p, e);
+        handle_.reset(p);
+    }
+    shared_file(shared_file &&) noexcept = default;
+    shared_file &operator=(shared_file other) noexcept {
+        handle_ = std::move(other.handle_);
+        return *this;
+    }
+    const tachyfits_file *get() const noexcept { return handle_.get(); }
+
+private:
+    handle<tachyfits_file> handle_;
+};
+
+inline shared_file shared(tachyfits_file *p) { return shared_file(p); }
 
 /// Whether a type is a complex number of floats, as std::complex is; <complex> itself takes long to compile.
 template <class T, class = void> struct is_complex : std::false_type {};
@@ -262,13 +304,13 @@ public:
         tachyfits_job *p = nullptr;
         detail::call e;
         e = tachyfits_job_new(&p, e);
-        handle_.reset(p, detail::freer());
+        handle_.reset(p);
     }
     void cancel() const noexcept { tachyfits_job_cancel(handle_.get()); }
     const tachyfits_job *c() const noexcept { return handle_.get(); }
 
 private:
-    std::shared_ptr<tachyfits_job> handle_;
+    detail::handle<tachyfits_job> handle_;
 };
 
 /// How to open, read or write.
@@ -536,8 +578,9 @@ public:
     template <class T>
     void read_into(T *out, std::size_t count, const section &part = {}, const options &how = {}) const {
         constexpr int type = detail::type_code<T>();
-        if (type == TACHYFITS_FLOAT || type == TACHYFITS_DOUBLE ||
-            (type == facts_.pixel_type && !facts_.is_scaled))
+        if constexpr (std::is_floating_point_v<T>)
+            read_as(type, out, count * sizeof(T), part, how);
+        else if (type == facts_.pixel_type && !facts_.is_scaled)
             read_as(type, out, count * sizeof(T), part, how);
         else
             convert(facts_.is_scaled ? TACHYFITS_DOUBLE : facts_.pixel_type, out, count, part, how);
@@ -559,8 +602,9 @@ public:
         return value;
     }
     /// The stored number of one pixel, as SFITSIO's double_value.
-    double stored_value(std::uint64_t x, std::uint64_t y = 0, std::uint64_t z = 0) const {
-        return read_stored<double>(pixel(x, y, z)).data()[0];
+    template <class T = double>
+    T stored_value(std::uint64_t x, std::uint64_t y = 0, std::uint64_t z = 0) const {
+        return read_stored<T>(pixel(x, y, z)).data()[0];
     }
     /// Pixels in memory with type and shape in the order of C, for programs of machine learning; call its deleter.
     DLManagedTensorVersioned *dlpack(int type = TACHYFITS_FLOAT, const section &part = {},
@@ -685,6 +729,9 @@ public:
         e = tachyfits_with_header(c(), hdu_, cards.c(), &p, e);
         return image(detail::shared(p), 0);
     }
+
+    /// All pixels as a type of the interface of C, into memory of this size.
+    void read_own(int type, void *out, std::size_t bytes) const { read_as(type, out, bytes, {}, {}); }
 
     const tachyfits_file *c() const noexcept { return file_.get(); }
     std::size_t hdu() const noexcept { return hdu_; }
@@ -831,10 +878,11 @@ public:
         }
         /// The elements of all cells, or of those of some rows, as text: the shortest digits of numbers, T and F, "(1,2)" of
         /// complex numbers; "" where null.
-        std::vector<std::string> svalues(std::uint64_t first = 0,
+        template <class Text = std::string>
+        std::vector<Text> svalues(std::uint64_t first = 0,
                                          std::uint64_t rows = std::numeric_limits<std::uint64_t>::max(),
                                          const options &how = {}) const {
-            std::vector<std::string> result;
+            std::vector<Text> result;
             visit([&](const auto &values) {
                 for (const auto &value : values) result.push_back(text_of(value));
             }, first, rows, how);
@@ -848,8 +896,9 @@ public:
         double dvalue(std::uint64_t row, std::uint64_t element = 0) const {
             return read<double>(row, 1).at(static_cast<std::size_t>(element));
         }
-        std::string svalue(std::uint64_t row, std::uint64_t element = 0) const {
-            return svalues(row, 1).at(static_cast<std::size_t>(element));
+        template <class Text = std::string>
+        Text svalue(std::uint64_t row, std::uint64_t element = 0) const {
+            return svalues<Text>(row, 1).at(static_cast<std::size_t>(element));
         }
         /// The arrays of a column of variable length, as numbers of a type that holds them.
         template <class T>
@@ -861,8 +910,10 @@ public:
             tachyfits_arrays raw{};
             const auto o = how.c();
             e = tachyfits_read_arrays(file_.get(), hdu_, index_, first, rows, &raw, &o, e);
-            const std::unique_ptr<tachyfits_arrays, void (*)(tachyfits_arrays *)> owner(
-                &raw, tachyfits_arrays_free);
+            const struct owner {
+                tachyfits_arrays *arrays;
+                ~owner() { tachyfits_arrays_free(arrays); }
+            } freed{&raw};
             std::vector<std::vector<T>> result(static_cast<std::size_t>(rows));
             if (raw.cell_type > TACHYFITS_DOUBLE)
                 throw detail::usage("cell-type", "invalid type for " + name() + ": expected numbers",
@@ -1439,8 +1490,9 @@ public:
         return pixels_ ? pixels_->at(place(x, y, z)) : stored().dvalue(x, y, z);
     }
     /// The stored number, without BSCALE and BZERO.
-    double stored_value(std::uint64_t x, std::uint64_t y = 0, std::uint64_t z = 0) {
-        return current().stored_value(x, y, z);
+    template <class T = double>
+    T stored_value(std::uint64_t x, std::uint64_t y = 0, std::uint64_t z = 0) {
+        return current().template stored_value<T>(x, y, z);
     }
     statistics stats(const section &part = {}) { return current().stats(part); }
     double median(const section &part = {}) { return current().median(part); }
@@ -1467,12 +1519,14 @@ public:
         return *this;
     }
     /// Puts an image at a place; what is beyond the edges is left out.
-    document_hdu &paste(const tachyfits::image &from, std::uint64_t x = 0, std::uint64_t y = 0,
+    template <class Image, class = decltype(std::declval<const Image &>().facts())>
+    document_hdu &paste(const Image &from, std::uint64_t x = 0, std::uint64_t y = 0,
                         std::uint64_t z = 0) {
         const bool is_wide = load().type != TACHYFITS_DOUBLE;
-        if (!is_wide) return paste(from.read<double>(), x, y, z);
-        return pixels_->type == TACHYFITS_INT64 ? paste(from.read<std::int64_t>(), x, y, z)
-                                                : paste(from.read<std::uint64_t>(), x, y, z);
+        if (!is_wide) return paste(from.template read<double>(), x, y, z);
+        if (pixels_->type == TACHYFITS_INT64)
+            return paste(from.template read<std::int64_t>(), x, y, z);
+        return paste(from.template read<std::uint64_t>(), x, y, z);
     }
     template <class T>
     document_hdu &paste(const array<T> &from, std::uint64_t x = 0, std::uint64_t y = 0,
@@ -1552,6 +1606,10 @@ private:
             else real = array<double>(lengths);
         }
         std::size_t size() const { return real.size() + whole.size() + natural.size(); }
+        void *data() {
+            if (type == TACHYFITS_INT64) return whole.data();
+            return type == TACHYFITS_UINT64 ? static_cast<void *>(natural.data()) : real.data();
+        }
         std::uint64_t length(std::size_t axis) const { return axis < shape.size() ? shape[axis] : 1; }
         double at(std::size_t n) const {
             if (type == TACHYFITS_INT64) return static_cast<double>(whole.data()[n]);
@@ -1624,9 +1682,7 @@ private:
         encoding_.has_blank = f.has_blank;
         encoding_.scale = f.scale, encoding_.zero = f.zero, encoding_.blank = f.blank;
         changed pixels(is_wide ? f.pixel_type : TACHYFITS_DOUBLE, stored().shape());
-        if (f.pixel_type == TACHYFITS_INT64) pixels.whole = stored().read<std::int64_t>();
-        else if (f.pixel_type == TACHYFITS_UINT64) pixels.natural = stored().read<std::uint64_t>();
-        else pixels.real = stored().read<double>();
+        stored().read_own(pixels.type, pixels.data(), pixels.size() * sizeof(double));
         pixels_.emplace(std::move(pixels));
         is_settled_ = false;
         return *pixels_;
@@ -1694,17 +1750,20 @@ public:
     /// The number of an HDU by EXTNAME; "Primary" is the first one.
     std::size_t index(const std::string &name) const {
         if (name == "Primary" || name == "PRIMARY") return 0;
-        for (std::size_t n = 0; n < length(); n++)
-            if (hdus_[n]->name() == name) return n;
+        std::size_t n = 0;
+        for (auto &one : hdus_) {
+            if (one.name() == name) return n;
+            n++;
+        }
         throw detail::usage("no-such-hdu", "invalid HDU '" + name + "': expected an EXTNAME of the document",
                             "see hdu(n).name()");
     }
     document_hdu &hdu(std::size_t number) const {
-        if (number >= length())
-            throw detail::usage("no-such-hdu", "invalid HDU " + std::to_string(number) +
-                                                   ": expected less than " + std::to_string(length()),
-                                "count HDUs from 0");
-        return *hdus_[number];
+        for (auto &one : hdus_)
+            if (number-- == 0) return one;
+        throw detail::usage("no-such-hdu", "invalid HDU " + std::to_string(number + length() + 1) +
+                                                ": expected less than " + std::to_string(length()),
+                            "count HDUs from 0");
     }
     document_hdu &image(std::size_t number) const { return hdu(number); }
     document_hdu &image(const std::string &name) const { return hdu(index(name)); }
@@ -1743,30 +1802,33 @@ public:
     }
     document &erase(std::size_t number) {
         hdu(number);
-        hdus_.erase(hdus_.begin() + static_cast<std::ptrdiff_t>(number));
-        if (number == 0 && !hdus_.empty()) hdus_.front()->is_first_ = true;
+        auto at = hdus_.begin();
+        for (std::size_t n = 0; n < number; n++) ++at;
+        hdus_.erase(at);
+        if (!hdus_.empty()) hdus_.front().is_first_ = true;
         return *this;
     }
     /// Writes the document as a file, which appears when it is complete; ".gz" at the end of its name compresses it. An
     /// existing file is an error without `tachyfits::overwrite()`.
     document &write(const std::string &path, const options &how = {}) {
         writer to(path, how);
-        for (const auto &one : hdus_) one->append_to(to, how);
+        for (auto &one : hdus_) one.append_to(to, how);
         to.commit();
         return *this;
     }
 
 private:
     void add(const detail::shared_file &file, std::size_t number) {
-        hdus_.push_back(std::make_unique<document_hdu>(file, number));
-        hdus_.back()->is_first_ = hdus_.size() == 1;
+        hdus_.emplace_back(file, number);
+        hdus_.back().is_first_ = hdus_.size() == 1;
     }
     document &append(const detail::shared_file &file, std::size_t number, const std::string &name) {
         add(file, number);
-        if (!name.empty() && name != "Primary") hdus_.back()->header().update("EXTNAME", name);
+        if (!name.empty() && name != "Primary") hdus_.back().header().update("EXTNAME", name);
         return *this;
     }
-    std::vector<std::unique_ptr<document_hdu>> hdus_;
+    // References to HDUs stay valid; those that only look at the document may load pixels.
+    mutable std::list<document_hdu> hdus_;
 };
 
 } // namespace tachyfits
