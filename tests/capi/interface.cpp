@@ -134,6 +134,15 @@ static void use_tables(const std::string &path) {
     expect_error(tachyfits::kind::usage, "an error for rows beyond the end",
                  [&] { table.col("PI").read<int>(2, 5); });
 
+    // A document may replace its own file; cards of the structure stay.
+    tachyfits::document changed(path);
+    changed.header("EVENTS").update("TFORM1", "1D").update("TUNIT1", "adu").erase("TTYPE2");
+    changed.write(path, tachyfits::overwrite());
+    const auto again = tachyfits::file(path).table("EVENTS");
+    expect(again.col(0).form() == "1J" && again.col(0).unit() == "adu", "the form of the cells");
+    expect(again.col("PI").read<int>()[1] == 40 && again.col(1).name() != "ENERGY", "the cells");
+    expect(table.col("ENERGY").dvalue(1) == 1.5, "the table of the file that was replaced");
+
     tachyfits::editor(path).update(1, "OBSERVER", "someone").assign(1, 0, 1, 1, std::vector<int>{50})
         .assign(0, {{1, 1, 1}, {0, 1, 1}}, tachyfits::array<double>({1, 1}, {9})).commit();
     expect(tachyfits::file(path).table(1).col("PI").svalue(1) == "50", "an edited cell");

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from astropy.io import fits
 
-from capiprograms import PROGRAMS, compiled, run
+from capiprograms import EXAMPLES, PROGRAMS, compiled, run
 
 pytestmark = pytest.mark.once
 
@@ -85,6 +85,16 @@ def test_valgrind_finds_no_fault_in_programs(
     cpp = compiled(PROGRAMS / "interface.cpp", tmp_path, "c++", "-std=c++17", "-g")
     assert valgrind(cpp, tmp_path / "made.fits").endswith("passed\n")
     assert valgrind(program, "threads", *images[:4]) == "passed\n"
+
+
+def test_valgrind_finds_no_fault_in_the_examples(images: list[Path], tmp_path: Path) -> None:
+    flags = ["-std=c++17", "-g"]
+    rotate = compiled(EXAMPLES / "rotate.cpp", tmp_path, "c++", *flags)
+    valgrind(rotate, 90, images[1], tmp_path / "turned.fits.gz")
+    paste = compiled(EXAMPLES / "copy_paste.cpp", tmp_path, "c++", *flags)
+    valgrind(paste, tmp_path / "turned.fits.gz", tmp_path / "pasted.fits", 1, 2, 3, 5, 6)
+    with fits.open(tmp_path / "pasted.fits") as hdus:
+        np.testing.assert_array_equal(hdus[0].data[6:9, 5:8], hdus[0].data[2:5, 1:4])
 
 
 def test_valgrind_finds_no_fault_in_the_program_that_uses_every_function(tmp_path: Path) -> None:
