@@ -190,10 +190,15 @@ static void use_documents(const std::string &path) {
     tachyfits::document again(out);
     again.image("COUNTS").convert_type<std::uint16_t>().assign_blank(-1).assign(65535, 0, 0);
     again.image(0).convert_type<std::int16_t>(100, 0.5).assign(100.5, 0, 0, 0);
+    again.header("SUM").update("DATAMAX", 14.5).update("BSCALE", 7.0);
+    again.header("COUNTS").update("DATAMAX", 50.0);
     again.erase(2).write(path, tachyfits::overwrite());
     const tachyfits::file last(path);
     expect(last.length() == 3 && last.image(1).facts().pixel_type == TACHYFITS_UINT16, "unsigned integers");
     expect(last.image(0).stored_value(0, 0) == 1 && last.image(0).dvalue(0, 0) == 100.5, "scaled integers");
+    expect(last.header(2).dvalue("DATAMAX") == 14.5, "a card of pixels that did not change");
+    expect(!last.header(2).get<double>("BSCALE"), "no card of scaling");
+    expect(!last.header(1).get<double>("DATAMAX"), "no card of the old pixels");
     expect(again.image(0).stored_value(0, 0) == 1, "stored numbers of a changed image");
     expect_error(tachyfits::kind::usage, "an error for a value that does not fit", [&] {
         tachyfits::document wide(path);

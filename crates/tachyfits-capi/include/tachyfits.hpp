@@ -1459,8 +1459,9 @@ public:
         return *header_;
     }
     /// EXTNAME, or "Primary".
-    std::string name() {
-        const std::string extname = header().svalue("EXTNAME");
+    std::string name() const {
+        const auto cards = header_ ? *header_ : tachyfits::header(file_.get(), hdu_);
+        const std::string extname = cards.svalue("EXTNAME");
         return extname.empty() && is_first_ ? "Primary" : extname;
     }
     /// TACHYFITS_HDU_…

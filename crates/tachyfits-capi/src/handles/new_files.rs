@@ -147,9 +147,9 @@ impl WriterHandle {
             (Some(image), _) if image.axes().is_empty() => {
                 writer.write_empty(header.map_or(own, |header| &header.0))?;
             }
-            (Some(_), Some(header)) => {
-                let changed = file.with_header(hdu, header)?.image(0)?;
-                changed.write_into(writer, None, None, &call.run())?;
+            (Some(image), Some(header)) => {
+                let header = with_structure(own, &header.0);
+                image.write_restored_into(header, writer, &call.run())?;
             }
             (Some(image), None) => {
                 image.write_into(writer, None, None, &call.run())?;
@@ -183,7 +183,7 @@ impl WriterHandle {
 /// The cards of `header` with the structure of `own`, whose cards about it come first.
 fn with_structure(own: &Header, header: &Header) -> Header {
     let is_fixed =
-        |card: &tachyfits::Card| is_structural(card.keyword()) || is_of_cells(card.keyword());
+        |card: &tachyfits::Card| is_structural(card.keyword()) || is_of_values(card.keyword());
     let mut merged = own.clone();
     merged.retain(is_fixed);
     for card in header.cards().iter().filter(|card| !is_fixed(card)) {
@@ -192,13 +192,15 @@ fn with_structure(own: &Header, header: &Header) -> Header {
     merged
 }
 
-/// Whether a card says how the cells of a table are stored.
-fn is_of_cells(keyword: &str) -> bool {
+/// Whether a card says how pixels or the cells of a table are stored.
+fn is_of_values(keyword: &str) -> bool {
     let keyword = keyword.to_ascii_uppercase();
-    ["TFORM", "TBCOL", "TDIM", "TSCAL", "TZERO", "TNULL"].iter().any(|name| {
-        let number = keyword.strip_prefix(name);
-        number.is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit()))
-    })
+    let is_of_pixels = matches!(&*keyword, "BSCALE" | "BZERO" | "BLANK");
+    is_of_pixels
+        || ["TFORM", "TBCOL", "TDIM", "TSCAL", "TZERO", "TNULL"].iter().any(|name| {
+            let number = keyword.strip_prefix(name);
+            number.is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit()))
+        })
 }
 
 /// Cells to be written, as their column takes them.
