@@ -180,6 +180,8 @@ def check_steps() -> Iterator[Step]:
     yield Step("documentation site", site, {"NO_MKDOCS_2_WARNING": "1"})
     yield Step("plain English", [PYTHON, "tools/prose.py"])
     yield Step("reference pages are current", [PYTHON, "tools/reference_pages.py", "--check"])
+    capi = [PYTHON, "tools/capi_reference.py", "--check"]
+    yield Step("reference of C is current", capi)
     types = ["node", "web/node_modules/typescript/bin/tsc", "--project", "web"]
     yield Step("types of the page", types, needs="npm")
     yield Step("licences and advisories", ["cargo", "deny", "check"], needs="cargo-deny")

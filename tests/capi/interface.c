@@ -2,6 +2,7 @@
 #include "tachyfits.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -234,6 +235,192 @@ static void edit(const char *path) {
     tachyfits_edit_abandon(editor);
 }
 
+static void read_with_nulls(const tachyfits_file *file) {
+    tachyfits_options options = options_with(0);
+    tachyfits_nulls nulls;
+    float pixels[60];
+    uint8_t flags[60];
+    memset(&nulls, 0, sizeof nulls);
+    nulls.bytes = sizeof nulls;
+    nulls.flags = flags, nulls.room = sizeof flags;
+    options.nulls = &nulls;
+    check(tachyfits_read(file, 0, NULL, TACHYFITS_FLOAT, pixels, sizeof pixels, &options, &error),
+          "read with nulls");
+    expect(nulls.count == 1 && flags[7] == 1 && flags[6] == 0, "one undefined pixel");
+    nulls.flags = NULL, nulls.count = 9;
+    check(tachyfits_read_run(file, 2, 8, 4, TACHYFITS_FLOAT, pixels, 4 * sizeof *pixels, &options,
+                             &error), "read_run with nulls");
+    expect(nulls.count == 0, "no undefined pixel in a run");
+    nulls.policy = 7;
+    expect(tachyfits_read(file, 0, NULL, TACHYFITS_FLOAT, pixels, sizeof pixels, &options, &error) ==
+               TACHYFITS_ERROR_USAGE, "an error for a policy that there is not");
+    /* The struct of a program compiled before `nulls` was added. */
+    options.bytes = (uint32_t)offsetof(tachyfits_options, nulls);
+    check(tachyfits_read(file, 0, NULL, TACHYFITS_FLOAT, pixels, sizeof pixels, &options, &error),
+          "read with the options of an older program");
+    options.bytes = 8;
+    expect(tachyfits_read(file, 0, NULL, TACHYFITS_FLOAT, pixels, sizeof pixels, &options, &error) ==
+               TACHYFITS_ERROR_USAGE, "an error for options that are too short");
+}
+
+static void export_arrays(const tachyfits_file *file) {
+    const tachyfits_range ranges[3] = {{1, 2, 1}, {3, 1, 1}, {0, 1, 1}};
+    const int32_t columns[2] = {2, 0};
+    DLManagedTensorVersioned *tensor = NULL;
+    struct ArrowArrayStream stream;
+    struct ArrowSchema schema;
+    struct ArrowArray batch;
+    check(tachyfits_read_dlpack(file, 0, ranges, TACHYFITS_DOUBLE, &tensor, NULL, &error),
+          "read_dlpack");
+    expect(tensor && tensor->dl_tensor.ndim == 3 && tensor->dl_tensor.shape[2] == 2 &&
+               ((double *)tensor->dl_tensor.data)[1] == 17, "a tensor of two pixels");
+    if (tensor) tensor->deleter(tensor);
+    check(tachyfits_export_arrow(file, 1, columns, 2, "PI > 30", 0, UINT64_MAX, 0, &stream, NULL,
+                                 &error), "export_arrow");
+    expect(stream.get_schema(&stream, &schema) == 0 && schema.n_children == 2, "two fields");
+    expect(strcmp(schema.children[0]->name, "NAME") == 0 && schema.children[0]->format[0] == 'u' &&
+               schema.children[1]->format[0] == 'i', "fields of text and integers");
+    schema.release(&schema);
+    expect(stream.get_next(&stream, &batch) == 0 && batch.length == 2, "a batch of two rows");
+    expect(((const int32_t *)batch.children[1]->buffers[1])[0] == 40, "the first number");
+    expect(memcmp(batch.children[0]->buffers[2], "twosix", 6) == 0, "the texts");
+    batch.release(&batch);
+    expect(stream.get_next(&stream, &batch) == 0 && batch.release == NULL, "the end of the stream");
+    expect(stream.get_last_error(&stream) == NULL, "no error of the stream");
+    stream.release(&stream);
+    expect(tachyfits_export_arrow(file, 1, NULL, 0, "NOTHERE > 3", 0, 3, 0, &stream, NULL, &error) ==
+               TACHYFITS_ERROR_USAGE, "an error for a condition of no column");
+}
+
+/* A temporary file: scaled integers with BLANK, a reordered copy with other cards, arrays of variable length. */
+static void use_temporary_file(const tachyfits_file *file) {
+    tachyfits_writer *writer = NULL;
+    tachyfits_file *reordered = NULL, *changed = NULL, *result = NULL;
+    tachyfits_header *header = NULL;
+    tachyfits_options options = options_with(0);
+    tachyfits_encoding encoding;
+    tachyfits_facts facts;
+    tachyfits_new_column column;
+    tachyfits_cells cells;
+    tachyfits_arrays arrays;
+    const size_t order[3] = {2, 0, 1};
+    const uint64_t lengths[1] = {3};
+    const double values[3] = {100.5, NAN, 99};
+    const int64_t offsets[3] = {0, 2, 3};
+    const int16_t elements[3] = {7, 8, 9};
+    double pixels[3];
+    int16_t stored[3];
+    char text[16];
+    memset(&encoding, 0, sizeof encoding);
+    memset(&column, 0, sizeof column);
+    memset(&cells, 0, sizeof cells);
+    memset(&facts, 0, sizeof facts);
+    encoding.bytes = sizeof encoding, facts.bytes = sizeof facts, column.bytes = sizeof column;
+    encoding.pixel_type = TACHYFITS_INT16;
+    encoding.is_scaled = 1, encoding.scale = 0.5, encoding.zero = 100;
+    encoding.has_blank = 1, encoding.blank = -1;
+    options.encoding = &encoding;
+    check(tachyfits_create(NULL, NULL, &writer, &error), "create a temporary file");
+    check(tachyfits_write_image(writer, NULL, TACHYFITS_DOUBLE, 1, lengths, values, sizeof values,
+                                NULL, &options, &error), "write scaled integers");
+    check(tachyfits_reorder(file, 0, order, 3, &reordered, &error), "reorder");
+    check(tachyfits_header_of(reordered, 0, &header, &error), "header_of");
+    check(tachyfits_set_text(header, "OBJECT", "M 33", NULL, &error), "set_text");
+    check(tachyfits_set_i64(header, "NAXIS1", 99, NULL, &error), "set a card of the structure");
+    check(tachyfits_with_header(reordered, 0, header, &changed, &error), "with_header");
+    check(tachyfits_copy_hdu(writer, changed, 0, NULL, &error), "copy a changed image");
+    check(tachyfits_set_text(header, "OBJECT", "M 51", NULL, &error), "set_text");
+    check(tachyfits_copy_with_header(writer, reordered, 0, header, NULL, &error), "copy_with_header");
+    check(tachyfits_copy_with_header(writer, file, 1, header, NULL, &error), "copy a table");
+    column.name = "LIST", column.form = "1PI";
+    cells.values = elements, cells.bytes = sizeof elements, cells.offsets = offsets;
+    check(tachyfits_begin_table(writer, NULL, &column, 1, &error), "begin_table");
+    check(tachyfits_write_rows(writer, &cells, 1, 2, NULL, &error), "write arrays");
+    check(tachyfits_commit_open(writer, &result, &error), "commit_open");
+    tachyfits_header_free(header);
+    tachyfits_close(reordered), tachyfits_close(changed);
+    if (!result) return;
+    check(tachyfits_describe(result, 0, &facts, &error), "describe");
+    expect(facts.is_scaled && facts.blank == -1 && facts.stored_type == TACHYFITS_INT16, "encoding");
+    check(tachyfits_read(result, 0, NULL, TACHYFITS_DOUBLE, pixels, sizeof pixels, NULL, &error),
+          "read scaled integers");
+    expect(pixels[0] == 100.5 && isnan(pixels[1]) && pixels[2] == 99, "the values as they were");
+    options = options_with(TACHYFITS_STORED);
+    check(tachyfits_read(result, 0, NULL, TACHYFITS_INT16, stored, sizeof stored, &options, &error),
+          "read stored integers");
+    expect(stored[0] == 1 && stored[1] == -1 && stored[2] == -2, "the integers");
+    check(tachyfits_describe(result, 1, &facts, &error), "describe");
+    expect(facts.axes[0] == 3 && facts.axes[1] == 5, "axes in another order");
+    check(tachyfits_header_of(result, 1, &header, &error), "header_of");
+    check(tachyfits_get_text(header, "OBJECT", text, sizeof text, NULL, &error), "get_text");
+    expect(strcmp(text, "M 33") == 0, "the new card");
+    tachyfits_header_free(header);
+    check(tachyfits_header_of(result, 3, &header, &error), "header_of");
+    check(tachyfits_get_text(header, "OBJECT", text, sizeof text, NULL, &error), "get_text");
+    expect(strcmp(text, "M 51") == 0, "the new card of the table");
+    tachyfits_header_free(header);
+    check(tachyfits_describe(result, 3, &facts, &error), "describe");
+    expect(facts.rows == 3 && facts.columns == 3, "the table as it was");
+    check(tachyfits_read_arrays(result, 4, 0, 0, 2, &arrays, NULL, &error), "read_arrays");
+    expect(arrays.offsets[1] == 2 && ((int16_t *)arrays.values)[2] == 9, "two arrays");
+    tachyfits_arrays_free(&arrays);
+    tachyfits_close(result);
+}
+
+static void edit_data(const char *path) {
+    tachyfits_editor *editor = NULL;
+    tachyfits_file *file = NULL;
+    tachyfits_cells cells[3];
+    tachyfits_column column;
+    const tachyfits_range ranges[3] = {{0, 2, 1}, {0, 1, 1}, {0, 1, 1}};
+    const float pixels[2] = {0, 1};
+    const double energy = 3.5;
+    const uint64_t row = 1;
+    const int32_t pi = 77;
+    double read[4];
+    memset(cells, 0, sizeof cells);
+    memset(&column, 0, sizeof column);
+    check(tachyfits_edit(path, &editor, &error), "edit");
+    check(tachyfits_edit_pixels(editor, 0, ranges, 3, TACHYFITS_FLOAT, pixels, sizeof pixels, NULL,
+                                &error), "edit_pixels");
+    expect(tachyfits_edit_pixels(editor, 0, ranges, 3, TACHYFITS_INT16, pixels, 4, NULL, &error) ==
+               TACHYFITS_ERROR_USAGE, "an error for integers as floats");
+    cells[0].values = &energy, cells[0].bytes = sizeof energy;
+    check(tachyfits_edit_cells(editor, 1, 1, &row, 0, 1, cells, NULL, &error), "edit_cells");
+    cells[0].values = &pi, cells[0].bytes = sizeof pi;
+    cells[1].values = &energy, cells[1].bytes = sizeof energy;
+    cells[2].values = "new\0", cells[2].bytes = 4;
+    check(tachyfits_append_rows(editor, 1, cells, 3, 1, NULL, &error), "append_rows");
+    check(tachyfits_edit_commit(editor, NULL, &error), "edit_commit");
+    check(tachyfits_open(path, NULL, &file, &error), "open the edited file");
+    column.bytes = sizeof column, column.column = 1, column.cell_type = TACHYFITS_DOUBLE;
+    column.values = read, column.room = sizeof read;
+    check(tachyfits_read_columns(file, 1, &column, 1, 0, 4, NULL, &error), "read_columns");
+    expect(read[0] == 0.5 && read[1] == 3.5 && read[3] == 3.5, "an edited and a new row");
+    tachyfits_close(file);
+    check(tachyfits_edit(path, &editor, &error), "edit");
+    check(tachyfits_edit_pixels(editor, 0, ranges, 3, TACHYFITS_FLOAT, pixels, sizeof pixels, NULL,
+                                &error), "edit_pixels");
+    tachyfits_edit_abandon(editor);
+}
+
+static void use_process_settings(void) {
+    tachyfits_error entry;
+    size_t count = 0;
+    int has_cancelled = 0;
+    tachyfits_set_threads(1);
+    tachyfits_allow_maps(0);
+    tachyfits_allow_maps(1);
+    while (tachyfits_error_code(count, &entry) == TACHYFITS_OK) {
+        expect(entry.kind >= 1 && entry.kind <= 6 && entry.code[0] && entry.message[0], "an entry");
+        has_cancelled |= entry.kind == TACHYFITS_ERROR_CANCELLED;
+        count++;
+    }
+    expect(count > 50 && has_cancelled, "the list of codes");
+    expect(tachyfits_error_code(count, &entry) == TACHYFITS_ABSENT, "the end of the list");
+    tachyfits_set_threads(0);
+}
+
 int main(int argc, char **argv) {
     tachyfits_file *file = NULL;
     tachyfits_writer *writer = NULL;
@@ -247,11 +434,21 @@ int main(int argc, char **argv) {
     tachyfits_abandon(writer);
     check(tachyfits_open(argv[1], NULL, &file, &error), "open");
     if (!file) return 1;
+    {
+        tachyfits_file *shared = NULL;
+        check(tachyfits_file_copy(file, &shared, &error), "file_copy");
+        tachyfits_close(file);
+        file = shared;
+    }
     expect(tachyfits_hdus(file) == 3, "three HDUs");
     expect(tachyfits_warning(file, 0) == NULL, "no warning");
     read_headers(file);
     read_images(file);
     read_table(file);
+    read_with_nulls(file);
+    export_arrays(file);
+    use_temporary_file(file);
+    use_process_settings();
     {
         char copy[4096];
         tachyfits_file *again = NULL;
@@ -267,6 +464,7 @@ int main(int argc, char **argv) {
     }
     tachyfits_close(file);
     edit(argv[1]);
+    edit_data(argv[1]);
     expect(tachyfits_open(NULL, NULL, &file, &error) == TACHYFITS_ERROR_USAGE, "an error for NULL");
     expect(tachyfits_open("not there.fits", NULL, &file, NULL) == TACHYFITS_ERROR_IO, "no file");
     expect(tachyfits_open_memory((const uint8_t *)"SIMPLE", 6, NULL, NULL, &file, &error) ==

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -28,10 +29,11 @@ def install(prefix: Path) -> Path:
     return prefix
 
 
-def run(*command: object, cwd: Path | None = None) -> str:
+def run(*command: object, cwd: Path | None = None, environ: Mapping[str, str] | None = None) -> str:
     """Run a command; return what it prints. A failure shows its output."""
     words = [str(word) for word in command]
-    result = subprocess.run(words, cwd=cwd, env=environment(), capture_output=True, text=True)
+    variables = {**environment(), **(environ or {})}
+    result = subprocess.run(words, cwd=cwd, env=variables, capture_output=True, text=True)
     assert result.returncode == 0, f"{words}\n{result.stdout}{result.stderr}"
     return result.stdout
 

@@ -51,6 +51,8 @@ UNSAFE_FILES = {
         f"tachyfits-capi/src/{name}.rs"
         for name in (
             "ffi",
+            "ffi/arrow",
+            "ffi/dlpack",
             "ffi/files",
             "ffi/headers",
             "ffi/images",

@@ -3,8 +3,9 @@
  * Every function returns 0, or the kind of an error (TACHYFITS_ERROR_…), and then fills the caller's
  * tachyfits_error, which may be NULL. Pixels, rows, columns, axes and HDUs are counted from 0; axis 0 is
  * NAXIS1, the fastest. Handles are freed by the function of their type; NULL may be freed. A file may be
- * used by many threads at the same time, a writer or editor by one. The library has no global state,
- * installs no signal handler unless maps are asked for, and prints nothing.
+ * used by many threads at the same time, a writer or editor by one. The library has no global state
+ * besides tachyfits_set_threads and tachyfits_allow_maps, installs no signal handler unless maps are asked for,
+ * and prints nothing.
  */
 
 #ifndef TACHYFITS_H
@@ -14,6 +15,82 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+/* The C data and stream interfaces of Apache Arrow; every library that declares them has the same guards. */
+#ifndef ARROW_C_DATA_INTERFACE
+#define ARROW_C_DATA_INTERFACE
+
+#define ARROW_FLAG_DICTIONARY_ORDERED 1
+#define ARROW_FLAG_NULLABLE 2
+#define ARROW_FLAG_MAP_KEYS_SORTED 4
+
+struct ArrowSchema {
+    const char *format;
+    const char *name;
+    const char *metadata;
+    int64_t flags;
+    int64_t n_children;
+    struct ArrowSchema **children;
+    struct ArrowSchema *dictionary;
+    void (*release)(struct ArrowSchema *);
+    void *private_data;
+};
+
+struct ArrowArray {
+    int64_t length;
+    int64_t null_count;
+    int64_t offset;
+    int64_t n_buffers;
+    int64_t n_children;
+    const void **buffers;
+    struct ArrowArray **children;
+    struct ArrowArray *dictionary;
+    void (*release)(struct ArrowArray *);
+    void *private_data;
+};
+
+#endif /* ARROW_C_DATA_INTERFACE */
+
+#ifndef ARROW_C_STREAM_INTERFACE
+#define ARROW_C_STREAM_INTERFACE
+
+struct ArrowArrayStream {
+    int (*get_schema)(struct ArrowArrayStream *, struct ArrowSchema *out);
+    int (*get_next)(struct ArrowArrayStream *, struct ArrowArray *out);
+    const char *(*get_last_error)(struct ArrowArrayStream *);
+    void (*release)(struct ArrowArrayStream *);
+    void *private_data;
+};
+
+#endif /* ARROW_C_STREAM_INTERFACE */
+
+/* Arrays of DLPack 1.0. A program that uses dlpack.h includes it before this header. */
+#if !defined(DLPACK_DLPACK_H_) && !defined(TACHYFITS_DLPACK)
+#define TACHYFITS_DLPACK
+
+typedef struct { uint32_t major, minor; } DLPackVersion;
+typedef struct { int32_t device_type, device_id; } DLDevice;
+typedef struct { uint8_t code, bits; uint16_t lanes; } DLDataType;
+
+typedef struct {
+    void *data;
+    DLDevice device;
+    int32_t ndim;
+    DLDataType dtype;
+    int64_t *shape;
+    int64_t *strides;
+    uint64_t byte_offset;
+} DLTensor;
+
+typedef struct DLManagedTensorVersioned {
+    DLPackVersion version;
+    void *manager_ctx;
+    void (*deleter)(struct DLManagedTensorVersioned *self);
+    uint64_t flags;
+    DLTensor dl_tensor;
+} DLManagedTensorVersioned;
+
+#endif
 
 // No error.
 #define TACHYFITS_OK 0
@@ -123,6 +200,12 @@
 // Stored numbers, without scaling.
 #define TACHYFITS_STORED 16
 
+// Compress a new file by gzip: for names that end in ".gz".
+#define TACHYFITS_GZIP 32
+
+// Undefined pixels are NaN and BLANK.
+#define TACHYFITS_NULLS_NAN 0
+
 // A circle: `x`, `y` and the radius `a`.
 #define TACHYFITS_CIRCLE 1
 
@@ -150,6 +233,38 @@ typedef struct tachyfits_job tachyfits_job;
 // A new file, which gets its name when it is committed.
 typedef struct tachyfits_writer tachyfits_writer;
 
+// Which pixels are undefined, where they are and how many: filled when pixels are read.
+typedef struct tachyfits_nulls {
+    // sizeof(tachyfits_nulls), set by the caller.
+    uint32_t bytes;
+    // Which pixels count: TACHYFITS_NULLS_NAN.
+    int32_t policy;
+    // Takes a byte for each pixel, 1 where it is undefined; may be NULL.
+    uint8_t *flags;
+    // Bytes of `flags`: one for each pixel.
+    size_t room;
+    // Set: how many pixels are undefined.
+    uint64_t count;
+} tachyfits_nulls;
+
+// How the pixels of a new image are stored.
+typedef struct tachyfits_encoding {
+    // sizeof(tachyfits_encoding).
+    uint32_t bytes;
+    // TACHYFITS_…: the type of the stored pixels, the unsigned conventions included.
+    int32_t pixel_type;
+    // 1 if `scale` and `zero` count: for types of the Standard's own, without the unsigned conventions.
+    uint32_t is_scaled;
+    // 1 if `blank` counts: for integers.
+    uint32_t has_blank;
+    // BSCALE.
+    double scale;
+    // BZERO.
+    double zero;
+    // BLANK: the stored integer of undefined pixels.
+    int64_t blank;
+} tachyfits_encoding;
+
 // How to open, read or write; NULL stands for the defaults, which are zeros.
 typedef struct tachyfits_options {
     // sizeof(tachyfits_options).
@@ -162,6 +277,11 @@ typedef struct tachyfits_options {
     uint32_t flags;
     // Cancels the operation from another thread; may be NULL.
     const struct tachyfits_job *job;
+    // Takes the number of undefined pixels that are read, and a flag for each; may be NULL.
+    struct tachyfits_nulls *nulls;
+    // How the pixels of a new image are stored: physical values are scaled and rounded, NaN becomes BLANK; pixels that have its
+    // type already stay as they are. NULL: as they are given.
+    const struct tachyfits_encoding *encoding;
 } tachyfits_options;
 
 // An error: filled when a function returns more than 0.
@@ -364,11 +484,32 @@ typedef struct tachyfits_cells {
     size_t bytes;
     // A byte for each element, 1 where it is null; may be NULL.
     const uint8_t *nulls;
+    // For arrays of variable length: rows + 1 numbers, where the array of each row begins among the elements of `values`, and
+    // where the last one ends; otherwise NULL.
+    const int64_t *offsets;
 } tachyfits_cells;
 
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
+
+// Give rows of a table as a stream of Arrow batches, for pyarrow, polars, DuckDB and others: `count` columns, or all if
+// `columns` is NULL; of `rows` rows from `first` (UINT64_MAX: to the end) those that meet `condition`, which may be NULL;
+// `batch_rows` rows are read at a time (0: 100000). The consumer releases the stream; the file may be closed before.
+//
+// Array cells are fixed-size lists, nested in the order of C, cells of different lengths large lists, complex numbers lists of
+// two floats, text UTF-8. Units, descriptions and TFORMn are in the metadata of the fields.
+int32_t tachyfits_export_arrow(const struct tachyfits_file *file,
+                               size_t hdu,
+                               const int32_t *columns,
+                               size_t count,
+                               const char *condition,
+                               uint64_t first,
+                               uint64_t rows,
+                               uint64_t batch_rows,
+                               struct ArrowArrayStream *stream,
+                               const struct tachyfits_options *options,
+                               struct tachyfits_error *error);
 
 // Open a file, which costs its headers. gzip content is inflated. Free it with tachyfits_close.
 int32_t tachyfits_open(const char *path_name,
@@ -383,6 +524,11 @@ int32_t tachyfits_open_memory(const uint8_t *bytes,
                               const struct tachyfits_options *options,
                               struct tachyfits_file **file,
                               struct tachyfits_error *error);
+
+// Make another handle of an open file, which is closed for itself: for copies of objects in C++ and other languages.
+int32_t tachyfits_file_copy(const struct tachyfits_file *file,
+                            struct tachyfits_file **copy,
+                            struct tachyfits_error *error);
 
 // Close a file.
 void tachyfits_close(struct tachyfits_file *file);
@@ -518,7 +664,8 @@ int32_t tachyfits_remove(struct tachyfits_header *header,
 //
 // As TACHYFITS_FLOAT or TACHYFITS_DOUBLE they are physical values, NaN where undefined (NaN or BLANK). A type of integers
 // must hold every pixel, or there is an error; without conversion they are read as pixel_type of tachyfits_describe, or
-// with the flag TACHYFITS_STORED as stored_type.
+// with the flag TACHYFITS_STORED as stored_type. `nulls` of the options takes the number of undefined pixels, and a flag
+// for each.
 int32_t tachyfits_read(const struct tachyfits_file *file,
                        size_t hdu,
                        const struct tachyfits_range *ranges,
@@ -538,6 +685,16 @@ int32_t tachyfits_read_run(const struct tachyfits_file *file,
                            size_t bytes,
                            const struct tachyfits_options *options,
                            struct tachyfits_error *error);
+
+// Read pixels, as tachyfits_read does, into memory that comes with its type and shape, in the order of C (NAXIS1 is the last
+// axis): for NumPy, PyTorch and others. Its `deleter` frees it.
+int32_t tachyfits_read_dlpack(const struct tachyfits_file *file,
+                              size_t hdu,
+                              const struct tachyfits_range *ranges,
+                              int32_t pixel,
+                              struct DLManagedTensorVersioned **tensor,
+                              const struct tachyfits_options *options,
+                              struct tachyfits_error *error);
 
 // Compute statistics in one pass: set stats.bytes to sizeof(tachyfits_stats) before.
 int32_t tachyfits_statistics(const struct tachyfits_file *file,
@@ -605,6 +762,22 @@ int32_t tachyfits_cut(const struct tachyfits_file *file,
                       struct tachyfits_file **result,
                       struct tachyfits_error *error);
 
+// Put the axes of an image in another order: the new axis n is axis `order[n]`, 0 for NAXIS1, of `naxis` axes; a file of one
+// HDU, with its coordinates, read when it is used.
+int32_t tachyfits_reorder(const struct tachyfits_file *file,
+                          size_t hdu,
+                          const size_t *order,
+                          size_t naxis,
+                          struct tachyfits_file **result,
+                          struct tachyfits_error *error);
+
+// Give an image other cards, besides those of its structure and scaling, which stay; a file of one HDU, read when it is used.
+int32_t tachyfits_with_header(const struct tachyfits_file *file,
+                              size_t hdu,
+                              const struct tachyfits_header *header,
+                              struct tachyfits_file **result,
+                              struct tachyfits_error *error);
+
 // Smooth an image along an axis: "hanning", "boxcar" (`width` pixels) or "gaussian" (`width` is its sigma in pixels); a file
 // of one HDU, computed when it is read.
 int32_t tachyfits_smooth(const struct tachyfits_file *file,
@@ -620,6 +793,18 @@ const char *tachyfits_version(void);
 
 // Return the version of the interface: programs compiled with another one do not fit.
 uint32_t tachyfits_abi(void);
+
+// Set the number of threads of the operations of this process whose options leave it at 0; 0 for one per core.
+void tachyfits_set_threads(uint32_t threads);
+
+// Allow (not 0, the default) or forbid memory maps in this process: TACHYFITS_STORAGE_AUTO then reads, and
+// TACHYFITS_STORAGE_MAP is an error.
+void tachyfits_allow_maps(int allowed);
+
+// Describe an error that the library may give, from 0: its kind, code, meaning (`message`) and hint. TACHYFITS_ABSENT after
+// the last one.
+int32_t tachyfits_error_code(size_t number,
+                             struct tachyfits_error *entry);
 
 // Begin a job, which tachyfits_job_cancel ends from another thread.
 int32_t tachyfits_job_new(struct tachyfits_job **job, struct tachyfits_error *error);
@@ -691,14 +876,15 @@ int32_t tachyfits_read_arrays(const struct tachyfits_file *file,
 void tachyfits_arrays_free(struct tachyfits_arrays *arrays);
 
 // Begin a new file, which appears under its name with tachyfits_commit. An existing one is an error without the flag
-// TACHYFITS_OVERWRITE.
+// TACHYFITS_OVERWRITE. NULL begins a temporary file without a name, for tachyfits_commit_open.
 int32_t tachyfits_create(const char *path_name,
                          const struct tachyfits_options *options,
                          struct tachyfits_writer **writer,
                          struct tachyfits_error *error);
 
 // Write an image as the next HDU. `axes` has `naxis` lengths, NAXIS1 first; `header`, which may be NULL, its cards besides
-// those of the structure; `compression` is NULL, or "RICE_1", "GZIP_1", "GZIP_2", "PLIO_1", "HCOMPRESS_1".
+// those of the structure; `compression` is NULL, or "RICE_1", "GZIP_1", "GZIP_2", "PLIO_1", "HCOMPRESS_1". `encoding` of the
+// options says how pixels are stored.
 int32_t tachyfits_write_image(struct tachyfits_writer *writer,
                               const struct tachyfits_header *header,
                               int32_t pixel,
@@ -735,8 +921,21 @@ int32_t tachyfits_copy_hdu(struct tachyfits_writer *writer,
                            const struct tachyfits_options *options,
                            struct tachyfits_error *error);
 
+// Copy an HDU with other cards, besides those of its structure and scaling, which stay.
+int32_t tachyfits_copy_with_header(struct tachyfits_writer *writer,
+                                   const struct tachyfits_file *file,
+                                   size_t hdu,
+                                   const struct tachyfits_header *header,
+                                   const struct tachyfits_options *options,
+                                   struct tachyfits_error *error);
+
 // Give the new file its name, and free the writer; after an error nothing was written.
 int32_t tachyfits_commit(struct tachyfits_writer *writer, struct tachyfits_error *error);
+
+// Complete the new file, open it, and free the writer. One without a name lasts until it is closed.
+int32_t tachyfits_commit_open(struct tachyfits_writer *writer,
+                              struct tachyfits_file **file,
+                              struct tachyfits_error *error);
 
 // Free a writer without writing its file.
 void tachyfits_abandon(struct tachyfits_writer *writer);
@@ -782,6 +981,40 @@ int32_t tachyfits_edit_text(struct tachyfits_editor *editor,
 int32_t tachyfits_edit_remove(struct tachyfits_editor *editor,
                               size_t hdu,
                               const char *keyword,
+                              struct tachyfits_error *error);
+
+// Give pixels of a section other values; `ranges`, whose steps must not be negative, may be NULL for all pixels. `type` is the
+// image's own (pixel_type of tachyfits_describe, or stored_type with the flag TACHYFITS_STORED), or TACHYFITS_FLOAT or
+// TACHYFITS_DOUBLE for physical values, which are scaled and rounded, NaN to BLANK. DATAMIN and DATAMAX are removed.
+int32_t tachyfits_edit_pixels(struct tachyfits_editor *editor,
+                              size_t hdu,
+                              const struct tachyfits_range *ranges,
+                              size_t naxis,
+                              int32_t pixel,
+                              const void *pixels,
+                              size_t bytes,
+                              const struct tachyfits_options *options,
+                              struct tachyfits_error *error);
+
+// Give cells of a column other values: of `count` rows, whose numbers from 0 are in `rows`, or of the rows from `first` if `rows`
+// is NULL.
+int32_t tachyfits_edit_cells(struct tachyfits_editor *editor,
+                             size_t hdu,
+                             int32_t column,
+                             const uint64_t *rows,
+                             uint64_t first,
+                             uint64_t count,
+                             const struct tachyfits_cells *cells,
+                             const struct tachyfits_options *options,
+                             struct tachyfits_error *error);
+
+// Append rows to a table: the cells of every column.
+int32_t tachyfits_append_rows(struct tachyfits_editor *editor,
+                              size_t hdu,
+                              const struct tachyfits_cells *cells,
+                              size_t count,
+                              uint64_t rows,
+                              const struct tachyfits_options *options,
                               struct tachyfits_error *error);
 
 // Write all changes and free the editor; after an error the file is unchanged.

@@ -9,26 +9,31 @@
 //   auto a = f.image("SCI").read<float>({{0, 100}, {50, 100}});   // a(x, y)
 //   auto pi = f.table("EVENTS").col("PI").read<int>();
 //
+// A document is a whole file that is changed and written: its pixels stay on disk until they are changed.
+//
+//   tachyfits::document d("in.fits");
+//   d.image("Primary").transpose_xy().assign(3.0, 1, 1);
+//   d.append_image("SUM", a).write("out.fits.gz");
+//
 // Objects hold the open file together: an image outlives the `file` that gave it. Files, images and tables may be copied
-// (which costs nothing) and used by several threads; documents belong to one.
+// (which costs nothing) and used by several threads; documents, writers and editors belong to one.
+//
+// With the library of C++20 arrays give std::span; with that of C++23 std::mdspan, and files open as std::expected.
 #ifndef TACHYFITS_HPP
 #define TACHYFITS_HPP
 
 #include "tachyfits.h"
 
-#include <algorithm>
 #include <array>
-#include <cmath>
-#include <complex>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <initializer_list>
 #include <limits>
-#include <memory>
+#include <list>
 #include <optional>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -42,6 +47,9 @@
 #endif
 #ifdef __cpp_lib_mdspan
 #include <mdspan>
+#endif
+#ifdef __cpp_lib_expected
+#include <expected>
 #endif
 
 namespace tachyfits {
@@ -76,27 +84,88 @@ private:
 
 namespace detail {
 
-/// Calls a function of C with room for its error; throws it. Returns false where a card is absent.
-template <class Call> bool checked(Call call) {
-    tachyfits_error e;
-    e.kind = 0;
-    const int outcome = call(&e);
-    if (outcome > 0) throw error(e);
-    return outcome == TACHYFITS_OK;
+/// The error of a call of C: `e = tachyfits_open(…, e)` throws it.
+class call {
+public:
+    call() noexcept { error_.kind = 0; }
+    operator tachyfits_error *() noexcept { return &error_; }
+    void operator=(int outcome) {
+        if (outcome > 0) throw error(error_);
+        outcome_ = outcome;
+    }
+    /// The header has no such card.
+    bool is_absent() const noexcept { return outcome_ == TACHYFITS_ABSENT; }
+
+private:
+    tachyfits_error error_;
+    int outcome_ = TACHYFITS_OK;
+};
+
+inline error usage(const char *code, const std::string &message, const char *hint) {
+    return error(kind::usage, code, message, hint);
 }
 
-struct freer {
-    void operator()(tachyfits_file *p) const noexcept { tachyfits_close(p); }
-    void operator()(tachyfits_header *p) const noexcept { tachyfits_header_free(p); }
-    void operator()(tachyfits_job *p) const noexcept { tachyfits_job_free(p); }
-    void operator()(tachyfits_writer *p) const noexcept { tachyfits_abandon(p); }
-    void operator()(tachyfits_editor *p) const noexcept { tachyfits_edit_abandon(p); }
-    void operator()(char *p) const noexcept { tachyfits_text_free(p); }
-};
-template <class T> using handle = std::unique_ptr<T, freer>;
-using shared_file = std::shared_ptr<tachyfits_file>;
+inline void free_handle(tachyfits_file *p) noexcept { tachyfits_close(p); }
+inline void free_handle(tachyfits_header *p) noexcept { tachyfits_header_free(p); }
+inline void free_handle(tachyfits_job *p) noexcept { tachyfits_job_free(p); }
+inline void free_handle(tachyfits_writer *p) noexcept { tachyfits_abandon(p); }
+inline void free_handle(tachyfits_editor *p) noexcept { tachyfits_edit_abandon(p); }
+inline void free_handle(char *p) noexcept { tachyfits_text_free(p); }
 
-inline shared_file shared(tachyfits_file *p) { return shared_file(p, freer()); }
+/// The owner of a pointer of C; <memory> itself takes long to compile.
+template <class T> class handle {
+public:
+    handle() = default;
+    explicit handle(T *p) noexcept : p_(p) {}
+    handle(handle &&other) noexcept : p_(other.release()) {}
+    handle &operator=(handle &&other) noexcept {
+        reset(other.release());
+        return *this;
+    }
+    ~handle() { reset(nullptr); }
+    T *get() const noexcept { return p_; }
+    T *release() noexcept { return std::exchange(p_, nullptr); }
+    void reset(T *p) noexcept {
+        if (p_) free_handle(p_);
+        p_ = p;
+    }
+    explicit operator bool() const noexcept { return p_ != nullptr; }
+
+private:
+    T *p_ = nullptr;
+};
+
+/// An open file, which copies share.
+class shared_file {
+public:
+    shared_file() = default;
+    explicit shared_file(tachyfits_file *p) noexcept : handle_(p) {}
+    shared_file(const shared_file &other) {
+        if (!other.handle_) return;
+        call e;
+        tachyfits_file *p = nullptr;
+        e = tachyfits_file_copy(other.get(), &p, e);
+        handle_.reset(p);
+    }
+    shared_file(shared_file &&) noexcept = default;
+    shared_file &operator=(shared_file other) noexcept {
+        handle_ = std::move(other.handle_);
+        return *this;
+    }
+    const tachyfits_file *get() const noexcept { return handle_.get(); }
+
+private:
+    handle<tachyfits_file> handle_;
+};
+
+inline shared_file shared(tachyfits_file *p) { return shared_file(p); }
+
+/// Whether a type is a complex number of floats, as std::complex is; <complex> itself takes long to compile.
+template <class T, class = void> struct is_complex : std::false_type {};
+template <class T>
+struct is_complex<T, std::void_t<typename T::value_type, decltype(std::declval<T>().real())>>
+    : std::bool_constant<std::is_floating_point_v<typename T::value_type> &&
+                         sizeof(T) == 2 * sizeof(typename T::value_type)> {};
 
 /// The number of a type of C++ in the interface of C.
 template <class T> constexpr int type_code() {
@@ -104,8 +173,8 @@ template <class T> constexpr int type_code() {
     if constexpr (std::is_same_v<U, float>) return TACHYFITS_FLOAT;
     else if constexpr (std::is_same_v<U, double>) return TACHYFITS_DOUBLE;
     else if constexpr (std::is_same_v<U, bool>) return TACHYFITS_BOOL;
-    else if constexpr (std::is_same_v<U, std::complex<float>>) return TACHYFITS_COMPLEX_FLOAT;
-    else if constexpr (std::is_same_v<U, std::complex<double>>) return TACHYFITS_COMPLEX_DOUBLE;
+    else if constexpr (is_complex<U>::value)
+        return sizeof(U) == 8 ? TACHYFITS_COMPLEX_FLOAT : TACHYFITS_COMPLEX_DOUBLE;
     else {
         static_assert(std::is_integral_v<U>, "pixels and cells are numbers, bool or complex");
         constexpr bool is_signed = std::is_signed_v<U>;
@@ -116,24 +185,68 @@ template <class T> constexpr int type_code() {
     }
 }
 
+/// Calls `use` with a value of the type that has a number.
+template <class Use> auto with_type(int code, Use use) {
+    switch (code) {
+    case TACHYFITS_UINT8: return use(std::uint8_t());
+    case TACHYFITS_INT8: return use(std::int8_t());
+    case TACHYFITS_UINT16: return use(std::uint16_t());
+    case TACHYFITS_INT16: return use(std::int16_t());
+    case TACHYFITS_UINT32: return use(std::uint32_t());
+    case TACHYFITS_INT32: return use(std::int32_t());
+    case TACHYFITS_UINT64: return use(std::uint64_t());
+    case TACHYFITS_INT64: return use(std::int64_t());
+    case TACHYFITS_FLOAT: return use(float());
+    default: return use(double());
+    }
+}
+
 /// Converts numbers without loss; an error names the first that does not fit.
 template <class To, class From> To exact(From value, const char *what) {
-    const To to = static_cast<To>(value);
-    bool same = static_cast<From>(to) == value;
+    bool same = true;
     if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
-        const long double wide = value;
-        same = wide >= static_cast<long double>(std::numeric_limits<To>::min()) &&
-               wide <= static_cast<long double>(std::numeric_limits<To>::max()) &&
-               std::trunc(value) == value;
+        // 2^digits is the first number too large, and exact as a float.
+        constexpr From end = static_cast<From>(std::numeric_limits<To>::max() / 2 + 1) * 2;
+        same = value < end && value >= (std::is_signed_v<To> ? -end : From(0)) &&
+               static_cast<From>(static_cast<To>(value)) == value;
     } else if constexpr (std::is_integral_v<To>) {
-        same = same && ((to < To{}) == (value < From{}));
+        const To to = static_cast<To>(value);
+        same = static_cast<From>(to) == value && ((to < To{}) == (value < From{}));
+    } else if constexpr (std::is_integral_v<From>) {
+        // Floats hold the integers of their digits.
+        constexpr int digits = std::numeric_limits<To>::digits;
+        if constexpr (std::numeric_limits<From>::digits > digits) {
+            constexpr From most = From(1) << digits;
+            same = value <= most && (!std::is_signed_v<From> || value >= From(0) - most);
+        }
     }
     if (!same)
-        throw error(kind::usage, "value-range",
+        throw usage("value-range",
                     std::string("invalid type for ") + what + ": expected a type that holds " +
                         std::to_string(value),
                     "read a wider type, or double");
-    return to;
+    return static_cast<To>(value);
+}
+
+/// The shortest digits that restore a number.
+template <class T> std::string digits_of(T value) {
+    if constexpr (std::is_integral_v<T>) {
+        return std::to_string(value);
+    } else {
+        char text[40];
+        for (int digits = std::numeric_limits<T>::digits10;; digits++) {
+            std::snprintf(text, sizeof text, "%.*g", digits, static_cast<double>(value));
+            double same = 0;
+            if (digits >= std::numeric_limits<T>::max_digits10 ||
+                (std::sscanf(text, "%lf", &same) == 1 && static_cast<T>(same) == value))
+                return text;
+        }
+    }
+}
+
+/// Whether a name ends in ".gz".
+inline bool is_gzip(const std::string &path) {
+    return path.size() > 3 && path.compare(path.size() - 3, 3, ".gz") == 0;
 }
 
 } // namespace detail
@@ -189,14 +302,15 @@ class job {
 public:
     job() {
         tachyfits_job *p = nullptr;
-        detail::checked([&](auto *e) { return tachyfits_job_new(&p, e); });
-        handle_.reset(p, detail::freer());
+        detail::call e;
+        e = tachyfits_job_new(&p, e);
+        handle_.reset(p);
     }
     void cancel() const noexcept { tachyfits_job_cancel(handle_.get()); }
     const tachyfits_job *c() const noexcept { return handle_.get(); }
 
 private:
-    std::shared_ptr<tachyfits_job> handle_;
+    detail::handle<tachyfits_job> handle_;
 };
 
 /// How to open, read or write.
@@ -213,6 +327,8 @@ struct options {
         o.storage = storage;
         o.flags = flags;
         o.job = job ? job->c() : nullptr;
+        o.nulls = nullptr;
+        o.encoding = nullptr;
         return o;
     }
     options with(std::uint32_t more) const {
@@ -221,6 +337,9 @@ struct options {
         return o;
     }
 };
+
+/// Replace an existing file when the new one is complete: `d.write("out.fits", tachyfits::overwrite())`.
+inline options overwrite() { return options().with(TACHYFITS_OVERWRITE); }
 
 /// An array in the order of FITS: a(x, y, z), the first index the fastest.
 template <class T> class array {
@@ -262,16 +381,18 @@ public:
 #endif
 
 private:
+    error outside(std::uint64_t index, std::size_t axis) const {
+        return detail::usage("index",
+                             "invalid index " + std::to_string(index) + " of axis " +
+                                 std::to_string(axis) + ": expected less than " +
+                                 std::to_string(length(axis)),
+                             "count from 0");
+    }
     template <class... Index> std::size_t place(Index... index) const {
         const std::array<std::uint64_t, sizeof...(Index)> at{static_cast<std::uint64_t>(index)...};
         std::uint64_t offset = 0, stride = 1;
         for (std::size_t n = 0; n < at.size(); n++) {
-            if (at[n] >= length(n))
-                throw error(kind::usage, "index",
-                            "invalid index " + std::to_string(at[n]) + " of axis " +
-                                std::to_string(n) + ": expected less than " +
-                                std::to_string(length(n)),
-                            "count from 0");
+            if (at[n] >= length(n)) throw outside(at[n], n);
             offset += at[n] * stride;
             stride *= length(n);
         }
@@ -292,14 +413,23 @@ struct statistics {
 class header {
 public:
     header() {
+        detail::call e;
         tachyfits_header *p = nullptr;
-        detail::checked([&](auto *e) { return tachyfits_header_new(&p, e); });
+        e = tachyfits_header_new(&p, e);
         handle_.reset(p);
     }
     explicit header(tachyfits_header *p) : handle_(p) {}
-    header(const header &other) {
+    /// The header of an HDU.
+    header(const tachyfits_file *file, std::size_t hdu) {
+        detail::call e;
         tachyfits_header *p = nullptr;
-        detail::checked([&](auto *e) { return tachyfits_header_copy(other.c(), &p, e); });
+        e = tachyfits_header_of(file, hdu, &p, e);
+        handle_.reset(p);
+    }
+    header(const header &other) {
+        detail::call e;
+        tachyfits_header *p = nullptr;
+        e = tachyfits_header_copy(other.c(), &p, e);
         handle_.reset(p);
     }
     header(header &&) noexcept = default;
@@ -310,39 +440,34 @@ public:
 
     /// The value of a card; none where it is absent. T: bool, integers, floats, std::string.
     template <class T> std::optional<T> get(const std::string &keyword) const {
+        detail::call e;
+        const char *key = keyword.c_str();
         if constexpr (std::is_same_v<T, std::string>) {
             std::size_t length = 0;
-            if (!detail::checked([&](auto *e) {
-                    return tachyfits_get_text(c(), keyword.c_str(), nullptr, 0, &length, e);
-                }))
-                return std::nullopt;
+            e = tachyfits_get_text(c(), key, nullptr, 0, &length, e);
+            if (e.is_absent()) return std::nullopt;
             std::string text(length + 1, '\0');
-            detail::checked([&](auto *e) {
-                return tachyfits_get_text(c(), keyword.c_str(), text.data(), text.size(), nullptr, e);
-            });
+            e = tachyfits_get_text(c(), key, text.data(), text.size(), nullptr, e);
             text.resize(length);
             return text;
         } else if constexpr (std::is_same_v<T, bool>) {
             int value = 0;
-            if (!detail::checked(
-                    [&](auto *e) { return tachyfits_get_logical(c(), keyword.c_str(), &value, e); }))
-                return std::nullopt;
+            e = tachyfits_get_logical(c(), key, &value, e);
+            if (e.is_absent()) return std::nullopt;
             return value != 0;
         } else if constexpr (std::is_integral_v<T>) {
             std::int64_t value = 0;
-            if (!detail::checked(
-                    [&](auto *e) { return tachyfits_get_i64(c(), keyword.c_str(), &value, e); }))
-                return std::nullopt;
-            return detail::exact<T>(value, keyword.c_str());
+            e = tachyfits_get_i64(c(), key, &value, e);
+            if (e.is_absent()) return std::nullopt;
+            return detail::exact<T>(value, key);
         } else {
             double value = 0;
-            if (!detail::checked(
-                    [&](auto *e) { return tachyfits_get_f64(c(), keyword.c_str(), &value, e); }))
-                return std::nullopt;
+            e = tachyfits_get_f64(c(), key, &value, e);
+            if (e.is_absent()) return std::nullopt;
             return static_cast<T>(value);
         }
     }
-    /// As SFITSIO has them: NaN, 0 and "" where the card is absent.
+    /// As in SFITSIO: NaN, 0, "" and false where the card is absent; svalue of any card.
     double dvalue(const std::string &keyword) const {
         return get<double>(keyword).value_or(std::numeric_limits<double>::quiet_NaN());
     }
@@ -350,59 +475,76 @@ public:
         return get<long long>(keyword).value_or(0);
     }
     std::string svalue(const std::string &keyword) const {
-        return get<std::string>(keyword).value_or("");
+        const std::size_t at = index(keyword);
+        return at < length() ? std::get<1>(card(at)) : std::string();
     }
     bool bvalue(const std::string &keyword) const { return get<bool>(keyword).value_or(false); }
 
-    /// Sets a card, at its place or at the end.
+    /// Sets a card, at its place or at the end; without a comment it keeps the one that it has.
     template <class T>
     header &update(const std::string &keyword, const T &value, const std::string &comment = "") {
+        detail::call e;
         const char *key = keyword.c_str(), *text = comment.c_str();
-        detail::checked([&](auto *e) {
-            if constexpr (std::is_same_v<T, bool>)
-                return tachyfits_set_logical(handle_.get(), key, value, text, e);
-            else if constexpr (std::is_integral_v<T>)
-                return tachyfits_set_i64(handle_.get(), key,
-                                         detail::exact<std::int64_t>(value, key), text, e);
-            else if constexpr (std::is_floating_point_v<T>)
-                return tachyfits_set_f64(handle_.get(), key, static_cast<double>(value), text, e);
-            else
-                return tachyfits_set_text(handle_.get(), key, std::string(value).c_str(), text, e);
-        });
+        tachyfits_header *p = handle_.get();
+        if constexpr (std::is_same_v<T, bool>)
+            e = tachyfits_set_logical(p, key, value, text, e);
+        else if constexpr (std::is_integral_v<T>)
+            e = tachyfits_set_i64(p, key, detail::exact<std::int64_t>(value, key), text, e);
+        else if constexpr (std::is_floating_point_v<T>)
+            e = tachyfits_set_f64(p, key, static_cast<double>(value), text, e);
+        else
+            e = tachyfits_set_text(p, key, std::string(value).c_str(), text, e);
         return *this;
     }
     /// Adds lines of COMMENT or HISTORY.
     header &append(const std::string &keyword, const std::string &text) {
-        detail::checked([&](auto *e) {
-            return tachyfits_add_commentary(handle_.get(), keyword.c_str(), text.c_str(), e);
-        });
+        detail::call e;
+        e = tachyfits_add_commentary(handle_.get(), keyword.c_str(), text.c_str(), e);
         return *this;
     }
     header &erase(const std::string &keyword) {
-        detail::checked([&](auto *e) { return tachyfits_remove(handle_.get(), keyword.c_str(), e); });
+        detail::call e;
+        e = tachyfits_remove(handle_.get(), keyword.c_str(), e);
         return *this;
     }
     std::size_t length() const noexcept { return tachyfits_cards(c()); }
+    /// The number of the first card of a keyword; length() without one.
+    std::size_t index(const std::string &keyword) const {
+        for (std::size_t n = 0; n < length(); n++)
+            if (same(std::get<0>(card(n)), keyword)) return n;
+        return length();
+    }
     /// Keyword, value and comment of a card.
     std::tuple<std::string, std::string, std::string> card(std::size_t number) const {
+        detail::call e;
         char *k = nullptr, *v = nullptr, *t = nullptr;
-        if (!detail::checked([&](auto *e) { return tachyfits_card(c(), number, &k, &v, &t, e); }))
-            throw error(kind::usage, "card", "invalid card " + std::to_string(number) +
-                                                 ": expected less than " + std::to_string(length()),
-                        "count cards from 0");
+        e = tachyfits_card(c(), number, &k, &v, &t, e);
+        if (e.is_absent())
+            throw detail::usage("card",
+                                "invalid card " + std::to_string(number) +
+                                    ": expected less than " + std::to_string(length()),
+                                "count cards from 0");
         detail::handle<char> keyword(k), value(v), comment(t);
         return {k, v, t};
     }
     /// All cards, 80 characters each, for WCSLIB.
     std::string text() const {
+        detail::call e;
         char *p = nullptr;
-        detail::checked([&](auto *e) { return tachyfits_header_text(c(), &p, e); });
+        e = tachyfits_header_text(c(), &p, e);
         detail::handle<char> owner(p);
         return p;
     }
     const tachyfits_header *c() const noexcept { return handle_.get(); }
 
 private:
+    static char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; }
+    static bool same(const std::string &one, const std::string &other) {
+        if (one.size() != other.size()) return false;
+        for (std::size_t n = 0; n < one.size(); n++)
+            if (upper(one[n]) != upper(other[n])) return false;
+        return true;
+    }
     detail::handle<tachyfits_header> handle_;
 };
 
@@ -410,14 +552,13 @@ private:
 class image {
 public:
     image(detail::shared_file file, std::size_t hdu) : file_(std::move(file)), hdu_(hdu) {
+        detail::call e;
         facts_.bytes = sizeof facts_;
-        detail::checked([&](auto *e) { return tachyfits_describe(c(), hdu_, &facts_, e); });
+        e = tachyfits_describe(c(), hdu_, &facts_, e);
         shape_.resize(facts_.naxis);
         std::size_t naxis = 0;
         if (facts_.naxis)
-            detail::checked([&](auto *e) {
-                return tachyfits_axes(c(), hdu_, shape_.data(), shape_.size(), &naxis, e);
-            });
+            e = tachyfits_axes(c(), hdu_, shape_.data(), shape_.size(), &naxis, e);
     }
 
     /// Lengths of the axes, NAXIS1 first.
@@ -425,11 +566,7 @@ public:
     std::uint64_t length(std::size_t axis) const { return axis < shape_.size() ? shape_[axis] : 1; }
     std::uint64_t size() const noexcept { return facts_.pixels; }
     const tachyfits_facts &facts() const noexcept { return facts_; }
-    tachyfits::header header() const {
-        tachyfits_header *p = nullptr;
-        detail::checked([&](auto *e) { return tachyfits_header_of(c(), hdu_, &p, e); });
-        return tachyfits::header(p);
-    }
+    tachyfits::header header() const { return tachyfits::header(c(), hdu_); }
 
     /// Pixels of a section: physical values, NaN where undefined, for floats; integers must hold every value exactly.
     template <class T> array<T> read(const section &part = {}, const options &how = {}) const {
@@ -441,39 +578,51 @@ public:
     template <class T>
     void read_into(T *out, std::size_t count, const section &part = {}, const options &how = {}) const {
         constexpr int type = detail::type_code<T>();
-        if (type == TACHYFITS_FLOAT || type == TACHYFITS_DOUBLE || type == facts_.pixel_type) {
+        if constexpr (std::is_floating_point_v<T>)
             read_as(type, out, count * sizeof(T), part, how);
-            return;
-        }
-        switch (facts_.is_scaled ? TACHYFITS_DOUBLE : facts_.pixel_type) {
-        case TACHYFITS_UINT8: return convert<std::uint8_t>(out, count, part, how);
-        case TACHYFITS_INT8: return convert<std::int8_t>(out, count, part, how);
-        case TACHYFITS_UINT16: return convert<std::uint16_t>(out, count, part, how);
-        case TACHYFITS_INT16: return convert<std::int16_t>(out, count, part, how);
-        case TACHYFITS_UINT32: return convert<std::uint32_t>(out, count, part, how);
-        case TACHYFITS_INT32: return convert<std::int32_t>(out, count, part, how);
-        case TACHYFITS_UINT64: return convert<std::uint64_t>(out, count, part, how);
-        case TACHYFITS_INT64: return convert<std::int64_t>(out, count, part, how);
-        default: return convert<double>(out, count, part, how);
-        }
+        else if (type == facts_.pixel_type && !facts_.is_scaled)
+            read_as(type, out, count * sizeof(T), part, how);
+        else
+            convert(facts_.is_scaled ? TACHYFITS_DOUBLE : facts_.pixel_type, out, count, part, how);
+    }
+    /// The stored numbers, without BSCALE, BZERO and BLANK.
+    template <class T> array<T> read_stored(const section &part = {}, const options &how = {}) const {
+        array<T> pixels(shape_of(part));
+        const options stored = how.with(TACHYFITS_STORED);
+        if (detail::type_code<T>() == facts_.stored_type)
+            read_as(facts_.stored_type, pixels.data(), pixels.size() * sizeof(T), part, stored);
+        else
+            convert(facts_.stored_type, pixels.data(), pixels.size(), part, stored);
+        return pixels;
     }
     /// The physical value of one pixel; NaN where it is undefined.
     double dvalue(std::uint64_t x, std::uint64_t y = 0, std::uint64_t z = 0) const {
-        section part(shape_.size(), range{0, 1, 1});
-        const std::uint64_t at[] = {x, y, z};
-        for (std::size_t n = 0; n < part.size() && n < 3; n++) part[n].first = at[n];
         double value = 0;
-        read_into(&value, 1, part);
+        read_into(&value, 1, pixel(x, y, z));
         return value;
+    }
+    /// The stored number of one pixel, as SFITSIO's double_value.
+    template <class T = double>
+    T stored_value(std::uint64_t x, std::uint64_t y = 0, std::uint64_t z = 0) const {
+        return read_stored<T>(pixel(x, y, z)).data()[0];
+    }
+    /// Pixels in memory with type and shape in the order of C, for programs of machine learning; call its deleter.
+    DLManagedTensorVersioned *dlpack(int type = TACHYFITS_FLOAT, const section &part = {},
+                                     const options &how = {}) const {
+        const request q(*this, part, nullptr, how);
+        detail::call e;
+        DLManagedTensorVersioned *tensor = nullptr;
+        e = tachyfits_read_dlpack(c(), hdu_, q.ranges(), type, &tensor, q.how(), e);
+        return tensor;
     }
 
     statistics stats(const section &part = {}, const region *shape = nullptr,
                      const options &how = {}) const {
+        const request q(*this, part, shape, how);
+        detail::call e;
         tachyfits_stats s{};
         s.bytes = sizeof s;
-        with(part, shape, how, [&](auto *ranges, auto *r, auto *o, auto *e) {
-            return tachyfits_statistics(c(), hdu_, ranges, r, &s, o, e);
-        });
+        e = tachyfits_statistics(c(), hdu_, q.ranges(), q.region(), &s, q.how(), e);
         return {s.count, s.undefined, s.sum, s.mean, s.rms, s.std,
                 s.min,   s.max,       s.min_position, s.max_position};
     }
@@ -481,11 +630,11 @@ public:
     /// Exact quantiles of fractions from 0 to 1.
     std::vector<double> quantiles(const std::vector<double> &fractions, const section &part = {},
                                   const region *shape = nullptr, const options &how = {}) const {
+        const request q(*this, part, shape, how);
+        detail::call e;
         std::vector<double> values(fractions.size());
-        with(part, shape, how, [&](auto *ranges, auto *r, auto *o, auto *e) {
-            return tachyfits_quantiles(c(), hdu_, ranges, r, fractions.data(), values.data(),
-                                       values.size(), o, e);
-        });
+        e = tachyfits_quantiles(c(), hdu_, q.ranges(), q.region(), fractions.data(), values.data(),
+                                values.size(), q.how(), e);
         return values;
     }
     double median(const section &part = {}) const { return quantiles({0.5}, part).front(); }
@@ -493,30 +642,30 @@ public:
     std::vector<std::uint64_t> histogram(double low, double high, std::size_t bins,
                                          const section &part = {}, const region *shape = nullptr,
                                          const options &how = {}) const {
+        const request q(*this, part, shape, how);
+        detail::call e;
         std::vector<std::uint64_t> counts(bins);
-        with(part, shape, how, [&](auto *ranges, auto *r, auto *o, auto *e) {
-            return tachyfits_histogram(c(), hdu_, ranges, r, low, high, counts.data(),
-                                       counts.size(), nullptr, o, e);
-        });
+        e = tachyfits_histogram(c(), hdu_, q.ranges(), q.region(), low, high, counts.data(),
+                                counts.size(), nullptr, q.how(), e);
         return counts;
     }
     /// Reduces axes by a statistic ("sum", "mean", "median", …); the other axes are those of the result.
     array<double> reduce(const std::string &statistic, const std::vector<std::size_t> &axes,
                          const section &part = {}, const region *shape = nullptr,
                          const options &how = {}) const {
-        std::vector<std::uint64_t> kept;
-        const auto lengths = shape_of(part);
-        for (std::size_t n = 0; n < lengths.size(); n++) {
+        const request q(*this, part, shape, how);
+        std::vector<std::uint64_t> lengths;
+        const auto whole = shape_of(part);
+        for (std::size_t n = 0; n < whole.size(); n++) {
             bool reduced = false;
             for (auto axis : axes) reduced = reduced || axis == n;
-            if (!reduced) kept.push_back(lengths[n]);
+            if (!reduced) lengths.push_back(whole[n]);
         }
-        if (kept.empty()) kept.push_back(1);
-        array<double> result(kept);
-        with(part, shape, how, [&](auto *ranges, auto *r, auto *o, auto *e) {
-            return tachyfits_reduce(c(), hdu_, ranges, r, axes.data(), axes.size(),
-                                    statistic.c_str(), result.data(), result.size(), o, e);
-        });
+        if (lengths.empty()) lengths.push_back(1);
+        array<double> result(lengths);
+        detail::call e;
+        e = tachyfits_reduce(c(), hdu_, q.ranges(), q.region(), axes.data(), axes.size(),
+                             statistic.c_str(), result.data(), result.size(), q.how(), e);
         return result;
     }
     array<double> sum(std::size_t axis) const { return reduce("sum", {axis}); }
@@ -527,65 +676,129 @@ public:
 
     /// A section as an image of its own, with its coordinates; read when it is used.
     image cut(const section &part) const {
+        const request q(*this, part, nullptr, {});
+        detail::call e;
         tachyfits_file *p = nullptr;
-        const auto ranges = c_ranges(part);
-        detail::checked(
-            [&](auto *e) { return tachyfits_cut(c(), hdu_, pointer(ranges), &p, e); });
+        e = tachyfits_cut(c(), hdu_, q.ranges(), &p, e);
         return image(detail::shared(p), 0);
     }
     /// Smoothed along an axis: "hanning", "boxcar" (width in pixels) or "gaussian" (its sigma); computed when it is read.
     image smooth(std::size_t axis, const std::string &kernel = "hanning", double width = 3) const {
+        detail::call e;
         tachyfits_file *p = nullptr;
-        detail::checked([&](auto *e) {
-            return tachyfits_smooth(c(), hdu_, axis, kernel.c_str(), width, &p, e);
-        });
+        e = tachyfits_smooth(c(), hdu_, axis, kernel.c_str(), width, &p, e);
+        return image(detail::shared(p), 0);
+    }
+    /// The axes in another order: the new axis n is `order[n]`.
+    image reorder(const std::vector<std::size_t> &order) const {
+        detail::call e;
+        tachyfits_file *p = nullptr;
+        e = tachyfits_reorder(c(), hdu_, order.data(), order.size(), &p, e);
+        return image(detail::shared(p), 0);
+    }
+    /// An axis from its other end.
+    image flip(std::size_t axis) const {
+        section part = whole();
+        if (axis < part.size() && part[axis].count > 0)
+            part[axis] = {part[axis].count - 1, part[axis].count, -1};
+        return cut(part);
+    }
+    /// x and y exchanged.
+    image transpose_xy() const {
+        std::vector<std::size_t> order;
+        for (std::size_t n = 0; n < shape_.size(); n++) order.push_back(n < 2 ? 1 - n : n);
+        return reorder(order);
+    }
+    /// Turned by 90, -90 or 180 degrees, anticlockwise where x points right and y up.
+    image rotate_xy(int degrees) const {
+        switch (degrees) {
+        case 0: return *this;
+        case 90: case -270: return transpose_xy().flip(0);
+        case -90: case 270: return transpose_xy().flip(1);
+        case 180: case -180: return flip(0).flip(1);
+        default:
+            throw detail::usage("angle", "invalid angle " + std::to_string(degrees) +
+                                             ": expected 90, -90 or 180",
+                                "turn by right angles");
+        }
+    }
+    /// The same pixels with other cards, besides those of structure and scaling.
+    image with_header(const tachyfits::header &cards) const {
+        detail::call e;
+        tachyfits_file *p = nullptr;
+        e = tachyfits_with_header(c(), hdu_, cards.c(), &p, e);
         return image(detail::shared(p), 0);
     }
 
+    /// All pixels as a type of the interface of C, into memory of this size.
+    void read_own(int type, void *out, std::size_t bytes) const { read_as(type, out, bytes, {}, {}); }
+
     const tachyfits_file *c() const noexcept { return file_.get(); }
     std::size_t hdu() const noexcept { return hdu_; }
+    /// The open file, which the image shares.
+    const detail::shared_file &shared() const noexcept { return file_; }
 
 private:
+    /// Arguments of C for a part of the image.
+    class request {
+    public:
+        request(const image &of, const section &part, const tachyfits::region *shape,
+                const options &how)
+            : o_(how.c()), has_region_(shape != nullptr) {
+            if (!part.empty() && part.size() != of.shape_.size())
+                throw detail::usage("section",
+                                    "invalid section of " + std::to_string(part.size()) +
+                                        " ranges: expected one for each axis, " +
+                                        std::to_string(of.shape_.size()),
+                                    "NAXIS1 is the first");
+            for (const auto &r : part) ranges_.push_back({r.first, r.count, r.step});
+            if (shape) region_ = shape->c();
+        }
+        const tachyfits_range *ranges() const { return ranges_.empty() ? nullptr : ranges_.data(); }
+        const tachyfits_region *region() const { return has_region_ ? &region_ : nullptr; }
+        const tachyfits_options *how() const { return &o_; }
+
+    private:
+        std::vector<tachyfits_range> ranges_;
+        tachyfits_region region_{};
+        tachyfits_options o_;
+        bool has_region_;
+    };
+
     std::vector<std::uint64_t> shape_of(const section &part) const {
         if (part.empty()) return shape_;
         std::vector<std::uint64_t> lengths;
         for (const auto &r : part) lengths.push_back(r.count);
         return lengths;
     }
-    std::vector<tachyfits_range> c_ranges(const section &part) const {
-        if (!part.empty() && part.size() != shape_.size())
-            throw error(kind::usage, "section",
-                        "invalid section of " + std::to_string(part.size()) +
-                            " ranges: expected one for each axis, " + std::to_string(shape_.size()),
-                        "NAXIS1 is the first");
-        std::vector<tachyfits_range> ranges;
-        for (const auto &r : part) ranges.push_back({r.first, r.count, r.step});
-        return ranges;
+    section whole() const {
+        section part;
+        for (auto length : shape_) part.push_back({0, length, 1});
+        return part;
     }
-    static const tachyfits_range *pointer(const std::vector<tachyfits_range> &ranges) {
-        return ranges.empty() ? nullptr : ranges.data();
-    }
-    template <class Call>
-    void with(const section &part, const region *shape, const options &how, Call call) const {
-        const auto ranges = c_ranges(part);
-        const auto o = how.c();
-        tachyfits_region r{};
-        if (shape) r = shape->c();
-        detail::checked([&](auto *e) { return call(pointer(ranges), shape ? &r : nullptr, &o, e); });
+    section pixel(std::uint64_t x, std::uint64_t y, std::uint64_t z) const {
+        section part(shape_.size(), range{0, 1, 1});
+        const std::uint64_t at[] = {x, y, z};
+        for (std::size_t n = 0; n < part.size() && n < 3; n++) part[n].first = at[n];
+        return part;
     }
     void read_as(int type, void *out, std::size_t bytes, const section &part,
                  const options &how) const {
-        const auto ranges = c_ranges(part);
-        const auto o = how.c();
-        detail::checked([&](auto *e) {
-            return tachyfits_read(c(), hdu_, pointer(ranges), type, out, bytes, &o, e);
-        });
+        const request q(*this, part, nullptr, how);
+        detail::call e;
+        e = tachyfits_read(c(), hdu_, q.ranges(), type, out, bytes, q.how(), e);
     }
-    template <class From, class To>
-    void convert(To *out, std::size_t count, const section &part, const options &how) const {
-        std::vector<From> values(count);
-        read_as(detail::type_code<From>(), values.data(), count * sizeof(From), part, how);
-        for (std::size_t n = 0; n < count; n++) out[n] = detail::exact<To>(values[n], "pixels");
+    template <class To>
+    void convert(int type, To *out, std::size_t count, const section &part,
+                 const options &how) const {
+        detail::with_type(type, [&](auto own) {
+            using From = decltype(own);
+            std::vector<From> values(count);
+            read_as(type, values.data(), count * sizeof(From), part, how);
+            for (std::size_t n = 0; n < count; n++)
+                if constexpr (std::is_floating_point_v<To>) out[n] = static_cast<To>(values[n]);
+                else out[n] = detail::exact<To>(values[n], "pixels");
+        });
     }
 
     detail::shared_file file_;
@@ -598,8 +811,9 @@ private:
 class table {
 public:
     table(detail::shared_file file, std::size_t hdu) : file_(std::move(file)), hdu_(hdu) {
+        detail::call e;
         facts_.bytes = sizeof facts_;
-        detail::checked([&](auto *e) { return tachyfits_describe(c(), hdu_, &facts_, e); });
+        e = tachyfits_describe(c(), hdu_, &facts_, e);
     }
 
     /// A column.
@@ -608,105 +822,180 @@ public:
         const tachyfits_column_facts &facts() const noexcept { return facts_; }
         std::string name() const { return facts_.name; }
         std::string unit() const { return facts_.unit; }
+        std::string form() const { return facts_.form; }
+        /// Elements of a cell; 0 of arrays of variable length.
         std::uint64_t elements() const noexcept { return facts_.elements; }
+        bool is_text() const noexcept { return facts_.cell_type == TACHYFITS_TEXT; }
 
-        /// All cells, or those of some rows: numbers, bool, std::complex or std::string.
+        /// All cells, or those of some rows: numbers, bool, std::complex or std::string. Integers must hold every value.
         template <class T>
         std::vector<T> read(std::uint64_t first = 0,
                             std::uint64_t rows = std::numeric_limits<std::uint64_t>::max(),
                             const options &how = {}) const {
-            rows = std::min(rows, rows_ - std::min(first, rows_));
-            const std::size_t count = static_cast<std::size_t>(rows * facts_.elements);
+            rows = rows_from(first, rows);
             if constexpr (std::is_same_v<T, std::string>) {
                 return texts(first, rows, how);
             } else if constexpr (std::is_same_v<T, bool>) {
-                const auto bytes = cells<unsigned char>(TACHYFITS_BOOL, count, first, rows, how);
+                const auto bytes = cells<unsigned char>(TACHYFITS_BOOL, first, rows, how);
                 return std::vector<bool>(bytes.begin(), bytes.end());
             } else {
                 constexpr int type = detail::type_code<T>();
-                const bool is_float = type == TACHYFITS_FLOAT || type == TACHYFITS_DOUBLE;
-                if (is_float || type == facts_.cell_type) return cells<T>(type, count, first, rows, how);
-                return converted<T>(count, first, rows, how);
+                if constexpr (std::is_integral_v<T>)
+                    if (type != facts_.cell_type && facts_.cell_type <= TACHYFITS_DOUBLE)
+                        return converted<T>(first, rows, how);
+                return cells<T>(type, first, rows, how);
             }
+        }
+        /// A byte for each element, 1 where it is null.
+        std::vector<std::uint8_t> nulls(std::uint64_t first = 0,
+                                        std::uint64_t rows = std::numeric_limits<std::uint64_t>::max(),
+                                        const options &how = {}) const {
+            rows = rows_from(first, rows);
+            std::vector<std::uint8_t> flags(count(rows));
+            std::vector<char> bytes(static_cast<std::size_t>(rows * facts_.cell_bytes));
+            request(facts_.cell_type, bytes.data(), bytes.size(), flags.data(), first, rows, how);
+            return flags;
+        }
+        /// Calls `use` with a vector of the cells in their own type: of numbers, bool, std::string or, of complex numbers,
+        /// std::array<float, 2> or <double, 2>. `use` returns nothing.
+        template <class Use>
+        void visit(Use use, std::uint64_t first = 0,
+                   std::uint64_t rows = std::numeric_limits<std::uint64_t>::max(),
+                   const options &how = {}) const {
+            rows = rows_from(first, rows);
+            switch (facts_.cell_type) {
+            case TACHYFITS_TEXT: return use(read<std::string>(first, rows, how));
+            case TACHYFITS_BOOL: return use(read<bool>(first, rows, how));
+            case TACHYFITS_COMPLEX_FLOAT:
+                return use(cells<std::array<float, 2>>(facts_.cell_type, first, rows, how));
+            case TACHYFITS_COMPLEX_DOUBLE:
+                return use(cells<std::array<double, 2>>(facts_.cell_type, first, rows, how));
+            default:
+                return detail::with_type(facts_.cell_type, [&](auto own) {
+                    use(cells<decltype(own)>(facts_.cell_type, first, rows, how));
+                });
+            }
+        }
+        /// The elements of all cells, or of those of some rows, as text: the shortest digits of numbers, T and F, "(1,2)" of
+        /// complex numbers; "" where null.
+        template <class Text = std::string>
+        std::vector<Text> svalues(std::uint64_t first = 0,
+                                         std::uint64_t rows = std::numeric_limits<std::uint64_t>::max(),
+                                         const options &how = {}) const {
+            std::vector<Text> result;
+            visit([&](const auto &values) {
+                for (const auto &value : values) result.push_back(text_of(value));
+            }, first, rows, how);
+            if (facts_.is_nullable) {
+                const auto flags = nulls(first, rows, how);
+                for (std::size_t n = 0; n < flags.size(); n++)
+                    if (flags[n]) result[n].clear();
+            }
+            return result;
         }
         double dvalue(std::uint64_t row, std::uint64_t element = 0) const {
             return read<double>(row, 1).at(static_cast<std::size_t>(element));
         }
-        std::string svalue(std::uint64_t row) const {
-            if (facts_.cell_type == TACHYFITS_TEXT) return read<std::string>(row, 1).front();
-            std::string number = std::to_string(dvalue(row));
-            return number;
+        template <class Text = std::string>
+        Text svalue(std::uint64_t row, std::uint64_t element = 0) const {
+            return svalues<Text>(row, 1).at(static_cast<std::size_t>(element));
+        }
+        /// The arrays of a column of variable length, as numbers of a type that holds them.
+        template <class T>
+        std::vector<std::vector<T>> arrays(std::uint64_t first = 0,
+                                           std::uint64_t rows = std::numeric_limits<std::uint64_t>::max(),
+                                           const options &how = {}) const {
+            rows = rows_from(first, rows);
+            detail::call e;
+            tachyfits_arrays raw{};
+            const auto o = how.c();
+            e = tachyfits_read_arrays(file_.get(), hdu_, index_, first, rows, &raw, &o, e);
+            const struct owner {
+                tachyfits_arrays *arrays;
+                ~owner() { tachyfits_arrays_free(arrays); }
+            } freed{&raw};
+            std::vector<std::vector<T>> result(static_cast<std::size_t>(rows));
+            if (raw.cell_type > TACHYFITS_DOUBLE)
+                throw detail::usage("cell-type", "invalid type for " + name() + ": expected numbers",
+                                    "see facts().form");
+            detail::with_type(raw.cell_type, [&](auto own) {
+                using From = decltype(own);
+                const From *values = reinterpret_cast<const From *>(raw.values);
+                for (std::size_t row = 0; row < result.size(); row++)
+                    for (auto n = raw.offsets[row]; n < raw.offsets[row + 1]; n++)
+                        result[row].push_back(detail::exact<T>(values[n], facts_.name));
+            });
+            return result;
         }
 
     private:
         friend class table;
         column(detail::shared_file file, std::size_t hdu, std::uint64_t rows, std::int32_t index)
             : file_(std::move(file)), hdu_(hdu), rows_(rows), index_(index) {
+            detail::call e;
             facts_.bytes = sizeof facts_;
-            detail::checked([&](auto *e) {
-                return tachyfits_column_describe(file_.get(), hdu_, index_, &facts_, e);
-            });
+            e = tachyfits_column_describe(file_.get(), hdu_, index_, &facts_, e);
+        }
+        std::uint64_t rows_from(std::uint64_t first, std::uint64_t rows) const {
+            const std::uint64_t rest = first < rows_ ? rows_ - first : 0;
+            // Rows that are not there are an error of the library.
+            return rows == std::numeric_limits<std::uint64_t>::max() ? rest : rows;
+        }
+        std::size_t count(std::uint64_t rows) const {
+            return static_cast<std::size_t>(rows * facts_.elements);
+        }
+        void request(int type, void *values, std::size_t room, std::uint8_t *flags,
+                     std::uint64_t first, std::uint64_t rows, const options &how) const {
+            detail::call e;
+            tachyfits_column r{};
+            r.bytes = sizeof r;
+            r.column = index_;
+            r.cell_type = type;
+            r.values = values;
+            r.room = room;
+            r.nulls = flags;
+            const auto o = how.c();
+            e = tachyfits_read_columns(file_.get(), hdu_, &r, 1, first, rows, &o, e);
         }
         template <class T>
-        std::vector<T> cells(int type, std::size_t count, std::uint64_t first, std::uint64_t rows,
+        std::vector<T> cells(int type, std::uint64_t first, std::uint64_t rows,
                              const options &how) const {
-            std::vector<T> values(count);
-            tachyfits_column request{};
-            request.bytes = sizeof request;
-            request.column = index_;
-            request.cell_type = type;
-            request.values = values.data();
-            request.room = count * sizeof(T);
-            const auto o = how.c();
-            detail::checked([&](auto *e) {
-                return tachyfits_read_columns(file_.get(), hdu_, &request, 1, first, rows, &o, e);
-            });
+            std::vector<T> values(count(rows));
+            request(type, values.data(), values.size() * sizeof(T), nullptr, first, rows, how);
             return values;
         }
         std::vector<std::string> texts(std::uint64_t first, std::uint64_t rows,
                                        const options &how) const {
-            const std::size_t each = static_cast<std::size_t>(facts_.cell_bytes / facts_.elements);
-            const std::size_t count = static_cast<std::size_t>(rows * facts_.elements);
-            const auto bytes = cells<char>(TACHYFITS_TEXT, count * each, first, rows, how);
-            std::vector<std::string> found;
-            for (std::size_t n = 0; n < count; n++) {
+            const auto elements = facts_.elements ? facts_.elements : 1;
+            const std::size_t each = static_cast<std::size_t>(facts_.cell_bytes / elements);
+            std::vector<char> bytes(count(rows) * each);
+            request(TACHYFITS_TEXT, bytes.data(), bytes.size(), nullptr, first, rows, how);
+            std::vector<std::string> result;
+            for (std::size_t n = 0; n < count(rows); n++) {
                 const char *begin = bytes.data() + n * each;
                 const void *end = each ? std::memchr(begin, 0, each) : nullptr;
-                found.emplace_back(begin,
-                                   end ? static_cast<const char *>(end) : begin + each);
+                result.emplace_back(begin, end ? static_cast<const char *>(end) : begin + each);
             }
-            return found;
+            return result;
         }
         template <class T>
-        std::vector<T> converted(std::size_t count, std::uint64_t first, std::uint64_t rows,
-                                 const options &how) const {
-            switch (facts_.cell_type) {
-            case TACHYFITS_UINT8: return from<std::uint8_t, T>(count, first, rows, how);
-            case TACHYFITS_INT8: return from<std::int8_t, T>(count, first, rows, how);
-            case TACHYFITS_UINT16: return from<std::uint16_t, T>(count, first, rows, how);
-            case TACHYFITS_INT16: return from<std::int16_t, T>(count, first, rows, how);
-            case TACHYFITS_UINT32: return from<std::uint32_t, T>(count, first, rows, how);
-            case TACHYFITS_INT32: return from<std::int32_t, T>(count, first, rows, how);
-            case TACHYFITS_UINT64: return from<std::uint64_t, T>(count, first, rows, how);
-            case TACHYFITS_INT64: return from<std::int64_t, T>(count, first, rows, how);
-            case TACHYFITS_FLOAT: return from<float, T>(count, first, rows, how);
-            case TACHYFITS_DOUBLE: return from<double, T>(count, first, rows, how);
-            // The library says which type the column has.
-            default: return cells<T>(detail::type_code<T>(), count, first, rows, how);
-            }
-        }
-        template <class From, class To>
-        std::vector<To> from(std::size_t count, std::uint64_t first, std::uint64_t rows,
-                             const options &how) const {
-            if constexpr (std::is_arithmetic_v<To>) {
-                const auto own = cells<From>(detail::type_code<From>(), count, first, rows, how);
-                std::vector<To> values(own.size());
-                for (std::size_t n = 0; n < own.size(); n++)
-                    values[n] = detail::exact<To>(own[n], facts_.name);
+        std::vector<T> converted(std::uint64_t first, std::uint64_t rows, const options &how) const {
+            return detail::with_type(facts_.cell_type, [&](auto own) {
+                std::vector<T> values;
+                for (auto value : cells<decltype(own)>(facts_.cell_type, first, rows, how))
+                    values.push_back(detail::exact<T>(value, facts_.name));
                 return values;
-            } else {
-                return cells<To>(detail::type_code<To>(), count, first, rows, how);
-            }
+            });
+        }
+        static std::string text_of(const std::string &text) { return text; }
+        template <class T> static std::string text_of(const std::array<T, 2> &pair) {
+            return "(" + detail::digits_of(pair[0]) + "," + detail::digits_of(pair[1]) + ")";
+        }
+        template <class T> static std::string text_of(const T &value) {
+            if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>)
+                return detail::digits_of(value);
+            else
+                return value ? "T" : "F";
         }
 
         detail::shared_file file_;
@@ -719,39 +1008,34 @@ public:
     /// Rows.
     std::uint64_t length() const noexcept { return facts_.rows; }
     std::uint64_t columns() const noexcept { return facts_.columns; }
-    column col(const std::string &name) const {
+    std::int32_t index(const std::string &name) const {
+        detail::call e;
         std::int32_t index = 0;
-        detail::checked([&](auto *e) {
-            return tachyfits_column_find(c(), hdu_, name.c_str(), &index, e);
-        });
-        return column(file_, hdu_, length(), index);
+        e = tachyfits_column_find(c(), hdu_, name.c_str(), &index, e);
+        return index;
     }
+    column col(const std::string &name) const { return col(index(name)); }
     column col(std::int32_t index) const { return column(file_, hdu_, length(), index); }
-    tachyfits::header header() const {
-        tachyfits_header *p = nullptr;
-        detail::checked([&](auto *e) { return tachyfits_header_of(c(), hdu_, &p, e); });
-        return tachyfits::header(p);
-    }
+    tachyfits::header header() const { return tachyfits::header(c(), hdu_); }
     /// Numbers of the rows that meet a condition, such as "PI > 30 && GRADE == 0".
     std::vector<std::uint64_t> rows_where(const std::string &condition, const options &how = {}) const {
+        detail::call e;
         std::uint64_t *p = nullptr;
         std::size_t count = 0;
         const auto o = how.c();
-        detail::checked([&](auto *e) {
-            return tachyfits_rows_where(c(), hdu_, condition.c_str(), 0, length(), &p, &count, &o, e);
-        });
+        e = tachyfits_rows_where(c(), hdu_, condition.c_str(), 0, length(), &p, &count, &o, e);
         std::vector<std::uint64_t> rows(p, p + count);
         tachyfits_rows_free(p, count);
         return rows;
     }
-    /// Columns of floats in one pass over the rows: `auto [ra, dec] = t.read<double>("RA", "DEC")`.
+    /// Columns of one type in one pass over the rows: `auto [ra, dec] = t.read<double>("RA", "DEC")`.
     template <class T, class... Names> auto read(const Names &...names) const {
         constexpr std::size_t n = sizeof...(names);
-        const std::array<std::string, n> wanted{std::string(names)...};
+        const std::array<std::string, n> requested{std::string(names)...};
         std::array<std::vector<T>, n> values;
         std::array<tachyfits_column, n> requests{};
         for (std::size_t i = 0; i < n; i++) {
-            const column one = col(wanted[i]);
+            const column one = col(requested[i]);
             values[i].resize(static_cast<std::size_t>(length() * one.elements()));
             requests[i].bytes = sizeof(tachyfits_column);
             requests[i].column = one.index_;
@@ -759,14 +1043,28 @@ public:
             requests[i].values = values[i].data();
             requests[i].room = values[i].size() * sizeof(T);
         }
-        detail::checked([&](auto *e) {
-            return tachyfits_read_columns(c(), hdu_, requests.data(), n, 0, length(), nullptr, e);
-        });
+        detail::call e;
+        e = tachyfits_read_columns(c(), hdu_, requests.data(), n, 0, length(), nullptr, e);
         return values;
+    }
+    /// Columns (all without names) of the rows that meet a condition, as a stream of Arrow; call its release.
+    ArrowArrayStream arrow(const std::vector<std::string> &names = {}, const std::string &condition = "",
+                           std::uint64_t batch_rows = 0, const options &how = {}) const {
+        std::vector<std::int32_t> numbers;
+        for (const auto &name : names) numbers.push_back(index(name));
+        detail::call e;
+        ArrowArrayStream stream{};
+        const auto o = how.c();
+        e = tachyfits_export_arrow(c(), hdu_, numbers.empty() ? nullptr : numbers.data(),
+                                   numbers.size(), condition.empty() ? nullptr : condition.c_str(),
+                                   0, length(), batch_rows, &stream, &o, e);
+        return stream;
     }
 
     const tachyfits_file *c() const noexcept { return file_.get(); }
     std::size_t hdu() const noexcept { return hdu_; }
+    /// The open file, which the table shares.
+    const detail::shared_file &shared() const noexcept { return file_; }
 
 private:
     detail::shared_file file_;
@@ -777,63 +1075,151 @@ private:
 /// An open file. Copies share it.
 class file {
 public:
-    explicit file(const std::string &path, const options &how = {}) {
-        tachyfits_file *p = nullptr;
-        const auto o = how.c();
-        detail::checked([&](auto *e) { return tachyfits_open(path.c_str(), &o, &p, e); });
-        file_ = detail::shared(p);
-    }
+    /// Opens a file. A section after its name, counted from 1 as in FITS, makes it one image: "m31.fits[1:100,*]", or
+    /// "m31.fits[SCI][*,-*]" of the HDU of a name or number.
+    explicit file(const std::string &path, const options &how = {});
     /// The bytes of a file.
     static file of_bytes(const void *bytes, std::size_t count, const std::string &name = "memory") {
+        detail::call e;
         tachyfits_file *p = nullptr;
-        detail::checked([&](auto *e) {
-            return tachyfits_open_memory(static_cast<const std::uint8_t *>(bytes), count,
-                                         name.c_str(), nullptr, &p, e);
-        });
+        e = tachyfits_open_memory(static_cast<const std::uint8_t *>(bytes), count, name.c_str(),
+                                  nullptr, &p, e);
         return file(detail::shared(p));
     }
+#ifdef __cpp_lib_expected
+    /// Opens a file, or returns the error.
+    static std::expected<file, error> try_open(const std::string &path, const options &how = {}) {
+        try {
+            return file(path, how);
+        } catch (const error &e) {
+            return std::unexpected(e);
+        }
+    }
+#endif
 
     /// HDUs.
     std::size_t length() const noexcept { return tachyfits_hdus(file_.get()); }
     /// The number of an HDU by EXTNAME; "Primary" is the first one.
     std::size_t index(const std::string &name, std::int64_t version = 0) const {
         if (name == "Primary" || name == "PRIMARY") return 0;
+        detail::call e;
         std::size_t hdu = 0;
-        detail::checked([&](auto *e) {
-            return tachyfits_find(file_.get(), name.c_str(), version, &hdu, e);
-        });
+        e = tachyfits_find(file_.get(), name.c_str(), version, &hdu, e);
         return hdu;
     }
     tachyfits_facts facts(std::size_t hdu) const {
+        detail::call e;
         tachyfits_facts f{};
         f.bytes = sizeof f;
-        detail::checked([&](auto *e) { return tachyfits_describe(file_.get(), hdu, &f, e); });
+        e = tachyfits_describe(file_.get(), hdu, &f, e);
         return f;
     }
     tachyfits::image image(std::size_t hdu) const { return {file_, hdu}; }
     tachyfits::image image(const std::string &name) const { return {file_, index(name)}; }
     tachyfits::table table(std::size_t hdu) const { return {file_, hdu}; }
     tachyfits::table table(const std::string &name) const { return {file_, index(name)}; }
-    tachyfits::header header(std::size_t hdu = 0) const {
-        tachyfits_header *p = nullptr;
-        detail::checked([&](auto *e) { return tachyfits_header_of(file_.get(), hdu, &p, e); });
-        return tachyfits::header(p);
-    }
+    tachyfits::header header(std::size_t hdu = 0) const { return {file_.get(), hdu}; }
     tachyfits::header header(const std::string &name) const { return header(index(name)); }
     std::vector<std::string> warnings() const {
-        std::vector<std::string> found;
+        std::vector<std::string> texts;
         for (std::size_t n = 0;; n++) {
             detail::handle<char> text(tachyfits_warning(file_.get(), n));
-            if (!text) return found;
-            found.emplace_back(text.get());
+            if (!text) return texts;
+            texts.emplace_back(text.get());
         }
     }
     const tachyfits_file *c() const noexcept { return file_.get(); }
+    const detail::shared_file &shared() const noexcept { return file_; }
 
 private:
     explicit file(detail::shared_file p) : file_(std::move(p)) {}
     detail::shared_file file_;
 };
+
+namespace detail {
+
+/// The open file of a name without a section.
+inline shared_file opened(const std::string &path, const options &how) {
+    call e;
+    tachyfits_file *p = nullptr;
+    const auto o = how.c();
+    e = tachyfits_open(path.c_str(), &o, &p, e);
+    return shared(p);
+}
+
+inline error bad_section(const std::string &text) {
+    return usage("section", "invalid section '" + text + "': expected ranges such as 1:100, * or -*",
+                 "write a range for each axis, counted from 1: x.fits[1:100,*]");
+}
+
+/// A number of a section from `at` on; `at` is then behind it.
+inline std::int64_t section_number(const std::string &text, std::size_t &at) {
+    std::int64_t value = 0;
+    const std::size_t begin = at;
+    for (; at < text.size() && text[at] >= '0' && text[at] <= '9' && at - begin < 18; at++)
+        value = 10 * value + (text[at] - '0');
+    if (at == begin) throw bad_section(text);
+    return value;
+}
+
+/// The section that a text such as "1:100:2,-*" describes.
+inline section section_of(const std::string &text, const std::vector<std::uint64_t> &shape) {
+    section part;
+    std::size_t at = 0;
+    for (auto length : shape) {
+        if (!part.empty() && (at >= text.size() || text[at++] != ',')) throw bad_section(text);
+        range r{0, length, 1};
+        const bool backwards = text.compare(at, 2, "-*") == 0;
+        if (backwards || text.compare(at, 1, "*") == 0) {
+            at += backwards ? 2 : 1;
+            if (backwards && length > 0) r = {length - 1, length, -1};
+        } else {
+            const std::int64_t first = section_number(text, at);
+            std::int64_t last = first, step = 1;
+            if (text.compare(at, 1, ":") == 0) last = section_number(text, ++at);
+            if (text.compare(at, 1, ":") == 0) step = section_number(text, ++at);
+            const std::int64_t distance = last > first ? last - first : first - last;
+            if (first < 1 || last < 1 || step < 1) throw bad_section(text);
+            r = {static_cast<std::uint64_t>(first - 1),
+                 static_cast<std::uint64_t>(distance / step + 1), last < first ? -step : step};
+        }
+        part.push_back(r);
+    }
+    if (at != text.size()) throw bad_section(text);
+    return part;
+}
+
+} // namespace detail
+
+inline file::file(const std::string &path, const options &how) {
+    std::vector<std::string> brackets;
+    std::string name = path;
+    for (std::size_t open; !name.empty() && name.back() == ']' && brackets.size() < 2;
+         name.erase(open)) {
+        open = name.rfind('[');
+        if (open == std::string::npos || open == 0) break;
+        brackets.push_back(name.substr(open + 1, name.size() - open - 2));
+    }
+    if (brackets.empty()) {
+        file_ = detail::opened(path, how);
+        return;
+    }
+    try {
+        // A file may have brackets in its name.
+        file_ = detail::opened(path, how);
+        return;
+    } catch (const error &e) {
+        if (e.kind() != kind::io) throw;
+    }
+    file_ = detail::opened(name, how);
+    const std::string &hdu = brackets.back();
+    const bool is_number = hdu.find_first_not_of("0123456789") == std::string::npos;
+    std::size_t at = 0;
+    if (brackets.size() == 2)
+        at = is_number ? static_cast<std::size_t>(detail::section_number(hdu, at = 0)) : index(hdu);
+    const auto of = image(at);
+    file_ = of.cut(detail::section_of(brackets.front(), of.shape())).shared();
+}
 
 /// An image of an expression of images by name: `evaluate("a - b", {{"a", one}, {"b", other}})`; computed when it is read.
 inline image evaluate(const std::string &expression,
@@ -846,50 +1232,604 @@ inline image evaluate(const std::string &expression,
         files.push_back(input.second.c());
         hdus.push_back(input.second.hdu());
     }
+    detail::call e;
     tachyfits_file *p = nullptr;
-    detail::checked([&](auto *e) {
-        return tachyfits_evaluate(expression.c_str(), names.data(), files.data(), hdus.data(),
-                                  names.size(), &p, e);
-    });
+    e = tachyfits_evaluate(expression.c_str(), names.data(), files.data(), hdus.data(),
+                           names.size(), &p, e);
     return image(detail::shared(p), 0);
 }
 
-/// A new file, HDU by HDU, which appears under its name with commit().
+/// Columns of a new table, cell after cell: `new_table().add("RA", ra, "deg").add("NAME", names)`.
+class new_table {
+public:
+    /// Adds a column of numbers, bool, std::complex or std::string; `elements` of them are a cell.
+    template <class T>
+    new_table &add(const std::string &name, const std::vector<T> &values, const std::string &unit = "",
+                   std::size_t elements = 1) {
+        content c;
+        c.name = name, c.unit = unit;
+        std::size_t width = elements = elements ? elements : 1;
+        if constexpr (std::is_same_v<T, std::string>) {
+            if (elements > 1)
+                throw detail::usage("elements", "invalid elements " + std::to_string(elements) +
+                                                    " of text: expected 1",
+                                    "write a column for each string");
+            std::size_t longest = 1;
+            for (const auto &text : values) longest = text.size() > longest ? text.size() : longest;
+            for (const auto &text : values) {
+                c.bytes += text;
+                c.bytes.append(longest - text.size(), '\0');
+            }
+            width = longest;
+        } else if constexpr (std::is_same_v<T, bool>) {
+            for (bool value : values) c.bytes.push_back(value ? 1 : 0);
+        } else if (!values.empty()) {
+            c.bytes.assign(reinterpret_cast<const char *>(values.data()), values.size() * sizeof(T));
+        }
+        c.form = std::to_string(width) + letter<T>();
+        const std::uint64_t rows = values.size() / elements;
+        if (!columns_.empty() && rows != rows_)
+            throw detail::usage("rows", "invalid column '" + name + "' of " + std::to_string(rows) +
+                                            " cells: expected " + std::to_string(rows_),
+                                "give all columns as many cells");
+        rows_ = rows;
+        columns_.push_back(std::move(c));
+        return *this;
+    }
+    std::uint64_t length() const noexcept { return rows_; }
+
+private:
+    friend class writer;
+    struct content {
+        std::string name, form, unit, bytes;
+    };
+    template <class T> static char letter() {
+        if constexpr (std::is_same_v<T, std::string>) return 'A';
+        else
+            switch (detail::type_code<T>()) {
+            case TACHYFITS_BOOL: return 'L';
+            case TACHYFITS_UINT8: return 'B';
+            case TACHYFITS_INT8: return 'S';
+            case TACHYFITS_UINT16: return 'U';
+            case TACHYFITS_INT16: return 'I';
+            case TACHYFITS_UINT32: return 'V';
+            case TACHYFITS_INT32: return 'J';
+            case TACHYFITS_UINT64: return 'W';
+            case TACHYFITS_INT64: return 'K';
+            case TACHYFITS_FLOAT: return 'E';
+            case TACHYFITS_COMPLEX_FLOAT: return 'C';
+            case TACHYFITS_COMPLEX_DOUBLE: return 'M';
+            default: return 'D';
+            }
+    }
+    std::vector<content> columns_;
+    std::uint64_t rows_ = 0;
+};
+
+/// A new file, HDU by HDU, which appears under its name with commit(). A name that ends in ".gz" compresses it.
 class writer {
 public:
     explicit writer(const std::string &path, const options &how = {}) {
+        detail::call e;
         tachyfits_writer *p = nullptr;
-        const auto o = how.c();
-        detail::checked([&](auto *e) { return tachyfits_create(path.c_str(), &o, &p, e); });
+        const auto o = how.with(detail::is_gzip(path) ? TACHYFITS_GZIP : 0u).c();
+        e = tachyfits_create(path.c_str(), &o, &p, e);
+        handle_.reset(p);
+    }
+    /// A temporary file without a name, for open().
+    writer() {
+        detail::call e;
+        tachyfits_writer *p = nullptr;
+        e = tachyfits_create(nullptr, nullptr, &p, e);
         handle_.reset(p);
     }
     template <class T>
     writer &append_image(const array<T> &pixels, const header &cards = {},
-                         const char *compression = nullptr, const options &how = {}) {
+                         const char *compression = nullptr, const options &how = {},
+                         const tachyfits_encoding *encoding = nullptr) {
+        detail::call e;
+        auto o = how.c();
+        o.encoding = encoding;
+        e = tachyfits_write_image(handle_.get(), cards.c(), detail::type_code<T>(),
+                                  pixels.shape().size(), pixels.shape().data(), pixels.data(),
+                                  pixels.size() * sizeof(T), compression, &o, e);
+        return *this;
+    }
+    writer &append_table(const new_table &table, const header &cards = {}, const options &how = {}) {
+        detail::call e;
+        std::vector<tachyfits_new_column> columns;
+        std::vector<tachyfits_cells> cells;
+        for (const auto &column : table.columns_) {
+            tachyfits_new_column c{};
+            c.bytes = sizeof c;
+            c.name = column.name.c_str(), c.form = column.form.c_str(), c.unit = column.unit.c_str();
+            columns.push_back(c);
+            cells.push_back({column.bytes.data(), column.bytes.size(), nullptr, nullptr});
+        }
         const auto o = how.c();
-        detail::checked([&](auto *e) {
-            return tachyfits_write_image(handle_.get(), cards.c(), detail::type_code<T>(),
-                                         pixels.shape().size(), pixels.shape().data(),
-                                         pixels.data(), pixels.size() * sizeof(T), compression, &o,
-                                         e);
-        });
+        e = tachyfits_begin_table(handle_.get(), cards.c(), columns.data(), columns.size(), e);
+        e = tachyfits_write_rows(handle_.get(), cells.data(), cells.size(), table.rows_, &o, e);
+        e = tachyfits_end_table(handle_.get(), e);
         return *this;
     }
     /// An image or table of a file, also a computed image.
     template <class Hdu> writer &append_copy(const Hdu &from, const options &how = {}) {
+        return append_copy(from.c(), from.hdu(), nullptr, how);
+    }
+    /// An HDU of a file, with other cards if `cards` is not NULL.
+    writer &append_copy(const tachyfits_file *from, std::size_t hdu, const header *cards,
+                        const options &how = {}) {
+        detail::call e;
         const auto o = how.c();
-        detail::checked([&](auto *e) {
-            return tachyfits_copy_hdu(handle_.get(), from.c(), from.hdu(), &o, e);
-        });
+        e = tachyfits_copy_with_header(handle_.get(), from, hdu, cards ? cards->c() : nullptr, &o, e);
         return *this;
     }
     void commit() {
-        detail::checked([&](auto *e) { return tachyfits_commit(handle_.release(), e); });
+        detail::call e;
+        e = tachyfits_commit(handle_.release(), e);
+    }
+    /// Completes the file and opens it.
+    detail::shared_file open() {
+        detail::call e;
+        tachyfits_file *p = nullptr;
+        e = tachyfits_commit_open(handle_.release(), &p, e);
+        return detail::shared(p);
     }
     tachyfits_writer *c() noexcept { return handle_.get(); }
 
 private:
     detail::handle<tachyfits_writer> handle_;
+};
+
+/// Changes of an existing file, written together by commit(): all, or none.
+class editor {
+public:
+    explicit editor(const std::string &path) {
+        detail::call e;
+        tachyfits_editor *p = nullptr;
+        e = tachyfits_edit(path.c_str(), &p, e);
+        handle_.reset(p);
+    }
+    /// Sets a card; without a comment it keeps the one that it has.
+    template <class T>
+    editor &update(std::size_t hdu, const std::string &keyword, const T &value,
+                   const std::string &comment = "") {
+        detail::call e;
+        const char *key = keyword.c_str(), *text = comment.c_str();
+        tachyfits_editor *p = handle_.get();
+        if constexpr (std::is_same_v<T, bool>)
+            e = tachyfits_edit_logical(p, hdu, key, value, text, e);
+        else if constexpr (std::is_integral_v<T>)
+            e = tachyfits_edit_i64(p, hdu, key, detail::exact<std::int64_t>(value, key), text, e);
+        else if constexpr (std::is_floating_point_v<T>)
+            e = tachyfits_edit_f64(p, hdu, key, static_cast<double>(value), text, e);
+        else
+            e = tachyfits_edit_text(p, hdu, key, std::string(value).c_str(), text, e);
+        return *this;
+    }
+    editor &erase(std::size_t hdu, const std::string &keyword) {
+        detail::call e;
+        e = tachyfits_edit_remove(handle_.get(), hdu, keyword.c_str(), e);
+        return *this;
+    }
+    /// Gives the pixels of a section other values: floats are physical values, integers the image's own type.
+    template <class T>
+    editor &assign(std::size_t hdu, const section &part, const array<T> &pixels) {
+        detail::call e;
+        std::vector<tachyfits_range> ranges;
+        for (const auto &r : part) ranges.push_back({r.first, r.count, r.step});
+        e = tachyfits_edit_pixels(handle_.get(), hdu, ranges.empty() ? nullptr : ranges.data(),
+                                  ranges.size(), detail::type_code<T>(), pixels.data(),
+                                  pixels.size() * sizeof(T), nullptr, e);
+        return *this;
+    }
+    /// Gives cells of a column, from row `first` on, other values, in the column's own type.
+    template <class T>
+    editor &assign(std::size_t hdu, std::int32_t column, std::uint64_t first, std::uint64_t rows,
+                   const std::vector<T> &values) {
+        detail::call e;
+        const tachyfits_cells cells{values.data(), values.size() * sizeof(T), nullptr, nullptr};
+        e = tachyfits_edit_cells(handle_.get(), hdu, column, nullptr, first, rows, &cells, nullptr, e);
+        return *this;
+    }
+    void commit(const options &how = {}) {
+        detail::call e;
+        const auto o = how.c();
+        e = tachyfits_edit_commit(handle_.release(), &o, e);
+    }
+    tachyfits_editor *c() noexcept { return handle_.get(); }
+
+private:
+    detail::handle<tachyfits_editor> handle_;
+};
+
+class document;
+
+/// An HDU of a document. Its pixels stay on disk until one of them is changed; cutting, turning and other changes of the
+/// whole image are computed when it is read or written.
+class document_hdu {
+public:
+    document_hdu(detail::shared_file file, std::size_t hdu) : file_(std::move(file)), hdu_(hdu) {}
+    document_hdu(const document_hdu &) = delete;
+    document_hdu &operator=(const document_hdu &) = delete;
+
+    /// The cards; they are written as they are then, besides those of structure and scaling.
+    tachyfits::header &header() {
+        if (!header_) header_.emplace(file_.get(), hdu_);
+        return *header_;
+    }
+    /// EXTNAME, or "Primary".
+    std::string name() const {
+        const auto cards = header_ ? *header_ : tachyfits::header(file_.get(), hdu_);
+        const std::string extname = cards.svalue("EXTNAME");
+        return extname.empty() && is_first_ ? "Primary" : extname;
+    }
+    /// TACHYFITS_HDU_…
+    int kind() const { return stored().facts().kind; }
+    bool is_table() const {
+        return kind() == TACHYFITS_HDU_BINARY_TABLE || kind() == TACHYFITS_HDU_ASCII_TABLE;
+    }
+
+    // Reading.
+
+    const std::vector<std::uint64_t> &shape() const { return pixels_ ? pixels_->shape : stored().shape(); }
+    std::uint64_t length(std::size_t axis) const {
+        return axis < shape().size() ? shape()[axis] : 1;
+    }
+    std::uint64_t x_length() const { return length(0); }
+    std::uint64_t y_length() const { return length(1); }
+    std::uint64_t z_length() const { return length(2); }
+    /// The image as it is now, with its cards: to be read, measured, or used in an expression.
+    tachyfits::image view() {
+        settle();
+        return header_ ? stored().with_header(*header_) : stored();
+    }
+    template <class T> array<T> read(const section &part = {}, const options &how = {}) {
+        return current().read<T>(part, how);
+    }
+    double dvalue(std::uint64_t x, std::uint64_t y = 0, std::uint64_t z = 0) const {
+        return pixels_ ? pixels_->at(place(x, y, z)) : stored().dvalue(x, y, z);
+    }
+    /// The stored number, without BSCALE and BZERO.
+    template <class T = double>
+    T stored_value(std::uint64_t x, std::uint64_t y = 0, std::uint64_t z = 0) {
+        return current().template stored_value<T>(x, y, z);
+    }
+    statistics stats(const section &part = {}) { return current().stats(part); }
+    double median(const section &part = {}) { return current().median(part); }
+    /// A part as an image, with its coordinates.
+    tachyfits::image copy(const section &part = {}) { return part.empty() ? view() : view().cut(part); }
+    /// The layers (axis 2) combined by a statistic: "mean", "median", "sum", "min", "max", …
+    array<double> combine_layers(const std::string &statistic = "mean") {
+        return current().reduce(statistic, {2});
+    }
+
+    // Changes of pixels: values of integers are rounded to the nearest when they are written, and must fit.
+
+    document_hdu &assign(double value, std::uint64_t x, std::uint64_t y = 0, std::uint64_t z = 0) {
+        load().set(place(x, y, z), value);
+        return *this;
+    }
+    document_hdu &fill(double value, const section &part = {}) {
+        return apply([value](double) { return value; }, part);
+    }
+    /// Gives every pixel of a section the value that a function makes of it.
+    template <class Function> document_hdu &apply(Function function, const section &part = {}) {
+        auto &pixels = load();
+        each(part, [&](std::size_t at) { pixels.set(at, function(pixels.at(at))); });
+        return *this;
+    }
+    /// Puts an image at a place; what is beyond the edges is left out.
+    template <class Image, class = decltype(std::declval<const Image &>().facts())>
+    document_hdu &paste(const Image &from, std::uint64_t x = 0, std::uint64_t y = 0,
+                        std::uint64_t z = 0) {
+        const bool is_wide = load().type != TACHYFITS_DOUBLE;
+        if (!is_wide) return paste(from.template read<double>(), x, y, z);
+        if (pixels_->type == TACHYFITS_INT64)
+            return paste(from.template read<std::int64_t>(), x, y, z);
+        return paste(from.template read<std::uint64_t>(), x, y, z);
+    }
+    template <class T>
+    document_hdu &paste(const array<T> &from, std::uint64_t x = 0, std::uint64_t y = 0,
+                        std::uint64_t z = 0) {
+        auto &pixels = load();
+        const std::uint64_t width = from.length(0), height = from.length(1);
+        const std::uint64_t first[] = {x, y, z};
+        for (std::uint64_t n = 0; n < from.size(); n++) {
+            const std::uint64_t at[] = {n % width, n / width % height, n / width / height};
+            std::uint64_t to[3];
+            bool inside = true;
+            for (int axis = 0; axis < 3; axis++) {
+                to[axis] = first[axis] + at[axis];
+                inside = inside && to[axis] < length(static_cast<std::size_t>(axis));
+            }
+            if (inside) pixels.set(place(to[0], to[1], to[2]), from.data()[n]);
+        }
+        return *this;
+    }
+    /// Makes an axis longer or shorter; new pixels are 0. The axis after the last one may be added.
+    document_hdu &resize(std::size_t axis, std::uint64_t length) {
+        auto &pixels = load();
+        auto shape = pixels.shape;
+        if (axis > shape.size() || axis > 2)
+            throw detail::usage("axis", "invalid axis " + std::to_string(axis) +
+                                            ": expected 0, 1 or 2, at most the axis after the last one",
+                                "add axes one after another");
+        if (axis == shape.size()) shape.push_back(1);
+        shape[axis] = length;
+        const changed old = std::exchange(pixels, changed(pixels.type, shape));
+        const std::uint64_t width = old.length(0), height = old.length(1);
+        for (std::size_t n = 0; n < old.size(); n++) {
+            const std::uint64_t at[] = {n % width, n / width % height, n / width / height};
+            if (at[0] < this->length(0) && at[1] < this->length(1) && at[2] < this->length(2))
+                pixels.take(place(at[0], at[1], at[2]), old, n);
+        }
+        return *this;
+    }
+
+    // Changes of the whole image, with its coordinates.
+
+    document_hdu &crop(const section &part) { return become(view().cut(part)); }
+    document_hdu &flip(std::size_t axis) { return become(view().flip(axis)); }
+    document_hdu &transpose_xy() { return become(view().transpose_xy()); }
+    document_hdu &rotate_xy(int degrees) { return become(view().rotate_xy(degrees)); }
+    /// Stores pixels as a type: with BZERO and BSCALE for integers, if BSCALE is not 1 or BZERO not 0.
+    template <class T> document_hdu &convert_type(double zero = 0, double scale = 1) {
+        load();
+        encoding_.pixel_type = detail::type_code<T>();
+        encoding_.zero = zero, encoding_.scale = scale;
+        encoding_.is_scaled = zero < 0 || zero > 0 || scale < 1 || scale > 1;
+        encoding_.has_blank = encoding_.has_blank && std::is_integral_v<T>;
+        return *this;
+    }
+    /// Sets BLANK, the stored integer of undefined pixels.
+    document_hdu &assign_blank(std::int64_t blank) {
+        load();
+        encoding_.has_blank = 1;
+        encoding_.blank = blank;
+        return *this;
+    }
+
+private:
+    friend class document;
+
+    /// Pixels in memory: physical values, or 64-bit integers, which doubles would not hold.
+    struct changed {
+        int type;
+        std::vector<std::uint64_t> shape;
+        array<double> real;
+        array<std::int64_t> whole;
+        array<std::uint64_t> natural;
+
+        changed(int code, const std::vector<std::uint64_t> &lengths) : type(code), shape(lengths) {
+            if (type == TACHYFITS_INT64) whole = array<std::int64_t>(lengths);
+            else if (type == TACHYFITS_UINT64) natural = array<std::uint64_t>(lengths);
+            else real = array<double>(lengths);
+        }
+        std::size_t size() const { return real.size() + whole.size() + natural.size(); }
+        void *data() {
+            if (type == TACHYFITS_INT64) return whole.data();
+            return type == TACHYFITS_UINT64 ? static_cast<void *>(natural.data()) : real.data();
+        }
+        std::uint64_t length(std::size_t axis) const { return axis < shape.size() ? shape[axis] : 1; }
+        double at(std::size_t n) const {
+            if (type == TACHYFITS_INT64) return static_cast<double>(whole.data()[n]);
+            if (type == TACHYFITS_UINT64) return static_cast<double>(natural.data()[n]);
+            return real.data()[n];
+        }
+        template <class T> void set(std::size_t n, T value) {
+            if (type == TACHYFITS_INT64) whole.data()[n] = detail::exact<std::int64_t>(value, "pixels");
+            else if (type == TACHYFITS_UINT64)
+                natural.data()[n] = detail::exact<std::uint64_t>(value, "pixels");
+            else real.data()[n] = static_cast<double>(value);
+        }
+        void take(std::size_t n, const changed &from, std::size_t at) {
+            if (type == TACHYFITS_INT64) whole.data()[n] = from.whole.data()[at];
+            else if (type == TACHYFITS_UINT64) natural.data()[n] = from.natural.data()[at];
+            else real.data()[n] = from.real.data()[at];
+        }
+        void append_to(writer &to, const tachyfits::header &cards, const tachyfits_encoding &as,
+                       const options &how) const {
+            if (type == TACHYFITS_INT64) to.append_image(whole, cards, nullptr, how, &as);
+            else if (type == TACHYFITS_UINT64) to.append_image(natural, cards, nullptr, how, &as);
+            else to.append_image(real, cards, nullptr, how, &as);
+        }
+    };
+
+    const tachyfits::image &stored() const {
+        if (!stored_) stored_.emplace(file_, hdu_);
+        return *stored_;
+    }
+    std::size_t place(std::uint64_t x, std::uint64_t y, std::uint64_t z) const {
+        const std::uint64_t at[] = {x, y, z};
+        for (std::size_t axis = 0; axis < 3; axis++)
+            if (at[axis] >= length(axis))
+                throw detail::usage("index", "invalid index " + std::to_string(at[axis]) +
+                                                 " of axis " + std::to_string(axis) +
+                                                 ": expected less than " + std::to_string(length(axis)),
+                                    "count from 0");
+        return static_cast<std::size_t>((z * length(1) + y) * length(0) + x);
+    }
+    template <class Use> void each(const section &part, Use use) const {
+        section all;
+        for (std::size_t axis = 0; axis < 3; axis++)
+            all.push_back(axis < part.size() ? part[axis] : range{0, part.empty() ? length(axis) : 1, 1});
+        for (std::uint64_t k = 0; k < all[2].count; k++)
+            for (std::uint64_t j = 0; j < all[1].count; j++)
+                for (std::uint64_t i = 0; i < all[0].count; i++)
+                    use(place(of(all[0], i), of(all[1], j), of(all[2], k)));
+    }
+    static std::uint64_t of(const range &r, std::uint64_t n) {
+        return r.first + n * static_cast<std::uint64_t>(r.step ? r.step : 1);
+    }
+    /// The pixels in memory, to be changed.
+    changed &load() {
+        if (pixels_) {
+            is_settled_ = false;
+            return *pixels_;
+        }
+        const auto &f = stored().facts();
+        if (f.kind != TACHYFITS_HDU_IMAGE || f.naxis > 3)
+            throw detail::usage("image", "invalid HDU: expected an image of 1 to 3 axes",
+                                "see kind() and shape()");
+        const bool is_wide = f.pixel_type == TACHYFITS_INT64 || f.pixel_type == TACHYFITS_UINT64;
+        if (is_wide && f.is_scaled)
+            throw detail::usage("image", "invalid image of scaled 64-bit integers: their values are not exact",
+                                "write them as floats: copy the values by read<double>()");
+        encoding_ = {};
+        encoding_.bytes = sizeof encoding_;
+        encoding_.pixel_type = f.pixel_type;
+        encoding_.is_scaled = f.is_scaled;
+        encoding_.has_blank = f.has_blank;
+        encoding_.scale = f.scale, encoding_.zero = f.zero, encoding_.blank = f.blank;
+        changed pixels(is_wide ? f.pixel_type : TACHYFITS_DOUBLE, stored().shape());
+        stored().read_own(pixels.type, pixels.data(), pixels.size() * sizeof(double));
+        pixels_.emplace(std::move(pixels));
+        is_settled_ = false;
+        return *pixels_;
+    }
+    /// Puts changed pixels into a temporary file, so that the engine reads them.
+    void settle() {
+        if (!pixels_ || is_settled_) return;
+        writer temporary;
+        pixels_->append_to(temporary, header(), encoding_, {});
+        file_ = temporary.open();
+        hdu_ = 0;
+        stored_.reset();
+        is_settled_ = true;
+    }
+    const tachyfits::image &current() {
+        settle();
+        return stored();
+    }
+    document_hdu &become(const tachyfits::image &other) {
+        file_ = other.shared();
+        hdu_ = other.hdu();
+        stored_.reset();
+        pixels_.reset();
+        // References to the header stay valid.
+        if (header_) *header_ = tachyfits::header(file_.get(), hdu_);
+        return *this;
+    }
+    void append_to(writer &to, const options &how) {
+        if (pixels_ && !is_settled_) pixels_->append_to(to, header(), encoding_, how);
+        else to.append_copy(file_.get(), hdu_, header_ ? &*header_ : nullptr, how);
+    }
+
+    detail::shared_file file_;
+    std::size_t hdu_;
+    bool is_first_ = false;
+    mutable std::optional<tachyfits::image> stored_;
+    std::optional<tachyfits::header> header_;
+    std::optional<changed> pixels_;
+    bool is_settled_ = false;
+    tachyfits_encoding encoding_{};
+};
+
+/// A whole file that is changed and written, as in SFITSIO; its pixels stay on disk until they are changed. The file that it
+/// was read from may be replaced by write().
+class document {
+public:
+    document() = default;
+    explicit document(const std::string &path, const options &how = {}) {
+        const file from(path, how);
+        for (std::size_t n = 0; n < from.length(); n++) add(from.shared(), n);
+    }
+#ifdef __cpp_lib_expected
+    /// Opens a file, or returns the error.
+    static std::expected<document, error> try_open(const std::string &path, const options &how = {}) {
+        try {
+            return document(path, how);
+        } catch (const error &e) {
+            return std::unexpected(e);
+        }
+    }
+#endif
+
+    /// HDUs.
+    std::size_t length() const noexcept { return hdus_.size(); }
+    /// The number of an HDU by EXTNAME; "Primary" is the first one.
+    std::size_t index(const std::string &name) const {
+        if (name == "Primary" || name == "PRIMARY") return 0;
+        std::size_t n = 0;
+        for (auto &one : hdus_) {
+            if (one.name() == name) return n;
+            n++;
+        }
+        throw detail::usage("no-such-hdu", "invalid HDU '" + name + "': expected an EXTNAME of the document",
+                            "see hdu(n).name()");
+    }
+    document_hdu &hdu(std::size_t number) const {
+        for (auto &one : hdus_)
+            if (number-- == 0) return one;
+        throw detail::usage("no-such-hdu", "invalid HDU " + std::to_string(number + length() + 1) +
+                                                ": expected less than " + std::to_string(length()),
+                            "count HDUs from 0");
+    }
+    document_hdu &image(std::size_t number) const { return hdu(number); }
+    document_hdu &image(const std::string &name) const { return hdu(index(name)); }
+    tachyfits::header &header(std::size_t number) const { return hdu(number).header(); }
+    tachyfits::header &header(const std::string &name) const { return hdu(index(name)).header(); }
+    /// A table as it is in the file.
+    tachyfits::table table(std::size_t number) const {
+        const auto &of = hdu(number);
+        return {of.file_, of.hdu_};
+    }
+    tachyfits::table table(const std::string &name) const { return table(index(name)); }
+
+    /// Appends an image; a name other than "Primary" becomes its EXTNAME.
+    template <class T>
+    document &append_image(const std::string &name, const array<T> &pixels, tachyfits::header cards = {}) {
+        writer temporary;
+        temporary.append_image(pixels, cards);
+        return append(temporary.open(), 0, name);
+    }
+    /// Appends an image of zeros.
+    template <class T> document &append_image(const std::string &name, std::vector<std::uint64_t> shape) {
+        return append_image(name, array<T>(std::move(shape)));
+    }
+    /// Appends an image of a file, or a computed one, which is read when the document is written.
+    document &append_image(const std::string &name, const tachyfits::image &from) {
+        return append(from.shared(), from.hdu(), name);
+    }
+    document &append_table(const std::string &name, const new_table &columns, tachyfits::header cards = {}) {
+        writer temporary;
+        temporary.append_table(columns, cards);
+        // HDU 0 is empty.
+        return append(temporary.open(), 1, name);
+    }
+    document &append_table(const std::string &name, const tachyfits::table &from) {
+        return append(from.shared(), from.hdu(), name);
+    }
+    document &erase(std::size_t number) {
+        hdu(number);
+        auto at = hdus_.begin();
+        for (std::size_t n = 0; n < number; n++) ++at;
+        hdus_.erase(at);
+        if (!hdus_.empty()) hdus_.front().is_first_ = true;
+        return *this;
+    }
+    /// Writes the document as a file, which appears when it is complete; ".gz" at the end of its name compresses it. An
+    /// existing file is an error without `tachyfits::overwrite()`.
+    document &write(const std::string &path, const options &how = {}) {
+        writer to(path, how);
+        for (auto &one : hdus_) one.append_to(to, how);
+        to.commit();
+        return *this;
+    }
+
+private:
+    void add(const detail::shared_file &file, std::size_t number) {
+        hdus_.emplace_back(file, number);
+        hdus_.back().is_first_ = hdus_.size() == 1;
+    }
+    document &append(const detail::shared_file &file, std::size_t number, const std::string &name) {
+        add(file, number);
+        if (!name.empty() && name != "Primary") hdus_.back().header().update("EXTNAME", name);
+        return *this;
+    }
+    // References to HDUs stay valid; those that only look at the document may load pixels.
+    mutable std::list<document_hdu> hdus_;
 };
 
 } // namespace tachyfits

@@ -55,6 +55,15 @@ impl From<NoMemory> for Failure {
     }
 }
 
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Failure::Absent => f.write_str("no such card"),
+            Failure::Error { message, hint, .. } => write!(f, "{message}\nhint: {hint}"),
+        }
+    }
+}
+
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
         let kind = match (&error, error.kind()) {
@@ -69,6 +78,29 @@ impl From<Error> for Failure {
         let (message, hint) = text.split_once("\nhint: ").unwrap_or((&text, ""));
         Failure::Error { kind, code, message: message.to_owned(), hint: in_general(hint) }
     }
+}
+
+/// The error code of this number as an error with its meaning; absent after the last one.
+pub(crate) fn described_code(number: usize) -> Result<Failure, Failure> {
+    let codes = tachyfits::error::error_codes().into_iter().filter_map(|code| {
+        let kind = match (code.code, code.kind) {
+            ("io-cancelled", _) => TACHYFITS_ERROR_CANCELLED,
+            (_, "io") => TACHYFITS_ERROR_IO,
+            (_, "format") => TACHYFITS_ERROR_FORMAT,
+            (_, "usage") => TACHYFITS_ERROR_USAGE,
+            (_, "limit") => TACHYFITS_ERROR_LIMIT,
+            // Warnings.
+            _ => return None,
+        };
+        let hint = in_general(&code.hint);
+        Some(Failure::Error { kind, code: code.code, message: code.meaning, hint })
+    });
+    let (name, hint) = ("of a function", "see the message");
+    let own = [
+        Failure::argument("argument", name, "one that the header describes", hint),
+        Failure::internal(&"a fault of the library"),
+    ];
+    codes.chain(own).nth(number).ok_or(Failure::Absent)
 }
 
 /// A hint without the words of other interfaces: each `{Python|command line}` becomes what Python's argument is called.

@@ -8,6 +8,8 @@
     reason = "the border to C: see DESIGN.md, \"Where is unsafe code allowed?\""
 )]
 
+mod arrow;
+mod dlpack;
 mod files;
 mod headers;
 mod images;
@@ -183,17 +185,18 @@ fn call<'a>(options: *const COptions) -> Outcome<Call<'a>> {
         return Ok(Call::default());
     };
     let bytes = *bytes as usize;
-    let whole = size_of::<COptions>();
-    if bytes < whole {
-        let expected = format!("sizeof(tachyfits_options), {whole}");
+    let mut whole = COptions::new();
+    if bytes < COptions::LEAST {
+        let expected = format!("sizeof(tachyfits_options), {}", whole.bytes);
         return Err(Failure::argument("options.bytes", bytes, &expected, "set it before the call"));
     }
-    // SAFETY: the caller's struct is at least as large as this one.
-    let options = unsafe { options.read() };
+    let known = bytes.min(size_of::<COptions>());
+    // SAFETY: the caller's struct has as many bytes as it says; those after them stay the defaults.
+    unsafe { options.cast::<u8>().copy_to_nonoverlapping((&raw mut whole).cast(), known) };
     // SAFETY: NULL, or a job that the caller frees after the call.
-    let job: Option<&JobHandle> = unsafe { options.job.as_ref() };
-    let COptions { threads, storage, flags, .. } = options;
-    Ok(Call { threads, storage, flags, job })
+    let job: Option<&JobHandle> = unsafe { whole.job.as_ref() };
+    let COptions { threads, storage, flags, nulls, encoding, .. } = whole;
+    Ok(Call { threads, storage, flags, job, nulls, encoding })
 }
 
 /// Checks the size that a caller wrote into its struct, which the library fills or reads.

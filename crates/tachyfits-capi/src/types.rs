@@ -81,6 +81,12 @@ pub const TACHYFITS_CHECKSUM: u32 = 8;
 /// Stored numbers, without scaling.
 pub const TACHYFITS_STORED: u32 = 16;
 
+/// Compress a new file by gzip: for names that end in ".gz".
+pub const TACHYFITS_GZIP: u32 = 32;
+
+/// Undefined pixels are NaN and BLANK.
+pub const TACHYFITS_NULLS_NAN: i32 = 0;
+
 /// A circle: `x`, `y` and the radius `a`.
 pub const TACHYFITS_CIRCLE: i32 = 1;
 /// An ellipse: `x`, `y`, semi-axes `a` and `b`, `angle` in degrees from the x axis towards y.
@@ -130,6 +136,29 @@ pub struct COptions {
     pub flags: u32,
     /// Cancels the operation from another thread; may be NULL.
     pub job: *const JobHandle,
+    /// Takes the number of undefined pixels that are read, and a flag for each; may be NULL.
+    pub nulls: *mut CNulls,
+    /// How the pixels of a new image are stored: physical values are scaled and rounded, NaN becomes BLANK; pixels that have its
+    /// type already stay as they are. NULL: as they are given.
+    pub encoding: *const CEncoding,
+}
+
+impl COptions {
+    /// Bytes of the first version, which ended with `job`.
+    pub(crate) const LEAST: usize = std::mem::offset_of!(COptions, nulls);
+
+    /// The defaults.
+    pub(crate) const fn new() -> COptions {
+        COptions {
+            bytes: size_of::<COptions>() as u32,
+            threads: 0,
+            storage: 0,
+            flags: 0,
+            job: std::ptr::null(),
+            nulls: std::ptr::null_mut(),
+            encoding: std::ptr::null(),
+        }
+    }
 }
 
 /// Some pixels of one axis.
@@ -142,6 +171,41 @@ pub struct CRange {
     pub count: u64,
     /// From one pixel to the next; may be negative. 0 stands for 1.
     pub step: i64,
+}
+
+/// Which pixels are undefined, where they are and how many: filled when pixels are read.
+#[repr(C)]
+pub struct CNulls {
+    /// sizeof(tachyfits_nulls), set by the caller.
+    pub bytes: u32,
+    /// Which pixels count: TACHYFITS_NULLS_NAN.
+    pub policy: i32,
+    /// Takes a byte for each pixel, 1 where it is undefined; may be NULL.
+    pub flags: *mut u8,
+    /// Bytes of `flags`: one for each pixel.
+    pub room: usize,
+    /// Set: how many pixels are undefined.
+    pub count: u64,
+}
+
+/// How the pixels of a new image are stored.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CEncoding {
+    /// sizeof(tachyfits_encoding).
+    pub bytes: u32,
+    /// TACHYFITS_…: the type of the stored pixels, the unsigned conventions included.
+    pub pixel_type: i32,
+    /// 1 if `scale` and `zero` count: for types of the Standard's own, without the unsigned conventions.
+    pub is_scaled: u32,
+    /// 1 if `blank` counts: for integers.
+    pub has_blank: u32,
+    /// BSCALE.
+    pub scale: f64,
+    /// BZERO.
+    pub zero: f64,
+    /// BLANK: the stored integer of undefined pixels.
+    pub blank: i64,
 }
 
 /// A shape in the plane of NAXIS1 and NAXIS2, in pixels from 0, whose centres are whole numbers.
@@ -334,6 +398,9 @@ pub struct CCells {
     pub bytes: usize,
     /// A byte for each element, 1 where it is null; may be NULL.
     pub nulls: *const u8,
+    /// For arrays of variable length: rows + 1 numbers, where the array of each row begins among the elements of `values`, and
+    /// where the last one ends; otherwise NULL.
+    pub offsets: *const i64,
 }
 
 /// The number of a pixel type in the interface.

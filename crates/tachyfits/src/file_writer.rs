@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tachyfits_format::{Card, FormatError, HduKind, Header, NewImage, StoredType, Value};
 use tachyfits_io::operation::RunOptions;
-use tachyfits_io::{OutputFile, Report, SpoolFile};
+use tachyfits_io::{OutputFile, Report, SpoolFile, gzip};
 use tachyfits_kernels::{OnesComplement, Tier};
 
 use crate::byte_sums::{each_piece, update_checksums};
@@ -29,6 +29,8 @@ tachyfits_io::options! {
         pub pixels: Option<NewPixels>,
         /// Compress an image in tiles.
         pub compression: Option<TileCompression>,
+        /// Compress the whole file by gzip when it is complete.
+        pub gzip: bool,
     }
 }
 
@@ -87,10 +89,29 @@ enum Output {
     Named(OutputFile),
     /// A file without a name, to be read at once.
     Spooled(SpoolFile),
+    /// A file without a name, and the one that gets its bytes compressed by gzip.
+    Compressed(SpoolFile, OutputFile),
 }
 
 impl FileWriter {
     /// Begins a file. The options of pixels are for images alone and not used here.
+    ///
+    /// ```
+    /// use tachyfits::{Array, FileWriter, FitsFile, Header, OpenOptions, RunOptions, WriteOptions};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("out.fits.gz");
+    /// let mut file = FileWriter::create(&path, &WriteOptions::default().gzip(true))?;
+    /// let array = Array::new(&[1i16, 2, 6], &[3]);
+    /// array.write_into(&mut file, &Header::new(), None, None, &RunOptions::default())?;
+    /// assert!(!path.exists());
+    /// file.commit()?;
+    /// let compressed = std::fs::read(&path)?;
+    /// assert_eq!(compressed[..2], [0x1f, 0x8b]);
+    /// let image = FitsFile::open(&path, &OpenOptions::default())?.image(0)?;
+    /// let (sum, _report) = image.total(&image.whole(), &RunOptions::default())?;
+    /// assert_eq!(sum.sum.value(), 9.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// As [`OutputFile::create`].
@@ -99,6 +120,11 @@ impl FileWriter {
         let mut output = OutputFile::create(path, options.overwrite)?;
         if options.sync {
             output.flush_early()?;
+        }
+        if options.gzip {
+            let content = SpoolFile::new(&path.display().to_string())?;
+            let output = Output::Compressed(content, output);
+            return FileWriter::begin(output, options.checksum, options.sync);
         }
         FileWriter::begin(Output::Named(output), options.checksum, options.sync)
     }
@@ -127,7 +153,9 @@ impl FileWriter {
     /// The file's name.
     pub fn name(&self) -> String {
         match &self.output {
-            Output::Named(output) => output.path().display().to_string(),
+            Output::Named(output) | Output::Compressed(_, output) => {
+                output.path().display().to_string()
+            }
             Output::Spooled(spool) => spool.name().to_owned(),
         }
     }
@@ -145,10 +173,17 @@ impl FileWriter {
         if self.hdus == 0 {
             self.begin_extension()?;
         }
-        match self.output {
-            Output::Named(output) if self.sync => output.commit_durably()?,
-            Output::Named(output) => output.commit()?,
-            Output::Spooled(_) => {}
+        let output = match self.output {
+            Output::Named(output) => output,
+            Output::Compressed(content, mut output) => {
+                gzip(&*content.finish()?, &mut output)?;
+                output
+            }
+            Output::Spooled(_) => return Ok(()),
+        };
+        match self.sync {
+            true => output.commit_durably()?,
+            false => output.commit()?,
         }
         Ok(())
     }
@@ -171,7 +206,7 @@ impl FileWriter {
         }
         match self.output {
             Output::Spooled(spool) => FitsFile::from_storage(spool.finish()?, options),
-            Output::Named(_) => {
+            Output::Named(_) | Output::Compressed(..) => {
                 let name = self.name();
                 self.commit()?;
                 FitsFile::open(name, options)
@@ -326,7 +361,7 @@ impl FileWriter {
     pub(crate) fn reserve(&mut self, bytes: u64) -> Result<(), Error> {
         match &mut self.output {
             Output::Named(output) => Ok(output.reserve(bytes)?),
-            Output::Spooled(_) => Ok(()),
+            Output::Spooled(_) | Output::Compressed(..) => Ok(()),
         }
     }
 
@@ -334,7 +369,9 @@ impl FileWriter {
     pub(crate) fn write_all_at(&self, offset: u64, bytes: &[u8]) -> Result<(), Error> {
         match &self.output {
             Output::Named(output) => Ok(output.write_all_at(offset, bytes)?),
-            Output::Spooled(spool) => Ok(spool.write_all_at(offset, bytes)?),
+            Output::Spooled(spool) | Output::Compressed(spool, _) => {
+                Ok(spool.write_all_at(offset, bytes)?)
+            }
         }
     }
 

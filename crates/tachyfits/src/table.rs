@@ -21,6 +21,7 @@ mod write_text;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+pub use tachyfits_format::text::significant;
 pub use tachyfits_format::{
     Column, Element, Field, NewColumn, NewTable, Null, Substrings, TableKind, TableLayout,
     TextEncoding, TextForm,

@@ -44,6 +44,18 @@ pub extern "C" fn tachyfits_open_memory(
     })
 }
 
+/// Make another handle of an open file, which is closed for itself: for copies of objects in C++ and other languages.
+#[unsafe(no_mangle)]
+pub extern "C" fn tachyfits_file_copy(
+    file: *const FileHandle,
+    copy: *mut *mut FileHandle,
+    error: *mut CError,
+) -> i32 {
+    guarded(error, || {
+        put_handle(copy, "copy", || Ok(FileHandle(reference(file, "file")?.0.clone())))
+    })
+}
+
 /// Close a file.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_close(file: *mut FileHandle) {

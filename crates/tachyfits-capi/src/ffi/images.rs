@@ -4,22 +4,23 @@
 
 use std::ffi::{c_char, c_void};
 
-use tachyfits::{AxisRange, PixelType, Region};
+use tachyfits::{AxisRange, Image, PixelType, Region};
 
+use super::dlpack::{DLManagedTensorVersioned, exported};
 use super::{
-    call, check_bytes, guarded, mutable, optional_text, put_handle, reference, slice, slice_mut,
-    text,
+    call, check_bytes, guarded, mutable, optional_text, put, put_handle, reference, slice,
+    slice_mut, text,
 };
 use crate::failure::Failure;
-use crate::handles::pixels::{Part, evaluated, read_run, smoothed};
-use crate::handles::{FileHandle, Outcome};
+use crate::handles::pixels::{Part, evaluated, read_run, reordered, smoothed, undefined};
+use crate::handles::{Call, FileHandle, HeaderHandle, Outcome};
 use crate::types::{
-    CError, COptions, CRange, CRegion, CStats, TACHYFITS_BOX, TACHYFITS_CIRCLE, TACHYFITS_ELLIPSE,
-    TACHYFITS_POLYGON, pixel_of,
+    CError, CNulls, COptions, CRange, CRegion, CStats, TACHYFITS_BOX, TACHYFITS_CIRCLE,
+    TACHYFITS_ELLIPSE, TACHYFITS_NULLS_NAN, TACHYFITS_POLYGON, pixel_of,
 };
 
 /// The ranges of all axes, with the steps that stand for 1.
-fn ranges_of(ranges: *const CRange, naxis: usize) -> Outcome<Option<Vec<AxisRange>>> {
+pub(super) fn ranges_of(ranges: *const CRange, naxis: usize) -> Outcome<Option<Vec<AxisRange>>> {
     if ranges.is_null() {
         return Ok(None);
     }
@@ -67,18 +68,48 @@ fn with_part<T>(
     operate(&Part { image, ranges: ranges.as_deref(), region: region_of(region)? })
 }
 
-fn pixel_type(code: i32) -> Outcome<PixelType> {
+pub(super) fn pixel_type(code: i32) -> Outcome<PixelType> {
     pixel_of(code).ok_or_else(|| {
         let hint = "use TACHYFITS_UINT8 to TACHYFITS_DOUBLE";
         Failure::argument("type", code, "a type of numbers, 1 to 10", hint)
     })
 }
 
+/// The caller's account of undefined pixels, checked before anything is read; none if it wants none.
+fn nulls_of<'a>(call: &Call<'_>) -> Outcome<Option<&'a mut CNulls>> {
+    if call.nulls.is_null() {
+        return Ok(None);
+    }
+    let nulls = mutable(call.nulls, "nulls")?;
+    check_bytes(nulls.bytes, size_of::<CNulls>(), "nulls")?;
+    if nulls.policy == TACHYFITS_NULLS_NAN {
+        return Ok(Some(nulls));
+    }
+    let hint = "use TACHYFITS_NULLS_NAN";
+    Err(Failure::argument("nulls.policy", nulls.policy, "a policy of the header", hint))
+}
+
+/// Fills the caller's account of undefined pixels.
+fn take_nulls(
+    nulls: Option<&mut CNulls>,
+    (image, pixel, pixels): (&Image, PixelType, &[u8]),
+    call: &Call<'_>,
+) -> Outcome<()> {
+    let Some(nulls) = nulls else { return Ok(()) };
+    let flags = match nulls.flags.is_null() {
+        true => None,
+        false => Some(slice_mut(nulls.flags, nulls.room, "nulls.flags")?),
+    };
+    nulls.count = undefined(image, pixel, pixels, flags, call)?;
+    Ok(())
+}
+
 /// Read pixels into an array of `bytes` bytes, the first axis the fastest.
 ///
 /// As TACHYFITS_FLOAT or TACHYFITS_DOUBLE they are physical values, NaN where undefined (NaN or BLANK). A type of integers
 /// must hold every pixel, or there is an error; without conversion they are read as pixel_type of tachyfits_describe, or
-/// with the flag TACHYFITS_STORED as stored_type.
+/// with the flag TACHYFITS_STORED as stored_type. `nulls` of the options takes the number of undefined pixels, and a flag
+/// for each.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_read(
     file: *const FileHandle,
@@ -93,7 +124,10 @@ pub extern "C" fn tachyfits_read(
     guarded(error, || {
         with_part((file, hdu), ranges, std::ptr::null(), |part| {
             let out = slice_mut(out.cast::<u8>(), bytes, "out")?;
-            part.read(pixel_type(pixel)?, out, &call(options)?)
+            let (pixel, call) = (pixel_type(pixel)?, call(options)?);
+            let nulls = nulls_of(&call)?;
+            part.read(pixel, out, &call)?;
+            take_nulls(nulls, (&part.image, pixel, out), &call)
         })
     })
 }
@@ -114,7 +148,36 @@ pub extern "C" fn tachyfits_read_run(
     guarded(error, || {
         let image = reference(file, "file")?.image(hdu)?;
         let out = slice_mut(out.cast::<u8>(), bytes, "out")?;
-        read_run(&image, (first, count), pixel_type(pixel)?, out, &call(options)?)
+        let (pixel, call) = (pixel_type(pixel)?, call(options)?);
+        let nulls = nulls_of(&call)?;
+        read_run(&image, (first, count), pixel, out, &call)?;
+        take_nulls(nulls, (&image, pixel, out), &call)
+    })
+}
+
+/// Read pixels, as tachyfits_read does, into memory that comes with its type and shape, in the order of C (NAXIS1 is the last
+/// axis): for NumPy, PyTorch and others. Its `deleter` frees it.
+#[unsafe(no_mangle)]
+pub extern "C" fn tachyfits_read_dlpack(
+    file: *const FileHandle,
+    hdu: usize,
+    ranges: *const CRange,
+    pixel: i32,
+    tensor: *mut *mut DLManagedTensorVersioned,
+    options: *const COptions,
+    error: *mut CError,
+) -> i32 {
+    guarded(error, || {
+        put(tensor, "tensor", || {
+            with_part((file, hdu), ranges, std::ptr::null(), |part| {
+                let pixel = pixel_type(pixel)?;
+                let call = call(options)?;
+                let nulls = nulls_of(&call)?;
+                let (memory, lengths) = part.read_new(pixel, &call)?;
+                take_nulls(nulls, (&part.image, pixel, memory.bytes()), &call)?;
+                Ok(exported(memory, pixel, &lengths))
+            })
+        })
     })
 }
 
@@ -251,6 +314,41 @@ pub extern "C" fn tachyfits_cut(
     guarded(error, || {
         put_handle(result, "result", || {
             with_part((file, hdu), ranges, std::ptr::null(), |part| part.cut())
+        })
+    })
+}
+
+/// Put the axes of an image in another order: the new axis n is axis `order[n]`, 0 for NAXIS1, of `naxis` axes; a file of one
+/// HDU, with its coordinates, read when it is used.
+#[unsafe(no_mangle)]
+pub extern "C" fn tachyfits_reorder(
+    file: *const FileHandle,
+    hdu: usize,
+    order: *const usize,
+    naxis: usize,
+    result: *mut *mut FileHandle,
+    error: *mut CError,
+) -> i32 {
+    guarded(error, || {
+        put_handle(result, "result", || {
+            let image = reference(file, "file")?.image(hdu)?;
+            reordered(&image, slice(order, naxis, "order")?)
+        })
+    })
+}
+
+/// Give an image other cards, besides those of its structure and scaling, which stay; a file of one HDU, read when it is used.
+#[unsafe(no_mangle)]
+pub extern "C" fn tachyfits_with_header(
+    file: *const FileHandle,
+    hdu: usize,
+    header: *const HeaderHandle,
+    result: *mut *mut FileHandle,
+    error: *mut CError,
+) -> i32 {
+    guarded(error, || {
+        put_handle(result, "result", || {
+            reference(file, "file")?.with_header(hdu, reference(header, "header")?)
         })
     })
 }

@@ -1,9 +1,11 @@
 //! The library, jobs, and memory that callers free.
 
-use std::ffi::{CString, c_char};
+use std::ffi::{CString, c_char, c_int};
 
-use super::{guarded, infallible, put_handle, reference, taken};
-use crate::types::{CError, JobHandle};
+use super::{guarded, infallible, mutable, put_handle, reference, taken};
+use crate::failure::{Failure, described_code};
+use crate::handles::call::set_default_threads;
+use crate::types::{CError, JobHandle, TACHYFITS_OK};
 
 /// Return the version of the library as text, which need not be freed.
 #[unsafe(no_mangle)]
@@ -16,6 +18,33 @@ pub extern "C" fn tachyfits_version() -> *const c_char {
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_abi() -> u32 {
     0
+}
+
+/// Set the number of threads of the operations of this process whose options leave it at 0; 0 for one per core.
+#[unsafe(no_mangle)]
+pub extern "C" fn tachyfits_set_threads(threads: u32) {
+    infallible((), || set_default_threads(threads));
+}
+
+/// Allow (not 0, the default) or forbid memory maps in this process: TACHYFITS_STORAGE_AUTO then reads, and
+/// TACHYFITS_STORAGE_MAP is an error.
+#[unsafe(no_mangle)]
+pub extern "C" fn tachyfits_allow_maps(allowed: c_int) {
+    infallible((), || tachyfits::io::allow_maps(allowed != 0));
+}
+
+/// Describe an error that the library may give, from 0: its kind, code, meaning (`message`) and hint. TACHYFITS_ABSENT after
+/// the last one.
+#[unsafe(no_mangle)]
+pub extern "C" fn tachyfits_error_code(number: usize, entry: *mut CError) -> i32 {
+    let described = infallible(Err(Failure::Absent), || described_code(number));
+    match (described, mutable(entry, "entry")) {
+        (Ok(described), Ok(entry)) => {
+            entry.take(&described);
+            TACHYFITS_OK
+        }
+        (Err(failure), _) | (_, Err(failure)) => failure.number(),
+    }
 }
 
 /// Begin a job, which tachyfits_job_cancel ends from another thread.

@@ -44,7 +44,7 @@ pub extern "C" fn tachyfits_column_describe(
     })
 }
 
-fn number(column: i32) -> Outcome<usize> {
+pub(super) fn number(column: i32) -> Outcome<usize> {
     let hint = "count columns from 0";
     let refused = |_| Failure::argument("column", column, "a number from 0", hint);
     usize::try_from(column).map_err(refused)

@@ -2,21 +2,23 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use tachyfits::Header;
 use tachyfits::table::ColumnInput;
+use tachyfits::{Header, NewPixels, Rows};
 
+use super::images::{pixel_type, ranges_of};
+use super::tables::number;
 use super::{
     call, check_bytes, guarded, infallible, mutable, optional_text, path, put_handle, reference,
     slice, taken, text, write_card,
 };
 use crate::failure::Failure;
 use crate::handles::header_handle::real;
-use crate::handles::new_files::new_column;
+use crate::handles::new_files::{cells_input, new_column};
 use crate::handles::{EditorHandle, FileHandle, HeaderHandle, Outcome, WriterHandle};
-use crate::types::{CCells, CError, CNewColumn, COptions, pixel_of};
+use crate::types::{CCells, CEncoding, CError, CNewColumn, COptions, CRange};
 
 /// Begin a new file, which appears under its name with tachyfits_commit. An existing one is an error without the flag
-/// TACHYFITS_OVERWRITE.
+/// TACHYFITS_OVERWRITE. NULL begins a temporary file without a name, for tachyfits_commit_open.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_create(
     path_name: *const c_char,
@@ -25,7 +27,10 @@ pub extern "C" fn tachyfits_create(
     error: *mut CError,
 ) -> i32 {
     guarded(error, || {
-        put_handle(writer, "writer", || WriterHandle::create(path(path_name)?, &call(options)?))
+        put_handle(writer, "writer", || {
+            let path = if path_name.is_null() { None } else { Some(path(path_name)?) };
+            WriterHandle::create(path, &call(options)?)
+        })
     })
 }
 
@@ -36,8 +41,47 @@ fn cards(header: *const HeaderHandle, empty: &Header) -> Outcome<&Header> {
     }
 }
 
+fn encoding_of(encoding: *const CEncoding) -> Outcome<Option<NewPixels>> {
+    if encoding.is_null() {
+        return Ok(None);
+    }
+    let encoding = reference(encoding, "encoding")?;
+    check_bytes(encoding.bytes, size_of::<CEncoding>(), "encoding")?;
+    let CEncoding { scale, zero, blank, .. } = *encoding;
+    let pixels = NewPixels::new(pixel_type(encoding.pixel_type)?);
+    let scaling = (encoding.is_scaled != 0).then_some((scale, zero));
+    Ok(Some(pixels.scaling(scaling).blank((encoding.has_blank != 0).then_some(blank))))
+}
+
+/// The cells of columns; `elements` says how many a cell of a column has.
+fn inputs<'a>(
+    cells: &'a [CCells],
+    rows: u64,
+    elements: impl Fn(usize) -> Outcome<u64>,
+) -> Outcome<Vec<ColumnInput<'a>>> {
+    let mut inputs = Vec::new();
+    for (column, cells) in cells.iter().enumerate() {
+        let values = slice(cells.values.cast::<u8>(), cells.bytes, "values")?;
+        let offsets = match cells.offsets.is_null() {
+            true => None,
+            false => Some(slice(cells.offsets, rows as usize + 1, "offsets")?),
+        };
+        let count = match offsets {
+            Some(offsets) => offsets.last().map_or(0, |&end| end.max(0) as u64),
+            None => rows.saturating_mul(elements(column)?),
+        };
+        let nulls = match cells.nulls.is_null() {
+            true => None,
+            false => Some(slice(cells.nulls, count as usize, "nulls")?),
+        };
+        inputs.push(cells_input(values, nulls, offsets));
+    }
+    Ok(inputs)
+}
+
 /// Write an image as the next HDU. `axes` has `naxis` lengths, NAXIS1 first; `header`, which may be NULL, its cards besides
-/// those of the structure; `compression` is NULL, or "RICE_1", "GZIP_1", "GZIP_2", "PLIO_1", "HCOMPRESS_1".
+/// those of the structure; `compression` is NULL, or "RICE_1", "GZIP_1", "GZIP_2", "PLIO_1", "HCOMPRESS_1". `encoding` of the
+/// options says how pixels are stored.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_write_image(
     writer: *mut WriterHandle,
@@ -54,14 +98,13 @@ pub extern "C" fn tachyfits_write_image(
     guarded(error, || {
         let empty = Header::new();
         let header = cards(header, &empty)?;
-        let pixel_type = pixel_of(pixel).ok_or_else(|| {
-            let hint = "use TACHYFITS_UINT8 to TACHYFITS_DOUBLE";
-            Failure::argument("type", pixel, "a type of numbers, 1 to 10", hint)
-        })?;
+        let pixel_type = pixel_type(pixel)?;
         let pixels = slice(pixels.cast::<u8>(), bytes, "pixels")?;
         let image = (pixels, pixel_type, slice(axes, naxis, "axes")?);
         let codec = optional_text(compression, "compression")?;
-        mutable(writer, "writer")?.image(header, image, codec, &call(options)?)
+        let call = call(options)?;
+        let how = (encoding_of(call.encoding)?, codec);
+        mutable(writer, "writer")?.image(header, image, how, &call)
     })
 }
 
@@ -98,17 +141,10 @@ pub extern "C" fn tachyfits_write_rows(
     error: *mut CError,
 ) -> i32 {
     guarded(error, || {
-        let mut inputs = Vec::new();
-        for cells in slice(cells, count, "cells")? {
-            let values = slice(cells.values.cast::<u8>(), cells.bytes, "values")?;
-            let input = ColumnInput::new(values);
-            let nulls = match cells.nulls.is_null() {
-                true => None,
-                false => Some(slice(cells.nulls, rows as usize, "nulls")?),
-            };
-            inputs.push(input.nulls(nulls));
-        }
-        mutable(writer, "writer")?.rows(&inputs, rows, &call(options)?)
+        let writer = mutable(writer, "writer")?;
+        let cells = slice(cells, count, "cells")?;
+        let inputs = inputs(cells, rows, |column| Ok(writer.elements(column)))?;
+        writer.rows(&inputs, rows, &call(options)?)
     })
 }
 
@@ -127,8 +163,26 @@ pub extern "C" fn tachyfits_copy_hdu(
     options: *const COptions,
     error: *mut CError,
 ) -> i32 {
+    tachyfits_copy_with_header(writer, file, hdu, std::ptr::null(), options, error)
+}
+
+/// Copy an HDU with other cards, besides those of its structure and scaling, which stay.
+#[unsafe(no_mangle)]
+pub extern "C" fn tachyfits_copy_with_header(
+    writer: *mut WriterHandle,
+    file: *const FileHandle,
+    hdu: usize,
+    header: *const HeaderHandle,
+    options: *const COptions,
+    error: *mut CError,
+) -> i32 {
     guarded(error, || {
-        mutable(writer, "writer")?.copy(reference(file, "file")?, hdu, &call(options)?)
+        let header = match header.is_null() {
+            true => None,
+            false => Some(reference(header, "header")?),
+        };
+        let from = (reference(file, "file")?, hdu);
+        mutable(writer, "writer")?.copy(from, header, &call(options)?)
     })
 }
 
@@ -138,6 +192,19 @@ pub extern "C" fn tachyfits_commit(writer: *mut WriterHandle, error: *mut CError
     guarded(error, || match taken(writer) {
         Some(writer) => writer.commit(),
         None => Err(super::is_null("writer")),
+    })
+}
+
+/// Complete the new file, open it, and free the writer. One without a name lasts until it is closed.
+#[unsafe(no_mangle)]
+pub extern "C" fn tachyfits_commit_open(
+    writer: *mut WriterHandle,
+    file: *mut *mut FileHandle,
+    error: *mut CError,
+) -> i32 {
+    guarded(error, || {
+        let writer = taken(writer).ok_or_else(|| super::is_null("writer"))?;
+        put_handle(file, "file", || writer.open())
     })
 }
 
@@ -237,6 +304,74 @@ pub extern "C" fn tachyfits_edit_remove(
     guarded(error, || match mutable(editor, "editor")?.remove(hdu, text(keyword, "keyword")?)? {
         0 => Err(Failure::Absent),
         _ => Ok(()),
+    })
+}
+
+/// Give pixels of a section other values; `ranges`, whose steps must not be negative, may be NULL for all pixels. `type` is the
+/// image's own (pixel_type of tachyfits_describe, or stored_type with the flag TACHYFITS_STORED), or TACHYFITS_FLOAT or
+/// TACHYFITS_DOUBLE for physical values, which are scaled and rounded, NaN to BLANK. DATAMIN and DATAMAX are removed.
+#[unsafe(no_mangle)]
+pub extern "C" fn tachyfits_edit_pixels(
+    editor: *mut EditorHandle,
+    hdu: usize,
+    ranges: *const CRange,
+    naxis: usize,
+    pixel: i32,
+    pixels: *const c_void,
+    bytes: usize,
+    options: *const COptions,
+    error: *mut CError,
+) -> i32 {
+    guarded(error, || {
+        let ranges = ranges_of(ranges, naxis)?;
+        let pixels = (slice(pixels.cast::<u8>(), bytes, "pixels")?, pixel_type(pixel)?);
+        let place = (hdu, ranges.as_deref());
+        mutable(editor, "editor")?.pixels(place, pixels, &call(options)?)
+    })
+}
+
+/// Give cells of a column other values: of `count` rows, whose numbers from 0 are in `rows`, or of the rows from `first` if `rows`
+/// is NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn tachyfits_edit_cells(
+    editor: *mut EditorHandle,
+    hdu: usize,
+    column: i32,
+    rows: *const u64,
+    first: u64,
+    count: u64,
+    cells: *const CCells,
+    options: *const COptions,
+    error: *mut CError,
+) -> i32 {
+    guarded(error, || {
+        let (editor, column) = (mutable(editor, "editor")?, number(column)?);
+        let chosen = match rows.is_null() {
+            true => Rows::Range(first..first.saturating_add(count)),
+            false => Rows::List(slice(rows, count as usize, "rows")?),
+        };
+        let cells = std::slice::from_ref(reference(cells, "cells")?);
+        let inputs = inputs(cells, count, |_| editor.elements(hdu, column))?;
+        editor.cells((hdu, column), &chosen, &inputs[0], &call(options)?)
+    })
+}
+
+/// Append rows to a table: the cells of every column.
+#[unsafe(no_mangle)]
+pub extern "C" fn tachyfits_append_rows(
+    editor: *mut EditorHandle,
+    hdu: usize,
+    cells: *const CCells,
+    count: usize,
+    rows: u64,
+    options: *const COptions,
+    error: *mut CError,
+) -> i32 {
+    guarded(error, || {
+        let editor = mutable(editor, "editor")?;
+        let cells = slice(cells, count, "cells")?;
+        let inputs = inputs(cells, rows, |column| editor.elements(hdu, column))?;
+        editor.append_rows(hdu, &inputs, rows, &call(options)?)
     })
 }
 

@@ -1,28 +1,52 @@
 //! The options of one call.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use tachyfits::{OpenOptions, RunOptions, StorageKind, WriteOptions};
 
 use super::Outcome;
 use crate::failure::Failure;
 use crate::types::{
-    JobHandle, TACHYFITS_CHECKSUM, TACHYFITS_OVERWRITE, TACHYFITS_RAW, TACHYFITS_STORAGE_AUTO,
-    TACHYFITS_STORAGE_DIRECT, TACHYFITS_STORAGE_MAP, TACHYFITS_STORAGE_MEMORY,
-    TACHYFITS_STORAGE_READ, TACHYFITS_STRICT,
+    CEncoding, CNulls, COptions, JobHandle, TACHYFITS_CHECKSUM, TACHYFITS_GZIP,
+    TACHYFITS_OVERWRITE, TACHYFITS_RAW, TACHYFITS_STORAGE_AUTO, TACHYFITS_STORAGE_DIRECT,
+    TACHYFITS_STORAGE_MAP, TACHYFITS_STORAGE_MEMORY, TACHYFITS_STORAGE_READ, TACHYFITS_STRICT,
 };
 
+/// Threads of the operations that do not say how many; 0 for one per core.
+static DEFAULT_THREADS: AtomicU32 = AtomicU32::new(0);
+
+/// Sets the threads of operations that do not say how many.
+pub(crate) fn set_default_threads(threads: u32) {
+    DEFAULT_THREADS.store(threads, Ordering::Relaxed);
+}
+
 /// The options of a call, checked.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(crate) struct Call<'a> {
     pub(crate) threads: u32,
     pub(crate) storage: i32,
     pub(crate) flags: u32,
     pub(crate) job: Option<&'a JobHandle>,
+    /// Pointers of the caller, which only `ffi` follows.
+    pub(crate) nulls: *mut CNulls,
+    pub(crate) encoding: *const CEncoding,
+}
+
+impl Default for Call<'_> {
+    fn default() -> Self {
+        let COptions { threads, storage, flags, nulls, encoding, .. } = COptions::new();
+        Call { threads, storage, flags, job: None, nulls, encoding }
+    }
 }
 
 impl<'a> Call<'a> {
     /// How operations run.
     pub(crate) fn run(&self) -> RunOptions<'a> {
-        RunOptions::new().threads(self.threads as usize).job(self.job.map(|job| &job.0))
+        let threads = match self.threads {
+            0 => DEFAULT_THREADS.load(Ordering::Relaxed),
+            threads => threads,
+        };
+        RunOptions::new().threads(threads as usize).job(self.job.map(|job| &job.0))
     }
 
     pub(crate) fn has(&self, flag: u32) -> bool {
@@ -49,5 +73,6 @@ impl<'a> Call<'a> {
         WriteOptions::default()
             .overwrite(self.has(TACHYFITS_OVERWRITE))
             .checksum(self.has(TACHYFITS_CHECKSUM))
+            .gzip(self.has(TACHYFITS_GZIP))
     }
 }

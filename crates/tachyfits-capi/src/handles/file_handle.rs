@@ -107,6 +107,15 @@ impl FileHandle {
         Ok(HeaderHandle(self.0.hdu(index)?.header.clone()))
     }
 
+    /// The image with other cards, besides those of its structure and scaling.
+    pub(crate) fn with_header(&self, index: usize, header: &HeaderHandle) -> Outcome<FileHandle> {
+        let image = self.image(index)?;
+        Ok(FileHandle(image.with_header(|cards| {
+            *cards = header.0.clone();
+            Ok(())
+        })?))
+    }
+
     pub(crate) fn warning(&self, number: usize) -> Option<String> {
         self.0.warnings().get(number).map(ToString::to_string)
     }

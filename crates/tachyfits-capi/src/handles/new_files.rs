@@ -3,12 +3,17 @@
 use std::mem;
 use std::path::Path;
 
+use tachyfits::header::is_structural;
 use tachyfits::table::{ColumnInput, Field, NewColumn, NewTable, TableKind, TableWriter};
 use tachyfits::tiled::{TileCompression, codec_facts};
-use tachyfits::{Array, Editor, FileWriter, Header, OpenOptions, PixelType, Value};
+use tachyfits::{
+    Array, AxisRange, Editor, FileWriter, Header, NewPixels, OpenOptions, PixelType, Rows, Value,
+};
 
-use super::{Call, FileHandle, Outcome};
+use super::pixels::{AlignedBytes, read_stored};
+use super::{Call, FileHandle, HeaderHandle, Outcome};
 use crate::failure::Failure;
+use crate::types::{TACHYFITS_STORED, code_of};
 
 /// A new file, which gets its name when it is committed.
 pub struct WriterHandle(State);
@@ -33,8 +38,13 @@ impl State {
 }
 
 impl WriterHandle {
-    pub(crate) fn create(path: &Path, call: &Call<'_>) -> Outcome<WriterHandle> {
-        let writer = FileWriter::create(path, &call.writing())?;
+    /// Begins a file of this name, or one without a name that is only read.
+    pub(crate) fn create(path: Option<&Path>, call: &Call<'_>) -> Outcome<WriterHandle> {
+        let options = call.writing();
+        let writer = match path {
+            Some(path) => FileWriter::create(path, &options)?,
+            None => FileWriter::spooled("a file without a name", options.checksum)?,
+        };
         Ok(WriterHandle(State::Between(Box::new(writer))))
     }
 
@@ -61,7 +71,7 @@ impl WriterHandle {
         &mut self,
         header: &Header,
         (bytes, pixel, axes): (&[u8], PixelType, &[u64]),
-        codec: Option<&str>,
+        (encoding, codec): (Option<NewPixels>, Option<&str>),
         call: &Call<'_>,
     ) -> Outcome<()> {
         let compression = codec.map(|codec| {
@@ -72,7 +82,7 @@ impl WriterHandle {
         });
         let array = Array { bytes, pixel, axes };
         let run = call.run();
-        array.write_into(self.between()?, header, None, compression.as_ref(), &run)?;
+        array.write_into(self.between()?, header, encoding, compression.as_ref(), &run)?;
         Ok(())
     }
 
@@ -111,14 +121,43 @@ impl WriterHandle {
         }
     }
 
-    pub(crate) fn copy(&mut self, file: &FileHandle, hdu: usize, call: &Call<'_>) -> Outcome<()> {
+    /// Elements of a cell of a column of the table that takes rows; one outside of a table.
+    pub(crate) fn elements(&self, column: usize) -> u64 {
+        match &self.0 {
+            State::InTable(table) if column < table.layout().columns.len() => {
+                table.cells(column).elements()
+            }
+            _ => 1,
+        }
+    }
+
+    /// Copies an HDU; `header` has other cards for it, besides those of its structure and scaling.
+    pub(crate) fn copy(
+        &mut self,
+        (file, hdu): (&FileHandle, usize),
+        header: Option<&HeaderHandle>,
+        call: &Call<'_>,
+    ) -> Outcome<()> {
         let from = &file.0;
-        let header = from.hdu(hdu)?.header.clone();
+        let own = &from.hdu(hdu)?.header;
         let is_image = from.hdu(hdu)?.table().is_err();
+        let image = if is_image { from.image(hdu).ok() } else { None };
         let writer = self.between()?;
-        match is_image && from.image(hdu).is_ok_and(|image| !image.axes().is_empty()) {
-            true => from.image(hdu)?.write_into(writer, None, None, &call.run()).map(drop)?,
-            false => writer.copy(from, hdu, header, &call.run()).map(drop)?,
+        match (image, header) {
+            (Some(image), _) if image.axes().is_empty() => {
+                writer.write_empty(header.map_or(own, |header| &header.0))?;
+            }
+            (Some(image), Some(header)) => {
+                let header = with_structure(own, &header.0);
+                image.write_restored_into(header, writer, &call.run())?;
+            }
+            (Some(image), None) => {
+                image.write_into(writer, None, None, &call.run())?;
+            }
+            (None, header) => {
+                let header = header.map_or(own.clone(), |header| with_structure(own, &header.0));
+                writer.copy(from, hdu, header, &call.run())?;
+            }
         }
         Ok(())
     }
@@ -130,6 +169,47 @@ impl WriterHandle {
             _ => Err(self.misplaced("between two HDUs")),
         }
     }
+
+    /// Completes the file and opens it.
+    pub(crate) fn open(mut self) -> Outcome<FileHandle> {
+        self.between()?;
+        match self.0 {
+            State::Between(writer) => Ok(FileHandle(writer.into_file()?)),
+            _ => Err(self.misplaced("between two HDUs")),
+        }
+    }
+}
+
+/// The cards of `header` with the structure of `own`, whose cards about it come first.
+fn with_structure(own: &Header, header: &Header) -> Header {
+    let is_fixed =
+        |card: &tachyfits::Card| is_structural(card.keyword()) || is_of_values(card.keyword());
+    let mut merged = own.clone();
+    merged.retain(is_fixed);
+    for card in header.cards().iter().filter(|card| !is_fixed(card)) {
+        merged.push(card.clone());
+    }
+    merged
+}
+
+/// Whether a card says how pixels or the cells of a table are stored.
+fn is_of_values(keyword: &str) -> bool {
+    let keyword = keyword.to_ascii_uppercase();
+    let is_of_pixels = matches!(&*keyword, "BSCALE" | "BZERO" | "BLANK");
+    is_of_pixels
+        || ["TFORM", "TBCOL", "TDIM", "TSCAL", "TZERO", "TNULL"].iter().any(|name| {
+            let number = keyword.strip_prefix(name);
+            number.is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit()))
+        })
+}
+
+/// Cells to be written, as their column takes them.
+pub(crate) fn cells_input<'a>(
+    values: &'a [u8],
+    nulls: Option<&'a [u8]>,
+    offsets: Option<&'a [i64]>,
+) -> ColumnInput<'a> {
+    ColumnInput::new(values).nulls(nulls).offsets(offsets)
 }
 
 /// A column of a new table from its name, form and unit.
@@ -163,6 +243,78 @@ impl EditorHandle {
 
     pub(crate) fn remove(&mut self, hdu: usize, keyword: &str) -> Outcome<usize> {
         Ok(self.0.delete(hdu, keyword)?)
+    }
+
+    /// Gives the pixels of a section other values: those of the image's own type or, for any image, physical ones in floats.
+    pub(crate) fn pixels(
+        &mut self,
+        (hdu, ranges): (usize, Option<&[AxisRange]>),
+        (bytes, pixel): (&[u8], PixelType),
+        call: &Call<'_>,
+    ) -> Outcome<()> {
+        let image = self.0.preview()?.image(hdu)?;
+        let layout = image.layout();
+        let section = match ranges {
+            Some(ranges) => image.section(ranges)?,
+            None => image.whole(),
+        };
+        let axes: Vec<_> = section.ranges().iter().map(|range| range.count).collect();
+        let stored = image.stored_type();
+        let is_own = match call.has(TACHYFITS_STORED) {
+            true => pixel == stored,
+            false => pixel == image.pixel_type() && !layout.scaled,
+        };
+        if !is_own && (call.has(TACHYFITS_STORED) || !pixel.is_float()) {
+            let expected = "the type of the pixels, TACHYFITS_FLOAT or TACHYFITS_DOUBLE";
+            let hint = "see pixel_type and stored_type of tachyfits_describe";
+            return Err(Failure::argument("type", code_of(pixel), expected, hint));
+        }
+        let array = Array { bytes, pixel, axes: &axes };
+        // A file of one image has the pixels as they are stored: the encoder is that of new files.
+        let mut file = FileWriter::spooled("new pixels", false)?;
+        let encoding = NewPixels::new(image.pixel_type())
+            .scaling(layout.scaled.then_some((layout.scale, layout.zero)))
+            .blank(layout.blank);
+        let encoding = (!is_own).then_some(encoding);
+        array.write_into(&mut file, &Header::new(), encoding, None, &call.run())?;
+        let encoded = file.into_file()?.image(0)?;
+        let mut bytes = AlignedBytes::zeros(section.pixels() * stored.bytes() as u64)?;
+        read_stored(&encoded, bytes.bytes_mut(), call)?;
+        if cfg!(target_endian = "little") {
+            bytes.bytes_mut().chunks_exact_mut(stored.bytes()).for_each(<[u8]>::reverse);
+        }
+        self.0.update_pixels(hdu, section.ranges(), bytes.bytes())?;
+        // They are about the old values.
+        for keyword in ["DATAMIN", "DATAMAX"] {
+            self.0.delete(hdu, keyword)?;
+        }
+        Ok(())
+    }
+
+    /// Elements of a cell of a column.
+    pub(crate) fn elements(&self, hdu: usize, column: usize) -> Outcome<u64> {
+        Ok(self.0.preview()?.table(hdu)?.cells(column, false)?.elements())
+    }
+
+    /// Gives cells of a column other values.
+    pub(crate) fn cells(
+        &mut self,
+        (hdu, column): (usize, usize),
+        rows: &Rows<'_>,
+        input: &ColumnInput<'_>,
+        call: &Call<'_>,
+    ) -> Outcome<()> {
+        Ok(self.0.update_cells(hdu, column, rows, input, &call.run())?)
+    }
+
+    pub(crate) fn append_rows(
+        &mut self,
+        hdu: usize,
+        inputs: &[ColumnInput<'_>],
+        rows: u64,
+        call: &Call<'_>,
+    ) -> Outcome<()> {
+        Ok(self.0.append_rows(hdu, inputs, rows, &call.run())?)
     }
 
     pub(crate) fn commit(self, call: &Call<'_>) -> Outcome<()> {

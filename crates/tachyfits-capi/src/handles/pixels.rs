@@ -38,6 +38,19 @@ impl Part<'_> {
         read(&self.image, &self.section()?, pixel, out, call)
     }
 
+    /// Reads pixels into new memory; returns it with the lengths of the section's axes.
+    pub(crate) fn read_new(
+        &self,
+        pixel: PixelType,
+        call: &Call<'_>,
+    ) -> Outcome<(AlignedBytes, Vec<u64>)> {
+        let section = self.section()?;
+        let bytes = section.pixels().checked_mul(pixel.bytes() as u64);
+        let mut memory = AlignedBytes::zeros(bytes.unwrap_or(u64::MAX))?;
+        read(&self.image, &section, pixel, memory.bytes_mut(), call)?;
+        Ok((memory, section.ranges().iter().map(|range| range.count).collect()))
+    }
+
     pub(crate) fn stats(&self, call: &Call<'_>) -> Outcome<CStats> {
         let (states, _) = self.image.stats(&self.section()?, self.regions(), &call.run())?;
         Ok(states.first().map_or_else(|| stats_of(&Stats::default()), stats_of))
@@ -118,6 +131,105 @@ impl Part<'_> {
 
     pub(crate) fn cut(&self) -> Outcome<FileHandle> {
         Ok(FileHandle(self.image.cut(&self.section()?, &[])?))
+    }
+}
+
+/// The undefined pixels among pixels that were read: counted, and marked by 1 among `flags`.
+pub(crate) fn undefined(
+    image: &Image,
+    pixel: PixelType,
+    pixels: &[u8],
+    flags: Option<&mut [u8]>,
+    call: &Call<'_>,
+) -> Outcome<u64> {
+    let count = pixels.len() / pixel.bytes();
+    if let Some(flags) = &flags
+        && flags.len() != count
+    {
+        let hint = "give a byte for each pixel";
+        return Err(Failure::argument("nulls.room", flags.len(), &format!("{count} bytes"), hint));
+    }
+    let blank = image.layout().blank.filter(|_| !pixel.is_float());
+    let blank = blank.map(|blank| integer_bytes(blank, pixel, call.has(TACHYFITS_STORED)));
+    let is_undefined = |bytes: &[u8]| match (pixel, &blank) {
+        (PixelType::F32, _) => f32::from_ne_bytes(bytes.try_into().unwrap_or_default()).is_nan(),
+        (PixelType::F64, _) => f64::from_ne_bytes(bytes.try_into().unwrap_or_default()).is_nan(),
+        (_, Some(blank)) => bytes == &blank[..bytes.len()],
+        (_, None) => false,
+    };
+    let pixels = pixels.chunks_exact(pixel.bytes());
+    let Some(flags) = flags else {
+        return Ok(pixels.filter(|bytes| is_undefined(bytes)).count() as u64);
+    };
+    let mut count = 0;
+    for (flag, bytes) in flags.iter_mut().zip(pixels) {
+        *flag = u8::from(is_undefined(bytes));
+        count += u64::from(*flag);
+    }
+    Ok(count)
+}
+
+/// A stored integer as a pixel has it in memory: by the unsigned conventions, unless pixels are read as stored.
+fn integer_bytes(stored: i64, pixel: PixelType, is_stored: bool) -> [u8; 8] {
+    let offset = match pixel {
+        _ if is_stored => 0,
+        PixelType::I8 => -(1 << 7),
+        PixelType::U16 => 1 << 15,
+        PixelType::U32 => 1 << 31,
+        PixelType::U64 => i64::MIN,
+        _ => 0,
+    };
+    // The low bytes are the same for signed and unsigned integers of any width.
+    let bytes = stored.wrapping_add(offset).to_le_bytes();
+    let mut own = [0; 8];
+    let size = pixel.bytes();
+    own[..size].copy_from_slice(&bytes[..size]);
+    if cfg!(target_endian = "big") {
+        own[..size].reverse();
+    }
+    own
+}
+
+/// Memory aligned for every type of pixels and cells.
+#[derive(Debug, Default)]
+pub(crate) struct AlignedBytes {
+    words: Vec<u128>,
+    length: usize,
+}
+
+impl AlignedBytes {
+    /// Zeros, or an error without memory.
+    pub(crate) fn zeros(bytes: u64) -> Outcome<AlignedBytes> {
+        let no_memory = || {
+            let expected = "memory for the values";
+            Failure::argument(
+                "request",
+                format!("of {bytes} bytes"),
+                expected,
+                "read a part at a time",
+            )
+        };
+        let length = usize::try_from(bytes).map_err(|_| no_memory())?;
+        let mut words = Vec::new();
+        let count = length.div_ceil(size_of::<u128>());
+        words.try_reserve_exact(count).map_err(|_| no_memory())?;
+        words.resize(count, 0);
+        Ok(AlignedBytes { words, length })
+    }
+
+    /// The same bytes in aligned memory.
+    pub(crate) fn copy_of(bytes: &[u8]) -> Outcome<AlignedBytes> {
+        let mut copy = AlignedBytes::zeros(bytes.len() as u64)?;
+        copy.bytes_mut().copy_from_slice(bytes);
+        Ok(copy)
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &bytemuck::cast_slice(&self.words)[..self.length]
+    }
+
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut bytemuck::cast_slice_mut(&mut self.words)[..self.length]
     }
 }
 
@@ -214,6 +326,12 @@ fn read_converted(
     Ok(())
 }
 
+/// Reads all pixels as they are stored, in the byte order of the machine.
+pub(crate) fn read_stored(image: &Image, out: &mut [u8], call: &Call<'_>) -> Outcome<()> {
+    let flags = call.flags | TACHYFITS_STORED;
+    read(image, &image.whole(), image.stored_type(), out, &Call { flags, ..*call })
+}
+
 /// "median", "mad" and "percentile90" or another number.
 fn order_statistic(name: &str) -> Outcome<Option<OrderStatistic>> {
     Ok(match name {
@@ -265,6 +383,11 @@ pub(crate) fn evaluated(expression: &str, inputs: Vec<(String, Image)>) -> Outco
         .map(|(name, image)| ExpressionInput { name, value: InputValue::Image(image) })
         .collect();
     Ok(FileHandle(evaluate(expression, &inputs, ExpressionPixels::Automatic, None)?))
+}
+
+/// The image with its axes in another order: the new axis n is `order[n]`, 0 for NAXIS1.
+pub(crate) fn reordered(image: &Image, order: &[usize]) -> Outcome<FileHandle> {
+    Ok(FileHandle(image.reorder(order)?))
 }
 
 /// An image smoothed along an axis when it is read: "hanning", "boxcar" of an odd width or "gaussian" of a sigma.

@@ -1,0 +1,75 @@
+//! Compressing a complete file by gzip.
+
+use std::io::{self, Write};
+
+use flate2::write::GzEncoder;
+
+use crate::error::IoError;
+use crate::output::OutputFile;
+use crate::storage::Storage;
+
+/// Bytes that are compressed at a time.
+const PIECE_BYTES: u64 = 1 << 20;
+
+/// Appends bytes to an output file, whose error it keeps.
+struct Appending<'a> {
+    output: &'a mut OutputFile,
+    error: Option<IoError>,
+}
+
+impl Write for Appending<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.output.write_all(bytes).map_err(|error| {
+            let kind = io::Error::other(error.to_string());
+            self.error = Some(error);
+            kind
+        })?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Compresses the bytes of a storage by gzip, as one member, which every program reads, into an output file.
+///
+/// ```
+/// use tachyfits_io::{OutputFile, SpoolFile, SpoolOptions, gzip, spool};
+///
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("out.fits.gz");
+/// let content = SpoolFile::new("content")?;
+/// content.write_all_at(0, b"SIMPLE")?;
+/// let mut output = OutputFile::create(&path, false)?;
+/// gzip(&*content.finish()?, &mut output)?;
+/// output.commit()?;
+/// let compressed = std::fs::read(&path)?;
+/// let inflated = spool("out.fits.gz", &compressed[..], &SpoolOptions::default())?;
+/// assert_eq!(inflated.bytes(), 6);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`IoError::Write`] if the disk is full or fails, and if the storage cannot be read.
+pub fn gzip(content: &dyn Storage, output: &mut OutputFile) -> Result<(), IoError> {
+    let path = output.path().to_owned();
+    let mut encoder =
+        GzEncoder::new(Appending { output, error: None }, flate2::Compression::default());
+    let size = content.bytes();
+    let mut piece = vec![0; size.min(PIECE_BYTES) as usize];
+    let mut at = 0;
+    let mut written = Ok(());
+    while at < size && written.is_ok() {
+        let count = (size - at).min(PIECE_BYTES);
+        let piece = &mut piece[..count as usize];
+        content.read_exact_at(at, piece)?;
+        written = encoder.write_all(piece);
+        at += count;
+    }
+    let written = written.and_then(|()| encoder.try_finish());
+    let cause = encoder.get_mut().error.take();
+    written.map_err(|source| {
+        cause.unwrap_or(IoError::Write { path, offset: at, expected: size, source })
+    })
+}
