@@ -25,6 +25,8 @@ mod coalesce;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 mod coordinator;
+#[cfg(target_os = "linux")]
+mod descriptors;
 mod error;
 mod executor;
 mod fetch;
@@ -56,6 +58,8 @@ pub use backend::joined::JoinedStorage;
 pub use backend::memory::MemoryStorage;
 pub use backend::mmap::allow_maps;
 pub use coalesce::push_coalesced;
+#[cfg(target_os = "linux")]
+pub use descriptors::append_text;
 pub use error::{Budget, ErrorKind, IoError, Pending};
 pub use executor::{CancelToken, Executor, Job, Priority, without_permit};
 pub use fetch::{Extent, Fetched, fetch};

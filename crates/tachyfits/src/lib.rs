@@ -102,8 +102,10 @@ pub mod header {
 
 /// Storages, how operations read them, and the limits and notes of requests.
 pub mod io {
+    #[cfg(target_os = "linux")]
+    pub use tachyfits_io::append_text;
     pub use tachyfits_io::{
-        Budget, Buffering, Compression, Id, IoError, Latency, Lend, Note, Notes, Notice,
+        Budget, Buffering, Compression, FileStorage, Id, IoError, Latency, Lend, Note, Notes, Notice,
         OutputFile, Priority, Profile, Recovery, Request, SpoolOptions, Storage, Watch, allow_maps,
         spool, without_permit,
     };
