@@ -16,7 +16,7 @@ mod table;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-pub(crate) use functions::{Functions, Handle};
+pub(crate) use functions::{ColumnFacts, Functions, Handle};
 pub(crate) use library::Library;
 
 use arguments::{Arguments, Call};
@@ -83,6 +83,11 @@ fn answer(library: &'static Library, call: &Call, settings: &Settings) -> Result
     // SAFETY: the caller's arrays have as many elements as the call says.
     let (values, flags) = unsafe { call.arrays() };
     let served = serve(library, call.file, &call.request, values, flags, settings)?;
+    if served.overflow
+        && let Some(functions) = library.functions()
+    {
+        functions.report_overflow();
+    }
     // SAFETY: the caller's places for the results.
     Ok((unsafe { call.finish(served) }, served.bytes))
 }

@@ -54,6 +54,8 @@ pub(crate) struct Request {
     pub(crate) place: Place,
     /// Type of the caller's array.
     pub(crate) kind: PixelType,
+    /// The array is of `long`, which CFITSIO treats as another type than LONGLONG.
+    pub(crate) is_long: bool,
     pub(crate) nulls: NullWish,
 }
 

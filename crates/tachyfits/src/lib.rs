@@ -58,6 +58,7 @@ mod section;
 pub mod smooth;
 mod statistic;
 mod stored_type;
+pub mod strided;
 mod survival;
 pub mod table;
 mod tile_batch;

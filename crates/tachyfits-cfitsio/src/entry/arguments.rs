@@ -10,8 +10,7 @@ use super::library::Library;
 use super::stub::Registers;
 use super::table::{Caller, Entry, Shape};
 use crate::report::Reason;
-use crate::request::{NullWish, Place, Request};
-use crate::serve::Served;
+use crate::request::{Found, NullWish, Place, Request};
 
 /// Arguments on the stack that are read and passed on: the longest function here has six in registers and five there.
 const STACK_WORDS: usize = 5;
@@ -112,12 +111,16 @@ impl Arguments {
         let mut reader = Reader { arguments: self, next: 0, caller: entry.caller };
         let file = reader.file(library).ok_or(Reason::Arguments)?;
         let mut kind = entry.kind;
+        let is_wide = kind.bytes() == 8 && !kind.is_float();
+        let mut is_long = is_wide && entry.caller == Caller::C && !entry.name.to_bytes().ends_with(b"jj");
         let is_any = matches!(
             entry.shape,
             Shape::Pixels | Shape::RunOfType | Shape::SectionOfType | Shape::ColumnOfType
         );
         if is_any {
-            kind = kind_of(reader.integer()).ok_or(Reason::Type)?;
+            let code = reader.integer();
+            kind = kind_of(code).ok_or(Reason::Type)?;
+            is_long = matches!(code, 40 | 41);
         }
         // The null value comes before the sizes of planes and cubes.
         let mut nulls = None;
@@ -216,7 +219,7 @@ impl Arguments {
         if is_missing || !is_whole || !is_aligned {
             return Err(Reason::Arguments);
         }
-        let request = Request { place, kind, nulls };
+        let request = Request { place, kind, is_long, nulls };
         Ok(Call { file, request, count, values, flags, any_null, status })
     }
 }
@@ -380,7 +383,7 @@ impl Call {
     ///
     /// # Safety
     /// The caller's places are still there.
-    pub(super) unsafe fn finish(&self, served: Served) -> u64 {
+    pub(super) unsafe fn finish(&self, served: Found) -> u64 {
         if !self.any_null.is_null() {
             // SAFETY: the caller's place.
             unsafe { self.any_null.write(served.any_null.into()) };

@@ -87,6 +87,7 @@ functions! {
     fits_is_compressed_image: fn(*mut c_void, *mut c_int) -> c_int;
     ffmbyt: fn(*mut c_void, i64, c_int, *mut c_int) -> c_int;
     ffgbyt: fn(*mut c_void, i64, *mut c_void, *mut c_int) -> c_int;
+    ffpmsg: fn(*const c_char);
     ffpmrk: fn();
     ffcmrk: fn();
     ffinit: fn(*mut *mut c_void, *const c_char, *mut c_int) -> c_int;
@@ -108,6 +109,13 @@ impl Functions {
         // SAFETY: as above.
         unsafe { (self.ffcmrk)() };
         result
+    }
+
+    /// Adds the message about numbers that do not fit, as functions of CFITSIO do.
+    pub(super) fn report_overflow(&self) {
+        let text = c"Numerical overflow during type conversion while reading FITS data.";
+        // SAFETY: text of C, which is copied.
+        unsafe { (self.ffpmsg)(text.as_ptr()) };
     }
 
     /// The parameters of a column and of the elements requested; `None` where CFITSIO reports an error.
