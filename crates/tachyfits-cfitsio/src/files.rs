@@ -16,6 +16,9 @@ use crate::report::Reason;
 /// The most files with a descriptor of their own.
 const MOST_FILES: usize = 64;
 
+/// Bytes of a block of FITS.
+const BLOCK_BYTES: u64 = 2880;
+
 /// Bytes of each sample that CFITSIO and this library must read alike.
 const SAMPLE_BYTES: u64 = 64;
 
@@ -60,13 +63,13 @@ pub(crate) fn storage(
             && open.storage.check_unchanged().is_ok()
         {
             open.used = calls;
-            return Ok(open.storage.clone());
+            return has_blocks(&open.storage, &range).then(|| open.storage.clone()).ok_or(Reason::Changed);
         }
         files.open.remove(&key);
     }
     let storage = open_again(&name).ok_or(Reason::File)?;
     let descriptor = storage.descriptor_elsewhere(None, &own).ok_or(Reason::Changed)?;
-    if range.end > storage.bytes() || !is_alike(functions, file, &storage, range) {
+    if !has_blocks(&storage, &range) || !is_alike(functions, file, &storage, range) {
         return Err(Reason::Changed);
     }
     if files.open.len() >= MOST_FILES {
@@ -77,6 +80,11 @@ pub(crate) fn storage(
     let open = OpenFile { name, storage: storage.clone(), descriptor, used: calls };
     files.open.insert(key, open);
     Ok(storage)
+}
+
+/// Whether a file has the blocks of a range whole, as CFITSIO reads them.
+fn has_blocks(storage: &FileStorage, range: &std::ops::Range<u64>) -> bool {
+    range.end.next_multiple_of(BLOCK_BYTES) <= storage.bytes()
 }
 
 /// Closes the descriptor of a file that CFITSIO closes.

@@ -43,6 +43,10 @@ pub(crate) fn serve(
         return Err(Reason::Compressed);
     }
     let elements = Elements::find(functions, file, request)?;
+    if request.kind == PixelType::U64 && elements.encoding != Encoding::plain(PixelType::U64) {
+        // CFITSIO clips negative numbers or not, depending on null values and the stored type.
+        return Err(Reason::Value);
+    }
     let is_section = matches!(request.place, Place::Section { .. });
     if is_section && !fits(&elements.encoding, request.kind) {
         // CFITSIO ends at the first row with a number that does not fit.
@@ -50,10 +54,7 @@ pub(crate) fn serve(
     }
     let count = (values.len() / request.kind.bytes()) as u64;
     let range = elements.array.extent(elements.first..elements.first + count);
-    let storage: Arc<dyn Storage> = files::storage(library, functions, file, range.clone())?;
-    if range.end > storage.bytes() {
-        return Err(Reason::Changed);
-    }
+    let storage: Arc<dyn Storage> = files::storage(library, functions, file, range)?;
     elements.read(&*storage, request, values, flags, settings)
 }
 
@@ -102,6 +103,9 @@ impl Elements {
             }
             Place::Pixels { first, count } => {
                 let axes = functions.axes(file).ok_or(Reason::Refused)?;
+                if axes[0] == 0 {
+                    return Err(Reason::Form);
+                }
                 let (mut element, mut step) = (1i64, 1i64);
                 for (&first, &length) in first.iter().zip(&axes) {
                     let along = (first - 1).checked_mul(step).ok_or(Reason::Arguments)?;

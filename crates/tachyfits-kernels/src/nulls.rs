@@ -83,8 +83,6 @@ impl NullOutput<'_> {
 /// [`decode_f64`] and [`decode_f32`]. Integers are these values without their fractions; values more than 0.49 beyond the
 /// range of the type become its end. Pixels that have the type of the elements keep all their bits.
 ///
-/// `encoding` is of signed integers, bytes, floats or 64-bit unsigned integers.
-///
 /// ```
 /// use tachyfits_kernels::{Encoding, NullOutput, NullRule, PixelType, Tier, decode_elements};
 /// let encoding = Encoding { blank: Some(7), scaling: Some((2.0, 0.5)), ..Encoding::plain(PixelType::I16) };
@@ -120,19 +118,18 @@ pub fn decode_elements(
     }
     let (size, width) = (encoding.pixel_bytes(), element.bytes());
     let mut counts = NullCounts::default();
+    let (mut singles, mut doubles) = ([0.0f32; PIECE], [0.0f64; PIECE]);
     for first in (0..count).step_by(PIECE) {
         let length = PIECE.min(count - first);
         let bytes = &bytes[first * size..(first + length) * size];
         let out = &mut out[first * width..(first + length) * width];
         let nulls = nulls.part(first, length);
         let found = if element == PixelType::F32 {
-            let mut values = [0.0f32; PIECE];
-            let values = &mut values[..length];
+            let values = &mut singles[..length];
             decode_by(bytes, &encoding, rule, tier, values, decode_f32);
             settle::<f32, f32>(values, rule, nulls, tier, out)
         } else {
-            let mut values = [0.0f64; PIECE];
-            let values = &mut values[..length];
+            let values = &mut doubles[..length];
             decode_by(bytes, &encoding, rule, tier, values, decode_f64);
             with_pixel!(element, P => settle::<f64, P>(values, rule, nulls, tier, out))
         };
@@ -196,6 +193,7 @@ fn same_type(
     let mut nulls = nulls;
     let (pixel, size) = (encoding.pixel, encoding.pixel_bytes());
     let mut counts = NullCounts::default();
+    let (mut native, mut marks) = ([0; 8 * PIECE], [0; PIECE]);
     let pieces = bytes.chunks(PIECE * size).zip(out.chunks_mut(PIECE * size)).enumerate();
     for (piece, (bytes, out)) in pieces {
         let length = out.len() / size;
@@ -208,10 +206,8 @@ fn same_type(
             }
             continue;
         }
-        let mut native = [0; 8 * PIECE];
         let native = &mut native[..out.len()];
         decode_native(bytes, pixel, tier, native);
-        let mut marks = [0; PIECE];
         let marks = &mut marks[..length];
         match encoding.blank {
             Some(blank) if !pixel.is_float() => mark_nulls(native, pixel, blank, tier, marks),
@@ -368,17 +364,12 @@ impl<P: Exponent> Source for Finite<P> {
 /// A value that elements are made of.
 trait Value: Copy {
     fn is_null(self) -> bool;
-    fn to_f64(self) -> f64;
 }
 
 impl Value for f32 {
     #[inline(always)]
     fn is_null(self) -> bool {
         self.is_nan()
-    }
-    #[inline(always)]
-    fn to_f64(self) -> f64 {
-        self.into()
     }
 }
 
@@ -387,16 +378,12 @@ impl Value for f64 {
     fn is_null(self) -> bool {
         self.is_nan()
     }
-    #[inline(always)]
-    fn to_f64(self) -> f64 {
-        self
-    }
 }
 
 /// An element made of a value.
-trait Element: Pixel {
+trait Element<V>: Pixel {
     /// The element of a value that is not null; whether the value was clipped; whether it has no element.
-    fn of(value: f64) -> (Self, bool, bool);
+    fn of(value: V) -> (Self, bool, bool);
     /// The element of bits.
     fn of_bits(bits: u64) -> Self;
     /// The element that an array has.
@@ -405,7 +392,7 @@ trait Element: Pixel {
 
 macro_rules! integer_element {
     ($($type:ty, $bits:ty, $wide:ty, $low:expr, $high:expr, $odd:expr;)+) => {
-        $(impl Element for $type {
+        $(impl Element<f64> for $type {
             #[inline(always)]
             fn of(value: f64) -> ($type, bool, bool) {
                 // A value within half a unit of the range loses its fraction as any other.
@@ -444,7 +431,7 @@ integer_element! {
     i64, u64, i64, f64::NEG_INFINITY, f64::INFINITY, is_far;
 }
 
-impl Element for f64 {
+impl Element<f64> for f64 {
     #[inline(always)]
     fn of(value: f64) -> (f64, bool, bool) {
         (value, false, false)
@@ -461,25 +448,30 @@ impl Element for f64 {
     }
 }
 
-impl Element for f32 {
-    #[inline(always)]
-    fn of(value: f64) -> (f32, bool, bool) {
-        (value as f32, false, false)
-    }
+macro_rules! single_element {
+    ($($value:ty),+) => {
+        $(impl Element<$value> for f32 {
+            #[inline(always)]
+            fn of(value: $value) -> (f32, bool, bool) {
+                (value as f32, false, false)
+            }
 
-    #[inline(always)]
-    fn of_bits(bits: u64) -> f32 {
-        f32::from_bits(bits as u32)
-    }
+            #[inline(always)]
+            fn of_bits(bits: u64) -> f32 {
+                f32::from_bits(bits as u32)
+            }
 
-    #[inline(always)]
-    fn kept(bytes: &[u8]) -> f32 {
-        f32::from_ne_bytes(bytes.as_chunks().0[0])
-    }
+            #[inline(always)]
+            fn kept(bytes: &[u8]) -> f32 {
+                f32::from_ne_bytes(bytes.as_chunks().0[0])
+            }
+        })+
+    };
 }
+single_element! { f32, f64 }
 
 /// Makes elements of values, of which NaN is null unless the rule says that nothing is.
-fn settle<V: Value, P: Element>(
+fn settle<V: Value, P: Element<V>>(
     values: &[V],
     rule: NullRule,
     nulls: NullOutput<'_>,
@@ -510,7 +502,7 @@ struct Convert<'a, V, P> {
     element: PhantomData<P>,
 }
 
-impl<V: Value, P: Element> Kernel for Convert<'_, V, P> {
+impl<V: Value, P: Element<V>> Kernel for Convert<'_, V, P> {
     type Output = NullCounts;
 
     #[inline(always)]
@@ -519,7 +511,7 @@ impl<V: Value, P: Element> Kernel for Convert<'_, V, P> {
         // As many as a piece has fit 32 bits, whose lanes are as wide as most elements.
         let (mut clipped, mut odd) = (0u32, 0u32);
         for at in 0..self.values.len() {
-            let (element, is_clipped, is_odd) = P::of(self.values[at].to_f64());
+            let (element, is_clipped, is_odd) = P::of(self.values[at]);
             element.store_native(&mut out[at * P::BYTES..(at + 1) * P::BYTES]);
             clipped += u32::from(is_clipped);
             odd += u32::from(is_odd);
@@ -534,7 +526,7 @@ struct Replace<'a, V, P> {
     out: &'a mut [u8],
 }
 
-impl<V: Value, P: Element> Kernel for Replace<'_, V, P> {
+impl<V: Value, P: Element<V>> Kernel for Replace<'_, V, P> {
     type Output = NullCounts;
 
     #[inline(always)]
@@ -543,7 +535,7 @@ impl<V: Value, P: Element> Kernel for Replace<'_, V, P> {
         let (mut nulls, mut clipped, mut odd) = (0u32, 0u32, 0u32);
         for at in 0..self.values.len() {
             let is_null = self.values[at].is_null();
-            let (element, is_clipped, is_odd) = P::of(self.values[at].to_f64());
+            let (element, is_clipped, is_odd) = P::of(self.values[at]);
             let element = if is_null { self.null } else { element };
             element.store_native(&mut out[at * P::BYTES..(at + 1) * P::BYTES]);
             nulls += u32::from(is_null);
@@ -562,7 +554,7 @@ struct Flag<'a, V, P> {
     out: &'a mut [u8],
 }
 
-impl<V: Value, P: Element> Kernel for Flag<'_, V, P> {
+impl<V: Value, P: Element<V>> Kernel for Flag<'_, V, P> {
     type Output = NullCounts;
 
     #[inline(always)]
@@ -572,7 +564,7 @@ impl<V: Value, P: Element> Kernel for Flag<'_, V, P> {
         let (mut nulls, mut clipped, mut odd) = (0u32, 0u32, 0u32);
         for at in 0..self.values.len() {
             let is_null = self.values[at].is_null();
-            let (element, is_clipped, is_odd) = P::of(self.values[at].to_f64());
+            let (element, is_clipped, is_odd) = P::of(self.values[at]);
             let out = &mut out[at * P::BYTES..(at + 1) * P::BYTES];
             let null = self.null.unwrap_or_else(|| P::kept(out));
             let element = if is_null { null } else { element };

@@ -31,8 +31,12 @@ pub fn decode_elements(
         let encoding = Encoding { blank: None, ..*encoding };
         if encoding.scaling.is_none() && encoding.pixel == element {
             let bits = pixel.iter().fold(0u64, |bits, &byte| bits << 8 | u64::from(byte));
-            let flips = matches!(element, PixelType::U64);
-            out.copy_from_slice(&lowest(if flips { bits ^ 1 << 63 } else { bits }, width));
+            let flips = matches!(
+                element,
+                PixelType::I8 | PixelType::U16 | PixelType::U32 | PixelType::U64
+            );
+            let sign = if flips { 1 << (8 * width - 1) } else { 0 };
+            out.copy_from_slice(&lowest(bits ^ sign, width));
             continue;
         }
         let is_zero = rule == NullRule::NotFinite
@@ -69,9 +73,8 @@ fn is_null(pixel: &[u8], encoding: &Encoding, rule: NullRule) -> bool {
     }
     let bits = pixel.iter().fold(0u64, |bits, &byte| bits << 8 | u64::from(byte));
     let stored = match encoding.pixel {
-        PixelType::U8 => bits as i64,
-        PixelType::I16 => (bits as i16).into(),
-        PixelType::I32 => (bits as i32).into(),
+        PixelType::I16 | PixelType::U16 => (bits as i16).into(),
+        PixelType::I32 | PixelType::U32 => (bits as i32).into(),
         _ => bits as i64,
     };
     encoding.blank == Some(stored)
