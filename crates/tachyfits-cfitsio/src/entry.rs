@@ -28,6 +28,7 @@ use crate::files;
 use crate::report::{self, Outcome, Reason};
 use crate::serve::serve;
 use crate::settings::{Mode, Settings};
+use crate::tiles;
 
 /// Decides what becomes of a call. `frame` points to the return address, after which the arguments on the stack follow.
 extern "C" fn decide(row: u32, registers: *const Registers, frame: *const u64) -> Decision {
@@ -59,6 +60,16 @@ fn take(library: &'static Library, row: usize, arguments: Arguments, settings: &
     let entry = &ENTRIES[row];
     if entry.shape == Shape::Close {
         files::forget(library, arguments.handle());
+        return None;
+    }
+    if matches!(entry.shape, Shape::Scale | Shape::Override) {
+        let file = arguments.handle();
+        if !file.is_null()
+            && arguments.has_no_error(entry)
+            && library.functions().and_then(|functions| functions.is_compressed(file)) == Some(true)
+        {
+            tiles::note_override();
+        }
         return None;
     }
     let outcome = match arguments.call(entry, library, settings.least) {

@@ -12,6 +12,7 @@ use tachyfits::io::{FileStorage, Storage};
 
 use crate::entry::{Functions, Handle, Library};
 use crate::report::Reason;
+use crate::tiles::TiledImage;
 
 /// The most files with a descriptor of their own.
 const MOST_FILES: usize = 64;
@@ -28,6 +29,8 @@ struct OpenFile {
     /// Its name, as CFITSIO has it.
     name: PathBuf,
     storage: Arc<FileStorage>,
+    /// The compressed image that was read last, with the offset of its header.
+    tiled: Option<(u64, Arc<TiledImage>)>,
     /// A descriptor of the program that has the file open.
     descriptor: i32,
     /// When it was used last, in calls.
@@ -77,9 +80,35 @@ pub(crate) fn storage(
         oldest.and_then(|oldest| files.open.remove(&oldest));
     }
     let storage = Arc::new(storage);
-    let open = OpenFile { name, storage: storage.clone(), descriptor, used: calls };
+    let open = OpenFile { name, storage: storage.clone(), tiled: None, descriptor, used: calls };
     files.open.insert(key, open);
     Ok(storage)
+}
+
+/// The compressed image that is the current HDU of a file.
+pub(crate) fn tiled(
+    library: &Library,
+    functions: &Functions,
+    file: Handle,
+) -> Result<Arc<TiledImage>, Reason> {
+    let [header, data, end] = functions.offsets(file).ok_or(Reason::Refused)?;
+    if end <= data {
+        return Err(Reason::Compressed);
+    }
+    let storage = storage(library, functions, file, data..end)?;
+    let key = (library.base(), file);
+    let with_file = |take: &mut dyn FnMut(&mut OpenFile)| {
+        let mut files = FILES.lock().unwrap_or_else(PoisonError::into_inner);
+        files.as_mut().and_then(|files| files.open.get_mut(&key)).map(take)
+    };
+    let mut known = None;
+    with_file(&mut |open| known = open.tiled.clone().filter(|tiled| tiled.0 == header));
+    if let Some((_, tiled)) = known {
+        return Ok(tiled);
+    }
+    let tiled = Arc::new(TiledImage::open(storage, header)?);
+    with_file(&mut |open| open.tiled = Some((header, tiled.clone())));
+    Ok(tiled)
 }
 
 /// Whether a file has the blocks of a range whole, as CFITSIO reads them.

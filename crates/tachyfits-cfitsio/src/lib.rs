@@ -14,3 +14,4 @@ mod report;
 mod request;
 mod serve;
 mod settings;
+mod tiles;

@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn difference_names_the_first_element() {
         let place = Place::Run { group: 1, first: 1, count: 2 };
-        let request = Request { place, kind: PixelType::I16, is_long: false, nulls: NullWish::Flags };
+        let request = Request { place, kind: PixelType::I16, is_long: false, nulls: NullWish::Flags, is_block: false };
         let text = difference(
             &request,
             (&[1, 0, 2, 0], &[1, 0, 3, 0]),

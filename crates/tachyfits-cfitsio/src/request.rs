@@ -57,6 +57,8 @@ pub(crate) struct Request {
     /// The array is of `long`, which CFITSIO treats as another type than LONGLONG.
     pub(crate) is_long: bool,
     pub(crate) nulls: NullWish,
+    /// The run of pixels is a plane or a cube of the sizes that the caller states.
+    pub(crate) is_block: bool,
 }
 
 /// The status of a read during which numbers did not fit the type of the array.

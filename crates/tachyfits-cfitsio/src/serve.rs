@@ -40,7 +40,7 @@ pub(crate) fn serve(
     let functions = library.functions().ok_or(Reason::Library)?;
     let is_image = !matches!(request.place, Place::Column { .. });
     if is_image && functions.is_compressed(file).ok_or(Reason::Refused)? {
-        return Err(Reason::Compressed);
+        return files::tiled(library, functions, file)?.serve(request, values, flags, settings);
     }
     let elements = Elements::find(functions, file, request)?;
     if request.kind == PixelType::U64 && elements.encoding != Encoding::plain(PixelType::U64) {
@@ -59,7 +59,7 @@ pub(crate) fn serve(
 }
 
 /// Whether every number fits the type of the array.
-fn fits(encoding: &Encoding, kind: PixelType) -> bool {
+pub(crate) fn fits(encoding: &Encoding, kind: PixelType) -> bool {
     let range = |pixel: PixelType| {
         let bits = 8 * pixel.bytes() as u32;
         match pixel {

@@ -74,7 +74,7 @@ pub use diff::diff;
 pub use edit::Editor;
 pub use error::{Error, Reason};
 pub use expression::evaluate;
-pub use file::{FitsFile, OpenOptions, for_fits};
+pub use file::{FitsFile, ImageAt, OpenOptions, for_fits};
 pub use file_writer::{FileWriter, NewPixels, WriteOptions};
 pub use image::Image;
 pub use read_pixels::{OutputPixels, ReadAs};

@@ -14,8 +14,10 @@ use tachyfits_kernels::{
 };
 
 use crate::error::{Error, Reason, Refusal};
-use crate::image::tier;
-use crate::native::read_native;
+use crate::image::{Image, tier};
+use crate::lines::PixelBytes;
+use crate::native::{block_bytes, read_native};
+use crate::section::Section;
 
 #[doc(no_inline)]
 pub use tachyfits_kernels::{Encoding, NullCounts, NullOutput, NullRule, PixelType};
@@ -30,8 +32,6 @@ const TASK_ROWS: u64 = 4096;
 const COLLECTED_BYTES: usize = 16 << 10;
 /// Rows of at least this many bytes are decoded where they are.
 const LONG_ROW: usize = 4 << 10;
-/// A block that is read and decoded in place.
-const BLOCK_BYTES: usize = 256 << 10;
 
 /// An array of numbers that are at equal distances along each axis. Elements are counted through the first axis first.
 ///
@@ -193,7 +193,7 @@ impl StridedArray {
             NullOutput::Value(value) => (Some(value), None),
             NullOutput::Flags { flags, value } => (value, Some(flags)),
         };
-        let reads = Reads::new(self, first..first + count);
+        let reads = Reads::new(self, first..first + count, storage);
         let parts = reads.parts(out, flags, width);
         let mut counts = NullCounts::default();
         let progress = Progress { options: *options, total: reads.bytes() };
@@ -246,7 +246,7 @@ impl StridedArray {
             return None;
         }
         let found = AtomicU64::new(0);
-        let report = fill(storage, offset, out, BLOCK_BYTES, &run, |block| {
+        let report = fill(storage, offset, out, block_bytes(storage), &run, |block| {
             found.fetch_add(finite_in_place(block, pixel, *null, tier), Ordering::Relaxed);
         });
         let mut counts = NullCounts::default();
@@ -302,6 +302,91 @@ impl StridedArray {
     }
 }
 
+impl Image {
+    /// Reads pixels from number `first` on, counted through the first axis first, to `out`, whose length says how many, as
+    /// elements of any type. `rule` and `nulls` say which are null and what they become: see [`StridedArray::read`].
+    ///
+    /// # Errors
+    /// [`Reason::Output`] if there are not so many pixels, or flags; otherwise as [`Image::read`].
+    pub fn read_run(
+        &self,
+        first: u64,
+        element: PixelType,
+        rule: NullRule,
+        nulls: NullOutput<'_>,
+        out: &mut [u8],
+        options: &RunOptions<'_>,
+    ) -> Result<(Report, NullCounts), Error> {
+        let whole = [(self.axes().iter().product(), self.pixel_bytes().size)];
+        self.read_strided(self.strided(0, &whole)?, first, element, rule, nulls, out, options)
+    }
+
+    /// The same of a section, whole.
+    ///
+    /// # Errors
+    /// As [`Image::read_run`], and if the section is not within the image, or goes backwards.
+    pub fn read_elements(
+        &self,
+        section: &Section,
+        element: PixelType,
+        rule: NullRule,
+        nulls: NullOutput<'_>,
+        out: &mut [u8],
+        options: &RunOptions<'_>,
+    ) -> Result<(Report, NullCounts), Error> {
+        self.check_section(section)?;
+        let (mut first, mut stride, mut axes) = (0, self.pixel_bytes().size, Vec::new());
+        for (range, length) in section.ranges().iter().zip(self.axes()) {
+            let step = u64::try_from(range.step).map_err(|_| {
+                let found = format!("a step of {}", range.step);
+                self.refused(Reason::Output, "a section that goes forwards", found)
+            })?;
+            first += range.first * stride;
+            axes.push((range.count, step.saturating_mul(stride)));
+            stride *= length;
+        }
+        let array = self.strided(first, &axes)?;
+        if (out.len() / element.bytes()) as u64 != array.len() {
+            let expected = format!("{} elements of {element:?}", array.len());
+            let found = format!("{} bytes", out.len());
+            return Err(self.refused(Reason::Output, expected, found));
+        }
+        self.read_strided(array, 0, element, rule, nulls, out, options)
+    }
+
+    /// What the bytes of its pixels mean.
+    pub fn stored_encoding(&self) -> Encoding {
+        self.encoding()
+    }
+
+    /// The pixels from byte `first` of the data on.
+    fn strided(&self, first: u64, axes: &[(u64, u64)]) -> Result<StridedArray, Error> {
+        let offset = self.pixel_bytes().offset + first;
+        StridedArray::new(offset, self.encoding(), axes)
+            .ok_or_else(|| self.refused(Reason::Output, "pixels below byte 2^63", "others"))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "those of `read_run`")]
+    fn read_strided(
+        &self,
+        array: StridedArray,
+        first: u64,
+        element: PixelType,
+        rule: NullRule,
+        nulls: NullOutput<'_>,
+        out: &mut [u8],
+        options: &RunOptions<'_>,
+    ) -> Result<(Report, NullCounts), Error> {
+        let end = first.saturating_add((out.len() / element.bytes()) as u64);
+        if end <= array.len() {
+            let size = self.pixel_bytes().size;
+            let bytes = array.extent(first..end).end.saturating_sub(self.pixel_bytes().offset);
+            self.check_present((bytes / size).checked_sub(1))?;
+        }
+        array.read(&**self.storage(), first, element, rule, nulls, out, options)
+    }
+}
+
 /// The reads of a run of elements.
 struct Reads<'a> {
     array: &'a StridedArray,
@@ -311,7 +396,9 @@ struct Reads<'a> {
 }
 
 impl<'a> Reads<'a> {
-    fn new(array: &'a StridedArray, elements: Range<u64>) -> Reads<'a> {
+    fn new(array: &'a StridedArray, elements: Range<u64>, storage: &dyn Storage) -> Reads<'a> {
+        // Whole tiles, where there are some.
+        let unit = PixelBytes::of(storage, array.offset, array.size()).unit;
         let (length, step) = array.axes[0];
         let row = length.saturating_mul(step);
         let task = if !array.is_dense() {
@@ -322,6 +409,11 @@ impl<'a> Reads<'a> {
             length * (TASK_BYTES / array.axes[1].1.max(1)).max(1)
         } else {
             length * (TASK_BYTES / row.max(1)).clamp(1, TASK_ROWS)
+        };
+        let task = match array.axes.get(1) {
+            None if step == array.size() && unit > 1 => unit,
+            Some(axis) if array.is_near() => task.max(length * (unit * array.size() / axis.1.max(1))),
+            _ => task,
         };
         Reads { array, elements, task: task.max(1) }
     }

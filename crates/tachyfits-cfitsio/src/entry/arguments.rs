@@ -94,6 +94,14 @@ impl Arguments {
         unsafe { function(a, b, c, d, e, f, g, h, i, j, k, f64::from_bits(float)) }
     }
 
+    /// Whether the status says that no error happened before: after one, nothing else of the arguments need be valid.
+    pub(super) fn has_no_error(self, entry: &Entry) -> bool {
+        let status = self.word(entry.words() - 1) as *const c_int;
+        // SAFETY: the caller's place of the status.
+        let status = unsafe { status.as_ref() };
+        status == Some(&0)
+    }
+
     /// Interprets the arguments; an error if the call is not a plain one, or fills less than `least` bytes. Nothing is
     /// touched.
     pub(super) fn call(
@@ -102,10 +110,7 @@ impl Arguments {
         library: &Library,
         least: usize,
     ) -> Result<Call, Reason> {
-        // After an error nothing else of the arguments need be valid.
-        let status = self.word(entry.words() - 1) as *const c_int;
-        // SAFETY: the caller's place of the status.
-        if unsafe { status.as_ref() } != Some(&0) {
+        if !self.has_no_error(entry) {
             return Err(Reason::Status);
         }
         let mut reader = Reader { arguments: self, next: 0, caller: entry.caller };
@@ -198,7 +203,7 @@ impl Arguments {
                 };
                 Place::Column { column, row, element, count }
             }
-            Shape::Close => return Err(Reason::Arguments),
+            Shape::Close | Shape::Scale | Shape::Override => return Err(Reason::Arguments),
         };
         let nulls = match (nulls, entry.flags, is_any) {
             (Some(nulls), _, _) => nulls,
@@ -219,7 +224,8 @@ impl Arguments {
         if is_missing || !is_whole || !is_aligned {
             return Err(Reason::Arguments);
         }
-        let request = Request { place, kind, is_long, nulls };
+        let is_block = matches!(entry.shape, Shape::Plane | Shape::Cube);
+        let request = Request { place, kind, is_long, nulls, is_block };
         Ok(Call { file, request, count, values, flags, any_null, status })
     }
 }

@@ -14,6 +14,10 @@ impl Handle {
         Handle(file as usize)
     }
 
+    pub(super) fn is_null(self) -> bool {
+        self.0 == 0
+    }
+
     fn pointer(self) -> *mut c_void {
         self.0 as *mut c_void
     }

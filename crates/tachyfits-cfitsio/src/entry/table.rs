@@ -29,6 +29,10 @@ pub(super) enum Shape {
     Column,
     /// A file is closed: its descriptor is too.
     Close,
+    /// `ffpscl`: scaling of an image is set, by two doubles.
+    Scale,
+    /// The null value of an image is set, or the function sets the scaling.
+    Override,
 }
 
 /// How a caller passes arguments.
@@ -61,6 +65,8 @@ impl Entry {
     pub(super) fn words(&self) -> usize {
         let all = match self.shape {
             Shape::Close => 2,
+            Shape::Override => 3,
+            Shape::Scale => 2,
             Shape::Pixels | Shape::RunOfType | Shape::Run => 8,
             Shape::SectionOfType | Shape::Plane | Shape::Column => 9,
             Shape::ColumnOfType => 10,
@@ -154,4 +160,6 @@ entries! {
     Column Fortran value: ftgcvb_ U8, ftgcvi_ I16, ftgcvj_ I32, ftgcvk_ I64, ftgcve_ F32, ftgcvd_ F64;
     Column LongFortran value: ftgcvbll_ U8, ftgcvill_ I16, ftgcvjll_ I32, ftgcvkll_ I64, ftgcvell_ F32, ftgcvdll_ F64;
     Close C value: ffclos U8, ffdelt U8;
+    Scale C value: ffpscl U8;
+    Override C value: ffpnul U8, fits_img_decompress U8;
 }
