@@ -12,6 +12,8 @@ static char *flags;
 static size_t room;
 static int any_null, status;
 static long calls;
+/* Whether the image is compressed: CFITSIO uses the null value of integers then, whether there is one or not. */
+static int tiled;
 
 /* What the arrays have before each call: null elements that are marked keep it. */
 static void fill(size_t count)
@@ -65,16 +67,17 @@ static void run(fitsfile *f, int naxis, long *naxes, LONGLONG first, LONGLONG co
     }
 #define RUN(letter, code, type, null) { \
     type none = 0, some = (type)null; int r; \
-    fill(n); r = ffgpv(f, code, first, count, NULL, values, &any_null, &status); show("ffgpv", code, what, n, r); \
+    int marks = !tiled || code == TFLOAT || code == TDOUBLE; \
+    fill(n); r = ffgpv(f, code, first, count, tiled ? &none : NULL, values, &any_null, &status); show("ffgpv", code, what, n, r); \
     fill(n); r = ffgpv(f, code, first, count, &some, values, &any_null, &status); show("ffgpv", code, what, n, r); \
-    fill(n); r = ffgpf(f, code, first, count, values, flags, &any_null, &status); show("ffgpf", code, what, n, r); \
+    if (marks) { fill(n); r = ffgpf(f, code, first, count, values, flags, &any_null, &status); show("ffgpf", code, what, n, r); } \
     fill(n); r = ffgpv##letter(f, 1, first, count, none, (type *)values, NULL, &status); show("ffgpv_", code, what, n, r); \
     fill(n); r = ffgpv##letter(f, 1, first, count, some, (type *)values, &any_null, &status); show("ffgpv_", code, what, n, r); \
-    fill(n); r = ffgpf##letter(f, 1, first, count, (type *)values, flags, &any_null, &status); show("ffgpf_", code, what, n, r); \
+    if (marks) { fill(n); r = ffgpf##letter(f, 1, first, count, (type *)values, flags, &any_null, &status); show("ffgpf_", code, what, n, r); } \
     fill(n); r = ffgpxv(f, code, start, count, &some, values, &any_null, &status); show("ffgpxv", code, what, n, r); \
-    fill(n); r = ffgpxvll(f, code, wide, count, NULL, values, &any_null, &status); show("ffgpxvll", code, what, n, r); \
-    fill(n); r = ffgpxf(f, code, start, count, values, flags, &any_null, &status); show("ffgpxf", code, what, n, r); \
-    fill(n); r = ffgpxfll(f, code, wide, count, values, flags, &any_null, &status); show("ffgpxfll", code, what, n, r); }
+    fill(n); r = ffgpxvll(f, code, wide, count, tiled ? &none : NULL, values, &any_null, &status); show("ffgpxvll", code, what, n, r); \
+    if (marks) { fill(n); r = ffgpxf(f, code, start, count, values, flags, &any_null, &status); show("ffgpxf", code, what, n, r); } \
+    if (marks) { fill(n); r = ffgpxfll(f, code, wide, count, values, flags, &any_null, &status); show("ffgpxfll", code, what, n, r); } }
     TYPES(RUN)
 }
 
@@ -92,7 +95,7 @@ static void section(fitsfile *f, int naxis, long *naxes, long *first, long *last
     fill(n); r = ffgsv(f, code, first, last, step, &none, values, &any_null, &status); show("ffgsv", code, what, n, r); \
     fill(n); r = ffgsv(f, code, first, last, step, &some, values, &any_null, &status); show("ffgsv", code, what, n, r); \
     fill(n); r = ffgsv##letter(f, 0, naxis, naxes, first, last, step, some, (type *)values, &any_null, &status); show("ffgsv_", code, what, n, r); \
-    fill(n); r = ffgsf##letter(f, 0, naxis, naxes, first, last, step, (type *)values, flags, &any_null, &status); show("ffgsf_", code, what, n, r); }
+    if (!tiled || code == TFLOAT || code == TDOUBLE) { fill(n); r = ffgsf##letter(f, 0, naxis, naxes, first, last, step, (type *)values, flags, &any_null, &status); show("ffgsf_", code, what, n, r); } }
     TYPES(SECTION)
 }
 
@@ -199,6 +202,7 @@ int main(int count, char **paths)
             s = 0;
             if (ffmahd(f, hdu, &type, &s) > 0) break;
             printf("HDU %d\n", hdu);
+            tiled = fits_is_compressed_image(f, &s);
             if (type == IMAGE_HDU || fits_is_compressed_image(f, &s)) image(f);
             if (type == BINARY_TBL) table(f);
         }

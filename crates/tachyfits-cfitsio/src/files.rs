@@ -6,12 +6,13 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use tachyfits::io::{FileStorage, Storage};
 
 use crate::entry::{Functions, Handle, Library};
 use crate::report::Reason;
+use crate::shared::lock;
 use crate::tiles::TiledImage;
 
 /// The most files with a descriptor of their own.
@@ -31,6 +32,8 @@ struct OpenFile {
     storage: Arc<FileStorage>,
     /// The compressed image that was read last, with the offset of its header.
     tiled: Option<(u64, Arc<TiledImage>)>,
+    /// Device and inode.
+    identity: (u64, u64),
     /// A descriptor of the program that has the file open.
     descriptor: i32,
     /// When it was used last, in calls.
@@ -54,7 +57,7 @@ pub(crate) fn storage(
 ) -> Result<Arc<FileStorage>, Reason> {
     let name = functions.disk_path(file).ok_or(Reason::File)?;
     let key = (library.base(), file);
-    let mut files = FILES.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut files = lock(&FILES).ok_or(Reason::Busy)?;
     let files = files.get_or_insert_default();
     files.calls += 1;
     let calls = files.calls;
@@ -68,7 +71,7 @@ pub(crate) fn storage(
             open.used = calls;
             return has_blocks(&open.storage, &range).then(|| open.storage.clone()).ok_or(Reason::Changed);
         }
-        files.open.remove(&key);
+        files.close(&key);
     }
     let storage = open_again(&name).ok_or(Reason::File)?;
     let descriptor = storage.descriptor_elsewhere(None, &own).ok_or(Reason::Changed)?;
@@ -77,10 +80,13 @@ pub(crate) fn storage(
     }
     if files.open.len() >= MOST_FILES {
         let oldest = files.open.iter().min_by_key(|(_, open)| open.used).map(|(key, _)| *key);
-        oldest.and_then(|oldest| files.open.remove(&oldest));
+        if let Some(oldest) = oldest {
+            files.close(&oldest);
+        }
     }
+    let identity = storage.identity().ok_or(Reason::File)?;
     let storage = Arc::new(storage);
-    let open = OpenFile { name, storage: storage.clone(), tiled: None, descriptor, used: calls };
+    let open = OpenFile { name, storage: storage.clone(), identity, tiled: None, descriptor, used: calls };
     files.open.insert(key, open);
     Ok(storage)
 }
@@ -98,7 +104,7 @@ pub(crate) fn tiled(
     let storage = storage(library, functions, file, data..end)?;
     let key = (library.base(), file);
     let with_file = |take: &mut dyn FnMut(&mut OpenFile)| {
-        let mut files = FILES.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut files = lock(&FILES)?;
         files.as_mut().and_then(|files| files.open.get_mut(&key)).map(take)
     };
     let mut known = None;
@@ -118,9 +124,9 @@ fn has_blocks(storage: &FileStorage, range: &std::ops::Range<u64>) -> bool {
 
 /// Closes the descriptor of a file that CFITSIO closes.
 pub(crate) fn forget(library: &Library, file: Handle) {
-    let mut files = FILES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(files) = files.as_mut() {
-        files.open.remove(&(library.base(), file));
+    // A file that is not forgotten is noticed when its handle is used again.
+    if let Some(files) = lock(&FILES).as_mut().and_then(|files| files.as_mut()) {
+        files.close(&(library.base(), file));
     }
 }
 
@@ -130,6 +136,14 @@ pub(crate) fn append(path: &Path, text: &str) -> bool {
 }
 
 impl Files {
+    /// Drops a file. If its descriptor is another file now, because the program closed all of them, it is the program's.
+    fn close(&mut self, key: &(usize, Handle)) {
+        let Some(open) = self.open.remove(key) else { return };
+        if open.storage.identity() != Some(open.identity) {
+            std::mem::forget(open);
+        }
+    }
+
     /// The descriptors of this library.
     fn descriptors(&self) -> Vec<i32> {
         self.open.values().map(|open| open.storage.descriptor()).collect()

@@ -14,4 +14,5 @@ mod report;
 mod request;
 mod serve;
 mod settings;
+mod shared;
 mod tiles;

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use crate::entry;
 use crate::request::Request;
 use crate::settings::Settings;
+use crate::shared::lock;
 
 /// Why a call was forwarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,6 +34,8 @@ pub(crate) enum Reason {
     Value,
     /// A compressed image with changed scaling, or of a form that is not served.
     Compressed,
+    /// Another thread holds a lock for long.
+    Busy,
     /// Reading failed.
     Reading,
     /// A fault of this library.
@@ -53,6 +56,7 @@ impl Reason {
             Reason::Changed => "the file on disk is another one",
             Reason::Value => "values without a defined conversion",
             Reason::Compressed => "compressed image",
+            Reason::Busy => "another thread is at work",
             Reason::Reading => "reading failed",
             Reason::Panic => "a fault of tachyfits",
         }
@@ -101,7 +105,7 @@ pub(crate) fn count(row: usize, outcome: Outcome) {
     if settings.report.is_none() {
         return;
     }
-    let mut report = REPORT.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(mut report) = lock(&REPORT) else { return };
     if report.is_none() {
         entry::at_exit(write);
     }
@@ -111,9 +115,7 @@ pub(crate) fn count(row: usize, outcome: Outcome) {
 /// Appends the report of this process to the file.
 fn write() {
     let Some(path) = &Settings::get().report else { return };
-    let Some(report) = REPORT.lock().unwrap_or_else(PoisonError::into_inner).take() else {
-        return;
-    };
+    let Some(report) = lock(&REPORT).and_then(|mut report| report.take()) else { return };
     let program = std::env::args_os().next().unwrap_or_default();
     let heading = format!("{} (process {})", program.to_string_lossy(), std::process::id());
     // A program whose report cannot be written should not fail for it.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tachyfits::PixelType;
-use tachyfits::RunOptions;
+use tachyfits::{Job, RunOptions};
 use tachyfits::io::Storage;
 use tachyfits::strided::{Encoding, NullOutput, NullRule, StridedArray};
 
@@ -12,6 +12,7 @@ use crate::files;
 use crate::report::Reason;
 use crate::request::{Found, NullWish, Place, Request};
 use crate::settings::Settings;
+use crate::shared::executor;
 
 /// What CFITSIO has as the null value of integers where there is none.
 const NO_NULL: i64 = 1_234_554_321;
@@ -38,6 +39,7 @@ pub(crate) fn serve(
     settings: &Settings,
 ) -> Result<Found, Reason> {
     let functions = library.functions().ok_or(Reason::Library)?;
+    functions.settle(file);
     let is_image = !matches!(request.place, Place::Column { .. });
     if is_image && functions.is_compressed(file).ok_or(Reason::Refused)? {
         return files::tiled(library, functions, file)?.serve(request, values, flags, settings);
@@ -45,6 +47,10 @@ pub(crate) fn serve(
     let elements = Elements::find(functions, file, request)?;
     if request.kind == PixelType::U64 && elements.encoding != Encoding::plain(PixelType::U64) {
         // CFITSIO clips negative numbers or not, depending on null values and the stored type.
+        return Err(Reason::Value);
+    }
+    if request.kind == PixelType::I8 && request.nulls != NullWish::Ignore && elements.encoding.blank.is_some() {
+        // CFITSIO does not clip such bytes.
         return Err(Reason::Value);
     }
     let is_section = matches!(request.place, Place::Section { .. });
@@ -188,7 +194,9 @@ impl Elements {
             (NullWish::Ignore, _) | (NullWish::Flags, None) => NullOutput::Value(0),
         };
         let threads = if values.len() < ONE_THREAD_BYTES { 1 } else { settings.threads };
-        let options = RunOptions::new().threads(threads);
+        let executor = executor(settings.threads).ok_or(Reason::Busy)?;
+        let job = Job::on(&executor);
+        let options = RunOptions::new().threads(threads).job(Some(&job));
         let read =
             self.array.read(storage, self.first, request.kind, rule, nulls, values, &options);
         let (report, counts) = read.map_err(|_| Reason::Reading)?;

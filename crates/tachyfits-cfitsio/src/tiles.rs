@@ -6,12 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tachyfits::io::FileStorage;
 use tachyfits::strided::{NullOutput, NullRule};
-use tachyfits::{AxisRange, Image, ImageAt, RunOptions};
+use tachyfits::{AxisRange, Image, ImageAt, Job, RunOptions};
 
 use crate::report::Reason;
 use crate::request::{Found, NullWish, Place, Request};
 use crate::serve::fits;
 use crate::settings::Settings;
+use crate::shared::executor;
 
 /// Arrays of fewer bytes are filled by the calling thread: decoding takes several times as long as copying.
 const ONE_THREAD_BYTES: usize = 1 << 20;
@@ -78,14 +79,25 @@ impl TiledImage {
             (NullWish::Ignore, _) | (NullWish::Flags, None) => NullOutput::Value(0),
         };
         let threads = if values.len() < ONE_THREAD_BYTES { 1 } else { settings.threads };
-        let options = RunOptions::new().threads(threads);
+        let executor = executor(settings.threads).ok_or(Reason::Busy)?;
+        let job = Job::on(&executor);
+        let options = RunOptions::new().threads(threads).job(Some(&job));
         let axes = self.image.axes();
         let read = match &request.place {
             Place::Run { first, .. } if axes.len() <= RUN_AXES => {
                 let first = u64::try_from(first - 1).map_err(|_| Reason::Arguments)?;
                 self.image.read_run(first, request.kind, rule, nulls, values, &options)
             }
-            Place::Pixels { first, .. } if axes.len() <= RUN_AXES => {
+            Place::Pixels { first, count } if axes.len() <= RUN_AXES => {
+                if let [width, height, _] = axes {
+                    // CFITSIO takes rows of several planes as a box.
+                    let plane = width.saturating_mul(*height);
+                    let is_whole = first[..2] == [1, 1] && *count as u64 % plane == 0;
+                    let row = (first[1] as u64 - 1).saturating_mul(*width) + first[0] as u64 - 1;
+                    if !is_whole && row.saturating_add(*count as u64) > plane {
+                        return Err(Reason::Arguments);
+                    }
+                }
                 let (mut number, mut step) = (0u64, 1u64);
                 for (&first, &length) in first.iter().zip(axes) {
                     let first = u64::try_from(first - 1).map_err(|_| Reason::Arguments)?;

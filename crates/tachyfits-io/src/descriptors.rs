@@ -28,6 +28,13 @@ impl FileStorage {
         })
     }
 
+    /// Device and inode of the file that the own descriptor has open; `None` if it has none, because it was closed by its
+    /// number.
+    pub fn identity(&self) -> Option<(u64, u64)> {
+        let metadata = self.file().metadata().ok()?;
+        Some((metadata.dev(), metadata.ino()))
+    }
+
     /// The number of the own descriptor.
     pub fn descriptor(&self) -> i32 {
         self.file().as_raw_fd()
@@ -55,6 +62,7 @@ mod tests {
     use crate::conformance::temporary_file;
     use std::fs::File;
     use std::os::fd::AsRawFd;
+    use std::os::unix::fs::MetadataExt;
 
     #[test]
     fn other_descriptors_of_the_file_are_found() {
@@ -65,6 +73,8 @@ mod tests {
         let number = other.as_raw_fd();
         assert_eq!(storage.descriptor_elsewhere(None, &[]), Some(number));
         assert_eq!(storage.descriptor_elsewhere(None, &[number]), None);
+        let metadata = other.metadata().unwrap();
+        assert_eq!(storage.identity(), Some((metadata.dev(), metadata.ino())));
         assert_eq!(storage.descriptor_elsewhere(Some(storage.descriptor()), &[]), Some(number));
         // Another file of the same name is another file.
         let old = storage;

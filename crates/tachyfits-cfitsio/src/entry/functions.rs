@@ -122,6 +122,14 @@ impl Functions {
         unsafe { (self.ffpmsg)(text.as_ptr()) };
     }
 
+    /// Makes the HDU of a handle the current one, as every function does that reads: messages about its header stay.
+    pub(crate) fn settle(&self, file: Handle) {
+        let (mut offsets, mut status) = ([0i64; 3], 0);
+        let [header, data, end] = &mut offsets;
+        // SAFETY: an open file of the caller and places for the results.
+        unsafe { (self.ffghadll)(file.pointer(), header, data, end, &raw mut status) };
+    }
+
     /// The parameters of a column and of the elements requested; `None` where CFITSIO reports an error.
     pub(crate) fn column(
         &self,
@@ -233,6 +241,7 @@ impl Functions {
 
     /// The axes of the current image.
     pub(crate) fn axes(&self, file: Handle) -> Option<Vec<i64>> {
+        self.settle(file);
         let (mut count, mut status) = (0, 0);
         let mut axes = [0i64; 99];
         self.quietly(|| {

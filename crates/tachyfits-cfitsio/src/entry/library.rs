@@ -6,10 +6,11 @@
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ops::Range;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 
 use super::functions::Functions;
 use super::table::ENTRIES;
+use crate::shared::lock;
 
 /// A public name that every CFITSIO has and that this library does not define.
 const ANCHOR: &CStr = c"ffgerr";
@@ -65,7 +66,10 @@ pub(super) fn library_of(address: usize) -> (&'static Library, bool) {
     {
         return (last.library, last.is_library);
     }
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    // In a child that was forked while another thread had the lock, a list of its own does too.
+    let mut own = Known { callers: Vec::new(), libraries: Vec::new() };
+    let mut shared = lock(&KNOWN);
+    let known = shared.as_deref_mut().unwrap_or(&mut own);
     let caller = known.callers.iter().copied().find(|caller| caller.contains(address));
     let caller = caller.unwrap_or_else(|| known.add_caller(address));
     // Calls of the library by itself come between those of a program.
