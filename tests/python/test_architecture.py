@@ -40,8 +40,8 @@ ARROWS = {
     )
 }
 
-#: The only files with unsafe code: vector tiers, memory maps and the signal that these raise, and
-#: the functions that C calls.
+#: The only files with unsafe code: vector tiers, memory maps and the signal that these raise, the
+#: functions that C calls, and those that stand before CFITSIO's.
 UNSAFE_FILES = {
     "tachyfits-kernels/src/isa.rs",
     "tachyfits-io/src/backend/mmap.rs",
@@ -58,6 +58,17 @@ UNSAFE_FILES = {
             "ffi/writing",
         )
     ),
+    *(
+        f"tachyfits-cfitsio/src/{name}.rs"
+        for name in (
+            "entry",
+            "entry/arguments",
+            "entry/functions",
+            "entry/library",
+            "entry/stub",
+            "entry/table",
+        )
+    ),
 }
 
 #: Modules of the standard library with which a crate's own code (tests aside) has no business.
@@ -68,6 +79,7 @@ FORBIDDEN_MODULES = {
     "tachyfits": "fs|net|process",
     "tachyfits-python": "fs|net|process",
     "tachyfits-capi": "fs|net|process",
+    "tachyfits-cfitsio": "fs|net",
 }
 
 #: Imported only inside the functions that need them: importing tachyfits costs NumPy and no more.

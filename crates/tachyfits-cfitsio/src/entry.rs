@@ -42,8 +42,10 @@ extern "C" fn decide(row: u32, registers: *const Registers, frame: *const u64) -
     if is_own || settings.mode == Mode::Off {
         return forward;
     }
-    // SAFETY: the stub saved the registers, and the arguments on the stack follow the return address.
-    let arguments = unsafe { Arguments::new(registers, frame.add(1)) };
+    // SAFETY: the arguments on the stack follow the return address.
+    let stack = unsafe { frame.add(1) };
+    // SAFETY: the stub saved the registers.
+    let arguments = unsafe { Arguments::new(registers, stack) };
     let outcome = catch_unwind(AssertUnwindSafe(|| take(library, row, arguments, settings)));
     match outcome {
         Ok(Some(result)) => Decision { function: 0, result },
@@ -56,7 +58,12 @@ extern "C" fn decide(row: u32, registers: *const Registers, frame: *const u64) -
 }
 
 /// Serves a call; `None` if it is to be forwarded.
-fn take(library: &'static Library, row: usize, arguments: Arguments, settings: &Settings) -> Option<u64> {
+fn take(
+    library: &'static Library,
+    row: usize,
+    arguments: Arguments,
+    settings: &Settings,
+) -> Option<u64> {
     let entry = &ENTRIES[row];
     if entry.shape == Shape::Close {
         files::forget(library, arguments.handle());
@@ -90,7 +97,11 @@ fn take(library: &'static Library, row: usize, arguments: Arguments, settings: &
 }
 
 /// Serves a call in the caller's memory: the status, and the bytes read.
-fn answer(library: &'static Library, call: &Call, settings: &Settings) -> Result<(u64, u64), Reason> {
+fn answer(
+    library: &'static Library,
+    call: &Call,
+    settings: &Settings,
+) -> Result<(u64, u64), Reason> {
     // SAFETY: the caller's arrays have as many elements as the call says.
     let (values, flags) = unsafe { call.arrays() };
     let served = serve(library, call.file, &call.request, values, flags, settings)?;

@@ -69,7 +69,9 @@ pub(crate) fn storage(
             && open.storage.check_unchanged().is_ok()
         {
             open.used = calls;
-            return has_blocks(&open.storage, &range).then(|| open.storage.clone()).ok_or(Reason::Changed);
+            return has_blocks(&open.storage, &range)
+                .then(|| open.storage.clone())
+                .ok_or(Reason::Changed);
         }
         files.close(&key);
     }
@@ -86,7 +88,8 @@ pub(crate) fn storage(
     }
     let identity = storage.identity().ok_or(Reason::File)?;
     let storage = Arc::new(storage);
-    let open = OpenFile { name, storage: storage.clone(), identity, tiled: None, descriptor, used: calls };
+    let open =
+        OpenFile { name, storage: storage.clone(), identity, tiled: None, descriptor, used: calls };
     files.open.insert(key, open);
     Ok(storage)
 }
@@ -172,7 +175,8 @@ fn is_alike(
     let third = (range.end - range.start) / 3;
     let samples = [range.start, range.start + third, range.start + 2 * third, last];
     let samples = samples.map(|start| start.min(last)..start.min(last) + length);
-    let mut parts = samples.into_iter().chain([header..data.min(header + 2880)]);
+    let first = header..data.min(header + BLOCK_BYTES);
+    let mut parts = samples.into_iter().chain(std::iter::once(first));
     parts.all(|part| {
         let mut ours = vec![0; (part.end - part.start) as usize];
         storage.read_exact_at(part.start, &mut ours).is_ok()

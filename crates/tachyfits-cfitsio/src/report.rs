@@ -208,7 +208,13 @@ mod tests {
     #[test]
     fn difference_names_the_first_element() {
         let place = Place::Run { group: 1, first: 1, count: 2 };
-        let request = Request { place, kind: PixelType::I16, is_long: false, nulls: NullWish::Flags, is_block: false };
+        let request = Request {
+            place,
+            kind: PixelType::I16,
+            is_long: false,
+            nulls: NullWish::Flags,
+            is_block: false,
+        };
         let text = difference(
             &request,
             (&[1, 0, 2, 0], &[1, 0, 3, 0]),
@@ -216,7 +222,9 @@ mod tests {
             (Some(1), 0),
             (0, 412),
         );
-        for part in ["status 0 and 412", "anynul 1 and 0", "element 1: [02, 00] and [03, 00], 0", "flag 1"] {
+        for part in
+            ["status 0 and 412", "anynul 1 and 0", "element 1: [02, 00] and [03, 00], 0", "flag 1"]
+        {
             assert!(text.contains(part), "{text}");
         }
     }

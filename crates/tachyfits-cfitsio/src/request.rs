@@ -19,9 +19,9 @@ impl Place {
     /// The number of elements; `None` if the call is not a plain one.
     pub(crate) fn count(&self) -> Option<usize> {
         let count = match self {
-            Place::Run { count, .. } | Place::Pixels { count, .. } | Place::Column { count, .. } => {
-                *count
-            }
+            Place::Run { count, .. }
+            | Place::Pixels { count, .. }
+            | Place::Column { count, .. } => *count,
             Place::Section { first, last, step, .. } => {
                 let mut count = 1i64;
                 for ((&first, &last), &step) in first.iter().zip(last).zip(step) {

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use tachyfits::PixelType;
-use tachyfits::{Job, RunOptions};
 use tachyfits::io::Storage;
 use tachyfits::strided::{Encoding, NullOutput, NullRule, StridedArray};
+use tachyfits::{Job, RunOptions};
 
 use crate::entry::{ColumnFacts, Functions, Handle, Library};
 use crate::files;
@@ -49,7 +49,10 @@ pub(crate) fn serve(
         // CFITSIO clips negative numbers or not, depending on null values and the stored type.
         return Err(Reason::Value);
     }
-    if request.kind == PixelType::I8 && request.nulls != NullWish::Ignore && elements.encoding.blank.is_some() {
+    if request.kind == PixelType::I8
+        && request.nulls != NullWish::Ignore
+        && elements.encoding.blank.is_some()
+    {
         // CFITSIO does not clip such bytes.
         return Err(Reason::Value);
     }
@@ -141,7 +144,8 @@ impl Elements {
         if repeat == 0 {
             return Err(Reason::Form);
         }
-        let axes = [(repeat, number(facts.step)?), (end.div_ceil(repeat), number(facts.row_bytes)?)];
+        let axes =
+            [(repeat, number(facts.step)?), (end.div_ceil(repeat), number(facts.row_bytes)?)];
         // The rows of an image are its groups, of which there is one as a rule.
         let axes = if end <= repeat { &axes[..1] } else { &axes[..] };
         let array = StridedArray::new(offset, encoding, axes).ok_or(Reason::Form)?;
@@ -238,7 +242,8 @@ impl ColumnFacts {
         }
         let (scale, zero) = (self.scale, self.zero);
         // What a scale of -0.0 or infinity gives depends on the order of operations.
-        let is_plain = scale.is_finite() && zero.is_finite() && zero.to_bits() != (-0.0f64).to_bits();
+        let is_plain =
+            scale.is_finite() && zero.is_finite() && zero.to_bits() != (-0.0f64).to_bits();
         if !is_plain {
             return Err(Reason::Value);
         }

@@ -92,7 +92,7 @@ impl TiledImage {
                 if let [width, height, _] = axes {
                     // CFITSIO takes rows of several planes as a box.
                     let plane = width.saturating_mul(*height);
-                    let is_whole = first[..2] == [1, 1] && *count as u64 % plane == 0;
+                    let is_whole = first[..2] == [1, 1] && (*count as u64).is_multiple_of(plane);
                     let row = (first[1] as u64 - 1).saturating_mul(*width) + first[0] as u64 - 1;
                     if !is_whole && row.saturating_add(*count as u64) > plane {
                         return Err(Reason::Arguments);
@@ -141,6 +141,12 @@ impl TiledImage {
         }
         let kind = request.kind;
         let encoding = self.image.stored_encoding();
+        let is_part = request.place.count()
+            != usize::try_from(self.image.axes().iter().product::<u64>()).ok();
+        if is_part && self.has_blank && request.nulls != NullWish::Ignore {
+            // CFITSIO reports null pixels of a tile wherever they are in it.
+            return Err(Reason::Compressed);
+        }
         let is_long_long = kind.bytes() == 8 && !kind.is_float() && !request.is_long;
         if is_long_long || !fits(&encoding, kind) {
             return Err(Reason::Type);

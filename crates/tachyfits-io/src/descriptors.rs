@@ -20,10 +20,12 @@ impl FileStorage {
         let (own, links) = (self.descriptor(), Path::new(DESCRIPTORS));
         let is_same = |number: &i32| {
             let is_other = *number != own && !except.contains(number);
-            is_other && links.join(number.to_string()).metadata().is_ok_and(|of| is_same(&of, &this))
+            is_other
+                && links.join(number.to_string()).metadata().is_ok_and(|of| is_same(&of, &this))
         };
         last.filter(is_same).or_else(|| {
-            let names = links.read_dir().ok()?.filter_map(|link| link.ok()?.file_name().into_string().ok());
+            let names =
+                links.read_dir().ok()?.filter_map(|link| link.ok()?.file_name().into_string().ok());
             names.filter_map(|name| name.parse().ok()).find(is_same)
         })
     }

@@ -1,11 +1,6 @@
 //! Null pixels by rule: which ones count, what becomes of them, and how many there are. For those who have a null value or
 //! flags instead of NaN, and integers of another type than the stored one.
 
-#![expect(
-    clippy::needless_range_loop,
-    reason = "indexed loops become vector code on every tier; some iterators of std are not inlined across codegen units"
-)]
-
 use std::marker::PhantomData;
 
 use crate::decode::{Float, FloatKernel};
@@ -198,7 +193,8 @@ fn same_type(
     for (piece, (bytes, out)) in pieces {
         let length = out.len() / size;
         let nulls = nulls.part(piece * PIECE, length);
-        let may_be_null = rule != NullRule::Nothing && (pixel.is_float() || encoding.blank.is_some());
+        let may_be_null =
+            rule != NullRule::Nothing && (pixel.is_float() || encoding.blank.is_some());
         if !may_be_null {
             decode_native(bytes, pixel, tier, out);
             if let NullOutput::Flags { flags, .. } = nulls {
@@ -326,7 +322,8 @@ impl<P: Exponent> Finite<P> {
     #[inline(always)]
     fn value(&self, pixel: P) -> f64 {
         let (all, none) = pixel.exponent();
-        let plain = if self.scales { self.zero + self.scale * pixel.to_f64() } else { pixel.to_f64() };
+        let plain =
+            if self.scales { self.zero + self.scale * pixel.to_f64() } else { pixel.to_f64() };
         let zero = if self.scales { self.zero } else { 0.0 };
         let value = if none { zero } else { plain };
         if all { f64::NAN } else { value }
@@ -345,8 +342,7 @@ impl<P: Exponent> Source for Finite<P> {
     fn values(&self, bytes: &[u8], out: &mut [f64]) {
         let bytes = &bytes[..out.len() * P::BYTES];
         for at in 0..out.len() {
-            out[at] =
-                self.value(P::read_big_endian(&bytes[at * P::BYTES..(at + 1) * P::BYTES]));
+            out[at] = self.value(P::read_big_endian(&bytes[at * P::BYTES..(at + 1) * P::BYTES]));
         }
     }
 
@@ -417,7 +413,7 @@ macro_rules! integer_element {
 #[inline(always)]
 fn is_far(value: f64) -> bool {
     // 2^63 less the distance of its neighbours.
-    !(value.abs() < 9_223_372_036_854_774_784.0)
+    value.is_nan() | (value.abs() >= 9_223_372_036_854_774_784.0)
 }
 
 integer_element! {

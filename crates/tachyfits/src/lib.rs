@@ -106,9 +106,9 @@ pub mod io {
     #[cfg(target_os = "linux")]
     pub use tachyfits_io::append_text;
     pub use tachyfits_io::{
-        Budget, Buffering, Compression, FileStorage, Id, IoError, Latency, Lend, Note, Notes, Notice,
-        OutputFile, Priority, Profile, Recovery, Request, SpoolOptions, Storage, Watch, allow_maps,
-        spool, without_permit,
+        Budget, Buffering, Compression, FileStorage, Id, IoError, Latency, Lend, Note, Notes,
+        Notice, OutputFile, Priority, Profile, Recovery, Request, SpoolOptions, Storage, Watch,
+        allow_maps, spool, without_permit,
     };
 }
 

@@ -118,7 +118,8 @@ impl StridedArray {
             Some(last) => {
                 // Along axes that go back none does: every stride is positive, though a later axis may have a shorter one.
                 let places = [elements.start, last].map(|element| self.place(element));
-                let whole = self.axes.iter().map(|(count, stride)| (count - 1) * stride).sum::<u64>();
+                let whole =
+                    self.axes.iter().map(|(count, stride)| (count - 1) * stride).sum::<u64>();
                 let end = match self.is_ordered() {
                     true => places[1],
                     false => self.offset + whole,
@@ -186,7 +187,8 @@ impl StridedArray {
             return Ok((Report::default(), NullCounts::default()));
         }
         let tier = tier();
-        if let Some(found) = self.read_in_place(storage, first, element, rule, &nulls, out, options) {
+        if let Some(found) = self.read_in_place(storage, first, element, rule, &nulls, out, options)
+        {
             return found;
         }
         let (value, flags) = match nulls {
@@ -412,7 +414,9 @@ impl<'a> Reads<'a> {
         };
         let task = match array.axes.get(1) {
             None if step == array.size() && unit > 1 => unit,
-            Some(axis) if array.is_near() => task.max(length * (unit * array.size() / axis.1.max(1))),
+            Some(axis) if array.is_near() => {
+                task.max(length * (unit * array.size() / axis.1.max(1)))
+            }
             _ => task,
         };
         Reads { array, elements, task: task.max(1) }

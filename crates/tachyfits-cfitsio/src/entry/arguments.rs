@@ -59,7 +59,9 @@ impl Arguments {
             return unsafe { (&(*self.registers).words)[index] };
         }
         // SAFETY: `new`; functions declare as many as are read.
-        unsafe { self.stack.add(index - 6).read() }
+        let place = unsafe { self.stack.add(index - 6) };
+        // SAFETY: as above.
+        unsafe { place.read() }
     }
 
     /// Calls a function with the same arguments.
@@ -67,20 +69,8 @@ impl Arguments {
     /// # Safety
     /// The function takes them.
     pub(super) unsafe fn forward(self, function: usize) -> u64 {
-        type Function = unsafe extern "C" fn(
-            u64,
-            u64,
-            u64,
-            u64,
-            u64,
-            u64,
-            u64,
-            u64,
-            u64,
-            u64,
-            u64,
-            f64,
-        ) -> u64;
+        type Function =
+            unsafe extern "C" fn(u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, f64) -> u64;
         // SAFETY: integers and pointers are passed in the same way, whatever they are; the float goes to its own register, of
         // which a shorter float takes the lower half; words on the stack that a function does not declare are not read.
         let function = unsafe { std::mem::transmute::<usize, Function>(function) };
@@ -89,7 +79,7 @@ impl Arguments {
             self.word(index)
         });
         // SAFETY: the saved register.
-        let float = unsafe { (*self.registers).float };
+        let float = unsafe { (*self.registers).floats[0][0] };
         // SAFETY: the caller's own arguments.
         unsafe { function(a, b, c, d, e, f, g, h, i, j, k, f64::from_bits(float)) }
     }
@@ -117,7 +107,8 @@ impl Arguments {
         let file = reader.file(library).ok_or(Reason::Arguments)?;
         let mut kind = entry.kind;
         let is_wide = kind.bytes() == 8 && !kind.is_float();
-        let mut is_long = is_wide && entry.caller == Caller::C && !entry.name.to_bytes().ends_with(b"jj");
+        let mut is_long =
+            is_wide && entry.caller == Caller::C && !entry.name.to_bytes().ends_with(b"jj");
         let is_any = matches!(
             entry.shape,
             Shape::Pixels | Shape::RunOfType | Shape::SectionOfType | Shape::ColumnOfType
@@ -302,7 +293,7 @@ impl Reader {
         match self.caller {
             Caller::C if kind.is_float() => {
                 // SAFETY: `Arguments::new`.
-                let bits = unsafe { (*self.arguments.registers).float };
+                let bits = unsafe { (*self.arguments.registers).floats[0][0] };
                 Ok(wish(kind, bits))
             }
             Caller::C => Ok(wish(kind, self.word())),
@@ -375,6 +366,7 @@ impl Call {
     ///
     /// # Safety
     /// They have the elements that the call says, and nothing else uses them meanwhile.
+    #[expect(clippy::mut_from_ref, reason = "the arrays are the caller's, not the call's")]
     pub(super) unsafe fn arrays(&self) -> (&mut [u8], Option<&mut [u8]>) {
         // SAFETY: the caller's array.
         let values = unsafe { std::slice::from_raw_parts_mut(self.values, self.bytes()) };

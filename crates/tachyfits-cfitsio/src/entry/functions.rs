@@ -221,7 +221,9 @@ impl Functions {
         let (mut offsets, mut status) = ([0i64; 3], 0);
         let [header, data, end] = &mut offsets;
         // SAFETY: an open file of the caller and places for the results.
-        self.quietly(|| unsafe { (self.ffghadll)(file.pointer(), header, data, end, &raw mut status) });
+        self.quietly(|| unsafe {
+            (self.ffghadll)(file.pointer(), header, data, end, &raw mut status)
+        });
         let known = offsets.iter().all(|&offset| offset >= 0) && status == 0;
         known.then(|| offsets.map(|offset| offset as u64))
     }
@@ -234,7 +236,9 @@ impl Functions {
             // SAFETY: an open file of the caller; 0 makes the end of the file an error.
             unsafe { (self.ffmbyt)(file.pointer(), offset, 0, &raw mut status) };
             // SAFETY: as above, and room for as many bytes as are requested; nothing is read after an error.
-            unsafe { (self.ffgbyt)(file.pointer(), length, bytes.as_mut_ptr().cast(), &raw mut status) };
+            unsafe {
+                (self.ffgbyt)(file.pointer(), length, bytes.as_mut_ptr().cast(), &raw mut status)
+            };
         });
         (status == 0).then_some(bytes)
     }
@@ -258,8 +262,9 @@ impl Functions {
     pub(crate) fn is_compressed(&self, file: Handle) -> Option<bool> {
         let mut status = 0;
         // SAFETY: an open file of the caller and a place for the status.
-        let answer =
-            self.quietly(|| unsafe { (self.fits_is_compressed_image)(file.pointer(), &raw mut status) });
+        let answer = self.quietly(|| unsafe {
+            (self.fits_is_compressed_image)(file.pointer(), &raw mut status)
+        });
         (status == 0).then_some(answer != 0)
     }
 

@@ -88,9 +88,8 @@ impl Caller {
 impl Known {
     fn add_caller(&mut self, address: usize) -> &'static Caller {
         let object = Object::at(address);
-        let (path, segments) = object.map_or((None, Vec::new()), |object| {
-            (Some(object.path), object.segments)
-        });
+        let (path, segments) =
+            object.map_or((None, Vec::new()), |object| (Some(object.path), object.segments));
         let library = self.library_for(path.as_deref());
         let is_library = segments.iter().any(|segment| segment.contains(&library.base));
         let found = Caller { segments, library, is_library };
@@ -125,7 +124,8 @@ impl Known {
             false => Symbols::of_loaded(&object.path).unwrap_or(Symbols(libc::RTLD_NEXT)),
         };
         let real = ENTRIES.iter().map(|_| AtomicUsize::new(0)).collect();
-        let library = Library { base, handle, real, functions: OnceLock::new(), units: OnceLock::new() };
+        let library =
+            Library { base, handle, real, functions: OnceLock::new(), units: OnceLock::new() };
         let library: &'static Library = Box::leak(Box::new(library));
         self.libraries.push(library);
         library

@@ -3,13 +3,11 @@
 
 use std::arch::naked_asm;
 
-/// The registers that have arguments: six integers or pointers, and the first float. All functions here have one at most.
+/// The registers that have arguments: six integers or pointers, and floats, of which the lower half is used.
 #[repr(C)]
 pub(super) struct Registers {
     pub(super) words: [u64; 6],
-    pub(super) float: u64,
-    /// Keeps the stack aligned.
-    _rest: u64,
+    pub(super) floats: [[u64; 2]; 8],
 }
 
 /// What becomes of a call.
@@ -32,14 +30,21 @@ pub(super) unsafe extern "C" fn enter() {
         ".cfi_offset rbp, -16",
         "mov rbp, rsp",
         ".cfi_def_cfa_register rbp",
-        "sub rsp, 64",
+        "sub rsp, 176",
         "mov [rsp], rdi",
         "mov [rsp + 8], rsi",
         "mov [rsp + 16], rdx",
         "mov [rsp + 24], rcx",
         "mov [rsp + 32], r8",
         "mov [rsp + 40], r9",
-        "movsd [rsp + 48], xmm0",
+        "movups [rsp + 48], xmm0",
+        "movups [rsp + 64], xmm1",
+        "movups [rsp + 80], xmm2",
+        "movups [rsp + 96], xmm3",
+        "movups [rsp + 112], xmm4",
+        "movups [rsp + 128], xmm5",
+        "movups [rsp + 144], xmm6",
+        "movups [rsp + 160], xmm7",
         "mov edi, eax",
         "mov rsi, rsp",
         "lea rdx, [rbp + 8]",
@@ -53,7 +58,14 @@ pub(super) unsafe extern "C" fn enter() {
         "mov rcx, [rsp + 24]",
         "mov r8, [rsp + 32]",
         "mov r9, [rsp + 40]",
-        "movsd xmm0, [rsp + 48]",
+        "movups xmm0, [rsp + 48]",
+        "movups xmm1, [rsp + 64]",
+        "movups xmm2, [rsp + 80]",
+        "movups xmm3, [rsp + 96]",
+        "movups xmm4, [rsp + 112]",
+        "movups xmm5, [rsp + 128]",
+        "movups xmm6, [rsp + 144]",
+        "movups xmm7, [rsp + 160]",
         "leave",
         ".cfi_remember_state",
         ".cfi_def_cfa rsp, 8",

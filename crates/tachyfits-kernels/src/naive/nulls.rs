@@ -31,10 +31,8 @@ pub fn decode_elements(
         let encoding = Encoding { blank: None, ..*encoding };
         if encoding.scaling.is_none() && encoding.pixel == element {
             let bits = pixel.iter().fold(0u64, |bits, &byte| bits << 8 | u64::from(byte));
-            let flips = matches!(
-                element,
-                PixelType::I8 | PixelType::U16 | PixelType::U32 | PixelType::U64
-            );
+            let flips =
+                matches!(element, PixelType::I8 | PixelType::U16 | PixelType::U32 | PixelType::U64);
             let sign = if flips { 1 << (8 * width - 1) } else { 0 };
             out.copy_from_slice(&lowest(bits ^ sign, width));
             continue;
