@@ -1,7 +1,8 @@
 """Build the C library and install it: `make capi PREFIX=/usr/local`.
 
 It installs the shared and the static library, the headers of C and C++, the Fortran module as
-source with its files for CMake and fpm, a file for pkg-config and a package for CMake.
+source with its files for CMake and fpm, a file for pkg-config and a package for CMake; on Linux
+also the library that comes before CFITSIO, with a file for pkg-config.
 """
 
 from __future__ import annotations
@@ -30,6 +31,18 @@ Libs: -L${{libdir}} -ltachyfits
 Libs.private: {private}
 Cflags: -I${{includedir}}
 """
+
+#: The library that comes before CFITSIO has to be linked before it.
+CFITSIO_PKG_CONFIG = """prefix={prefix}
+libdir=${{prefix}}/lib
+
+Name: tachyfits-cfitsio
+Description: Faster reading for programs that use CFITSIO; link it before cfitsio
+Version: {version}
+Libs: -L${{libdir}} -Wl,--no-as-needed -ltachyfits_cfitsio -Wl,--as-needed
+"""
+
+CFITSIO = "libtachyfits_cfitsio.so"
 
 CMAKE = """# find_package(tachyfits) gives the targets tachyfits::tachyfits and tachyfits::static;
 # with COMPONENTS Fortran also tachyfits::fortran, the module built by the project's compiler.
@@ -76,6 +89,14 @@ def build() -> tuple[Path, str]:
     return target / "release", found[1].strip() if found else "-lpthread -ldl -lm"
 
 
+def build_before_cfitsio() -> Path:
+    """Compile the library that comes before CFITSIO; return its path."""
+    cargo = ["cargo", "rustc", "--release", "-p", "tachyfits-cfitsio", "--"]
+    subprocess.run([*cargo, "-C", f"link-arg=-Wl,-soname,{CFITSIO}"], cwd=ROOT, check=True)
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    return target / "release" / CFITSIO
+
+
 def install(prefix: Path) -> None:
     """Build and copy everything below a prefix."""
     folder, private = build()
@@ -100,6 +121,10 @@ def install(prefix: Path) -> None:
     words = {"prefix": prefix, "version": version(), "private": private, "shared": shared,
              "soname": soname}  # fmt: skip
     (library / "pkgconfig" / "tachyfits.pc").write_text(PKG_CONFIG.format(**words))
+    if sys.platform == "linux":
+        shutil.copy2(build_before_cfitsio(), library / CFITSIO)
+        text = CFITSIO_PKG_CONFIG.format(**words)
+        (library / "pkgconfig" / "tachyfits-cfitsio.pc").write_text(text)
     cmake = library / "cmake" / "tachyfits" / "tachyfits-config.cmake"
     cmake.write_text(CMAKE.format(**words))
     print(f"installed in {prefix}: lib/{shared}, lib/libtachyfits.a, include/tachyfits.h and .hpp")

@@ -41,7 +41,7 @@ ARROWS = {
 }
 
 #: The only files with unsafe code: vector tiers, memory maps and the signal that these raise, the
-#: functions that C calls, and the allocator of a test.
+#: functions that C calls, those that stand before CFITSIO's, and the allocator of a test.
 UNSAFE_FILES = {
     "tachyfits/tests/memory/allocator.rs",
     "tachyfits-kernels/src/isa.rs",
@@ -61,6 +61,17 @@ UNSAFE_FILES = {
             "ffi/writing",
         )
     ),
+    *(
+        f"tachyfits-cfitsio/src/{name}.rs"
+        for name in (
+            "entry",
+            "entry/arguments",
+            "entry/functions",
+            "entry/library",
+            "entry/stub",
+            "entry/table",
+        )
+    ),
 }
 
 #: Modules of the standard library with which a crate's own code (tests aside) has no business.
@@ -71,6 +82,7 @@ FORBIDDEN_MODULES = {
     "tachyfits": "fs|net|process",
     "tachyfits-python": "fs|net|process",
     "tachyfits-capi": "fs|net|process",
+    "tachyfits-cfitsio": "fs|net",
 }
 
 #: Imported only inside the functions that need them: importing tachyfits costs NumPy and no more.

@@ -100,6 +100,13 @@ impl Walker {
         }
     }
 
+    /// A walk from the HDU `hdu`, counted from 0, whose header begins at `offset`: for those who know from elsewhere where it
+    /// is.
+    #[must_use]
+    pub fn at(options: ReadOptions, file_bytes: u64, hdu: usize, offset: u64) -> Self {
+        Walker { next: Context { hdu, offset }, ..Walker::new(options, file_bytes) }
+    }
+
     /// Goes on as far as the bytes at hand allow.
     ///
     /// # Errors

@@ -25,6 +25,8 @@ mod coalesce;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 mod coordinator;
+#[cfg(target_os = "linux")]
+mod descriptors;
 mod error;
 mod executor;
 mod fetch;
@@ -60,6 +62,8 @@ pub use backend::mmap::allow_maps;
 #[cfg(feature = "remote")]
 pub use backend::remote::RemoteStorage;
 pub use coalesce::push_coalesced;
+#[cfg(target_os = "linux")]
+pub use descriptors::append_text;
 pub use error::{Budget, ErrorKind, IoError, Pending};
 pub use executor::{CancelToken, Executor, Job, Priority, without_permit};
 pub use fetch::{Extent, Fetched, fetch};

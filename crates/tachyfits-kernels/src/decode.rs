@@ -119,9 +119,9 @@ impl<F: Float> Visitor for ToFloats<'_, F> {
 }
 
 pub(crate) struct FloatKernel<'a, S, F> {
-    bytes: &'a [u8],
-    source: S,
-    out: &'a mut [F],
+    pub(crate) bytes: &'a [u8],
+    pub(crate) source: S,
+    pub(crate) out: &'a mut [F],
 }
 
 impl<S: Source, F: Float> Kernel for FloatKernel<'_, S, F> {

@@ -30,6 +30,7 @@ pub mod isa;
 pub mod machine_code;
 pub mod naive;
 mod noise;
+mod nulls;
 mod order_statistics;
 mod pixel;
 mod quantised;
@@ -66,6 +67,7 @@ pub use encode::{encode_f32, encode_f64, encode_native};
 pub use histogram::{Histogram, HistogramRange};
 pub use isa::{CACHES_BYTES, Streaming, Tier, UnknownTier, prefetch_all, streaming};
 pub use noise::{Noise, NoiseKey, NoiseMeter, NoisePixel};
+pub use nulls::{NullCounts, NullOutput, NullRule, decode_elements, finite_in_place};
 pub use order_statistics::{
     CellCounts, Cells, KeyBins, KeyCuts, Split, deviate, key_of, split, value_of_key,
 };

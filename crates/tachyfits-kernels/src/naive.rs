@@ -10,6 +10,7 @@ mod columns;
 mod elementwise;
 mod encode;
 mod noise;
+mod nulls;
 mod order_statistics;
 mod quantised;
 mod rice_lanes;
@@ -25,6 +26,7 @@ pub use columns::{
 pub use elementwise::{binary, select, unary};
 pub use encode::{encode_f32, encode_f64, encode_native};
 pub use noise::noise;
+pub use nulls::decode_elements;
 pub use order_statistics::{cell_counts, deviations, key_counts, key_piece, split};
 pub use quantised::{dequantise, quantise};
 pub use rice_lanes::decode_rice;

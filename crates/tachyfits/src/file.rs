@@ -42,6 +42,16 @@ tachyfits_io::options! {
     }
 }
 
+/// The image of an HDU that was opened alone: see [`Image::at`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ImageAt {
+    /// The pixels.
+    pub image: Image,
+    /// The binary table that has them as compressed tiles, if they are stored so.
+    pub table: Option<Arc<Hdu>>,
+}
+
 /// The two sides of an HDU with compressed tiles.
 #[derive(Clone, Debug)]
 pub(crate) struct Decompressed {
@@ -341,6 +351,57 @@ impl FitsFile {
 
     pub(crate) fn bytes_of(&self) -> &dyn Storage {
         &*self.storage
+    }
+}
+
+impl Image {
+    /// The image of the HDU number `hdu`, counted from 0, whose header begins at `offset` of a storage: other headers are not
+    /// read. For those who know from elsewhere where it is.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use tachyfits::{Image, io::FileStorage};
+    /// # let (folder, cards) = (tempfile::tempdir().unwrap(), ["SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 1", "NAXIS1  = 2", "END"]);
+    /// # let path = folder.path().join("image.fits");
+    /// # let mut bytes = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect::<Vec<u8>>();
+    /// # bytes.resize(5760, b' ');
+    /// # std::fs::write(&path, bytes).unwrap();
+    /// let storage = Arc::new(FileStorage::open(&path)?);
+    /// assert_eq!(Image::at(storage, 0, 0)?.image.axes(), [2]);
+    /// # Ok::<(), tachyfits::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If there is no HDU, it has no pixels, or reading fails.
+    pub fn at(storage: Arc<dyn Storage>, hdu: usize, offset: u64) -> Result<ImageAt, Error> {
+        let mut walker = Walker::at(ReadOptions::default(), storage.bytes(), hdu, offset);
+        let format_error = |error| Error::Format { file: storage.name().to_owned(), error };
+        let stored = loop {
+            match walker.step().map_err(format_error)? {
+                Step::Read { offset, bytes } => {
+                    let mut buffer = vec![0; bytes];
+                    storage.read_exact_at(offset, &mut buffer)?;
+                    walker.supply(&buffer);
+                }
+                Step::Hdu(hdu) => break Arc::new(*hdu),
+                Step::Done => {
+                    let refused =
+                        Error::refused(Reason::NoSuchHdu, "an HDU", format!("none at {offset}"));
+                    return Err(refused.at(storage.name(), hdu));
+                }
+            }
+        };
+        let on_damage = OnDamage::of(DamagedTiles::default());
+        let (hdu, storage, table) =
+            match decompressed_hdu(&storage, &stored, Tier::current(), on_damage) {
+                None => (stored, Arc::clone(&storage), None),
+                Some(made) => {
+                    let (hdu, made) = made.map_err(format_error)?;
+                    (Arc::new(hdu), made.storage, Some(made.stored))
+                }
+            };
+        let layout = hdu.image().map_err(format_error)?;
+        Ok(ImageAt { image: Image::new(storage, hdu, layout, None), table })
     }
 }
 

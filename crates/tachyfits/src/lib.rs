@@ -58,6 +58,7 @@ mod section;
 pub mod smooth;
 mod statistic;
 mod stored_type;
+pub mod strided;
 mod survival;
 pub mod table;
 mod tile_batch;
@@ -73,7 +74,7 @@ pub use diff::diff;
 pub use edit::Editor;
 pub use error::{Error, Reason};
 pub use expression::evaluate;
-pub use file::{FitsFile, OpenOptions, for_fits};
+pub use file::{FitsFile, ImageAt, OpenOptions, for_fits};
 pub use file_writer::{FileWriter, NewPixels, WriteOptions};
 pub use image::Image;
 pub use read_pixels::{OutputPixels, ReadAs};
@@ -102,10 +103,12 @@ pub mod header {
 
 /// Storages, how operations read them, and the limits and notes of requests.
 pub mod io {
+    #[cfg(target_os = "linux")]
+    pub use tachyfits_io::append_text;
     pub use tachyfits_io::{
-        Budget, Buffering, Compression, Id, IoError, Latency, Lend, Note, Notes, Notice,
-        OutputFile, Priority, Profile, Recovery, RemoteUrl, Request, SpoolOptions, Storage, Watch,
-        allow_maps, spool, without_permit,
+        Budget, Buffering, Compression, FileStorage, Id, IoError, Latency, Lend, Note, Notes,
+        Notice, OutputFile, Priority, Profile, Recovery, RemoteUrl, Request, SpoolOptions, Storage,
+        Watch, allow_maps, spool, without_permit,
     };
 }
 

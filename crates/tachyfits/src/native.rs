@@ -19,9 +19,12 @@ pub(crate) fn read_native(
     options: &PipelineOptions<'_>,
 ) -> Result<Report, IoError> {
     let turn = |block: &mut [u8]| native_in_place(block, pixel, tier);
-    // A storage that decodes tiles is read by whole tiles.
+    fill(storage, offset, out, block_bytes(storage), options, turn)
+}
+
+/// Bytes that are read and decoded in place at a time: of a storage that decodes tiles whole ones.
+pub(crate) fn block_bytes(storage: &dyn Storage) -> usize {
     let unit_bytes = storage.profile().request_bytes;
     let is_made = storage.computes() && unit_bytes != u64::MAX;
-    let block_bytes = if is_made { unit_bytes as usize } else { BLOCK_BYTES };
-    fill(storage, offset, out, block_bytes, options, turn)
+    if is_made { unit_bytes as usize } else { BLOCK_BYTES }
 }

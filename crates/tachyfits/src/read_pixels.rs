@@ -127,7 +127,7 @@ impl Image {
         {
             let bytes = out.bytes();
             self.check_length(bytes.len(), section, pixel.bytes())?;
-            return self.read_run(first, bytes, pixel, tier, options);
+            return self.fill_run(first, bytes, pixel, tier, options);
         }
         match (out, pixel) {
             (OutputPixels::Float32(out), PixelType::F32) => {
@@ -195,7 +195,7 @@ impl Image {
     }
 
     /// Reads a run of pixels that only need their bytes swapped.
-    fn read_run(
+    fn fill_run(
         &self,
         first: u64,
         out: &mut [u8],

@@ -57,6 +57,7 @@ SECTIONS = {
         "serve": "serve files and folders over HTTP: a viewer page, and an interface for programs",
     },
     "Other": {
+        "preload": "run a program that uses CFITSIO with faster reading of images and columns",
         "fortran": "unformatted Fortran records: info, dump, statistics, conversion",
         "errors": "list the codes of errors and warnings",
     },

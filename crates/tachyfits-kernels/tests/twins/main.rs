@@ -10,6 +10,7 @@ mod elementwise;
 mod encode;
 mod merge;
 mod noise;
+mod nulls;
 mod order;
 mod quantised;
 mod reals;

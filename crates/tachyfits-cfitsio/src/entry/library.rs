@@ -1,0 +1,259 @@
+//! The CFITSIO that a caller is linked with: found by the object that calls, and its functions.
+//!
+//! `RTLD_NEXT` alone would not do: Python loads extensions with `RTLD_LOCAL`, where it finds nothing, and two objects of a
+//! process may have a CFITSIO each.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ops::Range;
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock};
+
+use super::functions::Functions;
+use super::table::ENTRIES;
+use crate::shared::lock;
+
+/// A public name that every CFITSIO has and that this library does not define.
+const ANCHOR: &CStr = c"ffgerr";
+
+/// A loaded CFITSIO.
+#[derive(Debug)]
+pub(crate) struct Library {
+    /// Where it begins in memory: its identity.
+    base: usize,
+    /// Keeps it loaded.
+    handle: Symbols,
+    /// The functions that this library stands before; 0 until they are needed.
+    real: Box<[AtomicUsize]>,
+    functions: OnceLock<Option<Functions>>,
+    /// The function that finds files of Fortran, if there is one.
+    units: OnceLock<Option<usize>>,
+}
+
+/// An object that calls CFITSIO.
+struct Caller {
+    segments: Vec<Range<usize>>,
+    library: &'static Library,
+    /// It is the CFITSIO itself.
+    is_library: bool,
+}
+
+/// What `dlsym` searches.
+#[derive(Clone, Copy, Debug)]
+struct Symbols(*mut c_void);
+
+// SAFETY: a handle of the loader has no thread.
+unsafe impl Send for Symbols {}
+// SAFETY: as above.
+unsafe impl Sync for Symbols {}
+
+/// Callers and libraries found so far. They are few, and are never freed: a call may use them at any time.
+struct Known {
+    callers: Vec<&'static Caller>,
+    libraries: Vec<&'static Library>,
+}
+
+static KNOWN: Mutex<Known> = Mutex::new(Known { callers: Vec::new(), libraries: Vec::new() });
+
+/// The caller found last.
+static LAST: AtomicPtr<Caller> = AtomicPtr::new(std::ptr::null_mut());
+
+/// The library that the code at `address` is linked with, and whether that code is part of it.
+pub(super) fn library_of(address: usize) -> (&'static Library, bool) {
+    let last = LAST.load(Ordering::Acquire);
+    // SAFETY: NULL, or a caller that is never freed.
+    if let Some(last) = unsafe { last.as_ref() }
+        && last.contains(address)
+    {
+        return (last.library, last.is_library);
+    }
+    // In a child that was forked while another thread had the lock, a list of its own does too.
+    let mut own = Known { callers: Vec::new(), libraries: Vec::new() };
+    let mut shared = lock(&KNOWN);
+    let known = shared.as_deref_mut().unwrap_or(&mut own);
+    let caller = known.callers.iter().copied().find(|caller| caller.contains(address));
+    let caller = caller.unwrap_or_else(|| known.add_caller(address));
+    // Calls of the library by itself come between those of a program.
+    if !caller.is_library {
+        LAST.store(std::ptr::from_ref(caller).cast_mut(), Ordering::Release);
+    }
+    (caller.library, caller.is_library)
+}
+
+impl Caller {
+    fn contains(&self, address: usize) -> bool {
+        self.segments.iter().any(|segment| segment.contains(&address))
+    }
+}
+
+impl Known {
+    fn add_caller(&mut self, address: usize) -> &'static Caller {
+        let object = Object::at(address);
+        let (path, segments) =
+            object.map_or((None, Vec::new()), |object| (Some(object.path), object.segments));
+        let library = self.library_for(path.as_deref());
+        let is_library = segments.iter().any(|segment| segment.contains(&library.base));
+        let found = Caller { segments, library, is_library };
+        // Code that belongs to no object, as of a compiler at run time, is looked up each time: its memory may be used again.
+        let is_lasting = !found.segments.is_empty();
+        let caller: &'static Caller = Box::leak(Box::new(found));
+        if is_lasting {
+            self.callers.push(caller);
+        }
+        caller
+    }
+
+    /// The library of an object by its path; an empty one is the program.
+    fn library_for(&mut self, path: Option<&CStr>) -> &'static Library {
+        let own = path.filter(|path| !path.is_empty()).and_then(Symbols::of_loaded);
+        let places = [own, Some(Symbols(libc::RTLD_NEXT)), Some(Symbols(libc::RTLD_DEFAULT))];
+        let anchor = places.into_iter().flatten().find_map(|symbols| symbols.address(ANCHOR));
+        let anchor = anchor.or_else(|| {
+            Object::all().iter().find_map(|object| {
+                let is_likely = object.path.to_bytes().windows(7).any(|part| part == b"cfitsio");
+                is_likely.then(|| Symbols::of_loaded(&object.path)?.address(ANCHOR)).flatten()
+            })
+        });
+        let Some(object) = anchor.and_then(Object::at) else { missing("the CFITSIO library") };
+        let base = object.segments.iter().map(|segment| segment.start).min().unwrap_or_default();
+        if let Some(library) = self.libraries.iter().find(|library| library.base == base) {
+            return library;
+        }
+        let handle = match object.path.is_empty() {
+            // A program that contains CFITSIO and exports it.
+            true => Symbols(libc::RTLD_DEFAULT),
+            false => Symbols::of_loaded(&object.path).unwrap_or(Symbols(libc::RTLD_NEXT)),
+        };
+        let real = ENTRIES.iter().map(|_| AtomicUsize::new(0)).collect();
+        let library =
+            Library { base, handle, real, functions: OnceLock::new(), units: OnceLock::new() };
+        let library: &'static Library = Box::leak(Box::new(library));
+        self.libraries.push(library);
+        library
+    }
+}
+
+impl Library {
+    /// Its identity.
+    pub(crate) fn base(&self) -> usize {
+        self.base
+    }
+
+    /// The address of the function that stands behind a row of the table.
+    pub(super) fn real(&self, row: usize) -> usize {
+        let place = &self.real[row];
+        match place.load(Ordering::Relaxed) {
+            0 => {
+                let name = ENTRIES[row].name;
+                let Some(address) = self.address(name) else { missing(&name.to_string_lossy()) };
+                place.store(address, Ordering::Relaxed);
+                address
+            }
+            address => address,
+        }
+    }
+
+    /// The functions that serving needs, if the library has them and they do what they should.
+    pub(crate) fn functions(&self) -> Option<&Functions> {
+        let functions = self.functions.get_or_init(|| {
+            Functions::find(|name| self.address(name)).filter(Functions::pass_test)
+        });
+        functions.as_ref()
+    }
+
+    /// The file of a unit of Fortran; `None` if there is none.
+    pub(super) fn file_of_unit(&self, unit: c_int) -> Option<*mut c_void> {
+        let address = *self.units.get_or_init(|| self.address(c"CUnit2FITS"));
+        let function = address? as *const c_void;
+        // SAFETY: the signature of this function in every CFITSIO that has an interface for Fortran.
+        let function = unsafe {
+            std::mem::transmute::<*const c_void, unsafe extern "C" fn(c_int) -> *mut c_void>(
+                function,
+            )
+        };
+        // SAFETY: it takes any number.
+        let file = unsafe { function(unit) };
+        (!file.is_null()).then_some(file)
+    }
+
+    /// The address of a function of this library.
+    fn address(&self, name: &CStr) -> Option<usize> {
+        // A program that names both libraries would find the stub.
+        let is_stub = |address: usize| ENTRIES.iter().any(|entry| entry.stub as usize == address);
+        [self.handle, Symbols(libc::RTLD_NEXT)]
+            .into_iter()
+            .filter_map(|symbols| symbols.address(name))
+            .find(|&address| !is_stub(address))
+    }
+}
+
+impl Symbols {
+    /// Those of an object that is loaded; it stays so.
+    fn of_loaded(path: &CStr) -> Option<Symbols> {
+        // SAFETY: the path is text of C; with RTLD_NOLOAD no code runs.
+        let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
+        (!handle.is_null()).then_some(Symbols(handle))
+    }
+
+    fn address(self, name: &CStr) -> Option<usize> {
+        // SAFETY: the handle is one of the loader, the name text of C.
+        let address = unsafe { libc::dlsym(self.0, name.as_ptr()) };
+        (!address.is_null()).then_some(address as usize)
+    }
+}
+
+/// A loaded object: the program, whose path is empty, or a library.
+struct Object {
+    path: CString,
+    segments: Vec<Range<usize>>,
+}
+
+impl Object {
+    fn at(address: usize) -> Option<Object> {
+        Object::all()
+            .into_iter()
+            .find(|object| object.segments.iter().any(|segment| segment.contains(&address)))
+    }
+
+    fn all() -> Vec<Object> {
+        let mut objects: Vec<Object> = Vec::new();
+        // SAFETY: the callback gets the pointer to the list, which lives until the end of the call.
+        unsafe { libc::dl_iterate_phdr(Some(add_object), (&raw mut objects).cast()) };
+        objects
+    }
+}
+
+/// Adds an object to the list at `objects`.
+unsafe extern "C" fn add_object(
+    info: *mut libc::dl_phdr_info,
+    _bytes: usize,
+    objects: *mut c_void,
+) -> c_int {
+    // SAFETY: the loader describes an object.
+    let info = unsafe { &*info };
+    // SAFETY: the list of `Object::all`, which nobody else uses meanwhile.
+    let objects = unsafe { &mut *objects.cast::<Vec<Object>>() };
+    let name: *const c_char = if info.dlpi_name.is_null() { c"".as_ptr() } else { info.dlpi_name };
+    // SAFETY: text of C.
+    let path = unsafe { CStr::from_ptr(name) }.to_owned();
+    if info.dlpi_phdr.is_null() {
+        return 0;
+    }
+    // SAFETY: as many headers as the loader says.
+    let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
+    let segments = headers
+        .iter()
+        .filter(|header| header.p_type == libc::PT_LOAD)
+        .map(|header| {
+            let start = (info.dlpi_addr as usize).wrapping_add(header.p_vaddr as usize);
+            start..start.wrapping_add(header.p_memsz as usize)
+        })
+        .collect();
+    objects.push(Object { path, segments });
+    0
+}
+
+/// Ends the process as the loader does for a symbol that is missing: there is nothing that could get the call.
+fn missing(what: &str) -> ! {
+    eprintln!("tachyfits-cfitsio: {what} is not loaded; unset LD_PRELOAD for this program");
+    std::process::abort()
+}

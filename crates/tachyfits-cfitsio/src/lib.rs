@@ -1,0 +1,18 @@
+//! A library that is loaded before CFITSIO (`LD_PRELOAD`) and serves large reads of images and columns by the engine of
+//! tachyfits. Everything else, and every doubt, goes to the CFITSIO that the program loaded, with the same arguments.
+//!
+//! - `entry` has the exported names and all the unsafe code: it reads arguments and calls CFITSIO's functions.
+//! - `request` says what a call asks for, `serve` answers it, `files` has the descriptors, `settings` the environment,
+//!   `report` the counts.
+//!
+//! Linux on x86-64 only: elsewhere the library defines nothing.
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+
+mod entry;
+mod files;
+mod report;
+mod request;
+mod serve;
+mod settings;
+mod shared;
+mod tiles;

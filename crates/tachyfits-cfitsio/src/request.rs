@@ -1,0 +1,82 @@
+//! What a call of a reading function asks for, without its pointers.
+
+use tachyfits::PixelType;
+
+/// The elements that a call reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// A run of pixels: group, first pixel (from 1), number of pixels.
+    Run { group: i64, first: i64, count: i64 },
+    /// A run of pixels that begins at coordinates from 1.
+    Pixels { first: Vec<i64>, count: i64 },
+    /// A section: first and last pixel (from 1) and step of each axis, with the axes if the caller states them.
+    Section { group: i64, first: Vec<i64>, last: Vec<i64>, step: Vec<i64>, axes: Option<Vec<i64>> },
+    /// Elements of a column: its number, the first row and the first element (from 1), number of elements.
+    Column { column: i32, row: i64, element: i64, count: i64 },
+}
+
+impl Place {
+    /// The number of elements; `None` if the call is not a plain one.
+    pub(crate) fn count(&self) -> Option<usize> {
+        let count = match self {
+            Place::Run { count, .. }
+            | Place::Pixels { count, .. }
+            | Place::Column { count, .. } => *count,
+            Place::Section { first, last, step, .. } => {
+                let mut count = 1i64;
+                for ((&first, &last), &step) in first.iter().zip(last).zip(step) {
+                    if step < 1 || first < 1 || last < first {
+                        return None;
+                    }
+                    count = count.checked_mul((last - first) / step + 1)?;
+                }
+                count
+            }
+        };
+        usize::try_from(count).ok().filter(|&count| count > 0)
+    }
+}
+
+/// How a call wants undefined elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NullWish {
+    /// Not looked for: the null value is absent or 0.
+    Ignore,
+    /// Replaced by this value, as bits of the element type in the lowest bytes.
+    Value(u64),
+    /// Marked in an array of bytes.
+    Flags,
+}
+
+/// A call of a reading function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Request {
+    pub(crate) place: Place,
+    /// Type of the caller's array.
+    pub(crate) kind: PixelType,
+    /// The array is of `long`, which CFITSIO treats as another type than LONGLONG.
+    pub(crate) is_long: bool,
+    pub(crate) nulls: NullWish,
+    /// The run of pixels is a plane or a cube of the sizes that the caller states.
+    pub(crate) is_block: bool,
+}
+
+/// The status of a read during which numbers did not fit the type of the array.
+const NUMBER_OVERFLOW: i32 = 412;
+
+/// What a read found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) any_null: bool,
+    /// A value did not fit the type of the array.
+    pub(crate) overflow: bool,
+    /// Bytes read from the file.
+    pub(crate) bytes: u64,
+}
+
+impl Found {
+    /// The status of the call.
+    pub(crate) fn status(self) -> i32 {
+        if self.overflow { NUMBER_OVERFLOW } else { 0 }
+    }
+}

@@ -1,0 +1,585 @@
+//! Numbers at regular places of a storage: read as elements of any type, by first element and count, without headers.
+//!
+//! For programs that know from elsewhere where the pixels of an image or the fields of a column are, such as a library that
+//! stands before another reader.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use tachyfits_io::operation::{Progress, RunOptions};
+use tachyfits_io::{Fetched, Report, Storage, Tasks, fill};
+use tachyfits_kernels::{
+    Fields, Tier, decode_elements, finite_in_place, gather_field_bytes, gather_fields,
+};
+
+use crate::error::{Error, Reason, Refusal};
+use crate::image::{Image, tier};
+use crate::lines::PixelBytes;
+use crate::native::{block_bytes, read_native};
+use crate::section::Section;
+
+#[doc(no_inline)]
+pub use tachyfits_kernels::{Encoding, NullCounts, NullOutput, NullRule, PixelType};
+
+/// Bytes of a task, with those between its elements: what a second-level cache takes at full speed.
+const TASK_BYTES: u64 = 512 << 10;
+/// Bytes between two rows of elements that are read rather than skipped.
+const GAP_BYTES: u64 = 32 << 10;
+/// The most rows of a task that are read one by one.
+const TASK_ROWS: u64 = 4096;
+/// Bytes of rows that are collected before they are decoded.
+const COLLECTED_BYTES: usize = 16 << 10;
+/// Rows of at least this many bytes are decoded where they are.
+const LONG_ROW: usize = 4 << 10;
+
+/// An array of numbers that are at equal distances along each axis. Elements are counted through the first axis first.
+///
+/// ```
+/// use tachyfits::strided::{Encoding, NullOutput, NullRule, PixelType, StridedArray};
+/// use tachyfits::RunOptions;
+/// # use tachyfits_io::MemoryStorage;
+///
+/// // Rows of three bytes, of which the last two are a number.
+/// let storage = MemoryStorage::new("rows", vec![0, 1, 0, 0, 2, 0, 0, 3, 0]);
+/// let column = StridedArray::new(1, Encoding::plain(PixelType::I16), &[(1, 2), (3, 3)]).unwrap();
+/// let mut values = [0f32; 2];
+/// let out = bytemuck::cast_slice_mut(&mut values);
+/// let (rule, nulls) = (NullRule::Nothing, NullOutput::Value(0));
+/// column.read(&storage, 1, PixelType::F32, rule, nulls, out, &RunOptions::default())?;
+/// assert_eq!(values, [512.0, 768.0]);
+/// # Ok::<(), tachyfits::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct StridedArray {
+    /// The first byte of the first element.
+    offset: u64,
+    encoding: Encoding,
+    /// (elements, bytes from an element to the next) of each axis.
+    axes: Vec<(u64, u64)>,
+}
+
+/// Elements in rows: `rows` rows of `count` elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Rectangle {
+    offset: u64,
+    count: u64,
+    rows: u64,
+    /// Bytes from a row to the next.
+    stride: u64,
+}
+
+/// The part of the output that a task fills.
+struct Part<'a> {
+    out: &'a mut [u8],
+    flags: Option<&'a mut [u8]>,
+}
+
+impl StridedArray {
+    /// An array whose first element begins at `offset`; axes are (elements, bytes from an element to the next).
+    ///
+    /// `None` if its elements overlap along the first axis, or its end is beyond 2^63.
+    pub fn new(offset: u64, encoding: Encoding, axes: &[(u64, u64)]) -> Option<StridedArray> {
+        let size = encoding.pixel_bytes() as u64;
+        let mut end = offset.checked_add(size)?;
+        let mut elements = 1u64;
+        let mut merged: Vec<(u64, u64)> = Vec::new();
+        for &(count, stride) in axes {
+            elements = elements.checked_mul(count)?;
+            end = end.checked_add(count.saturating_sub(1).checked_mul(stride)?)?;
+            match merged.last_mut() {
+                _ if count == 1 => {}
+                Some(last) if last.0.checked_mul(last.1) == Some(stride) => last.0 *= count,
+                _ => merged.push((count, stride)),
+            }
+        }
+        if merged.is_empty() {
+            merged.push((1, size));
+        }
+        let is_apart = merged[0].1 >= size;
+        let fits = end <= i64::MAX as u64 && elements <= i64::MAX as u64;
+        (is_apart && fits).then_some(StridedArray { offset, encoding, axes: merged })
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> u64 {
+        self.axes.iter().map(|axis| axis.0).product()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The bytes from the first to the last of some elements, with all between them.
+    pub fn extent(&self, elements: Range<u64>) -> Range<u64> {
+        match elements.end.checked_sub(1).filter(|last| *last >= elements.start) {
+            None => self.offset..self.offset,
+            Some(last) => {
+                // Along axes that go back none does: every stride is positive, though a later axis may have a shorter one.
+                let places = [elements.start, last].map(|element| self.place(element));
+                let whole =
+                    self.axes.iter().map(|(count, stride)| (count - 1) * stride).sum::<u64>();
+                let end = match self.is_ordered() {
+                    true => places[1],
+                    false => self.offset + whole,
+                };
+                let start = if self.is_ordered() { places[0] } else { self.offset };
+                start..end + self.size()
+            }
+        }
+    }
+
+    /// Whether each row lies after the one before.
+    fn is_ordered(&self) -> bool {
+        self.axes.windows(2).all(|pair| pair[1].1 >= pair[0].0.saturating_mul(pair[0].1))
+    }
+
+    fn size(&self) -> u64 {
+        self.encoding.pixel_bytes() as u64
+    }
+
+    /// The first byte of an element.
+    fn place(&self, element: u64) -> u64 {
+        let (mut place, mut rest) = (self.offset, element);
+        for &(count, stride) in &self.axes {
+            place += rest % count * stride;
+            rest /= count;
+        }
+        place
+    }
+
+    /// Reads the elements from `first` on to `out`, whose length says how many, as elements of a type in the machine's byte
+    /// order. `rule` and `nulls` say which are null and what they become: see [`decode_elements`].
+    ///
+    /// # Errors
+    /// [`Reason::Output`] if the array does not have so many elements, or the flags are not as many; otherwise as reading.
+    #[expect(clippy::too_many_arguments, reason = "each says something else")]
+    pub fn read(
+        &self,
+        storage: &dyn Storage,
+        first: u64,
+        element: PixelType,
+        rule: NullRule,
+        nulls: NullOutput<'_>,
+        out: &mut [u8],
+        options: &RunOptions<'_>,
+    ) -> Result<(Report, NullCounts), Error> {
+        let width = element.bytes();
+        let count = (out.len() / width) as u64;
+        let flags = match &nulls {
+            NullOutput::Flags { flags, .. } => Some(flags.len()),
+            NullOutput::Value(_) => None,
+        };
+        let is_whole = out.len().is_multiple_of(width)
+            && first.checked_add(count).is_some_and(|end| end <= self.len())
+            && flags.is_none_or(|flags| flags as u64 == count);
+        if !is_whole {
+            return Err(Error::Refused(Box::new(Refusal {
+                reason: Reason::Output,
+                file: storage.name().to_owned(),
+                hdu: None,
+                expected: format!("at most {} elements of {element:?} from {first} on", self.len()),
+                found: format!("{} bytes, {flags:?} flags", out.len()),
+            })));
+        }
+        if count == 0 {
+            return Ok((Report::default(), NullCounts::default()));
+        }
+        let tier = tier();
+        if let Some(found) = self.read_in_place(storage, first, element, rule, &nulls, out, options)
+        {
+            return found;
+        }
+        let (value, flags) = match nulls {
+            NullOutput::Value(value) => (Some(value), None),
+            NullOutput::Flags { flags, value } => (value, Some(flags)),
+        };
+        let reads = Reads::new(self, first..first + count, storage);
+        let parts = reads.parts(out, flags, width);
+        let mut counts = NullCounts::default();
+        let progress = Progress { options: *options, total: reads.bytes() };
+        let report = tachyfits_io::run(
+            storage,
+            &reads,
+            &progress.run_options(),
+            Vec::new,
+            |collected, task, fetched| {
+                let mut part = parts[task as usize].lock().unwrap_or_else(PoisonError::into_inner);
+                let decoder = Decoder { array: self, element, rule, value, tier };
+                Ok::<_, Error>(decoder.decode(&reads, task, fetched, &mut part, collected))
+            },
+            |_task, found| {
+                counts = counts.plus(found);
+                Ok(())
+            },
+        )?;
+        Ok((report, counts))
+    }
+
+    /// Reads consecutive numbers into the output and decodes them there, where they have its type.
+    #[expect(clippy::too_many_arguments, reason = "those of `read`")]
+    fn read_in_place(
+        &self,
+        storage: &dyn Storage,
+        first: u64,
+        element: PixelType,
+        rule: NullRule,
+        nulls: &NullOutput<'_>,
+        out: &mut [u8],
+        options: &RunOptions<'_>,
+    ) -> Option<Result<(Report, NullCounts), Error>> {
+        let Encoding { pixel, scaling: None, .. } = self.encoding else { return None };
+        let count = (out.len() / element.bytes()) as u64;
+        let [(length, stride), ..] = self.axes[..] else { return None };
+        let is_run = stride == self.size() && first % length + count <= length;
+        let NullOutput::Value(null) = nulls else { return None };
+        if pixel != element || !is_run {
+            return None;
+        }
+        let (offset, tier) = (self.place(first), tier());
+        let progress = Progress { options: *options, total: out.len() as u64 };
+        let run = progress.run_options();
+        if self.has_no_null(rule) {
+            let report = read_native(storage, offset, out, pixel, tier, &run);
+            return Some(report.map(|report| (report, NullCounts::default())).map_err(Error::from));
+        }
+        if !(pixel.is_float() && rule == NullRule::NotFinite) {
+            return None;
+        }
+        let found = AtomicU64::new(0);
+        let report = fill(storage, offset, out, block_bytes(storage), &run, |block| {
+            found.fetch_add(finite_in_place(block, pixel, *null, tier), Ordering::Relaxed);
+        });
+        let mut counts = NullCounts::default();
+        counts.nulls = found.into_inner();
+        Some(report.map(|report| (report, counts)).map_err(Error::from))
+    }
+
+    /// Whether no element can be null.
+    fn has_no_null(&self, rule: NullRule) -> bool {
+        let Encoding { pixel, blank, .. } = self.encoding;
+        rule == NullRule::Nothing || (!pixel.is_float() && blank.is_none())
+    }
+
+    /// Calls `visit` with the rectangles that have some elements, in their order.
+    fn rectangles(&self, elements: Range<u64>, mut visit: impl FnMut(Rectangle)) {
+        let (length, step) = self.axes[0];
+        let (rows, stride) = self.axes.get(1).copied().unwrap_or((1, 0));
+        let (is_near, is_dense) = (self.is_near(), self.is_dense());
+        let mut at = elements.start;
+        while at < elements.end {
+            let (in_row, left) = (at % length, elements.end - at);
+            let offset = self.place(at);
+            let rectangle = if !is_dense {
+                Rectangle { offset, count: 1, rows: 1, stride: step }
+            } else if in_row > 0 || left < length || !is_near {
+                Rectangle { offset, count: left.min(length - in_row), rows: 1, stride }
+            } else {
+                let rest = rows - at / length % rows;
+                Rectangle { offset, count: length, rows: rest.min(left / length), stride }
+            };
+            at += rectangle.count * rectangle.rows;
+            visit(rectangle);
+        }
+    }
+
+    /// Whether what is between two rows is read along.
+    fn is_near(&self) -> bool {
+        let (length, step) = self.axes[0];
+        let row = (length - 1) * step + self.size();
+        self.axes.get(1).is_some_and(|axis| axis.1 >= row && axis.1 - row <= GAP_BYTES)
+    }
+
+    /// Whether what is between two elements of a row is read along.
+    fn is_dense(&self) -> bool {
+        self.axes[0].1 - self.size() <= GAP_BYTES
+    }
+
+    /// The bytes of a rectangle, with those between its elements.
+    fn bytes_of(&self, rectangle: &Rectangle) -> Range<u64> {
+        let Rectangle { offset, count, rows, stride } = *rectangle;
+        let last = (rows - 1) * stride + (count - 1) * self.axes[0].1;
+        offset..offset + last + self.size()
+    }
+}
+
+impl Image {
+    /// Reads pixels from number `first` on, counted through the first axis first, to `out`, whose length says how many, as
+    /// elements of any type. `rule` and `nulls` say which are null and what they become: see [`StridedArray::read`].
+    ///
+    /// # Errors
+    /// [`Reason::Output`] if there are not so many pixels, or flags; otherwise as [`Image::read`].
+    pub fn read_run(
+        &self,
+        first: u64,
+        element: PixelType,
+        rule: NullRule,
+        nulls: NullOutput<'_>,
+        out: &mut [u8],
+        options: &RunOptions<'_>,
+    ) -> Result<(Report, NullCounts), Error> {
+        let whole = [(self.axes().iter().product(), self.pixel_bytes().size)];
+        self.read_strided(self.strided(0, &whole)?, first, element, rule, nulls, out, options)
+    }
+
+    /// The same of a section, whole.
+    ///
+    /// # Errors
+    /// As [`Image::read_run`], and if the section is not within the image, or goes backwards.
+    pub fn read_elements(
+        &self,
+        section: &Section,
+        element: PixelType,
+        rule: NullRule,
+        nulls: NullOutput<'_>,
+        out: &mut [u8],
+        options: &RunOptions<'_>,
+    ) -> Result<(Report, NullCounts), Error> {
+        self.check_section(section)?;
+        let (mut first, mut stride, mut axes) = (0, self.pixel_bytes().size, Vec::new());
+        for (range, length) in section.ranges().iter().zip(self.axes()) {
+            let step = u64::try_from(range.step).map_err(|_| {
+                let found = format!("a step of {}", range.step);
+                self.refused(Reason::Output, "a section that goes forwards", found)
+            })?;
+            first += range.first * stride;
+            axes.push((range.count, step.saturating_mul(stride)));
+            stride *= length;
+        }
+        let array = self.strided(first, &axes)?;
+        if (out.len() / element.bytes()) as u64 != array.len() {
+            let expected = format!("{} elements of {element:?}", array.len());
+            let found = format!("{} bytes", out.len());
+            return Err(self.refused(Reason::Output, expected, found));
+        }
+        self.read_strided(array, 0, element, rule, nulls, out, options)
+    }
+
+    /// What the bytes of its pixels mean.
+    pub fn stored_encoding(&self) -> Encoding {
+        self.encoding()
+    }
+
+    /// The pixels from byte `first` of the data on.
+    fn strided(&self, first: u64, axes: &[(u64, u64)]) -> Result<StridedArray, Error> {
+        let offset = self.pixel_bytes().offset + first;
+        StridedArray::new(offset, self.encoding(), axes)
+            .ok_or_else(|| self.refused(Reason::Output, "pixels below byte 2^63", "others"))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "those of `read_run`")]
+    fn read_strided(
+        &self,
+        array: StridedArray,
+        first: u64,
+        element: PixelType,
+        rule: NullRule,
+        nulls: NullOutput<'_>,
+        out: &mut [u8],
+        options: &RunOptions<'_>,
+    ) -> Result<(Report, NullCounts), Error> {
+        let end = first.saturating_add((out.len() / element.bytes()) as u64);
+        if end <= array.len() {
+            let size = self.pixel_bytes().size;
+            let bytes = array.extent(first..end).end.saturating_sub(self.pixel_bytes().offset);
+            self.check_present((bytes / size).checked_sub(1))?;
+        }
+        array.read(&**self.storage(), first, element, rule, nulls, out, options)
+    }
+}
+
+/// The reads of a run of elements.
+struct Reads<'a> {
+    array: &'a StridedArray,
+    elements: Range<u64>,
+    /// Elements of each task but the first and the last: tasks begin at multiples of it.
+    task: u64,
+}
+
+impl<'a> Reads<'a> {
+    fn new(array: &'a StridedArray, elements: Range<u64>, storage: &dyn Storage) -> Reads<'a> {
+        // Whole tiles, where there are some.
+        let unit = PixelBytes::of(storage, array.offset, array.size()).unit;
+        let (length, step) = array.axes[0];
+        let row = length.saturating_mul(step);
+        let task = if !array.is_dense() {
+            TASK_ROWS
+        } else if row >= TASK_BYTES {
+            TASK_BYTES / step.min(TASK_BYTES)
+        } else if array.is_near() {
+            length * (TASK_BYTES / array.axes[1].1.max(1)).max(1)
+        } else {
+            length * (TASK_BYTES / row.max(1)).clamp(1, TASK_ROWS)
+        };
+        let task = match array.axes.get(1) {
+            None if step == array.size() && unit > 1 => unit,
+            Some(axis) if array.is_near() => {
+                task.max(length * (unit * array.size() / axis.1.max(1)))
+            }
+            _ => task,
+        };
+        Reads { array, elements, task: task.max(1) }
+    }
+
+    /// Bytes that are read.
+    fn bytes(&self) -> u64 {
+        let mut bytes = 0;
+        let elements = self.elements.clone();
+        self.array.rectangles(elements, |rectangle| {
+            let range = self.array.bytes_of(&rectangle);
+            bytes += range.end - range.start;
+        });
+        bytes
+    }
+
+    /// The elements of a task.
+    fn of(&self, task: u64) -> Range<u64> {
+        let first = (self.elements.start / self.task + task) * self.task;
+        first.max(self.elements.start)..(first + self.task).min(self.elements.end)
+    }
+
+    /// Cuts the output into the parts of the tasks.
+    fn parts<'o>(
+        &self,
+        out: &'o mut [u8],
+        flags: Option<&'o mut [u8]>,
+        width: usize,
+    ) -> Vec<Mutex<Part<'o>>> {
+        let (mut out, mut flags) = (out, flags);
+        (0..self.len())
+            .map(|task| {
+                let elements = self.of(task);
+                let count = (elements.end - elements.start) as usize;
+                let (part, later) = std::mem::take(&mut out).split_at_mut(count * width);
+                out = later;
+                let marks = flags.take().map(|flags| flags.split_at_mut(count));
+                let (marks, later) = marks.unzip();
+                flags = later;
+                Mutex::new(Part { out: part, flags: marks })
+            })
+            .collect()
+    }
+}
+
+impl Tasks for Reads<'_> {
+    fn len(&self) -> u64 {
+        let Range { start, end } = self.elements;
+        end.div_ceil(self.task) - start / self.task
+    }
+
+    fn ranges(&self, index: u64, ranges: &mut Vec<Range<u64>>) {
+        self.array.rectangles(self.of(index), |rectangle| {
+            ranges.push(self.array.bytes_of(&rectangle));
+        });
+    }
+}
+
+/// How elements are decoded.
+struct Decoder<'a> {
+    array: &'a StridedArray,
+    element: PixelType,
+    rule: NullRule,
+    /// What null elements get.
+    value: Option<u64>,
+    tier: Tier,
+}
+
+impl Decoder<'_> {
+    /// Decodes the elements of a task.
+    fn decode(
+        &self,
+        reads: &Reads<'_>,
+        task: u64,
+        fetched: &Fetched<'_>,
+        part: &mut Part<'_>,
+        collected: &mut Vec<u8>,
+    ) -> NullCounts {
+        let (mut piece, mut done) = (0, 0);
+        let mut counts = NullCounts::default();
+        self.array.rectangles(reads.of(task), |rectangle| {
+            let count = (rectangle.count * rectangle.rows) as usize;
+            let bytes = fetched.piece(piece);
+            counts = counts.plus(self.rectangle(&rectangle, bytes, part, done, collected));
+            piece += 1;
+            done += count;
+        });
+        counts
+    }
+
+    /// Decodes a rectangle to the part from element `done` on.
+    fn rectangle(
+        &self,
+        rectangle: &Rectangle,
+        bytes: &[u8],
+        part: &mut Part<'_>,
+        done: usize,
+        collected: &mut Vec<u8>,
+    ) -> NullCounts {
+        let (size, width) = (self.array.size() as usize, self.element.bytes());
+        let (count, rows) = (rectangle.count as usize, rectangle.rows as usize);
+        let (step, stride) = (self.array.axes[0].1 as usize, rectangle.stride as usize);
+        let row = count * size;
+        let mut counts = NullCounts::default();
+        let is_moved = self.is_plain() && part.flags.is_none();
+        let mut decode = |bytes: &[u8], first: usize| {
+            counts = counts.plus(self.run(bytes, part, done + first));
+        };
+        if is_moved && if step == size { row < LONG_ROW } else { rows == 1 } {
+            // Short rows, or elements of a row that are apart.
+            let (stride, elements) =
+                if step == size { (stride.max(row), count) } else { (step, 1) };
+            let fields = Fields { offset: 0, stride, elements };
+            let out = &mut part.out[done * width..(done + rows * count) * width];
+            gather_fields(bytes, fields, self.element, self.tier, out);
+        } else if step != size {
+            // Element by element.
+            let most = (COLLECTED_BYTES / size).max(1);
+            for at in 0..rows {
+                for first in (0..count).step_by(most) {
+                    let some = most.min(count - first);
+                    let offset = at * stride + first * step;
+                    collected.resize(some * size, 0);
+                    let fields = Fields { offset, stride: step, elements: size };
+                    gather_field_bytes(bytes, fields, collected);
+                    decode(collected, at * count + first);
+                }
+            }
+        } else if rows == 1 {
+            decode(&bytes[..row], 0);
+        } else if row >= LONG_ROW {
+            for at in 0..rows {
+                decode(&bytes[at * stride..at * stride + row], at * count);
+            }
+        } else {
+            let most = (COLLECTED_BYTES / row).max(1);
+            for first in (0..rows).step_by(most) {
+                let some = most.min(rows - first);
+                collected.resize(some * row, 0);
+                let fields = Fields { offset: first * stride, stride, elements: row };
+                gather_field_bytes(bytes, fields, collected);
+                decode(collected, first * count);
+            }
+        }
+        counts
+    }
+
+    /// Whether elements are the stored numbers, and never null.
+    fn is_plain(&self) -> bool {
+        let Encoding { pixel, scaling, .. } = self.array.encoding;
+        scaling.is_none() && pixel == self.element && self.array.has_no_null(self.rule)
+    }
+
+    /// Decodes consecutive elements to the part from element `first` on.
+    fn run(&self, bytes: &[u8], part: &mut Part<'_>, first: usize) -> NullCounts {
+        let (width, count) = (self.element.bytes(), bytes.len() / self.array.size() as usize);
+        let out = &mut part.out[first * width..(first + count) * width];
+        let nulls = match (&mut part.flags, self.value) {
+            (Some(flags), value) => {
+                NullOutput::Flags { flags: &mut flags[first..first + count], value }
+            }
+            (None, value) => NullOutput::Value(value.unwrap_or_default()),
+        };
+        decode_elements(bytes, &self.array.encoding, self.rule, self.element, nulls, self.tier, out)
+    }
+}
