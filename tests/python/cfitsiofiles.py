@@ -263,3 +263,107 @@ def all_files(folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     makers = (images, compressed_images, tables, broken)
     return [path for make in makers for path in make(folder)]
+
+
+def _sky(shape: tuple[int, int], seed: int = 1) -> np.ndarray:
+    """Return stars on a noisy background."""
+    random = np.random.default_rng(seed)
+    values = random.normal(100, 4, shape)
+    y, x = np.mgrid[-8:9, -8:9]
+    star = np.exp(-(x * x + y * y) / 8)
+    for row, column in zip(*(random.integers(9, side - 9, 80) for side in shape), strict=True):
+        brightness = random.uniform(200, 3000)
+        values[row - 8 : row + 9, column - 8 : column + 9] += brightness * star
+    return values
+
+
+def _sky_header(**cards: object) -> fits.Header:
+    header = fits.Header(
+        {"OBJECT": "stars", "FILTER": "V", "EXPTIME": 10.0, "DATE-OBS": "2020-01-02"}
+    )
+    for axis, (name, reference, step) in enumerate(
+        (("RA---TAN", 150.0, -2e-4), ("DEC--TAN", 2.5, 2e-4)), 1
+    ):
+        header |= {f"CTYPE{axis}": name, f"CRVAL{axis}": reference, f"CRPIX{axis}": 200.0}
+        header |= {f"CDELT{axis}": step, f"CUNIT{axis}": "deg"}
+    header["EQUINOX"] = 2000.0
+    header.update(cards)
+    return header
+
+
+def program_files(folder: Path) -> None:
+    """Write what programs of astronomers read: images of the sky, packed ones, a cube, a table, a spectrum."""
+    folder.mkdir(parents=True, exist_ok=True)
+    sky = _sky((500, 600))
+    header = _sky_header()
+    fits.writeto(folder / "sky.fits", sky.astype("f4"), header)
+    fits.writeto(folder / "sky64.fits", sky, header)
+    holes = sky.astype("f4")
+    holes[100:140, 200:260] = np.nan
+    holes[::50, 7] = np.inf
+    holes[3, ::31] = -0.0
+    fits.writeto(folder / "holes.fits", holes, header)
+    fits.writeto(
+        folder / "second.fits", _sky((500, 600), 2).astype("f4"), _sky_header(CRPIX1=150.0)
+    )
+    stored = np.clip((sky - 50) * 4, -32000, 32000).astype("i2")
+    stored[200:220] = -32768
+    scaling = [("BSCALE", 0.25), ("BZERO", 50.0), ("BLANK", -32768)]
+    cards = [*scaling, *((card.keyword, card.value) for card in header.cards)]
+    (folder / "scaled.fits").write_bytes(primary(stored, cards))
+    fits.writeto(folder / "unsigned.fits", np.clip(sky * 8, 0, 65535).astype("u2"), header)
+    fits.writeto(folder / "bytes.fits", np.clip(sky - 80, 0, 255).astype("u1"), header)
+    cube = np.stack([_sky((120, 140), seed) for seed in range(20)]).astype("f4")
+    fits.writeto(
+        folder / "cube.fits",
+        cube,
+        _sky_header(CTYPE3="VRAD", CRVAL3=0.0, CRPIX3=1.0, CDELT3=100.0, CUNIT3="m/s"),
+    )
+    rows = 40000
+    random = np.random.default_rng(4)
+    columns = [
+        fits.Column("ID", "J", array=np.arange(rows)),
+        fits.Column("RA", "D", "deg", array=random.uniform(149.9, 150.1, rows)),
+        fits.Column("DEC", "D", "deg", array=random.uniform(2.4, 2.6, rows)),
+        fits.Column(
+            "MAG",
+            "E",
+            "mag",
+            array=np.where(random.random(rows) < 0.1, np.nan, random.normal(20, 1, rows)),
+        ),
+        fits.Column("COUNTS", "I", null=-1, array=random.integers(-1, 99, rows)),
+        fits.Column("FLAGS", "B", array=random.integers(0, 255, rows)),
+        fits.Column("NAME", "8A", array=[f"star{number}" for number in range(rows)]),
+        fits.Column("XY", "2E", array=random.uniform(0, 500, (rows, 2))),
+    ]
+    fits.BinTableHDU.from_columns(columns, name="STARS").writeto(folder / "table.fits")
+    wave = 4000 + 1.25 * np.arange(2000)
+    spectrum = 100 + random.normal(0, 0.5, wave.size)
+    for line in (4340.47, 4363.21, 4685.68, 4861.33, 4958.91, 5006.84, 5875.66, 6300.3, 6312.1):
+        spectrum += 300 * np.exp(-((wave - line) ** 2) / 8)
+    fits.writeto(
+        folder / "spectrum.fits",
+        spectrum.astype("f4"),
+        fits.Header(
+            {
+                "CRVAL1": 4000.0,
+                "CRPIX1": 1.0,
+                "CDELT1": 1.25,
+                "CD1_1": 1.25,
+                "CUNIT1": "Angstrom",
+                "CTYPE1": "WAVE",
+            }
+        ),
+    )
+    for name, options in (("sky", "-r"), ("scaled", "-r"), ("unsigned", "-g"), ("cube", "-h")):
+        command = [
+            "fpack",
+            options,
+            *(["-s", "0"] if options == "-h" else []),
+            folder / f"{name}.fits",
+        ]
+        subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
+    subprocess.run(
+        ["fpack", "-r", "-q", "8", "-O", folder / "holes.fits.fz", folder / "holes.fits"],
+        check=True,
+    )

@@ -125,7 +125,9 @@ DATES = re.compile(
     rb"|\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) \w{3} [ \d]\d (?:\d{4})?"
 )
 #: Times that programs print.
-TIMES = re.compile(rb"(?i)[\d.]+ ?(?:m?s\b|sec(?:onds?)?\b|min\b)|time=[\d.]+|[\d.]+ (?:M[bB]/s|Kpix/s)")
+TIMES = re.compile(
+    rb"(?i)[\d.]+ ?(?:m?s\b|sec(?:onds?)?\b|min\b)|time=[\d.]+|[\d.]+ (?:M[bB]/s|Kpix/s)"
+)
 
 
 def without_dates(content: bytes) -> bytes:
@@ -167,7 +169,9 @@ def run(command: str, inputs: Path, folder: Path, mode: str, timeout: float = 30
             files[name] = hashlib.sha256(content).hexdigest()
     text = report.read_text(errors="replace") if report.exists() else ""
     shutil.rmtree(folder)
-    return Result(command, answer.returncode, plain_lines(answer.stdout, folder), files, text, contents)
+    return Result(
+        command, answer.returncode, plain_lines(answer.stdout, folder), files, text, contents
+    )
 
 
 def first_difference(a: bytes, b: bytes) -> str:

@@ -152,7 +152,9 @@ def test_twin_linked_with_the_library_reads_as_cfitsio(files: Path, tmp_path: Pa
         everything = {"TACHYFITS_CFITSIO_LEAST": "0"}
         values = {**environment("plain"), **everything}
         command = [str(linked), str(files / name), "1e6"]
-        answer = subprocess.run(command, env=values, capture_output=True, text=True, errors="replace")
+        answer = subprocess.run(
+            command, env=values, capture_output=True, text=True, errors="replace"
+        )
         assert [*answer.stdout.splitlines(), f"exit status {answer.returncode}"] == expected
 
 
@@ -178,7 +180,9 @@ def test_library_serves_the_calls_of_the_twin(twin: Path, files: Path, tmp_path:
     for name in ("large-32.fits", "large+16s.fits", "many-rows.fits", "00-RICE_1.fits"):
         report = tmp_path / f"{name}.report"
         values = environment("check", report)
-        subprocess.run([str(twin), str(files / name), BUDGET], env=values, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            [str(twin), str(files / name), BUDGET], env=values, stdout=subprocess.DEVNULL
+        )
         text = report.read_text()
         assert "calls served" in text, name
         assert "DIFFER" not in text, text
