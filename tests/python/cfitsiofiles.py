@@ -284,8 +284,8 @@ def _sky_header(**cards: object) -> fits.Header:
     for axis, (name, reference, step) in enumerate(
         (("RA---TAN", 150.0, -2e-4), ("DEC--TAN", 2.5, 2e-4)), 1
     ):
-        header |= {f"CTYPE{axis}": name, f"CRVAL{axis}": reference, f"CRPIX{axis}": 200.0}
-        header |= {f"CDELT{axis}": step, f"CUNIT{axis}": "deg"}
+        header.update({f"CTYPE{axis}": name, f"CRVAL{axis}": reference, f"CRPIX{axis}": 200.0})
+        header.update({f"CDELT{axis}": step, f"CUNIT{axis}": "deg"})
     header["EQUINOX"] = 2000.0
     header.update(cards)
     return header

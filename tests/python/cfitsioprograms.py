@@ -106,6 +106,7 @@ class Result:
     files: dict[str, str]
     report: str = ""
     names: dict[str, bytes] = field(default_factory=dict, repr=False)
+    raw: dict[str, bytes] = field(default_factory=dict, repr=False)
 
     @property
     def served(self) -> int:
@@ -160,17 +161,18 @@ def run(command: str, inputs: Path, folder: Path, mode: str, timeout: float = 30
         stderr=subprocess.STDOUT,
         timeout=timeout,
     )
-    files, contents = {}, {}
+    files, contents, raw = {}, {}, {}
     for path in sorted(folder.rglob("*")):
         if path.is_file() and before.get(path) != path.stat().st_mtime_ns:
-            content = without_dates(path.read_bytes().replace(str(folder).encode(), b"FOLDER"))
             name = path.relative_to(folder).as_posix()
+            raw[name] = path.read_bytes()
+            content = without_dates(raw[name].replace(str(folder).encode(), b"FOLDER"))
             contents[name] = content
             files[name] = hashlib.sha256(content).hexdigest()
     text = report.read_text(errors="replace") if report.exists() else ""
     shutil.rmtree(folder)
     return Result(
-        command, answer.returncode, plain_lines(answer.stdout, folder), files, text, contents
+        command, answer.returncode, plain_lines(answer.stdout, folder), files, text, contents, raw
     )
 
 
