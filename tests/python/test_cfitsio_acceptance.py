@@ -172,7 +172,8 @@ def test_twin_shows_an_element_that_is_wrong(twin: Path, files: Path, tmp_path: 
     pairs = zip(expected, answer.stdout.splitlines(), strict=False)
     differing = [line for line, other in pairs if line != other]
     assert differing
-    assert all(" ffgpve " in line for line in differing)
+    # The generic function and those of two and three axes call ffgpve too.
+    assert all(" float " in line for line in differing), differing[:5]
 
 
 def test_library_serves_the_calls_of_the_twin(twin: Path, files: Path, tmp_path: Path) -> None:

@@ -355,7 +355,7 @@ def test_own_tests_of_fitsio_pass(mode: str, tmp_path: Path) -> None:
         left_out("fitsio that uses the system's CFITSIO (python3-fitsio)")
     report = tmp_path / "report"
     answer = subprocess.run(
-        [str(python), "-W", "ignore", "-m", "unittest", "fitsio.test"],
+        [str(python), "-m", "unittest", "fitsio.test"],
         cwd=tmp_path, env=environment(mode, report), capture_output=True, text=True,
     )  # fmt: skip
     assert answer.returncode == 0, answer.stderr
