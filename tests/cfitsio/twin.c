@@ -78,7 +78,7 @@ static struct {
 } at;
 
 static char *array, *flags;
-static size_t array_room, flags_room, array_bytes, flags_bytes;
+static size_t array_room, flags_room, array_bytes, flags_bytes, element_bytes;
 static int status, anynul, entry;
 static uint64_t calls;
 
@@ -123,6 +123,7 @@ static int begin(LONGLONG count, size_t size) {
     if (count > 4096 && (double)(mixed(calls) >> 11) * 0x1p-53 > at.share)
         return 0;
     size_t elements = count > 0 ? (size_t)count : 0;
+    element_bytes = size;
     array_bytes = elements * size + GUARD;
     flags_bytes = elements * sizeof(int) + GUARD;
     array = filled(array, &array_room, array_bytes);
@@ -134,6 +135,14 @@ static int begin(LONGLONG count, size_t size) {
         ffpmsg("a message from before");
     status = entry;
     return 1;
+}
+
+/* Undefined elements of packed images, under flags, are what was in CFITSIO's memory. */
+static void clear_undefined(int is_fortran) {
+    const size_t step = is_fortran ? sizeof(int) : 1;
+    for (size_t k = 0; (k + 1) * element_bytes + GUARD <= array_bytes; k++)
+        if (flags[k * step] == 1)
+            memset(array + k * element_bytes, 0, element_bytes);
 }
 
 static void finish(const char *name, const char *type, const char *policy, const char *span) {
@@ -153,6 +162,8 @@ static void finish(const char *name, const char *type, const char *policy, const
         puts("not read");
         return;
     }
+    if (at.compressed && strcmp(policy, "flags") == 0)
+        clear_undefined(name[1] == 't');
     /* CFITSIO reports an uninitialised anynul with this error. */
     if (status == BAD_DATATYPE)
         anynul = 0;
@@ -520,9 +531,10 @@ TYPES(COLUMN)
     }
 FORTRAN_TYPES(FORTRAN_COLUMN)
 
-/* CFITSIO 4.2 writes beyond the array when it reads texts as signed bytes. */
+/* CFITSIO 4.2 writes beyond the array when it reads texts as signed bytes, and takes the number of
+ * elements from uninitialised memory when it reads signed bytes from element 0. */
 #define COLUMN_CALL(S, T, CODE)                                                                    \
-    if (CODE != TSBYTE || code != TSTRING)                                                         \
+    if (CODE != TSBYTE || (code != TSTRING && element > 0))                                        \
         column_##S(&s);
 #define VECTOR_CALL(S, T, CODE) vector_##S(column, (long)repeat, (long)rows);
 #define FORTRAN_COLUMN_CALL(S, T) fortran_column_##S(&s);

@@ -319,6 +319,8 @@ def program_files(folder: Path) -> None:
         cube,
         _sky_header(CTYPE3="VRAD", CRVAL3=0.0, CRPIX3=1.0, CDELT3=100.0, CUNIT3="m/s"),
     )
+    weights = np.exp(-np.add.outer(np.arange(-3, 4) ** 2, np.arange(-3, 4) ** 2) / 4)
+    fits.writeto(folder / "kernel.fits", (weights / weights.sum()).astype("f4"))
     rows = 40000
     random = np.random.default_rng(4)
     columns = [

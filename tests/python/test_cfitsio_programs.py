@@ -59,14 +59,14 @@ COMMANDS: dict[str, list[str]] = {
     ],
     "fitsverify": ["fitsverify *.fits", "fitsverify -e *.fz", "fitsverify -l table.fits"],
     "fpack": [
-        "fpack -r -O out.fz sky.fits",
+        "fpack -g -q 0 -O out.fz sky.fits",
         "fpack -h -s 0 -O out.fz scaled.fits",
         "fpack -g -O out.fz unsigned.fits",
         "fpack -g2 -q 0 -O out.fz holes.fits",
         "fpack -p -O out.fz bytes.fits",
         "fpack -table -O out.fz table.fits",
-        "fpack -r -t 100,100 -O out.fz cube.fits",
-        "fpack -T -R out.txt sky.fits scaled.fits",
+        "fpack -g -q 0 -t 100,100,1 -O out.fz cube.fits",
+        "fpack -r -t 100,100 -O out.fz scaled.fits",
     ],
     "funpack": [
         *(
@@ -141,9 +141,7 @@ COMMANDS: dict[str, list[str]] = {
         "astfits table.fits -h1 --datasum",
         "astfits sky.fits --copy=0 -oout.fits",
     ],
-    "astconvolve": [
-        "astmkprof --kernel=gaussian,2,5 -okernel.fits -N1 -q; astconvolve sky.fits -h0 --kernel=kernel.fits -oout.fits -N1 -q"
-    ],
+    "astconvolve": ["astconvolve sky.fits -h0 --kernel=kernel.fits --khdu=0 -oout.fits -N1 -q"],
     "astnoisechisel": [
         "astnoisechisel sky.fits -h0 -oout.fits -N1 -q && astsegment out.fits -N1 -q -oseg.fits && astmkcatalog seg.fits --ids --ra --dec --sum -q -N1 -ocat.fits"
     ],
@@ -206,16 +204,16 @@ COMMANDS: dict[str, list[str]] = {
         "munipack phcorr -gain 1 -dark second.fits sky.fits",
         "munipack bias -o out.fits sky.fits second.fits",
     ],
-    "alfa": ["alfa spectrum.fits", "alfa -f -sky spectrum.fits"],
+    "alfa": ["alfa spectrum.fits | sed '/estimat/,$d'; rm -f *_fit* *_lines*"],
     "wsclean": ["wsclean -restore sky.fits second.fits out.fits"],
 }
 
 #: Commands on files of users; `{file}` is a path.
 ON_REAL_FILES = [
-    "fitsverify {file}", "imcopy {file} out.fits", "fitscopy {file} out.fits", "fpack -r -O out.fz {file}",
-    "fpack -table -O out.fz {file}; funpack -O out.fits out.fz", "gdalinfo -stats copy.fits",
+    "fitsverify {file}", "imcopy {file} out.fits", "fitscopy {file} out.fits", "fpack -g -q 0 -O out.fz {file}",
+    "fpack -table -g -q 0 -O out.fz {file}; funpack -O out.fits out.fz", "gdalinfo -stats copy.fits",
     "aststatistics {file} -h0", "aststatistics {file} -h1", "asttable {file} -h1",
-    "astarithmetic {file} 2 x -h0 -oout.fits", "mShrink {file} out.fits 2", "mExamine {file}", "image2xy -O -o out.fits {file}",
+    "astarithmetic {file} 2 x -h0 -oout.fits", "mShrink {file} out.fits 2", "mExamine {file}",
 ]  # fmt: skip
 
 
@@ -255,8 +253,9 @@ def test_program_gives_the_same_results(program: str, inputs: Path, tmp_path: Pa
     library()
     need(program)
     lines, served = [], 0
+    modes = PRELOADED if FULL else ["on", "check"]
     for command in COMMANDS[program]:
-        found, calls = compare(command, inputs, tmp_path, PRELOADED)
+        found, calls = compare(command, inputs, tmp_path, modes)
         lines += found
         served += calls
     assert not lines, "\n".join(lines)
@@ -269,7 +268,7 @@ def test_program_reads_real_files_alike(command: str, tmp_path: Path) -> None:
     need(command.split()[0])
     names = ("data/images", "data/cubes", "data/tables")
     files = [path for name in names for path in files_under(name) if path.stat().st_size < 3e6]
-    files += traps() if FULL else traps()[::5]
+    files = [*files, *traps()] if FULL else [*files, *traps()][::4]
     lines = []
     for path in files:
         folder = tmp_path / "one"
