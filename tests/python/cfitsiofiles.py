@@ -24,11 +24,11 @@ UNSIGNED = {8: -128, 16: 2**15, 32: 2**31, 64: 2**63}
 
 #: Floats that readers treat differently: NaN of two patterns, infinities, -0.0, subnormals, edges.
 SPECIAL = {
-    "f4": [0x7FC00000, 0xFFC00001, 0x7F800001, 0x7F800000, 0xFF800000, 0x80000000, 0, 1, 0x80000001]
-    + [0x007FFFFF, 0x00800000, 0x7F7FFFFF, 0xFF7FFFFF, 0x3F800000, 0x4F000000, 0xCF000001],
-    "f8": [0x7FF8 << 48, 0xFFF8 << 48 | 1, 0x7FF << 52 | 1, 0x7FF << 52, 0xFFF << 52, 1 << 63, 0, 1]
-    + [1 << 63 | 1, (1 << 52) - 1, 1 << 52, (0x7FF << 52) - 1, 0x47EFFFFFE0000000, 0x3FF << 52]
-    + [0x43E0000000000000, 0x380FFFFFFFFFFFFF],
+    "f4": """7fc00000 ffc00001 7f800001 7f800000 ff800000 80000000 0 1 80000001 7fffff 800000
+        7f7fffff ff7fffff 3f800000 4f000000 cf000001""",
+    "f8": """7ff8000000000000 fff8000000000001 7ff0000000000001 7ff0000000000000 fff0000000000000
+        8000000000000000 0 1 8000000000000001 fffffffffffff 10000000000000 7fefffffffffffff
+        47efffffe0000000 3ff0000000000000 43e0000000000000 380fffffffffffff""",
 }
 
 
@@ -36,7 +36,7 @@ def floats(name: str, shape: tuple[int, ...]) -> np.ndarray:
     """Return random floats, one in nine of them special."""
     random = np.random.default_rng(7)
     values = random.normal(100, 5000, shape).astype(name)
-    bits = np.array(SPECIAL[name], f"u{name[1]}").view(name)
+    bits = np.array([int(word, 16) for word in SPECIAL[name].split()], f"u{name[1]}").view(name)
     values.ravel()[::9] = np.resize(bits, values.ravel()[::9].size)
     return values
 
@@ -57,7 +57,7 @@ def pixels(bitpix: int, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def images(folder: Path) -> Iterator[Path]:
-    """Write images without compression: each BITPIX with each kind of scaling, as HDUs of a file."""
+    """Write plain images: each BITPIX with each kind of scaling, as HDUs of a file."""
     for bitpix in STORED:
         cards: list[Cards] = [
             [], [("BSCALE", 0.5), ("BZERO", 100.0)], [("BSCALE", -3.7e-3), ("BZERO", 1e9)],
@@ -72,8 +72,8 @@ def images(folder: Path) -> Iterator[Path]:
         content += b"".join(extension(pixels(bitpix, (7, 11, 13)), more) for more in cards)
         content += extension(pixels(bitpix, (29,)))
         content += extension(pixels(bitpix, (1, 2, 3, 2, 5)))
-        content += header([("XTENSION", "IMAGE"), ("BITPIX", bitpix), ("NAXIS", 0)]
-                          + [("PCOUNT", 0), ("GCOUNT", 1)])  # fmt: skip
+        empty: list[tuple[str, object]] = [("XTENSION", "IMAGE"), ("BITPIX", bitpix), ("NAXIS", 0)]
+        content += header([*empty, ("PCOUNT", 0), ("GCOUNT", 1)])
         path = folder / f"image{bitpix:+d}.fits"
         path.write_bytes(content)
         yield path
@@ -292,7 +292,7 @@ def _sky_header(**cards: object) -> fits.Header:
 
 
 def program_files(folder: Path) -> None:
-    """Write what programs of astronomers read: images of the sky, packed ones, a cube, a table, a spectrum."""
+    """Write images of the sky, plain and packed, a cube, a table and a spectrum, for programs."""
     folder.mkdir(parents=True, exist_ok=True)
     sky = _sky((500, 600))
     header = _sky_header()
@@ -319,6 +319,20 @@ def program_files(folder: Path) -> None:
         cube,
         _sky_header(CTYPE3="VRAD", CRVAL3=0.0, CRPIX3=1.0, CDELT3=100.0, CUNIT3="m/s"),
     )
+    radio = {"CTYPE1": "RA---SIN", "CTYPE2": "DEC--SIN", "CTYPE3": "FREQ", "CTYPE4": "STOKES"}
+    radio |= {
+        "CRVAL3": 1.4e9,
+        "CRVAL4": 1.0,
+        "CRPIX3": 1.0,
+        "CRPIX4": 1.0,
+        "CDELT3": 1e6,
+        "CDELT4": 1.0,
+    }
+    radio |= {"BMAJ": 6e-4, "BMIN": 5e-4, "BPA": 10.0, "CUNIT3": "Hz", "CUNIT4": ""}
+    for name, values in (("residual", sky), ("model", np.maximum(sky - 150, 0))):
+        fits.writeto(
+            folder / f"{name}.fits", values[None, None, :, :500].astype("f4"), _sky_header(**radio)
+        )
     weights = np.exp(-np.add.outer(np.arange(-3, 4) ** 2, np.arange(-3, 4) ** 2) / 4)
     fits.writeto(folder / "kernel.fits", (weights / weights.sum()).astype("f4"))
     rows = 40000

@@ -1,7 +1,7 @@
 """Run programs that use CFITSIO, with and without the library that interposes it.
 
-`TACHYFITS_CFITSIO_LIBRARY` names another build of the library. Programs and sources that are missing
-are named in the summary of a test run, as other comparisons that were left out.
+`TACHYFITS_CFITSIO_LIBRARY` names another build of the library. The summary of a test run names
+programs and sources that are missing, as other comparisons that were left out.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def environment(mode: str, report: Path | None = None, **more: str) -> dict[str,
 
 @dataclass
 class Result:
-    """What a command left: compare it with `difference`."""
+    """Output, status, files and report of a command."""
 
     command: str
     code: int

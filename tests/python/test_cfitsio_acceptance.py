@@ -1,6 +1,6 @@
 """Programs that use CFITSIO give the same results with the library that interposes it.
 
-`tests/cfitsio/README.md` lists the programs and sources, and the variables that select more of them.
+`tests/cfitsio/README.md` lists programs, sources, and the variables that select more of them.
 """
 
 from __future__ import annotations

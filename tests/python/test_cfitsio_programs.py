@@ -1,7 +1,7 @@
-"""Programs of astronomers and the suites of CFITSIO give the same results with the library preloaded.
+"""Programs that use CFITSIO, and its own suites, give the same results with the library preloaded.
 
-Each command runs in a fresh copy of the files. Output, exit status and all files that it writes must be the
-same, except dates, checksums and times.
+Each command runs in a fresh copy of the files. Its output, exit status and files must be the same,
+except dates, checksums and times.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from bench import toml
 
 import cfitsiofiles
 from cfitsioprograms import (
     FULL,
     PRELOADED,
+    SOURCES,
     Result,
     compiled,
     difference,
@@ -32,189 +34,13 @@ from realfiles import SHARED, files_under, traps
 
 pytestmark = pytest.mark.once
 
-#: Commands of each program. The first word of a key is the program that must be installed.
-COMMANDS: dict[str, list[str]] = {
-    "imcopy": [
-        *(
-            f"imcopy {name} out.fits"
-            for name in ("sky.fits", "scaled.fits", "table.fits", "cube.fits")
-        ),
-        *(f"imcopy '{name}.fits.fz[1]' out.fits" for name in ("sky", "scaled", "unsigned", "cube")),
-        "imcopy holes.fits.fz out.fits",
-        "imcopy 'sky.fits[11:300,*]' out.fits",
-        "imcopy 'scaled.fits[*:2,*:3]' out.fits",
-        "imcopy 'sky.fits.fz[1][-*,30:90]' out.fits",
-        "imcopy sky.fits 'out.fits[compress R]'",
-        "imcopy unsigned.fits 'out.fits[compress G 100,100]'",
-        "imcopy holes.fits 'out.fits[compress R; q 4]'",
-    ],
-    "fitscopy": [
-        "fitscopy sky.fits out.fits",
-        "fitscopy 'table.fits[1][col RA;DEC;D=MAG*2]' out.fits",
-        "fitscopy 'table.fits[STARS][MAG > 20 && COUNTS != 3]' out.fits",
-        "fitscopy 'table.fits[1][bin RA=149.9:150.1:0.01, DEC]' out.fits",
-        "fitscopy 'scaled.fits[pixr1 X*2]' out.fits",
-        "fitscopy 'cube.fits[1:50,2:60,3]' out.fits",
-        "fitscopy sky.fits.fz out.fits",
-    ],
-    "fitsverify": ["fitsverify *.fits", "fitsverify -e *.fz", "fitsverify -l table.fits"],
-    "fpack": [
-        "fpack -g -q 0 -O out.fz sky.fits",
-        "fpack -h -s 0 -O out.fz scaled.fits",
-        "fpack -g -O out.fz unsigned.fits",
-        "fpack -g2 -q 0 -O out.fz holes.fits",
-        "fpack -p -O out.fz bytes.fits",
-        "fpack -table -O out.fz table.fits",
-        "fpack -g -q 0 -t 100,100,1 -O out.fz cube.fits",
-        "fpack -r -t 100,100 -O out.fz scaled.fits",
-    ],
-    "funpack": [
-        *(
-            f"funpack -O out.fits {name}.fits.fz"
-            for name in ("sky", "scaled", "unsigned", "cube", "holes")
-        ),
-        "funpack -E 1 -O out.fits sky.fits.fz",
-        "fpack -table -O t.fz table.fits; funpack -O out.fits t.fz",
-    ],
-    "gdalinfo": [
-        *(f"gdalinfo -stats -hist {name}.fits" for name in ("sky", "sky64", "bytes", "cube")),
-        "gdalinfo -checksum scaled.fits",
-        "gdalinfo -stats holes.fits",
-        "gdalinfo -stats table.fits",
-    ],
-    "gdal_translate": [
-        "gdal_translate -q -of ENVI sky.fits out.dat",
-        "gdal_translate -q -of ENVI scaled.fits out.dat",
-        "gdal_translate -q -of ENVI -ot Float64 cube.fits out.dat",
-        "gdal_translate -q -of ENVI -srcwin 10 20 300 200 unsigned.fits out.dat",
-        "gdal_translate -q -of FITS sky64.fits out.fits",
-    ],
-    "ogrinfo": ["ogrinfo -al table.fits | tail -4000"],
-    "aststatistics": [
-        *(
-            f"aststatistics {name}.fits -h0"
-            for name in ("sky", "sky64", "holes", "scaled", "cube", "bytes")
-        ),
-        "aststatistics unsigned.fits -h0 --median --sum --mode --quantile=0.3",
-        "aststatistics sky.fits.fz -h1 --sigclip-median --mean --std",
-        "aststatistics scaled.fits.fz -h1",
-        "aststatistics holes.fits.fz -h1",
-        "aststatistics table.fits -h1 -cMAG",
-        "aststatistics table.fits -h1 -cCOUNTS --mean --minimum",
-        "aststatistics sky.fits -h0 --histogram --cumulative -oout.fits",
-        "aststatistics sky.fits -h0 --sky --tilesize=50,50 -oout.fits",
-    ],
-    "astarithmetic": [
-        "astarithmetic sky.fits second.fits + -g0 -oout.fits",
-        "astarithmetic scaled.fits 2 x -g0 -oout.fits",
-        "astarithmetic holes.fits isblank -g0 -oout.fits",
-        "astarithmetic sky.fits second.fits sky.fits 3 median -g0 -oout.fits",
-        "astarithmetic cube.fits collapse-mean -g0 -oout.fits --version; "
-        "astarithmetic cube.fits 3 collapse-mean -g0 -oout.fits",
-        "astarithmetic sky.fits.fz 1 + -h1 -oout.fits",
-        "astarithmetic unsigned.fits float32 -g0 -oout.fits",
-        "astarithmetic holes.fits 3 3 filter-median -g0 -oout.fits -N1",
-    ],
-    "astcrop": [
-        "astcrop sky.fits -h0 --mode=img --section=10:200,20:300 -oout.fits",
-        "astcrop scaled.fits -h0 --mode=img --center=100,100 --width=301,301 -oout.fits",
-        "astcrop sky64.fits -h0 --mode=wcs --center=150,2.5 --width=0.03 -oout.fits",
-        "astcrop sky.fits.fz -h1 --mode=img --center=100,100 --width=51 -oout.fits",
-        "astcrop cube.fits -h0 --mode=img --section=10:60,20:90,3:9 -oout.fits",
-    ],
-    "asttable": [
-        "asttable table.fits",
-        "asttable table.fits -i",
-        "asttable table.fits -cRA,DEC,MAG -oout.fits",
-        "asttable table.fits -cNAME,XY --range=MAG,19,20",
-        "asttable table.fits --sort=MAG --head=50",
-        "asttable table.fits -c'arith RA DEC +' --tail=100",
-        "asttable table.fits -cCOUNTS,FLAGS -N1",
-    ],
-    "astconvertt": [
-        "astconvertt sky.fits -h0 -oout.txt",
-        "astconvertt scaled.fits -h0 -oout.pdf --noborderwidth; true",
-        "astconvertt sky.fits -h0 --fluxlow=90 -oout.jpg",
-    ],
-    "astfits": [
-        "astfits sky.fits",
-        "astfits table.fits -h1 --datasum",
-        "astfits sky.fits --copy=0 -oout.fits",
-    ],
-    "astconvolve": ["astconvolve sky.fits -h0 --kernel=kernel.fits --khdu=0 -oout.fits -N1 -q"],
-    "astnoisechisel": [
-        "astnoisechisel sky.fits -h0 -oout.fits -N1 -q && astsegment out.fits -N1 -q -oseg.fits && astmkcatalog seg.fits --ids --ra --dec --sum -q -N1 -ocat.fits"
-    ],
-    "astwarp": ["astwarp sky.fits -h0 --rotate=20 -oout.fits -N1 -q"],
-    "astmatch": [
-        "astmatch table.fits -h1 table.fits --hdu2=1 --ccol1=RA,DEC --ccol2=RA,DEC --aperture=0.0001 -oout.fits -q"
-    ],
-    "mShrink": [
-        "mShrink sky.fits out.fits 3",
-        "mShrink sky64.fits out.fits 2.5",
-        "mShrink holes.fits out.fits 4",
-        "mShrink scaled.fits out.fits 2",
-        "mShrink -h 1 sky.fits.fz out.fits 3",
-    ],
-    "mImgtbl": ["mImgtbl -c . images.tbl", "mImgtbl -r -i . images.tbl"],
-    "mSubimage": [
-        "mSubimage -p sky.fits out.fits 20 30 200 100",
-        "mSubimage scaled.fits out.fits 150.0 2.5 0.02",
-    ],
-    "mGetHdr": [
-        "mGetHdr sky.fits sky.hdr && mProject sky.fits out.fits sky.hdr",
-        "mGetHdr sky.fits sky.hdr && mProjectPP second.fits out.fits sky.hdr",
-        "mGetHdr sky.fits sky.hdr && mProjectQL second.fits out.fits sky.hdr",
-    ],
-    "mHistogram": ["mHistogram -file sky.fits 0% 99% linear -out hist.txt"],
-    "mTranspose": ["mTranspose cube.fits out.fits 3 1 2"],
-    "mDiff": [
-        "mGetHdr sky.fits sky.hdr; mDiff -n sky.fits second.fits out.fits sky.hdr && mFitplane out.fits; mBackground -n sky.fits back.fits 0.1 0.2 3"
-    ],
-    "mShrinkCube": ["mShrinkCube cube.fits out.fits 2", "mSubCube -p cube.fits out.fits 5 6 50 60"],
-    "mExamine": ["mExamine sky.fits", "mExamine scaled.fits"],
-    "SWarp": [
-        "SWarp -c none -VERBOSE_TYPE QUIET -WRITE_XML N -NTHREADS 1 sky.fits second.fits",
-        "SWarp -c none -VERBOSE_TYPE QUIET -WRITE_XML N -NTHREADS 1 sky.fits.fz",
-    ],
-    "source-extractor": [
-        "printf 'NUMBER\\nX_IMAGE\\nY_IMAGE\\nFLUX_AUTO\\n' > p; source-extractor -c /usr/share/source-extractor/default.sex"
-        " -PARAMETERS_NAME p -FILTER_NAME /usr/share/source-extractor/default.conv"
-        f" -STARNNW_NAME /usr/share/source-extractor/default.nnw -VERBOSE_TYPE QUIET {name}"
-        for name in ("sky.fits", "scaled.fits", "sky.fits.fz")
-    ],
-    "image2xy": [
-        "image2xy -O -o out.fits sky.fits",
-        "image2xy -O -o out.fits bytes.fits",
-        "image2xy -O -o out.fits -P 3 cube.fits",
-        "image2xy -O -e 1 -o out.fits sky.fits.fz",
-        "image2xy -O -o out.fits -H unsigned.fits",
-        "image2xy -O -o out.fits scaled.fits",
-    ],
-    "fits-guess-scale": [
-        "fits-guess-scale sky.fits",
-        "wcsinfo sky.fits",
-        "fitsgetext -i cube.fits",
-    ],
-    "an-fitstopnm": ["an-fitstopnm -i sky.fits > out.pnm", "downsample-fits 2 sky.fits out.fits"],
-    "munipack": [
-        "munipack find sky.fits && munipack aphot sky.fits && munipack gphot sky.fits",
-        "munipack dark -o out.fits sky.fits second.fits",
-        "munipack flat -o out.fits sky.fits second.fits",
-        "munipack phcorr -gain 1 -dark second.fits sky.fits",
-        "munipack bias -o out.fits sky.fits second.fits",
-    ],
-    "alfa": ["alfa spectrum.fits | sed '/estimat/,$d'; rm -f *_fit* *_lines*"],
-    "wsclean": ["wsclean -restore sky.fits second.fits out.fits"],
-}
+_TABLE = toml.load(SOURCES / "commands.toml")
 
-#: Commands on files of users; `{file}` is a path.
-ON_REAL_FILES = [
-    "fitsverify {file}", "imcopy {file} out.fits", "fitscopy {file} out.fits", "fpack -g -q 0 -O out.fz {file}",
-    "fpack -table -g -q 0 -O out.fz {file}; funpack -O out.fits out.fz", "gdalinfo -stats copy.fits",
-    "aststatistics {file} -h0", "aststatistics {file} -h1", "asttable {file} -h1",
-    "astarithmetic {file} 2 x -h0 -oout.fits", "mShrink {file} out.fits 2", "mExamine {file}",
-]  # fmt: skip
+#: Commands of each program.
+COMMANDS: dict[str, list[str]] = _TABLE["programs"]
+
+#: Commands on real files.
+ON_REAL_FILES: list[str] = _TABLE["real"]["commands"]
 
 
 @pytest.fixture(scope="module")
@@ -226,7 +52,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def compare(command: str, inputs: Path, tmp_path: Path, modes: list[str]) -> tuple[list[str], int]:
-    """Run a command plain and in each mode: return the differences and the calls that were served."""
+    """Run a command plain and in each mode: return differences and served calls."""
     folder = tmp_path / "folder"
     plain = run(command, inputs, folder, "plain")
     lines, served = [], 0
@@ -241,11 +67,8 @@ def compare(command: str, inputs: Path, tmp_path: Path, modes: list[str]) -> tup
     return lines, served
 
 
-#: Programs that call CFITSIO for large reads; the others have readers of their own, or read row by row.
-SERVED = {
-    "imcopy", "fitscopy", "fitsverify", "fpack", "aststatistics", "astarithmetic", "astcrop", "asttable",
-    "astconvertt", "mShrink", "gdalinfo", "gdal_translate", "image2xy", "munipack", "alfa", "wsclean",
-}  # fmt: skip
+#: Programs that call CFITSIO's reading functions.
+SERVED = frozenset(_TABLE["served"]["programs"])
 
 
 @pytest.mark.parametrize("program", COMMANDS)
@@ -275,7 +98,7 @@ def test_program_reads_real_files_alike(command: str, tmp_path: Path) -> None:
         folder.mkdir()
         shutil.copy(path, folder / "copy.fits")
         modes = PRELOADED if FULL else ["everything"]
-        lines += compare(command.format(file="copy.fits"), folder, tmp_path, modes)[0]
+        lines += compare(command, folder, tmp_path, modes)[0]
         shutil.rmtree(folder)
     assert not lines, "\n".join(lines)
 
@@ -294,7 +117,7 @@ def cfitsio() -> Path:
     return folder
 
 
-#: Programs of CFITSIO's sources with the files that they need and the ones that they must reproduce.
+#: Programs of CFITSIO's sources, the files that they need, and those that they must reproduce.
 SUITES: dict[str, tuple[list[str], dict[str, str]]] = {
     "testprog.c": (["testprog.tpt"], {"output": "testprog.out", "testprog.fit": "testprog.std"}),
     "testf77.f": ([], {"output": "testf77.out", "testf77.fit": "testf77.std"}),
@@ -344,7 +167,7 @@ def test_programs_of_cfitsio_pass(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", ["plain", *PRELOADED])
 def test_own_tests_of_fitsio_pass(mode: str, tmp_path: Path) -> None:
-    """Python loads its modules locally: the library must find the CFITSIO of the module that calls."""
+    """Python loads modules locally: the library must find the CFITSIO of the module."""
     library()
     python = shutil.which("python3", path="/usr/bin:/usr/local/bin")
     has_fitsio = python and subprocess.run(

@@ -1,4 +1,4 @@
-"""Files that change, processes that fork, threads and two CFITSIOs: as without the interposing library.
+"""Changed files, forks, threads and two CFITSIOs: the same as without the interposing library.
 
 `tests/cfitsio/robust.c` has the cases. With TACHYFITS_CFITSIO_FULL valgrind checks them too.
 """
