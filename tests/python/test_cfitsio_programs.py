@@ -213,6 +213,22 @@ def test_pixels_of_fitsio_are_the_same(inputs: Path, tmp_path: Path) -> None:
     assert served
 
 
+def test_healpix_reads_its_maps_alike(tmp_path: Path) -> None:
+    library()
+    need("pkg-config", "c++")
+    command = ["pkg-config", "--cflags", "--libs", "healpix_cxx"]
+    flags = subprocess.run(command, capture_output=True, text=True)
+    if flags.returncode:
+        left_out("HEALPix for C++ (libhealpix-cxx-dev)")
+    inputs = tmp_path / "inputs"
+    inputs.mkdir()
+    words = ["c++", "-O1", "-w", str(SOURCES / "healpix.cc"), "-o", str(inputs / "healpix")]
+    subprocess.run([*words, *flags.stdout.split()], check=True)
+    lines, served = compare("./healpix map.fits", inputs, tmp_path, PRELOADED)
+    assert not lines, "\n".join(lines)
+    assert served
+
+
 def test_results_keep_what_they_compare() -> None:
     """A difference in status, output or files is described."""
     base = Result("c", 0, [b"a"], {"f": "1"}, "", {"f": b"xy"}, {})

@@ -232,6 +232,24 @@ def test_valgrind_finds_no_error_in_the_library(
     assert not complaints(text), "\n".join(complaints(text)[:10])
 
 
+def test_valgrind_finds_no_error_in_reads_of_every_kind(tmp_path: Path) -> None:
+    """The twin reads images, packed images and tables; CFITSIO has errors of its own there."""
+    library()
+    need("valgrind")
+    if not FULL:
+        left_out("valgrind (set TACHYFITS_CFITSIO_FULL)")
+    cfitsiofiles.all_files(tmp_path / "files")
+    twin = compiled(SOURCES / "twin.c", tmp_path, *WARNINGS)
+    for name in ("image+16.fits", "00-RICE_1.fits", "07-HCOMPRESS_1.fits", "tables.fits"):
+        log = tmp_path / f"{name}.log"
+        tool = ["valgrind", "--error-limit=no", f"--log-file={log}"]
+        command = [*tool, str(twin), str(tmp_path / "files" / name), "1e5"]
+        lines(command, tmp_path / f"{name}.folder", "everything")
+        text = log.read_text(errors="replace")
+        assert "ERROR SUMMARY" in text
+        assert not complaints(text), "\n".join(complaints(text)[:10])
+
+
 def test_complaints_are_those_about_the_library() -> None:
     log = (
         "==1== \n==1== Invalid read of size 8\n==1==    at 0x1: f (in /x/libtachyfits_cfitsio.so)\n"
