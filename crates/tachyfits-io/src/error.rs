@@ -307,6 +307,10 @@ impl IoError {
             IoError::Limit { .. } | IoError::Memory { .. } | IoError::Budget { .. } => {
                 ErrorKind::Limit
             }
+            // Aligned memory of direct reads.
+            IoError::Read { source, .. } if source.kind() == io::ErrorKind::OutOfMemory => {
+                ErrorKind::Limit
+            }
             IoError::Values { .. } => ErrorKind::Usage,
             IoError::Content { .. } => ErrorKind::Format,
             _ => ErrorKind::Io,

@@ -324,7 +324,7 @@ fn written_images() {
             let path = file(directory.path(), -32, &shape, &[]);
             let image = open(&path, 0).unwrap();
             check("writing", || write(&image, directory.path(), None, None, &RUN));
-            let pixel = NewPixels::new(PixelType::I16);
+            let pixel = NewPixels::new(PixelType::I32);
             check("writing integers", || write(&image, directory.path(), Some(pixel), None, &RUN));
             let (x, y) = (image.axes()[0] as i64 - 1, image.axes()[1] as i64 - 1);
             let part = [(0, x as u64 + 1), (0, y as u64 + 1), (0, 1)];
