@@ -44,7 +44,7 @@ def arrays(ranks: tuple[int, ...]) -> list[Words]:
     ]
 
 
-#: What is repeated: types of numbers with their code in C, types of cards, ranks of arrays.
+#: Items that lines are repeated for: types of numbers (their code in C), types of cards, ranks.
 LISTS = {
     "number": table("""
         name    type            code  bytes  letter

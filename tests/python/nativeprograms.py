@@ -1,4 +1,4 @@
-"""What tests of programs in C, C++ and Fortran share: the installed library, compilers, runs."""
+"""Helpers of tests of programs in C, C++ and Fortran: the installed library, compilers, runs."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ DECLARATIONS = """
   select case (row)
 """
 
-#: What the calls may set, as both programs print it.
+#: Variables that the calls may set, as both programs print them.
 STATE = """
   end select
   print '(5a)', trim(word), words
@@ -126,7 +126,7 @@ ADD_REALS = "call table%add('FLUX', x, unit='Jy')"
 ADD_DOUBLES = "call table%add('TIME', y, unit='s')"
 SIZES = "a(1:2, 1) = real(axes)"
 
-#: What stands around a row: before and after FITSIO's call, before and after the module's words.
+#: Code before and after FITSIO's call in a row, before and after the module's words.
 FRAMES = {
     "ftgiou": ("", "unit = 0", "", "unit = 0"),
     "ftopen": ("", WHERE, "", ""),
@@ -161,7 +161,7 @@ WRITE_CARD = (f"{INIT}\n{IMAGE}", f"{PIXELS}\n{CLOSE}", "", WRITE)
 
 
 def frame(name: str) -> tuple[str, str, str, str]:
-    """Return what stands around the row of a subroutine."""
+    """Return the code around the row of a subroutine."""
     default = READ_COLUMN if name.startswith("ftgcv") else READ_IMAGE
     return FRAMES.get(name, WRITE_CARD if name.startswith("ftp") else default)
 

@@ -19,7 +19,7 @@ from nativeprograms import MODULE, ROOT, fortran_compilers, link, require, run
 pytestmark = pytest.mark.once
 
 PROGRAM = ROOT / "tests" / "capi" / "interface.f90"
-#: What gfortran wrongly warns of in the program: texts of deferred length, functions with effects.
+#: False warnings of gfortran: texts of deferred length, functions with effects.
 STRICT = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
 FALSE_ALARMS = ["-Wno-uninitialized", "-Wno-function-elimination"]
 
