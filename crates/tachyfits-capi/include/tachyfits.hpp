@@ -16,7 +16,7 @@
 //   d.append_image("SUM", a).write("out.fits.gz");
 //
 // Objects hold the open file together: an image outlives the `file` that gave it. Files, images and tables may be copied
-// (which costs nothing) and used by several threads; documents, writers and editors belong to one.
+// (which costs little) and used by several threads; documents, writers and editors belong to one.
 //
 // With the library of C++20 arrays give std::span; with that of C++23 std::mdspan, and files open as std::expected.
 #ifndef TACHYFITS_HPP

@@ -64,7 +64,7 @@ fn inputs<'a>(
         let values = slice(cells.values.cast::<u8>(), cells.bytes, "values")?;
         let offsets = match cells.offsets.is_null() {
             true => None,
-            false => Some(slice(cells.offsets, rows as usize + 1, "offsets")?),
+            false => Some(slice(cells.offsets, (rows as usize).saturating_add(1), "offsets")?),
         };
         let count = match offsets {
             Some(offsets) => offsets.last().map_or(0, |&end| end.max(0) as u64),
