@@ -12,8 +12,9 @@ static char *flags;
 static size_t room;
 static int any_null, status;
 static long calls;
-/* Whether the image is compressed: CFITSIO uses the null value of integers then, whether there is one or not. */
-static int tiled, has_marks = 1;
+/* Whether the image is compressed: CFITSIO uses the null value of integers then, whether there is one or not, and null
+ * pixels that are marked have what memory had. */
+static int tiled;
 
 /* What the arrays have before each call: null elements that are marked keep it. */
 static void fill(size_t count)
@@ -70,17 +71,16 @@ static void run(fitsfile *f, int naxis, long *naxes, LONGLONG first, LONGLONG co
     }
 #define RUN(letter, code, type, null) if (HAS(code)) { \
     type none = 0, some = (type)null; int r; \
-    int marks = has_marks && (!tiled || code == TFLOAT || code == TDOUBLE); \
     fill(n); r = ffgpv(f, code, first, count, tiled ? &none : NULL, values, &any_null, &status); show("ffgpv", code, what, n, r); \
     fill(n); r = ffgpv(f, code, first, count, &some, values, &any_null, &status); show("ffgpv", code, what, n, r); \
-    if (marks) { fill(n); r = ffgpf(f, code, first, count, values, flags, &any_null, &status); show("ffgpf", code, what, n, r); } \
+    if (!tiled) { fill(n); r = ffgpf(f, code, first, count, values, flags, &any_null, &status); show("ffgpf", code, what, n, r); } \
     fill(n); r = ffgpv##letter(f, 1, first, count, none, (type *)values, NULL, &status); show("ffgpv_", code, what, n, r); \
     fill(n); r = ffgpv##letter(f, 1, first, count, some, (type *)values, &any_null, &status); show("ffgpv_", code, what, n, r); \
-    if (marks) { fill(n); r = ffgpf##letter(f, 1, first, count, (type *)values, flags, &any_null, &status); show("ffgpf_", code, what, n, r); } \
+    if (!tiled) { fill(n); r = ffgpf##letter(f, 1, first, count, (type *)values, flags, &any_null, &status); show("ffgpf_", code, what, n, r); } \
     fill(n); r = ffgpxv(f, code, start, count, &some, values, &any_null, &status); show("ffgpxv", code, what, n, r); \
     fill(n); r = ffgpxvll(f, code, wide, count, tiled ? &none : NULL, values, &any_null, &status); show("ffgpxvll", code, what, n, r); \
-    if (marks) { fill(n); r = ffgpxf(f, code, start, count, values, flags, &any_null, &status); show("ffgpxf", code, what, n, r); } \
-    if (marks) { fill(n); r = ffgpxfll(f, code, wide, count, values, flags, &any_null, &status); show("ffgpxfll", code, what, n, r); } }
+    if (!tiled) { fill(n); r = ffgpxf(f, code, start, count, values, flags, &any_null, &status); show("ffgpxf", code, what, n, r); } \
+    if (!tiled) { fill(n); r = ffgpxfll(f, code, wide, count, values, flags, &any_null, &status); show("ffgpxfll", code, what, n, r); } }
     TYPES(RUN)
 }
 
@@ -98,7 +98,7 @@ static void section(fitsfile *f, int naxis, long *naxes, long *first, long *last
     fill(n); r = ffgsv(f, code, first, last, step, &none, values, &any_null, &status); show("ffgsv", code, what, n, r); \
     fill(n); r = ffgsv(f, code, first, last, step, &some, values, &any_null, &status); show("ffgsv", code, what, n, r); \
     fill(n); r = ffgsv##letter(f, 0, naxis, naxes, first, last, step, some, (type *)values, &any_null, &status); show("ffgsv_", code, what, n, r); \
-    if (has_marks && (!tiled || code == TFLOAT || code == TDOUBLE)) { fill(n); r = ffgsf##letter(f, 0, naxis, naxes, first, last, step, (type *)values, flags, &any_null, &status); show("ffgsf_", code, what, n, r); } }
+    if (!tiled) { fill(n); r = ffgsf##letter(f, 0, naxis, naxes, first, last, step, (type *)values, flags, &any_null, &status); show("ffgsf_", code, what, n, r); } }
     TYPES(SECTION)
 }
 
@@ -209,12 +209,6 @@ int main(int count, char **paths)
             if (ffmahd(f, hdu, &type, &s) > 0) break;
             printf("HDU %d\n", hdu);
             tiled = fits_is_compressed_image(f, &s);
-            int blank, none = 0, column = 0;
-            /* Null pixels that are marked have what memory had. */
-            has_marks = !tiled || (ffgcno(f, CASEINSEN, "ZBLANK", &column, &none) && !(none = 0)
-                && ffgky(f, TINT, "ZBLANK", &blank, NULL, &none) && !(none = 0)
-                && ffgky(f, TINT, "BLANK", &blank, NULL, &none));
-            ffcmsg();
             if (type == IMAGE_HDU || fits_is_compressed_image(f, &s)) image(f);
             if (type == BINARY_TBL) table(f);
         }

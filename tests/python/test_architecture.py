@@ -61,11 +61,11 @@ UNSAFE_FILES = {
     *(
         f"tachyfits-cfitsio/src/{name}.rs"
         for name in (
+            "cfitsio",
+            "cfitsio/functions",
+            "cfitsio/library",
             "entry",
             "entry/arguments",
-            "entry/functions",
-            "entry/library",
-            "entry/stub",
             "entry/table",
         )
     ),

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use tachyfits::io::{FileStorage, Storage};
 
-use crate::entry::{Functions, Handle, Library};
+use crate::cfitsio::{Functions, Handle, Library};
 use crate::report::Reason;
 use crate::shared::lock;
 use crate::tiles::TiledImage;

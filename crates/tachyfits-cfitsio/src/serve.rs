@@ -7,10 +7,10 @@ use tachyfits::io::Storage;
 use tachyfits::strided::{Encoding, NullOutput, NullRule, StridedArray};
 use tachyfits::{Job, RunOptions};
 
-use crate::entry::{ColumnFacts, Functions, Handle, Library};
+use crate::cfitsio::{ColumnFacts, Functions, Handle, Library};
 use crate::files;
 use crate::report::Reason;
-use crate::request::{Found, NullWish, Place, Request};
+use crate::request::{Found, NullWish, Place, Request, fits};
 use crate::settings::Settings;
 use crate::shared::executor;
 
@@ -65,27 +65,6 @@ pub(crate) fn serve(
     let range = elements.array.extent(elements.first..elements.first + count);
     let storage: Arc<dyn Storage> = files::storage(library, functions, file, range)?;
     elements.read(&*storage, request, values, flags, settings)
-}
-
-/// Whether every number fits the type of the array.
-pub(crate) fn fits(encoding: &Encoding, kind: PixelType) -> bool {
-    let range = |pixel: PixelType| {
-        let bits = 8 * pixel.bytes() as u32;
-        match pixel {
-            PixelType::F32 | PixelType::F64 => None,
-            PixelType::U8 | PixelType::U16 | PixelType::U32 | PixelType::U64 => {
-                Some((0i128, (1i128 << bits) - 1))
-            }
-            _ => Some((-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1)),
-        }
-    };
-    match (range(kind), range(encoding.pixel)) {
-        (None, _) => true,
-        (Some(outer), Some(inner)) => {
-            encoding.scaling.is_none() && outer.0 <= inner.0 && inner.1 <= outer.1
-        }
-        (Some(_), None) => false,
-    }
 }
 
 /// Elements of an image or a column.
@@ -272,7 +251,7 @@ impl ColumnFacts {
 #[cfg(test)]
 mod tests {
     use super::{BINARY_TABLE, Elements, IMAGE, NO_NULL};
-    use crate::entry::ColumnFacts;
+    use crate::cfitsio::ColumnFacts;
     use crate::report::Reason;
     use tachyfits::PixelType;
     use tachyfits::strided::{Encoding, StridedArray};

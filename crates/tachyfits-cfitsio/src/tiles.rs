@@ -9,8 +9,7 @@ use tachyfits::strided::{NullOutput, NullRule};
 use tachyfits::{AxisRange, Image, ImageAt, Job, RunOptions};
 
 use crate::report::Reason;
-use crate::request::{Found, NullWish, Place, Request};
-use crate::serve::fits;
+use crate::request::{Found, NullWish, Place, Request, fits};
 use crate::settings::Settings;
 use crate::shared::executor;
 
