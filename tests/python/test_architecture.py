@@ -41,7 +41,7 @@ ARROWS = {
 }
 
 #: The only files with unsafe code: vector tiers, memory maps and the signal that these raise, the
-#: functions that C calls, and those that stand before CFITSIO's.
+#: functions that C calls, and those of the library before CFITSIO.
 UNSAFE_FILES = {
     "tachyfits-kernels/src/isa.rs",
     "tachyfits-io/src/backend/mmap.rs",

@@ -26,7 +26,7 @@ use crate::serve::serve;
 use crate::settings::{Mode, Settings};
 use crate::tiles;
 
-/// What becomes of a call.
+/// Whether a call was served, and otherwise by which function.
 #[repr(C)]
 struct Decision {
     /// The function that gets the call; 0 where it was served.

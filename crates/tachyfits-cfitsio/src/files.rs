@@ -133,11 +133,6 @@ pub(crate) fn forget(library: &Library, file: Handle) {
     }
 }
 
-/// Appends text to the report.
-pub(crate) fn append(path: &Path, text: &str) -> bool {
-    tachyfits::io::append_text(path, text).is_ok()
-}
-
 impl Files {
     /// Drops a file. If its descriptor is another file now, because the program closed all of them, it is the program's.
     fn close(&mut self, key: &(usize, Handle)) {

@@ -18,7 +18,7 @@ pub(crate) enum Reason {
     Status,
     /// Its arguments are unusual.
     Arguments,
-    /// The type of the array is none that is served.
+    /// The type of the array is not served.
     Type,
     /// This CFITSIO lacks a function, or it failed the test.
     Library,
@@ -63,7 +63,7 @@ impl Reason {
     }
 }
 
-/// What became of a call.
+/// How a call was answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// Served, with the bytes read; in the mode `check`, with the same result as CFITSIO's.
@@ -119,7 +119,7 @@ fn write() {
     let program = std::env::args_os().next().unwrap_or_default();
     let heading = format!("{} (process {})", program.to_string_lossy(), std::process::id());
     // A program whose report cannot be written should not fail for it.
-    let _ = crate::files::append(path, &report.text(&heading));
+    let _ = tachyfits::io::append_text(path, &report.text(&heading));
 }
 
 impl Report {

@@ -1,4 +1,4 @@
-//! What a call of a reading function asks for, without its pointers.
+//! Requests: calls of reading functions, without their pointers.
 
 use tachyfits::PixelType;
 use tachyfits::strided::Encoding;
@@ -65,7 +65,7 @@ pub(crate) struct Request {
 /// The status of a read during which numbers did not fit the type of the array.
 const NUMBER_OVERFLOW: i32 = 412;
 
-/// What a read found.
+/// Result of a read, beside the values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) any_null: bool,

@@ -14,7 +14,7 @@ use crate::request::{Found, NullWish, Place, Request, fits};
 use crate::settings::Settings;
 use crate::shared::executor;
 
-/// What CFITSIO has as the null value of integers where there is none.
+/// CFITSIO's null value of integers that have none.
 const NO_NULL: i64 = 1_234_554_321;
 
 /// Null elements of floats that are marked, as CFITSIO has them.
@@ -190,7 +190,7 @@ impl Elements {
         Ok(Found { any_null, overflow, bytes: report.bytes })
     }
 
-    /// What null elements get that are marked; `None` if they keep what the array has.
+    /// The bits that marked null elements get; `None` if they keep what the array has.
     fn marked(&self, request: &Request) -> Option<u64> {
         let (stored, kind) = (self.encoding.pixel, request.kind);
         match (stored, kind) {
@@ -205,7 +205,7 @@ impl Elements {
 }
 
 impl ColumnFacts {
-    /// What the bytes of an element mean, and where the first row begins.
+    /// The encoding of an element, and the offset of the first row.
     fn encoding(&self, hdu_type: i32) -> Result<(Encoding, u64), Reason> {
         let stored = match self.code {
             11 => PixelType::U8,
@@ -220,7 +220,7 @@ impl ColumnFacts {
             return Err(Reason::Form);
         }
         let (scale, zero) = (self.scale, self.zero);
-        // What a scale of -0.0 or infinity gives depends on the order of operations.
+        // A zero of -0.0, or a scale that is not finite, gives bits that depend on the order of operations.
         let is_plain =
             scale.is_finite() && zero.is_finite() && zero.to_bits() != (-0.0f64).to_bits();
         if !is_plain {

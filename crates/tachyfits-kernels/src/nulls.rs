@@ -23,7 +23,7 @@ pub enum NullRule {
     NotFinite,
 }
 
-/// What becomes of null pixels. Numbers are given as the bits of the element, in the lowest bytes.
+/// The output for null pixels. Numbers are given as the bits of the element, in the lowest bytes.
 #[derive(Debug)]
 pub enum NullOutput<'a> {
     /// They get this number.
@@ -32,12 +32,12 @@ pub enum NullOutput<'a> {
     Flags {
         /// A byte for each element.
         flags: &'a mut [u8],
-        /// What null elements get.
+        /// The bits that null elements get.
         value: Option<u64>,
     },
 }
 
-/// What decoding found.
+/// Counts of one decoding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NullCounts {
@@ -544,7 +544,7 @@ impl<V: Value, P: Element<V>> Kernel for Replace<'_, V, P> {
 
 struct Flag<'a, V, P> {
     values: &'a [V],
-    /// What null elements get; without it they keep what they have.
+    /// The element that null ones become; without it they keep what they have.
     null: Option<P>,
     flags: &'a mut [u8],
     out: &'a mut [u8],

@@ -1,7 +1,7 @@
 //! Numbers at regular places of a storage: read as elements of any type, by first element and count, without headers.
 //!
 //! For programs that know from elsewhere where the pixels of an image or the fields of a column are, such as a library that
-//! stands before another reader.
+//! comes before another reader.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -153,7 +153,7 @@ impl StridedArray {
     /// order. `rule` and `nulls` say which are null and what they become: see [`decode_elements`].
     ///
     /// # Errors
-    /// [`Reason::Output`] if the array does not have so many elements, or the flags are not as many; otherwise as reading.
+    /// [`Reason::Output`] if the array has more elements than there are, or the flags are not as many; otherwise as reading.
     #[expect(clippy::too_many_arguments, reason = "each says something else")]
     pub fn read(
         &self,
@@ -309,7 +309,7 @@ impl Image {
     /// elements of any type. `rule` and `nulls` say which are null and what they become: see [`StridedArray::read`].
     ///
     /// # Errors
-    /// [`Reason::Output`] if there are not so many pixels, or flags; otherwise as [`Image::read`].
+    /// [`Reason::Output`] if the output has more elements than there are pixels, or the flags are not as many; otherwise as [`Image::read`].
     pub fn read_run(
         &self,
         first: u64,
@@ -356,7 +356,7 @@ impl Image {
         self.read_strided(array, 0, element, rule, nulls, out, options)
     }
 
-    /// What the bytes of its pixels mean.
+    /// The encoding of its stored pixels.
     pub fn stored_encoding(&self) -> Encoding {
         self.encoding()
     }
@@ -484,7 +484,7 @@ struct ElementDecoder<'a> {
     array: &'a StridedArray,
     element: PixelType,
     rule: NullRule,
-    /// What null elements get.
+    /// The bits that null elements get.
     value: Option<u64>,
     tier: Tier,
 }

@@ -21,7 +21,7 @@ pub(crate) struct Library {
     base: usize,
     /// Keeps it loaded.
     handle: Symbols,
-    /// The functions that this library stands before; 0 until they are needed.
+    /// Addresses of its functions that have the names exported here; 0 until they are needed.
     real: Box<[AtomicUsize]>,
     functions: OnceLock<Option<Functions>>,
     /// The function that finds files of Fortran, if there is one.
@@ -36,7 +36,7 @@ struct CallingObject {
     is_library: bool,
 }
 
-/// What `dlsym` searches.
+/// The symbols that `dlsym` searches.
 #[derive(Clone, Copy, Debug)]
 struct Symbols(*mut c_void);
 
@@ -138,7 +138,7 @@ impl Library {
         self.base
     }
 
-    /// The address of the function that stands behind a row of the table.
+    /// The address of the function named in a row of the table.
     pub(crate) fn real(&self, row: usize, name: &CStr) -> usize {
         let place = &self.real[row];
         match place.load(Ordering::Relaxed) {
@@ -189,7 +189,7 @@ impl Library {
 }
 
 impl Symbols {
-    /// Those of an object that is loaded; it stays so.
+    /// The symbols of a loaded object, which stays loaded.
     fn of_loaded(path: &CStr) -> Option<Symbols> {
         // SAFETY: the path is text of C; with RTLD_NOLOAD no code runs.
         let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
@@ -232,7 +232,7 @@ unsafe extern "C" fn add_object(
 ) -> c_int {
     // SAFETY: the loader describes an object.
     let info = unsafe { &*info };
-    // SAFETY: the list of `Object::all`, which nobody else uses meanwhile.
+    // SAFETY: the list of `Object::all`, which no other code uses meanwhile.
     let objects = unsafe { &mut *objects.cast::<Vec<Object>>() };
     let name: *const c_char = if info.dlpi_name.is_null() { c"".as_ptr() } else { info.dlpi_name };
     // SAFETY: text of C.

@@ -13,7 +13,7 @@ use crate::request::{Found, NullWish, Place, Request};
 /// Arguments on the stack that are read and passed on: the longest function here has six in registers and five there.
 const STACK_WORDS: usize = 5;
 
-/// The registers that have arguments: six integers or pointers, and floats, of which the lower half is used.
+/// The registers that have arguments: six integers or pointers, and floats in the lower halves.
 #[repr(C)]
 pub(super) struct Registers {
     pub(super) words: [u64; 6],

@@ -1,4 +1,4 @@
-//! The kinds of functions that the library stands before.
+//! The kinds of functions that the library defines before CFITSIO does.
 
 use std::ffi::CStr;
 
