@@ -20,6 +20,9 @@ const ONE_THREAD_BYTES: usize = 1 << 20;
 const RUN_AXES: usize = 3;
 const SECTION_AXES: usize = 6;
 
+/// The compressions that CFITSIO reads.
+const CODECS: [&str; 5] = ["RICE_1", "GZIP_1", "GZIP_2", "PLIO_1", "HCOMPRESS_1"];
+
 /// Scaling or null values of a compressed image were changed by the program. CFITSIO does not say of which image.
 static IS_OVERRIDDEN: AtomicBool = AtomicBool::new(false);
 
@@ -47,6 +50,11 @@ impl TiledImage {
         let ImageAt { image, table: Some(table), .. } = opened else {
             return Err(Reason::Compressed);
         };
+        // CFITSIO refuses others, which the engine reads.
+        let codec = table.header.get_text("ZCMPTYPE").ok().flatten().unwrap_or_default();
+        if !CODECS.contains(&codec) {
+            return Err(Reason::Compressed);
+        }
         let layout = table.tiled_image().map_err(|_| Reason::Compressed)?;
         // Such tiles are read as columns, with other rules.
         if layout.columns.plain.is_some() || layout.columns.mask.is_some() {
