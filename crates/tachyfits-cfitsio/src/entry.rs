@@ -9,34 +9,101 @@
 )]
 
 mod arguments;
-mod functions;
-mod library;
-mod stub;
+mod shape;
 mod table;
 
+use std::arch::naked_asm;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-pub(crate) use functions::{ColumnFacts, Functions, Handle};
-pub(crate) use library::Library;
+use arguments::{Arguments, Call, Registers};
+use shape::Shape;
+use table::ENTRIES;
 
-use arguments::{Arguments, Call};
-use library::library_of;
-use stub::{Decision, Registers};
-use table::{ENTRIES, Shape};
-
+use crate::cfitsio::{Library, library_of};
 use crate::files;
 use crate::report::{self, Outcome, Reason};
 use crate::serve::serve;
 use crate::settings::{Mode, Settings};
 use crate::tiles;
 
+/// Whether a call was served, and otherwise by which function.
+#[repr(C)]
+struct Decision {
+    /// The function that gets the call; 0 where it was served.
+    function: usize,
+    /// The result of a call that was served.
+    result: u64,
+}
+
+/// Saves the arguments, asks `decide`, and either jumps to the real function with the same registers and stack, or returns
+/// the result. The row of the table is in EAX.
+#[unsafe(naked)]
+unsafe extern "C" fn enter() {
+    naked_asm!(
+        ".cfi_startproc",
+        "push rbp",
+        ".cfi_def_cfa_offset 16",
+        ".cfi_offset rbp, -16",
+        "mov rbp, rsp",
+        ".cfi_def_cfa_register rbp",
+        "sub rsp, 176",
+        "mov [rsp], rdi",
+        "mov [rsp + 8], rsi",
+        "mov [rsp + 16], rdx",
+        "mov [rsp + 24], rcx",
+        "mov [rsp + 32], r8",
+        "mov [rsp + 40], r9",
+        "movups [rsp + 48], xmm0",
+        "movups [rsp + 64], xmm1",
+        "movups [rsp + 80], xmm2",
+        "movups [rsp + 96], xmm3",
+        "movups [rsp + 112], xmm4",
+        "movups [rsp + 128], xmm5",
+        "movups [rsp + 144], xmm6",
+        "movups [rsp + 160], xmm7",
+        "mov edi, eax",
+        "mov rsi, rsp",
+        "lea rdx, [rbp + 8]",
+        "call {decide}",
+        "test rax, rax",
+        "jz 2f",
+        "mov r11, rax",
+        "mov rdi, [rsp]",
+        "mov rsi, [rsp + 8]",
+        "mov rdx, [rsp + 16]",
+        "mov rcx, [rsp + 24]",
+        "mov r8, [rsp + 32]",
+        "mov r9, [rsp + 40]",
+        "movups xmm0, [rsp + 48]",
+        "movups xmm1, [rsp + 64]",
+        "movups xmm2, [rsp + 80]",
+        "movups xmm3, [rsp + 96]",
+        "movups xmm4, [rsp + 112]",
+        "movups xmm5, [rsp + 128]",
+        "movups xmm6, [rsp + 144]",
+        "movups xmm7, [rsp + 160]",
+        "leave",
+        ".cfi_remember_state",
+        ".cfi_def_cfa rsp, 8",
+        "jmp r11",
+        "2:",
+        ".cfi_restore_state",
+        "mov rax, rdx",
+        "leave",
+        ".cfi_def_cfa rsp, 8",
+        "ret",
+        ".cfi_endproc",
+        decide = sym decide,
+    )
+}
+
 /// Decides what becomes of a call. `frame` points to the return address, after which the arguments on the stack follow.
 extern "C" fn decide(row: u32, registers: *const Registers, frame: *const u64) -> Decision {
     let row = row as usize;
     // SAFETY: the stub points to the return address of the call.
     let address = unsafe { frame.read() } as usize;
-    let (library, is_own) = library_of(address);
-    let forward = Decision { function: library.real(row), result: 0 };
+    let (library, is_own) = library_of(address, ENTRIES.len());
+    let forward = Decision { function: library.real(row, ENTRIES[row].name), result: 0 };
     let settings = Settings::get();
     // Functions of CFITSIO call each other by their names: only calls from outside are served.
     if is_own || settings.mode == Mode::Off {
@@ -51,7 +118,7 @@ extern "C" fn decide(row: u32, registers: *const Registers, frame: *const u64) -
         Ok(Some(result)) => Decision { function: 0, result },
         Ok(None) => forward,
         Err(_) => {
-            report::count(row, Outcome::Forwarded(Reason::Panic));
+            report::count(name(row), Outcome::Forwarded(Reason::Panic));
             forward
         }
     }
@@ -86,11 +153,11 @@ fn take(
     };
     match outcome {
         Ok((status, bytes)) => {
-            report::count(row, Outcome::Served(bytes));
+            report::count(name(row), Outcome::Served(bytes));
             Some(status)
         }
         Err(reason) => {
-            report::count(row, Outcome::Forwarded(reason));
+            report::count(name(row), Outcome::Forwarded(reason));
             None
         }
     }
@@ -123,7 +190,7 @@ fn check(library: &'static Library, row: usize, call: &Call, arguments: Argument
     let copies = (&mut values_copy[..], flags_copy.as_deref_mut());
     let served = serve(library, call.file, &call.request, copies.0, copies.1, settings);
     // SAFETY: the same arguments that the caller passed.
-    let result = unsafe { arguments.forward(library.real(row)) };
+    let result = unsafe { arguments.forward(library.real(row, ENTRIES[row].name)) };
     let outcome = match served {
         Err(reason) => Outcome::Forwarded(reason),
         Ok(served) => {
@@ -148,25 +215,11 @@ fn check(library: &'static Library, row: usize, call: &Call, arguments: Argument
             }
         }
     };
-    report::count(row, outcome);
+    report::count(name(row), outcome);
     Some(result)
 }
 
 /// The name of the function of a row.
-pub(crate) fn name(row: usize) -> &'static str {
+fn name(row: usize) -> &'static str {
     ENTRIES[row].name.to_str().unwrap_or_default()
-}
-
-/// Runs a function when the process ends.
-pub(crate) fn at_exit(function: fn()) {
-    static FUNCTION: std::sync::OnceLock<fn()> = std::sync::OnceLock::new();
-    extern "C" fn run() {
-        if let Some(function) = FUNCTION.get() {
-            let _ = catch_unwind(function);
-        }
-    }
-    if FUNCTION.set(function).is_ok() {
-        // SAFETY: a function of this library, which is never unloaded before the end.
-        unsafe { libc::atexit(run) };
-    }
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use tachyfits::io::{FileStorage, Storage};
 
-use crate::entry::{Functions, Handle, Library};
+use crate::cfitsio::{Functions, Handle, Library};
 use crate::report::Reason;
 use crate::shared::lock;
 use crate::tiles::TiledImage;
@@ -131,11 +131,6 @@ pub(crate) fn forget(library: &Library, file: Handle) {
     if let Some(files) = lock(&FILES).as_mut().and_then(|files| files.as_mut()) {
         files.close(&(library.base(), file));
     }
-}
-
-/// Appends text to the report.
-pub(crate) fn append(path: &Path, text: &str) -> bool {
-    tachyfits::io::append_text(path, text).is_ok()
 }
 
 impl Files {

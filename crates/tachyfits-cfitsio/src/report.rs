@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Mutex;
 
-use crate::entry;
+use crate::cfitsio;
 use crate::request::Request;
 use crate::settings::Settings;
 use crate::shared::lock;
@@ -18,7 +18,7 @@ pub(crate) enum Reason {
     Status,
     /// Its arguments are unusual.
     Arguments,
-    /// The type of the array is none that is served.
+    /// The type of the array is not served.
     Type,
     /// This CFITSIO lacks a function, or it failed the test.
     Library,
@@ -63,7 +63,7 @@ impl Reason {
     }
 }
 
-/// What became of a call.
+/// How a call was answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// Served, with the bytes read; in the mode `check`, with the same result as CFITSIO's.
@@ -84,7 +84,7 @@ struct Counts {
 
 #[derive(Debug, Default)]
 struct Report {
-    functions: BTreeMap<usize, Counts>,
+    functions: BTreeMap<&'static str, Counts>,
     /// The first differences.
     differences: Vec<String>,
 }
@@ -94,22 +94,22 @@ static REPORT: Mutex<Option<Report>> = Mutex::new(None);
 /// Differences that are described.
 const MOST_DIFFERENCES: usize = 100;
 
-/// Counts a call of the function of a row.
-pub(crate) fn count(row: usize, outcome: Outcome) {
+/// Counts a call of a function.
+pub(crate) fn count(name: &'static str, outcome: Outcome) {
     let settings = Settings::get();
     if let Outcome::Differs(text) = &outcome
         && settings.report.is_none()
     {
-        eprintln!("tachyfits-cfitsio: {}: {text}", entry::name(row));
+        eprintln!("tachyfits-cfitsio: {}: {text}", name);
     }
     if settings.report.is_none() {
         return;
     }
     let Some(mut report) = lock(&REPORT) else { return };
     if report.is_none() {
-        entry::at_exit(write);
+        cfitsio::at_exit(write);
     }
-    report.get_or_insert_default().add(row, outcome);
+    report.get_or_insert_default().add(name, outcome);
 }
 
 /// Appends the report of this process to the file.
@@ -119,12 +119,12 @@ fn write() {
     let program = std::env::args_os().next().unwrap_or_default();
     let heading = format!("{} (process {})", program.to_string_lossy(), std::process::id());
     // A program whose report cannot be written should not fail for it.
-    let _ = crate::files::append(path, &report.text(&heading));
+    let _ = tachyfits::io::append_text(path, &report.text(&heading));
 }
 
 impl Report {
-    fn add(&mut self, row: usize, outcome: Outcome) {
-        let counts = self.functions.entry(row).or_default();
+    fn add(&mut self, name: &'static str, outcome: Outcome) {
+        let counts = self.functions.entry(name).or_default();
         match outcome {
             Outcome::Served(bytes) => {
                 counts.served += 1;
@@ -134,7 +134,7 @@ impl Report {
             Outcome::Differs(text) => {
                 counts.differ += 1;
                 if self.differences.len() < MOST_DIFFERENCES {
-                    self.differences.push(format!("{}: {text}", entry::name(row)));
+                    self.differences.push(format!("{}: {text}", name));
                 }
             }
         }
@@ -142,9 +142,8 @@ impl Report {
 
     fn text(&self, heading: &str) -> String {
         let mut text = format!("{heading}\n");
-        for (&row, counts) in &self.functions {
+        for (name, counts) in &self.functions {
             let Counts { served, bytes, forwarded, differ } = counts;
-            let name = entry::name(row);
             let _ = writeln!(text, "  {name}: {served} calls served, {bytes} bytes");
             for (reason, calls) in forwarded {
                 let _ = writeln!(text, "  {name}: {calls} calls forwarded: {}", reason.words());
@@ -196,10 +195,10 @@ mod tests {
     #[test]
     fn text_names_functions_reasons_and_differences() {
         let mut report = Report::default();
-        report.add(0, Outcome::Served(5));
-        report.add(0, Outcome::Served(7));
-        report.add(0, Outcome::Forwarded(Reason::Small));
-        report.add(0, Outcome::Differs("odd".to_owned()));
+        report.add("ffgpxv", Outcome::Served(5));
+        report.add("ffgpxv", Outcome::Served(7));
+        report.add("ffgpxv", Outcome::Forwarded(Reason::Small));
+        report.add("ffgpxv", Outcome::Differs("odd".to_owned()));
         let expected = "a program\n  ffgpxv: 2 calls served, 12 bytes\n  ffgpxv: 1 calls forwarded: few bytes\n  \
                         ffgpxv: 1 calls DIFFER\n  DIFFERENCE ffgpxv: odd\n";
         assert_eq!(report.text("a program"), expected);

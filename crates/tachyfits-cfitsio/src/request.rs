@@ -1,6 +1,7 @@
-//! What a call of a reading function asks for, without its pointers.
+//! Requests: calls of reading functions, without their pointers.
 
 use tachyfits::PixelType;
+use tachyfits::strided::Encoding;
 
 /// The elements that a call reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +65,7 @@ pub(crate) struct Request {
 /// The status of a read during which numbers did not fit the type of the array.
 const NUMBER_OVERFLOW: i32 = 412;
 
-/// What a read found.
+/// Result of a read, beside the values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) any_null: bool,
@@ -78,5 +79,26 @@ impl Found {
     /// The status of the call.
     pub(crate) fn status(self) -> i32 {
         if self.overflow { NUMBER_OVERFLOW } else { 0 }
+    }
+}
+
+/// Whether every number fits the type of the array.
+pub(crate) fn fits(encoding: &Encoding, kind: PixelType) -> bool {
+    let range = |pixel: PixelType| {
+        let bits = 8 * pixel.bytes() as u32;
+        match pixel {
+            PixelType::F32 | PixelType::F64 => None,
+            PixelType::U8 | PixelType::U16 | PixelType::U32 | PixelType::U64 => {
+                Some((0i128, (1i128 << bits) - 1))
+            }
+            _ => Some((-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1)),
+        }
+    };
+    match (range(kind), range(encoding.pixel)) {
+        (None, _) => true,
+        (Some(outer), Some(inner)) => {
+            encoding.scaling.is_none() && outer.0 <= inner.0 && inner.1 <= outer.1
+        }
+        (Some(_), None) => false,
     }
 }

@@ -7,14 +7,14 @@ use tachyfits::io::Storage;
 use tachyfits::strided::{Encoding, NullOutput, NullRule, StridedArray};
 use tachyfits::{Job, RunOptions};
 
-use crate::entry::{ColumnFacts, Functions, Handle, Library};
+use crate::cfitsio::{ColumnFacts, Functions, Handle, Library};
 use crate::files;
 use crate::report::Reason;
-use crate::request::{Found, NullWish, Place, Request};
+use crate::request::{Found, NullWish, Place, Request, fits};
 use crate::settings::Settings;
 use crate::shared::executor;
 
-/// What CFITSIO has as the null value of integers where there is none.
+/// CFITSIO's null value of integers that have none.
 const NO_NULL: i64 = 1_234_554_321;
 
 /// Null elements of floats that are marked, as CFITSIO has them.
@@ -65,27 +65,6 @@ pub(crate) fn serve(
     let range = elements.array.extent(elements.first..elements.first + count);
     let storage: Arc<dyn Storage> = files::storage(library, functions, file, range)?;
     elements.read(&*storage, request, values, flags, settings)
-}
-
-/// Whether every number fits the type of the array.
-pub(crate) fn fits(encoding: &Encoding, kind: PixelType) -> bool {
-    let range = |pixel: PixelType| {
-        let bits = 8 * pixel.bytes() as u32;
-        match pixel {
-            PixelType::F32 | PixelType::F64 => None,
-            PixelType::U8 | PixelType::U16 | PixelType::U32 | PixelType::U64 => {
-                Some((0i128, (1i128 << bits) - 1))
-            }
-            _ => Some((-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1)),
-        }
-    };
-    match (range(kind), range(encoding.pixel)) {
-        (None, _) => true,
-        (Some(outer), Some(inner)) => {
-            encoding.scaling.is_none() && outer.0 <= inner.0 && inner.1 <= outer.1
-        }
-        (Some(_), None) => false,
-    }
 }
 
 /// Elements of an image or a column.
@@ -211,7 +190,7 @@ impl Elements {
         Ok(Found { any_null, overflow, bytes: report.bytes })
     }
 
-    /// What null elements get that are marked; `None` if they keep what the array has.
+    /// The bits that marked null elements get; `None` if they keep what the array has.
     fn marked(&self, request: &Request) -> Option<u64> {
         let (stored, kind) = (self.encoding.pixel, request.kind);
         match (stored, kind) {
@@ -226,7 +205,7 @@ impl Elements {
 }
 
 impl ColumnFacts {
-    /// What the bytes of an element mean, and where the first row begins.
+    /// The encoding of an element, and the offset of the first row.
     fn encoding(&self, hdu_type: i32) -> Result<(Encoding, u64), Reason> {
         let stored = match self.code {
             11 => PixelType::U8,
@@ -237,11 +216,14 @@ impl ColumnFacts {
             82 => PixelType::F64,
             _ => return Err(Reason::Form),
         };
-        if self.hdu_type != hdu_type || self.step != stored.bytes() as i64 {
+        // The rows of a column of single numbers are one row of numbers that are apart, to CFITSIO.
+        let size = stored.bytes() as i64;
+        if self.hdu_type != hdu_type || self.step < size || (hdu_type == IMAGE && self.step > size)
+        {
             return Err(Reason::Form);
         }
         let (scale, zero) = (self.scale, self.zero);
-        // What a scale of -0.0 or infinity gives depends on the order of operations.
+        // A zero of -0.0, or a scale that is not finite, gives bits that depend on the order of operations.
         let is_plain =
             scale.is_finite() && zero.is_finite() && zero.to_bits() != (-0.0f64).to_bits();
         if !is_plain {
@@ -272,7 +254,7 @@ impl ColumnFacts {
 #[cfg(test)]
 mod tests {
     use super::{BINARY_TABLE, Elements, IMAGE, NO_NULL};
-    use crate::entry::ColumnFacts;
+    use crate::cfitsio::ColumnFacts;
     use crate::report::Reason;
     use tachyfits::PixelType;
     use tachyfits::strided::{Encoding, StridedArray};
@@ -325,7 +307,7 @@ mod tests {
         let refused = [
             (ColumnFacts { hdu_type: 1, ..facts() }, Reason::Form),
             (ColumnFacts { code: 16, ..facts() }, Reason::Form),
-            (ColumnFacts { step: 4, ..facts() }, Reason::Form),
+            (ColumnFacts { step: 1, ..facts() }, Reason::Form),
             (ColumnFacts { scale: f64::NAN, ..facts() }, Reason::Value),
             (ColumnFacts { zero: -0.0, ..facts() }, Reason::Value),
         ];

@@ -9,8 +9,7 @@ use tachyfits::strided::{NullOutput, NullRule};
 use tachyfits::{AxisRange, Image, ImageAt, Job, RunOptions};
 
 use crate::report::Reason;
-use crate::request::{Found, NullWish, Place, Request};
-use crate::serve::fits;
+use crate::request::{Found, NullWish, Place, Request, fits};
 use crate::settings::Settings;
 use crate::shared::executor;
 
@@ -20,6 +19,9 @@ const ONE_THREAD_BYTES: usize = 1 << 20;
 /// The most axes of a run of pixels, and of a section, that CFITSIO reads.
 const RUN_AXES: usize = 3;
 const SECTION_AXES: usize = 6;
+
+/// The compressions that CFITSIO reads.
+const CODECS: [&str; 5] = ["RICE_1", "GZIP_1", "GZIP_2", "PLIO_1", "HCOMPRESS_1"];
 
 /// Scaling or null values of a compressed image were changed by the program. CFITSIO does not say of which image.
 static IS_OVERRIDDEN: AtomicBool = AtomicBool::new(false);
@@ -48,6 +50,11 @@ impl TiledImage {
         let ImageAt { image, table: Some(table), .. } = opened else {
             return Err(Reason::Compressed);
         };
+        // CFITSIO refuses others, which the engine reads.
+        let codec = table.header.get_text("ZCMPTYPE").ok().flatten().unwrap_or_default();
+        if !CODECS.contains(&codec) {
+            return Err(Reason::Compressed);
+        }
         let layout = table.tiled_image().map_err(|_| Reason::Compressed)?;
         // Such tiles are read as columns, with other rules.
         if layout.columns.plain.is_some() || layout.columns.mask.is_some() {

@@ -23,7 +23,7 @@ pub enum NullRule {
     NotFinite,
 }
 
-/// What becomes of null pixels. Numbers are given as the bits of the element, in the lowest bytes.
+/// The output for null pixels. Numbers are given as the bits of the element, in the lowest bytes.
 #[derive(Debug)]
 pub enum NullOutput<'a> {
     /// They get this number.
@@ -32,12 +32,12 @@ pub enum NullOutput<'a> {
     Flags {
         /// A byte for each element.
         flags: &'a mut [u8],
-        /// What null elements get.
+        /// The bits that null elements get.
         value: Option<u64>,
     },
 }
 
-/// What decoding found.
+/// Counts of one decoding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NullCounts {
@@ -503,12 +503,12 @@ impl<V: Value, P: Element<V>> Kernel for Convert<'_, V, P> {
 
     #[inline(always)]
     fn run(self) -> NullCounts {
-        let out = &mut self.out[..self.values.len() * P::BYTES];
         // As many as a piece has fit 32 bits, whose lanes are as wide as most elements.
         let (mut clipped, mut odd) = (0u32, 0u32);
-        for at in 0..self.values.len() {
-            let (element, is_clipped, is_odd) = P::of(self.values[at]);
-            element.store_native(&mut out[at * P::BYTES..(at + 1) * P::BYTES]);
+        // Indexed, it would be one element at a time.
+        for (&value, out) in self.values.iter().zip(self.out.chunks_exact_mut(P::BYTES)) {
+            let (element, is_clipped, is_odd) = P::of(value);
+            element.store_native(out);
             clipped += u32::from(is_clipped);
             odd += u32::from(is_odd);
         }
@@ -527,13 +527,12 @@ impl<V: Value, P: Element<V>> Kernel for Replace<'_, V, P> {
 
     #[inline(always)]
     fn run(self) -> NullCounts {
-        let out = &mut self.out[..self.values.len() * P::BYTES];
         let (mut nulls, mut clipped, mut odd) = (0u32, 0u32, 0u32);
-        for at in 0..self.values.len() {
-            let is_null = self.values[at].is_null();
-            let (element, is_clipped, is_odd) = P::of(self.values[at]);
+        for (&value, out) in self.values.iter().zip(self.out.chunks_exact_mut(P::BYTES)) {
+            let is_null = value.is_null();
+            let (element, is_clipped, is_odd) = P::of(value);
             let element = if is_null { self.null } else { element };
-            element.store_native(&mut out[at * P::BYTES..(at + 1) * P::BYTES]);
+            element.store_native(out);
             nulls += u32::from(is_null);
             clipped += u32::from(is_clipped & !is_null);
             odd += u32::from(is_odd & !is_null);
@@ -544,7 +543,7 @@ impl<V: Value, P: Element<V>> Kernel for Replace<'_, V, P> {
 
 struct Flag<'a, V, P> {
     values: &'a [V],
-    /// What null elements get; without it they keep what they have.
+    /// The element that null ones become; without it they keep what they have.
     null: Option<P>,
     flags: &'a mut [u8],
     out: &'a mut [u8],
@@ -555,17 +554,15 @@ impl<V: Value, P: Element<V>> Kernel for Flag<'_, V, P> {
 
     #[inline(always)]
     fn run(self) -> NullCounts {
-        let out = &mut self.out[..self.values.len() * P::BYTES];
-        let flags = &mut self.flags[..self.values.len()];
         let (mut nulls, mut clipped, mut odd) = (0u32, 0u32, 0u32);
-        for at in 0..self.values.len() {
-            let is_null = self.values[at].is_null();
-            let (element, is_clipped, is_odd) = P::of(self.values[at]);
-            let out = &mut out[at * P::BYTES..(at + 1) * P::BYTES];
+        let elements = self.values.iter().zip(self.out.chunks_exact_mut(P::BYTES));
+        for ((&value, out), flag) in elements.zip(self.flags) {
+            let is_null = value.is_null();
+            let (element, is_clipped, is_odd) = P::of(value);
             let null = self.null.unwrap_or_else(|| P::kept(out));
             let element = if is_null { null } else { element };
             element.store_native(out);
-            flags[at] = u8::from(is_null);
+            *flag = u8::from(is_null);
             nulls += u32::from(is_null);
             clipped += u32::from(is_clipped & !is_null);
             odd += u32::from(is_odd & !is_null);

@@ -1,7 +1,7 @@
 //! Numbers at regular places of a storage: read as elements of any type, by first element and count, without headers.
 //!
 //! For programs that know from elsewhere where the pixels of an image or the fields of a column are, such as a library that
-//! stands before another reader.
+//! comes before another reader.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -70,7 +70,7 @@ struct Rectangle {
 }
 
 /// The part of the output that a task fills.
-struct Part<'a> {
+struct ElementPart<'a> {
     out: &'a mut [u8],
     flags: Option<&'a mut [u8]>,
 }
@@ -149,11 +149,11 @@ impl StridedArray {
         place
     }
 
-    /// Reads the elements from `first` on to `out`, whose length says how many, as elements of a type in the machine's byte
+    /// ElementReads the elements from `first` on to `out`, whose length says how many, as elements of a type in the machine's byte
     /// order. `rule` and `nulls` say which are null and what they become: see [`decode_elements`].
     ///
     /// # Errors
-    /// [`Reason::Output`] if the array does not have so many elements, or the flags are not as many; otherwise as reading.
+    /// [`Reason::Output`] if the array has more elements than there are, or the flags are not as many; otherwise as reading.
     #[expect(clippy::too_many_arguments, reason = "each says something else")]
     pub fn read(
         &self,
@@ -195,7 +195,7 @@ impl StridedArray {
             NullOutput::Value(value) => (Some(value), None),
             NullOutput::Flags { flags, value } => (value, Some(flags)),
         };
-        let reads = Reads::new(self, first..first + count, storage);
+        let reads = ElementReads::new(self, first..first + count, storage);
         let parts = reads.parts(out, flags, width);
         let mut counts = NullCounts::default();
         let progress = Progress { options: *options, total: reads.bytes() };
@@ -206,7 +206,7 @@ impl StridedArray {
             Vec::new,
             |collected, task, fetched| {
                 let mut part = parts[task as usize].lock().unwrap_or_else(PoisonError::into_inner);
-                let decoder = Decoder { array: self, element, rule, value, tier };
+                let decoder = ElementDecoder { array: self, element, rule, value, tier };
                 Ok::<_, Error>(decoder.decode(&reads, task, fetched, &mut part, collected))
             },
             |_task, found| {
@@ -217,7 +217,7 @@ impl StridedArray {
         Ok((report, counts))
     }
 
-    /// Reads consecutive numbers into the output and decodes them there, where they have its type.
+    /// ElementReads consecutive numbers into the output and decodes them there, where they have its type.
     #[expect(clippy::too_many_arguments, reason = "those of `read`")]
     fn read_in_place(
         &self,
@@ -305,11 +305,11 @@ impl StridedArray {
 }
 
 impl Image {
-    /// Reads pixels from number `first` on, counted through the first axis first, to `out`, whose length says how many, as
+    /// ElementReads pixels from number `first` on, counted through the first axis first, to `out`, whose length says how many, as
     /// elements of any type. `rule` and `nulls` say which are null and what they become: see [`StridedArray::read`].
     ///
     /// # Errors
-    /// [`Reason::Output`] if there are not so many pixels, or flags; otherwise as [`Image::read`].
+    /// [`Reason::Output`] if the output has more elements than there are pixels, or the flags are not as many; otherwise as [`Image::read`].
     pub fn read_run(
         &self,
         first: u64,
@@ -356,7 +356,7 @@ impl Image {
         self.read_strided(array, 0, element, rule, nulls, out, options)
     }
 
-    /// What the bytes of its pixels mean.
+    /// The encoding of its stored pixels.
     pub fn stored_encoding(&self) -> Encoding {
         self.encoding()
     }
@@ -390,15 +390,19 @@ impl Image {
 }
 
 /// The reads of a run of elements.
-struct Reads<'a> {
+struct ElementReads<'a> {
     array: &'a StridedArray,
     elements: Range<u64>,
     /// Elements of each task but the first and the last: tasks begin at multiples of it.
     task: u64,
 }
 
-impl<'a> Reads<'a> {
-    fn new(array: &'a StridedArray, elements: Range<u64>, storage: &dyn Storage) -> Reads<'a> {
+impl<'a> ElementReads<'a> {
+    fn new(
+        array: &'a StridedArray,
+        elements: Range<u64>,
+        storage: &dyn Storage,
+    ) -> ElementReads<'a> {
         // Whole tiles, where there are some.
         let unit = PixelBytes::of(storage, array.offset, array.size()).unit;
         let (length, step) = array.axes[0];
@@ -419,7 +423,7 @@ impl<'a> Reads<'a> {
             }
             _ => task,
         };
-        Reads { array, elements, task: task.max(1) }
+        ElementReads { array, elements, task: task.max(1) }
     }
 
     /// Bytes that are read.
@@ -445,7 +449,7 @@ impl<'a> Reads<'a> {
         out: &'o mut [u8],
         flags: Option<&'o mut [u8]>,
         width: usize,
-    ) -> Vec<Mutex<Part<'o>>> {
+    ) -> Vec<Mutex<ElementPart<'o>>> {
         let (mut out, mut flags) = (out, flags);
         (0..self.len())
             .map(|task| {
@@ -456,13 +460,13 @@ impl<'a> Reads<'a> {
                 let marks = flags.take().map(|flags| flags.split_at_mut(count));
                 let (marks, later) = marks.unzip();
                 flags = later;
-                Mutex::new(Part { out: part, flags: marks })
+                Mutex::new(ElementPart { out: part, flags: marks })
             })
             .collect()
     }
 }
 
-impl Tasks for Reads<'_> {
+impl Tasks for ElementReads<'_> {
     fn len(&self) -> u64 {
         let Range { start, end } = self.elements;
         end.div_ceil(self.task) - start / self.task
@@ -476,23 +480,23 @@ impl Tasks for Reads<'_> {
 }
 
 /// How elements are decoded.
-struct Decoder<'a> {
+struct ElementDecoder<'a> {
     array: &'a StridedArray,
     element: PixelType,
     rule: NullRule,
-    /// What null elements get.
+    /// The bits that null elements get.
     value: Option<u64>,
     tier: Tier,
 }
 
-impl Decoder<'_> {
+impl ElementDecoder<'_> {
     /// Decodes the elements of a task.
     fn decode(
         &self,
-        reads: &Reads<'_>,
+        reads: &ElementReads<'_>,
         task: u64,
         fetched: &Fetched<'_>,
-        part: &mut Part<'_>,
+        part: &mut ElementPart<'_>,
         collected: &mut Vec<u8>,
     ) -> NullCounts {
         let (mut piece, mut done) = (0, 0);
@@ -512,7 +516,7 @@ impl Decoder<'_> {
         &self,
         rectangle: &Rectangle,
         bytes: &[u8],
-        part: &mut Part<'_>,
+        part: &mut ElementPart<'_>,
         done: usize,
         collected: &mut Vec<u8>,
     ) -> NullCounts {
@@ -571,7 +575,7 @@ impl Decoder<'_> {
     }
 
     /// Decodes consecutive elements to the part from element `first` on.
-    fn run(&self, bytes: &[u8], part: &mut Part<'_>, first: usize) -> NullCounts {
+    fn run(&self, bytes: &[u8], part: &mut ElementPart<'_>, first: usize) -> NullCounts {
         let (width, count) = (self.element.bytes(), bytes.len() / self.array.size() as usize);
         let out = &mut part.out[first * width..(first + count) * width];
         let nulls = match (&mut part.flags, self.value) {

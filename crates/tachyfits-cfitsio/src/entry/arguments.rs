@@ -5,15 +5,20 @@ use std::ffi::{c_int, c_void};
 use bytemuck::AnyBitPattern;
 use tachyfits::PixelType;
 
-use super::functions::Handle;
-use super::library::Library;
-use super::stub::Registers;
-use super::table::{Caller, Entry, Shape};
+use super::shape::{Caller, Entry, Shape};
+use crate::cfitsio::{Handle, Library};
 use crate::report::Reason;
 use crate::request::{Found, NullWish, Place, Request};
 
 /// Arguments on the stack that are read and passed on: the longest function here has six in registers and five there.
 const STACK_WORDS: usize = 5;
+
+/// The registers that have arguments: six integers or pointers, and floats in the lower halves.
+#[repr(C)]
+pub(super) struct Registers {
+    pub(super) words: [u64; 6],
+    pub(super) floats: [[u64; 2]; 8],
+}
 
 /// The arguments of a call, as they came.
 #[derive(Clone, Copy)]

@@ -3,79 +3,9 @@
 use std::arch::naked_asm;
 use std::ffi::CStr;
 
-use tachyfits::PixelType;
 use tachyfits::PixelType::{F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
 
-/// The arguments of a function, in their order, and so what it does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
-    /// `ffgpxv`, `ffgpxvll`: coordinates and a count, any type.
-    Pixels,
-    /// `ffgpv`: first pixel and count, any type.
-    RunOfType,
-    /// `ffgpve`: group, first pixel and count.
-    Run,
-    /// `ffgsv`: a section, any type.
-    SectionOfType,
-    /// `ffgsve`: a section of axes that the caller states.
-    Section,
-    /// `ffg2de`: a plane.
-    Plane,
-    /// `ffg3de`: a cube.
-    Cube,
-    /// `ffgcv`: a column, any type.
-    ColumnOfType,
-    /// `ffgcve`: a column.
-    Column,
-    /// A file is closed: its descriptor is too.
-    Close,
-    /// `ffpscl`: scaling of an image is set, by two doubles.
-    Scale,
-    /// The null value of an image is set, or the function sets the scaling.
-    Override,
-}
-
-/// How a caller passes arguments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Caller {
-    /// By value; counts have 64 bits.
-    C,
-    /// By reference; counts are integers of 32 bits.
-    Fortran,
-    /// By reference; first elements and counts of images, first rows and elements of columns have 64 bits.
-    LongFortran,
-}
-
-/// A row of the table.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
-    pub(super) name: &'static CStr,
-    pub(super) shape: Shape,
-    pub(super) caller: Caller,
-    /// Type of the array; the argument says it where a function takes any type.
-    pub(super) kind: PixelType,
-    /// Whether null elements are marked, not replaced.
-    pub(super) flags: bool,
-    pub(super) stub: unsafe extern "C" fn(),
-}
-
-impl Entry {
-    /// How many integers and pointers a function has, the last of which is the status. A null value is a float, or one of
-    /// them.
-    pub(super) fn words(&self) -> usize {
-        let all = match self.shape {
-            Shape::Close => 2,
-            Shape::Override => 3,
-            Shape::Scale => 2,
-            Shape::Pixels | Shape::RunOfType | Shape::Run => 8,
-            Shape::SectionOfType | Shape::Plane | Shape::Column => 9,
-            Shape::ColumnOfType => 10,
-            Shape::Section | Shape::Cube => 11,
-        };
-        let has_float = self.caller == Caller::C && self.kind.is_float() && !self.flags;
-        all - usize::from(has_float)
-    }
-}
+use super::shape::{Caller, Entry, Shape};
 
 macro_rules! entries {
     ($($shape:ident $caller:ident $nulls:ident: $($name:ident $kind:ident),+;)+) => {
@@ -96,7 +26,7 @@ macro_rules! entries {
                     "mov eax, {row}",
                     "jmp {enter}",
                     row = const Row::$name as u32,
-                    enter = sym super::stub::enter,
+                    enter = sym super::enter,
                 )
             }
         )+)+
@@ -112,7 +42,6 @@ macro_rules! entries {
                 caller: Caller::$caller,
                 kind: $kind,
                 flags: nulls!($nulls),
-                stub: $name,
             }),+),+
         ];
     };

@@ -29,7 +29,7 @@ fn comparable(bytes: &[u8], element: PixelType) -> Vec<u64> {
 }
 
 proptest! {
-    #![proptest_config(crate::content::cases(8))]
+    #![proptest_config(crate::content::cases(4))]
 
     #[test]
     fn elements_are_those_of_the_twin(content in contents(1), scaling in 0..4usize, null: u64) {

@@ -10,11 +10,11 @@ use std::ptr::null_mut;
 pub(crate) struct Handle(usize);
 
 impl Handle {
-    pub(super) fn new(file: *mut c_void) -> Handle {
+    pub(crate) fn new(file: *mut c_void) -> Handle {
         Handle(file as usize)
     }
 
-    pub(super) fn is_null(self) -> bool {
+    pub(crate) fn is_null(self) -> bool {
         self.0 == 0
     }
 
@@ -116,7 +116,7 @@ impl Functions {
     }
 
     /// Adds the message about numbers that do not fit, as functions of CFITSIO do.
-    pub(super) fn report_overflow(&self) {
+    pub(crate) fn report_overflow(&self) {
         let text = c"Numerical overflow during type conversion while reading FITS data.";
         // SAFETY: text of C, which is copied.
         unsafe { (self.ffpmsg)(text.as_ptr()) };

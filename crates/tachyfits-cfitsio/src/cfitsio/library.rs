@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use super::functions::Functions;
-use super::table::ENTRIES;
 use crate::shared::lock;
 
 /// A public name that every CFITSIO has and that this library does not define.
@@ -22,7 +21,7 @@ pub(crate) struct Library {
     base: usize,
     /// Keeps it loaded.
     handle: Symbols,
-    /// The functions that this library stands before; 0 until they are needed.
+    /// Addresses of its functions that have the names exported here; 0 until they are needed.
     real: Box<[AtomicUsize]>,
     functions: OnceLock<Option<Functions>>,
     /// The function that finds files of Fortran, if there is one.
@@ -30,14 +29,14 @@ pub(crate) struct Library {
 }
 
 /// An object that calls CFITSIO.
-struct Caller {
+struct CallingObject {
     segments: Vec<Range<usize>>,
     library: &'static Library,
     /// It is the CFITSIO itself.
     is_library: bool,
 }
 
-/// What `dlsym` searches.
+/// The symbols that `dlsym` searches.
 #[derive(Clone, Copy, Debug)]
 struct Symbols(*mut c_void);
 
@@ -46,19 +45,20 @@ unsafe impl Send for Symbols {}
 // SAFETY: as above.
 unsafe impl Sync for Symbols {}
 
-/// Callers and libraries found so far. They are few, and are never freed: a call may use them at any time.
+/// CallingObjects and libraries found so far. They are few, and are never freed: a call may use them at any time.
 struct Known {
-    callers: Vec<&'static Caller>,
+    callers: Vec<&'static CallingObject>,
     libraries: Vec<&'static Library>,
 }
 
 static KNOWN: Mutex<Known> = Mutex::new(Known { callers: Vec::new(), libraries: Vec::new() });
 
 /// The caller found last.
-static LAST: AtomicPtr<Caller> = AtomicPtr::new(std::ptr::null_mut());
+static LAST: AtomicPtr<CallingObject> = AtomicPtr::new(std::ptr::null_mut());
 
-/// The library that the code at `address` is linked with, and whether that code is part of it.
-pub(super) fn library_of(address: usize) -> (&'static Library, bool) {
+/// The library that the code at `address` is linked with, and whether that code is part of it. The library gets room for the
+/// addresses of `rows` functions.
+pub(crate) fn library_of(address: usize, rows: usize) -> (&'static Library, bool) {
     let last = LAST.load(Ordering::Acquire);
     // SAFETY: NULL, or a caller that is never freed.
     if let Some(last) = unsafe { last.as_ref() }
@@ -71,7 +71,7 @@ pub(super) fn library_of(address: usize) -> (&'static Library, bool) {
     let mut shared = lock(&KNOWN);
     let known = shared.as_deref_mut().unwrap_or(&mut own);
     let caller = known.callers.iter().copied().find(|caller| caller.contains(address));
-    let caller = caller.unwrap_or_else(|| known.add_caller(address));
+    let caller = caller.unwrap_or_else(|| known.add_caller(address, rows));
     // Calls of the library by itself come between those of a program.
     if !caller.is_library {
         LAST.store(std::ptr::from_ref(caller).cast_mut(), Ordering::Release);
@@ -79,23 +79,23 @@ pub(super) fn library_of(address: usize) -> (&'static Library, bool) {
     (caller.library, caller.is_library)
 }
 
-impl Caller {
+impl CallingObject {
     fn contains(&self, address: usize) -> bool {
         self.segments.iter().any(|segment| segment.contains(&address))
     }
 }
 
 impl Known {
-    fn add_caller(&mut self, address: usize) -> &'static Caller {
+    fn add_caller(&mut self, address: usize, rows: usize) -> &'static CallingObject {
         let object = Object::at(address);
         let (path, segments) =
             object.map_or((None, Vec::new()), |object| (Some(object.path), object.segments));
-        let library = self.library_for(path.as_deref());
+        let library = self.library_for(path.as_deref(), rows);
         let is_library = segments.iter().any(|segment| segment.contains(&library.base));
-        let found = Caller { segments, library, is_library };
+        let found = CallingObject { segments, library, is_library };
         // Code that belongs to no object, as of a compiler at run time, is looked up each time: its memory may be used again.
         let is_lasting = !found.segments.is_empty();
-        let caller: &'static Caller = Box::leak(Box::new(found));
+        let caller: &'static CallingObject = Box::leak(Box::new(found));
         if is_lasting {
             self.callers.push(caller);
         }
@@ -103,7 +103,7 @@ impl Known {
     }
 
     /// The library of an object by its path; an empty one is the program.
-    fn library_for(&mut self, path: Option<&CStr>) -> &'static Library {
+    fn library_for(&mut self, path: Option<&CStr>, rows: usize) -> &'static Library {
         let own = path.filter(|path| !path.is_empty()).and_then(Symbols::of_loaded);
         let places = [own, Some(Symbols(libc::RTLD_NEXT)), Some(Symbols(libc::RTLD_DEFAULT))];
         let anchor = places.into_iter().flatten().find_map(|symbols| symbols.address(ANCHOR));
@@ -123,7 +123,7 @@ impl Known {
             true => Symbols(libc::RTLD_DEFAULT),
             false => Symbols::of_loaded(&object.path).unwrap_or(Symbols(libc::RTLD_NEXT)),
         };
-        let real = ENTRIES.iter().map(|_| AtomicUsize::new(0)).collect();
+        let real = (0..rows).map(|_| AtomicUsize::new(0)).collect();
         let library =
             Library { base, handle, real, functions: OnceLock::new(), units: OnceLock::new() };
         let library: &'static Library = Box::leak(Box::new(library));
@@ -138,12 +138,11 @@ impl Library {
         self.base
     }
 
-    /// The address of the function that stands behind a row of the table.
-    pub(super) fn real(&self, row: usize) -> usize {
+    /// The address of the function named in a row of the table.
+    pub(crate) fn real(&self, row: usize, name: &CStr) -> usize {
         let place = &self.real[row];
         match place.load(Ordering::Relaxed) {
             0 => {
-                let name = ENTRIES[row].name;
                 let Some(address) = self.address(name) else { missing(&name.to_string_lossy()) };
                 place.store(address, Ordering::Relaxed);
                 address
@@ -161,7 +160,7 @@ impl Library {
     }
 
     /// The file of a unit of Fortran; `None` if there is none.
-    pub(super) fn file_of_unit(&self, unit: c_int) -> Option<*mut c_void> {
+    pub(crate) fn file_of_unit(&self, unit: c_int) -> Option<*mut c_void> {
         let address = *self.units.get_or_init(|| self.address(c"CUnit2FITS"));
         let function = address? as *const c_void;
         // SAFETY: the signature of this function in every CFITSIO that has an interface for Fortran.
@@ -177,8 +176,11 @@ impl Library {
 
     /// The address of a function of this library.
     fn address(&self, name: &CStr) -> Option<usize> {
-        // A program that names both libraries would find the stub.
-        let is_stub = |address: usize| ENTRIES.iter().any(|entry| entry.stub as usize == address);
+        // A program that is linked with both libraries finds the stub first.
+        let own = Object::at(library_of as *const () as usize);
+        let is_stub = |address: usize| {
+            own.as_ref().is_some_and(|own| own.segments.iter().any(|of| of.contains(&address)))
+        };
         [self.handle, Symbols(libc::RTLD_NEXT)]
             .into_iter()
             .filter_map(|symbols| symbols.address(name))
@@ -187,7 +189,7 @@ impl Library {
 }
 
 impl Symbols {
-    /// Those of an object that is loaded; it stays so.
+    /// The symbols of a loaded object, which stays loaded.
     fn of_loaded(path: &CStr) -> Option<Symbols> {
         // SAFETY: the path is text of C; with RTLD_NOLOAD no code runs.
         let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
@@ -230,7 +232,7 @@ unsafe extern "C" fn add_object(
 ) -> c_int {
     // SAFETY: the loader describes an object.
     let info = unsafe { &*info };
-    // SAFETY: the list of `Object::all`, which nobody else uses meanwhile.
+    // SAFETY: the list of `Object::all`, which no other code uses meanwhile.
     let objects = unsafe { &mut *objects.cast::<Vec<Object>>() };
     let name: *const c_char = if info.dlpi_name.is_null() { c"".as_ptr() } else { info.dlpi_name };
     // SAFETY: text of C.
