@@ -257,7 +257,7 @@ def test_valgrind_finds_no_error_in_reads_of_every_kind(name: str, tmp_path: Pat
         path = tmp_path / "files" / f"{name}.fits"
     else:
         path = trap(name)
-    twin = compiled(SOURCES / "twin.c", tmp_path, *WARNINGS)
+    twin = compiled(SOURCES / "calls.c", tmp_path, *WARNINGS)
     log = tmp_path / "log"
     tool = ["valgrind", "--error-limit=no", f"--log-file={log}"]
     lines([*tool, str(twin), str(path), "1e5"], tmp_path / "folder", "everything", timeout=900)

@@ -2,7 +2,7 @@
  * hash of the array with its guard bytes, a hash of the flags, and the message stack. The test runs
  * this program with and without the interposing library and compares the lines.
  *
- *     twin FILE [BUDGET]      BUDGET: elements to read per HDU, about (default 2e7)
+ *     calls FILE [BUDGET]      BUDGET: elements to read per HDU, about (default 2e7)
  */
 #include <fitsio.h>
 #include <math.h>
