@@ -30,7 +30,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def twin(programs: Path) -> Path:
-    return compiled(SOURCES / "twin.c", programs, *WARNINGS)
+    return compiled(SOURCES / "calls.c", programs, *WARNINGS)
 
 
 @pytest.fixture(scope="module")
@@ -139,12 +139,12 @@ def test_twin_linked_with_the_library_reads_as_cfitsio(files: Path, tmp_path: Pa
     """Programs may link the library before CFITSIO instead of preloading it."""
     folder = str(library().parent)
     linked = compiled(
-        SOURCES / "twin.c", tmp_path, *WARNINGS,
+        SOURCES / "calls.c", tmp_path, *WARNINGS,
         f"-L{folder}", f"-Wl,-rpath,{folder}", "-Wl,--no-as-needed", "-ltachyfits_cfitsio",
     )  # fmt: skip
     plain = tmp_path / "plain"
     plain.mkdir()
-    twin = compiled(SOURCES / "twin.c", plain, *WARNINGS)
+    twin = compiled(SOURCES / "calls.c", plain, *WARNINGS)
     needed = subprocess.run(["ldd", str(linked)], capture_output=True, text=True, check=True)
     assert "libtachyfits_cfitsio" in needed.stdout
     for name in ("large-32.fits", "many-rows.fits"):

@@ -73,8 +73,8 @@ SERVED = frozenset(_TABLE["served"]["programs"])
 
 @pytest.mark.parametrize("program", COMMANDS)
 def test_program_gives_the_same_results(program: str, inputs: Path, tmp_path: Path) -> None:
-    library()
     need(program)
+    library()
     lines, served = [], 0
     modes = PRELOADED if FULL else ["on", "check"]
     for command in COMMANDS[program]:
@@ -87,8 +87,8 @@ def test_program_gives_the_same_results(program: str, inputs: Path, tmp_path: Pa
 
 @pytest.mark.parametrize("command", ON_REAL_FILES)
 def test_program_reads_real_files_alike(command: str, tmp_path: Path) -> None:
-    library()
     need(command.split()[0])
+    library()
     names = ("data/images", "data/cubes", "data/tables")
     files = [path for name in names for path in files_under(name) if path.stat().st_size < 3e6]
     files = [*files, *traps()] if FULL else [*files, *traps()][::4]
@@ -134,8 +134,8 @@ SUITES: dict[str, tuple[list[str], dict[str, str]]] = {
 
 @pytest.mark.parametrize("name", SUITES)
 def test_programs_of_cfitsio_pass(name: str, tmp_path: Path) -> None:
-    library()
     source = cfitsio() / name
+    library()
     inputs = tmp_path / "inputs"
     inputs.mkdir()
     needed, expected = SUITES[name]
