@@ -203,7 +203,7 @@ def test_weights_that_make_no_sense_are_refused() -> None:
         (lambda: image.spectrum(weights="exact"), "need a region"),
         (lambda: image.spectrum(tf.Point(3, 3), weights="exact"), "a point has no exact weights"),
         (lambda: image.mean("z", region=circle, weights="exact"), "both of its axes"),
-        (lambda: image.sum(section=np.s_[:, 3:], region=circle, weights="exact"), "both cut"),
+        (lambda: image.sum(section=np.s_[:, 3:], region=circle, weights="exact"), "both weights="),
     ):
         with pytest.raises(tf.UsageError, match=words) as caught:
             call()

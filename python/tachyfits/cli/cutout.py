@@ -16,7 +16,8 @@ from tachyfits.cli._common import (
 )
 from tachyfits.cli._output import json_text, say, size_text
 from tachyfits.cli._parts import Part, part_options, rest_options
-from tachyfits.image.parts import MODES, part_of
+from tachyfits.image.rectangles import MODES
+from tachyfits.image.selection import Selection
 
 
 @click.command()
@@ -71,7 +72,7 @@ def command(
     def cut(file: File) -> None:
         image = common.image(file)
         region = part.one_region()
-        chosen = part_of(image, region, None, part.slices(image), mode)
+        chosen = Selection(region, section=part.slices(image), mode=mode).resolve(image)
         if chosen.margins and drop_degenerate:
             raise click.UsageError("--drop-degenerate does not go with --mode partial")
         with common.meter("cutout") as progress:

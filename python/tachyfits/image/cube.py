@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, SupportsFloat, cast, overload
 
 from tachyfits.base.progress import Progress
 from tachyfits.header.spectral_units import Line
-from tachyfits.image.collapse import Collapse, Selection, collapse, moments
+from tachyfits.image.collapse import Collapse, collapse, moments
 from tachyfits.image.operations import Operations
-from tachyfits.image.spectra import picture, spectra
+from tachyfits.image.selection import Selection
+from tachyfits.image.spectra import line_of_values, picture, spectra
 from tachyfits.results.plane import Plane
 from tachyfits.results.spectrum import Spectrum
 from tachyfits.text.region_input import OneRegion, Regions
@@ -113,13 +114,11 @@ class Cube(Operations):
         >>> tf.open("cube.fits")[0].spectrum(unit="km/s").axis.values
         array([1. , 1.5, 2. ])
         """
-        chosen = self._chosen(region)
         line = Line(unit, rest, convention, rest_medium)
-        cube = cast("Image", self)
-        found = spectra(
-            cube, chosen, statistic, channels, section, pol, weights, line, threads, progress
-        )
-        return found[0] if chosen.count is None else found
+        choice = Selection(region, channels, pol, section, line=line).resolve(cast("Image", self))
+        line = line_of_values(line, channels)
+        found = spectra(choice, statistic, weights, line, threads=threads, progress=progress)
+        return found[0] if choice.regions.count is None else found
 
     def collapse(
         self,
@@ -180,9 +179,12 @@ class Cube(Operations):
         >>> cube.collapse("max_coordinate", unit="km/s", region=tf.Box(1, 0, 3, 1)).values[0]
         array([ 2.,  2.,  2., nan, nan])
         """
-        selection = Selection(channels, section, region, threshold, mask, pol)
         line = Line(unit, rest, convention, rest_medium)
-        cube = Collapse.of(cast("Image", self), selection, keep_axis, line, statistic)
+        where = tuple(given for given in (mask, threshold) if given is not None)
+        choice = Selection(region, channels, pol, section, where, line=line).resolve(
+            cast("Image", self)
+        )
+        cube = Collapse.of(choice, keep_axis, line_of_values(line, channels), statistic)
         return collapse(cube, statistic, threads, progress)
 
     def plane(
@@ -235,9 +237,12 @@ class Cube(Operations):
         >>> velocity.values[0, :2], velocity.unit
         (array([1.83333333, 1.81746032]), 'km s-1')
         """
-        selection = Selection(channels, section, region, threshold, mask, pol)
         line = Line(unit, rest, convention, rest_medium)
-        cube = Collapse.of(cast("Image", self), selection, keep_axis, line)
+        where = tuple(given for given in (mask, threshold) if given is not None)
+        choice = Selection(region, channels, pol, section, where, line=line).resolve(
+            cast("Image", self)
+        )
+        cube = Collapse.of(choice, keep_axis, line_of_values(line, channels))
         return moments(cube, [order], threads, progress)[0]
 
     def moments(
@@ -307,7 +312,10 @@ class Cube(Operations):
         moment 0 Jy beam-1 km s-1 30.0
         moment 1 km s-1 1.8333333333333333
         """
-        selection = Selection(channels, section, region, threshold, mask, pol)
         line = Line(unit, rest, convention, rest_medium)
-        cube = Collapse.of(cast("Image", self), selection, keep_axis, line)
+        where = tuple(given for given in (mask, threshold) if given is not None)
+        choice = Selection(region, channels, pol, section, where, line=line).resolve(
+            cast("Image", self)
+        )
+        cube = Collapse.of(choice, keep_axis, line_of_values(line, channels))
         return moments(cube, orders, threads, progress)

@@ -27,7 +27,7 @@ from tachyfits.header.photometry import sampled_unit
 from tachyfits.image.array_functions import array_function, array_ufunc
 from tachyfits.image.brightness import FLUX
 from tachyfits.image.chosen_regions import EVERYTHING
-from tachyfits.image.collapse import selected
+from tachyfits.image.conditions import condition_of, masked
 from tachyfits.image.cube import Cube
 from tachyfits.image.flux import Flux, fluxes
 from tachyfits.image.operators import Operators
@@ -349,7 +349,7 @@ class Image(Operators, Cube, OrderStatistics, Flux, Reshaping):
         numpy.ndarray or NumPy scalar
             Its shape is that of the kept axes. NaN if no pixel is defined.
         """
-        image = self if where is None else selected(self, None, where)
+        image = self if where is None else masked(self, self, (condition_of(self, where),))
         if isinstance(statistic, str) and statistic == FLUX:
             flux, _ = fluxes(
                 image, axis, section=section, region=region, weights=weights, keepdims=keepdims,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,8 @@ from tachyfits.header.sky import Sky
 from tachyfits.header.spectral_units import Line
 from tachyfits.image.chosen_regions import is_path, line_points
 from tachyfits.image.operations import Operations
-from tachyfits.image.parts import part_of, slices_of
+from tachyfits.image.rectangles import slices_of
+from tachyfits.image.selection import Selection
 from tachyfits.text.axes import axis_number, is_celestial
 from tachyfits.text.region_input import OneRegion
 from tachyfits.text.sections import Section
@@ -214,7 +215,9 @@ class Reshaping(Operations):
         (3, 3, 3)
         """
         line = Line(None, rest, convention, rest_medium)
-        part = part_of(self, region, channels, section, mode, line, pol)
+        part = Selection(region, channels, pol, section, mode=mode, line=line).resolve(
+            cast("Image", self)
+        )
         core = self._core_image().cut(list(part.section.ranges), margins=list(part.margins))
         core = _with_beam_of_polarisation(self, core, part.section)
         core = self._with_unit(core, sampled_unit(self.unit, self._coordinates, part.section.steps))

@@ -17,6 +17,7 @@ from tachyfits.header.region_rasters import semi_axes_in_pixels
 from tachyfits.image.chosen_regions import ChosenRegions, in_pixels, sky_of
 from tachyfits.image.expressions import evaluate
 from tachyfits.image.overlaps import overlap
+from tachyfits.image.selection import conflict
 from tachyfits.text.regions import CompoundRegion, PixelRegion, Region
 from tachyfits.text.sections import Section
 from tachyfits.text.sky_regions import SkyRegion
@@ -81,10 +82,7 @@ def _of_region(
         (image.ndim - 2, y, rows, height), (image.ndim - 1, x, columns, width),
     ):  # fmt: skip
         if where.ranges[axis] != (0, length, 1):
-            raise usage(
-                f"exact weights and a section both cut NAXIS{image.ndim - axis}",
-                "leave one of them out",
-            )
+            raise conflict(image, axis, "weights", "section")
         where = where.replace(axis, (first, count, 1))
     others = [n for n in range(image.ndim) if n not in axes]
     kept = tuple(where.full_shape[n] for n in others)

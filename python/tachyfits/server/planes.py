@@ -20,7 +20,7 @@ import tachyfits as tf
 from tachyfits.base.errors import with_hint
 from tachyfits.file.companions import plane_file
 from tachyfits.image.chosen_regions import in_pixels
-from tachyfits.image.parts import extent_on_image
+from tachyfits.image.rectangles import extent_on_image
 from tachyfits.server.asked import Asked
 from tachyfits.server.errors import TooLarge
 from tachyfits.server.parameters import (

@@ -7,7 +7,6 @@ section is on the axes of the file.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import tachyfits as tf
@@ -15,12 +14,11 @@ from tachyfits.base.errors import with_hint
 from tachyfits.header.sky import Sky
 from tachyfits.header.spectral_selection import channel_slice
 from tachyfits.header.spectral_units import Line
-from tachyfits.image.parts import extent_on_image, part_of
+from tachyfits.image.rectangles import extent_on_image
 from tachyfits.server.errors import RequestError
 from tachyfits.server.parameters import others_of
 from tachyfits.server.view import View
-from tachyfits.server.view_parts import image_of_part, places_in_image
-from tachyfits.text.fits_sections import Range, numpy_index, parse_channels, parse_section
+from tachyfits.text.fits_sections import Range, parse_channels
 from tachyfits.text.region_text import parse_region
 from tachyfits.text.regions import Region
 from tachyfits.text.units import SPECTRAL, asked_quantity
@@ -117,46 +115,3 @@ def cube_section(view: View, others: tuple[int, ...]) -> tuple[Any, ...] | None:
     """Return NumPy's index of the whole cube at some pixels of the axes after z."""
     outer = view.section(1, others)[:-1]
     return (*outer, slice(None), slice(None), slice(None)) if outer else None
-
-
-@dataclass(frozen=True)
-class Cutout:
-    """The parameters that choose a part of an image.
-
-    Attributes
-    ----------
-    section
-        On the axes of the file.
-    region, channels, pol
-        On those of the view.
-    mode
-        For a region that reaches beyond the image; see `Image.cut`.
-    line
-        The rest frequency and the convention of channels by velocity.
-    """
-
-    section: str | None = None
-    region: Region | None = None
-    channels: Any = None
-    pol: str | None = None
-    mode: str = "trim"
-    line: Line = field(default_factory=Line)
-
-    def of(self, view: View) -> tf.Image:
-        """Return the part, with the axes of the file; its pixels are read later.
-
-        Raises
-        ------
-        UsageError
-            No pixel is chosen.
-        TooLarge
-            The margins have more bytes than the image may have.
-        """
-        image, cube = view.image, view.cube
-        index: Any = None
-        if self.section is not None:
-            of_file = numpy_index(understood(parse_section, self.section), image.shape)
-            of_file += (slice(None),) * (cube.ndim - image.ndim)
-            index = tuple(of_file[place] for place in places_in_image(view))
-        part = part_of(cube, self.region, self.channels, index, self.mode, self.line, self.pol)
-        return image_of_part(view, part)

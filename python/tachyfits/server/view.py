@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,9 +24,12 @@ import tachyfits as tf
 from tachyfits import _core
 from tachyfits.base.errors import usage
 from tachyfits.header.sky import Sky
+from tachyfits.image.selection import Choice
 from tachyfits.server.decoding import tile_bytes
 from tachyfits.server.errors import TooLarge
+from tachyfits.server.settings import GIBIBYTE
 from tachyfits.text.axes import WorldAxis
+from tachyfits.text.fits_sections import Range, numpy_index
 
 _T = TypeVar("_T")
 
@@ -133,6 +136,61 @@ class View:
         if self._pixels is not None:
             return self._pixels.cut(section=section)
         return _without_coordinates(self.cube.cut(section=section))
+
+    @property
+    def channel_axis(self) -> int:
+        """NumPy number of z.
+
+        Raises
+        ------
+        UsageError
+            The image has two axes.
+        """
+        if self.cube.ndim < 3:
+            raise usage("the image has no spectral axis", "leave out the channels")
+        return self.cube.ndim - 3
+
+    def cutout(self, choice: Choice) -> tf.Image:
+        """Return pixels of the cube as an image with the axes of the file; they are read later.
+
+        Raises
+        ------
+        TooLarge
+            The margins have more bytes than the image may have.
+        """
+        image, ndim = self.image, self.cube.ndim
+        margins = choice.margins or ((0, 0),) * ndim
+        sides = zip(choice.section.full_shape, margins, strict=True)
+        pixels = math.prod(count + sum(margin) for count, margin in sides)
+        item = image.dtype.itemsize
+        if choice.margins and pixels * item > max(GIBIBYTE, image.size * item):
+            raise TooLarge("the part with its margins has more bytes than the image; use trim")
+        ranges, around = [(0, 1, 1)] * ndim, [(0, 0)] * ndim
+        for axis, place in enumerate(self._places):
+            ranges[place], around[place] = choice.section.ranges[axis], margins[axis]
+        if image.ndim == 1:
+            ranges, around = ranges[:1], around[:1]
+        core = image._core_image().cut(ranges, margins=around if choice.margins else ())
+        found = tf.File.computed(core, None)[0]
+        assert isinstance(found, tf.Image)
+        return found
+
+    def section_of_file(self, section: Sequence[Range]) -> tuple[slice, ...]:
+        """Return NumPy's index in the cube of a section on the axes of the file."""
+        index = numpy_index(section, self.image.shape)
+        index += (slice(None),) * (self.cube.ndim - self.image.ndim)
+        return tuple(index[place] for place in self._places)
+
+    @property
+    def _places(self) -> list[int]:
+        """NumPy axis in the image of each NumPy axis of the cube.
+
+        The pixel of a line has axes 1 and 2, which the image lacks.
+        """
+        ndim = self.cube.ndim
+        if self.image.ndim == 1:
+            return list(range(ndim))
+        return [ndim - self.axes[ndim - 1 - axis] for axis in range(ndim)]
 
     def check_placed(self) -> None:
         """Refuse a file of planes whose coordinates could not follow the order of the axes."""
