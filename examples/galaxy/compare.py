@@ -101,7 +101,7 @@ def _pixels(truth: Truth, found: Measured) -> list[Line]:
 def _noise(image: tf.Image, galaxy: Galaxy, plan: Plan, found: Measured) -> Line:
     """Compare the scatter of channels without emission. Noise of a beam has one value per beam."""
     quiet = slice(0, plan.channels.start // 2)
-    free = found.run("noise", lambda: image.stats(np.s_[quiet]))
+    free = found.run("noise", lambda: image.select(section=np.s_[quiet]).stats())
     independent = free.count / galaxy.beam_pixels
     allowed = SIGMAS * galaxy.noise / np.sqrt(2 * independent)
     return Line("noise", galaxy.noise, free.std, allowed, "Jy/beam", found.cost("noise"))

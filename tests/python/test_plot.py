@@ -182,7 +182,7 @@ def test_spectra_have_names_and_units() -> None:
     np.testing.assert_array_equal(axes.lines[0].get_xdata(), spectra[0].axis.values / 1000)
     np.testing.assert_array_equal(axes.lines[0].get_ydata(), spectra[0].values)
     assert axes.lines[0].get_marker() == "None"
-    alone = spectrum_figure([image.spectrum(channels=slice(2, 3))]).axes[0]
+    alone = spectrum_figure([image.select(channels=slice(2, 3)).spectrum()]).axes[0]
     assert alone.lines[0].get_marker() == "o"
     with pytest.raises(tf.UsageError):
         spectrum_figure([])
@@ -301,8 +301,10 @@ def test_a_scale_bar_is_as_long_as_it_says(tmp_path: Path) -> None:
 
 
 def test_contours_of_another_image_lie_at_their_own_coordinates(tmp_path: Path) -> None:
-    plane = _sky_cube(tmp_path / "c.fits").collapse("max", channels=slice(0, 1))
-    coarse = tf.open(tmp_path / "c.fits")[0].rebin(x=2, y=2).collapse("max", channels=slice(0, 1))
+    plane = _sky_cube(tmp_path / "c.fits").select(channels=slice(0, 1)).collapse("max")
+    coarse = (
+        tf.open(tmp_path / "c.fits")[0].rebin(x=2, y=2).select(channels=slice(0, 1)).collapse("max")
+    )
     figure = plane.plot(overlay=coarse, overlay_levels=[0.3])
     figure.draw_without_rendering()
     axes = figure.axes[0]

@@ -319,7 +319,7 @@ def test_names_of_other_files_are_refused(tmp_path: Path, ending: str) -> None:
         lambda: tf.write(path, [np.ones(3)]),
         lambda: tf.write(path, {"A": [1]}),
         lambda: image.write(path),
-        lambda: image.cutout(np.s_[:1], path),
+        lambda: image.cutout(section=np.s_[:1]).write(path),
     ):
         with pytest.raises(
             tf.UsageError, match=r"expected the name of a FITS file|cannot write a compressed file"

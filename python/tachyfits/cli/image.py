@@ -29,7 +29,7 @@ from tachyfits.cli._parts import (
     DRAWING,
     DRAWN,
     Drawing,
-    Part,
+    PixelOptions,
     beam_option,
     drawing_options,
     line_options,
@@ -39,6 +39,7 @@ from tachyfits.cli._syntax import StatisticType
 from tachyfits.cli._written import report_option
 from tachyfits.header.cards import Header
 from tachyfits.image.collapse import PEAKS
+from tachyfits.image.conditions import threshold_of_values
 from tachyfits.text.statistics import ORDER_STATISTICS
 
 MOMENTS = {"moment0": 0, "moment1": 1, "moment2": 2}
@@ -130,7 +131,7 @@ def command(
     names: tuple[str, ...],
     orders: str | None,
     peak_channel: bool,
-    part: Part,
+    pixels: PixelOptions,
     threshold: float | None,
     mask: str | None,
     keep_axis: bool,
@@ -193,19 +194,18 @@ def command(
         image = common.image(file)
         if beam is not None:
             image = image.with_beam(beam)
-        pixels = {"threshold": threshold, "mask": mask, "keep_axis": keep_axis}
         told: list[dict[str, Any]] = []
-        of_line, of_values = part.with_line(line), part.line_of_values(line)
+        maps = Maps(
+            common, pixels.with_line(line), threshold, mask, keep_axis, pixels.line_of_values(line)
+        )
         if together:
             if channel_maps is not None:
-                figure = _channel_figure(
-                    common, image, channel_maps, of_line, of_values, drawing, over
-                )
+                figure = maps.channels(image, channel_maps, drawing, over)
             else:
-                made = _planes(common, image, chosen, of_line, pixels, of_values)
-                figure = _triptych(image, [plane for _, plane in made], drawing, over)
+                planes = [plane for _, plane in maps.planes(image, chosen)]
+                figure = _triptych(image, planes, drawing, over)
             return _save(figure, image, outputs, common, overwrite=overwrite)
-        for name, plane in _planes(common, image, chosen, of_line, pixels, of_values):
+        for name, plane in maps.planes(image, chosen):
             written = [_named(output, name if len(chosen) > 1 else "") for output in outputs]
             for output, suffix in zip(written, suffixes, strict=True):
                 if suffix in FITS:
@@ -267,19 +267,6 @@ class Over:
         }
 
 
-def _channel_figure(
-    common: Common, image: Image, count: int, part: Part, line: dict[str, Any], drawing: Drawing,
-    over: Over,
-) -> Any:  # fmt: skip
-    from tachyfits.plot import channel_figure
-
-    with common.meter("channel maps"):
-        return channel_figure(
-            image, part.channel_slice(image), count=count, section=part.index(image),
-            title=title(image, ""), scale_bar=over.bar, **line, **drawing.colours,
-        )  # fmt: skip
-
-
 def _triptych(image: Image, planes: list[Plane], drawing: Drawing, over: Over) -> Any:
     from tachyfits.plot import triptych_figure
 
@@ -319,51 +306,76 @@ def _named(output: str, name: str) -> str:
     return str(path.with_name(f"{path.stem}-{name}{path.suffix}")) if name else output
 
 
-def _planes(
-    common: Common,
-    image: Image,
-    names: list[str],
-    part: Part,
-    pixels: dict[str, Any],
-    line: dict[str, Any],
-) -> Iterator[tuple[str, Plane]]:
-    """Make the requested maps, moments together, in the order of their names."""
-    options = [*pixels.values(), *line.values()]
-    asked = [value for value in options if value is not None and value is not False]
-    of_cubes = bool(names or part.channels is not None or part.regions or asked)
-    is_flat = sum(length > 1 for length in image.shape) <= 2
-    if image.ndim >= 2 and (is_flat or (image.channel_axis is None and not of_cubes)):
-        if of_cubes:
-            raise usage(
-                f"{image.file.name}: HDU {image.index} is a picture: there is nothing to collapse",
-                "use --section to select pixels, and leave out the options for cubes",
-            )
-        with common.meter("image") as progress:
-            yield "pixels", image.plane(part.index(image), progress=progress)
-        return
-    where: dict[str, Any] = {
-        "channels": part.channel_slice(image),
-        "section": part.index(image),
-        "region": part.shapes(),
-        **pixels,
-    }
-    orders = [name for name in names if name in MOMENTS]
-    made: dict[str, Plane] = {}
-    if orders:
-        with common.meter("moments") as progress:
-            planes = image.moments(
-                [MOMENTS[name] for name in orders], **where, **line, progress=progress
-            )
-        made = dict(zip(orders, planes, strict=True))
-    for name in names or ["mean"]:
-        if name not in made:
-            of_line = name.endswith("_coordinate")
-            # Units are for coordinates: statistics beside moments have that of the pixels.
-            given = line if of_line or not orders else {}
-            with common.meter(name) as progress:
-                plane = image.collapse(name, **where, **given, progress=progress)
-            made[name] = _from_one(plane) if name.endswith("_channel") else plane
-        yield name, made[name]
+@dataclass(frozen=True)
+class Maps:
+    """The options that say how channels become maps."""
+
+    common: Common
+    pixels: PixelOptions
+    threshold: float | None
+    mask: str | None
+    keep_axis: bool
+    #: Unit, rest frequency and convention of coordinates.
+    line: dict[str, Any]
+
+    def planes(self, image: Image, names: list[str]) -> Iterator[tuple[str, Plane]]:
+        """Make the requested maps, moments together, in the order of their names."""
+        chosen = self.pixels.selection
+        options = [self.threshold, self.mask, self.keep_axis or None, *self.line.values()]
+        of_cubes = bool(
+            names
+            or chosen.channels is not None
+            or chosen.regions
+            or any(value is not None for value in options)
+        )
+        is_flat = sum(length > 1 for length in image.shape) <= 2
+        if image.ndim >= 2 and (is_flat or (image.channel_axis is None and not of_cubes)):
+            if of_cubes:
+                raise usage(
+                    f"{image.file.name}: HDU {image.index} is a picture: there is nothing to "
+                    "collapse",
+                    "use --section to select pixels, and leave out the options for cubes",
+                )
+            with self.common.meter("image") as progress:
+                yield "pixels", image.plane(self.pixels.index(image), progress=progress)
+            return
+        cube = self.pixels.of(image, *self._conditions(image))
+        orders = [name for name in names if name in MOMENTS]
+        made: dict[str, Plane] = {}
+        if orders:
+            numbers = [MOMENTS[name] for name in orders]
+            with self.common.meter("moments") as progress:
+                planes = cube.moments(
+                    numbers, keep_axis=self.keep_axis, **self.line, progress=progress
+                )
+            made = dict(zip(orders, planes, strict=True))
+        for name in names or ["mean"]:
+            if name not in made:
+                of_line = name.endswith("_coordinate")
+                # Units are for coordinates: statistics beside moments have that of the pixels.
+                line = self.line if of_line or not orders else {}
+                with self.common.meter(name) as progress:
+                    plane = cube.collapse(name, keep_axis=self.keep_axis, **line, progress=progress)
+                made[name] = _from_one(plane) if name.endswith("_channel") else plane
+            yield name, made[name]
+
+    def _conditions(self, image: Image) -> list[Any]:
+        """Return the mask and the threshold, in the unit of the values."""
+        conditions: list[Any] = [] if self.mask is None else [Path(self.mask)]
+        if self.threshold is not None:
+            unit = self.line.get("unit")
+            conditions.append(threshold_of_values(image, self.threshold, unit))
+        return conditions
+
+    def channels(self, image: Image, count: int, drawing: Drawing, over: Over) -> Any:
+        """Draw channels in one picture."""
+        from tachyfits.plot import channel_figure
+
+        with self.common.meter("channel maps"):
+            return channel_figure(
+                self.pixels.of(image), count=count, title=title(image, ""), scale_bar=over.bar,
+                **self.line, **drawing.colours,
+            )  # fmt: skip
 
 
 def _from_one(plane: Plane) -> Plane:

@@ -12,7 +12,7 @@ from tachyfits.cli._common import Common, common_options, described, title
 from tachyfits.cli._output import columns_text, csv_text, json_text, report_dict, report_line, say
 from tachyfits.cli._parts import (
     Document,
-    Part,
+    PixelOptions,
     beam_option,
     document_options,
     line_options,
@@ -51,7 +51,7 @@ STATISTICS = [*(name for name, _ in info.statistics()), *ORDER_STATISTICS, "flux
 @document_options
 def command(
     common: Common,
-    part: Part,
+    pixels: PixelOptions,
     statistic: str,
     weights: str | None,
     beam: str | None,
@@ -82,13 +82,16 @@ def command(
         raise click.UsageError(f"--csv does not go with {other}: use one of them")
     document.check(common)
 
-    chosen = part.with_line(line)
+    pixels = pixels.with_line(line)
+    options = {"statistic": statistic, "weights": weights, **pixels.line_of_values(line)}
 
     def show(file: File) -> None:
         image = common.image(file)
         if beam is not None:
             image = image.with_beam(beam)
-        spectra = _spectra(common, image, chosen, statistic, weights, line)
+        with common.meter("spectrum") as progress:
+            found = pixels.of(image).spectrum(**options, progress=progress)
+        spectra = found if isinstance(found, list) else [found]
         cost = spectra[0].report if report else None
         suffix = document.suffix or (".json" if common.json else ".csv" if as_csv else ".txt")
         if cost is not None and suffix != ".json":
@@ -96,45 +99,20 @@ def command(
         if document.is_drawn:
             from tachyfits.plot import spectrum_figure
 
-            document.draw(spectrum_figure(spectra, title=title(image), labels=part.labels))
+            document.draw(spectrum_figure(spectra, title=title(image), labels=pixels.labels))
         else:
-            numbers = _channel_numbers(image, chosen)
+            numbers = _channel_numbers(image, pixels)
             costs = {} if cost is None else {"report": report_dict(cost)}
-            document.write(_text(image, spectra, numbers, part.labels, suffix, costs))
+            document.write(_text(image, spectra, numbers, pixels.labels, suffix, costs))
         document.tell(common, image)
 
     return common.each(show)
 
 
-def _spectra(
-    common: Common,
-    image: Image,
-    part: Part,
-    statistic: str,
-    weights: str | None,
-    line: dict[str, Any],
-) -> list[Spectrum]:
-    with common.meter("spectrum") as progress:
-        chosen = part.shapes()
-        options: dict[str, Any] = {
-            "statistic": statistic,
-            "weights": weights,
-            **part.line_of_values(line),
-            "channels": part.channel_slice(image),
-            "section": part.index(image),
-            "progress": progress,
-        }
-        if chosen is None:
-            return [image.spectrum(**options)]
-        return image.spectrum(chosen, **options)
-
-
-def _channel_numbers(image: Image, part: Part) -> list[int]:
+def _channel_numbers(image: Image, pixels: PixelOptions) -> list[int]:
     """Return the channels, counted from 1."""
     axis = image._coordinates.required_channel_axis()
-    index = part.index(image)
-    piece = part.channel_slice(image) or (index[axis] if index else slice(None))
-    return [pixel + 1 for pixel in range(image.shape[axis])[piece]]
+    return [pixel + 1 for pixel in range(image.shape[axis])[pixels.index(image)[axis]]]
 
 
 def _text(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -17,11 +17,12 @@ from tachyfits import _core
 from tachyfits.base.errors import foreign_errors, printable, usage
 from tachyfits.header.alignment import tell_differences
 from tachyfits.header.brightness import Asked
-from tachyfits.image.expressions import computed, on_sky, resolve
+from tachyfits.image.expressions import computed, formula_of, on_sky, resolve
 from tachyfits.image.operators import converted
 from tachyfits.results.measured import Measured, has_unit
 from tachyfits.results.quantities import outcome, parts_of
-from tachyfits.text.pixel_units import asked_pixel_unit
+from tachyfits.text.pixel_units import asked_pixel_unit, split_units
+from tachyfits.text.units import SPECTRAL
 
 if TYPE_CHECKING:
     from tachyfits.image.image import Image
@@ -94,7 +95,7 @@ def condition_of(image: Image, given: Any) -> Condition:
     Raises
     ------
     UsageError
-        It is none, or a mask that does not fit the image.
+        The value describes no condition, or a mask does not fit the image.
     """
     if isinstance(given, (Threshold, Mask, PixelExpression)):
         return given
@@ -129,6 +130,12 @@ def _of_text(image: Image, text: str) -> Condition:
         return Threshold(float(number), unit or None, operator)
     if _is_expression(text):
         return PixelExpression(text)
+    if not os.path.exists(os.path.expanduser(text)):
+        raise usage(
+            f"invalid condition {text!r}: expected a threshold, an expression of {PIXEL} or the "
+            "path of a mask, found no file of that name",
+            f"use '> 5 mJy/beam', '{PIXEL} > 3 and {PIXEL} < 10', or a file",
+        )
     return _mask_of(image, text)
 
 
@@ -165,30 +172,32 @@ def _mask_of(image: Image, given: Any) -> Mask:
     return found
 
 
-def masked(pixels: Image, source: Image, conditions: Sequence[Condition]) -> Image:
+def threshold_of_values(image: Image, number: float, unit: str | None) -> Threshold:
+    """Return a threshold in the unit of values that a unit for results may have, as "K, km/s"."""
+    axis = image.channel_axis
+    own = "" if axis is None else image._coordinates.axis(axis).unit
+    return Threshold(number, None if unit is None else split_units(unit, (*SPECTRAL, own))[1])
+
+
+def masked(
+    pixels: Image, source: Image, conditions: Sequence[Condition], result: str = ""
+) -> Image:
     """Return an image with NaN where a condition is false.
 
     Conditions are on the pixels of ``source``, or on the same pixels in another unit, ``pixels``.
+    ``result``: an expression of `PIXEL` in the place of the pixels.
     """
-    if not conditions:
+    if not conditions and not result:
         return pixels
-    value = PIXEL if pixels is source else "value"
-    inputs: dict[str, Any] = {value: pixels}
-    texts = []
-    for number, condition in enumerate(conditions):
-        if isinstance(condition, Mask):
-            name = f"m{number}"
-            inputs[name] = condition.image
-            texts.append(f"not isnan({name}) and {name} != 0")
-        elif isinstance(condition, PixelExpression):
-            inputs[PIXEL] = source
-            texts.append(f"({condition.text})")
-        else:
-            texts.append(_comparison(condition, number, (value, pixels, source), inputs))
+    texts = _Texts(source)
+    parts = [_condition_text(condition, pixels, texts) for condition in conditions]
+    shown = texts.of_pixels(result) if result else texts.of(pixels)
     # The type of the pixels, or one that holds their values as they are.
     dtype = "float32" if pixels.dtype == np.float32 else "float64"
+    unit = None if pixels is source else pixels.unit or ""
     try:
-        found = computed(f"where({' and '.join(texts)}, {value}, nan)", inputs, dtype)
+        expression = f"where({' and '.join(parts) or '1'}, {shown}, nan)"
+        found = computed(expression, texts.inputs, dtype, unit)
     except _core.UsageError as error:
         masks = [each.image for each in conditions if isinstance(each, Mask)]
         if not any(hasattr(mask, "shape") for mask in masks):
@@ -202,19 +211,56 @@ def masked(pixels: Image, source: Image, conditions: Sequence[Condition]) -> Ima
     return found
 
 
-def _comparison(
-    threshold: Threshold, number: int, images: tuple[str, Image, Image], inputs: dict[str, Any]
-) -> str:
-    """Return the text of a comparison, whose inputs are added; ``images``: as in `masked`."""
-    value, pixels, source = images
-    name = f"t{number}"
+class _Texts:
+    """Texts of operands, and the inputs that they name, so that each input is read once."""
+
+    def __init__(self, source: Image) -> None:
+        self.inputs: dict[str, Any] = {}
+        self._source = source
+        self._names: dict[int, str] = {}
+
+    def of(self, value: Any) -> str:
+        """Return the text of an image, by what it is computed from, or of a number."""
+        formula = None if value is self._source else formula_of(value)
+        if formula is None or formula.parts[0] is value:
+            return self._name(value)
+        parts = formula.parts
+        return f"({''.join(part if isinstance(part, str) else self._name(part) for part in parts)})"
+
+    def of_mask(self, mask: Any) -> str:
+        """Return the text of a mask; one that operators made of the source is in its pass."""
+        is_exact = getattr(mask, "dtype", None) == np.bool_ and mask.ndim == self._source.ndim
+        return self.of(mask) if is_exact or isinstance(mask, float) else self._name(mask)
+
+    def of_pixels(self, text: str) -> str:
+        """Return an expression of `PIXEL`, with the source as its input."""
+        self._name(self._source)
+        return text
+
+    def _name(self, value: Any) -> str:
+        new = PIXEL if value is self._source else f"v{len(self._names)}"
+        name = self._names.setdefault(id(value), new)
+        self.inputs[name] = value
+        return name
+
+
+def _condition_text(condition: Condition, pixels: Image, texts: _Texts) -> str:
+    """Return a condition in the text of an expression."""
+    if isinstance(condition, Mask):
+        name = texts.of_mask(condition.image)
+        return f"not isnan({name}) and {name} != 0"
+    if isinstance(condition, PixelExpression):
+        return f"({texts.of_pixels(condition.text)})"
+    source = texts._source
     # A number without a unit is in the unit of the source.
-    own = threshold if threshold.unit else Threshold(threshold.number, source.unit)
+    own = condition if condition.unit else replace(condition, unit=source.unit)
     factor = own.factor(pixels.unit)
-    if factor is not None:
-        inputs[name] = own.number * factor
-        return f"{value} {threshold.operator} {name}"
-    inputs[name] = threshold.number
-    compared = f"c{number}"
-    inputs[compared] = converted(source, own.unit, Asked(), "float64")
-    return f"{compared} {threshold.operator} {name}"
+    if factor is None:
+        try:
+            other = converted(source, own.unit, Asked(), "float64")
+        except _core.UsageError as error:
+            reason, _, hint = str(error).partition("\nhint: ")
+            problem = f"invalid threshold in {own.unit}: expected a unit like {source.unit}"
+            raise usage(f"{problem}; {reason}", hint) from error
+        return f"{texts.of(other)} {own.operator} {texts.of(own.number)}"
+    return f"{texts.of(pixels)} {own.operator} {texts.of(own.number * factor)}"

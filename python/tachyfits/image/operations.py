@@ -366,7 +366,7 @@ class Operations(Pixels):
 
     def _computed(self, core: _core.FitsFile, method: str, *args: Any, **kwargs: Any) -> Image:
         """Return the image that the engine computes; it pickles as the call that made it."""
-        recipe = (_recomputed, (self, method, args, kwargs))
+        recipe = (recomputed, (self, method, args, kwargs))
         file = File.computed(core, recipe, threads=self._file.threads, strict=self._file.is_strict)
         image: Image = file[0]
         return image
@@ -381,6 +381,6 @@ def _upright_weights(square: float) -> NDArray[np.float64]:
     return np.asarray(weights / weights.sum(), dtype=np.float64)
 
 
-def _recomputed(image: Operations, method: str, args: Any, kwargs: Any) -> Any:
+def recomputed(image: Operations, method: str, args: Any, kwargs: Any) -> Any:
     """Unpickle the file of a computed image: call the method again."""
     return getattr(image, method)(*args, **kwargs).file

@@ -22,7 +22,7 @@ from tachyfits.header.spectral_selection import available_states, channel_slice,
 from tachyfits.header.spectral_units import Channels, Line, channels_of
 from tachyfits.image.chosen_regions import EVERYTHING, ChosenRegions, check_plane, mask_of
 from tachyfits.image.conditions import Condition, Mask, condition_of, masked
-from tachyfits.image.rectangles import MODES, Margin, rectangle_of
+from tachyfits.image.rectangles import MODES, Margin, rectangle_of, slices_of
 from tachyfits.text.fits_sections import Range, numpy_index, parse_channels, parse_section
 from tachyfits.text.region_input import region
 from tachyfits.text.region_text import parse_region
@@ -72,6 +72,8 @@ class Selection:
         and what to do with its pixels beyond the image.
     line
         Rest frequency and convention of channels by velocity.
+    channel_axis
+        NumPy number of the axis that ``channels`` are on; None: that of the image.
     is_lenient
         Assume what the header does not say, as SODA has it: wavelengths are in the frame of the
         axis, and polarisations that the image lacks are left out.
@@ -84,11 +86,12 @@ class Selection:
     where: tuple[Any, ...] = ()
     mode: str | None = None
     line: Line = field(default_factory=Line)
+    channel_axis: int | None = None
     is_lenient: bool = False
 
     @classmethod
     def typed(cls, words: Mapping[str, Any], **more: Any) -> Selection:
-        """Return the selection that words describe as people type them: x first, counted from 1.
+        """Return the selection of words in FITS order: x first, counted from 1.
 
         Parameters
         ----------
@@ -125,13 +128,13 @@ class Selection:
         """Whether every axis of the image stays as it is."""
         return self.section is None and self.channels is None and self.pol is None
 
-    def resolve(self, image: Image, channel_axis: int | None = None) -> Choice:
+    def resolve(self, image: Image, known: ChosenRegions | None = None) -> Choice:
         """Return the pixels of an image that are requested.
 
         Parameters
         ----------
-        channel_axis
-            NumPy number of the axis that ``channels`` are on; None: that of the image.
+        known
+            The regions, where another selection of the image has found them.
 
         Raises
         ------
@@ -146,23 +149,24 @@ class Selection:
         gaps: NDArray[np.bool_] | None = None
         notes = () if self.pol is None else self._cut_states(part, self.pol)
         if self.channels is not None:
-            if channel_axis is None:
-                channel_axis = image._coordinates.required_channel_axis()
-            frame, gaps = self._cut_channels(part, channel_axis)
+            if (axis := self.channel_axis) is None:
+                axis = image._coordinates.required_channel_axis()
+            frame, gaps = self._cut_channels(part, axis)
         chosen = EVERYTHING
         if self.regions is not None and self.mode is not None:
             check_plane(image)
             part.cut_rectangle(rectangle_of, region(self.regions), self.mode)
         elif self.regions is not None:
-            chosen = image._chosen(self.regions)
+            chosen = known or image._chosen(self.regions)
         conditions = tuple(condition_of(image, given) for given in self.where)
-        if gaps is not None and channel_axis is not None:
-            shape = [1] * image.ndim
-            shape[channel_axis] = gaps.size
-            conditions += (condition_of(image, gaps.reshape(shape)),)
+        if gaps is not None:
+            conditions += (condition_of(image, gaps),)
+        regions: Any = chosen.regions
+        if regions is not None and chosen.count is None:
+            (regions,) = regions
         return Choice(
-            image, replace(self, regions=chosen.regions), part.section, part.margins, chosen,
-            conditions, frame, notes,
+            image, replace(self, regions=regions), part.section, part.margins, chosen, conditions,
+            frame, notes,
         )  # fmt: skip
 
     def _cut_states(self, part: _Part, pol: str | Sequence[str]) -> tuple[str, ...]:
@@ -199,7 +203,9 @@ class Selection:
         found = np.flatnonzero(inside)
         first, count = int(found[0]), int(np.ptp(found)) + 1
         part.cut("channels", axis, (first, count, 1))
-        return frame, None if count == found.size else inside
+        shape = [1] * part.image.ndim
+        shape[axis] = length
+        return frame, None if count == found.size else inside.reshape(shape)
 
     def _channels(self, image: Image, axis: int, given: Any) -> tuple[slice, FrameOfRange | None]:
         length = image.shape[axis]
@@ -230,13 +236,17 @@ class Selection:
             return None
         if not self.keeps_axes and not (more.keeps_axes and more._is_of_any_shape(choice.image)):
             return None
+        # As slices, so that nothing is converted again.
         both = replace(self, where=(*choice.conditions, *more.where))
+        if not self.keeps_axes:
+            section = slices_of(choice.section)
+            both = replace(both, section=section, channels=None, pol=None)
         changes = {
             name: value
-            for name in ("regions", "section", "channels", "pol")
+            for name in ("regions", "section", "channels", "pol", "channel_axis")
             if (value := getattr(more, name)) is not None
         }
-        return replace(both, **changes, line=self.line if more.channels is None else more.line)
+        return replace(both, **changes, line=more.line)
 
     def _is_of_any_shape(self, image: Image) -> bool:
         """Say whether no condition is a mask, which has a shape."""
@@ -252,7 +262,8 @@ class _Part:
         index = section
         if isinstance(section, tuple) and section and isinstance(section[0], Range):
             index = numpy_index(section, image.shape)
-        self.section = image._section(index)
+        # An axis that an integer drops from an array stays in an image.
+        self.section = Section(image._section(index).ranges)
         self._words = {
             axis: "section"
             for axis, length in enumerate(image.shape)
@@ -304,7 +315,7 @@ class Choice:
     image
         The image.
     selection
-        The request; its regions are a list.
+        The request; its regions are objects.
     section
         What is read.
     margins
@@ -421,7 +432,7 @@ class Choice:
         axis = self.channel_axis
         return channels_of(self.image._coordinates, axis, self.section.ranges[axis], line)
 
-    # What results say.
+    # HISTORY of results.
 
     def history(self, unit: str | None) -> list[str]:
         """Return notes for HISTORY, beside the section; ``unit``: of the pixels."""

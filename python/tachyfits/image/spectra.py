@@ -31,7 +31,6 @@ from tachyfits.results.spectrum import Spectrum
 from tachyfits.text.axes import WorldAxis
 from tachyfits.text.regions import Region
 from tachyfits.text.sections import Section
-from tachyfits.text.spectral_ranges import AskedChannels, asked_channels
 
 if TYPE_CHECKING:
     from tachyfits.base.progress import Progress
@@ -41,12 +40,6 @@ if TYPE_CHECKING:
 
 #: Other names of the rest frequency: left out where RESTFRQ is set.
 OTHER_REST = ("RESTFREQ", "RESTWAV")
-
-
-def line_of_values(line: Line, channels: AskedChannels) -> Line:
-    """Return the requested coordinates, without a rest frequency that is for a range alone."""
-    of_range = channels is not None and not isinstance(asked_channels(channels), slice)
-    return Line() if of_range and line.unit is None else line
 
 
 def spectra(
@@ -72,8 +65,7 @@ def spectra(
     is_weighted = check_weights(weights, ready.statistic, chosen)
     with reports() as costs:
         if is_weighted:
-            items = chosen.regions or []
-            values = weighted(pixels, ready.statistic, others, where, items, **run)
+            values = weighted(choice, pixels, ready.statistic, others, **run)
         else:
             values = reduced(pixels, ready.statistic, others, where, regions=chosen.cores, **run)
     unit = ready.unit

@@ -28,7 +28,6 @@ from tachyfits.plot._plane import (
 )
 from tachyfits.results.plane import Plane
 from tachyfits.text.pixel_units import split_units
-from tachyfits.text.sections import slice_range
 from tachyfits.text.units import SPECTRAL
 
 if TYPE_CHECKING:
@@ -106,7 +105,7 @@ def _without_names(axes: Any) -> None:
 
 
 def channel_figure(
-    cube: Image, channels: slice | None = None, *, count: int = 16, section: Any = None,
+    cube: Image, *, count: int = 16,
     unit: str | None = None, rest: Any = None, convention: str | None = None,
     rest_medium: str | None = None, stretch: str = "linear", limits: Limits = None,
     percentile: float | None = None, low: float | None = None, high: float | None = None,
@@ -117,13 +116,9 @@ def channel_figure(
     Parameters
     ----------
     cube
-        An image with a spectral axis.
-    channels
-        A slice of the spectral axis, 0-based; None: all.
+        An image with a spectral axis; `Image.select` chooses channels, or the polarisation.
     count
         The most maps: every n-th channel, for the least n that gives no more maps.
-    section
-        A NumPy index expression for the other axes, such as the polarisation of a 4-D cube.
     unit
         Of the coordinate ("km/s"), of the pixels ("K"), or both, as in `Image.spectrum`.
     rest, convention, rest_medium
@@ -140,7 +135,7 @@ def channel_figure(
     ['1 km/s', '2 km/s']
     """
     axis = cube._coordinates.required_channel_axis()
-    start, length, step = slice_range(channels or slice(None), cube.shape[axis])
+    length = cube.shape[axis]
     if not 1 <= count <= _MOST_MAPS or length == 0:
         raise usage(
             f"invalid number of maps {count} of {length} channels: expected 1 to {_MOST_MAPS}",
@@ -150,15 +145,13 @@ def channel_figure(
     of_axis, of_values = (None, None) if unit is None else split_units(unit, (*SPECTRAL, own))
     line = Line(of_axis, rest, convention, rest_medium)
     of_labels = line if of_axis or of_values is None else Line()
-    chosen = [start + step * place for place in _spaced(length, count)]
     values: dict[str, Any] = {}
     if of_values is not None:
         values = {"unit": of_values, "rest": rest, "convention": convention,
                   "rest_medium": rest_medium}  # fmt: skip
     planes, labels = [], []
-    for channel in chosen:
-        one = slice(channel, channel + 1)
-        plane = cube.collapse("mean", channels=one, section=section, **values)
+    for channel in _spaced(length, count):
+        plane = cube.select(channels=channel).collapse("mean", **values)
         planes.append(replace(plane, name="pixels"))
         known = channels_of(cube._coordinates, axis, (channel, 1, 1), of_labels)
         shown, factor = shown_unit(known.unit, abs(float(known.values[0])))

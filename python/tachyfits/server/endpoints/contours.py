@@ -15,7 +15,6 @@ from tachyfits.server.endpoints.image import pixels_of
 from tachyfits.server.errors import TooLarge
 from tachyfits.server.parameters import At, Channel, Others, numbers_of
 from tachyfits.server.planes import CollapseAsked
-from tachyfits.server.selection import sky_of
 from tachyfits.server.view import View
 
 router = APIRouter()
@@ -112,7 +111,7 @@ def _lines(plane: tf.Image, values: list[float], level: int) -> list[list[NDArra
 
 def _moved(lines: list[NDArray[np.float64]], view: View, target: View) -> list[NDArray[np.float64]]:
     """Return lines in the pixels of another image, cut where they leave its projection."""
-    sky, other = sky_of(view), sky_of(target)
+    sky, other = view.required_sky, target.required_sky
     if not lines:
         return []
     whole = np.concatenate(lines)

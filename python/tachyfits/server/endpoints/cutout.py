@@ -21,9 +21,9 @@ from tachyfits.server.parameters import (
     Region,
     Rest,
     Section,
+    line_of,
 )
 from tachyfits.server.part_file import PartFile
-from tachyfits.server.selection import line_of
 
 router = APIRouter()
 
@@ -48,7 +48,7 @@ async def _selection(
     return Selection.typed(words, mode=mode, line=line_of(None, rest, convention))
 
 
-Chosen = Annotated[Selection, Depends(_selection)]
+Pixels = Annotated[Selection, Depends(_selection)]
 
 
 def _cutout(asked: Asked, selection: Selection) -> tf.Image:
@@ -56,8 +56,9 @@ def _cutout(asked: Asked, selection: Selection) -> tf.Image:
     view = asked.view
     if selection.section is not None:
         selection = replace(selection, section=view.section_of_file(selection.section))
-    axis = None if selection.channels is None else view.channel_axis
-    return view.cutout(selection.resolve(view.cube, axis))
+    if selection.channels is not None:
+        selection = replace(selection, channel_axis=view.channel_axis)
+    return view.cutout(selection.resolve(view.cube))
 
 
 _RESPONSES: dict[int | str, dict[str, Any]] = {
@@ -79,7 +80,7 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
     response_class=Response,
     responses=_RESPONSES,
 )
-async def cutout(request: Request, at: At, selection: Chosen) -> Response:
+async def cutout(request: Request, at: At, selection: Pixels) -> Response:
     """Return the pixels of a section, or of the box around a region, as a FITS file.
 
     Pixels keep their type and their bits, BSCALE, BZERO and BLANK; coordinates follow. The file is
@@ -92,7 +93,7 @@ async def cutout(request: Request, at: At, selection: Chosen) -> Response:
 
 
 @router.head("/api/v1/cutout", include_in_schema=False)
-async def cutout_head(request: Request, at: At, selection: Chosen) -> Response:
+async def cutout_head(request: Request, at: At, selection: Pixels) -> Response:
     """Return the headers of a cutout."""
     return await answered(
         request, at, lambda asked: fits_answer(asked, _cutout(asked, selection), "cutout")
@@ -103,7 +104,7 @@ async def cutout_head(request: Request, at: At, selection: Chosen) -> Response:
     "/api/v1/cutout/size", summary="Return the size of a large cutout", openapi_extra=REGION_BODY
 )
 @router.get("/api/v1/cutout/size", summary="Return the size of a cutout")
-async def cutout_size(request: Request, at: At, selection: Chosen) -> Response:
+async def cutout_size(request: Request, at: At, selection: Pixels) -> Response:
     """Return the bytes and the axes of a cutout; no pixel is read."""
 
     def make(asked: Asked) -> Response:

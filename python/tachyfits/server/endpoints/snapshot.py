@@ -23,7 +23,7 @@ from tachyfits.server.parameters import (
     others_of,
 )
 from tachyfits.server.planes import Collapse, CollapseAsked, binned, first_level, is_large
-from tachyfits.server.selection import region_of
+from tachyfits.text.region_text import parse_region
 
 router = APIRouter()
 
@@ -93,7 +93,7 @@ async def snapshot(
             else:
                 plane = _drawn(asked, collapse, channel, others, level)
                 plane = replace(plane, name=collapse.statistic if collapse else "pixels")
-            regions = region_of(region) if level == 0 else None
+            regions = parse_region(region) if region is not None and level == 0 else None
             plane = replace(plane, source=asked.file.name)
             return _png(plane, dpi, options | {"regions": regions})
 

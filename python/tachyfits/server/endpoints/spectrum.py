@@ -20,9 +20,8 @@ from tachyfits.server.parameters import (
     Rest,
     Statistic,
     Unit,
-    others_of,
+    line_of,
 )
-from tachyfits.server.selection import channels_of, cube_section, line_of, region_on
 from tachyfits.server.sidecars.spectra import suits_copy
 
 router = APIRouter()
@@ -58,7 +57,6 @@ async def spectrum(
         "rest": rest,
         "convention": convention,
         "weights": weights,
-        "pol": pol,
     }
 
     def make(asked: Asked) -> Response:
@@ -66,14 +64,16 @@ async def spectrum(
         line = line_of(None, rest, convention)
 
         def compute() -> tf.Spectrum:
-            chosen = region_on(view.cube, region)
+            chosen = view.region(region)
+            words = {"region": chosen, "channels": channels, "pol": pol}
+            selection = view.selection(words, others=others, line=line)
 
             def of(cube: tf.Image) -> tf.Spectrum:
-                return cube.spectrum(
-                    chosen, statistic=statistic, unit=unit,
-                    section=cube_section(view, others_of(others)),
-                    channels=channels_of(view, channels, line), **options,
-                )  # fmt: skip
+                found = cube._selected(selection).spectrum(
+                    statistic=statistic, unit=unit, **options
+                )
+                assert isinstance(found, tf.Spectrum)
+                return found
 
             copies = asked.state.sidecars
             if copies.enabled and chosen is not None and suits_copy(view, chosen):
@@ -82,7 +82,7 @@ async def spectrum(
                     return found
             return of(view.cube)
 
-        key = ("spectrum", region, statistic, unit, channels, others, *options.values())
+        key = ("spectrum", region, statistic, unit, channels, others, pol, *options.values())
         if answer_format == "binary":
             body = asked.kept((*key, "binary"), lambda: _binary(compute()), len)
             return Response(body, headers=asked.caching, media_type="application/octet-stream")

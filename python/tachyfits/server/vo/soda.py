@@ -10,7 +10,7 @@ import itertools
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import tachyfits as tf
@@ -190,7 +190,8 @@ def cutout_of(found: Found, cutout: Cutout) -> tf.Image:
     try:
         if time := cutout.texts.get("TIME"):
             times.append(_time_note(view, time))
-        choice = cutout.selection.resolve(view.cube, _check_band(view.cube, cutout))
+        axis = _check_band(view.cube, cutout)
+        choice = replace(cutout.selection, channel_axis=axis).resolve(view.cube)
     except NoOverlap as error:
         raise NoPixels(str(error).partition("\nhint: ")[0]) from None
     notes = _notes(choice, cutout.texts, times)
