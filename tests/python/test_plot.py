@@ -227,7 +227,7 @@ def _sky_cube(path: Path, *, scale: float = 0.01) -> tf.Image:
 
 def test_channel_maps_share_colours_and_say_their_velocity(tmp_path: Path) -> None:
     cube = _sky_cube(tmp_path / "c.fits")
-    figure = channel_figure(cube, slice(0, 5), count=3, unit="km/s", scale_bar=True)
+    figure = channel_figure(cube.select(channels=slice(0, 5)), count=3, unit="km/s", scale_bar=True)
     maps = [axes for axes in figure.axes if axes.images]
     assert [axes.texts[0].get_text() for axes in maps] == ["1 km/s", "1.5 km/s", "2 km/s"]
     assert len({axes.images[0].norm for axes in maps}) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -43,17 +44,18 @@ async def _selection(
     ] = "trim",
     rest: Rest = None,
     convention: Convention = None,
-) -> Selection:
+) -> Callable[[], Selection]:
     words = {"region": region, "section": section, "channels": channels, "pol": pol}
-    return Selection.typed(words, mode=mode, line=line_of(None, rest, convention))
+    # Read where errors are worded for HTTP.
+    return lambda: Selection.typed(words, mode=mode, line=line_of(None, rest, convention))
 
 
-Pixels = Annotated[Selection, Depends(_selection)]
+Pixels = Annotated[Callable[[], Selection], Depends(_selection)]
 
 
-def _cutout(asked: Asked, selection: Selection) -> tf.Image:
+def _cutout(asked: Asked, pixels: Callable[[], Selection]) -> tf.Image:
     """Return the cutout; its pixels are read when they are sent."""
-    view = asked.view
+    view, selection = asked.view, pixels()
     if selection.section is not None:
         selection = replace(selection, section=view.section_of_file(selection.section))
     if selection.channels is not None:
@@ -80,7 +82,7 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
     response_class=Response,
     responses=_RESPONSES,
 )
-async def cutout(request: Request, at: At, selection: Pixels) -> Response:
+async def cutout(request: Request, at: At, pixels: Pixels) -> Response:
     """Return the pixels of a section, or of the box around a region, as a FITS file.
 
     Pixels keep their type and their bits, BSCALE, BZERO and BLANK; coordinates follow. The file is
@@ -88,15 +90,15 @@ async def cutout(request: Request, at: At, selection: Pixels) -> Response:
     costs nothing.
     """
     return await answered(
-        request, at, lambda asked: fits_answer(asked, _cutout(asked, selection), "cutout")
+        request, at, lambda asked: fits_answer(asked, _cutout(asked, pixels), "cutout")
     )
 
 
 @router.head("/api/v1/cutout", include_in_schema=False)
-async def cutout_head(request: Request, at: At, selection: Pixels) -> Response:
+async def cutout_head(request: Request, at: At, pixels: Pixels) -> Response:
     """Return the headers of a cutout."""
     return await answered(
-        request, at, lambda asked: fits_answer(asked, _cutout(asked, selection), "cutout")
+        request, at, lambda asked: fits_answer(asked, _cutout(asked, pixels), "cutout")
     )
 
 
@@ -104,11 +106,11 @@ async def cutout_head(request: Request, at: At, selection: Pixels) -> Response:
     "/api/v1/cutout/size", summary="Return the size of a large cutout", openapi_extra=REGION_BODY
 )
 @router.get("/api/v1/cutout/size", summary="Return the size of a cutout")
-async def cutout_size(request: Request, at: At, selection: Pixels) -> Response:
+async def cutout_size(request: Request, at: At, pixels: Pixels) -> Response:
     """Return the bytes and the axes of a cutout; no pixel is read."""
 
     def make(asked: Asked) -> Response:
-        part = PartFile(_cutout(asked, selection))
+        part = PartFile(_cutout(asked, pixels))
         found = {"bytes": part.bytes, "naxis": list(reversed(part.shape))}
         return json_answer(found, asked.caching)
 

@@ -132,7 +132,8 @@ async def histogram(
             edges = found.edges
             return {
                 "low": edges[0], "high": edges[-1], "counts": found.counts, "below": found.below,
-                "above": found.above, "undefined": found.nan, "unit": image.unit,
+                "above": found.above, "undefined": found.nan,
+                "unit": image._chosen_pixels().image.unit,
             }  # fmt: skip
 
         return asked.json(("histogram", chosen, bins, low, high), compute)
@@ -160,7 +161,8 @@ async def percentiles(
         def compute() -> dict[str, Any]:
             image, _ = chosen.pixels(asked)
             values = image.percentile(percents, progress=asked.progress)
-            return {"percentiles": percents, "values": np.asarray(values), "unit": image.unit}
+            unit = image._chosen_pixels().image.unit
+            return {"percentiles": percents, "values": np.asarray(values), "unit": unit}
 
         return asked.json(("percentiles", chosen, q), compute)
 
