@@ -205,13 +205,13 @@ def test_the_report_has_every_second(tmp_path: Path) -> None:
     image = tf.open(primary(np.zeros((64, 64, 64), "f4")))[0].smooth()
     for buffering in ("single", "double", "auto"):
         with tf.reports() as reports:
-            image.write(tmp_path / "out.fits", overwrite=True, buffering=buffering)
+            image._write(tmp_path / "out.fits", overwrite=True, buffering=buffering)
         report = reports[0]
         assert report.write_seconds > 0
         assert report.compute_seconds > 0
         assert 0 <= report.hidden_fraction <= 1
     with pytest.raises(tf.UsageError, match="buffering"):
-        image.write(tmp_path / "out.fits", overwrite=True, buffering="triple")
+        image._write(tmp_path / "out.fits", overwrite=True, buffering="triple")
 
 
 @FUNCTION_SCOPED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -9,6 +10,7 @@ import numpy as np
 
 from tachyfits import File, Image, Spectrum, info
 from tachyfits.cli._common import Common, common_options, described, title
+from tachyfits.cli._group import packed
 from tachyfits.cli._output import columns_text, csv_text, json_text, report_dict, report_line, say
 from tachyfits.cli._parts import (
     Document,
@@ -23,6 +25,15 @@ from tachyfits.cli._written import report_option
 from tachyfits.text.statistics import ORDER_STATISTICS
 
 STATISTICS = [*(name for name, _ in info.statistics()), *ORDER_STATISTICS, "flux"]
+
+
+@dataclass(frozen=True)
+class Values:
+    """The options of the numbers of a spectrum."""
+
+    statistic: str
+    weights: str | None
+    beam: str | None
 
 
 @click.command()
@@ -49,12 +60,11 @@ STATISTICS = [*(name for name, _ in info.statistics()), *ORDER_STATISTICS, "flux
 @click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values.")
 @report_option
 @document_options
+@packed("values", Values)
 def command(
     common: Common,
     pixels: PixelOptions,
-    statistic: str,
-    weights: str | None,
-    beam: str | None,
+    values: Values,
     as_csv: bool,
     report: bool,
     document: Document,
@@ -83,12 +93,14 @@ def command(
     document.check(common)
 
     pixels = pixels.with_line(line)
-    options = {"statistic": statistic, "weights": weights, **pixels.line_of_values(line)}
+    options = {
+        "statistic": values.statistic, "weights": values.weights, **pixels.line_of_values(line),
+    }  # fmt: skip
 
     def show(file: File) -> None:
         image = common.image(file)
-        if beam is not None:
-            image = image.with_beam(beam)
+        if values.beam is not None:
+            image = image.with_beam(values.beam)
         with common.meter("spectrum") as progress:
             found = pixels.of(image).spectrum(**options, progress=progress)
         spectra = found if isinstance(found, list) else [found]

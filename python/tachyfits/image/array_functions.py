@@ -165,9 +165,13 @@ def _mean(
 def _spread(name: str) -> Callable[..., Any]:
     def implementation(
         a: Image, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0,
-        keepdims: bool = False, *, where: Any = True, mean: Any = None, correction: Any = None,
+        keepdims: bool = False, *, where: Any = True, **more: Any,
     ) -> Any:  # fmt: skip
-        divisor = ddof if correction is None else correction
+        # A mean that the caller has saves NumPy a pass; here it would not.
+        unknown = set(more) - {"mean", "correction"}
+        if unknown:
+            return NotImplemented
+        divisor = ddof if more.get("correction") is None else more["correction"]
         if divisor != int(divisor) or divisor < 0:
             function = getattr(np, f"nan{name}")
             given = {} if where is True else {"where": np.asarray(where)}
@@ -228,11 +232,10 @@ def _median(
 def _ranked(scale: float) -> Callable[..., Any]:
     def implementation(
         a: Image, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
-        method: str = "linear", keepdims: bool = False, *, weights: Any = None,
-        **old: Any,
+        method: str = "linear", keepdims: bool = False, **options: Any,
     ) -> Any:  # fmt: skip
-        if method != "linear" or weights is not None or old:
-            more = old if weights is None else old | {"weights": weights}
+        more = {name: value for name, value in options.items() if value is not None}
+        if method != "linear" or more:
             function: Any = np.nanpercentile if scale == 1 else np.nanquantile
             pixels = np.asarray(a)
             return function(pixels, q, axis, out, method=method, keepdims=keepdims, **more)

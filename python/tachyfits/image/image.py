@@ -384,22 +384,9 @@ class Image(Operators, Cube, OrderStatistics, Flux, Reshaping):
     skewness = reduction_method("skewness", "the third standardised moment")
     kurtosis = reduction_method("kurtosis", "the fourth standardised moment less 3")
 
-    def std(
-        self,
-        axis: Axis | None = None,
-        *,
-        ddof: int = 0,
-        keepdims: bool = False,
-        dtype: Any = None,
-        out: NDArray[Any] | None = None,
-        threads: int | None = None,
-        progress: Progress | None = None,
-    ) -> Any:
+    def std(self, axis: Axis | None = None, *, ddof: int = 0, **options: Any) -> Any:
         """Return the standard deviation about the mean, divisor count - ddof; see `reduce`."""
-        return self.reduce(
-            "std", axis, ddof=ddof, keepdims=keepdims, dtype=dtype, out=out, threads=threads,
-            progress=progress,
-        )  # fmt: skip
+        return self.reduce("std", axis, ddof=ddof, **options)
 
     def var(
         self, axis: Axis | None = None, *, dtype: Any = None, out: Any = None, **options: Any

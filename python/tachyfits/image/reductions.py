@@ -33,20 +33,9 @@ def reduction_method(statistic: str, meaning: str, name: str | None = None) -> C
     """Make the method of a statistic; all of them share one signature."""
 
     def method(
-        self: Any,
-        axis: Axis | None = None,
-        *,
-        weights: str | None = None,
-        keepdims: bool = False,
-        dtype: Any = None,
-        out: NDArray[Any] | None = None,
-        threads: int | None = None,
-        progress: Progress | None = None,
+        self: Any, axis: Axis | None = None, *, keepdims: bool = False, **options: Any
     ) -> Any:
-        return self.reduce(
-            statistic, axis, weights=weights, keepdims=keepdims, dtype=dtype, out=out,
-            threads=threads, progress=progress,
-        )  # fmt: skip
+        return self.reduce(statistic, axis, keepdims=keepdims, **options)
 
     method.__name__ = name or statistic
     method.__qualname__ = f"Image.{method.__name__}"

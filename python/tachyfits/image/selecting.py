@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 class Selecting(Operations):
     """Selections and cutouts of the pixels of one HDU."""
 
-    #: What the image was selected from; None: it has pixels of its own.
+    #: Pixels of another image that a selection left; None: the image has its own.
     _choice: Choice | None = None
 
     @property

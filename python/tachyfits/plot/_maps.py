@@ -16,6 +16,7 @@ from tachyfits.plot._labels import shown_unit, title_of, with_unit
 from tachyfits.plot._limits import limits_of, stretched
 from tachyfits.plot._overlays import draw_scale_bar
 from tachyfits.plot._plane import (
+    Over,
     _draw_beam,
     _label_sky,
     _name_of_values,
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from tachyfits.image.image import Image
-    from tachyfits.plot._limits import Limits
 
 #: Side in inches of one map of several.
 _MAP = 1.9
@@ -84,7 +84,7 @@ def triptych_figure(
             axes = draw_plane(
                 figure, (1, len(planes), number + 1), plane, limits=limits, stretch=drawn,
                 colormap=colormap_of(None, plane), title=plane.name.capitalize(),
-                scale_bar=scale_bar if number == 0 else False,
+                over=Over(scale_bar=scale_bar if number == 0 else False),
             )  # fmt: skip
             if number:
                 _without_names(axes)
@@ -105,11 +105,9 @@ def _without_names(axes: Any) -> None:
 
 
 def channel_figure(
-    cube: Image, *, count: int = 16,
-    unit: str | None = None, rest: Any = None, convention: str | None = None,
-    rest_medium: str | None = None, stretch: str = "linear", limits: Limits = None,
-    percentile: float | None = None, low: float | None = None, high: float | None = None,
-    colormap: Any = None, title: str | None = None, scale_bar: Any = False,
+    cube: Image, *, count: int = 16, unit: str | None = None, rest: Any = None,
+    convention: str | None = None, rest_medium: str | None = None, stretch: str = "linear",
+    colormap: Any = None, title: str | None = None, scale_bar: Any = False, **limits: Any,
 ) -> Figure:  # fmt: skip
     """Draw maps of channels with the same colours, each with its coordinate and the beam.
 
@@ -123,8 +121,10 @@ def channel_figure(
         Of the coordinate ("km/s"), of the pixels ("K"), or both, as in `Image.spectrum`.
     rest, convention, rest_medium
         As in `Image.moments`.
-    stretch, limits, percentile, low, high, colormap, title, scale_bar
-        As in `plane_figure`; limits are those of all maps together.
+    stretch, colormap, title, scale_bar
+        As in `plane_figure`.
+    **limits
+        As in `plane_figure`, of all maps together.
 
     Examples
     --------
@@ -158,11 +158,9 @@ def channel_figure(
         number = f"{known.values[0] * factor:.5g}".replace("-", "\N{MINUS SIGN}")
         labels.append(f"{number} {shown}".strip())
     together = np.concatenate([plane.values for plane in planes])
-    chosen_by = limits is not None or percentile is not None
-    shown_limits = limits_of(
-        together, limits if chosen_by else "percentile99.9", percentile=percentile, low=low,
-        high=high, stretch=stretch,
-    )  # fmt: skip
+    if [limits.get(name) for name in ("limits", "percentile")] == [None, None]:
+        limits = limits | {"limits": "percentile99.9"}
+    shown_limits = limits_of(together, stretch=stretch, **limits)
     name = title_of(cube.header, "", cube.file.name) if title is None else title
     return _grid(
         planes, labels, shown_limits, stretch, colormap_of(colormap, planes[0]), name, scale_bar

@@ -25,6 +25,7 @@ from tachyfits.image.rectangles import extent_on_image
 from tachyfits.server.asked import Asked
 from tachyfits.server.errors import TooLarge
 from tachyfits.server.parameters import (
+    Channel,
     Channels,
     Convention,
     Others,
@@ -369,3 +370,22 @@ async def _collapse(
 
 #: How channels are collapsed; None: they are not.
 CollapseAsked = Annotated[Collapse | None, Depends(_collapse)]
+
+
+@dataclass(frozen=True)
+class OnePlane:
+    """The parameters of a plane: channels collapsed to one, or a channel."""
+
+    collapse: Collapse | None
+    channel: int
+    others: str | None
+
+
+async def _one_plane(
+    collapse: CollapseAsked, channel: Channel = 1, others: Others = None
+) -> OnePlane:
+    return OnePlane(collapse, channel, others)
+
+
+#: A plane: channels collapsed to one, or a channel.
+PlaneAsked = Annotated[OnePlane, Depends(_one_plane)]
