@@ -168,7 +168,7 @@ def _cutout(image: tf.Image, plan: Plan, found: Measured, folder: Path) -> list[
     """Compare the cutout's pixels and the place on the sky of its first one."""
     cost = found.cost("cutout")
     with tf.open(folder / "cutout.fits") as file:
-        inside, outside = file[0].stats(), image.stats(plan.cutout)
+        inside, outside = file[0].stats(), image.select(section=plan.cutout).stats()
         here = file[0].wcs.pixel_to_world_values(0, 0, 0)
     z, y, x = (piece.start for piece in plan.cutout)
     there = image.wcs.pixel_to_world_values(x, y, z)

@@ -151,16 +151,16 @@ def draw_plane(
     plane: Plane,
     *,
     limits: tuple[float, float],
-    stretch: str,
     colormap: Colormap,
-    title: str | None,
-    over: Over,
+    stretch: str = "linear",
+    title: str | None = None,
+    over: Over | None = None,
 ) -> Axes:
     """Draw a plane into a place (as of ``Figure.add_subplot``) of a figure.
 
     ``limits`` are the values of the first and the last colour, in the plane's unit.
     """
-    sky = _sky(plane)
+    sky, over = _sky(plane), over or Over()
     if sky is None and (over.scale_bar or over.overlay is not None):
         raise usage(
             "a scale bar and contours of another image need sky coordinates, which the plane lacks",
