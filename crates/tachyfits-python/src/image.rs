@@ -1,7 +1,5 @@
 //! The pixels of one HDU: reading and reducing them.
 
-use std::path::PathBuf;
-
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
