@@ -49,7 +49,9 @@ EXPERIMENTS: dict[str, Callable[[tf.Image, int], Any]] = {
     "read": lambda image, threads: image.read(threads=threads),
     "median": lambda image, threads: image.median(threads=threads),
     "along z": lambda image, threads: image.std("z", threads=threads),
-    "spectrum": lambda image, threads: image.mean("xy", section=middle(image), threads=threads),
+    "spectrum": lambda image, threads: image.select(section=middle(image)).mean(
+        "xy", threads=threads
+    ),
     "smooth x": smoothed,
 }
 

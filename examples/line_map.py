@@ -26,7 +26,7 @@ def main(path: str) -> None:
         channels = channels_with_signal(cube)
         print(f"line in channels {channels.start} to {channels.stop}")
         for order in (0, 1):
-            plane = cube.moment(order, channels=channels)
+            plane = cube.select(channels=channels).moment(order)
             plane.write(f"moment{order}.fits", overwrite=True)
             plane.png(f"moment{order}.png", percentile=99)
             print(repr(plane))

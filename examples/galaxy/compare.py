@@ -101,7 +101,7 @@ def _pixels(truth: Truth, found: Measured) -> list[Line]:
 def _noise(image: tf.Image, galaxy: Galaxy, plan: Plan, found: Measured) -> Line:
     """Compare the scatter of channels without emission. Noise of a beam has one value per beam."""
     quiet = slice(0, plan.channels.start // 2)
-    free = found.run("noise", lambda: image.stats(np.s_[quiet]))
+    free = found.run("noise", lambda: image.select(section=np.s_[quiet]).stats())
     independent = free.count / galaxy.beam_pixels
     allowed = SIGMAS * galaxy.noise / np.sqrt(2 * independent)
     return Line("noise", galaxy.noise, free.std, allowed, "Jy/beam", found.cost("noise"))
@@ -168,7 +168,7 @@ def _cutout(image: tf.Image, plan: Plan, found: Measured, folder: Path) -> list[
     """Compare the cutout's pixels and the place on the sky of its first one."""
     cost = found.cost("cutout")
     with tf.open(folder / "cutout.fits") as file:
-        inside, outside = file[0].stats(), image.stats(plan.cutout)
+        inside, outside = file[0].stats(), image.select(section=plan.cutout).stats()
         here = file[0].wcs.pixel_to_world_values(0, 0, 0)
     z, y, x = (piece.start for piece in plan.cutout)
     there = image.wcs.pixel_to_world_values(x, y, z)

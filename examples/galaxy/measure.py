@@ -116,7 +116,7 @@ def measure(image: tf.Image, plan: Plan, folder: Path) -> Measured:
         found.picture = found.run("picture", image.plane)
     found.run(
         "cutout",
-        lambda: image.cutout(plan.cutout, folder / "cutout.fits", overwrite=True),
+        lambda: image.cutout(section=plan.cutout).write(folder / "cutout.fits", overwrite=True),
     )
     return found
 
@@ -124,16 +124,18 @@ def measure(image: tf.Image, plan: Plan, folder: Path) -> Measured:
 def _measure_channels(image: tf.Image, plan: Plan, found: Measured) -> None:
     section, channels = plan.section, plan.channels
     if plan.regions:
-        found.spectra = found.run("spectrum", lambda: image.spectrum(plan.regions, section=section))
+        found.spectra = found.run(
+            "spectrum", lambda: image.select(section=section).spectrum(plan.regions)
+        )
     else:
-        found.spectra = [found.run("spectrum", lambda: image.spectrum(section=section))]
+        found.spectra = [found.run("spectrum", lambda: image.select(section=section).spectrum())]
     found.mean = found.run(
-        "image", lambda: image.collapse("mean", channels=channels, section=section)
+        "image", lambda: image.select(channels=channels, section=section).collapse("mean")
     )
     for order in (0, 1):
         found.moments[order] = found.run(
             f"moment {order}",
-            lambda order=order: image.moment(order, channels=channels, section=section),  # type: ignore[misc]
+            lambda order=order: image.select(channels=channels, section=section).moment(order),  # type: ignore[misc]
         )
 
 

@@ -406,16 +406,6 @@ class Image:
         threads: int = 0,
         progress: _Progress | None = None,
     ) -> Histogram: ...
-    def cutout(
-        self,
-        path: str | os.PathLike[str],
-        section: _Section,
-        *,
-        drop_axes: Sequence[int] = (),  # degenerate NumPy axes to leave out
-        overwrite: bool = False,
-        threads: int = 0,
-        progress: _Progress | None = None,
-    ) -> None: ...
     def smooth(
         self,
         axis: int,
@@ -451,7 +441,13 @@ class Image:
     def with_cards(
         self, cards: Sequence[tuple[str, Any, str]], removed: Sequence[str] = ()
     ) -> FitsFile: ...
-    def cut(self, ranges: Sequence[tuple[int, int, int]], *, margins: Sequence[tuple[int, int]] = ()) -> FitsFile: ...
+    def cut(
+        self,
+        ranges: Sequence[tuple[int, int, int]],
+        *,
+        margins: Sequence[tuple[int, int]] = (),
+        drop_axes: Sequence[int] = (),  # degenerate NumPy axes to leave out
+    ) -> FitsFile: ...
     def reorder(self, axes: Sequence[int]) -> FitsFile: ...  # computed when read
     def rebin(
         self,

@@ -124,7 +124,7 @@ def image_calls(im: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "median along", lambda: im.median(axis=0)
     yield "histogram", lambda: im.histogram()
     yield "rms", lambda: im.robust_rms()
-    yield "region", lambda: im.stats(region=tf.Circle(3, 3, 2))
+    yield "region", lambda: im.stats(tf.Circle(3, 3, 2))
     yield "mask", lambda: im.region_mask(tf.Circle(3, 3, 2))
     yield "spectrum", lambda: im.spectrum()
     yield "plane", lambda: im.plane()
@@ -133,7 +133,10 @@ def image_calls(im: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "expression", lambda: tf.evaluate("a * 2", a=im).write("out.fits", overwrite=True)
     yield "write", lambda: im.write("out.fits", overwrite=True)
     yield "compress", lambda: im.write("out.fits", compress="gzip", overwrite=True)
-    yield "cutout", lambda: im.cutout((slice(None),) * im.ndim, "out.fits", overwrite=True)
+    yield (
+        "cutout",
+        lambda: im.cutout(section=(slice(None),) * im.ndim).write("out.fits", overwrite=True),
+    )
     yield "rebin", lambda: im.rebin(x=2).write("out.fits", overwrite=True)
     yield (
         "reorder",

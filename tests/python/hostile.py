@@ -160,7 +160,7 @@ def subjects() -> dict[str, tuple[Callable[[], Any], str]]:
         "image": lambda: tf.open("image.fits")[0],
         "packed": lambda: tf.open("packed.fits")[1],
         "computed": lambda: tf.open("cube.fits")[0] * 2,
-        "cut": lambda: tf.open("cube.fits")[0].cut(tf.Circle(2, 2, 2)),
+        "cut": lambda: tf.open("cube.fits")[0].cutout(tf.Circle(2, 2, 2)),
         "plane": lambda: tf.open("cube.fits")[0].collapse("sum"),
         "spectrum": lambda: tf.open("cube.fits")[0].spectrum(),
         "stats": lambda: tf.open("cube.fits")[0].stats(),

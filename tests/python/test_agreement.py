@@ -167,7 +167,7 @@ def test_a_cube_of_muse_is_converted_as_by_astropy() -> None:
     part = np.s_[1000:1010, 20, 20]
     found = image.to("uJy")[part]
     axis = image.world_axis("z", slice(1000, 1010))
-    hertz = image.spectrum(channels=slice(1000, 1010), unit="Hz").axis.values * u.Hz
+    hertz = image.select(channels=slice(1000, 1010)).spectrum(unit="Hz").axis.values * u.Hz
     # The axis is of wavelengths in air; flux densities go by the frequency.
     assert axis.name.startswith("AWAV")
     expected = (image[part] * u.Unit("1e-20 erg / (s cm2 AA)")).to_value(

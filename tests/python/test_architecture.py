@@ -8,7 +8,9 @@ Reads sources, and imports the package, also in processes of its own.
 from __future__ import annotations
 
 import ast
+import inspect
 import re
+import statistics
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,6 +21,7 @@ import pytest
 import rustmodules
 import tachyfits as tf
 from rustsource import closing_brace, rust_code, without_tests
+from tachyfits import fortran, plot
 from tachyfits.base.upper import upper
 
 if sys.version_info >= (3, 11):
@@ -410,3 +413,65 @@ def test_the_rust_reader_reads_rust() -> None:
     assert code.count("\n") == source.count("\n")
     assert list(rust_functions(code)) == [("a", 1, 4), ("b", 7, 1), ("e", 10, 2)]
     assert list(rust_functions(without_tests(code))) == [("a", 1, 4), ("e", 10, 2)]
+
+
+#: The most parameters of a method, of a public function, and of any other function.
+MOST_PARAMETERS = {"method": 10, "public": 12, "internal": 8}
+
+#: Functions that have more, and how many. They write files of many kinds of data.
+WIDER = {
+    "cli/table.py: command": 10,
+    "records/convert.py: convert_file": 13,
+    "writing/tables.py: add_table": 12,
+    "writing/tables.py: write_table": 16,
+    "writing/write.py: write": 19,
+}
+
+
+def functions_of(path: Path) -> Iterator[tuple[str, str, int]]:
+    """Give (kind, name, number of parameters) of each function of a module."""
+    public = {*tf.__all__, *fortran.__all__, *plot.__all__}
+    waiting: list[tuple[ast.AST, bool]] = [(ast.parse(path.read_text(encoding="utf-8")), False)]
+    while waiting:
+        node, in_class = waiting.pop()
+        if isinstance(node, FUNCTIONS):
+            given = node.args
+            first = [*given.posonlyargs, *given.args]
+            count = len(first) + len(given.kwonlyargs) + bool(given.vararg) + bool(given.kwarg)
+            if in_class and first and first[0].arg in ("self", "cls"):
+                count -= 1
+            name = node.name
+            is_method = in_class and not name.startswith("_")
+            kind = "method" if is_method else "public" if name in public else "internal"
+            yield kind, name, count
+        waiting += [(each, isinstance(node, ast.ClassDef)) for each in ast.iter_child_nodes(node)]
+
+
+def test_functions_have_few_parameters() -> None:
+    wider = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for kind, name, count in functions_of(path):
+            if count > MOST_PARAMETERS[kind]:
+                wider[f"{path.relative_to(PACKAGE).as_posix()}: {name}"] = count
+    assert wider == WIDER
+
+
+def test_methods_of_images_have_four_parameters_at_most_in_the_median() -> None:
+    counts = [
+        len([name for name in inspect.signature(method).parameters if name != "self"])
+        for name, method in inspect.getmembers(tf.Image, callable)
+        if not name.startswith("_")
+    ]
+    assert len(counts) > 40
+    assert statistics.median(counts) <= 4
+
+
+def test_parameters_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(
+        "def open(a, b=1, /, c=2, *d, e, **f):\n    def g(h): ...\n"
+        "class C:\n    def m(self, a): ...\n    def _p(cls, a, b): ...\n",
+        encoding="utf-8",
+    )
+    assert sorted(functions_of(tmp_path / "a.py")) == [
+        ("internal", "_p", 2), ("internal", "g", 1), ("method", "m", 1), ("public", "open", 6),
+    ]  # fmt: skip

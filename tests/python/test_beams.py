@@ -283,7 +283,7 @@ def test_beams_follow_their_channels_whatever_the_type_of_the_column(
         fits.HDUList([hdus[0].copy(), table]).writeto(path, overwrite=True)
     image = tf.open(path)[0]
     assert isinstance(image, tf.Image)
-    image.cut(channels=slice(1, 3)).write(tmp_path / "part.fits")
+    image.cutout(channels=slice(1, 3)).write(tmp_path / "part.fits")
     with fits.open(tmp_path / "part.fits") as hdus:
         assert hdus["BEAMS"].data["CHAN"].tolist() == [0, 1]
         assert hdus["BEAMS"].data["BMAJ"] == pytest.approx([8, 7])

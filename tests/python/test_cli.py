@@ -392,12 +392,12 @@ def test_several_images_of_one_cube(cli: Any, folder: Path) -> None:
     ]  # fmt: skip
     assert answers[0]["output"] == ["line-moment0.fits", "line-moment0.png"]
     region = tf.Circle(6, 5, 4)
-    for order, plane in enumerate(image.moments(unit="km/s", region=region)):
+    for order, plane in enumerate(image.select(region).moments(unit="km/s")):
         with tf.open(f"line-moment{order}.fits", strict=True) as file:
             np.testing.assert_array_equal(file[0][...], plane.values)
             assert file[0].unit == plane.unit
     with tf.open("line-max_channel.fits") as file:
-        peak = image.collapse("max_channel", region=region).values
+        peak = image.select(region).collapse("max_channel").values
         np.testing.assert_array_equal(file[0][...], peak + 1)
         assert any("(from 1)" in text for text in file[0].header.history())
     assert (folder / "line-max_channel.png").stat().st_size > 1000
@@ -406,7 +406,7 @@ def test_several_images_of_one_cube(cli: Any, folder: Path) -> None:
     mask.write("mask.fits")
     words = ["--threshold", "1.5", "--mask", "mask.fits", "--statistic", "median"]
     cli("image", "cube.fits", *words, "-o", "median.fits")
-    expected = image.collapse("median", threshold=1.5, mask=mask.values).values
+    expected = image.select(where=mask.values).select(where=1.5).collapse("median").values
     np.testing.assert_array_equal(tf.open("median.fits")[0][...], expected)
     assert tf.open("kept.fits")[0].shape == (1, 12, 14)
     for words in (["--moment", "0,4"], ["--convention", "gamma"], ["--bare", "-o", "b.svg"]):

@@ -45,7 +45,7 @@ def test_every_pixel_keeps_its_place_in_the_world(
     stored = np.arange(6 * 7 * 8, dtype="f4").reshape(6, 7, 8)
     image = tf.open(primary(stored, coordinates(kind)))[0]
     index = tuple(data.draw(st.slices(n).filter(lambda s, n=n: range(n)[s])) for n in stored.shape)
-    image.cutout(index, tmp_path / "cut.fits", overwrite=True)
+    image.cutout(section=index).write(tmp_path / "cut.fits", overwrite=True)
     with tf.open(tmp_path / "cut.fits", strict=True) as file:
         cut = file[0]
         np.testing.assert_array_equal(cut[...], stored[index])
@@ -71,7 +71,7 @@ def test_pixels_keep_their_stored_bits_and_their_scaling(
         cards.append(("BLANK", 1))
     image = tf.open(primary(stored, cards))[0]
     index = tuple(data.draw(st.slices(n).filter(lambda s, n=n: range(n)[s])) for n in stored.shape)
-    image.cutout(index, tmp_path / "cut.fits", overwrite=True)
+    image.cutout(section=index).write(tmp_path / "cut.fits", overwrite=True)
     with tf.open(tmp_path / "cut.fits", strict=True) as file:
         assert file[0].read(dtype="raw").tobytes() == np.ascontiguousarray(stored[index]).tobytes()
         assert file[0].scaling == image.scaling
@@ -81,7 +81,7 @@ def test_physical_pixels_are_found_again_by_ltv_and_ltm(tmp_path: Path) -> None:
     stored = np.arange(80, dtype="i2").reshape(8, 10)
     cards = [("LTV1", 0.0), ("LTV2", 0.0), ("LTM1_1", 1.0), ("LTM2_2", 1.0)]
     path = tmp_path / "cut.fits"
-    tf.open(primary(stored, cards))[0].cutout(np.s_[1:8:3, 2:10:2], path)
+    tf.open(primary(stored, cards))[0].cutout(section=np.s_[1:8:3, 2:10:2]).write(path)
     header = tf.open(path)[0].header
     for axis, (start, step) in ((1, (2, 2)), (2, (1, 3))):
         gain, offset = header[f"LTM{axis}_{axis}"], header[f"LTV{axis}"]
@@ -89,7 +89,7 @@ def test_physical_pixels_are_found_again_by_ltv_and_ltm(tmp_path: Path) -> None:
             physical = start + pixel * step + 1
             assert gain * physical + offset == pytest.approx(pixel + 1, abs=1e-12)
     # The HISTORY of a cutout of a cutout refers to the first image's pixels.
-    tf.open(path)[0].cutout(np.s_[1:, 1:4], tmp_path / "again.fits")
+    tf.open(path)[0].cutout(section=np.s_[1:, 1:4]).write(tmp_path / "again.fits")
     header = tf.open(tmp_path / "again.fits")[0].header
     assert header["LTM1_1"] * 5 + header["LTV1"] == pytest.approx(1.0, abs=1e-12)
 
@@ -97,8 +97,8 @@ def test_physical_pixels_are_found_again_by_ltv_and_ltm(tmp_path: Path) -> None:
 def test_degenerate_axes_stay_unless_dropped(tmp_path: Path) -> None:
     stored = np.arange(6 * 7 * 8, dtype="f4").reshape(6, 7, 8)
     image = tf.open(primary(stored, cube_cards()))[0]
-    image.cutout(np.s_[2], tmp_path / "kept.fits")
-    image.cutout(np.s_[2], tmp_path / "dropped.fits", drop_degenerate=True)
+    image.cutout(section=np.s_[2]).write(tmp_path / "kept.fits")
+    image.cutout(section=np.s_[2], drop_degenerate=True).write(tmp_path / "dropped.fits")
     with tf.open(tmp_path / "kept.fits") as kept, tf.open(tmp_path / "dropped.fits") as dropped:
         assert kept[0].shape == (1, 7, 8)
         assert kept[0].world_axis("z").values.tolist() == [1500.0]
@@ -116,10 +116,10 @@ def test_an_old_file_is_not_replaced_by_accident(tmp_path: Path) -> None:
     path = tmp_path / "cut.fits"
     path.write_bytes(b"precious")
     with pytest.raises(tf.IoError, match=r"cut\.fits") as caught:
-        image.cutout(np.s_[:2], path)
+        image.cutout(section=np.s_[:2]).write(path)
     assert "hint: " in str(caught.value)
     assert path.read_bytes() == b"precious"
-    image.cutout(np.s_[:2], path, overwrite=True)
+    image.cutout(section=np.s_[:2]).write(path, overwrite=True)
     assert tf.open(path)[0][...].tolist() == [0, 1]
 
 
@@ -129,11 +129,11 @@ def test_a_failure_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
     path = tmp_path / "cut.fits"
     path.write_bytes(b"precious")
     with pytest.raises(tf.FormatError):
-        image.cutout(np.s_[:], path, overwrite=True)
+        image.cutout(section=np.s_[:]).write(path, overwrite=True)
     assert path.read_bytes() == b"precious"
     assert os.listdir(tmp_path) == ["cut.fits"]
     with pytest.raises(tf.IoError, match="nowhere"):
-        image.cutout(np.s_[:10], tmp_path / "nowhere" / "cut.fits")
+        image.cutout(section=np.s_[:10]).write(tmp_path / "nowhere" / "cut.fits")
 
 
 @pytest.mark.skipif(shutil.which("fitsverify") is None, reason="fitsverify is not installed")
@@ -141,7 +141,7 @@ def test_a_failure_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
 def test_cutouts_pass_fitsverify(tmp_path: Path) -> None:
     stored = np.arange(6 * 7 * 8, dtype="i2").reshape(6, 7, 8)
     image = tf.open(primary(stored, [*cube_cards(), ("BLANK", 5), ("BSCALE", 0.1)]))[0]
-    image.cutout(np.s_[1:, ::2, ::-1], tmp_path / "cut.fits")
+    image.cutout(section=np.s_[1:, ::2, ::-1]).write(tmp_path / "cut.fits")
     image.moment(1).write(tmp_path / "moment.fits")
     image.spectrum().write(tmp_path / "spectrum.fits")
     for name in ("cut", "moment", "spectrum"):
@@ -155,7 +155,7 @@ def test_cutouts_read_the_same_in_astropy(tmp_path: Path) -> None:
 
     stored = np.arange(6 * 7 * 8, dtype="i4").reshape(6, 7, 8)
     image = tf.open(primary(stored, [*cube_cards(), ("BLANK", 5), ("BSCALE", 0.1)]))[0]
-    image.cutout(np.s_[1:, ::2, ::-1], tmp_path / "cut.fits")
+    image.cutout(section=np.s_[1:, ::2, ::-1]).write(tmp_path / "cut.fits")
     with fits.open(tmp_path / "cut.fits") as theirs, tf.open(tmp_path / "cut.fits") as ours:
         theirs.verify("exception")
         np.testing.assert_array_equal(theirs[0].data, ours[0][...])

@@ -358,7 +358,7 @@ def assert_same_places(path_or_bytes: Any, truth: Truth, section: tuple[slice, .
 def test_places_in_a_cutout(image: tf.Image, truth: Truth, tmp_path: Path) -> None:
     section = _section(truth)
     path = tmp_path / "cut.fits"
-    image.cut(section=section).write(path)
+    image.cutout(section=section).write(path)
     assert_same_places(path, truth, section)
 
 
@@ -403,7 +403,7 @@ def one_of_each(truth: Truth) -> tuple[slice | int, ...] | None:
 def test_axis_of_a_spectrum(image: tf.Image, truth: Truth) -> None:
     if not in_file_spectral(truth):
         pytest.skip("the image has no spectral axis")
-    axis = image.spectrum(section=one_of_each(truth)).axis
+    axis = image.select(section=one_of_each(truth)).spectrum().axis
     assert_same_spectral(u.Quantity(axis.values, axis.unit or ""), truth, _spectral_pixels(truth))
 
 
@@ -437,7 +437,7 @@ def test_unit_of_a_moment(image: tf.Image, truth: Truth) -> None:
     if truth.data.shape[-(truth.spectral_axis or 0)] < 2:
         pytest.skip("the image has one channel")
     spectral = u.Unit(truth.wcs.wcs.cunit[(truth.spectral_axis or 0) - 1])
-    cube = image.cut(section=one_of_each(truth))
+    cube = image.cutout(section=one_of_each(truth))
     assert u.Unit(cube.moment(1).unit or "").is_equivalent(spectral)
     text = str(truth.header.get("BUNIT", "")).strip()
     found = cube.moment(0).unit

@@ -65,9 +65,9 @@ def twin(values: np.ndarray, axis: np.ndarray, widths: np.ndarray) -> list[np.nd
 )
 def test_several_moments_have_the_bits_of_each(channels: slice, orders: list[int]) -> None:
     image = cube()
-    together = image.moments(orders, channels=channels)
+    together = image.select(channels=channels).moments(orders)
     for order, plane in zip(orders, together, strict=True):
-        alone = image.moment(order, channels=channels)
+        alone = image.select(channels=channels).moment(order)
         assert plane.values.tobytes() == alone.values.tobytes()
         assert (plane.name, plane.unit) == (f"moment {order}", alone.unit)
         assert plane.header == alone.header
@@ -110,7 +110,7 @@ def test_velocities_are_those_of_the_formulas(kind: str, convention: str) -> Non
     assert [plane.unit for plane in planes] == ["Jy beam-1 km s-1", "km s-1", "km s-1"]
     assert f"{convention} convention" in " ".join(planes[0].header.history())
     assert planes[0].header["RESTFRQ"] == REST
-    one = image.moment(0, unit="km/s", convention=convention, channels=slice(2, 3)).values
+    one = image.select(channels=slice(2, 3)).moment(0, unit="km/s", convention=convention).values
     np.testing.assert_allclose(one, twin(noise()[2:3], pixels[:1], widths[2:3])[0], rtol=1e-8)
 
 
@@ -140,7 +140,7 @@ def test_velocities_about_another_line_need_no_other_axis(kind: str, tmp_path: P
     # The axis that is kept has the velocities of the header.
     assert (kept.header["RESTFRQ"], kept.header["CTYPE3"]) == (REST, kind)
     inside = 0.6 * velocities[2] + 0.4 * velocities[3]
-    assert image.spectrum(channels=f"..{inside} km/s", rest=f"{other} Hz").values.size == 3
+    assert image.select(channels=f"..{inside} km/s", rest=f"{other} Hz").spectrum().values.size == 3
     assert image.pixel(spectral=f"{velocities[4]} km/s", rest=f"{other} Hz")[2] == pytest.approx(4)
     spectrum.write(tmp_path / "spectrum.fits")
     with tf.open(tmp_path / "spectrum.fits") as file:
@@ -165,8 +165,10 @@ def test_results_name_one_rest_frequency() -> None:
 
 def test_every_second_channel_is_twice_as_wide() -> None:
     image = cube(spectral("FREQ", "GHz", 1.4, 1e-3, ("RESTFRQ", REST)), np.ones(CUBE, "f4"))
-    planes = [image.moment(0, unit="km/s", convention="optical", channels=s).values
-              for s in (slice(None), slice(None, None, 2))]  # fmt: skip
+    planes = [
+        image.select(channels=s).moment(0, unit="km/s", convention="optical").values
+        for s in (slice(None), slice(None, None, 2))
+    ]
     np.testing.assert_allclose(planes[0], planes[1], rtol=1e-3)
 
 
@@ -281,7 +283,7 @@ def test_peaks_are_channels_of_the_image_and_coordinates() -> None:
         )
     assert image.collapse("max_channel").values[1, 1] == 3
     assert image.collapse("max_channel").unit == "chan"
-    backwards = image.collapse("max_channel", channels=slice(5, 1, -1)).values
+    backwards = image.select(channels=slice(5, 1, -1)).collapse("max_channel").values
     assert backwards[1, 1] == 5
 
 
@@ -294,9 +296,9 @@ def test_outside_of_regions_planes_are_undefined(data: st.DataObject) -> None:
     index = (slice(None), *(data.draw(st.slices(n).filter(lambda s, n=n: range(n)[s]))
                             for n in (9, 8)))  # fmt: skip
     inside = np.any([one.mask(9, 8) for one in regions], axis=0)[index[1:]]
-    for make in (lambda **words: image.moment(1, **words), lambda **w: image.collapse("max", **w)):
-        whole = make(section=index)
-        part = make(section=index, region=regions)
+    for make in (lambda chosen: chosen.moment(1), lambda chosen: chosen.collapse("max")):
+        whole = make(image.select(section=index))
+        part = make(image.select(regions, section=index))
         np.testing.assert_array_equal(part.values, np.where(inside, whole.values, np.nan))
         # The regions are recorded after everything else.
         same = list(whole.header.cards)
@@ -316,14 +318,14 @@ def test_thresholds_and_masks_leave_pixels_out(data: st.DataObject) -> None:
         left[~(left >= threshold)] = np.nan
     if mask is not None:
         left[np.broadcast_to(np.isnan(mask) | (mask == 0), CUBE)] = np.nan
-    words = {"threshold": threshold, "mask": mask}
+    chosen = image.select(where=mask).select(where=threshold)
     expected = twin(left, 1000 + 250.0 * np.arange(6), np.full(6, 250.0))
-    for plane, values in zip(image.moments(**words), expected, strict=True):
+    for plane, values in zip(chosen.moments(), expected, strict=True):
         np.testing.assert_allclose(plane.values, values, rtol=1e-6, atol=1e-3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         for name, twin_of in (("max", np.nanmax), ("median", np.nanmedian), ("mean", np.nanmean)):
-            found = image.collapse(name, **words).values
+            found = chosen.collapse(name).values
             np.testing.assert_allclose(found, twin_of(left, axis=0), rtol=1e-12)
 
 
@@ -331,22 +333,22 @@ def test_scaled_pixels_are_compared_by_their_values() -> None:
     stored = np.arange(120, dtype="i2").reshape(CUBE)
     image = cube([*cube_cards(), ("BSCALE", 0.1), ("BZERO", -3.0), ("BLANK", 50)], stored)
     values = image.read(dtype="float64")
-    found = image.collapse("sum", threshold=1.7).values
+    found = image.select(where=1.7).collapse("sum").values
     np.testing.assert_allclose(found, np.where(values >= 1.7, values, 0).sum(axis=0), rtol=1e-12)
 
 
 def test_masks_that_do_not_fit_are_refused() -> None:
     for shape in ((7, 5, 4), (2, 6, 5, 4), (3,)):
         with pytest.raises(tf.UsageError):
-            cube().moment(0, mask=np.ones(shape))
+            cube().select(where=np.ones(shape)).moment(0)
 
 
 def test_empty_selections_are_undefined() -> None:
     image = cube()
-    for plane in image.moments(channels=slice(3, 3), unit="km/s"):
+    for plane in image.select(channels=slice(3, 3)).moments(unit="km/s"):
         assert plane.shape == CUBE[1:]
         assert np.isnan(plane.values).all()
-    assert np.isnan(image.collapse("max_coordinate", region=tf.Circle(90, 90, 1)).values).all()
+    assert np.isnan(image.select(tf.Circle(90, 90, 1)).collapse("max_coordinate").values).all()
 
 
 @pytest.mark.parametrize("shape", [CUBE, (5, 1, 3), (1, 4, 4)])
@@ -378,16 +380,18 @@ def test_history_says_which_pixels_were_chosen_and_how_coordinates_came(tmp_path
     cards = spectral("FREQ", "Hz", REST, -1e4, ("RESTFRQ", REST))
     image = cube(cards)
     image.plane(np.s_[0]).write(tmp_path / "mask.fits")
-    plane = image.moment(
-        1, unit="km/s", threshold=1, mask=tmp_path / "mask.fits", region=tf.Box(1, 1, 2, 2)
+    plane = (
+        image.select(tf.Box(1, 1, 2, 2), where=tmp_path / "mask.fits")
+        .select(where=1)
+        .moment(1, unit="km/s")
     )
     told = " ".join(plane.header.history())
     assert f"rest frequency {REST} Hz" in told
     for part in ("pixels of at least 1.0 Jy/beam", f"mask {tmp_path / 'mask.fits'}", "in Box("):
         assert part in told
     with pytest.raises(tf.UsageError, match="mask of 3 x 3 pixels does not broadcast"):
-        image.moment(0, mask=np.ones((3, 3)))
-    masked = image.collapse("max", mask=np.ones(CUBE[1:]))
+        image.select(where=np.ones((3, 3))).moment(0)
+    masked = image.select(where=np.ones(CUBE[1:])).collapse("max")
     assert "mask given as an array" in " ".join(masked.header.history())
 
 
@@ -407,7 +411,7 @@ def test_headers_keep_the_sky_and_drop_outdated_cards(tmp_path: Path) -> None:
 
 
 def test_the_collapsed_axis_stays_on_request(tmp_path: Path) -> None:
-    plane = cube().moment(0, channels=slice(1, 5), keep_axis=True)
+    plane = cube().select(channels=slice(1, 5)).moment(0, keep_axis=True)
     plane.write(tmp_path / "kept.fits")
     with tf.open(tmp_path / "kept.fits", strict=True) as file:
         image = file[0]
@@ -432,7 +436,7 @@ def test_results_of_distorted_images_say_that_they_are_not() -> None:
     kept = cube(cards).moment(0)
     assert kept.header["A_0_2"] == 1e-5
     assert kept.header["CTYPE1"].endswith("-SIP")
-    strided = cube(cards).moment(0, section=np.s_[:, ::2, ::2])
+    strided = cube(cards).select(section=np.s_[:, ::2, ::2]).moment(0)
     assert "A_ORDER" not in strided.header
     assert not strided.header["CTYPE1"].endswith("-SIP")
     assert any("distortions were left out" in text for text in strided.header.history("COMMENT"))

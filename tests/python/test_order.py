@@ -101,9 +101,11 @@ def test_of_any_section(data: st.DataObject) -> None:
     index = data.draw(sections(stored.shape))
     image, values = opened(stored)
     chosen = values[index]
-    assert np.array_equal(image.median(section=index), median(np.ravel(chosen)), equal_nan=True)
-    assert np.array_equal(image.percentile(30, section=index), percentile(np.ravel(chosen), 30),
-                          equal_nan=True)  # fmt: skip
+    assert np.array_equal(
+        image.select(section=index).median(), median(np.ravel(chosen)), equal_nan=True
+    )
+    found = image.select(section=index).percentile(30)
+    assert np.array_equal(found, percentile(np.ravel(chosen), 30), equal_nan=True)
 
 
 @pytest.mark.parametrize("bitpix", sorted(STORED))
@@ -136,16 +138,16 @@ def test_of_regions() -> None:
     image, values = opened(stored)
     shapes = [tf.Circle(12, 9, 5), tf.Box(3, 3, 2, 2), tf.Circle(900, 900, 1)]
     masks = [shape.mask(20, 30) for shape in shapes]
-    found = image.median("xy", region=shapes)
+    found = image.select(shapes).median("xy")
     assert found.shape == (3, 4)
     for row, mask in zip(found, masks, strict=True):
         expected = [median(plane[mask]) for plane in values]
         np.testing.assert_array_equal(row, expected)
-    whole = image.percentile([10, 90], region=shapes[0])
+    whole = image.select(shapes[0]).percentile([10, 90])
     inside = values[:, masks[0]].ravel()
     np.testing.assert_array_equal(whole, [percentile(inside, 10), percentile(inside, 90)])
     with pytest.raises(tf.UsageError, match="NAXIS1 and NAXIS2"):
-        image.median("z", region=shapes[0])
+        image.select(shapes[0]).median("z")
 
 
 def test_the_same_bits_for_any_threads_buffering_and_storage(tmp_path: Path) -> None:
@@ -178,8 +180,8 @@ def test_the_robust_rms_is_that_of_the_noise() -> None:
     image, _ = opened(sources)
     found = image.robust_rms(per_plane=True)
     np.testing.assert_allclose(found, [0.5, 2.0, 30.0], rtol=0.03)
-    assert image.robust_rms(section=np.s_[1]) == found[1]
-    part = image.robust_rms(per_plane=True, section=np.s_[1:, :200, ::2], repeat=3)
+    assert image.select(section=np.s_[1]).robust_rms() == found[1]
+    part = image.select(section=np.s_[1:, :200, ::2]).robust_rms(per_plane=True, repeat=3)
     np.testing.assert_allclose(part, [2.0, 30.0], rtol=0.05)
     with tf.reports() as reports:
         assert np.isnan(image.robust_rms(per_plane=True, repeat=0)).all()
@@ -255,7 +257,7 @@ class TestCommand:
     def test_wrong_use(self, capsys: pytest.CaptureFixture[str]) -> None:
         for words in (
             ["--percentile", "101"], ["--percentile", "a"], ["--repeat", "2"],
-            ["--buffering", "single"], ["--robust", "--region", "box(1,1,2,2)"],
+            ["--buffering", "single"],
         ):  # fmt: skip
             assert run(["stats", "cube.fits", *words]) == 2, words
             assert capsys.readouterr().err

@@ -187,7 +187,7 @@ def test_missing_bytes_are_an_error_with_both_sizes() -> None:
         assert "hint: " in str(caught.value)
     with pytest.raises(tf.FormatError, match="4000"):
         image.read()
-    assert image.stats(np.s_[:500]).sum == float(stored[:500].sum())
+    assert image.select(section=np.s_[:500]).stats().sum == float(stored[:500].sum())
     with pytest.raises(tf.FormatError):
         image.stats()
 
@@ -199,9 +199,9 @@ def test_invalid_sections_and_axes_name_file_and_hdu(tmp_path: Path) -> None:
     for wrong, problem in (
         (lambda: image[9], "index 9 is out of bounds"),
         (lambda: image.read("x"), "invalid index of type str"),
-        (lambda: image.stats(np.s_[0, 0, 0, 0]), "too many indices"),
-        (lambda: image.histogram(section=np.s_[::0]), "invalid slice"),
-        (lambda: image.median(section=9), "index 9"),
+        (lambda: image.select(section=np.s_[0, 0, 0, 0]).stats(), "too many indices"),
+        (lambda: image.select(section=np.s_[::0]).histogram(), "invalid slice"),
+        (lambda: image.select(section=9).median(), "index 9"),
         (lambda: image.mean(axis=9), "axis 9 is out of bounds"),
         (lambda: image.median(axis="q"), "invalid axis 'q'"),
         (lambda: image.world_axis(1.0), r"invalid axis 1\.0"),

@@ -182,7 +182,7 @@ def test_spectra_have_names_and_units() -> None:
     np.testing.assert_array_equal(axes.lines[0].get_xdata(), spectra[0].axis.values / 1000)
     np.testing.assert_array_equal(axes.lines[0].get_ydata(), spectra[0].values)
     assert axes.lines[0].get_marker() == "None"
-    alone = spectrum_figure([image.spectrum(channels=slice(2, 3))]).axes[0]
+    alone = spectrum_figure([image.select(channels=slice(2, 3)).spectrum()]).axes[0]
     assert alone.lines[0].get_marker() == "o"
     with pytest.raises(tf.UsageError):
         spectrum_figure([])
@@ -227,7 +227,7 @@ def _sky_cube(path: Path, *, scale: float = 0.01) -> tf.Image:
 
 def test_channel_maps_share_colours_and_say_their_velocity(tmp_path: Path) -> None:
     cube = _sky_cube(tmp_path / "c.fits")
-    figure = channel_figure(cube, slice(0, 5), count=3, unit="km/s", scale_bar=True)
+    figure = channel_figure(cube.select(channels=slice(0, 5)), count=3, unit="km/s", scale_bar=True)
     maps = [axes for axes in figure.axes if axes.images]
     assert [axes.texts[0].get_text() for axes in maps] == ["1 km/s", "1.5 km/s", "2 km/s"]
     assert len({axes.images[0].norm for axes in maps}) == 1
@@ -301,8 +301,10 @@ def test_a_scale_bar_is_as_long_as_it_says(tmp_path: Path) -> None:
 
 
 def test_contours_of_another_image_lie_at_their_own_coordinates(tmp_path: Path) -> None:
-    plane = _sky_cube(tmp_path / "c.fits").collapse("max", channels=slice(0, 1))
-    coarse = tf.open(tmp_path / "c.fits")[0].rebin(x=2, y=2).collapse("max", channels=slice(0, 1))
+    plane = _sky_cube(tmp_path / "c.fits").select(channels=slice(0, 1)).collapse("max")
+    coarse = (
+        tf.open(tmp_path / "c.fits")[0].rebin(x=2, y=2).select(channels=slice(0, 1)).collapse("max")
+    )
     figure = plane.plot(overlay=coarse, overlay_levels=[0.3])
     figure.draw_without_rendering()
     axes = figure.axes[0]

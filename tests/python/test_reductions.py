@@ -76,7 +76,7 @@ def as_dict(stats: tf.Stats) -> dict[str, float]:
 @given(data=st.data(), stored=stored_arrays(finite=True))
 def test_stats_are_exact_arithmetic(data: st.DataObject, stored: np.ndarray) -> None:
     index = data.draw(sections(stored.shape))
-    stats = tf.open(primary(stored))[0].stats(index)
+    stats = tf.open(primary(stored))[0].select(section=index).stats()
     assert_close(as_dict(stats), stored[index])
 
 
@@ -93,7 +93,7 @@ def test_positions_are_those_of_the_first_extreme_pixel(
     data: st.DataObject, stored: np.ndarray
 ) -> None:
     index = data.draw(sections(stored.shape))
-    stats = tf.open(primary(stored))[0].stats(index)
+    stats = tf.open(primary(stored))[0].select(section=index).stats()
     # Integers drop axes of NumPy's result; a position names every axis of the image.
     values = stored[keeping(index, stored.ndim)].astype(np.float64)
     if np.isnan(values).all():
@@ -114,17 +114,15 @@ def test_collapsing_any_axes_is_the_statistics_of_each_line(
 ) -> None:
     index = data.draw(sections(stored.shape))
     axes = data.draw(st.sets(st.integers(0, stored.ndim - 1), min_size=1).map(sorted))
-    arrays = tf.open(primary(stored))[0].stats(index, axis=tuple(axes))
-    # Integers drop axes of NumPy's result: take them as slices, drop them afterwards.
-    dropped = [a for a, item in enumerate(index) if not isinstance(item, (slice, type(Ellipsis)))]
+    arrays = tf.open(primary(stored))[0].select(section=index).stats(axis=tuple(axes))
+    # Axes that integers drop from an array stay in an image.
     kept = [a for a in range(stored.ndim) if a not in axes]
     where = keeping(index, stored.ndim)
     values = stored[where].transpose([*kept, *axes])
     shape = values.shape[: len(kept)]
-    expected_shape = tuple(n for a, n in zip(kept, shape, strict=True) if a not in dropped)
     lines = values.reshape(*shape, -1) if values.size else None
     for name in NAMES:
-        assert arrays[name].shape == expected_shape, name
+        assert arrays[name].shape == shape, name
     for position, place in enumerate(np.ndindex(*shape)):
         found = {name: arrays[name].reshape(-1)[position] for name in NAMES}
         assert_close(found, lines[place] if lines is not None else np.empty(0))
@@ -228,10 +226,10 @@ def test_the_bits_do_not_depend_on_threads_or_storage(bitpix: int, tmp_path: obj
             image = file[0]
             results = [
                 as_dict(image.stats()),
-                *map(as_dict, image.stats(np.s_[1:, ::-3, 5:], region=regions)),
+                *map(as_dict, image.select(regions, section=np.s_[1:, ::-3, 5:]).stats()),
                 [a.tobytes() for a in image.stats(axis="xy").values()],
                 [a.tobytes() for a in image.stats(axis="z").values()],
-                image.reduce("mean", "xy", region=regions).tobytes(),
+                image.select(regions).reduce("mean", "xy").tobytes(),
                 image.moment(2).values.tobytes(),
                 image.histogram(64, (-3.0, 900.0)).counts.tobytes(),
             ]
@@ -242,7 +240,10 @@ def test_the_bits_do_not_depend_on_threads_or_storage(bitpix: int, tmp_path: obj
 @given(stored=stored_arrays(shape=st.just((6, 5)), finite=True), cut=st.integers(1, 5))
 def test_states_merge_and_pickle(stored: np.ndarray, cut: int) -> None:
     image = tf.open(primary(stored))[0]
-    above, below = image.stats(np.s_[:cut]), image.stats(np.s_[cut:])
+    above, below = (
+        image.select(section=np.s_[:cut]).stats(),
+        image.select(section=np.s_[cut:]).stats(),
+    )
     merged = pickle.loads(pickle.dumps(above)).merge(pickle.loads(pickle.dumps(below)))
     assert_close(as_dict(merged), stored)
     whole = image.stats()
@@ -293,7 +294,9 @@ def test_an_automatic_histogram_covers_min_to_max() -> None:
 def test_histograms_merge() -> None:
     stored = np.arange(100, dtype="i2")
     image = tf.open(primary(stored))[0]
-    first, second = (image.histogram(7, (3.0, 90.0), section=s) for s in (np.s_[:40], np.s_[40:]))
+    first, second = (
+        image.select(section=s).histogram(7, (3.0, 90.0)) for s in (np.s_[:40], np.s_[40:])
+    )
     whole = image.histogram(7, (3.0, 90.0))
     merged = pickle.loads(pickle.dumps(first)).merge(second)
     np.testing.assert_array_equal(merged.counts, whole.counts)
@@ -385,5 +388,5 @@ def test_the_skewness_of_a_region_and_of_a_plane_have_no_unit() -> None:
     box = tf.Box(10, 10, 8, 6)
     found = image.spectrum(box, statistic="skewness")
     assert not found.unit
-    np.testing.assert_array_equal(found.values, image.skewness((1, 2), region=box))
+    np.testing.assert_array_equal(found.values, image.select(box).skewness((1, 2)))
     assert not image.collapse("kurtosis").unit

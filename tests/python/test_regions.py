@@ -131,7 +131,7 @@ def test_reductions_use_the_mask(region: tf.Region) -> None:
     image = tf.open(primary(stored))[0]
     mask = region.mask(HEIGHT, WIDTH)
     chosen = stored[:, mask].astype("f8")
-    stats = image.stats(region=region)
+    stats = image.stats(region)
     assert stats.count == (~np.isnan(chosen)).sum()
     assert stats.nan == np.isnan(chosen).sum()
     if not stats.count:
@@ -143,10 +143,10 @@ def test_reductions_use_the_mask(region: tf.Region) -> None:
         assert stored[stats.max_position] == stats.max
         assert mask[stats.max_position[1:]]
         np.testing.assert_allclose(
-            image.mean("xy", region=region), np.nanmean(chosen, axis=1), rtol=1e-12
+            image.select(region).mean("xy"), np.nanmean(chosen, axis=1), rtol=1e-12
         )
-        np.testing.assert_array_equal(image.max("xy", region=region), np.nanmax(chosen, axis=1))
-    histogram = image.histogram(9, (-2.0, 2.0), region=region)
+        np.testing.assert_array_equal(image.select(region).max("xy"), np.nanmax(chosen, axis=1))
+    histogram = image.select(region).histogram(9, (-2.0, 2.0))
     assert histogram.counts.sum() + histogram.below + histogram.above == stats.count
 
 
@@ -158,22 +158,22 @@ def test_coordinates_are_the_images_own_whatever_the_section() -> None:
     for index in (np.s_[1:], np.s_[:, 4:9, 3:10], np.s_[::2, ::-1, ::2], np.s_[0, 5, 6]):
         inside = np.broadcast_to(mask, stored.shape)[index]
         values = np.asarray(stored[index])[inside]
-        stats = image.stats(index, region=region)
+        stats = image.select(region, section=index).stats()
         assert (stats.count, stats.sum) == (values.size, float(values.sum()))
 
 
 def test_several_regions_at_once_are_each_on_their_own() -> None:
     stored = np.random.default_rng(4).normal(0, 1, (4, HEIGHT, WIDTH))
     image = tf.open(primary(stored))[0]
-    together = image.stats(region=REGIONS)
-    rows = image.sum("xy", region=REGIONS)
+    together = image.stats(REGIONS)
+    rows = image.select(REGIONS).sum("xy")
     assert rows.shape == (len(REGIONS), 4)
     for region, found, row in zip(REGIONS, together, rows, strict=True):
-        alone = image.stats(region=region)
+        alone = image.stats(region)
         assert (alone.count, alone.sum, alone.std) == pytest.approx(
             (found.count, found.sum, found.std), nan_ok=True, rel=0, abs=0
         )
-        np.testing.assert_array_equal(image.sum("xy", region=region), row)
+        np.testing.assert_array_equal(image.select(region).sum("xy"), row)
 
 
 def test_invalid_regions_are_refused() -> None:
@@ -183,9 +183,9 @@ def test_invalid_regions_are_refused() -> None:
         lambda: tf.Circle(math.nan, 1, 1).mask(3, 3),
         lambda: tf.Box(1, 1, 0, math.inf).mask(3, 3),
         lambda: tf.Polygon([(0, 0), (1, 1)]),
-        lambda: image.stats(region=[]),
-        lambda: image.stats(region="circle"),
-        lambda: image.mean("x", region=tf.Circle(1, 1, 1)),
+        lambda: image.stats([]),
+        lambda: image.stats("circle"),
+        lambda: image.select(tf.Circle(1, 1, 1)).mean("x"),
     ):
         with pytest.raises(tf.UsageError) as caught:
             make()

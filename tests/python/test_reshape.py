@@ -200,7 +200,7 @@ def test_wrong_blocks_are_refused(cube: tf.Image) -> None:
 
 def test_planes_are_subtracted_on_the_sky_of_a_cube(cube: tf.Image) -> None:
     # With equal lengths, NumPy's rule would take the plane for one of other axes.
-    part = cube.cut(section=np.s_[:5, :5, :5])
+    part = cube.cutout(section=np.s_[:5, :5, :5])
     for order in ("xyz", "zxy", "xzy"):
         image = part.reorder(order)
         plane = image.collapse("mean")
@@ -211,7 +211,7 @@ def test_planes_are_subtracted_on_the_sky_of_a_cube(cube: tf.Image) -> None:
         assert (image - plane).unit == image.unit
         bright = plane._changed((plane.values > 0).astype("f8"), None)
         np.testing.assert_array_equal(
-            np.isnan(image.collapse("max", mask=bright).values), ~(plane.values > 0)
+            np.isnan(image.select(where=bright).collapse("max").values), ~(plane.values > 0)
         )
 
 

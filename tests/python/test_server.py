@@ -90,7 +90,7 @@ def test_links_out_of_the_served_folder_are_not_followed(tmp_path: Path) -> None
 
 def test_pixel_of_collapsed_channels_is_that_of_the_plane(client: TestClient) -> None:
     with tf.open(CUBE) as file:
-        plane = file[0].moment(0, channels=slice(9, 30))
+        plane = file[0].select(channels=slice(9, 30)).moment(0)
     asked = {
         "id": NAME,
         "collapse": "moment0",

@@ -45,7 +45,7 @@ def asked(client: TestClient, name: str, **parameters: Any) -> Any:
 def test_statistics_are_those_of_the_engine(
     client: TestClient, parameters: dict[str, Any], section: Any, region: str | None
 ) -> None:
-    expected = cube().stats(section, region)
+    expected = cube().select(region, section=section).stats()
     found = asked(client, "statistics", **parameters)
     assert (found["count"], found["undefined"]) == (expected.count, expected.nan)
     for name in ("sum", "mean", "rms", "std", "min", "max"):
@@ -56,19 +56,19 @@ def test_statistics_are_those_of_the_engine(
 
 
 def test_histogram_and_percentiles_are_those_of_the_engine(client: TestClient) -> None:
-    expected = cube().histogram(20, section=np.s_[1:4])
+    expected = cube().select(section=np.s_[1:4]).histogram(20)
     found = asked(client, "histogram", bins=20, channels="2:4")
     np.testing.assert_array_equal(found["counts"], expected.counts)
     assert found["low"] == expected.edges[0]
     limited = asked(client, "histogram", bins=5, channel=2, low=0, high=1)
     assert sum(limited["counts"]) + limited["below"] + limited["above"] == 100 * 100
     percent = asked(client, "percentiles", q="5,50,99.5", channel=2)
-    expected_values = cube().percentile([5, 50, 99.5], section=np.s_[1:2])
+    expected_values = cube().select(section=np.s_[1:2]).percentile([5, 50, 99.5])
     np.testing.assert_array_equal(percent["values"], expected_values)
 
 
 def test_statistics_of_a_collapsed_plane(client: TestClient) -> None:
-    plane = cube().collapse("max", channels=slice(1, 6))
+    plane = cube().select(channels=slice(1, 6)).collapse("max")
     found = asked(client, "statistics", collapse="max", channels="2:6")
     assert found["max"] == plane.values.max()
     limits = asked(client, "limits", collapse="max", channels="2:6", method="minmax")

@@ -308,7 +308,7 @@ def test_the_text_of_a_region_is_read_back(region: tf.SkyRegion) -> None:
 def test_invalid_regions_on_the_sky_say_what_to_do(text: str, words: str) -> None:
     image = sky_image("TAN")
     with pytest.raises(tf.UsageError, match=words) as caught:
-        image.stats(region=text)
+        image.stats(text)
     assert "\nhint: " in str(caught.value)
 
 
@@ -368,18 +368,18 @@ def test_skies_without_a_frame_in_astropy_are_no_other_sky(more: list[tuple[str,
 def test_images_without_a_sky_say_so() -> None:
     image = tf.open(primary(np.zeros((3, 4), "f4")))[0]
     with pytest.raises(tf.UsageError, match="needs sky coordinates") as caught:
-        image.stats(region="icrs; circle(83.6,22,1)")
+        image.stats("icrs; circle(83.6,22,1)")
     assert "give the region in pixels" in str(caught.value)
     unknown = sky_image("TAN", more=[("CTYPE1", "XXLN-TAN"), ("CTYPE2", "XXLT-TAN")])
     with pytest.raises(tf.UsageError, match="frame") as caught:
-        unknown.stats(region="icrs; circle(83.6,22,1)")
+        unknown.stats("icrs; circle(83.6,22,1)")
     assert "use pixels" in str(caught.value)
     with pytest.warns(tf.TachyfitsWarning, match="lies outside the image"):
-        assert sky_image("TAN").stats(region="icrs; circle(10,22,0.1)").count == 0
+        assert sky_image("TAN").stats("icrs; circle(10,22,0.1)").count == 0
     # On the other half of the sky, where a border has no pixels; not so all around the image.
     with pytest.warns(tf.TachyfitsWarning, match=r"lies outside .*check its frame and its place"):
-        assert sky_image("TAN").stats(region="icrs; circle(263.6,-22,1)").count == 0
-    assert sky_image("TAN").stats(region="icrs; circle(83.6,22,179.9)").count == 90 * 70
+        assert sky_image("TAN").stats("icrs; circle(263.6,-22,1)").count == 0
+    assert sky_image("TAN").stats("icrs; circle(83.6,22,179.9)").count == 90 * 70
 
 
 def test_positions_of_soda_are_regions() -> None:

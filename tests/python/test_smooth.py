@@ -362,7 +362,7 @@ def test_a_computed_image_is_an_image(tmp_path: Path) -> None:
     assert (smooth.spectrum(circle).values == written.spectrum(circle).values).all()
     assert smooth.smooth().sum() == written.smooth().sum()
     assert "smoothed" in repr(smooth)
-    smooth.cutout(np.s_[1:3], tmp_path / "cut.fits")
+    smooth.cutout(section=np.s_[1:3]).write(tmp_path / "cut.fits")
     np.testing.assert_array_equal(tf.open(tmp_path / "cut.fits")[0][...], written[1:3])
 
 

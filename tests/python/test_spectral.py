@@ -39,12 +39,12 @@ def test_a_spectrum_has_the_axis_of_the_header() -> None:
 
 def test_channels_cut_the_spectrum_and_its_axis() -> None:
     stored = noise()
-    spectrum = cube(stored).spectrum(channels=slice(1, 6, 2))
+    spectrum = cube(stored).select(channels=slice(1, 6, 2)).spectrum()
     np.testing.assert_array_equal(spectrum.axis.values, VELOCITY[1:6:2])
     np.testing.assert_allclose(
         spectrum.values, np.nanmean(stored[1:6:2].astype("f8"), axis=(1, 2)), rtol=1e-13
     )
-    backwards = cube(stored).spectrum(channels=slice(None, None, -1))
+    backwards = cube(stored).select(channels=slice(None, None, -1)).spectrum()
     np.testing.assert_array_equal(backwards.axis.values, VELOCITY[::-1])
 
 
@@ -53,17 +53,17 @@ def test_every_statistic_makes_spectra_and_pictures(statistic: str) -> None:
     stored = noise()
     image = cube(stored)
     regions = [tf.Circle(1, 2, 1), tf.Box(2, 2, 3, 3)]
-    rows = image.reduce(statistic, "xy", region=regions)
+    rows = image.select(regions).reduce(statistic, "xy")
     for spectrum, row in zip(image.spectrum(regions, statistic=statistic), rows, strict=True):
         np.testing.assert_array_equal(spectrum.values, row.astype("f8"))
-    plane = image.collapse(statistic, channels=slice(1, 4))
-    found = image.reduce(statistic, "z", section=np.s_[1:4])
+    plane = image.select(channels=slice(1, 4)).collapse(statistic)
+    found = image.select(section=np.s_[1:4]).reduce(statistic, "z")
     np.testing.assert_array_equal(plane.values, found.astype("f8"))
     assert plane.shape == (5, 4)
 
 
 def test_spectra_are_written_as_fits_and_as_csv(tmp_path: object) -> None:
-    spectrum = cube(noise()).spectrum(channels=slice(2, 5))
+    spectrum = cube(noise()).select(channels=slice(2, 5)).spectrum()
     spectrum.write(tmp_path / "s.fits")
     with tf.open(tmp_path / "s.fits", strict=True) as file:
         np.testing.assert_array_equal(file[0][...], spectrum.values)
@@ -135,9 +135,9 @@ def test_a_descending_axis_integrates_to_a_positive_flux() -> None:
 )
 def test_channels_have_a_width_even_a_single_one(channels: slice, width: float) -> None:
     stored = np.arange(120.0).reshape(CUBE)
-    plane = cube(stored).moment(0, channels=channels)
+    plane = cube(stored).select(channels=channels).moment(0)
     np.testing.assert_array_equal(plane.values, stored[channels].sum(0) * width)
-    without = tf.open(primary(stored))[0].moment(0, channels=channels)
+    without = tf.open(primary(stored))[0].select(channels=channels).moment(0)
     np.testing.assert_array_equal(without.values, stored[channels].sum(0) * width / 250.0)
 
 
@@ -148,7 +148,7 @@ def test_degenerate_axes_are_dropped_and_longer_ones_must_be_cut() -> None:
     assert image.channel_axis == 1
     with pytest.raises(tf.UsageError, match="NAXIS4"):
         image.spectrum()
-    spectrum = image.spectrum(section=np.s_[1])
+    spectrum = image.select(section=np.s_[1]).spectrum()
     np.testing.assert_allclose(
         spectrum.values, np.nanmean(stored[1].astype("f8"), axis=(1, 2)), rtol=1e-13
     )
@@ -188,7 +188,7 @@ def test_axes_without_a_coordinate_count_pixels_from_1(cards: list[tuple[str, ob
 
 def test_pictures_keep_the_coordinates_of_the_sky(tmp_path: object) -> None:
     image = cube(noise())
-    plane = image.collapse("sum", channels=slice(1, 3), section=np.s_[:, 1::2, 2:])
+    plane = image.select(channels=slice(1, 3), section=np.s_[:, 1::2, 2:]).collapse("sum")
     assert plane.shape == (2, 2)
     for pixel, there in (((0, 0), (2, 1)), ((1, 1), (3, 3))):
         here = plane.wcs.pixel_to_world_values(*pixel)
@@ -225,7 +225,7 @@ def test_pictures_without_channels_are_refused() -> None:
     with pytest.raises(tf.UsageError):
         cube(noise()).spectrum(statistic="best")
     with pytest.raises(tf.UsageError):
-        cube(noise()).spectrum(channels=slice(1, 3), section=np.s_[2:3])
+        cube(noise()).select(channels=slice(1, 3), section=np.s_[2:3]).spectrum()
 
 
 @pytest.mark.parametrize("elsewhere", [np.nan, 0.0])

@@ -47,7 +47,7 @@ def cube(kind: str, more: tuple[tuple[str, Any], ...] = (), channels: int = CHAN
 
 def channels_of(image: tf.Image, channels: Any, **line: Any) -> list[int]:
     """Return the channels of a cut by the values of its pixels."""
-    part = image.cut(channels=channels, **line)
+    part = image.cutout(channels=channels, **line)
     return [int(value) // 6 for value in part[:, 0, 0]]
 
 
@@ -179,15 +179,15 @@ def test_bands_of_soda_are_barycentric() -> None:
 )  # fmt: skip
 def test_invalid_bands_say_what_is_expected(text: str, words: str) -> None:
     with pytest.raises(tf.UsageError, match=words) as caught:
-        cube("frequency", BARYCENTRIC).cut(channels=f"BAND {text} ")
+        cube("frequency", BARYCENTRIC).cutout(channels=f"BAND {text} ")
     assert "hint: use BAND 0.21 0.22" in str(caught.value)
 
 
 def test_a_band_needs_the_frame_of_the_axis() -> None:
     with pytest.raises(tf.UsageError, match="SPECSYS"):
-        cube("frequency").cut(channels="BAND 0.21")
+        cube("frequency").cutout(channels="BAND 0.21")
     with pytest.raises(tf.UsageError, match="no channel"):
-        cube("frequency", BARYCENTRIC).cut(channels="BAND 1e-6 2e-6")
+        cube("frequency", BARYCENTRIC).cutout(channels="BAND 1e-6 2e-6")
     assert channels_of(cube("frequency"), parse_band("0.2111 0.2112", frame=None))
 
 
@@ -301,21 +301,21 @@ def test_a_missing_rest_frequency_is_asked_for_only_where_it_is_needed() -> None
 @pytest.mark.parametrize("number", [CHANNELS, -CHANNELS - 1, 2**70])
 def test_a_channel_that_is_not_there_is_refused(number: int) -> None:
     image = cube("frequency")
-    for call in (image.spectrum, image.collapse, image.cut):
+    for call in (image.select, image.cutout):
         with pytest.raises(IndexError, match=f"index {number} is out of bounds"):
             call(channels=number)
-    assert image.cut(channels=-1).shape[0] == 1
+    assert image.cutout(channels=-1).shape[0] == 1
 
 
 def test_every_reduction_along_channels_takes_ranges() -> None:
     image = cube("radio")
     text, pixels = "320..340 km/s", slice(5, 11)
-    spectrum = image.spectrum(channels=text)
+    spectrum = image.select(channels=text).spectrum()
     assert spectrum.axis.values.tolist() == [3e5 + 4e3 * n for n in range(5, 11)]
     for name in ("mean", "max"):
-        one, other = (image.collapse(name, channels=c).values for c in (text, pixels))
+        one, other = (image.select(channels=c).collapse(name).values for c in (text, pixels))
         np.testing.assert_array_equal(one, other)
-    moments = [image.moments((0, 1), channels=c, unit="km/s") for c in (text, pixels)]
+    moments = [image.select(channels=c).moments((0, 1), unit="km/s") for c in (text, pixels)]
     for one, other in zip(*moments, strict=True):
         np.testing.assert_array_equal(one.values, other.values)
     assert image.world_axis("z", text).values.tolist() == spectrum.axis.values.tolist()
@@ -340,33 +340,35 @@ def test_the_axis_of_polarisations_has_one_name() -> None:
         assert image._coordinates.stokes_axis == axis
         if axis is None:
             with pytest.raises(tf.UsageError, match="no STOKES axis"):
-                image.cut(pol="Q")
+                image.cutout(pol="Q")
         else:
-            np.testing.assert_array_equal(image.cut(pol="Q")[...], stored[1:2])
+            np.testing.assert_array_equal(image.cutout(pol="Q")[...], stored[1:2])
 
 
 def test_polarisations_have_names() -> None:
     image = stokes_cube()
     for number, name in enumerate("IQUV"):
-        np.testing.assert_array_equal(image.cut(pol=name)[...], image[number : number + 1])
-        expected = image.spectrum(section=np.s_[number]).values
-        np.testing.assert_array_equal(image.spectrum(pol=name.lower()).values, expected)
-        plane = image.collapse("max", pol=name).values
-        np.testing.assert_array_equal(plane, image.collapse("max", section=np.s_[number]).values)
-    assert image.cut(pol=["Q", "U"]).shape == (2, 5, 2, 3)
-    assert image.cut(pol="I,V").header["CDELT4"] == 3.0
+        np.testing.assert_array_equal(image.cutout(pol=name)[...], image[number : number + 1])
+        expected = image.select(section=np.s_[number]).spectrum().values
+        np.testing.assert_array_equal(image.select(pol=name.lower()).spectrum().values, expected)
+        plane = image.select(pol=name).collapse("max").values
+        np.testing.assert_array_equal(
+            plane, image.select(section=np.s_[number]).collapse("max").values
+        )
+    assert image.cutout(pol=["Q", "U"]).shape == (2, 5, 2, 3)
+    assert image.cutout(pol="I,V").header["CDELT4"] == 3.0
     linear = stokes_cube((-5.0, -1.0, 1.0))
-    np.testing.assert_array_equal(linear.cut(pol="YY")[...], linear[1:2])
+    np.testing.assert_array_equal(linear.cutout(pol="YY")[...], linear[1:2])
 
 
 def test_polarisations_that_are_not_there_are_refused() -> None:
     image = stokes_cube()
     for call, words in (
-        (lambda: image.cut(pol="XX"), "has I, Q, U, V"),
-        (lambda: image.cut(pol="P"), "invalid polarisation"),
-        (lambda: image.cut(pol=["I", "Q", "V"]), "equal steps"),
-        (lambda: image.cut(pol="I", section=np.s_[1]), "both pol="),
-        (lambda: cube("radio").cut(pol="I"), "no STOKES axis"),
+        (lambda: image.cutout(pol="XX"), "has I, Q, U, V"),
+        (lambda: image.cutout(pol="P"), "invalid polarisation"),
+        (lambda: image.cutout(pol=["I", "Q", "V"]), "equal steps"),
+        (lambda: image.cutout(pol="I", section=np.s_[1]), "both pol="),
+        (lambda: cube("radio").cutout(pol="I"), "no STOKES axis"),
         (lambda: image.spectrum(), 'pol="I"'),
     ):
         with pytest.raises(tf.UsageError, match=words):
@@ -416,10 +418,10 @@ def test_text_of_a_range_is_read_back(low: float, high: float, unit: str) -> Non
 def test_an_unknown_frame_after_a_range_is_named() -> None:
     for text in ("1420..1421 MHz LSRX", "100..200 km/s GALACTOC"):
         with pytest.raises(tf.UsageError, match=f"invalid frame '{text.split()[-1]}'") as caught:
-            cube("frequency").cut(channels=text)
+            cube("frequency").cutout(channels=text)
         assert "leave it out" in str(caught.value)
     with pytest.raises(tf.UsageError, match="invalid unit"):
-        cube("frequency").cut(channels="1..2 furlongs")
+        cube("frequency").cutout(channels="1..2 furlongs")
 
 
 def test_shifts_of_frames_are_those_of_astropy_for_any_direction() -> None:

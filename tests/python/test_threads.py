@@ -31,7 +31,7 @@ OPERATIONS = {
     "reduce": lambda image, **options: image.mean("z", **options),
     "moment": lambda image, **options: image.moment(1, **options),
     "histogram": lambda image, **options: image.histogram(9, (0.0, 1.0), **options),
-    "region": lambda image, **options: image.stats(region=tf.Circle(500, 500, 400), **options),
+    "region": lambda image, **options: image.stats(tf.Circle(500, 500, 400), **options),
 }
 
 
@@ -145,7 +145,7 @@ def test_an_exception_in_progress_comes_out(endless: tf.Image) -> None:
 
     with pytest.raises(Stopped):
         endless.stats(progress=stop)
-    assert endless.stats(np.s_[0]).count == 2048 * 2048
+    assert endless.select(section=np.s_[0]).stats().count == 2048 * 2048
 
 
 def test_many_threads_share_one_image(image: tf.Image) -> None:

@@ -177,7 +177,7 @@ def test_each_channel_and_polarisation_has_its_beam(tmp_path: Path, stokes: int)
             factor = (1 * u.Jy / solid).to_value(u.K, u.brightness_temperature(hertz * u.Hz))
             close(result[pol, channel], pixels[pol, channel] * factor, 1e-6)
     # The table goes along, and so does the conversion.
-    image.cutout(np.s_[:, 1:3], tmp_path / "cut.fits")
+    image.cutout(section=np.s_[:, 1:3]).write(tmp_path / "cut.fits")
     cut = tf.open(tmp_path / "cut.fits")[0]
     np.testing.assert_array_equal(cut.to("K").read(), result[:, 1:3])
     result.write(tmp_path / "k.fits")
@@ -237,9 +237,9 @@ def test_reductions_convert_in_the_same_pass(tmp_path: Path) -> None:
     assert (both.unit, both.axis.unit) == ("mK", "GHz")
     close(both.values, 1e3 * kelvin.spectrum(region, statistic="max").values)
     with tf.reports() as costs:
-        plane = image.collapse("max", unit="K", threshold=0.0)
+        plane = image.select(where=0.0).collapse("max", unit="K")
     assert (plane.unit, plane.header["BUNIT"]) == ("K", "K")
-    close(plane.values, kelvin.collapse("max", threshold=0.0).values)
+    close(plane.values, kelvin.select(where=0.0).collapse("max").values)
     # Each byte was read once, but for the factors.
     assert costs[-1].bytes <= image.size * 8 + 4 * 8
     integral, mean = image.moments((0, 1), unit=("K", "km/s"))
@@ -346,8 +346,8 @@ def test_results_are_converted_as_their_pixels_would_be(
         for region in (None, tf.Circle(2, 1, 1.2)):
             for channels in (None, slice(3, 0, -2), 2):
                 options: Any = {"channels": channels, "pol": pol}
-                kelvin = image.to("K").spectrum(region, statistic=statistic, **options)
-                found = image.spectrum(region, statistic=statistic, unit="K", **options)
+                kelvin = image.to("K").select(region, **options).spectrum(statistic=statistic)
+                found = image.select(region, **options).spectrum(statistic=statistic, unit="K")
                 assert (found.unit, found.values.shape) == (kelvin.unit, kelvin.values.shape)
                 close(found.values, kelvin.values)
 

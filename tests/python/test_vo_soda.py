@@ -76,14 +76,14 @@ def test_cutout_has_the_pixels_and_the_places_of_the_original(
         begin = [int(n) - 1 for n in _section(cut)]
         section = tuple(slice(b, b + n) for b, n in zip(begin[::-1], cut.shape, strict=True))
         assert cut.shape != image.shape
-        expected = image.cut(section=section)
+        expected = image.cutout(section=section)
         assert cut.read(dtype="raw").tobytes() == expected.read(dtype="raw").tobytes()
         view = image
         if name != "ngc6946.fits":
             sky = image._coordinates.sky.axes
             order = [n for n in range(1, image.ndim + 1) if n not in sky]
             view = image.reorder("".join(str(n) for n in (*sky, *order)))
-        assert sorted(view.cut(REAL[name]).shape) == sorted(cut.shape)
+        assert sorted(view.cutout(REAL[name]).shape) == sorted(cut.shape)
         x, y = (n - 1 for n in image._coordinates.sky.axes)
         corners = np.array([[0, 0], [cut.shape[::-1][x] - 1, cut.shape[::-1][y] - 1]], dtype=float)
         np.testing.assert_allclose(

@@ -124,11 +124,11 @@ def test_sums_and_means_are_those_of_their_naive_twin(shape: Any) -> None:
     found = image.spectrum(shape, statistic="sum", weights="exact")
     np.testing.assert_allclose(found.values, total, rtol=1e-12)
     np.testing.assert_allclose(image.spectrum(shape, weights="exact").values, mean, rtol=1e-12)
-    np.testing.assert_allclose(image.sum("xy", region=shape, weights="exact"), total, rtol=1e-12)
-    assert image.sum(region=shape, weights="exact") == pytest.approx(total.sum(), rel=1e-12)
-    several = image.mean("xy", region=[shape, SHAPES[0]], weights="exact")
+    np.testing.assert_allclose(image.select(shape).sum("xy", weights="exact"), total, rtol=1e-12)
+    assert image.select(shape).sum(weights="exact") == pytest.approx(total.sum(), rel=1e-12)
+    several = image.select([shape, SHAPES[0]]).mean("xy", weights="exact")
     np.testing.assert_allclose(several[0], mean, rtol=1e-12)
-    part = image.spectrum(shape, channels=slice(1, 3), weights="exact", unit="km/s")
+    part = image.select(shape, channels=slice(1, 3)).spectrum(weights="exact", unit="km/s")
     np.testing.assert_allclose(part.values, mean[1:3], rtol=1e-12)
 
 
@@ -137,18 +137,18 @@ def test_rings_are_the_outer_shape_less_the_inner_one() -> None:
     text = "annulus(13,11,3.3,7.7)"
     shares = spread(tf.Circle(12, 10, 7.7)) - spread(tf.Circle(12, 10, 3.3))
     total = np.nansum(stored * shares, axis=(1, 2))
-    np.testing.assert_allclose(image.sum("xy", region=text, weights="exact"), total, rtol=1e-12)
+    np.testing.assert_allclose(image.select(text).sum("xy", weights="exact"), total, rtol=1e-12)
     # A shape beyond the image excludes nothing.
-    alone = image.sum("xy", region="circle(9,9,3)", weights="exact")
+    alone = image.select("circle(9,9,3)").sum("xy", weights="exact")
     for hole in ("circle(12,-40,3)", "circle(100,9,3)", "box(-40,9,3,90)"):
-        both = image.sum("xy", region=f"circle(9,9,3); -{hole}", weights="exact")
+        both = image.select(f"circle(9,9,3); -{hole}").sum("xy", weights="exact")
         np.testing.assert_array_equal(both, alone)
     for text in (
         "circle(9,9,3); circle(12,12,3)", "circle(9,9,3); -circle(12,12,5)",
         "circle(9,9,5); -circle(12.5,12.5,1)",
     ):  # fmt: skip
         with pytest.raises(tf.UsageError, match="ring"):
-            image.sum("xy", region=text, weights="exact")
+            image.select(text).sum("xy", weights="exact")
 
 
 @pytest.mark.parametrize("frame", ["icrs", "galactic"])
@@ -180,7 +180,7 @@ def test_shapes_at_the_edge_of_the_sky_have_no_exact_weights(projection: str) ->
         ("CRVAL2", 0.0), ("CRPIX1", 90.5), ("CRPIX2", 45.5), ("CDELT1", -2.0), ("CDELT2", 2.0),
     ]  # fmt: skip
     image = tf.open(primary(np.ones((90, 180), "f4"), cards))[0]
-    area = image.sum(region=tf.SkyRegion.circle((10.0, 0.0), 5.0), weights="exact")
+    area = image.select(tf.SkyRegion.circle((10.0, 0.0), 5.0)).sum(weights="exact")
     assert area == pytest.approx(np.pi * 2.5**2, rel=0.02)
     regions = [
         tf.SkyRegion.circle((180.0, 0.0), 5.0),
@@ -191,7 +191,7 @@ def test_shapes_at_the_edge_of_the_sky_have_no_exact_weights(projection: str) ->
         regions.append(tf.SkyRegion.polygon([(170.0, 0.0), (175.0, 0.0), (170.0, 5.0)]))
     for region in regions:
         with pytest.raises(tf.UsageError, match="not on the sky of the image, or at its edge"):
-            image.sum(region=region, weights="exact")
+            image.select(region).sum(weights="exact")
 
 
 def test_weights_that_make_no_sense_are_refused() -> None:
@@ -202,14 +202,14 @@ def test_weights_that_make_no_sense_are_refused() -> None:
         (lambda: image.spectrum(circle, statistic="max", weights="exact"), "has no weights"),
         (lambda: image.spectrum(weights="exact"), "need a region"),
         (lambda: image.spectrum(tf.Point(3, 3), weights="exact"), "a point has no exact weights"),
-        (lambda: image.mean("z", region=circle, weights="exact"), "both of its axes"),
-        (lambda: image.sum(section=np.s_[:, 3:], region=circle, weights="exact"), "both cut"),
+        (lambda: image.select(circle).mean("z", weights="exact"), "both of its axes"),
+        (lambda: image.select(circle, section=np.s_[:, 3:]).sum(weights="exact"), "both weights="),
     ):
         with pytest.raises(tf.UsageError, match=words) as caught:
             call()
         assert "\nhint: " in str(caught.value)
     outside = tf.Circle(200, 200, 3)
-    assert np.isnan(image.sum(region=outside, weights="exact"))
+    assert np.isnan(image.select(outside).sum(weights="exact"))
     spectrum = image.spectrum([outside, circle], weights="exact")[0]
     assert np.isnan(spectrum.values).all()
     assert image.spectrum(outside, statistic="sum", weights="exact").report is None

@@ -205,13 +205,13 @@ def test_the_report_has_every_second(tmp_path: Path) -> None:
     image = tf.open(primary(np.zeros((64, 64, 64), "f4")))[0].smooth()
     for buffering in ("single", "double", "auto"):
         with tf.reports() as reports:
-            image.write(tmp_path / "out.fits", overwrite=True, buffering=buffering)
+            image._write(tmp_path / "out.fits", overwrite=True, buffering=buffering)
         report = reports[0]
         assert report.write_seconds > 0
         assert report.compute_seconds > 0
         assert 0 <= report.hidden_fraction <= 1
     with pytest.raises(tf.UsageError, match="buffering"):
-        image.write(tmp_path / "out.fits", overwrite=True, buffering="triple")
+        image._write(tmp_path / "out.fits", overwrite=True, buffering="triple")
 
 
 @FUNCTION_SCOPED
@@ -319,7 +319,7 @@ def test_names_of_other_files_are_refused(tmp_path: Path, ending: str) -> None:
         lambda: tf.write(path, [np.ones(3)]),
         lambda: tf.write(path, {"A": [1]}),
         lambda: image.write(path),
-        lambda: image.cutout(np.s_[:1], path),
+        lambda: image.cutout(section=np.s_[:1]).write(path),
     ):
         with pytest.raises(
             tf.UsageError, match=r"expected the name of a FITS file|cannot write a compressed file"

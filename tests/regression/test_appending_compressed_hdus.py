@@ -28,7 +28,7 @@ def test_arrays_and_images_are_compressed(tmp_path: Path, codec: str) -> None:
     whole = (FLOATS * 1000).astype("i4")
     tf.write(tmp_path / "source.fits", whole, CARDS)
     source = tf.open(tmp_path / "source.fits")[0]
-    for data, options in ((whole, {"header": CARDS}), (source, {}), (source.cut(), {})):
+    for data, options in ((whole, {"header": CARDS}), (source, {}), (source.cutout(), {})):
         hdu = edited(tmp_path / "e.fits", data, compress=codec, **options)["NEW"]
         expected = {"gzip": "GZIP_2", "gzip1": "GZIP_1", "none": "NOCOMPRESS"}
         algorithm = expected.get(codec) or {"rice": "RICE_1", "hcompress": "HCOMPRESS_1"}[codec]

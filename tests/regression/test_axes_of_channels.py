@@ -46,7 +46,7 @@ def test_an_axis_of_channels_is_found_wherever_it_is(tmp_path: Path, name: str) 
         np.testing.assert_allclose(image.collapse("sum").values, data.sum(0), rtol=1e-6)
         found = np.moveaxis(np.asarray(image.smooth("hanning")), number, 0).reshape(data.shape)
         np.testing.assert_array_equal(found, smooth)
-        assert image.cut(channels=slice(1, 3)).shape[number] == 2
+        assert image.cutout(channels=slice(1, 3)).shape[number] == 2
         np.testing.assert_array_equal(image.world_axis().values, -200 + 10.0 * np.arange(5))
         np.testing.assert_allclose(
             np.moveaxis(np.asarray(image - image.spectrum()), number, 0).reshape(data.shape),
@@ -72,7 +72,7 @@ def test_an_image_without_channels_is_not_reduced_along_another_axis(
     assert image.coordinates.spectral is None
     calls = [
         image.spectrum, image.collapse, image.smooth, lambda: image.moment(0),
-        lambda: image.cut(channels=slice(0, 1)), lambda: image.spectral_axis,
+        lambda: image.cutout(channels=slice(0, 1)), lambda: image.spectral_axis,
         lambda: image.spectrum(unit="K"),
     ]  # fmt: skip
     for call in calls:
@@ -158,14 +158,14 @@ def test_polarisations_have_beams_without_channels(iquv: tf.Image, tmp_path: Pat
     assert grown is not None
     np.testing.assert_allclose(grown.major * 3600, np.hypot(MAJOR, 12))
     for number, name in enumerate("IQUV"):
-        cut = iquv.cut(pol=name)
+        cut = iquv.cutout(pol=name)
         assert cut.beam is not None
         assert cut.beam.major * 3600 == pytest.approx(MAJOR[number])
         np.testing.assert_allclose(cut.to("K")[0, 32, 32], kelvin[number] * (4 - number))
         plane = iquv.plane(np.s_[number])
         np.testing.assert_allclose(plane.to("K").values[32, 32], kelvin[number] * (4 - number))
     with pytest.warns(tf.TachyfitsWarning, match="beams of these polarisations .* are left out"):
-        assert iquv.cut(pol="Q,U").beams is None
+        assert iquv.cutout(pol="Q,U").beams is None
 
 
 def cube_of_beams(tmp_path: Path, **units: str | None) -> tf.Image:

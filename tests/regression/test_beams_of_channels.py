@@ -98,7 +98,7 @@ def test_a_part_has_the_rows_of_its_channels(
     path: Path, tmp_path: Path, section: Any, channels: list[int]
 ) -> None:
     out = tmp_path / "out.fits"
-    tf.open(path)[0].cutout(section, out)
+    tf.open(path)[0].cutout(section=section).write(out)
     assert beams(out) == (list(range(len(channels))), MAJOR[channels].tolist())
     assert tf.verify(out).errors == 0
 
@@ -111,8 +111,8 @@ def test_every_second_channel_keeps_its_rows(path: Path, tmp_path: Path) -> None
 
 def test_a_part_of_a_part_is_numbered_again(path: Path, tmp_path: Path) -> None:
     first, second = tmp_path / "first.fits", tmp_path / "second.fits"
-    tf.open(path)[0].cutout(np.s_[1:], first)
-    (tf.open(first)[0] * 2).cutout(np.s_[2:4], second)
+    tf.open(path)[0].cutout(section=np.s_[1:]).write(first)
+    (tf.open(first)[0] * 2).cutout(section=np.s_[2:4]).write(second)
     assert beams(second) == ([0, 1], MAJOR[[3, 4]].tolist())
 
 
@@ -121,7 +121,7 @@ def test_polarisations_are_renumbered_too(tmp_path: Path) -> None:
     data = np.ones((2, 6, 5, 4), "f4")
     path = write_cube(tmp_path / "iquv.fits", cards, data=data, extra=[beams_table(6, 2)])
     out = tmp_path / "out.fits"
-    tf.open(path)[0].cutout(np.s_[1:, 4:], out)
+    tf.open(path)[0].cutout(section=np.s_[1:, 4:]).write(out)
     table = fits.getdata(out, "BEAMS")
     assert (table["CHAN"].tolist(), table["POL"].tolist()) == ([0, 1], [0, 0])
     assert fits.getheader(out, "BEAMS")["NPOL"] == 1
@@ -153,7 +153,7 @@ def test_results_name_no_table(path: Path, name: str) -> None:
 def test_the_plane_of_a_channel_has_its_beam(path: Path) -> None:
     for header in (
         tf.open(path)[0].plane(np.s_[3]).header,
-        tf.open(path)[0].collapse("max", channels=slice(3, 4)).header,
+        tf.open(path)[0].select(channels=slice(3, 4)).collapse("max").header,
     ):
         assert "CASAMBM" not in header
         assert header["BMAJ"] == pytest.approx(MAJOR[3] / 3600, rel=1e-6)
@@ -188,7 +188,7 @@ def test_a_table_of_another_image_stays_where_it_is(tmp_path: Path) -> None:
     other = fits.ImageHDU(np.zeros((6, 5, 4), "f4"), name="OTHER")
     path = write_cube(tmp_path / "two.fits", {"CASAMBM": True}, extra=[other, beams_table()])
     out = tmp_path / "out.fits"
-    tf.open(path)[1].cutout(np.s_[1:3], out)
+    tf.open(path)[1].cutout(section=np.s_[1:3]).write(out)
     with fits.open(out) as hdus:
         assert [hdu.name for hdu in hdus] == ["OTHER"]
 
@@ -196,13 +196,13 @@ def test_a_table_of_another_image_stays_where_it_is(tmp_path: Path) -> None:
 def test_a_list_of_parts_keeps_their_tables(path: Path, tmp_path: Path) -> None:
     image = tf.open(path)[0]
     out = tmp_path / "out.fits"
-    tf.write(out, [image.cut(channels=slice(2, 5)), (np.zeros((2, 2)), None)])
+    tf.write(out, [image.cutout(channels=slice(2, 5)), (np.zeros((2, 2)), None)])
     with fits.open(out) as hdus:
         assert [hdu.name for hdu in hdus] == ["PRIMARY", "", "BEAMS"]
         assert hdus["BEAMS"].data["CHAN"].tolist() == [0, 1, 2]
         assert hdus["BEAMS"].data["BMAJ"].tolist() == MAJOR[2:5].tolist()
     # Parts with the same channels share their table; a whole file has it already.
-    tf.write(out, [image.cut(section=np.s_[:, :2]), image * 2], overwrite=True)
+    tf.write(out, [image.cutout(section=np.s_[:, :2]), image * 2], overwrite=True)
     assert [hdu.name for hdu in tf.open(out)] == ["PRIMARY", "", "BEAMS"]
     tf.write(out, list(tf.open(path)), overwrite=True)
     assert beams(out) == (list(range(6)), MAJOR.tolist())
@@ -212,8 +212,8 @@ def test_a_list_of_parts_with_different_tables_is_refused(path: Path, tmp_path: 
     image = tf.open(path)[0]
     out = tmp_path / "out.fits"
     for parts in (
-        [image.cut(channels=slice(0, 2)), image.cut(channels=slice(2, 4))],
-        [image.cut(channels=slice(0, 2)), tf.open(path)["BEAMS"]],
+        [image.cutout(channels=slice(0, 2)), image.cutout(channels=slice(2, 4))],
+        [image.cutout(channels=slice(0, 2)), tf.open(path)["BEAMS"]],
     ):
         with pytest.raises(tf.UsageError, match="different tables 'BEAMS'"):
             tf.write(out, parts)

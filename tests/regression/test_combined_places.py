@@ -107,11 +107,11 @@ def test_every_way_of_combining_tells(here: tf.Image, tmp_path: Path) -> None:
         lambda: plane > here.collapse("max"),
         lambda: here * line.spectrum(),
         lambda: line.spectrum() * here,
-        lambda: here.moment(0, mask=sky > 0),
-        lambda: here.collapse("max", mask=str(tmp_path / "sky.fits")),
-        lambda: here.collapse("max", mask=plane),
-        lambda: here.mean(where=sky > 0),
-        lambda: here.stats(region=plane),
+        lambda: here.select(where=sky > 0).moment(0),
+        lambda: here.select(where=str(tmp_path / "sky.fits")).collapse("max"),
+        lambda: here.select(where=plane).collapse("max"),
+        lambda: here.select(where=sky > 0).mean(),
+        lambda: here.stats(plane),
     ]
     for number, call in enumerate(calls):
         assert len(told(call)) == 1, number
@@ -128,12 +128,15 @@ def test_a_mask_in_a_file_is_at_its_own_place(here: tf.Image, tmp_path: Path) ->
     cards = dict.fromkeys(("CTYPE3", "CRVAL3", "CRPIX3", "CDELT3", "CUNIT3"))
     for name, more in (("same.fits", {}), ("other.fits", {"CRVAL1": 151.0})):
         path = write_cube(tmp_path / name, cards | more, data=np.ones((5, 4), "u1"))
-        found = told(lambda path=path: here.stats(region=str(path)))  # type: ignore[misc]
+        found = told(lambda path=path: here.stats(str(path)))  # type: ignore[misc]
         assert len(found) == (name == "other.fits")
 
 
 def test_spectra_of_other_channels_are_refused(here: tf.Image, tmp_path: Path) -> None:
-    one, two = here.spectrum(channels=slice(0, 3)), here.spectrum(channels=slice(1, 4))
+    one, two = (
+        here.select(channels=slice(0, 3)).spectrum(),
+        here.select(channels=slice(1, 4)).spectrum(),
+    )
     for call in (lambda: one - two, lambda: one > two):
         with pytest.raises(tf.UsageError, match=r"different axes: .* 1 channels apart"):
             call()
@@ -145,11 +148,11 @@ def test_spectra_of_other_channels_are_refused(here: tf.Image, tmp_path: Path) -
 def test_files_opened_strictly_refuse(here: tf.Image, tmp_path: Path) -> None:
     sky = cube(tmp_path / "sky.fits", CRVAL1=155.0)
     strict = tf.open(tmp_path / "here.fits", strict=True)[0]
-    for image in (strict, strict * 2, strict.cut(section=np.s_[:]), 1 - strict):
+    for image in (strict, strict * 2, strict.cutout(section=np.s_[:]), 1 - strict):
         with pytest.raises(tf.UsageError, match="pixels at different places cannot be combined"):
             image - sky
         with pytest.raises(tf.UsageError, match="pixels at different places cannot be combined"):
-            image.mean(where=sky > 0)
+            image.select(where=sky > 0).mean()
     assert pickle.loads(pickle.dumps(strict)).file.is_strict
 
 

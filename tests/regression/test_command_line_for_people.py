@@ -75,10 +75,10 @@ def test_a_region_beyond_the_image_warns_in_python(tmp_path: Path) -> None:
     image = tf.open(write_cube(tmp_path / "cube.fits"))[0]
     for region in (tf.Box(0, 0, 3, 3), tf.Polygon([(0, 0), (9, 0), (0, 9)])):
         with pytest.warns(tf.TachyfitsWarning, match="reaches beyond"):
-            image.stats(region=region)
+            image.stats(region)
     with pytest.warns(tf.TachyfitsWarning, match=r"Circle\(x=-9.*lies outside"):
-        assert image.stats(region=tf.Circle(-9, 0, 2)).count == 0
-    for call in (image.spectrum, lambda r: image.collapse("mean", region=r)):
+        assert image.stats(tf.Circle(-9, 0, 2)).count == 0
+    for call in (image.spectrum, lambda r: image.select(r).collapse("mean")):
         with pytest.warns(tf.TachyfitsWarning, match="lies outside"):
             call(tf.Ellipse(50, 50, 2, 1))
 

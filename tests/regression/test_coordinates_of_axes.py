@@ -218,7 +218,7 @@ def test_an_increment_of_0_gives_no_coordinates(tmp_path: Path) -> None:
         with pytest.raises(tf.FormatError, match=r"invalid CDELT3 0\.0: expected"):
             use()
     # A single channel needs none.
-    assert image.spectrum(channels=slice(2, 3)).axis.values.tolist() == [5000.0]
+    assert image.select(channels=slice(2, 3)).spectrum().axis.values.tolist() == [5000.0]
 
 
 # Axes that are not linear.
@@ -307,7 +307,7 @@ def test_a_cube_without_channels_has_an_empty_spectrum(tmp_path: Path) -> None:
     assert image.spectrum(unit="km/s").axis.unit == "km s-1"
     assert np.isnan(image.moment(1).values).all()
     full = opened(tmp_path)
-    assert len(full.spectrum(channels=slice(3, 3))) == 0
+    assert len(full.select(channels=slice(3, 3)).spectrum()) == 0
 
 
 def test_names_and_errors_of_axes_reach_astropy(tmp_path: Path) -> None:

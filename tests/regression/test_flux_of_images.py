@@ -43,7 +43,7 @@ def test_an_image_has_the_flux_of_its_pixels(
     assert flux.unit == u.Jy
     np.testing.assert_allclose(flux.value, data[mask].sum() * factor, rtol=1e-12)
     assert image.flux("circle(4,4,1.5)").unit == u.Unit(total)
-    number = image.reduce("flux", region="circle(4,4,1.5)")
+    number = image.select("circle(4,4,1.5)").reduce("flux")
     assert number == image.flux("circle(4,4,1.5)").value
     both = image.flux(["circle(4,4,1.5)", "point(1,1)"], unit="mJy")
     assert both.shape == (2,)

@@ -45,7 +45,7 @@ def written(tmp_path: Path, data: Any) -> tf.Image:
 
 
 def dropped(cube: tf.Image, tmp_path: Path) -> tf.Image:
-    cube.cutout(np.s_[2:3], tmp_path / "dropped.fits", drop_degenerate=True)
+    cube.cutout(section=np.s_[2:3], drop_degenerate=True).write(tmp_path / "dropped.fits")
     image = tf.open(tmp_path / "dropped.fits")[0]
     assert image.ndim == 2
     assert image.header["WCSAXES"] == 3
@@ -54,30 +54,30 @@ def dropped(cube: tf.Image, tmp_path: Path) -> tf.Image:
 
 #: Results of the channel at the reference frequency: one value per beam is one jansky.
 RESULTS: dict[str, Callable[[tf.Image, Path], Any]] = {
-    "cut": lambda cube, path: cube.cut(channels=2),
+    "cut": lambda cube, path: cube.cutout(channels=2),
     "plane": lambda cube, path: cube.plane(np.s_[2]),
     "plane of a file": lambda cube, path: written(path, cube.plane(np.s_[2])),
     "plane of a plane of a file": lambda cube, path: written(path, cube.plane(np.s_[2])).plane(),
     "part of a plane": lambda cube, path: cube.plane(np.s_[2])[1:, ::-1],
     "arithmetic": lambda cube, path: cube.plane(np.s_[2]) * 1.0,
-    "collapse": lambda cube, path: cube.collapse("max", channels=2),
-    "collapse of a file": lambda cube, path: written(path, cube.collapse("max", channels=2)),
-    "kept axis": lambda cube, path: cube.collapse("max", channels=2, keep_axis=True),
+    "collapse": lambda cube, path: cube.select(channels=2).collapse("max"),
+    "collapse of a file": lambda cube, path: written(path, cube.select(channels=2).collapse("max")),
+    "kept axis": lambda cube, path: cube.select(channels=2).collapse("max", keep_axis=True),
     "kept axis of a file": lambda cube, path: written(
-        path, cube.collapse("max", channels=2, keep_axis=True)
+        path, cube.select(channels=2).collapse("max", keep_axis=True)
     ),
-    "reordered": lambda cube, path: cube.reorder("zxy").collapse("max", channels=2),
-    "reordered, kept axis": lambda cube, path: cube.reorder("zxy").collapse(
-        "max", channels=2, keep_axis=True
+    "reordered": lambda cube, path: cube.reorder("zxy").select(channels=2).collapse("max"),
+    "reordered, kept axis": lambda cube, path: (
+        cube.reorder("zxy").select(channels=2).collapse("max", keep_axis=True)
     ),
     "dropped axis": dropped,
     "dropped axis, plane": lambda cube, path: dropped(cube, path).plane(),
     "dropped axis, reordered": lambda cube, path: dropped(cube, path).reorder("yx"),
     "dropped axis, expression": lambda cube, path: dropped(cube, path) * 1.0,
     "dropped axis, rebinned": lambda cube, path: dropped(cube, path).rebin(x=2),
-    "spectrum": lambda cube, path: cube.spectrum(channels=2),
-    "spectrum of velocities": lambda cube, path: cube.spectrum(channels=2, unit="km/s"),
-    "spectrum of a file": lambda cube, path: written(path, cube.spectrum(channels=2)),
+    "spectrum": lambda cube, path: cube.select(channels=2).spectrum(),
+    "spectrum of velocities": lambda cube, path: cube.select(channels=2).spectrum(unit="km/s"),
+    "spectrum of a file": lambda cube, path: written(path, cube.select(channels=2).spectrum()),
     "xarray": lambda cube, path: tf.Image.from_xarray(cube.plane(np.s_[2]).to_xarray()),
     "CCDData": lambda cube, path: tf.Plane.from_nddata(cube.plane(np.s_[2]).to_ccddata()),
 }
@@ -95,7 +95,7 @@ def test_every_result_of_a_channel_has_its_frequency(
 
 
 def test_a_moment_has_the_frequency_of_its_channels(cube: tf.Image) -> None:
-    moment = cube.moment(0, channels=2)
+    moment = cube.select(channels=2).moment(0)
     np.testing.assert_allclose(moment.to("K Hz").values, kelvin(OBSERVED) * WIDTH, rtol=1e-9)
     assert "OBSFREQ" not in cube.moment(1).header
 

@@ -42,7 +42,7 @@ WRITERS: dict[str, Callable[[Any, Path], Any]] = {
     "reorder": lambda image, out: image.reorder("zxy").write(out),
     "smooth": lambda image, out: image.smooth().write(out),
     "math": lambda image, out: (image * 2).write(out),
-    "cutout": lambda image, out: image.cutout(np.s_[0:2], out),
+    "cutout": lambda image, out: image.cutout(section=np.s_[0:2]).write(out),
     "write": lambda image, out: tf.write(out, image[:], image.header),
     "write a list": lambda image, out: tf.write(out, [(image[:], image.header)]),
     "write astropy's": lambda image, out: tf.write(out, image[:], image.header.to_astropy()),

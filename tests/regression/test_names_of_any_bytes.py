@@ -93,7 +93,7 @@ def test_the_command_line_takes_the_name(name: str, capsys: pytest.CaptureFixtur
 
 def test_a_mask_of_that_name_is_noted_in_ascii(name: str) -> None:
     tf.write(f"{name}.cube.fits", np.ones((2, 3, 4)), {"CTYPE3": "FREQ"})
-    plane = tf.open(f"{name}.cube.fits")[0].collapse("sum", mask=name)
+    plane = tf.open(f"{name}.cube.fits")[0].select(where=name).collapse("sum")
     assert "\\xe9toile.fits" in "".join(plane.header.history())
 
 

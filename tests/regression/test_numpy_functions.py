@@ -108,7 +108,8 @@ def test_types_and_outputs(images: dict[str, tf.Image]) -> None:
         np.sum(floats, axis=2, out=whole)
     assert floats.sum(axis=0, keepdims=True).shape == (1, 5, 4)
     assert floats.median(axis=(0, 2), keepdims=True).shape == (1, 5, 1)
-    assert floats.mean(axis=0, section=np.s_[1:3, 2], keepdims=True).shape == (1, 4)
+    part = floats.select(section=np.s_[1:3, 2])
+    assert part.mean(axis=0, keepdims=True).shape == (1, 1, 4)
 
 
 def test_masks_choose_pixels_of_a_reduction(images: dict[str, tf.Image]) -> None:
@@ -116,7 +117,7 @@ def test_masks_choose_pixels_of_a_reduction(images: dict[str, tf.Image]) -> None
     expected = PIXELS.astype("f8")
     for where in (mask, image > 0.5):
         np.testing.assert_allclose(np.sum(image, where=where), expected.sum(where=mask))
-        np.testing.assert_allclose(image.std(where=where), expected.std(where=mask))
+        np.testing.assert_allclose(image.select(where=where).std(), expected.std(where=mask))
         np.testing.assert_allclose(
             np.max(image, axis=0, initial=-9, where=where),
             expected.max(axis=0, initial=-9, where=mask),
@@ -209,7 +210,7 @@ def test_comparisons_are_truth_values(images: dict[str, tf.Image], tmp_path: Pat
     written = tf.open(tmp_path / "mask.fits")[0]
     assert (written.bitpix, written.unit) == (8, None)
     np.testing.assert_array_equal(written.read(), PIXELS > 0)
-    total = np.nansum(image.moment(0, mask=bright).values)
+    total = np.nansum(image.select(where=bright).moment(0).values)
     np.testing.assert_allclose(total, PIXELS[PIXELS > 0].sum(dtype="f8") * 2000.0, rtol=1e-6)
 
 

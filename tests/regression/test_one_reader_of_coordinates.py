@@ -140,7 +140,7 @@ def test_positions_agree_with_wcslib_and_go_back(kind: str) -> None:
 def test_parts_and_copies_have_the_same_positions(kind: str, tmp_path: Path) -> None:
     image = image_of(KINDS[kind])
     at = image.coordinates(X, Y)
-    image.cutout(PART, tmp_path / "cutout.fits")
+    image.cutout(section=PART).write(tmp_path / "cutout.fits")
     (2 * image).write(tmp_path / "computed.fits")
     plane = image.plane(PART)
     plane.write(tmp_path / "plane.fits")
@@ -161,7 +161,7 @@ def test_a_region_at_a_position_has_its_pixel(kind: str) -> None:
         return
     text = f'icrs; circle({at.icrs.ra.deg:.10f},{at.icrs.dec.deg:.10f},0.3")'
     assert np.argwhere(image.region_mask(text)).tolist() == [[Y, X]]
-    assert image.cut(text).shape == (1, 1)
+    assert image.cutout(text).shape == (1, 1)
     path = image.pv([(X, Y), (X + 20, Y)]).header
     if path.get("CUNIT1") == "deg":
         scale = at.separation(image.coordinates(X + 1, Y)).deg
@@ -256,10 +256,12 @@ def test_corrections_in_images_count(corrected: tuple[tf.Image, Any, Path]) -> N
 def test_corrections_in_images_go_along(corrected: tuple[tf.Image, Any, Path]) -> None:
     image, right, folder = corrected
     part = np.s_[10:50, 20:90]
-    image.cutout(part, folder / "cutout.fits")
-    tf.open(folder / "cutout.fits")[0].cutout(np.s_[5:30, 10:60], folder / "again.fits")
-    image.cut(section=part).write(folder / "cut.fits")
-    (image + 1).cut(section=part).write(folder / "computed.fits")
+    image.cutout(section=part).write(folder / "cutout.fits")
+    tf.open(folder / "cutout.fits")[0].cutout(section=np.s_[5:30, 10:60]).write(
+        folder / "again.fits"
+    )
+    image.cutout(section=part).write(folder / "cut.fits")
+    (image + 1).cutout(section=part).write(folder / "computed.fits")
     image.plane(part).write(folder / "plane.fits")
     (image.plane()[part] * 2).write(folder / "section.fits")
     tf.write(folder / "named.fits", image.plane(part), name="PART")
@@ -283,7 +285,7 @@ def test_corrections_in_images_are_written_once_in_a_list(
         found = by_astropy(path, 1).all_pix2world([[60, 30]], 0)[0]
         np.testing.assert_allclose(found, right, rtol=0, atol=1e-10)
     with pytest.raises(tf.UsageError, match="have different tables 'WCSDVARR'"):
-        tf.write(path, [image, image.cut(section=np.s_[10:50, 20:90])], overwrite=True)
+        tf.write(path, [image, image.cutout(section=np.s_[10:50, 20:90])], overwrite=True)
 
 
 def test_cards_of_corrections_go_where_the_images_do_not(
@@ -435,8 +437,8 @@ def test_a_cylindrical_map_goes_on_beyond_half_a_turn(
     np.testing.assert_allclose(image.pixel(at[inner])[0], inner, rtol=0, atol=1e-6)
     for pixel in (10, 300, 420, 710):
         text = f"galactic; circle({right[pixel]:.6f},0,0.1)"
-        assert image.stats(region=text).mean == 721 * 10 + pixel
-    box = image.cut(f"galactic; circle({right[420]:.6f},0,2.1)")
+        assert image.stats(text).mean == 721 * 10 + pixel
+    box = image.cutout(f"galactic; circle({right[420]:.6f},0,2.1)")
     assert box.shape == (9, 9)
     assert box.coordinates(4, 4).l.deg == pytest.approx(right[420])
 
@@ -449,7 +451,7 @@ def test_a_plate_carree_map_ends_at_its_poles() -> None:
     found = image.coordinates(np.full(201, 5), np.arange(201)).dec.deg
     np.testing.assert_array_equal(np.isfinite(found), inside)
     assert np.isnan(image.wcs.wcs_pix2world([[5, 195]], 0)).all()
-    assert image.stats(region="icrs; circle(185, 85, 0.2)").count == 0
+    assert image.stats("icrs; circle(185, 85, 0.2)").count == 0
 
 
 # Frames.

@@ -163,8 +163,8 @@ def test_a_file_of_three_shapes_gives_three_results_with_labels(tmp_path: Path) 
         labels = [spectrum.region.label for spectrum in spectra if spectrum.region is not None]
         assert labels == ["core", "", "far end"]
         assert [spectrum.values[0] for spectrum in spectra] == [11.0, 35.0, 68.0]
-        assert len(cube.stats(region=given)) == 3
-        assert cube.reduce("sum", "xy", region=given).shape == (3, 6)
+        assert len(cube.stats(given)) == 3
+        assert cube.select(given).reduce("sum", "xy").shape == (3, 6)
     # One shape is one region.
     path.write_text("image\ncircle(2,2,1)\n")
     assert isinstance(cube.spectrum(path), tf.Spectrum)
@@ -179,7 +179,7 @@ def test_one_region_of_a_file_is_the_union_with_a_warning(tmp_path: Path) -> Non
     masks = [cube.region_mask(region) for region in tf.regions(path)]
     np.testing.assert_array_equal(cube.region_mask(union), np.any(masks, axis=0))
     with pytest.warns(tf.TachyfitsWarning, match="its 3 shapes are one region here"):
-        cube.cut(path)
+        cube.cutout(path)
     with pytest.warns(tf.TachyfitsWarning, match="its 3 shapes are one region here"):
         tf.region(regions.Regions.read(path, format="ds9"))
 
@@ -220,7 +220,7 @@ def test_excluded_shapes_are_left_out_of_each(tmp_path: Path) -> None:
     # In DS9, excluded pixels stay so whatever follows.
     assert [count(cube, region) for region in tf.regions(path)] == [8, 4]
     shapes = regions.Regions.read(path, format="ds9")
-    assert [stats.count for stats in cube.stats(region=shapes)] == [6 * 8, 6 * 4]
+    assert [stats.count for stats in cube.stats(shapes)] == [6 * 8, 6 * 4]
     path.write_text("#CRTF\ncircle[[5pix,3pix],2pix]\n-circle[[5pix,3pix],1pix]\n"
                     "box[[4pix,2pix],[6pix,4pix]]\n")  # fmt: skip
     # CASA goes in order.

@@ -20,9 +20,9 @@ CARDS = {"CTYPE3": "FREQ", "CUNIT3": "Hz", "CRVAL3": 230.538e9, "CDELT3": -1e6, 
 PLACES: dict[str, Callable[[tf.Image, Any], Any]] = {
     "spectrum": lambda image, value: image.spectrum(unit="km/s", rest=value),
     "moment": lambda image, value: image.moment(1, unit="km/s", rest=value),
-    "channels": lambda image, value: image.spectrum(channels="-200..200 km/s", rest=value),
+    "channels": lambda image, value: image.select(channels="-200..200 km/s", rest=value).spectrum(),
     "pixel": lambda image, value: image.pixel(spectral="1 km/s", rest=value),
-    "cut": lambda image, value: image.cut(channels="-200..200 km/s", rest=value),
+    "cut": lambda image, value: image.cutout(channels="-200..200 km/s", rest=value),
     "frequency": lambda image, value: image.to("K", frequency=value, beam="30arcsec"),
 }
 

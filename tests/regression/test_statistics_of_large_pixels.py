@@ -78,7 +78,7 @@ def test_statistics_of_a_region(name: str, write: Callable[[np.ndarray], str]) -
     pixels = IMAGES[name]
     rows, columns = pixels.shape
     everything = tf.Box((columns - 1) / 2, (rows - 1) / 2, columns, rows)
-    stats = image_of(pixels, write).stats(region=everything)
+    stats = image_of(pixels, write).stats(everything)
     assert isinstance(stats, tf.Stats)
     check(of(stats), pixels)
 

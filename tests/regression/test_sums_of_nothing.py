@@ -44,25 +44,29 @@ def test_spectra_and_planes_have_no_sum_where_no_pixel_is_defined(
     for values in (cube.collapse("sum").values, cube.sum("z"), cube.stats(axis="z")["sum"]):
         assert np.argwhere(np.isnan(values)).tolist() == [[0, 0]]
         assert values[1, 1] == 5.0
-    sums = cube.reduce("sum", "xy", section=np.s_[2:5])
+    sums = cube.select(section=np.s_[2:5]).reduce("sum", "xy")
     np.testing.assert_array_equal(sums, [19, np.nan, 19])
     # Sums that exist stay exact integers.
-    exact = cube.sum("xy", section=np.s_[:3])
+    exact = cube.select(section=np.s_[:3]).sum("xy")
     assert exact.dtype == ("f8" if dtype[0] == "f" else "i8")
 
 
 @pytest.mark.filterwarnings("ignore::tachyfits.TachyfitsWarning")
 def test_a_region_without_pixels_has_no_sum(path: Path) -> None:
     cube = tf.open(path)[0]
-    for stats in (cube.stats(region=OUTSIDE), cube.stats(np.s_[3]), cube.stats(np.s_[:, 0, 0])):
+    for stats in (
+        cube.stats(OUTSIDE),
+        cube.select(section=np.s_[3]).stats(),
+        cube.select(section=np.s_[:, 0, 0]).stats(),
+    ):
         assert stats.count == 0
         assert np.isnan(stats.sum)
-    merged = cube.stats(np.s_[3]).merge(cube.stats(np.s_[2]))
+    merged = cube.select(section=np.s_[3]).stats().merge(cube.select(section=np.s_[2]).stats())
     assert (merged.count, merged.sum) == (19, 19.0)
-    assert np.isnan(cube.sum(region=OUTSIDE, weights="exact"))
+    assert np.isnan(cube.select(OUTSIDE).sum(weights="exact"))
     assert np.isnan(cube.spectrum(OUTSIDE, statistic="flux", weights="exact").values).all()
-    assert np.isnan(cube.sum(where=cube > 5))
-    assert np.isnan(cube.collapse("sum", region=OUTSIDE).values).all()
+    assert np.isnan(cube.select(where=cube > 5).sum())
+    assert np.isnan(cube.select(OUTSIDE).collapse("sum").values).all()
 
 
 def test_functions_of_numpy_are_those_of_numpy(path: Path) -> None:
@@ -73,7 +77,7 @@ def test_functions_of_numpy_are_those_of_numpy(path: Path) -> None:
         np.testing.assert_array_equal(np.nansum(cube, axis=(1, 2)), np.nansum(pixels, axis=(1, 2)))
     assert np.isnan(np.sum(cube, axis=(1, 2))[3])
     # Truth values are counted: nothing is 0.
-    none = (cube > 3).cut(section=np.s_[:])
+    none = (cube > 3).cutout(section=np.s_[:])
     assert np.sum(none) == 0
     assert np.count_nonzero(cube > 3) == 0
 

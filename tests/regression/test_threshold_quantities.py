@@ -1,4 +1,4 @@
-"""`threshold=` with and without a unit."""
+"""Thresholds of selections, with and without a unit."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ def cube(tmp_path: Path) -> tf.Image:
 
 
 def test_a_quantity_is_a_threshold_in_its_own_unit(cube: tf.Image) -> None:
-    plain = cube.moment(0, threshold=7.0)
+    plain = cube.select(where=7.0).moment(0)
     np.testing.assert_array_equal(plain.values[0, 0], (12 + 18) * 500.0)
     for quantity in (7 * u.Jy / u.beam, 7000 * u.mJy / u.beam):
-        plane = cube.moment(0, threshold=quantity)
+        plane = cube.select(where=quantity).moment(0)
         np.testing.assert_array_equal(plane.values, plain.values)
         assert plane.header["HISTORY"] == plain.header["HISTORY"]
         np.testing.assert_array_equal(
-            cube.collapse("max", threshold=quantity).values,
-            cube.collapse("max", threshold=7).values,
+            cube.select(where=quantity).collapse("max").values,
+            cube.select(where=7).collapse("max").values,
         )
 
 
 def test_a_threshold_of_another_kind_names_both_units(cube: tf.Image) -> None:
     with pytest.raises(tf.UsageError, match=r"Jy/beam.*K|K.*Jy"):
-        cube.moment(0, threshold=7 * u.K)
-    with pytest.raises(tf.UsageError, match=r"invalid threshold: expected one number"):
-        cube.moment(0, threshold=[1.0, 2.0])  # type: ignore[arg-type]
-    with pytest.raises(tf.UsageError, match=r"invalid threshold 'high'"):
-        cube.moment(0, threshold="high")  # type: ignore[arg-type]
+        cube.select(where=7 * u.K).moment(0)
+    with pytest.raises(tf.UsageError, match="a mask of 2 pixels does not broadcast"):
+        cube.select(where=[1.0, 2.0])
+    with pytest.raises(tf.UsageError, match="invalid condition 'high': expected a threshold"):
+        cube.select(where="high")

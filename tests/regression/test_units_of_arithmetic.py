@@ -66,7 +66,7 @@ def test_images_carry_the_unit_that_astropy_gives(cube: tf.Image, number: int) -
 
 @pytest.mark.parametrize("number", range(len(OPERATIONS)))
 def test_planes_and_spectra_carry_the_unit_that_astropy_gives(cube: tf.Image, number: int) -> None:
-    plane, spectrum = cube.plane(0), cube.spectrum(statistic="max", channels=slice(0, 4))
+    plane, spectrum = cube.plane(0), cube.select(channels=slice(0, 4)).spectrum(statistic="max")
     for given in (plane, spectrum):
         expected = OPERATIONS[number](u.Quantity(given.values, BEAM))
         found = OPERATIONS[number](given)

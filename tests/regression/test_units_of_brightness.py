@@ -143,7 +143,7 @@ def test_channels_understand_the_units_that_axes_do(tmp_path: Path, unit: str) -
     cube = tf.open(write_cube(tmp_path / "wave.fits", AXIS, data=np.ones((10, 5, 4))))[0]
     first, last = cube.spectrum(unit=unit).axis.values[[3, 5]].tolist()
     for channels in (f"{first!r}..{last!r} {unit}", tf.SpectralRange(first, last, unit)):
-        assert cube.cut(channels=channels).shape[0] == 3
+        assert cube.cutout(channels=channels).shape[0] == 3
 
 
 def test_axes_of_other_units_are_cut_in_them(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_axes_of_other_units_are_cut_in_them(tmp_path: Path) -> None:
     cube = tf.open(write_cube(tmp_path / "fdep.fits", cards, data=np.ones((10, 5, 4))))[0]
     for unit in ("rad/m2", "rad/m/m", "RAD/M/M", "rad m^-2"):
         assert cube.spectrum(unit=unit).axis.values[0] == -5.0
-        assert cube.cut(channels=f"-3..-1 {unit}").shape[0] == 3
+        assert cube.cutout(channels=f"-3..-1 {unit}").shape[0] == 3
 
 
 @pytest.mark.parametrize(

@@ -195,7 +195,11 @@ def test_a_spectrum_is_written_with_the_coordinates_that_it_has(
     way: str | None, expected: str, piece: slice,
 ) -> None:  # fmt: skip
     cards = {"CTYPE3": ctype, "CUNIT3": cunit, "CRVAL3": start, "CDELT3": step}
-    spectrum = opened(tmp_path, cards).spectrum(unit=unit, convention=way, channels=piece)
+    spectrum = (
+        opened(tmp_path, cards)
+        .select(channels=piece, convention=way)
+        .spectrum(unit=unit, convention=way)
+    )
     spectrum.write(tmp_path / "spectrum.fits")
     written = tf.open(tmp_path / "spectrum.fits")[0]
     assert written.header["CTYPE1"] == expected

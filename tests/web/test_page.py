@@ -130,7 +130,7 @@ def test_moment_map_of_a_range_is_the_engines(page: Page, address: str, folder: 
     page.wait_for_function("() => tachyfits.store.state.layer.operation === 'moment0'")
     settled(page)
     with tf.open(folder / "ngc6946.fits") as file:
-        plane = file[0].moment(0, channels=slice(19, 60))
+        plane = file[0].select(channels=slice(19, 60)).moment(0)
     page.mouse.move(*on_screen(page, 53, 48))
     page.wait_for_function(
         "v => Number(document.querySelector('#readout').dataset.value) === v",
@@ -176,7 +176,7 @@ def test_statistics_of_the_selected_region_are_the_engines(
     page.locator("#tab-regions").click()
     page.get_by_role("button", name="Circle 1").first.click()
     with tf.open(folder / "ngc6946.fits") as file:
-        stats = file[0].stats((slice(39, 40),), "circle(50,50,12.5)")
+        stats = file[0].select("circle(50,50,12.5)", section=(slice(39, 40),)).stats()
     table = page.locator("#panel table.values")
     expect(table.locator("[data-name=count]")).to_have_text(str(stats.count))
     for name in ("mean", "std", "max"):
@@ -284,7 +284,7 @@ def test_contours_of_another_image_lie_by_its_coordinates(
 ) -> None:
     # The other image is a part of this one, so its lines are this one's, 30 and 20 pixels on.
     with tf.open(folder / "ngc6946.fits") as file:
-        part = file[0].cut(section=np.s_[:, 20:80, 30:90])
+        part = file[0].cutout(section=np.s_[:, 20:80, 30:90])
         part.write(folder / "part.fits", overwrite=True)
         value = float(file[0].collapse("mean").values[48:52, 48:52].mean())
     opened(page, address, "ch=40&at=50,50,5")
@@ -423,7 +423,7 @@ def test_threshold_of_a_map_is_the_engines_and_is_in_the_link(
     page.wait_for_function("() => tachyfits.store.state.layer.operation === 'moment1'")
     settled(page)
     with tf.open(folder / "ngc6946.fits") as file:
-        plane = file[0].moment(1, channels=slice(19, 60), threshold=0.004)
+        plane = file[0].select(channels=slice(19, 60), where=0.004).moment(1)
     page.mouse.move(*on_screen(page, 53, 48))
     page.wait_for_function(
         "v => Number(document.querySelector('#readout').dataset.value) === v",
@@ -516,7 +516,7 @@ def test_map_that_is_shown_is_saved_as_fits(
     assert f"{path.stat().st_size / 1000:.3g} kB" in size.inner_text()
     assert downloading.value.suggested_filename == "ngc6946_moment0.fits"
     with tf.open(folder / "ngc6946.fits") as file, fits.open(path) as found:
-        plane = file[0].moment(0, channels=slice(19, 60))
+        plane = file[0].select(channels=slice(19, 60)).moment(0)
         np.testing.assert_array_equal(found[0].data, plane.values)
         assert found[0].header["BUNIT"] == plane.unit
     page.locator("#tab-maps").click()
@@ -548,7 +548,7 @@ def test_polygon_of_a_thousand_corners_is_kept_in_the_link_and_measured(
     page.locator("#tab-regions").click()
     page.get_by_role("button", name="Polygon 1").first.click()
     with tf.open(folder / "ngc6946.fits") as file:
-        count = file[0].stats((slice(39, 40),), text).count
+        count = file[0].select(text, section=(slice(39, 40),)).stats().count
     expect(page.locator("#panel table.values [data-name=count]")).to_have_text(str(count))
 
 

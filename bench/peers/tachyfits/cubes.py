@@ -49,10 +49,9 @@ def region_spectrum(request: Request) -> Any:
             return image.spectrum(tf.Circle(x, y, radius), threads=request["threads"])
         at, _ = image.coordinates(x, y, 0)
         # Of all channels.
-        return image.spectrum(
-            tf.SkyRegion.circle(at, f"{request['arcsec']} arcsec"),
-            channels="-1e5..1e5 km/s", rest="100 GHz", unit="K", threads=request["threads"],
-        )  # fmt: skip
+        circle = tf.SkyRegion.circle(at, f"{request['arcsec']} arcsec")
+        chosen = image.select(circle, channels="-1e5..1e5 km/s", rest="100 GHz")
+        return chosen.spectrum(rest="100 GHz", unit="K", threads=request["threads"])
 
 
 def right_spectrum(spectrum: Any, request: Request) -> dict[str, Any]:

@@ -1,7 +1,5 @@
 //! The pixels of one HDU: reading and reducing them.
 
-use std::path::PathBuf;
-
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
@@ -378,40 +376,6 @@ impl Image {
             self.image.histogram((low, high), bins, &section, regions.as_deref(), options)
         })?;
         Ok(Histogram(histogram))
-    }
-
-    /// Write a section as a FITS file of its own, which appears when it is complete.
-    ///
-    /// Parameters
-    /// ----------
-    /// path
-    ///     The new file.
-    /// section
-    ///     One (start, count, step) per NumPy axis.
-    /// drop_axes
-    ///     NumPy numbers of axes of length 1 in the section that are left out.
-    /// overwrite
-    ///     Replace a file of that name.
-    #[pyo3(
-        signature = (path, section, *, drop_axes=Vec::new(), overwrite=false, threads=0, progress=None),
-        text_signature = "($self, path, section, *, drop_axes=(), overwrite=False, threads=0, progress=None)"
-    )]
-    #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
-    fn cutout(
-        &self,
-        py: Python<'_>,
-        path: PathBuf,
-        section: Ranges,
-        drop_axes: Vec<i64>,
-        overwrite: bool,
-        threads: i64,
-        progress: Option<Py<PyAny>>,
-    ) -> PyResult<()> {
-        let section = self.section(py, Some(section))?;
-        let dropped = fits_axes(&self.image, &drop_axes).or_raise(py)?;
-        reported(py, threads, progress, |options| {
-            Ok(((), self.image.cutout(&path, &section, &dropped, overwrite, options)?))
-        })
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {

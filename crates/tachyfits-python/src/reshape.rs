@@ -60,13 +60,25 @@ impl Image {
     ///     (start, count, step) for each NumPy axis.
     /// margins
     ///     Undefined pixels before and after those of each NumPy axis; none without.
-    #[pyo3(signature = (ranges, *, margins=Vec::new()), text_signature = "($self, ranges, *, margins=())")]
-    fn cut(&self, py: Python<'_>, ranges: Ranges, margins: Vec<(u64, u64)>) -> PyResult<FitsFile> {
+    /// drop_axes
+    ///     NumPy numbers of axes of length 1 in the section that are left out.
+    #[pyo3(
+        signature = (ranges, *, margins=Vec::new(), drop_axes=Vec::new()),
+        text_signature = "($self, ranges, *, margins=(), drop_axes=())"
+    )]
+    fn cut(
+        &self,
+        py: Python<'_>,
+        ranges: Ranges,
+        margins: Vec<(u64, u64)>,
+        drop_axes: Vec<i64>,
+    ) -> PyResult<FitsFile> {
         let image = self.engine();
         let section = section(image, Some(ranges)).or_raise(py)?;
         let margins: Vec<Margin> =
             margins.into_iter().rev().map(|(before, after)| Margin { before, after }).collect();
-        Ok(FitsFile::new(image.cut(&section, &margins).or_raise(py)?))
+        let dropped = fits_axes(image, &drop_axes).or_raise(py)?;
+        Ok(FitsFile::new(image.cut_without(&section, &margins, &dropped).or_raise(py)?))
     }
 
     /// Return the pixels along a path through the last two NumPy axes, as the file that they would be; nothing is computed

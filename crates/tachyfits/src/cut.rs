@@ -69,8 +69,21 @@ impl Image {
         overwrite: bool,
         options: &RunOptions<'_>,
     ) -> Result<Report, Error> {
-        let part = self.part(section, &[], &self.reduced_axes(dropped)?)?;
+        let part = self.cut_without(section, &[], dropped)?;
         part.image(0)?.write(path, &WriteOptions::default().overwrite(overwrite), options)
+    }
+
+    /// [`Image::cut`] without the axes in `dropped` (0 is NAXIS1), which have length 1 in the section.
+    ///
+    /// # Errors
+    /// If an axis cannot be dropped, and as [`Image::cut`].
+    pub fn cut_without(
+        &self,
+        section: &Section,
+        margins: &[Margin],
+        dropped: &[usize],
+    ) -> Result<FitsFile, Error> {
+        self.part(section, margins, &self.reduced_axes(dropped)?)
     }
 
     /// A section with margins, without the axes that are dropped.

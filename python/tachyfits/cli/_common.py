@@ -21,14 +21,11 @@ from tachyfits.cli._syntax import CHANNELS, REGION, SECTION
 from tachyfits.file.file import DAMAGED, STORAGES, File
 from tachyfits.file.hdu import Hdu, no_pixels_hint
 from tachyfits.file.image_hdu import ImageHdu
-from tachyfits.text.fits_sections import Range, numpy_index
 
 if TYPE_CHECKING:
     from tachyfits import Image
     from tachyfits.base.progress import Progress
-    from tachyfits.header.spectral_units import Line
     from tachyfits.text.regions import Region
-    from tachyfits.text.spectral_ranges import SpectralRange
 
 
 @dataclass(frozen=True)
@@ -214,33 +211,8 @@ overwrite_option = click.option(
     "--overwrite", is_flag=True, help="Replace an existing output file."
 )
 
-#: Values that click passes for a section, for channels and for regions: (text, parsed).
-SectionOption = tuple[str, tuple[Range, ...]] | None
-ChannelsOption = tuple[str, "Range | SpectralRange"] | None
+#: The value that click passes for regions: (text, parsed).
 RegionOptions = tuple[tuple[str, "list[Region]"], ...]
-
-
-def index_of(section: SectionOption, image: Image) -> tuple[slice, ...] | None:
-    """Return NumPy's index for ``--section``."""
-    return None if section is None else numpy_index(section[1], image.shape)
-
-
-def slice_of(channels: ChannelsOption, image: Image, line: Line) -> slice | None:
-    """Return the slice of the spectral axis for ``--channels``."""
-    if channels is None:
-        return None
-    axis = image._coordinates.required_channel_axis()
-    if isinstance(channels[1], Range):
-        name = f"the spectral axis (NAXIS{image.ndim - axis})"
-        return channels[1].to_slice(image.shape[axis], name)
-    from tachyfits.header.spectral_selection import channel_slice
-
-    return channel_slice(image._coordinates, axis, image.shape[axis], channels[1], line)
-
-
-def regions_of(regions: RegionOptions) -> list[Region] | None:
-    """Return the regions as the API takes them: each shape of a file for itself."""
-    return [region for _, found in regions for region in found] or None
 
 
 def names_of(regions: RegionOptions) -> list[str]:

@@ -93,3 +93,21 @@ def grouped(
         return with_options(options)(wrapped)
 
     return decorate
+
+
+def packed(name: str, kind: type) -> Callable[[Command], Command]:
+    """Give a command one argument ``name`` for the fields of a dataclass.
+
+    It goes below the options, which keep their order.
+    """
+    fields = tuple(kind.__dataclass_fields__)  # type: ignore[attr-defined]
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def wrapped(*args: Any, **given: Any) -> Any:
+            made = kind(**{field: given.pop(field) for field in fields})
+            return command(*args, **{name: made}, **given)
+
+        return wrapped
+
+    return decorate

@@ -8,9 +8,7 @@ from typing import Any
 import click
 import numpy as np
 
-from tachyfits import Image, Region, _core, reports
-from tachyfits.base.errors import usage
-from tachyfits.base.progress import Progress
+from tachyfits import Image, _core, reports
 from tachyfits.cli._group import grouped
 from tachyfits.cli._syntax import PERCENTILES
 from tachyfits.cli._written import buffering_option
@@ -67,21 +65,12 @@ order_options = grouped("order", OrderOptions, OrderOptions.__dataclass_fields__
 
 
 def order_columns(
-    image: Image,
-    asked: OrderOptions,
-    index: tuple[slice, ...] | None,
-    regions: list[Region] | None,
-    per_plane: bool,
-    threads: int,
-    progress: Progress,
+    image: Image, asked: OrderOptions, per_plane: bool, **run: Any
 ) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, _core.Report]]:
-    """Compute the requested arrays, of shape (regions, planes), by column, and their cost."""
-    if asked.robust and regions:
-        raise usage(
-            f"{image.file.name}: --robust takes no regions",
-            "leave --region out, or use --section for a part of the planes",
-        )
-    shape = (len(regions or [None]), -1)
+    """Compute the requested arrays of an image by column, and their cost.
+
+    ``run``: threads and progress.
+    """
     columns: dict[str, np.ndarray[Any, Any]] = {}
     costs: dict[str, _core.Report] = {}
     if asked.names:
@@ -89,26 +78,15 @@ def order_columns(
             arrays = image._order(
                 list(asked.names.values()),
                 "xy" if per_plane else None,
-                index,
-                regions,
                 buffering=asked.buffering,
-                threads=threads,
-                progress=progress,
+                **run,
             )
         costs["order"] = found[-1]
-        columns |= {
-            name: np.reshape(array, shape) for name, array in zip(asked.names, arrays, strict=True)
-        }
+        columns |= dict(zip(asked.names, arrays, strict=True))
     if asked.robust:
         with reports() as found:
-            values = image.robust_rms(
-                per_plane=per_plane,
-                section=index,
-                repeat=asked.repeat,
-                buffering=asked.buffering,
-                threads=threads,
-                progress=progress,
+            columns["robust_rms"] = image.robust_rms(
+                per_plane=per_plane, repeat=asked.repeat, buffering=asked.buffering, **run
             )
         costs["robust"] = found[-1]
-        columns["robust_rms"] = np.reshape(values, shape)
     return columns, costs

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,30 +11,26 @@ import click
 
 import tachyfits
 from tachyfits import Image
-from tachyfits.base.errors import usage, warn
+from tachyfits.base.errors import warn
 from tachyfits.base.output import check_output, write_atomically
 from tachyfits.cli._common import (
-    ChannelsOption,
     Common,
     RegionOptions,
-    SectionOption,
     channels_option,
     described,
-    index_of,
     names_of,
     overwrite_option,
     pol_option,
     region_option,
-    regions_of,
     section_option,
-    slice_of,
     suffix_of,
 )
 from tachyfits.cli._group import Command, grouped, with_options
 from tachyfits.cli._output import json_text
 from tachyfits.cli._syntax import LIMITS, NUMBERS
-from tachyfits.header.spectral_selection import stokes_slice
 from tachyfits.header.spectral_units import CONVENTIONS, MEDIA, Line
+from tachyfits.image.rectangles import slices_of
+from tachyfits.image.selection import Selection
 from tachyfits.text.spectral_ranges import SpectralRange
 
 #: As `tachyfits.plot` has them, which is imported for drawing alone.
@@ -45,33 +40,29 @@ STRETCHES = ("linear", "log", "asinh", "sqrt")
 DRAWN = (".png", ".svg", ".pdf")
 WRITTEN = (".txt", ".csv", ".json")
 
-_NO_LINE = Line()
-
 
 @dataclass(frozen=True)
-class Part:
-    """The pixels selected for a command: its --section, --channels, --pol and --region."""
+class PixelOptions:
+    """The pixels that a command uses: a selection, and how its options were written.
 
-    section: SectionOption = None
-    channels: ChannelsOption = None
+    Attributes
+    ----------
+    selection
+        What they mean.
+    texts
+        --section, --channels and --pol.
+    regions
+        Each --region: its text, and its shapes.
+    """
+
+    selection: Selection
+    texts: dict[str, str | None]
     regions: RegionOptions = ()
-    pol: str | None = None
-    #: Rest frequency and convention of channels by velocity.
-    line: Line = _NO_LINE
 
     @property
-    def is_whole(self) -> bool:
-        """Whether no part is selected."""
-        return not any((self.section, self.channels, self.pol, self.regions))
-
-    def with_line(self, line: dict[str, Any]) -> Part:
-        """Return the part with the rest frequency and the convention that options give."""
-        return replace(self, line=Line(**(line | {"unit": None})))
-
-    def line_of_values(self, line: dict[str, Any]) -> dict[str, Any]:
-        """Return the options of coordinates, without a rest frequency for channels alone."""
-        of_channels = self.channels is not None and isinstance(self.channels[1], SpectralRange)
-        return {} if of_channels and line.get("unit") is None else line
+    def names(self) -> list[str]:
+        """The names of the regions: labels of a file, else as they were written."""
+        return names_of(self.regions)
 
     @property
     def labels(self) -> list[str]:
@@ -79,40 +70,34 @@ class Part:
         return ["".join(name.split()) for name in self.names] or [""]
 
     @property
-    def names(self) -> list[str]:
-        """The names of the regions: labels of a file, else as they were written."""
-        return names_of(self.regions)
+    def is_whole(self) -> bool:
+        """Whether every pixel is used."""
+        return self.selection.keeps_axes and self.selection.regions is None
 
-    def index(self, image: Image) -> tuple[slice, ...] | None:
-        """Return NumPy's index for the section and the polarisation; None for everything."""
-        index = index_of(self.section, image)
-        if self.pol is None:
-            return index
-        slices = list(index or (slice(None),) * image.ndim)
-        axis, piece = stokes_slice(image._coordinates, image.shape, self.pol)
-        if slices[axis] not in (slice(None), slice(None, None, 1)):
-            raise usage(f"both --pol and --section cut NAXIS{image.ndim - axis}", "use one of them")
-        slices[axis] = piece
-        return tuple(slices)
+    def with_line(self, line: dict[str, Any]) -> PixelOptions:
+        """Return the options with a rest frequency and a convention for channels by velocity."""
+        selection = replace(self.selection, line=Line(**(line | {"unit": None})))
+        return replace(self, selection=selection)
 
-    def whole_index(self, image: Image) -> tuple[slice, ...] | None:
-        """Return NumPy's index for the section, the channels and the polarisation, or None."""
-        return self.index(image) if self.channels is None else self.slices(image)
+    def line_of_values(self, line: dict[str, Any]) -> dict[str, Any]:
+        """Return the options of coordinates, without a rest frequency for channels alone."""
+        of_channels = isinstance(self.selection.channels, SpectralRange)
+        return {} if of_channels and line.get("unit") is None else line
 
-    def channel_slice(self, image: Image) -> slice | None:
-        """Return the slice of the spectral axis for the channels."""
-        return slice_of(self.channels, image, self.line)
+    def of(self, image: Image, *where: Any) -> Image:
+        """Return the pixels of an image, where conditions hold."""
+        return image._selected(replace(self.selection, where=where))
 
-    def shapes(self) -> list[tachyfits.Region] | None:
-        """Return the regions; None where there are none."""
-        return regions_of(self.regions)
+    def index(self, image: Image) -> tuple[slice, ...]:
+        """Return NumPy's index of the pixels, whatever the regions."""
+        return slices_of(replace(self.selection, regions=None).resolve(image).section)
 
     def one_region(self) -> tachyfits.Region | None:
         """Return the one region that is selected; several make one, of all their pixels.
 
         A file of several shapes gives a note: other commands take each for itself.
         """
-        shapes = self.shapes()
+        shapes = self.selection.regions
         for text, found in self.regions:
             if len(found) > 1:
                 warn(f"{text}: its {len(found)} shapes are one region here, with the pixels of all")
@@ -120,29 +105,37 @@ class Part:
             return None if shapes is None else shapes[0]
         return tachyfits.CompoundRegion(tuple((True, shape) for shape in shapes))
 
-    def slices(self, image: Image) -> tuple[slice, ...]:
-        """Return one slice per NumPy axis, the channels among them."""
-        slices = list(self.index(image) or (slice(None),) * image.ndim)
-        piece = self.channel_slice(image)
-        if piece is not None:
-            axis = image._coordinates.required_channel_axis()
-            if slices[axis] not in (slice(None), slice(None, None, 1)):
-                raise usage(
-                    f"both --channels and --section cut NAXIS{image.ndim - axis}",
-                    "use one of them",
-                )
-            slices[axis] = piece
-        return tuple(slices)
+
+#: The attributes of a spectral line that channels by velocity need.
+_LINE = ("rest", "convention", "rest_medium")
 
 
-def part_options(*names: str) -> Callable[[Command], Command]:
-    """Add some of these options; the command gets them as one ``part``."""
+def _pixel_options(**values: Any) -> PixelOptions:
+    """Return the pixels that options choose, of which a command may lack some."""
+    regions = values.pop("regions", ())
+    line = Line(None, *(values.pop(name, None) for name in _LINE))
+    texts = {name: values.get(name) for name in ("section", "channels", "pol")}
+    words: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
+    for name in ("section", "channels"):
+        if name in words:
+            texts[name], words[name] = words[name]
+    shapes = [shape for _, found in regions for shape in found] or None
+    return PixelOptions(Selection.typed({"region": shapes, **words}, line=line), texts, regions)
+
+
+def part_options(*names: str, rest: bool = False) -> Callable[[Command], Command]:
+    """Add some of these options; the command gets them as ``pixels``.
+
+    ``rest``: also those of a spectral line, for channels by velocity.
+    """
     options = {
         "section": section_option, "channels": channels_option, "regions": region_option,
         "pol": pol_option,
     }  # fmt: skip
-
-    return grouped("part", Part, names, [options[name] for name in names])
+    every = [options[name] for name in names]
+    if not rest:
+        return grouped("pixels", _pixel_options, names, every)
+    return grouped("pixels", _pixel_options, (*names, *_LINE), [*every, *_REST_OPTIONS])
 
 
 _REST_OPTIONS = (
@@ -156,18 +149,6 @@ _REST_OPTIONS = (
                  help="Medium of a rest wavelength. Default: air where the axis is "
                       "AWAV (refractive index by Edlén 1953), else vacuum."),
 )  # fmt: skip
-
-
-def rest_options(command: Command) -> Command:
-    """Add --rest, --convention and --rest-medium, for channels; they are in the ``part``."""
-
-    @functools.wraps(command)
-    def wrapped(*args: Any, part: Part, **given: Any) -> Any:
-        line = {name: given.pop(name) for name in ("rest", "convention", "rest_medium")}
-        return command(*args, part=part.with_line(line), **given)
-
-    return with_options(_REST_OPTIONS)(wrapped)
-
 
 #: Adds --unit, --rest, --convention and --rest-medium, the coordinates of a spectral axis.
 line_options = with_options((

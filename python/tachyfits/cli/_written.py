@@ -51,7 +51,7 @@ class Output:
             (1.0 if self.bscale is None else self.bscale, self.bzero or 0.0) if scaled else None
         )
         with common.meter(label) as progress, reports() as costs:
-            image.write(
+            image._write(
                 self.output,
                 dtype=None if self.bitpix is None else _TYPES[self.bitpix],
                 scaling=scaling,

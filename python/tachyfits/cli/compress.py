@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,37 @@ import tachyfits
 from tachyfits import Compression, File, TachyfitsWarning
 from tachyfits.base.errors import listed
 from tachyfits.cli._common import Common, common_options, overwrite_option, refuse_without
+from tachyfits.cli._group import packed
 from tachyfits.cli._output import json_text, say, size_text
 
 #: Codecs by their words.
 CODECS = {word: codec for codec in tachyfits.codecs() for word in codec.words}
 KEEPING_BITS = ", ".join(word for word, codec in CODECS.items() if codec.keeps_bits)
 DITHERS = {"none": None, "1": 1, "2": 2}
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """The options of compression in tiles."""
+
+    codec: str
+    tile: str | None
+    quantise: float | None
+    dither: str
+    seed: int | None
+    scale: int
+    tables: bool
+    table_rows: int | None
+    ignore_directives: bool
+
+    @property
+    def compression(self) -> Compression:
+        """The compression that the options describe."""
+        level: float | str | None = "auto" if self.quantise is None else self.quantise or None
+        return Compression(
+            self.codec, _shape(self.tile), level, DITHERS[self.dither], self.seed, self.scale,
+            tables=self.tables, table_rows=self.table_rows, directives=not self.ignore_directives,
+        )  # fmt: skip
 
 
 @click.command()
@@ -84,20 +110,9 @@ DITHERS = {"none": None, "1": 1, "2": 2}
 )
 @click.option("--checksum", is_flag=True, help="Write DATASUM and CHECKSUM.")
 @overwrite_option
+@packed("tiles", Tiles)
 def command(
-    common: Common,
-    output: str | None,
-    codec: str,
-    tile: str | None,
-    quantise: float | None,
-    dither: str,
-    seed: int | None,
-    scale: int,
-    tables: bool,
-    table_rows: int | None,
-    ignore_directives: bool,
-    checksum: bool,
-    overwrite: bool,
+    common: Common, output: str | None, tiles: Tiles, checksum: bool, overwrite: bool
 ) -> int:
     """Compress the images of files in tiles, as fpack does; --tables: tables too.
 
@@ -118,15 +133,11 @@ def command(
         raise click.UsageError("-o names the output of one FILE; leave it out for several")
     if output is None and "-" in common.files:
         raise click.UsageError("name the new file of standard input with -o")
-    if codec != "hcompress":
+    if tiles.codec != "hcompress":
         refuse_without("--codec hcompress", ["scale"])
-    if not tables:
+    if not tiles.tables:
         refuse_without("--tables", ["table-rows"])
-    level: float | str | None = "auto" if quantise is None else quantise or None
-    how = Compression(
-        codec, _shape(tile), level, DITHERS[dither], seed, scale, tables=tables,
-        table_rows=table_rows, directives=not ignore_directives,
-    )  # fmt: skip
+    how = tiles.compression
 
     def compress(file: File) -> None:
         name = output or f"{common.path_of(file)}.fz"

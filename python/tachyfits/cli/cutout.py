@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -15,14 +16,13 @@ from tachyfits.cli._common import (
     refuse_without,
 )
 from tachyfits.cli._output import json_text, say, size_text
-from tachyfits.cli._parts import Part, part_options, rest_options
-from tachyfits.image.parts import MODES, part_of
+from tachyfits.cli._parts import PixelOptions, part_options
+from tachyfits.image.rectangles import MODES
 
 
 @click.command()
 @common_options(many=False)
-@part_options("regions", "section", "channels", "pol")
-@rest_options
+@part_options("regions", "section", "channels", "pol", rest=True)
 @click.option(
     "--mode",
     type=click.Choice(MODES),
@@ -43,7 +43,7 @@ from tachyfits.image.parts import MODES, part_of
 @overwrite_option
 def command(
     common: Common,
-    part: Part,
+    pixels: PixelOptions,
     mode: str,
     output: str,
     drop_degenerate: bool,
@@ -63,35 +63,18 @@ def command(
       tachyfits cutout cube.fits --region 'icrs; circle(9:54:00,4.5,2arcmin)' -o source.fits
       tachyfits cutout cube.fits --channels '5..15 km/s' -o line.fits --overwrite
     """
-    if part.is_whole:
+    if pixels.is_whole:
         raise click.UsageError("give --region, --section, --channels or --pol")
-    if not part.regions:
+    if not pixels.regions:
         refuse_without("--region", ["mode"])
 
     def cut(file: File) -> None:
         image = common.image(file)
-        region = part.one_region()
-        chosen = part_of(image, region, None, part.slices(image), mode)
-        if chosen.margins and drop_degenerate:
-            raise click.UsageError("--drop-degenerate does not go with --mode partial")
+        selection = replace(pixels.selection, regions=pixels.one_region(), mode=mode)
+        part = image._cutout(selection, drop_degenerate)
         with common.meter("cutout") as progress:
-            if chosen.margins:
-                padded = image.cut(region, section=part.slices(image), mode=mode)
-                padded.write(output, overwrite=overwrite, progress=progress)
-            else:
-                image.cutout(
-                    chosen.section,
-                    output,
-                    drop_degenerate=drop_degenerate,
-                    overwrite=overwrite,
-                    progress=progress,
-                )
-        size = Path(output).stat().st_size
-        margins = chosen.margins or ((0, 0),) * image.ndim
-        counts = zip(chosen.section.full_shape, margins, strict=True)
-        shape = [count + sum(margin) for count, margin in counts]
-        if drop_degenerate:
-            shape = [count for count in shape if count != 1]
+            part.write(output, overwrite=overwrite, progress=progress)
+        size, shape = Path(output).stat().st_size, part.shape
         if common.json:
             naxis = list(reversed(shape))
             answer = described(image, output=output, output_naxis=naxis, output_bytes=size)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import click
@@ -12,7 +12,20 @@ from tachyfits import FileDifference
 from tachyfits.checks.diff import DataDifference, HduDifference, HduLabel
 from tachyfits.cli import _progress
 from tachyfits.cli._failures import complain
+from tachyfits.cli._group import packed
 from tachyfits.cli._output import json_text, number_text, say, warnings_said
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The options of what counts as a difference, as `tachyfits.diff` takes them."""
+
+    absolute: float
+    relative: float
+    ignore: tuple[str, ...]
+    ignore_comments: bool
+    places: int
+    threads: int
 
 
 @click.command()
@@ -63,18 +76,9 @@ from tachyfits.cli._output import json_text, number_text, say, warnings_said
     default=None,
     help="Show progress if the work takes over a second. Default: on a terminal.",
 )
+@packed("rules", Rules)
 def command(
-    first: str,
-    second: str,
-    absolute: float,
-    relative: float,
-    ignore: tuple[str, ...],
-    ignore_comments: bool,
-    places: int,
-    as_json: bool,
-    quiet: bool,
-    threads: int,
-    progress: bool | None,
+    first: str, second: str, rules: Rules, as_json: bool, quiet: bool, progress: bool | None
 ) -> int:
     """Compare two files: HDUs, cards, pixels, the cells of tables.
 
@@ -97,24 +101,14 @@ def command(
         raise click.UsageError("choose one of --quiet and --json")
     try:
         with warnings_said(), _progress.progress(progress, "diff") as meter:
-            found = tachyfits.diff(
-                first,
-                second,
-                absolute=absolute,
-                relative=relative,
-                ignore=ignore,
-                ignore_comments=ignore_comments,
-                places=places,
-                threads=threads,
-                progress=meter,
-            )
+            found = tachyfits.diff(first, second, **asdict(rules), progress=meter)
     except tachyfits.TachyfitsError as error:
         complain(error)
         return 2
     if as_json:
         click.echo(json_text(_as_json(found)))
         shown, different = _places(found)
-        if places and shown < different:
+        if rules.places and shown < different:
             say(f"{shown} of {different} places of differences; --places shows more")
     elif not quiet:
         click.echo("\n".join(_lines(found)))

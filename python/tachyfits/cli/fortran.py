@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from tachyfits import TachyfitsError
 from tachyfits.base.errors import listed, usage
 from tachyfits.cli import _progress
 from tachyfits.cli._failures import complain
-from tachyfits.cli._group import Group, with_options
+from tachyfits.cli._group import Group, packed, with_options
 from tachyfits.cli._output import (
     json_text,
     report_dict,
@@ -261,12 +262,43 @@ def _print(record: Record, form: str | None, *, as_json: bool) -> None:
     click.echo(json_text(answer | {"convention": "records from 1"}))
 
 
+@dataclass(frozen=True)
+class Numbers:
+    """The numbers of records that statistics are of."""
+
+    form: str
+    fields: tuple[str, ...]
+    records: tuple[str, Range] | None
+
+
+@dataclass(frozen=True)
+class Target:
+    """How new records are framed."""
+
+    to_order: str | None
+    to_markers: str | None
+    to_access: str | None
+    single: bool
+    double: bool
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The same as `tachyfits.fortran.convert` takes it."""
+        return {
+            "order": self.to_order,
+            "markers": None if self.to_markers is None else int(self.to_markers),
+            "access": self.to_access,
+            "precision": "single" if self.single else "double" if self.double else None,
+        }
+
+
 @command.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path())
 @with_options(_STATS + _SOURCE + _RUN)
+@packed("numbers", Numbers)
 def stats(
-    files: tuple[str, ...], form: str, fields: tuple[str, ...], records: tuple[str, Range] | None,
-    ddof: int, report: bool, threads: int, progress: bool | None, **given: Any,
+    files: tuple[str, ...], numbers: Numbers, ddof: int, report: bool, threads: int,
+    progress: bool | None, **given: Any,
 ) -> int:  # fmt: skip
     """Count, sum, mean, rms, std, min and max of the numbers of records, without an array of them.
 
@@ -285,8 +317,8 @@ def stats(
     """  # fmt: skip
 
     def act(path: str) -> int:
-        file = _opened(path, given)
-        chosen, to_the_end = _chosen(records, file)
+        file, form = _opened(path, given), numbers.form
+        chosen, to_the_end = _chosen(numbers.records, file)
         if chosen.step != 1:
             raise usage("invalid --records: expected every record of a range", "use N or A:B")
         with _progress.progress(progress, "stats") as meter:
@@ -294,7 +326,7 @@ def stats(
                 file,
                 (chosen.start, None if to_the_end else len(chosen)),
                 form,
-                fields,
+                numbers.fields,
                 ddof=ddof,
                 threads=threads,
                 progress=meter,
@@ -348,9 +380,9 @@ def stats(
 )
 @click.option("--overwrite", is_flag=True, help="Replace existing files.")
 @with_options(_SOURCE + _RUN)
+@packed("target", Target)
 def convert(
-    files: tuple[str, ...], output: str, forms: tuple[str, ...], to_order: str | None,
-    to_markers: str | None, to_access: str | None, single: bool, double: bool, overwrite: bool,
+    files: tuple[str, ...], output: str, forms: tuple[str, ...], target: Target, overwrite: bool,
     threads: int, progress: bool | None, **given: Any,
 ) -> int:  # fmt: skip
     """Write files again with another byte order, other markers, or half the precision.
@@ -363,38 +395,34 @@ def convert(
       tachyfits fortran convert run.dat --form '*f8' --to-order big --single -o single.dat
       tachyfits fortran convert run.dat --form i4,a8 --form '*f8' --form ... --to-order big -o b.dat
     """  # fmt: skip
-    if single and double:
+    if target.single and target.double:
         raise click.UsageError("give only one of --single and --double")
-    precision = "single" if single else "double" if double else None
     folder = Path(output).is_dir()
     if len(files) > 1 and not folder:
         raise click.BadParameter(f"{output!r} is not a folder", param_hint="'-o' / '--output'")
-    targets = {path: Path(output, Path(path).name) if folder else Path(output) for path in files}
-    of_target: dict[Path, str] = {}
-    for path, target in targets.items():
-        if (other := of_target.setdefault(target, path)) != path:
-            raise click.UsageError(f"{other} and {path} would both become {target}")
+    outputs = {path: Path(output, Path(path).name) if folder else Path(output) for path in files}
+    of_output: dict[Path, str] = {}
+    for path, name in outputs.items():
+        if (other := of_output.setdefault(name, path)) != path:
+            raise click.UsageError(f"{other} and {path} would both become {name}")
 
     def act(path: str) -> int:
-        target = targets[path]
+        name = outputs[path]
         with _progress.progress(progress, "convert") as meter:
             records = _opened(path, given).convert(
-                target,
-                markers=None if to_markers is None else int(to_markers),
-                order=to_order,
-                access=to_access,
+                name,
+                **target.options,
                 forms=forms,
-                precision=precision,
                 overwrite=overwrite,
                 threads=threads,
                 progress=meter,
             )
-        size = target.stat().st_size
+        size = name.stat().st_size
         if given["json"]:
-            answer = {"file": path, "output": str(target), "records": records, "bytes": size}
+            answer = {"file": path, "output": str(name), "records": records, "bytes": size}
             click.echo(json_text(answer))
         else:
-            say(f"{target}: {records} records, {size_text(size)}")
+            say(f"{name}: {records} records, {size_text(size)}")
         return 0
 
     return _each(files, act)

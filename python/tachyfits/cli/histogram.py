@@ -9,7 +9,7 @@ import click
 from tachyfits import File, Histogram, Image
 from tachyfits.cli._common import Common, common_options, described, refuse_without, title
 from tachyfits.cli._output import columns_text, csv_text, json_text, say
-from tachyfits.cli._parts import Document, Part, document_options, part_options, rest_options
+from tachyfits.cli._parts import Document, PixelOptions, document_options, part_options
 
 COLUMNS = ("low", "high", "count")
 
@@ -29,8 +29,7 @@ COLUMNS = ("low", "high", "count")
     metavar="LOW HIGH",
     help="Range from LOW to HIGH, both included. Default: from min to max (one more pass).",
 )
-@part_options("regions", "section", "channels", "pol")
-@rest_options
+@part_options("regions", "section", "channels", "pol", rest=True)
 @click.option(
     "--log/--linear",
     default=None,
@@ -41,7 +40,7 @@ def command(
     common: Common,
     bins: int | None,
     limits: tuple[float, float] | None,
-    part: Part,
+    pixels: PixelOptions,
     log: bool | None,
     document: Document,
 ) -> int:
@@ -60,13 +59,7 @@ def command(
     def show(file: File) -> None:
         image = common.image(file)
         with common.meter("histogram") as progress:
-            histogram = image.histogram(
-                bins,
-                limits,
-                section=part.whole_index(image),
-                region=part.shapes(),
-                progress=progress,
-            )
+            histogram = pixels.of(image).histogram(bins, limits, progress=progress)
         if document.is_drawn:
             from tachyfits.plot import histogram_figure
 

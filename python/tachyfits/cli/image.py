@@ -24,12 +24,13 @@ from tachyfits.cli._common import (
     suffix_of,
     title,
 )
+from tachyfits.cli._group import packed
 from tachyfits.cli._output import json_text, report_dict, report_line, say
 from tachyfits.cli._parts import (
     DRAWING,
     DRAWN,
     Drawing,
-    Part,
+    PixelOptions,
     beam_option,
     drawing_options,
     line_options,
@@ -39,11 +40,81 @@ from tachyfits.cli._syntax import StatisticType
 from tachyfits.cli._written import report_option
 from tachyfits.header.cards import Header
 from tachyfits.image.collapse import PEAKS
+from tachyfits.image.conditions import threshold_of_values
 from tachyfits.text.statistics import ORDER_STATISTICS
 
 MOMENTS = {"moment0": 0, "moment1": 1, "moment2": 2}
 STATISTICS = [*(name for name, _ in info.statistics()), *ORDER_STATISTICS, *PEAKS, *MOMENTS]
 FITS = (".fits", ".fit", ".fts")
+
+
+@dataclass(frozen=True)
+class Over:
+    """The options of drawings over a picture, by their names."""
+
+    scale_bar: str | None
+    overlay: str | None
+    outline: tuple[str, ...]
+
+    @property
+    def bar(self) -> Any:
+        """The scale bar, as `tachyfits.plot` takes it."""
+        return True if self.scale_bar == "auto" else self.scale_bar or False
+
+    def options(self, common: Common) -> dict[str, Any]:
+        """All of them, as `tachyfits.plot.plane_figure` takes them."""
+        other = None
+        if self.overlay is not None:
+            with common.open(self.overlay) as file:
+                other = file.image().plane()
+        return {
+            "scale_bar": self.bar,
+            "overlay": other,
+            "regions": list(self.outline) if self.outline else None,
+        }
+
+
+@dataclass(frozen=True)
+class MapOptions:
+    """The options of which maps are made."""
+
+    names: tuple[str, ...]
+    orders: str | None
+    peak_channel: bool
+    threshold: float | None
+    mask: str | None
+    keep_axis: bool
+    beam: str | None
+
+    @property
+    def statistics(self) -> list[str]:
+        """The names of the maps, each once."""
+        peak = ["max_channel"] if self.peak_channel else []
+        return list(dict.fromkeys([*self.names, *_moments(self.orders), *peak]))
+
+
+@dataclass(frozen=True)
+class Files:
+    """The options of the files that are written."""
+
+    outputs: tuple[str, ...]
+    overwrite: bool
+    checksum: bool
+    sync: bool
+    report: bool
+
+    def write(self, plane: Plane, output: str) -> None:
+        """Write a map as FITS."""
+        plane.write(output, overwrite=self.overwrite, checksum=self.checksum, sync=self.sync)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The options of pictures without axes, and of several maps in one."""
+
+    bare: bool
+    channel_maps: int | None
+    triptych: bool
 
 
 @click.command()
@@ -125,32 +196,19 @@ FITS = (".fits", ".fit", ".fts")
     is_flag=True,
     help="Draw only the pixels, one to one, y upwards, without axes and colour bar.",
 )
+@packed("maps", MapOptions)
+@packed("files", Files)
+@packed("layout", Layout)
+@packed("over", Over)
 def command(
     common: Common,
-    names: tuple[str, ...],
-    orders: str | None,
-    peak_channel: bool,
-    part: Part,
-    threshold: float | None,
-    mask: str | None,
-    keep_axis: bool,
-    outputs: tuple[str, ...],
-    overwrite: bool,
-    checksum: bool,
-    sync: bool,
-    report: bool,
-    unit: str | None,
-    rest: str | None,
-    convention: str | None,
-    rest_medium: str | None,
-    beam: str | None,
+    maps: MapOptions,
+    pixels: PixelOptions,
+    files: Files,
     drawing: Drawing,
-    bare: bool,
-    channel_maps: int | None,
-    triptych: bool,
-    scale_bar: str | None,
-    overlay: str | None,
-    outline: tuple[str, ...],
+    layout: Layout,
+    over: Over,
+    **line: Any,
 ) -> int:
     """Collapse the spectral axis of a cube into pictures. A picture is drawn as it is.
 
@@ -169,52 +227,46 @@ def command(
       tachyfits image cube.fits --channels 40:90 --moment 0,1,2 --triptych -o three.png
       tachyfits image cube.fits --scale-bar auto --outline 'circle(90,80,12)' -o mean.png
     """  # fmt: skip
-    suffixes = [suffix_of(output, FITS + DRAWN) for output in outputs]
+    suffixes = [suffix_of(output, FITS + DRAWN) for output in files.outputs]
     drawn = set(suffixes) - set(FITS)
-    if bare and drawn != {".png"}:
+    if layout.bare and drawn != {".png"}:
         raise click.UsageError("--bare needs an output that ends in .png")
     if not drawn:
         refuse_without("a picture (-o OUT.png)", [*DRAWING, *OVER])
     if drawn.issuperset(suffixes):
         refuse_without("a FITS file (-o OUT.fits)", ["checksum", "sync"])
-    together = channel_maps is not None or triptych
-    if together and (bare or set(suffixes) & set(FITS)):
+    together = layout.channel_maps is not None or layout.triptych
+    if together and (layout.bare or set(suffixes) & set(FITS)):
         raise click.UsageError("--channel-maps and --triptych need pictures: .png, .svg or .pdf")
     refuse_together(ALONE)
-    asked = [*names, *_moments(orders), *(["max_channel"] if peak_channel else [])]
-    chosen = list(dict.fromkeys(asked))
+    chosen = maps.statistics
     endings = chosen if len(chosen) > 1 and not together else [""]
-    for output in (_named(output, ending) for output in outputs for ending in endings):
-        check_output(output, overwrite=overwrite)
-    over = Over(scale_bar, overlay, outline)
-    line = {"unit": unit, "rest": rest, "convention": convention, "rest_medium": rest_medium}
+    for output in (_named(output, ending) for output in files.outputs for ending in endings):
+        check_output(output, overwrite=files.overwrite)
 
     def make(file: File) -> None:
         image = common.image(file)
-        if beam is not None:
-            image = image.with_beam(beam)
-        pixels = {"threshold": threshold, "mask": mask, "keep_axis": keep_axis}
+        if maps.beam is not None:
+            image = image.with_beam(maps.beam)
         told: list[dict[str, Any]] = []
-        of_line, of_values = part.with_line(line), part.line_of_values(line)
+        made = Maps(common, pixels.with_line(line), maps, pixels.line_of_values(line))
         if together:
-            if channel_maps is not None:
-                figure = _channel_figure(
-                    common, image, channel_maps, of_line, of_values, drawing, over
-                )
+            if layout.channel_maps is not None:
+                figure = made.channels(image, layout.channel_maps, drawing, over)
             else:
-                made = _planes(common, image, chosen, of_line, pixels, of_values)
-                figure = _triptych(image, [plane for _, plane in made], drawing, over)
-            return _save(figure, image, outputs, common, overwrite=overwrite)
-        for name, plane in _planes(common, image, chosen, of_line, pixels, of_values):
-            written = [_named(output, name if len(chosen) > 1 else "") for output in outputs]
+                planes = [plane for _, plane in made.planes(image, chosen)]
+                figure = _triptych(image, planes, drawing, over)
+            return _save(figure, image, files, common)
+        for name, plane in made.planes(image, chosen):
+            written = [_named(output, name if len(chosen) > 1 else "") for output in files.outputs]
             for output, suffix in zip(written, suffixes, strict=True):
                 if suffix in FITS:
-                    plane.write(output, overwrite=overwrite, checksum=checksum, sync=sync)
+                    files.write(plane, output)
                 else:
-                    _draw(common, image, plane, output, drawing, over, bare=bare,
-                          overwrite=overwrite)  # fmt: skip
+                    _draw(common, image, plane, output, drawing, over, bare=layout.bare,
+                          overwrite=files.overwrite)  # fmt: skip
             costs: dict[str, Any] = {}
-            if report and plane.report is not None:
+            if files.report and plane.report is not None:
                 costs = {"report": report_dict(plane.report)}
             if common.json:
                 click.echo(json_text(_as_json(image, plane, written) | costs))
@@ -241,45 +293,6 @@ ALONE = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Over:
-    """The options of drawings over a picture, by their names."""
-
-    scale_bar: str | None
-    overlay: str | None
-    outline: tuple[str, ...]
-
-    @property
-    def bar(self) -> Any:
-        """The scale bar, as `tachyfits.plot` takes it."""
-        return True if self.scale_bar == "auto" else self.scale_bar or False
-
-    def options(self, common: Common) -> dict[str, Any]:
-        """All of them, as `tachyfits.plot.plane_figure` takes them."""
-        other = None
-        if self.overlay is not None:
-            with common.open(self.overlay) as file:
-                other = file.image().plane()
-        return {
-            "scale_bar": self.bar,
-            "overlay": other,
-            "regions": list(self.outline) if self.outline else None,
-        }
-
-
-def _channel_figure(
-    common: Common, image: Image, count: int, part: Part, line: dict[str, Any], drawing: Drawing,
-    over: Over,
-) -> Any:  # fmt: skip
-    from tachyfits.plot import channel_figure
-
-    with common.meter("channel maps"):
-        return channel_figure(
-            image, part.channel_slice(image), count=count, section=part.index(image),
-            title=title(image, ""), scale_bar=over.bar, **line, **drawing.colours,
-        )  # fmt: skip
-
-
 def _triptych(image: Image, planes: list[Plane], drawing: Drawing, over: Over) -> Any:
     from tachyfits.plot import triptych_figure
 
@@ -288,17 +301,15 @@ def _triptych(image: Image, planes: list[Plane], drawing: Drawing, over: Over) -
     )
 
 
-def _save(
-    figure: Any, image: Image, outputs: tuple[str, ...], common: Common, *, overwrite: bool
-) -> None:
+def _save(figure: Any, image: Image, files: Files, common: Common) -> None:
     from tachyfits.plot import save_figure
 
-    for output in outputs:
-        save_figure(figure, output, overwrite=overwrite)
+    for output in files.outputs:
+        save_figure(figure, output, overwrite=files.overwrite)
     if not common.json:
-        say(f"{' '.join(outputs)}: {heading(image)}")
+        say(f"{' '.join(files.outputs)}: {heading(image)}")
     else:
-        click.echo(json_text(described(image, output=list(outputs))))
+        click.echo(json_text(described(image, output=list(files.outputs))))
 
 
 def _moments(orders: str | None) -> list[str]:
@@ -319,51 +330,77 @@ def _named(output: str, name: str) -> str:
     return str(path.with_name(f"{path.stem}-{name}{path.suffix}")) if name else output
 
 
-def _planes(
-    common: Common,
-    image: Image,
-    names: list[str],
-    part: Part,
-    pixels: dict[str, Any],
-    line: dict[str, Any],
-) -> Iterator[tuple[str, Plane]]:
-    """Make the requested maps, moments together, in the order of their names."""
-    options = [*pixels.values(), *line.values()]
-    asked = [value for value in options if value is not None and value is not False]
-    of_cubes = bool(names or part.channels is not None or part.regions or asked)
-    is_flat = sum(length > 1 for length in image.shape) <= 2
-    if image.ndim >= 2 and (is_flat or (image.channel_axis is None and not of_cubes)):
-        if of_cubes:
-            raise usage(
-                f"{image.file.name}: HDU {image.index} is a picture: there is nothing to collapse",
-                "use --section to select pixels, and leave out the options for cubes",
-            )
-        with common.meter("image") as progress:
-            yield "pixels", image.plane(part.index(image), progress=progress)
-        return
-    where: dict[str, Any] = {
-        "channels": part.channel_slice(image),
-        "section": part.index(image),
-        "region": part.shapes(),
-        **pixels,
-    }
-    orders = [name for name in names if name in MOMENTS]
-    made: dict[str, Plane] = {}
-    if orders:
-        with common.meter("moments") as progress:
-            planes = image.moments(
-                [MOMENTS[name] for name in orders], **where, **line, progress=progress
-            )
-        made = dict(zip(orders, planes, strict=True))
-    for name in names or ["mean"]:
-        if name not in made:
-            of_line = name.endswith("_coordinate")
-            # Units are for coordinates: statistics beside moments have that of the pixels.
-            given = line if of_line or not orders else {}
-            with common.meter(name) as progress:
-                plane = image.collapse(name, **where, **given, progress=progress)
-            made[name] = _from_one(plane) if name.endswith("_channel") else plane
-        yield name, made[name]
+@dataclass(frozen=True)
+class Maps:
+    """The options that say how channels become maps."""
+
+    common: Common
+    pixels: PixelOptions
+    options: MapOptions
+    #: Unit, rest frequency and convention of coordinates.
+    line: dict[str, Any]
+
+    def planes(self, image: Image, names: list[str]) -> Iterator[tuple[str, Plane]]:
+        """Make the requested maps, moments together, in the order of their names."""
+        chosen = self.pixels.selection
+        asked = self.options
+        options = [asked.threshold, asked.mask, asked.keep_axis or None, *self.line.values()]
+        of_cubes = bool(
+            names
+            or chosen.channels is not None
+            or chosen.regions
+            or any(value is not None for value in options)
+        )
+        is_flat = sum(length > 1 for length in image.shape) <= 2
+        if image.ndim >= 2 and (is_flat or (image.channel_axis is None and not of_cubes)):
+            if of_cubes:
+                raise usage(
+                    f"{image.file.name}: HDU {image.index} is a picture: there is nothing to "
+                    "collapse",
+                    "use --section to select pixels, and leave out the options for cubes",
+                )
+            with self.common.meter("image") as progress:
+                yield "pixels", image.plane(self.pixels.index(image), progress=progress)
+            return
+        cube = self.pixels.of(image, *self._conditions(image))
+        orders = [name for name in names if name in MOMENTS]
+        made: dict[str, Plane] = {}
+        if orders:
+            numbers = [MOMENTS[name] for name in orders]
+            with self.common.meter("moments") as progress:
+                planes = cube.moments(
+                    numbers, keep_axis=asked.keep_axis, **self.line, progress=progress
+                )
+            made = dict(zip(orders, planes, strict=True))
+        for name in names or ["mean"]:
+            if name not in made:
+                of_line = name.endswith("_coordinate")
+                # Units are for coordinates: statistics beside moments have that of the pixels.
+                line = self.line if of_line or not orders else {}
+                with self.common.meter(name) as progress:
+                    plane = cube.collapse(
+                        name, keep_axis=asked.keep_axis, **line, progress=progress
+                    )
+                made[name] = _from_one(plane) if name.endswith("_channel") else plane
+            yield name, made[name]
+
+    def _conditions(self, image: Image) -> list[Any]:
+        """Return the mask and the threshold, in the unit of the values."""
+        mask, threshold = self.options.mask, self.options.threshold
+        conditions: list[Any] = [] if mask is None else [Path(mask)]
+        if threshold is not None:
+            conditions.append(threshold_of_values(image, threshold, self.line.get("unit")))
+        return conditions
+
+    def channels(self, image: Image, count: int, drawing: Drawing, over: Over) -> Any:
+        """Draw channels in one picture."""
+        from tachyfits.plot import channel_figure
+
+        with self.common.meter("channel maps"):
+            return channel_figure(
+                self.pixels.of(image), count=count, title=title(image, ""), scale_bar=over.bar,
+                **self.line, **drawing.colours,
+            )  # fmt: skip
 
 
 def _from_one(plane: Plane) -> Plane:

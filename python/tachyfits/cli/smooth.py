@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
+
 import click
 
 from tachyfits import File
 from tachyfits.base.errors import usage
 from tachyfits.cli._common import Common, common_options, refuse_together, refuse_without
+from tachyfits.cli._group import packed
 from tachyfits.cli._written import Output, output_options
 from tachyfits.text.axes import counted_axes
 from tachyfits.text.numbers import numbers
+
+
+@dataclass(frozen=True)
+class AlongAxis:
+    """The options of a kernel along one axis."""
+
+    axis: str | None
+    kernel: str
+    width: float | None
+    weights: str | None
+    every: int
+
+
+@dataclass(frozen=True)
+class Borders:
+    """The options of pixels beyond the image, and of undefined ones."""
+
+    edge: str
+    blanks: str
+    fill: bool
 
 
 @click.command()
@@ -80,19 +103,15 @@ from tachyfits.text.numbers import numbers
     help="Keep every N-th result, starting with the first.",
 )
 @output_options
+@packed("line", AlongAxis)
+@packed("borders", Borders)
 def command(
     common: Common,
-    axis: str | None,
-    kernel: str,
-    width: float | None,
-    weights: str | None,
+    line: AlongAxis,
     sky: str | None,
     beam: str | None,
     keep_beam: bool,
-    edge: str,
-    blanks: str,
-    fill: bool,
-    every: int,
+    borders: Borders,
     output: Output,
 ) -> int:
     """Smooth along one axis, or to a beam, in one pass; memory stays small for any size.
@@ -117,26 +136,23 @@ def command(
     refuse_together(ALONE)
     if sky is None:
         refuse_without("--sky", ["keep-beam"])
-    given = _weights(weights) if weights is not None else None
+    given = _weights(line.weights) if line.weights is not None else None
+    options = asdict(borders)
 
     def smooth(file: File) -> None:
         image = common.image(file)
         if sky is not None:
-            smoothed = image.smooth_sky(
-                _width(sky), update_beam=not keep_beam, edge=edge, blanks=blanks, fill=fill
-            )
+            smoothed = image.smooth_sky(_width(sky), update_beam=not keep_beam, **options)
             return output.write(common, smoothed, "smooth", image)
         if beam is not None:
-            smoothed = image.smooth(beam=beam, edge=edge, blanks=blanks, fill=fill)
+            smoothed = image.smooth(beam=beam, **options)
             return output.write(common, smoothed, "smooth", image)
         smoothed = image.smooth(
-            kernel if given is None else given,
-            width,
-            axis=None if axis is None else _numpy_axis(axis, image.ndim),
-            edge=edge,
-            blanks=blanks,
-            fill=fill,
-            every=every,
+            line.kernel if given is None else given,
+            line.width,
+            axis=None if line.axis is None else _numpy_axis(line.axis, image.ndim),
+            every=line.every,
+            **options,
         )
         return output.write(common, smoothed, "smooth", image)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -9,10 +10,11 @@ import numpy as np
 
 from tachyfits import File, Image, Spectrum, info
 from tachyfits.cli._common import Common, common_options, described, title
+from tachyfits.cli._group import packed
 from tachyfits.cli._output import columns_text, csv_text, json_text, report_dict, report_line, say
 from tachyfits.cli._parts import (
     Document,
-    Part,
+    PixelOptions,
     beam_option,
     document_options,
     line_options,
@@ -23,6 +25,15 @@ from tachyfits.cli._written import report_option
 from tachyfits.text.statistics import ORDER_STATISTICS
 
 STATISTICS = [*(name for name, _ in info.statistics()), *ORDER_STATISTICS, "flux"]
+
+
+@dataclass(frozen=True)
+class Values:
+    """The options of the numbers of a spectrum."""
+
+    statistic: str
+    weights: str | None
+    beam: str | None
 
 
 @click.command()
@@ -49,12 +60,11 @@ STATISTICS = [*(name for name, _ in info.statistics()), *ORDER_STATISTICS, "flux
 @click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values.")
 @report_option
 @document_options
+@packed("values", Values)
 def command(
     common: Common,
-    part: Part,
-    statistic: str,
-    weights: str | None,
-    beam: str | None,
+    pixels: PixelOptions,
+    values: Values,
     as_csv: bool,
     report: bool,
     document: Document,
@@ -82,13 +92,18 @@ def command(
         raise click.UsageError(f"--csv does not go with {other}: use one of them")
     document.check(common)
 
-    chosen = part.with_line(line)
+    pixels = pixels.with_line(line)
+    options = {
+        "statistic": values.statistic, "weights": values.weights, **pixels.line_of_values(line),
+    }  # fmt: skip
 
     def show(file: File) -> None:
         image = common.image(file)
-        if beam is not None:
-            image = image.with_beam(beam)
-        spectra = _spectra(common, image, chosen, statistic, weights, line)
+        if values.beam is not None:
+            image = image.with_beam(values.beam)
+        with common.meter("spectrum") as progress:
+            found = pixels.of(image).spectrum(**options, progress=progress)
+        spectra = found if isinstance(found, list) else [found]
         cost = spectra[0].report if report else None
         suffix = document.suffix or (".json" if common.json else ".csv" if as_csv else ".txt")
         if cost is not None and suffix != ".json":
@@ -96,45 +111,20 @@ def command(
         if document.is_drawn:
             from tachyfits.plot import spectrum_figure
 
-            document.draw(spectrum_figure(spectra, title=title(image), labels=part.labels))
+            document.draw(spectrum_figure(spectra, title=title(image), labels=pixels.labels))
         else:
-            numbers = _channel_numbers(image, chosen)
+            numbers = _channel_numbers(image, pixels)
             costs = {} if cost is None else {"report": report_dict(cost)}
-            document.write(_text(image, spectra, numbers, part.labels, suffix, costs))
+            document.write(_text(image, spectra, numbers, pixels.labels, suffix, costs))
         document.tell(common, image)
 
     return common.each(show)
 
 
-def _spectra(
-    common: Common,
-    image: Image,
-    part: Part,
-    statistic: str,
-    weights: str | None,
-    line: dict[str, Any],
-) -> list[Spectrum]:
-    with common.meter("spectrum") as progress:
-        chosen = part.shapes()
-        options: dict[str, Any] = {
-            "statistic": statistic,
-            "weights": weights,
-            **part.line_of_values(line),
-            "channels": part.channel_slice(image),
-            "section": part.index(image),
-            "progress": progress,
-        }
-        if chosen is None:
-            return [image.spectrum(**options)]
-        return image.spectrum(chosen, **options)
-
-
-def _channel_numbers(image: Image, part: Part) -> list[int]:
+def _channel_numbers(image: Image, pixels: PixelOptions) -> list[int]:
     """Return the channels, counted from 1."""
     axis = image._coordinates.required_channel_axis()
-    index = part.index(image)
-    piece = part.channel_slice(image) or (index[axis] if index else slice(None))
-    return [pixel + 1 for pixel in range(image.shape[axis])[piece]]
+    return [pixel + 1 for pixel in range(image.shape[axis])[pixels.index(image)[axis]]]
 
 
 def _text(

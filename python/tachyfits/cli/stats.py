@@ -29,9 +29,9 @@ from tachyfits.cli._output import (
     report_line,
     say,
 )
-from tachyfits.cli._parts import Part, part_options, rest_options
-from tachyfits.image.flux import fluxes
-from tachyfits.image.reductions import STANDARD_STATISTICS
+from tachyfits.cli._parts import PixelOptions, part_options
+from tachyfits.image.flux import AskedFlux, fluxes
+from tachyfits.image.reductions import STANDARD_STATISTICS, reduced_arrays
 from tachyfits.text.fits_sections import fits_position
 
 #: Statistics that have no unit.
@@ -40,8 +40,7 @@ COUNTS = ("count", "nan")
 
 @click.command()
 @common_options(every=True)
-@part_options("regions", "section", "channels", "pol")
-@rest_options
+@part_options("regions", "section", "channels", "pol", rest=True)
 @click.option("--per-plane", is_flag=True, help="One row per plane of the first two axes.")
 @order_options
 @click.option(
@@ -64,7 +63,7 @@ COUNTS = ("count", "nan")
 )
 def command(
     common: Common,
-    part: Part,
+    pixels: PixelOptions,
     per_plane: bool,
     order: OrderOptions,
     ddof: int,
@@ -95,17 +94,17 @@ def command(
     def show(file: File) -> None:
         for image in common.images(file):
             if order:
-                rows, costs = _ordered(common, image, part, per_plane, order)
+                rows, costs = _ordered(common, image, pixels, per_plane, order)
             else:
                 with reports() as found:
-                    rows = (_planes if per_plane else _whole)(common, image, part, ddof)
+                    rows = (_planes if per_plane else _whole)(common, image, pixels, ddof)
                 costs = {"": found[-1]}
-            unit = _add_fluxes(common, image, part, per_plane, rows) if flux else None
+            unit = _add_fluxes(common, image, pixels, per_plane, rows) if flux else None
             if common.json:
                 told = {name: report_dict(cost) for name, cost in costs.items()}
                 more = {"report": told.get("", told)} if report and told else {}
                 fluxed = {} if unit is None else {"flux_unit": unit}
-                click.echo(json_text(_as_json(image, part, ddof, rows) | fluxed | more))
+                click.echo(json_text(_as_json(image, pixels, ddof, rows) | fluxed | more))
                 continue
             click.echo(heading(image))
             click.echo(_as_text(image, rows, unit))
@@ -115,16 +114,12 @@ def command(
     return common.each(show)
 
 
-def _whole(common: Common, image: Image, part: Part, ddof: int) -> list[dict[str, Any]]:
+def _whole(common: Common, image: Image, pixels: PixelOptions, ddof: int) -> list[dict[str, Any]]:
     """Return a row for each region, or one."""
     with common.meter("stats") as progress:
-        states = (
-            image.stats(part.whole_index(image), region=part.shapes() or (), progress=progress)
-            if part.regions
-            else [image.stats(part.whole_index(image), progress=progress)]
-        )
-    labels: list[str | None] = [*part.names] or [None]
-    slices = part.whole_index(image) or ()
+        states = pixels.of(image)._states(progress=progress)
+    labels: list[str | None] = [*pixels.names] or [None]
+    slices = pixels.index(image)
     return [
         {"region": label, **_state(state, ddof, image, slices)}
         for label, state in zip(labels, states, strict=True)
@@ -146,22 +141,20 @@ def _state(state: Stats, ddof: int, image: Image, slices: tuple[slice, ...]) -> 
     }
 
 
-def _planes(common: Common, image: Image, part: Part, ddof: int) -> list[dict[str, Any]]:
+def _planes(common: Common, image: Image, pixels: PixelOptions, ddof: int) -> list[dict[str, Any]]:
     """Return a row for each plane, of each region."""
     _check_planes(image)
-    index = part.whole_index(image)
     with common.meter("stats") as progress:
-        arrays = image._reduce(
+        arrays = reduced_arrays(
+            pixels.of(image),
             STANDARD_STATISTICS,
             "xy",
-            index,
-            part.shapes() or None,
-            ddof,
+            ddof=ddof,
             threads=common.threads,
             progress=progress,
         )
-    numbers = _plane_numbers(image, index)
-    labels: list[str | None] = [*part.names] or [None]
+    numbers = _plane_numbers(image, pixels.index(image))
+    labels: list[str | None] = [*pixels.names] or [None]
     flat = {name: np.reshape(array, (len(labels), -1)) for name, array in arrays.items()}
     return [
         {"region": label, "plane": plane, **{name: flat[name][row, column] for name in flat}}
@@ -173,20 +166,20 @@ def _planes(common: Common, image: Image, part: Part, ddof: int) -> list[dict[st
 def _ordered(
     common: Common,
     image: Image,
-    part: Part,
+    pixels: PixelOptions,
     per_plane: bool,
     order: OrderOptions,
 ) -> tuple[list[dict[str, Any]], dict[str, Report]]:
     """Return the rows of order statistics, and what they cost."""
     if per_plane:
         _check_planes(image)
-    index = part.whole_index(image)
+    labels: list[str | None] = [*pixels.names] or [None]
     with common.meter("stats") as progress:
         columns, costs = order_columns(
-            image, order, index, part.shapes(), per_plane, common.threads, progress
+            pixels.of(image), order, per_plane, threads=common.threads, progress=progress
         )
-    numbers = _plane_numbers(image, index) if per_plane else [None]
-    labels: list[str | None] = [*part.names] or [None]
+    columns = {name: np.reshape(array, (len(labels), -1)) for name, array in columns.items()}
+    numbers = _plane_numbers(image, pixels.index(image)) if per_plane else [None]
     rows = []
     for row, label in enumerate(labels):
         for column, plane in enumerate(numbers):
@@ -196,15 +189,14 @@ def _ordered(
 
 
 def _add_fluxes(
-    common: Common, image: Image, part: Part, per_plane: bool, rows: list[dict[str, Any]]
+    common: Common, image: Image, pixels: PixelOptions, per_plane: bool, rows: list[dict[str, Any]]
 ) -> str:
     """Add the flux to each row; return its unit."""
     with common.meter("flux") as progress:
         values, unit = fluxes(
-            image,
-            "xy" if per_plane else None,
-            section=part.whole_index(image),
-            region=part.shapes(),
+            pixels.of(image)._chosen_pixels(),
+            image._axis_numbers("xy" if per_plane else None),
+            AskedFlux(None),
             threads=common.threads,
             progress=progress,
         )
@@ -219,26 +211,25 @@ def _check_planes(image: Image) -> None:
         raise usage(problem, "leave --per-plane out")
 
 
-def _plane_numbers(image: Image, index: tuple[slice, ...] | None) -> list[list[int]]:
+def _plane_numbers(image: Image, slices: tuple[slice, ...]) -> list[list[int]]:
     """Return NAXIS3, NAXIS4, ... of each plane, counted from 1, in the order of the planes."""
-    slices = index or (slice(None),) * image.ndim
-    pixels = [
+    places = [
         range(length)[piece] for piece, length in zip(slices[:-2], image.shape[:-2], strict=True)
     ]
-    shape = tuple(len(axis) for axis in pixels)
+    shape = tuple(len(axis) for axis in places)
     return [
-        [axis[n] + 1 for n, axis in zip(reversed(where), reversed(pixels), strict=True)]
+        [axis[n] + 1 for n, axis in zip(reversed(where), reversed(places), strict=True)]
         for where in np.ndindex(*shape)
     ]
 
 
-def _as_json(image: Image, part: Part, ddof: int, rows: list[dict[str, Any]]) -> dict[str, Any]:
+def _as_json(
+    image: Image, pixels: PixelOptions, ddof: int, rows: list[dict[str, Any]]
+) -> dict[str, Any]:
     return described(
         image,
         coordinates=image.coordinates.as_dict(),
-        section=part.section[0] if part.section else None,
-        channels=part.channels[0] if part.channels else None,
-        pol=part.pol,
+        **pixels.texts,
         ddof=ddof,
         statistics=rows,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import click
 
 import tachyfits
@@ -9,6 +11,7 @@ from tachyfits import TachyfitsError
 from tachyfits.cli import _progress
 from tachyfits.cli._failures import complain
 from tachyfits.cli._findings import finding_dict, finding_lines
+from tachyfits.cli._group import packed
 from tachyfits.cli._output import aligned, json_text, row_width
 
 
@@ -21,6 +24,14 @@ def list_rules(as_json: bool) -> None:
     else:
         heading = ("code", "severity", "section", "what is wrong")
         click.echo(aligned([heading, *(rule[:4] for rule in rows)], width=row_width()))
+
+
+@dataclass(frozen=True)
+class Form:
+    """How findings are printed."""
+
+    as_json: bool
+    quiet: bool
 
 
 @click.command()
@@ -54,13 +65,13 @@ def list_rules(as_json: bool) -> None:
     default=None,
     help="Show progress if the work takes over a second. Default: on a terminal.",
 )
+@packed("form", Form)
 def command(
     files: tuple[str, ...],
     fix: bool,
     strict: bool,
     headers_only: bool,
-    as_json: bool,
-    quiet: bool,
+    form: Form,
     rules: bool,
     threads: int,
     progress: bool | None,
@@ -83,13 +94,13 @@ def command(
       tachyfits verify cube.fits --fix
     """  # fmt: skip
     if rules:
-        list_rules(as_json)
+        list_rules(form.as_json)
         return 0
     if not files:
         raise click.UsageError("Missing argument 'FILE...'.")
     if fix and "-" in files:
         raise click.UsageError("standard input cannot be changed: name a file")
-    if quiet and as_json:
+    if form.quiet and form.as_json:
         raise click.UsageError("choose one of --quiet and --json")
     status = 0
     for path in files:
@@ -107,7 +118,7 @@ def command(
             continue
         if not found.ok or (strict and found):
             status = max(status, 1)
-        tell(found, fixes, as_json=as_json, quiet=quiet)
+        tell(found, fixes, as_json=form.as_json, quiet=form.quiet)
     return status
 
 

@@ -180,21 +180,48 @@ class File:
         file._begin(core, recipe, threads, strict)
         return file
 
+    @classmethod
+    def deferred(
+        cls, make: Callable[[], _core.FitsFile], like: Hdu, recipe: Recipe, note: str
+    ) -> File:
+        """Return a computed file of one HDU, of the class of ``like``, that is made when needed.
+
+        ``note`` is added to the name of its file.
+        """
+        file = cls.__new__(cls)
+        source = like._file
+        file._begin(None, recipe, source.threads, source.is_strict)
+        file._make, file._name = make, f"{source.name} ({note})"
+        file._hdus[0] = type(like)(file, 0)
+        return file
+
+    def _lasting(self) -> File:
+        """Return another file of the same content, which stays open when this one is closed."""
+        file = type(self).__new__(type(self))
+        file.__dict__.update(self.__dict__, _hdus={})
+        return file
+
     #: The path, if the file has one.
     _path: str | None = None
+    #: Makes the engine's file when it is first needed; None once it did.
+    _make: Callable[[], _core.FitsFile] | None = None
+    _warnings: tuple[str, ...] = ()
 
     def _begin(
-        self, core: _core.FitsFile, recipe: Recipe | None, threads: int, strict: bool
+        self, core: _core.FitsFile | None, recipe: Recipe | None, threads: int, strict: bool
     ) -> None:
         self._core: _core.FitsFile | None = core
         self._recipe = recipe
         self._threads = check_threads(threads)
         self._strict = bool(strict)
         self._hdus: dict[int, Hdu] = {}
-        self._name = core.name
-        self._warnings = tuple(core.warnings)
+        if core is not None:
+            self._name = core.name
+            self._warnings = tuple(core.warnings)
 
     def _open_core(self) -> _core.FitsFile:
+        if self._core is None and self._make is not None:
+            self._core, self._make = self._make(), None
         if self._core is None:
             raise usage(
                 f"{self._name}: the file is closed",
@@ -248,11 +275,11 @@ class File:
     @property
     def closed(self) -> bool:
         """Whether the file was closed."""
-        return self._core is None
+        return self._core is None and self._make is None
 
     def close(self) -> None:
         """Close the file. Its HDUs cannot be used any more; closing twice is fine."""
-        self._core = None
+        self._core = self._make = None
         for hdu in self._hdus.values():
             hdu._release()
         self._hdus.clear()
@@ -472,7 +499,7 @@ class File:
         return str(shape) if shape else ""
 
     def __repr__(self) -> str:
-        if self._core is None:
+        if self.closed:
             return f"<tachyfits File {self._name}, closed>"
         heading = ("HDU", "name", "ver", "kind", "type", "shape (NumPy order)", "unit")
         rows = [heading, *self.rows()]
@@ -485,7 +512,7 @@ class File:
         return "\n".join([f"{self._name}: {count}, {self.size_bytes} bytes", *lines])
 
     def _repr_html_(self) -> str:
-        if self._core is None:
+        if self.closed:
             return f"<p>{html.escape(repr(self))}</p>"
         heading = ("HDU", "name", "ver", "kind", "type", "shape (NumPy order)", "unit")
         head = "".join(f"<th>{name}</th>" for name in heading)

@@ -150,3 +150,20 @@ def stokes_slice(
             "choose them one by one",
         )
     return number, slice(places[0], places[-1] + 1, steps.pop() if steps else 1)
+
+
+def available_states(
+    coordinates: Coordinates, shape: Sequence[int], given: str | Sequence[str]
+) -> tuple[int, slice]:
+    """Return the same for those of some polarisations that the axis has.
+
+    Where they are not at equal steps, the pixels between them are included.
+    """
+    names = [given] if isinstance(given, str) else list(given)
+    number, values = polarisations_of(coordinates, shape, given)
+    places = [n for n, value in enumerate(values) if stokes_name(value) in names]
+    if not places:
+        known = ", ".join(map(stokes_name, values))
+        raise no_overlap(f"no polarisation of {', '.join(names)}: the dataset has {known}", "")
+    steps = {later - earlier for earlier, later in itertools.pairwise(places)}
+    return number, slice(places[0], places[-1] + 1, steps.pop() if len(steps) == 1 else 1)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tachyfits.base.errors import either, foreign_errors, usage
 from tachyfits.image.operators import call, ufunc_image
-from tachyfits.image.reductions import finished
+from tachyfits.image.reductions import finished, reduced_arrays
 from tachyfits.results.measured import Measured, has_unit
 from tachyfits.text.pixel_units import certain_pixel_unit
 
@@ -124,9 +124,9 @@ def _implements(*functions: Any) -> Callable[[Callable[..., Any]], Callable[...,
     return register
 
 
-def _where(where: Any) -> Any:
-    """Return a mask as `Image.reduce` takes it: NumPy's True is everything."""
-    return None if where is True else where
+def _selected(image: Image, where: Any) -> Image:
+    """Return the pixels where a mask is true; numbers, too, are truth values for NumPy."""
+    return image if where is True else image.select(where=np.not_equal(where, 0))
 
 
 def _sums(empty: float) -> Callable[..., Any]:
@@ -136,10 +136,8 @@ def _sums(empty: float) -> Callable[..., Any]:
         a: Image, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False,
         initial: Any = None, where: Any = True,
     ) -> Any:  # fmt: skip
-        found = a._reduce(("sum", "count"), axis, keepdims=keepdims) if where is True else {
-            name: np.asarray(a.reduce(name, axis, keepdims=keepdims, where=where))
-            for name in ("sum", "count")
-        }  # fmt: skip
+        names = ("sum", "count")
+        found = reduced_arrays(_selected(a, where), names, axis, keepdims=keepdims)
         total = found["sum"]
         is_logical = a.dtype == np.bool_
         if empty == 0 or is_logical:
@@ -161,23 +159,26 @@ def _mean(
     a: Image, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False,
     *, where: Any = True,
 ) -> Any:  # fmt: skip
-    return a.mean(axis, keepdims=keepdims, where=_where(where), dtype=dtype, out=out)
+    return _selected(a, where).mean(axis, keepdims=keepdims, dtype=dtype, out=out)
 
 
 def _spread(name: str) -> Callable[..., Any]:
     def implementation(
         a: Image, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0,
-        keepdims: bool = False, *, where: Any = True, mean: Any = None, correction: Any = None,
+        keepdims: bool = False, *, where: Any = True, **more: Any,
     ) -> Any:  # fmt: skip
-        divisor = ddof if correction is None else correction
+        # A mean that the caller has saves NumPy a pass; here it would not.
+        unknown = set(more) - {"mean", "correction"}
+        if unknown:
+            return NotImplemented
+        divisor = ddof if more.get("correction") is None else more["correction"]
         if divisor != int(divisor) or divisor < 0:
             function = getattr(np, f"nan{name}")
             given = {} if where is True else {"where": np.asarray(where)}
             pixels = np.asarray(a)
             return function(pixels, axis, dtype, out, ddof=divisor, keepdims=keepdims, **given)
-        return getattr(a, name)(
-            axis, ddof=int(divisor), keepdims=keepdims, where=_where(where), dtype=dtype, out=out
-        )
+        options: dict[str, Any] = {"keepdims": keepdims, "dtype": dtype, "out": out}
+        return getattr(_selected(a, where), name)(axis, ddof=int(divisor), **options)
 
     return implementation
 
@@ -194,7 +195,7 @@ def _extreme(name: str) -> Callable[..., Any]:
         a: Image, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None,
         where: Any = True,
     ) -> Any:  # fmt: skip
-        values = getattr(a, name)(axis, keepdims=keepdims, where=_where(where))
+        values = getattr(_selected(a, where), name)(axis, keepdims=keepdims)
         values = np.asarray(values if initial is None else choose(values, initial))
         return _of_the_type(a, values, out)
 
@@ -216,7 +217,7 @@ def _of_the_type(image: Image, values: NDArray[np.float64], out: Any = None) -> 
 
 @_implements(np.ptp)
 def _ptp(a: Image, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-    ends = a._reduce(("max", "min"), axis, keepdims=keepdims)
+    ends = reduced_arrays(a, ("max", "min"), axis, keepdims=keepdims)
     return _of_the_type(a, ends["max"] - ends["min"], out)
 
 
@@ -231,11 +232,10 @@ def _median(
 def _ranked(scale: float) -> Callable[..., Any]:
     def implementation(
         a: Image, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
-        method: str = "linear", keepdims: bool = False, *, weights: Any = None,
-        **old: Any,
+        method: str = "linear", keepdims: bool = False, **options: Any,
     ) -> Any:  # fmt: skip
-        if method != "linear" or weights is not None or old:
-            more = old if weights is None else old | {"weights": weights}
+        more = {name: value for name, value in options.items() if value is not None}
+        if method != "linear" or more:
             function: Any = np.nanpercentile if scale == 1 else np.nanquantile
             pixels = np.asarray(a)
             return function(pixels, q, axis, out, method=method, keepdims=keepdims, **more)
@@ -284,7 +284,7 @@ _implements(np.all)(_truth("all"))
 
 @_implements(np.count_nonzero)
 def _count_nonzero(a: Image, axis: Any = None, *, keepdims: bool = False) -> Any:
-    return finished(_sums(0.0)(a != 0, axis, keepdims=keepdims), np.intp)
+    return finished(_sums(0.0)(a._truths(), axis, keepdims=keepdims), np.intp)
 
 
 @_implements(np.average)

@@ -6,50 +6,38 @@ channels, and the results their shape, unit and header.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, SupportsFloat
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _core
-from tachyfits.base.errors import either, printable, usage
+from tachyfits.base.errors import either, usage
 from tachyfits.base.reports import reports
 from tachyfits.base.whole_numbers import whole_number
-from tachyfits.header.alignment import tell_differences
 from tachyfits.header.cards import Header
 from tachyfits.header.coordinates import DOPPLER_TYPES
 from tachyfits.header.photometry import sampled_unit
-from tachyfits.header.spectral_units import Channels, Line, channels_of
+from tachyfits.header.spectral_units import Channels, Line
 from tachyfits.image.brightness import prepared
-from tachyfits.image.chosen_regions import ChosenRegions, mask_of
-from tachyfits.image.expressions import computed, on_sky, resolve
 from tachyfits.image.reductions import UNITLESS, reduced
 from tachyfits.image.spectra import (
     OTHER_REST,
-    check_plane,
-    check_single,
-    cube_section,
     dropped_frequency,
-    line_of_values,
     result_header,
     result_tables,
 )
-from tachyfits.results.measured import Measured
 from tachyfits.results.plane import Plane
-from tachyfits.results.quantities import number_in
 from tachyfits.text.axes import counted_axes
 from tachyfits.text.pixel_units import product_text
-from tachyfits.text.region_input import Regions
-from tachyfits.text.regions import PixelRegion
 from tachyfits.text.sections import Section
-from tachyfits.text.spectral_ranges import AskedChannels
 
 if TYPE_CHECKING:
     from tachyfits.base.progress import Progress
     from tachyfits.image.image import Image
+    from tachyfits.image.selection import Choice
 
 #: Results of `Image.collapse` besides the statistics: the channel of an extreme, as a number from 0
 #: and as its coordinate.
@@ -60,68 +48,49 @@ CHANNEL_UNIT = "chan"
 
 
 @dataclass(frozen=True)
-class Selection:
-    """Which pixels count: the arguments of those names of `Image.moments`."""
-
-    channels: AskedChannels = None
-    section: Any = None
-    region: Regions = None
-    threshold: SupportsFloat | None = None
-    mask: Any = None
-    pol: str | Sequence[str] | None = None
-
-
-@dataclass(frozen=True)
 class Collapse:
     """A cube, its spectral and sky axes, and the pixels that are collapsed.
 
-    ``pixels`` are what is read: the cube, or what a threshold and a mask leave of it. ``where`` is
-    the section whose sky the planes have; ``within`` that part of it which is read, and ``inside``
-    the pixels of that which count (None: all).
+    ``pixels`` are what is read: the cube, or what conditions leave of it. ``within`` is the part of
+    the section that is read, and ``inside`` the pixels of it that count (None: all).
     """
 
-    image: Image
+    choice: Choice
     pixels: Image
     axis: int
     sky: tuple[int, int]
-    where: Section
     within: Section
     inside: NDArray[np.bool_] | None
     keep_axis: bool
-    #: The request, for HISTORY.
-    selection: Selection
     #: The unit of the statistic, None without one.
     unit: str | None
     #: The requested coordinates.
     line: Line
 
     @staticmethod
-    def of(
-        image: Image, selection: Selection, keep_axis: bool, line: Line, statistic: str = "sum"
-    ) -> Collapse:
-        """Choose the axes and the pixels; UsageError where they make no plane."""
-        axis = image._coordinates.required_channel_axis()
-        sky = image._coordinates.sky_axes(axis)
+    def of(choice: Choice, keep_axis: bool, line: Line, statistic: str = "sum") -> Collapse:
+        """Choose the axes; UsageError where they make no plane."""
+        image, where = choice.image, choice.section
+        axis, sky = choice.channel_axis, choice.sky_axes
         if len(sky) != 2:
             raise usage(f"an image of {counted_axes(image.ndim)} is not a cube", "use a cube")
-        channels = selection.channels
-        where = cube_section(image, selection.section, channels, axis, line, selection.pol)
-        line = line_of_values(line, channels)
-        check_single(image, where, (axis, *sky))
+        choice.check_single((axis, *sky))
         pair = (sky[0], sky[1])
-        chosen = image._chosen(selection.region)
-        selection = replace(selection, region=chosen.regions)
-        within, inside = _inside(image, where, pair, chosen)
+        within, inside = choice.inside(pair)
         ready = prepared(image, statistic, line)
-        if selection.threshold is not None:
-            threshold = number_in(selection.threshold, ready.pixels.unit, "threshold")
-            selection = replace(selection, threshold=threshold)
-        pixels = selected(ready.pixels, selection.threshold, selection.mask)
         unit = sampled_unit(ready.unit, image._coordinates, where.steps)
-        return Collapse(
-            image, pixels, axis, pair, where, within, inside, keep_axis, selection, unit,
-            ready.line,
-        )  # fmt: skip
+        pixels = choice.masked(ready.pixels)
+        return Collapse(choice, pixels, axis, pair, within, inside, keep_axis, unit, ready.line)
+
+    @property
+    def image(self) -> Image:
+        """The cube."""
+        return self.choice.image
+
+    @property
+    def where(self) -> Section:
+        """The section whose sky the planes have."""
+        return self.choice.section
 
     @property
     def ranges(self) -> list[tuple[int, int, int]]:
@@ -130,8 +99,7 @@ class Collapse:
 
     def channels(self) -> Channels:
         """Return the coordinates of the channels."""
-        pieces = self.where.ranges[self.axis]
-        return channels_of(self.image._coordinates, self.axis, pieces, self.line)
+        return self.choice.channels(self.line)
 
     def reduced(
         self, statistic: str, threads: int | None, progress: Progress | None
@@ -218,96 +186,13 @@ class Collapse:
             notes.append(f"coordinates in {channels.unit}: {channels.note}")
         if self.pixels.unit != self.image.unit:
             notes.append(f"pixels converted from {self.image.unit} to {self.pixels.unit}")
-        notes += _selection_notes(self.selection, self.pixels.unit)
+        notes += self.choice.history(self.pixels.unit)
         return Header([*header.cards, *(("HISTORY", note, "") for note in notes)])
-
-
-def _selection_notes(selection: Selection, unit: str | None) -> list[str]:
-    """Return what HISTORY says of the choice of pixels, beside their numbers."""
-    notes = []
-    if selection.threshold is not None:
-        of_unit = f" {unit}" if unit else ""
-        notes.append(f"pixels of at least {float(selection.threshold)!r}{of_unit}")
-    if selection.mask is not None:
-        mask = selection.mask
-        file = getattr(getattr(mask, "file", None), "name", None)
-        name = os.fspath(mask) if isinstance(mask, (str, os.PathLike)) else file
-        text = printable(name or "given as an array").encode("ascii", "backslashreplace").decode()
-        notes.append(f"pixels of the mask {text}")
-    regions: Any = selection.region
-    for item in regions or ():
-        of_pixels = " (from 0)" if isinstance(item, PixelRegion) else ""
-        notes.append(f"pixels in {item}{of_pixels}")
-    return notes
-
-
-_MASK_HINT = "give one that broadcasts to the image: of its shape, or of the shape of a plane"
-
-
-def selected(image: Image, threshold: SupportsFloat | None, mask: Any) -> Image:
-    """Return an image whose pixels below the threshold, and where the mask has none, are NaN.
-
-    It is computed as it is read. Undefined pixels of a mask leave theirs out.
-    """
-    if threshold is None and mask is None:
-        return image
-    conditions = []
-    inputs: dict[str, Any] = {"a": image}
-    if mask is not None:
-        conditions.append("not isnan(m) and m != 0")
-        is_plane = isinstance(mask, Measured) and mask.ndim == 2
-        given = mask if is_plane else resolve(mask)
-        tell_differences((image, given))
-        mask = resolve(on_sky(mask.values, image)) if is_plane else given
-        inputs["m"] = mask
-    if threshold is not None:
-        conditions.append("a >= t")
-        inputs["t"] = float(threshold)
-    # The type of the pixels, or one that holds their values as they are.
-    dtype = "float32" if image.dtype == np.float32 else "float64"
-    try:
-        selected = computed(f"where({' and '.join(conditions)}, a, nan)", inputs, dtype)
-    except _core.UsageError as error:
-        if not hasattr(mask, "shape"):
-            raise
-        found, wanted = (" x ".join(map(str, reversed(each.shape))) for each in (mask, image))
-        problem = f"a mask of {found} pixels does not broadcast to an image of {wanted}"
-        raise usage(f"{problem} (NAXIS1 first)", _MASK_HINT) from error
-    if selected.shape != image.shape:
-        found = f"a mask that makes {selected.shape} of an image of shape {image.shape}"
-        raise usage(found, _MASK_HINT)
-    return selected
 
 
 def _index_within(outer: tuple[int, int, int], inner: tuple[int, int, int]) -> int:
     """Return which pixel of a range another one, with the same step, begins at."""
     return (inner[0] - outer[0]) // outer[2]
-
-
-def _inside(
-    image: Image, where: Section, sky: tuple[int, int], chosen: ChosenRegions
-) -> tuple[Section, NDArray[np.bool_] | None]:
-    """Return the part of a section that regions reach into, and which pixels of it they hold.
-
-    Regions are in the image's own coordinates, whatever the section.
-    """
-    if chosen.cores is None:
-        return where, None
-    check_plane(image, sky)
-    mask = mask_of(image, chosen.cores)
-    rows, columns = (
-        np.arange(count) * step + start for start, count, step in (where.ranges[a] for a in sky)
-    )
-    mask = mask[np.ix_(rows, columns)]
-    within = where
-    pieces = []
-    for axis, hit in zip(sky, (mask.any(axis=1), mask.any(axis=0)), strict=True):
-        start, _, step = where.ranges[axis]
-        found = np.flatnonzero(hit)
-        first, count = (int(found[0]), int(np.ptp(found)) + 1) if found.size else (0, 0)
-        within = within.replace(axis, (start + first * step, count, step))
-        pieces.append(slice(first, first + count))
-    return within, mask[tuple(pieces)]
 
 
 def collapse(

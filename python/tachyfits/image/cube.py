@@ -6,23 +6,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, SupportsFloat, cast, overload
+from typing import Any, overload
 
 from tachyfits.base.progress import Progress
 from tachyfits.header.spectral_units import Line
-from tachyfits.image.collapse import Collapse, Selection, collapse, moments
-from tachyfits.image.operations import Operations
+from tachyfits.image.collapse import Collapse, collapse, moments
+from tachyfits.image.selecting import Selecting
 from tachyfits.image.spectra import picture, spectra
 from tachyfits.results.plane import Plane
 from tachyfits.results.spectrum import Spectrum
 from tachyfits.text.region_input import OneRegion, Regions
-from tachyfits.text.spectral_ranges import AskedChannels
-
-if TYPE_CHECKING:
-    from tachyfits.image.image import Image
 
 
-class Cube(Operations):
+class Cube(Selecting):
     """Reductions of an image along its spectral axis."""
 
     @overload
@@ -35,9 +31,6 @@ class Cube(Operations):
         rest: Any = None,
         convention: str | None = None,
         rest_medium: str | None = None,
-        channels: AskedChannels = None,
-        section: Any = None,
-        pol: str | Sequence[str] | None = None,
         weights: str | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
@@ -52,9 +45,6 @@ class Cube(Operations):
         rest: Any = None,
         convention: str | None = None,
         rest_medium: str | None = None,
-        channels: AskedChannels = None,
-        section: Any = None,
-        pol: str | Sequence[str] | None = None,
         weights: str | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
@@ -68,9 +58,6 @@ class Cube(Operations):
         rest: Any = None,
         convention: str | None = None,
         rest_medium: str | None = None,
-        channels: AskedChannels = None,
-        section: Any = None,
-        pol: str | Sequence[str] | None = None,
         weights: str | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
@@ -80,8 +67,8 @@ class Cube(Operations):
         Parameters
         ----------
         region
-            A region in pixels or on the sky, or what `tachyfits.region` makes one of; or a list of
-            them (which gives a list of spectra).
+            Short for ``select(region).spectrum()``: a region in pixels or on the sky, or what
+            `tachyfits.region` makes one of; or a list of them (which gives a list of spectra).
         statistic
             A name of `tachyfits.info.statistics`; "median", "mad", "percentile90" (or any other);
             or "flux": the sum of the pixels times their solid angle, in Jy for Jy/beam.
@@ -91,14 +78,6 @@ class Cube(Operations):
             pass.
         rest, convention, rest_medium
             As in `moments`.
-        channels
-            A slice of the spectral axis, 0-based; or a range with a unit: "100..250 km/s",
-            "230.5..230.6 GHz", a slice of quantities, or a `SpectralRange`. A channel belongs to a
-            range if its cell touches it; ``rest``, ``convention`` and ``rest_medium`` hold for it.
-        section
-            A NumPy index expression for the other axes.
-        pol
-            The polarisation of a cube with a STOKES axis, by its name: "I", "Q", "RR", ...
         weights
             "exact": each pixel counts by its share inside the region, as in photutils, for the
             statistics sum, mean and flux. None: pixels whose centre is inside. Shapes on the sky
@@ -113,13 +92,10 @@ class Cube(Operations):
         >>> tf.open("cube.fits")[0].spectrum(unit="km/s").axis.values
         array([1. , 1.5, 2. ])
         """
-        chosen = self._chosen(region)
         line = Line(unit, rest, convention, rest_medium)
-        cube = cast("Image", self)
-        found = spectra(
-            cube, chosen, statistic, channels, section, pol, weights, line, threads, progress
-        )
-        return found[0] if chosen.count is None else found
+        choice = self._chosen_pixels(region)
+        found = spectra(choice, statistic, weights, line, threads=threads, progress=progress)
+        return found[0] if choice.regions.count is None else found
 
     def collapse(
         self,
@@ -129,12 +105,6 @@ class Cube(Operations):
         rest: Any = None,
         convention: str | None = None,
         rest_medium: str | None = None,
-        channels: AskedChannels = None,
-        section: Any = None,
-        pol: str | Sequence[str] | None = None,
-        region: Regions = None,
-        threshold: SupportsFloat | None = None,
-        mask: Any = None,
         keep_axis: bool = False,
         threads: int | None = None,
         progress: Progress | None = None,
@@ -153,21 +123,6 @@ class Cube(Operations):
             converted by `Image.to` in the same pass.
         rest, convention, rest_medium
             As in `moments`.
-        channels
-            A slice of the spectral axis, 0-based, or a range with a unit, as in `spectrum`.
-        section
-            A NumPy index expression for the other axes.
-        pol
-            The polarisation, by its name.
-        region
-            A region of the sky, or several: the plane is NaN outside all of them, and only the box
-            around them is read. Coordinates are those of the whole image.
-        threshold
-            Pixels below it are ignored: a number in the unit of the pixels (in ``unit`` if that is
-            one of values), or a quantity.
-        mask
-            An image, a path or an array that broadcasts to the cube (such as a plane): pixels where
-            it is 0 or undefined are ignored.
         keep_axis
             Keep the spectral axis with length 1 in the header and in written files.
 
@@ -175,14 +130,13 @@ class Cube(Operations):
         --------
         >>> import tachyfits as tf
         >>> cube = tf.open("cube.fits")[0]
-        >>> cube.collapse("max", channels=slice(0, 2)).values[0]
+        >>> cube.select(channels=slice(0, 2)).collapse("max").values[0]
         array([20., 21., 22., 23., 24.])
-        >>> cube.collapse("max_coordinate", unit="km/s", region=tf.Box(1, 0, 3, 1)).values[0]
+        >>> cube.select(tf.Box(1, 0, 3, 1)).collapse("max_coordinate", unit="km/s").values[0]
         array([ 2.,  2.,  2., nan, nan])
         """
-        selection = Selection(channels, section, region, threshold, mask, pol)
         line = Line(unit, rest, convention, rest_medium)
-        cube = Collapse.of(cast("Image", self), selection, keep_axis, line, statistic)
+        cube = Collapse.of(self._chosen_pixels(), keep_axis, line, statistic)
         return collapse(cube, statistic, threads, progress)
 
     def plane(
@@ -216,12 +170,6 @@ class Cube(Operations):
         rest: Any = None,
         convention: str | None = None,
         rest_medium: str | None = None,
-        channels: AskedChannels = None,
-        section: Any = None,
-        pol: str | Sequence[str] | None = None,
-        region: Regions = None,
-        threshold: SupportsFloat | None = None,
-        mask: Any = None,
         keep_axis: bool = False,
         threads: int | None = None,
         progress: Progress | None = None,
@@ -235,9 +183,8 @@ class Cube(Operations):
         >>> velocity.values[0, :2], velocity.unit
         (array([1.83333333, 1.81746032]), 'km s-1')
         """
-        selection = Selection(channels, section, region, threshold, mask, pol)
         line = Line(unit, rest, convention, rest_medium)
-        cube = Collapse.of(cast("Image", self), selection, keep_axis, line)
+        cube = Collapse.of(self._chosen_pixels(), keep_axis, line)
         return moments(cube, [order], threads, progress)[0]
 
     def moments(
@@ -248,12 +195,6 @@ class Cube(Operations):
         rest: Any = None,
         convention: str | None = None,
         rest_medium: str | None = None,
-        channels: AskedChannels = None,
-        section: Any = None,
-        pol: str | Sequence[str] | None = None,
-        region: Regions = None,
-        threshold: SupportsFloat | None = None,
-        mask: Any = None,
         keep_axis: bool = False,
         threads: int | None = None,
         progress: Progress | None = None,
@@ -289,15 +230,12 @@ class Cube(Operations):
         rest_medium
             Medium of a wavelength in ``rest``: "air" or "vacuum"; None: that of the axis, air for
             AWAV.
-        channels
-            A slice of the spectral axis, 0-based, or a range with a unit, as in `spectrum`:
-            channels of noise alone spoil moments 1 and 2.
-        section
-            A NumPy index expression for the other axes.
-        pol
-            The polarisation, by its name.
-        region, threshold, mask, keep_axis
-            As in `image`. Pixels are compared as they are read, without another pass.
+        keep_axis
+            As in `collapse`.
+
+        Channels of noise alone spoil moments 1 and 2: `select` chooses channels, regions and
+        values, in the same pass. Outside of regions the maps are NaN, and only the box around them
+        is read.
 
         Examples
         --------
@@ -307,7 +245,6 @@ class Cube(Operations):
         moment 0 Jy beam-1 km s-1 30.0
         moment 1 km s-1 1.8333333333333333
         """
-        selection = Selection(channels, section, region, threshold, mask, pol)
         line = Line(unit, rest, convention, rest_medium)
-        cube = Collapse.of(cast("Image", self), selection, keep_axis, line)
+        cube = Collapse.of(self._chosen_pixels(), keep_axis, line)
         return moments(cube, orders, threads, progress)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,28 +13,27 @@ from tachyfits.base.errors import either, usage
 from tachyfits.header.brightness import Asked
 from tachyfits.header.spectral_units import Line
 from tachyfits.image.brightness import flux_of
-from tachyfits.image.pixels import Pixels
+from tachyfits.image.reductions import reduced
+from tachyfits.image.selecting import Selecting
+from tachyfits.image.selection import Choice
+from tachyfits.image.weights import check_weights, weighted
 from tachyfits.text.pixel_units import certain_pixel_unit
-from tachyfits.text.region_input import listed_regions
 from tachyfits.text.regions import kept_shape
 
 if TYPE_CHECKING:
     from astropy.units import Quantity
 
     from tachyfits.base.progress import Progress
-    from tachyfits.image.image import Image
-    from tachyfits.text.axes import Axis
     from tachyfits.text.region_input import Regions
 
 
-class Flux(Pixels):
+class Flux(Selecting):
     """The flux of an image, or of regions of it."""
 
     def flux(
         self,
         region: Regions = None,
         *,
-        section: Any = None,
         unit: Any = None,
         frequency: Any = None,
         beam: Any = None,
@@ -45,10 +46,8 @@ class Flux(Pixels):
         Parameters
         ----------
         region
-            A region, or what `tachyfits.region` makes one of; or a list of them, or a file of
-            several (the result then has a first axis for them). None: every pixel.
-        section
-            A NumPy index expression; None: everything.
+            Short for ``select(region).flux()``: a region, or what `tachyfits.region` makes one of;
+            or a list of them, or a file of several (the result then has a first axis for them).
         unit
             Unit of the flux; None: Jy for Jy/beam and K, MJy for MJy/sr, and so on.
         frequency, beam
@@ -69,16 +68,15 @@ class Flux(Pixels):
 
         Examples
         --------
-        >>> import numpy as np, tachyfits as tf
-        >>> image = tf.open("cube.fits")[0].cut(section=np.s_[0])
+        >>> import tachyfits as tf
+        >>> image = tf.open("cube.fits")[0].cutout(channels=0)
         >>> image.with_beam("36arcsec").flux("circle(2,2,1)").round(4)
         <Quantity [26.4763] Jy>
         """
-        axes = self._sky_numbers()
-        values, text = fluxes(
-            cast("Image", self), axes, section=section, region=region, unit=unit,
-            asked=Asked(frequency, beam), weights=weights, threads=threads, progress=progress,
-        )  # fmt: skip
+        asked = AskedFlux(unit, Asked(frequency, beam), weights)
+        choice = self._chosen_pixels(region)
+        axes = choice.image._sky_numbers()
+        values, text = fluxes(choice, axes, asked, threads=threads, progress=progress)
         import astropy.units as u
 
         return u.Quantity(values, certain_pixel_unit(text))
@@ -90,21 +88,24 @@ class Flux(Pixels):
         return tuple(sorted(self.ndim - axis for axis in axes if axis <= self.ndim))
 
 
+@dataclass(frozen=True)
+class AskedFlux:
+    """A request for fluxes: their unit, what it depends on, and how pixels count."""
+
+    unit: Any
+    asked: Asked = field(default_factory=Asked)
+    weights: str | None = None
+    keepdims: bool = False
+
+
 def fluxes(
-    image: Image,
-    axis: Axis | None,
-    *,
-    section: Any = None,
-    region: Regions = None,
-    unit: Any = None,
-    asked: Asked | None = None,
-    weights: str | None = None,
-    keepdims: bool = False,
-    threads: int | None = None,
-    progress: Progress | None = None,
+    choice: Choice, axes: Sequence[int], asked: AskedFlux, **run: Any
 ) -> tuple[NDArray[np.float64], str]:
-    """Return the fluxes of the axes that are kept, as `Image.reduce`, and their unit."""
-    where, axes = image._section(section), image._axis_numbers(axis)
+    """Return the fluxes of the axes that are kept, as `Image.reduce`, and their unit.
+
+    ``run``: threads and progress.
+    """
+    image, where = choice.image, choice.section
     sky = image._sky_numbers()
     several = [n for n in axes if n not in sky and where.full_shape[n] != 1]
     if len(sky) < 2 or not set(sky) <= set(axes) or several:
@@ -121,10 +122,12 @@ def fluxes(
     others = [number for number in range(image.ndim) if number not in axes]
     # Of one axis, results get the factor of their channel; else pixels do.
     kept = (where, others[0] if others else 0) if len(others) < 2 else None
-    ready = flux_of(image, unit, asked or Asked(), kept, Line())
-    options: dict[str, Any] = {"threads": threads, "progress": progress, "weights": weights}
-    regions, is_list = (None, False) if region is None else listed_regions(region)
-    sums = ready.pixels.reduce("sum", axes, section=where, region=regions, **options)
+    ready = flux_of(image, asked.unit, asked.asked, kept, Line())
+    pixels = choice.masked(ready.pixels)
+    if check_weights(asked.weights, "sum", choice.regions):
+        sums = weighted(choice, pixels, "sum", axes, **run)
+    else:
+        sums = reduced(pixels, "sum", axes, where, regions=choice.regions.cores, **run)
+    shape = kept_shape(where, axes, choice.regions.count, asked.keepdims)
     values = np.asarray(sums, dtype=np.float64) * ready.factor
-    count = len(regions or ()) if is_list else None
-    return values.reshape(kept_shape(where, axes, count, keepdims)), ready.unit or ""
+    return values.reshape(shape), ready.unit or ""

@@ -8,7 +8,6 @@ spectra, planes and moments are in `image.cube`.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, SupportsFloat, overload
 
@@ -19,20 +18,21 @@ from tachyfits import _core
 from tachyfits.base.boundary import public
 from tachyfits.base.errors import either, foreign_errors, usage
 from tachyfits.base.optional import SERVER, needed
-from tachyfits.base.output import fits_name
 from tachyfits.base.progress import Progress
 from tachyfits.base.upper import upper
 from tachyfits.base.whole_numbers import whole_number
-from tachyfits.header.photometry import sampled_unit
 from tachyfits.image.array_functions import array_function, array_ufunc
 from tachyfits.image.brightness import FLUX
-from tachyfits.image.chosen_regions import EVERYTHING
-from tachyfits.image.collapse import selected
 from tachyfits.image.cube import Cube
-from tachyfits.image.flux import Flux, fluxes
+from tachyfits.image.flux import AskedFlux, Flux, fluxes
 from tachyfits.image.operators import Operators
 from tachyfits.image.order_statistics import OrderStatistics
-from tachyfits.image.reductions import STANDARD_STATISTICS, finished, reduction_method
+from tachyfits.image.reductions import (
+    STANDARD_STATISTICS,
+    finished,
+    reduced_arrays,
+    reduction_method,
+)
 from tachyfits.image.reshape import Reshaping
 from tachyfits.image.weights import check_weights, weighted
 from tachyfits.results.frame import Frame
@@ -41,7 +41,6 @@ from tachyfits.results.quantities import number_in
 from tachyfits.text.axes import Axis
 from tachyfits.text.region_input import OneRegion, Regions
 from tachyfits.text.regions import kept_shape
-from tachyfits.text.sections import Section
 
 if TYPE_CHECKING:
     import spectral_cube
@@ -56,7 +55,9 @@ _ELSEWHERE = {
     "moment0": "image.moment(0)",
     "moment1": "image.moment(1)",
     "moment2": "image.moment(2)",
-    "spectral_slab": "image.moment(0, channels=slice(first, end))",
+    "spectral_slab": 'image.cutout(channels="100..250 km/s")',
+    "subcube": "image.cutout(region)",
+    "with_mask": "image.select(where=mask)",
     "with_spectral_unit": 'image.moments(unit="km/s")',
 }
 
@@ -79,6 +80,21 @@ def _whole_bins(low: float, high: float) -> tuple[float, float, int]:
     return first - 0.5, first - 0.5 + count * width, count
 
 
+def _range_of(states: Sequence[_core.Stats]) -> tuple[float, float]:
+    """Return the range of the pixels of all regions, for the bins of a histogram."""
+    good = [state for state in states if state.count]
+    if not good:
+        return 0.0, 1.0
+    low, high = min(state.min for state in good), max(state.max for state in good)
+    if not np.isfinite([low, high]).all():
+        raise usage(
+            f"the pixels range from {low} to {high}: bins of equal width cannot cover this range",
+            either("give range=(low, high)", "give --range LOW HIGH", "give low and high"),
+        )
+    # NumPy's choice when all values are equal.
+    return (low, high) if low < high else (low - 0.5, high + 0.5)
+
+
 @public
 class Image(Operators, Cube, OrderStatistics, Flux, Reshaping):
     """Pixels of one HDU: lazy until indexed, reduced or written.
@@ -99,12 +115,12 @@ class Image(Operators, Cube, OrderStatistics, Flux, Reshaping):
 
     Examples
     --------
-    >>> import numpy as np, tachyfits as tf
+    >>> import tachyfits as tf
     >>> cube = tf.open("cube.fits")[0]
     >>> cube[0, 1:3, ::2]
     array([[ 5.,  7.,  9.],
            [10., 12., 14.]], dtype=float32)
-    >>> cube.max(axis="z").shape, cube.stats(section=np.s_[1]).count
+    >>> cube.max(axis="z").shape, cube.select(channels=1).stats().count
     ((4, 5), 20)
     """
 
@@ -226,7 +242,6 @@ class Image(Operators, Cube, OrderStatistics, Flux, Reshaping):
     @overload
     def stats(  # type: ignore[overload-overlap] # text is a sequence, too
         self,
-        section: Any = None,
         region: OneRegion | None = None,
         *,
         axis: None = None,
@@ -236,9 +251,8 @@ class Image(Operators, Cube, OrderStatistics, Flux, Reshaping):
     @overload
     def stats(
         self,
-        section: Any = None,
-        *,
         region: Sequence[OneRegion],
+        *,
         axis: None = None,
         threads: int | None = None,
         progress: Progress | None = None,
@@ -246,7 +260,6 @@ class Image(Operators, Cube, OrderStatistics, Flux, Reshaping):
     @overload
     def stats(
         self,
-        section: Any = None,
         region: Regions = None,
         *,
         axis: Axis,
@@ -255,7 +268,6 @@ class Image(Operators, Cube, OrderStatistics, Flux, Reshaping):
     ) -> dict[str, NDArray[Any]]: ...
     def stats(
         self,
-        section: Any = None,
         region: Regions = None,
         *,
         axis: Axis | None = None,
@@ -266,14 +278,12 @@ class Image(Operators, Cube, OrderStatistics, Flux, Reshaping):
 
         Parameters
         ----------
-        section
-            A NumPy index expression; None: everything.
         region
-            A region of the sky plane, or a list of them, in every plane of the section. Coordinates
-            are those of the whole image.
+            Short for ``select(region).stats()``: a region of the sky plane, or a list of them, in
+            every plane.
         axis
             None: one `Stats` (a list of them for a list of regions); its positions of min and max
-            are indices within the section. Axes to reduce, as numbers or letters: a dictionary of
+            are indices of this image. Axes to reduce, as numbers or letters: a dictionary of
             arrays by name, whose shape is that of the kept axes.
 
         Examples
@@ -286,30 +296,35 @@ class Image(Operators, Cube, OrderStatistics, Flux, Reshaping):
         >>> cube.stats(axis="xy")["max"]
         array([19., 39., 59.])
         """
+        image = self._within(region)
         if axis is not None:
-            return self._reduce(
-                STANDARD_STATISTICS, axis, section, region, threads=threads, progress=progress
+            return reduced_arrays(
+                image, STANDARD_STATISTICS, axis, threads=threads, progress=progress
             )
-        chosen = self._chosen(region)
-        states = self._core_image().stats(
-            self._ranges(self._section(section)),
-            regions=chosen.cores,
-            threads=self._threads(threads),
+        states = image._states(threads, progress)
+        return states[0] if image._chosen_pixels().regions.count is None else states
+
+    def _states(
+        self, threads: int | None = None, progress: Progress | None = None
+    ) -> list[_core.Stats]:
+        """Return the statistics of each region, or one."""
+        choice = self._chosen_pixels()
+        pixels = choice.pixels
+        return pixels._core_image().stats(
+            pixels._ranges(choice.section),
+            regions=choice.regions.cores,
+            threads=pixels._threads(threads),
             progress=progress,
         )
-        return states[0] if chosen.count is None else states
 
     def reduce(
         self,
         statistic: str,
         axis: Axis | None = None,
         *,
-        section: Any = None,
-        region: Regions = None,
         weights: str | None = None,
         ddof: int = 0,
         keepdims: bool = False,
-        where: Any = None,
         dtype: Any = None,
         out: NDArray[Any] | None = None,
         threads: int | None = None,
@@ -324,13 +339,9 @@ class Image(Operators, Cube, OrderStatistics, Flux, Reshaping):
             defined pixels), "nan" (of undefined ones), ... Or "flux", over the axes of the sky, in
             the unit of `flux`, which returns it too.
         axis
-            Axes to reduce, as NumPy numbers or FITS letters ("xy"); None: all. They are axes of
-            the image, also when integers in the section drop some.
-        section
-            A NumPy index expression; None: everything.
-        region
-            A region, or a list of them (the result then has a first axis for them). Both sky axes
-            (the last two) must be reduced.
+            Axes to reduce, as NumPy numbers or FITS letters ("xy"); None: all. Of an image that was
+            selected by regions both sky axes (the last two) must be reduced; for a list of regions
+            the result has a first axis.
         weights
             "exact", for "sum" and "mean" of regions: each pixel counts by its share inside, as in
             `spectrum`.
@@ -338,9 +349,6 @@ class Image(Operators, Cube, OrderStatistics, Flux, Reshaping):
             Divisor of "std" is count - ddof.
         keepdims
             Keep the reduced axes, with length 1.
-        where
-            A mask, such as ``cube > 3``, an array or a path, that broadcasts to the image: pixels
-            where it is 0 or undefined are ignored.
         dtype, out
             Type of the result, and an array for it, as in NumPy.
 
@@ -349,56 +357,20 @@ class Image(Operators, Cube, OrderStatistics, Flux, Reshaping):
         numpy.ndarray or NumPy scalar
             Its shape is that of the kept axes. NaN if no pixel is defined.
         """
-        image = self if where is None else selected(self, None, where)
+        run: dict[str, Any] = {"threads": threads, "progress": progress}
+        choice = self._chosen_pixels()
         if isinstance(statistic, str) and statistic == FLUX:
-            flux, _ = fluxes(
-                image, axis, section=section, region=region, weights=weights, keepdims=keepdims,
-                threads=threads, progress=progress,
-            )  # fmt: skip
+            asked = AskedFlux(None, weights=weights, keepdims=keepdims)
+            flux, _ = fluxes(choice, self._axis_numbers(axis), asked, **run)
             return finished(flux, dtype, out)
-        chosen = image._chosen(region) if weights is not None else EVERYTHING
-        if check_weights(weights, statistic, chosen):
-            pixels, axes = image._section(section), image._axis_numbers(axis)
-            found = weighted(
-                image, statistic, axes, pixels, chosen.regions or [], image._threads(threads),
-                progress,
-            ).reshape(kept_shape(pixels, axes, chosen.count, keepdims))  # fmt: skip
-            return finished(found, dtype, out)
-        values = image._reduce(
-            (statistic,), axis, section, region, ddof, keepdims, threads, progress
-        )
-        return finished(values[statistic], dtype, out)
-
-    def _reduce(
-        self,
-        names: Sequence[str],
-        axis: Axis | None,
-        section: Any = None,
-        region: Regions = None,
-        ddof: int = 0,
-        keepdims: bool = False,
-        threads: int | None = None,
-        progress: Progress | None = None,
-    ) -> dict[str, NDArray[Any]]:
-        """Reduce, and give the results the documented shape."""
-        if whole_number(ddof) is None:
-            raise usage(
-                f"invalid ddof {ddof!r}: expected a whole number of 0 or more", "use 0 or 1"
-            )
-        where = self._section(section)
-        axes = self._axis_numbers(axis)
-        chosen = self._chosen(region)
-        arrays = self._core_image().reduce(
-            list(names),
-            list(axes),
-            self._ranges(where),
-            regions=chosen.cores,
-            ddof=ddof,
-            threads=self._threads(threads),
-            progress=progress,
-        )
-        shape = kept_shape(where, axes, chosen.count, keepdims)
-        return {name: np.asarray(array).reshape(shape) for name, array in arrays.items()}
+        if check_weights(weights, statistic, choice.regions):
+            axes = self._axis_numbers(axis)
+            values = weighted(choice, choice.pixels, statistic, axes, **run)
+            shape = kept_shape(choice.section, axes, choice.regions.count, keepdims)
+            return finished(values.reshape(shape), dtype, out)
+        names = (statistic,)
+        arrays = reduced_arrays(self, names, axis, ddof=ddof, keepdims=keepdims, **run)
+        return finished(arrays[statistic], dtype, out)
 
     sum = reduction_method("sum", "the sum")
     mean = reduction_method("mean", "the mean")
@@ -412,25 +384,9 @@ class Image(Operators, Cube, OrderStatistics, Flux, Reshaping):
     skewness = reduction_method("skewness", "the third standardised moment")
     kurtosis = reduction_method("kurtosis", "the fourth standardised moment less 3")
 
-    def std(
-        self,
-        axis: Axis | None = None,
-        *,
-        section: Any = None,
-        region: Regions = None,
-        ddof: int = 0,
-        keepdims: bool = False,
-        where: Any = None,
-        dtype: Any = None,
-        out: NDArray[Any] | None = None,
-        threads: int | None = None,
-        progress: Progress | None = None,
-    ) -> Any:
+    def std(self, axis: Axis | None = None, *, ddof: int = 0, **options: Any) -> Any:
         """Return the standard deviation about the mean, divisor count - ddof; see `reduce`."""
-        return self.reduce(
-            "std", axis, section=section, region=region, ddof=ddof, keepdims=keepdims, where=where,
-            dtype=dtype, out=out, threads=threads, progress=progress,
-        )  # fmt: skip
+        return self.reduce("std", axis, ddof=ddof, **options)
 
     def var(
         self, axis: Axis | None = None, *, dtype: Any = None, out: Any = None, **options: Any
@@ -466,12 +422,12 @@ class Image(Operators, Cube, OrderStatistics, Flux, Reshaping):
         >>> bool((cube > 58).any()), (cube > 58).any(axis="xy")
         (True, array([False, False,  True]))
         """
-        values = np.asarray((self != 0).reduce("max", axis, **options))
+        values = np.asarray(self._truths().reduce("max", axis, **options))
         return np.equal(values, 1)[()]
 
     def all(self, axis: Axis | None = None, **options: Any) -> Any:
         """Say whether no pixel is 0; parameters as of `reduce`."""
-        values = np.asarray((self != 0).reduce("min", axis, **options))
+        values = np.asarray(self._truths().reduce("min", axis, **options))
         return np.not_equal(values, 0)[()]
 
     def histogram(
@@ -479,8 +435,6 @@ class Image(Operators, Cube, OrderStatistics, Flux, Reshaping):
         bins: int | None = None,
         range: Sequence[SupportsFloat] | None = None,  # noqa: A002 - NumPy's name for it
         *,
-        section: Any = None,
-        region: Regions = None,
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> _core.Histogram:
@@ -494,8 +448,8 @@ class Image(Operators, Cube, OrderStatistics, Flux, Reshaping):
         range
             (low, high), both included, numbers or quantities. None: from min to max, which costs
             another pass.
-        section, region
-            As in `stats`; a pixel inside several regions counts once.
+
+        A pixel inside several regions of a selected image counts once.
 
         Returns
         -------
@@ -509,98 +463,27 @@ class Image(Operators, Cube, OrderStatistics, Flux, Reshaping):
         >>> tf.open("cube.fits")[0].histogram(bins=3).counts
         array([20, 20, 20], dtype=uint64)
         """
-        where = self._section(section)
-        cores = self._chosen(region).cores
+        choice = self._chosen_pixels()
+        pixels = choice.pixels
         count = _BINS if bins is None else whole_number(bins, least=1)
         if count is None:
             raise usage(
                 f"invalid bins {bins!r}: expected a number of bins", "give an integer, 1 or more"
             )
         if range is None:
-            low, high = self._automatic_range(where, cores, threads, progress)
+            low, high = _range_of(self._states(threads, progress))
         else:
             with foreign_errors(f"invalid range {range!r}", "give two numbers: (low, high)"):
                 first, last = range
-            low, high = (number_in(end, self.unit, "range") for end in (first, last))
-        if bins is None and self.dtype.kind in "iu":
+            low, high = (number_in(end, choice.image.unit, "range") for end in (first, last))
+        if bins is None and pixels.dtype.kind in "iu":
             low, high, count = _whole_bins(low, high)
-        return self._core_image().histogram(
+        return pixels._core_image().histogram(
             low,
             high,
             count,
-            self._ranges(where),
-            regions=cores,
-            threads=self._threads(threads),
-            progress=progress,
-        )
-
-    def _automatic_range(
-        self,
-        section: Section,
-        regions: list[_core.Region] | None,
-        threads: int | None,
-        progress: Progress | None,
-    ) -> tuple[float, float]:
-        states = self._core_image().stats(
-            self._ranges(section),
-            regions=regions,
-            threads=self._threads(threads),
-            progress=progress,
-        )
-        good = [state for state in states if state.count]
-        if not good:
-            return 0.0, 1.0
-        low, high = min(state.min for state in good), max(state.max for state in good)
-        if not np.isfinite([low, high]).all():
-            raise usage(
-                f"the pixels range from {low} to {high}: bins of equal width cannot cover this "
-                "range",
-                either("give range=(low, high)", "give --range LOW HIGH", "give low and high"),
-            )
-        # NumPy's choice when all values are equal.
-        return (low, high) if low < high else (low - 0.5, high + 0.5)
-
-    def cutout(
-        self,
-        section: Any,
-        path: str | os.PathLike[str],
-        *,
-        drop_degenerate: bool = False,
-        overwrite: bool = False,
-        threads: int | None = None,
-        progress: Progress | None = None,
-    ) -> None:
-        """Write a section into a new FITS file, with its type and coordinates.
-
-        Parameters
-        ----------
-        section
-            A NumPy index expression. Axes that integers drop are kept with length 1, unless
-            ``drop_degenerate``.
-        path
-            The new file; it appears when it is complete.
-        drop_degenerate
-            Leave out every axis of length 1.
-        overwrite
-            Replace an older file.
-
-        Examples
-        --------
-        >>> import numpy as np, tachyfits as tf
-        >>> tf.open("cube.fits")[0].cutout(np.s_[1:, :, ::2], "part.fits", overwrite=True)
-        >>> tf.open("part.fits")[0].shape
-        (2, 4, 3)
-        """
-        where = self._section(section)
-        single = [axis for axis, count in enumerate(where.full_shape) if count == 1]
-        core = self._core_image()
-        if self.unit != sampled_unit(self.unit, self._coordinates, where.steps):
-            core = core.with_cards([], ["BUNIT"]).hdu(0).image()
-        core.cutout(
-            fits_name(path),
-            list(where.ranges),
-            drop_axes=single if drop_degenerate else (),
-            overwrite=overwrite,
-            threads=self._threads(threads),
+            pixels._ranges(choice.section),
+            regions=choice.regions.cores,
+            threads=pixels._threads(threads),
             progress=progress,
         )

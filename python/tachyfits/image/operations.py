@@ -280,7 +280,6 @@ class Operations(Pixels):
         overwrite: bool = False,
         checksum: bool = False,
         sync: bool = False,
-        buffering: str = "auto",
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> None:
@@ -310,9 +309,6 @@ class Operations(Pixels):
             Write DATASUM and CHECKSUM, computed on the way.
         sync
             Return only when the file survives a power failure.
-        buffering
-            "single": each thread reads, computes and writes in sequence; "double": readers fetch
-            ahead; "auto" chooses "single" if the page cache has the input.
 
         Raises
         ------
@@ -334,6 +330,27 @@ class Operations(Pixels):
         >>> float(tf.open("short.fits")[0].max())
         59.0
         """
+        self._write(
+            path, dtype=dtype, scaling=scaling, blank=blank, compress=compress,
+            overwrite=overwrite, checksum=checksum, sync=sync, threads=threads, progress=progress,
+        )  # fmt: skip
+
+    def _write(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        dtype: Any = None,
+        scaling: tuple[float, float] | None = None,
+        blank: int | None = None,
+        compress: Any = None,
+        threads: int | None = None,
+        **how: Any,
+    ) -> None:
+        """Write the image; ``how`` are the engine's other options.
+
+        ``buffering``, one of them: "single", each thread reads, computes and writes in sequence;
+        "double", readers fetch ahead; "auto" chooses "single" if the page cache has the input.
+        """
         self._warn_of_groups()
         error = self._core_image().write(
             fits_name(path),
@@ -341,12 +358,8 @@ class Operations(Pixels):
             scaling=scaling,
             blank=blank,
             compression=upper.engine_compression(compress, self.shape, dtype, self.bitpix),
-            overwrite=overwrite,
-            checksum=checksum,
-            sync=sync,
-            buffering=buffering,
             threads=self._threads(threads),
-            progress=progress,
+            **how,
         )
         tell_rounding(path, error, self.unit)
 
@@ -366,7 +379,7 @@ class Operations(Pixels):
 
     def _computed(self, core: _core.FitsFile, method: str, *args: Any, **kwargs: Any) -> Image:
         """Return the image that the engine computes; it pickles as the call that made it."""
-        recipe = (_recomputed, (self, method, args, kwargs))
+        recipe = (recomputed, (self, method, args, kwargs))
         file = File.computed(core, recipe, threads=self._file.threads, strict=self._file.is_strict)
         image: Image = file[0]
         return image
@@ -381,6 +394,6 @@ def _upright_weights(square: float) -> NDArray[np.float64]:
     return np.asarray(weights / weights.sum(), dtype=np.float64)
 
 
-def _recomputed(image: Operations, method: str, args: Any, kwargs: Any) -> Any:
+def recomputed(image: Operations, method: str, args: Any, kwargs: Any) -> Any:
     """Unpickle the file of a computed image: call the method again."""
     return getattr(image, method)(*args, **kwargs).file

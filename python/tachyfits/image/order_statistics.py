@@ -7,7 +7,7 @@ any size.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,24 +15,24 @@ from numpy.typing import ArrayLike, NDArray
 from tachyfits.base.errors import either, usage
 from tachyfits.base.progress import Progress
 from tachyfits.base.whole_numbers import whole_number
-from tachyfits.image.pixels import Pixels
+from tachyfits.image.selecting import Selecting, whole
 from tachyfits.text.axes import Axis
-from tachyfits.text.region_input import Regions
 from tachyfits.text.regions import kept_shape
+
+if TYPE_CHECKING:
+    from tachyfits.image.image import Image
 
 #: How often a robust rms can be computed in one call: the option compares computing with reading.
 MOST_REPEATS = 1000
 
 
-class OrderStatistics(Pixels):
+class OrderStatistics(Selecting):
     """Order statistics of the pixels of one HDU."""
 
     def median(
         self,
         axis: Axis | None = None,
         *,
-        section: Any = None,
-        region: Regions = None,
         keepdims: bool = False,
         buffering: str = "auto",
         threads: int | None = None,
@@ -44,12 +44,8 @@ class OrderStatistics(Pixels):
         ----------
         axis
             Axes to reduce, as NumPy numbers or FITS letters ("z": a median image, "xy": a spectrum
-            of medians); None: all.
-        section
-            A NumPy index expression; None: everything.
-        region
-            A region, or a list of them (the result then has a first axis for them). Both sky axes
-            (the last two) must be reduced.
+            of medians); None: all. Of an image that was selected by regions both sky axes (the last
+            two) must be reduced; for a list of regions the result has a first axis.
         keepdims
             Keep the reduced axes, with length 1.
         buffering
@@ -70,14 +66,12 @@ class OrderStatistics(Pixels):
         (29.5, array([ 9.5, 29.5, 49.5]), (4, 5))
         """
         options: dict[str, Any] = {"buffering": buffering, "threads": threads, "progress": progress}
-        return self._order(["median"], axis, section, region, keepdims, **options)[0][()]
+        return self._order(["median"], axis, keepdims, **options)[0][()]
 
     def mad(
         self,
         axis: Axis | None = None,
         *,
-        section: Any = None,
-        region: Regions = None,
         keepdims: bool = False,
         buffering: str = "auto",
         threads: int | None = None,
@@ -95,15 +89,13 @@ class OrderStatistics(Pixels):
         array([5., 5., 5.])
         """
         options: dict[str, Any] = {"buffering": buffering, "threads": threads, "progress": progress}
-        return self._order(["mad"], axis, section, region, keepdims, **options)[0][()]
+        return self._order(["mad"], axis, keepdims, **options)[0][()]
 
     def percentile(
         self,
         q: ArrayLike,
         axis: Axis | None = None,
         *,
-        section: Any = None,
-        region: Regions = None,
         keepdims: bool = False,
         buffering: str = "auto",
         threads: int | None = None,
@@ -138,14 +130,13 @@ class OrderStatistics(Pixels):
             )
         percents = [float(percent) for percent in asked.flat]
         options: dict[str, Any] = {"buffering": buffering, "threads": threads, "progress": progress}
-        found = self._order(percents, axis, section, region, keepdims, **options)
+        found = self._order(percents, axis, keepdims, **options)
         return np.stack(found).reshape((*asked.shape, *found[0].shape))[()]
 
     def robust_rms(
         self,
         *,
         per_plane: bool = False,
-        section: Any = None,
         repeat: int = 1,
         buffering: str = "auto",
         threads: int | None = None,
@@ -162,8 +153,6 @@ class OrderStatistics(Pixels):
         ----------
         per_plane
             One value per plane of the last two axes; otherwise one value for all pixels.
-        section
-            A NumPy index expression; None: everything.
         repeat
             How often to compute it, at most 1000 times, to compare computing with reading; 0 only
             reads, and gives NaN.
@@ -188,7 +177,6 @@ class OrderStatistics(Pixels):
         >>> rms.shape, reports[0].buffering
         ((3,), 'ahead')
         """
-        where = self._section(section)
         if per_plane and self.ndim < 2:
             raise usage("an image of one axis has no planes", "leave per_plane out")
         number = whole_number(repeat)
@@ -197,23 +185,31 @@ class OrderStatistics(Pixels):
                 f"invalid repeat {repeat!r}: expected an integer from 0 to {MOST_REPEATS}",
                 either("leave repeat out to compute it once"),
             )
-        values = self._core_image().robust_rms(
+        choice = self._chosen_pixels()
+        if choice.regions.count is not None:
+            options: dict[str, Any] = {"buffering": buffering, "threads": threads}
+            each = [image.robust_rms(per_plane=per_plane, repeat=number, progress=progress,
+                                     **options) for image in self._of_each_region()]  # fmt: skip
+            return np.stack(each)
+        if choice.regions.cores is not None:
+            # The engine has no histogram of a region: other pixels are NaN in the image itself.
+            choice = whole(cast("Image", self))
+        pixels = choice.pixels
+        values = pixels._core_image().robust_rms(
             per_plane,
-            self._ranges(where),
+            pixels._ranges(choice.section),
             repeat=number,
             buffering=buffering,
-            threads=self._threads(threads),
+            threads=pixels._threads(threads),
             progress=progress,
         )
         axes = self._axis_numbers("xy" if per_plane else None)
-        return values.reshape(kept_shape(where, axes, None))[()]
+        return values.reshape(kept_shape(choice.section, axes, None))[()]
 
     def _order(
         self,
         statistics: Sequence[str | float],
         axis: Axis | None,
-        section: Any,
-        region: Regions,
         keepdims: bool = False,
         *,
         buffering: str = "auto",
@@ -221,17 +217,17 @@ class OrderStatistics(Pixels):
         progress: Progress | None = None,
     ) -> list[NDArray[np.float64]]:
         """Find order statistics, and give the results the documented shape."""
-        where = self._section(section)
         axes = self._axis_numbers(axis)
-        chosen = self._chosen(region)
-        arrays = self._core_image().order(
+        choice = self._chosen_pixels()
+        pixels = choice.pixels
+        arrays = pixels._core_image().order(
             list(statistics),
             list(axes),
-            self._ranges(where),
-            regions=chosen.cores,
+            pixels._ranges(choice.section),
+            regions=choice.regions.cores,
             buffering=buffering,
-            threads=self._threads(threads),
+            threads=pixels._threads(threads),
             progress=progress,
         )
-        shape = kept_shape(where, axes, chosen.count, keepdims)
+        shape = kept_shape(choice.section, axes, choice.regions.count, keepdims)
         return [array.reshape(shape) for array in arrays]

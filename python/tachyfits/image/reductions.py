@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 from tachyfits import _core
 from tachyfits.base.errors import usage
 from tachyfits.base.progress import Progress
+from tachyfits.base.whole_numbers import whole_number
 from tachyfits.text.axes import Axis
-from tachyfits.text.region_input import Regions
+from tachyfits.text.regions import kept_shape
 from tachyfits.text.statistics import ORDER_STATISTICS, order_statistic
 
 if TYPE_CHECKING:
     from tachyfits.image.pixels import Pixels
+    from tachyfits.image.selecting import Selecting
     from tachyfits.text.sections import Section
 
 #: Statistics that are pure numbers, whatever the unit of the pixels.
@@ -31,23 +33,9 @@ def reduction_method(statistic: str, meaning: str, name: str | None = None) -> C
     """Make the method of a statistic; all of them share one signature."""
 
     def method(
-        self: Any,
-        axis: Axis | None = None,
-        *,
-        section: Any = None,
-        region: Regions = None,
-        weights: str | None = None,
-        keepdims: bool = False,
-        where: Any = None,
-        dtype: Any = None,
-        out: NDArray[Any] | None = None,
-        threads: int | None = None,
-        progress: Progress | None = None,
+        self: Any, axis: Axis | None = None, *, keepdims: bool = False, **options: Any
     ) -> Any:
-        return self.reduce(
-            statistic, axis, section=section, region=region, weights=weights, keepdims=keepdims,
-            where=where, dtype=dtype, out=out, threads=threads, progress=progress,
-        )  # fmt: skip
+        return self.reduce(statistic, axis, keepdims=keepdims, **options)
 
     method.__name__ = name or statistic
     method.__qualname__ = f"Image.{method.__name__}"
@@ -97,3 +85,32 @@ def reduced(
         known = ", ".join([*names, *ORDER_STATISTICS, "percentile90 (any number)"])
         raise usage(f"invalid statistic {statistic!r}", f"use one of {known}")
     return core.reduce([statistic], list(axes), ranges, **common)[statistic]
+
+
+def reduced_arrays(
+    image: Selecting,
+    names: Sequence[str],
+    axis: Axis | None,
+    *,
+    ddof: int = 0,
+    keepdims: bool = False,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> dict[str, NDArray[Any]]:
+    """Return several statistics of an image in one pass, of the shape that `Image.reduce` has."""
+    if whole_number(ddof) is None:
+        raise usage(f"invalid ddof {ddof!r}: expected a whole number of 0 or more", "use 0 or 1")
+    axes = image._axis_numbers(axis)
+    choice = image._chosen_pixels()
+    pixels = choice.pixels
+    arrays = pixels._core_image().reduce(
+        list(names),
+        list(axes),
+        pixels._ranges(choice.section),
+        regions=choice.regions.cores,
+        ddof=ddof,
+        threads=pixels._threads(threads),
+        progress=progress,
+    )
+    shape = kept_shape(choice.section, axes, choice.regions.count, keepdims)
+    return {name: np.asarray(array).reshape(shape) for name, array in arrays.items()}

@@ -13,20 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits import _core
 from tachyfits.base.errors import either, foreign_errors, usage, warn
 from tachyfits.base.whole_numbers import whole_number
-from tachyfits.header.beam import beam_cards, beam_of_part
-from tachyfits.header.photometry import binned_unit, sampled_unit
+from tachyfits.header.photometry import binned_unit
 from tachyfits.header.sky import Sky
-from tachyfits.header.spectral_units import Line
 from tachyfits.image.chosen_regions import is_path, line_points
 from tachyfits.image.operations import Operations
-from tachyfits.image.parts import part_of, slices_of
 from tachyfits.text.axes import axis_number, is_celestial
-from tachyfits.text.region_input import OneRegion
-from tachyfits.text.sections import Section
-from tachyfits.text.spectral_ranges import AskedChannels
 
 if TYPE_CHECKING:
     import astropy.coordinates
@@ -162,71 +155,6 @@ class Reshaping(Operations):
         core = self._with_unit(core, binned_unit(self.unit, self._coordinates, sizes, statistic))
         return self._computed(core, "rebin", sizes, statistic=statistic, partial=partial)
 
-    def cut(
-        self,
-        region: OneRegion | None = None,
-        *,
-        channels: AskedChannels = None,
-        pol: str | Sequence[str] | None = None,
-        section: Any = None,
-        mode: str = "trim",
-        rest: Any = None,
-        convention: str | None = None,
-        rest_medium: str | None = None,
-    ) -> Image:
-        """Cut out the box around a region, channels, or both; computed when it is read or written.
-
-        Pixels keep their type, their bits, BSCALE, BZERO and BLANK, and their place in the world:
-        projections, SIP and TPV distortions and tables of coordinates (-TAB) stay right. Pixels of
-        the box outside of the region are kept, too.
-
-        Parameters
-        ----------
-        region
-            A region in pixels or on the sky, or what `tachyfits.region` makes one of. The box has
-            the pixels whose centres are inside, or the one pixel that has it in it.
-        channels
-            A slice of the spectral axis, or a range with a unit: "100..250 km/s"; see `spectrum`.
-        pol
-            Polarisations by name, for an image with a STOKES axis: "I", "Q,U".
-        section
-            A NumPy index expression for other axes; axes that integers drop stay, with length 1.
-        mode
-            For a region that reaches beyond the image, as in astropy's Cutout2D: "trim" leaves out
-            what is beyond; "partial" fills it with NaN or BLANK (integers without BLANK become
-            floats); "strict" refuses it.
-        rest, convention, rest_medium
-            As in `moments`, for channels by velocity.
-
-        Raises
-        ------
-        UsageError
-            No pixel of the image is inside, or coordinates that cannot follow.
-
-        Examples
-        --------
-        >>> import tachyfits as tf
-        >>> cube = tf.open("cube.fits")[0]
-        >>> part = cube.cut(tf.Box(2, 2, 2, 2), channels=slice(1, None))
-        >>> part.shape, part.header["CRPIX1"], float(part[0, 0, 0])
-        ((2, 2, 2), 0.0, 26.0)
-        >>> cube.cut("icrs; circle(9.98, 20.02, 0.015)").shape
-        (3, 3, 3)
-        """
-        line = Line(None, rest, convention, rest_medium)
-        part = part_of(self, region, channels, section, mode, line, pol)
-        core = self._core_image().cut(list(part.section.ranges), margins=list(part.margins))
-        core = _with_beam_of_polarisation(self, core, part.section)
-        core = self._with_unit(core, sampled_unit(self.unit, self._coordinates, part.section.steps))
-        # It pickles as the section that it is, which needs no astropy.
-        if not part.margins:
-            return self._computed(core, "cut", section=slices_of(part.section))
-        options = {"channels": channels, "pol": pol, "section": section, "mode": mode}
-        return self._computed(
-            core, "cut", region, **options, rest=rest, convention=convention,
-            rest_medium=rest_medium,
-        )  # fmt: skip
-
     def pv(
         self,
         path: Sequence[tuple[float, float]] | NDArray[Any] | astropy.coordinates.SkyCoord | Any,
@@ -306,29 +234,6 @@ class Reshaping(Operations):
             unit=None if scale is None else ("deg", scale),
         )
         return self._computed(core, "pv", points.tolist(), width=width, spacing=spacing)
-
-
-def _with_beam_of_polarisation(
-    image: Operations, core: _core.FitsFile, where: Section
-) -> _core.FitsFile:
-    """Return a cut of an image without channels with the beam of its polarisation.
-
-    The engine renumbers the rows of the table BEAMS by channels, which are on NAXIS3.
-    """
-    stokes = image._coordinates.stokes_axis
-    if image.channel_axis is not None or stokes is None or image._core_image().beams() is None:
-        return core
-    whole = where.ranges[stokes] == (0, image.shape[stokes], 1)
-    beam = None if whole else beam_of_part(image, where.ranges)
-    if beam is not None:
-        return core.hdu(0).image().with_cards(beam_cards(beam), ["CASAMBM"])
-    if not whole:
-        warn(
-            f"{image._where()}: the beams of these polarisations (table BEAMS) are left out\n"
-            "hint: cut them one by one"
-        )
-        return core.hdu(0).image().with_cards([], ["CASAMBM"])
-    return core
 
 
 def _fits_axis(name: str, ndim: int) -> int:

@@ -22,174 +22,52 @@ from tachyfits.header.distortions import distortions
 from tachyfits.header.frequency import frequency_cards
 from tachyfits.header.photometry import sampled_unit
 from tachyfits.header.spectral_frames import frame_of
-from tachyfits.header.spectral_selection import channel_slice, stokes_slice
-from tachyfits.header.spectral_units import Channels, Line, channels_of
+from tachyfits.header.spectral_units import Channels, Line
 from tachyfits.image.brightness import FLUX, prepared
-from tachyfits.image.chosen_regions import ChosenRegions
 from tachyfits.image.reductions import UNITLESS, reduced
 from tachyfits.image.weights import check_weights, weighted
 from tachyfits.results.plane import Plane
 from tachyfits.results.spectrum import Spectrum
 from tachyfits.text.axes import WorldAxis
 from tachyfits.text.regions import Region
-from tachyfits.text.sections import Section, slice_range
-from tachyfits.text.spectral_ranges import AskedChannels, asked_channels
+from tachyfits.text.sections import Section
 
 if TYPE_CHECKING:
     from tachyfits.base.progress import Progress
-    from tachyfits.image.image import Image
     from tachyfits.image.pixels import Pixels
+    from tachyfits.image.selection import Choice
 
 
 #: Other names of the rest frequency: left out where RESTFRQ is set.
 OTHER_REST = ("RESTFREQ", "RESTWAV")
 
 
-def cube_section(
-    image: Pixels,
-    section: Any,
-    channels: AskedChannels,
-    axis: int,
-    line: Line | None = None,
-    pol: str | Sequence[str] | None = None,
-) -> Section:
-    """Return the section with the channels cut out of the spectral axis, and polarisations.
-
-    ``line``: the rest frequency and convention of velocities.
-    """
-    where = image._section(section)
-    if pol is not None:
-        stokes, pixels = stokes_slice(image._coordinates, image.shape, pol)
-        if where.ranges[stokes] != (0, image.shape[stokes], 1):
-            raise usage(
-                either(
-                    f"both pol= and section= cut the STOKES axis (NumPy axis {stokes})",
-                    "both --pol and --section cut the STOKES axis",
-                    "both pol and others choose a pixel of the STOKES axis",
-                ),
-                "use one of them",
-            )
-        where = where.replace(stokes, slice_range(pixels, image.shape[stokes]))
-    if channels is None:
-        return where
-    if where.ranges[axis] != (0, image.shape[axis], 1):
-        raise usage(
-            either(
-                f"both channels= and section= cut the spectral axis (NumPy axis {axis})",
-                "both --channels and --section cut the spectral axis",
-                "both channels and section cut the spectral axis",
-            ),
-            "use one of them",
-        )
-    found = channel_slice(image._coordinates, axis, image.shape[axis], channels, line or Line())
-    return where.replace(axis, slice_range(found, image.shape[axis]))
-
-
-def line_of_values(line: Line, channels: AskedChannels) -> Line:
-    """Return the requested coordinates, without a rest frequency that is for a range alone."""
-    of_range = channels is not None and not isinstance(asked_channels(channels), slice)
-    return Line() if of_range and line.unit is None else line
-
-
-def one_of_axis(ndim: int, axis: int) -> str:
-    """Return a section as the command line takes it: the first pixel of one NumPy axis.
-
-    >>> one_of_axis(4, 1)
-    '*,*,1,*'
-    """
-    return ",".join("1" if number == axis else "*" for number in reversed(range(ndim)))
-
-
-def check_single(image: Pixels, where: Section, kept: Sequence[int]) -> None:
-    """Refuse axes that are neither sky nor spectral and have more than one value."""
-    ctypes = image._coordinates.ctypes
-    for axis, count in enumerate(where.full_shape):
-        if axis not in kept and count != 1:
-            number = image.ndim - axis
-            name = ctypes[number - 1] or "no CTYPE"
-            raise usage(
-                f"NAXIS{number} ({name}) has {count} values, and they cannot be mixed",
-                either(
-                    f"choose one: section= with an integer for NumPy axis {axis}",
-                    f"choose one: --section '{one_of_axis(image.ndim, axis)}'",
-                    "choose one by others",
-                )
-                + (
-                    either(', or pol="I"', ", or --pol I", ", or by pol")
-                    if axis == image._coordinates.stokes_axis
-                    else ""
-                ),
-            )
-
-
-def check_plane(image: Pixels, sky: tuple[int, ...]) -> None:
-    """Refuse regions of an image whose sky is not on its last two NumPy axes."""
-    if sky != (image.ndim - 2, image.ndim - 1):
-        raise usage(
-            "a region needs the sky on the first two FITS axes; here the sky is on "
-            + ", ".join(f"NAXIS{image.ndim - number}" for number in reversed(sky)),
-            either(
-                "leave region= out, and cut with section=",
-                "leave --region out, and cut with --section",
-                "leave the region out",
-            ),
-        )
-
-
 def spectra(
-    image: Image,
-    chosen: ChosenRegions,
-    statistic: str,
-    channels: AskedChannels,
-    section: Any,
-    pol: str | Sequence[str] | None,
-    weights: str | None,
-    line: Line,
-    threads: int | None,
-    progress: Progress | None,
+    choice: Choice, statistic: str, weights: str | None, line: Line, **run: Any
 ) -> list[Spectrum]:
-    """Return one spectrum per region, or one of every pixel."""
+    """Return one spectrum per region, or one of every pixel; ``run``: threads and progress."""
+    image, where, chosen = choice.image, choice.section, choice.regions
     asks_flux = isinstance(statistic, str) and statistic == FLUX
     if asks_flux and image.ndim == 2 and image._coordinates.channel_axis is None:
         raise usage(
             f"{image._where()}: an image of 2 axes has one flux, and no spectrum",
             either("use flux(region)", "use tachyfits stats --flux", "use statistics"),
         )
-    axis = image._coordinates.required_channel_axis()
-    sky = image._coordinates.sky_axes(axis)
-    where = cube_section(image, section, channels, axis, line, pol)
-    line = line_of_values(line, channels)
-    check_single(image, where, (axis, *sky))
-    if chosen.regions is not None:
-        check_plane(image, sky)
+    axis = choice.channel_axis
+    choice.check_single((axis, *choice.sky_axes))
+    choice.check_sky()
     # Before any pixel is read: they may fail.
     ready = prepared(image, statistic, line, (where, axis))
-    known = channels_of(image._coordinates, axis, where.ranges[axis], ready.line)
+    pixels = choice.masked(ready.pixels)
+    known = choice.channels(ready.line)
     world = WorldAxis(known.name, known.unit, known.values)
     others = [number for number in range(image.ndim) if number != axis]
     is_weighted = check_weights(weights, ready.statistic, chosen)
     with reports() as costs:
-        values = (
-            weighted(
-                ready.pixels,
-                ready.statistic,
-                others,
-                where,
-                chosen.regions or [],
-                threads,
-                progress,
-            )
-            if is_weighted
-            else reduced(
-                ready.pixels,
-                ready.statistic,
-                others,
-                where,
-                regions=chosen.cores,
-                threads=threads,
-                progress=progress,
-            )
-        )
+        if is_weighted:
+            values = weighted(choice, pixels, ready.statistic, others, **run)
+        else:
+            values = reduced(pixels, ready.statistic, others, where, regions=chosen.cores, **run)
     unit = ready.unit
     regions: Sequence[Region | None] = [None] if chosen.regions is None else chosen.regions
     rows = np.asarray(values, dtype=np.float64).reshape(len(regions), len(world)) * ready.factor

@@ -17,12 +17,13 @@ from tachyfits.header.region_rasters import semi_axes_in_pixels
 from tachyfits.image.chosen_regions import ChosenRegions, in_pixels, sky_of
 from tachyfits.image.expressions import evaluate
 from tachyfits.image.overlaps import overlap
+from tachyfits.image.rectangles import slices_of
+from tachyfits.image.selection import Choice, conflict
 from tachyfits.text.regions import CompoundRegion, PixelRegion, Region
 from tachyfits.text.sections import Section
 from tachyfits.text.sky_regions import SkyRegion
 
 if TYPE_CHECKING:
-    from tachyfits.base.progress import Progress
     from tachyfits.image.image import Image
 
 #: Ways of weighting pixels: "exact" is the share of a pixel that is inside.
@@ -47,30 +48,20 @@ def check_weights(weights: str | None, statistic: str, chosen: ChosenRegions) ->
 
 
 def weighted(
-    image: Image,
-    statistic: str,
-    axes: Sequence[int],
-    where: Section,
-    regions: Sequence[Region],
-    threads: int | None,
-    progress: Progress | None,
+    choice: Choice, pixels: Image, statistic: str, axes: Sequence[int], **run: Any
 ) -> NDArray[np.float64]:
-    """Return weighted sums or means of regions along axes, one after the other.
+    """Return weighted sums or means of the regions of a choice along axes, one after the other.
 
-    Undefined pixels are ignored; of nothing, both are NaN.
+    Undefined pixels are ignored; of nothing, both are NaN. ``pixels``: those of the choice, perhaps
+    in another unit. ``run``: threads and progress.
     """
-    found = [_of_region(image, statistic, axes, where, item, threads, progress) for item in regions]
-    return np.stack(found)
+    where = choice.section
+    regions = choice.regions.regions or ()
+    return np.stack([_of_region(pixels, statistic, axes, where, item, **run) for item in regions])
 
 
 def _of_region(
-    image: Image,
-    statistic: str,
-    axes: Sequence[int],
-    where: Section,
-    item: Region,
-    threads: int | None,
-    progress: Progress | None,
+    image: Image, statistic: str, axes: Sequence[int], where: Section, item: Region, **run: Any
 ) -> NDArray[np.float64]:
     height, width = image.shape[-2:]
     if not {image.ndim - 2, image.ndim - 1} <= set(axes):
@@ -81,19 +72,14 @@ def _of_region(
         (image.ndim - 2, y, rows, height), (image.ndim - 1, x, columns, width),
     ):  # fmt: skip
         if where.ranges[axis] != (0, length, 1):
-            raise usage(
-                f"exact weights and a section both cut NAXIS{image.ndim - axis}",
-                "leave one of them out",
-            )
+            raise conflict(image, axis, "weights", "section")
         where = where.replace(axis, (first, count, 1))
     others = [n for n in range(image.ndim) if n not in axes]
     kept = tuple(where.full_shape[n] for n in others)
     if not shares.size:
         return np.full(kept, np.nan)
-    core = image._core_image().cut(list(where.ranges))
-    part = image._computed(core, "cut", section=where)
-    names: dict[str, Any] = {"a": part, "w": shares}
-    options: dict[str, Any] = {"axis": tuple(axes), "threads": threads, "progress": progress}
+    names: dict[str, Any] = {"a": image.cutout(section=slices_of(where)), "w": shares}
+    options: dict[str, Any] = {"axis": tuple(axes), **run}
     total = evaluate("where(w > 0, a * w, nan)", dtype="float64", **names).reduce("sum", **options)
     if statistic == "mean":
         defined = evaluate("where(isnan(a), 0, w)", dtype="float64", **names)

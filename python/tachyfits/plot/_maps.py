@@ -16,6 +16,7 @@ from tachyfits.plot._labels import shown_unit, title_of, with_unit
 from tachyfits.plot._limits import limits_of, stretched
 from tachyfits.plot._overlays import draw_scale_bar
 from tachyfits.plot._plane import (
+    Over,
     _draw_beam,
     _label_sky,
     _name_of_values,
@@ -28,14 +29,12 @@ from tachyfits.plot._plane import (
 )
 from tachyfits.results.plane import Plane
 from tachyfits.text.pixel_units import split_units
-from tachyfits.text.sections import slice_range
 from tachyfits.text.units import SPECTRAL
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from tachyfits.image.image import Image
-    from tachyfits.plot._limits import Limits
 
 #: Side in inches of one map of several.
 _MAP = 1.9
@@ -85,7 +84,7 @@ def triptych_figure(
             axes = draw_plane(
                 figure, (1, len(planes), number + 1), plane, limits=limits, stretch=drawn,
                 colormap=colormap_of(None, plane), title=plane.name.capitalize(),
-                scale_bar=scale_bar if number == 0 else False,
+                over=Over(scale_bar=scale_bar if number == 0 else False),
             )  # fmt: skip
             if number:
                 _without_names(axes)
@@ -106,30 +105,26 @@ def _without_names(axes: Any) -> None:
 
 
 def channel_figure(
-    cube: Image, channels: slice | None = None, *, count: int = 16, section: Any = None,
-    unit: str | None = None, rest: Any = None, convention: str | None = None,
-    rest_medium: str | None = None, stretch: str = "linear", limits: Limits = None,
-    percentile: float | None = None, low: float | None = None, high: float | None = None,
-    colormap: Any = None, title: str | None = None, scale_bar: Any = False,
+    cube: Image, *, count: int = 16, unit: str | None = None, rest: Any = None,
+    convention: str | None = None, rest_medium: str | None = None, stretch: str = "linear",
+    colormap: Any = None, title: str | None = None, scale_bar: Any = False, **limits: Any,
 ) -> Figure:  # fmt: skip
     """Draw maps of channels with the same colours, each with its coordinate and the beam.
 
     Parameters
     ----------
     cube
-        An image with a spectral axis.
-    channels
-        A slice of the spectral axis, 0-based; None: all.
+        An image with a spectral axis; `Image.select` chooses channels, or the polarisation.
     count
         The most maps: every n-th channel, for the least n that gives no more maps.
-    section
-        A NumPy index expression for the other axes, such as the polarisation of a 4-D cube.
     unit
         Of the coordinate ("km/s"), of the pixels ("K"), or both, as in `Image.spectrum`.
     rest, convention, rest_medium
         As in `Image.moments`.
-    stretch, limits, percentile, low, high, colormap, title, scale_bar
-        As in `plane_figure`; limits are those of all maps together.
+    stretch, colormap, title, scale_bar
+        As in `plane_figure`.
+    **limits
+        As in `plane_figure`, of all maps together.
 
     Examples
     --------
@@ -140,7 +135,7 @@ def channel_figure(
     ['1 km/s', '2 km/s']
     """
     axis = cube._coordinates.required_channel_axis()
-    start, length, step = slice_range(channels or slice(None), cube.shape[axis])
+    length = cube.shape[axis]
     if not 1 <= count <= _MOST_MAPS or length == 0:
         raise usage(
             f"invalid number of maps {count} of {length} channels: expected 1 to {_MOST_MAPS}",
@@ -150,26 +145,22 @@ def channel_figure(
     of_axis, of_values = (None, None) if unit is None else split_units(unit, (*SPECTRAL, own))
     line = Line(of_axis, rest, convention, rest_medium)
     of_labels = line if of_axis or of_values is None else Line()
-    chosen = [start + step * place for place in _spaced(length, count)]
     values: dict[str, Any] = {}
     if of_values is not None:
         values = {"unit": of_values, "rest": rest, "convention": convention,
                   "rest_medium": rest_medium}  # fmt: skip
     planes, labels = [], []
-    for channel in chosen:
-        one = slice(channel, channel + 1)
-        plane = cube.collapse("mean", channels=one, section=section, **values)
+    for channel in _spaced(length, count):
+        plane = cube.select(channels=channel).collapse("mean", **values)
         planes.append(replace(plane, name="pixels"))
         known = channels_of(cube._coordinates, axis, (channel, 1, 1), of_labels)
         shown, factor = shown_unit(known.unit, abs(float(known.values[0])))
         number = f"{known.values[0] * factor:.5g}".replace("-", "\N{MINUS SIGN}")
         labels.append(f"{number} {shown}".strip())
     together = np.concatenate([plane.values for plane in planes])
-    chosen_by = limits is not None or percentile is not None
-    shown_limits = limits_of(
-        together, limits if chosen_by else "percentile99.9", percentile=percentile, low=low,
-        high=high, stretch=stretch,
-    )  # fmt: skip
+    if [limits.get(name) for name in ("limits", "percentile")] == [None, None]:
+        limits = limits | {"limits": "percentile99.9"}
+    shown_limits = limits_of(together, stretch=stretch, **limits)
     name = title_of(cube.header, "", cube.file.name) if title is None else title
     return _grid(
         planes, labels, shown_limits, stretch, colormap_of(colormap, planes[0]), name, scale_bar

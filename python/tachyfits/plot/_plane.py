@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from matplotlib.colors import Colormap, Normalize
     from matplotlib.figure import Figure
 
-    from tachyfits.plot._limits import Limits
-
     #: Contours: whether, how many, or at which values.
     Contours = bool | int | Sequence[float] | None
 
@@ -79,10 +77,6 @@ def plane_figure(
     plane: Plane,
     *,
     stretch: str = "linear",
-    limits: Limits = None,
-    percentile: float | None = None,
-    low: float | None = None,
-    high: float | None = None,
     colormap: str | Colormap | None = None,
     contours: Contours = None,
     title: str | None = None,
@@ -90,6 +84,7 @@ def plane_figure(
     overlay: Plane | None = None,
     overlay_levels: Sequence[float] | int = 5,
     regions: Any = None,
+    **limits: Any,
 ) -> Figure:
     """Draw a plane with sky coordinates, a colour bar with the unit, and the beam.
 
@@ -99,15 +94,6 @@ def plane_figure(
         Values of shape (y, x); NaN is drawn grey.
     stretch
         "linear", "log", "asinh" or "sqrt": how values become colours.
-    limits
-        The values of the first and the last colour: "zscale" (of the background and faint
-        sources, as in IRAF and DS9), "minmax", "percentile", "percentile99" or two numbers. None:
-        zscale; the percentiles 1 and 99.9 for other stretches than linear, 0.1 and 99.9 for maps
-        of a line (moment 0, sum, max); symmetric about the median for velocities.
-    percentile
-        Limits at this percentile and as much below; 99.5 for ``limits="percentile"``.
-    low, high
-        The value of the first and of the last colour, in place of what ``limits`` gives.
     colormap
         A name that matplotlib knows; None: one that suits the values.
     contours
@@ -122,16 +108,21 @@ def plane_figure(
     regions
         Regions whose borders are drawn, as `tachyfits.region` takes them: in pixels of the plane,
         or on the sky; one or a list.
+    **limits
+        The values of the first and the last colour, as `limits_of` takes them. ``limits``: "zscale"
+        (of the background and faint sources, as in IRAF and DS9), "minmax", "percentile",
+        "percentile99" or two numbers; without it zscale; the percentiles 1 and 99.9 for other
+        stretches than linear, 0.1 and 99.9 for maps of a line (moment 0, sum, max); symmetric about
+        the median for velocities. ``percentile``: limits at this percentile and as much below; 99.5
+        for ``limits="percentile"``. ``low``, ``high``: the value of the first and of the last
+        colour, in place of what ``limits`` gives.
 
     Returns
     -------
     matplotlib.figure.Figure
         Pixels without sky coordinates are numbered as in FITS, from 1.
     """
-    chosen = limits_of(
-        plane.values, _suited(plane, limits, percentile, stretch), percentile=percentile,
-        low=low, high=high, stretch=stretch, diverging=is_velocity_map(plane),
-    )  # fmt: skip
+    chosen = _limits(plane, stretch, **limits)
     rows, columns = plane.shape
     scale = _SIDE / max(rows, columns)
     # Room for labels and the colour bar; a strip of a few rows is drawn at least an inch high.
@@ -140,11 +131,22 @@ def plane_figure(
         figure = new_figure(width, height)
         draw_plane(
             figure, 111, plane, limits=chosen, stretch=stretch,
-            colormap=colormap_of(colormap, plane), contours=contours, title=title,
-            scale_bar=scale_bar, overlay=overlay, overlay_levels=overlay_levels, regions=regions,
+            colormap=colormap_of(colormap, plane), title=title,
+            over=Over(contours, scale_bar, overlay, overlay_levels, regions),
         )  # fmt: skip
         fit(figure)
     return figure
+
+
+@dataclass(frozen=True)
+class Over:
+    """Drawings over the pixels of a plane, as `plane_figure` takes them."""
+
+    contours: Contours = None
+    scale_bar: Any = False
+    overlay: Plane | None = None
+    overlay_levels: Sequence[float] | int = 5
+    regions: Any = None
 
 
 def draw_plane(
@@ -153,21 +155,17 @@ def draw_plane(
     plane: Plane,
     *,
     limits: tuple[float, float],
-    stretch: str = "linear",
     colormap: Colormap,
-    contours: Contours = None,
+    stretch: str = "linear",
     title: str | None = None,
-    scale_bar: Any = False,
-    overlay: Plane | None = None,
-    overlay_levels: Sequence[float] | int = 5,
-    regions: Any = None,
+    over: Over | None = None,
 ) -> Axes:
     """Draw a plane into a place (as of ``Figure.add_subplot``) of a figure.
 
     ``limits`` are the values of the first and the last colour, in the plane's unit.
     """
-    sky = _sky(plane)
-    if sky is None and (scale_bar or overlay is not None):
+    sky, over = _sky(plane), over or Over()
+    if sky is None and (over.scale_bar or over.overlay is not None):
         raise usage(
             "a scale bar and contours of another image need sky coordinates, which the plane lacks",
             "leave them out",
@@ -194,7 +192,7 @@ def draw_plane(
     else:
         axes.set_xlabel(x.label)
         axes.set_ylabel(y.label)
-    draw_contours(axes, values, contours, norm, colormap, (x.first, y.first), (x.step, y.step))
+    draw_contours(axes, values, over.contours, norm, colormap, (x.first, y.first), (x.step, y.step))
     bar = figure.colorbar(shown, ax=axes, pad=0.02, fraction=0.046)
     bar.set_label(with_unit(_name_of_values(plane, unit), unit))
     round_ticks(bar, norm)
@@ -203,12 +201,12 @@ def draw_plane(
     outline = beam_outline(plane.header)
     if outline is not None:
         _draw_beam(axes, outline, (columns, rows), x.first)
-    if overlay is not None:
-        draw_other(axes, overlay, _levels_of(overlay, overlay_levels))
-    if regions is not None:
-        draw_regions(axes, regions, plane, (x.first, y.first))
-    if scale_bar:
-        draw_scale_bar(axes, sky, (rows, columns), scale_bar)
+    if over.overlay is not None:
+        draw_other(axes, over.overlay, _levels_of(over.overlay, over.overlay_levels))
+    if over.regions is not None:
+        draw_regions(axes, over.regions, plane, (x.first, y.first))
+    if over.scale_bar:
+        draw_scale_bar(axes, sky, (rows, columns), over.scale_bar)
     return axes
 
 
@@ -263,10 +261,15 @@ def _side(coordinates: Coordinates, number: int, count: int) -> _Side | None:
     return _Side(label, factor * float(axis.values[0]), factor * float(steps[0]))
 
 
-def _suited(plane: Plane, limits: Limits, percentile: float | None, stretch: str) -> Limits:
-    """Return the given limits, or those of maps of a line, which show the source, not noise."""
-    asked = limits is not None or percentile is not None or stretch != "linear"
-    return limits if asked or plane.name not in _OF_LINES else "percentile99.9"
+def _limits(plane: Plane, stretch: str, **limits: Any) -> tuple[float, float]:
+    """Return the values of the first and the last colour, as `limits_of` takes them.
+
+    The limits of maps of a line show the source, not noise.
+    """
+    asked = [limits.get(name) for name in ("limits", "percentile")]
+    if asked == [None, None] and stretch == "linear" and plane.name in _OF_LINES:
+        limits = limits | {"limits": "percentile99.9"}
+    return limits_of(plane.values, stretch=stretch, diverging=is_velocity_map(plane), **limits)
 
 
 def is_velocity_map(plane: Plane) -> bool:
@@ -434,21 +437,15 @@ def save_pixels(
     path: str | os.PathLike[str],
     *,
     stretch: str = "linear",
-    limits: Limits = None,
-    percentile: float | None = None,
-    low: float | None = None,
-    high: float | None = None,
     colormap: str | Colormap | None = None,
     overwrite: bool = False,
+    **limits: Any,
 ) -> None:
     """Write a PNG of the pixels alone, one for one, y upwards; blank ones are transparent.
 
     Parameters as of `plane_figure`.
     """
-    chosen = limits_of(
-        plane.values, _suited(plane, limits, percentile, stretch), percentile=percentile,
-        low=low, high=high, stretch=stretch, diverging=is_velocity_map(plane),
-    )  # fmt: skip
+    chosen = _limits(plane, stretch, **limits)
     norm = stretched(stretch, plane.values, chosen)
     colours = colormap_of(colormap, plane)(norm(plane.values), bytes=True)
     colours[~np.isfinite(plane.values)] = 0

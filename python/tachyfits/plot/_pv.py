@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from tachyfits.image.image import Image
-    from tachyfits.plot._limits import Limits
     from tachyfits.plot._plane import Contours
     from tachyfits.text.axes import WorldAxis
 
@@ -36,13 +35,10 @@ def pv_figure(
     diagram: Image,
     *,
     stretch: str = "linear",
-    limits: Limits = None,
-    percentile: float | None = None,
-    low: float | None = None,
-    high: float | None = None,
     colormap: str | Colormap | None = None,
     contours: Contours = None,
     title: str | None = None,
+    **limits: Any,
 ) -> Figure:
     """Draw a position-velocity diagram with its axes in world units and a colour bar.
 
@@ -51,11 +47,13 @@ def pv_figure(
     diagram
         An image of two axes, (velocity, offset), as `Image.pv` gives it of a cube, and any of one
         pixel.
-    stretch, limits, percentile, low, high, colormap, contours
-        As of `plane_figure`. Without ``limits`` linear colours reach from the percentile 0.1 to
-        99.9: the line is the subject, not the noise.
+    stretch, colormap, contours
+        As of `plane_figure`.
     title
         None: the object, or else the file.
+    **limits
+        As of `plane_figure`. Without them linear colours reach from the percentile 0.1 to 99.9: the
+        line is the subject, not the noise.
 
     Returns
     -------
@@ -64,11 +62,10 @@ def pv_figure(
     """
     axis = _axis_of_rows(diagram)
     values = np.asarray(diagram.read(dtype="float64")).reshape(-1, diagram.shape[-1])
-    if limits is None and percentile is None and stretch == "linear":
-        limits = "percentile99.9"
-    chosen = limits_of(
-        values, limits, percentile=percentile, low=low, high=high, stretch=stretch
-    )  # fmt: skip
+    asked = [limits.get(name) for name in ("limits", "percentile")]
+    if asked == [None, None] and stretch == "linear":
+        limits = limits | {"limits": "percentile99.9"}
+    chosen = limits_of(values, stretch=stretch, **limits)
     left, right, offset_label = _offsets(diagram)
     bottom, top, world_label = _world(diagram, axis)
     unit, factor = shown_unit(diagram.unit, max(map(abs, chosen)))

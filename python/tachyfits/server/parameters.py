@@ -6,10 +6,13 @@ from typing import Annotated
 
 from fastapi import Depends, Query, Request
 
+from tachyfits.base.errors import with_hint
+from tachyfits.header.spectral_units import Line
 from tachyfits.server.body import body_text, text_body
 from tachyfits.server.errors import RequestError, TooLarge
 from tachyfits.server.place import Place
 from tachyfits.text.numbers import numbers
+from tachyfits.text.units import SPECTRAL, asked_quantity
 
 #: Characters of a region: a polygon of some thousand corners. uvicorn takes addresses of at most
 #: 65 535 bytes, proxies often of 8 KiB: POST has the region in its body.
@@ -206,3 +209,16 @@ def others_of(text: str | None) -> tuple[int, ...]:
     ((1, 2), ())
     """
     return tuple(int(part) for part in text.split(",")) if text else ()
+
+
+def line_of(unit: str | None, rest: str | None, convention: str | None) -> Line:
+    """Return the parameters of a spectral line; a rest value is parsed though nothing needs it."""
+    if rest is not None:
+        try:
+            asked_quantity(rest, SPECTRAL)
+        except ValueError as error:
+            problem = str(error).partition("\nhint: ")[0]
+            raise RequestError(
+                with_hint(f"invalid rest {rest!r}: {problem}", "write it as 1.420405752 GHz")
+            ) from None
+    return Line(unit, rest, convention)

@@ -20,19 +20,20 @@ import tachyfits as tf
 from tachyfits.base.errors import with_hint
 from tachyfits.file.companions import plane_file
 from tachyfits.image.chosen_regions import in_pixels
-from tachyfits.image.parts import extent_on_image
+from tachyfits.image.conditions import threshold_of_values
+from tachyfits.image.rectangles import extent_on_image
 from tachyfits.server.asked import Asked
 from tachyfits.server.errors import TooLarge
 from tachyfits.server.parameters import (
+    Channel,
     Channels,
     Convention,
     Others,
     Pol,
     Rest,
     Unit,
-    others_of,
+    line_of,
 )
-from tachyfits.server.selection import channels_of, cube_section, line_of, region_on
 from tachyfits.server.view import TILE, View
 from tachyfits.text.regions import CompoundRegion, Region
 from tachyfits.text.sky_regions import SkyRegion
@@ -104,7 +105,7 @@ class Collapse:
             It has too many pixels.
         """
         view = asked.view
-        chosen = region_on(view.cube, region)
+        chosen = view.region(region)
         if not is_large(view):
             return PartOfPlane(image_of(self.plane(asked)), chosen)
         if chosen is None:
@@ -221,24 +222,23 @@ class Collapse:
     ) -> tf.Plane:
         """Return a part of the plane, computed by the engine."""
         view = asked.view
-        section = cube_section(view, others_of(self.others))
-        if (y, x) != (slice(None), slice(None)):
-            outer = section[:-2] if section else (slice(None),) * (view.cube.ndim - 2)
-            section = (*outer, y, x)
         line = line_of(None, self.rest, self.convention)
+        words = {"channels": self.channels, "pol": self.pol}
+        selection = view.selection(words, others=self.others, line=line)
+        where: tuple[Any, ...] = ()
+        if self.threshold is not None:
+            where = (threshold_of_values(view.cube, self.threshold, self.unit),)
+        section = (*selection.section, y, x)
+        cube = view.cube._selected(replace(selection, section=section, where=where))
         options: dict[str, Any] = {
-            "channels": channels_of(view, self.channels, line),
-            "section": section,
-            "pol": self.pol,
-            "threshold": self.threshold,
             "unit": self.unit,
             "rest": self.rest,
             "convention": self.convention,
             "progress": progress,
         }
         if self.statistic.startswith("moment"):
-            return view.cube.moment(int(self.statistic.removeprefix("moment")), **options)
-        return view.cube.collapse(self.statistic, **options)
+            return cube.moment(int(self.statistic.removeprefix("moment")), **options)
+        return cube.collapse(self.statistic, **options)
 
 
 def is_large(view: View) -> bool:
@@ -370,3 +370,22 @@ async def _collapse(
 
 #: How channels are collapsed; None: they are not.
 CollapseAsked = Annotated[Collapse | None, Depends(_collapse)]
+
+
+@dataclass(frozen=True)
+class OnePlane:
+    """The parameters of a plane: channels collapsed to one, or a channel."""
+
+    collapse: Collapse | None
+    channel: int
+    others: str | None
+
+
+async def _one_plane(
+    collapse: CollapseAsked, channel: Channel = 1, others: Others = None
+) -> OnePlane:
+    return OnePlane(collapse, channel, others)
+
+
+#: A plane: channels collapsed to one, or a channel.
+PlaneAsked = Annotated[OnePlane, Depends(_one_plane)]

@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,9 +24,17 @@ import tachyfits as tf
 from tachyfits import _core
 from tachyfits.base.errors import usage
 from tachyfits.header.sky import Sky
+from tachyfits.header.spectral_units import Line
+from tachyfits.image.rectangles import extent_on_image
+from tachyfits.image.selection import Choice, Selection
 from tachyfits.server.decoding import tile_bytes
-from tachyfits.server.errors import TooLarge
+from tachyfits.server.errors import RequestError, TooLarge
+from tachyfits.server.parameters import others_of
+from tachyfits.server.settings import GIBIBYTE
 from tachyfits.text.axes import WorldAxis
+from tachyfits.text.fits_sections import Range, numpy_index
+from tachyfits.text.region_text import parse_region
+from tachyfits.text.regions import Region
 
 _T = TypeVar("_T")
 
@@ -131,8 +139,126 @@ class View:
         """Return a plane without coordinates, for pictures: they can be cut and binned anyhow."""
         section = self.section(channel, others)
         if self._pixels is not None:
-            return self._pixels.cut(section=section)
-        return _without_coordinates(self.cube.cut(section=section))
+            return self._pixels.cutout(section=section)
+        return _without_coordinates(self.cube.cutout(section=section))
+
+    @property
+    def channel_axis(self) -> int:
+        """NumPy number of z.
+
+        Raises
+        ------
+        UsageError
+            The image has two axes.
+        """
+        if self.cube.ndim < 3:
+            raise usage("the image has no spectral axis", "leave out the channels")
+        return self.cube.ndim - 3
+
+    def selection(
+        self,
+        words: Mapping[str, Any],
+        *,
+        channel: int | None = None,
+        others: str | None = None,
+        line: Line | None = None,
+    ) -> Selection:
+        """Return the selection of the parameters of a request, on the axes of the cube.
+
+        Parameters
+        ----------
+        words
+            As `Selection.typed` has them, without a section.
+        channel
+            One channel, from 1; None: all of them.
+        others
+            Pixels of the axes after z; the first of each without it, except for polarisations.
+        line
+            The rest frequency and the convention of channels by velocity.
+        """
+        ndim = self.cube.ndim
+        section = list(self.section(channel or 1, others_of(others)))
+        if channel is None and ndim > 2:
+            section[-1] = slice(None)
+        elif channel is not None and words.get("channels") is not None:
+            raise RequestError("both channel and channels are given: use one of them")
+        stokes = self.cube._coordinates.stokes_axis
+        is_named = words.get("pol") is not None and others is None
+        if is_named and stokes is not None and stokes < ndim - 2:
+            section[stokes] = slice(None)
+        axis = None if words.get("channels") is None else self.channel_axis
+        return Selection.typed(
+            words, section=tuple(section), line=line or Line(), channel_axis=axis
+        )
+
+    def region(self, text: str | None) -> Region | None:
+        """Return the region of a parameter for numbers of its pixels.
+
+        Raises
+        ------
+        NoOverlap
+            It is outside the image.
+        """
+        region = None if text is None else parse_region(text)
+        if region is not None and self.cube.ndim >= 2:
+            extent_on_image(self.cube, region)
+        return region
+
+    @property
+    def required_sky(self) -> Sky:
+        """The sky of x and y.
+
+        Raises
+        ------
+        RequestError
+            They are not the axes of the sky.
+        """
+        sky = self.cube._coordinates.sky
+        if sky is None or sky.axes != (1, 2):
+            raise RequestError("the image has no sky coordinates along x and y: use pixels")
+        return sky
+
+    def cutout(self, choice: Choice) -> tf.Image:
+        """Return pixels of the cube as an image with the axes of the file; they are read later.
+
+        Raises
+        ------
+        TooLarge
+            The margins have more bytes than the image may have.
+        """
+        image, ndim = self.image, self.cube.ndim
+        margins = choice.margins or ((0, 0),) * ndim
+        sides = zip(choice.section.full_shape, margins, strict=True)
+        pixels = math.prod(count + sum(margin) for count, margin in sides)
+        item = image.dtype.itemsize
+        if choice.margins and pixels * item > max(GIBIBYTE, image.size * item):
+            raise TooLarge("the part with its margins has more bytes than the image; use trim")
+        ranges, around = [(0, 1, 1)] * ndim, [(0, 0)] * ndim
+        for axis, place in enumerate(self._places):
+            ranges[place], around[place] = choice.section.ranges[axis], margins[axis]
+        if image.ndim == 1:
+            ranges, around = ranges[:1], around[:1]
+        core = image._core_image().cut(ranges, margins=around if choice.margins else ())
+        found = tf.File.computed(core, None)[0]
+        assert isinstance(found, tf.Image)
+        return found
+
+    def section_of_file(self, section: Sequence[Range]) -> tuple[slice, ...]:
+        """Return NumPy's index in the cube of a section on the axes of the file."""
+        index = numpy_index(section, self.image.shape)
+        index += (slice(None),) * (self.cube.ndim - self.image.ndim)
+        return tuple(index[place] for place in self._places)
+
+    @property
+    def _places(self) -> list[int]:
+        """NumPy axis in the image of each NumPy axis of the cube.
+
+        The pixel of a line has axes 1 and 2, which the image lacks.
+        """
+        ndim = self.cube.ndim
+        if self.image.ndim == 1:
+            return list(range(ndim))
+        return [ndim - self.axes[ndim - 1 - axis] for axis in range(ndim)]
 
     def check_placed(self) -> None:
         """Refuse a file of planes whose coordinates could not follow the order of the axes."""
@@ -264,7 +390,7 @@ class View:
         x = slice(column * span, min((column + 1) * span, self.width))
         if preview and level:
             y, x = slice(y.start, y.stop, step), slice(x.start, x.stop, step)
-        part = plane.cut(section=(*(slice(None),) * (plane.ndim - 2), y, x))
+        part = plane.cutout(section=(*(slice(None),) * (plane.ndim - 2), y, x))
         if level and not preview:
             block = (1,) * (plane.ndim - 2) + (step, step)
             part = part.rebin(block, partial="keep")

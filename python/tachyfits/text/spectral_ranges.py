@@ -71,7 +71,7 @@ class SpectralRange:
     --------
     >>> import tachyfits as tf
     >>> cube = tf.open("cube.fits")[0]
-    >>> cube.spectrum(channels=tf.SpectralRange(1.4, 2.2, "km/s")).axis.values
+    >>> cube.select(channels=tf.SpectralRange(1.4, 2.2, "km/s")).spectrum().axis.values
     array([1500., 2000.])
     """
 

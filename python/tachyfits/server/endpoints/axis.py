@@ -10,8 +10,7 @@ from fastapi import APIRouter, Request, Response
 from tachyfits.header.spectral_units import channels_of
 from tachyfits.server.asked import Asked, answered
 from tachyfits.server.errors import RequestError
-from tachyfits.server.parameters import At, Convention, Rest, Unit
-from tachyfits.server.selection import line_of
+from tachyfits.server.parameters import At, Convention, Rest, Unit, line_of
 
 router = APIRouter()
 

@@ -13,9 +13,8 @@ from tachyfits.base.errors import foreign_errors
 from tachyfits.server.asked import Asked, answered
 from tachyfits.server.endpoints.image import pixels_of
 from tachyfits.server.errors import TooLarge
-from tachyfits.server.parameters import At, Channel, Others, numbers_of
-from tachyfits.server.planes import CollapseAsked
-from tachyfits.server.selection import sky_of
+from tachyfits.server.parameters import At, numbers_of
+from tachyfits.server.planes import PlaneAsked
 from tachyfits.server.view import View
 
 router = APIRouter()
@@ -36,9 +35,7 @@ async def contours(
         Query(max_length=1000, description="Values with commas between, 50 at most.",
               examples=["1,2,4"]),
     ],
-    collapse: CollapseAsked,
-    channel: Channel = 1,
-    others: Others = None,
+    of: PlaneAsked,
     level: Annotated[
         int | None,
         Query(ge=0, le=40, description="Zoom level of the plane; without it one of about 1024 "
@@ -62,7 +59,7 @@ async def contours(
         target = asked.state.datasets.open(onto) if onto is not None else None
 
         def compute() -> dict[str, Any]:
-            plane = pixels_of(asked, collapse, channel, others, chosen)
+            plane = pixels_of(asked, of.collapse, of.channel, of.others, chosen)
             found = _lines(plane, values, chosen)
             if target is not None:
                 found = [_moved(lines, view, target.view(onto_hdu)) for lines in found]
@@ -74,7 +71,7 @@ async def contours(
             return {"level": chosen, "unit": plane.unit, "contours": shown}
 
         where = (target.name, target.version, onto_hdu) if target is not None else None
-        key = ("contours", levels, collapse, channel, others, chosen, where)
+        key = ("contours", levels, of, chosen, where)
         answer = asked.json(key, compute)
         if target is not None:
             # The ETag is that of one file, the answer depends on two.
@@ -112,7 +109,7 @@ def _lines(plane: tf.Image, values: list[float], level: int) -> list[list[NDArra
 
 def _moved(lines: list[NDArray[np.float64]], view: View, target: View) -> list[NDArray[np.float64]]:
     """Return lines in the pixels of another image, cut where they leave its projection."""
-    sky, other = sky_of(view), sky_of(target)
+    sky, other = view.required_sky, target.required_sky
     if not lines:
         return []
     whole = np.concatenate(lines)

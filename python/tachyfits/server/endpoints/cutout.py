@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 import tachyfits as tf
+from tachyfits.image.selection import Selection
 from tachyfits.server.answers import json_answer
 from tachyfits.server.asked import Asked, answered
 from tachyfits.server.fits_answer import fits_answer
@@ -19,40 +22,14 @@ from tachyfits.server.parameters import (
     Region,
     Rest,
     Section,
+    line_of,
 )
 from tachyfits.server.part_file import PartFile
-from tachyfits.server.selection import Cutout, channels_of, line_of, region_of
 
 router = APIRouter()
 
 
-class _Wanted:
-    """The parameters of a cutout."""
-
-    def __init__(
-        self,
-        section: Section,
-        region: Region,
-        channels: Channels,
-        pol: Pol,
-        mode: str,
-        line: tuple[str | None, str | None],
-    ) -> None:
-        self._given = (section, region, channels, pol, mode, line)
-
-    def image(self, asked: Asked) -> tf.Image:
-        """Return the cutout; its pixels are read when they are sent."""
-        section, region, channels, pol, mode, (rest, convention) = self._given
-        view, line = asked.view, line_of(None, rest, convention)
-        chosen = channels_of(view, channels, line)
-        return Cutout(section, region_of(region), chosen, pol, mode, line).of(view)
-
-    def answer(self, asked: Asked) -> Response:
-        """Return the file of the cutout."""
-        return fits_answer(asked, self.image(asked), "cutout")
-
-
-async def _wanted(
+async def _selection(
     region: Region,
     section: Section = None,
     channels: Channels = None,
@@ -67,11 +44,24 @@ async def _wanted(
     ] = "trim",
     rest: Rest = None,
     convention: Convention = None,
-) -> _Wanted:
-    return _Wanted(section, region, channels, pol, mode, (rest, convention))
+) -> Callable[[], Selection]:
+    words = {"region": region, "section": section, "channels": channels, "pol": pol}
+    # Read where errors are worded for HTTP.
+    return lambda: Selection.typed(words, mode=mode, line=line_of(None, rest, convention))
 
 
-Wanted = Annotated[_Wanted, Depends(_wanted)]
+Pixels = Annotated[Callable[[], Selection], Depends(_selection)]
+
+
+def _cutout(asked: Asked, pixels: Callable[[], Selection]) -> tf.Image:
+    """Return the cutout; its pixels are read when they are sent."""
+    view, selection = asked.view, pixels()
+    if selection.section is not None:
+        selection = replace(selection, section=view.section_of_file(selection.section))
+    if selection.channels is not None:
+        selection = replace(selection, channel_axis=view.channel_axis)
+    return view.cutout(selection.resolve(view.cube))
+
 
 _RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {"content": {"application/fits": {}}, "description": "The FITS file."},
@@ -92,31 +82,35 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
     response_class=Response,
     responses=_RESPONSES,
 )
-async def cutout(request: Request, at: At, wanted: Wanted) -> Response:
+async def cutout(request: Request, at: At, pixels: Pixels) -> Response:
     """Return the pixels of a section, or of the box around a region, as a FITS file.
 
     Pixels keep their type and their bits, BSCALE, BZERO and BLANK; coordinates follow. The file is
     sent as it is read, its length is known before, and a download can be resumed (Range). HEAD
     costs nothing.
     """
-    return await answered(request, at, wanted.answer)
+    return await answered(
+        request, at, lambda asked: fits_answer(asked, _cutout(asked, pixels), "cutout")
+    )
 
 
 @router.head("/api/v1/cutout", include_in_schema=False)
-async def cutout_head(request: Request, at: At, wanted: Wanted) -> Response:
+async def cutout_head(request: Request, at: At, pixels: Pixels) -> Response:
     """Return the headers of a cutout."""
-    return await answered(request, at, wanted.answer)
+    return await answered(
+        request, at, lambda asked: fits_answer(asked, _cutout(asked, pixels), "cutout")
+    )
 
 
 @router.post(
     "/api/v1/cutout/size", summary="Return the size of a large cutout", openapi_extra=REGION_BODY
 )
 @router.get("/api/v1/cutout/size", summary="Return the size of a cutout")
-async def cutout_size(request: Request, at: At, wanted: Wanted) -> Response:
+async def cutout_size(request: Request, at: At, pixels: Pixels) -> Response:
     """Return the bytes and the axes of a cutout; no pixel is read."""
 
     def make(asked: Asked) -> Response:
-        part = PartFile(wanted.image(asked))
+        part = PartFile(_cutout(asked, pixels))
         found = {"bytes": part.bytes, "naxis": list(reversed(part.shape))}
         return json_answer(found, asked.caching)
 

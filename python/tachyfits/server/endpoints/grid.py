@@ -18,7 +18,6 @@ from tachyfits.header.sky import Sky
 from tachyfits.server.asked import Asked, answered
 from tachyfits.server.errors import RequestError
 from tachyfits.server.parameters import At, numbers_of
-from tachyfits.server.selection import sky_of
 from tachyfits.text.sky_regions import frame_name
 
 router = APIRouter()
@@ -81,7 +80,7 @@ async def grid(
         if box is not None:
             extent = _extent(box, 4 * max(view.width, view.height))
         name = None if frame is None else frame_name(frame)
-        projection = _Projection(sky_of(view), name)
+        projection = _Projection(view.required_sky, name)
         return asked.json(("grid", frame, lines, box), lambda: _grid(projection, extent, lines))
 
     return await answered(request, at, make)

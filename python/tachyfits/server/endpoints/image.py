@@ -71,7 +71,7 @@ def plane_of(
     if collapse is not None:
         return collapse.level(asked, level)
     view = asked.view
-    plane = view.cube.cut(section=view.section(channel, others_of(others)))
+    plane = view.cube.cutout(section=view.section(channel, others_of(others)))
     return binned(plane, view, level)
 
 

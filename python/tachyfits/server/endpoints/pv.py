@@ -15,9 +15,9 @@ from tachyfits.server.asked import Asked, answered
 from tachyfits.server.body import text_body
 from tachyfits.server.errors import RequestError, TooLarge
 from tachyfits.server.fits_answer import TILE_OR_FITS, AnswerFormat, fits_answer
-from tachyfits.server.parameters import At, LargestError, Others, others_of, posted
-from tachyfits.server.selection import cube_section, region_of, understood
+from tachyfits.server.parameters import At, LargestError, Others, posted
 from tachyfits.text.fits_sections import parse_points
+from tachyfits.text.region_text import parse_region
 
 router = APIRouter()
 
@@ -105,11 +105,14 @@ def _diagram(asked: Asked, path: str, width: int, spacing: float, others: str | 
     if cube.ndim < 3:
         raise RequestError("the image has no spectral axis: a path needs a cube")
     if cube.ndim > 3:
-        cube = cube.cut(section=cube_section(view, others_of(others)))
+        cube = cube.cutout(section=view.selection({}, others=others).section)
     if re.search("[A-Za-z]{2}", path):
-        points = line_points(cube, region_of(path))
+        points = line_points(cube, parse_region(path))
     else:
-        points = np.array(understood(parse_points, path)) - 1.0
+        try:
+            points = np.array(parse_points(path)) - 1.0
+        except ValueError as error:
+            raise RequestError(str(error)) from None
     if len(points) > 1 and not np.diff(points, axis=0).any():
         raise RequestError("invalid path: expected two different points")
     low, high = points.min(axis=0), points.max(axis=0)

@@ -11,7 +11,6 @@ from tachyfits.server.asked import Asked, answered
 from tachyfits.server.body import MOST_BYTES, body_text, text_body
 from tachyfits.server.parameters import At
 from tachyfits.server.region_shapes import file_of, left_out, shapes_of
-from tachyfits.server.selection import sky_of
 
 router = APIRouter()
 
@@ -63,7 +62,7 @@ async def regions_file(
     lines = [line for line in (await body_text(request)).splitlines() if line.strip()]
 
     def make(asked: Asked) -> Response:
-        sky = sky_of(asked.view) if system == "sky" else None
+        sky = asked.view.required_sky if system == "sky" else None
         headers = {"Cache-Control": "no-store"}
         return Response(file_of(lines, answer_format, sky), 200, headers, "text/plain")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import io
 import threading
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 
 import tachyfits as tf
 from tachyfits.plot import plane_figure
@@ -16,14 +16,12 @@ from tachyfits.server.endpoints.image import plane_of
 from tachyfits.server.parameters import (
     REGION_BODY,
     At,
-    Channel,
-    Others,
     Region,
     numbers_of,
     others_of,
 )
-from tachyfits.server.planes import Collapse, CollapseAsked, binned, first_level, is_large
-from tachyfits.server.selection import region_of
+from tachyfits.server.planes import OnePlane, PlaneAsked, binned, first_level, is_large
+from tachyfits.text.region_text import parse_region
 
 router = APIRouter()
 
@@ -39,21 +37,16 @@ _PNG: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.post(
-    "/api/v1/snapshot",
-    summary="Draw a plane and a large region",
-    response_class=Response,
-    responses=_PNG,
-    openapi_extra=REGION_BODY,
-)
-@router.get("/api/v1/snapshot", summary="Draw a plane", response_class=Response, responses=_PNG)
-async def snapshot(
-    request: Request,
-    at: At,
-    collapse: CollapseAsked,
-    region: Region,
-    channel: Channel = 1,
-    others: Others = None,
+@dataclass(frozen=True)
+class _Drawing:
+    """The parameters of colours and of what is drawn over them."""
+
+    dpi: int
+    contours: list[float] | None
+    options: dict[str, Any]
+
+
+async def _drawing(
     stretch: Annotated[
         str, Query(pattern="^(linear|log|asinh|sqrt)$", description="From values to colours.")
     ] = "linear",
@@ -74,13 +67,32 @@ async def snapshot(
     ] = None,
     scale_bar: Annotated[bool, Query(description="Draw a bar of a round angle.")] = False,
     dpi: Annotated[int, Query(ge=30, le=300, description="Pixels of the picture per inch.")] = 120,
-) -> Response:
-    """Draw a channel, or channels collapsed to a plane."""
+) -> _Drawing:
     values = numbers_of(contours, "contours", most=50) if contours is not None else None
     options: dict[str, Any] = {
         "stretch": stretch, "limits": limits, "low": low, "high": high, "colormap": colormap,
         "contours": values, "scale_bar": scale_bar,
     }  # fmt: skip
+    return _Drawing(dpi, values, options)
+
+
+@router.post(
+    "/api/v1/snapshot",
+    summary="Draw a plane and a large region",
+    response_class=Response,
+    responses=_PNG,
+    openapi_extra=REGION_BODY,
+)
+@router.get("/api/v1/snapshot", summary="Draw a plane", response_class=Response, responses=_PNG)
+async def snapshot(
+    request: Request,
+    at: At,
+    of: PlaneAsked,
+    region: Region,
+    drawing: Annotated[_Drawing, Depends(_drawing)],
+) -> Response:
+    """Draw a channel, or channels collapsed to a plane."""
+    collapse = of.collapse
 
     def make(asked: Asked) -> Response:
         def compute() -> bytes:
@@ -91,30 +103,28 @@ async def snapshot(
             if collapse is not None and level == 0:
                 plane = collapse.plane(asked)
             else:
-                plane = _drawn(asked, collapse, channel, others, level)
+                plane = _drawn(asked, of, level)
                 plane = replace(plane, name=collapse.statistic if collapse else "pixels")
-            regions = region_of(region) if level == 0 else None
+            regions = parse_region(region) if region is not None and level == 0 else None
             plane = replace(plane, source=asked.file.name)
-            return _png(plane, dpi, options | {"regions": regions})
+            return _png(plane, drawing.dpi, drawing.options | {"regions": regions})
 
-        key = ("snapshot", collapse, channel, others, region, dpi, contours, *options.values())
+        key = ("snapshot", of, region, drawing)
         body = asked.kept(tuple(map(str, key)), compute, len)
         return Response(body, headers=asked.caching, media_type="image/png")
 
     return await answered(request, at, make)
 
 
-def _drawn(
-    asked: Asked, collapse: Collapse | None, channel: int, others: str | None, level: int
-) -> tf.Plane:
+def _drawn(asked: Asked, of: OnePlane, level: int) -> tf.Plane:
     """Return a plane; with numbers of pixels if its coordinates cannot follow to the level."""
     try:
-        return plane_of(asked, collapse, channel, others, level).plane()
+        return plane_of(asked, of.collapse, of.channel, of.others, level).plane()
     except tf.TachyfitsError:
-        if collapse is not None:
+        if of.collapse is not None:
             raise
     view = asked.view
-    pixels = view.plane(channel, others_of(others))
+    pixels = view.plane(of.channel, others_of(of.others))
     cards = [
         (f"{root}{number}", value, "")
         for number, name in enumerate("xy", 1)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
 import numpy as np
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 
 import tachyfits as tf
 from tachyfits.server.asked import Asked, answered
@@ -20,12 +21,51 @@ from tachyfits.server.parameters import (
     Rest,
     Statistic,
     Unit,
-    others_of,
+    line_of,
 )
-from tachyfits.server.selection import channels_of, cube_section, line_of, region_on
 from tachyfits.server.sidecars.spectra import suits_copy
 
 router = APIRouter()
+
+
+@dataclass(frozen=True)
+class _Pixels:
+    """The parameters of which pixels a spectrum is of."""
+
+    region: str | None
+    channels: str | None
+    others: str | None
+    pol: str | None
+
+
+async def _pixels(
+    region: Region, channels: Channels = None, others: Others = None, pol: Pol = None
+) -> _Pixels:
+    return _Pixels(region, channels, others, pol)
+
+
+@dataclass(frozen=True)
+class _Values:
+    """The parameters of its numbers, and of its coordinates."""
+
+    statistic: str
+    unit: str | None
+    rest: str | None
+    convention: str | None
+    weights: str | None
+
+
+async def _values(
+    statistic: Statistic = "mean",
+    unit: Unit = None,
+    rest: Rest = None,
+    convention: Convention = None,
+    weights: Annotated[
+        str | None,
+        Query(pattern="^exact$", description="exact: pixels count by their share in the region."),
+    ] = None,
+) -> _Values:
+    return _Values(statistic, unit, rest, convention, weights)
 
 
 @router.post(
@@ -35,18 +75,8 @@ router = APIRouter()
 async def spectrum(
     request: Request,
     at: At,
-    region: Region,
-    statistic: Statistic = "mean",
-    unit: Unit = None,
-    rest: Rest = None,
-    convention: Convention = None,
-    weights: Annotated[
-        str | None,
-        Query(pattern="^exact$", description="exact: pixels count by their share in the region."),
-    ] = None,
-    channels: Channels = None,
-    others: Others = None,
-    pol: Pol = None,
+    pixels: Annotated[_Pixels, Depends(_pixels)],
+    values: Annotated[_Values, Depends(_values)],
     answer_format: Annotated[
         str,
         Query(alias="format", pattern="^(json|binary)$",
@@ -54,26 +84,20 @@ async def spectrum(
     ] = "json",
 ) -> Response:  # fmt: skip
     """Return one number a channel, computed from the original pixels in one pass."""
-    options: dict[str, Any] = {
-        "rest": rest,
-        "convention": convention,
-        "weights": weights,
-        "pol": pol,
-    }
 
     def make(asked: Asked) -> Response:
         view = asked.view
-        line = line_of(None, rest, convention)
+        line = line_of(None, values.rest, values.convention)
 
         def compute() -> tf.Spectrum:
-            chosen = region_on(view.cube, region)
+            chosen = view.region(pixels.region)
+            words = {"region": chosen, "channels": pixels.channels, "pol": pixels.pol}
+            selection = view.selection(words, others=pixels.others, line=line)
 
             def of(cube: tf.Image) -> tf.Spectrum:
-                return cube.spectrum(
-                    chosen, statistic=statistic, unit=unit,
-                    section=cube_section(view, others_of(others)),
-                    channels=channels_of(view, channels, line), **options,
-                )  # fmt: skip
+                found = cube._selected(selection).spectrum(**asdict(values))
+                assert isinstance(found, tf.Spectrum)
+                return found
 
             copies = asked.state.sidecars
             if copies.enabled and chosen is not None and suits_copy(view, chosen):
@@ -82,7 +106,7 @@ async def spectrum(
                     return found
             return of(view.cube)
 
-        key = ("spectrum", region, statistic, unit, channels, others, *options.values())
+        key = ("spectrum", pixels, values)
         if answer_format == "binary":
             body = asked.kept((*key, "binary"), lambda: _binary(compute()), len)
             return Response(body, headers=asked.caching, media_type="application/octet-stream")

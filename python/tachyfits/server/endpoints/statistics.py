@@ -8,6 +8,8 @@ from typing import Annotated, Any
 import numpy as np
 from fastapi import APIRouter, Depends, Query, Request, Response
 
+import tachyfits as tf
+from tachyfits.image.rectangles import slices_of
 from tachyfits.plot import limits_of
 from tachyfits.server.asked import Asked, answered
 from tachyfits.server.errors import RequestError
@@ -19,9 +21,9 @@ from tachyfits.server.parameters import (
     Others,
     Region,
     numbers_of,
+    others_of,
 )
-from tachyfits.server.planes import Collapse, CollapseAsked, PartOfPlane
-from tachyfits.server.selection import planes_section, region_on
+from tachyfits.server.planes import Collapse, CollapseAsked
 from tachyfits.text.fits_sections import fits_position
 
 router = APIRouter()
@@ -40,13 +42,15 @@ class _Chosen:
     channels: str | None
     others: str | None
 
-    def pixels(self, asked: Asked) -> tuple[PartOfPlane, tuple[Any, ...]]:
-        """Return the image with the region, and NumPy's index of the chosen planes of it."""
+    def pixels(self, asked: Asked) -> tuple[tf.Image, tuple[int, int]]:
+        """Return the selected pixels, and NumPy's index of the first one in the plane."""
         if self.collapse is not None:
-            return self.collapse.part(asked, self.region), ()
-        section = planes_section(asked.view, self.channel, self.channels, self.others)
-        cube = asked.view.cube
-        return PartOfPlane(cube, region_on(cube, self.region)), section
+            part = self.collapse.part(asked, self.region)
+            return part.image.select(part.region), part.corner
+        view = asked.view
+        words = {"region": view.region(self.region), "channels": self.channels}
+        selection = view.selection(words, channel=self.channel, others=self.others)
+        return view.cube._selected(selection), (0, 0)
 
 
 async def _chosen(
@@ -75,19 +79,20 @@ async def statistics(
 
     def make(asked: Asked) -> Response:
         def compute() -> dict[str, Any]:
-            part, section = chosen.pixels(asked)
-            image = part.image
-            found = image.stats(section, part.region, progress=asked.progress)
-            top, left = part.corner
+            image, (top, left) = chosen.pixels(asked)
+            found = image.stats(progress=asked.progress)
+            assert isinstance(found, tf.Stats)
+            choice = image._chosen_pixels()
+            section = slices_of(choice.section)
 
             def position(index: tuple[int, ...] | None) -> list[int] | None:
-                within = fits_position(index, section, image.shape)
+                within = fits_position(index, section, choice.image.shape)
                 return within and [within[0] + left, within[1] + top, *within[2:]]
 
             return {
                 "count": found.count,
                 "undefined": found.nan,
-                "unit": image.unit,
+                "unit": choice.image.unit,
                 **{name: getattr(found, name) for name in ("sum", "mean", "rms", "std")},
                 **{name: getattr(found, name) for name in ("min", "max")},
                 "min_position": position(found.min_position),
@@ -121,20 +126,14 @@ async def histogram(
 
     def make(asked: Asked) -> Response:
         def compute() -> dict[str, Any]:
-            part, section = chosen.pixels(asked)
-            image = part.image
+            image, _ = chosen.pixels(asked)
             ends = None if low is None or high is None else (low, high)
-            found = image.histogram(
-                bins,
-                ends,
-                section=section,
-                region=part.region,
-                progress=asked.progress,
-            )
+            found = image.histogram(bins, ends, progress=asked.progress)
             edges = found.edges
             return {
                 "low": edges[0], "high": edges[-1], "counts": found.counts, "below": found.below,
-                "above": found.above, "undefined": found.nan, "unit": image.unit,
+                "above": found.above, "undefined": found.nan,
+                "unit": image._chosen_pixels().image.unit,
             }  # fmt: skip
 
         return asked.json(("histogram", chosen, bins, low, high), compute)
@@ -160,12 +159,10 @@ async def percentiles(
 
     def make(asked: Asked) -> Response:
         def compute() -> dict[str, Any]:
-            part, section = chosen.pixels(asked)
-            image = part.image
-            values = image.percentile(
-                percents, section=section, region=part.region, progress=asked.progress
-            )
-            return {"percentiles": percents, "values": np.asarray(values), "unit": image.unit}
+            image, _ = chosen.pixels(asked)
+            values = image.percentile(percents, progress=asked.progress)
+            unit = image._chosen_pixels().image.unit
+            return {"percentiles": percents, "values": np.asarray(values), "unit": unit}
 
         return asked.json(("percentiles", chosen, q), compute)
 
@@ -200,7 +197,7 @@ async def limits(
                 plane = collapse.sample(asked, step)
             else:
                 every = slice(None, None, step)
-                index = (*planes_section(view, channel or 1, None, others), every, every)
+                index = (*view.section(channel or 1, others_of(others)), every, every)
                 values = view.cube.read(index)
                 plane = np.asarray(values, dtype=np.float64).reshape(values.shape[-2:])
             low, high = limits_of(plane, method)

@@ -8,8 +8,8 @@ from fastapi import APIRouter, Query, Request, Response
 
 from tachyfits.server.answers import Encoded, encoded, tile_answer
 from tachyfits.server.asked import Asked, answered
-from tachyfits.server.parameters import At, Channel, LargestError, Others, others_of
-from tachyfits.server.planes import CollapseAsked
+from tachyfits.server.parameters import At, LargestError, others_of
+from tachyfits.server.planes import PlaneAsked
 
 router = APIRouter()
 
@@ -21,9 +21,7 @@ async def tile(
     level: Annotated[int, Query(ge=0, le=40, description="Zoom level: 0 has the pixels.")],
     x: Annotated[int, Query(ge=0, le=2**31, description="Tile along x, from 0 at the left.")],
     y: Annotated[int, Query(ge=0, le=2**31, description="Tile along y, from 0 at the lower end.")],
-    collapse: CollapseAsked,
-    channel: Channel = 1,
-    others: Others = None,
+    chosen: PlaneAsked,
     error: LargestError = None,
     preview: Annotated[
         bool, Query(description="One pixel of each block instead of its mean: fewer bytes read.")
@@ -38,12 +36,12 @@ async def tile(
     """
 
     def make(asked: Asked) -> Response:
-        view = asked.view
+        view, collapse, channel = asked.view, chosen.collapse, chosen.channel
 
         def compute() -> Encoded:
             if collapse is not None:
                 return encoded(collapse.tile(asked, level, x, y, preview=preview), error)
-            where = others_of(others)
+            where = others_of(chosen.others)
             if not preview:
                 view.check_tile(level, x, y)
                 sidecars = asked.state.sidecars
@@ -53,7 +51,7 @@ async def tile(
             plane = view.plane(channel, where)
             return encoded(view.tile(plane, level, x, y, preview=preview), error)
 
-        key = ("tile", collapse or (channel, others), level, x, y, error, preview)
+        key = ("tile", collapse or (channel, chosen.others), level, x, y, error, preview)
         found = asked.kept(key, compute, lambda made: len(made.body))
         return tile_answer(request, found, asked.caching)
 

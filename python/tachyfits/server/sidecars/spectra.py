@@ -10,7 +10,7 @@ from pathlib import Path
 
 import tachyfits as tf
 from tachyfits import _core
-from tachyfits.image.parts import extent_on_image
+from tachyfits.image.rectangles import extent_on_image
 from tachyfits.server.view import View
 from tachyfits.text.regions import Region
 

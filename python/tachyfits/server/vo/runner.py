@@ -25,7 +25,7 @@ from tachyfits.server.vo.failures import NoPixels, failure
 from tachyfits.server.vo.identifiers import find
 from tachyfits.server.vo.jobs import Job, Jobs, Result
 from tachyfits.server.vo.parameters import Parameters
-from tachyfits.server.vo.soda import Wanted, cutout_of, every_wanted, media_type
+from tachyfits.server.vo.soda import Cutout, cutout_of, every_cutout, media_type
 from tachyfits.server.vo.store import Store, StoreFailure
 
 log = logging.getLogger("tachyfits.server")
@@ -192,7 +192,7 @@ class Runner:
     def _results(self, job: Job, token: tf.CancelToken) -> str | None:
         """Write the results of a job; return an error if no combination of values has one."""
         given = Parameters(job.parameters)
-        wanted = list(every_wanted(given))
+        cutouts = list(every_cutout(given))
         folder = self.jobs.folder(job.id)
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -210,7 +210,7 @@ class Runner:
                     token.cancel()
             return not token.cancelled
 
-        for number, one in enumerate(wanted, 1):
+        for number, one in enumerate(cutouts, 1):
             if not progress(0, 1):
                 raise Stopped
             name, media = f"cutout-{number}", kind
@@ -227,11 +227,11 @@ class Runner:
                 path.write_text(f"{text}\n", encoding="utf-8")
                 media = "text/plain"
             self.jobs.add_result(job.id, Result(name, media, path.stat().st_size, str(one)))
-        return errors[0] if len(errors) == len(wanted) else None
+        return errors[0] if len(errors) == len(cutouts) else None
 
-    def _write(self, wanted: Wanted, path: Path, progress: object) -> None:
-        found = find(self._datasets, self._settings.authority, wanted.identifier)
-        image = cutout_of(found, wanted)
+    def _write(self, cutout: Cutout, path: Path, progress: object) -> None:
+        found = find(self._datasets, self._settings.authority, cutout.identifier)
+        image = cutout_of(found, cutout)
         found.file.check()
         free = shutil.disk_usage(path.parent).free
         if image.data_bytes > free - _RESERVE:

@@ -14,7 +14,7 @@ import numpy as np
 from fastapi import APIRouter, Request, Response
 
 import tachyfits as tf
-from tachyfits.image.parts import part_of
+from tachyfits.image.selection import Selection
 from tachyfits.server.errors import RequestError
 from tachyfits.server.state import State
 from tachyfits.server.vo.identifiers import identifier_of
@@ -299,7 +299,8 @@ def _overlaps(listing: Listing, state: State, one: Listed, place: _Place) -> boo
     if place.is_far(about.s_ra, about.s_dec, about.s_fov / 2 + 1e-5) or listing.is_late():
         return False
     try:
-        part_of(state.datasets.open(one.name, keep=False).view(None).cube, place.shape, None, None)
+        cube = state.datasets.open(one.name, keep=False).view(None).cube
+        Selection(place.shape, mode="trim").resolve(cube)
     except (RequestError, tf.TachyfitsError):
         return False
     return True

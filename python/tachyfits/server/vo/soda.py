@@ -1,7 +1,7 @@
 """SODA: which part of a dataset a request asks for.
 
-Regions and bands are those of `text/`; the section is that of `Image.cut`. Assumptions,
-such as the frame of an axis whose header names none, are noted for the HISTORY of the cutout.
+A lenient `Selection` says what is meant, and what it assumed, such as the frame of an axis whose
+header names none, is noted in the HISTORY of the cutout.
 """
 
 from __future__ import annotations
@@ -10,26 +10,22 @@ import itertools
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import tachyfits as tf
 from tachyfits.base.errors import NoOverlap, usage
-from tachyfits.header.spectral_frames import frame_of, frequency_factor
-from tachyfits.header.spectral_selection import channel_slice, polarisations_of
-from tachyfits.header.spectral_units import Line
-from tachyfits.image.parts import Part, part_of
+from tachyfits.image.selection import Choice, Selection
 from tachyfits.server.errors import RequestError
 from tachyfits.server.view import View
-from tachyfits.server.view_parts import image_of_part
 from tachyfits.server.vo.failures import MultiValued, NoPixels
 from tachyfits.server.vo.identifiers import Found
 from tachyfits.server.vo.parameters import Parameters
 from tachyfits.server.vo.times import interval_of, times_of
 from tachyfits.text.region_text import parse_position
 from tachyfits.text.regions import Region
-from tachyfits.text.spectral_ranges import SpectralRange, parse_band
-from tachyfits.text.stokes import STOKES, stokes_name
+from tachyfits.text.spectral_ranges import parse_band
+from tachyfits.text.stokes import STOKES
 
 #: Polarisation states of SODA; the last two are degree and angle of linear polarisation.
 POLARISATIONS = (*STOKES, "POLI", "POLA")
@@ -47,32 +43,34 @@ _LONGEST_RUNID = 64
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """One cutout: a dataset, and what filters it.
+class Cutout:
+    """A cutout of a job: a dataset, and the filters of it.
 
-    ``shape``, ``band`` and ``time`` are as the client wrote them; "" is no filter.
+    Attributes
+    ----------
+    identifier
+        ID of the dataset.
+    texts
+        POS, BAND, TIME and POL as the client wrote them, those that are not empty.
+    selection
+        Their meaning, except for TIME.
     """
 
     identifier: str
-    shape: str = ""
-    band: str = ""
-    time: str = ""
-    polarisations: tuple[str, ...] = ()
+    texts: dict[str, str]
+    selection: Selection
 
     @property
     def is_whole(self) -> bool:
         """Whether nothing filters the dataset."""
-        return not (self.shape or self.band or self.time or self.polarisations)
+        return not self.texts
 
     def __str__(self) -> str:
-        given = {
-            "ID": self.identifier, "POS": self.shape[:200], "BAND": self.band, "TIME": self.time,
-            "POL": " ".join(self.polarisations),
-        }  # fmt: skip
-        return ", ".join(f"{name}={value}" for name, value in given.items() if value)
+        parts = {"ID": self.identifier} | self.texts
+        return ", ".join(f"{name}={value[:200]}" for name, value in parts.items())
 
 
-def one_wanted(given: Parameters) -> Wanted:
+def one_cutout(given: Parameters) -> Cutout:
     """Return the cutout of a synchronous request.
 
     Raises
@@ -87,10 +85,10 @@ def one_wanted(given: Parameters) -> Wanted:
         raise MultiValued(f"{len(found)} values of CIRCLE, POLYGON and POS: expected one")
     for name in ("ID", "BAND", "TIME"):
         given.single(name)
-    return next(every_wanted(given))
+    return next(every_cutout(given))
 
 
-def every_wanted(given: Parameters) -> Iterator[Wanted]:
+def every_cutout(given: Parameters) -> Iterator[Cutout]:
     """Return the cutouts of a job: one for each combination of values.
 
     Raises
@@ -103,22 +101,31 @@ def every_wanted(given: Parameters) -> Iterator[Wanted]:
         raise RequestError("ID is missing: expected the identifier of a dataset")
     bands = [band for band in given.values("BAND") if band.strip()]
     times = [time for time in given.values("TIME") if time.strip()]
-    polarisations = tuple(word for word in given.values("POL") if word.strip())
-    for word in polarisations:
+    states = tuple(word for word in given.values("POL") if word.strip())
+    for word in states:
         if word not in POLARISATIONS:
             expected = " ".join(POLARISATIONS)
             raise RequestError(f"invalid POL {word[:40]!r}: expected one of {expected}")
-    shapes = _shapes(given)
-    for shape in shapes:
-        parse_shape(shape)
-    for band in bands:
-        parse_band(band)
+    shapes = [(text, parse_shape(text)) for text in _shapes(given)]
+    ranges = [(band, parse_band(band)) for band in bands]
     for time in times:
         interval_of("TIME", time)
-    axes = (given.values("ID"), shapes or [""], bands or [""], times or [""])
+    nothing = [("", None)]
+    axes = (given.values("ID"), shapes or nothing, ranges or nothing, times or [""])
     if (count := math.prod(map(len, axes))) > MOST_RESULTS:
         raise RequestError(f"{count} combinations of parameters: expected at most {MOST_RESULTS}")
-    return (Wanted(*values, polarisations) for values in itertools.product(*axes))
+    return (
+        _cutout(identifier, {"POS": shape, "BAND": band, "TIME": (time, None),
+                             "POL": (" ".join(states), states or None)})
+        for identifier, shape, band, time in itertools.product(*axes)
+    )  # fmt: skip
+
+
+def _cutout(identifier: str, filters: dict[str, tuple[str, Any]]) -> Cutout:
+    """Return the cutout of texts and their meanings."""
+    texts = {name: text for name, (text, _) in filters.items() if text}
+    words = {"region": filters["POS"][1], "channels": filters["BAND"][1], "pol": filters["POL"][1]}
+    return Cutout(identifier, texts, Selection.typed(words, mode="trim", is_lenient=True))
 
 
 def check_common(given: Parameters) -> None:
@@ -169,7 +176,7 @@ def parse_shape(text: str) -> Region:
     return parse_position(text)
 
 
-def cutout_of(found: Found, wanted: Wanted) -> tf.Image:
+def cutout_of(found: Found, cutout: Cutout) -> tf.Image:
     """Return a cutout, whose pixels are read when it is sent or written.
 
     Raises
@@ -179,11 +186,16 @@ def cutout_of(found: Found, wanted: Wanted) -> tf.Image:
     UsageError
         The image has no axis that a filter is about.
     """
+    view, times = found.view, []
     try:
-        part, notes = _part(found.view, wanted)
+        if time := cutout.texts.get("TIME"):
+            times.append(_time_note(view, time))
+        axis = _check_band(view.cube, cutout)
+        choice = replace(cutout.selection, channel_axis=axis).resolve(view.cube)
     except NoOverlap as error:
         raise NoPixels(str(error).partition("\nhint: ")[0]) from None
-    image = image_of_part(found.view, part)
+    notes = _notes(choice, cutout.texts, times)
+    image = view.cutout(choice)
     if not notes:
         return image
     cards = [("HISTORY", f"tachyfits: {note}", "") for note in notes]
@@ -192,72 +204,42 @@ def cutout_of(found: Found, wanted: Wanted) -> tf.Image:
     return made
 
 
-def _part(view: View, wanted: Wanted) -> tuple[Part, list[str]]:
-    """Return the part of a view, and what was assumed."""
-    cube = view.cube
-    notes: list[str] = []
-    index: list[Any] = [slice(None)] * cube.ndim
-    if wanted.time:
-        _check_time(view, wanted.time, notes)
-    if wanted.band:
-        number, channels = _channels(cube, parse_band(wanted.band), wanted.band, notes)
-        index[number] = channels
-    if wanted.polarisations:
-        number, states = _states(cube, wanted.polarisations, notes)
-        index[number] = states
-    shape = parse_shape(wanted.shape) if wanted.shape else None
-    part = part_of(cube, shape, None, tuple(index))
-    if wanted.shape:
-        notes.insert(0, f"SODA {' '.join(wanted.shape.split())[:120]} (ICRS, degrees)")
-    return part, notes
-
-
-def _channels(
-    cube: tf.Image, asked: SpectralRange, text: str, notes: list[str]
-) -> tuple[int, slice]:
-    coordinates = cube._coordinates
-    number = coordinates.spectral_axis
-    if number is None:
+def _check_band(cube: tf.Image, cutout: Cutout) -> int | None:
+    """Return the axis of wavelengths, which a BAND needs."""
+    axis = cube._coordinates.spectral_axis
+    if axis is None and "BAND" in cutout.texts:
         raise usage("BAND: the dataset has no spectral axis", "leave BAND out")
-    said = f"SODA BAND {' '.join(text.split())} (m, vacuum"
-    if asked.low is None and asked.high is None:
-        return number, slice(None)
-    own = frame_of(coordinates)
-    try:
-        factor = frequency_factor(coordinates, asked)
-        notes.append(f"{said}, barycentric) of the {own} axis: frequencies x {1 / factor:.10g}")
-    except tf.UsageError as error:
-        asked = SpectralRange(asked.low, asked.high, asked.unit)
-        reason = "its header names no frame (SPECSYS)" if own is None else _reason(error, cube)
-        notes += [f"{said}) taken in the frame of the axis, not barycentric:", reason]
-    return number, channel_slice(coordinates, number, cube.shape[number], asked, Line())
+    return axis
 
 
-def _reason(error: Exception, cube: tf.Image) -> str:
-    text = str(error).partition("\nhint: ")[0]
-    return text.removeprefix(f"{cube._coordinates.where}: ").rpartition("converted: ")[2]
+def _notes(choice: Choice, texts: dict[str, str], times: list[str]) -> list[str]:
+    """Return what HISTORY says of the filters, and of what was assumed."""
+    notes = []
+    if "POS" in texts:
+        notes.append(f"SODA {' '.join(texts['POS'].split())[:120]} (ICRS, degrees)")
+    notes += times
+    if (frame := choice.frame) is not None:
+        said = f"SODA BAND {' '.join(texts['BAND'].split())} (m, vacuum"
+        if frame.factor is not None:
+            ratio = f"frequencies x {1 / frame.factor:.10g}"
+            notes.append(f"{said}, barycentric) of the {frame.own} axis: {ratio}")
+        else:
+            where = choice.image._coordinates.where
+            reason = frame.reason.removeprefix(f"{where}: ").rpartition("converted: ")[2]
+            no_frame = "its header names no frame (SPECSYS)"
+            notes += [f"{said}) taken in the frame of the axis, not barycentric:",
+                      no_frame if frame.own is None else reason]  # fmt: skip
+    if "POL" in texts:
+        notes.append(f"SODA POL {texts['POL']}")
+    return [*notes, *choice.notes]
 
 
-def _states(cube: tf.Image, wanted: tuple[str, ...], notes: list[str]) -> tuple[int, slice]:
-    number, values = polarisations_of(cube._coordinates, cube.shape, wanted)
-    places = [n for n, value in enumerate(values) if stokes_name(value) in wanted]
-    notes.append(f"SODA POL {' '.join(wanted)}")
-    if not places:
-        known = ", ".join(map(stokes_name, values))
-        raise NoOverlap(f"no polarisation of {', '.join(wanted)}: the dataset has {known}")
-    steps = {later - earlier for earlier, later in itertools.pairwise(places)}
-    step = steps.pop() if len(steps) == 1 else 1
-    if steps:
-        notes.append("POL: not at equal steps of the STOKES axis, so all between are kept")
-    return number, slice(places[0], places[-1] + 1, step)
-
-
-def _check_time(view: View, text: str, notes: list[str]) -> None:
-    """Check that a dataset is of some time: it has no axis of times that could be cut."""
+def _time_note(view: View, text: str) -> str:
+    """Return the note of a TIME that the dataset is of: it has no axis of times to cut."""
     low, high = interval_of("TIME", text)
     own = times_of(view.image.header)
     if own is None:
         raise usage("TIME: the header does not say when the dataset was observed", "leave it out")
     if own[1] < low or own[0] > high:
         raise NoOverlap(f"TIME: the dataset is of MJD {own[0]:.8f} to {own[1]:.8f}")
-    notes.append(f"SODA TIME {' '.join(text.split())}: the dataset has no axis of times to cut")
+    return f"SODA TIME {' '.join(text.split())}: the dataset has no axis of times to cut"

@@ -14,7 +14,7 @@ from tachyfits.server.vo.identifiers import find
 from tachyfits.server.vo.links import file_answer
 from tachyfits.server.vo.parameters import parameters_of
 from tachyfits.server.vo.routes import TextRoute
-from tachyfits.server.vo.soda import cutout_of, media_type, one_wanted
+from tachyfits.server.vo.soda import cutout_of, media_type, one_cutout
 
 log = logging.getLogger("tachyfits.server")
 
@@ -30,11 +30,11 @@ async def sync(request: Request) -> Response:
         log.info("SODA request %r", run[:64])
 
     def call() -> Response:
-        wanted = one_wanted(given)
-        found = find(state.datasets, state.settings.authority, wanted.identifier)
-        if wanted.is_whole and not found.file.name.lower().endswith(COMPRESSED):
+        cutout = one_cutout(given)
+        found = find(state.datasets, state.settings.authority, cutout.identifier)
+        if cutout.is_whole and not found.file.name.lower().endswith(COMPRESSED):
             return file_answer(found)
-        part = PartFile(cutout_of(found, wanted))
+        part = PartFile(cutout_of(found, cutout))
         found.file.check()
         return FitsAnswer(
             request, found.file, part, f"{found.title}_cutout.fits", media_type=media_type(given)

@@ -1,31 +1,24 @@
-"""Parts of an image: the box around a region, channels and polarisations, as sections.
+"""Rectangles around regions: rows and columns of an image, and margins beyond it.
 
-Nothing here reads pixels: a part is a section, and a margin where it reaches beyond the image.
+Nothing here reads pixels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tachyfits.base.errors import either, memory_error, no_overlap, usage
-from tachyfits.header.spectral_units import Line
 from tachyfits.image.chosen_regions import (
     border_of,
-    check_plane,
     core_of,
     in_pixels,
     place_hint,
     region_name,
 )
-from tachyfits.image.spectra import cube_section
-from tachyfits.text.region_input import region
 from tachyfits.text.regions import Box, CompoundRegion, PixelRegion, Point, Region
 from tachyfits.text.sections import Section
-from tachyfits.text.spectral_ranges import AskedChannels
 
 if TYPE_CHECKING:
     from tachyfits.image.pixels import Pixels
@@ -36,48 +29,33 @@ MOST_ROWS = 1 << 24
 #: Treatments of a region that reaches beyond the image, by the names of astropy's Cutout2D.
 MODES = ("trim", "partial", "strict")
 
-
-@dataclass(frozen=True)
-class Part:
-    """A section of an image, and undefined pixels before and after it along each NumPy axis."""
-
-    section: Section
-    margins: tuple[tuple[int, int], ...] = ()
+#: Undefined pixels before and after an image, along one axis.
+Margin = tuple[int, int]
 
 
-def part_of(
-    image: Pixels,
-    given: Any,
-    channels: AskedChannels,
-    section: Any,
-    mode: str = "trim",
-    line: Line | None = None,
-    pol: str | Sequence[str] | None = None,
-) -> Part:
-    """Return the part of an image that some arguments of `Image.cut` choose."""
-    if mode not in MODES:
-        raise usage(f"invalid mode {mode!r}: expected {', '.join(MODES)}", "leave it out for trim")
-    axis = 0 if channels is None else image._coordinates.required_channel_axis()
-    where = cube_section(image, section, channels, axis, line, pol)
-    if given is None:
-        return Part(where)
-    check_plane(image)
-    item = region(given)
-    for axis in (image.ndim - 2, image.ndim - 1):
-        if where.ranges[axis] != (0, image.shape[axis], 1):
-            raise usage(
-                f"both a region and a section cut NAXIS{image.ndim - axis}",
-                either(
-                    "use section= for other axes",
-                    "use --section for other axes",
-                    "use section for other axes",
-                ),
-            )
-    if mode == "trim":
-        first, last = extent_on_image(image, item)
-    else:
-        first, last = _around(image, item)
-    return _placed(image, where, item, first, last, mode)
+def rectangle_of(
+    image: Pixels, item: Region, mode: str
+) -> list[tuple[tuple[int, int, int], Margin]]:
+    """Return the rectangle around a region: along y and x, the pixels on the image and a margin."""
+    first, last = (extent_on_image if mode == "trim" else _around)(image, item)
+    sides = []
+    for low, high, length in zip(first, last, image.shape[-2:], strict=True):
+        start, end = max(low, 0), min(high + 1, length)
+        sides.append(((start, end - start, 1), (start - low, high + 1 - end)))
+    size = f"the image of {image.shape[-1]} x {image.shape[-2]} pixels"
+    name = f"{image._where()}: {region_name(item)}"
+    if any(count <= 0 for (_, count, _), _ in sides):
+        raise no_overlap(f"{name} lies outside {size}", place_hint())
+    if mode == "strict" and any(margin != (0, 0) for _, margin in sides):
+        raise usage(
+            f"{name} reaches beyond {size}",
+            either(
+                'mode="trim" takes its pixels on the image, mode="partial" fills with NaN',
+                "--mode trim takes its pixels on the image, --mode partial fills with NaN",
+                "the mode trim takes its pixels on the image, partial fills with NaN",
+            ),
+        )
+    return sides
 
 
 def extent_on_image(image: Pixels, item: Region) -> tuple[list[int], list[int]]:
@@ -151,32 +129,6 @@ def _around(image: Pixels, item: Region) -> tuple[list[int], list[int]]:
     if (last < first).any():
         first = last = np.floor((low + high) / 2 + 0.5)
     return [int(at) for at in first[::-1]], [int(at) for at in last[::-1]]
-
-
-def _placed(
-    image: Pixels, where: Section, item: Region, first: list[int], last: list[int], mode: str
-) -> Part:
-    margins = [(0, 0)] * image.ndim
-    for axis, low, high in zip((image.ndim - 2, image.ndim - 1), first, last, strict=True):
-        length = image.shape[axis]
-        start, end = max(low, 0), min(high + 1, length)
-        margins[axis] = (start - low, high + 1 - end)
-        if start >= end or (mode == "strict" and margins[axis] != (0, 0)):
-            size = f"the image of {image.shape[-1]} x {image.shape[-2]} pixels"
-            name = f"{image._where()}: {region_name(item)}"
-            if start >= end:
-                raise no_overlap(f"{name} lies outside {size}", place_hint())
-            raise usage(
-                f"{name} reaches beyond {size}",
-                either(
-                    'mode="trim" takes its pixels on the image, mode="partial" fills with NaN',
-                    "--mode trim takes its pixels on the image, --mode partial fills with NaN",
-                    "the mode trim takes its pixels on the image, partial fills with NaN",
-                ),
-            )
-        where = where.replace(axis, (start, end - start, 1))
-    is_within = all(margin == (0, 0) for margin in margins)
-    return Part(where, () if is_within else tuple(margins))
 
 
 def slices_of(section: Section) -> tuple[slice, ...]:

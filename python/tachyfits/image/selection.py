@@ -1,0 +1,452 @@
+"""Which pixels of an image an operation uses: regions, channels, polarisations, a section, values.
+
+A `Selection` is a request, in the words of Python or in those that people type. Its `resolve` turns
+it into a `Choice` of one image: the section to read, the pixels inside it, and what the results of
+an operation need to know about them. Conflicts between parts of a request are found here alone.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits import _core
+from tachyfits.base.errors import either, usage
+from tachyfits.header.spectral_frames import frame_of, frequency_factor
+from tachyfits.header.spectral_selection import available_states, channel_slice, stokes_slice
+from tachyfits.header.spectral_units import Channels, Line, channels_of
+from tachyfits.image.chosen_regions import EVERYTHING, ChosenRegions, check_plane, mask_of
+from tachyfits.image.conditions import Condition, Mask, condition_of, masked
+from tachyfits.image.rectangles import MODES, Margin, rectangle_of, slices_of
+from tachyfits.text.fits_sections import Range, numpy_index, parse_channels, parse_section
+from tachyfits.text.region_input import region
+from tachyfits.text.region_text import parse_region
+from tachyfits.text.regions import PixelRegion
+from tachyfits.text.sections import Section, slice_range
+from tachyfits.text.spectral_ranges import SpectralRange
+
+if TYPE_CHECKING:
+    from tachyfits.image.image import Image
+
+
+#: Readers of the words of a selection; polarisations are names.
+READERS: dict[str, Callable[[str], Any]] = {
+    "region": parse_region, "section": parse_section, "channels": parse_channels, "pol": str,
+}  # fmt: skip
+
+
+class FrameOfRange(NamedTuple):
+    """How a range of wavelengths or frequencies got into the frame of an axis.
+
+    ``factor``: of its frequencies; None if the header does not say how, for the ``reason``.
+    """
+
+    own: str | None
+    factor: float | None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A request for pixels of an image.
+
+    Attributes
+    ----------
+    regions
+        A region, or several, as `tachyfits.region` takes them. None: the whole plane.
+    channels
+        As `Image.select` takes them; or a `Range` of FITS pixels.
+    pol
+        Polarisations by their names.
+    section
+        A NumPy index expression; or a `Range` for each axis, x first.
+    where
+        Conditions, all of which hold.
+    mode
+        None: pixels outside of regions do not count. One of `MODES`: the rectangle around a region,
+        and what to do with its pixels beyond the image.
+    line
+        Rest frequency and convention of channels by velocity.
+    channel_axis
+        NumPy number of the axis that ``channels`` are on; None: that of the image.
+    is_lenient
+        Assume what the header does not say, as SODA has it: wavelengths are in the frame of the
+        axis, and polarisations that the image lacks are left out.
+    """
+
+    regions: Any = None
+    channels: Any = None
+    pol: str | Sequence[str] | None = None
+    section: Any = None
+    where: tuple[Any, ...] = ()
+    mode: str | None = None
+    line: Line = field(default_factory=Line)
+    channel_axis: int | None = None
+    is_lenient: bool = False
+
+    @classmethod
+    def typed(cls, words: Mapping[str, Any], **more: Any) -> Selection:
+        """Return the selection of words in FITS order: x first, counted from 1.
+
+        Parameters
+        ----------
+        words
+            Text by the names ``region``, ``section``, ``channels`` and ``pol``, as the command
+            line, the HTTP interface and SODA have them; None is left out. A value that is not text
+            was read before.
+        **more
+            Other attributes.
+
+        Raises
+        ------
+        UsageError
+            A text cannot be read. Text of a region never names a file.
+
+        Examples
+        --------
+        >>> found = Selection.typed({"section": "[2:3,*]", "channels": "BAND 0.21 0.22"})
+        >>> found.section[0].first, found.channels.unit
+        (2, 'Hz')
+        """
+        found = {}
+        for name, text in words.items():
+            try:
+                found[name] = READERS[name](text) if isinstance(text, str) else text
+            except _core.TachyfitsError:
+                raise
+            except ValueError as error:
+                raise _core.UsageError(str(error)) from None
+        return cls(found.pop("region", None), **found, **more)
+
+    @property
+    def keeps_axes(self) -> bool:
+        """Whether every axis of the image stays as it is."""
+        return self.section is None and self.channels is None and self.pol is None
+
+    def resolve(self, image: Image, known: ChosenRegions | None = None) -> Choice:
+        """Return the pixels of an image that are requested.
+
+        Parameters
+        ----------
+        known
+            The regions, where another selection of the image has found them.
+
+        Raises
+        ------
+        UsageError
+            Two parts of the request are about the same axis, or one does not fit the image.
+        """
+        if self.mode is not None and self.mode not in MODES:
+            problem = f"invalid mode {self.mode!r}: expected {', '.join(MODES)}"
+            raise usage(problem, "leave it out for trim")
+        part = _Part(image, self.section)
+        frame: FrameOfRange | None = None
+        gaps: NDArray[np.bool_] | None = None
+        notes = () if self.pol is None else self._cut_states(part, self.pol)
+        if self.channels is not None:
+            if (axis := self.channel_axis) is None:
+                axis = image._coordinates.required_channel_axis()
+            frame, gaps = self._cut_channels(part, axis)
+        chosen = EVERYTHING
+        if self.regions is not None and self.mode is not None:
+            check_plane(image)
+            part.cut_rectangle(rectangle_of, region(self.regions), self.mode)
+        elif self.regions is not None:
+            chosen = known or image._chosen(self.regions)
+        conditions = tuple(condition_of(image, given) for given in self.where)
+        if gaps is not None:
+            conditions += (condition_of(image, gaps),)
+        regions: Any = chosen.regions
+        if regions is not None and chosen.count is None:
+            (regions,) = regions
+        return Choice(
+            image, replace(self, regions=regions), part.section, part.margins, chosen, conditions,
+            frame, notes,
+        )  # fmt: skip
+
+    def _cut_states(self, part: _Part, pol: str | Sequence[str]) -> tuple[str, ...]:
+        """Cut the axis of polarisations; return what was assumed."""
+        image = part.image
+        find = available_states if self.is_lenient else stokes_slice
+        axis, pixels = find(image._coordinates, image.shape, pol)
+        part.cut("pol", axis, slice_range(pixels, image.shape[axis]))
+        if self.is_lenient and len(range(image.shape[axis])[pixels]) > len(pol):
+            return ("POL: not at equal steps of the STOKES axis, so all between are kept",)
+        return ()
+
+    def _cut_channels(
+        self, part: _Part, axis: int
+    ) -> tuple[FrameOfRange | None, NDArray[np.bool_] | None]:
+        """Cut the axis of channels; return the frame of a range, and which channels are in one."""
+        length = part.image.shape[axis]
+        several = isinstance(self.channels, list) and not any(
+            hasattr(item, "unit") and not isinstance(item, SpectralRange) for item in self.channels
+        )
+        frame = None
+        pieces = []
+        for given in self.channels if several else [self.channels]:
+            piece, frame = self._channels(part.image, axis, given)
+            pieces.append(slice_range(piece, length))
+        if len(pieces) == 1:
+            part.cut("channels", axis, pieces[0])
+            return frame, None
+        numbers = [np.arange(count) * step + start for start, count, step in pieces]
+        inside = np.zeros(length, dtype=np.bool_)
+        inside[np.concatenate([[], *numbers]).astype(np.intp)] = True
+        if not inside.any():
+            raise usage("an empty list of channels", "give a range, or leave channels out")
+        found = np.flatnonzero(inside)
+        first, count = int(found[0]), int(np.ptp(found)) + 1
+        part.cut("channels", axis, (first, count, 1))
+        shape = [1] * part.image.ndim
+        shape[axis] = length
+        return frame, None if count == found.size else inside.reshape(shape)
+
+    def _channels(self, image: Image, axis: int, given: Any) -> tuple[slice, FrameOfRange | None]:
+        length = image.shape[axis]
+        if isinstance(given, Range):
+            name = f"the spectral axis (NAXIS{image.ndim - axis})"
+            return given.to_slice(length, name), None
+        frame = None
+        coordinates = image._coordinates
+        if self.is_lenient and isinstance(given, SpectralRange):
+            if given.low is None and given.high is None:
+                return slice(None), None
+            own = frame_of(coordinates)
+            try:
+                frame = FrameOfRange(own, frequency_factor(coordinates, given))
+            except _core.UsageError as error:
+                given = SpectralRange(given.low, given.high, given.unit)
+                frame = FrameOfRange(own, None, str(error).partition("\nhint: ")[0])
+        return channel_slice(coordinates, axis, length, given, self.line), frame
+
+    def with_more(self, more: Selection, choice: Choice) -> Selection | None:
+        """Return this selection and then another as one; None if they are not one of the image.
+
+        ``choice``: the pixels of this one, whose axes ``more`` is about.
+        """
+        if self.mode is not None or more.mode is not None or self.is_lenient or more.is_lenient:
+            return None
+        if more.regions is not None and (self.regions is not None or not choice.keeps_sky):
+            return None
+        if not self.keeps_axes and not (more.keeps_axes and more._is_of_any_shape(choice.image)):
+            return None
+        # As slices, so that nothing is converted again.
+        both = replace(self, where=(*choice.conditions, *more.where))
+        if not self.keeps_axes:
+            section = slices_of(choice.section)
+            both = replace(both, section=section, channels=None, pol=None)
+        changes = {
+            name: value
+            for name in ("regions", "section", "channels", "pol", "channel_axis")
+            if (value := getattr(more, name)) is not None
+        }
+        return replace(both, **changes, line=more.line)
+
+    def _is_of_any_shape(self, image: Image) -> bool:
+        """Say whether no condition is a mask, which has a shape."""
+        return not any(isinstance(condition_of(image, given), Mask) for given in self.where)
+
+
+class _Part:
+    """A section of an image that is cut further; two cuts of one axis are a conflict."""
+
+    def __init__(self, image: Image, section: Any) -> None:
+        self.image = image
+        self.margins: tuple[Margin, ...] = ()
+        index = section
+        if isinstance(section, tuple) and section and isinstance(section[0], Range):
+            index = numpy_index(section, image.shape)
+        # An axis that an integer drops from an array stays in an image.
+        self.section = Section(image._section(index).ranges)
+        self._words = {
+            axis: "section"
+            for axis, length in enumerate(image.shape)
+            if self.section.ranges[axis] != (0, length, 1)
+        }
+
+    def cut(self, word: str, axis: int, ranges: tuple[int, int, int]) -> None:
+        """Cut an axis; ``word`` is the argument that does it."""
+        if axis in self._words:
+            raise conflict(self.image, axis, word, self._words[axis])
+        self._words[axis] = word
+        self.section = self.section.replace(axis, ranges)
+
+    def cut_rectangle(self, find: Any, item: Any, mode: str) -> None:
+        """Cut the rectangle around a region."""
+        ndim = self.image.ndim
+        for axis in (ndim - 2, ndim - 1):
+            if axis in self._words:
+                raise conflict(self.image, axis, "region", self._words[axis])
+        margins = [(0, 0)] * ndim
+        sides = find(self.image, item, mode)
+        for axis, (ranges, margin) in zip((ndim - 2, ndim - 1), sides, strict=True):
+            self.cut("region", axis, ranges)
+            margins[axis] = margin
+        if any(margin != (0, 0) for margin in margins):
+            self.margins = tuple(margins)
+
+
+def conflict(image: Image, axis: int, one: str, other: str) -> Exception:
+    """Return the error of two arguments that choose pixels of one axis."""
+    number = image.ndim - axis
+    return usage(
+        either(
+            f"both {one}= and {other}= cut NAXIS{number} (NumPy axis {axis})",
+            f"both --{one} and --{other} cut NAXIS{number}",
+            f"both {one} and another parameter choose pixels of NAXIS{number}",
+        ),
+        either(f"leave one of them out, or cut in two steps: cutout({other}=...)",
+               "use one of them", "use one of them"),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The pixels of an image that a selection requests.
+
+    Attributes
+    ----------
+    image
+        The image.
+    selection
+        The request; its regions are objects.
+    section
+        What is read.
+    margins
+        Undefined pixels before and after each NumPy axis; () without any.
+    regions
+        The regions inside which pixels count.
+    conditions
+        What else decides whether a pixel counts.
+    frame
+        How a lenient range of channels got into the frame of the axis.
+    notes
+        What was assumed.
+    """
+
+    image: Image
+    selection: Selection
+    section: Section
+    margins: tuple[Margin, ...] = ()
+    regions: ChosenRegions = EVERYTHING
+    conditions: tuple[Condition, ...] = ()
+    frame: FrameOfRange | None = None
+    notes: tuple[str, ...] = ()
+
+    # Axes by role.
+
+    @property
+    def channel_axis(self) -> int:
+        """NumPy number of the axis of channels; UsageError without one."""
+        return self.image._coordinates.required_channel_axis()
+
+    @property
+    def sky_axes(self) -> tuple[int, ...]:
+        """NumPy numbers of the axes beside that of the channels that are the sky."""
+        return self.image._coordinates.sky_axes(self.channel_axis)
+
+    @property
+    def keeps_sky(self) -> bool:
+        """Whether the last two axes are whole, so that pixels have the same numbers in regions."""
+        sizes = zip(self.section.ranges, self.image.shape, strict=True)
+        return all(ranges == (0, length, 1) for ranges, length in [*sizes][-2:])
+
+    @property
+    def is_section(self) -> bool:
+        """Whether every pixel of the section counts."""
+        return self.regions.cores is None and not self.conditions
+
+    def check_single(self, kept: Sequence[int]) -> None:
+        """Refuse axes that are neither sky nor spectral and have more than one value."""
+        image = self.image
+        ctypes = image._coordinates.ctypes
+        for axis, count in enumerate(self.section.full_shape):
+            if axis not in kept and count != 1:
+                number = image.ndim - axis
+                name = ctypes[number - 1] or "no CTYPE"
+                is_stokes = axis == image._coordinates.stokes_axis
+                raise usage(
+                    f"NAXIS{number} ({name}) has {count} values, and they cannot be mixed",
+                    either(
+                        f"choose one: section= with an integer for NumPy axis {axis}",
+                        f"choose one: --section '{one_of_axis(image.ndim, axis)}'",
+                        "choose one by others",
+                    )
+                    + (either(', or pol="I"', ", or --pol I", ", or by pol") * is_stokes),
+                )
+
+    def check_sky(self) -> None:
+        """Refuse regions of an image whose sky is not on its last two NumPy axes."""
+        sky, ndim = self.sky_axes, self.image.ndim
+        if self.regions.regions is not None and sky != (ndim - 2, ndim - 1):
+            raise usage(
+                "a region needs the sky on the first two FITS axes; here the sky is on "
+                + ", ".join(f"NAXIS{ndim - number}" for number in reversed(sky)),
+                either(
+                    "leave region= out, and cut with section=",
+                    "leave --region out, and cut with --section",
+                    "leave the region out",
+                ),
+            )
+
+    # Pixels.
+
+    def masked(self, pixels: Image) -> Image:
+        """Return pixels of the image, perhaps in another unit, with NaN where conditions fail."""
+        return masked(pixels, self.image, self.conditions)
+
+    @functools.cached_property
+    def pixels(self) -> Image:
+        """The image with NaN where conditions fail; of pixels outside of regions as they are."""
+        return self.masked(self.image)
+
+    def inside(self, sky: tuple[int, int]) -> tuple[Section, NDArray[np.bool_] | None]:
+        """Return the part of the section that regions reach into, and which pixels are in one."""
+        where, cores = self.section, self.regions.cores
+        if cores is None:
+            return where, None
+        self.check_sky()
+        mask = mask_of(self.image, cores)
+        rows, columns = (
+            np.arange(count) * step + start for start, count, step in (where.ranges[a] for a in sky)
+        )
+        mask = mask[np.ix_(rows, columns)]
+        within = where
+        pieces = []
+        for axis, hit in zip(sky, (mask.any(axis=1), mask.any(axis=0)), strict=True):
+            start, _, step = where.ranges[axis]
+            found = np.flatnonzero(hit)
+            first, count = (int(found[0]), int(np.ptp(found)) + 1) if found.size else (0, 0)
+            within = within.replace(axis, (start + first * step, count, step))
+            pieces.append(slice(first, first + count))
+        return within, mask[tuple(pieces)]
+
+    def channels(self, line: Line) -> Channels:
+        """Return the coordinates of the channels."""
+        axis = self.channel_axis
+        return channels_of(self.image._coordinates, axis, self.section.ranges[axis], line)
+
+    # HISTORY of results.
+
+    def history(self, unit: str | None) -> list[str]:
+        """Return notes for HISTORY, beside the section; ``unit``: of the pixels."""
+        notes = [condition.note(unit) for condition in self.conditions]
+        for item in self.regions.regions or ():
+            of_pixels = " (from 0)" if isinstance(item, PixelRegion) else ""
+            notes.append(f"pixels in {item}{of_pixels}")
+        return notes
+
+
+def one_of_axis(ndim: int, axis: int) -> str:
+    """Return a section as the command line takes it: the first pixel of one NumPy axis.
+
+    >>> one_of_axis(4, 1)
+    '*,*,1,*'
+    """
+    return ",".join("1" if number == axis else "*" for number in reversed(range(ndim)))
