@@ -165,7 +165,7 @@ fn reducing_an_image_without_pixels() {
         Expected::of(&Vec::new()).check(&stats[0]);
         let all: Vec<usize> = (0..axes.len()).collect();
         let (reduced, _) = image.reduce(Statistic::ALL, &all, &whole, None, 0, &ONE).unwrap();
-        assert_eq!(reduced.axes, []);
+        assert!(reduced.axes.is_empty());
         for (statistic, values) in Statistic::ALL.iter().zip(&reduced.values) {
             Expected::of(&Vec::new()).check_output(*statistic, 0, values, 0);
         }
