@@ -101,7 +101,7 @@ fn restore(path: &Path) -> Result<Option<Recovery>, IoError> {
     let (_, notices) = opened(path)?;
     let recovery = |notice: &Notice| match notice {
         Notice::Recovered(recovery) => Some(*recovery),
-        Notice::Ignored { .. } | Notice::Lost { .. } => None,
+        Notice::Ignored { .. } | Notice::Downloaded { .. } | Notice::Lost { .. } => None,
     };
     Ok(notices.iter().find_map(recovery))
 }

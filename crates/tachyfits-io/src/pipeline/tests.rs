@@ -263,7 +263,7 @@ fn nothing_to_do_is_done() {
         assert_eq!((report.bytes, report.threads, merged.len()), (0, 1, 0));
         let empty = Lists(vec![vec![], vec![]]);
         let (_, merged) = collect(&Device::new(0), &empty, &options).unwrap();
-        assert_eq!(merged, [vec![], vec![]]);
+        assert_eq!(merged, [Vec::<u8>::new(), Vec::new()]);
     }
 }
 
