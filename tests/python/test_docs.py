@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 
@@ -124,6 +125,14 @@ def test_command_examples(
         monkeypatch.setattr(
             "tachyfits.server.run.serve", lambda settings, *_: Datasets(settings.paths)
         )
+    if arguments[0] == "preload":
+        # The options are read; the program would take the place of this process.
+        def end(*_: object) -> None:
+            raise click.exceptions.Exit(0)
+
+        monkeypatch.setattr("os.execve", end)
+        monkeypatch.setattr("shutil.which", lambda name: name)
+        monkeypatch.setattr("tachyfits.cli.preload.find_library", lambda: folder / "library.so")
     status = run(arguments)
     assert status == 0, capfd.readouterr().err
 

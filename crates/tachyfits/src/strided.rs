@@ -10,7 +10,8 @@ use std::sync::{Mutex, PoisonError};
 use tachyfits_io::operation::{Progress, RunOptions};
 use tachyfits_io::{Fetched, Report, Storage, Tasks, fill};
 use tachyfits_kernels::{
-    Fields, Tier, decode_elements, finite_in_place, gather_field_bytes, gather_fields,
+    Fields, Tier, decode_elements, decode_f32, decode_f64, finite_in_place, gather_field_bytes,
+    gather_fields,
 };
 
 use crate::error::{Error, Reason, Refusal};
@@ -568,6 +569,25 @@ impl ElementDecoder<'_> {
         counts
     }
 
+    /// Decodes floats of another type than the stored one, or scaled, without a copy between; false if some may be null, or
+    /// the array is not aligned.
+    fn decode_floats(&self, bytes: &[u8], out: &mut [u8]) -> bool {
+        let encoding = Encoding { blank: None, ..self.array.encoding };
+        let is_copied = encoding.scaling.is_none() && encoding.pixel == self.element;
+        if is_copied || !self.array.has_no_null(self.rule) {
+            return false;
+        }
+        match self.element {
+            PixelType::F32 => bytemuck::try_cast_slice_mut(out)
+                .map(|out| decode_f32(bytes, &encoding, self.tier, out))
+                .is_ok(),
+            PixelType::F64 => bytemuck::try_cast_slice_mut(out)
+                .map(|out| decode_f64(bytes, &encoding, self.tier, out))
+                .is_ok(),
+            _ => false,
+        }
+    }
+
     /// Whether elements are the stored numbers, and never null.
     fn is_plain(&self) -> bool {
         let Encoding { pixel, scaling, .. } = self.array.encoding;
@@ -578,6 +598,12 @@ impl ElementDecoder<'_> {
     fn run(&self, bytes: &[u8], part: &mut ElementPart<'_>, first: usize) -> NullCounts {
         let (width, count) = (self.element.bytes(), bytes.len() / self.array.size() as usize);
         let out = &mut part.out[first * width..(first + count) * width];
+        if self.decode_floats(bytes, out) {
+            if let Some(flags) = &mut part.flags {
+                flags[first..first + count].fill(0);
+            }
+            return NullCounts::default();
+        }
         let nulls = match (&mut part.flags, self.value) {
             (Some(flags), value) => {
                 NullOutput::Flags { flags: &mut flags[first..first + count], value }
