@@ -199,10 +199,13 @@ fn check(library: &'static Library, row: usize, call: &Call, arguments: Argument
             // SAFETY: the caller's places for the results.
             let (any_null, status) = unsafe { call.results() };
             let expected = served.status();
+            // Fortran's names are subroutines: the register of the result has anything.
+            let returns = !ENTRIES[row].name.to_bytes().ends_with(b"_");
             let is_same = values == &values_copy[..]
                 && flags.as_deref() == flags_copy.as_deref()
                 && any_null.is_none_or(|any_null| any_null == i32::from(served.any_null))
-                && (status, result as i32) == (expected, expected);
+                && status == expected
+                && (!returns || result as i32 == expected);
             match is_same {
                 true => Outcome::Served(served.bytes),
                 false => Outcome::Differs(report::difference(

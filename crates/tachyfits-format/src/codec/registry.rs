@@ -116,7 +116,7 @@ pub fn codecs() -> impl Iterator<Item = CodecFacts> {
 #[must_use]
 pub fn codec_facts(name: &str) -> Option<CodecFacts> {
     let is_it = |each: &&str| each.eq_ignore_ascii_case(name.trim());
-    codecs().find(|codec| codec.names.iter().chain(codec.words).any(|each| is_it(&each)))
+    codecs().find(|codec| codec.names.iter().chain(codec.words).any(is_it))
 }
 
 /// The names of the codecs that satisfy a condition, for an error: "GZIP_2, GZIP_1 or NOCOMPRESS".

@@ -1,5 +1,7 @@
 //! Objects of servers, beside their bytes in memory, with every fault that a server can have.
 
+#![expect(clippy::single_range_in_vec_init, reason = "a list of ranges may have one")]
+
 mod server;
 
 use std::collections::HashMap;
