@@ -93,6 +93,8 @@ async def spectrum(
             chosen = view.region(pixels.region)
             words = {"region": chosen, "channels": pixels.channels, "pol": pixels.pol}
             selection = view.selection(words, others=pixels.others, line=line)
+            # What does not fit the cube is no fault of its copy.
+            selection.resolve(view.cube)
 
             def of(cube: tf.Image) -> tf.Spectrum:
                 found = cube._selected(selection).spectrum(**asdict(values))
