@@ -93,7 +93,7 @@ async def spectrum(
             chosen = view.region(pixels.region)
             words = {"region": chosen, "channels": pixels.channels, "pol": pixels.pol}
             selection = view.selection(words, others=pixels.others, line=line)
-            # What does not fit the cube is no fault of its copy.
+            # An error of the request says nothing about the copy of the cube.
             selection.resolve(view.cube)
 
             def of(cube: tf.Image) -> tf.Spectrum:
