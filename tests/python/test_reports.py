@@ -37,7 +37,7 @@ def test_results_have_the_report_of_their_operation(cube: tf.Image) -> None:
 
 
 def test_merged_and_pickled_statistics_have_no_report(cube: tf.Image) -> None:
-    first, second = cube.stats(0), cube.stats(1)
+    first, second = cube.select(section=0).stats(), cube.select(section=1).stats()
     assert first.merge(second).report is None
     assert pickle.loads(pickle.dumps(first)).report is None
     assert first == pickle.loads(pickle.dumps(first))

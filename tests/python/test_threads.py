@@ -150,7 +150,8 @@ def test_an_exception_in_progress_comes_out(endless: tf.Image) -> None:
 
 def test_many_threads_share_one_image(image: tf.Image) -> None:
     with ThreadPoolExecutor(8) as pool:
-        futures = [pool.submit(image.stats, np.s_[n % 8], threads=n % 3) for n in range(32)]
+        chosen = [image.select(section=np.s_[n % 8]) for n in range(32)]
+        futures = [pool.submit(each.stats, threads=n % 3) for n, each in enumerate(chosen)]
         assert {future.result().count for future in futures} == {1024 * 2048}
 
 
@@ -232,7 +233,7 @@ def test_whole_numbers_of_any_library_count(number: Any, image: tf.Image, tmp_pa
     tf.write(path, {"A": [1, 2, 3]}, threads=number)
     with tf.open(path, threads=number) as file:
         assert next(len(batch["A"]) for batch in file[1].batches(rows=number)) == min(number, 3)
-    assert image.stats((0, 0), threads=number).count == 2048
+    assert image.select(section=(0, 0)).stats(threads=number).count == 2048
 
 
 def test_the_compiled_module_is_of_the_stable_abi() -> None:

@@ -145,9 +145,9 @@ path = os.path.join(tempfile.mkdtemp(), 'a.fits')
 tf.write(path, np.zeros((4000, 4000), 'u1'))
 image = tf.open(path)[0]
 work = {
-    'polygon': lambda: image.stats(region=polygon),
+    'polygon': lambda: image.stats(polygon),
     'mask': lambda: polygon.mask(4000, 4000),
-    'regions': lambda: image.histogram(region=[polygon] * 50),
+    'regions': lambda: image.select([polygon] * 50).histogram(),
 }[sys.argv[1]]
 # A shell may start background jobs with the signal ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -301,8 +301,10 @@ class Image(Operators, Cube, OrderStatistics, Flux, Reshaping):
             return reduced_arrays(
                 image, STANDARD_STATISTICS, axis, threads=threads, progress=progress
             )
+        # Before the pixels are read: the file may be closed meanwhile.
+        count = image._chosen_pixels().regions.count
         states = image._states(threads, progress)
-        return states[0] if image._chosen_pixels().regions.count is None else states
+        return states[0] if count is None else states
 
     def _states(
         self, threads: int | None = None, progress: Progress | None = None

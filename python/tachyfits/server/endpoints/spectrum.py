@@ -93,6 +93,8 @@ async def spectrum(
             chosen = view.region(pixels.region)
             words = {"region": chosen, "channels": pixels.channels, "pol": pixels.pol}
             selection = view.selection(words, others=pixels.others, line=line)
+            # An error of the request says nothing about the copy of the cube.
+            selection.resolve(view.cube)
 
             def of(cube: tf.Image) -> tf.Spectrum:
                 found = cube._selected(selection).spectrum(**asdict(values))
