@@ -1,5 +1,7 @@
 //! Strided arrays and runs of pixels beside a twin that takes one element at a time.
 
+#![expect(clippy::disallowed_methods, reason = "tests read files directly")]
+
 use std::sync::Arc;
 
 use proptest::prelude::*;
