@@ -74,6 +74,7 @@ module tachyfits
     type(c_ptr) :: values
     integer(c_size_t) :: bytes
     type(c_ptr) :: nulls
+    type(c_ptr) :: offsets = c_null_ptr
   end type
 
   !> Statistics of pixels; positions count from 1, 0 without any defined pixel.

@@ -391,7 +391,8 @@ SYNTHETIC = [
     _synthetic("galactic-north-up-in-fk4", {"CTYPE1": "RA---NCP", "CTYPE2": "DEC--NCP",
                                             "CRVAL2": 60.0, "EPOCH": 1950.0, "RADESYS": None}),
     _synthetic("polynomials-of-tpv", {
-        "CTYPE1": "RA---TPV", "CTYPE2": "DEC--TPV", "PV1_0": 1e-4, "PV1_1": 1.0, "PV1_4": 2e-2,
+        "CTYPE1": "RA---TPV", "CTYPE2": "DEC--TPV", "CDELT1": None, "CDELT2": None,
+        "CD1_1": -2e-3, "CD2_2": 2e-3, "PV1_0": 1e-4, "PV1_1": 1.0, "PV1_4": 2e-2,
         "PV2_1": 1.0, "PV2_4": -1e-2, "PV2_6": 3e-2}),
     _synthetic("planetary", {**_types("PELN", "PELT", "CAR")}),
 ]  # fmt: skip

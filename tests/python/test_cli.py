@@ -84,11 +84,15 @@ SENSELESS = {
 }
 
 
+#: A group of commands, and one that runs another program, whose output and report are its own.
+OTHERS = {"fortran", "preload"}
+
+
 def test_help_teaches_with_examples(cli: Any) -> None:
     said = cli("--help")
     assert all(name in said.out for name in COMMANDS)
     assert "Examples:" in said.out
-    for name in (*(set(COMMANDS) - {"fortran"}), *FORTRAN_COMMANDS):
+    for name in (*(set(COMMANDS) - OTHERS), *FORTRAN_COMMANDS):
         said = cli(*name.split(), "--help")
         assert "--json" in said.out
         assert re.search(r"Examples:\n +tachyfits " + name, said.out)
@@ -424,7 +428,7 @@ def test_every_report_has_the_names_of_python(cli: Any) -> None:
         "reorder": "cube.fits zxy -o o.fits", "rebin": "cube.fits 2 2 1 -o r.fits",
         "pv": "cube.fits --path '2,3 7,3' -o p.fits", "fortran stats": "a.dat --form f8",
     }  # fmt: skip
-    for name in (*(set(COMMANDS) - {"fortran"}), *FORTRAN_COMMANDS):
+    for name in (*(set(COMMANDS) - OTHERS), *FORTRAN_COMMANDS):
         has = "--report" in cli(*name.split(), "--help").out
         assert has == bool(lines.get(name)), name
         if has:

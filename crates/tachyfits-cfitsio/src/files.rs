@@ -173,6 +173,7 @@ fn is_alike(
     let first = header..data.min(header + BLOCK_BYTES);
     let mut parts = samples.into_iter().chain(std::iter::once(first));
     parts.all(|part| {
+        // At most BLOCK_BYTES.
         let mut ours = vec![0; (part.end - part.start) as usize];
         storage.read_exact_at(part.start, &mut ours).is_ok()
             && functions.read(file, part.start, ours.len()).is_some_and(|theirs| theirs == ours)

@@ -57,6 +57,7 @@ pub fn gzip(content: &dyn Storage, output: &mut OutputFile) -> Result<(), IoErro
     let mut encoder =
         GzEncoder::new(Appending { output, error: None }, flate2::Compression::default());
     let size = content.bytes();
+    // At most PIECE_BYTES.
     let mut piece = vec![0; size.min(PIECE_BYTES) as usize];
     let mut at = 0;
     let mut written = Ok(());

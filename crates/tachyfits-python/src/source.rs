@@ -1,5 +1,6 @@
 //! Sources from Python: a path, bytes, or an object with `read`, which is read on demand if it can seek.
 
+use std::ffi::OsString;
 use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -181,8 +182,8 @@ impl Storage for FileObject {
 /// >>> _core.url_name("https://me:word@archive.org/cube.fits?signature=1"), _core.url_name("cube.fits")
 /// ('https://archive.org/cube.fits', None)
 #[pyfunction]
-pub(crate) fn url_name(text: &str) -> Option<String> {
-    RemoteUrl::of(text).map(|url| url.to_string())
+pub(crate) fn url_name(text: OsString) -> Option<String> {
+    RemoteUrl::of(text.to_str()?).map(|url| url.to_string())
 }
 
 /// Return the name of the compressed format whose content begins with these bytes: "gzip", "bzip2", "xz" or "zstd"; None

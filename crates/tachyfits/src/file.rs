@@ -379,7 +379,7 @@ impl Image {
         let stored = loop {
             match walker.step().map_err(format_error)? {
                 Step::Read { offset, bytes } => {
-                    let mut buffer = vec![0; bytes];
+                    let mut buffer = memory::filled(bytes, 0, "a header")?;
                     storage.read_exact_at(offset, &mut buffer)?;
                     walker.supply(&buffer);
                 }

@@ -544,6 +544,7 @@ impl ElementDecoder<'_> {
                 for first in (0..count).step_by(most) {
                     let some = most.min(count - first);
                     let offset = at * stride + first * step;
+                    // At most COLLECTED_BYTES.
                     collected.resize(some * size, 0);
                     let fields = Fields { offset, stride: step, elements: size };
                     gather_field_bytes(bytes, fields, collected);
@@ -560,6 +561,7 @@ impl ElementDecoder<'_> {
             let most = (COLLECTED_BYTES / row).max(1);
             for first in (0..rows).step_by(most) {
                 let some = most.min(rows - first);
+                // At most COLLECTED_BYTES.
                 collected.resize(some * row, 0);
                 let fields = Fields { offset: first * stride, stride, elements: row };
                 gather_field_bytes(bytes, fields, collected);

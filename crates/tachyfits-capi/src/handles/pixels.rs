@@ -7,6 +7,7 @@ use tachyfits::{
     AxisRange, Image, OutputPixels, PixelType, ReadAs, Region, Section, Statistic, Stats, Values,
     evaluate,
 };
+use tachyfits_memory as memory;
 
 use super::convert::convert;
 use super::{Call, FileHandle, Outcome};
@@ -213,6 +214,7 @@ impl AlignedBytes {
         let mut words = Vec::new();
         let count = length.div_ceil(size_of::<u128>());
         words.try_reserve_exact(count).map_err(|_| no_memory())?;
+        // At most the room just reserved.
         words.resize(count, 0);
         Ok(AlignedBytes { words, length })
     }
@@ -304,7 +306,8 @@ fn read_converted(
         return Err(Failure::argument(name, format!("{} bytes", out.len()), &expected, hint));
     }
     let Some(axis) = ranges.iter().rposition(|range| range.count > 1 && count > BLOCK) else {
-        let mut numbers = vec![0.0_f64; (count as usize * own.bytes()).div_ceil(8)];
+        let words = (count as usize * own.bytes()).div_ceil(8);
+        let mut numbers = memory::filled(words, 0.0_f64, "pixels before their conversion")?;
         let bytes = &mut bytemuck::cast_slice_mut(&mut numbers)[..count as usize * own.bytes()];
         read(image, section, own, bytes, call)?;
         return convert((bytes, own), (out, pixel), &[]).map_err(|value| {

@@ -8,6 +8,7 @@ use tachyfits::table::{
     CellKind, Cells, Column, ColumnOutput, Element, Field, TextEncoding, WantedColumn, significant,
 };
 use tachyfits::{Job, PixelType, Rows, RunOptions, Table};
+use tachyfits_memory as memory;
 
 use super::pixels::AlignedBytes;
 use super::{Call, Outcome};
@@ -255,7 +256,8 @@ impl Exported {
         let encoding = self.encoding(table)?;
         let mut values = elements(self.cells.kind, values, nulls.as_deref(), count, encoding)?;
         if self.cells.shape.contains(&0) {
-            let offsets = offsets_of(&vec![0; rows as usize + 1])?;
+            let offsets = memory::filled(rows as usize + 1, 0, "offsets of empty arrays")?;
+            let offsets = offsets_of(&offsets)?;
             return Ok(list_values(offsets, rows, values));
         }
         let mut length = count;

@@ -230,6 +230,7 @@ impl Functions {
 
     /// Bytes of the file as CFITSIO reads them.
     pub(crate) fn read(&self, file: Handle, offset: u64, count: usize) -> Option<Vec<u8>> {
+        // At most a block of a header, or a sample.
         let (mut bytes, mut status) = (vec![0u8; count], 0);
         let (offset, length) = (i64::try_from(offset).ok()?, i64::try_from(count).ok()?);
         self.quietly(|| {

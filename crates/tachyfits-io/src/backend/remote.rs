@@ -24,6 +24,8 @@ use object_store::{
 use tokio::runtime::{Builder, Runtime};
 
 use super::memory::MemoryStorage;
+use tachyfits_memory as memory;
+
 use crate::error::IoError;
 use crate::operation::check_wait;
 use crate::patch::Notice;
@@ -264,10 +266,8 @@ impl Storage for RemoteStorage {
         }
         let next = (2 * ahead.next.max(HEAD_BYTES)).min(AHEAD_BYTES).max(length);
         let count = next.min(self.bytes - offset);
-        let mut bytes = Vec::new();
         let no_memory = |_| IoError::Memory { name: self.name().to_owned(), bytes: count };
-        bytes.try_reserve_exact(count as usize).map_err(no_memory)?;
-        bytes.resize(count as usize, 0);
+        let mut bytes = memory::filled(count as usize, 0, "bytes read ahead").map_err(no_memory)?;
         wait(self.fill(&client, offset, &mut bytes))?;
         buffer.copy_from_slice(&bytes[..buffer.len()]);
         *ahead = Ahead { offset, bytes, next };
