@@ -173,7 +173,7 @@ def test_tensor_has_the_pixels_of_an_image(images: Path, kind: str) -> None:
 def test_tensor_of_another_type_is_an_error(images: Path) -> None:
     file = File(images)
     with pytest.raises(AssertionError, match="invalid type"):
-        file.tensor(3, "int16")
+        file.tensor(9, "int16")
     file.close()
 
 

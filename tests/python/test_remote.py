@@ -100,7 +100,7 @@ def test_gzip_files_are_inflated(server: Log) -> None:
 
 def test_a_cutout_is_written_to_the_disk(server: Log, tmp_path: Path) -> None:
     with tf.open(f"{server.url}/cube.fits") as file:
-        file[0].cutout(np.s_[2:4], tmp_path / "part.fits")
+        file[0].cutout(section=np.s_[2:4]).write(tmp_path / "part.fits")
     with tf.open(tmp_path / "part.fits") as part, local(server, "/cube.fits") as other:
         assert np.array_equal(part[0][:], other[0][2:4])
 
@@ -180,6 +180,8 @@ def test_a_forked_process_reads_too(server: Log) -> None:
 
 
 def test_ctrl_c_ends_a_wait(server: Log) -> None:
+    # A shell starts programs in the background with the signal ignored.
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
     for name in ("/cube.fits", "/table.fits"):
         file = tf.open(server.url + name)
         wait: Callable[[], Any]
@@ -191,3 +193,4 @@ def test_ctrl_c_ends_a_wait(server: Log) -> None:
             wait()
         assert time.monotonic() - begun < 15
         server.delay = 0.0
+    signal.signal(signal.SIGINT, usual)

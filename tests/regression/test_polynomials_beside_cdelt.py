@@ -102,7 +102,7 @@ def test_parts_of_images_with_polynomials_keep_their_positions(tmp_path: Path) -
     for where, pixel in (
         (np.s_[5:20, 10:35], (15, 7)), (np.s_[::3, 1::4], (6, 4)), (np.s_[::-1, ::-1], (14, 17)),
     ):  # fmt: skip
-        tf.write(tmp_path / "part.fits", image.cut(section=where), overwrite=True)
+        image.cutout(section=where).write(tmp_path / "part.fits", overwrite=True)
         part = tf.open(tmp_path / "part.fits")[0]
         assert isinstance(part, tf.Image)
         assert position_of(part, *pixel) == pytest.approx(by_hand(25, 12), abs=1e-9)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tachyfits import _core
 from tachyfits.base.boundary import public
-from tachyfits.base.errors import usage
+from tachyfits.base.errors import either, usage
 from tachyfits.base.whole_numbers import check_threads
 from tachyfits.file.file import File
 from tachyfits.file.file import open as open_file
@@ -223,7 +223,9 @@ def diff(
 def _pattern(keyword: str) -> str:
     """Return a keyword, or the beginning of some, as in cards: without the word HIERARCH."""
     if not isinstance(keyword, str):
-        raise usage(f"invalid ignore {keyword!r}: expected keywords as text", 'as ignore=["DATE*"]')
+        raise usage(
+            f"invalid ignore {keyword!r}: expected keywords as text", either('as ignore=["DATE*"]')
+        )
     name = looked_up(keyword)
     return name.removeprefix("HIERARCH ").lstrip() if name.endswith("*") else name
 
