@@ -26,7 +26,7 @@ OLDEST_RUST := $(shell sed -n 's/^rust-version *= *"\(.*\)"/\1/p' Cargo.toml)
 RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -name Cargo.toml \) -print)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo view test check bench bench-full bench-gate docs fuzz miri lowest bigendian portable wheel capi clean require
+.PHONY: help demo view test check bench bench-full bench-gate docs fuzz soak miri lowest bigendian portable wheel capi clean require
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
@@ -68,6 +68,10 @@ fuzz: require ## each fuzz target for FUZZ_SECONDS=120
 		echo "fuzz $$target for $(FUZZ_SECONDS) s"; \
 		cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS); \
 	done
+
+soak: require ## Rust tests that take minutes: faults of servers, too little memory in computed images
+	cargo test -p tachyfits-io --features remote,conformance --test remote
+	cargo test -p tachyfits --test memory -- --ignored computed_images
 
 miri: require ## the tests of the format and kernels crates under Miri, which finds undefined behaviour
 	@tools/require miri

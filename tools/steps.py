@@ -142,10 +142,6 @@ def test_steps() -> Iterator[Step]:
     from tachyfits import _core
 
     yield Step("Rust", ["cargo", "test", *RUST_TESTS])
-    # Clients of servers are some 150 crates, which wait more than they compute.
-    servers = ["-p", "tachyfits-io", "--features", "remote,conformance", "--test", "remote"]
-    quickly = {"CARGO_PROFILE_TEST_OPT_LEVEL": "0", "CARGO_PROFILE_TEST_DEBUG": "0"}
-    yield Step("Rust, servers", ["cargo", "test", *servers], quickly)
     for tier in _core.build_info()["tiers"]:
         forced = {"TACHYFITS_TIER": tier}
         yield Step(f"Python numbers, {tier}", [*PYTEST, "--quiet", *NUMERIC_TESTS], forced)

@@ -150,6 +150,7 @@ impl RecordIndex {
     /// let chosen = index.every(1, 3, 3)?;
     /// assert_eq!((chosen.len(), chosen.payload(2)), (3, vec![70..80]));
     /// assert_eq!((chosen.runs().len(), index.every(1, 4, 3)?.len()), (1, 2));
+    /// # Ok::<(), tachyfits_memory::NoMemory>(())
     /// ```
     ///
     /// # Errors

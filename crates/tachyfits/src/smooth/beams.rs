@@ -13,6 +13,8 @@ use std::sync::Arc;
 use tachyfits_io::IoError;
 use tachyfits_kernels::{Blanks, Encoding, LANES, PixelType, Stencil, Tier, smooth_rows_f64};
 
+use tachyfits_memory::{self as memory, NoMemory};
+
 use super::parts::{DOUBLE, Factors, Precision, Raster, SINGLE};
 use super::plane::{Beyond, Places, PlanePixels, result};
 use super::{Edge, Neighbour, check_planes, plane_place, policies_text};
@@ -245,7 +247,7 @@ impl Image {
         for &axis in &smoothing.axes {
             self.check_axis(axis)?;
         }
-        let node = SmoothBeams::new(self.node()?, smoothing);
+        let node = SmoothBeams::new(self.node()?, smoothing)?;
         check_kernels(smoothing, self.axes(), node.precision.reach)
             .map_err(|error| self.place(error))?;
         let mut survivors = self.survivors(Change::Values)?;
@@ -294,7 +296,7 @@ struct SmoothBeams {
 }
 
 impl SmoothBeams {
-    fn new(input: Arc<dyn Node>, smoothing: &BeamSmoothing) -> SmoothBeams {
+    fn new(input: Arc<dyn Node>, smoothing: &BeamSmoothing) -> Result<SmoothBeams, NoMemory> {
         let kernels = &smoothing.kernels;
         let gain = kernels.iter().map(|kernel| kernel.scale.abs()).fold(0.0, f64::max);
         let encoding = float_encoding(&input.encoding(), gain);
@@ -305,7 +307,9 @@ impl SmoothBeams {
             let parts = parts_of(kernel, precision).map_or([0, 0], |parts| parts.halves());
             halves = [0, 1].map(|axis: usize| halves[axis].max(whole[axis]).max(parts[axis]));
         }
-        SmoothBeams { precision, halves, encoding, input, smoothing: smoothing.clone() }
+        let kernels = memory::copied(&smoothing.kernels, "the kernels")?;
+        let smoothing = BeamSmoothing { axes: smoothing.axes.clone(), kernels, ..*smoothing };
+        Ok(SmoothBeams { precision, halves, encoding, input, smoothing })
     }
 
     /// The window of the input that a window needs, and where its pixels are along x and y.

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 const LARGE: usize = 1 << 20;
 
 /// The first refusals of an operation are all tried, later ones at growing steps.
-const ALL_UP_TO: usize = 12;
+const ALL_UP_TO: usize = 2;
 
 /// The variable by which the program tells itself that it is the one whose requests are refused.
 const CHILD: &str = "TACHYFITS_TEST_MEMORY";

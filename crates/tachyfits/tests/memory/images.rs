@@ -262,6 +262,7 @@ fn integers() {
 }
 
 #[test]
+#[ignore = "takes minutes"]
 fn computed_images() {
     in_child("images::computed_images", || {
         let directory = TempDir::new().unwrap();

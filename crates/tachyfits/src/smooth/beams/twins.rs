@@ -49,7 +49,7 @@ fn both(
 ) -> [Vec<f64>; 2] {
     let image = image(pixels);
     let input = image.node().unwrap();
-    let mut node = SmoothBeams::new(Arc::clone(&input), smoothing);
+    let mut node = SmoothBeams::new(Arc::clone(&input), smoothing).unwrap();
     let kernel = smoothing.kernels[0];
     node.precision = precision;
     let (whole, of_parts) = (kernel.halves(precision.reach), parts.halves());
