@@ -41,7 +41,6 @@ pub(crate) struct TiledImage {
     is_quantised: bool,
     /// Some tiles may have their bits although others are quantised.
     has_plain_tiles: bool,
-    is_hcompress: bool,
 }
 
 impl TiledImage {
@@ -65,7 +64,6 @@ impl TiledImage {
         let column = layout.blank_column.or(quantised.and_then(|quantised| quantised.blank_column));
         let states = |keyword: &str| table.header.get(keyword).is_some();
         Ok(TiledImage {
-            is_hcompress: codec == "HCOMPRESS_1",
             has_blank: column.is_some() || states("ZBLANK") || states("BLANK"),
             is_quantised: quantised.is_some(),
             has_plain_tiles: layout.columns.gzip.is_some(),
@@ -154,10 +152,6 @@ impl TiledImage {
             != usize::try_from(self.image.axes().iter().product::<u64>()).ok();
         if is_part && self.has_blank && request.nulls != NullWish::Ignore {
             // CFITSIO reports null pixels of a tile wherever they are in it.
-            return Err(Reason::Compressed);
-        }
-        if self.is_hcompress && request.nulls != NullWish::Ignore {
-            // CFITSIO looks for null pixels in memory that such a tile did not fill.
             return Err(Reason::Compressed);
         }
         let is_long_long = kind.bytes() == 8 && !kind.is_float() && !request.is_long;
