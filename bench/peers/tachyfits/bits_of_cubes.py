@@ -43,7 +43,7 @@ def files(cube: Any, request: Request) -> Iterator[tuple[str, str]]:
     path = Path(request["output"])
     options = {name: request[name] for name in ("threads", "buffering")}
     for name, image in IMAGES.items():
-        image(cube).write(path, overwrite=True, checksum=True, **options)
+        image(cube)._write(path, overwrite=True, checksum=True, **options)
         yield name, hashlib.sha256(path.read_bytes()).hexdigest()
     path.unlink()
 
