@@ -49,7 +49,9 @@ def test_the_gate_passes_and_every_row_is_measured_with_right_answers(folder: Pa
     may_be_absent = {"3", "11", "12", "19", "20", "21", "24", "25"}
     may_be_absent |= {str(row) for row in range(33, 44)}
     assert {v["row"] for v in absent} <= may_be_absent, done.stdout
-    assert all(re.search(" / (ours|the limit|preloaded)|the same bits", v["what"]) for v in absent), done.stdout
+    assert all(
+        re.search(" / (ours|the limit|preloaded)|the same bits", v["what"]) for v in absent
+    ), done.stdout
     rows = {bar.row for d in definitions.load() for bar in d.bars}
     assert {v["row"] for v in written["verdicts"]} == rows
     tiers = tachyfits.info.build()["tiers"]
