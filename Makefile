@@ -71,7 +71,7 @@ fuzz: require ## each fuzz target for FUZZ_SECONDS=120
 
 soak: require ## Rust tests that take minutes: faults of servers, too little memory
 	cargo test -p tachyfits-io --features remote,conformance --test remote
-	cargo test -p tachyfits --test memory -- --include-ignored --skip compressed_tables
+	cargo test -p tachyfits --test memory
 
 miri: require ## the tests of the format and kernels crates under Miri, which finds undefined behaviour
 	@tools/require miri

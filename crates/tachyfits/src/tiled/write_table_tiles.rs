@@ -12,6 +12,7 @@ use tachyfits_io::{Report, Storage, Tasks, fetch};
 use tachyfits_kernels::OnesComplement;
 use tachyfits_memory as memory;
 
+use super::write_tiles::refusal;
 use crate::byte_sums::{sum_of_range, update_checksums};
 use crate::error::{Error, Reason};
 use crate::file_writer::FileWriter;
@@ -305,9 +306,8 @@ impl<'a> TableOutput<'a> {
                     memory::collected(column.stored.iter().map(place), "a tile of a table")?;
                 self.append(&column.arrays)?;
                 let stream = &mut column.stream;
-                encode_descriptors(&column.fields, &places, &mut self.scratch, stream).map_err(
-                    |error| Error::refused(Reason::TileCompression, error.expected, error.found),
-                )?;
+                encode_descriptors(&column.fields, &places, &mut self.scratch, stream)
+                    .map_err(|error| refusal(error, "the descriptors of a column"))?;
             }
             let bytes = column.stream.len() as u64;
             let start = if bytes > 0 { self.reached } else { 0 };

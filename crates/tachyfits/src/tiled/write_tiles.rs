@@ -135,10 +135,15 @@ fn room<T: Clone + Default>(buffer: &mut Vec<T>, count: usize) -> Result<&mut [T
 }
 
 fn of_tile(tile: u64, error: CodecError) -> Error {
+    refusal(error, &format!("tile {} (from 1)", tile + 1))
+}
+
+/// The error for what a codec cannot encode, or has too little memory for.
+pub(super) fn refusal(error: CodecError, place: &str) -> Error {
     if error.code == Code::NoMemory {
         return Error::refused(Reason::Memory, error.expected, error.found);
     }
-    let found = format!("{} in tile {} (from 1)", error.found, tile + 1);
+    let found = format!("{} in {place}", error.found);
     Error::refused(Reason::TileCompression, error.expected, found)
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tachyfits_format::{Finding, Hdu, Rule};
+use tachyfits_format::{Code, Finding, FormatError, Hdu, Rule};
 use tachyfits_io::Storage;
 use tachyfits_io::operation::RunOptions;
 use tachyfits_kernels::Tier;
@@ -34,10 +34,7 @@ pub(super) fn check_tiles(
     let shared = Arc::new(stored.clone());
     let (hdu, decompressed) = match decompressed_hdu(storage, &shared, tier, on_damage) {
         None => return Ok(()),
-        Some(Err(error)) => {
-            findings.push(Finding::of_problem(error.problem()));
-            return Ok(());
-        }
+        Some(Err(error)) => return report(findings, storage, error),
         Some(Ok(found)) => found,
     };
     // A tile may state any size. So data that are far more than their streams are decoded tile by tile first, which
@@ -64,10 +61,7 @@ pub(super) fn check_tiles(
     let sum = match summed {
         Ok(_) if count > 0 => return Ok(()),
         Ok((sum, _report)) => sum.sum(),
-        Err(Error::Format { error, .. }) => {
-            findings.push(Finding::of_problem(error.problem()));
-            return Ok(());
-        }
+        Err(Error::Format { error, .. }) => return report(findings, storage, error),
         Err(error) => return Err(error),
     };
     let Ok(Some(stated)) = stored.header.get_text("ZDATASUM") else { return Ok(()) };
@@ -81,5 +75,18 @@ pub(super) fn check_tiles(
         let place = stored.header.place("ZDATASUM");
         findings.push(Finding::of_rule(Rule::DecodedSum, place, expected, format!("{sum}")));
     }
+    Ok(())
+}
+
+/// Reports damage of compressed data as a finding, and too little memory as an error.
+fn report(
+    findings: &mut Vec<Finding>,
+    storage: &Arc<dyn Storage>,
+    error: FormatError,
+) -> Result<(), Error> {
+    if error.code() == Code::NoMemory {
+        return Err(Error::Format { file: storage.name().to_owned(), error });
+    }
+    findings.push(Finding::of_problem(error.problem()));
     Ok(())
 }

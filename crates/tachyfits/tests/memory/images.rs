@@ -262,7 +262,6 @@ fn integers() {
 }
 
 #[test]
-#[ignore = "takes minutes"]
 fn computed_images() {
     in_child("images::computed_images", || {
         let directory = TempDir::new().unwrap();

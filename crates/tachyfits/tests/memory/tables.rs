@@ -285,7 +285,6 @@ fn edited_tables() {
 }
 
 #[test]
-#[ignore = "verification lists a tile that had no memory as damaged"]
 fn compressed_tables() {
     in_child("tables::compressed_tables", || {
         let directory = TempDir::new().unwrap();
