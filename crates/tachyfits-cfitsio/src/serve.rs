@@ -125,7 +125,7 @@ impl Elements {
         }
         let axes =
             [(repeat, number(facts.step)?), (end.div_ceil(repeat), number(facts.row_bytes)?)];
-        // The rows of an image are its groups, of which there is one as a rule.
+        // The rows of an image are its groups; most images have one.
         let axes = if end <= repeat { &axes[..1] } else { &axes[..] };
         let array = StridedArray::new(offset, encoding, axes).ok_or(Reason::Form)?;
         Ok(Elements { array, encoding, first })
@@ -303,7 +303,7 @@ mod tests {
         assert_eq!(scaled, Ok(Encoding { scaling: Some((2.0, 0.0)), ..plain }));
         let wide = of(ColumnFacts { code: 41, step: 4, null: (1 << 32) + 7, ..facts() });
         assert_eq!(wide, Ok(Encoding { blank: Some(7), ..Encoding::plain(PixelType::I32) }));
-        // An ASCII table, text, another distance, and a scale that is no number.
+        // An ASCII table, text, another distance, and a scale of NaN.
         let refused = [
             (ColumnFacts { hdu_type: 1, ..facts() }, Reason::Form),
             (ColumnFacts { code: 16, ..facts() }, Reason::Form),

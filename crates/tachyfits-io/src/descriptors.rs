@@ -13,8 +13,8 @@ use crate::error::IoError;
 const DESCRIPTORS: &str = "/proc/self/fd";
 
 impl FileStorage {
-    /// The number of a descriptor of this process, other than the own one and those in `except`, that has this file open:
-    /// `last` if it still does. `None` if there is none, or the system does not say.
+    /// The number of another descriptor of this process that has this file open, except those in `except`; `last` if it
+    /// still has. `None` if no other descriptor has, or the system does not say.
     pub fn descriptor_elsewhere(&self, last: Option<i32>, except: &[i32]) -> Option<i32> {
         let this = self.file().metadata().ok()?;
         let (own, links) = (self.descriptor(), Path::new(DESCRIPTORS));

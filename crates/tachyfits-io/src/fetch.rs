@@ -283,7 +283,7 @@ impl<'s> Block<'s> {
     /// Gives every range its place in the buffer; returns the length that the buffer must have.
     fn place(&mut self, storage: &dyn Storage) -> u64 {
         self.places.clear();
-        // At most what is reserved.
+        // At most the reserved room.
         self.places.resize(self.ranges.len(), Place::Buffer(0..0));
         self.reads.clear();
         let alignment = buffer_alignment(storage) as u64;

@@ -145,7 +145,7 @@ impl Histogram {
     /// If there is too little memory.
     pub fn new(range: HistogramRange) -> Result<Histogram, TryReserveError> {
         let mut slots = room(range.bins() + 3)?;
-        // At most what is reserved.
+        // At most the reserved room.
         slots.resize(range.bins() + 3, [0; COLUMNS]);
         Ok(Histogram { range, slots })
     }

@@ -244,10 +244,10 @@ impl<P: NoisePixel> NoiseMeter<P> {
             return;
         };
         for keys in &mut self.keys {
-            // At most what is reserved.
+            // At most the reserved room.
             keys.resize(count.max(keys.len()), P::Key::NONE);
         }
-        // At most what is reserved.
+        // At most the reserved room.
         self.near.resize((count + 1).max(self.near.len()), P::Key::NONE);
         let keys = self.keys.each_mut().map(|keys| &mut keys[..count]);
         let none = isa::dispatch(tier, DifferenceKernel { pixels: row, keys });

@@ -240,7 +240,7 @@ fn mark_doubles(values: &mut [u8], rule: NullRule, marks: &mut [u8]) {
     }
 }
 
-/// Copies native elements that are not marked, and does with the others what is requested; returns how many are marked.
+/// Copies native elements without a mark, gives the marked ones their output, and returns the number of marks.
 fn put_marked(
     values: &[u8],
     marks: &[u8],

@@ -360,7 +360,7 @@ impl CellCounts {
         self.slots.try_reserve_exact(cells + 1)?;
         // Not touched unless counters of 32 bits would overflow.
         self.earlier.try_reserve_exact(cells + 1)?;
-        // At most what is reserved.
+        // At most the reserved room.
         self.slots.resize(cells + 1, [0; COLUMNS]);
         Ok(())
     }
@@ -392,7 +392,7 @@ impl CellCounts {
             slot[0] += more[0] + more[1];
         }
         if !other.earlier.is_empty() {
-            // At most what is reserved.
+            // At most the reserved room.
             self.earlier.resize(self.slots.len(), 0);
             self.earlier.iter_mut().zip(&other.earlier).for_each(|(count, more)| *count += more);
         }
@@ -410,7 +410,7 @@ impl CellCounts {
     /// Ensures that `values` more values can be counted in any cell.
     fn make_room(&mut self, values: u64) {
         if self.most + values > u64::from(u32::MAX) {
-            // At most what is reserved.
+            // At most the reserved room.
             self.earlier.resize(self.slots.len(), 0);
             for (count, slot) in self.earlier.iter_mut().zip(&mut self.slots) {
                 *count += u64::from(slot[0] + slot[1]);

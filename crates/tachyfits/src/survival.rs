@@ -128,7 +128,7 @@ pub(crate) fn hdu_bytes(header: &Header, data: &[u8]) -> Result<Vec<u8>, NoMemor
     let more = whole - bytes.len();
     memory::reserve(&mut bytes, more, TABLES)?;
     bytes.extend_from_slice(data);
-    // At most what is reserved.
+    // At most the reserved room.
     bytes.resize(whole, 0);
     Ok(bytes)
 }

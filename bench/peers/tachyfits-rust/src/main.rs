@@ -171,7 +171,7 @@ fn main() -> Outcome<()> {
     let pixels = types.split(',').map(pixel_of).collect::<Outcome<Vec<_>>>()?;
     let run = RunOptions::default().threads(1);
     let output = Path::new(output);
-    // The first time there is no file to remove.
+    // The first call has no file to remove.
     let new_file = || drop(std::fs::remove_file(output));
     if model.ends_with("image") {
         let image = file.image(hdu)?;

@@ -44,7 +44,7 @@ pub(crate) struct ColumnFacts {
     pub(crate) row_bytes: i64,
     /// 0 is an image, 1 an ASCII table, 2 a binary table.
     pub(crate) hdu_type: c_int,
-    /// The null value of integers, or the number that says that there is none.
+    /// The null value of integers, or a number of CFITSIO that means "no null value".
     pub(crate) null: i64,
 }
 

@@ -159,7 +159,7 @@ impl Library {
         functions.as_ref()
     }
 
-    /// The file of a unit of Fortran; `None` if there is none.
+    /// The file of a Fortran unit, if the unit has one.
     pub(crate) fn file_of_unit(&self, unit: c_int) -> Option<*mut c_void> {
         let address = *self.units.get_or_init(|| self.address(c"CUnit2FITS"));
         let function = address? as *const c_void;

@@ -109,8 +109,8 @@ pub fn write_integer(value: i64, field: &mut [u8]) -> Result<(), TextError> {
 }
 
 /// Writes a number right-justified into an `Fw.d` (`-12.500`), `Ew.d` or `Dw.d` (`-1.250E+01`) field, rounded once to
-/// `decimals` digits after the point, halves to even. The zero before the point of an `Fw.d` field is left out where there
-/// is no room for it, and so is a point that no digits follow. Other forms are not written.
+/// `decimals` digits after the point, halves to even. The zero before the point of an `Fw.d` field is left out if the
+/// field is too narrow for it, and so is a point at the end. Other forms are not written.
 ///
 /// # Errors
 /// [`TextError::TooWide`], [`TextError::NotFinite`]: the field is filled with `*`.

@@ -246,7 +246,7 @@ impl CsvColumn<'_> {
         }
         let quotes = text[start..].iter().filter(|&&byte| byte == b'"').count();
         let mut from = text.len();
-        // At most what is reserved for the row.
+        // At most the room reserved for the row.
         text.resize(from + quotes + 2, b'"');
         // From the end, so that nothing is overwritten that has yet to move.
         let mut to = text.len() - 1;

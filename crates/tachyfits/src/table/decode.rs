@@ -237,7 +237,7 @@ impl Decoder {
             DecodeWay::Logical => {
                 gather_field_bytes(block.bytes, fields(self.elements), values);
                 let nulls = nulls.unwrap_or_else(|| {
-                    // At most what is reserved for the rows.
+                    // At most the room reserved for the rows.
                     scratch.bytes.resize(values.len(), 0);
                     &mut scratch.bytes
                 });
@@ -245,7 +245,7 @@ impl Decoder {
             }
             DecodeWay::Bits => {
                 let field = self.elements.div_ceil(8);
-                // At most what is reserved for the rows.
+                // At most the room reserved for the rows.
                 scratch.bytes.resize(block.rows * field, 0);
                 gather_field_bytes(block.bytes, fields(field), &mut scratch.bytes);
                 unpack_bits(&scratch.bytes, self.elements, values);
@@ -257,7 +257,7 @@ impl Decoder {
                 let strings = match text {
                     TextAs::Bytes => &mut *values,
                     TextAs::Ucs4 => {
-                        // At most what is reserved for the rows.
+                        // At most the room reserved for the rows.
                         scratch.bytes.resize(block.rows * self.elements * width, 0);
                         &mut scratch.bytes[..]
                     }

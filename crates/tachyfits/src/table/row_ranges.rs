@@ -181,7 +181,7 @@ impl<'a> RowReads<'a> {
             let (mut piece, mut row) = (0, 0);
             self.rows.runs(places, |_, count| {
                 // The last row of a run may end before its stride does.
-                // At most what is reserved.
+                // At most the reserved room.
                 packed.resize(row * stride, 0);
                 packed.extend_from_slice(fetched.piece(piece));
                 piece += 1;
