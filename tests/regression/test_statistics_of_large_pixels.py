@@ -1,4 +1,4 @@
-"""Statistics of finite pixels are finite where the true value is, however large the pixels are."""
+"""Statistics of finite pixels have their digits, however large or small the pixels are."""
 
 from __future__ import annotations
 
@@ -23,6 +23,15 @@ IMAGES = {
     "squares alone exceed": RNG.normal(3, 1, (30, 200)) * 1e160,
     "one large": np.where(np.arange(9000).reshape(90, 100) == 4321, 1e305, 1.0),
     "undefined ones": np.where(RNG.uniform(size=(80, 80)) < 0.1, np.nan, 1.2e308),
+    "small": RNG.normal(0, 1, (70, 70)) * 1e-170,
+    "small about an offset": RNG.normal(30, 1, (70, 70)) * 1e-170,
+    "small after zeros": np.where(np.arange(70)[:, None] > 60, RNG.normal(0, 1e-163, (70, 90)), 0),
+    "small before zeros": np.where(np.arange(70)[:, None] < 8, RNG.normal(0, 1e-200, (70, 90)), 0),
+    "the smallest": RNG.normal(0, 1, (10, 20)) * 1e-300,
+    "one small": np.where(np.arange(9000).reshape(90, 100) == 4321, 1e-200, 0.0),
+    "small beside usual": np.where(np.arange(9000).reshape(90, 100) == 4321, 1.0, 1e-200),
+    "opposite": np.array([[1e-170, -1e-170], [-1e-170, 1e-170]]),
+    "small and undefined": np.where(RNG.uniform(size=(80, 80)) < 0.1, np.nan, -1.2e-190),
 }
 
 

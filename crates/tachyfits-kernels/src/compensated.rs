@@ -7,6 +7,33 @@ const LARGE_EXPONENT: u64 = 540;
 /// than others by a factor of 2^1000.
 pub const LARGE_UNIT: f64 = f64::from_bits((1023 + LARGE_EXPONENT) << 52);
 
+/// Unit of moments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unit {
+    /// The unit of the pixels.
+    #[default]
+    One,
+    /// [`LARGE_UNIT`], of pixels whose squares exceed f64.
+    Large,
+    /// Its reciprocal, of pixels whose squares f64 has no digits for.
+    Small,
+}
+
+impl Unit {
+    /// The unit as a number: a power of two.
+    #[must_use]
+    pub fn value(self) -> f64 {
+        match self {
+            Unit::One => 1.0,
+            Unit::Large => LARGE_UNIT,
+            Unit::Small => 1.0 / LARGE_UNIT,
+        }
+    }
+}
+
+/// Squares of pixels below this magnitude, 2^-440, lose digits that sums of squares would show.
+pub(crate) const SMALL_PIXEL: f64 = f64::from_bits((1023 - 440) << 52);
+
 /// An unevaluated sum `high + low` of two f64: the sum so far and what rounding took from it (Knuth's TwoSum).
 ///
 /// ```

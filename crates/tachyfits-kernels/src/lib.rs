@@ -58,7 +58,7 @@ pub use columns::{
     Fields, gather_field_bytes, gather_fields, scatter_field_bytes, scatter_fields, stream_fields,
 };
 pub use common_value::Common;
-pub use compensated::{Compensated, LARGE_UNIT};
+pub use compensated::{Compensated, LARGE_UNIT, Unit};
 pub use decode::{decode_f32, decode_f64, decode_native, gather, native_in_place};
 pub use elementwise::{
     Binary, Operand, Unary, binary, binary_reversed, round_to_f32, select, unary, unify_nan,

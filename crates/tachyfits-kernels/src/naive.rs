@@ -35,8 +35,8 @@ pub use stencil::smooth_rows;
 pub use transpose::transpose;
 
 use crate::{
-    ByteOrder, Common, Compensated, Encoding, Extremum, HistogramRange, LANES, LARGE_UNIT,
-    LEAF_PIXELS, PixelType, RUN_CHUNKS, Shape, SpectralSum, Stats, Sum, Total,
+    ByteOrder, Common, Compensated, Encoding, Extremum, HistogramRange, LANES, LEAF_PIXELS,
+    PixelType, RUN_CHUNKS, Shape, SpectralSum, Stats, Sum, Total, Unit,
 };
 
 /// A pixel before scaling. Integers are exact.
@@ -350,25 +350,31 @@ fn leaf_stats(leaf: &[f64], position: u64) -> Stats {
     let is_finite = |(center, squares): (Compensated, Compensated)| {
         center.value().is_finite() && squares.value().is_finite()
     };
-    if !is_finite((state.center, state.squares)) {
-        let large = leaf_moments(&in_large_units(leaf));
-        if is_finite(large) {
-            (state.center, state.squares) = large;
-            state.is_large = true;
+    let magnitude = leaf.iter().fold(0.0f64, |most, x| most.max(x.abs()));
+    let unit = match is_finite((state.center, state.squares)) {
+        false => Unit::Large,
+        true if magnitude > 0.0 && magnitude < 2f64.powi(-440) => Unit::Small,
+        true => Unit::One,
+    };
+    if unit != Unit::One {
+        let moments = leaf_moments(&in_unit(leaf, unit));
+        if is_finite(moments) {
+            (state.center, state.squares) = moments;
+            state.unit = unit;
         }
     }
     add_common_and_extremes(&mut state, leaf, position);
     state
 }
 
-/// Pixels in units that leave room for their squares.
-fn in_large_units(leaf: &[f64]) -> Vec<f64> {
-    leaf.iter().map(|x| x / LARGE_UNIT).collect()
+/// Pixels in a unit that leaves room for their squares.
+fn in_unit(leaf: &[f64], unit: Unit) -> Vec<f64> {
+    leaf.iter().map(|x| x / unit.value()).collect()
 }
 
 /// The sum of a leaf, in large units if it exceeds f64.
 fn leaf_total(leaf: &[f64]) -> Total {
-    let (sum, large) = (leaf_sum(leaf), leaf_sum(&in_large_units(leaf)));
+    let (sum, large) = (leaf_sum(leaf), leaf_sum(&in_unit(leaf, Unit::Large)));
     let is_large = !sum.is_finite() && large.is_finite();
     Total { parts: Compensated { high: if is_large { large } else { sum }, low: 0.0 }, is_large }
 }

@@ -5,7 +5,7 @@
 
 use crate::LANES;
 use crate::byte_order::{BigEndian, Native, Order};
-use crate::compensated::LARGE_UNIT;
+use crate::compensated::Unit;
 use crate::exact;
 use crate::pixel::{Pixel, PixelType, with_source_pixel};
 use std::marker::PhantomData;
@@ -49,15 +49,15 @@ impl Encoding {
         self.pixel.bytes()
     }
 
-    /// The same pixels in units of [`LARGE_UNIT`], in which neither sums nor squares of finite pixels exceed f64; `None` of
-    /// pixels whose squares cannot, and of native ones, which are never scaled.
+    /// The same pixels in another unit, in which f64 has their sums and squares; `None` of pixels whose squares it always
+    /// has, and of native ones, which are never scaled.
     #[must_use]
-    pub fn in_large_units(&self) -> Option<Encoding> {
-        let may_be_large = self.pixel == PixelType::F64 || self.scaling.is_some();
+    pub fn in_unit(&self, unit: Unit) -> Option<Encoding> {
+        let may_need_it = self.pixel == PixelType::F64 || self.scaling.is_some();
         let (scale, zero) = self.scaling.unwrap_or((1.0, 0.0));
-        let scaling = Some((scale / LARGE_UNIT, zero / LARGE_UNIT));
+        let scaling = Some((scale / unit.value(), zero / unit.value()));
         let is_big_endian = self.order == ByteOrder::BigEndian;
-        (may_be_large && is_big_endian).then_some(Encoding { scaling, ..*self })
+        (may_need_it && is_big_endian).then_some(Encoding { scaling, ..*self })
     }
 
     /// Whether sums of pixels are exact in f64, however they are added: small integers that stand for themselves.

@@ -14,7 +14,7 @@
 use std::marker::PhantomData;
 
 use crate::common_value::Common;
-use crate::compensated::{Compensated, LARGE_UNIT};
+use crate::compensated::{Compensated, SMALL_PIXEL, Unit};
 use crate::decode::decode_f64;
 use crate::fold::{Accumulator, PairwiseRuns, add_lanes, fold, fold_decoded, fold_tail};
 use crate::integers::IntegerMoments;
@@ -22,7 +22,7 @@ use crate::isa::{self, Kernel, Tier};
 use crate::pixel::PixelType;
 use crate::source::{Encoding, Source, Visitor};
 use crate::sum::{AllLanes, DefinedLanes, Holes, LaneSums, large_sum};
-use crate::total::{Total, in_large_units};
+use crate::total::{Total, in_unit};
 use crate::{LANES, LEAF_PIXELS};
 
 /// A minimum or maximum and the index of the first pixel that has it.
@@ -60,9 +60,8 @@ pub struct Stats {
     pub center: Compensated,
     /// Sum of squared differences from the centre.
     pub squares: Compensated,
-    /// The centre is in units of [`LARGE_UNIT`], and the squares of its square, because moments of finite pixels exceeded
-    /// f64; else 1.
-    pub is_large: bool,
+    /// Unit of the centre; the squares have its square. It is not 1 if f64 does not have the squares of the pixels.
+    pub unit: Unit,
     /// The smallest defined value; `None` if no pixel is defined.
     pub min: Option<Extremum>,
     /// The largest.
@@ -112,8 +111,15 @@ impl Stats {
         if leaf.count > 0 {
             state.common = Common::Value(leaf.min).and(leaf.max);
             let moments = leaf.moments();
-            let large = if moments.is_finite() { None } else { pixels.large_moments() };
-            state.set_moments(large.unwrap_or(moments), large.is_some());
+            let unit = match moments.is_finite() {
+                false => Unit::Large,
+                true if leaf.is_small() => Unit::Small,
+                true => Unit::One,
+            };
+            match if unit == Unit::One { None } else { pixels.moments_in(unit) } {
+                Some(moments) => state.set_moments(moments, unit),
+                None => state.set_moments(moments, Unit::One),
+            }
             if self.min.is_none_or(|min| leaf.min < min.value) {
                 state.min = Some(pixels.first_that_equals(leaf.min, position));
             }
@@ -186,29 +192,46 @@ impl Stats {
 
     fn merge_moments(&mut self, later: &Stats) {
         if self.count == 0 {
-            self.set_moments(later.moments(), later.is_large);
+            self.set_moments(later.moments(), later.unit);
             return;
         }
         let merged = self.moments().merged(later.moments());
-        if self.is_large == later.is_large && (self.is_large || merged.is_finite()) {
-            self.set_moments(merged, self.is_large);
-            return;
+        if self.unit == later.unit && (self.unit != Unit::One || merged.is_finite()) {
+            self.set_moments(merged, self.unit);
+        } else {
+            self.merge_in_common_unit(later, merged);
         }
-        let large = self.large_moments().merged(later.large_moments());
-        let is_large = self.is_large || later.is_large || large.is_finite();
-        self.set_moments(if is_large { large } else { merged }, is_large);
+    }
+
+    /// Merges moments of two units, or those of unit 1 whose merged ones are not finite.
+    #[cold]
+    fn merge_in_common_unit(&mut self, later: &Stats, merged: CentralMoments) {
+        let unit = match (self.unit, later.unit) {
+            // Zeros are zeros in any unit.
+            (Unit::Small, Unit::One) if later.moments().are_zero() => Unit::Small,
+            (Unit::One, Unit::Small) if self.moments().are_zero() => Unit::Small,
+            (Unit::Small, Unit::One) | (Unit::One, Unit::Small) => Unit::One,
+            _ => Unit::Large,
+        };
+        let common = self.moments_in(unit).merged(later.moments_in(unit));
+        let is_plain = self.unit == Unit::One && later.unit == Unit::One;
+        if is_plain && !common.is_finite() {
+            self.set_moments(merged, Unit::One);
+        } else {
+            self.set_moments(common, unit);
+        }
     }
 
     fn moments(&self) -> CentralMoments {
         CentralMoments { count: self.count, center: self.center, squares: self.squares }
     }
 
-    fn set_moments(&mut self, moments: CentralMoments, is_large: bool) {
-        (self.center, self.squares, self.is_large) = (moments.center, moments.squares, is_large);
+    fn set_moments(&mut self, moments: CentralMoments, unit: Unit) {
+        (self.center, self.squares, self.unit) = (moments.center, moments.squares, unit);
     }
 
-    fn large_moments(&self) -> CentralMoments {
-        let factor = if self.is_large { 1.0 } else { 1.0 / LARGE_UNIT };
+    fn moments_in(&self, unit: Unit) -> CentralMoments {
+        let factor = self.unit.value() / unit.value();
         CentralMoments {
             count: self.count,
             center: self.center.times(factor),
@@ -226,11 +249,6 @@ impl Stats {
         self.common.mean_or(self.sum.mean(self.count))
     }
 
-    /// Unit of the centre.
-    fn unit(&self) -> f64 {
-        if self.is_large { LARGE_UNIT } else { 1.0 }
-    }
-
     /// Square root of the mean square, about zero; NaN without pixels, infinite with an infinite one.
     pub fn rms(&self) -> f64 {
         if self.count == 0 {
@@ -243,7 +261,7 @@ impl Stats {
         let square = variance + mean * mean;
         // f64 has no room for squares of values above 1e154, and no digits for those below 1e-154.
         let rms = if square.is_normal() { square.sqrt() } else { variance.sqrt().hypot(mean) };
-        rms * self.unit()
+        rms * self.unit.value()
     }
 
     /// Standard deviation about the mean with `count - ddof` in the denominator; NaN when that is not positive.
@@ -251,7 +269,7 @@ impl Stats {
         if self.count <= ddof {
             return f64::NAN;
         }
-        self.variance(self.count - ddof).sqrt() * self.unit()
+        self.variance(self.count - ddof).sqrt() * self.unit.value()
     }
 
     /// Squares over a count, in their unit. Rounding may leave a sum of squares of equal pixels a hair below zero; NaN stays NaN.
@@ -277,6 +295,10 @@ impl CentralMoments {
         self.squares.merge(later.squares);
         self.squares.add(delta * delta * (n * (m / (n + m))));
         self
+    }
+
+    fn are_zero(&self) -> bool {
+        self.center.value() == 0.0 && self.squares.value() == 0.0
     }
 
     fn is_finite(&self) -> bool {
@@ -334,10 +356,10 @@ impl LeafPixels<'_> {
         }
     }
 
-    /// The moments in large units; `None` where they are not finite either, because pixels are infinite.
+    /// The moments in a unit; `None` where they are not finite either, because pixels are infinite.
     #[cold]
-    fn large_moments(&self) -> Option<CentralMoments> {
-        let bytes = in_large_units(self.bytes, self.encoding, self.tier);
+    fn moments_in(&self, unit: Unit) -> Option<CentralMoments> {
+        let bytes = in_unit(self.bytes, self.encoding, self.tier, unit);
         let encoding = Encoding::plain(PixelType::F64);
         let mut values = vec![0.0; self.values.len()];
         let values = &mut values[..];
@@ -378,6 +400,12 @@ impl StatsLeaf {
             center: Compensated::new(self.mean, self.differences / n),
             squares: Compensated { high: squares, low: 0.0 },
         }
+    }
+
+    /// Whether f64 has no digits for the squares of any pixel that is not 0.
+    fn is_small(&self) -> bool {
+        let magnitude = self.max.max(-self.min);
+        magnitude > 0.0 && magnitude < SMALL_PIXEL
     }
 
     fn new(pixels: &mut LeafPixels<'_>, holes: &mut Holes) -> StatsLeaf {

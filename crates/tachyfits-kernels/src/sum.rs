@@ -6,12 +6,13 @@
 )]
 
 use crate::common_value::Common;
+use crate::compensated::Unit;
 use crate::fold::{Accumulator, add_lanes, fold};
 use crate::integers::IntegerMoments;
 use crate::isa::{self, Kernel, Tier};
 use crate::pixel::PixelType;
 use crate::source::{Encoding, Source, Visitor};
-use crate::total::{Total, in_large_units};
+use crate::total::{Total, in_unit};
 use crate::{LANES, LEAF_PIXELS};
 
 /// Mergeable state of a plain sum.
@@ -80,7 +81,7 @@ impl Sum {
 /// The sum of a leaf in large units.
 #[cold]
 pub(crate) fn large_sum(leaf: &[u8], encoding: &Encoding, tier: Tier) -> f64 {
-    let large = in_large_units(leaf, encoding, tier);
+    let large = in_unit(leaf, encoding, tier, Unit::Large);
     let encoding = Encoding::plain(PixelType::F64);
     fold(&large, &encoding, tier, DefinedLanes::default()).count_and_sum().1
 }

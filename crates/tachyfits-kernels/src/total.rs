@@ -1,6 +1,6 @@
 //! A sum that does not end where f64 ends: of finite pixels whose sum exceeds f64, it is carried in units of a power of two.
 
-use crate::compensated::{Compensated, LARGE_UNIT};
+use crate::compensated::{Compensated, LARGE_UNIT, Unit};
 use crate::decode::decode_f64;
 use crate::isa::Tier;
 use crate::source::Encoding;
@@ -106,10 +106,10 @@ impl Total {
     }
 }
 
-/// Pixels in large units, as big-endian f64.
+/// Pixels in a unit, as big-endian f64.
 #[cold]
-pub(crate) fn in_large_units(bytes: &[u8], encoding: &Encoding, tier: Tier) -> Vec<u8> {
+pub(crate) fn in_unit(bytes: &[u8], encoding: &Encoding, tier: Tier, unit: Unit) -> Vec<u8> {
     let mut values = vec![0.0; bytes.len() / encoding.pixel_bytes()];
     decode_f64(bytes, encoding, tier, &mut values);
-    values.iter().flat_map(|x| (x / LARGE_UNIT).to_be_bytes()).collect()
+    values.iter().flat_map(|x| (x / unit.value()).to_be_bytes()).collect()
 }

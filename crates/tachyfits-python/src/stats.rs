@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
-use tachyfits::statistics::{Common, Compensated, Extremum, Total};
+use tachyfits::statistics::{Common, Compensated, Extremum, Total, Unit};
 
 use crate::errors::not_negative;
 use crate::report::Report;
@@ -46,7 +46,7 @@ struct StatsState {
     sum: (u64, u64, bool),
     center: (u64, u64),
     squares: (u64, u64),
-    is_large: bool,
+    unit: u8,
     min: Option<(u64, u64)>,
     max: Option<(u64, u64)>,
     /// The value that all defined pixels have.
@@ -77,7 +77,7 @@ impl Stats {
             ),
             center: bits(stats.center),
             squares: bits(stats.squares),
-            is_large: stats.is_large,
+            unit: stats.unit as u8,
             min: stats.min.map(extreme),
             max: stats.max.map(extreme),
             common: match stats.common {
@@ -106,7 +106,11 @@ fn _stats_from_state(state: StatsState) -> Stats {
         sum: Total { parts: float((sum_high, sum_low)), is_large: sum_is_large },
         center: float(state.center),
         squares: float(state.squares),
-        is_large: state.is_large,
+        unit: match state.unit {
+            0 => Unit::One,
+            1 => Unit::Large,
+            _ => Unit::Small,
+        },
         min: state.min.map(extreme),
         max: state.max.map(extreme),
         common: match state.common {

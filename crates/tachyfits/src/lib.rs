@@ -120,6 +120,6 @@ pub mod statistics {
     pub use crate::order_statistics::OrderStatistic;
     pub use crate::reduce::Reduced;
     pub use tachyfits_kernels::{
-        Common, Compensated, Extremum, Histogram, HistogramRange, Sum, Total,
+        Common, Compensated, Extremum, Histogram, HistogramRange, Sum, Total, Unit,
     };
 }

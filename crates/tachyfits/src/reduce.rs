@@ -6,7 +6,7 @@ use tachyfits_io::operation::RunOptions;
 use tachyfits_kernels::wide_integers::{self, IntegerRows};
 use tachyfits_kernels::{
     Common, Compensated, Encoding, ExtremaRows, Extremum, MomentRows, Shape, ShapeRows, Stats, Sum,
-    SumRows, Tier, Total,
+    SumRows, Tier, Total, Unit,
 };
 use tachyfits_memory::{self as memory, NoMemory};
 
@@ -189,17 +189,20 @@ impl Image {
             let mut fold = StatisticRows::new(statistics, &self.encoding(), grid.reduced);
             let report =
                 fold_rows(self, &plan, &fold, options, |tile| tile.push_to(&mut collected))?;
-            fold.large = self.encoding().in_large_units();
-            if collected.has_overflow && fold.large.is_some() {
-                // Of lines each leaf is taken again; of rows the whole is, because their slabs are gone.
-                let mut large = collect()?;
-                let again =
-                    fold_rows(self, &plan, &fold, options, |tile| tile.push_to(&mut large))?;
-                collected.take_finite(large);
-                report.followed_by(&again)
-            } else {
-                report
+            // Of lines each leaf is taken again; of rows the whole is, because their slabs are gone.
+            let mut report = report;
+            let is_small = collected.has_underflow && fold.squares;
+            for (unit, needed) in [(Unit::Large, collected.has_overflow), (Unit::Small, is_small)] {
+                fold.again = self.encoding().in_unit(unit).map(|encoding| (unit, encoding));
+                if needed && fold.again.is_some() {
+                    let mut found = collect()?;
+                    let push = |tile: TileState| tile.push_to(&mut found);
+                    let again = fold_rows(self, &plan, &fold, options, push)?;
+                    collected.take(found, unit);
+                    report = report.followed_by(&again);
+                }
             }
+            report
         } else {
             Report::default()
         };
@@ -262,6 +265,8 @@ struct Collected<'a> {
     sums: Option<Vec<Option<i128>>>,
     /// A sum or squares of an output are not finite.
     has_overflow: bool,
+    /// Squares of an output, about zero and about the mean, have lost digits.
+    has_underflow: bool,
 }
 
 impl<'a> Collected<'a> {
@@ -282,12 +287,15 @@ impl<'a> Collected<'a> {
         }
         let has_sums = exact && statistics.contains(&Statistic::Sum);
         let sums = has_sums.then(|| memory::with_room(length, WHAT)).transpose()?;
-        Ok(Collected { statistics, ddof, values, sums, has_overflow: false })
+        Ok(Collected { statistics, ddof, values, sums, has_overflow: false, has_underflow: false })
     }
 
     fn push(&mut self, state: &OutputState) {
         let stats = &state.stats;
-        self.has_overflow |= !(stats.sum.is_finite() && stats.squares.value().is_finite());
+        let squares = stats.squares.value();
+        self.has_overflow |= !(stats.sum.is_finite() && squares.is_finite());
+        let mean_square = squares / stats.count as f64 + stats.center.value().powi(2);
+        self.has_underflow |= mean_square < SMALL_SQUARE && stats.common == Common::Different;
         for (statistic, values) in self.statistics.iter().zip(&mut self.values) {
             statistic.push(state, self.ddof, values);
         }
@@ -297,13 +305,22 @@ impl<'a> Collected<'a> {
         }
     }
 
-    /// Replaces values that are not finite by finite ones of the same pixels in large units.
-    fn take_finite(&mut self, large: Collected<'_>) {
-        for (values, large) in self.values.iter_mut().zip(large.values) {
-            if let (Values::Floats(values), Values::Floats(large)) = (values, large) {
-                let pairs = values.iter_mut().zip(large);
-                let better = pairs.filter(|(value, large)| !value.is_finite() && large.is_finite());
-                better.for_each(|(value, large)| *value = large);
+    /// Replaces values that f64 did not have by those of the same pixels in another unit.
+    fn take(&mut self, others: Collected<'_>, unit: Unit) {
+        let all = self.statistics.iter().zip(&mut self.values).zip(others.values);
+        for ((statistic, values), others) in all {
+            // Sums of small pixels, and all else, are right as they are.
+            if unit == Unit::Small && statistic.needs() != Needs::Squares {
+                continue;
+            }
+            let is_better = |value: f64, other: f64| match unit {
+                Unit::Small => other < SMALL_SQUARE.sqrt(),
+                _ => !value.is_finite() && other.is_finite(),
+            };
+            if let (Values::Floats(values), Values::Floats(others)) = (values, others) {
+                let pairs = values.iter_mut().zip(others);
+                let better = pairs.filter(|(value, other)| is_better(**value, *other));
+                better.for_each(|(value, other)| *value = other);
             }
         }
     }
@@ -334,14 +351,14 @@ struct StatisticRows {
     shape: bool,
     /// Sums in f64 would not be exact, and should be.
     integers: bool,
-    /// Pixels in large units, in the second pass where the first exceeded f64.
-    large: Option<Encoding>,
+    /// Pixels in another unit, in the second pass where f64 did not have the numbers of the first.
+    again: Option<(Unit, Encoding)>,
 }
 
 /// The state of a tile: the requested statistics and, always, the sums.
 struct TileState {
-    /// Sums and squares are of pixels in large units.
-    is_large: bool,
+    /// Unit of the pixels.
+    unit: Unit,
     rows: u64,
     sums: Option<SumRows>,
     moments: Option<MomentRows>,
@@ -349,6 +366,9 @@ struct TileState {
     shape: Option<ShapeRows>,
     integers: Option<IntegerRows>,
 }
+
+/// Mean squares from here on have all their digits: 2^-860.
+const SMALL_SQUARE: f64 = f64::from_bits((1023 - 860) << 52);
 
 /// This many integers of 32 bits add up exactly in f64.
 const EXACT_ROWS: u64 = 1 << 20;
@@ -364,7 +384,7 @@ impl StatisticRows {
             extremes: any(Needs::Extremes),
             shape: any(Needs::Shape),
             integers: exact && long,
-            large: None,
+            again: None,
         }
     }
 }
@@ -373,9 +393,10 @@ impl RowFold for StatisticRows {
     type State = TileState;
 
     fn slab(&self, outputs: usize, rows: &[Row<'_>], encoding: &Encoding, tier: Tier) -> TileState {
-        let encoding = self.large.as_ref().unwrap_or(encoding);
+        let (unit, encoding) =
+            self.again.as_ref().map_or((Unit::One, encoding), |(unit, e)| (*unit, e));
         let mut state = TileState {
-            is_large: self.large.is_some(),
+            unit,
             rows: rows.len() as u64,
             sums: None,
             moments: None,
@@ -438,10 +459,13 @@ impl TileState {
             let mut stats = Stats {
                 count,
                 nan: self.rows - count,
-                sum: Total { parts: sum, is_large: self.is_large },
-                is_large: self.is_large,
-                // A common value in large units is not one of the pixels.
-                common: if self.is_large { Common::Different } else { sums.common(output) },
+                sum: Total { parts: sum, is_large: self.unit == Unit::Large },
+                unit: self.unit,
+                // A common value in another unit is not one of the pixels.
+                common: match self.unit {
+                    Unit::One => sums.common(output),
+                    _ => Common::Different,
+                },
                 ..Stats::default()
             };
             if let (Some(moments), Some(squares)) = (&self.moments, &mut squares) {

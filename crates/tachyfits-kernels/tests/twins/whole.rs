@@ -23,7 +23,7 @@ fn sum_bits(sum: &Sum) -> impl PartialEq + std::fmt::Debug {
 /// Full statistics in such a form.
 pub fn stats_bits(stats: &Stats) -> impl PartialEq + std::fmt::Debug {
     let extremum = |found: Option<Extremum>| found.map(|e| (bits(e.value), e.position));
-    let moments = ([stats.center, stats.squares].map(parts), stats.is_large);
+    let moments = ([stats.center, stats.squares].map(parts), stats.unit);
     let moments = (total(stats.sum), moments);
     (stats.count, stats.nan, moments, extremum(stats.min), extremum(stats.max), stats.common)
 }

@@ -185,7 +185,7 @@ impl Image {
     /// image; `None` where it has none. The tables of stored images are in their file.
     ///
     /// # Errors
-    /// [`Reason::Memory`].
+    /// [`Reason::Memory`](crate::Reason::Memory).
     pub fn coordinate_table(&self, name: &str, version: i64) -> Result<Option<Vec<u8>>, Error> {
         let Some(computed) = self.computed() else { return Ok(None) };
         let mut tables = computed.survivors().tables.iter();
