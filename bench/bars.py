@@ -40,7 +40,6 @@ class Verdict:
     low: float | None = None  # of the values round by round
     high: float | None = None
     remark: str = ""
-    ours_missing: bool = False  # no contestant to judge
     size: str = FULL  # of the inputs
 
     @property
@@ -83,7 +82,7 @@ def _judge_one(name: str, bar: Bar, results: dict[str, Result]) -> Verdict:
     if bar.kind == "hidden" and any(not r.hidden for r in ours):
         absent, ours = "the run reports no share", []
     if not ours or (others and not present) or (bar.kind == "overlap" and len(present) < 2):
-        return Verdict(name, bar, NOT_MEASURED, remark=absent, ours_missing=not ours)
+        return Verdict(name, bar, NOT_MEASURED, remark=absent)
     value, low, high, remark = _value(bar, ours, present)
     outcome = _outcome(bar, value)
     machine = _matching(results, (bar.machine,)) if outcome == MISS else []

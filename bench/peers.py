@@ -67,6 +67,10 @@ class Peer:
             return f"{said}; {self.remedy()}" if helps else said
         return None
 
+    def unbuilt(self) -> bool:
+        """Tell whether it is this project, which is not in this Python."""
+        return self.ours and not self.build and not self.left_out and self.missing() is not None
+
     def remedy(self) -> str:
         """Say what to do when the peer is not there."""
         if self.ours and not self.build:

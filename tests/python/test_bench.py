@@ -9,6 +9,7 @@ import json
 import math
 import sys
 from fractions import Fraction
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -170,8 +171,18 @@ def test_an_unmeasured_bar_never_passes(fakes: dict[str, peers.Peer]) -> None:
     verdict, status, strict = judged(fakes, pair, FASTER)
     assert (verdict.outcome, status, strict) == (bars.NOT_MEASURED, 0, 1)
     pair = [contestant("ours", 1.0, peer="absent"), contestant("other", 9.0)]
-    verdict, status, _ = judged(fakes, pair, FASTER)
-    assert (verdict.outcome, status) == (bars.NOT_MEASURED, 2)
+    verdict, status, strict = judged(fakes, pair, FASTER)
+    assert (verdict.outcome, status, strict) == (bars.NOT_MEASURED, 0, 1)
+
+
+def test_only_the_project_itself_has_to_be_there(fakes: dict[str, peers.Peer]) -> None:
+    absent = fakes["absent"]
+    assert not absent.unbuilt()
+    project = replace(absent, ours=True)
+    assert project.unbuilt()
+    assert not replace(project, build=(("cc",),)).unbuilt(), "set-up builds it"
+    assert not replace(project, left_out="left out by --without").unbuilt()
+    assert not replace(fakes["fake"], ours=True).unbuilt()
 
 
 @pytest.mark.parametrize(
