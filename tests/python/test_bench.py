@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import math
 import sys
-from fractions import Fraction
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
