@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from tachyfits.base.upper import upper
 
 if TYPE_CHECKING:
-    from tachyfits import fortran, info
+    from tachyfits import distributed, fortran, info
     from tachyfits._core import (
         CancelToken,
         Checksum,
@@ -144,6 +144,7 @@ __all__ = [
     "along",
     "codecs",
     "diff",
+    "distributed",
     "edit",
     "evaluate",
     "fortran",
@@ -228,12 +229,16 @@ _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 #: Functions and classes that methods of lower layers use, through `base.upper`, and their modules.
 _UPPER = {
     "Image": "image.image",
+    "SpreadImage": "interop.dask_reductions",
     "Table": "table.table",
     "Verification": "checks.verify",
     "arrow_reader": "interop.arrow",
     "arrow_table": "interop.arrow",
     "astropy_table": "interop.astropy",
     "ccd_data": "interop.nddata",
+    "dask_array": "interop.dask_arrays",
+    "dask_frame": "interop.dask_arrays",
+    "dask_token": "interop.dask_arrays",
     "data_array": "interop.xarray",
     "engine_compression": "writing.compression",
     "export": "writing.export",
@@ -272,7 +277,7 @@ if not TYPE_CHECKING:  # type checkers know every name from the imports above
 
     def __getattr__(name: str) -> Any:
         """Import the module of a public name when the name is first used."""
-        if name in ("fortran", "info"):
+        if name in ("distributed", "fortran", "info"):
             return importlib.import_module(f"tachyfits.{name}")
         if name not in _MODULES:
             raise AttributeError(f"module 'tachyfits' has no attribute {name!r}")

@@ -115,6 +115,7 @@ def evaluate(
 ) -> FitsFile: ...  # computed when read
 # (words, name in the Standard, keeps bits, of columns, purpose)
 def codecs() -> list[tuple[tuple[str, ...], str, bool, bool, str]]: ...
+def file_version(path: str) -> str | None: ...  # changes with the content of a file; None: no file
 def url_name(text: str) -> str | None: ...  # of the object of a server, without secrets; None for a path
 def expression_functions() -> list[tuple[tuple[str, ...], str, str]]: ...  # (names, arguments, meaning)
 def expression_names(expression: str) -> list[str]: ...
@@ -233,6 +234,8 @@ class FitsFile:
     ) -> FitsFile: ...
     @property
     def name(self) -> str: ...
+    @property
+    def version(self) -> str | None: ...  # changes with the content
     @property
     def bytes(self) -> int: ...
     @property

@@ -98,7 +98,7 @@ HEAVY_LIBRARIES = {
 #: from its own layer and from lower ones; DESIGN.md lists the layers too.
 LAYERS = (
     "base", "info", "text", "header", "file", "results", "image", "table", "interop", "writing",
-    "editing", "checks", "records", "fortran", "plot", "server", "cli",
+    "editing", "checks", "records", "distributed", "fortran", "plot", "server", "cli",
 )  # fmt: skip
 
 #: Where modules are imported by a name in a table: public names, `base.upper`, and commands.

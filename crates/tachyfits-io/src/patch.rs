@@ -92,11 +92,10 @@ impl Stamp {
         IoError::Changed { path: path.to_owned(), expected: self.bytes, found: found.bytes }
     }
 
-    /// The stamp as a text.
-    pub(crate) fn version(&self) -> String {
+    /// The stamp as a text, without the device, whose number differs among machines that share a file system.
+    pub fn version(&self) -> String {
         let (seconds, nanoseconds) = self.modified;
-        let (device, inode) = self.inode;
-        format!("{}-{seconds}.{nanoseconds:09}-{device}:{inode}", self.bytes)
+        format!("{}-{seconds}.{nanoseconds:09}-{}", self.bytes, self.inode.1)
     }
 
     /// Looks at the file again.

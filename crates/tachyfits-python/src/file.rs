@@ -98,6 +98,12 @@ impl FitsFile {
         self.0.name()
     }
 
+    /// A text that changes with the content: size, time and number of a file, the ETag of an object; None of bytes.
+    #[getter]
+    fn version(&self) -> Option<&str> {
+        self.0.version()
+    }
+
     /// Size in bytes, inflated.
     #[getter]
     fn bytes(&self) -> u64 {

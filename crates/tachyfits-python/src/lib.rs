@@ -75,6 +75,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(csv::decode_texts, module)?)?;
     module.add_function(wrap_pyfunction!(source::compression, module)?)?;
     module.add_function(wrap_pyfunction!(source::url_name, module)?)?;
+    module.add_function(wrap_pyfunction!(source::file_version, module)?)?;
     module.add_function(wrap_pyfunction!(compression::codecs, module)?)?;
     module.add_function(wrap_pyfunction!(header::column_keyword, module)?)?;
     module.add_function(wrap_pyfunction!(header::comment_kept, module)?)?;

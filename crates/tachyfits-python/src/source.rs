@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyBytes;
-use tachyfits::io::{Compression, Id, IoError, Profile, RemoteUrl, SpoolOptions, Storage, spool};
+use tachyfits::io::{Compression, Id, IoError, Profile, RemoteUrl, SpoolOptions, Stamp, Storage, spool};
 use tachyfits::{Error, Source};
 
 use crate::errors::OrRaise;
@@ -184,6 +184,17 @@ impl Storage for FileObject {
 #[pyfunction]
 pub(crate) fn url_name(text: OsString) -> Option<String> {
     RemoteUrl::of(text.to_str()?).map(|url| url.to_string())
+}
+
+/// Return a text that changes with the content of a file: its size, time and number; None where there is no file.
+///
+/// Examples
+/// --------
+/// >>> from tachyfits import _core
+/// >>> _core.file_version("no-such-file.fits")
+#[pyfunction]
+pub(crate) fn file_version(path: PathBuf) -> Option<String> {
+    Some(Stamp::of(&path).ok()?.version())
 }
 
 /// Return the name of the compressed format whose content begins with these bytes: "gzip", "bzip2", "xz" or "zstd"; None

@@ -214,6 +214,11 @@ impl FitsFile {
         self.storage.name()
     }
 
+    /// A text that changes with the content of the file; None where that is not known.
+    pub fn version(&self) -> Option<&str> {
+        self.storage.id().version()
+    }
+
     /// Size in bytes, inflated.
     pub fn bytes(&self) -> u64 {
         self.storage.bytes()

@@ -107,8 +107,8 @@ pub mod io {
     pub use tachyfits_io::append_text;
     pub use tachyfits_io::{
         Budget, Buffering, Compression, FileStorage, Id, IoError, Latency, Lend, Note, Notes,
-        Notice, OutputFile, Priority, Profile, Recovery, RemoteUrl, Request, SpoolOptions, Storage,
-        Watch, allow_maps, spool, without_permit,
+        Notice, OutputFile, Priority, Profile, Recovery, RemoteUrl, Request, SpoolOptions, Stamp,
+        Storage, Watch, allow_maps, spool, without_permit,
     };
 }
 

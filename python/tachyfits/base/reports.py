@@ -39,3 +39,8 @@ def reports() -> Iterator[list[Report]]:
         yield found
     finally:
         _core.stop_collecting(found)
+
+
+def last(costs: list[Report]) -> Report | None:
+    """Return the cost of the last operation of a block; None where a cluster did the work."""
+    return costs[-1] if costs else None

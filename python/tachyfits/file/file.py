@@ -18,6 +18,7 @@ from tachyfits.base.errors import (
     either,
     existing,
     in_lines,
+    io_error,
     listed,
     not_found,
     usage,
@@ -135,8 +136,8 @@ class File:
     ``file[0]`` is an HDU by its 0-based number, ``file["SCI"]`` by EXTNAME (any case, the first
     of that name), ``file["SCI", 2]`` by EXTNAME and EXTVER.
 
-    A file pickles as its path and options, and unpickling reopens it; one opened from bytes pickles
-    as these bytes.
+    A file pickles as its path, version and options, and unpickling reopens it, if it has not
+    changed; one opened from bytes pickles as these bytes.
     """
 
     def __init__(
@@ -162,9 +163,13 @@ class File:
             found = os.path.join(os.getcwd(), found)
         # A URL with secrets is not stored: a pickle would give them to others.
         restores = isinstance(found, bytes if remote and found != core.name else (str, bytes))
-        recipe = (_reopen, (found, strict, storage, threads, raw, damaged))
-        self._begin(core, recipe if restores else None, threads, strict)
         self._path = found if isinstance(found, str) and restores else None
+        self._version = core.version
+        if self._version is None and self._path is not None:
+            # Compressed as a whole: the engine has what it holds.
+            self._version = _core.file_version(self._path)
+        recipe = (_reopen, (found, strict, storage, threads, raw, damaged, self._version))
+        self._begin(core, recipe if restores else None, threads, strict)
 
     @classmethod
     def computed(
@@ -203,6 +208,7 @@ class File:
 
     #: The path, if the file has one.
     _path: str | None = None
+    _version: str | None = None
     #: Makes the engine's file when it is first needed; None once it did.
     _make: Callable[[], _core.FitsFile] | None = None
     _warnings: tuple[str, ...] = ()
@@ -241,6 +247,14 @@ class File:
         None for bytes, streams, and URLs with a password or a signature.
         """
         return self._path
+
+    @property
+    def version(self) -> str | None:
+        """Text that changes with the content: from size, time and number of a file, or an ETag.
+
+        None for bytes, streams and computed files, and where a server does not tell.
+        """
+        return self._version
 
     @property
     def size_bytes(self) -> int:
@@ -541,7 +555,21 @@ def _class_of(core: _core.Hdu) -> type[Hdu]:
 
 
 def _reopen(
-    source: str | bytes, strict: bool, storage: str, threads: int, raw: bool, damaged: str
+    source: str | bytes,
+    strict: bool,
+    storage: str,
+    threads: int,
+    raw: bool,
+    damaged: str,
+    version: str | None,
 ) -> File:
     """Unpickle a File: open the same path again."""
-    return File(source, strict=strict, storage=storage, threads=threads, raw=raw, damaged=damaged)
+    file = File(source, strict=strict, storage=storage, threads=threads, raw=raw, damaged=damaged)
+    if file.version != version:
+        raise io_error(
+            f"{file.name}: expected the file that was pickled, found another or a changed one",
+            either("open it again, and make anew what was pickled", "run the command again"),
+            "io-changed",
+            path=file.path,
+        )
+    return file

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tachyfits import _core
 from tachyfits.base.boundary import public
 from tachyfits.base.errors import either, warn
+from tachyfits.base.upper import upper
 from tachyfits.base.whole_numbers import check_threads, whole_number
 from tachyfits.header.cards import Header
 
@@ -189,6 +190,9 @@ class Hdu:
 
     def __reduce__(self) -> tuple[object, ...]:
         return _hdu_of, (self._file, self._index)
+
+    def __dask_tokenize__(self) -> object:
+        return upper.dask_token(self)
 
 
 def place_of(name: str, index: int) -> str:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tachyfits import _core
 from tachyfits.base.errors import either, usage
-from tachyfits.base.reports import reports
+from tachyfits.base.reports import last, reports
 from tachyfits.base.whole_numbers import whole_number
 from tachyfits.header.cards import Header
 from tachyfits.header.coordinates import DOPPLER_TYPES
@@ -212,7 +212,7 @@ def collapse(
         with reports() as costs:
             values = cube.reduced(statistic, threads, progress)
         of_pixels = statistic not in UNITLESS
-        return cube.plane(values, statistic, cube.unit, report=costs[-1], of_pixels=of_pixels)
+        return cube.plane(values, statistic, cube.unit, report=last(costs), of_pixels=of_pixels)
     if cube.pixels.unit != cube.image.unit:
         raise usage(f"{statistic} is not in the unit of pixels", f"leave out {cube.unit!r}")
     extreme, _, what = statistic.partition("_")
@@ -225,7 +225,7 @@ def collapse(
     values[position >= 0] = known[position[position >= 0]]
     unit = CHANNEL_UNIT if channels is None else channels.unit
     name = statistic if channels is not None else f"{statistic} (from 0)"
-    return cube.plane(values, name, unit, channels, report=costs[-1])
+    return cube.plane(values, name, unit, channels, report=last(costs))
 
 
 def moments(
@@ -243,7 +243,7 @@ def moments(
         wanted.append(number)
     channels = cube.channels()
     with reports() as costs:
-        arrays = cube.pixels._core_image().moments(
+        arrays = cube.pixels._reducer().moments(
             wanted,
             cube.axis,
             np.ascontiguousarray(channels.values),
@@ -256,7 +256,7 @@ def moments(
     units = [channels.unit if order else integral for order in wanted]
     return [
         cube.plane(
-            values, f"moment {order}", unit, channels, report=costs[-1], is_integral=order == 0
+            values, f"moment {order}", unit, channels, report=last(costs), is_integral=order == 0
         )
         for order, values, unit in zip(wanted, arrays, units, strict=True)
     ]

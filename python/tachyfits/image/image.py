@@ -43,6 +43,7 @@ from tachyfits.text.region_input import OneRegion, Regions
 from tachyfits.text.regions import kept_shape
 
 if TYPE_CHECKING:
+    import dask.array
     import spectral_cube
     import xarray
 
@@ -183,6 +184,40 @@ class Image(Operators, Cube, OrderStatistics, Flux, Reshaping):
         image: Image = upper.image_of_cube(cube)
         return image
 
+    def to_dask(self, chunks: Any = "auto") -> dask.array.Array:
+        """Return an array of dask whose chunks are read when they are needed. Reads no pixel.
+
+        Parameters
+        ----------
+        chunks
+            "auto": whole rows, planes or tiles of about ``array.chunk-size`` of dask's
+            configuration (128 MiB). Otherwise as dask has them.
+
+        Returns
+        -------
+        dask.array.Array
+            Of the image's shape and type, in the machine's byte order. A task carries the path or
+            the URL, the version of the file and the HDU; each process opens the file once. Of an
+            image from a stream, tasks stay in this process.
+
+        Raises
+        ------
+        UsageError
+            dask is not installed.
+        IoError
+            When a task runs: the file has changed since the array was made.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> cube = tf.open("cube.fits")[0]
+        >>> pixels = cube.to_dask(chunks=(1, 4, 5))
+        >>> pixels.numblocks, float(pixels[1:].max().compute())
+        ((3, 1, 1), 59.0)
+        """
+        array: dask.array.Array = upper.dask_array(self, chunks)
+        return array
+
     def to_xarray(self) -> xarray.DataArray:
         """Return an array of xarray whose pixels are read when a part of it is needed.
 
@@ -312,7 +347,7 @@ class Image(Operators, Cube, OrderStatistics, Flux, Reshaping):
         """Return the statistics of each region, or one."""
         choice = self._chosen_pixels()
         pixels = choice.pixels
-        return pixels._core_image().stats(
+        return pixels._reducer().stats(
             pixels._ranges(choice.section),
             regions=choice.regions.cores,
             threads=pixels._threads(threads),
@@ -480,7 +515,7 @@ class Image(Operators, Cube, OrderStatistics, Flux, Reshaping):
             low, high = (number_in(end, choice.image.unit, "range") for end in (first, last))
         if bins is None and pixels.dtype.kind in "iu":
             low, high, count = _whole_bins(low, high)
-        return pixels._core_image().histogram(
+        return pixels._reducer().histogram(
             low,
             high,
             count,

@@ -195,7 +195,7 @@ class OrderStatistics(Selecting):
             # The engine has no histogram of a region: other pixels are NaN in the image itself.
             choice = whole(cast("Image", self))
         pixels = choice.pixels
-        values = pixels._core_image().robust_rms(
+        values = pixels._reducer().robust_rms(
             per_plane,
             pixels._ranges(choice.section),
             repeat=number,
@@ -220,7 +220,7 @@ class OrderStatistics(Selecting):
         axes = self._axis_numbers(axis)
         choice = self._chosen_pixels()
         pixels = choice.pixels
-        arrays = pixels._core_image().order(
+        arrays = pixels._reducer().order(
             list(statistics),
             list(axes),
             pixels._ranges(choice.section),

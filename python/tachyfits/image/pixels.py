@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tachyfits.base.cluster import current
 from tachyfits.base.errors import either, placing, usage
 from tachyfits.base.progress import Progress
+from tachyfits.base.upper import upper
 from tachyfits.base.whole_numbers import check_threads
 from tachyfits.file.image_hdu import ImageHdu
 from tachyfits.header.alignment import Grid
@@ -341,6 +343,11 @@ class Pixels(ImageHdu):
     @placing
     def _axis_numbers(self, axis: Axis | None) -> tuple[int, ...]:
         return axis_numbers(axis, self.ndim)
+
+    def _reducer(self) -> Any:
+        """Return what reduces pixels: the engine's image, or what has its methods."""
+        cluster = current()
+        return self._core_image() if cluster is None else upper.SpreadImage(self, cluster)
 
     def _ranges(self, section: Section) -> list[tuple[int, int, int]] | None:
         return None if section.is_whole(self.shape) else list(section.ranges)

@@ -71,7 +71,7 @@ def reduced(
     progress: Progress | None = None,
 ) -> NDArray[Any]:
     """Reduce a section along axes by a statistic of `info.statistics` or of this module."""
-    core, ranges = image._core_image(), image._ranges(where)
+    core, ranges = image._reducer(), image._ranges(where)
     common: dict[str, Any] = {
         "regions": None if regions is None else list(regions),
         "threads": image._threads(threads),
@@ -103,7 +103,7 @@ def reduced_arrays(
     axes = image._axis_numbers(axis)
     choice = image._chosen_pixels()
     pixels = choice.pixels
-    arrays = pixels._core_image().reduce(
+    arrays = pixels._reducer().reduce(
         list(names),
         list(axes),
         pixels._ranges(choice.section),

@@ -13,7 +13,7 @@ import numpy as np
 
 from tachyfits._core import UsageError
 from tachyfits.base.errors import either, usage, warn
-from tachyfits.base.reports import reports
+from tachyfits.base.reports import last, reports
 from tachyfits.header.beam import BEAM_KEYWORDS, beam_cards, beam_of_part
 from tachyfits.header.brightness import flux_units
 from tachyfits.header.cards import Card, Header
@@ -80,7 +80,7 @@ def spectra(
         untrue = (*untrue, *OTHER_REST)
     header = header.replaced(changes | axis_cards, without=untrue)
     # Weights of regions outside of the image read nothing.
-    report = costs[-1] if costs else None
+    report = last(costs)
     return [
         Spectrum(world, row, unit, statistic, region, header, report, image.file.name)
         for row, region in zip(rows, regions, strict=True)

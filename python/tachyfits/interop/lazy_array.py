@@ -6,18 +6,11 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tachyfits.base.optional import needed
 from tachyfits.file.file import open as open_file
 from tachyfits.header.cards import Card, Header
 
 if TYPE_CHECKING:
     from tachyfits.image.image import Image
-
-
-def dask_array(image: Image, chunks: Any = "auto") -> Any:
-    """Return a dask array of the pixels; each chunk is one read by the engine."""
-    da = needed("dask.array", "an array of dask")
-    return da.from_array(image, chunks=chunks, name=False, asarray=True, fancy=False)
 
 
 def physical_header(image: Image) -> Header:

@@ -14,7 +14,8 @@ from tachyfits.file.file import open as open_file
 from tachyfits.header.beam_table import beam_rows
 from tachyfits.header.cards import Header
 from tachyfits.header.given import given_cards
-from tachyfits.interop.lazy_array import dask_array, physical_header
+from tachyfits.interop.dask_arrays import dask_array
+from tachyfits.interop.lazy_array import physical_header
 from tachyfits.results.measured import with_unit
 from tachyfits.results.plane import Plane
 from tachyfits.text.pixel_units import pixel_unit

@@ -17,6 +17,7 @@ from tachyfits.header.given import given_cards
 from tachyfits.header.photometry import sampled_unit
 from tachyfits.header.tabulated import Tabulated, tabulated
 from tachyfits.image.expressions import image_of_array
+from tachyfits.interop.dask_arrays import CHUNK_BYTES, file_chunks
 from tachyfits.interop.lazy_array import physical_header, section_header
 from tachyfits.results.measured import Measured, with_unit
 from tachyfits.text.axes import WorldAxis
@@ -38,7 +39,8 @@ def data_array(source: Image | Measured, *, lazy: bool = True) -> xarray.DataArr
 
     Axes are named after CTYPE in small letters ("vrad", "stokes"), those of the sky "y" and "x".
     An axis has its coordinates, with their unit; one without, such as those of the sky, has the
-    numbers of its pixels from 0. The unit of the values and the cards are in ``attrs``.
+    numbers of its pixels from 0. Positions on the sky ("ra" and "dec", of each pixel) are computed
+    when they are needed. The unit of the values and the cards are in ``attrs``.
     """
     xr = needed("xarray", "an array of xarray")
     image: Any = source if hasattr(type(source), "_core_image") else None
@@ -61,12 +63,18 @@ def data_array(source: Image | Measured, *, lazy: bool = True) -> xarray.DataArr
             f"{image._where()}: the beams of its planes (table BEAMS) are left out of the array\n"
             "hint: smooth the image to one beam first"
         )
-    pixels = np.asarray(source) if image is None or not lazy else _lazy(image)
-    data = xr.Variable(names, pixels)
+    arrays = needed("tachyfits.interop.xarray_arrays", "an array of xarray")
+    whole = image is None or not lazy
+    data = xr.Variable(names, np.asarray(source) if whole else arrays.lazy_pixels(image))
     text = header.to_astropy().tostring(sep="\n")
     data.attrs = {"units": source.unit or "", HEADER: text, SHAPE: list(shape), AXES: names}
     label = getattr(source, "name", "")
     found: xarray.DataArray = xr.DataArray(data, coords=known, name=label or None)
+    sky = _sky(coordinates, names, shape) if len(names) == len(coordinates.ctypes) else None
+    found = found if sky is None else found.assign_coords(sky)
+    if not whole:
+        chunks = file_chunks(image, CHUNK_BYTES)
+        found.encoding["preferred_chunks"] = dict(zip(names, chunks, strict=True))
     return found
 
 
@@ -99,21 +107,18 @@ def _names(coordinates: Coordinates) -> list[str]:
     return names
 
 
-def _lazy(image: Any) -> Any:
-    """Return the pixels as xarray takes those of files."""
-    base: Any = needed("xarray.backends", "an array of xarray").BackendArray
-    indexing = needed("xarray.core.indexing", "an array of xarray")
-
-    class Pixels(base):  # type: ignore[misc]
-        shape = image.shape
-        dtype = image.dtype
-
-        def __getitem__(self, key: Any) -> Any:
-            return indexing.explicit_indexing_adapter(
-                key, self.shape, indexing.IndexingSupport.BASIC, lambda index: image[index]
-            )
-
-    return indexing.LazilyIndexedArray(Pixels())
+def _sky(coordinates: Coordinates, names: Sequence[str], shape: Sequence[int]) -> Any:
+    """Return longitude and latitude over the two axes of the sky; None without them."""
+    sky = coordinates.sky
+    if sky is None:
+        return None
+    axes = [coordinates.ndim - axis for axis in reversed(sky.axes)]
+    words = [coordinates.ctypes[n - 1].split("-")[0].lower() for n in (sky.longitude, sky.latitude)]
+    sizes = {names[axis]: shape[axis] for axis in axes}
+    if len(set(words)) < 2 or set(words) & {"", *names} or 0 in sizes.values():
+        return None
+    arrays = needed("tachyfits.interop.xarray_arrays", "an array of xarray")
+    return arrays.sky_coordinates(sky, tuple(words), sizes)
 
 
 def image_of_data_array(array: Any) -> Image:

@@ -31,6 +31,7 @@ from tachyfits.text.cones import cone
 
 if TYPE_CHECKING:
     import astropy.table
+    import dask.dataframe
     import pandas
     import polars
     import pyarrow
@@ -230,6 +231,41 @@ class Table(TableReading):
         return self.read(
             columns, rows=rows, where=where, threads=threads, progress=progress
         ).to_pandas()
+
+    def to_dask(
+        self, columns: ColumnNames = None, *, rows: int | None = None
+    ) -> dask.dataframe.DataFrame:
+        """Return a DataFrame of dask, whose partitions are read when they are needed.
+
+        Parameters
+        ----------
+        columns
+            As of `read`.
+        rows
+            Of a partition; None: about 64 MiB.
+
+        Returns
+        -------
+        dask.dataframe.DataFrame
+            Partitions are as `to_pandas` gives them, with the number of the row as index.
+
+        Raises
+        ------
+        UsageError
+            dask or pandas is not installed.
+        IoError
+            When a task runs: the file has changed since the DataFrame was made.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> stars = tf.open("table.fits")[1].to_dask(rows=2)
+        >>> stars.npartitions, float(stars["MAG"].min().compute())
+        (3, 15.25)
+        """
+        keys = [column.key for column in self._chosen(columns)]
+        frame: dask.dataframe.DataFrame = upper.dask_frame(self, keys, rows)
+        return frame
 
     def to_polars(
         self, columns: ColumnNames = None, *, rows: Any = None, where: str | None = None,

@@ -1,0 +1,104 @@
+"""Reduce cubes on a cluster of dask: statistics, spectra, moments, order statistics, histograms.
+
+Each task is one pass of the engine over a part of the file, which the worker opens itself: no
+pixels travel. Results have the bits of one process, whatever the workers and the size of parts.
+
+>>> import tachyfits as tf
+>>> cube = tf.open("cube.fits")[0]
+>>> with tf.distributed.on("threads", chunk="80 B"):
+...     peak = cube.collapse("max")
+>>> peak.values[0]
+array([40., 41., 42., 43., 44.])
+>>> tf.distributed.stats(cube, client="threads").mean
+29.5
+
+The files must have the same path or URL on every worker, as on a shared file system or in an object
+store; a worker that finds another version of a file raises an IoError. Results of operations whose
+pixels this process has, such as images of bytes, are sent to the workers. A robust rms of all
+pixels is made by this process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from tachyfits.base.boundary import public
+from tachyfits.base.cluster import Cluster, reduced_by
+from tachyfits.base.errors import foreign_errors, usage
+from tachyfits.base.optional import needed
+
+if TYPE_CHECKING:
+    from tachyfits.image.image import Image
+
+__all__ = [
+    "collapse", "flux", "histogram", "mad", "median", "moment", "moments", "on", "percentile",
+    "reduce", "robust_rms", "spectrum", "stats",
+]  # fmt: skip
+
+
+#: Of a file that a task reads.
+CHUNK = "128 MiB"
+
+
+@public
+@contextmanager
+def on(client: Any = None, *, chunk: int | str = CHUNK) -> Iterator[None]:
+    """Let a cluster make the reductions of this thread, within a ``with`` block.
+
+    Parameters
+    ----------
+    client
+        A ``dask.distributed.Client``; "threads", "processes" or "synchronous"; None: what dask has
+        by default.
+    chunk
+        Of a file that a task reads: bytes, or text such as "64 MiB". Memory of a worker is a few
+        chunks for each of its threads.
+
+    Raises
+    ------
+    UsageError
+        dask is not installed, or ``chunk`` is not a size.
+    """
+    utils = needed("dask.utils", "a cluster")
+    with foreign_errors(f"invalid chunk {chunk!r}", 'give bytes, or text such as "64 MiB"'):
+        size = int(utils.parse_bytes(chunk))
+    if size < 1:
+        raise usage(f"invalid chunk {chunk!r}: expected at least 1 byte", "leave it out")
+    with reduced_by(Cluster(client, size)):
+        yield
+
+
+def _method(name: str) -> Callable[..., Any]:
+    """Make the function that calls a method of an image on a cluster."""
+
+    def function(
+        image: Image,
+        *parameters: Any,
+        client: Any = None,
+        chunk: int | str = CHUNK,
+        **options: Any,
+    ) -> Any:
+        with on(client, chunk=chunk):
+            return getattr(image, name)(*parameters, **options)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = (
+        f"Return `Image.{name}`, made by a cluster; ``client``, ``chunk`` as of `on`."
+    )
+    return public(function)
+
+
+collapse = _method("collapse")
+flux = _method("flux")
+histogram = _method("histogram")
+mad = _method("mad")
+median = _method("median")
+moment = _method("moment")
+moments = _method("moments")
+percentile = _method("percentile")
+reduce = _method("reduce")
+robust_rms = _method("robust_rms")
+spectrum = _method("spectrum")
+stats = _method("stats")

@@ -1,0 +1,174 @@
+"""Images and tables on dask, which is imported on demand: each chunk is one read of the engine.
+
+What tasks carry is where the data are. A process that gets such a task opens the file once.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import pickle
+import uuid
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tachyfits.base.errors import UsageError, usage, warn
+from tachyfits.base.optional import needed
+
+if TYPE_CHECKING:
+    from tachyfits.file.hdu import Hdu
+    from tachyfits.image.image import Image
+    from tachyfits.table.table import Table
+
+#: Images and tables that a process keeps open for tasks.
+_OPEN = 64
+
+#: Rows of a partition of a table hold about this many bytes.
+_PARTITION_BYTES = 64 << 20
+
+#: Of a chunk, as dask has it by default.
+CHUNK_BYTES = 128 << 20
+
+
+@functools.lru_cache(maxsize=_OPEN)
+def opened(pickled: bytes) -> Any:
+    """Return the HDU of a pickle, which each process opens once."""
+    return pickle.loads(pickled)
+
+
+class Pixels:
+    """The pixels of an image as an array that dask and xarray index."""
+
+    def __init__(self, image: Image) -> None:
+        self.image = image
+        self.shape, self.dtype, self.ndim = image.shape, image.dtype, image.ndim
+
+    def __getitem__(self, index: Any) -> Any:
+        # Tasks run at the same time.
+        return self.image.read(index, threads=self.image.file.threads or 1)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _pixels, (pickle.dumps(self.image),)
+
+
+def _pixels(pickled: bytes) -> Pixels:
+    return Pixels(opened(pickled))
+
+
+class Column:
+    """The cells of a column as an array that xarray indexes: undefined numbers are NaN."""
+
+    def __init__(self, table: Table, key: str) -> None:
+        self.table, self.key = table, key
+        column = next(column for column in table.columns if column.key == key)
+        self.shape = (len(table), *column.shape)
+        is_nullable = column.null is not None and column.dtype.kind in "iu"
+        self.dtype = np.dtype(np.float64) if is_nullable else column.dtype
+
+    def __getitem__(self, index: tuple[Any, ...]) -> Any:
+        rows, cell = index[0], index[1:]
+        one = not isinstance(rows, slice)
+        wanted = slice(rows, rows + 1) if one else rows
+        read = self.table.read([self.key], rows=wanted, threads=self.table.file.threads or 1)
+        values = read[self.key]
+        undefined = np.ma.getmaskarray(values)
+        values = np.ma.getdata(values).astype(self.dtype, copy=False)
+        if self.dtype.kind in "fc":
+            values[undefined] = np.nan
+        elif undefined.any():
+            filled = {"b": "false", "U": "empty text"}.get(self.dtype.kind, "0")
+            warn(f"{self.table._where()}: undefined cells of column {self.key} are {filled}")
+        return values[(0 if one else slice(None), *cell)]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _column, (pickle.dumps(self.table), self.key)
+
+
+def _column(pickled: bytes, key: str) -> Column:
+    return Column(opened(pickled), key)
+
+
+class Rows:
+    """Rows of a table as frames of pandas."""
+
+    def __init__(self, table: Table, columns: Sequence[str] | None) -> None:
+        self.table, self.columns = table, columns
+
+    def __call__(self, rows: tuple[int, int]) -> Any:
+        """Return the rows from a first one to an end."""
+        threads = self.table.file.threads or 1
+        frame = self.table.to_pandas(self.columns, rows=slice(*rows), threads=threads)
+        frame.index += rows[0]
+        return frame
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rows, (pickle.dumps(self.table), self.columns)
+
+
+def _rows(pickled: bytes, columns: Sequence[str] | None) -> Rows:
+    return Rows(opened(pickled), columns)
+
+
+def dask_token(hdu: Hdu) -> object:
+    """Return what tells the data of an HDU from others, without reading them."""
+    try:
+        return "tachyfits", pickle.dumps(hdu)
+    except UsageError:
+        # Of a stream: no other array is equal.
+        return uuid.uuid4().hex
+
+
+def dask_array(image: Image, chunks: Any = "auto") -> Any:
+    """Return a dask array of the pixels; each chunk is one read by the engine."""
+    da = needed("dask.array", "an array of dask")
+    if chunks == "auto":
+        chunks = file_chunks(image, _chunk_bytes())
+    name = f"tachyfits-{needed('dask.base', 'an array of dask').tokenize(image, chunks)}"
+    return da.from_array(
+        Pixels(image), chunks, name=name, asarray=False, fancy=False, inline_array=True,
+        meta=np.empty((0,) * image.ndim, image.dtype),
+    )  # fmt: skip
+
+
+def _chunk_bytes() -> int:
+    config = needed("dask.config", "an array of dask").get("array.chunk-size", "128MiB")
+    return int(needed("dask.utils", "an array of dask").parse_bytes(config))
+
+
+def file_chunks(image: Image, most_bytes: int) -> tuple[int, ...]:
+    """Return the shape of chunks of at most about ``most_bytes`` that are read as a whole.
+
+    Chunks are whole rows, as many whole planes as fit, or whole tiles of a compressed image.
+
+    >>> import tachyfits as tf
+    >>> file_chunks(tf.open("cube.fits")[0], 100)
+    (1, 4, 5)
+    """
+    shape = image.shape
+    compression = image.compression
+    tile = compression.tile if compression is not None else ()
+    chunk = list(tile) if len(tile) == len(shape) else [1] * (len(shape) - 1) + list(shape[-1:])
+    chunk = [max(1, min(one, length)) for one, length in zip(chunk, shape, strict=True)]
+    for axis in reversed(range(len(shape))):
+        most = most_bytes // (math.prod(chunk) * image.dtype.itemsize)
+        chunk[axis] = min(max(shape[axis], 1), chunk[axis] * max(1, most))
+        if chunk[axis] < shape[axis]:
+            break
+    return tuple(chunk)
+
+
+def dask_frame(table: Table, columns: Sequence[str] | None, rows: int | None) -> Any:
+    """Return a dask DataFrame of the rows; each partition is one read by the engine."""
+    dd = needed("dask.dataframe", "a DataFrame of dask")
+    if rows is None:
+        rows = max(1, _PARTITION_BYTES // max(1, table.row_bytes))
+    if rows < 1:
+        raise usage(f"invalid rows {rows}: expected at least 1", "leave it out")
+    read = Rows(table, columns)
+    count = len(table)
+    starts = range(0, max(count, 1), rows)
+    parts = [(start, min(start + rows, count)) for start in starts]
+    borders = (*starts, max(count - 1, 0))
+    return dd.from_map(read, parts, meta=read((0, 0)), divisions=borders, label="tachyfits")

@@ -1,0 +1,188 @@
+"""Reductions of an image by tasks of dask: each task is the engine's pass over a part of it.
+
+An axis that the result keeps is cut, because the order of additions of a result does not depend on
+the others. Where no axis is kept, tasks give the states of runs of pixels, which are merged here in
+the order of the file. So results have the bits of one process.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import pickle
+from collections.abc import Callable, Sequence
+from functools import reduce as folded
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits import _core
+from tachyfits.base.cluster import Cluster
+from tachyfits.base.optional import needed
+from tachyfits.interop.dask_arrays import opened
+
+if TYPE_CHECKING:
+    from tachyfits.image.pixels import Pixels
+
+#: Start, count and step of each axis.
+Ranges = Sequence[tuple[int, int, int]]
+
+
+def _run(
+    image: bytes, method: str, regions: list[NDArray[Any]] | None, options: dict[str, Any]
+) -> Any:
+    """Reduce in the process of a task."""
+    core = opened(image)._core_image()
+    if regions is not None:
+        options = options | {"regions": [_core.Region.of_spans(spans) for spans in regions]}
+    return getattr(core, method)(**options, threads=1)
+
+
+class SpreadImage:
+    """An image of the engine whose reductions are tasks; methods as of `_core.Image`."""
+
+    def __init__(self, image: Pixels, cluster: Cluster) -> None:
+        self._image, self._cluster = image, cluster
+        self._pickled = pickle.dumps(image)
+
+    def reduce(
+        self, statistics: Sequence[str], axes: Sequence[int], section: Ranges | None, *,
+        regions: Sequence[_core.Region] | None = None, ddof: int = 0, **run: Any,
+    ) -> dict[str, NDArray[Any]]:  # fmt: skip
+        """Reduce axes by statistics."""
+        section = self._ranges(section)
+        options = {"statistics": list(statistics), "axes": list(axes), "ddof": ddof}
+        cut = self._kept(axes, section)
+        if cut is None:
+            return self._whole("reduce", regions, options | {"section": section}, run)
+        parts = self._parts("reduce", section, cut, regions, options)
+        place = _place(cut, axes, regions)
+        return {name: np.concatenate([part[name] for part in parts], place) for name in statistics}
+
+    def order(
+        self, statistics: Sequence[str | float], axes: Sequence[int], section: Ranges | None, *,
+        regions: Sequence[_core.Region] | None = None, buffering: str = "auto", **run: Any,
+    ) -> list[NDArray[np.float64]]:  # fmt: skip
+        """Reduce axes by order statistics."""
+        section = self._ranges(section)
+        options = {"statistics": list(statistics), "axes": list(axes), "buffering": buffering}
+        cut = self._kept(axes, section)
+        if cut is None:
+            return self._whole("order", regions, options | {"section": section}, run)
+        parts = self._parts("order", section, cut, regions, options)
+        place = _place(cut, axes, regions)
+        return [np.concatenate(arrays, place) for arrays in zip(*parts, strict=True)]
+
+    def moments(
+        self, orders: Sequence[int], axis: int, coordinates: NDArray[np.float64],
+        section: Ranges | None, *, widths: NDArray[np.float64] | None = None, **run: Any,
+    ) -> list[NDArray[np.float64]]:  # fmt: skip
+        """Make moments along an axis."""
+        section = self._ranges(section)
+        options = {
+            "orders": list(orders), "axis": axis, "coordinates": coordinates, "widths": widths
+        }  # fmt: skip
+        cut = self._kept([axis], section)
+        if cut is None:
+            return self._whole("moments", None, options | {"section": section}, run)
+        parts = self._parts("moments", section, cut, None, options)
+        place = _place(cut, [axis], None)
+        return [np.concatenate(arrays, place) for arrays in zip(*parts, strict=True)]
+
+    def robust_rms(
+        self, per_plane: bool, section: Ranges | None, *, repeat: int = 1, buffering: str = "auto",
+        **run: Any,
+    ) -> NDArray[np.float64]:  # fmt: skip
+        """Return the robust rms of the planes, or of all pixels."""
+        section = self._ranges(section)
+        options = {"per_plane": per_plane, "repeat": repeat, "buffering": buffering}
+        axes = range(len(section))
+        cut = self._kept(axes[-2:], section) if per_plane else None
+        if cut is None:
+            return self._whole("robust_rms", None, options | {"section": section}, run)
+        parts = self._parts("robust_rms", section, cut, None, options)
+        lengths = [count for _, count, _ in section[:-2]]
+        shapes = [[*lengths[:cut], -1, *lengths[cut + 1 :]] for _ in parts]
+        arrays = [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
+        return np.concatenate(arrays, cut).reshape(-1)
+
+    def histogram(
+        self, low: float, high: float, bins: int, section: Ranges | None, *,
+        regions: Sequence[_core.Region] | None = None, **run: Any,
+    ) -> _core.Histogram:  # fmt: skip
+        """Count pixels in bins."""
+        section = self._ranges(section)
+        options = {"low": low, "high": high, "bins": bins}
+        cut = self._kept((), section)
+        if cut is None:
+            return self._whole("histogram", regions, options | {"section": section}, run)
+        parts = self._parts("histogram", section, cut, regions, options)
+        return folded(_core.Histogram.merge, parts)
+
+    def stats(
+        self, section: Ranges | None, *, regions: Sequence[_core.Region] | None = None, **run: Any
+    ) -> list[_core.Stats]:
+        """Return the statistics of each region, or those of all pixels."""
+        return self._whole("stats", regions, {"section": section}, run)
+
+    def _ranges(self, section: Ranges | None) -> Ranges:
+        return [(0, count, 1) for count in self._image.shape] if section is None else section
+
+    def _whole(
+        self, method: str, regions: Sequence[_core.Region] | None, options: dict[str, Any],
+        run: dict[str, Any],
+    ) -> Any:  # fmt: skip
+        """Reduce in this process."""
+        more = {} if regions is None else {"regions": list(regions)}
+        return getattr(self._image._core_image(), method)(**options, **more, **run)
+
+    def _kept(self, reduced: Sequence[int], section: Ranges) -> int | None:
+        """Return the axis to cut; None without one.
+
+        The slowest that has enough pixels for its parts, else the longest; rows stay whole if an
+        axis remains.
+        """
+        kept = [n for n, (_, count, _) in enumerate(section) if n not in reduced and count > 1]
+        kept = [n for n in kept if n < len(section) - 1] or kept
+        enough = (n for n in kept if section[n][1] // 2 >= self._count(section))
+        return next(enough, max(kept, key=lambda n: section[n][1], default=None))
+
+    def _count(self, section: Ranges) -> int:
+        """Return the number of tasks."""
+        pixels = math.prod(count for _, count, _ in section)
+        file_bytes = pixels * max(1, abs(self._image.bitpix) // 8)
+        return max(1, -(-file_bytes // self._cluster.chunk_bytes))
+
+    def _parts(
+        self, method: str, section: Ranges, axis: int,
+        regions: Sequence[_core.Region] | None, options: dict[str, Any],
+    ) -> list[Any]:  # fmt: skip
+        """Run a method on the parts of an axis, in order."""
+        start, count, step = section[axis]
+        # An axis of one pixel is left out of the engine's loops, which may add in another order.
+        parts = max(1, min(self._count(section), count // 2))
+        borders = np.linspace(0, count, parts + 1).astype(int).tolist()
+        spans = None if regions is None else [self._spans(region) for region in regions]
+        delayed = needed("dask", "a cluster").delayed
+        task: Callable[..., Any] = delayed(_run, pure=False)
+        tasks = []
+        for first, end in itertools.pairwise(borders):
+            part = list(section)
+            part[axis] = (start + first * step, end - first, step)
+            tasks.append(task(self._pickled, method, spans, options | {"section": part}))
+        return list(needed("dask", "a cluster").compute(*tasks, scheduler=self._cluster.client))
+
+    def _spans(self, region: _core.Region) -> NDArray[np.uint64]:
+        """Return row, first and last pixel of each run of a region's pixels."""
+        height, width = self._image.shape[-2:]
+        inside = np.zeros((height, width + 2), np.int8)
+        inside[:, 1:-1] = region.mask(height, width)
+        edges = np.diff(inside, axis=1)
+        rows, first = np.nonzero(edges == 1)
+        return np.stack([rows, first, np.nonzero(edges == -1)[1] - 1], axis=1).astype(np.uint64)
+
+
+def _place(cut: int, reduced: Sequence[int], regions: Any) -> int:
+    """Return the axis of a result that was cut."""
+    return cut - sum(axis < cut for axis in reduced) + (regions is not None)

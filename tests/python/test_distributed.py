@@ -1,0 +1,102 @@
+"""Reductions by tasks of dask have the bits of one process, whatever the parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from astropy.io import fits
+
+import tachyfits as tf
+from tachyfits.base.cluster import current
+
+pytestmark = pytest.mark.once
+
+#: Name: what is measured of an image.
+MEASURES: dict[str, Callable[[tf.Image], Any]] = {
+    "stats": lambda image: repr(image.stats()),
+    "stats of regions": lambda image: repr(image.stats([tf.Circle(9, 8, 6), tf.Box(3, 4, 5, 6)])),
+    "stats of planes": lambda image: list(image.stats(axis="xy").items()),
+    "mean": lambda image: image.mean(),
+    "sum along z": lambda image: image.sum(axis="z"),
+    "std along xz": lambda image: image.std(axis="xz", keepdims=True),
+    "kurtosis along y": lambda image: image.reduce("kurtosis", axis="y"),
+    "max position": lambda image: image.reduce("max_position", axis="yz"),
+    "spectrum": lambda image: image.spectrum().values,
+    "spectra": lambda image: [
+        spectrum.values for spectrum in image.spectrum([tf.Circle(9, 8, 6), tf.Circle(2, 2, 3)])
+    ],
+    "spectrum of shares": lambda image: image.spectrum(
+        tf.Circle(9, 8, 5.2), weights="exact"
+    ).values,
+    "flux": lambda image: image.select(tf.Circle(9, 8, 6)).spectrum(statistic="mean").header,
+    "moments": lambda image: [p.values for p in image.moments((0, 1, 2), unit="km/s")],
+    "moment of a selection": lambda image: image.select(
+        tf.Circle(9, 8, 7), channels=slice(2, 9), where="> 0.5 K"
+    ).moment(1).values,
+    "peak": lambda image: image.collapse("max_coordinate", unit="km/s").values,
+    "header of a plane": lambda image: image.collapse("max").header,
+    "median": lambda image: image.median(),
+    "median along z": lambda image: image.median(axis="z"),
+    "percentiles of planes": lambda image: image.percentile([10, 90], axis="xy"),
+    "mad of a region": lambda image: image.select(tf.Circle(9, 8, 6)).mad(),
+    "robust rms of planes": lambda image: image.robust_rms(per_plane=True),
+    "robust rms": lambda image: image.robust_rms(),
+    "histogram": lambda image: (image.histogram(bins=7).counts, image.histogram(bins=7).edges),
+    "histogram of a region": lambda image: image.select(tf.Box(3, 3, 4, 4)).histogram().counts,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tf.Image]:
+    rng = np.random.default_rng(3)
+    values = rng.normal(size=(11, 23, 19)) * 10 ** rng.uniform(-3, 3, (11, 23, 19))
+    values[rng.random(values.shape) < 0.02] = np.nan
+    cards = {
+        "CTYPE1": "RA---SIN", "CTYPE2": "DEC--SIN", "CTYPE3": "FREQ", "CUNIT3": "Hz", "BUNIT": "K",
+        "CRVAL1": 10.0, "CRVAL2": 20.0, "CRVAL3": 1e9, "CRPIX1": 3.0, "CRPIX2": 4.0, "CRPIX3": 1.0,
+        "CDELT1": -1e-3, "CDELT2": 1e-3, "CDELT3": 1e5, "RESTFRQ": 1e9,
+    }  # fmt: skip
+    path = tmp_path_factory.mktemp("cluster") / "cube.fits"
+    fits.PrimaryHDU(values.astype("f4"), fits.Header(cards)).writeto(path)
+    with tf.open(path) as file:
+        yield file[0]
+
+
+@pytest.mark.parametrize("name", MEASURES)
+@pytest.mark.parametrize("chunk", [1, 3000, 10**9])
+def test_every_number_has_the_bits_of_one_process(image: tf.Image, name: str, chunk: int) -> None:
+    measure = MEASURES[name]
+    with tf.distributed.on("synchronous", chunk=chunk):
+        found = measure(image)
+    assert current() is None
+    np.testing.assert_equal(found, measure(image))
+
+
+def test_other_processes_measure_the_file(image: tf.Image, tmp_path: Path) -> None:
+    image.write(tmp_path / "packed.fits", compress="RICE_1")
+    packed = tf.open(tmp_path / "packed.fits").image()
+    for one in (image, packed, image * 2, image.cutout(tf.Box(4, 4, 9, 9))):
+        with tf.distributed.on("processes", chunk=9000):
+            found = one.spectrum().values, one.moment(0).values, one.stats(axis="xy")["std"]
+        np.testing.assert_array_equal(found[0], one.spectrum().values)
+        np.testing.assert_array_equal(found[1], one.moment(0).values)
+        np.testing.assert_array_equal(found[2], one.stats(axis="xy")["std"])
+
+
+def test_functions_take_what_methods_take(image: tf.Image) -> None:
+    plane = tf.distributed.moment(image, 1, unit="km/s", client="threads", chunk="4 kB")
+    assert plane.unit == "km s-1"
+    np.testing.assert_array_equal(plane.values, image.moment(1, unit="km/s").values)
+    assert tf.distributed.median(image, client="threads") == image.median()
+    for name in tf.distributed.__all__:
+        assert getattr(tf.distributed, name).__doc__
+
+
+def test_bad_chunks_are_refused(image: tf.Image) -> None:
+    for chunk in ("a lot", 0, -5, None):
+        with pytest.raises(tf.UsageError, match="invalid chunk"):
+            tf.distributed.stats(image, client="threads", chunk=chunk)
