@@ -239,7 +239,7 @@ _UPPER = {
     "dask_array": "interop.dask_arrays",
     "dask_frame": "interop.dask_arrays",
     "dask_token": "interop.dask_arrays",
-    "data_array": "interop.xarray",
+    "data_array": "interop.xarray_backend",
     "engine_compression": "writing.compression",
     "export": "writing.export",
     "image_of_cube": "interop.spectral_cube",

@@ -118,7 +118,7 @@ class Collapse:
         unit: str | None,
         channels: Channels | None = None,
         *,
-        report: _core.Report,
+        report: _core.Report | None,
         of_pixels: bool = False,
         is_integral: bool = False,
     ) -> Plane:

@@ -7,11 +7,12 @@ It translates NumPy indices and types into the engine's terms. `file.image_hdu` 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tachyfits import _core
 from tachyfits.base.cluster import current
 from tachyfits.base.errors import either, placing, usage
 from tachyfits.base.progress import Progress
@@ -344,10 +345,12 @@ class Pixels(ImageHdu):
     def _axis_numbers(self, axis: Axis | None) -> tuple[int, ...]:
         return axis_numbers(axis, self.ndim)
 
-    def _reducer(self) -> Any:
+    def _reducer(self) -> _core.Image:
         """Return what reduces pixels: the engine's image, or what has its methods."""
         cluster = current()
-        return self._core_image() if cluster is None else upper.SpreadImage(self, cluster)
+        if cluster is None:
+            return self._core_image()
+        return cast("_core.Image", upper.SpreadImage(self, cluster))
 
     def _ranges(self, section: Section) -> list[tuple[int, int, int]] | None:
         return None if section.is_whole(self.shape) else list(section.ranges)

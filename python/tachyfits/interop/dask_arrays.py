@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tachyfits.base.errors import UsageError, usage, warn
+from tachyfits._core import UsageError
+from tachyfits.base.errors import usage, warn
 from tachyfits.base.optional import needed
 
 if TYPE_CHECKING:
@@ -80,7 +81,8 @@ class Column:
         elif undefined.any():
             filled = {"b": "false", "U": "empty text"}.get(self.dtype.kind, "0")
             warn(f"{self.table._where()}: undefined cells of column {self.key} are {filled}")
-        return values[(0 if one else slice(None), *cell)]
+        place = (0 if one else slice(None), *cell)
+        return values[place]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _column, (pickle.dumps(self.table), self.key)

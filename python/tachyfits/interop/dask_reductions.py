@@ -55,7 +55,10 @@ class SpreadImage:
         options = {"statistics": list(statistics), "axes": list(axes), "ddof": ddof}
         cut = self._kept(axes, section)
         if cut is None:
-            return self._whole("reduce", regions, options | {"section": section}, run)
+            whole: dict[str, NDArray[Any]] = self._whole(
+                "reduce", regions, options | {"section": section}, run
+            )
+            return whole
         parts = self._parts("reduce", section, cut, regions, options)
         place = _place(cut, axes, regions)
         return {name: np.concatenate([part[name] for part in parts], place) for name in statistics}
@@ -69,7 +72,10 @@ class SpreadImage:
         options = {"statistics": list(statistics), "axes": list(axes), "buffering": buffering}
         cut = self._kept(axes, section)
         if cut is None:
-            return self._whole("order", regions, options | {"section": section}, run)
+            whole: list[NDArray[np.float64]] = self._whole(
+                "order", regions, options | {"section": section}, run
+            )
+            return whole
         parts = self._parts("order", section, cut, regions, options)
         place = _place(cut, axes, regions)
         return [np.concatenate(arrays, place) for arrays in zip(*parts, strict=True)]
@@ -85,7 +91,10 @@ class SpreadImage:
         }  # fmt: skip
         cut = self._kept([axis], section)
         if cut is None:
-            return self._whole("moments", None, options | {"section": section}, run)
+            whole: list[NDArray[np.float64]] = self._whole(
+                "moments", None, options | {"section": section}, run
+            )
+            return whole
         parts = self._parts("moments", section, cut, None, options)
         place = _place(cut, [axis], None)
         return [np.concatenate(arrays, place) for arrays in zip(*parts, strict=True)]
@@ -100,12 +109,16 @@ class SpreadImage:
         axes = range(len(section))
         cut = self._kept(axes[-2:], section) if per_plane else None
         if cut is None:
-            return self._whole("robust_rms", None, options | {"section": section}, run)
+            whole: NDArray[np.float64] = self._whole(
+                "robust_rms", None, options | {"section": section}, run
+            )
+            return whole
         parts = self._parts("robust_rms", section, cut, None, options)
         lengths = [count for _, count, _ in section[:-2]]
         shapes = [[*lengths[:cut], -1, *lengths[cut + 1 :]] for _ in parts]
         arrays = [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
-        return np.concatenate(arrays, cut).reshape(-1)
+        joined: NDArray[np.float64] = np.concatenate(arrays, cut)
+        return joined.reshape(-1)
 
     def histogram(
         self, low: float, high: float, bins: int, section: Ranges | None, *,
@@ -116,15 +129,19 @@ class SpreadImage:
         options = {"low": low, "high": high, "bins": bins}
         cut = self._kept((), section)
         if cut is None:
-            return self._whole("histogram", regions, options | {"section": section}, run)
-        parts = self._parts("histogram", section, cut, regions, options)
+            whole: _core.Histogram = self._whole(
+                "histogram", regions, options | {"section": section}, run
+            )
+            return whole
+        parts: list[_core.Histogram] = self._parts("histogram", section, cut, regions, options)
         return folded(_core.Histogram.merge, parts)
 
     def stats(
         self, section: Ranges | None, *, regions: Sequence[_core.Region] | None = None, **run: Any
     ) -> list[_core.Stats]:
         """Return the statistics of each region, or those of all pixels."""
-        return self._whole("stats", regions, {"section": section}, run)
+        states: list[_core.Stats] = self._whole("stats", regions, {"section": section}, run)
+        return states
 
     def _ranges(self, section: Ranges | None) -> Ranges:
         return [(0, count, 1) for count in self._image.shape] if section is None else section

@@ -5,7 +5,6 @@ It imports xarray, so that modules import it when they need it.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,6 @@ from xarray.backends import BackendArray
 from xarray.core import indexing
 from xarray.indexes import CoordinateTransform, CoordinateTransformIndex
 
-from tachyfits.base.upper import upper
 from tachyfits.interop.dask_arrays import Column, Pixels
 
 if TYPE_CHECKING:
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
     from tachyfits.table.table import Table
 
 
-class FileArray(BackendArray):  # type: ignore[misc]
+class FileArray(BackendArray):
     """An array of a file: parts of it are read when they are needed, in any process."""
 
     def __init__(self, source: Pixels | Column) -> None:
@@ -47,7 +45,7 @@ def lazy_column(table: Table, key: str) -> Any:
     return indexing.LazilyIndexedArray(FileArray(Column(table, key)))
 
 
-class SkyTransform(CoordinateTransform):  # type: ignore[misc]
+class SkyTransform(CoordinateTransform):
     """Longitude and latitude of the pixels of two axes, degrees, computed when they are needed."""
 
     def __init__(self, sky: Sky, names: tuple[str, str], sizes: dict[str, int]) -> None:
@@ -81,24 +79,7 @@ class SkyTransform(CoordinateTransform):  # type: ignore[misc]
 def sky_coordinates(sky: Sky, names: tuple[str, str], sizes: dict[str, int]) -> xr.Coordinates:
     """Return the coordinates of the sky over two axes; nothing is computed yet."""
     index = CoordinateTransformIndex(SkyTransform(sky, names, sizes))
-    coordinates = xr.Coordinates.from_xindex(index)
+    coordinates: xr.Coordinates = xr.Coordinates.from_xindex(index)
     for name in names:
         coordinates[name].attrs.update(units="deg", frame=sky.frame)
     return coordinates
-
-
-@xr.register_dataarray_accessor("tachyfits")
-class Accessor:
-    """``array.tachyfits``: an array of xarray as an image."""
-
-    def __init__(self, array: xr.DataArray) -> None:
-        self._array = array
-
-    def image(self) -> Image:
-        """Return the image in memory; see `Image.from_xarray`."""
-        image: Image = upper.image_of_data_array(self._array)
-        return image
-
-    def write(self, path: str | os.PathLike[str], **options: Any) -> None:
-        """Write a FITS file with the header; options as of `tachyfits.write`."""
-        self.image().write(path, **options)

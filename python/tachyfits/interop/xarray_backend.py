@@ -1,10 +1,13 @@
-"""FITS files in ``xarray.open_dataset`` and ``open_datatree``, by xarray's entry point."""
+"""FITS files in ``xarray.open_dataset`` and ``open_datatree``, by xarray's entry point.
+
+Arrays made by this module also have the accessor ``tachyfits``.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import xarray as xr
 from xarray.backends import BackendEntrypoint
@@ -13,18 +16,19 @@ from tachyfits.base.errors import usage, warn
 from tachyfits.file.file import open as open_file
 from tachyfits.file.hdu import Hdu
 from tachyfits.file.image_hdu import ImageHdu
-from tachyfits.interop.xarray import data_array
+from tachyfits.interop.xarray import data_array, image_of_data_array
 from tachyfits.interop.xarray_arrays import lazy_column
 
 if TYPE_CHECKING:
     from tachyfits.file.file import File
+    from tachyfits.image.image import Image
     from tachyfits.table.table import Table
 
 #: Ends of names of FITS files.
 ENDINGS = (".fits", ".fit", ".fts", ".fits.gz", ".fits.fz")
 
 
-class TachyfitsBackend(BackendEntrypoint):  # type: ignore[misc]
+class TachyfitsBackend(BackendEntrypoint):
     """Images, cubes, files of many HDUs and tables; pixels and cells are read when needed.
 
     The variable of an image is called by its EXTNAME, "data" without one. A table has a variable
@@ -64,7 +68,7 @@ class TachyfitsBackend(BackendEntrypoint):  # type: ignore[misc]
         """
         file = open_file(filename_or_obj, storage=storage, damaged=damaged)
         data = file[hdu] if hdu is not None else _first(file)
-        dataset = _dataset(data).drop_vars(_names(drop_variables), errors="ignore")
+        dataset: xr.Dataset = _dataset(data).drop_vars(_names(drop_variables), errors="ignore")
         dataset.set_close(file.close)
         return dataset
 
@@ -102,7 +106,7 @@ class TachyfitsBackend(BackendEntrypoint):  # type: ignore[misc]
         groups = self.open_groups_as_dict(
             filename_or_obj, drop_variables=drop_variables, storage=storage, damaged=damaged
         )
-        tree = xr.DataTree.from_dict(groups)
+        tree: xr.DataTree = xr.DataTree.from_dict(groups)
         tree.set_close(groups["/"]._close)
         return tree
 
@@ -126,7 +130,7 @@ def _first(file: File) -> Any:
 def _dataset(hdu: Any) -> xr.Dataset:
     if not isinstance(hdu, ImageHdu):
         return _of_table(hdu)
-    array = data_array(hdu)
+    array = data_array(cast("Image", hdu))
     return array.to_dataset(name=(hdu._hdu().extname or "").strip() or "data")
 
 
@@ -147,3 +151,19 @@ def _of_table(table: Table) -> xr.Dataset:
         kept = {name: text for name, text in attributes.items() if text}
         variables[column.key] = xr.Variable(axes, lazy_column(table, column.key), kept)
     return xr.Dataset(variables)
+
+
+@xr.register_dataarray_accessor("tachyfits")  # type: ignore[no-untyped-call]
+class Accessor:
+    """``array.tachyfits``: an array of xarray as an image."""
+
+    def __init__(self, array: xr.DataArray) -> None:
+        self._array = array
+
+    def image(self) -> Image:
+        """Return the image in memory; see `Image.from_xarray`."""
+        return image_of_data_array(self._array)
+
+    def write(self, path: str | os.PathLike[str], **options: Any) -> None:
+        """Write a FITS file with the header; options as of `tachyfits.write`."""
+        self.image().write(path, **options)

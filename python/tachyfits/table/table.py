@@ -261,7 +261,7 @@ class Table(TableReading):
         >>> import tachyfits as tf
         >>> stars = tf.open("table.fits")[1].to_dask(rows=2)
         >>> stars.npartitions, float(stars["MAG"].min().compute())
-        (3, 15.25)
+        (3, 17.0)
         """
         keys = [column.key for column in self._chosen(columns)]
         frame: dask.dataframe.DataFrame = upper.dask_frame(self, keys, rows)
