@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -100,3 +102,18 @@ def test_bad_chunks_are_refused(image: tf.Image) -> None:
     for chunk in ("a lot", 0, -5, None):
         with pytest.raises(tf.UsageError, match="invalid chunk"):
             tf.distributed.stats(image, client="threads", chunk=chunk)
+
+
+def test_a_worker_that_dies_changes_no_bit(image: tf.Image) -> None:
+    from dask.distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        first = tf.distributed.moment(image, 1, client=client, chunk=2000)
+        np.testing.assert_array_equal(first.values, image.moment(1).values)
+        workers = list(client.run(os.getpid).values())
+        os.kill(workers[0], signal.SIGKILL)
+        again = tf.distributed.median(image, axis="z", client=client, chunk=2000)
+        np.testing.assert_array_equal(again, image.median(axis="z"))
