@@ -1,4 +1,4 @@
-"""Run the steps of `make test` or `make check` one after another and print a summary.
+"""Run the steps of `make test` or `make check` and print a summary.
 
 A failed step does not stop the next ones: one run shows everything that is wrong. The exit status
 is 0 only when every step passed. Run with the environment's Python from the repository root.
@@ -6,6 +6,8 @@ is 0 only when every step passed. Run with the environment's Python from the rep
 
 from __future__ import annotations
 
+import concurrent.futures
+import contextlib
 import os
 import re
 import shutil
@@ -39,6 +41,9 @@ PYTHON_CODE = ["python", "tests", "tools", "bench", "examples"]
 
 LONG_FILE = 600  # lines
 
+#: Steps that run at the same time, and lists that the Python tests are divided into for it.
+AT_A_TIME, PARTS = 2, 4
+
 COLOUR_CODES = re.compile(r"\x1b\[[0-9;]*m")
 CARGO_RESULT = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored")
 PYTEST_RESULT = re.compile(r"^=* ?((?:\d+ [a-z]+,? ?)+in [0-9.]+s.*?)[ =]*$")
@@ -52,24 +57,23 @@ class Step:
     command: list[str]
     environment: dict[str, str] = field(default_factory=dict)
     needs: str = ""  # "a|b": the step is skipped without one of them, and the summary says so
-    beside: Step | None = None  # runs at the same time; its output is printed afterwards
     code: int | None = None
     seconds: float = 0.0
     counts: list[int] = field(default_factory=lambda: [0, 0, 0])
     pytest_line: str = ""
 
-    def run(self) -> None:
-        """Run the command, and the step beside it; print their output."""
-        if self.beside is None:
-            self._run(_print_line)
+    def run(self, screen: threading.Lock) -> None:
+        """Run the command; print its output while no other step prints, else at the end."""
+        if screen.acquire(blocking=False):
+            with contextlib.ExitStack() as stack:
+                stack.callback(screen.release)
+                self._run(_print_line)
             return
         lines: list[str] = []
-        thread = threading.Thread(target=self.beside._run, args=(lines.append,))
-        thread.start()
-        self._run(_print_line)
-        thread.join()
-        for line in lines:
-            _print_line(line)
+        self._run(lines.append)
+        with screen:
+            for line in lines:
+                _print_line(line)
 
     def _run(self, take: Callable[[str], None]) -> None:
         """Run the command, hand over its output line by line and keep the test counts."""
@@ -117,8 +121,16 @@ def _print_line(line: str) -> None:
     print(line, end="", flush=True)
 
 
-def halves() -> tuple[list[str], list[str]]:
-    """Divide the Python tests into two lists of paths, by the size of the files.
+def run_together(steps: list[Step]) -> None:
+    """Run steps in order, two at a time."""
+    screen = threading.Lock()
+    with concurrent.futures.ThreadPoolExecutor(AT_A_TIME) as pool:
+        for done in [pool.submit(step.run, screen) for step in steps]:
+            done.result()
+
+
+def parts(count: int) -> list[list[str]]:
+    """Divide the Python tests into lists of paths, by the size of the files.
 
     Tests that start servers wait for them, and take about three times as long.
     """
@@ -128,33 +140,39 @@ def halves() -> tuple[list[str], list[str]]:
 
     folders = ("tests/python", "tests/regression")
     files = [path for folder in folders for path in Path(folder).rglob("test_*.py")]
-    first, second = ["python/tachyfits"], list[str]()
-    sizes = [0, 0]
+    found: list[list[str]] = [["python/tachyfits"], *([] for _ in range(count - 1))]
+    sizes = [0] * count
     for path in sorted(files, key=lambda path: (-weight(path), path)):
-        lighter = sizes.index(min(sizes))
-        (first, second)[lighter].append(str(path))
-        sizes[lighter] += weight(path)
-    return sorted(first), sorted(second)
+        lightest = sizes.index(min(sizes))
+        found[lightest].append(str(path))
+        sizes[lightest] += weight(path)
+    return [sorted(paths) for paths in found]
 
 
-def test_steps() -> Iterator[Step]:
-    """List the Rust tests, numerical tests per tier, then Python in two halves at a time."""
+def test_steps() -> Iterator[list[Step]]:
+    """List the Rust tests, then the Python tests, two steps at a time, then the benchmarks."""
     from tachyfits import _core
 
-    yield Step("Rust", ["cargo", "test", *RUST_TESTS])
+    yield [Step("Rust", ["cargo", "test", *RUST_TESTS])]
+    # Most tests use one core, and those of the page wait for the browser.
+    chromium = "chromium|chromium-browser|google-chrome"
+    together = [Step("page in a browser", [*PYTEST, "tests/web"], needs=chromium)]
+    for number, paths in enumerate(parts(PARTS), 1):
+        together.append(Step(f"Python, part {number} of {PARTS}", [*PYTEST, "--quiet", *paths]))
     for tier in _core.build_info()["tiers"]:
         forced = {"TACHYFITS_TIER": tier}
-        yield Step(f"Python numbers, {tier}", [*PYTEST, "--quiet", *NUMERIC_TESTS], forced)
-    chromium = "chromium|chromium-browser|google-chrome"
-    yield Step("page in a browser", [*PYTEST, "tests/web"], needs=chromium)
-    yield Step("benchmarks: answers and gate", [*PYTEST, "--quiet", "tests/bench"])
-    # Most tests use one core.
-    one, other = ([*PYTEST, "--quiet", *paths] for paths in halves())
-    yield Step("Python, one half", one, beside=Step("Python, other half", other))
+        command = [*PYTEST, "--quiet", *NUMERIC_TESTS]
+        together.append(Step(f"Python numbers, {tier}", command, forced))
+    yield together
+    yield [Step("benchmarks: answers and gate", [*PYTEST, "--quiet", "tests/bench"])]
 
 
-def check_steps() -> Iterator[Step]:
-    """List the checks that a change must pass besides the tests."""
+def check_steps() -> Iterator[list[Step]]:
+    """List the checks that a change must pass besides the tests, two at a time."""
+    yield list(_checks())
+
+
+def _checks() -> Iterator[Step]:
     code = [path for path in PYTHON_CODE if os.path.isdir(path)]
     yield Step("Cargo.lock is current", ["cargo", "fetch", "--locked"])
     yield Step("Rust format", ["cargo", "fmt", "--all", "--check"])
@@ -206,9 +224,9 @@ def main(arguments: list[str]) -> int:
         print(f"usage: steps.py {'|'.join(sets)}", file=sys.stderr)
         return 2
     steps = []
-    for step in sets[arguments[0]]():
-        step.run()
-        steps += [step] if step.beside is None else [step, step.beside]
+    for together in sets[arguments[0]]():
+        run_together(together)
+        steps += together
     print(f"\n--- summary of make {arguments[0]}")
     for step in steps:
         print(step.summary())

@@ -11,7 +11,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Cluster:
-    """What runs tasks.
+    """The scheduler that runs tasks.
 
     Attributes
     ----------

@@ -568,7 +568,7 @@ def _reopen(
     if file.version != version:
         raise io_error(
             f"{file.name}: expected the file that was pickled, found another or a changed one",
-            either("open it again, and make anew what was pickled", "run the command again"),
+            either("open it again, and repeat what was pickled", "run the command again"),
             "io-changed",
             path=file.path,
         )

@@ -1,6 +1,6 @@
 """Images and tables on dask, which is imported on demand: each chunk is one read of the engine.
 
-What tasks carry is where the data are. A process that gets such a task opens the file once.
+A task carries the place of the data. A process that gets one opens the file once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What xarray asks for parts of: pixels, columns, and positions on the sky.
+"""Arrays that xarray indexes: pixels, columns, and positions on the sky.
 
 It imports xarray, so that modules import it when they need it.
 """
