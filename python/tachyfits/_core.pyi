@@ -342,6 +342,26 @@ class Image:
         threads: int = 0,
         progress: _Progress | None = None,
     ) -> list[Stats]: ...  # one state per region, or one for the whole section
+    def stats_tasks(
+        self, section: _Section | None = None, *, regions: Sequence[Region] | None = None
+    ) -> int: ...
+    def partial_stats(  # states of runs of pixels of some tasks of `stats`, a row of words for each
+        self,
+        first: int,
+        end: int,
+        section: _Section | None = None,
+        *,
+        regions: Sequence[Region] | None = None,
+        threads: int = 0,
+        progress: _Progress | None = None,
+    ) -> NDArray[np.uint64]: ...
+    def merged_stats(  # of the states of all tasks, in order: what `stats` returns
+        self,
+        parts: Sequence[NDArray[np.uint64]],
+        section: _Section | None = None,
+        *,
+        regions: int | None = None,  # their number
+    ) -> list[Stats]: ...
     def total(
         self, section: _Section | None = None, *, threads: int = 0, progress: _Progress | None = None
     ) -> tuple[int, float]: ...  # (count of defined pixels, sum): the plain sum, the cheapest reduction

@@ -23,6 +23,13 @@ MEASURES: dict[str, Callable[[tf.Image], Any]] = {
     "stats of regions": lambda image: repr(image.stats([tf.Circle(9, 8, 6), tf.Box(3, 4, 5, 6)])),
     "stats of planes": lambda image: list(image.stats(axis="xy").items()),
     "mean": lambda image: image.mean(),
+    "every statistic": lambda image: [
+        [name, image.reduce(name, ddof=1), image.select(tf.Circle(9, 8, 6)).reduce(name)]
+        for name, _ in tf.info.statistics()
+    ],
+    "statistics of nothing": lambda image: [
+        image.select(where="> 1e9 K").reduce(name) for name, _ in tf.info.statistics()
+    ],
     "sum along z": lambda image: image.sum(axis="z"),
     "std along xz": lambda image: image.std(axis="xz", keepdims=True),
     "kurtosis along y": lambda image: image.reduce("kurtosis", axis="y"),

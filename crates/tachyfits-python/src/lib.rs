@@ -31,6 +31,7 @@ mod new_columns;
 mod options;
 mod order_statistics;
 mod output;
+mod partial_stats;
 mod progress;
 mod records;
 mod region;

@@ -9,7 +9,9 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyBytes;
-use tachyfits::io::{Compression, Id, IoError, Profile, RemoteUrl, SpoolOptions, Stamp, Storage, spool};
+use tachyfits::io::{
+    Compression, Id, IoError, Profile, RemoteUrl, SpoolOptions, Stamp, Storage, spool,
+};
 use tachyfits::{Error, Source};
 
 use crate::errors::OrRaise;

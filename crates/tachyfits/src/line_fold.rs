@@ -1,7 +1,9 @@
 //! Folding lines into states: the way every reduction goes whose innermost loop is reduced.
 
-use tachyfits_io::Report;
+use std::ops::Range;
+
 use tachyfits_io::operation::RunOptions;
+use tachyfits_io::{Extent, Report, Tasks};
 use tachyfits_kernels::{Encoding, Stats, Sum, Tier};
 
 use crate::error::Error;
@@ -158,18 +160,59 @@ pub(crate) fn fold_lines<F: LineFold>(
 ) -> Result<Report, Error> {
     let states = States::<F>::new(lines.is_sequential(), outputs);
     let mut states = states.map_err(|error| image.place(error))?;
+    let report = fold_tasks(image, lines, fold, outputs, 0..lines.tasks(), options, |folded| {
+        for (output, state) in &folded {
+            states.merge(fold, *output, state, &mut finish);
+        }
+    })?;
+    states.finish(outputs, &mut finish);
+    Ok(report)
+}
+
+/// The tasks of lines in a range.
+struct TasksOf<'a> {
+    reads: LineReads<'a>,
+    tasks: Range<u64>,
+}
+
+impl Tasks for TasksOf<'_> {
+    fn len(&self) -> u64 {
+        self.tasks.end - self.tasks.start
+    }
+
+    fn ranges(&self, index: u64, ranges: &mut Vec<Range<u64>>) {
+        self.reads.ranges(self.tasks.start + index, ranges);
+    }
+
+    fn extent(&self, index: u64) -> Option<Extent> {
+        self.reads.extent(self.tasks.start + index)
+    }
+}
+
+/// Folds the lines of some tasks and hands on the output and the state of each, in order.
+pub(crate) fn fold_tasks<F: LineFold>(
+    image: &Image,
+    lines: &dyn Lines,
+    fold: &F,
+    outputs: u64,
+    tasks: Range<u64>,
+    options: &RunOptions<'_>,
+    mut take: impl FnMut(Vec<(u64, F::State)>) + Send,
+) -> Result<Report, Error> {
     let pixels = image.pixel_bytes();
     let outputs_of_task = outputs.div_ceil(lines.tasks().max(1)).max(1);
     let waiting = WAITING_BYTES / outputs_of_task / size_of::<(u64, F::State)>() as u64;
     // Where the states of a task are large, the pipeline's default allows more tasks.
     let waiting = if waiting < 100 { 0 } else { waiting };
-    let report = image.run_with(
+    let start = tasks.start;
+    image.run_with(
         |run| run.waiting(waiting as usize),
-        &LineReads { lines, pixels },
+        &TasksOf { reads: LineReads { lines, pixels }, tasks },
         lines.pixels(),
         options,
         <(Vec<u8>, OpenLeaf)>::default,
         |(gathered, leaf), task, fetched| {
+            let task = start + task;
             let mut piece = 0;
             let mut folded: Vec<(u64, F::State)> = Vec::new();
             lines.groups(task, &mut |group| {
@@ -192,14 +235,10 @@ pub(crate) fn fold_lines<F: LineFold>(
             Ok(folded)
         },
         |_task, folded| {
-            for (output, state) in &folded {
-                states.merge(fold, *output, state, &mut finish);
-            }
+            take(folded);
             Ok(())
         },
-    )?;
-    states.finish(outputs, &mut finish);
-    Ok(report)
+    )
 }
 
 /// The states of the outputs that are not finished: one when the lines of each follow each other, or all.

@@ -1,6 +1,8 @@
 //! Reductions: the statistics of everything, of regions, and along any axes. Two methods: lines, where the innermost
 //! loop is reduced, and rows, where it is kept.
 
+use std::ops::Range;
+
 use tachyfits_io::Report;
 use tachyfits_io::operation::RunOptions;
 use tachyfits_kernels::wide_integers::{self, IntegerRows};
@@ -13,7 +15,7 @@ use tachyfits_memory::{self as memory, NoMemory};
 use crate::error::{Error, Reason};
 use crate::grid::Grid;
 use crate::image::{Image, tier};
-use crate::line_fold::{ShapeFold, StatsFold, SumFold, fold_lines};
+use crate::line_fold::{ShapeFold, StatsFold, SumFold, fold_lines, fold_tasks};
 use crate::lines::{GridLines, Lines};
 use crate::region::Region;
 use crate::region_lines::RegionLines;
@@ -71,6 +73,43 @@ impl Image {
         let outputs = regions.map_or(1, |regions| regions.len() as u64);
         let keep = |state: &Stats| states.push(*state);
         let report = fold_lines(self, &*lines, &self.stats_fold()?, outputs, options, keep)?;
+        Ok((states, report))
+    }
+
+    /// The number of tasks of [`Image::stats`], for [`Image::partial_stats`].
+    ///
+    /// # Errors
+    /// As [`Image::stats`].
+    pub fn stats_tasks(
+        &self,
+        section: &Section,
+        regions: Option<&[Region]>,
+        options: &RunOptions<'_>,
+    ) -> Result<u64, Error> {
+        Ok(self.reduced_lines(section, regions, options)?.tasks())
+    }
+
+    /// The states of the lines of some tasks of [`Image::stats`], each with the number of its region: for machines that
+    /// share the work. [`Stats::merge`] of those of all tasks, in order, gives the bits of [`Image::stats`].
+    ///
+    /// # Errors
+    /// As [`Image::stats`].
+    pub fn partial_stats(
+        &self,
+        section: &Section,
+        regions: Option<&[Region]>,
+        tasks: Range<u64>,
+        options: &RunOptions<'_>,
+    ) -> Result<(Vec<(u64, Stats)>, Report), Error> {
+        let lines = self.reduced_lines(section, regions, options)?;
+        let outputs = regions.map_or(1, |regions| regions.len() as u64);
+        let tasks = tasks.start.min(lines.tasks())..tasks.end.min(lines.tasks());
+        let tasks = tasks.start..tasks.end.max(tasks.start);
+        let mut states = Vec::new();
+        let fold = self.stats_fold()?;
+        let report = fold_tasks(self, &*lines, &fold, outputs, tasks, options, |folded| {
+            states.extend(folded);
+        })?;
         Ok((states, report))
     }
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import reduce as folded
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Ranges = Sequence[tuple[int, int, int]]
 
 
-def _run(
+def _reduced(
     image: bytes, method: str, regions: list[NDArray[Any]] | None, options: dict[str, Any]
 ) -> Any:
     """Reduce in the process of a task."""
@@ -54,6 +54,14 @@ class SpreadImage:
         section = self._ranges(section)
         options = {"statistics": list(statistics), "axes": list(axes), "ddof": ddof}
         cut = self._kept(axes, section)
+        if cut is None and not set(statistics) & {"skewness", "kurtosis"}:
+            lengths = [count for _, count, _ in section]
+            states = self.stats(section, regions=regions)
+            found = {
+                name: np.array([_of_state(state, name, lengths, ddof) for state in states])
+                for name in statistics
+            }
+            return {name: array[0] if regions is None else array for name, array in found.items()}
         if cut is None:
             whole: dict[str, NDArray[Any]] = self._whole(
                 "reduce", regions, options | {"section": section}, run
@@ -140,8 +148,16 @@ class SpreadImage:
         self, section: Ranges | None, *, regions: Sequence[_core.Region] | None = None, **run: Any
     ) -> list[_core.Stats]:
         """Return the statistics of each region, or those of all pixels."""
-        states: list[_core.Stats] = self._whole("stats", regions, {"section": section}, run)
-        return states
+        section = self._ranges(section)
+        core = self._image._core_image()
+        count = core.stats_tasks(section, regions=regions)
+        borders = np.linspace(0, count, min(self._count(section), count) + 1).astype(int).tolist()
+        options = [
+            {"first": first, "end": end, "section": section}
+            for first, end in itertools.pairwise(borders)
+        ]
+        parts = self._run("partial_stats", regions, options)
+        return core.merged_stats(parts, section, regions=None if regions is None else len(regions))
 
     def _ranges(self, section: Ranges | None) -> Ranges:
         return [(0, count, 1) for count in self._image.shape] if section is None else section
@@ -180,15 +196,22 @@ class SpreadImage:
         # An axis of one pixel is left out of the engine's loops, which may add in another order.
         parts = max(1, min(self._count(section), count // 2))
         borders = np.linspace(0, count, parts + 1).astype(int).tolist()
-        spans = None if regions is None else [self._spans(region) for region in regions]
-        delayed = needed("dask", "a cluster").delayed
-        task: Callable[..., Any] = delayed(_run, pure=False)
-        tasks = []
+        each = []
         for first, end in itertools.pairwise(borders):
             part = list(section)
             part[axis] = (start + first * step, end - first, step)
-            tasks.append(task(self._pickled, method, spans, options | {"section": part}))
-        return list(needed("dask", "a cluster").compute(*tasks, scheduler=self._cluster.client))
+            each.append(options | {"section": part})
+        return self._run(method, regions, each)
+
+    def _run(
+        self, method: str, regions: Sequence[_core.Region] | None, each: list[dict[str, Any]]
+    ) -> list[Any]:
+        """Run a method in tasks, with options for each; return the results in order."""
+        dask = needed("dask", "a cluster")
+        spans = None if regions is None else [self._spans(region) for region in regions]
+        task = dask.delayed(_reduced, pure=False)
+        tasks = [task(self._pickled, method, spans, options) for options in each]
+        return list(dask.compute(*tasks, scheduler=self._cluster.client))
 
     def _spans(self, region: _core.Region) -> NDArray[np.uint64]:
         """Return row, first and last pixel of each run of a region's pixels."""
@@ -198,6 +221,14 @@ class SpreadImage:
         edges = np.diff(inside, axis=1)
         rows, first = np.nonzero(edges == 1)
         return np.stack([rows, first, np.nonzero(edges == -1)[1] - 1], axis=1).astype(np.uint64)
+
+
+def _of_state(state: _core.Stats, name: str, lengths: Sequence[int], ddof: int) -> Any:
+    """Return a statistic of a state, as the engine gives it for all pixels."""
+    if name.endswith("_position"):
+        position = getattr(state, name)
+        return -1 if position is None else np.ravel_multi_index(position, lengths)
+    return state.standard_deviation(ddof) if name == "std" else getattr(state, name)
 
 
 def _place(cut: int, reduced: Sequence[int], regions: Any) -> int:
