@@ -513,6 +513,8 @@ class Image:
         threads: int = 0,
         progress: _Progress | None = None,
     ) -> list[NDArray[np.float64]]: ...  # each of the kept axes' shape; with regions a leading axis of len(regions)
+    def order_ranks(self, statistic: str | float, count: int) -> tuple[int, int]: ...
+    def order_value(self, statistic: str | float, count: int, low: float, high: float) -> float: ...
     def robust_rms(
         self,
         per_plane: bool,  # one for each plane of the last two axes, or one of all

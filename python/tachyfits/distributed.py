@@ -13,9 +13,8 @@ array([40., 41., 42., 43., 44.])
 29.5
 
 The files must have the same path or URL on every worker, as on a shared file system or in an object
-store; a worker that finds another version of a file raises an IoError. Results of operations whose
-pixels this process has, such as images of bytes, are sent to the workers. A robust rms of all
-pixels is made by this process.
+store; a worker that finds another version of a file raises an IoError. Images of bytes are sent to
+the workers. Skewness, kurtosis and the robust rms of all pixels are made by this process.
 """
 
 from __future__ import annotations

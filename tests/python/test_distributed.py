@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from astropy.io import fits
 
 import tachyfits as tf
 from tachyfits.base.cluster import current
+from tachyfits.interop import dask_ranks
 
 pytestmark = pytest.mark.once
 
@@ -51,6 +53,11 @@ MEASURES: dict[str, Callable[[tf.Image], Any]] = {
     "median": lambda image: image.median(),
     "median along z": lambda image: image.median(axis="z"),
     "percentiles of planes": lambda image: image.percentile([10, 90], axis="xy"),
+    "median of regions": lambda image: [
+        image.select([tf.Circle(9, 8, 6), tf.Box(3, 4, 5, 6)]).percentile([0, 33.3, 100]),
+        image.select(section=np.s_[8:2:-2, ::3, 1:]).median(),
+    ],
+    "mad of all pixels": lambda image: image.mad(),
     "mad of a region": lambda image: image.select(tf.Circle(9, 8, 6)).mad(),
     "robust rms of planes": lambda image: image.robust_rms(per_plane=True),
     "robust rms": lambda image: image.robust_rms(),
@@ -124,3 +131,24 @@ def test_a_worker_that_dies_changes_no_bit(image: tf.Image) -> None:
         os.kill(workers[0], signal.SIGKILL)
         again = tf.distributed.median(image, axis="z", client=client, chunk=2000)
         np.testing.assert_array_equal(again, image.median(axis="z"))
+
+
+@pytest.mark.parametrize("most", [3, 100])
+def test_bins_are_narrowed_until_values_fit(
+    image: tf.Image, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dask_ranks, "MOST_VALUES", most)
+    monkeypatch.setattr(dask_ranks, "BINS", 16)
+    steps = np.round(np.asarray(image)).clip(-3, 3)
+    steps[2, 3, 4] = np.inf
+    few = tf.open(fits_bytes(steps))[0]
+    for one in (image, few, image * 0):
+        with tf.distributed.on("synchronous", chunk=3000):
+            found = one.median(), one.mad(), one.percentile([1, 25, 99.9])
+        np.testing.assert_equal(found, (one.median(), one.mad(), one.percentile([1, 25, 99.9])))
+
+
+def fits_bytes(values: Any) -> bytes:
+    stream = io.BytesIO()
+    fits.PrimaryHDU(values).writeto(stream)
+    return stream.getvalue()

@@ -83,6 +83,35 @@ impl Image {
         reduced.values.into_iter().map(array).collect()
     }
 
+    /// Return the ranks, from 0, of the two neighbours that an order statistic of `count` values, at least one, is made of.
+    fn order_ranks(&self, py: Python<'_>, statistic: Asked, count: i64) -> PyResult<(u64, u64)> {
+        let statistic = self.order_statistic(py, statistic)?;
+        let count: u64 = not_negative(py, "count", count)?;
+        let [low, high] = statistic.ranks(count.max(1));
+        Ok((low, high))
+    }
+
+    /// Return an order statistic of `count` values, of which those of its two ranks are known.
+    ///
+    /// Examples
+    /// --------
+    /// >>> from tachyfits import _core
+    /// >>> image = _core.FitsFile.open("cube.fits").hdu(0).image()
+    /// >>> image.order_ranks("median", 60), image.order_value("median", 60, 29.0, 30.0)
+    /// ((29, 30), 29.5)
+    fn order_value(
+        &self,
+        py: Python<'_>,
+        statistic: Asked,
+        count: i64,
+        low: f64,
+        high: f64,
+    ) -> PyResult<f64> {
+        let statistic = self.order_statistic(py, statistic)?;
+        let count: u64 = not_negative(py, "count", count)?;
+        Ok(statistic.value(count.max(1), [low, high]))
+    }
+
     /// Return the robust rms, the width of the noise in the histogram: float64, of the shape of all axes but the last
     /// two, or without axes.
     ///

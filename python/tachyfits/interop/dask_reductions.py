@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import pickle
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce as folded
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from tachyfits import _core
 from tachyfits.base.cluster import Cluster
 from tachyfits.base.optional import needed
 from tachyfits.interop.dask_arrays import opened
+from tachyfits.interop.dask_ranks import Ranks, Wanted
 
 if TYPE_CHECKING:
     from tachyfits.image.pixels import Pixels
@@ -80,10 +81,7 @@ class SpreadImage:
         options = {"statistics": list(statistics), "axes": list(axes), "buffering": buffering}
         cut = self._kept(axes, section)
         if cut is None:
-            whole: list[NDArray[np.float64]] = self._whole(
-                "order", regions, options | {"section": section}, run
-            )
-            return whole
+            return self._ranked(statistics, section, regions, run)
         parts = self._parts("order", section, cut, regions, options)
         place = _place(cut, axes, regions)
         return [np.concatenate(arrays, place) for arrays in zip(*parts, strict=True)]
@@ -159,6 +157,49 @@ class SpreadImage:
         parts = self._run("partial_stats", regions, options)
         return core.merged_stats(parts, section, regions=None if regions is None else len(regions))
 
+    def _ranked(
+        self, statistics: Sequence[str | float], section: Ranges,
+        regions: Sequence[_core.Region] | None, run: dict[str, Any],
+    ) -> list[NDArray[np.float64]]:  # fmt: skip
+        """Return order statistics of each region, or of all pixels."""
+        states = self.stats(section, regions=regions)
+        found = np.full((len(statistics), len(states)), np.nan)
+        for n, state in enumerate(states):
+            if not np.isfinite(state.max - state.min):
+                # None defined, or infinite ones, which no bins hold.
+                options = {"statistics": list(statistics), "axes": list(range(len(section)))}
+                one = None if regions is None else [regions[n]]
+                whole = self._whole("order", one, options | {"section": section}, run)
+                found[:, n] = np.ravel(whole)
+                continue
+            spans = None if regions is None else self._spans(regions[n])
+            ranks = self._ranks(section, Wanted(spans), state.count, state.min, state.max)
+            for place, statistic in enumerate(statistics):
+                found[place, n] = self._of_ranks(ranks, statistic, section, spans, state)
+        return [array if regions is not None else array[0] for array in found]
+
+    def _of_ranks(
+        self, ranks: Ranks, statistic: str | float, section: Ranges,
+        spans: NDArray[np.uint64] | None, state: _core.Stats,
+    ) -> float:  # fmt: skip
+        core, count = self._image._core_image(), state.count
+        if statistic == "mad":
+            centre = self._of_ranks(ranks, "median", section, spans, state)
+            farthest = max(state.max - centre, centre - state.min)
+            ranks = self._ranks(section, Wanted(spans, centre), count, 0.0, farthest)
+        low, high = (ranks.value(rank) for rank in core.order_ranks(statistic, count))
+        return core.order_value(statistic, count, low, high)
+
+    def _ranks(self, section: Ranges, wanted: Wanted, count: int, low: float, high: float) -> Ranks:
+        """Return what finds values of ranks."""
+        axis = self._kept((), section)
+        parts = [section] if axis is None else self._cut(section, axis)
+
+        def run(function: Callable[..., Any], wanted: Wanted, *more: float) -> list[Any]:
+            return self._tasks(function, [(self._pickled, part, wanted, *more) for part in parts])
+
+        return Ranks(run, wanted, count, low, high)
+
     def _ranges(self, section: Ranges | None) -> Ranges:
         return [(0, count, 1) for count in self._image.shape] if section is None else section
 
@@ -192,25 +233,30 @@ class SpreadImage:
         regions: Sequence[_core.Region] | None, options: dict[str, Any],
     ) -> list[Any]:  # fmt: skip
         """Run a method on the parts of an axis, in order."""
+        each = [options | {"section": part} for part in self._cut(section, axis)]
+        return self._run(method, regions, each)
+
+    def _cut(self, section: Ranges, axis: int) -> list[Ranges]:
+        """Return the parts of a section along an axis."""
         start, count, step = section[axis]
         # An axis of one pixel is left out of the engine's loops, which may add in another order.
         parts = max(1, min(self._count(section), count // 2))
         borders = np.linspace(0, count, parts + 1).astype(int).tolist()
-        each = []
-        for first, end in itertools.pairwise(borders):
-            part = list(section)
-            part[axis] = (start + first * step, end - first, step)
-            each.append(options | {"section": part})
-        return self._run(method, regions, each)
+        pieces = [(start + a * step, b - a, step) for a, b in itertools.pairwise(borders)]
+        return [[*section[:axis], piece, *section[axis + 1 :]] for piece in pieces]
 
     def _run(
         self, method: str, regions: Sequence[_core.Region] | None, each: list[dict[str, Any]]
     ) -> list[Any]:
         """Run a method in tasks, with options for each; return the results in order."""
-        dask = needed("dask", "a cluster")
         spans = None if regions is None else [self._spans(region) for region in regions]
-        task = dask.delayed(_reduced, pure=False)
-        tasks = [task(self._pickled, method, spans, options) for options in each]
+        return self._tasks(_reduced, [(self._pickled, method, spans, options) for options in each])
+
+    def _tasks(self, function: Callable[..., Any], each: list[tuple[Any, ...]]) -> list[Any]:
+        """Run a function in tasks; return the results in order."""
+        dask = needed("dask", "a cluster")
+        task = dask.delayed(function, pure=False)
+        tasks = [task(*arguments) for arguments in each]
         return list(dask.compute(*tasks, scheduler=self._cluster.client))
 
     def _spans(self, region: _core.Region) -> NDArray[np.uint64]:

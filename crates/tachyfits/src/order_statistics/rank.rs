@@ -18,7 +18,7 @@ pub enum OrderStatistic {
 
 impl OrderStatistic {
     /// The ranks, from 0, of the two neighbours that it is made of, among `count` values, at least one.
-    pub(crate) fn ranks(self, count: u64) -> [u64; 2] {
+    pub fn ranks(self, count: u64) -> [u64; 2] {
         match self {
             OrderStatistic::Median | OrderStatistic::Mad => [(count - 1) / 2, count / 2],
             OrderStatistic::Percentile(_) => {
@@ -41,8 +41,8 @@ impl OrderStatistic {
         (count - 1) as f64 * self.fraction()
     }
 
-    /// Combines the two neighbours.
-    pub(crate) fn value(self, count: u64, [low, high]: [f64; 2]) -> f64 {
+    /// The statistic of `count` values whose values of the two ranks are known.
+    pub fn value(self, count: u64, [low, high]: [f64; 2]) -> f64 {
         match self {
             OrderStatistic::Median | OrderStatistic::Mad => mean(low, high),
             OrderStatistic::Percentile(_) => {
