@@ -7,6 +7,7 @@ beams of their own are convolved to one by the plain one.
 
 from __future__ import annotations
 
+import functools
 import resource
 import sys
 import warnings
@@ -49,6 +50,29 @@ def add(request: Request) -> dict[str, object]:
     return {}
 
 
+@functools.cache
+def client() -> Any:
+    """Start two workers of one thread each, which dask then uses."""
+    from dask.distributed import Client
+
+    found = Client(n_workers=2, threads_per_worker=1, dashboard_address=None)
+    found.run(lambda: SpectralCube)
+    return found
+
+
+def cluster_stats(request: Request) -> dict[str, object]:
+    """Take the statistics of a cube by workers of dask, each value by one pass."""
+    cube = SpectralCube.read(request["path"], use_dask=True)
+    found = cube.statistics()
+    return {
+        "count": int(found["npts"]),
+        "mean": float(found["mean"].value),
+        "std": float(found["sigma"].value),
+        "min": float(found["min"].value),
+        "max": float(found["max"].value),
+    }
+
+
 def smooth_beams(request: Request) -> Any:
     """Convolve channels to a beam, each by its own kernel."""
     import astropy.units as u
@@ -65,6 +89,7 @@ if __name__ == "__main__":
     serve(
         {
             "add": Model(add, prepare=limit),
+            "cluster-stats": Model(cluster_stats, prepare=lambda request: client() and None),
             "smooth-beams": smoothing.timed(smooth_beams, smoothing.has_beam),
         },
         lambda: f"spectral-cube {version('spectral-cube')}",

@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "common"))
 
 import at_once
 import bits_of_cubes
+import cluster
 import cubes
 import numpy as np
 import records
@@ -149,6 +150,7 @@ MODELS = {
     "extract": Model(extract, extracted),
     "bits": Model(bits),
     **at_once.MODELS,
+    **cluster.MODELS,
     **cubes.MODELS,
     **bits_of_cubes.MODELS,
     **table_models.MODELS,
