@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from tachyfits.base.upper import upper
 
 if TYPE_CHECKING:
-    from tachyfits import distributed, fortran, info
+    from tachyfits import distributed, fortran, info, zarr
     from tachyfits._core import (
         CancelToken,
         Checksum,
@@ -158,6 +158,7 @@ __all__ = [
     "update_checksums",
     "verify",
     "write",
+    "zarr",
 ]
 
 #: Modules and the public names that they define. A module is imported when one of its names is
@@ -277,7 +278,7 @@ if not TYPE_CHECKING:  # type checkers know every name from the imports above
 
     def __getattr__(name: str) -> Any:
         """Import the module of a public name when the name is first used."""
-        if name in ("distributed", "fortran", "info"):
+        if name in ("distributed", "fortran", "info", "zarr"):
             return importlib.import_module(f"tachyfits.{name}")
         if name not in _MODULES:
             raise AttributeError(f"module 'tachyfits' has no attribute {name!r}")

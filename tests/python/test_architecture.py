@@ -98,7 +98,7 @@ HEAVY_LIBRARIES = {
 #: from its own layer and from lower ones; DESIGN.md lists the layers too.
 LAYERS = (
     "base", "info", "text", "header", "file", "results", "image", "table", "interop", "writing",
-    "editing", "checks", "records", "distributed", "fortran", "plot", "server", "cli",
+    "editing", "checks", "records", "distributed", "zarr", "fortran", "plot", "server", "cli",
 )  # fmt: skip
 
 #: Where modules are imported by a name in a table: public names, `base.upper`, and commands.
@@ -384,8 +384,8 @@ def test_public_names_are_imported_on_first_use() -> None:
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
-    modules = ("distributed", "fortran", "info")
-    assert [declared.pop(name) for name in modules] == ["tachyfits"] * 3
+    modules = ("distributed", "fortran", "info", "zarr")
+    assert [declared.pop(name) for name in modules] == ["tachyfits"] * 4
     assert declared == {name: f"tachyfits.{home}" for name, home in tf._MODULES.items()}
     assert sorted([*declared, *modules]) == sorted(tf.__all__)
     for name in tf.__all__:

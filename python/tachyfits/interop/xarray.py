@@ -19,6 +19,14 @@ from tachyfits.header.tabulated import Tabulated, tabulated
 from tachyfits.image.expressions import image_of_array
 from tachyfits.interop.dask_arrays import CHUNK_BYTES, file_chunks
 from tachyfits.interop.lazy_array import physical_header, section_header
+from tachyfits.interop.named_axes import (
+    AXES,
+    HEADER,
+    SHAPE,
+    attributes,
+    axis_names,
+    axis_values,
+)  # fmt: skip
 from tachyfits.results.measured import Measured, with_unit
 from tachyfits.text.axes import WorldAxis
 
@@ -26,12 +34,6 @@ if TYPE_CHECKING:
     import xarray
 
     from tachyfits.image.image import Image
-
-#: Attributes with the cards, the shape and the names of the axes of the source, by which an array
-#: becomes an image again.
-HEADER = "fits_header"
-SHAPE = "fits_shape"
-AXES = "fits_axes"
 
 
 def data_array(source: Image | Measured, *, lazy: bool = True) -> xarray.DataArray:
@@ -49,9 +51,9 @@ def data_array(source: Image | Measured, *, lazy: bool = True) -> xarray.DataArr
     shape = source.shape
     # The header alone lacks tables of coordinates.
     coordinates = Coordinates(header, len(shape)) if image is None else image._coordinates
-    names = _names(coordinates)
+    names = axis_names(coordinates)
     known = {
-        name: _coordinate(name, *_values_of(coordinates, n, shape[n]), coordinates.ctypes[-1 - n])
+        name: _coordinate(name, *axis_values(coordinates, n, shape[n]), coordinates.ctypes[-1 - n])
         for n, name in enumerate(names)
     }
     channels = result._channels if image is None else None
@@ -66,8 +68,7 @@ def data_array(source: Image | Measured, *, lazy: bool = True) -> xarray.DataArr
     arrays = needed("tachyfits.interop.xarray_arrays", "an array of xarray")
     whole = image is None or not lazy
     data = xr.Variable(names, np.asarray(source) if whole else arrays.lazy_pixels(image))
-    text = header.to_astropy().tostring(sep="\n")
-    data.attrs = {"units": source.unit or "", HEADER: text, SHAPE: list(shape), AXES: names}
+    data.attrs = attributes(source.unit, header, shape, names)
     label = getattr(source, "name", "")
     found: xarray.DataArray = xr.DataArray(data, coords=known, name=label or None)
     sky = _sky(coordinates, names, shape) if len(names) == len(coordinates.ctypes) else None
@@ -80,31 +81,6 @@ def data_array(source: Image | Measured, *, lazy: bool = True) -> xarray.DataArr
 
 def _coordinate(name: str, values: Any, unit: str, ctype: str) -> tuple[str, Any, dict[str, str]]:
     return name, values, {"units": unit, "ctype": ctype}
-
-
-def _values_of(coordinates: Coordinates, number: int, count: int) -> tuple[Any, str]:
-    """Return the coordinates of an axis and their unit; numbers of pixels from 0 without one."""
-    axis = coordinates.axis(number)
-    pixels = np.arange(count, dtype=np.float64)
-    if not axis.has_coordinate or axis.unit == PIXEL:
-        return np.arange(count), "pixel"
-    return axis.values(pixels), axis.unit
-
-
-def _names(coordinates: Coordinates) -> list[str]:
-    """Return a name for each NumPy axis."""
-    names: list[str] = []
-    sky = coordinates.sky
-    celestial = () if sky is None else sky.axes
-    for number in range(coordinates.ndim, 0, -1):
-        ctype = coordinates.ctypes[number - 1].split("-")[0].lower()
-        if celestial:
-            name = ("x", "y")[celestial.index(number)] if number in celestial else ctype
-        else:
-            name = ctype or ("x", "y", "z")[number - 1] if number <= 3 else ctype
-        name = name or f"axis{number}"
-        names.append(f"{name}{number}" if name in names else name)
-    return names
 
 
 def _sky(coordinates: Coordinates, names: Sequence[str], shape: Sequence[int]) -> Any:
@@ -166,7 +142,7 @@ def _header_of(array: Any, unit: str) -> tuple[Header, list[Tabulated]]:
         return with_unit(Header([]), unit), []
     cards = given_cards(fits.Header.fromstring(text, sep="\n"))
     coordinates = Coordinates(Header(cards), len(shape))
-    names = [str(name) for name in array.attrs.get(AXES, _names(coordinates))]
+    names = [str(name) for name in array.attrs.get(AXES, axis_names(coordinates))]
     if len(names) != len(shape):
         raise _not_a_section(array, f"{AXES} of {len(names)} axes")
     left = [name for name in names if name in array.dims]
@@ -174,7 +150,7 @@ def _header_of(array: Any, unit: str) -> tuple[Header, list[Tabulated]]:
         raise _not_a_section(array, f"axes {', '.join(map(str, array.dims))}")
     ranges, tables = [], []
     for number, name in enumerate(names):
-        source, own = _values_of(coordinates, number, shape[number])
+        source, own = axis_values(coordinates, number, shape[number])
         if name not in array.coords:
             raise _not_a_section(array, f"no coordinate {name}")
         coordinate = array.coords[name]

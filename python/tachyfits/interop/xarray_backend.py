@@ -16,6 +16,7 @@ from tachyfits.base.errors import usage, warn
 from tachyfits.file.file import open as open_file
 from tachyfits.file.hdu import Hdu
 from tachyfits.file.image_hdu import ImageHdu
+from tachyfits.interop.named_axes import group_name
 from tachyfits.interop.xarray import data_array, image_of_data_array
 from tachyfits.interop.xarray_arrays import lazy_column
 
@@ -86,9 +87,7 @@ class TachyfitsBackend(BackendEntrypoint):
         for hdu in file:
             if not _has_data(hdu):
                 continue
-            name = hdu.name.strip().replace("/", "_") or f"hdu{hdu.index}"
-            name = f"{name}_{hdu.version}" if f"/{name}" in groups else name
-            name = f"{name}_hdu{hdu.index}" if f"/{name}" in groups else name
+            name = group_name(hdu, [name[1:] for name in groups])
             dropped = _names(drop_variables)
             groups[f"/{name}"] = _dataset(hdu).drop_vars(dropped, errors="ignore")
         groups["/"].set_close(file.close)
