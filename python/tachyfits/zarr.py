@@ -253,7 +253,8 @@ class Store(abc.Store):
         array, _ = self._found(key)
         if array is None:
             raise FileNotFoundError(key)
-        return int(math.prod(array.chunks)) * array.dtype.itemsize
+        size: int = math.prod(array.chunks) * array.dtype.itemsize
+        return size
 
     @property
     def supports_writes(self) -> bool:

@@ -35,14 +35,14 @@ class Bin(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """The values that a task looks at.
+    """The values that a task counts.
 
     Attributes
     ----------
     spans
         Row, first and last pixel of each run of a region; None: every pixel.
     centre
-        Distances to it are looked at, not the values themselves; None: these.
+        Distances to it are counted, not the values themselves; None: these.
     bins
         The values are in all of them.
     """
