@@ -245,6 +245,7 @@ _UPPER = {
     "export": "writing.export",
     "image_of_cube": "interop.spectral_cube",
     "image_of_data_array": "interop.xarray",
+    "lazy_frame": "interop.polars_scan",
     "mask_of_file": "interop.regions",
     "parts_of_astropy": "interop.regions",
     "parts_of_file": "interop.region_files",

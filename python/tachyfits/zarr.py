@@ -1,7 +1,7 @@
 """FITS images as arrays of Zarr: a store whose chunks are decoded when they are read.
 
-Whatever reads Zarr version 3 reads any image: scaled, compressed, computed, of a server. Nothing is
-copied or written.
+Programs that read Zarr version 3 read any image: scaled, compressed, computed, of a server. Nothing
+is copied or written.
 
 >>> import tachyfits as tf
 >>> import zarr
@@ -198,7 +198,7 @@ class Store(abc.Store):
     def _array_of(self, key: str) -> _Array | None:
         return self._arrays.get(key.rpartition("/")[0])
 
-    # What Zarr asks for.
+    # The interface of Zarr.
 
     def __eq__(self, value: object) -> bool:
         """Tell whether both are of the same object."""

@@ -274,6 +274,33 @@ class Table(TableReading):
         """Return a polars DataFrame, through Arrow (needs polars and pyarrow)."""
         return self._read_for_others(columns, rows, where, threads, progress).to_polars()
 
+    def scan_polars(self, columns: ColumnNames = None) -> polars.LazyFrame:
+        """Return a lazy frame of polars: a query reads its columns, and rows that it may need.
+
+        Comparisons of columns with numbers and text, joined by ``&`` and ``|``, and ``is_between``
+        are conditions of the engine; polars filters the rows that remain.
+
+        Parameters
+        ----------
+        columns
+            As of `read`.
+
+        Raises
+        ------
+        UsageError
+            polars or pyarrow is not installed.
+
+        Examples
+        --------
+        >>> import polars as pl, tachyfits as tf
+        >>> stars = tf.open("table.fits")[1].scan_polars()
+        >>> stars.filter(pl.col("MAG") < 19).select("NAME").collect()["NAME"].to_list()
+        ['alpha', 'epsilon']
+        """
+        keys = [column.key for column in self._chosen(columns)]
+        frame: polars.LazyFrame = upper.lazy_frame(self, keys)
+        return frame
+
     def _read_for_others(
         self, columns: ColumnNames, rows: Any, where: str | None,
         threads: int | None, progress: Progress | None,

@@ -1,0 +1,107 @@
+"""Lazy frames of polars: columns and conditions of a query decide what is read.
+
+A condition that polars asks for is translated as far as the engine has the same or more rows for
+it; polars then filters the rows itself. This module alone knows how polars writes expressions.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from tachyfits.base.optional import needed
+
+if TYPE_CHECKING:
+    import polars
+
+    from tachyfits.table.table import Table
+
+#: Rows of a batch, unless polars asks for others.
+_ROWS = 100_000
+
+#: Conditions of the engine for comparisons of polars. NaN is the largest number there, so "greater"
+#: is "not less"; and both sides may be rounded, so that none is strict.
+_COMPARISONS = {
+    "Lt": "{0} <= {1}", "LtEq": "{0} <= {1}", "Gt": "!({0} < {1})", "GtEq": "!({0} < {1})",
+    "Eq": "{0} == {1}",
+}  # fmt: skip
+_TURNED = {"Lt": "Gt", "LtEq": "GtEq", "Gt": "Lt", "GtEq": "LtEq", "Eq": "Eq"}
+
+
+def lazy_frame(table: Table, columns: list[str] | None) -> polars.LazyFrame:
+    """Return a lazy frame of a table."""
+    pl = needed("polars", "a frame of polars")
+    plugins = needed("polars.io.plugins", "a frame of polars")
+    scalars = {column.key for column in table.columns if not column.shape}
+
+    def source(
+        with_columns: list[str] | None, predicate: Any, n_rows: int | None, batch_size: int | None
+    ) -> Iterator[polars.DataFrame]:
+        wanted = columns if with_columns is None else with_columns
+        where = None if predicate is None else _condition(predicate, scalars)
+        reader = table.arrow_reader(
+            wanted or [], rows=batch_size or _ROWS, where=where,
+            within=None if n_rows is None else slice(0, n_rows),
+        )  # fmt: skip
+        for batch in reader:
+            frame: Any = pl.from_arrow(batch)
+            yield frame if predicate is None else frame.filter(predicate)
+
+    schema = table.to_polars(columns, rows=slice(0, 0)).schema
+    lazy: polars.LazyFrame = plugins.register_io_source(source, schema=schema, is_pure=True)
+    return lazy
+
+
+def _condition(predicate: Any, columns: set[str]) -> str | None:
+    """Return a condition that all rows of a predicate satisfy, or None."""
+    try:
+        return _translated(json.loads(predicate.meta.serialize(format="json")), columns)
+    except (KeyError, TypeError, ValueError):
+        # Another version of polars, or what it cannot write.
+        return None
+
+
+def _translated(node: Any, columns: set[str]) -> str | None:
+    """Return the condition of a part of an expression."""
+    kind, content = next(iter(node.items())) if isinstance(node, dict) and node else ("", None)
+    if kind == "Function" and "IsBetween" in str(content["function"]):
+        value, low, high = (_operand(part, columns) for part in content["input"])
+        if value is None or low is None or high is None:
+            return None
+        return f"(!({value} < {low}) && {value} <= {high})"
+    if kind != "BinaryExpr":
+        return None
+    left, op, right = content["left"], content["op"], content["right"]
+    if op in ("And", "LogicalAnd", "Or", "LogicalOr"):
+        found = [_translated(side, columns) for side in (left, right)]
+        parts = [part for part in found if part is not None]
+        if op.endswith("And") and parts:
+            return f"({' && '.join(parts)})"
+        return f"({' || '.join(parts)})" if len(parts) == 2 else None
+    if "Literal" in left:
+        left, op, right = right, _TURNED.get(op, ""), left
+    one, other = _operand(left, columns), _operand(right, columns)
+    pattern = _COMPARISONS.get(op)
+    if pattern is None or one is None or other is None or ("'" in other and op != "Eq"):
+        return None
+    return pattern.format(one, other)
+
+
+def _operand(node: Any, columns: set[str]) -> str | None:
+    """Return a column or a constant as the engine writes it."""
+    if "Column" in node:
+        name = node["Column"]
+        return f"`{name}`" if name in columns and "`" not in name else None
+    if "Literal" not in node:
+        return None
+    value = node["Literal"]
+    while isinstance(value, dict) and len(value) == 1:
+        (value,) = value.values()
+    if isinstance(value, str):
+        plain = value.isascii() and value.isprintable() and not set(value) & set("'\"\\")
+        return f"'{value}'" if plain and value else None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        return None
+    return repr(value)
