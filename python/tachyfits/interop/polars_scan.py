@@ -65,7 +65,9 @@ def _condition(predicate: Any, columns: set[str]) -> str | None:
 
 def _translated(node: Any, columns: set[str]) -> str | None:
     """Return the condition of a part of an expression."""
-    kind, content = next(iter(node.items())) if isinstance(node, dict) and node else ("", None)
+    kind: str
+    content: Any
+    kind, content = next(iter(node.items())) if isinstance(node, dict) and node else ("", {})
     if kind == "Function" and "IsBetween" in str(content["function"]):
         value, low, high = (_operand(part, columns) for part in content["input"])
         if value is None or low is None or high is None:
