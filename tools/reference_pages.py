@@ -1,4 +1,4 @@
-"""Write the pages of docs/reference from the tables in the compiled module.
+"""Write the pages of docs/reference, and a stub, from the tables in the compiled module.
 
 `python tools/reference_pages.py` rewrites them; `--check` lists those that are not current.
 """
@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
+ROOT = Path(__file__).resolve().parents[1]
 
 WRITTEN = (
     "<!-- Written by tools/reference_pages.py from the table in the code; `make check` compares "
@@ -51,6 +51,40 @@ or legal and probably not intended. Codes are stable.
 """
 
 
+STATISTICS = f"""\
+# Statistics
+
+{WRITTEN}
+
+`tachyfits.info.statistics()` lists these statistics. `Image.spectrum` and `Image.collapse` take the
+names, as do `--statistic` on the command line, `statistic=` of the server and `tachyfits_reduce` of
+C; `Image.reduce` takes those of one pass. NaN and BLANK pixels are ignored, except by `nan`, which
+counts them. `Image` has a method for each: `count_nan` for `nan`, `argmin` and `argmax` for the
+positions, otherwise of the same name. `percentile90`, or another number from 0 to 100, is an order
+statistic too. Order statistics are exact and take several passes.
+"""
+
+STUB = """\
+# Written by tools/reference_pages.py from the register of statistics.
+
+from typing import Any
+
+from tachyfits.text.axes import Axis
+
+class ReductionMethods:
+"""
+
+METHOD = """\
+    def {name}(
+        self,
+        axis: Axis | None = None,
+        *,
+        keepdims: bool = False,
+        **options: Any,
+    ) -> Any: ...
+"""
+
+
 def errors() -> str:
     """Return the text of the page of errors."""
     from tachyfits import info
@@ -80,21 +114,50 @@ def rules() -> str:
     return "\n".join([RULES, *heading, *sorted(rows)]) + "\n"
 
 
+def statistics() -> str:
+    """Return the text of the page of statistics."""
+    from tachyfits import info
+
+    rows = [
+        row(
+            f"`{each.name}`",
+            each.meaning,
+            "that of the pixels" if each.has_unit else "",
+            "order" if each.is_order else "one pass",
+        )
+        for each in info.statistics()
+    ]
+    heading = ["| name | meaning | unit | kind |", "|---|---|---|---|"]
+    return "\n".join([STATISTICS, *heading, *rows]) + "\n"
+
+
+def stub() -> str:
+    """Return the stub of the methods that are one statistic each."""
+    from tachyfits.image.reduction_methods import ReductionMethods
+
+    names = [name for name in vars(ReductionMethods) if not name.startswith("_")]
+    return STUB + "".join(METHOD.format(name=name) for name in names)
+
+
 def row(*cells: str) -> str:
     """Return a row of a table."""
     safe = (cell.replace("|", "\\|").replace("\n", " ") for cell in cells)
     return f"| {' | '.join(safe)} |"
 
 
-PAGES: dict[str, Callable[[], str]] = {"errors.md": errors, "rules.md": rules}
+PAGES: dict[str, Callable[[], str]] = {
+    "docs/reference/errors.md": errors,
+    "docs/reference/rules.md": rules,
+    "docs/reference/statistics.md": statistics,
+    "python/tachyfits/image/reduction_methods.pyi": stub,
+}
 
 
 def main(arguments: list[str]) -> int:
     """Write or check the pages; 0 when they are current."""
     if arguments == ["--check"]:
         current = {
-            name: (FOLDER / name).is_file()
-            and (FOLDER / name).read_text(encoding="utf-8") == made()
+            name: (ROOT / name).is_file() and (ROOT / name).read_text(encoding="utf-8") == made()
             for name, made in PAGES.items()
         }
         for name in (name for name, is_current in current.items() if not is_current):
@@ -104,7 +167,7 @@ def main(arguments: list[str]) -> int:
         print("usage: reference_pages.py [--check]", file=sys.stderr)
         return 2
     for name, made in PAGES.items():
-        (FOLDER / name).write_text(made(), encoding="utf-8")
+        (ROOT / name).write_text(made(), encoding="utf-8")
     return 0
 
 

@@ -77,7 +77,7 @@ def comment_kept(keyword: str, value: str, comment: str) -> str: ...
 def column_pattern(keyword: str) -> tuple[int, str] | None: ...  # the number, "#" in its place
 def allow_maps(allowed: bool) -> None: ...  # files in the page cache may be mapped
 def set_defaults(threads: int, progress: _Progress | None = None) -> None: ...  # of operations that are given none
-def statistics() -> list[tuple[str, str]]: ...  # the reductions: (name, one line)
+def statistics() -> list[tuple[str, str, bool, bool, bool]]: ...  # name, one line, has the unit of pixels, standard, order
 
 def smoothing_weights(kernel: str, width: float | None = None) -> NDArray[np.float64]: ...  # hanning, boxcar, gaussian
 def write_array(

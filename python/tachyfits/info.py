@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from tachyfits import _core
 
-__all__ = ["Rule", "build", "error_codes", "functions", "rules", "statistics"]
+__all__ = ["Rule", "Statistic", "build", "error_codes", "functions", "rules", "statistics"]
 
 
 class Rule(NamedTuple):
@@ -27,6 +27,21 @@ class Rule(NamedTuple):
     meaning: str
     #: Hint: the next step.
     advice: str
+
+
+class Statistic(NamedTuple):
+    """A statistic of pixels, as `statistics` lists it."""
+
+    #: What ``statistic=`` and ``--statistic`` call it.
+    name: str
+    #: Definition in one line.
+    meaning: str
+    #: It has the unit of the pixels; others are counts, indices and ratios.
+    has_unit: bool
+    #: `Image.stats` gives it for each row of its axes, and `tachyfits stats` for each plane.
+    is_standard: bool
+    #: It is one of the sorted pixels, which takes several passes.
+    is_order: bool
 
 
 def build() -> dict[str, Any]:
@@ -70,6 +85,13 @@ def functions() -> list[tuple[tuple[str, ...], str, str]]:
     return _core.expression_functions()
 
 
-def statistics() -> list[tuple[str, str]]:
-    """Return name and meaning of the statistics that reduce pixels."""
-    return _core.statistics()
+def statistics() -> tuple[Statistic, ...]:
+    """Return the statistics that reduce pixels; percentiles come besides them.
+
+    Examples
+    --------
+    >>> import tachyfits as tf
+    >>> [statistic.name for statistic in tf.info.statistics() if statistic.is_order]
+    ['median', 'mad']
+    """
+    return tuple(Statistic(*row) for row in _core.statistics())

@@ -258,6 +258,33 @@ def test_a_type_of_a_crate_has_a_name_of_its_own(crate: str) -> None:
     assert not {name for name in names if names.count(name) > 1}
 
 
+#: Files of reductions with a state of their own: the state, and the names of its statistics.
+REDUCTIONS = {"shape.rs": ("Shape", "skewness|kurtosis"), "mean_abs.rs": ("MeanAbs", "mean_abs")}
+
+
+@pytest.mark.parametrize("file", REDUCTIONS)
+def test_a_reduction_is_a_file_and_a_line_of_the_register(file: str) -> None:
+    state, names = REDUCTIONS[file]
+    engine = CRATES / "tachyfits" / "src"
+    sources = [*(CRATES / "tachyfits-kernels" / "src").rglob("*.rs")]
+    sources += [engine / name for name in ("line_fold.rs", "reduce.rs", "statistic.rs")]
+    lines = [
+        (path.name, line.strip())
+        for path in sources
+        if path.name not in (file, "lib.rs")
+        for line in rust_code(path.read_text(encoding="utf-8")).splitlines()
+        if re.search(rf"\b(?:{state}|{names})\b", line)
+    ]
+    # Besides that line: its module, and the re-export for programs in Rust.
+    registered = [(name, line) for name, line in lines if not line.startswith(("mod ", "pub use"))]
+    assert [name for name, _ in registered] == ["reduction.rs"], lines
+    assert {name for name, _ in lines} == {"reduction.rs"}
+    quoted = re.compile(rf"""["'](?:{names})["']""")
+    assert not [
+        path for path in PACKAGE.rglob("*.py") if quoted.search(path.read_text(encoding="utf-8"))
+    ]
+
+
 def test_uses_of_rust_modules_are_found(tmp_path: Path) -> None:
     files = {
         "lib.rs": "mod a;\nmod b;\npub use a::Low;\n",

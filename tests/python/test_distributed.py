@@ -19,6 +19,8 @@ from tachyfits.interop import dask_ranks
 
 pytestmark = pytest.mark.once
 
+STATISTICS = [one.name for one in tf.info.statistics() if not one.is_order]
+
 #: Name: what is measured of an image.
 MEASURES: dict[str, Callable[[tf.Image], Any]] = {
     "stats": lambda image: repr(image.stats()),
@@ -27,10 +29,10 @@ MEASURES: dict[str, Callable[[tf.Image], Any]] = {
     "mean": lambda image: image.mean(),
     "every statistic": lambda image: [
         [name, image.reduce(name, ddof=1), image.select(tf.Circle(9, 8, 6)).reduce(name)]
-        for name, _ in tf.info.statistics()
+        for name in STATISTICS
     ],
     "statistics of nothing": lambda image: [
-        image.select(where="> 1e9 K").reduce(name) for name, _ in tf.info.statistics()
+        image.select(where="> 1e9 K").reduce(name) for name in STATISTICS
     ],
     "sum along z": lambda image: image.sum(axis="z"),
     "std along xz": lambda image: image.std(axis="xz", keepdims=True),

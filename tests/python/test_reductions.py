@@ -352,6 +352,27 @@ def test_skewness_and_kurtosis_are_those_of_scipy(axis: Any) -> None:
                 np.testing.assert_array_equal(again, found)
 
 
+#: Methods with another name than their statistic.
+METHODS = {"nan": "count_nan", "min_position": "argmin", "max_position": "argmax"}
+
+
+@pytest.mark.parametrize("statistic", tf.info.statistics(), ids=lambda each: each.name)
+def test_every_statistic_has_a_method_and_the_unit_that_the_register_says(
+    statistic: tf.info.Statistic,
+) -> None:
+    values = np.random.default_rng(5).normal(1.0, 3.0, (3, 20, 30)).astype("f4")
+    cards = [("BUNIT", "Jy/beam"), ("CTYPE3", "VRAD"), ("CUNIT3", "m/s"), ("CDELT3", 500.0)]
+    image, twice = (tf.open(primary(pixels, cards))[0] for pixels in (values, 2 * values))
+    spectrum = image.spectrum(statistic=statistic.name)
+    found = getattr(image, METHODS.get(statistic.name, statistic.name))("xy")
+    np.testing.assert_array_equal(found, spectrum.values)
+    assert (spectrum.unit or None) == (image.unit if statistic.has_unit else None)
+    assert (image.collapse(statistic.name).unit or None) == (spectrum.unit or None)
+    factor = 2 if statistic.has_unit else 1
+    doubled = twice.spectrum(statistic=statistic.name).values
+    np.testing.assert_array_equal(doubled, factor * spectrum.values)
+
+
 def test_pixels_of_one_value_have_no_skewness() -> None:
     image = tf.open(primary(np.full((3, 4), 105.83)))[0]
     assert np.isnan(image.skewness())

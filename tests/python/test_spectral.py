@@ -48,7 +48,9 @@ def test_channels_cut_the_spectrum_and_its_axis() -> None:
     np.testing.assert_array_equal(backwards.axis.values, VELOCITY[::-1])
 
 
-@pytest.mark.parametrize("statistic", [name for name, _ in tf.info.statistics()])
+@pytest.mark.parametrize(
+    "statistic", [each.name for each in tf.info.statistics() if not each.is_order]
+)
 def test_every_statistic_makes_spectra_and_pictures(statistic: str) -> None:
     stored = noise()
     image = cube(stored)

@@ -730,9 +730,9 @@ int32_t tachyfits_histogram(const struct tachyfits_file *file,
                             const struct tachyfits_options *options,
                             struct tachyfits_error *error);
 
-// Reduce axes (0 is NAXIS1) by a statistic: "count", "nan", "sum", "mean", "rms", "std", "min", "max", "skewness",
-// "kurtosis", "median", "mad" or "percentile90". `out` takes a number for each pixel of the other axes, `room` in all; a
-// region is in the plane of NAXIS1 and NAXIS2, both of which are then reduced.
+// Reduce axes (0 is NAXIS1) by a statistic: "mean", "std", "median", "percentile90" and others; the error of an unknown
+// name lists them. `out` takes a number for each pixel of the other axes, `room` in all; a region is in the plane of NAXIS1
+// and NAXIS2, both of which are then reduced.
 int32_t tachyfits_reduce(const struct tachyfits_file *file,
                          size_t hdu,
                          const struct tachyfits_range *ranges,

@@ -35,9 +35,9 @@ mod order_statistics;
 mod pixel;
 mod quantised;
 mod reals;
+mod reduction;
 mod rice_lanes;
 mod rows;
-mod shape;
 mod source;
 mod spectral;
 mod stats;
@@ -77,9 +77,14 @@ pub use quantised::{
     quantise_f64, random_numbers,
 };
 pub use reals::{decode_halves, decode_quads};
+#[cfg(feature = "conformance")]
+pub use reduction::MeanAbs;
+pub use reduction::{
+    Definition, Finish, Needs, OutputState, Reduction, ReductionRows, Shape, Statistic,
+    StatisticUnit, StatisticValue, UnknownStatistic,
+};
 pub use rice_lanes::{RICE_LANES, RicePixel, decode_rice_lanes, has_rice_lanes};
 pub use rows::{ExtremaRows, MomentRows, SpectralRows, SumRows};
-pub use shape::{Shape, ShapeRows};
 pub use source::{ByteOrder, Encoding, Source};
 pub use spectral::SpectralSum;
 pub use stats::{Extremum, Stats};

@@ -30,13 +30,14 @@ pub use nulls::decode_elements;
 pub use order_statistics::{cell_counts, deviations, key_counts, key_piece, split};
 pub use quantised::{dequantise, quantise};
 pub use rice_lanes::decode_rice;
+pub(crate) use rows::columns;
 pub use rows::{Extrema, Moments, common_rows, extrema_rows, moment_slab, spectral_rows, sum_rows};
 pub use stencil::smooth_rows;
 pub use transpose::transpose;
 
 use crate::{
     ByteOrder, Common, Compensated, Encoding, Extremum, HistogramRange, LANES, LEAF_PIXELS,
-    PixelType, RUN_CHUNKS, Shape, SpectralSum, Stats, Sum, Total, Unit,
+    PixelType, RUN_CHUNKS, SpectralSum, Stats, Sum, Total, Unit,
 };
 
 /// A pixel before scaling. Integers are exact.
@@ -157,7 +158,7 @@ pub fn gather(bytes: &[u8], pixel_bytes: usize, step: i64, count: usize) -> Vec<
 
 /// The sum of a leaf: its runs pairwise in [`LANES`] lanes, then the terms after the last whole chunk, then the lanes
 /// pairwise. NaN terms are left out.
-fn leaf_sum(terms: &[f64]) -> f64 {
+pub(crate) fn leaf_sum(terms: &[f64]) -> f64 {
     let (whole, rest) = terms.split_at(terms.len() / LANES * LANES);
     let runs: Vec<[f64; LANES]> = whole.chunks(RUN_CHUNKS * LANES).map(lane_sums).collect();
     let mut lanes = sum_of_runs(&runs);
@@ -290,26 +291,6 @@ pub fn stats(bytes: &[u8], encoding: &Encoding, position: u64) -> Stats {
     state
 }
 
-/// Twin of [`Shape::accumulate`].
-pub fn shape(bytes: &[u8], encoding: &Encoding) -> Shape {
-    let mut state = Shape::default();
-    for leaf in decode_f64(bytes, encoding).chunks(LEAF_PIXELS) {
-        let count = leaf.iter().filter(|x| !x.is_nan()).count() as u64;
-        if count > 0 {
-            let about = leaf_sum(leaf) / count as f64;
-            let differences = leaf.iter().map(|x| if x.is_nan() { 0.0 } else { x - about });
-            let powers: Vec<[f64; 4]> =
-                differences.map(|d| [d, d * d, d * d * d, d * d * d * d]).collect();
-            let sum = |power: usize| plain_sum(powers.iter().map(|powers| powers[power]));
-            let plain = Shape::of(count, about, [sum(0), sum(1), sum(2), sum(3)]);
-            let is_exact = plain.is_exact();
-            let again = if is_exact { None } else { Shape::in_unit_of(leaf) };
-            state.merge(&again.unwrap_or(plain));
-        }
-    }
-    state
-}
-
 /// The state of pixels with exact moments, of any number.
 fn integer_stats(
     moments: &NaiveIntegerMoments,
@@ -407,7 +388,7 @@ fn add_common_and_extremes(state: &mut Stats, values: &[f64], position: u64) {
 }
 
 /// The sum of a leaf's second pass: lanes without runs, in which a NaN term makes the sum NaN.
-fn plain_sum(terms: impl Iterator<Item = f64>) -> f64 {
+pub(crate) fn plain_sum(terms: impl Iterator<Item = f64>) -> f64 {
     let terms: Vec<f64> = terms.collect();
     if terms.iter().any(|term| term.is_nan()) { f64::NAN } else { add_pairwise(lane_sums(&terms)) }
 }

@@ -5,7 +5,8 @@ use std::ffi::CString;
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tachyfits::{Statistic, Tier};
+use tachyfits::Tier;
+use tachyfits::statistics::StatisticUnit;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -52,14 +53,19 @@ fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(info)
 }
 
-/// Return the reductions that `Image.reduce` knows: a list of (name, meaning in one line).
+/// Return of each statistic the name, the meaning in one line, whether it has the unit of the pixels, whether it is one of
+/// the standard ones, and whether it is an order statistic: `Image.order` has those, `Image.reduce` the others.
 ///
 /// Examples
 /// --------
 /// >>> from tachyfits import _core
-/// >>> dict(_core.statistics())["mean"]
-/// 'sum over count'
+/// >>> [row for row in _core.statistics() if row[0] in ("mean", "mad")][0]
+/// ('mean', 'sum over count', True, True, False)
 #[pyfunction]
-fn statistics() -> Vec<(&'static str, &'static str)> {
-    Statistic::ALL.iter().map(|statistic| (statistic.name(), statistic.meaning())).collect()
+fn statistics() -> Vec<(&'static str, &'static str, bool, bool, bool)> {
+    let facts = tachyfits::statistics::statistics().map(|facts| {
+        let has_unit = facts.unit == StatisticUnit::Pixels;
+        (facts.name, facts.meaning, has_unit, facts.is_standard, facts.is_order)
+    });
+    facts.collect()
 }

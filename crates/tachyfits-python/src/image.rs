@@ -4,7 +4,7 @@ use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use tachyfits::{
-    ChannelBeam, OutputPixels, ReadAs, Reason, RunOptions, Section, Statistic, Values,
+    ChannelBeam, Error, OutputPixels, ReadAs, Reason, RunOptions, Section, Statistic, Values,
 };
 
 use crate::buffer::{self, shaped};
@@ -333,7 +333,7 @@ impl Image {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let asked: Result<Vec<Statistic>, _> = statistics.iter().map(|name| name.parse()).collect();
-        let asked = asked.or_raise(py)?;
+        let asked = asked.map_err(Error::from).or_raise(py)?;
         let axes = fits_axes(&self.image, &axes).or_raise(py)?;
         let section = self.section(py, section)?;
         let (regions, ddof) = (engine_regions(regions), not_negative(py, "ddof", ddof)?);

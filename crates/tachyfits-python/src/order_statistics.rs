@@ -1,7 +1,7 @@
 //! Order statistics: medians, deviations, percentiles, and the robust rms.
 
 use pyo3::prelude::*;
-use tachyfits::statistics::OrderStatistic;
+use tachyfits::statistics::{OrderStatistic, statistics};
 use tachyfits::{Reason, Values};
 
 use crate::buffer::shaped;
@@ -157,16 +157,13 @@ impl Image {
     fn order_statistic(&self, py: Python<'_>, asked: Asked) -> PyResult<OrderStatistic> {
         match asked {
             Asked::Percentile(percent) => Ok(OrderStatistic::Percentile(percent)),
-            Asked::Name(name) => match name.as_str() {
-                "median" => Ok(OrderStatistic::Median),
-                "mad" => Ok(OrderStatistic::Mad),
-                _ => {
-                    let expected = "\"median\", \"mad\" or a percentile";
-                    let place = place(self.engine());
-                    let found = format!("{name:?}");
-                    Err(exception(py, &refused(Reason::Percentile, place, expected, found)))
-                }
-            },
+            Asked::Name(name) => OrderStatistic::of_name(&name).ok_or_else(|| {
+                let names = statistics().filter(|facts| facts.is_order).map(|facts| facts.name);
+                let names: Vec<_> = names.collect();
+                let expected = format!("{} or a percentile", names.join(", "));
+                let found = format!("{name:?}");
+                exception(py, &refused(Reason::Percentile, place(self.engine()), expected, found))
+            }),
         }
     }
 }

@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// A row for each channel: its coordinate by the header, and the mean of the region.
 fn csv(cube: &Image, region: &Region) -> Result<String, tachyfits::Error> {
     let axis = cube.linear_axis(2)?;
-    let (means, _report) = cube.spectrum(region, Statistic::Mean, &RunOptions::default())?;
+    let (means, _report) = cube.spectrum(region, Statistic::MEAN, &RunOptions::default())?;
     let rows = means
         .iter()
         .zip(1..)

@@ -476,7 +476,7 @@ mod tests {
                 Region::circle(17.3, 20.0, 14.5).unwrap(),
                 Region::rectangle(0.0, 0.0, 32.0, 39.0, 0.0).unwrap(),
             ] {
-                for statistic in [Statistic::Sum, Statistic::Mean, Statistic::Std] {
+                for statistic in [Statistic::SUM, Statistic::MEAN, Statistic::STD] {
                     let spectrum = |image: &crate::Image| {
                         image.spectrum(&region, statistic, &RunOptions::default()).unwrap().0
                     };

@@ -80,7 +80,7 @@ pub use image::Image;
 pub use read_pixels::{OutputPixels, ReadAs};
 pub use region::Region;
 pub use section::{AxisRange, Section};
-pub use statistic::{Statistic, Values};
+pub use statistic::Values;
 pub use survival::ChannelBeam;
 pub use table::{Rows, Table};
 #[doc(hidden)]
@@ -91,7 +91,7 @@ pub use verify::verify;
 pub use tachyfits_format::{Card, Hdu, HduKind, Header, Value};
 pub use tachyfits_io::operation::RunOptions;
 pub use tachyfits_io::{CancelToken, ErrorKind, Executor, Job, Report, Source, StorageKind};
-pub use tachyfits_kernels::{PixelType, Stats, Tier};
+pub use tachyfits_kernels::{PixelType, Statistic, Stats, Tier};
 
 /// Pixels and axes as headers describe them, and the parts of cards.
 pub mod header {
@@ -119,7 +119,9 @@ pub mod statistics {
     pub use crate::order_statistics::OrderLimits;
     pub use crate::order_statistics::OrderStatistic;
     pub use crate::reduce::Reduced;
+    pub use crate::statistic::{StatisticFacts, statistics};
     pub use tachyfits_kernels::{
-        Common, Compensated, Extremum, Histogram, HistogramRange, Sum, Total, Unit,
+        Common, Compensated, Extremum, Histogram, HistogramRange, StatisticUnit, Sum, Total, Unit,
+        UnknownStatistic,
     };
 }

@@ -4,12 +4,11 @@ use std::ops::Range;
 
 use tachyfits_io::operation::RunOptions;
 use tachyfits_io::{Extent, Report, Tasks};
-use tachyfits_kernels::{Encoding, Stats, Sum, Tier};
+use tachyfits_kernels::{Encoding, Needs, OutputState, Stats, Sum, Tier};
 
 use crate::error::Error;
 use crate::image::{Image, filled};
 use crate::lines::{LeafPlace, Line, LineReads, Lines};
-use crate::statistic::OutputState;
 
 /// Bytes of states that may wait for a slow task: to wake threads that wait for it takes longer than a task does.
 const WAITING_BYTES: u64 = 1 << 20;
@@ -93,21 +92,23 @@ impl LineFold for StatsFold {
     }
 }
 
-/// The full statistics and the moments of higher order.
-pub(crate) struct ShapeFold(pub(crate) StatsFold);
+/// The full statistics and the other states that are needed.
+pub(crate) struct OutputFold {
+    pub(crate) needs: Needs,
+    pub(crate) encoding: Encoding,
+    pub(crate) tier: Tier,
+}
 
-impl LineFold for ShapeFold {
+impl LineFold for OutputFold {
     type State = OutputState;
     const HAS_POSITIONS: bool = true;
 
     fn accumulate(&self, state: &mut OutputState, bytes: &[u8], position: u64) {
-        self.0.accumulate(&mut state.stats, bytes, position);
-        state.shape.accumulate(bytes, &self.0.encoding, self.0.tier);
+        state.accumulate(&self.needs, bytes, &self.encoding, self.tier, position);
     }
 
     fn merge(&self, state: &mut OutputState, later: &OutputState) {
-        self.0.merge(&mut state.stats, &later.stats);
-        state.shape.merge(&later.shape);
+        state.merge(later);
     }
 
     fn place(&self, state: &mut OutputState, rows: &LeafRows) {

@@ -7,21 +7,21 @@ use tachyfits_io::Report;
 use tachyfits_io::operation::RunOptions;
 use tachyfits_kernels::wide_integers::{self, IntegerRows};
 use tachyfits_kernels::{
-    Common, Compensated, Encoding, ExtremaRows, Extremum, MomentRows, Shape, ShapeRows, Stats, Sum,
-    SumRows, Tier, Total, Unit,
+    Common, Compensated, Encoding, ExtremaRows, Extremum, MomentRows, Needs, OutputState,
+    ReductionRows, Statistic, StatisticUnit, Stats, Sum, SumRows, Tier, Total, Unit,
 };
 use tachyfits_memory::{self as memory, NoMemory};
 
 use crate::error::{Error, Reason};
 use crate::grid::Grid;
 use crate::image::{Image, tier};
-use crate::line_fold::{ShapeFold, StatsFold, SumFold, fold_lines, fold_tasks};
+use crate::line_fold::{OutputFold, StatsFold, SumFold, fold_lines, fold_tasks};
 use crate::lines::{GridLines, Lines};
 use crate::region::Region;
 use crate::region_lines::RegionLines;
 use crate::row_fold::{Row, RowFold, RowPlan, fold_rows};
 use crate::section::Section;
-use crate::statistic::{Needs, OutputState, Statistic, Values};
+use crate::statistic::Values;
 
 /// Result of [`Image::reduce`].
 #[derive(Clone, Debug, PartialEq)]
@@ -174,7 +174,7 @@ impl Image {
 
     /// Reduces axes (0 is NAXIS1) by statistics of the physical values, NaN and BLANK ignored. With regions, both axes of
     /// the plane must be among those reduced, and the result has an axis more, the last one. `ddof` is for
-    /// [`Statistic::Std`]. Positions are linear indices among the pixels of the section that are reduced, the first
+    /// [`Statistic::STD`]. Positions are linear indices among the pixels of the section that are reduced, the first
     /// reduced axis the fastest.
     ///
     /// Where nothing is good, counts and sums are 0, positions -1 and the others NaN. Sums of integers that stand for
@@ -184,7 +184,7 @@ impl Image {
     /// use tachyfits::{Array, Header, RunOptions, Statistic, Values};
     /// // 3 by 2 pixels: 1 2 3 and 4 5 60.
     /// let image = Array::new(&[1u8, 2, 3, 4, 5, 60], &[3, 2]).to_file("example", &Header::new())?.image(0)?;
-    /// let statistics = [Statistic::Mean, Statistic::MaxPosition];
+    /// let statistics = [Statistic::MEAN, Statistic::MAX_POSITION];
     /// let (reduced, _) =
     ///     image.reduce(&statistics, &[0], &image.whole(), None, 0, &RunOptions::default())?;
     /// assert_eq!(reduced.axes, [2]);
@@ -230,7 +230,7 @@ impl Image {
                 fold_rows(self, &plan, &fold, options, |tile| tile.push_to(&mut collected))?;
             // Of lines each leaf is taken again; of rows the whole is, because their slabs are gone.
             let mut report = report;
-            let is_small = collected.has_underflow && fold.squares;
+            let is_small = collected.has_underflow && fold.needs.squares;
             for (unit, needed) in [(Unit::Large, collected.has_overflow), (Unit::Small, is_small)] {
                 fold.again = self.encoding().in_unit(unit).map(|encoding| (unit, encoding));
                 if needed && fold.again.is_some() {
@@ -259,19 +259,21 @@ impl Image {
         collected: &mut Collected<'_>,
         options: &RunOptions<'_>,
     ) -> Result<Report, Error> {
-        let any = |needs| collected.statistics.iter().any(|statistic| statistic.needs() == needs);
-        if any(Needs::Shape) {
+        let needs = Needs::of(collected.statistics);
+        if needs.has_other_states() {
+            let fold = OutputFold { needs, encoding: self.encoding(), tier: tier() };
             let push = |state: &OutputState| collected.push(state);
-            return fold_lines(self, lines, &ShapeFold(self.stats_fold()?), outputs, options, push);
+            return fold_lines(self, lines, &fold, outputs, options, push);
         }
-        if any(Needs::Squares) || any(Needs::Extremes) {
-            let push = |&stats: &Stats| {
-                collected.push(&OutputState { stats, ..OutputState::default() });
+        // One for all outputs, since most of it is never set.
+        let mut state = OutputState::default();
+        if needs.squares || needs.extremes {
+            let push = |stats: &Stats| {
+                state.stats = *stats;
+                collected.push(&state);
             };
             fold_lines(self, lines, &self.stats_fold()?, outputs, options, push)
         } else {
-            // One for all outputs, since most of it is never set.
-            let mut state = OutputState::default();
             let push = |&Sum { count, nan, sum, common }: &Sum| {
                 let stats = &mut state.stats;
                 (stats.count, stats.nan, stats.sum, stats.common) = (count, nan, sum, common);
@@ -315,7 +317,7 @@ impl<'a> Collected<'a> {
         outputs: u64,
         exact: bool,
     ) -> Result<Collected<'a>, Error> {
-        let mut values: Vec<_> = statistics.iter().map(|statistic| statistic.values()).collect();
+        let mut values: Vec<_> = statistics.iter().copied().map(Values::of).collect();
         const WHAT: &str = "the result";
         let length = usize::try_from(outputs).unwrap_or(usize::MAX);
         for values in &mut values {
@@ -324,7 +326,7 @@ impl<'a> Collected<'a> {
                 Values::Floats(values) => memory::reserve_exact(values, length, WHAT)?,
             }
         }
-        let has_sums = exact && statistics.contains(&Statistic::Sum);
+        let has_sums = exact && statistics.contains(&Statistic::SUM);
         let sums = has_sums.then(|| memory::with_room(length, WHAT)).transpose()?;
         Ok(Collected { statistics, ddof, values, sums, has_overflow: false, has_underflow: false })
     }
@@ -336,7 +338,7 @@ impl<'a> Collected<'a> {
         let mean_square = squares / stats.count as f64 + stats.center.value().powi(2);
         self.has_underflow |= mean_square < SMALL_SQUARE && stats.common == Common::Different;
         for (statistic, values) in self.statistics.iter().zip(&mut self.values) {
-            statistic.push(state, self.ddof, values);
+            values.push(*statistic, state, self.ddof);
         }
         if let Some(sums) = &mut self.sums {
             let stats = &state.stats;
@@ -348,8 +350,10 @@ impl<'a> Collected<'a> {
     fn take(&mut self, others: Collected<'_>, unit: Unit) {
         let all = self.statistics.iter().zip(&mut self.values).zip(others.values);
         for ((statistic, values), others) in all {
-            // Sums of small pixels, and all else, are right as they are.
-            if unit == Unit::Small && statistic.needs() != Needs::Squares {
+            let needs = Needs::of(&[*statistic]);
+            // Sums of small pixels, and all else, are right as they are; only `Stats` knows that it has another unit.
+            let is_in_unit = needs.has_other_states() && statistic.unit() == StatisticUnit::Pixels;
+            if is_in_unit || unit == Unit::Small && !needs.squares {
                 continue;
             }
             let is_better = |value: f64, other: f64| match unit {
@@ -372,7 +376,7 @@ impl<'a> Collected<'a> {
         let integer = |&sum: &Option<i128>| sum.map_or(0, |sum| sum as i64);
         let float = |&sum: &Option<i128>| sum.map_or(f64::NAN, |sum| sum as f64);
         for (statistic, values) in self.statistics.iter().zip(&mut self.values) {
-            if *statistic == Statistic::Sum {
+            if *statistic == Statistic::SUM {
                 *values = match are_integers {
                     true => Values::Integers(memory::collected(sums.iter().map(integer), "sums")?),
                     false => Values::Floats(memory::collected(sums.iter().map(float), "sums")?),
@@ -385,9 +389,7 @@ impl<'a> Collected<'a> {
 
 /// Accumulators of rows.
 struct StatisticRows {
-    squares: bool,
-    extremes: bool,
-    shape: bool,
+    needs: Needs,
     /// Sums in f64 would not be exact, and should be.
     integers: bool,
     /// Pixels in another unit, in the second pass where f64 did not have the numbers of the first.
@@ -402,8 +404,8 @@ struct TileState {
     sums: Option<SumRows>,
     moments: Option<MomentRows>,
     extremes: Option<ExtremaRows>,
-    shape: Option<ShapeRows>,
     integers: Option<IntegerRows>,
+    others: ReductionRows,
 }
 
 /// Mean squares from here on have all their digits: 2^-860.
@@ -414,17 +416,10 @@ const EXACT_ROWS: u64 = 1 << 20;
 
 impl StatisticRows {
     fn new(statistics: &[Statistic], encoding: &Encoding, rows: u64) -> StatisticRows {
-        let any = |needs| statistics.iter().any(|statistic| statistic.needs() == needs);
-        let exact = statistics.iter().any(|s| matches!(s, Statistic::Sum | Statistic::Mean));
+        let exact = [Statistic::SUM, Statistic::MEAN].iter().any(|sum| statistics.contains(sum));
         let long = wide_integers::are_long(encoding)
             || (wide_integers::are_integers(encoding) && rows > EXACT_ROWS);
-        StatisticRows {
-            squares: any(Needs::Squares),
-            extremes: any(Needs::Extremes),
-            shape: any(Needs::Shape),
-            integers: exact && long,
-            again: None,
-        }
+        StatisticRows { needs: Needs::of(statistics), integers: exact && long, again: None }
     }
 }
 
@@ -434,31 +429,28 @@ impl RowFold for StatisticRows {
     fn slab(&self, outputs: usize, rows: &[Row<'_>], encoding: &Encoding, tier: Tier) -> TileState {
         let (unit, encoding) =
             self.again.as_ref().map_or((Unit::One, encoding), |(unit, e)| (*unit, e));
+        let (bytes, positions): (Vec<&[u8]>, Vec<u64>) =
+            rows.iter().map(|row| (row.bytes, row.position)).unzip();
         let mut state = TileState {
             unit,
             rows: rows.len() as u64,
             sums: None,
             moments: None,
             extremes: None,
-            shape: None,
             integers: None,
+            others: ReductionRows::slab(&self.needs, outputs, &bytes, encoding, tier),
         };
         if self.integers {
             let mut sums = IntegerRows::new(outputs);
             rows.iter().for_each(|row| sums.accumulate(row.bytes, encoding));
             state.integers = Some(sums);
         }
-        let (bytes, positions): (Vec<&[u8]>, Vec<u64>) =
-            rows.iter().map(|row| (row.bytes, row.position)).unzip();
-        if self.shape {
-            state.shape = Some(ShapeRows::slab(outputs, &bytes, encoding, tier));
-        }
-        if self.squares {
+        if self.needs.squares {
             state.moments = Some(MomentRows::slab(outputs, &bytes, encoding, tier));
         } else {
             state.sums = Some(SumRows::slab(outputs, &bytes, encoding, tier));
         }
-        if self.extremes {
+        if self.needs.extremes {
             state.extremes = Some(ExtremaRows::slab(outputs, &bytes, &positions, encoding, tier));
         }
         state
@@ -475,12 +467,10 @@ impl RowFold for StatisticRows {
         if let (Some(extremes), Some(later)) = (&mut state.extremes, &later.extremes) {
             extremes.merge(later);
         }
-        if let (Some(shape), Some(later)) = (&mut state.shape, &later.shape) {
-            shape.merge(later);
-        }
         if let (Some(integers), Some(later)) = (&mut state.integers, &later.integers) {
             integers.merge(later);
         }
+        state.others.merge(&later.others);
     }
 }
 
@@ -490,6 +480,7 @@ impl TileState {
         let sums = self.sums.as_ref().or(self.moments.as_ref().map(MomentRows::sums));
         let Some(sums) = sums else { return };
         let mut squares = self.moments.as_ref().map(MomentRows::squares);
+        let mut state = OutputState::default();
         for (output, (&count, &sum)) in sums.count().iter().zip(sums.sum()).enumerate() {
             let sum = match &self.integers {
                 Some(integers) => wide_integers::compensated(integers.sum(output)),
@@ -515,9 +506,9 @@ impl TileState {
                 stats.min = extreme(extremes.min()[output], extremes.min_row()[output]);
                 stats.max = extreme(extremes.max()[output], extremes.max_row()[output]);
             }
-            let shape =
-                self.shape.as_ref().map_or_else(Shape::default, |shape| shape.outputs[output]);
-            collected.push(&OutputState { stats, shape });
+            state.stats = stats;
+            self.others.copy_to(&mut state, output);
+            collected.push(&state);
         }
     }
 }

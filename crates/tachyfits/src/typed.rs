@@ -2,7 +2,7 @@
 
 use tachyfits_io::Report;
 use tachyfits_io::operation::RunOptions;
-use tachyfits_kernels::PixelType;
+use tachyfits_kernels::{PixelType, Statistic};
 
 use crate::array::Array;
 use crate::error::{Error, Reason};
@@ -10,7 +10,7 @@ use crate::image::{Image, filled};
 use crate::read_pixels::{OutputPixels, ReadAs};
 use crate::region::Region;
 use crate::section::Section;
-use crate::statistic::{Statistic, Values};
+use crate::statistic::Values;
 use crate::table::{CellKind, ColumnInput, ColumnOutput, Rows, Table};
 
 /// A number that pixels and cells can be read as: an integer of 8 to 64 bits, f32 or f64.
@@ -139,7 +139,7 @@ impl Image {
     /// use tachyfits::{Array, Header, Region, RunOptions, Statistic};
     /// let cube = Array::new(&[1.0f32, 2.0, 3.0, 5.0], &[2, 1, 2]).to_file("example", &Header::new())?.image(0)?;
     /// let region = Region::rectangle(0.5, 0.0, 2.0, 1.0, 0.0)?;
-    /// let (means, _) = cube.spectrum(&region, Statistic::Mean, &RunOptions::default())?;
+    /// let (means, _) = cube.spectrum(&region, Statistic::MEAN, &RunOptions::default())?;
     /// assert_eq!(means, [1.5, 4.0]);
     /// # Ok::<(), tachyfits::Error>(())
     /// ```

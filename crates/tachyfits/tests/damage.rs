@@ -303,7 +303,7 @@ fn a_sparse_file_of_a_terabyte() {
     let range = |first, count| AxisRange { first, count, step: 1 };
     let channels = image.section(&[range(0, 8192), range(0, 8192), range(4000, 90)]).unwrap();
     let circle = [Region::circle(4000.0, 8000.0, 9.0).unwrap()];
-    let spectrum = image.reduce(&[Statistic::Count], &[0, 1], &channels, Some(&circle), 0, &ONE);
+    let spectrum = image.reduce(&[Statistic::COUNT], &[0, 1], &channels, Some(&circle), 0, &ONE);
     assert_eq!(spectrum.unwrap().0.axes, [90, 1]);
     // Every pixel of a column of planes, each in a separate page.
     let pixel = image.section(&[range(8191, 1), range(8191, 1), range(0, 4096)]).unwrap();

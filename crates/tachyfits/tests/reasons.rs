@@ -58,7 +58,7 @@ fn provoke(reason: Reason) -> (Error, &'static str, &'static str) {
             (file.image(3).unwrap_err(), "an HDU from 0 to 0", "3")
         }
         Reason::NoSuchAxis => {
-            let reduced = image.reduce(&[Statistic::Sum], &[2], &whole, None, 0, &options());
+            let reduced = image.reduce(&[Statistic::SUM], &[2], &whole, None, 0, &options());
             (reduced.unwrap_err(), "an axis from 0 to 1 (0 is NAXIS1)", "2")
         }
         Reason::Section => {
@@ -67,13 +67,15 @@ fn provoke(reason: Reason) -> (Error, &'static str, &'static str) {
         }
         Reason::Region => {
             let circle = [Region::circle(1.0, 1.0, 1.0).unwrap()];
-            let statistics = [Statistic::Sum];
+            let statistics = [Statistic::SUM];
             let reduced = image.reduce(&statistics, &[0], &whole, Some(&circle), 0, &options());
             (reduced.unwrap_err(), "NAXIS1 and NAXIS2, both reduced", "2 axes")
         }
-        Reason::Statistic => {
-            ("median".parse::<Statistic>().unwrap_err(), "one of count, nan, sum", "\"median\"")
-        }
+        Reason::Statistic => (
+            "median".parse::<Statistic>().unwrap_err().into(),
+            "one of count, nan, sum",
+            "\"median\"",
+        ),
         Reason::Column | Reason::Rows | Reason::ColumnKind | Reason::CellText => {
             provoke_with_table(reason)
         }
@@ -194,7 +196,7 @@ fn provoke_with_pixels(reason: Reason) -> (Error, &'static str, &'static str) {
             // The image is empty, and the mean along its last axis has 2^58 values.
             let image = common::image(fits(8, &[1 << 30, 1 << 28, 0], &[], &[]));
             let whole = image.whole();
-            let reduced = image.reduce(&[Statistic::Mean], &[2], &whole, None, 0, &options());
+            let reduced = image.reduce(&[Statistic::MEAN], &[2], &whole, None, 0, &options());
             (reduced.unwrap_err(), "memory for the result", "2305843009213693952 bytes")
         }
         other => panic!("{other:?} is provoked by nothing"),
@@ -292,7 +294,7 @@ fn other_requests_that_do_not_fit() {
     let whole = image.whole();
     let code = |result: Result<_, Error>| result.map(drop).unwrap_err().code();
     let reduce = |axes: &[usize]| {
-        image.reduce(&[Statistic::Sum], axes, &whole, None, 0, &options()).map(drop)
+        image.reduce(&[Statistic::SUM], axes, &whole, None, 0, &options()).map(drop)
     };
     assert_eq!(code(reduce(&[1, 1])), "no-such-axis");
     // A section of another image, with more axes or longer ones.
@@ -302,7 +304,7 @@ fn other_requests_that_do_not_fit() {
         let region = [Region::circle(0.0, 0.0, 1.0).unwrap()];
         assert_eq!(code(image.stats(&section, Some(&region), &options()).map(drop)), "section");
         assert_eq!(code(image.total(&section, &options()).map(drop)), "section");
-        let reduced = image.reduce(&[Statistic::Sum], &[0], &section, None, 0, &options());
+        let reduced = image.reduce(&[Statistic::SUM], &[0], &section, None, 0, &options());
         assert_eq!(code(reduced.map(drop)), "section");
         let coordinates = Coordinates { values: &[0.0; 9], widths: &[1.0] };
         let moment = image.moments(&[0], 0, coordinates, &section, &options());

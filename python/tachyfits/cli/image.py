@@ -41,10 +41,10 @@ from tachyfits.cli._written import report_option
 from tachyfits.header.cards import Header
 from tachyfits.image.collapse import PEAKS
 from tachyfits.image.conditions import threshold_of_values
-from tachyfits.text.statistics import ORDER_STATISTICS
+from tachyfits.text.statistics import PERCENTILES
 
 MOMENTS = {"moment0": 0, "moment1": 1, "moment2": 2}
-STATISTICS = [*(name for name, _ in info.statistics()), *ORDER_STATISTICS, *PEAKS, *MOMENTS]
+STATISTICS = [*(each.name for each in info.statistics()), *PEAKS, *MOMENTS]
 FITS = (".fits", ".fit", ".fts")
 
 
@@ -125,7 +125,7 @@ class Layout:
     type=StatisticType(STATISTICS),
     multiple=True,
     metavar="NAME",
-    help=f"One of {', '.join(STATISTICS)}, percentile90 (any number). Default: mean. May be "
+    help=f"One of {', '.join(STATISTICS)}, {PERCENTILES}. Default: mean. May be "
     "repeated. Extreme channels are the first with the value, from 1.",
 )
 @click.option(

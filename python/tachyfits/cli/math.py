@@ -18,14 +18,12 @@ from tachyfits.cli._written import OF_OUTPUT, Output, optional_output_options
 from tachyfits.header.brightness import Asked
 from tachyfits.header.spectral_units import CONVENTIONS
 from tachyfits.image.expressions import evaluated
+from tachyfits.text.statistics import STANDARD_STATISTICS
 
 #: A name and what it stands for.
 _INPUT = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.+?)\s*", re.DOTALL)
 #: A file, perhaps one HDU of it, perhaps an axis: cube.fits[SCI,2]@z.
 _FILE = re.compile(r"(?P<path>.+?)(?:\[(?P<hdu>[^\[\]]+)\])?(?:@(?P<axis>[xyz]))?", re.DOTALL)
-
-#: Names of the statistics that are shown in place of a file.
-_SHOWN = ("count", "nan", "sum", "mean", "rms", "std", "min", "max")
 
 
 def _table() -> str:
@@ -180,7 +178,7 @@ def _show(common: Common, expression: str, result: Image, *, report: bool) -> No
     """Show the statistics of the result."""
     with common.meter("math") as progress:
         stats = result.stats(threads=common.threads, progress=progress)
-    values = {name: getattr(stats, name) for name in _SHOWN}
+    values = {name: getattr(stats, name) for name in STANDARD_STATISTICS}
     cost = stats.report if report else None
     if common.json:
         more = {} if cost is None else {"report": report_dict(cost)}
@@ -188,7 +186,7 @@ def _show(common: Common, expression: str, result: Image, *, report: bool) -> No
         click.echo(json_text(answer | more))
         return
     click.echo(heading(result, expression))
-    width = max(map(len, _SHOWN))
+    width = max(map(len, STANDARD_STATISTICS))
     for name, value in values.items():
         click.echo(f"{name.ljust(width)}  {number_text(value)}")
     if cost is not None:

@@ -22,9 +22,9 @@ from tachyfits.cli._parts import (
 )
 from tachyfits.cli._syntax import StatisticType
 from tachyfits.cli._written import report_option
-from tachyfits.text.statistics import ORDER_STATISTICS
+from tachyfits.text.statistics import PERCENTILES
 
-STATISTICS = [*(name for name, _ in info.statistics()), *ORDER_STATISTICS, "flux"]
+STATISTICS = [*(each.name for each in info.statistics()), "flux"]
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Values:
     default="mean",
     show_default=True,
     help="Statistic of the pixels of a channel: one of "
-    f"{', '.join(STATISTICS)}, percentile90 (any number). flux: the sum of the pixels times their "
+    f"{', '.join(STATISTICS)}, {PERCENTILES}. flux: the sum of the pixels times their "
     "solid angle, in Jy for Jy/beam.",
 )
 @click.option(

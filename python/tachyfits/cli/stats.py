@@ -31,11 +31,9 @@ from tachyfits.cli._output import (
 )
 from tachyfits.cli._parts import PixelOptions, part_options
 from tachyfits.image.flux import AskedFlux, fluxes
-from tachyfits.image.reductions import STANDARD_STATISTICS, reduced_arrays
+from tachyfits.image.reductions import reduced_arrays
 from tachyfits.text.fits_sections import fits_position
-
-#: Statistics that have no unit.
-COUNTS = ("count", "nan")
+from tachyfits.text.statistics import STANDARD_STATISTICS, UNITLESS
 
 
 @click.command()
@@ -127,15 +125,10 @@ def _whole(common: Common, image: Image, pixels: PixelOptions, ddof: int) -> lis
 
 
 def _state(state: Stats, ddof: int, image: Image, slices: tuple[slice, ...]) -> dict[str, Any]:
+    values = {name: getattr(state, name) for name in STANDARD_STATISTICS}
     return {
-        "count": state.count,
-        "nan": state.nan,
-        "sum": state.sum,
-        "mean": state.mean,
-        "rms": state.rms,
+        **values,
         "std": state.standard_deviation(ddof),
-        "min": state.min,
-        "max": state.max,
         "min_position": fits_position(state.min_position, slices, image.shape),
         "max_position": fits_position(state.max_position, slices, image.shape),
     }
@@ -251,7 +244,7 @@ def _single(image: Image, row: dict[str, Any], flux_unit: str | None) -> str:
     for name in row:
         if name == "region" or name.endswith("_position"):
             continue
-        unit = "" if name in COUNTS else (flux_unit if name == "flux" else image.unit) or ""
+        unit = "" if name in UNITLESS else (flux_unit if name == "flux" else image.unit) or ""
         position = row.get(f"{name}_position")
         where = f"at {cell_text(position)}" if position else ""
         lines.append((name, number_text(row[name]), unit, where))

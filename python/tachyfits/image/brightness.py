@@ -16,10 +16,9 @@ from tachyfits.base.errors import usage
 from tachyfits.header.brightness import Asked, factor_between, flux_units, setting_of
 from tachyfits.header.spectral_units import Line
 from tachyfits.image.operators import converted
-from tachyfits.image.reductions import UNITLESS
 from tachyfits.text.pixel_units import asked_pixel_unit, pixel_unit, split_units
 from tachyfits.text.sections import Section
-from tachyfits.text.statistics import order_statistic
+from tachyfits.text.statistics import STATISTICS, UNITLESS, order_statistic
 from tachyfits.text.units import SPECTRAL, asked_unit, text_of_unit
 
 if TYPE_CHECKING:
@@ -52,10 +51,6 @@ class Prepared:
     statistic: str
     line: Line
     factor: NDArray[np.float64] = field(default_factory=lambda: np.array(1.0))
-
-
-#: Statistics that are multiplied by a factor above 0 if all pixels are; so are order statistics.
-_HOMOGENEOUS = ("sum", "mean", "rms", "std", "min", "max")
 
 
 def prepared(
@@ -103,7 +98,8 @@ def _converted(
     image: Image, unit: str, asked: Asked, statistic: str, kept: tuple[Section, int] | None
 ) -> tuple[Image, str | None, NDArray[np.float64]]:
     """Return pixels in a unit, or as they are and the factor that results have to get."""
-    of_name = statistic in _HOMOGENEOUS or order_statistic(statistic) is not None
+    # A statistic with a unit is multiplied by a factor above 0 if all pixels are.
+    of_name = statistic in STATISTICS or order_statistic(statistic) is not None
     # The type of what an expression gives may be too coarse for pixels that are not converted.
     if kept is not None and of_name and image._formula is None:
         text, factors = factor_between(image.unit, unit, setting_of(image, asked))

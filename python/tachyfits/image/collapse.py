@@ -22,7 +22,7 @@ from tachyfits.header.coordinates import DOPPLER_TYPES
 from tachyfits.header.photometry import sampled_unit
 from tachyfits.header.spectral_units import Channels, Line
 from tachyfits.image.brightness import prepared
-from tachyfits.image.reductions import UNITLESS, reduced
+from tachyfits.image.reductions import reduced
 from tachyfits.image.spectra import (
     OTHER_REST,
     dropped_frequency,
@@ -33,6 +33,7 @@ from tachyfits.results.plane import Plane
 from tachyfits.text.axes import counted_axes
 from tachyfits.text.pixel_units import product_text
 from tachyfits.text.sections import Section
+from tachyfits.text.statistics import UNITLESS
 
 if TYPE_CHECKING:
     from tachyfits.base.progress import Progress

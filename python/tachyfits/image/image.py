@@ -27,12 +27,8 @@ from tachyfits.image.cube import Cube
 from tachyfits.image.flux import AskedFlux, Flux, fluxes
 from tachyfits.image.operators import Operators
 from tachyfits.image.order_statistics import OrderStatistics
-from tachyfits.image.reductions import (
-    STANDARD_STATISTICS,
-    finished,
-    reduced_arrays,
-    reduction_method,
-)
+from tachyfits.image.reduction_methods import ReductionMethods
+from tachyfits.image.reductions import finished, reduced_arrays
 from tachyfits.image.reshape import Reshaping
 from tachyfits.image.weights import check_weights, weighted
 from tachyfits.results.frame import Frame
@@ -41,6 +37,7 @@ from tachyfits.results.quantities import number_in
 from tachyfits.text.axes import Axis
 from tachyfits.text.region_input import OneRegion, Regions
 from tachyfits.text.regions import kept_shape
+from tachyfits.text.statistics import STANDARD_STATISTICS
 
 if TYPE_CHECKING:
     import dask.array
@@ -97,7 +94,7 @@ def _range_of(states: Sequence[_core.Stats]) -> tuple[float, float]:
 
 
 @public
-class Image(Operators, Cube, OrderStatistics, Flux, Reshaping):
+class Image(ReductionMethods, Operators, Cube, OrderStatistics, Flux, Reshaping):
     """Pixels of one HDU: lazy until indexed, reduced or written.
 
     Axes are in NumPy order, indices 0-based; a section is a NumPy index expression (``np.s_``).
@@ -372,9 +369,9 @@ class Image(Operators, Cube, OrderStatistics, Flux, Reshaping):
         Parameters
         ----------
         statistic
-            "sum", "mean", "rms" (about zero), "std" (about the mean), "min", "max", "count" (of
-            defined pixels), "nan" (of undefined ones), ... Or "flux", over the axes of the sky, in
-            the unit of `flux`, which returns it too.
+            One that one pass gives, such as "mean", "std" (about the mean) or "nan" (the number of
+            undefined pixels). Or "flux", over the axes of the sky, in the unit of `flux`, which
+            returns it too.
         axis
             Axes to reduce, as NumPy numbers or FITS letters ("xy"); None: all. Of an image that was
             selected by regions both sky axes (the last two) must be reduced; for a list of regions
@@ -409,18 +406,6 @@ class Image(Operators, Cube, OrderStatistics, Flux, Reshaping):
         arrays = reduced_arrays(self, names, axis, ddof=ddof, keepdims=keepdims, **run)
         return finished(arrays[statistic], dtype, out)
 
-    sum = reduction_method("sum", "the sum")
-    mean = reduction_method("mean", "the mean")
-    rms = reduction_method("rms", "the root mean square about zero")
-    min = reduction_method("min", "the least value")
-    max = reduction_method("max", "the greatest value")
-    count = reduction_method("count", "the number")
-    count_nan = reduction_method(
-        "nan", "the number of undefined (NaN or BLANK) instead", "count_nan"
-    )
-    skewness = reduction_method("skewness", "the third standardised moment")
-    kurtosis = reduction_method("kurtosis", "the fourth standardised moment less 3")
-
     def std(self, axis: Axis | None = None, *, ddof: int = 0, **options: Any) -> Any:
         """Return the standard deviation about the mean, divisor count - ddof; see `reduce`."""
         return self.reduce("std", axis, ddof=ddof, **options)
@@ -431,11 +416,11 @@ class Image(Operators, Cube, OrderStatistics, Flux, Reshaping):
         """Return the variance: the square of `std`, whose parameters it has."""
         return finished(np.square(np.asarray(self.std(axis, **options))), dtype, out)
 
-    def argmax(self, axis: int | str | None = None, **options: Any) -> Any:
+    def argmax(self, axis: Axis | None = None, **options: Any) -> Any:
         """Return the index of the first maximum along an axis; see `argmin`."""
         return self.reduce("max_position", axis, **options)
 
-    def argmin(self, axis: int | str | None = None, **options: Any) -> Any:
+    def argmin(self, axis: Axis | None = None, **options: Any) -> Any:
         """Return the index of the first minimum along an axis; None: in the flattened image.
 
         Parameters are those of `reduce`. -1 if no pixel is defined.

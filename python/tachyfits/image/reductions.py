@@ -1,9 +1,8 @@
-"""Methods of `Image` that are one statistic each, made alike from `Image.reduce`."""
+"""Reductions of the pixels of an image: statistics by their names, in the engine."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,32 +14,12 @@ from tachyfits.base.progress import Progress
 from tachyfits.base.whole_numbers import whole_number
 from tachyfits.text.axes import Axis
 from tachyfits.text.regions import kept_shape
-from tachyfits.text.statistics import ORDER_STATISTICS, order_statistic
+from tachyfits.text.statistics import ORDER_STATISTICS, PERCENTILES, STATISTICS, order_statistic
 
 if TYPE_CHECKING:
     from tachyfits.image.pixels import Pixels
     from tachyfits.image.selecting import Selecting
     from tachyfits.text.sections import Section
-
-#: Statistics that are pure numbers, whatever the unit of the pixels.
-UNITLESS = ("count", "nan", "skewness", "kurtosis")
-
-#: The statistics of `Image.stats` with an axis.
-STANDARD_STATISTICS = ("count", "nan", "sum", "mean", "rms", "std", "min", "max")
-
-
-def reduction_method(statistic: str, meaning: str, name: str | None = None) -> Callable[..., Any]:
-    """Make the method of a statistic; all of them share one signature."""
-
-    def method(
-        self: Any, axis: Axis | None = None, *, keepdims: bool = False, **options: Any
-    ) -> Any:
-        return self.reduce(statistic, axis, keepdims=keepdims, **options)
-
-    method.__name__ = name or statistic
-    method.__qualname__ = f"Image.{method.__name__}"
-    method.__doc__ = f"Return {meaning} of the defined pixels; parameters as of `Image.reduce`."
-    return method
 
 
 def finished(values: NDArray[Any], dtype: Any = None, out: NDArray[Any] | None = None) -> Any:
@@ -55,11 +34,6 @@ def finished(values: NDArray[Any], dtype: Any = None, out: NDArray[Any] | None =
     return out
 
 
-@cache
-def _statistic_names() -> tuple[str, ...]:
-    return tuple(name for name, _ in _core.statistics())
-
-
 def reduced(
     image: Pixels,
     statistic: str,
@@ -70,7 +44,7 @@ def reduced(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> NDArray[Any]:
-    """Reduce a section along axes by a statistic of `info.statistics` or of this module."""
+    """Reduce a section along axes by a statistic of `info.statistics`, or a percentile."""
     core, ranges = image._reducer(), image._ranges(where)
     common: dict[str, Any] = {
         "regions": None if regions is None else list(regions),
@@ -80,9 +54,8 @@ def reduced(
     order = order_statistic(statistic) if isinstance(statistic, str) else None
     if order is not None:
         return core.order([order], list(axes), ranges, **common)[0]
-    names = _statistic_names()
-    if not isinstance(statistic, str) or statistic not in names:
-        known = ", ".join([*names, *ORDER_STATISTICS, "percentile90 (any number)"])
+    if not isinstance(statistic, str) or statistic not in STATISTICS:
+        known = ", ".join([*STATISTICS, *ORDER_STATISTICS, PERCENTILES])
         raise usage(f"invalid statistic {statistic!r}", f"use one of {known}")
     return core.reduce([statistic], list(axes), ranges, **common)[statistic]
 

@@ -24,13 +24,14 @@ from tachyfits.header.photometry import sampled_unit
 from tachyfits.header.spectral_frames import frame_of
 from tachyfits.header.spectral_units import Channels, Line
 from tachyfits.image.brightness import FLUX, prepared
-from tachyfits.image.reductions import UNITLESS, reduced
+from tachyfits.image.reductions import reduced
 from tachyfits.image.weights import check_weights, weighted
 from tachyfits.results.plane import Plane
 from tachyfits.results.spectrum import Spectrum
 from tachyfits.text.axes import WorldAxis
 from tachyfits.text.regions import Region
 from tachyfits.text.sections import Section
+from tachyfits.text.statistics import UNITLESS
 
 if TYPE_CHECKING:
     from tachyfits.base.progress import Progress

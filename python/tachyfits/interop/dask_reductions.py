@@ -55,7 +55,7 @@ class SpreadImage:
         section = self._ranges(section)
         options = {"statistics": list(statistics), "axes": list(axes), "ddof": ddof}
         cut = self._kept(axes, section)
-        if cut is None and not set(statistics) & {"skewness", "kurtosis"}:
+        if cut is None and all(hasattr(_core.Stats, name) for name in statistics):
             lengths = [count for _, count, _ in section]
             states = self.stats(section, regions=regions)
             found = {

@@ -8,10 +8,12 @@ from fastapi import Depends, Query, Request
 
 from tachyfits.base.errors import with_hint
 from tachyfits.header.spectral_units import Line
+from tachyfits.info import statistics
 from tachyfits.server.body import body_text, text_body
 from tachyfits.server.errors import RequestError, TooLarge
 from tachyfits.server.place import Place
 from tachyfits.text.numbers import numbers
+from tachyfits.text.statistics import PERCENTILES
 from tachyfits.text.units import SPECTRAL, asked_quantity
 
 #: Characters of a region: a polygon of some thousand corners. uvicorn takes addresses of at most
@@ -180,7 +182,10 @@ Level = Annotated[
 ]
 Statistic = Annotated[
     str,
-    Query(max_length=40, description="sum, mean, min, max, rms, std, median, flux, ..."),
+    Query(
+        max_length=40,
+        description=f"One of {', '.join(each.name for each in statistics())}, {PERCENTILES}, flux.",
+    ),
 ]
 Unit = Annotated[
     str | None,

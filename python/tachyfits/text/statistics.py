@@ -4,8 +4,22 @@ from __future__ import annotations
 
 import re
 
+from tachyfits.info import statistics
+
+#: Statistics that one pass gives.
+STATISTICS = tuple(each.name for each in statistics() if not each.is_order)
+
 #: Order statistics that have a name of their own; "percentile90" and the like are others.
-ORDER_STATISTICS = ("median", "mad")
+ORDER_STATISTICS = tuple(each.name for each in statistics() if each.is_order)
+
+#: The statistics of `Image.stats` with an axis.
+STANDARD_STATISTICS = tuple(each.name for each in statistics() if each.is_standard)
+
+#: Statistics that have no unit, whatever the unit of the pixels.
+UNITLESS = tuple(each.name for each in statistics() if not each.has_unit)
+
+#: How percentiles are named.
+PERCENTILES = "percentile90 (any number)"
 
 _PERCENTILE = re.compile(r"percentile(\d+(?:\.\d+)?)")
 

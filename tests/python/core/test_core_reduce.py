@@ -56,7 +56,7 @@ def test_positions_are_numpy_indices_in_the_section(image: _core.Image, pixels: 
 def test_any_axes_are_reduced_in_numpys_order(
     image: _core.Image, pixels: np.ndarray, axes: tuple[int, ...]
 ) -> None:
-    names = [name for name, _ in _core.statistics()]
+    names = [name for name, *_, is_order in _core.statistics() if not is_order]
     found = image.reduce(names, axes)
     assert list(found) == names
     good = ~np.isnan(pixels)

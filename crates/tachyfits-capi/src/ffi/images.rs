@@ -249,9 +249,9 @@ pub extern "C" fn tachyfits_histogram(
     })
 }
 
-/// Reduce axes (0 is NAXIS1) by a statistic: "count", "nan", "sum", "mean", "rms", "std", "min", "max", "skewness",
-/// "kurtosis", "median", "mad" or "percentile90". `out` takes a number for each pixel of the other axes, `room` in all; a
-/// region is in the plane of NAXIS1 and NAXIS2, both of which are then reduced.
+/// Reduce axes (0 is NAXIS1) by a statistic: "mean", "std", "median", "percentile90" and others; the error of an unknown
+/// name lists them. `out` takes a number for each pixel of the other axes, `room` in all; a region is in the plane of NAXIS1
+/// and NAXIS2, both of which are then reduced.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_reduce(
     file: *const FileHandle,

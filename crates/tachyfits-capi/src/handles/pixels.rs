@@ -2,7 +2,7 @@
 
 use tachyfits::expression::{ExpressionInput, ExpressionPixels, InputValue};
 use tachyfits::smooth::{Smoothing, SmoothingKernel};
-use tachyfits::statistics::OrderStatistic;
+use tachyfits::statistics::{OrderStatistic, UnknownStatistic, statistics};
 use tachyfits::{
     AxisRange, Image, OutputPixels, PixelType, ReadAs, Region, Section, Statistic, Stats, Values,
     evaluate,
@@ -103,12 +103,12 @@ impl Part<'_> {
     ) -> Outcome<()> {
         let section = self.section()?;
         let run = call.run();
-        let values = match order_statistic(statistic)? {
+        let values = match OrderStatistic::of_name(statistic) {
             Some(statistic) => {
                 self.image.order(&[statistic], axes, &section, self.regions(), &run)?.0.values
             }
             None => {
-                let statistic: Statistic = statistic.parse()?;
+                let statistic: Statistic = statistic.parse().map_err(unknown_statistic)?;
                 let reduced =
                     self.image.reduce(&[statistic], axes, &section, self.regions(), 0, &run)?;
                 reduced.0.values
@@ -335,20 +335,10 @@ pub(crate) fn read_stored(image: &Image, out: &mut [u8], call: &Call<'_>) -> Out
     read(image, &image.whole(), image.stored_type(), out, &Call { flags, ..*call })
 }
 
-/// "median", "mad" and "percentile90" or another number.
-fn order_statistic(name: &str) -> Outcome<Option<OrderStatistic>> {
-    Ok(match name {
-        "median" => Some(OrderStatistic::Median),
-        "mad" => Some(OrderStatistic::Mad),
-        _ => match name.strip_prefix("percentile") {
-            None => None,
-            Some(number) => {
-                let hint = "write percentile and a number: \"percentile90\"";
-                let invalid = |_| Failure::argument("statistic", format!("'{name}'"), hint, hint);
-                Some(OrderStatistic::Percentile(number.parse().map_err(invalid)?))
-            }
-        },
-    })
+fn unknown_statistic(unknown: UnknownStatistic) -> Failure {
+    let names: Vec<_> = statistics().map(|facts| facts.name).collect();
+    let expected = format!("{} or percentile90 (any number)", names.join(", "));
+    Failure::argument("statistic", format!("'{}'", unknown.name), &expected, "use one of these")
 }
 
 fn number_at(values: &Values, index: usize) -> f64 {

@@ -4,7 +4,7 @@ use super::decode_f64;
 use crate::{Common, Compensated, Encoding, ExtremaRows};
 
 /// The pixels of output after output: `columns[output][row]`.
-fn columns(rows: &[&[u8]], encoding: &Encoding) -> Vec<Vec<f64>> {
+pub(crate) fn columns(rows: &[&[u8]], encoding: &Encoding) -> Vec<Vec<f64>> {
     let rows: Vec<Vec<f64>> = rows.iter().map(|row| decode_f64(row, encoding)).collect();
     let outputs = rows.first().map_or(0, Vec::len);
     (0..outputs).map(|output| rows.iter().map(|row| row[output]).collect()).collect()

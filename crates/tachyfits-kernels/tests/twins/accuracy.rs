@@ -3,7 +3,7 @@
 use crate::content::tiers;
 use proptest::prelude::*;
 use tachyfits_kernels::{
-    ByteOrder, Compensated, Encoding, LEAF_PIXELS, MomentRows, PixelType, Shape, ShapeRows, Stats,
+    ByteOrder, Compensated, Encoding, LEAF_PIXELS, MomentRows, PixelType, Reduction, Shape, Stats,
     Sum, SumRows,
 };
 
@@ -335,11 +335,11 @@ proptest! {
             merged.accumulate(early, &plain, tier);
             later.accumulate(late, &plain, tier);
             merged.merge(&later);
-            let mut of_rows = ShapeRows { outputs: vec![Shape::default()] };
+            let mut of_rows = Shape::default();
             for rows in early_rows.chunks(200).chain(late_rows.chunks(100)) {
-                of_rows.merge(&ShapeRows::slab(1, rows, &plain, tier));
+                of_rows.merge(&Shape::slab(1, rows, &plain, tier)[0]);
             }
-            for shape in [whole, merged, of_rows.outputs[0]] {
+            for shape in [whole, merged, of_rows] {
                 prop_assert_eq!(shape.count, pixels as u64);
                 if is_flat {
                     prop_assert!(shape.skewness().is_nan() && shape.kurtosis().is_nan());

@@ -3,8 +3,8 @@
 use crate::content::{Content, Shifted, all_bits, any_scaling, bits, contents, encodings, tiers};
 use proptest::prelude::*;
 use tachyfits_kernels::{
-    Common, Encoding, ExtremaRows, MomentRows, PixelType, ShapeRows, SpectralRows, SumRows, Tier,
-    naive,
+    Common, Encoding, ExtremaRows, MomentRows, Needs, PixelType, Reduction, ReductionRows, Shape,
+    SpectralRows, Statistic, SumRows, Tier, naive,
 };
 
 /// A few rows of as many pixels each.
@@ -138,10 +138,27 @@ proptest! {
     }
 
     #[test]
+    fn registered_reductions_of_rows_give_the_bits_of_their_twins(
+        slab in slabs(),
+        scaling in any_scaling(),
+    ) {
+        let needs = Needs::of(Statistic::ALL);
+        for_each(&slab, scaling, |rows, encoding, tier| {
+            let states = ReductionRows::slab(&needs, slab.outputs(), rows, encoding, tier);
+            if !rows.is_empty() {
+                let expected = ReductionRows::naive(rows, encoding);
+                // As text, in which NaN equals NaN.
+                prop_assert_eq!(format!("{states:?}"), format!("{expected:?}"), "{:?} {:?}", encoding, tier);
+            }
+            Ok(())
+        })?;
+    }
+
+    #[test]
     fn shape_rows_are_those_of_each_output_alone(slab in slabs(), scaling in any_scaling()) {
         let outputs = slab.outputs();
         for_each(&slab, scaling, |rows, encoding, tier| {
-            let state = ShapeRows::slab(outputs, rows, encoding, tier);
+            let states = Shape::slab(outputs, rows, encoding, tier);
             for output in 0..outputs {
                 let pixels = rows.iter().map(|row| {
                     let bytes = encoding.pixel_bytes();
@@ -149,7 +166,7 @@ proptest! {
                 });
                 let good: Vec<f64> = pixels.filter(|x| !x.is_nan()).collect();
                 let n = good.len() as f64;
-                let found = &state.outputs[output];
+                let found = &states[output];
                 prop_assert_eq!(found.count, good.len() as u64);
                 let size = good.iter().fold(0.0f64, |size, x| size.max(x.abs()));
                 if good.is_empty() || !size.is_finite() {

@@ -3,8 +3,8 @@
 use crate::content::{Content, any_scaling, bits, contents, encodings, tiers};
 use proptest::prelude::*;
 use tachyfits_kernels::{
-    Compensated, Encoding, Extremum, Histogram, HistogramRange, Shape, SpectralSum, Stats, Sum,
-    Total, naive,
+    Compensated, Encoding, Extremum, Histogram, HistogramRange, Needs, OutputState, SpectralSum,
+    Statistic, Stats, Sum, Total, naive,
 };
 
 fn parts(sum: Compensated) -> [u64; 2] {
@@ -50,14 +50,17 @@ fn check_stats(content: &Content, encoding: &Encoding) -> Result<(), TestCaseErr
     Ok(())
 }
 
-fn check_shape(content: &Content, encoding: &Encoding) -> Result<(), TestCaseError> {
+/// Checks the states of all registered reductions.
+fn check_registered(content: &Content, encoding: &Encoding) -> Result<(), TestCaseError> {
     let bytes = content.bytes(encoding);
-    let expected = naive::shape(&bytes, encoding);
+    let mut expected = OutputState::naive(&bytes, encoding, 0);
+    expected.stats = Stats::default();
     for tier in tiers() {
-        let mut shape = Shape::default();
-        shape.accumulate(&bytes, encoding, tier);
+        let mut state = OutputState::default();
+        state.accumulate(&Needs::of(Statistic::ALL), &bytes, encoding, tier, 0);
+        state.stats = Stats::default();
         // As text, in which NaN equals NaN.
-        prop_assert_eq!(format!("{shape:?}"), format!("{expected:?}"), "{:?} {:?}", encoding, tier);
+        prop_assert_eq!(format!("{state:?}"), format!("{expected:?}"), "{:?} {:?}", encoding, tier);
     }
     Ok(())
 }
@@ -114,9 +117,12 @@ proptest! {
     }
 
     #[test]
-    fn shape_gives_the_bits_of_its_twin(content in contents(3), scaling in any_scaling()) {
+    fn registered_reductions_give_the_bits_of_their_twins(
+        content in contents(3),
+        scaling in any_scaling(),
+    ) {
         for encoding in encodings(scaling) {
-            check_shape(&content, &encoding)?;
+            check_registered(&content, &encoding)?;
         }
     }
 

@@ -17,6 +17,33 @@ pub enum OrderStatistic {
 }
 
 impl OrderStatistic {
+    /// Those that have a name of their own: name and definition, in the order in which they are shown.
+    pub(crate) const NAMED: [(&str, &str, OrderStatistic); 2] = [
+        ("median", "the middle value, exact", OrderStatistic::Median),
+        (
+            "mad",
+            "median of the distances to the median, exact and not scaled; NaN where the median is infinite",
+            OrderStatistic::Mad,
+        ),
+    ];
+
+    /// The order statistic of a name: "median", "mad", "percentile90" and other numbers.
+    ///
+    /// ```
+    /// use tachyfits::statistics::OrderStatistic;
+    /// let found = OrderStatistic::of_name("percentile99.5");
+    /// assert_eq!(found, Some(OrderStatistic::Percentile(99.5)));
+    /// assert_eq!(OrderStatistic::of_name("mean"), None);
+    /// ```
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<OrderStatistic> {
+        if let Some(number) = name.strip_prefix("percentile") {
+            return number.parse().ok().map(OrderStatistic::Percentile);
+        }
+        let found = OrderStatistic::NAMED.iter().find(|(known, ..)| *known == name);
+        found.map(|&(.., statistic)| statistic)
+    }
+
     /// The ranks, from 0, of the two neighbours that it is made of, among `count` values, at least one.
     pub fn ranks(self, count: u64) -> [u64; 2] {
         match self {

@@ -79,7 +79,7 @@ fn a_large_offset_costs_no_accuracy() {
     let (mean, std) = exact(&mut values.iter().copied());
     check_close(stats[0].mean(), mean, 1e-15, 0.0, "mean");
     check_close(stats[0].std(0), std, 1e-12, 0.0, "std");
-    let statistics = [Statistic::Mean, Statistic::Std];
+    let statistics = [Statistic::MEAN, Statistic::STD];
     let reduced =
         image.reduce(&statistics, &[2], &image.whole(), None, 0, &RunOptions::default()).unwrap().0;
     let [Values::Floats(means), Values::Floats(stds)] = &reduced.values[..] else { panic!() };

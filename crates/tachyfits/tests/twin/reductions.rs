@@ -53,13 +53,14 @@ pub fn marks(axes: &[usize], rank: usize) -> Vec<bool> {
     (0..rank).map(|axis| axes.contains(&axis)).collect()
 }
 
-/// Statistics that ask for different states: all, sums alone, squares alone, extremes alone, squares and extremes.
-const CHOICES: [&[Statistic]; 5] = [
+/// Statistics that ask for different states: all, sums alone, squares alone, extremes alone, squares and extremes, another.
+const CHOICES: [&[Statistic]; 6] = [
     Statistic::ALL,
-    &[Statistic::Mean, Statistic::Count, Statistic::Nan, Statistic::Sum],
-    &[Statistic::Std, Statistic::Rms],
-    &[Statistic::MaxPosition, Statistic::Min, Statistic::Max, Statistic::MinPosition],
-    &[Statistic::Nan, Statistic::Rms, Statistic::Max],
+    &[Statistic::MEAN, Statistic::COUNT, Statistic::NAN, Statistic::SUM],
+    &[Statistic::STD, Statistic::RMS],
+    &[Statistic::MAX_POSITION, Statistic::MIN, Statistic::MAX, Statistic::MIN_POSITION],
+    &[Statistic::NAN, Statistic::RMS, Statistic::MAX],
+    &[Statistic::known("mean_abs"), Statistic::MEAN],
 ];
 
 fn check_reductions(picture: &Picture, image: &Image, section: &Section) {

@@ -241,7 +241,7 @@ proptest! {
         for beyond in combinations(picture.axes.len() - 2) {
             let axes: Vec<_> = beyond.iter().map(|axis| axis + 2).chain([1, 0]).collect();
             let marks = marks(&axes, picture.axes.len());
-            for statistics in [Statistic::ALL, &[Statistic::Sum, Statistic::Mean]] {
+            for statistics in [Statistic::ALL, &[Statistic::SUM, Statistic::MEAN]] {
                 let reduced = image.reduce(statistics, &axes, &section, Some(&regions), 1, &ONE);
                 let (reduced, _) = reduced.unwrap();
                 let mut first = 0;

@@ -25,8 +25,12 @@ from tachyfits.server.parameters import (
 )
 from tachyfits.server.planes import Collapse, CollapseAsked
 from tachyfits.text.fits_sections import fits_position
+from tachyfits.text.statistics import STANDARD_STATISTICS, UNITLESS
 
 router = APIRouter()
+
+#: Statistics that have the unit of the pixels.
+_OF_PIXELS = tuple(name for name in STANDARD_STATISTICS if name not in UNITLESS)
 
 #: Pixels that zscale and limits by percentile look at.
 _SAMPLE = 1 << 20
@@ -93,8 +97,7 @@ async def statistics(
                 "count": found.count,
                 "undefined": found.nan,
                 "unit": choice.image.unit,
-                **{name: getattr(found, name) for name in ("sum", "mean", "rms", "std")},
-                **{name: getattr(found, name) for name in ("min", "max")},
+                **{name: getattr(found, name) for name in _OF_PIXELS},
                 "min_position": position(found.min_position),
                 "max_position": position(found.max_position),
             }

@@ -6,10 +6,12 @@
 //! Fourth powers leave f64 far before the pixels do, above 1e77 and below 1e-77. Pixels with such powers are taken again in
 //! units of a power of two near their spread, which changes neither skewness nor kurtosis.
 
+use super::definition::{Definition, Finish, Reduction, StatisticUnit};
 use crate::compensated::Compensated;
 use crate::decode::decode_f64;
 use crate::fold::{Accumulator, add_lanes, fold};
 use crate::isa::Tier;
+use crate::naive::{leaf_sum, plain_sum};
 use crate::rows::slab::{COLUMNS, ColumnStep, Columns, each_column};
 use crate::source::{Encoding, Source};
 use crate::sum::DefinedLanes;
@@ -18,7 +20,7 @@ use crate::{LANES, LEAF_PIXELS};
 /// Mergeable state of the moments about the mean up to the fourth.
 ///
 /// ```
-/// use tachyfits_kernels::{Encoding, PixelType, Shape, Tier};
+/// use tachyfits_kernels::{Encoding, PixelType, Reduction, Shape, Tier};
 /// let mut shape = Shape::default();
 /// shape.accumulate(&[1, 1, 1, 5], &Encoding::plain(PixelType::U8), Tier::SCALAR);
 /// assert_eq!((shape.count, shape.mean()), (4, 2.0));
@@ -42,28 +44,9 @@ const USUAL_EXPONENTS: std::ops::RangeInclusive<i32> = -200..=200;
 const EXACT_POWERS: std::ops::Range<f64> = power_of_two(-900)..power_of_two(900);
 
 impl Shape {
-    /// Adds the pixels of `bytes`, leaf by leaf. Bytes after the last whole pixel are ignored.
-    pub fn accumulate(&mut self, bytes: &[u8], encoding: &Encoding, tier: Tier) {
-        for leaf in bytes.chunks(LEAF_PIXELS * encoding.pixel_bytes()) {
-            let (count, sum) = fold(leaf, encoding, tier, DefinedLanes::default()).count_and_sum();
-            if count > 0 {
-                let about = sum / count as f64;
-                let powers = fold(leaf, encoding, tier, PowerLanes::about([about; LANES]));
-                let sums = powers.sums.map(|lanes| add_lanes(&lanes));
-                let mut state = Shape::of(count, about, sums);
-                if !state.is_exact() {
-                    let mut values = vec![0.0; leaf.len() / encoding.pixel_bytes()];
-                    decode_f64(leaf, encoding, tier, &mut values);
-                    state = Shape::in_unit_of(&values).unwrap_or(state);
-                }
-                self.merge(&state);
-            }
-        }
-    }
-
     /// The state of pixels in a unit near their spread; `None` without defined pixels and with infinite ones.
     #[cold]
-    pub(crate) fn in_unit_of(values: &[f64]) -> Option<Shape> {
+    fn in_unit_of(values: &[f64]) -> Option<Shape> {
         let defined = || values.iter().copied().filter(|x| !x.is_nan());
         let (min, max) = (defined().reduce(f64::min)?, defined().reduce(f64::max)?);
         if min.is_infinite() || max.is_infinite() {
@@ -91,14 +74,14 @@ impl Shape {
 
     /// Whether the powers have all their digits. All are zero of equal pixels, and of pixels that differ too little.
     #[inline(always)]
-    pub(crate) fn is_exact(&self) -> bool {
+    fn is_exact(&self) -> bool {
         EXACT_POWERS.contains(&self.powers[2])
     }
 
     /// The state of pixels whose differences from `about`, near their mean, have these sums of powers 1 to 4. The first
     /// says how far `about` is from the mean.
     #[inline(always)]
-    pub(crate) fn of(count: u64, about: f64, sums: [f64; 4]) -> Shape {
+    fn of(count: u64, about: f64, sums: [f64; 4]) -> Shape {
         let n = count as f64;
         let [first, second, third, fourth] = sums;
         let off = first / n;
@@ -113,21 +96,6 @@ impl Shape {
                     - 3.0 * off * off * off * first,
             ],
         }
-    }
-
-    /// Adds the state of pixels that come later.
-    #[inline(always)]
-    pub fn merge(&mut self, later: &Shape) {
-        if later.count == 0 {
-            return;
-        }
-        if self.count == 0 {
-            *self = *later;
-            return;
-        }
-        let merged = self.merged(later);
-        let is_usual = self.exponent == later.exponent && merged.is_exact();
-        *self = if is_usual { merged } else { self.merged_in_unit(later, merged) };
     }
 
     /// The states of both in a unit near their spread, merged; `merged` unless that is finite.
@@ -227,6 +195,111 @@ impl Shape {
     }
 }
 
+impl Reduction for Shape {
+    const STATISTICS: &'static [Definition<Shape>] = &[
+        Definition {
+            name: "skewness",
+            meaning: "third standardised moment of the pixels; NaN where all have one value",
+            unit: StatisticUnit::None,
+            finish: Finish::Float(|shape, _| shape.skewness()),
+        },
+        Definition {
+            name: "kurtosis",
+            meaning: "fourth standardised moment of the pixels less 3, which a normal distribution has; NaN as for skewness",
+            unit: StatisticUnit::None,
+            finish: Finish::Float(|shape, _| shape.kurtosis()),
+        },
+    ];
+
+    fn accumulate(&mut self, bytes: &[u8], encoding: &Encoding, tier: Tier) {
+        for leaf in bytes.chunks(LEAF_PIXELS * encoding.pixel_bytes()) {
+            let (count, sum) = fold(leaf, encoding, tier, DefinedLanes::default()).count_and_sum();
+            if count > 0 {
+                let about = sum / count as f64;
+                let powers = fold(leaf, encoding, tier, PowerLanes::about([about; LANES]));
+                let sums = powers.sums.map(|lanes| add_lanes(&lanes));
+                let mut state = Shape::of(count, about, sums);
+                if !state.is_exact() {
+                    let mut values = vec![0.0; leaf.len() / encoding.pixel_bytes()];
+                    decode_f64(leaf, encoding, tier, &mut values);
+                    state = Shape::in_unit_of(&values).unwrap_or(state);
+                }
+                self.merge(&state);
+            }
+        }
+    }
+
+    fn slab(outputs: usize, rows: &[&[u8]], encoding: &Encoding, tier: Tier) -> Vec<Shape> {
+        let mut states = vec![Shape::default(); outputs];
+        each_column(outputs, rows, encoding, tier, &mut ShapeStep(&mut states));
+        let bytes = encoding.pixel_bytes();
+        for (output, shape) in states.iter_mut().enumerate() {
+            if shape.count > 0 && !shape.is_exact() {
+                let pixels = rows.iter().flat_map(|row| &row[output * bytes..][..bytes]).copied();
+                let mut values = vec![0.0; rows.len()];
+                decode_f64(&pixels.collect::<Vec<u8>>(), encoding, tier, &mut values);
+                *shape = Shape::in_unit_of(&values).unwrap_or(*shape);
+            }
+        }
+        states
+    }
+
+    #[inline(always)]
+    fn merge(&mut self, later: &Shape) {
+        if later.count == 0 {
+            return;
+        }
+        if self.count == 0 {
+            *self = *later;
+            return;
+        }
+        let merged = self.merged(later);
+        let is_usual = self.exponent == later.exponent && merged.is_exact();
+        *self = if is_usual { merged } else { self.merged_in_unit(later, merged) };
+    }
+
+    fn naive_line(values: &[f64]) -> Shape {
+        let mut state = Shape::default();
+        for leaf in values.chunks(LEAF_PIXELS) {
+            let count = leaf.iter().filter(|x| !x.is_nan()).count() as u64;
+            if count > 0 {
+                let about = leaf_sum(leaf) / count as f64;
+                state
+                    .merge(&naive_of(leaf, count, about, |terms| plain_sum(terms.iter().copied())));
+            }
+        }
+        state
+    }
+
+    fn naive_column(values: &[f64]) -> Shape {
+        let defined = values.iter().filter(|x| !x.is_nan());
+        let count = defined.clone().count() as u64;
+        match count {
+            0 => Shape::default(),
+            _ => naive_of(values, count, in_order(defined) / count as f64, |terms| {
+                in_order(terms.iter())
+            }),
+        }
+    }
+}
+
+/// The sum of terms, added one after another.
+fn in_order<'a>(terms: impl Iterator<Item = &'a f64>) -> f64 {
+    terms.fold(0.0, |sum, term| sum + term)
+}
+
+/// The state of pixels, some defined, from the powers of their differences from a number.
+fn naive_of(values: &[f64], count: u64, about: f64, sum: fn(&[f64]) -> f64) -> Shape {
+    let differences = values.iter().map(|x| if x.is_nan() { 0.0 } else { x - about });
+    let powers: Vec<[f64; 4]> = differences.map(|d| [d, d * d, d * d * d, d * d * d * d]).collect();
+    let sums = std::array::from_fn(|power| {
+        sum(&powers.iter().map(|powers| powers[power]).collect::<Vec<_>>())
+    });
+    let plain = Shape::of(count, about, sums);
+    let again = if plain.is_exact() { None } else { Shape::in_unit_of(values) };
+    again.unwrap_or(plain)
+}
+
 /// The exponent of a unit for differences of about 2^`exponent`: 0 if they lose no digits without one.
 fn unit_exponent(exponent: i32) -> i32 {
     match USUAL_EXPONENTS.contains(&exponent) {
@@ -270,14 +343,14 @@ fn times_power_of_two(mut x: f64, mut exponent: i32) -> f64 {
 
 /// Sums of the powers 1 to 4 of the differences from a number; an undefined pixel differs by nothing.
 #[derive(Clone, Copy)]
-pub(crate) struct PowerLanes {
+struct PowerLanes {
     about: [f64; LANES],
     sums: [[f64; LANES]; 4],
 }
 
 impl PowerLanes {
     #[inline(always)]
-    pub(crate) fn about(about: [f64; LANES]) -> PowerLanes {
+    fn about(about: [f64; LANES]) -> PowerLanes {
         PowerLanes { about, sums: [[0.0; LANES]; 4] }
     }
 }
@@ -302,40 +375,8 @@ impl Accumulator for PowerLanes {
     }
 }
 
-/// The states of outputs side by side, fed by slabs of rows.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ShapeRows {
-    /// The state of each output.
-    pub outputs: Vec<Shape>,
-}
-
-impl ShapeRows {
-    /// The state of one slab: rows of `outputs` pixels each.
-    pub fn slab(outputs: usize, rows: &[&[u8]], encoding: &Encoding, tier: Tier) -> ShapeRows {
-        let mut state = ShapeRows { outputs: vec![Shape::default(); outputs] };
-        each_column(outputs, rows, encoding, tier, &mut ShapeStep(&mut state.outputs));
-        let bytes = encoding.pixel_bytes();
-        for (output, shape) in state.outputs.iter_mut().enumerate() {
-            if shape.count > 0 && !shape.is_exact() {
-                let pixels = rows.iter().flat_map(|row| &row[output * bytes..][..bytes]).copied();
-                let mut values = vec![0.0; rows.len()];
-                decode_f64(&pixels.collect::<Vec<u8>>(), encoding, tier, &mut values);
-                *shape = Shape::in_unit_of(&values).unwrap_or(*shape);
-            }
-        }
-        state
-    }
-
-    /// Adds the states of later rows.
-    pub fn merge(&mut self, later: &ShapeRows) {
-        for (output, later) in self.outputs.iter_mut().zip(&later.outputs) {
-            output.merge(later);
-        }
-    }
-}
-
 /// Contribution of each column to the states.
-pub(crate) struct ShapeStep<'a>(&'a mut [Shape]);
+struct ShapeStep<'a>(&'a mut [Shape]);
 
 impl ColumnStep for ShapeStep<'_> {
     #[inline(always)]

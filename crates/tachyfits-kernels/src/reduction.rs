@@ -1,0 +1,365 @@
+//! The register of reductions and of the statistics that they give.
+//!
+//! Every pass over pixels has [`Stats`], or the part of it that is needed. A reduction with another state is a file here:
+//! its statistics, its line form, its row form and the twins of both. Its line of the register makes the state a field of
+//! [`OutputState`] and of [`ReductionRows`]. A pass over several states is one function, which asks for each line and
+//! slab which states are needed; no loop over pixels is called indirectly.
+
+mod definition;
+#[cfg(feature = "conformance")]
+mod mean_abs;
+mod of_stats;
+mod shape;
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::str::FromStr;
+
+pub use definition::{Definition, Finish, Reduction, StatisticUnit, StatisticValue};
+#[cfg(feature = "conformance")]
+pub use mean_abs::MeanAbs;
+use of_stats::{Part, StatsStatistic};
+pub use shape::Shape;
+
+use crate::isa::Tier;
+use crate::naive;
+use crate::source::Encoding;
+use crate::stats::Stats;
+
+macro_rules! register {
+    ($($(#[$condition:meta])* $field:ident: $State:ident;)+) => {
+        /// The state of the pixels of an output. What no requested statistic needs is empty.
+        #[derive(Clone, Copy, Debug, Default, PartialEq)]
+        #[non_exhaustive]
+        pub struct OutputState {
+            /// What every pass has.
+            pub stats: Stats,
+            $($(#[$condition])* #[doc = concat!("See [`", stringify!($State), "`].")] pub $field: $State,)+
+        }
+
+        /// The states of outputs side by side, fed by slabs of rows; without those that are not needed.
+        #[derive(Clone, Debug, Default, PartialEq)]
+        #[non_exhaustive]
+        pub struct ReductionRows {
+            $(
+                $(#[$condition])*
+                #[doc = concat!("One [`", stringify!($State), "`] per output.")]
+                pub $field: Vec<$State>,
+            )+
+        }
+
+        /// Parts of a state besides count and sum, which every pass has.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub struct Needs {
+            /// The squares about the mean.
+            pub squares: bool,
+            /// The extremes and where they are.
+            pub extremes: bool,
+            $($(#[$condition])* #[doc = concat!("See [`", stringify!($State), "`].")] pub $field: bool,)+
+        }
+
+        /// The definition of a statistic, and the state that it is computed from.
+        #[derive(Clone, Copy)]
+        enum Registered {
+            Stats(&'static StatsStatistic),
+            $($(#[$condition])* $State(&'static Definition<$State>),)+
+        }
+
+        /// Evaluates `$value` with the definition of a statistic as `$definition`.
+        macro_rules! with_definition {
+            ($statistic:expr, $definition:ident => $value:expr) => {
+                match $statistic.0 {
+                    Registered::Stats(StatsStatistic { definition: $definition, .. }) => $value,
+                    $($(#[$condition])* Registered::$State($definition) => $value,)+
+                }
+            };
+        }
+
+        const NUMBER: usize = {
+            let mut number = of_stats::STATISTICS.len();
+            $($(#[$condition])* { number += $State::STATISTICS.len(); })+
+            number
+        };
+
+        const fn all() -> [Statistic; NUMBER] {
+            let mut all = [Statistic(Registered::Stats(&of_stats::STATISTICS[0])); NUMBER];
+            let mut place = 0;
+            while place < of_stats::STATISTICS.len() {
+                all[place] = Statistic(Registered::Stats(&of_stats::STATISTICS[place]));
+                place += 1;
+            }
+            $($(#[$condition])* {
+                let mut number = 0;
+                while number < $State::STATISTICS.len() {
+                    all[place] = Statistic(Registered::$State(&$State::STATISTICS[number]));
+                    place += 1;
+                    number += 1;
+                }
+            })+
+            all
+        }
+
+        impl Needs {
+            /// What some statistics need together.
+            pub fn of(statistics: &[Statistic]) -> Needs {
+                let mut needs = Needs::default();
+                for statistic in statistics {
+                    match statistic.0 {
+                        Registered::Stats(StatsStatistic { part, .. }) => {
+                            needs.squares |= *part == Part::Squares;
+                            needs.extremes |= *part == Part::Extremes;
+                        }
+                        $($(#[$condition])* Registered::$State(_) => needs.$field = true,)+
+                    }
+                }
+                needs
+            }
+
+            /// Whether it takes more than [`Stats`].
+            pub fn has_other_states(&self) -> bool {
+                let mut any = false;
+                $($(#[$condition])* { any |= self.$field; })+
+                any
+            }
+        }
+
+        impl OutputState {
+            /// Adds the pixels of a line, the first of which has the index `position`, to the statistics that every pass
+            /// has, and to the other states that are needed.
+            pub fn accumulate(
+                &mut self,
+                needs: &Needs,
+                bytes: &[u8],
+                encoding: &Encoding,
+                tier: Tier,
+                position: u64,
+            ) {
+                self.stats.accumulate_exactly(bytes, encoding, tier, position);
+                $($(#[$condition])* {
+                    if needs.$field {
+                        self.$field.accumulate(bytes, encoding, tier);
+                    }
+                })+
+            }
+
+            /// Adds the state of later pixels.
+            pub fn merge(&mut self, later: &OutputState) {
+                self.stats.merge(&later.stats);
+                $($(#[$condition])* { self.$field.merge(&later.$field); })+
+            }
+
+            /// The value of a statistic; `ddof` is for [`Statistic::STD`].
+            #[inline]
+            pub fn value(&self, statistic: Statistic, ddof: u64) -> StatisticValue {
+                match statistic.0 {
+                    Registered::Stats(StatsStatistic { definition, .. }) => {
+                        definition.finish.value(&self.stats, ddof)
+                    }
+                    $($(#[$condition])*
+                    Registered::$State(definition) => definition.finish.value(&self.$field, ddof),)+
+                }
+            }
+
+            /// Twin of [`OutputState::accumulate`] where everything is needed and no integers are of 64 bits.
+            pub fn naive(bytes: &[u8], encoding: &Encoding, position: u64) -> OutputState {
+                let values = naive::decode_f64(bytes, encoding);
+                OutputState {
+                    stats: naive::stats(bytes, encoding, position),
+                    $($(#[$condition])* $field: $State::naive_line(&values),)+
+                }
+            }
+        }
+
+        impl ReductionRows {
+            /// The states of one slab: rows of `outputs` pixels each.
+            pub fn slab(
+                needs: &Needs,
+                outputs: usize,
+                rows: &[&[u8]],
+                encoding: &Encoding,
+                tier: Tier,
+            ) -> ReductionRows {
+                let mut states = ReductionRows::default();
+                $($(#[$condition])* {
+                    if needs.$field {
+                        states.$field = $State::slab(outputs, rows, encoding, tier);
+                    }
+                })+
+                states
+            }
+
+            /// Adds the states of later rows.
+            pub fn merge(&mut self, later: &ReductionRows) {
+                $($(#[$condition])* {
+                    let pairs = self.$field.iter_mut().zip(&later.$field);
+                    pairs.for_each(|(state, later)| state.merge(later));
+                })+
+            }
+
+            /// Copies the states of an output.
+            #[inline]
+            pub fn copy_to(&self, state: &mut OutputState, output: usize) {
+                $($(#[$condition])* {
+                    if let Some(own) = self.$field.get(output) {
+                        state.$field = *own;
+                    }
+                })+
+            }
+
+            /// Twin of [`ReductionRows::slab`] where everything is needed; without outputs if there are no rows.
+            pub fn naive(rows: &[&[u8]], encoding: &Encoding) -> ReductionRows {
+                let columns = naive::columns(rows, encoding);
+                ReductionRows {
+                    $($(#[$condition])*
+                    $field: columns.iter().map(|column| $State::naive_column(column)).collect(),)+
+                }
+            }
+        }
+    };
+}
+
+// The reductions with a state of their own. A new one is a file and a line here.
+register! {
+    shape: Shape;
+    #[cfg(feature = "conformance")] mean_abs: MeanAbs;
+}
+
+/// A number that describes a set of pixels. NaN and BLANK are ignored, except by [`Statistic::NAN`], which counts them.
+///
+/// ```
+/// use tachyfits_kernels::Statistic;
+/// let statistic: Statistic = "mean".parse()?;
+/// assert_eq!((statistic, statistic.meaning()), (Statistic::MEAN, "sum over count"));
+/// assert!("median".parse::<Statistic>().is_err());
+/// # Ok::<(), tachyfits_kernels::UnknownStatistic>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct Statistic(Registered);
+
+impl Statistic {
+    /// Every statistic, in the order in which they are shown.
+    pub const ALL: &'static [Statistic] = &all();
+
+    /// Number of defined pixels.
+    pub const COUNT: Statistic = Statistic::known("count");
+    /// Number of undefined pixels.
+    pub const NAN: Statistic = Statistic::known("nan");
+    /// Sum; sums of integers that stand for themselves are exact.
+    pub const SUM: Statistic = Statistic::known("sum");
+    /// Sum over count.
+    pub const MEAN: Statistic = Statistic::known("mean");
+    /// Root mean square about zero.
+    pub const RMS: Statistic = Statistic::known("rms");
+    /// Standard deviation about the mean.
+    pub const STD: Statistic = Statistic::known("std");
+    /// The smallest pixel.
+    pub const MIN: Statistic = Statistic::known("min");
+    /// The largest pixel.
+    pub const MAX: Statistic = Statistic::known("max");
+    /// Linear index of the first smallest pixel reduced.
+    pub const MIN_POSITION: Statistic = Statistic::known("min_position");
+    /// Linear index of the first largest pixel reduced.
+    pub const MAX_POSITION: Statistic = Statistic::known("max_position");
+
+    /// The statistic of a name in the register, for constants of any crate.
+    ///
+    /// # Panics
+    /// There is none, which is an error of compilation in a constant.
+    pub const fn known(name: &str) -> Statistic {
+        let mut place = 0;
+        while place < NUMBER {
+            if is_same(Statistic::ALL[place].name(), name) {
+                return Statistic::ALL[place];
+            }
+            place += 1;
+        }
+        panic!("no statistic has this name")
+    }
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        with_definition!(self, definition => definition.name)
+    }
+
+    /// Its definition, in one line.
+    pub fn meaning(self) -> &'static str {
+        with_definition!(self, definition => definition.meaning)
+    }
+
+    /// Its unit.
+    pub fn unit(self) -> StatisticUnit {
+        with_definition!(self, definition => definition.unit)
+    }
+
+    /// Whether it is a count or a position.
+    pub fn is_integer(self) -> bool {
+        with_definition!(self, definition => matches!(definition.finish, Finish::Integer(_)))
+    }
+
+    /// Whether it is one of those that are shown together unless others are requested.
+    pub fn is_standard(self) -> bool {
+        matches!(self.0, Registered::Stats(StatsStatistic { is_standard: true, .. }))
+    }
+}
+
+const fn is_same(first: &str, second: &str) -> bool {
+    let (first, second) = (first.as_bytes(), second.as_bytes());
+    let mut place = 0;
+    while place < first.len() && place < second.len() && first[place] == second[place] {
+        place += 1;
+    }
+    place == first.len() && place == second.len()
+}
+
+impl PartialEq for Statistic {
+    fn eq(&self, other: &Statistic) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for Statistic {}
+
+impl Hash for Statistic {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name().hash(state);
+    }
+}
+
+impl fmt::Debug for Statistic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Statistic {
+    type Err = UnknownStatistic;
+
+    fn from_str(name: &str) -> Result<Statistic, UnknownStatistic> {
+        let found = Statistic::ALL.iter().find(|statistic| statistic.name() == name);
+        found.copied().ok_or_else(|| UnknownStatistic { name: name.to_owned() })
+    }
+}
+
+/// A name that no statistic has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownStatistic {
+    /// The name.
+    pub name: String,
+}
+
+impl UnknownStatistic {
+    /// The names that statistics have.
+    pub fn expected(&self) -> String {
+        let names: Vec<_> = Statistic::ALL.iter().map(|statistic| statistic.name()).collect();
+        format!("one of {}", names.join(", "))
+    }
+}
+
+impl fmt::Display for UnknownStatistic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "invalid statistic {:?}: expected {}", self.name, self.expected())
+    }
+}
+
+impl std::error::Error for UnknownStatistic {}

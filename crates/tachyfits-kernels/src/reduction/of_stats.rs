@@ -1,0 +1,94 @@
+//! The statistics of the state that every pass has.
+
+use super::definition::{Definition, Finish, StatisticUnit};
+use crate::stats::{Extremum, Stats};
+
+/// The part of the state that a statistic needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// Count and sum.
+    Sum,
+    /// Also the squares about the mean.
+    Squares,
+    /// The extremes and where they are.
+    Extremes,
+}
+
+/// A statistic of this state.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StatsStatistic {
+    pub(super) definition: Definition<Stats>,
+    pub(super) part: Part,
+    /// Whether it is one of those that are shown together unless others are requested.
+    pub(super) is_standard: bool,
+}
+
+/// The statistics, in the order in which they are shown.
+pub(super) const STATISTICS: &[StatsStatistic] = &[
+    whole("count", "number of defined pixels", Part::Sum, |stats| stats.count as i64),
+    whole("nan", "number of undefined pixels: NaN or BLANK", Part::Sum, |stats| stats.nan as i64),
+    of_pixels("sum", "sum; NaN if no pixel is defined", Part::Sum, |stats, _| stats.total()),
+    of_pixels("mean", "sum over count", Part::Sum, |stats, _| stats.mean()),
+    of_pixels("rms", "root mean square about zero", Part::Squares, |stats, _| {
+        // Rows come without extremes, which tell of infinite pixels: here the sum does, for lines and rows alike.
+        match stats.count > 0 && !stats.sum.is_finite() {
+            true => f64::INFINITY,
+            false => stats.rms(),
+        }
+    }),
+    of_pixels(
+        "std",
+        "standard deviation about the mean, divisor count - ddof",
+        Part::Squares,
+        |stats, ddof| stats.std(ddof),
+    ),
+    of_pixels("min", "the smallest", Part::Extremes, |stats, _| value(stats.min)),
+    of_pixels("max", "the largest", Part::Extremes, |stats, _| value(stats.max)),
+    whole(
+        "min_position",
+        "linear index of the first smallest pixel reduced; -1 if none is defined",
+        Part::Extremes,
+        |stats| position(stats.min),
+    ),
+    whole(
+        "max_position",
+        "linear index of the first largest pixel reduced; -1 if none is defined",
+        Part::Extremes,
+        |stats| position(stats.max),
+    ),
+];
+
+/// A standard statistic in the unit of the pixels.
+const fn of_pixels(
+    name: &'static str,
+    meaning: &'static str,
+    part: Part,
+    value: fn(&Stats, u64) -> f64,
+) -> StatsStatistic {
+    let (unit, finish) = (StatisticUnit::Pixels, Finish::Float(value));
+    StatsStatistic {
+        definition: Definition { name, meaning, unit, finish },
+        part,
+        is_standard: true,
+    }
+}
+
+/// A count, which is standard, or a position.
+const fn whole(
+    name: &'static str,
+    meaning: &'static str,
+    part: Part,
+    value: fn(&Stats) -> i64,
+) -> StatsStatistic {
+    let (unit, finish) = (StatisticUnit::None, Finish::Integer(value));
+    let is_standard = matches!(part, Part::Sum);
+    StatsStatistic { definition: Definition { name, meaning, unit, finish }, part, is_standard }
+}
+
+fn value(extreme: Option<Extremum>) -> f64 {
+    extreme.map_or(f64::NAN, |extreme| extreme.value)
+}
+
+fn position(extreme: Option<Extremum>) -> i64 {
+    extreme.map_or(-1, |extreme| extreme.position as i64)
+}
