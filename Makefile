@@ -26,7 +26,7 @@ OLDEST_RUST := $(shell sed -n 's/^rust-version *= *"\(.*\)"/\1/p' Cargo.toml)
 RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -name Cargo.toml \) -print)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo view test check bench bench-full bench-gate docs fuzz soak miri lowest bigendian portable wheel capi clean require
+.PHONY: help demo view test quick check bench bench-full bench-gate docs fuzz soak miri lowest bigendian portable wheel capi clean require
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
@@ -41,6 +41,9 @@ view: $(VENV)/built ## the galaxy of the demo in the viewer; FILE=cube.fits show
 
 test: $(VENV)/built ## every test: Rust, Python, and both again under each vector tier
 	$(PY) tools/steps.py test
+
+quick: $(VENV)/checkers ## in about 90 s what a change touches: lints, types, and the tests that mention it
+	$(PY) tools/quick.py
 
 check: $(VENV)/checkers ## formats, lints, types, documentation, architecture; no network but for the set-up
 	$(PY) tools/steps.py check
