@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from astropy.io import fits
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -268,3 +269,16 @@ def test_several_rows_of_percentiles_come_first() -> None:
     found = image.percentile([[1, 50, 60], [99, 100, 0]], "z")
     assert found.shape == (2, 3, 3, 4)
     np.testing.assert_array_equal(found[1, 1], values.max(axis=0))
+
+
+def test_reduce_takes_every_statistic_by_its_name(tmp_path: Path) -> None:
+    fits.PrimaryHDU(np.random.default_rng(1).normal(size=(3, 8, 9))).writeto(tmp_path / "a.fits")
+    image = tf.open(tmp_path / "a.fits")[0]
+    for one in tf.info.statistics():
+        assert np.shape(image.reduce(one.name, axis="xy", keepdims=True)) == (3, 1, 1)
+    assert image.reduce("median") == image.median()
+    np.testing.assert_array_equal(
+        image.reduce("percentile30", axis="z"), image.percentile(30, axis="z")
+    )
+    with pytest.raises(tf.UsageError, match="percentile101"):
+        image.reduce("percentile101")

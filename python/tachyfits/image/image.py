@@ -37,7 +37,7 @@ from tachyfits.results.quantities import number_in
 from tachyfits.text.axes import Axis
 from tachyfits.text.region_input import OneRegion, Regions
 from tachyfits.text.regions import kept_shape
-from tachyfits.text.statistics import STANDARD_STATISTICS
+from tachyfits.text.statistics import STANDARD_STATISTICS, order_statistic
 
 if TYPE_CHECKING:
     import dask.array
@@ -369,8 +369,8 @@ class Image(ReductionMethods, Operators, Cube, OrderStatistics, Flux, Reshaping)
         Parameters
         ----------
         statistic
-            One that one pass gives, such as "mean", "std" (about the mean) or "nan" (the number of
-            undefined pixels). Or "flux", over the axes of the sky, in the unit of `flux`, which
+            Such as "mean", "std" (about the mean), "nan" (the number of undefined pixels), "median",
+            or "percentile90". Or "flux", over the axes of the sky, in the unit of `flux`, which
             returns it too.
         axis
             Axes to reduce, as NumPy numbers or FITS letters ("xy"); None: all. Of an image that was
@@ -402,6 +402,9 @@ class Image(ReductionMethods, Operators, Cube, OrderStatistics, Flux, Reshaping)
             values = weighted(choice, choice.pixels, statistic, axes, **run)
             shape = kept_shape(choice.section, axes, choice.regions.count, keepdims)
             return finished(values.reshape(shape), dtype, out)
+        order = order_statistic(statistic) if isinstance(statistic, str) else None
+        if order is not None:
+            return finished(self._order([order], axis, keepdims, **run)[0], dtype, out)
         names = (statistic,)
         arrays = reduced_arrays(self, names, axis, ddof=ddof, keepdims=keepdims, **run)
         return finished(arrays[statistic], dtype, out)
