@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import frames
 import numpy as np
 from astropy.io import fits
 from python_runner import Model, Request
@@ -31,6 +32,17 @@ def selected(request: Request) -> Any:
         return np.flatnonzero((data[low] < limit) & (data[same] == value))
 
 
+def frame(request: Request) -> Any:
+    """Take columns of the rows for which a condition holds, by frames of pandas and polars."""
+    import polars as pl
+    from astropy.table import Table
+
+    table = Table.read(request["path"], hdu=1, memmap=True)
+    condition = request["pixels"]["condition"]
+    names = [*frames.COLUMNS, condition["below"][0], condition["equal"][0]]
+    return frames.asked(pl.from_pandas(table[names].to_pandas()), request)["ID"].to_numpy()
+
+
 def open_hdus(request: Request) -> dict[str, Any]:
     """Open a file of many HDUs; how many there are, and a value of the last header."""
     with fits.open(request["path"]) as hdus:
@@ -47,6 +59,7 @@ def open_cards(request: Request) -> dict[str, Any]:
 MODELS = {
     "columns": Model(columns, columns_answer),
     "where": Model(selected, rows_answer),
+    "frame": Model(frame, frames.answer),
     "open-hdus": Model(open_hdus),
     "open-cards": Model(open_cards),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import frames
 import numpy as np
 from opened import opened
 from python_runner import Model, Request
@@ -57,6 +58,31 @@ def selected(request: Request) -> Any:
     condition = request["pixels"]["condition"]["text"]
     with opened(request) as file:
         return file[1].where(condition, threads=request["threads"])
+
+
+def frame(request: Request) -> Any:
+    """Take columns of the rows for which a condition holds, by a query of polars."""
+    with opened(request) as file:
+        return frames.asked(file[1].scan_polars(), request).collect()["ID"].to_numpy()
+
+
+def columns_where(request: Request) -> Any:
+    """Read columns of the rows for which a condition holds."""
+    condition = request["pixels"]["condition"]["text"]
+    with opened(request) as file:
+        return file[1].read(frames.COLUMNS, where=condition, threads=request["threads"])["ID"]
+
+
+def arrow(request: Request) -> Any:
+    """Have all columns as an Arrow table."""
+    with opened(request) as file:
+        return file[1].to_arrow(threads=request["threads"])
+
+
+def all_columns(request: Request) -> Any:
+    """Read all columns."""
+    with opened(request) as file:
+        return file[1].read(threads=request["threads"])
 
 
 def stream(request: Request) -> dict[str, Any]:
@@ -123,6 +149,10 @@ MODELS = {
     "columns-one-by-one": Model(columns_one_by_one, columns_answer),
     "columns-in-batches": Model(in_batches, batches_answer),
     "where": Model(selected, rows_answer),
+    "frame": Model(frame, frames.answer),
+    "columns-where": Model(columns_where, frames.answer),
+    "arrow": Model(arrow, frames.length),
+    "all-columns": Model(all_columns, frames.length),
     "stream-table": Model(stream),
     "csv": Model(write_csv, csv_answer),
     "write-table": Model(write_table, prepare=keep),

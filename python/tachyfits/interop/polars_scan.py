@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from tachyfits.table.table import Table
 
-#: Rows of a batch, unless polars asks for others.
-_ROWS = 100_000
+#: Rows of a batch, at least: polars asks for fewer than keep all cores busy.
+_ROWS = 1 << 20
 
 #: Conditions of the engine for comparisons of polars. NaN is the largest number there, so "greater"
 #: is "not less"; and both sides may be rounded, so that none is strict.
@@ -42,7 +42,7 @@ def lazy_frame(table: Table, columns: list[str] | None) -> polars.LazyFrame:
         wanted = columns if with_columns is None else with_columns
         where = None if predicate is None else _condition(predicate, scalars)
         reader = table.arrow_reader(
-            wanted or [], rows=batch_size or _ROWS, where=where,
+            wanted or [], rows=max(batch_size or 0, _ROWS), where=where,
             within=None if n_rows is None else slice(0, n_rows),
         )  # fmt: skip
         for batch in reader:
