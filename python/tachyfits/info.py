@@ -32,13 +32,13 @@ class Rule(NamedTuple):
 class Statistic(NamedTuple):
     """A statistic of pixels, as `statistics` lists it."""
 
-    #: What ``statistic=`` and ``--statistic`` call it.
+    #: Its name in ``statistic=`` and ``--statistic``.
     name: str
     #: Definition in one line.
     meaning: str
     #: It has the unit of the pixels; others are counts, indices and ratios.
     has_unit: bool
-    #: `Image.stats` gives it for each row of its axes, and `tachyfits stats` for each plane.
+    #: It is one of those that `Image.stats` gives along axes, and `tachyfits stats`.
     is_standard: bool
     #: It is one of the sorted pixels, which takes several passes.
     is_order: bool

@@ -32,7 +32,7 @@ REASON = re.compile(r"// At most ")
 #: Sizes that callers bound, by the beginning of a path: kernels do not know why.
 BOUNDED_BY_CALLERS = {
     "tachyfits-kernels/src/rows/": "at most 2^13 outputs of a tile, and 256 rows",
-    "tachyfits-kernels/src/shape.rs": "at most 2^13 outputs of a tile",
+    "tachyfits-kernels/src/reduction/": "at most 2^13 outputs of a tile, and 256 rows",
     "tachyfits-kernels/src/wide_integers.rs": "at most 2^13 outputs of a tile",
     "tachyfits-kernels/src/stats.rs": "at most the pixels of a leaf",
     "tachyfits-kernels/src/total.rs": "at most the pixels of a leaf",

@@ -28,11 +28,11 @@ use crate::stats::Stats;
 
 macro_rules! register {
     ($($(#[$condition:meta])* $field:ident: $State:ident;)+) => {
-        /// The state of the pixels of an output. What no requested statistic needs is empty.
+        /// The state of the pixels of an output. Parts that no requested statistic needs are empty.
         #[derive(Clone, Copy, Debug, Default, PartialEq)]
         #[non_exhaustive]
         pub struct OutputState {
-            /// What every pass has.
+            /// The statistics that every pass has.
             pub stats: Stats,
             $($(#[$condition])* #[doc = concat!("See [`", stringify!($State), "`].")] pub $field: $State,)+
         }
@@ -101,7 +101,7 @@ macro_rules! register {
         }
 
         impl Needs {
-            /// What some statistics need together.
+            /// The parts that some statistics need together.
             pub fn of(statistics: &[Statistic]) -> Needs {
                 let mut needs = Needs::default();
                 for statistic in statistics {
@@ -265,7 +265,7 @@ impl Statistic {
     /// The statistic of a name in the register, for constants of any crate.
     ///
     /// # Panics
-    /// There is none, which is an error of compilation in a constant.
+    /// The register has no such name; in a constant this is an error of compilation.
     pub const fn known(name: &str) -> Statistic {
         let mut place = 0;
         while place < NUMBER {

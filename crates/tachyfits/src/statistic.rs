@@ -5,7 +5,7 @@ use tachyfits_kernels::{OutputState, Statistic, StatisticUnit, StatisticValue, U
 use crate::error::{Error, Reason};
 use crate::order_statistics::OrderStatistic;
 
-/// What every interface says about a statistic that has a name.
+/// Facts of a statistic that has a name, for every interface.
 ///
 /// ```
 /// use tachyfits::statistics::{StatisticUnit, statistics};

@@ -1,4 +1,4 @@
-//! What a reduction is: a state, its statistics, and how pixels get into it.
+//! The parts of a reduction: a state, its statistics, and how pixels get into it.
 
 use std::fmt;
 

@@ -1,5 +1,10 @@
 //! The mean of the magnitudes: a reduction that tests alone have, as an example of a whole one.
 
+#![expect(
+    clippy::needless_range_loop,
+    reason = "indexed loops become vector code on every tier; some iterators of std are not inlined across codegen units"
+)]
+
 use super::definition::{Definition, Finish, Reduction, StatisticUnit};
 use crate::compensated::Compensated;
 use crate::fold::{Accumulator, add_lanes, fold};
