@@ -3,6 +3,7 @@
 use numpy::{PyArrayDyn, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
 use tachyfits::statistics::{Common, Compensated, Extremum, Total, Unit};
+use tachyfits_memory as memory;
 
 use crate::buffer::zeros;
 use crate::errors::{OrRaise, argument, not_negative};
@@ -152,7 +153,9 @@ impl Image {
         regions: Option<usize>,
     ) -> PyResult<Vec<Stats>> {
         let section = self.section(py, section)?;
-        let mut merged = vec![tachyfits::Stats::default(); regions.unwrap_or(1)];
+        let empty = tachyfits::Stats::default();
+        let merged = memory::filled(regions.unwrap_or(1), empty, "the statistics of regions");
+        let mut merged = merged.map_err(tachyfits::Error::from).or_raise(py)?;
         for part in &parts {
             for row in part.as_array().rows() {
                 let known = row

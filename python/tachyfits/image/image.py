@@ -369,8 +369,8 @@ class Image(ReductionMethods, Operators, Cube, OrderStatistics, Flux, Reshaping)
         Parameters
         ----------
         statistic
-            Such as "mean", "std" (about the mean), "nan" (the number of undefined pixels), "median",
-            or "percentile90". Or "flux", over the axes of the sky, in the unit of `flux`, which
+            Such as "mean", "std" (about the mean), "nan" (the number of undefined pixels) or
+            "percentile90". Or "flux", over the axes of the sky, in the unit of `flux`, which
             returns it too.
         axis
             Axes to reduce, as NumPy numbers or FITS letters ("xy"); None: all. Of an image that was
