@@ -399,7 +399,8 @@ static void set_section(Span *s, int part) {
         s->section = 0;
 }
 
-static void image(double budget) {
+/* Learn axes and type of the current image; return its pixels, -1 if it is not read. */
+static LONGLONG image_facts(double budget) {
     int bitpix = 0;
     LONGLONG total = 1;
     status = 0;
@@ -420,8 +421,20 @@ static void image(double budget) {
     if (status > 0 || total < 0 || total > 200000000) {
         printf("%s: not read, %lld pixels, status %d\n", at.label, (long long)total, status);
         at.axes = 0;
-        return;
+        return -1;
     }
+    /* About 700 calls read the whole image, and the others as much again. */
+    at.share = budget / (1400.0 * (double)(total + 1));
+    at.total = total;
+    at.bitpix = bitpix;
+    at.compressed = fits_is_compressed_image(at.file, &status);
+    return total;
+}
+
+static void image(double budget) {
+    const LONGLONG total = image_facts(budget);
+    if (total < 0)
+        return;
     Span spans[] = {
         {"whole", 1, total, {0}, {0}, {0}, 0},
         {"first", 1, 1, {0}, {0}, {0}, 0},
@@ -433,11 +446,6 @@ static void image(double budget) {
         {"from 0", 0, 3, {0}, {0}, {0}, 0},
     };
     const int count = sizeof spans / sizeof spans[0];
-    /* About 700 calls read the whole image, and the others as much again. */
-    at.share = budget / (1400.0 * (double)(total + 1));
-    at.total = total;
-    at.bitpix = bitpix;
-    at.compressed = fits_is_compressed_image(at.file, &status);
     for (int k = 0; k < count; k++) {
         /* Outside the pixels of a compressed image CFITSIO 4.2 overruns its memory. */
         if (at.compressed && k >= 4)
@@ -854,10 +862,26 @@ int main(int count, char **arguments) {
             at.share = 1;
             some_pixels("pixels of a table", 5);
         }
-        if (type == IMAGE_HDU)
-            overridden_image();
-        else
+    }
+    /* Afterwards: the interposing library does not know how long other scales hold. */
+    for (at.hdu = 1; at.hdu <= hdus && at.hdu <= 20; at.hdu++) {
+        int type = -1;
+        status = 0;
+        ffmahd(at.file, at.hdu, &type, &status);
+        snprintf(at.label, sizeof at.label, "%d again", at.hdu);
+        print_messages(at.label);
+        if (status > 0)
+            continue;
+        at.is_short = ends_early(arguments[1]);
+        at.compressed = 0;
+        status = 0;
+        if (type == IMAGE_HDU) {
+            if (image_facts(budget) >= 0)
+                overridden_image();
+        } else {
+            at.share = 1;
             overridden_table();
+        }
         status = 0;
         ffrdef(at.file, &status);
     }

@@ -70,9 +70,11 @@ UNSAFE_FILES = {
             "cfitsio",
             "cfitsio/functions",
             "cfitsio/library",
+            "cfitsio/writing",
             "entry",
             "entry/arguments",
             "entry/table",
+            "reserve",
         )
     ),
 }

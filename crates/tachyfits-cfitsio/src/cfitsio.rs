@@ -6,12 +6,14 @@
 
 mod functions;
 mod library;
+mod writing;
 
 use std::panic::catch_unwind;
 use std::sync::OnceLock;
 
 pub(crate) use functions::{ColumnFacts, Functions, Handle};
 pub(crate) use library::{Library, library_of};
+pub(crate) use writing::TilePlace;
 
 /// Runs a function when the process ends.
 pub(crate) fn at_exit(function: fn()) {

@@ -16,15 +16,15 @@ use std::arch::naked_asm;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use arguments::{Arguments, Call, Registers};
-use shape::Shape;
+use shape::{Entry, Shape};
 use table::ENTRIES;
+use tachyfits_memory as memory;
 
 use crate::cfitsio::{Library, library_of};
-use crate::files;
 use crate::report::{self, Outcome, Reason};
 use crate::serve::serve;
 use crate::settings::{Mode, Settings};
-use crate::tiles;
+use crate::{checksum, decompress, files, reserve, tiles};
 
 /// Whether a call was served, and otherwise by which function.
 #[repr(C)]
@@ -132,19 +132,21 @@ fn take(
     settings: &Settings,
 ) -> Option<u64> {
     let entry = &ENTRIES[row];
-    if entry.shape == Shape::Close {
-        files::forget(library, arguments.handle());
-        return None;
+    if reserve::is_memory_short() {
+        return forwarded(row, Reason::Memory);
     }
-    if matches!(entry.shape, Shape::Scale | Shape::Override) {
-        let file = arguments.handle();
-        if !file.is_null()
-            && arguments.has_no_error(entry)
-            && library.functions().and_then(|functions| functions.is_compressed(file)) == Some(true)
-        {
-            tiles::note_override();
+    match entry.shape {
+        Shape::Close => {
+            files::forget(library, arguments.handle());
+            return None;
         }
-        return None;
+        Shape::Scale | Shape::NullValue => {
+            note_change(library, entry, arguments);
+            return None;
+        }
+        Shape::Decompress => return decompress(library, row, arguments, settings),
+        Shape::Checksum => return update_checksums(library, row, arguments, settings),
+        _ => {}
     }
     let outcome = match arguments.call(entry, library, settings.least) {
         Err(reason) => Err(reason),
@@ -156,11 +158,115 @@ fn take(
             report::count(name(row), Outcome::Served(bytes));
             Some(status)
         }
+        Err(reason) => forwarded(row, reason),
+    }
+}
+
+/// Counts a call that is forwarded.
+fn forwarded(row: usize, reason: Reason) -> Option<u64> {
+    report::count(name(row), Outcome::Forwarded(reason));
+    None
+}
+
+/// Notes that a program changes the scaling or the null value of a compressed image.
+fn note_change(library: &'static Library, entry: &Entry, arguments: Arguments) {
+    let file = arguments.handle();
+    let is_compressed = !file.is_null()
+        && arguments.has_no_error(entry)
+        && library.functions().and_then(|functions| functions.is_compressed(file)) == Some(true);
+    match (is_compressed, entry.shape) {
+        (false, _) => {}
+        (true, Shape::Scale) => {
+            let [scale, zero] = arguments.doubles();
+            tiles::note_scaling(scale, zero);
+        }
+        (true, _) => tiles::note_null_value(),
+    }
+}
+
+/// Serves `fits_img_decompress`, or compares what CFITSIO writes.
+fn decompress(
+    library: &'static Library,
+    row: usize,
+    arguments: Arguments,
+    settings: &Settings,
+) -> Option<u64> {
+    let entry = &ENTRIES[row];
+    let (input, output) = (arguments.handle(), arguments.second_handle());
+    // -1 asks for a primary array.
+    let status = arguments.status(entry).filter(|status| matches!(status, 0 | -1));
+    let plan = match (status, library.functions()) {
+        (None, _) => Err(Reason::Status),
+        (_, None) => Err(Reason::Library),
+        _ if input.is_null() || output.is_null() => Err(Reason::Arguments),
+        (Some(status), Some(functions)) => {
+            decompress::plan(library, input, settings).map(|image| (functions, image, status))
+        }
+    };
+    match plan {
         Err(reason) => {
-            report::count(name(row), Outcome::Forwarded(reason));
-            None
+            tiles::note_scaling(1.0, 0.0);
+            forwarded(row, reason)
+        }
+        Ok((functions, image, _)) if settings.mode == Mode::Check => {
+            // SAFETY: the same arguments that the caller passed.
+            let result = unsafe { arguments.forward(library.real(row, entry.name)) };
+            tiles::note_scaling(1.0, 0.0);
+            let outcome = match arguments.status(entry) {
+                Some(0) => match decompress::compare(functions, output, &image, settings) {
+                    Err(reason) => Outcome::Forwarded(reason),
+                    Ok((bytes, None)) => Outcome::Served(bytes),
+                    Ok((_, Some(at))) => {
+                        Outcome::Differs(format!("the decompressed pixels from byte {at} on"))
+                    }
+                },
+                _ => Outcome::Forwarded(Reason::Refused),
+            };
+            report::count(name(row), outcome);
+            Some(result)
+        }
+        Ok((functions, image, status)) => {
+            let files = (input, output);
+            let (status, bytes) =
+                decompress::decompress(functions, files, &image, status, settings);
+            report::count(name(row), Outcome::Served(bytes));
+            // SAFETY: the caller's place, from which the status was read.
+            unsafe { arguments.set_status(entry, status) };
+            Some(status as u64)
         }
     }
+}
+
+/// Serves `ffpcks`, or compares what CFITSIO writes.
+fn update_checksums(
+    library: &'static Library,
+    row: usize,
+    arguments: Arguments,
+    settings: &Settings,
+) -> Option<u64> {
+    let (entry, file) = (&ENTRIES[row], arguments.handle());
+    if !arguments.has_no_error(entry) {
+        return forwarded(row, Reason::Status);
+    }
+    if file.is_null() {
+        return forwarded(row, Reason::Arguments);
+    }
+    let (functions, bytes) = match checksum::plan(library, file, settings) {
+        Err(reason) => return forwarded(row, reason),
+        Ok(plan) => plan,
+    };
+    if settings.mode == Mode::Check {
+        // SAFETY: the same arguments that the caller passed.
+        let result = unsafe { arguments.forward(library.real(row, entry.name)) };
+        let difference = checksum::compare(functions, file);
+        report::count(name(row), difference.map_or(Outcome::Served(bytes), Outcome::Differs));
+        return Some(result);
+    }
+    let status = checksum::update(functions, file);
+    report::count(name(row), Outcome::Served(bytes));
+    // SAFETY: the caller's place, from which the status was read.
+    unsafe { arguments.set_status(entry, status) };
+    Some(status as u64)
 }
 
 /// Serves a call in the caller's memory: the status, and the bytes read.
@@ -186,7 +292,12 @@ fn check(library: &'static Library, row: usize, call: &Call, arguments: Argument
     let settings = Settings::get();
     // SAFETY: the caller's arrays have as many elements as the call says; nothing else uses them before the next block.
     let (values, flags) = unsafe { call.arrays() };
-    let (mut values_copy, mut flags_copy) = (values.to_vec(), flags.as_deref().map(<[u8]>::to_vec));
+    let copy = |bytes: &[u8]| memory::copied(bytes, "a copy of the array");
+    let copies =
+        copy(values).and_then(|values| Ok((values, flags.as_deref().map(copy).transpose()?)));
+    let Ok((mut values_copy, mut flags_copy)) = copies else {
+        return forwarded(row, Reason::Memory);
+    };
     let copies = (&mut values_copy[..], flags_copy.as_deref_mut());
     let served = serve(library, call.file, &call.request, copies.0, copies.1, settings);
     // SAFETY: the same arguments that the caller passed.

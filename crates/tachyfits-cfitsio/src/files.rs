@@ -175,7 +175,9 @@ fn is_alike(
     parts.all(|part| {
         // At most BLOCK_BYTES.
         let mut ours = vec![0; (part.end - part.start) as usize];
+        let mut theirs = ours.clone();
         storage.read_exact_at(part.start, &mut ours).is_ok()
-            && functions.read(file, part.start, ours.len()).is_some_and(|theirs| theirs == ours)
+            && functions.read(file, part.start, &mut theirs)
+            && theirs == ours
     })
 }

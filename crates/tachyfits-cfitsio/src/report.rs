@@ -36,6 +36,8 @@ pub(crate) enum Reason {
     Compressed,
     /// Another thread holds a lock for long.
     Busy,
+    /// The process has little memory left.
+    Memory,
     /// Reading failed.
     Reading,
     /// A fault of this library.
@@ -57,6 +59,7 @@ impl Reason {
             Reason::Value => "values without a defined conversion",
             Reason::Compressed => "compressed image",
             Reason::Busy => "another thread is at work",
+            Reason::Memory => "little memory",
             Reason::Reading => "reading failed",
             Reason::Panic => "a fault of tachyfits",
         }

@@ -3,6 +3,10 @@
 use tachyfits::PixelType;
 use tachyfits::strided::Encoding;
 
+/// CFITSIO's own null values of floats, which marked elements have too.
+pub(crate) const NULL_SINGLE: f32 = -9.11912e-36;
+pub(crate) const NULL_DOUBLE: f64 = -9.119_129_139_149_1e-36;
+
 /// The elements that a call reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Place {

@@ -10,16 +10,12 @@ use tachyfits::{Job, RunOptions};
 use crate::cfitsio::{ColumnFacts, Functions, Handle, Library};
 use crate::files;
 use crate::report::Reason;
-use crate::request::{Found, NullWish, Place, Request, fits};
+use crate::request::{Found, NULL_DOUBLE, NULL_SINGLE, NullWish, Place, Request, fits};
 use crate::settings::Settings;
 use crate::shared::executor;
 
 /// CFITSIO's null value of integers that have none.
 const NO_NULL: i64 = 1_234_554_321;
-
-/// Null elements of floats that are marked, as CFITSIO has them.
-const NULL_SINGLE: f32 = -9.11912e-36;
-const NULL_DOUBLE: f64 = -9.119_129_139_149_1e-36;
 
 /// Arrays of fewer bytes are filled by the calling thread: about two milliseconds.
 const ONE_THREAD_BYTES: usize = 4 << 20;
@@ -42,7 +38,8 @@ pub(crate) fn serve(
     functions.settle(file);
     let is_image = !matches!(request.place, Place::Column { .. });
     if is_image && functions.is_compressed(file).ok_or(Reason::Refused)? {
-        return files::tiled(library, functions, file)?.serve(request, values, flags, settings);
+        let tiled = files::tiled(library, functions, file)?;
+        return tiled.serve(functions, file, request, values, flags, settings);
     }
     let elements = Elements::find(functions, file, request)?;
     if request.kind == PixelType::U64 && elements.encoding != Encoding::plain(PixelType::U64) {

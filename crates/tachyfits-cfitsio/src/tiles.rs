@@ -2,14 +2,16 @@
 //! images.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use tachyfits::io::FileStorage;
 use tachyfits::strided::{NullOutput, NullRule};
-use tachyfits::{AxisRange, Image, ImageAt, Job, RunOptions};
+use tachyfits::tiled::TileGrid;
+use tachyfits::{AxisRange, Image, ImageAt, Job, PixelType, RunOptions};
 
+use crate::cfitsio::{Functions, Handle};
 use crate::report::Reason;
-use crate::request::{Found, NullWish, Place, Request, fits};
+use crate::request::{Found, NULL_DOUBLE, NULL_SINGLE, NullWish, Place, Request, fits};
 use crate::settings::Settings;
 use crate::shared::executor;
 
@@ -23,18 +25,38 @@ const SECTION_AXES: usize = 6;
 /// The compressions that CFITSIO reads.
 const CODECS: [&str; 5] = ["RICE_1", "GZIP_1", "GZIP_2", "PLIO_1", "HCOMPRESS_1"];
 
-/// Scaling or null values of a compressed image were changed by the program. CFITSIO does not say of which image.
-static IS_OVERRIDDEN: AtomicBool = AtomicBool::new(false);
+/// The most axes of an image that CFITSIO decompresses.
+const MOST_AXES: usize = 6;
 
-/// Notes that a program sets scaling or a null value of a compressed image.
-pub(crate) fn note_override() {
-    IS_OVERRIDDEN.store(true, Ordering::Relaxed);
+/// Pixels of a row that CFITSIO reads too, to learn which scaling it uses.
+const SAMPLE_PIXELS: usize = 4096;
+
+/// Changes that programs made to compressed images. CFITSIO does not say to which image, nor whether they still hold.
+static CHANGES: AtomicU8 = AtomicU8::new(NOTHING);
+const NOTHING: u8 = 0;
+/// Some image is read without scaling.
+const UNSCALED: u8 = 1;
+/// Some image has another scaling or null value.
+const OTHER: u8 = 2;
+
+/// Notes that a program sets the scaling of a compressed image.
+pub(crate) fn note_scaling(scale: f64, zero: f64) {
+    let change = if (scale, zero) == (1.0, 0.0) { UNSCALED } else { OTHER };
+    CHANGES.fetch_max(change, Ordering::Relaxed);
+}
+
+/// Notes that a program sets the null value of a compressed image.
+pub(crate) fn note_null_value() {
+    CHANGES.fetch_max(OTHER, Ordering::Relaxed);
 }
 
 /// A compressed image.
 #[derive(Debug)]
 pub(crate) struct TiledImage {
     image: Image,
+    /// The same without BSCALE and BZERO.
+    unscaled: Image,
+    grid: TileGrid,
     /// There is a value that means undefined, in the header or for each tile.
     has_blank: bool,
     /// Floats were quantised; otherwise the tiles have their bits.
@@ -67,19 +89,59 @@ impl TiledImage {
             has_blank: column.is_some() || states("ZBLANK") || states("BLANK"),
             is_quantised: quantised.is_some(),
             has_plain_tiles: layout.columns.gzip.is_some(),
+            unscaled: image.unscaled(),
+            grid: layout.grid,
             image,
         })
+    }
+
+    /// The image with the scaling that CFITSIO uses now.
+    fn in_force(&self, functions: &Functions, file: Handle) -> Result<&Image, Reason> {
+        let is_scaled = self.image.stored_encoding() != self.unscaled.stored_encoding();
+        match (CHANGES.load(Ordering::Relaxed), is_scaled) {
+            (NOTHING, _) | (UNSCALED, false) => return Ok(&self.image),
+            (UNSCALED, true) => {}
+            _ => return Err(Reason::Compressed),
+        }
+        // CFITSIO keeps tiles that are not rows, and reads them otherwise the next time.
+        let (axes, shape) = (self.grid.axes(), self.grid.tile_shape());
+        let is_row = shape[0] >= axes[0] && shape[1..].iter().all(|&size| size == 1);
+        if !is_row || self.image.stored_encoding().pixel.is_float() {
+            return Err(Reason::Compressed);
+        }
+        let count = SAMPLE_PIXELS.min(usize::try_from(axes[0]).unwrap_or(SAMPLE_PIXELS));
+        // At most SAMPLE_PIXELS.
+        let (mut theirs, mut ours) = (vec![0f64; count], vec![0f64; count]);
+        if !functions.first_pixels(file, &mut theirs) {
+            return Err(Reason::Compressed);
+        }
+        let mut is_alike = |image: &Image| {
+            let (out, options) =
+                (bytemuck::cast_slice_mut(&mut ours), RunOptions::new().threads(1));
+            let (rule, nulls) = (NullRule::Nothing, NullOutput::Value(0));
+            let read = image.read_run(0, PixelType::F64, rule, nulls, out, &options);
+            read.map_err(|_| Reason::Reading)?;
+            Ok(ours.iter().zip(&theirs).all(|(ours, theirs)| ours.to_bits() == theirs.to_bits()))
+        };
+        match (is_alike(&self.image)?, is_alike(&self.unscaled)?) {
+            (true, false) => Ok(&self.image),
+            (false, true) => Ok(&self.unscaled),
+            _ => Err(Reason::Compressed),
+        }
     }
 
     /// Serves a request; an error if CFITSIO has to.
     pub(crate) fn serve(
         &self,
+        functions: &Functions,
+        file: Handle,
         request: &Request,
         values: &mut [u8],
         flags: Option<&mut [u8]>,
         settings: &Settings,
     ) -> Result<Found, Reason> {
-        let (rule, may_be_null) = self.rule(request)?;
+        let image = self.in_force(functions, file)?;
+        let (rule, may_be_null) = self.rule(image, request)?;
         let nulls = match (request.nulls, flags) {
             (NullWish::Value(value), _) => NullOutput::Value(value),
             (NullWish::Flags, Some(flags)) => NullOutput::Flags { flags, value: None },
@@ -89,11 +151,11 @@ impl TiledImage {
         let executor = executor(settings.threads).ok_or(Reason::Busy)?;
         let job = Job::on(&executor);
         let options = RunOptions::new().threads(threads).job(Some(&job));
-        let axes = self.image.axes();
+        let axes = image.axes();
         let read = match &request.place {
             Place::Run { first, .. } if axes.len() <= RUN_AXES => {
                 let first = u64::try_from(first - 1).map_err(|_| Reason::Arguments)?;
-                self.image.read_run(first, request.kind, rule, nulls, values, &options)
+                image.read_run(first, request.kind, rule, nulls, values, &options)
             }
             Place::Pixels { first, count } if axes.len() <= RUN_AXES => {
                 if let [width, height, _] = axes {
@@ -111,7 +173,7 @@ impl TiledImage {
                     number = number.saturating_add(first.saturating_mul(step));
                     step = step.saturating_mul(length);
                 }
-                self.image.read_run(number, request.kind, rule, nulls, values, &options)
+                image.read_run(number, request.kind, rule, nulls, values, &options)
             }
             Place::Section { first, last, step, axes: stated, .. }
                 if axes.len() <= SECTION_AXES && first.len() == axes.len() =>
@@ -129,8 +191,8 @@ impl TiledImage {
                     let count = (to - from) / step as u64 + 1;
                     ranges.push(AxisRange { first: from, count, step });
                 }
-                let section = self.image.section(&ranges).map_err(|_| Reason::Arguments)?;
-                self.image.read_elements(&section, request.kind, rule, nulls, values, &options)
+                let section = image.section(&ranges).map_err(|_| Reason::Arguments)?;
+                image.read_elements(&section, request.kind, rule, nulls, values, &options)
             }
             _ => return Err(Reason::Arguments),
         };
@@ -142,14 +204,14 @@ impl TiledImage {
     }
 
     /// Which pixels are null, and whether a null one can be given as CFITSIO gives it.
-    fn rule(&self, request: &Request) -> Result<(NullRule, bool), Reason> {
-        if IS_OVERRIDDEN.load(Ordering::Relaxed) || request.is_block {
+    fn rule(&self, image: &Image, request: &Request) -> Result<(NullRule, bool), Reason> {
+        if request.is_block {
             return Err(Reason::Compressed);
         }
         let kind = request.kind;
-        let encoding = self.image.stored_encoding();
-        let is_part = request.place.count()
-            != usize::try_from(self.image.axes().iter().product::<u64>()).ok();
+        let encoding = image.stored_encoding();
+        let is_part =
+            request.place.count() != usize::try_from(image.axes().iter().product::<u64>()).ok();
         if is_part && self.has_blank && request.nulls != NullWish::Ignore {
             // CFITSIO reports null pixels of a tile wherever they are in it.
             return Err(Reason::Compressed);
@@ -189,5 +251,139 @@ impl TiledImage {
             NullWish::Flags => (NullRule::NotFinite, false),
             NullWish::Value(_) => (NullRule::NotFinite, self.has_blank),
         })
+    }
+    /// How it is written as a plain image; an error if CFITSIO has to.
+    pub(crate) fn plain(self: &Arc<Self>) -> Result<PlainImage, Reason> {
+        let pixel = self.unscaled.stored_type();
+        let pixels: u64 = self.grid.axes().iter().product();
+        let count = i64::try_from(pixels).map_err(|_| Reason::Form)?;
+        let has_form = count > 0 && self.grid.axes().len() <= MOST_AXES;
+        if CHANGES.load(Ordering::Relaxed) == OTHER || !has_form {
+            return Err(Reason::Compressed);
+        }
+        let null = match pixel {
+            PixelType::F32 => NULL_SINGLE.to_bits().into(),
+            PixelType::F64 => NULL_DOUBLE.to_bits(),
+            PixelType::U8 | PixelType::I16 | PixelType::I32 => 0,
+            // CFITSIO decompresses no others.
+            _ => return Err(Reason::Type),
+        };
+        let nulls = if pixel.is_float() { NullWish::Value(null) } else { NullWish::Ignore };
+        let place = Place::Run { group: 1, first: 1, count };
+        let request = Request { place, kind: pixel, is_long: false, nulls, is_block: false };
+        let (rule, may_be_null) = self.rule(&self.unscaled, &request)?;
+        let bands = Bands::new(&self.grid);
+        if pixel.is_float() && bands.tiles > 1 {
+            // CFITSIO writes tiles with null pixels one after the other, wherever they belong.
+            return Err(Reason::Compressed);
+        }
+        let has_nulls = rule == NullRule::NotFinite;
+        Ok(PlainImage { tiled: Arc::clone(self), pixel, null, has_nulls, may_be_null, bands })
+    }
+}
+
+/// A compressed image as a plain one: its numbers as they are stored.
+#[derive(Clone, Debug)]
+pub(crate) struct PlainImage {
+    tiled: Arc<TiledImage>,
+    pub(crate) pixel: PixelType,
+    /// The bits of CFITSIO's null value, which no pixel should have.
+    pub(crate) null: u64,
+    /// Floats that are not finite are null.
+    has_nulls: bool,
+    may_be_null: bool,
+    pub(crate) bands: Bands,
+}
+
+impl PlainImage {
+    pub(crate) fn grid(&self) -> &TileGrid {
+        &self.tiled.grid
+    }
+
+    /// Reads pixels from number `first` on, big-endian, null ones as NaN; an error if CFITSIO may give others.
+    pub(crate) fn read(
+        &self,
+        first: u64,
+        out: &mut [u8],
+        settings: &Settings,
+    ) -> Result<u64, Reason> {
+        let threads = if out.len() < ONE_THREAD_BYTES { 1 } else { settings.threads };
+        let executor = executor(settings.threads).ok_or(Reason::Busy)?;
+        let job = Job::on(&executor);
+        let options = RunOptions::new().threads(threads).job(Some(&job));
+        let nan = self.has_nulls.then_some(u64::MAX);
+        let read = self.tiled.unscaled.read_stored(first, nan, out, &options);
+        let (report, nulls) = read.map_err(|_| Reason::Reading)?;
+        if nulls > 0 && (!self.may_be_null || self.has_null_value(out)) {
+            return Err(Reason::Value);
+        }
+        Ok(report.bytes)
+    }
+
+    /// Whether a pixel is CFITSIO's null value, which becomes NaN beside null pixels.
+    fn has_null_value(&self, bytes: &[u8]) -> bool {
+        match self.pixel {
+            PixelType::F32 => bytes.as_chunks().0.contains(&(self.null as u32).to_be_bytes()),
+            _ => bytes.as_chunks().0.contains(&self.null.to_be_bytes()),
+        }
+    }
+}
+
+/// The bands of an image: consecutive pixels that whole tiles have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bands {
+    /// Pixels of a line: a pixel, a row, or a plane, of which a band has several.
+    line: u64,
+    /// Lines of the image before tiles begin again.
+    length: u64,
+    /// Lines of a band, except the last one of `length`.
+    size: u64,
+    /// Tiles of a band.
+    pub(crate) tiles: u64,
+    /// Pixels of the image.
+    pub(crate) pixels: u64,
+}
+
+impl Bands {
+    fn new(grid: &TileGrid) -> Bands {
+        let (axes, shape) = (grid.axes(), grid.tile_shape());
+        // The last axis along which a tile has several pixels.
+        let last = shape.iter().zip(axes).rposition(|(&size, &axis)| size.min(axis) > 1);
+        let last = last.unwrap_or(0);
+        let line: u64 = axes[..last].iter().product();
+        Bands {
+            line,
+            length: axes[last],
+            size: shape[last].min(axes[last]),
+            tiles: grid.counts()[..last].iter().product(),
+            pixels: axes.iter().product(),
+        }
+    }
+
+    /// The first pixel after a band that begins with a pixel.
+    pub(crate) fn next(&self, pixel: u64) -> u64 {
+        let line = pixel / self.line;
+        let left = self.length - line % self.length;
+        pixel + self.size.min(left) * self.line
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Bands;
+    use tachyfits::tiled::TileGrid;
+
+    #[test]
+    fn bands_are_whole_tiles() {
+        let starts = |axes: &[u64], tile: &[u64]| {
+            let bands = Bands::new(&TileGrid::new(axes.to_vec(), tile.to_vec()));
+            let next = |pixel: &u64| Some(bands.next(*pixel)).filter(|&next| next < bands.pixels);
+            (bands.tiles, std::iter::successors(Some(0), next).collect::<Vec<u64>>())
+        };
+        assert_eq!(starts(&[10, 3], &[10, 1]), (1, vec![0, 10, 20]));
+        assert_eq!(starts(&[10, 5], &[10, 2]), (1, vec![0, 20, 40]));
+        assert_eq!(starts(&[10, 5, 2], &[4, 3, 1]), (3, vec![0, 30, 50, 80]));
+        assert_eq!(starts(&[10, 2, 5], &[10, 1, 2]), (2, vec![0, 40, 80]));
+        assert_eq!(starts(&[10], &[3]), (1, vec![0, 3, 6, 9]));
     }
 }

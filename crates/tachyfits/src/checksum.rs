@@ -4,7 +4,10 @@
 use tachyfits_format::{Hdu, Value};
 use tachyfits_io::Report;
 use tachyfits_io::operation::RunOptions;
-use tachyfits_kernels::{OnesComplement, Tier};
+use tachyfits_kernels::Tier;
+
+#[doc(no_inline)]
+pub use tachyfits_kernels::OnesComplement;
 
 use crate::byte_sums::sum_of_range;
 use crate::error::Error;

@@ -130,6 +130,23 @@ impl Image {
         plain_type(self.layout.stored)
     }
 
+    /// The same image with its numbers as they are stored, without BSCALE and BZERO.
+    #[must_use]
+    pub fn unscaled(&self) -> Image {
+        let mut image = self.clone();
+        image.layout.scaled = false;
+        (image.layout.scale, image.layout.zero) = (1.0, 0.0);
+        image.layout.value = match self.layout.stored {
+            StoredType::U8 => ValueType::U8,
+            StoredType::I16 => ValueType::I16,
+            StoredType::I32 => ValueType::I32,
+            StoredType::I64 => ValueType::I64,
+            StoredType::F32 => ValueType::F32,
+            StoredType::F64 => ValueType::F64,
+        };
+        image
+    }
+
     /// A pixel stands for itself: there is neither scaling nor BLANK.
     pub fn is_plain(&self) -> bool {
         !self.layout.scaled && self.layout.blank.is_none()

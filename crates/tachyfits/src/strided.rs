@@ -11,7 +11,7 @@ use tachyfits_io::operation::{Progress, RunOptions};
 use tachyfits_io::{Fetched, Report, Storage, Tasks, fill};
 use tachyfits_kernels::{
     Fields, Tier, decode_elements, decode_f32, decode_f64, finite_in_place, gather_field_bytes,
-    gather_fields,
+    gather_fields, native_in_place,
 };
 
 use crate::error::{Error, Reason, Refusal};
@@ -355,6 +355,42 @@ impl Image {
             return Err(self.refused(Reason::Output, expected, found));
         }
         self.read_strided(array, 0, element, rule, nulls, out, options)
+    }
+
+    /// The stored numbers from pixel `first` on, as a plain image has them in a file: big-endian, without BSCALE and BZERO.
+    /// With the bits of a null value, floats that are not finite become it, and -0.0 and subnormal ones become 0. Returns how
+    /// many are null, too.
+    ///
+    /// # Errors
+    /// As [`Image::read_run`].
+    pub fn read_stored(
+        &self,
+        first: u64,
+        null: Option<u64>,
+        out: &mut [u8],
+        options: &RunOptions<'_>,
+    ) -> Result<(Report, u64), Error> {
+        let (pixel, tier) = (self.stored_type(), tier());
+        let count = (out.len() / pixel.bytes()) as u64;
+        let end = first.saturating_add(count);
+        if !out.len().is_multiple_of(pixel.bytes()) || end > self.axes().iter().product() {
+            let found = format!("{} bytes from pixel {first} on", out.len());
+            return Err(self.refused(Reason::Output, "whole pixels of the image", found));
+        }
+        self.check_present(end.checked_sub(1))?;
+        let nulls = AtomicU64::new(0);
+        let work = |block: &mut [u8]| {
+            if let Some(null) = null.filter(|_| pixel.is_float()) {
+                nulls.fetch_add(finite_in_place(block, pixel, null, tier), Ordering::Relaxed);
+                native_in_place(block, pixel, tier);
+            }
+        };
+        let storage = &**self.storage();
+        let offset = self.pixel_bytes().offset + first * pixel.bytes() as u64;
+        let progress = Progress { options: *options, total: out.len() as u64 };
+        let run = progress.run_options();
+        let report = fill(storage, offset, out, block_bytes(storage), &run, work)?;
+        Ok((report, nulls.into_inner()))
     }
 
     /// The encoding of its stored pixels.

@@ -18,7 +18,6 @@ use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
 
-use tachyfits_format::TileGrid;
 use tachyfits_io::{IoError, Profile, Request};
 use tachyfits_kernels::RICE_LANES;
 use tachyfits_memory as memory;
@@ -30,7 +29,7 @@ use copy_common::{copy_common, fill_common};
 pub use damage::DamagedTiles;
 pub(crate) use damage::{DamageList, OnDamage};
 pub(crate) use restored_table::RestoredTable;
-pub use tachyfits_format::{CodecFacts, codec_facts, codecs};
+pub use tachyfits_format::{CodecFacts, TileGrid, codec_facts, codecs};
 use tile_cache::{Claims, Lookup, TileCache};
 pub use tile_compression::TileCompression;
 pub use write_table_tiles::TableCompression;

@@ -213,8 +213,41 @@ fn image_at_an_offset_is_the_one_of_the_file() {
         let nulls = NullOutput::Value(0);
         let outcome = opened.image.read_run(0, PixelType::I32, rule, nulls, &mut more, &options);
         assert_eq!(outcome.unwrap_err().code(), Reason::Output.code());
+        let mut stored = vec![0; 4 * 99];
+        let (_, count) = opened.image.read_stored(55, None, &mut stored, &options).unwrap();
+        let expected: Vec<u8> =
+            pixels[55..154].iter().flat_map(|pixel| pixel.to_be_bytes()).collect();
+        assert_eq!((count, stored), (0, expected));
+        let outcome = opened.image.read_stored(1, None, &mut more[..4 * 8400], &options);
+        assert_eq!(outcome.unwrap_err().code(), Reason::Output.code());
         // There is no HDU at another offset.
         assert!(Image::at(Arc::clone(&storage), 1, offset + 80).is_err());
         assert!(Image::at(storage, 1, 1 << 40).is_err());
     }
+}
+
+#[test]
+fn stored_numbers_are_those_of_a_plain_image() {
+    let options = RunOptions::default();
+    let values = [1.5f32, f32::NAN, -0.0, f32::NEG_INFINITY, 1e-40];
+    let file = Array::new(&values, &[5]).to_file("floats", &Header::new()).unwrap();
+    let image = file.image(0).unwrap();
+    let mut out = [0; 20];
+    image.read_stored(0, None, &mut out, &options).unwrap();
+    assert_eq!(out.as_slice(), values.map(f32::to_be_bytes).concat());
+    let (_, nulls) = image.read_stored(0, Some(u64::MAX), &mut out, &options).unwrap();
+    let nan = u32::MAX;
+    let expected = [1.5f32.to_bits(), nan, 0, nan, 0].map(u32::to_be_bytes).concat();
+    assert_eq!((nulls, out.as_slice()), (2, &expected[..]));
+    // Unsigned integers are stored as signed ones.
+    let file = Array::new(&[40_000u16, 7], &[2]).to_file("integers", &Header::new()).unwrap();
+    let image = file.image(0).unwrap();
+    assert_eq!(image.stored_encoding(), Encoding::plain(PixelType::U16));
+    assert_eq!(image.unscaled().stored_encoding(), Encoding::plain(PixelType::I16));
+    let mut out = [0; 4];
+    image.unscaled().read_stored(0, Some(0), &mut out, &options).unwrap();
+    assert_eq!(
+        out,
+        [(40_000i32 - 32_768) as i16, 7 - 32_767 - 1].map(i16::to_be_bytes).concat()[..]
+    );
 }

@@ -1,6 +1,6 @@
 //! Functions of CFITSIO that serving needs: looked up by name, and tested on files in memory before they are trusted.
 
-use std::ffi::{CStr, CString, c_char, c_int, c_long, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_long, c_ulong, c_void};
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 use std::ptr::null_mut;
@@ -18,13 +18,13 @@ impl Handle {
         self.0 == 0
     }
 
-    fn pointer(self) -> *mut c_void {
+    pub(super) fn pointer(self) -> *mut c_void {
         self.0 as *mut c_void
     }
 }
 
 /// Bytes of texts that CFITSIO fills: more than it writes.
-const TEXT_BYTES: usize = 4096;
+pub(super) const TEXT_BYTES: usize = 4096;
 
 /// The parameters of a column, as they are now: what `ffgcprll` returns.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,7 +53,7 @@ macro_rules! functions {
         /// The addresses.
         #[derive(Debug)]
         pub(crate) struct Functions {
-            $($name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)+
+            $(pub(super) $name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)+
         }
 
         impl Functions {
@@ -89,8 +89,25 @@ functions! {
     ffgidm: fn(*mut c_void, *mut c_int, *mut c_int) -> c_int;
     ffgiszll: fn(*mut c_void, c_int, *mut i64, *mut c_int) -> c_int;
     fits_is_compressed_image: fn(*mut c_void, *mut c_int) -> c_int;
+    ffgpvd: fn(*mut c_void, c_long, i64, i64, f64, *mut f64, *mut c_int, *mut c_int) -> c_int;
+    ffgsv: fn(*mut c_void, c_int, *const c_long, *const c_long, *const c_long, *const c_void, *mut c_void, *mut c_int,
+        *mut c_int) -> c_int;
+    ffppn: fn(*mut c_void, c_int, i64, i64, *const c_void, *const c_void, *mut c_int) -> c_int;
+    ffpss: fn(*mut c_void, c_int, *const c_long, *const c_long, *const c_void, *mut c_int) -> c_int;
+    fits_img_decompress_header: fn(*mut c_void, *mut c_void, *mut c_int) -> c_int;
+    ffrdef: fn(*mut c_void, *mut c_int) -> c_int;
+    ffghdt: fn(*mut c_void, *mut c_int, *mut c_int) -> c_int;
+    ffgstm: fn(*mut c_char, *mut c_int, *mut c_int) -> c_int;
+    ffgkys: fn(*mut c_void, *const c_char, *mut c_char, *mut c_char, *mut c_int) -> c_int;
+    ffpkys: fn(*mut c_void, *const c_char, *const c_char, *const c_char, *mut c_int) -> c_int;
+    ffmkys: fn(*mut c_void, *const c_char, *const c_char, *const c_char, *mut c_int) -> c_int;
+    ffpdfl: fn(*mut c_void, *mut c_int) -> c_int;
+    ffcsum: fn(*mut c_void, c_long, *mut c_ulong, *mut c_int) -> c_int;
+    ffesum: fn(c_ulong, c_int, *mut c_char);
+    ffvcks: fn(*mut c_void, *mut c_int, *mut c_int, *mut c_int) -> c_int;
     ffmbyt: fn(*mut c_void, i64, c_int, *mut c_int) -> c_int;
     ffgbyt: fn(*mut c_void, i64, *mut c_void, *mut c_int) -> c_int;
+    ffpbyt: fn(*mut c_void, i64, *const c_void, *mut c_int) -> c_int;
     ffpmsg: fn(*const c_char);
     ffpmrk: fn();
     ffcmrk: fn();
@@ -106,7 +123,7 @@ functions! {
 impl Functions {
     /// Runs `calls`; messages about errors that CFITSIO collects meanwhile are dropped, because the call that is forwarded
     /// makes them again.
-    fn quietly<T>(&self, calls: impl FnOnce() -> T) -> T {
+    pub(super) fn quietly<T>(&self, calls: impl FnOnce() -> T) -> T {
         // SAFETY: a function without arguments.
         unsafe { (self.ffpmrk)() };
         let result = calls();
@@ -228,11 +245,12 @@ impl Functions {
         known.then(|| offsets.map(|offset| offset as u64))
     }
 
-    /// Bytes of the file as CFITSIO reads them.
-    pub(crate) fn read(&self, file: Handle, offset: u64, count: usize) -> Option<Vec<u8>> {
-        // At most a block of a header, or a sample.
-        let (mut bytes, mut status) = (vec![0u8; count], 0);
-        let (offset, length) = (i64::try_from(offset).ok()?, i64::try_from(count).ok()?);
+    /// Reads bytes of the file as CFITSIO does; whether there is no error.
+    pub(crate) fn read(&self, file: Handle, offset: u64, bytes: &mut [u8]) -> bool {
+        let mut status = 0;
+        let (Ok(offset), length) = (i64::try_from(offset), bytes.len() as i64) else {
+            return false;
+        };
         self.quietly(|| {
             // SAFETY: an open file of the caller; 0 makes the end of the file an error.
             unsafe { (self.ffmbyt)(file.pointer(), offset, 0, &raw mut status) };
@@ -241,7 +259,26 @@ impl Functions {
                 (self.ffgbyt)(file.pointer(), length, bytes.as_mut_ptr().cast(), &raw mut status)
             };
         });
-        (status == 0).then_some(bytes)
+        status == 0
+    }
+
+    /// The first elements of an image as doubles, as CFITSIO reads them.
+    pub(crate) fn first_pixels(&self, file: Handle, out: &mut [f64]) -> bool {
+        let (mut any_null, mut status) = (0, 0);
+        // SAFETY: an open file of the caller, and room for as many pixels as are requested.
+        self.quietly(|| unsafe {
+            (self.ffgpvd)(
+                file.pointer(),
+                0,
+                1,
+                out.len() as i64,
+                0.0,
+                out.as_mut_ptr(),
+                &raw mut any_null,
+                &raw mut status,
+            )
+        });
+        status == 0
     }
 
     /// The axes of the current image.

@@ -24,6 +24,8 @@ pub(crate) struct Library {
     /// Addresses of its functions that have the names exported here; 0 until they are needed.
     real: Box<[AtomicUsize]>,
     functions: OnceLock<Option<Functions>>,
+    /// Whether its functions for checksums do what they should.
+    has_checksums: OnceLock<bool>,
     /// The function that finds files of Fortran, if there is one.
     units: OnceLock<Option<usize>>,
 }
@@ -124,8 +126,9 @@ impl Known {
             false => Symbols::of_loaded(&object.path).unwrap_or(Symbols(libc::RTLD_NEXT)),
         };
         let real = (0..rows).map(|_| AtomicUsize::new(0)).collect();
+        let (functions, has_checksums) = (OnceLock::new(), OnceLock::new());
         let library =
-            Library { base, handle, real, functions: OnceLock::new(), units: OnceLock::new() };
+            Library { base, handle, real, functions, has_checksums, units: OnceLock::new() };
         let library: &'static Library = Box::leak(Box::new(library));
         self.libraries.push(library);
         library
@@ -157,6 +160,12 @@ impl Library {
             Functions::find(|name| self.address(name)).filter(Functions::pass_test)
         });
         functions.as_ref()
+    }
+
+    /// The same for those who update checksums.
+    pub(crate) fn checksum_functions(&self) -> Option<&Functions> {
+        let functions = self.functions()?;
+        self.has_checksums.get_or_init(|| functions.pass_checksum_test()).then_some(functions)
     }
 
     /// The file of a Fortran unit, if the unit has one.

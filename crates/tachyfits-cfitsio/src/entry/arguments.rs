@@ -58,6 +58,18 @@ impl Arguments {
         Handle::new(self.word(0) as *mut c_void)
     }
 
+    /// The second file of a function of C.
+    pub(super) fn second_handle(self) -> Handle {
+        Handle::new(self.word(1) as *mut c_void)
+    }
+
+    /// The first two doubles.
+    pub(super) fn doubles(self) -> [f64; 2] {
+        // SAFETY: `new`.
+        let floats = unsafe { &(*self.registers).floats };
+        [0, 1].map(|index| f64::from_bits(floats[index][0]))
+    }
+
     fn word(self, index: usize) -> u64 {
         if index < 6 {
             // SAFETY: `new`.
@@ -89,12 +101,26 @@ impl Arguments {
         unsafe { function(a, b, c, d, e, f, g, h, i, j, k, f64::from_bits(float)) }
     }
 
-    /// Whether the status says that no error happened before: after one, nothing else of the arguments need be valid.
-    pub(super) fn has_no_error(self, entry: &Entry) -> bool {
+    /// The status, if there is a place for one.
+    pub(super) fn status(self, entry: &Entry) -> Option<c_int> {
         let status = self.word(entry.words() - 1) as *const c_int;
         // SAFETY: the caller's place of the status.
-        let status = unsafe { status.as_ref() };
-        status == Some(&0)
+        unsafe { status.as_ref() }.copied()
+    }
+
+    /// Stores the status.
+    ///
+    /// # Safety
+    /// There is a place for it: see `status`.
+    pub(super) unsafe fn set_status(self, entry: &Entry, status: c_int) {
+        let place = self.word(entry.words() - 1) as *mut c_int;
+        // SAFETY: the caller's place of the status.
+        unsafe { place.write(status) };
+    }
+
+    /// Whether the status says that no error happened before: after one, nothing else of the arguments need be valid.
+    pub(super) fn has_no_error(self, entry: &Entry) -> bool {
+        self.status(entry) == Some(0)
     }
 
     /// Interprets the arguments; an error if the call is not a plain one, or fills less than `least` bytes. Nothing is
@@ -199,7 +225,11 @@ impl Arguments {
                 };
                 Place::Column { column, row, element, count }
             }
-            Shape::Close | Shape::Scale | Shape::Override => return Err(Reason::Arguments),
+            Shape::Close
+            | Shape::Scale
+            | Shape::NullValue
+            | Shape::Decompress
+            | Shape::Checksum => return Err(Reason::Arguments),
         };
         let nulls = match (nulls, entry.flags, is_any) {
             (Some(nulls), _, _) => nulls,

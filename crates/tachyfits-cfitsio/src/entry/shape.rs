@@ -29,8 +29,12 @@ pub(super) enum Shape {
     Close,
     /// `ffpscl`: scaling of an image is set, by two doubles.
     Scale,
-    /// The null value of an image is set, or the function sets the scaling.
-    Override,
+    /// `ffpnul`: the null value of an image is set.
+    NullValue,
+    /// `fits_img_decompress`: a compressed image is written as a plain one.
+    Decompress,
+    /// `ffpcks`: the sums of an HDU are updated.
+    Checksum,
 }
 
 /// How a caller passes arguments.
@@ -61,9 +65,8 @@ impl Entry {
     /// them.
     pub(super) fn words(&self) -> usize {
         let all = match self.shape {
-            Shape::Close => 2,
-            Shape::Override => 3,
-            Shape::Scale => 2,
+            Shape::Close | Shape::Scale | Shape::Checksum => 2,
+            Shape::NullValue | Shape::Decompress => 3,
             Shape::Pixels | Shape::RunOfType | Shape::Run => 8,
             Shape::SectionOfType | Shape::Plane | Shape::Column => 9,
             Shape::ColumnOfType => 10,

@@ -90,5 +90,7 @@ entries! {
     Column LongFortran value: ftgcvbll_ U8, ftgcvill_ I16, ftgcvjll_ I32, ftgcvkll_ I64, ftgcvell_ F32, ftgcvdll_ F64;
     Close C value: ffclos U8, ffdelt U8;
     Scale C value: ffpscl U8;
-    Override C value: ffpnul U8, fits_img_decompress U8;
+    NullValue C value: ffpnul U8;
+    Decompress C value: fits_img_decompress U8;
+    Checksum C value: ffpcks U8;
 }
