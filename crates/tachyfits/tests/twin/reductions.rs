@@ -156,6 +156,20 @@ proptest! {
     }
 }
 
+/// Rows of large pixels are taken again in another unit, which states besides `Stats` do not know.
+#[test]
+fn magnitudes_whose_sum_exceeds_f64_are_infinite_by_lines_and_by_rows() {
+    let data = [-f64::MAX, f64::MAX, f64::MAX, f64::MAX].map(f64::to_be_bytes).concat();
+    let image = crate::common::image(crate::common::fits(-64, &[2, 2], &[], &data));
+    let statistics = [Statistic::known("mean_abs"), Statistic::RMS];
+    for axis in [0, 1] {
+        let reduced = image.reduce(&statistics, &[axis], &image.whole(), None, 0, &ONE).unwrap().0;
+        let infinite = tachyfits::Values::Floats(vec![f64::INFINITY; 2]);
+        assert_eq!(reduced.values[0], infinite);
+        assert_eq!(reduced.values[1], tachyfits::Values::Floats(vec![f64::MAX; 2]));
+    }
+}
+
 #[test]
 fn reducing_an_image_without_pixels() {
     for axes in [vec![], vec![0], vec![3, 0, 2], vec![1 << 40, 1 << 40, 0]] {
