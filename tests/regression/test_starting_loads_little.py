@@ -29,7 +29,7 @@ OPENING = {
 #: Modules of this package that any command loads besides.
 COMMANDS = {
     "cli", "cli._common", "cli._failures", "cli._group", "cli._output", "cli._progress",
-    "cli._syntax", "results", "results.json", "text.fits_sections", "text.regions",
+    "cli._syntax", "info", "results", "results.json", "text.fits_sections", "text.regions",
     "text.sections", "text.statistics",
 }  # fmt: skip
 
