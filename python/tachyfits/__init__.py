@@ -235,7 +235,6 @@ _UPPER = {
     "astropy_table": "interop.astropy",
     "ccd_data": "interop.nddata",
     "data_array": "interop.xarray",
-    "engine_compression": "writing.compression",
     "export": "writing.export",
     "image_of_cube": "interop.spectral_cube",
     "image_of_data_array": "interop.xarray",
@@ -257,6 +256,7 @@ _UPPER = {
     "specutils_spectrum": "interop.specutils",
     "viewer": "server.notebook",
     "write": "writing.write",
+    "write_new": "writing.sinks",
 }
 
 
