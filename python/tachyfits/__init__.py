@@ -241,7 +241,6 @@ _UPPER = {
     "dask_frame": "interop.dask_arrays",
     "dask_token": "interop.dask_arrays",
     "data_array": "interop.xarray_backend",
-    "engine_compression": "writing.compression",
     "export": "writing.export",
     "image_of_cube": "interop.spectral_cube",
     "image_of_data_array": "interop.xarray",
@@ -264,6 +263,7 @@ _UPPER = {
     "specutils_spectrum": "interop.specutils",
     "viewer": "server.notebook",
     "write": "writing.write",
+    "write_new": "writing.sinks",
 }
 
 

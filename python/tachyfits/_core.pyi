@@ -80,21 +80,6 @@ def set_defaults(threads: int, progress: _Progress | None = None) -> None: ...  
 def statistics() -> list[tuple[str, str, bool, bool, bool]]: ...  # name, one line, has the unit of pixels, standard, order
 
 def smoothing_weights(kernel: str, width: float | None = None) -> NDArray[np.float64]: ...  # hanning, boxcar, gaussian
-def write_array(
-    path: str | os.PathLike[str],
-    array: NDArray[Any],  # native-endian, C order
-    cards: Sequence[tuple[str, Any, str]],
-    *,
-    pixel: str | None = None,
-    scaling: tuple[float, float] | None = None,
-    blank: int | None = None,
-    compression: _Compression | None = None,
-    overwrite: bool = False,
-    checksum: bool = False,
-    sync: bool = False,
-    threads: int = 0,
-    progress: _Progress | None = None,
-) -> float: ...  # the largest error of rounding to integers
 def array_file(array: NDArray[Any], cards: Sequence[tuple[str, Any, str]], *, name: str = "<array>") -> FitsFile: ...
 def chunks_file(
     folder: str | os.PathLike[str],
@@ -247,6 +232,9 @@ class FitsFile:
     def verify(
         self, *, headers_only: bool = False, threads: int = 0, progress: _Progress | None = None
     ) -> tuple[int, list[Finding], list[str]]: ...
+    def read_bytes(
+        self, begin: int, end: int, *, threads: int = 0, progress: _Progress | None = None
+    ) -> NDArray[np.uint8]: ...  # of a computed file: computed now
     def __len__(self) -> int: ...
     def hdu(self, index: int) -> Hdu: ...
 
@@ -487,21 +475,6 @@ class Image:
         spacing: float = 1.0,
         unit: tuple[str, float] | None = None,  # and the length of a pixel in it
     ) -> FitsFile: ...  # computed when read
-    def write(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        pixel: str | None = None,  # a NumPy name; None: as they are
-        scaling: tuple[float, float] | None = None,  # BSCALE, BZERO
-        blank: int | None = None,
-        compression: _Compression | None = None,
-        overwrite: bool = False,
-        checksum: bool = False,
-        sync: bool = False,
-        buffering: str = "auto",  # "single" "double"
-        threads: int = 0,
-        progress: _Progress | None = None,
-    ) -> float: ...  # the largest error of rounding to integers
     def order(
         self,
         statistics: Sequence[str | float],  # "median", "mad", percentiles

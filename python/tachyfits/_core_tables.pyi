@@ -185,15 +185,22 @@ class FileWriter:
         array: NDArray[Any],  # native-endian, C order
         cards: Sequence[tuple[str, Any, str]],
         *,
+        pixel: str | None = None,  # a NumPy name; None: as they are
+        scaling: tuple[float, float] | None = None,  # BSCALE, BZERO
+        blank: int | None = None,
         compression: _Compression | None = None,
         threads: int = 0,
         progress: _Progress | None = None,
-    ) -> float: ...  # the largest error of rounding
+    ) -> float: ...  # the largest error of rounding to integers
     def write_image(
         self,
         image: Image,
         *,
+        pixel: str | None = None,
+        scaling: tuple[float, float] | None = None,
+        blank: int | None = None,
         compression: _Compression | None = None,
+        buffering: str = "auto",  # "single" "double"
         threads: int = 0,
         progress: _Progress | None = None,
     ) -> float: ...  # the largest error of rounding

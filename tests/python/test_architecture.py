@@ -452,8 +452,6 @@ MOST_PARAMETERS = {"method": 10, "public": 12, "internal": 8}
 WIDER = {
     "cli/table.py: command": 10,
     "records/convert.py: convert_file": 13,
-    "writing/tables.py: add_table": 12,
-    "writing/tables.py: write_table": 16,
     "writing/write.py: write": 19,
 }
 

@@ -17,8 +17,8 @@ import tachyfits as tf
 from realfiles import trap
 from servedcube import CUBE, NAME, cube, pixels_of
 from tachyfits.server.app import create_app
-from tachyfits.server.part_file import PartFile
 from tachyfits.server.settings import Settings
+from tachyfits.writing.sinks import FileBytes
 
 pytestmark = pytest.mark.once
 
@@ -60,33 +60,27 @@ def test_cutout_has_the_bytes_of_the_written_cut(
 
 
 @pytest.mark.parametrize("name", ["i16_scaled_blank", "u64", "f32_special", "i8_bzero", "rgroups"])
-def test_part_file_keeps_the_bits_of_every_pixel_type(name: str, tmp_path: Path) -> None:
+def test_bytes_of_a_file_keep_the_bits_of_every_pixel_type(name: str, tmp_path: Path) -> None:
     hdus = tf.open(trap(name))
     image = next(hdu for hdu in hdus if isinstance(hdu, tf.Image) and hdu.size)
-    part = PartFile(image.cutout(section=...))
-    found = b"".join(bytes(part.read(piece)) for piece in part.pieces())
+    part = FileBytes(image.cutout(section=...))
+    found = part.read(0, part.size).tobytes()
     assert found == written(image.cutout(section=...), tmp_path)
-    assert len(found) == part.bytes
+    assert len(found) == part.size
 
 
 @given(data=st.data())
-def test_pieces_of_a_range_are_the_bytes_of_the_file(data: st.DataObject) -> None:
+def test_a_range_of_bytes_is_that_of_the_file(data: st.DataObject) -> None:
     shape = tuple(data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=4)))
     size = int(np.prod(shape))
     pixels = np.arange(size, dtype=np.int16).reshape(shape)
     image = tf.File(_bytes_of(pixels))[0]
     assert isinstance(image, tf.Image)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tachyfits.server.part_file._PIECE", data.draw(st.integers(1, 2 * size)))
-        part = PartFile(image.cutout(section=...))
-        whole = b"".join(bytes(part.read(piece)) for piece in part.pieces())
-        begin = data.draw(st.integers(0, part.bytes - 1))
-        end = data.draw(st.integers(begin + 1, part.bytes))
-        pieces = list(part.pieces(begin, end))
-        assert pieces[0].begin <= begin
-        assert pieces[-1].end >= end
-        found = b"".join(bytes(part.read(piece)) for piece in pieces)
-        assert found == whole[pieces[0].begin : pieces[-1].end]
+    part = FileBytes(image.cutout(section=...))
+    whole = part.read(0, part.size).tobytes()
+    begin = data.draw(st.integers(0, part.size - 1))
+    end = data.draw(st.integers(begin + 1, part.size))
+    assert part.read(begin, end).tobytes() == whole[begin:end]
     expected = np.frombuffer(whole[len(whole) - 2880 :][: 2 * size], ">i2").reshape(shape)
     np.testing.assert_array_equal(expected, pixels)
 

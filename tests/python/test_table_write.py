@@ -20,7 +20,9 @@ from hypothesis.extra import numpy as hnp
 import tachyfits as tf
 from tablebytes import Made, big, binary_table, tables
 from tachyfits.base.kinds import kind_of
-from tachyfits.writing.tables import table_file
+from tachyfits.writing.options import Options
+from tachyfits.writing.sinks import temporary_file
+from tachyfits.writing.sources import sources_of
 
 NUMBERS = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8", "c8", "c16"]
 
@@ -647,7 +649,8 @@ def test_every_writer_makes_the_same_of_a_table(kind: str, tmp_path: Path) -> No
 
 def test_a_table_in_a_spool_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    core = table_file({"A": [1, 2]}, "new rows", checksum=True)
+    sources = sources_of({"A": [1, 2]}, Options())
+    core, _ = temporary_file(sources, (), "new rows", checksum=True)
     assert list(tmp_path.iterdir()) == []
     file = tf.File.computed(core, None)
     assert (file.name, file[1]["A"].tolist(), file[1].checksum().data) == (
@@ -655,4 +658,4 @@ def test_a_table_in_a_spool_leaves_no_file(tmp_path: Path, monkeypatch: pytest.M
     )  # fmt: skip
     monkeypatch.setenv("TMPDIR", str(tmp_path / "none"))
     with pytest.raises(tf.IoError, match="none"):
-        table_file({"A": [1]}, "new rows")
+        temporary_file(sources, (), "new rows")

@@ -33,6 +33,7 @@ from hypothesis.extra import numpy as hnp
 
 import tachyfits as tf
 from fitsbytes import cube_cards, primary, stored_arrays
+from tachyfits.writing.sinks import write_new
 
 FUNCTION_SCOPED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -205,13 +206,13 @@ def test_the_report_has_every_second(tmp_path: Path) -> None:
     image = tf.open(primary(np.zeros((64, 64, 64), "f4")))[0].smooth()
     for buffering in ("single", "double", "auto"):
         with tf.reports() as reports:
-            image._write(tmp_path / "out.fits", overwrite=True, buffering=buffering)
+            write_new(tmp_path / "out.fits", image, overwrite=True, buffering=buffering)
         report = reports[0]
         assert report.write_seconds > 0
         assert report.compute_seconds > 0
         assert 0 <= report.hidden_fraction <= 1
     with pytest.raises(tf.UsageError, match="buffering"):
-        image._write(tmp_path / "out.fits", overwrite=True, buffering="triple")
+        write_new(tmp_path / "out.fits", image, overwrite=True, buffering="triple")
 
 
 @FUNCTION_SCOPED

@@ -11,7 +11,7 @@ from astropy.io import fits
 
 import tachyfits as tf
 from tachyfits.cli import run
-from tachyfits.writing.hdus import restored_hdus
+from tachyfits.writing.restored import restored_hdus
 
 IMAGE = np.arange(10_000, dtype="i2").reshape(100, 100)
 

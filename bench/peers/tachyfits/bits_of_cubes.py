@@ -12,6 +12,7 @@ from opened import opened, right_tier
 from python_runner import Model, Request
 
 import tachyfits as tf
+from tachyfits.writing.sinks import write_new
 
 #: How an image is computed, to be written.
 IMAGES: dict[str, Callable[[Any], Any]] = {
@@ -43,7 +44,7 @@ def files(cube: Any, request: Request) -> Iterator[tuple[str, str]]:
     path = Path(request["output"])
     options = {name: request[name] for name in ("threads", "buffering")}
     for name, image in IMAGES.items():
-        image(cube)._write(path, overwrite=True, checksum=True, **options)
+        write_new(path, image(cube), overwrite=True, checksum=True, **options)
         yield name, hashlib.sha256(path.read_bytes()).hexdigest()
     path.unlink()
 

@@ -1,21 +1,20 @@
-//! Images that are computed when they are read, and writing of images and arrays.
+//! Images that are computed when they are read, and arrays as files in memory.
 
 use std::path::PathBuf;
 
 use numpy::{PyArray1, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use tachyfits::smooth::{BeamSmoothing, PlaneKernel, PlaneSmoothing, Smoothing, SmoothingKernel};
-use tachyfits::{Array, Chunks, NewPixels, PixelType, Reason, WriteOptions};
+use tachyfits::{Array, Chunks, NewPixels, PixelType, Reason};
 
 use crate::buffer::{self, Place};
-use crate::compression::{GivenCompression, engine_compression};
-use crate::errors::{OrRaise, argument, exception, not_negative, refused};
+use crate::errors::{OrRaise, argument, exception, refused};
 use crate::file::FitsFile;
 use crate::header::{Cards, engine_header};
 use crate::image::Image;
-use crate::section::{fits_axis, place};
+use crate::options;
+use crate::section::fits_axis;
 use crate::text::GivenText;
-use crate::{options, progress};
 
 #[pymethods]
 impl Image {
@@ -143,67 +142,6 @@ impl Image {
         });
         Ok(FitsFile::new(file.or_raise(py)?))
     }
-
-    /// Write the image as the primary array of a new file, which appears when it is complete. Return the largest difference
-    /// between a value and the integer that it was rounded to; 0 where nothing is lost.
-    ///
-    /// Parameters
-    /// ----------
-    /// path
-    ///     The new file.
-    /// pixel
-    ///     Type of the pixels as NumPy names it ("float32", "int16", "uint16", ...); None: what they are.
-    /// scaling
-    ///     (BSCALE, BZERO), for "uint8", "int16", "int32" and "int64".
-    /// blank
-    ///     BLANK, for integers.
-    /// compression
-    ///     Codec, shape of a tile in NumPy order, level of quantisation, dither, its seed, divisor of HCOMPRESS.
-    /// overwrite
-    ///     Replace a file of that name.
-    /// checksum
-    ///     Write DATASUM and CHECKSUM.
-    /// sync
-    ///     Return only when the file survives a loss of power.
-    /// buffering
-    ///     "auto", "single" or "double".
-    #[pyo3(signature = (
-        path, *, pixel=None, scaling=None, blank=None, compression=None, overwrite=false, checksum=false,
-        sync=false, buffering="auto", threads=0, progress=None
-    ))]
-    #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
-    fn write(
-        &self,
-        py: Python<'_>,
-        path: PathBuf,
-        pixel: Option<&str>,
-        scaling: Option<(f64, f64)>,
-        blank: Option<i64>,
-        compression: Option<GivenCompression>,
-        overwrite: bool,
-        checksum: bool,
-        sync: bool,
-        buffering: &str,
-        threads: i64,
-        progress: Option<Py<PyAny>>,
-    ) -> PyResult<f64> {
-        let image = self.engine();
-        let pixels = new_pixels(py, pixel, scaling, blank, image.stored_type(), place(image))?;
-        let compression = engine_compression(py, compression)?;
-        let options = WriteOptions::default()
-            .overwrite(overwrite)
-            .checksum(checksum)
-            .sync(sync)
-            .pixels(pixels)
-            .compression(compression);
-        let buffering = options::buffering(py, buffering)?;
-        let threads = not_negative(py, "threads", threads)?;
-        let hdu = usize::from(options.compression.is_some());
-        progress::written(py, threads, progress, |run| {
-            let run = run.buffering(buffering);
-            Ok((hdu, image.write(&path, &options, &run)?))
-        })
-    }
 }
 
 /// Return the weights of "hanning" (of no width), "boxcar" (width in pixels, odd) or "gaussian" (full width at half
@@ -245,7 +183,7 @@ fn pixel_type(py: Python<'_>, asked: &str, place: Place<'_>) -> PyResult<PixelTy
 }
 
 /// The encoding of new pixels; without a type the encoding of the image.
-fn new_pixels(
+pub(crate) fn new_pixels(
     py: Python<'_>,
     pixel: Option<&str>,
     scaling: Option<(f64, f64)>,
@@ -258,65 +196,6 @@ fn new_pixels(
     }
     let pixel = pixel.map_or(Ok(own), |asked| pixel_type(py, asked, place))?;
     Ok(Some(NewPixels::new(pixel).scaling(scaling).blank(blank)))
-}
-
-/// Write an array as the primary array of a new FITS file, which appears when it is complete. Return the largest difference
-/// between a value and the integer that it was rounded to; 0 where nothing is lost.
-///
-/// Parameters
-/// ----------
-/// path
-///     The new file.
-/// array
-///     Native-endian, contiguous in C order.
-/// cards
-///     (keyword, value, comment) of the header; structure and scaling get new ones.
-/// pixel, scaling, blank, overwrite, checksum, sync
-///     As in `Image.write`.
-#[pyfunction]
-#[pyo3(signature = (
-    path, array, cards, *, pixel=None, scaling=None, blank=None, compression=None, overwrite=false,
-    checksum=false, sync=false, threads=0, progress=None
-))]
-#[expect(clippy::too_many_arguments, reason = "Python has them by name")]
-pub(crate) fn write_array(
-    py: Python<'_>,
-    path: PathBuf,
-    array: &Bound<'_, PyUntypedArray>,
-    cards: Cards<'_>,
-    pixel: Option<&str>,
-    scaling: Option<(f64, f64)>,
-    blank: Option<i64>,
-    compression: Option<GivenCompression>,
-    overwrite: bool,
-    checksum: bool,
-    sync: bool,
-    threads: i64,
-    progress: Option<Py<PyAny>>,
-) -> PyResult<f64> {
-    let header = engine_header(py, cards)?;
-    let axes = fits_lengths(array);
-    let threads = not_negative(py, "threads", threads)?;
-    let name = path.display().to_string();
-    let place = (name.as_str(), None);
-    let compression = engine_compression(py, compression)?;
-    let mut rounding = 0.0;
-    buffer::with_bytes(py, array, place, |bytes, own| {
-        let pixels = new_pixels(py, pixel, scaling, blank, own, place)?;
-        let options = WriteOptions::default()
-            .overwrite(overwrite)
-            .checksum(checksum)
-            .sync(sync)
-            .pixels(pixels)
-            .compression(compression.clone());
-        let array = Array { bytes, pixel: own, axes: &axes };
-        let hdu = usize::from(options.compression.is_some());
-        rounding = progress::written(py, threads, progress, |run| {
-            Ok((hdu, array.write(&path, &header, &options, run)?))
-        })?;
-        Ok(())
-    })?;
-    Ok(rounding)
 }
 
 /// Return an array as a FITS file in memory: a copy, big-endian.

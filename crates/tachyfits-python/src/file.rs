@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use numpy::PyArray1;
 use pyo3::prelude::*;
 use tachyfits::io::SpoolOptions;
 use tachyfits::{OpenOptions, Reason, for_fits};
 
-use crate::errors::{OrRaise, exception, refused};
+use crate::errors::{OrRaise, exception, not_negative, refused};
 use crate::hdu::Hdu;
 use crate::source::Given;
 use crate::{checks, interface, options, progress};
@@ -141,6 +142,21 @@ impl FitsFile {
     #[getter]
     fn notices(&self) -> Vec<String> {
         self.0.notices().iter().map(ToString::to_string).collect()
+    }
+
+    /// Return the bytes from ``begin`` to before ``end``, inflated; a computed file computes them.
+    #[pyo3(signature = (begin, end, *, threads=0, progress=None))]
+    fn read_bytes<'py>(
+        &self,
+        py: Python<'py>,
+        begin: u64,
+        end: u64,
+        threads: i64,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyArray1<u8>>> {
+        let threads = not_negative(py, "threads", threads)?;
+        let bytes = progress::run(py, threads, progress, |run| self.0.read_bytes(begin..end, run))?;
+        Ok(PyArray1::from_vec(py, bytes))
     }
 
     fn __len__(&self) -> usize {

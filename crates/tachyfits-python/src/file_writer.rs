@@ -13,14 +13,16 @@ use tachyfits::{Array, Card, Error, Header, OpenOptions, WriteOptions};
 
 use crate::buffer;
 use crate::compression::{GivenCompression, engine_compression};
+use crate::computed::new_pixels;
 use crate::errors::{OrRaise, argument, not_negative};
 use crate::file::FitsFile;
 use crate::header::{Cards, engine_header};
 use crate::image::Image;
 use crate::new_columns::{CellsGiven, ColumnGiven, inputs};
-use crate::progress;
+use crate::section::place;
 use crate::table::Table;
 use crate::text::GivenText;
+use crate::{options, progress};
 
 /// A new file of consecutive HDUs, which appears under its name when `commit` is called. Dropped
 /// before, it leaves nothing.
@@ -264,14 +266,35 @@ impl FileWriter {
         Ok(())
     }
 
-    /// Write an array as the next HDU: the primary array, or an IMAGE extension; arguments as of `write_array`. Returns the
-    /// largest error of rounding.
-    #[pyo3(signature = (array, cards, *, compression=None, threads=0, progress=None))]
+    /// Write an array as the next HDU: the primary array, or an IMAGE extension. Return the largest difference between a
+    /// value and the integer that it was rounded to; 0 where nothing is lost.
+    ///
+    /// Parameters
+    /// ----------
+    /// array
+    ///     Native-endian, contiguous in C order.
+    /// cards
+    ///     (keyword, value, comment) of the header; structure and scaling get new ones.
+    /// pixel
+    ///     Type of the pixels as NumPy names it ("float32", "int16", "uint16", ...); None: what they are.
+    /// scaling
+    ///     (BSCALE, BZERO), for "uint8", "int16", "int32" and "int64".
+    /// blank
+    ///     BLANK, for integers.
+    /// compression
+    ///     Codec, shape of a tile in NumPy order, level of quantisation, dither, its seed, divisor of HCOMPRESS.
+    #[pyo3(signature = (
+        array, cards, *, pixel=None, scaling=None, blank=None, compression=None, threads=0, progress=None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "arguments by name in Python")]
     fn write_array(
         &self,
         py: Python<'_>,
         array: &Bound<'_, PyUntypedArray>,
         cards: Cards<'_>,
+        pixel: Option<&str>,
+        scaling: Option<(f64, f64)>,
+        blank: Option<i64>,
         compression: Option<GivenCompression>,
         threads: i64,
         progress: Option<Py<PyAny>>,
@@ -283,11 +306,13 @@ impl FileWriter {
         let mut file = self.file(py)?;
         let name = file.name();
         let mut rounding = 0.0;
-        buffer::with_bytes(py, array, (&name, None), |bytes, pixel| {
-            let array = Array { bytes, pixel, axes: &axes };
+        let place = (name.as_str(), None);
+        buffer::with_bytes(py, array, place, |bytes, own| {
+            let pixels = new_pixels(py, pixel, scaling, blank, own, place)?;
+            let array = Array { bytes, pixel: own, axes: &axes };
             rounding = progress::written(py, threads, progress, |run| {
                 let report =
-                    array.write_into(&mut file, &header, None, compression.as_ref(), run)?;
+                    array.write_into(&mut file, &header, pixels, compression.as_ref(), run)?;
                 Ok((file.hdus() - 1, report))
             })?;
             Ok(())
@@ -331,21 +356,33 @@ impl FileWriter {
         Ok(others)
     }
 
-    /// Write an image, computed ones too, as the next HDU. Returns the largest error of rounding.
-    #[pyo3(signature = (image, *, compression=None, threads=0, progress=None))]
+    /// Write an image, computed ones too, as the next HDU; arguments as of `write_array`, and ``buffering``: "auto",
+    /// "single" or "double". Return the largest error of rounding.
+    #[pyo3(signature = (
+        image, *, pixel=None, scaling=None, blank=None, compression=None, buffering="auto", threads=0, progress=None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "arguments by name in Python")]
     fn write_image(
         &self,
         py: Python<'_>,
         image: &Image,
+        pixel: Option<&str>,
+        scaling: Option<(f64, f64)>,
+        blank: Option<i64>,
         compression: Option<GivenCompression>,
+        buffering: &str,
         threads: i64,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<f64> {
+        let image = image.engine();
+        let pixels = new_pixels(py, pixel, scaling, blank, image.stored_type(), place(image))?;
         let compression = engine_compression(py, compression)?;
+        let buffering = options::buffering(py, buffering)?;
         let threads = not_negative(py, "threads", threads)?;
         let mut file = self.file(py)?;
         let rounding = progress::written(py, threads, progress, |run| {
-            let report = image.engine().write_into(&mut file, None, compression.as_ref(), run)?;
+            let run = run.buffering(buffering);
+            let report = image.write_into(&mut file, pixels, compression.as_ref(), &run)?;
             Ok((file.hdus() - 1, report))
         })?;
         self.put(WriterState::File(file));

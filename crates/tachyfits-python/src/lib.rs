@@ -69,7 +69,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(report::collect_reports, module)?)?;
     module.add_function(wrap_pyfunction!(report::stop_collecting, module)?)?;
     module.add_function(wrap_pyfunction!(computed::smoothing_weights, module)?)?;
-    module.add_function(wrap_pyfunction!(computed::write_array, module)?)?;
     module.add_function(wrap_pyfunction!(computed::array_file, module)?)?;
     module.add_function(wrap_pyfunction!(computed::chunks_file, module)?)?;
     module.add_function(wrap_pyfunction!(csv::csv_rows, module)?)?;

@@ -1,13 +1,14 @@
 //! An open FITS file: its storage and its HDUs. Opening reads the headers and nothing else.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use tachyfits_format::{
     Code, FormatError, Hdu, HduKind, Header, Limits, ReadOptions, Step, TableLayout, Walker,
     Warning, begins_fits,
 };
-use tachyfits_io::operation::OPEN_ATTEMPTS;
+use tachyfits_io::operation::{OPEN_ATTEMPTS, RunOptions};
 use tachyfits_io::{
     Id, IoError, Notice, Purpose, ReadAhead, Source, SourceOptions, SpoolOptions, Storage,
     StorageKind, compression_of,
@@ -15,6 +16,7 @@ use tachyfits_io::{
 use tachyfits_kernels::Tier;
 use tachyfits_memory as memory;
 
+use crate::byte_sums::each_piece;
 use crate::computed::{Computed, ComputedData};
 use crate::error::{Error, Reason};
 use crate::hdu_storage::{HduStorage, MadeData};
@@ -222,6 +224,32 @@ impl FitsFile {
     /// Size in bytes, inflated.
     pub fn bytes(&self) -> u64 {
         self.storage.bytes()
+    }
+
+    /// Reads a range of its bytes, inflated. A computed file computes them.
+    ///
+    /// ```
+    /// use tachyfits::{Array, Header, RunOptions};
+    ///
+    /// let file = Array::new(&[1i16, 2, 6], &[3]).to_file("three pixels", &Header::new())?;
+    /// assert_eq!(file.read_bytes(2880..2884, &RunOptions::default())?, [0, 1, 0, 2]);
+    /// # Ok::<(), tachyfits::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the file does not have them, reading fails, or there is too little memory.
+    pub fn read_bytes(&self, range: Range<u64>, run: &RunOptions<'_>) -> Result<Vec<u8>, Error> {
+        let what = "bytes of a file";
+        let (end, length) = (range.end, range.end.saturating_sub(range.start));
+        if end > self.bytes() {
+            let expected = format!("a range within {} bytes", self.bytes());
+            return Err(Error::refused(Reason::DataMissing, expected, format!("one up to {end}")));
+        }
+        let mut all = memory::with_room(length as usize, what)?;
+        let copy = |_at, piece: &[u8]| Ok(memory::copied(piece, what)?);
+        // Within the reserved room.
+        each_piece(&*self.storage, range, run, copy, |piece| all.extend_from_slice(&piece))?;
+        Ok(all)
     }
 
     /// How bytes are read: "auto", "positioned", "mapped", "direct" or "memory".

@@ -30,6 +30,8 @@ def kind_of(data: Any) -> str:
     own = getattr(type(data), "_data_kind", None)
     if isinstance(own, str):
         return own
+    if type(data) is np.ndarray:
+        return "array" if data.dtype.names is None else "structured"
     if data is None:
         return "none"
     if isinstance(data, (str, os.PathLike)):
@@ -38,7 +40,9 @@ def kind_of(data: Any) -> str:
         return "list"
     if isinstance(data, Mapping):
         return "mapping"
-    if _is_records(data):
+    # A FITS_rec, or an HDU of astropy that has one.
+    records = getattr(data, "data", None) if hasattr(data, "header") else data
+    if any(kind.__name__ == "FITS_rec" for kind in type(records).__mro__):
         return "records"
     if isinstance(data, np.ndarray):
         return "array" if data.dtype.names is None else "structured"
@@ -62,12 +66,6 @@ def _kind_of_a_library(data: Any) -> str:
         is_table = has_columns or not hasattr(data, "__array__")
         return "arrow" if is_table else "arrow column"
     return "unknown table" if has_columns else "array"
-
-
-def _is_records(data: Any) -> bool:
-    """Return whether something is a FITS_rec, or an HDU that has one."""
-    records = getattr(data, "data", None) if hasattr(data, "header") else data
-    return any(kind.__name__ == "FITS_rec" for kind in type(records).__mro__)
 
 
 def _is_nddata(data: Any) -> bool:

@@ -104,11 +104,9 @@ def fits_name(path: str | os.PathLike[str]) -> str:
     ------
     UsageError
         The ending is that of a compressed file or of another format, and this file would be
-        neither; or the name is "-", which is standard input where files are read.
+        neither.
     """
     name = path_text(path)
-    if name == "-":
-        raise usage("invalid name '-': expected a file, found standard output", "name a file")
     ending = Path(name).suffix.lower()
     if ending in COMPRESSED:
         raise usage(

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import zip_longest
+from pathlib import Path
 from typing import Any, TextIO
 
 import click
@@ -20,6 +21,9 @@ import click
 from tachyfits import _core
 from tachyfits._core import TachyfitsWarning
 from tachyfits.base.errors import printable
+
+#: The name of an output that stands for stdout.
+STDOUT = "-"
 
 #: Characters that a column of text has at least, however narrow the terminal.
 _LEAST_CELL = 8
@@ -229,6 +233,22 @@ def report_line(report: _core.Report) -> str:
 def say(text: str) -> None:
     """Write words for people to stderr."""
     click.echo(text, err=True)
+
+
+def bytes_of(output: str) -> int | None:
+    """Return the size of a file that was written; None for one that went to stdout."""
+    return None if output == STDOUT else Path(output).stat().st_size
+
+
+def written(output: str, text: str) -> str:
+    """Return a line about an output: its name, a text, and its size."""
+    size = bytes_of(output)
+    return f"stdout: {text}" if size is None else f"{output}: {text}, {size_text(size)}"
+
+
+def print_answer(value: Any, *outputs: str) -> None:
+    """Print the JSON of a command: to stdout, or to stderr if an output is there."""
+    click.echo(json_text(value), err=STDOUT in outputs)
 
 
 @contextmanager

@@ -13,7 +13,9 @@ from tachyfits.cli._common import Common
 from tachyfits.cli._output import aligned, json_text, warnings_said
 from tachyfits.interop.parquet_metadata import said_of_columns
 from tachyfits.interop.table_files import TableFile
-from tachyfits.writing.tables import table_file
+from tachyfits.writing.options import Options
+from tachyfits.writing.sinks import temporary_file
+from tachyfits.writing.sources import sources_of
 
 COLUMN_HEADING = ("column", "name", "type", "unit", "description")
 
@@ -49,7 +51,8 @@ def places_needed(source: TableFile, chosen: Sequence[int] | None, where: str | 
 def as_fits(common: Common, source: TableFile) -> Iterator[File]:
     """Open a file of another format as the FITS table that it becomes."""
     with warnings_said(), common.meter("table") as progress:
-        core = table_file(source, source.name, threads=common.threads, progress=progress)
+        options = Options(threads=common.threads, progress=progress)
+        core, _ = temporary_file(sources_of(source, options), (), source.name)
     # The conversion has already printed the warnings.
     with File.computed(core, None, threads=common.threads) as file, warnings_said(False):
         yield file

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import click
@@ -12,7 +11,8 @@ import click
 from tachyfits import Image, reports
 from tachyfits.cli._common import Common, described
 from tachyfits.cli._group import Command, grouped
-from tachyfits.cli._output import json_text, report_dict, report_line, say, size_text
+from tachyfits.cli._output import bytes_of, print_answer, report_dict, report_line, say, written
+from tachyfits.writing.sinks import write_new
 
 #: BITPIX on the command line, by NumPy's name of the type.
 _TYPES = {
@@ -51,8 +51,9 @@ class Output:
             (1.0 if self.bscale is None else self.bscale, self.bzero or 0.0) if scaled else None
         )
         with common.meter(label) as progress, reports() as costs:
-            image._write(
+            write_new(
                 self.output,
+                image,
                 dtype=None if self.bitpix is None else _TYPES[self.bitpix],
                 scaling=scaling,
                 blank=self.blank,
@@ -64,16 +65,16 @@ class Output:
                 progress=progress,
             )
         report = costs[-1] if self.report else None
-        size = Path(self.output).stat().st_size
         naxis = list(reversed(image.shape))
         if common.json:
-            answer |= {} if report is None else {"report": report_dict(report)}
-            click.echo(json_text(described(
+            costed = {} if report is None else {"report": report_dict(report)}
+            told = described(
                 source, output=self.output, output_naxis=naxis, output_unit=image.unit,
-                output_bytes=size, **answer,
-            )))  # fmt: skip
+                output_bytes=bytes_of(self.output), **answer, **costed,
+            )  # fmt: skip
+            print_answer(told, self.output)
             return
-        say(f"{self.output}: {' x '.join(map(str, naxis))} pixels, {size_text(size)}")
+        say(written(self.output, f"{' x '.join(map(str, naxis))} pixels"))
         if report is not None:
             say(report_line(report))
 
@@ -93,7 +94,7 @@ buffering_option = click.option(
 def _output_options(*, required: bool) -> Callable[[Command], Command]:
     options = [
         click.option("-o", "--output", type=click.Path(), required=required, metavar="OUT",
-                     help="The new file; it appears when it is complete."),
+                     help="The new file; it appears when it is complete. -: FITS on stdout."),
         click.option("--overwrite", is_flag=True, help="Replace an existing output file."),
         click.option("--bitpix", type=click.Choice(list(_TYPES)),
                      help="Type of the pixels. Default: as computed."),

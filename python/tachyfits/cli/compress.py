@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import click
@@ -15,7 +14,7 @@ from tachyfits import Compression, File, TachyfitsWarning
 from tachyfits.base.errors import listed
 from tachyfits.cli._common import Common, common_options, overwrite_option, refuse_without
 from tachyfits.cli._group import packed
-from tachyfits.cli._output import json_text, say, size_text
+from tachyfits.cli._output import bytes_of, print_answer, say, size_text
 
 #: Codecs by their words.
 CODECS = {word: codec for codec in tachyfits.codecs() for word in codec.words}
@@ -54,7 +53,7 @@ class Tiles:
     "--output",
     type=click.Path(),
     metavar="OUT",
-    help="The new file, of one FILE. Default: the name of FILE with .fz.",
+    help="The new file, of one FILE. Default: the name of FILE with .fz. -: FITS on stdout.",
 )
 @click.option(
     "--codec",
@@ -172,19 +171,23 @@ def _shape(text: str | None) -> Any:
 
 
 def tell(common: Common, file: File, name: str, errors: Mapping[int, float] | None = None) -> None:
-    """Say what was written: words on stderr, or JSON on stdout.
+    """Say what was written: words on stderr, or JSON.
 
     ``errors``: the largest error of each HDU of the new file that has one; None:
     nothing was compressed.
     """
-    before, after = file.size_bytes, Path(name).stat().st_size
+    before, after = file.size_bytes, bytes_of(name)
     if common.json:
-        told: dict[str, Any] = {"bytes": before, "output_bytes": after, "ratio": before / after}
+        ratio = None if after is None else before / after
+        told: dict[str, Any] = {"bytes": before, "output_bytes": after, "ratio": ratio}
         if errors is not None:
             told["errors"] = [{"hdu": hdu, "largest": error} for hdu, error in errors.items()]
-        click.echo(json_text({"file": file.name, "output": name, **told}))
+        print_answer({"file": file.name, "output": name, **told}, name)
         return
-    sizes = f"{size_text(before)} became {size_text(after)} (ratio {before / after:.2f})"
     of_hdus = listed(f"{error:.6g} in HDU {hdu}" for hdu, error in (errors or {}).items())
     lost = f"; largest error: {of_hdus}" if errors else ""
+    if after is None:
+        say(f"stdout: {file.name}, {size_text(before)}{lost}")
+        return
+    sizes = f"{size_text(before)} became {size_text(after)} (ratio {before / after:.2f})"
     say(f"{name}: {sizes}{lost}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import click
 
@@ -15,7 +14,7 @@ from tachyfits.cli._common import (
     overwrite_option,
     refuse_without,
 )
-from tachyfits.cli._output import json_text, say, size_text
+from tachyfits.cli._output import bytes_of, print_answer, say, written
 from tachyfits.cli._parts import PixelOptions, part_options
 from tachyfits.image.rectangles import MODES
 
@@ -37,7 +36,7 @@ from tachyfits.image.rectangles import MODES
     type=click.Path(),
     required=True,
     metavar="OUT",
-    help="The new file; it appears when it is complete.",
+    help="The new file; it appears when it is complete. -: FITS on stdout.",
 )
 @click.option("--drop-degenerate", is_flag=True, help="Remove axes of length 1.")
 @overwrite_option
@@ -62,6 +61,7 @@ def command(
       tachyfits cutout cube.fits --channels 40:90 -o line.fits --overwrite
       tachyfits cutout cube.fits --region 'icrs; circle(9:54:00,4.5,2arcmin)' -o source.fits
       tachyfits cutout cube.fits --channels '5..15 km/s' -o line.fits --overwrite
+      tachyfits cutout cube.fits --channels 40:90 -o - | tachyfits stats -
     """
     if pixels.is_whole:
         raise click.UsageError("give --region, --section, --channels or --pol")
@@ -74,12 +74,13 @@ def command(
         part = image._cutout(selection, drop_degenerate)
         with common.meter("cutout") as progress:
             part.write(output, overwrite=overwrite, progress=progress)
-        size, shape = Path(output).stat().st_size, part.shape
+        naxis = list(reversed(part.shape))
         if common.json:
-            naxis = list(reversed(shape))
-            answer = described(image, output=output, output_naxis=naxis, output_bytes=size)
-            click.echo(json_text(answer))
+            told = described(
+                image, output=output, output_naxis=naxis, output_bytes=bytes_of(output)
+            )
+            print_answer(told, output)
         else:
-            say(f"{output}: {' x '.join(map(str, reversed(shape)))} pixels, {size_text(size)}")
+            say(written(output, f"{' x '.join(map(str, naxis))} pixels"))
 
     return common.each(cut)

@@ -8,7 +8,7 @@ import tachyfits
 from tachyfits import File
 from tachyfits.cli._common import Common, common_options, overwrite_option
 from tachyfits.cli.compress import tell
-from tachyfits.writing.hdus import restored_hdus
+from tachyfits.writing.restored import restored_hdus
 
 
 @click.command()
@@ -18,7 +18,7 @@ from tachyfits.writing.hdus import restored_hdus
     "--output",
     type=click.Path(),
     metavar="OUT",
-    help="The new file, of one FILE. Default: the name of FILE without .fz.",
+    help="The new file, of one FILE. Default: the name of FILE without .fz. -: FITS on stdout.",
 )
 @click.option("--checksum", is_flag=True, help="Write DATASUM and CHECKSUM.")
 @overwrite_option

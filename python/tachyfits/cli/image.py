@@ -25,7 +25,7 @@ from tachyfits.cli._common import (
     title,
 )
 from tachyfits.cli._group import packed
-from tachyfits.cli._output import json_text, report_dict, report_line, say
+from tachyfits.cli._output import STDOUT, json_text, print_answer, report_dict, report_line, say
 from tachyfits.cli._parts import (
     DRAWING,
     DRAWN,
@@ -42,6 +42,7 @@ from tachyfits.header.cards import Header
 from tachyfits.image.collapse import PEAKS
 from tachyfits.image.conditions import threshold_of_values
 from tachyfits.text.statistics import PERCENTILES
+from tachyfits.writing.sinks import stream_of
 
 MOMENTS = {"moment0": 0, "moment1": 1, "moment2": 2}
 STATISTICS = [*(each.name for each in info.statistics()), *PEAKS, *MOMENTS]
@@ -159,8 +160,8 @@ class Layout:
     required=True,
     multiple=True,
     metavar="OUT",
-    help="Output: .fits, or a picture as .png, .svg or .pdf. May be repeated. Several maps get "
-    "their names before the ending: OUT-moment1.fits.",
+    help="Output: .fits, or a picture as .png, .svg or .pdf; -: FITS of one map on stdout. May be "
+    "repeated. Several maps get their names before the ending: OUT-moment1.fits.",
 )
 @overwrite_option
 @click.option("--checksum", is_flag=True, help="Write DATASUM and CHECKSUM into FITS files.")
@@ -227,7 +228,9 @@ def command(
       tachyfits image cube.fits --channels 40:90 --moment 0,1,2 --triptych -o three.png
       tachyfits image cube.fits --scale-bar auto --outline 'circle(90,80,12)' -o mean.png
     """  # fmt: skip
-    suffixes = [suffix_of(output, FITS + DRAWN) for output in files.outputs]
+    suffixes = [
+        ".fits" if output == STDOUT else suffix_of(output, FITS + DRAWN) for output in files.outputs
+    ]
     drawn = set(suffixes) - set(FITS)
     if layout.bare and drawn != {".png"}:
         raise click.UsageError("--bare needs an output that ends in .png")
@@ -241,8 +244,11 @@ def command(
     refuse_together(ALONE)
     chosen = maps.statistics
     endings = chosen if len(chosen) > 1 and not together else [""]
+    if files.outputs.count(STDOUT) * len(endings) > 1:
+        raise click.UsageError("-o - takes one map: a stream is one FITS file")
     for output in (_named(output, ending) for output in files.outputs for ending in endings):
-        check_output(output, overwrite=files.overwrite)
+        if stream_of(output) is None:
+            check_output(output, overwrite=files.overwrite)
 
     def make(file: File) -> None:
         image = common.image(file)
@@ -269,9 +275,10 @@ def command(
             if files.report and plane.report is not None:
                 costs = {"report": report_dict(plane.report)}
             if common.json:
-                click.echo(json_text(_as_json(image, plane, written) | costs))
+                print_answer(_as_json(image, plane, written) | costs, *written)
                 continue
-            say(f"{' '.join(written)}: {plane.name} of {heading(image)}")
+            names = " ".join("stdout" if output == STDOUT else output for output in written)
+            say(f"{names}: {plane.name} of {heading(image)}")
             # Moments share one pass, whose cost is reported once.
             if plane.report is not None and costs and costs not in told:
                 say(report_line(plane.report))

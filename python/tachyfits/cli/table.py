@@ -14,7 +14,7 @@ from tachyfits import Columns, File, Ragged, Table
 from tachyfits.base.errors import usage
 from tachyfits.base.output import FORMATS, format_of
 from tachyfits.cli._common import Common, common_options, overwrite_option
-from tachyfits.cli._output import aligned, in_blocks, json_text, say, size_text, warnings_said
+from tachyfits.cli._output import STDOUT, aligned, in_blocks, json_text, say, warnings_said, written
 from tachyfits.cli._syntax import RANGE
 from tachyfits.cli._table_chosen import chosen_columns, chosen_places, chosen_rows, chosen_slice
 from tachyfits.cli._table_files import as_fits, list_columns, places_needed
@@ -29,9 +29,6 @@ from tachyfits.writing.export import write_stream
 
 #: Default number of rows shown.
 HEAD = 20
-
-#: The name of an output that stands for CSV on stdout.
-STDOUT = "-"
 
 #: Rows that are printed at a time: the first ones soon, for a reader that wants no more.
 PRINTED_ROWS = 10_000
@@ -389,9 +386,9 @@ def _written(
     common: Common, path: str, hdu: int | None, output: str, rows: int, columns: list[str]
 ) -> None:
     """Say what was written."""
-    size = Path(output).stat().st_size
     if not common.json:
-        say(f"{output}: {rows} rows, {len(columns)} columns, {size_text(size)}")
+        say(written(output, f"{rows} rows, {len(columns)} columns"))
         return
+    size = Path(output).stat().st_size
     answer = {"file": path, "hdu": hdu, "output": output, "output_bytes": size, "rows": rows}
     click.echo(json_text(answer | {"columns": columns}))

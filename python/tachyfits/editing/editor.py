@@ -15,8 +15,7 @@ import numpy as np
 
 from tachyfits import _core
 from tachyfits.base.boundary import public
-from tachyfits.base.errors import existing, listed, not_found, placing, usage, warn_of
-from tachyfits.base.kinds import kind_of
+from tachyfits.base.errors import existing, not_found, placing, usage, warn_of
 from tachyfits.base.output import tell_rounding
 from tachyfits.base.progress import Progress
 from tachyfits.base.sources import regular_path
@@ -24,16 +23,9 @@ from tachyfits.base.whole_numbers import check_threads, whole_number
 from tachyfits.editing.edited_hdu import EditedHdu
 from tachyfits.file.file import File
 from tachyfits.file.hdu import Hdu
-from tachyfits.header.given import check_card_text
-from tachyfits.writing.hdus import compressed_file, names_of, parts_of, tables_of_images
-from tachyfits.writing.images import image_cards, native, unit_of
-from tachyfits.writing.tables import table_file
-
-#: Options of a table that is inserted.
-_OF_TABLES = (
-    "columns", "units", "nulls", "descriptions", "header", "kind", "forms", "checksum", "threads",
-    "progress",
-)  # fmt: skip
+from tachyfits.writing.options import Options
+from tachyfits.writing.sinks import temporary_file
+from tachyfits.writing.sources import HduSource, Name, sources_of, with_needed
 
 
 @public
@@ -150,22 +142,22 @@ class Editor:
 
     @placing
     def insert(self, /, at: int, data: Any, *, name: str | None = None, **options: Any) -> None:
-        """Insert an HDU before the HDU of a number.
+        """Insert data as HDUs before the HDU of a number.
 
         Parameters
         ----------
         at
             0-based; beyond the last: at the end.
         data
-            An `Image`, `Table` or other HDU of any file, which is copied unchanged (a compressed
-            one without its compression, unless the file was opened with ``raw=True``); tables of
-            beams (BEAMS) and of coordinates (-TAB) that an image needs follow at the end; an array;
-            a CCDData, which may become several HDUs, as in `write`; or a table as `write` takes it.
+            Data of any kind, as `write` takes them. An `Image`, `Table` or other HDU of any file is
+            copied unchanged without options (a compressed one without its compression, unless the
+            file was opened with ``raw=True``). Tables of beams (BEAMS) and of coordinates (-TAB)
+            that an image needs follow at the end.
         name
             EXTNAME.
         options
-            For an array ``header``, as in `write`; for a table those of `write` about tables.
-            ``compress`` for both, as in `write`: a table needs a `Compression` with ``tables``.
+            Those of `write` about the data: ``header``, ``compress``, ``dtype``, ``units``, ...;
+            and ``checksum``.
 
         Examples
         --------
@@ -179,45 +171,30 @@ class Editor:
         place = whole_number(at)
         if place is None:
             raise usage(f"invalid position {at!r} for an HDU", "HDUs are counted from 0")
-        check_card_text("name", name)
-        before = len(self)
-        at = min(place, before)
-        kind = kind_of(data)
-        tables: list[Hdu] = []
-        compress = options.pop("compress", None)
-        if kind in ("measured", "nddata"):
-            first, *further = parts_of(data, options.pop("header", None))
-            _refuse(options)
-            self.insert(at, first[0], name=name, header=first[1], compress=compress)
-            for behind, (array, cards) in enumerate(further, 1):
-                self.insert(at + behind, array, header=cards, compress=compress)
-            return
-        if isinstance(data, Hdu):
-            there = [(f"HDU {hdu.index} of {self._where()}", hdu) for hdu in self.preview()]
-            tables = tables_of_images([(data._where(), data)], there)
-        if compress is not None:
-            header = options.pop("header", None)
-            _refuse(options)
-            core, error = compressed_file(data, header, compress, self._threads, self._progress)
-            tell_rounding(self._where(), error, unit_of(data))
-            self._core.copy(at, core, len(core) - 1)
-        elif isinstance(data, Hdu):
-            _refuse(options)
-            self._core.copy(at, data.file._open_core(), data.index)
-        elif kind == "array":
-            header = options.pop("header", None)
-            _refuse(options)
-            cards = image_cards(header, unit_of(data), names_of(self.preview()))
-            self._core.copy(at, _core.array_file(native(data), cards), 0)
-        else:
-            _refuse(options, _OF_TABLES)
-            self._core.copy(at, table_file(data, "a new table", name=name, **options), 1)
-        if name is not None:
+        checksum = options.pop("checksum", False)
+        run = {"threads": self._threads, "progress": self._progress}
+        there = [(f"HDU {hdu.index} of {self._where()}", hdu) for hdu in self.preview()]
+        sources = sources_of(data, Options.of(name=name, **(run | options)))
+        needed, names = with_needed(sources, there)
+        taken = [(source, *self._taken(source, names)) for source in [*sources, *needed]]
+        for number, (source, core, index) in enumerate(taken):
+            before = len(self)
+            at = min(place, before) if number < len(sources) else before
+            self._core.copy(at, core, index)
             # A table as the first HDU gets a primary HDU before it.
-            place = at + len(self) - before - 1
-            self._core.set_cards(place, [("EXTNAME", name, "")])
-        for table in tables:
-            self._core.copy(len(self), table.file._open_core(), table.index)
+            place = at + len(self) - before
+            if source.is_copy and source.options.name is not None:
+                self._core.set_cards(place - 1, source.options.name_cards)
+            if checksum:
+                self._core.update_checksums(place - 1)
+
+    def _taken(self, source: HduSource, names: Collection[Name]) -> tuple[_core.FitsFile, int]:
+        """Return an open file with an HDU as it is inserted, and its number there."""
+        if source.is_copy and source.hdu is not None:
+            return source.hdu.file._open_core(), source.hdu.index
+        core, [error] = temporary_file([source], names, "a new HDU")
+        tell_rounding(self._where(), error, source.unit)
+        return core, len(core) - 1
 
     def copy(self, hdu: Hdu, *, at: int | None = None) -> None:
         """Copy an HDU of any file unchanged before the HDU of a number; None: to the end."""
@@ -250,15 +227,6 @@ class Editor:
 
     def __repr__(self) -> str:
         return f"<tachyfits Editor of {self.name}>"
-
-
-def _refuse(options: Collection[str], known: Collection[str] = ()) -> None:
-    """Refuse options other than the known ones."""
-    unknown = next((option for option in options if option not in known), None)
-    if unknown in _OF_TABLES:
-        raise usage(f"{unknown}= applies to tables only", "leave it out")
-    if unknown is not None:
-        raise usage(f"invalid option {unknown}=", f"a table has {listed(_OF_TABLES)}")
 
 
 def _no_pickle() -> File:

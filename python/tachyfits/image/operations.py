@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from tachyfits import _core
 from tachyfits.base.errors import either, foreign_errors, usage, warn
-from tachyfits.base.output import fits_name, tell_rounding
 from tachyfits.base.progress import Progress
 from tachyfits.base.upper import upper
 from tachyfits.base.whole_numbers import whole_number
@@ -264,11 +263,6 @@ class Operations(Pixels):
         core = self._core_image().with_cards(beam_cards(given), ["CASAMBM"])
         return self._computed(core, "with_beam", given)
 
-    def _named(self, name: str) -> Image:
-        """Return the same pixels, stored as they are, with another EXTNAME."""
-        core = self._core_image().with_cards([("EXTNAME", name, "")])
-        return self._computed(core, "_named", name)
-
     def write(
         self,
         path: str | os.PathLike[str],
@@ -330,38 +324,11 @@ class Operations(Pixels):
         >>> float(tf.open("short.fits")[0].max())
         59.0
         """
-        self._write(
-            path, dtype=dtype, scaling=scaling, blank=blank, compress=compress,
-            overwrite=overwrite, checksum=checksum, sync=sync, threads=threads, progress=progress,
+        upper.write_new(
+            path, self, dtype=dtype, scaling=scaling, blank=blank, compress=compress,
+            overwrite=overwrite, checksum=checksum, sync=sync, threads=self._threads(threads),
+            progress=progress,
         )  # fmt: skip
-
-    def _write(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        dtype: Any = None,
-        scaling: tuple[float, float] | None = None,
-        blank: int | None = None,
-        compress: Any = None,
-        threads: int | None = None,
-        **how: Any,
-    ) -> None:
-        """Write the image; ``how`` are the engine's other options.
-
-        ``buffering``, one of them: "single", each thread reads, computes and writes in sequence;
-        "double", readers fetch ahead; "auto" chooses "single" if the page cache has the input.
-        """
-        self._warn_of_groups()
-        error = self._core_image().write(
-            fits_name(path),
-            pixel=None if dtype is None else np.dtype(dtype).name,
-            scaling=scaling,
-            blank=blank,
-            compression=upper.engine_compression(compress, self.shape, dtype, self.bitpix),
-            threads=self._threads(threads),
-            **how,
-        )
-        tell_rounding(path, error, self.unit)
 
     def _with_unit(self, core: _core.FitsFile, unit: str | None) -> _core.FitsFile:
         """Return a computed image without BUNIT if ``unit``, unlike that of this image, is None."""

@@ -18,9 +18,12 @@ from tachyfits.server.answers import caching, tag_of
 from tachyfits.server.asked import Asked
 from tachyfits.server.datasets import OpenFile
 from tachyfits.server.errors import RequestError
-from tachyfits.server.part_file import PartFile
 from tachyfits.server.state import State
 from tachyfits.server.work import gone
+from tachyfits.writing.sinks import FileBytes
+
+#: Bytes that are read at a time.
+_PIECE = 1 << 20
 
 #: The form of a plane, and its description for OpenAPI.
 AnswerFormat = Annotated[
@@ -58,13 +61,13 @@ class FitsAnswer(Response):
         self,
         request: Request,
         file: OpenFile,
-        part: PartFile,
+        part: FileBytes,
         name: str,
         version: str | None = None,
         media_type: str = "application/fits",
     ) -> None:
-        begin, end = _asked_range(request, file, part.bytes)
-        is_part = (begin, end) != (0, part.bytes)
+        begin, end = _asked_range(request, file, part.size)
+        is_part = (begin, end) != (0, part.size)
         headers = caching(request, file, version)
         headers |= {
             "Content-Length": str(end - begin),
@@ -72,7 +75,7 @@ class FitsAnswer(Response):
             "Accept-Ranges": "bytes",
         }
         if is_part:
-            headers["Content-Range"] = f"bytes {begin}-{end - 1}/{part.bytes}"
+            headers["Content-Range"] = f"bytes {begin}-{end - 1}/{part.size}"
         super().__init__(None, 206 if is_part else 200, headers, media_type)
         self._state = State.of(request)
         self._file, self._part = file, part
@@ -106,32 +109,27 @@ class FitsAnswer(Response):
 
     async def _bodies(self, token: tf.CancelToken) -> AsyncIterator[memoryview]:
         """Yield the bytes, reading a piece while the one before is sent."""
-        pieces = self._part.pieces(self._begin, self._end)
-        piece = next(pieces, None)
-        reading = None if piece is None else self._reading(piece, token)
+        begins = iter(range(self._begin, self._end, _PIECE))
+        reading = self._reading(next(begins), token) if self._begin < self._end else None
         try:
-            while piece is not None and reading is not None:
+            while reading is not None:
                 content = await reading
-                after = next(pieces, None)
+                after = next(begins, None)
                 reading = None if after is None else self._reading(after, token)
-                first, last = max(0, self._begin - piece.begin), self._end - piece.begin
-                if content[first:last]:
-                    yield content[first:last]
-                piece = after
+                yield content
         finally:
             if reading is not None:
                 reading.cancel()
 
-    def _reading(self, piece: Any, token: tf.CancelToken) -> asyncio.Future[memoryview]:
+    def _reading(self, begin: int, token: tf.CancelToken) -> asyncio.Future[memoryview]:
         state = self._state
 
         def read() -> memoryview:
             tile, threads = self._file.tile_bytes, state.workers.executor.threads
             with state.decoding.reserved(tile, threads, lambda: token.cancelled):
-                content = self._part.read(piece)
-            if piece.ranges is not None:
-                self._file.check()
-            return content
+                content = self._part.read(begin, min(begin + _PIECE, self._end))
+            self._file.check()
+            return content.data
 
         return asyncio.ensure_future(state.workers.call(read, token))
 
@@ -149,7 +147,7 @@ class FitsAnswer(Response):
 def fits_answer(asked: Asked, image: tf.Image, kind: str) -> FitsAnswer:
     """Answer with an image as a FITS file, named after the file that it is of and its kind."""
     name = f"{asked.file.stem}_{kind}.fits"
-    return FitsAnswer(asked.request, asked.file, PartFile(image), name, asked.place.version)
+    return FitsAnswer(asked.request, asked.file, FileBytes(image), name, asked.place.version)
 
 
 _MORE = {"type": "http.response.body", "more_body": True}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,6 @@ from numpy.typing import NDArray
 
 from tachyfits import _core
 from tachyfits.base.errors import usage, warn
-from tachyfits.base.output import fits_name
 from tachyfits.header.cards import COMMENTARY
 from tachyfits.header.given import Cards
 from tachyfits.interop.mixins import cards_for
@@ -27,16 +25,6 @@ if TYPE_CHECKING:
 
 #: Characters of a keyword.
 _KEYWORD = 8
-
-
-def copy_table(part: Part, path: str | os.PathLike[str], overwrite: bool) -> None:
-    """Write a part of a table as a new FITS file; scaling, nulls and units stay."""
-    writer = _core.FileWriter(fits_name(path), overwrite=overwrite)
-    try:
-        copy_into(writer, part)
-        writer.commit()
-    finally:
-        writer.discard()
 
 
 def copy_into(

@@ -23,8 +23,9 @@ from tachyfits.table.columns import Columns
 from tachyfits.table.display import own_digits
 from tachyfits.table.part import Part
 from tachyfits.table.ragged import Ragged
-from tachyfits.writing.copying import copy_table
+from tachyfits.writing.copying import copy_into
 from tachyfits.writing.new_columns import bytes_of
+from tachyfits.writing.sinks import new_file
 
 #: A column as the compiled formatter takes it: the name of its type, the bytes of its elements,
 #: which of them are undefined, and the elements of its cells.
@@ -37,7 +38,8 @@ def export(part: Part, path: str | os.PathLike[str], overwrite: bool) -> None:
     """Write a part of a table in the format that the name ends in."""
     form = format_of(path)
     if form == "fits":
-        copy_table(part, path, overwrite)
+        with new_file(path, overwrite=overwrite) as writer:
+            copy_into(writer, part)
         return
     if form != "csv":
         needed("pyarrow", f"writing {form}", extra="arrow")

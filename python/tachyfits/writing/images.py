@@ -16,8 +16,8 @@ from tachyfits.header.given import Cards, given_cards
 from tachyfits.text.units import text_of_unit
 
 
-def image_cards(header: Any, unit: Any = None, beside: Collection[tuple[str, int]] = ()) -> Cards:
-    """Return the cards for an image: those of a header, or values by keyword, and BUNIT.
+def image_cards(cards: Cards, unit: Any = None, beside: Collection[tuple[str, int]] = ()) -> Cards:
+    """Return the cards for an image: the given ones, and BUNIT.
 
     Cards that need another HDU (corrections of pixels, coordinates or beams in a table) are left
     out with a warning where the file does not have it.
@@ -27,9 +27,8 @@ def image_cards(header: Any, unit: Any = None, beside: Collection[tuple[str, int
     unit
         Of the pixels, astropy's; written if the header has none.
     beside
-        EXTNAME, in capitals, and EXTVER of the other HDUs of the file.
+        EXTNAME, in capitals, and EXTVER of the HDUs of the file.
     """
-    cards = cards_given(header)
     lost: set[str] = set()
     for (name, version), keywords in hdus_needed(Header(cards)).items():
         if (name, version) not in beside:
@@ -44,11 +43,6 @@ def image_cards(header: Any, unit: Any = None, beside: Collection[tuple[str, int
     if text is not None and not any(card[0].upper() == "BUNIT" for card in cards):
         cards.append(("BUNIT", text, ""))
     return cards
-
-
-def unit_of(array: Any) -> Any:
-    """Return the unit of an astropy array; None for anything else."""
-    return getattr(array, "unit", None) if isinstance(array, np.ndarray) else None
 
 
 def cards_given(header: Any) -> Cards:

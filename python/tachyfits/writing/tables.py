@@ -1,9 +1,8 @@
-"""Writing tables: a new file from whatever is a table; nothing appears before it is complete."""
+"""Writing tables: whatever is a table becomes the next HDU of a file."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,11 +11,7 @@ import numpy as np
 from tachyfits import _core
 from tachyfits.base.errors import either, listed, not_found, usage
 from tachyfits.base.kinds import kind_of
-from tachyfits.base.output import fits_name
-from tachyfits.base.progress import Progress
-from tachyfits.base.whole_numbers import check_threads
-from tachyfits.header.cards import Header
-from tachyfits.header.given import Cards, check_card_text
+from tachyfits.header.given import Cards
 from tachyfits.interop.mixins import cards_for
 from tachyfits.interop.observatory import with_places
 from tachyfits.interop.table_files import TableFile, open_table_file
@@ -31,118 +26,67 @@ from tachyfits.writing.ascii_columns import new_text_column
 from tachyfits.writing.batches import batches_of, naming, write_batches
 from tachyfits.writing.column_forms import formed_column
 from tachyfits.writing.compression import (
-    Compression,
     check_table_compression,
+    suits_compression,
+    table_compression,
+    write_compressed_table,
     write_spooled_table,
 )
 from tachyfits.writing.copying import copy_into, refuse_part
-from tachyfits.writing.new_columns import (
-    NewColumn,
-    warn_of_names,
-    with_descriptions,
-)
+from tachyfits.writing.new_columns import NewColumn, warn_of_names, with_descriptions
+from tachyfits.writing.options import OF_TABLES, Options
 
 
 def write_table(
-    path: str | os.PathLike[str],
-    data: Any,
-    *,
-    columns: str | Sequence[str] | None = None,
-    units: Mapping[str, str] | None = None,
-    nulls: Mapping[str, int] | None = None,
-    descriptions: Mapping[str, str] | None = None,
-    name: str | None = None,
-    header: Header | Mapping[str, Any] | None = None,
-    kind: str = "binary",
-    forms: Mapping[str, str] | None = None,
-    overwrite: bool = False,
-    checksum: bool = False,
-    sync: bool = False,
-    compress: Compression | str | None = None,
-    threads: int = 0,
-    progress: Progress | None = None,
-) -> None:
-    """Write a table as the first extension of a new file: see `tachyfits.write`."""
-    options: dict[str, Any] = {
-        "columns": columns, "units": units, "nulls": nulls, "descriptions": descriptions,
-        "name": name, "header": header, "kind": kind, "forms": forms, "threads": threads,
-        "progress": progress,
-    }  # fmt: skip
-    how = check_table_compression(compress)
-    writer = _core.FileWriter(fits_name(path), overwrite=overwrite, checksum=checksum, sync=sync)
-    try:
-        if how is None:
-            add_table(writer, data, **options)
-        else:
-            spool = table_file(data, "a new table", **options)
-            write_spooled_table(writer, spool, how, check_threads(threads), progress)
-        writer.commit()
-    finally:
-        writer.discard()
+    data: Any, options: Options, writer: _core.FileWriter, _: Collection[Any] = ()
+) -> float:
+    """Write a table as the next HDU of a file, compressed in tiles if the options ask for it."""
+    compress, is_listed = options.compress, options.place is not None
+    how = table_compression(compress) if is_listed else check_table_compression(compress)
+    is_whole = isinstance(data, Table) and not options.among(["header", "name", *OF_TABLES])
+    if how is None:
+        _add_table(writer, data, options)
+    elif not is_whole:
+        spool = _core.FileWriter.spooled("a new table")
+        try:
+            _add_table(spool, data, options)
+            write_spooled_table(writer, spool.open(), how, **options.run)
+        finally:
+            spool.discard()
+    elif suits_compression(data._hdu()) and data._compression is None:
+        write_compressed_table(writer, data._core_table(), how, **options.run)
+    else:
+        _add_table(writer, data, options)
+    return 0.0
 
 
-def table_file(
-    data: Any, label: str, /, *, checksum: bool = False, **options: Any
-) -> _core.FitsFile:
-    """Return a table as the first extension of an open temporary file without a name.
-
-    Parameters
-    ----------
-    label
-        The file's name in messages.
-    options
-        Those of `add_table`.
-    """
-    writer = _core.FileWriter.spooled(label, checksum=checksum)
-    try:
-        add_table(writer, data, **options)
-        return writer.open()
-    finally:
-        writer.discard()
-
-
-def add_table(
-    writer: _core.FileWriter,
-    data: Any,
-    *,
-    columns: str | Sequence[str] | None = None,
-    units: Mapping[str, str] | None = None,
-    nulls: Mapping[str, int] | None = None,
-    descriptions: Mapping[str, str] | None = None,
-    name: str | None = None,
-    header: Header | Mapping[str, Any] | None = None,
-    kind: str = "binary",
-    forms: Mapping[str, str] | None = None,
-    threads: int = 0,
-    progress: Progress | None = None,
-) -> None:
-    """Write a table as the next HDU of a file; options as of `tachyfits.write`."""
-    check_card_text("name", name)
+def _add_table(writer: _core.FileWriter, data: Any, options: Options) -> None:
+    """Write a table as the next HDU of a file."""
+    units, nulls, descriptions = options.units, options.nulls, options.descriptions
+    forms, header, name = options.forms, options.header, options.name
+    kind = "binary" if options.kind is None else options.kind
     _check_by_name(units=units, nulls=nulls, descriptions=descriptions, forms=forms)
-    workers = check_threads(threads)
     if kind_of(data) == "path":
         data = open_table_file(data)
     if isinstance(data, Table) and data.kind == f"{kind} table" and not (units or nulls or forms):
-        cards = table_cards(header)
-        names = None if columns is None else _names(columns, {})
-        _copy(writer, data, names, descriptions or {}, cards, name, workers, progress)
+        _copy(writer, data, options)
         return
     if isinstance(data, TableReading):
         refuse_part(data)
     batches = isinstance(data, TableFile) and kind == "binary" and not forms
-    places = data.chosen(columns) if batches else []
+    places = data.chosen(options.columns) if batches else []
     if batches:
         with naming(data.name):
             table = to_columns(data.empty(places))
     else:
         table = to_columns(
-            data.read(columns) if isinstance(data, TableFile) else data, descriptions
+            data.read(options.columns) if isinstance(data, TableFile) else data, descriptions
         )
     if descriptions:
         # Descriptions of objects are in the comments.
         whole = [name for name, names in table.parts.items() if name not in names]
         descriptions = {name: descriptions[name] for name in descriptions if name not in whole}
-    names = None if columns is None else _names(columns, table.parts)
+    names = None if options.columns is None else _names(options.columns, table.parts)
     cards = table.cards(header, names)
     if descriptions:
         cards = cards_for(cards, None, descriptions=descriptions)
@@ -158,10 +102,10 @@ def add_table(
 
         with naming(data.name):
             empty = made(table.columns)
-        write_batches(writer, empty, read, data.rows, cards, name, workers, progress)
+        write_batches(writer, empty, read, data.rows, cards, name, **options.run)
         return
     new = new_columns(made(table.columns), kind, forms)
-    write_columns(writer, new, cards, kind, name, workers, progress)
+    _write_columns(writer, new, cards, kind, options)
 
 
 def _names(columns: str | Sequence[str], parts: Mapping[str, Sequence[str]]) -> list[str]:
@@ -185,35 +129,26 @@ def _check_by_name(**options: Any) -> None:
             )
 
 
-def _copy(
-    writer: _core.FileWriter,
-    table: Table,
-    columns: Sequence[str] | None,
-    descriptions: Mapping[str, str],
-    cards: Cards,
-    name: str | None,
-    threads: int,
-    progress: Progress | None,
-) -> None:
+def _copy(writer: _core.FileWriter, table: Table, options: Options) -> None:
     """Write a table as the next HDU of a file, its cells as they are stored."""
-    wanted = table._chosen(columns)
+    descriptions, cards = options.descriptions or {}, table_cards(options.header)
+    names = None if options.columns is None else _names(options.columns, {})
+    wanted = table._chosen(names)
     _refuse_unknown(descriptions, [column.name for column in wanted], "descriptions")
     if descriptions:
         cards = cards_for(cards, None, descriptions=descriptions)
-    if name is not None:
-        cards = [*(card for card in cards if card[0] != "EXTNAME"), ("EXTNAME", name, "")]
-    part = Part(table, wanted, (0, len(table)), threads=threads, progress=progress)
+    if options.name is not None:
+        cards = [*(card for card in cards if card[0] != "EXTNAME"), *options.name_cards]
+    if table._hdu().stored is not None and names is None and not descriptions:
+        # Arrays of a table that was compressed stay where they were in its heap.
+        writer.copy(table.file._open_core(), table.index, cards, **options.run)
+        return
+    part = Part(table, wanted, (0, len(table)), **options.run)
     copy_into(writer, part, cards=cards, descriptions=descriptions)
 
 
-def write_columns(
-    writer: _core.FileWriter,
-    new: Sequence[NewColumn],
-    cards: Cards,
-    kind: str,
-    name: str | None,
-    threads: int,
-    progress: Progress | None,
+def _write_columns(
+    writer: _core.FileWriter, new: Sequence[NewColumn], cards: Cards, kind: str, options: Options
 ) -> None:
     """Write columns as the next HDU of a file."""
     columns = [column.data for column in new]
@@ -222,9 +157,9 @@ def write_columns(
     specs = [column.spec for column in new]
     about = cards_for(time_cards(cards, columns), [column.name for column in columns])
     kept = with_descriptions(about, columns)
-    writer.begin_table(specs, kept, kind=kind, name=name, rows=rows)
+    writer.begin_table(specs, kept, kind=kind, name=options.name, rows=rows)
     cells = [column.cells() for column in new]
-    writer.write_rows(cells, rows, threads=threads, progress=progress)
+    writer.write_rows(cells, rows, **options.run)
     writer.end_table()
 
 

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from tachyfits import _core
 from tachyfits.base.boundary import public
-from tachyfits.base.errors import usage
-from tachyfits.base.kinds import TABLES, kind_of
-from tachyfits.base.output import fits_name, tell_rounding
-from tachyfits.base.whole_numbers import check_threads
 from tachyfits.header.cards import Header
-from tachyfits.header.given import check_card_text
-from tachyfits.writing.compression import Compression, engine_compression
-from tachyfits.writing.images import cards_given, image_cards, native, unit_of, with_blank
-from tachyfits.writing.stacking import stacked
+from tachyfits.writing.compression import Compression
+from tachyfits.writing.sinks import Output, write_new
 
 
 @public
 def write(
-    path: str | os.PathLike[str],
+    path: Output,
     data: Any,
     header: Header | Mapping[str, Any] | None = None,
     *,
@@ -52,7 +41,8 @@ def write(
     Parameters
     ----------
     path
-        The new file.
+        The new file; "-" for standard output, or a binary file object, which get the bytes of the
+        file when it is complete.
     data
         An image, a table, or a list of HDUs.
 
@@ -129,97 +119,9 @@ def write(
     >>> tf.open("two.fits")[1]["RA"]
     array([10., 11.])
     """
-    check_card_text("name", name)
-    of_tables = {
-        "columns": columns, "units": units, "nulls": nulls, "descriptions": descriptions,
-        "kind": kind, "forms": forms,
-    }  # fmt: skip
-    of_images = {"dtype": dtype, "scaling": scaling, "blank": blank}
-    given = [option for option, value in of_tables.items() if value is not None]
-    what = kind_of(data)
-    if given or what in TABLES or what == "path":
-        _refuse_options(of_images, "a table")
-        # The modules of tables load when a table is written.
-        from tachyfits.writing.tables import write_table
-
-        write_table(
-            path, data, columns=columns, units=units, nulls=nulls, descriptions=descriptions,
-            name=name, header=header, kind="binary" if kind is None else kind, forms=forms,
-            compress=compress, overwrite=overwrite, checksum=checksum, sync=sync, threads=threads,
-            progress=progress,
-        )  # fmt: skip
-        return
-    if what == "measured" and data.companions and header is None:
-        _refuse_options(of_images, "a plane whose coordinates need other HDUs")
-        if name is not None:
-            data = replace(data, header=data.header.replaced({"EXTNAME": name}))
-            name = None
-        data = [data]
-    elif what == "measured":
-        data, header = data.as_written(header)
-    elif what == "nddata":
-        from tachyfits.interop.nddata import parts_of
-
-        parts = parts_of(data, header)
-        data, header = parts[0] if len(parts) == 1 else (parts, None)
-    if isinstance(data, (list, tuple)) and not _is_numbers(data):
-        if header is not None or name is not None:
-            problem = "header= and name= go with a single HDU"
-            raise usage(problem, "give pairs (array, header) in the list")
-        _refuse_options(of_images, "a list of HDUs")
-        from tachyfits.writing.hdus import write_hdus
-
-        write_hdus(
-            path, data, overwrite, checksum, sync, check_threads(threads), progress, compress
-        )
-        return
-    if what == "image" and (name is not None or header is not None):
-        data._warn_of_groups()
-    if name is not None and header is None and what == "image":
-        data = data._named(name)
-    elif name is not None:
-        cards = [card for card in cards_given(header) if card[0].upper() != "EXTNAME"]
-        header = Header([*cards, ("EXTNAME", name, "")])
-    if what == "image" and header is None:
-        data.write(
-            path, dtype=dtype, scaling=scaling, blank=blank, compress=compress,
-            overwrite=overwrite, checksum=checksum, sync=sync, threads=threads, progress=progress,
-        )  # fmt: skip
-        return
-    unit = unit_of(data)
-    if isinstance(data, (list, tuple)):
-        data, unit = stacked(data)
-    if blank is not None and scaling is None:
-        data = with_blank(data, dtype, blank)
-    array = native(data)
-    error = _core.write_array(
-        fits_name(path), array, image_cards(header, unit),
-        compression=engine_compression(compress, array.shape, dtype or array.dtype),
-        pixel=None if dtype is None else np.dtype(dtype).name, scaling=scaling, blank=blank,
-        overwrite=overwrite, checksum=checksum, sync=sync, threads=check_threads(threads),
-        progress=progress,
+    write_new(
+        path, data, header=header, name=name, dtype=dtype, scaling=scaling, blank=blank,
+        compress=compress, columns=columns, units=units, nulls=nulls, descriptions=descriptions,
+        kind=kind, forms=forms, overwrite=overwrite, checksum=checksum, sync=sync,
+        threads=threads, progress=progress,
     )  # fmt: skip
-    tell_rounding(path, error, unit)
-
-
-def _refuse_options(options: Mapping[str, Any], data: str) -> None:
-    """Refuse options of a single image with other data."""
-    given = [f"{option}=" for option, value in options.items() if value is not None]
-    if given:
-        raise usage(
-            f"invalid options for {data}: {', '.join(given)}",
-            "give arrays of the type to write",
-        )
-
-
-def _is_numbers(items: Sequence[Any]) -> bool:
-    """Return whether a list is an array for NumPy, and not a list of HDUs."""
-    number = (int, float, complex, np.number)
-
-    def is_part(item: Any) -> bool:
-        if isinstance(item, tuple):
-            # A pair of an array and its header is not a number.
-            return bool(item) and all(isinstance(each, number) for each in item)
-        return isinstance(item, list) or (isinstance(item, np.ndarray) and not item.dtype.names)
-
-    return all(isinstance(item, number) or is_part(item) for item in items)

@@ -24,7 +24,7 @@ from tachyfits.server.parameters import (
     Section,
     line_of,
 )
-from tachyfits.server.part_file import PartFile
+from tachyfits.writing.sinks import FileBytes
 
 router = APIRouter()
 
@@ -110,8 +110,8 @@ async def cutout_size(request: Request, at: At, pixels: Pixels) -> Response:
     """Return the bytes and the axes of a cutout; no pixel is read."""
 
     def make(asked: Asked) -> Response:
-        part = PartFile(_cutout(asked, pixels))
-        found = {"bytes": part.bytes, "naxis": list(reversed(part.shape))}
+        image = _cutout(asked, pixels)
+        found = {"bytes": FileBytes(image).size, "naxis": list(reversed(image.shape))}
         return json_answer(found, asked.caching)
 
     return await answered(request, at, make)

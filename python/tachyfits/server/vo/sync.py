@@ -8,13 +8,13 @@ from fastapi import APIRouter, Request, Response
 
 from tachyfits.server.datasets import COMPRESSED
 from tachyfits.server.fits_answer import FitsAnswer
-from tachyfits.server.part_file import PartFile
 from tachyfits.server.state import State
 from tachyfits.server.vo.identifiers import find
 from tachyfits.server.vo.links import file_answer
 from tachyfits.server.vo.parameters import parameters_of
 from tachyfits.server.vo.routes import TextRoute
 from tachyfits.server.vo.soda import cutout_of, media_type, one_cutout
+from tachyfits.writing.sinks import FileBytes
 
 log = logging.getLogger("tachyfits.server")
 
@@ -34,7 +34,7 @@ async def sync(request: Request) -> Response:
         found = find(state.datasets, state.settings.authority, cutout.identifier)
         if cutout.is_whole and not found.file.name.lower().endswith(COMPRESSED):
             return file_answer(found)
-        part = PartFile(cutout_of(found, cutout))
+        part = FileBytes(cutout_of(found, cutout))
         found.file.check()
         return FitsAnswer(
             request, found.file, part, f"{found.title}_cutout.fits", media_type=media_type(given)

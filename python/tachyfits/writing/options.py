@@ -1,0 +1,93 @@
+"""The options of `tachyfits.write` and `Editor.insert` that are about HDUs, as one value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from tachyfits.base.errors import listed, usage
+from tachyfits.base.progress import Progress
+from tachyfits.base.whole_numbers import check_threads
+from tachyfits.header.given import Cards, check_card_text
+from tachyfits.writing.compression import Compression
+from tachyfits.writing.images import cards_given
+
+#: Options of a table, and of a single image.
+OF_TABLES = ("columns", "units", "nulls", "descriptions", "kind", "forms")
+OF_IMAGES = ("dtype", "scaling", "blank")
+
+
+@dataclass(frozen=True)
+class Options:
+    """How data become HDUs; see `tachyfits.write`.
+
+    Attributes
+    ----------
+    buffering
+        Of an image: "single", each thread reads, computes and writes in sequence; "double", readers
+        fetch ahead; "auto" chooses "single" if the page cache has the input.
+    place
+        Number of the data in a list of HDUs; None: they are not in a list.
+    """
+
+    header: Any = None
+    name: str | None = None
+    dtype: Any = None
+    scaling: tuple[float, float] | None = None
+    blank: int | None = None
+    compress: Compression | str | None = None
+    columns: str | Sequence[str] | None = None
+    units: Mapping[str, str] | None = None
+    nulls: Mapping[str, int] | None = None
+    descriptions: Mapping[str, str] | None = None
+    kind: str | None = None
+    forms: Mapping[str, str] | None = None
+    threads: int = 0
+    progress: Progress | None = None
+    buffering: str = "auto"
+    place: int | None = None
+
+    @classmethod
+    def of(cls, **given: Any) -> Options:
+        """Return options by name; raise UsageError for an unknown one."""
+        *known, _ = (field.name for field in fields(cls))
+        unknown = next((option for option in given if option not in known), None)
+        if unknown is not None:
+            raise usage(f"invalid option {unknown}=", f"the options are {listed(known[:12])}")
+        options = cls(**given)
+        check_card_text("name", options.name)
+        return options
+
+    def among(self, names: Sequence[str]) -> list[str]:
+        """Return those of some options that have a value."""
+        return [name for name in names if getattr(self, name) is not None]
+
+    def of_item(self, place: int, header: Any) -> Options:
+        """Return the options of an HDU of a list, with its header."""
+        return replace(self, place=place, header=header)
+
+    @property
+    def run(self) -> dict[str, Any]:
+        """Threads and progress, as the engine takes them."""
+        return {"threads": check_threads(self.threads), "progress": self.progress}
+
+    @property
+    def pixel(self) -> str | None:
+        """The type of the pixels, as the engine names it."""
+        return None if self.dtype is None else str(np.dtype(self.dtype).name)
+
+    @property
+    def name_cards(self) -> Cards:
+        """The card of the name; none without one."""
+        return [] if self.name is None else [("EXTNAME", self.name, "")]
+
+    @property
+    def cards(self) -> Cards:
+        """The cards of an image: those of ``header``, and the name."""
+        cards = cards_given(self.header)
+        if self.name is None:
+            return cards
+        return [*(card for card in cards if card[0].upper() != "EXTNAME"), *self.name_cards]
