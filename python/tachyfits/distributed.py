@@ -1,4 +1,4 @@
-"""Reduce cubes on a cluster of dask: statistics, spectra, moments, order statistics, histograms.
+"""Reduce and write cubes on a cluster of dask: statistics, spectra, moments, medians, histograms.
 
 Each task is one pass of the engine over a part of the file, which the worker opens itself: no
 pixels travel. Results have the bits of one process, whatever the workers and the size of parts.
@@ -19,6 +19,7 @@ the workers. Skewness, kurtosis and the robust rms of all pixels are made by thi
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -27,13 +28,14 @@ from tachyfits.base.boundary import public
 from tachyfits.base.cluster import Cluster, reduced_by
 from tachyfits.base.errors import foreign_errors, usage
 from tachyfits.base.optional import needed
+from tachyfits.writing.shared import write_shared
 
 if TYPE_CHECKING:
     from tachyfits.image.image import Image
 
 __all__ = [
     "collapse", "flux", "histogram", "mad", "median", "moment", "moments", "on", "percentile",
-    "reduce", "robust_rms", "spectrum", "stats",
+    "reduce", "robust_rms", "spectrum", "stats", "write",
 ]  # fmt: skip
 
 
@@ -60,13 +62,17 @@ def on(client: Any = None, *, chunk: int | str = CHUNK) -> Iterator[None]:
     UsageError
         dask is not installed, or ``chunk`` is not a size.
     """
+    with reduced_by(_cluster(client, chunk)):
+        yield
+
+
+def _cluster(client: Any, chunk: int | str) -> Cluster:
     utils = needed("dask.utils", "a cluster")
     with foreign_errors(f"invalid chunk {chunk!r}", 'give bytes, or text such as "64 MiB"'):
         size = int(utils.parse_bytes(chunk))
     if size < 1:
         raise usage(f"invalid chunk {chunk!r}: expected at least 1 byte", "leave it out")
-    with reduced_by(Cluster(client, size)):
-        yield
+    return Cluster(client, size)
 
 
 def _method(name: str) -> Callable[..., Any]:
@@ -87,6 +93,46 @@ def _method(name: str) -> Callable[..., Any]:
         f"Return `Image.{name}`, made by a cluster; ``client``, ``chunk`` as of `on`."
     )
     return public(function)
+
+
+@public
+def write(
+    image: Image,
+    path: str | os.PathLike[str],
+    *,
+    overwrite: bool = False,
+    client: Any = None,
+    chunk: int | str = CHUNK,
+) -> None:
+    """Write a computed image by a cluster, each task a range of the file that it computes.
+
+    The bytes are those of `Image.write`. The file appears under its name when it is complete on
+    the disk; a failure leaves nothing. Its folder must be one that all workers have.
+
+    Parameters
+    ----------
+    path
+        Of the new file.
+    overwrite
+        Replace a file of this name.
+    client, chunk
+        As of `on`.
+
+    Raises
+    ------
+    UsageError
+        The image is one of a file, which is copied instead.
+    IoError
+        The file exists, or cannot be written.
+
+    Examples
+    --------
+    >>> import tachyfits as tf
+    >>> tf.distributed.write(tf.open("cube.fits")[0] * 2, "twice.fits", client="threads")
+    >>> tf.open("twice.fits")[0].max()
+    np.float64(118.0)
+    """
+    write_shared(image, path, _cluster(client, chunk), overwrite=overwrite)
 
 
 collapse = _method("collapse")

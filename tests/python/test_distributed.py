@@ -16,6 +16,7 @@ from astropy.io import fits
 import tachyfits as tf
 from tachyfits.base.cluster import current
 from tachyfits.interop import dask_ranks
+from tachyfits.writing import shared
 
 pytestmark = pytest.mark.once
 
@@ -154,3 +155,32 @@ def fits_bytes(values: Any) -> bytes:
     stream = io.BytesIO()
     fits.PrimaryHDU(values).writeto(stream)
     return stream.getvalue()
+
+
+@pytest.mark.parametrize("chunk", [1500, "1 MB"])
+def test_a_file_has_the_bytes_of_one_process(image: tf.Image, chunk: Any, tmp_path: Path) -> None:
+    for one in (image * 2, image.cutout(tf.Box(4, 4, 9, 9)), image.smooth("hanning", axis="z")):
+        one.write(tmp_path / "one.fits", overwrite=True)
+        path = tmp_path / "several.fits"
+        tf.distributed.write(one, path, overwrite=True, client="processes", chunk=chunk)
+        assert path.read_bytes() == (tmp_path / "one.fits").read_bytes()
+    assert {entry.name for entry in tmp_path.iterdir()} == {"one.fits", "several.fits"}
+
+
+def test_a_failed_write_leaves_nothing(image: tf.Image, tmp_path: Path) -> None:
+    path = tmp_path / "new.fits"
+    with pytest.raises(tf.UsageError, match="found one of a file"):
+        tf.distributed.write(image, path, client="threads")
+    path.write_bytes(b"old")
+    with pytest.raises(tf.IoError, match="exists"):
+        tf.distributed.write(image * 2, path, client="threads")
+
+    def failed(*arguments: Any) -> None:
+        raise RuntimeError("a worker failed")
+
+    patch = pytest.MonkeyPatch()
+    patch.setattr(shared, "_write", failed)
+    with pytest.raises(RuntimeError, match="a worker failed"):
+        tf.distributed.write(image * 2, path, overwrite=True, client="threads")
+    patch.undo()
+    assert {entry.name: entry.read_bytes() for entry in tmp_path.iterdir()} == {"new.fits": b"old"}

@@ -144,7 +144,9 @@ class FileBytes:
         sources = sources_of(data, Options.of(**options))
         needed, names = with_needed(sources, ())
         if _is_made(sources):
-            self._parts = [_place_of(source.hdu) for source in [*sources, *needed] if source.hdu]
+            self._parts = [
+                _place_of(source.hdu) for source in [*sources, *needed] if source.hdu is not None
+            ]
         else:
             core, _ = temporary_file([*sources, *needed], names, "a new file")
             self._parts = [(core, 0, core.bytes)]
