@@ -70,7 +70,7 @@ def _write(pickled: bytes, path: str, begin: int, end: int) -> None:
     with Path(path).open("r+b", buffering=0) as file:
         for first in range(begin, end, _BLOCK):
             last = min(first + _BLOCK, end)
-            block = memoryview(content.read(first, last)).cast("B")
+            block = content.read(first, last).data
             file.seek(first)
             while block:
                 block = block[file.write(block) :]
