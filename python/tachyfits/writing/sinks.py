@@ -123,7 +123,7 @@ def temporary_file(
 ) -> tuple[_core.FitsFile, list[float]]:
     """Return HDUs as an open temporary file without a name, and their errors of rounding.
 
-    Compressed HDUs are as they are stored. ``label`` is the file's name in messages.
+    Compressed HDUs keep their tiles. ``label`` is the file's name in messages.
     """
     writer = _core.FileWriter.spooled(label, checksum=checksum)
     try:
@@ -136,7 +136,7 @@ def temporary_file(
 class FileBytes:
     """The bytes of the file that `tachyfits.write` would write, any range of them.
 
-    Those of a computed image are made when they are read; nothing of it is written anywhere, and
+    A computed image makes its bytes when they are read; nothing of it is written anywhere, and
     the size is known before. Other data are in a temporary file.
     """
 

@@ -74,7 +74,7 @@ class HduSource:
 
     @property
     def label(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
         if self.options.place is not None:
             return f"HDU {self.options.place} of the list"
         return "the data" if self.hdu is None else self.hdu._where()
