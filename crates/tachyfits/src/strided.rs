@@ -31,6 +31,8 @@ const GAP_BYTES: u64 = 32 << 10;
 const TASK_ROWS: u64 = 4096;
 /// Bytes of rows that are collected before they are decoded.
 const COLLECTED_BYTES: usize = 16 << 10;
+/// Elements that are decoded at a time if some may be BLANK.
+const NULL_PIECE: usize = 32 << 10;
 /// Rows of at least this many bytes are decoded where they are.
 const LONG_ROW: usize = 4 << 10;
 
@@ -245,12 +247,19 @@ impl StridedArray {
             let report = read_native(storage, offset, out, pixel, tier, &run);
             return Some(report.map(|report| (report, NullCounts::default())).map_err(Error::from));
         }
-        if !(pixel.is_float() && rule == NullRule::NotFinite) {
+        if !pixel.is_float() {
             return None;
         }
         let found = AtomicU64::new(0);
         let report = fill(storage, offset, out, block_bytes(storage), &run, |block| {
-            found.fetch_add(finite_in_place(block, pixel, *null, tier), Ordering::Relaxed);
+            let nulls = match rule {
+                NullRule::NotFinite => finite_in_place(block, pixel, *null, tier),
+                _ => {
+                    native_in_place(block, pixel, tier);
+                    replace_nan(block, pixel, *null)
+                }
+            };
+            found.fetch_add(nulls, Ordering::Relaxed);
         });
         let mut counts = NullCounts::default();
         counts.nulls = found.into_inner();
@@ -302,6 +311,60 @@ impl StridedArray {
         let Rectangle { offset, count, rows, stride } = *rectangle;
         let last = (rows - 1) * stride + (count - 1) * self.axes[0].1;
         offset..offset + last + self.size()
+    }
+}
+
+/// Gives native floats that are NaN the bits of a null value; how many there are.
+fn replace_nan(bytes: &mut [u8], pixel: PixelType, null: u64) -> u64 {
+    let is_single = pixel == PixelType::F32;
+    let mut nulls = 0;
+    // In pieces that stay in the first-level cache.
+    for piece in bytes.chunks_mut(16 << 10) {
+        let found: u64 = if is_single {
+            let singles = piece.as_chunks().0.iter();
+            singles.map(|&bits| u32::from(f32::from_ne_bytes(bits).is_nan())).sum::<u32>().into()
+        } else {
+            piece
+                .as_chunks()
+                .0
+                .iter()
+                .map(|&bits| u64::from(f64::from_ne_bytes(bits).is_nan()))
+                .sum()
+        };
+        nulls += found;
+        if found > 0 && is_single {
+            let singles = piece.as_chunks_mut().0.iter_mut();
+            singles
+                .filter(|bits| f32::from_ne_bytes(**bits).is_nan())
+                .for_each(|bits| *bits = (null as u32).to_ne_bytes());
+        } else if found > 0 {
+            let doubles = piece.as_chunks_mut().0.iter_mut();
+            doubles
+                .filter(|bits| f64::from_ne_bytes(**bits).is_nan())
+                .for_each(|bits| *bits = null.to_ne_bytes());
+        }
+    }
+    nulls
+}
+
+/// Whether a big-endian integer may be BLANK.
+fn has_blank(encoding: &Encoding, bytes: &[u8]) -> bool {
+    let Some(blank) = encoding.blank else { return false };
+    macro_rules! has {
+        ($type:ty) => {{
+            // Of a BLANK beyond the range of the type the lowest bytes are searched, which changes no result.
+            let blank = (blank as $type).to_be();
+            let same = |found, &bytes: &[u8; size_of::<$type>()]| {
+                found | <$type>::from(<$type>::from_ne_bytes(bytes) == blank)
+            };
+            bytes.as_chunks().0.iter().fold(0, same) != 0
+        }};
+    }
+    match encoding.pixel_bytes() {
+        1 => has!(u8),
+        2 => has!(u16),
+        4 => has!(u32),
+        _ => has!(u64),
     }
 }
 
@@ -609,10 +672,12 @@ impl ElementDecoder<'_> {
 
     /// Decodes floats of another type than the stored one, or scaled, without a copy between; false if some may be null, or
     /// the array is not aligned.
-    fn decode_floats(&self, bytes: &[u8], out: &mut [u8]) -> bool {
+    fn decode_floats(&self, bytes: &[u8], has_blank: bool, out: &mut [u8]) -> bool {
         let encoding = Encoding { blank: None, ..self.array.encoding };
         let is_copied = encoding.scaling.is_none() && encoding.pixel == self.element;
-        if is_copied || !self.array.has_no_null(self.rule) {
+        let may_be_null =
+            has_blank || (encoding.pixel.is_float() && self.rule != NullRule::Nothing);
+        if is_copied || may_be_null {
             return false;
         }
         match self.element {
@@ -634,9 +699,33 @@ impl ElementDecoder<'_> {
 
     /// Decodes consecutive elements to the part from element `first` on.
     fn run(&self, bytes: &[u8], part: &mut ElementPart<'_>, first: usize) -> NullCounts {
+        let size = self.array.size() as usize;
+        let is_checked = self.rule != NullRule::Nothing
+            && self.array.encoding.blank.is_some()
+            && !self.array.encoding.pixel.is_float();
+        let piece = if is_checked { NULL_PIECE * size } else { bytes.len().max(1) };
+        let (mut counts, mut had_blank) = (NullCounts::default(), false);
+        for (at, bytes) in bytes.chunks(piece).enumerate() {
+            // After a piece with BLANK the next one probably has some, and need not be searched.
+            let may_have = is_checked && (had_blank || has_blank(&self.array.encoding, bytes));
+            let found = self.decode_run(bytes, may_have, part, first + at * NULL_PIECE);
+            had_blank = found.nulls > 0;
+            counts = counts.plus(found);
+        }
+        counts
+    }
+
+    /// The same; `has_blank` says whether integers may be BLANK.
+    fn decode_run(
+        &self,
+        bytes: &[u8],
+        has_blank: bool,
+        part: &mut ElementPart<'_>,
+        first: usize,
+    ) -> NullCounts {
         let (width, count) = (self.element.bytes(), bytes.len() / self.array.size() as usize);
         let out = &mut part.out[first * width..(first + count) * width];
-        if self.decode_floats(bytes, out) {
+        if self.decode_floats(bytes, has_blank, out) {
             if let Some(flags) = &mut part.flags {
                 flags[first..first + count].fill(0);
             }

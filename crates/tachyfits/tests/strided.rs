@@ -251,3 +251,38 @@ fn stored_numbers_are_those_of_a_plain_image() {
         [(40_000i32 - 32_768) as i16, 7 - 32_767 - 1].map(i16::to_be_bytes).concat()[..]
     );
 }
+
+#[test]
+fn nulls_in_some_pieces_are_those_of_the_twin() {
+    let blank = |at: usize| (40_000..40_007).contains(&at) || at % 9001 == 5 && at > 90_000;
+    let stored = |at: usize| if blank(at) { 3i16 } else { 4 + (at % 1000) as i16 };
+    let bytes: Vec<u8> = (0..150_000).flat_map(|at| stored(at).to_be_bytes()).collect();
+    let scaled = Encoding { scaling: Some((0.5, 7.0)), ..Encoding::plain(PixelType::I16) };
+    let integers = [3, 3 + 65_536].map(|blank| Encoding { blank: Some(blank), ..scaled });
+    let nan = |at: usize| if blank(at) { f32::NAN } else { at as f32 - 75_000.0 };
+    let floats: Vec<u8> = (0..150_000).flat_map(|at| nan(at).to_be_bytes()).collect();
+    let plain = Encoding::plain(PixelType::F32);
+    for (bytes, encoding) in [(&bytes, integers[0]), (&bytes, integers[1]), (&floats, plain)] {
+        let storage = MemoryStorage::new("pixels", bytes.clone());
+        let size = encoding.pixel_bytes() as u64;
+        let array = StridedArray::new(0, encoding, &[(150_000, size)]).unwrap();
+        for is_marked in [false, true] {
+            let (mut out, mut flags) = (vec![7; 600_000], vec![9; 150_000]);
+            let mut expected = out.clone();
+            let null = (-9f32).to_bits().into();
+            let value = Some(null);
+            let places = (0..150_000).map(|at| at * size as usize);
+            let (rule, kind) = (NullRule::Nan, PixelType::F32);
+            let (marks, counts) = twin(bytes, places, &encoding, kind, rule, value, &mut expected);
+            let nulls = match is_marked {
+                true => NullOutput::Flags { flags: &mut flags, value },
+                false => NullOutput::Value(null),
+            };
+            let options = RunOptions::default();
+            let (_, found) =
+                array.read(&storage, 0, kind, rule, nulls, &mut out, &options).unwrap();
+            assert_eq!(found, counts);
+            assert!(out == expected && (!is_marked || flags == marks), "{encoding:?} {is_marked}");
+        }
+    }
+}
