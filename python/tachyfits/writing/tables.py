@@ -68,7 +68,10 @@ def _add_table(writer: _core.FileWriter, data: Any, options: Options) -> None:
     _check_by_name(units=units, nulls=nulls, descriptions=descriptions, forms=forms)
     if kind_of(data) == "path":
         data = open_table_file(data)
-    if isinstance(data, Table) and data.kind == f"{kind} table" and not (units or nulls or forms):
+    # An ASCII table of a list stays one.
+    is_kept = options.place is not None and options.kind is None
+    is_copied = isinstance(data, Table) and (is_kept or data.kind == f"{kind} table")
+    if is_copied and not (units or nulls or forms):
         _copy(writer, data, options)
         return
     if isinstance(data, TableReading):
