@@ -186,7 +186,9 @@ def test_cutouts_are_sections(image: _core.Image, pixels: np.ndarray, tmp_path: 
 
     def write(where: Path | str, *drop: int, overwrite: bool = False) -> None:
         part = image.cut(section, drop_axes=drop).hdu(0).image()
-        part.write(where, overwrite=overwrite)
+        writer = _core.FileWriter(str(where), overwrite=overwrite)
+        writer.write_image(part)
+        writer.commit()
 
     write(path)
     np.testing.assert_array_equal(fits.getdata(path), pixels[2:3, 1:3, ::2])
