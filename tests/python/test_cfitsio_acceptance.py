@@ -216,7 +216,7 @@ def unpacked(
     answer = subprocess.run(
         [str(unpack), words, str(path), name],
         env=environment(mode, report, MALLOC_PERTURB_="1"), capture_output=True, text=True,
-        errors="replace",
+        errors="replace", timeout=30,
     )  # fmt: skip
     lines = [*answer.stdout.splitlines(), f"exit status {answer.returncode}"]
     # Sums over headers have the dates in them.
@@ -264,7 +264,12 @@ def test_images_are_decompressed_as_by_cfitsio(
         paths += damaged(files / name, tmp_path)
     assert paths
     for path in paths:
-        expected = unpacked(unpack, words, path, tmp_path, "plain")
+        try:
+            expected = unpacked(unpack, words, path, tmp_path, "plain")
+        except subprocess.TimeoutExpired:
+            # CFITSIO inflates wrong bytes for as long as there is memory.
+            assert path.parent == tmp_path, path
+            continue
         for mode in ("everything", "check"):
             result = unpacked(unpack, words, path, tmp_path, mode)
             if result[:2] != expected[:2]:
