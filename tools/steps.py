@@ -7,7 +7,6 @@ is 0 only when every step passed. Run with the environment's Python from the rep
 from __future__ import annotations
 
 import concurrent.futures
-import contextlib
 import os
 import re
 import shutil
@@ -49,6 +48,40 @@ CARGO_RESULT = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+
 PYTEST_RESULT = re.compile(r"^=* ?((?:\d+ [a-z]+,? ?)+in [0-9.]+s.*?)[ =]*$")
 
 
+class Screen:
+    """Where one step prints at a time; the output of others waits, and they do not."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._is_taken = False
+        self._waiting: list[str] = []
+
+    def take(self) -> bool:
+        """Take the screen, unless another step has it."""
+        with self._lock:
+            is_free = not self._is_taken
+            self._is_taken = True
+        return is_free
+
+    def give(self) -> None:
+        """Give the screen back, and print what waits for it."""
+        with self._lock:
+            self._is_taken = False
+            self._print()
+
+    def print_later(self, lines: list[str]) -> None:
+        """Print lines, when the screen is free."""
+        with self._lock:
+            self._waiting += lines
+            if not self._is_taken:
+                self._print()
+
+    def _print(self) -> None:
+        for line in self._waiting:
+            _print_line(line)
+        self._waiting.clear()
+
+
 @dataclass
 class Step:
     """One command and its result."""
@@ -62,18 +95,15 @@ class Step:
     counts: list[int] = field(default_factory=lambda: [0, 0, 0])
     pytest_line: str = ""
 
-    def run(self, screen: threading.Lock) -> None:
-        """Run the command; print its output while no other step prints, else at the end."""
-        if screen.acquire(blocking=False):
-            with contextlib.ExitStack() as stack:
-                stack.callback(screen.release)
-                self._run(_print_line)
+    def run(self, screen: Screen) -> None:
+        """Run the command; print its output while no other step does, else when that has ended."""
+        if screen.take():
+            self._run(_print_line)
+            screen.give()
             return
         lines: list[str] = []
         self._run(lines.append)
-        with screen:
-            for line in lines:
-                _print_line(line)
+        screen.print_later(lines)
 
     def _run(self, take: Callable[[str], None]) -> None:
         """Run the command, hand over its output line by line and keep the test counts."""
@@ -123,7 +153,7 @@ def _print_line(line: str) -> None:
 
 def run_together(steps: list[Step]) -> None:
     """Run steps in order, two at a time."""
-    screen = threading.Lock()
+    screen = Screen()
     with concurrent.futures.ThreadPoolExecutor(AT_A_TIME) as pool:
         for done in [pool.submit(step.run, screen) for step in steps]:
             done.result()
