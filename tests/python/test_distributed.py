@@ -178,9 +178,19 @@ def test_a_failed_write_leaves_nothing(image: tf.Image, tmp_path: Path) -> None:
     def failed(*arguments: Any) -> None:
         raise RuntimeError("a worker failed")
 
-    patch = pytest.MonkeyPatch()
-    patch.setattr(shared, "_write", failed)
-    with pytest.raises(RuntimeError, match="a worker failed"):
-        tf.distributed.write(image * 2, path, overwrite=True, client="threads")
-    patch.undo()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shared, "_write", failed)
+        with pytest.raises(RuntimeError, match="a worker failed"):
+            tf.distributed.write(image * 2, path, overwrite=True, client="threads")
     assert {entry.name: entry.read_bytes() for entry in tmp_path.iterdir()} == {"new.fits": b"old"}
+
+
+def test_a_replaced_file_keeps_its_rights_and_its_link(image: tf.Image, tmp_path: Path) -> None:
+    path, link = tmp_path / f"{'x' * 250}.fits", tmp_path / "link.fits"
+    path.write_bytes(b"old")
+    path.chmod(0o640)
+    link.symlink_to(path)
+    tf.distributed.write(image * 2, link, overwrite=True, client="threads", chunk=4000)
+    assert link.is_symlink()
+    assert path.stat().st_mode & 0o777 == 0o640
+    np.testing.assert_array_equal(tf.open(path)[0].read(), image.read() * 2)

@@ -56,7 +56,7 @@ impl OutputFile {
     /// [`IoError::NotAFile`] if it is a directory or a device, [`IoError::Create`] if the directory
     /// is missing or cannot be written.
     pub fn create(path: &Path, overwrite: bool) -> Result<OutputFile, IoError> {
-        OutputFile::begin(path, overwrite, false)
+        OutputFile::begin(path, overwrite, false, Unfinished::beside)
     }
 
     /// Begins the successor of an existing file, which has its owner, rights, access control list and extended attributes.
@@ -64,10 +64,27 @@ impl OutputFile {
     /// # Errors
     /// As [`OutputFile::create`]; [`IoError::Create`] also if any of these cannot be kept.
     pub fn succeed(path: &Path) -> Result<OutputFile, IoError> {
-        OutputFile::begin(path, true, true)
+        OutputFile::begin(path, true, true, Unfinished::beside)
     }
 
-    fn begin(path: &Path, overwrite: bool, keeps_all: bool) -> Result<OutputFile, IoError> {
+    /// Begins a file of `bytes` bytes, as [`OutputFile::create`], which other processes write too, by
+    /// [`OutputFile::shared_path`].
+    ///
+    /// # Errors
+    /// As [`OutputFile::create`]; [`IoError::Write`] if the file system has no files of this size.
+    pub fn shared(path: &Path, overwrite: bool, bytes: u64) -> Result<OutputFile, IoError> {
+        let output = OutputFile::begin(path, overwrite, false, Unfinished::shared)?;
+        let sized = output.file().set_len(bytes);
+        sized.map_err(|source| output.write_error(0, bytes, source))?;
+        Ok(output)
+    }
+
+    fn begin(
+        path: &Path,
+        overwrite: bool,
+        keeps_all: bool,
+        make: impl Fn(&Path, u32) -> io::Result<Unfinished>,
+    ) -> Result<OutputFile, IoError> {
         let (target, replaces) = match fs::metadata(path) {
             Ok(found) if found.is_dir() => {
                 return Err(IoError::NotAFile { path: path.to_owned(), found: "a directory" });
@@ -91,7 +108,7 @@ impl OutputFile {
         };
         let failed = |source| IoError::Create { path: path.to_owned(), source };
         let mode = if replaces { ITS_OWNER_ALONE } else { ANY_NEW };
-        let unfinished = Unfinished::beside(&target, mode).map_err(failed)?;
+        let unfinished = make(&target, mode).map_err(failed)?;
         if replaces {
             system::keep_attributes(&target, unfinished.file(), keeps_all).map_err(failed)?;
         }
@@ -105,6 +122,11 @@ impl OutputFile {
             position: 0,
             flusher: None,
         })
+    }
+
+    /// The temporary name of a file that was begun by [`OutputFile::shared`]; `None` for others.
+    pub fn shared_path(&self) -> Option<&Path> {
+        self.unfinished.path()
     }
 
     /// The name that the file will have, as given.
@@ -246,6 +268,26 @@ mod tests {
         output.commit_durably().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"one two 3\0end");
         assert_eq!(names(directory.path()), ["out.fits"]);
+    }
+
+    #[test]
+    fn a_shared_file_is_written_by_its_temporary_name() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x".repeat(255));
+        fs::write(&path, b"old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        let refused = OutputFile::shared(&path, false, 5).unwrap_err();
+        assert_eq!(refused.code(), "io-exists");
+        let output = OutputFile::shared(&path, true, 5).unwrap();
+        let other = fs::OpenOptions::new().write(true).open(output.shared_path().unwrap()).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&other, b"new", 1).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        output.commit_durably().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"\0new\0");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+        drop(OutputFile::shared(&path, true, 5).unwrap());
+        assert_eq!(names(directory.path()).len(), 1);
+        assert_eq!(OutputFile::create(&path, true).unwrap().shared_path(), None);
     }
 
     #[test]

@@ -34,6 +34,12 @@ pub(crate) struct Unfinished {
 }
 
 impl Unfinished {
+    /// Begins a file in the directory of `target` under a temporary name, by which other processes open it.
+    pub(crate) fn shared(target: &Path, mode: u32) -> io::Result<Unfinished> {
+        remove_abandoned(target);
+        Unfinished::named(target, mode)
+    }
+
     /// Begins a file in the directory of `target`, with these rights.
     pub(crate) fn beside(target: &Path, mode: u32) -> io::Result<Unfinished> {
         remove_abandoned(target);
@@ -64,6 +70,11 @@ impl Unfinished {
 
     pub(crate) fn file(&self) -> &File {
         &self.file
+    }
+
+    /// The temporary name, if there is one.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.name.as_deref()
     }
 
     /// Gives the file its name; one that is taken is an error, or with `overwrite` replaced in one step. `synced`: what is

@@ -41,6 +41,20 @@ impl OutputFile {
         Ok(OutputFile(Mutex::new(Some(output.map_err(Error::from).or_raise(py)?))))
     }
 
+    /// Begin a file of a size that other processes write too, by `shared_path`.
+    #[staticmethod]
+    #[pyo3(signature = (path, size, *, overwrite=false))]
+    fn shared(py: Python<'_>, path: PathBuf, size: u64, overwrite: bool) -> PyResult<OutputFile> {
+        let output = py.detach(|| tachyfits::io::OutputFile::shared(&path, overwrite, size));
+        Ok(OutputFile(Mutex::new(Some(output.map_err(Error::from).or_raise(py)?))))
+    }
+
+    /// The temporary name of a shared file; None of others, and of one that is finished.
+    #[getter]
+    fn shared_path(&self) -> Option<PathBuf> {
+        self.lock().as_ref()?.shared_path().map(PathBuf::from)
+    }
+
     /// Write bytes at an offset; what is skipped reads as zeros.
     fn write_at(&self, py: Python<'_>, offset: u64, content: PyBackedBytes) -> PyResult<()> {
         let written = py.detach(|| {
@@ -48,6 +62,11 @@ impl OutputFile {
             output.as_ref().map(|output| output.write_all_at(offset, &content))
         });
         written.ok_or_else(|| over(py))?.map_err(Error::from).or_raise(py)
+    }
+
+    /// Forget the file, if it is not finished: what keeps this object alive, such as an error, does not keep the file.
+    fn discard(&self) {
+        drop(self.lock().take());
     }
 
     /// Give the file its name, when its bytes survive a loss of power.

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from tachyfits import _core
 from tachyfits.base.cluster import Cluster
-from tachyfits.base.optional import needed
 from tachyfits.interop.dask_arrays import opened
 from tachyfits.interop.dask_ranks import Ranks, Wanted
+from tachyfits.interop.dask_tasks import results
 
 if TYPE_CHECKING:
     from tachyfits.image.pixels import Pixels
@@ -196,7 +196,8 @@ class SpreadImage:
         parts = [section] if axis is None else self._cut(section, axis)
 
         def run(function: Callable[..., Any], wanted: Wanted, *more: float) -> list[Any]:
-            return self._tasks(function, [(self._pickled, part, wanted, *more) for part in parts])
+            arguments = [(part, wanted, *more) for part in parts]
+            return results(self._cluster, function, self._pickled, arguments)
 
         return Ranks(run, wanted, count, low, high)
 
@@ -250,14 +251,8 @@ class SpreadImage:
     ) -> list[Any]:
         """Run a method in tasks, with options for each; return the results in order."""
         spans = None if regions is None else [self._spans(region) for region in regions]
-        return self._tasks(_reduced, [(self._pickled, method, spans, options) for options in each])
-
-    def _tasks(self, function: Callable[..., Any], each: list[tuple[Any, ...]]) -> list[Any]:
-        """Run a function in tasks; return the results in order."""
-        dask = needed("dask", "a cluster")
-        task = dask.delayed(function, pure=False)
-        tasks = [task(*arguments) for arguments in each]
-        return list(dask.compute(*tasks, scheduler=self._cluster.client))
+        arguments = [(method, spans, options) for options in each]
+        return results(self._cluster, _reduced, self._pickled, arguments)
 
     def _spans(self, region: _core.Region) -> NDArray[np.uint64]:
         """Return row, first and last pixel of each run of a region's pixels."""

@@ -153,16 +153,16 @@ class FileBytes:
         #: How many there are.
         self.size = sum(end - begin for _, begin, end in self._parts)
 
-    def read(self, begin: int, end: int) -> NDArray[np.uint8]:
+    def read(self, begin: int, end: int, *, threads: int = 0) -> NDArray[np.uint8]:
         """Return the bytes from ``begin`` to before ``end``."""
-        found = []
+        pieces = []
         for core, first, last in self._parts:
             size = last - first
             if begin < size and end > 0 and begin < end:
-                some = core.read_bytes(first + max(begin, 0), first + min(end, size))
-                found.append(some)
+                place = first + max(begin, 0), first + min(end, size)
+                pieces.append(core.read_bytes(*place, threads=threads))
             begin, end = begin - size, end - size
-        return found[0] if len(found) == 1 else np.concatenate(found or [np.zeros(0, np.uint8)])
+        return pieces[0] if len(pieces) == 1 else np.concatenate([np.zeros(0, np.uint8), *pieces])
 
 
 def _is_made(sources: Sequence[HduSource]) -> bool:
