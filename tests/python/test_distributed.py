@@ -194,3 +194,19 @@ def test_a_replaced_file_keeps_its_rights_and_its_link(image: tf.Image, tmp_path
     assert link.is_symlink()
     assert path.stat().st_mode & 0o777 == 0o640
     np.testing.assert_array_equal(tf.open(path)[0].read(), image.read() * 2)
+
+
+@pytest.mark.parametrize("scheduler", ["processes", "threads"])
+def test_warnings_of_tasks_are_given_here_once(
+    image: tf.Image, scheduler: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "damaged.fits"
+    image.write(path, compress="GZIP_1")
+    content = bytearray(path.read_bytes())
+    content[-3200:-3100] = bytes(100)
+    path.write_bytes(content)
+    damaged = tf.open(path, damaged="nan").image()
+    with pytest.warns(tf.TachyfitsWarning, match="damaged") as seen:
+        stats = tf.distributed.stats(damaged, client=scheduler, chunk=3000)
+    assert len({str(one.message) for one in seen}) == len(seen)
+    assert stats.nan > image.stats().nan

@@ -262,6 +262,20 @@ def cancelled() -> IoError:
     return io_error("cancelled", hint, "io-cancelled", number=errno.ECANCELED)
 
 
+_kept: ContextVar[list[str] | None] = ContextVar("kept", default=None)
+
+
+@contextmanager
+def kept_warnings() -> Iterator[list[str]]:
+    """Keep the warnings of this thread: those of a task belong to the process that asked for it."""
+    messages: list[str] = []
+    before = _kept.set(messages)
+    try:
+        yield messages
+    finally:
+        _kept.reset(before)
+
+
 def warn_of(name: str, notices: Iterable[str]) -> None:
     """Warn of what was found beside a file when it was opened."""
     for notice in notices:
@@ -271,8 +285,13 @@ def warn_of(name: str, notices: Iterable[str]) -> None:
 def warn(message: str) -> None:
     """Warn the line that called the package, however deep in it this is.
 
-    From Python 3.12 on warnings do so themselves (``skip_file_prefixes``).
+    From Python 3.12 on warnings do so themselves (``skip_file_prefixes``). Within `kept_warnings`
+    it is kept instead.
     """
+    kept = _kept.get()
+    if kept is not None:
+        kept.append(message)
+        return
     frame: FrameType | None = sys._getframe()
     level = 0
     while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):

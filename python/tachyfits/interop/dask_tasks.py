@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from tachyfits.base.cluster import Cluster
+from tachyfits.base.errors import kept_warnings, warn
 from tachyfits.base.optional import needed
 
 
@@ -16,10 +17,22 @@ def results(
     pickled: bytes,
     arguments: Iterable[tuple[Any, ...]],
 ) -> list[Any]:
-    """Run a function of a pickled image for several arguments; return the results in order."""
+    """Run a function of a pickled image for several arguments; return the results in order.
+
+    Warnings of tasks are given here, each once.
+    """
     dask = needed("dask", "a cluster")
-    task = dask.delayed(function, pure=False)
+    task = dask.delayed(_with_warnings, pure=False)
     # The tasks share it: of an image in memory it has all pixels.
     image = dask.delayed(pickled, name=f"tachyfits-image-{uuid.uuid4().hex}", traverse=False)
-    tasks = [task(image, *one) for one in arguments]
-    return list(dask.compute(*tasks, scheduler=cluster.client))
+    tasks = [task(function, image, *one) for one in arguments]
+    pairs = dask.compute(*tasks, scheduler=cluster.client)
+    for message in dict.fromkeys(message for _, messages in pairs for message in messages):
+        warn(message)
+    return [result for result, _ in pairs]
+
+
+def _with_warnings(function: Callable[..., Any], *arguments: Any) -> tuple[Any, list[str]]:
+    """Run a function in the process of a task; return its result and its warnings."""
+    with kept_warnings() as messages:
+        return function(*arguments), messages
