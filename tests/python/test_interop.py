@@ -275,3 +275,16 @@ def test_a_missing_library_is_named(
         match=f"needs {module.replace('_', '-')}.*\nhint: pip install {module.replace('_', '-')}",
     ):
         call(image)
+
+
+def test_text_that_astropy_refuses_is_left_out_of_arrays_with_a_warning(tmp_path: Path) -> None:
+    path = tmp_path / "a.fits"
+    header = fits.Header({"OBSERVER": "caf?", "BUNIT": "K"})
+    fits.PrimaryHDU(np.ones((2, 3)), header).writeto(path)
+    path.write_bytes(path.read_bytes().replace(b"caf?", b"caf\xe9"))
+    image = tf.open(path)[0]
+    with pytest.warns(
+        tf.TachyfitsWarning, match="cards that astropy refuses are left out: OBSERVER"
+    ):
+        array = image.to_xarray()
+    assert tf.Image.from_xarray(array).unit == "K"

@@ -22,7 +22,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from tachyfits.base.boundary import public
-from tachyfits.base.errors import either, not_found, usage
+from tachyfits.base.errors import either, listed, not_found, usage, warn
 
 if TYPE_CHECKING:
     import astropy.io.fits
@@ -450,19 +450,27 @@ class Header(HeaderDict):
         return Header(cards)
 
     def to_astropy(self) -> astropy.io.fits.Header:
-        """Return an astropy header, from the file's own bytes if it comes from a file."""
+        """Return an astropy header, from the file's own bytes if it comes from a file.
+
+        Cards that astropy refuses, as those with text outside ASCII, are left out with a warning.
+        """
         from astropy.io import fits
 
         if self._raw is not None:
             return fits.Header.fromstring(self._raw)
-        header = fits.Header()
+        header, refused = fits.Header(), list[str]()
         for keyword, value, comment in self._cards:
-            if keyword in COMMENTARY:
-                header.append((keyword, value or ""), bottom=True)
-            else:
-                own = keyword.removeprefix("HIERARCH ")
-                name = keyword if len(keyword) <= 8 else f"HIERARCH {own}"
-                header.append((name, value, comment), end=True)
+            own = keyword.removeprefix("HIERARCH ")
+            name = keyword if len(keyword) <= 8 else f"HIERARCH {own}"
+            try:
+                if keyword in COMMENTARY:
+                    header.append((keyword, value or ""), bottom=True)
+                else:
+                    header.append((name, value, comment), end=True)
+            except ValueError:
+                refused.append(keyword)
+        if refused:
+            warn(f"cards that astropy refuses are left out: {listed(refused)}")
         return header
 
 

@@ -148,7 +148,7 @@ class Ranks:
         wanted, below, count, (low, high) = self._wanted, 0, self._count, self._ends
         while count > MOST_VALUES:
             if low == high:
-                return low
+                return low + 0.0
             scale = BINS / (high - low)
             totals = np.cumsum(self._once(counted, wanted, low, scale))
             number = int(np.searchsorted(totals, rank - below, side="right"))
@@ -157,7 +157,8 @@ class Ranks:
             wanted = wanted._replace(bins=(*wanted.bins, Bin(low, scale, number)))
             if count > MOST_VALUES:
                 low, high = self._once(ends, wanted)
-        return float(self._once(collected, wanted)[rank - below])
+        # The engine ranks -0.0 as 0.0.
+        return float(self._once(collected, wanted)[rank - below]) + 0.0
 
     def _once(self, function: Callable[..., Any], wanted: Wanted, *more: float) -> Any:
         """Return the joined results of all parts; of a request that was made before, at once."""
