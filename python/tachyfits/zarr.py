@@ -32,7 +32,13 @@ from tachyfits.file.file import open as open_file
 from tachyfits.file.image_hdu import ImageHdu
 from tachyfits.interop.dask_arrays import file_chunks
 from tachyfits.interop.lazy_array import physical_header
-from tachyfits.interop.named_axes import attributes, axis_names, axis_values, group_name
+from tachyfits.interop.named_axes import (
+    attributes,
+    axis_names,
+    axis_values,
+    group_name,
+    warn_of_beams,
+)
 
 if TYPE_CHECKING:
     from zarr.core.buffer import Buffer, BufferPrototype
@@ -148,6 +154,7 @@ class Store(abc.Store):
         self._documents = self._metadata()
 
     def _add(self, group: str, image: Any, chunks: Sequence[int] | None) -> None:
+        warn_of_beams(image)
         shape = image.shape
         chunk = file_chunks(image, CHUNK_BYTES) if chunks is None else _checked(chunks, image)
         coordinates = image._coordinates

@@ -234,6 +234,14 @@ def test_open_datatree_has_every_hdu(tmp_path: Path) -> None:
     assert list(dataset.data_vars) == ["A", "S"]
 
 
+def test_nulls_of_64_bit_integers_are_said(tmp_path: Path) -> None:
+    column = fits.Column("ID", "K", null=-1, array=[2**53 + 1, -1])
+    fits.BinTableHDU.from_columns([column]).writeto(tmp_path / "t.fits")
+    with pytest.warns(tf.TachyfitsWarning, match=r"beyond 2\*\*53 of column ID are rounded"):
+        dataset = xr.open_dataset(tmp_path / "t.fits", engine="tachyfits")
+    np.testing.assert_array_equal(dataset["ID"].values, [2.0**53, np.nan])
+
+
 def test_a_file_without_data_says_so(tmp_path: Path) -> None:
     fits.PrimaryHDU().writeto(tmp_path / "empty.fits")
     with pytest.raises(tf.UsageError, match="no HDU has data"):

@@ -16,7 +16,7 @@ from zarr.abc.store import OffsetByteRequest, RangeByteRequest, SuffixByteReques
 from zarr.core.buffer import default_buffer_prototype
 
 import tachyfits as tf
-from test_units import cube
+from test_units import beams_cube, cube
 
 pytestmark = pytest.mark.once
 
@@ -133,3 +133,9 @@ def test_a_huge_image_is_not_read(tmp_path: Path) -> None:
     array: Any = zarr.open_group(tf.zarr.Store(path), mode="r")["PRIMARY/data"]
     assert array.nbytes > 8e10
     assert array[149_999, 149_990:].tolist() == [0.0] * 10
+
+
+def test_beams_of_planes_are_left_out_with_a_warning(tmp_path: Path) -> None:
+    image = beams_cube(tmp_path / "a.fits")
+    with pytest.warns(tf.TachyfitsWarning, match="table BEAMS"):
+        tf.zarr.Store(image)

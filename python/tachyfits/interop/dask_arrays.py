@@ -67,6 +67,11 @@ class Column:
         self.shape = (len(table), *column.shape)
         is_nullable = column.null is not None and column.dtype.kind in "iu"
         self.dtype = np.dtype(np.float64) if is_nullable else column.dtype
+        if is_nullable and column.dtype.itemsize == 8:
+            warn(
+                f"{table._where()}: integers beyond 2**53 of column {key} are rounded, "
+                "since undefined ones are NaN in the array"
+            )
 
     def __getitem__(self, index: tuple[Any, ...]) -> Any:
         rows, cell = index[0], index[1:]

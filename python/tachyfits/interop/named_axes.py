@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tachyfits.base.errors import warn
 from tachyfits.header.cards import Header
 from tachyfits.header.coordinates import PIXEL, Coordinates
 
@@ -26,6 +27,15 @@ def attributes(
     """Return the attributes of an array."""
     text = header.to_astropy().tostring(sep="\n")
     return {"units": unit or "", HEADER: text, SHAPE: list(shape), AXES: list(names)}
+
+
+def warn_of_beams(image: Any) -> None:
+    """Warn of the beams of planes, for which an array has no place."""
+    if image._core_image().beams() is not None:
+        warn(
+            f"{image._where()}: the beams of its planes (table BEAMS) are left out of the array\n"
+            "hint: smooth the image to one beam first"
+        )
 
 
 def group_name(hdu: Hdu, used: Collection[str]) -> str:

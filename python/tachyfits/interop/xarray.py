@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tachyfits.base.errors import either, usage, warn
+from tachyfits.base.errors import either, usage
 from tachyfits.base.optional import needed
 from tachyfits.file.file import open as open_file
 from tachyfits.header.cards import Header
@@ -26,6 +26,7 @@ from tachyfits.interop.named_axes import (
     attributes,
     axis_names,
     axis_values,
+    warn_of_beams,
 )  # fmt: skip
 from tachyfits.results.measured import Measured, with_unit
 from tachyfits.text.axes import WorldAxis
@@ -60,11 +61,8 @@ def data_array(source: Image | Measured, *, lazy: bool = True) -> xarray.DataArr
     if channels is not None and channels.unit != PIXEL and not coordinates.axis(0).has_coordinate:
         names = [channels.name.partition("-")[0].lower()]
         known = {names[0]: _coordinate(names[0], channels.values, channels.unit, channels.name)}
-    if image is not None and image._core_image().beams() is not None:
-        warn(
-            f"{image._where()}: the beams of its planes (table BEAMS) are left out of the array\n"
-            "hint: smooth the image to one beam first"
-        )
+    if image is not None:
+        warn_of_beams(image)
     arrays = needed("tachyfits.interop.xarray_arrays", "an array of xarray")
     whole = image is None or not lazy
     data = xr.Variable(names, np.asarray(source) if whole else arrays.lazy_pixels(image))
