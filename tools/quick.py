@@ -38,19 +38,19 @@ def lines(*command: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-def changed() -> list[Path]:
+def files_of_change() -> list[Path]:
     """List the files of the change."""
-    found = lines("git", "diff", "--name-only", "HEAD")
-    found += lines("git", "ls-files", "--others", "--exclude-standard")
-    found = found or lines("git", "diff", "--name-only", "HEAD~1")
-    return [path for path in map(Path, found) if path.is_file()]
+    names = lines("git", "diff", "--name-only", "HEAD")
+    names += lines("git", "ls-files", "--others", "--exclude-standard")
+    names = names or lines("git", "diff", "--name-only", "HEAD~1")
+    return [path for path in map(Path, names) if path.is_file()]
 
 
 def names_of(path: Path) -> set[str]:
     """Return the name of a module and what it defines for others."""
     text = path.read_text(encoding="utf-8")
-    found = {*re.findall(r"^(?:class|def|    def) ([a-zA-Z]\w+)", text, re.MULTILINE), path.stem}
-    return {name for name in found if len(name) > 3} - COMMON
+    names = {*re.findall(r"^(?:class|def|    def) ([a-zA-Z]\w+)", text, re.MULTILINE), path.stem}
+    return {name for name in names if len(name) > 3} - COMMON
 
 
 def tests_of(files: list[Path]) -> list[str]:
@@ -90,7 +90,7 @@ def steps(files: list[Path]) -> Iterator[tuple[list[str], float | None]]:
 def main() -> int:
     """Run the steps; 0 when all passed."""
     begun = time.monotonic()
-    for command, seconds in steps(changed()):
+    for command, seconds in steps(files_of_change()):
         print(f"--- {' '.join(command)[:160]}", flush=True)
         try:
             code = subprocess.run(command, timeout=seconds, check=False).returncode

@@ -170,13 +170,13 @@ def parts(count: int) -> list[list[str]]:
 
     folders = ("tests/python", "tests/regression")
     files = [path for folder in folders for path in Path(folder).rglob("test_*.py")]
-    found: list[list[str]] = [["python/tachyfits"], *([] for _ in range(count - 1))]
+    lists: list[list[str]] = [["python/tachyfits"], *([] for _ in range(count - 1))]
     sizes = [0] * count
     for path in sorted(files, key=lambda path: (-weight(path), path)):
         lightest = sizes.index(min(sizes))
-        found[lightest].append(str(path))
+        lists[lightest].append(str(path))
         sizes[lightest] += weight(path)
-    return [sorted(paths) for paths in found]
+    return [sorted(paths) for paths in lists]
 
 
 def test_steps() -> Iterator[list[Step]]:

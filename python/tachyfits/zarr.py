@@ -138,25 +138,25 @@ class Store(abc.Store):
         chunks: Sequence[int] | None = None,
     ) -> None:
         super().__init__(read_only=True)
-        given: Any = source
-        if not isinstance(given, (File, ImageHdu)):
-            given = open_file(given)
-        self._source, self._chunks = given, chunks
+        data: Any = source
+        if not isinstance(data, (File, ImageHdu)):
+            data = open_file(data)
+        self._source, self._chunks = data, chunks
         self._arrays: dict[str, _Array] = {}
-        if isinstance(given, ImageHdu):
-            self._add("", given, chunks)
+        if isinstance(data, ImageHdu):
+            self._add("", data, chunks)
         else:
-            for hdu in given:
+            for hdu in data:
                 if isinstance(hdu, ImageHdu) and hdu.size:
                     self._add(f"{group_name(hdu, self._groups())}/", hdu, chunks)
         if not self._arrays:
-            raise usage(f"{given.name}: no HDU has pixels", "print(file) lists the HDUs")
+            raise usage(f"{data.name}: no HDU has pixels", "print(file) lists the HDUs")
         self._documents = self._metadata()
 
     def _add(self, group: str, image: Any, chunks: Sequence[int] | None) -> None:
         warn_of_beams(image)
         shape = image.shape
-        chunk = file_chunks(image, CHUNK_BYTES) if chunks is None else _checked(chunks, image)
+        chunk = file_chunks(image, CHUNK_BYTES) if chunks is None else _chunk_shape(chunks, image)
         coordinates = image._coordinates
         names = axis_names(coordinates)
         facts = attributes(image.unit, physical_header(image), shape, names)
@@ -186,10 +186,10 @@ class Store(abc.Store):
         """Return the bytes of a key; None where there are none."""
         if key in self._documents:
             return self._documents[key]
-        array, words = self._found(key)
+        array, words = self._place(key)
         return None if array is None else array.chunk(words)
 
-    def _found(self, key: str) -> tuple[_Array | None, list[str]]:
+    def _place(self, key: str) -> tuple[_Array | None, list[str]]:
         """Return the array that has a chunk of this key, and the words of the chunk."""
         for name, array in self._arrays.items():
             words = key[len(name) + 1 :].split("/")
@@ -236,8 +236,8 @@ class Store(abc.Store):
             return None
         first, end = _range(byte_range, len(content))
         prototype = default_buffer_prototype() if prototype is None else prototype
-        found: Buffer = prototype.buffer.from_bytes(content[first:end])
-        return found
+        buffer: Buffer = prototype.buffer.from_bytes(content[first:end])
+        return buffer
 
     async def get_partial_values(
         self,
@@ -251,13 +251,13 @@ class Store(abc.Store):
 
     async def exists(self, key: str) -> bool:
         """Tell whether a key has bytes; nothing is read."""
-        return key in self._documents or self._found(key)[0] is not None
+        return key in self._documents or self._place(key)[0] is not None
 
     async def getsize(self, key: str) -> int:
         """Return the number of bytes of a key; nothing is read."""
         if key in self._documents:
             return len(self._documents[key])
-        array, _ = self._found(key)
+        array, _ = self._place(key)
         if array is None:
             raise FileNotFoundError(key)
         size: int = math.prod(array.chunks) * array.dtype.itemsize
@@ -329,11 +329,11 @@ def _range(byte_range: abc.ByteRequest | None, length: int) -> tuple[int, int]:
     return 0, length
 
 
-def _checked(chunks: Sequence[int], image: Any) -> tuple[int, ...]:
-    found = [whole_number(length, least=1) for length in chunks]
-    if len(found) != image.ndim or None in found:
+def _chunk_shape(chunks: Sequence[int], image: Any) -> tuple[int, ...]:
+    lengths = [whole_number(length, least=1) for length in chunks]
+    if len(lengths) != image.ndim or None in lengths:
         raise usage(
             f"invalid chunks {chunks!r}: expected {image.ndim} lengths of at least 1",
             either("leave chunks out"),
         )
-    return tuple(length for length in found if length is not None)
+    return tuple(length for length in lengths if length is not None)

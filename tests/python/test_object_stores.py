@@ -7,18 +7,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import boto3
 import dask
 import numpy as np
 import pytest
 import xarray as xr
 from astropy.io import fits
+from moto.server import ThreadedMotoServer
 
 import tachyfits as tf
 
 pytestmark = pytest.mark.once
-
-moto = pytest.importorskip("moto.server", reason="COMPARISONS LEFT OUT: moto (S3)")
-boto3 = pytest.importorskip("boto3", reason="COMPARISONS LEFT OUT: boto3 (S3)")
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +25,7 @@ def endpoint() -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=port, verbose=False)
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=port, verbose=False)
     server.start()
     yield f"http://127.0.0.1:{port}"
     server.stop()

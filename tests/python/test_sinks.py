@@ -13,6 +13,8 @@ from typing import Any, ClassVar
 
 import astropy.units as u
 import numpy as np
+import pandas
+import pyarrow.parquet as pq
 import pytest
 from astropy.nddata import CCDData, StdDevUncertainty
 from astropy.table import QTable
@@ -46,13 +48,11 @@ def compressed() -> tf.File:
 
 
 def parquet() -> str:
-    parquet = pytest.importorskip("pyarrow.parquet", reason="LEFT OUT: pyarrow is not installed")
-    parquet.write_table(tf.open("table.fits")[1].read(["N", "S"]).to_arrow(), "table.parquet")
+    pq.write_table(tf.open("table.fits")[1].read(["N", "S"]).to_arrow(), "table.parquet")
     return "table.parquet"
 
 
 def frame() -> Any:
-    pandas = pytest.importorskip("pandas", reason="LEFT OUT: pandas is not installed")
     return pandas.DataFrame({"N": [1, 2], "S": ["a", "b"]})
 
 

@@ -40,7 +40,7 @@ def frame(request: Request) -> Any:
     table = Table.read(request["path"], hdu=1, memmap=True)
     condition = request["pixels"]["condition"]
     names = [*frames.COLUMNS, condition["below"][0], condition["equal"][0]]
-    return frames.asked(pl.from_pandas(table[names].to_pandas()), request)["ID"].to_numpy()
+    return frames.query(pl.from_pandas(table[names].to_pandas()), request)["ID"].to_numpy()
 
 
 def open_hdus(request: Request) -> dict[str, Any]:

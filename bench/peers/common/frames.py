@@ -12,7 +12,7 @@ COLUMNS = ["ID", "RA", "DEC"]
 FIRST = 10**12
 
 
-def asked(frame: Any, request: dict[str, Any]) -> Any:
+def query(frame: Any, request: dict[str, Any]) -> Any:
     """Filter a frame, lazy or not, and select its columns."""
     import polars as pl
 

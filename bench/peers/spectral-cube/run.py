@@ -55,21 +55,21 @@ def client() -> Any:
     """Start two workers of one thread each, which dask then uses."""
     from dask.distributed import Client
 
-    found = Client(n_workers=2, threads_per_worker=1, dashboard_address=None)
-    found.run(lambda: SpectralCube)
-    return found
+    workers = Client(n_workers=2, threads_per_worker=1, dashboard_address=None)
+    workers.run(lambda: SpectralCube)
+    return workers
 
 
 def cluster_stats(request: Request) -> dict[str, object]:
     """Take the statistics of a cube by workers of dask, each value by one pass."""
     cube = SpectralCube.read(request["path"], use_dask=True)
-    found = cube.statistics()
+    values = cube.statistics()
     return {
-        "count": int(found["npts"]),
-        "mean": float(found["mean"].value),
-        "std": float(found["sigma"].value),
-        "min": float(found["min"].value),
-        "max": float(found["max"].value),
+        "count": int(values["npts"]),
+        "mean": float(values["mean"].value),
+        "std": float(values["sigma"].value),
+        "min": float(values["min"].value),
+        "max": float(values["max"].value),
     }
 
 

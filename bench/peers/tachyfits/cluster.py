@@ -19,18 +19,18 @@ def client() -> Any:
     """Start the workers, and let each import the package."""
     from dask.distributed import Client
 
-    found = Client(n_workers=WORKERS, threads_per_worker=1, dashboard_address=None)
-    found.run(lambda: tachyfits.info.build())
-    return found
+    workers = Client(n_workers=WORKERS, threads_per_worker=1, dashboard_address=None)
+    workers.run(lambda: tachyfits.info.build())
+    return workers
 
 
 def stats(request: Request) -> dict[str, Any]:
     """Take all statistics in one pass of all workers."""
     with opened(request) as file:
-        found = tachyfits.distributed.stats(file[0], client=client())
+        state = tachyfits.distributed.stats(file[0], client=client())
         names = ("count", "nan", "sum", "mean", "rms", "std", "min", "max")
         names += ("min_position", "max_position")
-        return {name: getattr(found, name) for name in names}
+        return {name: getattr(state, name) for name in names}
 
 
 MODELS = {"cluster-stats": Model(stats, prepare=lambda request: client() and None)}

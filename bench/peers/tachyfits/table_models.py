@@ -63,7 +63,7 @@ def selected(request: Request) -> Any:
 def frame(request: Request) -> Any:
     """Take columns of the rows for which a condition holds, by a query of polars."""
     with opened(request) as file:
-        return frames.asked(file[1].scan_polars(), request).collect()["ID"].to_numpy()
+        return frames.query(file[1].scan_polars(), request).collect()["ID"].to_numpy()
 
 
 def columns_where(request: Request) -> Any:

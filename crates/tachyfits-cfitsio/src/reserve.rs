@@ -1,7 +1,7 @@
-//! The allocator of the library: what the system's has no memory for comes from a reserve, if it is small.
+//! The allocator of the library: where the system has no memory, small blocks come from a reserve.
 //!
-//! Rust ends the process where a small vector finds no memory. CFITSIO goes on or returns an error, so calls are forwarded as
-//! long as memory is short; the reserve is for what is needed until then.
+//! Rust ends the process where a small vector finds no memory; CFITSIO goes on or returns an error. So the library forwards
+//! calls while memory is short, and the reserve serves the call that found it short.
 #![expect(unsafe_code, reason = "an allocator: see DESIGN.md, \"Where is unsafe code allowed?\"")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -56,7 +56,7 @@ impl Reserve {
         self.bytes.0.get().cast()
     }
 
-    /// A block; NULL if there is none.
+    /// Returns a block, or NULL without a free one.
     fn take(&self, layout: Layout) -> *mut u8 {
         if layout.size() > MOST_BYTES || layout.align() > align_of::<Block>() {
             return null_mut();

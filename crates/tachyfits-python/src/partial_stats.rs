@@ -17,9 +17,8 @@ use crate::stats::Stats;
 const WORDS: usize = 16;
 
 fn words(region: u64, stats: &tachyfits::Stats) -> [u64; WORDS] {
-    let extremum = |found: Option<Extremum>| {
-        found.map_or([0; 3], |found| [1, found.value.to_bits(), found.position])
-    };
+    let extremum =
+        |of: Option<Extremum>| of.map_or([0; 3], |of| [1, of.value.to_bits(), of.position]);
     let (min, max) = (extremum(stats.min), extremum(stats.max));
     let (common, value) = match stats.common {
         Common::Unknown => (0, 0),

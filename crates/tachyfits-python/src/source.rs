@@ -188,7 +188,7 @@ pub(crate) fn url_name(text: OsString) -> Option<String> {
     RemoteUrl::of(text.to_str()?).map(|url| url.to_string())
 }
 
-/// Return a text that changes with the content of a file: its size, time and number; None where there is no file.
+/// Return the version of a file, a text made of its size, its time of change and its number; None for a missing file.
 ///
 /// Examples
 /// --------

@@ -267,7 +267,7 @@ _kept: ContextVar[list[str] | None] = ContextVar("kept", default=None)
 
 @contextmanager
 def kept_warnings() -> Iterator[list[str]]:
-    """Keep the warnings of this thread: those of a task belong to the process that asked for it."""
+    """Keep the warnings of this thread: those of a task are for the process that began it."""
     messages: list[str] = []
     before = _kept.set(messages)
     try:

@@ -34,7 +34,7 @@ CHUNK_BYTES = 128 << 20
 
 
 @functools.lru_cache(maxsize=_OPEN)
-def opened(pickled: bytes) -> Any:
+def open_pickled(pickled: bytes) -> Any:
     """Return the HDU of a pickle, which each process opens once."""
     return pickle.loads(pickled)
 
@@ -55,7 +55,7 @@ class Pixels:
 
 
 def _pixels(pickled: bytes) -> Pixels:
-    return Pixels(opened(pickled))
+    return Pixels(open_pickled(pickled))
 
 
 class Column:
@@ -94,7 +94,7 @@ class Column:
 
 
 def _column(pickled: bytes, key: str) -> Column:
-    return Column(opened(pickled), key)
+    return Column(open_pickled(pickled), key)
 
 
 class Rows:
@@ -115,7 +115,7 @@ class Rows:
 
 
 def _rows(pickled: bytes, columns: Sequence[str] | None) -> Rows:
-    return Rows(opened(pickled), columns)
+    return Rows(open_pickled(pickled), columns)
 
 
 def dask_token(hdu: Hdu) -> object:

@@ -1,8 +1,8 @@
-"""Values of ranks among all pixels of an image, found by tasks.
+"""Values of ranks among all pixels of an image, by tasks.
 
 Tasks count values in bins between two numbers; the bin of a rank is divided again until its values
-fit in memory. A bin is a function of a value that never falls, so each value has one bin in every
-task, and the values that are found are those of the sorted pixels.
+fit in memory. Numbers of bins never fall as values grow, so that each value has one bin in every
+task, and the values of the ranks are those of the sorted pixels.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _core
-from tachyfits.interop.dask_arrays import opened
+from tachyfits.interop.dask_arrays import open_pickled
 
 Values = NDArray[np.float64]
 Ranges = Sequence[tuple[int, int, int]]
@@ -27,14 +27,14 @@ MOST_VALUES = 1 << 21
 
 
 class Bin(NamedTuple):
-    """A bin of a pass: bins begin at ``low``, and there are ``scale`` of them per unit."""
+    """A bin of a pass: bins divide the ``width`` from ``low`` on."""
 
     low: float
-    scale: float
+    width: float
     number: int
 
 
-class Wanted(NamedTuple):
+class Subset(NamedTuple):
     """The values that a task counts.
 
     Attributes
@@ -42,7 +42,7 @@ class Wanted(NamedTuple):
     spans
         Row, first and last pixel of each run of a region; None: every pixel.
     centre
-        Distances to it are counted, not the values themselves; None: these.
+        The values are distances to it; None: those of the pixels.
     bins
         The values are in all of them.
     """
@@ -52,13 +52,17 @@ class Wanted(NamedTuple):
     bins: tuple[Bin, ...] = ()
 
 
-def bins_of(values: Values, low: float, scale: float) -> NDArray[np.int64]:
+def bins_of(values: Values, low: float, width: float) -> NDArray[np.int64]:
     """Return the number of the bin of each value.
 
-    >>> bins_of(np.array([1.0, 1.5, 2.0]), 1.0, BINS / 1.0)
+    The first and the last of a width have different bins, however small it is.
+
+    >>> bins_of(np.array([1.0, 1.5, 2.0]), 1.0, 1.0)
+    array([    0, 32768, 65535])
+    >>> bins_of(np.array([0.0, 5e-324, 1e-323]), 0.0, 1e-323)
     array([    0, 32768, 65535])
     """
-    return np.clip((values - low) * scale, 0, BINS - 1).astype(np.int64)
+    return np.clip((values - low) / width * BINS, 0, BINS - 1).astype(np.int64)
 
 
 def _blocks(section: Ranges) -> Iterator[Ranges]:
@@ -81,54 +85,56 @@ def _slice(start: int, count: int, step: int) -> slice:
     return slice(start, end if end >= 0 else None, step)
 
 
-def _values(image: Any, section: Ranges, wanted: Wanted) -> Iterator[Values]:
-    """Read the values that are wanted, piece by piece."""
+def _values(image: Any, section: Ranges, subset: Subset) -> Iterator[Values]:
+    """Read the values of a subset, piece by piece."""
     mask = None
-    if wanted.spans is not None:
-        mask = _core.Region.of_spans(wanted.spans).mask(*image.shape[-2:])
+    if subset.spans is not None:
+        mask = _core.Region.of_spans(subset.spans).mask(*image.shape[-2:])
     for piece in _blocks(section):
         index = tuple(_slice(*axis) for axis in piece)
         pixels: Values = image.read(index, dtype="float64", threads=1)
         if mask is not None:
             pixels = pixels[..., mask[index[-2:]]]
         values = pixels[~np.isnan(pixels)]
-        if wanted.centre is not None:
-            values = np.abs(values - wanted.centre)
-        for low, scale, number in wanted.bins:
-            values = values[bins_of(values, low, scale) == number]
+        if subset.centre is not None:
+            values = np.abs(values - subset.centre)
+        for low, width, number in subset.bins:
+            values = values[bins_of(values, low, width) == number]
         if values.size:
             yield values
 
 
-def counted(image: bytes, section: Ranges, wanted: Wanted, low: float, scale: float) -> Any:
+def count_bins(image: bytes, section: Ranges, subset: Subset, low: float, width: float) -> Any:
     """Count values in bins."""
     counts = np.zeros(BINS, np.int64)
-    for values in _values(opened(image), section, wanted):
-        counts += np.bincount(bins_of(values, low, scale), minlength=BINS)
+    for values in _values(open_pickled(image), section, subset):
+        counts += np.bincount(bins_of(values, low, width), minlength=BINS)
     return counts
 
 
-def ends(image: bytes, section: Ranges, wanted: Wanted) -> tuple[float, float]:
+def extremes(image: bytes, section: Ranges, subset: Subset) -> tuple[float, float]:
     """Return the smallest and the largest value."""
-    found = [(values.min(), values.max()) for values in _values(opened(image), section, wanted)]
-    low = min((float(low) for low, _ in found), default=np.inf)
-    return low, max((float(high) for _, high in found), default=-np.inf)
+    pairs = [
+        (values.min(), values.max()) for values in _values(open_pickled(image), section, subset)
+    ]
+    low = min((float(low) for low, _ in pairs), default=np.inf)
+    return low, max((float(high) for _, high in pairs), default=-np.inf)
 
 
-def collected(image: bytes, section: Ranges, wanted: Wanted) -> Values:
+def values_of(image: bytes, section: Ranges, subset: Subset) -> Values:
     """Return the values."""
-    found = list(_values(opened(image), section, wanted))
-    return np.concatenate(found) if found else np.zeros(0)
+    pieces = list(_values(open_pickled(image), section, subset))
+    return np.concatenate(pieces) if pieces else np.zeros(0)
 
 
 class Ranks:
-    """Looks for values of ranks.
+    """The values of some ranks.
 
     Parameters
     ----------
     run
         Runs a function of this module for each part of the section, with further arguments.
-    wanted
+    subset
         Which values are ranked.
     count
         Their number.
@@ -137,41 +143,41 @@ class Ranks:
     """
 
     def __init__(
-        self, run: Callable[..., list[Any]], wanted: Wanted, count: int, low: float, high: float
+        self, run: Callable[..., list[Any]], subset: Subset, count: int, low: float, high: float
     ) -> None:
-        self._run, self._wanted = run, wanted
+        self._run, self._subset = run, subset
         self._count, self._ends = count, (low, high)
-        self._known: dict[Any, Any] = {}
+        self._cache: dict[Any, Any] = {}
 
     def value(self, rank: int) -> float:
         """Return the value of a rank, from 0."""
-        wanted, below, count, (low, high) = self._wanted, 0, self._count, self._ends
+        subset, below, count, (low, high) = self._subset, 0, self._count, self._ends
         while count > MOST_VALUES:
             if low == high:
                 return low + 0.0
-            scale = BINS / (high - low)
-            totals = np.cumsum(self._once(counted, wanted, low, scale))
+            width = high - low
+            totals = np.cumsum(self._once(count_bins, subset, low, width))
             number = int(np.searchsorted(totals, rank - below, side="right"))
             before = int(totals[number - 1]) if number else 0
             below, count = below + before, int(totals[number]) - before
-            wanted = wanted._replace(bins=(*wanted.bins, Bin(low, scale, number)))
+            subset = subset._replace(bins=(*subset.bins, Bin(low, width, number)))
             if count > MOST_VALUES:
-                low, high = self._once(ends, wanted)
+                low, high = self._once(extremes, subset)
         # The engine ranks -0.0 as 0.0.
-        return float(self._once(collected, wanted)[rank - below]) + 0.0
+        return float(self._once(values_of, subset)[rank - below]) + 0.0
 
-    def _once(self, function: Callable[..., Any], wanted: Wanted, *more: float) -> Any:
+    def _once(self, function: Callable[..., Any], subset: Subset, *more: float) -> Any:
         """Return the joined results of all parts; of a request that was made before, at once."""
-        key = function, wanted.bins, more
-        if key not in self._known:
-            results = self._run(function, wanted, *more)
-            self._known[key] = _JOINED[function](results)
-        return self._known[key]
+        key = function, subset.bins, more
+        if key not in self._cache:
+            results = self._run(function, subset, *more)
+            self._cache[key] = _JOIN[function](results)
+        return self._cache[key]
 
 
 #: How results of parts are joined.
-_JOINED: dict[Callable[..., Any], Callable[[list[Any]], Any]] = {
-    counted: lambda results: np.sum(results, axis=0),
-    ends: lambda results: (min(low for low, _ in results), max(high for _, high in results)),
-    collected: lambda results: np.sort(np.concatenate(results)),
+_JOIN: dict[Callable[..., Any], Callable[[list[Any]], Any]] = {
+    count_bins: lambda results: np.sum(results, axis=0),
+    extremes: lambda results: (min(low for low, _ in results), max(high for _, high in results)),
+    values_of: lambda results: np.sort(np.concatenate(results)),
 }

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from tachyfits import _core
 from tachyfits.base.cluster import Cluster
-from tachyfits.interop.dask_arrays import opened
-from tachyfits.interop.dask_ranks import Ranks, Wanted
+from tachyfits.interop.dask_arrays import open_pickled
+from tachyfits.interop.dask_ranks import Ranks, Subset
 from tachyfits.interop.dask_tasks import results
 
 if TYPE_CHECKING:
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 Ranges = Sequence[tuple[int, int, int]]
 
 
-def _reduced(
+def _reduce(
     image: bytes, method: str, regions: list[NDArray[Any]] | None, options: dict[str, Any]
 ) -> Any:
     """Reduce in the process of a task."""
-    core = opened(image)._core_image()
+    core = open_pickled(image)._core_image()
     if regions is not None:
         options = options | {"regions": [_core.Region.of_spans(spans) for spans in regions]}
     return getattr(core, method)(**options, threads=1)
@@ -58,11 +58,11 @@ class SpreadImage:
         if cut is None and all(hasattr(_core.Stats, name) for name in statistics):
             lengths = [count for _, count, _ in section]
             states = self.stats(section, regions=regions)
-            found = {
+            arrays = {
                 name: np.array([_of_state(state, name, lengths, ddof) for state in states])
                 for name in statistics
             }
-            return {name: array[0] if regions is None else array for name, array in found.items()}
+            return {name: array[0] if regions is None else array for name, array in arrays.items()}
         if cut is None:
             whole: dict[str, NDArray[Any]] = self._whole(
                 "reduce", regions, options | {"section": section}, run
@@ -163,20 +163,20 @@ class SpreadImage:
     ) -> list[NDArray[np.float64]]:  # fmt: skip
         """Return order statistics of each region, or of all pixels."""
         states = self.stats(section, regions=regions)
-        found = np.full((len(statistics), len(states)), np.nan)
+        values = np.full((len(statistics), len(states)), np.nan)
         for n, state in enumerate(states):
             if not np.isfinite(state.max - state.min):
                 # None defined, or infinite ones, which no bins hold.
                 options = {"statistics": list(statistics), "axes": list(range(len(section)))}
                 one = None if regions is None else [regions[n]]
                 whole = self._whole("order", one, options | {"section": section}, run)
-                found[:, n] = np.ravel(whole)
+                values[:, n] = np.ravel(whole)
                 continue
             spans = None if regions is None else self._spans(regions[n])
-            ranks = self._ranks(section, Wanted(spans), state.count, state.min, state.max)
+            ranks = self._ranks(section, Subset(spans), state.count, state.min, state.max)
             for place, statistic in enumerate(statistics):
-                found[place, n] = self._of_ranks(ranks, statistic, section, spans, state)
-        return [array if regions is not None else array[0] for array in found]
+                values[place, n] = self._of_ranks(ranks, statistic, section, spans, state)
+        return [array if regions is not None else array[0] for array in values]
 
     def _of_ranks(
         self, ranks: Ranks, statistic: str | float, section: Ranges,
@@ -186,20 +186,20 @@ class SpreadImage:
         if statistic == "mad":
             centre = self._of_ranks(ranks, "median", section, spans, state)
             farthest = max(state.max - centre, centre - state.min)
-            ranks = self._ranks(section, Wanted(spans, centre), count, 0.0, farthest)
+            ranks = self._ranks(section, Subset(spans, centre), count, 0.0, farthest)
         low, high = (ranks.value(rank) for rank in core.order_ranks(statistic, count))
         return core.order_value(statistic, count, low, high)
 
-    def _ranks(self, section: Ranges, wanted: Wanted, count: int, low: float, high: float) -> Ranks:
+    def _ranks(self, section: Ranges, subset: Subset, count: int, low: float, high: float) -> Ranks:
         """Return what finds values of ranks."""
         axis = self._kept((), section)
         parts = [section] if axis is None else self._cut(section, axis)
 
-        def run(function: Callable[..., Any], wanted: Wanted, *more: float) -> list[Any]:
-            arguments = [(part, wanted, *more) for part in parts]
+        def run(function: Callable[..., Any], subset: Subset, *more: float) -> list[Any]:
+            arguments = [(part, subset, *more) for part in parts]
             return results(self._cluster, function, self._pickled, arguments)
 
-        return Ranks(run, wanted, count, low, high)
+        return Ranks(run, subset, count, low, high)
 
     def _ranges(self, section: Ranges | None) -> Ranges:
         return [(0, count, 1) for count in self._image.shape] if section is None else section
@@ -252,7 +252,7 @@ class SpreadImage:
         """Run a method in tasks, with options for each; return the results in order."""
         spans = None if regions is None else [self._spans(region) for region in regions]
         arguments = [(method, spans, options) for options in each]
-        return results(self._cluster, _reduced, self._pickled, arguments)
+        return results(self._cluster, _reduce, self._pickled, arguments)
 
     def _spans(self, region: _core.Region) -> NDArray[np.uint64]:
         """Return row, first and last pixel of each run of a region's pixels."""

@@ -27,7 +27,7 @@ _COMPARISONS = {
     "Lt": "{0} <= {1}", "LtEq": "{0} <= {1}", "Gt": "!({0} < {1})", "GtEq": "!({0} < {1})",
     "Eq": "{0} == {1}",
 }  # fmt: skip
-_TURNED = {"Lt": "Gt", "LtEq": "GtEq", "Gt": "Lt", "GtEq": "LtEq", "Eq": "Eq"}
+_MIRROR = {"Lt": "Gt", "LtEq": "GtEq", "Gt": "Lt", "GtEq": "LtEq", "Eq": "Eq"}
 
 
 def lazy_frame(table: Table, columns: list[str] | None) -> polars.LazyFrame:
@@ -39,10 +39,10 @@ def lazy_frame(table: Table, columns: list[str] | None) -> polars.LazyFrame:
     def source(
         with_columns: list[str] | None, predicate: Any, n_rows: int | None, batch_size: int | None
     ) -> Iterator[polars.DataFrame]:
-        wanted = columns if with_columns is None else with_columns
+        names = columns if with_columns is None else with_columns
         where = None if predicate is None else _condition(predicate, scalars)
         reader = table.arrow_reader(
-            wanted or [], rows=max(batch_size or 0, _ROWS), where=where,
+            names or [], rows=max(batch_size or 0, _ROWS), where=where,
             within=None if n_rows is None else slice(0, n_rows),
         )  # fmt: skip
         for batch in reader:
@@ -57,13 +57,13 @@ def lazy_frame(table: Table, columns: list[str] | None) -> polars.LazyFrame:
 def _condition(predicate: Any, columns: set[str]) -> str | None:
     """Return a condition that all rows of a predicate satisfy, or None."""
     try:
-        return _translated(json.loads(predicate.meta.serialize(format="json")), columns)
+        return _condition_of(json.loads(predicate.meta.serialize(format="json")), columns)
     except (KeyError, TypeError, ValueError):
         # Another version of polars, or what it cannot write.
         return None
 
 
-def _translated(node: Any, columns: set[str]) -> str | None:
+def _condition_of(node: Any, columns: set[str]) -> str | None:
     """Return the condition of a part of an expression."""
     kind: str
     content: Any
@@ -77,13 +77,13 @@ def _translated(node: Any, columns: set[str]) -> str | None:
         return None
     left, op, right = content["left"], content["op"], content["right"]
     if op in ("And", "LogicalAnd", "Or", "LogicalOr"):
-        found = [_translated(side, columns) for side in (left, right)]
-        parts = [part for part in found if part is not None]
+        sides = [_condition_of(side, columns) for side in (left, right)]
+        parts = [part for part in sides if part is not None]
         if op.endswith("And") and parts:
             return f"({' && '.join(parts)})"
         return f"({' || '.join(parts)})" if len(parts) == 2 else None
     if "Literal" in left:
-        left, op, right = right, _TURNED.get(op, ""), left
+        left, op, right = right, _MIRROR.get(op, ""), left
     one, other = _operand(left, columns), _operand(right, columns)
     pattern = _COMPARISONS.get(op)
     if pattern is None or one is None or other is None or ("'" in other and op != "Eq"):

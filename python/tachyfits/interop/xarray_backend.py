@@ -88,8 +88,8 @@ class TachyfitsBackend(BackendEntrypoint):
             if not _has_data(hdu):
                 continue
             name = group_name(hdu, [name[1:] for name in groups])
-            dropped = _names(drop_variables)
-            groups[f"/{name}"] = _dataset(hdu).drop_vars(dropped, errors="ignore")
+            out = _names(drop_variables)
+            groups[f"/{name}"] = _dataset(hdu).drop_vars(out, errors="ignore")
         groups["/"].set_close(file.close)
         return groups
 
@@ -110,8 +110,8 @@ class TachyfitsBackend(BackendEntrypoint):
         return tree
 
 
-def _names(dropped: str | Iterable[str] | None) -> list[str]:
-    return [dropped] if isinstance(dropped, str) else list(dropped or ())
+def _names(variables: str | Iterable[str] | None) -> list[str]:
+    return [variables] if isinstance(variables, str) else list(variables or ())
 
 
 def _has_data(hdu: Hdu) -> bool:

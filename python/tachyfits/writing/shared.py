@@ -11,7 +11,7 @@ from tachyfits import _core
 from tachyfits.base.cluster import Cluster
 from tachyfits.base.errors import usage
 from tachyfits.base.output import fits_name
-from tachyfits.interop.dask_arrays import opened
+from tachyfits.interop.dask_arrays import open_pickled
 from tachyfits.interop.dask_tasks import results
 from tachyfits.writing.sinks import FileBytes
 
@@ -46,7 +46,7 @@ def write_shared(
 
 def _write(pickled: bytes, path: str, begin: int, end: int) -> None:
     """Write a range of the file, in the process of a task."""
-    content = FileBytes(opened(pickled))
+    content = FileBytes(open_pickled(pickled))
     with Path(path).open("r+b", buffering=0) as file:
         for first in range(begin, end, _BLOCK):
             block = content.read(first, min(first + _BLOCK, end), threads=1).data

@@ -245,7 +245,7 @@ impl Functions {
         known.then(|| offsets.map(|offset| offset as u64))
     }
 
-    /// Reads bytes of the file as CFITSIO does; whether there is no error.
+    /// Reads bytes of the file as CFITSIO does, and returns whether that succeeded.
     pub(crate) fn read(&self, file: Handle, offset: u64, bytes: &mut [u8]) -> bool {
         let mut status = 0;
         let (Ok(offset), length) = (i64::try_from(offset), bytes.len() as i64) else {

@@ -48,7 +48,7 @@ impl Functions {
         status
     }
 
-    /// Writes bytes at an offset; whether there is no error.
+    /// Writes bytes at an offset, and returns whether that succeeded.
     pub(crate) fn write(&self, file: Handle, offset: u64, bytes: &[u8]) -> bool {
         let (mut status, length) = (0, bytes.len() as i64);
         let Ok(offset) = i64::try_from(offset) else { return false };
@@ -124,7 +124,7 @@ impl Functions {
         (status == 0).then_some((kind, mode == 1))
     }
 
-    /// DATASUM, if there is one; an error if it is no integer, which CFITSIO converts in its own way.
+    /// Returns DATASUM, or `None` without the card. Only an integer is right: CFITSIO converts other values in its own way.
     pub(crate) fn datasum(&self, file: Handle) -> Result<Option<u32>, ()> {
         let (mut value, mut status) = ([0; TEXT_BYTES], 0);
         self.quietly(|| self.get(file, c"DATASUM", &mut value, &mut status));

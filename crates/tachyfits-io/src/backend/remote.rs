@@ -125,7 +125,7 @@ impl RemoteStorage {
     /// A server that gives no parts of files gives the whole file, if it is small; `notices` says so.
     ///
     /// # Errors
-    /// [`IoError::NotFound`] if there is no such object, [`IoError::Remote`] if the server does not give it.
+    /// [`IoError::NotFound`] for a missing object, [`IoError::Remote`] if the server refuses or fails.
     pub fn open(url: &RemoteUrl, notices: &mut Vec<Notice>) -> Result<Arc<dyn Storage>, IoError> {
         let client = Client::of(url)?;
         let first =
