@@ -36,6 +36,7 @@ mod hdu_storage;
 mod hdu_writer;
 mod histogram;
 mod image;
+mod image_elements;
 mod line_fold;
 mod lines;
 mod merging;
