@@ -76,8 +76,8 @@ class Column:
     def __getitem__(self, index: tuple[Any, ...]) -> Any:
         rows, cell = index[0], index[1:]
         one = not isinstance(rows, slice)
-        wanted = slice(rows, rows + 1) if one else rows
-        read = self.table.read([self.key], rows=wanted, threads=self.table.file.threads or 1)
+        part = slice(rows, rows + 1) if one else rows
+        read = self.table.read([self.key], rows=part, threads=self.table.file.threads or 1)
         values = read[self.key]
         undefined = np.ma.getmaskarray(values)
         values = np.ma.getdata(values).astype(self.dtype, copy=False)

@@ -218,10 +218,10 @@ class SpreadImage:
         The slowest that has enough pixels for its parts, else the longest; rows stay whole if an
         axis remains.
         """
-        kept = [n for n, (_, count, _) in enumerate(section) if n not in reduced and count > 1]
-        kept = [n for n in kept if n < len(section) - 1] or kept
-        enough = (n for n in kept if section[n][1] // 2 >= self._count(section))
-        return next(enough, max(kept, key=lambda n: section[n][1], default=None))
+        axes = [n for n, (_, count, _) in enumerate(section) if n not in reduced and count > 1]
+        axes = [n for n in axes if n < len(section) - 1] or axes
+        enough = (n for n in axes if section[n][1] // 2 >= self._count(section))
+        return next(enough, max(axes, key=lambda n: section[n][1], default=None))
 
     def _count(self, section: Ranges) -> int:
         """Return the number of tasks."""

@@ -146,9 +146,9 @@ def _of_table(table: Table) -> xr.Dataset:
         if column.key in ragged:
             continue
         axes = ["row", *(f"{column.key}_{n}" for n in range(1, len(column.shape) + 1))]
-        attributes = {"units": column.unit, "description": column.description}
-        kept = {name: text for name, text in attributes.items() if text}
-        variables[column.key] = xr.Variable(axes, lazy_column(table, column.key), kept)
+        texts = {"units": column.unit, "description": column.description}
+        attributes = {name: text for name, text in texts.items() if text}
+        variables[column.key] = xr.Variable(axes, lazy_column(table, column.key), attributes)
     return xr.Dataset(variables)
 
 
