@@ -16,7 +16,7 @@ use crate::report::Reason;
 use crate::settings::Settings;
 use crate::tiles::{PlainImage, note_scaling};
 
-/// Bytes that are decoded before they are written, unless tiles are larger.
+/// Bytes of a chunk, which is decoded and then written. A larger tile is a chunk.
 const CHUNK_BYTES: u64 = 8 << 20;
 
 /// The compressed image that is the current HDU; an error if CFITSIO has to decompress it.
@@ -90,8 +90,9 @@ pub(crate) fn compare(
     }
 }
 
-/// Decodes the image chunk by chunk until `take` says no, which gets the first pixel and tile after the chunk with the bytes
-/// that were read, the offset in the output, and the bytes to be there. Whether it went through.
+/// Decodes the image chunk by chunk and hands each to `take`: the first pixel and tile after the chunk, the bytes that were
+/// read, the offset in the output, and the bytes that belong there. Stops when `take` returns false; returns whether all
+/// chunks were taken.
 fn each_chunk(
     functions: &Functions,
     output: Handle,

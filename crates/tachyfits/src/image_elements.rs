@@ -64,9 +64,9 @@ impl Image {
         self.read_strided(array, 0, element, rule, nulls, out, options)
     }
 
-    /// The stored numbers from pixel `first` on, as a plain image has them in a file: big-endian, without BSCALE and BZERO.
-    /// With the bits of a null value, floats that are not finite become it, and -0.0 and subnormal ones become 0. Returns how
-    /// many are null, too.
+    /// Reads the stored numbers from pixel `first` on, as a plain image has them in a file: big-endian, without BSCALE and
+    /// BZERO. Where `null` has the bits of a null value, floats that are not finite become this value, and -0.0 and subnormal
+    /// floats become 0. Returns the number of null floats, too.
     ///
     /// # Errors
     /// As [`Image::read_run`].

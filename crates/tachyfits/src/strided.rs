@@ -593,7 +593,7 @@ impl ElementDecoder<'_> {
         counts
     }
 
-    /// The same; `has_blank` says whether integers may be BLANK.
+    /// Decodes a run of elements. `has_blank`: integers among them may be BLANK.
     fn decode_run(
         &self,
         bytes: &[u8],

@@ -8,7 +8,7 @@ use super::functions::{Functions, Handle, TEXT_BYTES};
 const MEMORY_ALLOCATION: c_int = 113;
 const KEY_NO_EXIST: c_int = 202;
 
-/// The value of CHECKSUM that states nothing.
+/// CHECKSUM of an HDU whose sum is not known yet.
 const NO_CHECKSUM: &[u8] = b"0000000000000000";
 
 /// The pixels of a tile: first and last one of each axis, from 1, and where they begin if tiles follow each other.
@@ -62,8 +62,8 @@ impl Functions {
         status == 0
     }
 
-    /// Reads a tile of a compressed image and writes its pixels, both as `fits_img_decompress` does; the status. The buffer has
-    /// room for the tile, in elements of the type with this code of CFITSIO. `null` are the bits of the null value.
+    /// Reads a tile of a compressed image and writes its pixels, as `fits_img_decompress` does. Returns CFITSIO's status. The
+    /// buffer holds the tile, in elements of the type with this code of CFITSIO; `null` has the bits of the null value.
     pub(crate) fn copy_tile(
         &self,
         (input, output): (Handle, Handle),
@@ -135,8 +135,8 @@ impl Functions {
         }
     }
 
-    /// Creates or updates DATASUM and CHECKSUM of the current HDU as `ffpcks` does, step by step, but for the sum of the data:
-    /// `sum` has that of a range of bytes, or nothing if CFITSIO has to add them. Returns the status.
+    /// Creates or updates DATASUM and CHECKSUM of the current HDU as `ffpcks` does, step by step. The sum of the data
+    /// comes from `sum`, which returns `None` where CFITSIO has to add the bytes. Returns CFITSIO's status.
     pub(crate) fn update_checksums(
         &self,
         file: Handle,
