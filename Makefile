@@ -22,6 +22,12 @@ VENV := .venv
 PY := $(VENV)/bin/python
 EXTRAS := plot,test
 
+# Wheels for Linux run on every system with this glibc or a newer one: zig links them against it.
+MACHINE := $(shell uname -m)
+MANYLINUX := $(if $(filter Linux,$(shell uname -s)),manylinux_2_28)
+WHEEL = PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(PY) -m maturin build --release
+PORTABLE_WHEEL := --zig --compatibility $(MANYLINUX)
+
 OLDEST_RUST := $(shell sed -n 's/^rust-version *= *"\(.*\)"/\1/p' Cargo.toml)
 RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -name Cargo.toml \) -print)
 
@@ -39,7 +45,7 @@ view: $(VENV)/built ## the galaxy of the demo in the viewer; FILE=cube.fits show
 	@test -n "$(FILE)" || test -f demo-output/galaxy.fits || $(PY) -m examples.galaxy
 	$(VENV)/bin/tachyfits view "$(or $(FILE),demo-output/galaxy.fits)" $(ARGS)
 
-test: $(VENV)/built ## every test: Rust, Python, and both again under each vector tier
+test: $(VENV)/checkers ## every test: Rust, Python, and both again under each vector tier
 	$(PY) tools/steps.py test
 
 quick: $(VENV)/checkers ## in about 90 s what a change touches: lints, types, and the tests that mention it
@@ -104,12 +110,20 @@ portable: require ## type-checks with the oldest supported Rust, and for macOS, 
 	cargo check --no-default-features -p tachyfits-format -p tachyfits-kernels --target x86_64-pc-windows-gnu
 	cargo check --no-default-features -p tachyfits-format -p tachyfits-kernels --target wasm32-unknown-unknown
 
-wheel: $(VENV)/environment ## a wheel for this machine, in target/wheels, tried in an environment of its own
+wheel: $(VENV)/environment ## wheels in target/wheels: for this machine, tried in an environment of its own, and for x86-64 and aarch64 Linux
 	rm -rf target/wheels target/wheel-test
-	$(PY) -m maturin build --release
+	$(if $(MANYLINUX),$(PY) -m pip install --quiet ziglang auditwheel)
+	$(WHEEL) $(if $(MANYLINUX),$(PORTABLE_WHEEL) --target $(MACHINE)-unknown-linux-gnu)
+	$(if $(MANYLINUX),$(PY) tools/check_wheels.py $(MANYLINUX) target/wheels)
 	$(PY) -m venv target/wheel-test
 	target/wheel-test/bin/python -m pip install --quiet "$$(ls target/wheels/*.whl)[server]"
 	cd target/wheel-test && bin/python ../../tools/try_wheel.py
+	@set -e; for machine in $(filter-out $(MACHINE),$(if $(MANYLINUX),x86_64 aarch64)); do \
+		if tools/require "wheel-$$machine"; then \
+			$(WHEEL) $(PORTABLE_WHEEL) --target "$$machine-unknown-linux-gnu"; \
+			$(PY) tools/check_wheels.py $(MANYLINUX) target/wheels; \
+		fi; \
+	done
 
 capi: require ## the library for C, C++ and Fortran, installed in PREFIX=target/capi
 	"$$(tools/require python)" tools/install_capi.py "$(PREFIX)"
@@ -134,6 +148,6 @@ $(VENV)/built: $(RUST_SOURCES) Cargo.toml Cargo.lock pyproject.toml $(VENV)/envi
 	@touch $@
 
 $(VENV)/checkers: pyproject.toml $(VENV)/built
-	$(PY) -m pip install --quiet mypy ruff mkdocs-material 'mkdocstrings[python]'
+	$(PY) -m pip install --quiet mypy pyright ruff mkdocs-material 'mkdocstrings[python]'
 	if command -v npm >/dev/null; then cd web && npm install --silent --no-package-lock --ignore-scripts; fi
 	@touch $@

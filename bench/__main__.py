@@ -399,9 +399,7 @@ def run(options: argparse.Namespace) -> int:
     wrong = any(result.wrong for _, results, _ in measured for result in results.values())
     below = [verdict for verdict in verdicts if options.gate and bars.below_gate(verdict)]
     for verdict in below:
-        text = report.number(verdict.value, verdict.bar.kind)
-        share = f"{verdict.bar.gate:g} of the bar {report.bar_text(verdict)}"
-        print(f"BELOW THE GATE: {verdict.bar.claim}: {text}, expected {share}")
+        print(f"BELOW THE GATE: {report.below_gate(verdict)}")
     if any(known[c.peer].unbuilt() for definition in selected for c in definition.contestants):
         return 2
     return exit_status(verdicts, wrong=wrong or bool(below), strict=options.strict_bars)

@@ -28,6 +28,9 @@ AT_THE_LIMIT = 0.85
 #: Bars about answers: on their wrong side nothing is slow, something is wrong.
 ABOUT_ANSWERS = ("identical", "relative_error")
 
+#: Bars about the requests that a server got.
+COUNTS = ("rounds", "sent_mb")
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -79,6 +82,8 @@ def _judge_one(name: str, bar: Bar, results: dict[str, Result]) -> Verdict:
     present = [r for r in others if r.measured]
     if bar.kind in ("identical", "spread") and len(ours) < 2:
         absent, ours = f"fewer than two to compare: {absent}", []
+    if bar.kind in COUNTS and any(bar.kind not in r.parts for r in ours):
+        absent, ours = "the run reports no requests", []
     if bar.kind == "hidden" and any(not r.hidden for r in ours):
         absent, ours = "the run reports no share", []
     if not ours or (others and not present) or (bar.kind == "overlap" and len(present) < 2):
@@ -161,6 +166,9 @@ def _value(
     if bar.kind == "process_seconds":
         started = [seconds for r in ours for seconds in r.process_seconds]
         return median(started), min(started), max(started), ""
+    if bar.kind in COUNTS:
+        counts = [count for r in ours for count in r.parts[bar.kind]]
+        return max(counts), min(counts), max(counts), ""
     if bar.kind == "peak_rss_mb":
         return max(r.peak_rss_mb or 0.0 for r in ours), None, None, ""
     if bar.kind == "relative_error":

@@ -30,6 +30,8 @@ BAR_KINDS = {
     "spread": ("time of the slowest / time of the fastest", True),
     "hidden": ("share of the I/O hidden behind computing, as the run itself reports", False),
     "overlap": ("share of the I/O hidden, (I/O alone + computing alone - both) / I/O", False),
+    "rounds": ("requests that a server was sent one after another", True),
+    "sent_mb": ("bytes that a server sent, MB", True),
     "peak_rss_mb": ("peak resident memory, MB", True),
     "relative_error": ("relative error of the answer", True),
     "identical": ("different answers", True),

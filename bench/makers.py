@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from bench import tables
+from bench import remote_files, tables
 
 BLOCK = 2880
 #: Pixels per written block.
@@ -302,12 +302,35 @@ def write_tiled(path: Path, recipe: dict[str, Any]) -> dict[str, Any]:
     return answers
 
 
+def write_lines(path: Path, recipe: dict[str, Any]) -> dict[str, Any]:
+    """Write a cube with a Gaussian and noise in the spectrum of each pixel."""
+    depth, height, width = recipe["shape"]
+    random = np.random.Generator(np.random.PCG64(recipe["seed"]))
+    plane = (height, width)
+    amplitude, centre = random.uniform(1, 3, plane), random.uniform(0.3, 0.7, plane) * depth
+    sigma = random.uniform(2, 6, plane)
+    offset = (np.arange(depth)[:, None, None] - centre) / sigma
+    values = amplitude * np.exp(-0.5 * offset**2)
+    values += recipe["noise"] * random.standard_normal(values.shape)
+    part = path.with_suffix(".part")
+    with part.open("wb") as stream:
+        stream.write(header(cards(recipe)))
+        stream.write(values.astype(">f4").tobytes())
+        stream.write(bytes(-stream.tell() % BLOCK))
+        stream.flush()
+        os.fsync(stream.fileno())
+    os.replace(part, path)
+    return {}
+
+
 MAKERS = {
     "image": write,
+    "lines": write_lines,
     "sparse": write_sparse,
     "rounded": write_rounded,
     "tiled": write_tiled,
     **tables.MAKERS,
+    **remote_files.MAKERS,
 }
 
 
@@ -318,6 +341,8 @@ def layout(recipe: dict[str, Any]) -> dict[str, Any]:
     """
     if recipe["maker"] in tables.MAKERS:
         return tables.layout(recipe)
+    if recipe["maker"] in remote_files.MAKERS:
+        return remote_files.layout(recipe)
     if recipe["maker"] == "tiled":
         return {"type": recipe["type"], "shape": recipe["shape"], "tile": recipe["tile"]}
     offset = len(header(cards(recipe)))

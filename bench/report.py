@@ -24,6 +24,7 @@ SIZE_WORDS = {
     SMALL: "inputs so small that times say nothing",
 }
 UNITS = {"slowdown": "", "speedup": " x", "spread": "", "hidden": "", "overlap": ""}
+UNITS |= {"rounds": " rounds", "sent_mb": " MB"}
 Lines = Sequence[Sequence[str]]
 #: Each definition with its results and the size of its input, bytes.
 Measured = list[tuple[Definition, dict[str, Result], int]]
@@ -74,6 +75,15 @@ def bar_text(verdict: Verdict) -> str:
         return "-"
     sign = "<=" if verdict.upper else ">="
     return f"{sign} {number(verdict.bar.limit, verdict.bar.kind)}"
+
+
+def below_gate(verdict: Verdict) -> str:
+    """Say why a verdict fails the gate: a wrong answer, or the ratio beside its share of a bar."""
+    claim, gate = verdict.bar.claim, verdict.bar.gate
+    if verdict.outcome == WRONG or gate is None or verdict.value is None:
+        return f"{claim}: {verdict.remark}"
+    measured = number(verdict.value, verdict.bar.kind)
+    return f"{claim}: {measured}, expected {gate:g} of the bar {bar_text(verdict)}"
 
 
 def table(verdicts: Sequence[Verdict]) -> Lines:

@@ -410,11 +410,22 @@ async def extraction() -> list[Row]:
     return rows
 
 
+async def drag() -> list[Row]:
+    """Measure the time from a drag of a region to its spectrum."""
+    from bench import dragging
+
+    found = await dragging.measured(made, serving, Connection)
+    bars = (50.0, 100.0, 200.0)
+    return [
+        Row(name, value, "ms", bar) for (name, value), bar in zip(found.items(), bars, strict=True)
+    ]
+
+
 #: Whether the figures are written into the documentation.
 _WRITE = False
 
 CASES = {"load": under_load, "cube": large_cube, "copy": spectral_copy, "plane": large_plane,
-         "cutout": cutout, "extraction": extraction}  # fmt: skip
+         "cutout": cutout, "drag": drag, "extraction": extraction}  # fmt: skip
 
 #: Heading and first sentences of the section of a case; extraction has its own.
 SECTIONS = {
@@ -443,6 +454,12 @@ SECTIONS = {
         "A cutout of a gigabyte",
         "The rate of a download of half the rows and columns of a cube, as a share of that of a "
         "plain file of the same size, which Starlette sends with the same settings.",
+    ),
+    "drag": (
+        "From a drag to its spectrum",
+        "A circle with a radius of 30 pixels moves over cubes of 500 MB (500 x 500 x 500): the "
+        "median of the answers, and of the time until Chromium has drawn the chart, with one image "
+        "and with four that are turned on the sky. Drawing has no graphics card here.",
     ),
 }
 

@@ -44,6 +44,10 @@ Libs: -L${{libdir}} -Wl,--no-as-needed -ltachyfits_cfitsio -Wl,--as-needed
 
 CFITSIO = "libtachyfits_cfitsio.so"
 
+#: The crate of that library, and the engine with the features that Python and C have: it is
+#: compiled once for all of them, and the linker leaves out what the library does not call.
+CFITSIO_CRATE = ("-p", "tachyfits-cfitsio", "--features", "tachyfits/remote")
+
 CMAKE = """# find_package(tachyfits) gives the targets tachyfits::tachyfits and tachyfits::static;
 # with COMPONENTS Fortran also tachyfits::fortran, the module built by the project's compiler.
 get_filename_component(_prefix "${{CMAKE_CURRENT_LIST_DIR}}/../../.." ABSOLUTE)
@@ -75,15 +79,13 @@ def version() -> str:
 
 def build() -> tuple[Path, str]:
     """Compile the library; return its folder and the libraries that a static one needs."""
-    cargo = ["cargo", "rustc", "--release", "-p", "tachyfits-capi"]
-    shared = [*cargo, "--crate-type", "cdylib", "--"]
+    cargo = ["cargo", "rustc", "--release", "-p", "tachyfits-capi", "--features", "remote"]
+    cargo += ["--crate-type", "cdylib,staticlib", "--", "--print", "native-static-libs"]
     if sys.platform == "darwin":
-        shared += ["-C", "link-arg=-Wl,-install_name,@rpath/libtachyfits.0.dylib"]
+        cargo += ["-C", "link-arg=-Wl,-install_name,@rpath/libtachyfits.0.dylib"]
     else:
-        shared += ["-C", f"link-arg=-Wl,-soname,libtachyfits.so.{ABI}"]
-    subprocess.run(shared, cwd=ROOT, check=True)
-    static = [*cargo, "--crate-type", "staticlib", "--", "--print", "native-static-libs"]
-    said = subprocess.run(static, cwd=ROOT, check=True, stderr=subprocess.PIPE, text=True).stderr
+        cargo += ["-C", f"link-arg=-Wl,-soname,libtachyfits.so.{ABI}"]
+    said = subprocess.run(cargo, cwd=ROOT, check=True, stderr=subprocess.PIPE, text=True).stderr
     found = re.search(r"native-static-libs: (.*)", said)
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     return target / "release", found[1].strip() if found else "-lpthread -ldl -lm"
@@ -91,7 +93,7 @@ def build() -> tuple[Path, str]:
 
 def build_before_cfitsio() -> Path:
     """Compile the library that comes before CFITSIO; return its path."""
-    cargo = ["cargo", "rustc", "--release", "-p", "tachyfits-cfitsio", "--"]
+    cargo = ["cargo", "rustc", "--release", *CFITSIO_CRATE, "--"]
     subprocess.run([*cargo, "-C", f"link-arg=-Wl,-soname,{CFITSIO}"], cwd=ROOT, check=True)
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     return target / "release" / CFITSIO

@@ -9,6 +9,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from man_page import man_page
+
 ROOT = Path(__file__).resolve().parents[1]
 
 WRITTEN = (
@@ -73,6 +75,33 @@ from tachyfits.text.axes import Axis
 
 class ReductionMethods:
 """
+
+NAMES = """\
+\"\"\"Names of statistics, for type checkers.
+
+Written by tools/reference_pages.py from the register of statistics.
+\"\"\"
+
+from typing import Literal, TypeAlias
+
+#: Statistics of one pass.
+OnePass: TypeAlias = Literal[
+    {one_pass},
+]
+
+#: Statistics of the sorted pixels. Percentiles have any number; these are usual, and
+#: `Image.percentile` takes others.
+OrderStatistic: TypeAlias = Literal[
+    {order},
+]
+
+#: Every statistic.
+StatisticName: TypeAlias = Literal[OnePass, OrderStatistic]
+"""
+
+#: Percentiles that type checkers know.
+PERCENTILES = ("0.1", "1", "2", "5", "10", "16", "25", "50", "75", "84", "90", "95", "98", "99",
+               "99.5", "99.9")  # fmt: skip
 
 METHOD = """\
     def {name}(
@@ -139,6 +168,23 @@ def stub() -> str:
     return STUB + "".join(METHOD.format(name=name) for name in names)
 
 
+def statistic_names() -> str:
+    """Return the module of the names of statistics."""
+    from tachyfits import info
+
+    each = info.statistics()
+    order = [one.name for one in each if one.is_order] + [f"percentile{n}" for n in PERCENTILES]
+    return NAMES.format(
+        one_pass=_in_lines([one.name for one in each if not one.is_order]),
+        order=_in_lines(order),
+    )
+
+
+def _in_lines(names: list[str]) -> str:
+    """Return names in quotes, one a line."""
+    return ",\n    ".join(f'"{name}"' for name in names)
+
+
 def row(*cells: str) -> str:
     """Return a row of a table."""
     safe = (cell.replace("|", "\\|").replace("\n", " ") for cell in cells)
@@ -146,9 +192,12 @@ def row(*cells: str) -> str:
 
 
 PAGES: dict[str, Callable[[], str]] = {
+    # First: the other pages import the package, which imports it.
+    "python/tachyfits/text/statistic_names.py": statistic_names,
     "docs/reference/errors.md": errors,
     "docs/reference/rules.md": rules,
     "docs/reference/statistics.md": statistics,
+    "packaging/data/share/man/man1/tachyfits.1": man_page,
     "python/tachyfits/image/reduction_methods.pyi": stub,
 }
 
@@ -167,6 +216,7 @@ def main(arguments: list[str]) -> int:
         print("usage: reference_pages.py [--check]", file=sys.stderr)
         return 2
     for name, made in PAGES.items():
+        (ROOT / name).parent.mkdir(parents=True, exist_ok=True)
         (ROOT / name).write_text(made(), encoding="utf-8")
     return 0
 

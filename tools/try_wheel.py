@@ -56,6 +56,8 @@ def check_files(installed: Path) -> None:
     needed = {"web/index.html", "web/vendor/uPlot.esm.js", "server/notebook.py", "py.typed"}
     if wrong or not needed <= {name.as_posix() for name in names}:
         raise SystemExit(f"files that the wheel lacks or has changed: {wrong[:10]}")
+    if not Path(sys.prefix, "share/man/man1/tachyfits.1").is_file():
+        raise SystemExit("the wheel lacks the manual page")
     print(f"{len(names)} files of the package are in the wheel")
 
 

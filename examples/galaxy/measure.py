@@ -101,7 +101,7 @@ def _middle(length: int) -> slice:
 def _other_axes(image: tf.Image) -> list[int]:
     """Return the axes that are neither sky nor spectral and have several values."""
     spectral = image.channel_axis
-    kept = {spectral, *image._coordinates.sky_axes(spectral)}
+    kept = {spectral, *image.coordinates.sky_axes(spectral)}
     return [axis for axis in range(image.ndim) if axis not in kept and image.shape[axis] > 1]
 
 

@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 
 import tachyfits as tf
-from tachyfits.plot import colormap_of, histogram_figure, save_figure, spectrum_figure
+from tachyfits.plot import histogram_figure, save_figure, spectrum_figure
 from tachyfits.plot._figure import fit, new_figure, style
 from tachyfits.plot._histogram import draw_histogram
-from tachyfits.plot._limits import limits_of
-from tachyfits.plot._plane import draw_plane
+from tachyfits.plot._plane import colours_of, draw_plane
 from tachyfits.plot._spectrum import draw_spectra
 
 from .measure import Measured, bright
@@ -79,15 +78,7 @@ def _overview(image: tf.Image, found: Measured, velocity: tf.Plane) -> object:
         grid = figure.add_gridspec(2, 2, height_ratios=(1.55, 1))
         for column, plane in enumerate((moment0, velocity)):
             stretch = "asinh" if column == 0 else "linear"
-            limits = limits_of(plane.values, stretch=stretch, diverging=column == 1)
-            draw_plane(
-                figure,
-                grid[0, column],
-                plane,
-                limits=limits,
-                stretch=stretch,
-                colormap=colormap_of(None, plane),
-            )
+            draw_plane(figure, grid[0, column], plane, colours_of(plane, stretch=stretch))
         axes = figure.add_subplot(grid[1, 0])
         draw_spectra(axes, found.spectra[:1])
         axes = figure.add_subplot(grid[1, 1])

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tachyfits::{Tier, decode_tiles};
+use tachyfits::{ByteOrder, Tier, decode_tiles};
 use tachyfits_format::{CodecError, CodecScratch, PixelsMut, Rice, Tile, TileCodec};
 use tachyfits_fuzz::{FuzzTile, check_codec};
 
@@ -45,7 +45,7 @@ fn check_lanes<P: Copy + Default + PartialEq + std::fmt::Debug>(
             tiles.iter_mut().map(|tile| codec.decode(tile, scratch)).collect()
         });
     for tier in Tier::available() {
-        let found = decode(&mut |tiles, scratch| decode_tiles(codec, tiles, tier, scratch));
+        let found = decode(&mut |tiles, scratch| decode_tiles(codec, tiles, ByteOrder::Native, tier, scratch));
         assert_eq!(expected, found, "tier {}", tier.name());
     }
 }

@@ -15,6 +15,7 @@ index or a FITS letter ("x" is NAXIS1). Pixel coordinates are 0-based, integers 
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 from tachyfits.base.upper import upper
@@ -53,12 +54,24 @@ if TYPE_CHECKING:
     from tachyfits.editing.editor import Editor, edit
     from tachyfits.file.file import File, open  # noqa: A004 - tf.open is the name people expect
     from tachyfits.file.hdu import CompressedTiles, Hdu
+    from tachyfits.file.remote import RemoteEntry, remote_entries, remote_entry
     from tachyfits.header.beam import Beam, Beams
     from tachyfits.header.cards import Card, Cards, Header
+    from tachyfits.header.image_coordinates import ImageCoordinates
     from tachyfits.header.sky_frames import HeaderFrame
     from tachyfits.header.summary import CoordinateSummary
     from tachyfits.image.expressions import along, evaluate
     from tachyfits.image.image import Image
+    from tachyfits.image.selection import Selection
+    from tachyfits.plot import figure
+    from tachyfits.results.aperture import Photometry
+    from tachyfits.results.fits import (
+        BaselineFits,
+        Gaussian,
+        GaussianFits,
+        GaussianMaps,
+        SpectrumFit,
+    )
     from tachyfits.results.plane import Plane
     from tachyfits.results.spectrum import Spectrum
     from tachyfits.table.columns import Columns, TableColumn
@@ -83,6 +96,7 @@ if TYPE_CHECKING:
     from tachyfits.writing.write import write
 
 __all__ = [
+    "BaselineFits",
     "Beam",
     "Beams",
     "Box",
@@ -107,11 +121,15 @@ __all__ = [
     "Finding",
     "Fix",
     "FormatError",
+    "Gaussian",
+    "GaussianFits",
+    "GaussianMaps",
     "Hdu",
     "Header",
     "HeaderFrame",
     "Histogram",
     "Image",
+    "ImageCoordinates",
     "IoError",
     "IoExistsError",
     "IoIsADirectoryError",
@@ -120,17 +138,21 @@ __all__ = [
     "IoPermissionError",
     "LimitError",
     "Line",
+    "Photometry",
     "PixelRegion",
     "Plane",
     "Point",
     "Polygon",
     "Ragged",
     "Region",
+    "RemoteEntry",
     "Report",
     "Request",
+    "Selection",
     "SkyRegion",
     "SpectralRange",
     "Spectrum",
+    "SpectrumFit",
     "Stats",
     "Table",
     "TableColumn",
@@ -147,12 +169,15 @@ __all__ = [
     "distributed",
     "edit",
     "evaluate",
+    "figure",
     "fortran",
     "info",
     "open",
     "options",
     "region",
     "regions",
+    "remote_entries",
+    "remote_entry",
     "repair",
     "reports",
     "update_checksums",
@@ -196,12 +221,24 @@ _NAMES = {
     "editing.edited_header": ("EditedHeader",),
     "file.file": ("File", "open"),
     "file.hdu": ("CompressedTiles", "Hdu"),
+    "file.remote": ("RemoteEntry", "remote_entries", "remote_entry"),
     "header.beam": ("Beam", "Beams"),
     "header.cards": ("Card", "Cards", "Header"),
+    "header.image_coordinates": ("ImageCoordinates",),
     "header.sky_frames": ("HeaderFrame",),
     "header.summary": ("CoordinateSummary",),
     "image.expressions": ("along", "evaluate"),
     "image.image": ("Image",),
+    "image.selection": ("Selection",),
+    "results.aperture": ("Photometry",),
+    "results.fits": (
+        "BaselineFits",
+        "Gaussian",
+        "GaussianFits",
+        "GaussianMaps",
+        "SpectrumFit",
+    ),
+    "plot": ("figure",),
     "results.plane": ("Plane",),
     "results.spectrum": ("Spectrum",),
     "table.columns": ("Columns", "TableColumn"),
@@ -230,18 +267,20 @@ _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 #: Functions and classes that methods of lower layers use, through `base.upper`, and their modules.
 _UPPER = {
     "Image": "image.image",
+    "ArrowStream": "interop.arrow_stream",
     "SpreadImage": "interop.dask_reductions",
     "Table": "table.table",
     "Verification": "checks.verify",
-    "arrow_reader": "interop.arrow",
     "arrow_table": "interop.arrow",
     "astropy_table": "interop.astropy",
     "ccd_data": "interop.nddata",
+    "columns_of": "table.columns",
     "dask_array": "interop.dask_arrays",
     "dask_frame": "interop.dask_arrays",
     "dask_token": "interop.dask_arrays",
     "data_array": "interop.xarray_backend",
     "export": "writing.export",
+    "image_of_array": "image.expressions",
     "image_of_cube": "interop.spectral_cube",
     "image_of_data_array": "interop.xarray",
     "lazy_frame": "interop.polars_scan",
@@ -257,12 +296,14 @@ _UPPER = {
     "projection_of": "interop.spectral_cube",
     "region_of_astropy": "interop.regions",
     "save_figure": "plot",
+    "section_of": "image.selecting",
     "spectral_cube_of": "interop.spectral_cube",
     "spectrum_figure": "plot",
     "spectrum_of": "interop.specutils",
     "specutils_spectrum": "interop.specutils",
     "viewer": "server.notebook",
     "write": "writing.write",
+    "write_columns": "writing.export",
     "write_new": "writing.sinks",
 }
 
@@ -282,7 +323,11 @@ if not TYPE_CHECKING:  # type checkers know every name from the imports above
         if name in ("distributed", "fortran", "info", "zarr"):
             return importlib.import_module(f"tachyfits.{name}")
         if name not in _MODULES:
-            raise AttributeError(f"module 'tachyfits' has no attribute {name!r}")
+            from tachyfits.base.hints import no_attribute
+
+            message = no_attribute("tachyfits", name, known=__all__)
+            message = message.replace("'tachyfits' object", "module 'tachyfits'")
+            raise AttributeError(message, name=name, obj=sys.modules[__name__])
         value = globals()[name] = _load(_MODULES[name], name)
         return value
 

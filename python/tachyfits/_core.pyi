@@ -80,6 +80,16 @@ def set_defaults(threads: int, progress: _Progress | None = None) -> None: ...  
 def statistics() -> list[tuple[str, str, bool, bool, bool]]: ...  # name, one line, has the unit of pixels, standard, order
 
 def smoothing_weights(kernel: str, width: float | None = None) -> NDArray[np.float64]: ...  # hanning, boxcar, gaussian
+def fit_spectra(
+    spectra: NDArray[np.float64],  # one after the other
+    components: int,
+    coordinates: NDArray[np.float64],
+    limits: Sequence[tuple[float, float]],
+    *,
+    baseline: int | None = None,
+    noise: float | None = None,
+    iterations: int = 100,
+) -> NDArray[np.float64]: ...  # for each spectrum the numbers of Image.fit_gaussians
 def array_file(array: NDArray[Any], cards: Sequence[tuple[str, Any, str]], *, name: str = "<array>") -> FitsFile: ...
 def chunks_file(
     folder: str | os.PathLike[str],
@@ -101,6 +111,11 @@ def evaluate(
 # (words, name in the Standard, keeps bits, of columns, purpose)
 def codecs() -> list[tuple[tuple[str, ...], str, bool, bool, str]]: ...
 def file_version(path: str) -> str | None: ...  # changes with the content of a file; None: no file
+def index_cache() -> str | None: ...  # folder of the headers of remote files; None: they are not kept
+def set_index_cache(folder: str | None) -> None: ...
+# Of the object of a URL, or of those in a folder: name, is a folder, bytes, seconds since 1970, version.
+def remote_entry(url: str) -> tuple[str, bool, int, int, str | None]: ...
+def remote_entries(url: str, most: int) -> list[tuple[str, bool, int, int, str | None]]: ...
 def url_name(text: str) -> str | None: ...  # of the object of a server, without secrets; None for a path
 def expression_functions() -> list[tuple[tuple[str, ...], str, str]]: ...  # (names, arguments, meaning)
 def expression_names(expression: str) -> list[str]: ...
@@ -180,6 +195,7 @@ def repair(
     path: str | os.PathLike[str], *, sync: bool = False, threads: int = 0, progress: _Progress | None = None
 ) -> tuple[list[tuple[str, str, str, str]], bool, list[str]]: ...
 # (code, where, before, after); in place; what was found beside the file
+def sum_of_bytes(offset: int, data: NDArray[np.uint8]) -> int: ...  # of a part of the data
 def update_checksums(
     path: str | os.PathLike[str],
     hdus: Sequence[int] | None = None,
@@ -270,6 +286,7 @@ class Hdu:
     def image(self) -> Image: ...  # FormatError / UsageError if the HDU has none
     def table(self) -> Table: ...  # FormatError / UsageError if the HDU has none
     def checksum(self, *, threads: int = 0, progress: _Progress | None = None) -> Checksum: ...
+    def header_with_checksums(self, sums: Sequence[int]) -> bytes: ...  # of parts of the data
     def group_parameters(self) -> dict[str, NDArray[np.float64]]: ...  # random groups
 
 @final
@@ -333,6 +350,9 @@ class Image:
     def stats_tasks(
         self, section: _Section | None = None, *, regions: Sequence[Region] | None = None
     ) -> int: ...
+    def least_part(  # pixels along a kept axis that a part needs to have the sums of the whole
+        self, axes: Sequence[int], axis: int, section: _Section | None = None
+    ) -> int: ...
     def partial_stats(  # states of runs of pixels of some tasks of `stats`, a row of words for each
         self,
         first: int,
@@ -375,6 +395,41 @@ class Image:
         threads: int = 0,
         progress: _Progress | None = None,
     ) -> list[NDArray[np.float64]]: ...
+    # Per Gaussian: amplitude, centre, standard deviation and integral, each with its error; per power of the baseline: coefficient
+    # and error; the root of the sum of squared residuals, the number of channels, the flag.
+    def fit_gaussians(
+        self,
+        components: int,  # 1 to 3
+        axis: int,
+        coordinates: NDArray[np.float64],  # one per pixel along the axis (of the section)
+        limits: Sequence[tuple[float, float]],  # of amplitudes, centres and standard deviations
+        section: _Section | None = None,
+        *,
+        baseline: int | None = None,  # order of the polynomial
+        noise: float | None = None,  # of a channel; None: that of the residuals
+        iterations: int = 100,
+        threads: int = 0,
+        progress: _Progress | None = None,
+    ) -> list[NDArray[np.float64]]: ...
+    def fit_baseline(
+        self,
+        order: int,  # 0 to 9
+        axis: int,
+        coordinates: NDArray[np.float64],
+        channels: NDArray[np.bool_],  # which are fitted
+        section: _Section | None = None,
+        *,
+        noise: float | None = None,
+        threads: int = 0,
+        progress: _Progress | None = None,
+    ) -> list[NDArray[np.float64]]: ...
+    def subtract_baseline(
+        self,
+        order: int,
+        axis: int,
+        coordinates: NDArray[np.float64],
+        channels: NDArray[np.bool_],
+    ) -> FitsFile: ...  # computed when read
     # The header of a result, without the mandatory cards; of the requested kind, as in
     # Header.cards.
     @overload
@@ -545,6 +600,7 @@ class Stats:
     @property
     def report(self) -> Report | None: ...  # None once merged or pickled
     def standard_deviation(self, ddof: int = 0) -> float: ...
+    def to_dict(self) -> dict[str, Any]: ...
     def merge(self, later: Stats) -> Stats: ...
 
 @final

@@ -60,6 +60,18 @@ class Table:
         threads: int = 0,
         progress: _Progress | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[np.bool_] | None, int]: ...  # offsets, values, where undefined, odd
+    def arrow_stream(
+        self,
+        columns: Sequence[int],
+        first: int,
+        end: int,
+        *,
+        condition: str | None,
+        batch_rows: int,
+        metadata: tuple[Sequence[tuple[str, str]], Sequence[Sequence[tuple[str, str]]]],
+        faults: Callable[[list[tuple[int, bool]]], None],  # called after the last batch
+        threads: int = 0,
+    ) -> object: ...  # a capsule of Arrow's C stream interface
     def rows_where(
         self,
         condition: str,

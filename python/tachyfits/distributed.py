@@ -101,6 +101,7 @@ def write(
     path: str | os.PathLike[str],
     *,
     overwrite: bool = False,
+    checksum: bool = False,
     client: Any = None,
     chunk: int | str = CHUNK,
 ) -> None:
@@ -115,13 +116,16 @@ def write(
         Of the new file.
     overwrite
         Replace a file of this name.
+    checksum
+        Write DATASUM and CHECKSUM. Tasks sum the bytes that they write, so none is read again.
     client, chunk
         As of `on`.
 
     Raises
     ------
     UsageError
-        The image is one of a file, which is copied instead.
+        The image is one of a file, which is copied instead; or it needs tables of coordinates or
+        beams, and ``checksum`` is given.
     IoError
         The file exists, or cannot be written.
 
@@ -132,7 +136,7 @@ def write(
     >>> tf.open("twice.fits")[0].max()
     np.float64(118.0)
     """
-    write_shared(image, path, _cluster(client, chunk), overwrite=overwrite)
+    write_shared(image, path, _cluster(client, chunk), overwrite=overwrite, checksum=checksum)
 
 
 collapse = _method("collapse")

@@ -39,13 +39,15 @@ from tachyfits.interop.named_axes import (
     group_name,
     warn_of_beams,
 )
+from tachyfits.interop.virtual_images import manifest_store
 
 if TYPE_CHECKING:
+    from virtualizarr.manifests import ManifestStore
     from zarr.core.buffer import Buffer, BufferPrototype
 
     from tachyfits.image.image import Image
 
-__all__ = ["Store"]
+__all__ = ["Parser", "Store"]
 
 #: Of a chunk, about: viewers ask for a few at a time.
 CHUNK_BYTES = 4 << 20
@@ -157,7 +159,7 @@ class Store(abc.Store):
         warn_of_beams(image)
         shape = image.shape
         chunk = file_chunks(image, CHUNK_BYTES) if chunks is None else _chunk_shape(chunks, image)
-        coordinates = image._coordinates
+        coordinates = image.coordinates
         names = axis_names(coordinates)
         facts = attributes(image.unit, physical_header(image), shape, names)
         self._arrays[f"{group}data"] = _Array(image, chunk, names, facts)
@@ -312,6 +314,51 @@ class Store(abc.Store):
         below = (key[len(words)] for key in keys if key[: len(words)] == words)
         for name in dict.fromkeys(below):
             yield name
+
+
+@public
+class Parser:
+    """A parser for VirtualiZarr: references to the chunks of plain images.
+
+    Calling it with the URL of a file and a registry of stores reads the headers, and returns a
+    ``ManifestStore``. Its array "data" has the axes of the image in NumPy order, its stored
+    numbers, and their factor and offset as the attributes ``scale_factor`` and ``add_offset``, as
+    xarray takes them. Floats keep their NaN. Without ``hdu``, each image is in a group, by EXTNAME
+    as in `Store`; tables are left out.
+
+    Parameters
+    ----------
+    hdu
+        Number of the HDU with the image, counted from 0; None: all images of the file.
+
+    Raises
+    ------
+    UsageError
+        An image or the file is compressed, has BLANK, random groups, or scaled integers of 64 bits
+        (`Store` decodes these); the URL has a query; or VirtualiZarr is not installed.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import tachyfits as tf
+    >>> import xarray as xr
+    >>> from obspec_utils.registry import ObjectStoreRegistry
+    >>> from obstore.store import LocalStore
+    >>> registry = ObjectStoreRegistry({"file://": LocalStore()})
+    >>> store = tf.zarr.Parser(hdu=0)(Path("cube.fits").resolve().as_uri(), registry)
+    >>> float(xr.open_zarr(store, consolidated=False, zarr_format=3)["data"][2, 3, 4])
+    59.0
+    """
+
+    def __init__(self, hdu: int | None = None) -> None:
+        self.hdu = hdu
+
+    def __call__(self, url: str, registry: Any) -> ManifestStore:
+        """Return the references to the images of a file."""
+        return manifest_store(url, registry, self.hdu)
+
+    def __repr__(self) -> str:
+        return f"Parser(hdu={self.hdu})"
 
 
 def _read_only(key: str) -> Exception:

@@ -24,7 +24,9 @@ STRICT = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
 def library() -> Path:
     """Build the library with the function that panics; return its folder."""
     command = ["cargo", "build", "--release", "--quiet", "-p", "tachyfits-capi"]
-    subprocess.run([*command, "--features", "test-panic"], cwd=ROOT, env=environment(), check=True)
+    subprocess.run(
+        [*command, "--features", "remote,test-panic"], cwd=ROOT, env=environment(), check=True
+    )
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     folder = Path(tempfile.mkdtemp(prefix="tachyfits-capi-"))
     shutil.copy(target / "release" / "libtachyfits_c.so", folder)

@@ -57,6 +57,7 @@ def library() -> Path:
     if not (ROOT / "crates" / "tachyfits-cfitsio").is_dir():
         left_out("libtachyfits_cfitsio.so (set TACHYFITS_CFITSIO_LIBRARY)")
     command = ["cargo", "build", "--release", "--quiet", "-p", "tachyfits-cfitsio"]
+    command += ["--features", "tachyfits/remote"]  # the engine that Python has, compiled once
     path = os.pathsep.join([os.environ["PATH"], str(Path.home() / ".cargo" / "bin")])
     subprocess.run(command, cwd=ROOT, env={**os.environ, "PATH": path}, check=True)
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import socket
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
@@ -61,6 +62,12 @@ def _tell_of_libraries(terminalreporter: pytest.TerminalReporter) -> None:
             terminalreporter.line(f"{reason}: install it to compare with it")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _index_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keep headers of remote files out of the folder of the user, also those of child processes."""
+    os.environ["TACHYFITS_INDEX_CACHE"] = str(tmp_path_factory.mktemp("index"))
+
+
 @pytest.fixture(autouse=True)
 def _quiet_warnings() -> object:
     """Damaged and odd files are the point here; tests of the warnings ask for them."""
@@ -90,3 +97,37 @@ def client() -> Iterator[TestClient]:
 
     with TestClient(create_app(Settings(paths=(CUBE.parent,)))) as found:
         yield found
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[str]:
+    """The address of a store that speaks S3, by moto, on the loopback address."""
+    from moto.server import ThreadedMotoServer
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=port, verbose=False)
+    server.start()
+    yield f"http://127.0.0.1:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def bucket(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """An empty bucket "survey", which the environment has the credentials of."""
+    import boto3
+
+    for name, value in {
+        "AWS_ACCESS_KEY_ID": "someone",
+        "AWS_SECRET_ACCESS_KEY": "secret-word",
+        "AWS_REGION": "us-east-1",
+        "AWS_ENDPOINT_URL": endpoint,
+        "AWS_ALLOW_HTTP": "true",
+    }.items():
+        monkeypatch.setenv(name, value)
+    store = boto3.resource("s3", endpoint_url=endpoint, region_name="us-east-1")
+    survey = store.create_bucket(Bucket="survey")
+    yield survey
+    survey.objects.all().delete()
+    survey.delete()

@@ -105,7 +105,7 @@ def flipped(content: bytes) -> Iterator[tuple[str, bytes]]:
 
 def tiles(content: bytes, step: int) -> Iterator[tuple[str, bytes]]:
     """Flip a bit of every ``step``-th byte of the table that has the tiles; and cut there."""
-    with tf.open(content, raw=True) as file:
+    with tf.open(content, decompress_tiles=False) as file:
         hdu = file[1]
         begin, data = hdu._hdu().header_offset, hdu.data_offset
         end = content.find(b"END" + b" " * 77, begin, data) + 80

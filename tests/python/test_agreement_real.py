@@ -95,7 +95,7 @@ def test_channels_between_two_values_are_those_of_spectral_cube(name: str) -> No
 @pytest.mark.parametrize("name", CUBES)
 def test_a_circle_on_the_sky_is_that_of_regions(name: str) -> None:
     image, pixels, _, exact = opened(name)
-    sky = image._coordinates.sky
+    sky = image.coordinates.sky
     height, width = image.shape[-2:]
     at = sky.wcs.pixel_to_world(width * 0.47 + 0.3, height * 0.52 - 0.2)
     circle = regions.CircleSkyRegion(at, 6.37 * sky.scales[0] * u.deg)
@@ -164,7 +164,7 @@ def test_the_flux_of_a_line_is_that_of_specutils(name: str) -> None:
     analysis = pytest.importorskip("specutils.analysis", reason="COMPARISONS LEFT OUT: specutils")
     image = opened(name)[0]
     spectrum = image.spectrum(tf.Circle(20, 20, 9))
-    given = spectrum.to_specutils()
+    given = spectrum.to_astropy()
     axis = image.world_axis("z")
     close(given.spectral_axis.to_value(axis.unit), axis.values)
     step = abs(np.diff(axis.values).mean())

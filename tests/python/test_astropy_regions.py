@@ -228,7 +228,7 @@ def test_how_to_install_the_package_is_said(
 def test_shapes_on_real_images(name: str) -> None:
     with tf.open(path_of(name)) as file:
         image = next(hdu for hdu in file if getattr(hdu, "size", 0))
-        sky = image._coordinates.sky
+        sky = image.coordinates.sky
         height, width = image.shape[-2:]
         y, x = np.indices((height, width))
         rng = np.random.default_rng(5)

@@ -207,7 +207,7 @@ def test_a_channel_without_a_beam_has_no_flux(tmp_path: Path) -> None:
 
 
 def test_beams_are_shown(tmp_path: Path) -> None:
-    summary = beams_cube(tmp_path / "b.fits").coordinates
+    summary = beams_cube(tmp_path / "b.fits").coordinates.summary
     assert summary.beams is not None
     assert "beams 9 x 6 arcsec at 0 deg to 12 x 9 arcsec at 15 deg" in str(summary)
     assert not summary.problems

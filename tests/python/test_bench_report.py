@@ -92,12 +92,26 @@ EMPTY = {
 OTHERS = ("gfortran", "CFITSIO", "spectral-cube", "scipy", "astropy", "MIRIAD", "NEMO")
 EMPTY |= {f"{name}, sum-2" for name in OTHERS}
 EMPTY |= {f"{package}, {axis}" for package in ("spectral-cube", "astropy") for axis in "xyz"}
+EMPTY |= {
+    f"{name}-fortran, {step}"
+    for name in ("fitsio", "tachyfits")
+    for step in ("f32 null check", "i16 with BLANK as f32", "u16", "nine columns")
+}
+EMPTY |= {
+    f"cfitsio-reads-limit: {program}"
+    for program in (
+        "aststatistics of RICE_1",
+        "aststatistics of RICE_1, median",
+        "funpack",
+        "mShrink, row by row",
+    )
+}
 
 
 def test_every_measured_cell_names_a_contestant_of_a_full_run() -> None:
     known = {d.name: {c.name for c in d.contestants} for d in definitions.load()}
     documents = papers.load()
-    assert len(documents) == 5
+    assert len(documents) == 6
     empty = set()
     for table in (table for paper in documents for table in paper.tables):
         for column in (column for column in table.columns if column.definition):

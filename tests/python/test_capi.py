@@ -13,7 +13,8 @@ from astropy.io import fits
 
 import tachyfits as tf
 from capiprograms import CRATE, INCLUDE, PROGRAMS, compiled, library
-from nativeprograms import ROOT, require, run, run_guide
+from nativeprograms import ROOT, blocks, link, require, run, run_guide
+from rangeserver import range_server
 
 pytestmark = pytest.mark.once
 
@@ -57,6 +58,19 @@ def test_programs_of_the_guide_run(capi_prefix: Path, tmp_path: Path) -> None:
     assert "24 pixels, mean   11.5000" in output["mean.f90"]
     description = (capi_prefix / "lib" / "pkgconfig" / "tachyfits.pc").read_text()
     assert "-ltachyfits" in description
+
+
+def test_program_of_the_guide_reads_a_url(capi_prefix: Path, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "guides" / "from-c.md").read_text(encoding="utf-8")
+    (code,) = (text for language, text in blocks(page) if language == "c")
+    (tmp_path / "mean.c").write_text(code, encoding="utf-8")
+    program = tmp_path / "mean"
+    run(
+        "cc", tmp_path / "mean.c", f"-I{capi_prefix / 'include'}", "-o", program, *link(capi_prefix)
+    )
+    tf.write(tmp_path / "image.fits", np.arange(200_000, dtype=np.float32).reshape(400, 500))
+    with range_server({"/image.fits": (tmp_path / "image.fits").read_bytes()}) as server:
+        assert run(program, f"{server.url}/image.fits") == "200000 pixels, mean 99999.5\n"
 
 
 def test_panic_becomes_an_error(tmp_path: Path) -> None:

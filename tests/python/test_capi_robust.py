@@ -14,7 +14,7 @@ import pytest
 from astropy.io import fits
 
 from capiprograms import EXAMPLES, PROGRAMS, compiled
-from nativeprograms import run
+from nativeprograms import ROOT, run
 
 pytestmark = pytest.mark.once
 
@@ -129,3 +129,6 @@ def test_sanitizers_find_no_fault_in_programs(
     cpp = {"gcc": "g++", "clang": "clang++"}[compiler]
     program = compiled(PROGRAMS / "interface.cpp", tmp_path, cpp, "-std=c++17", *flags)
     assert run(program, tmp_path / "cpp.fits", environ=environ).endswith("passed\n")
+    source = ROOT / "examples" / "c" / "pence.c"
+    program = compiled(source, tmp_path, compiler, "-std=c17", "-D_POSIX_C_SOURCE=200809L", *flags)
+    assert run(program, cwd=tmp_path, environ=environ).startswith("write the image")

@@ -60,9 +60,12 @@ def compare(command: str, inputs: Path, tmp_path: Path, modes: list[str]) -> tup
         result = run(command, inputs, folder, mode)
         served += result.served
         found = difference(plain, result, mode)
-        if found:  # Does the program agree with itself?
-            again = difference(plain, run(command, inputs, folder, "plain"), "plain again")
-            found = [*found, *(f"    {line}" for line in again)]
+        if found:
+            second = run(command, inputs, folder, "plain")
+            again = difference(plain, second, "plain again")
+            if again:  # a program that differs from itself: Gnuastro's messages depend on the load
+                found = difference(second, result, mode)
+                found += [f"    {line}" for line in again] if found else []
         lines += found
     return lines, served
 

@@ -370,25 +370,25 @@ def test_spectra(cli: Any, folder: Path) -> None:
 
 def test_images_as_fits(cli: Any) -> None:
     values = STORED.astype("f8")
-    cli("image", "cube.fits", "--channels", "2:4", "--statistic", "max", "-o", "max.fits")
+    cli("collapse", "cube.fits", "--channels", "2:4", "--statistic", "max", "-o", "max.fits")
     with tf.open("max.fits", strict=True) as file:
         np.testing.assert_array_equal(file[0][...], values[1:4].max(axis=0))
         assert file[0].unit == "Jy/beam"
-    cli("image", "cube.fits", "--statistic", "moment0", "-o", "m0.fits", "--section", "*,3:6")
+    cli("collapse", "cube.fits", "--statistic", "moment0", "-o", "m0.fits", "--section", "*,3:6")
     with tf.open("m0.fits", strict=True) as file:
         np.testing.assert_allclose(file[0][...], values[:, 2:6].sum(axis=0) * 250, rtol=1e-12)
         assert file[0].unit == "Jy beam-1 m s-1"
-    said = cli("image", "cube.fits", "-o", "mean.fits", "--json").json
+    said = cli("collapse", "cube.fits", "-o", "mean.fits", "--json").json
     assert said["statistic"] == "mean"
     assert said["output_naxis"] == [14, 12]
-    cli("image", "cube.fits", "-o", "mean.fits", status=1)
-    cli("image", "cube.fits", "-o", "mean.fits", "--overwrite")
-    cli("image", "cube.fits", status=2)
+    cli("collapse", "cube.fits", "-o", "mean.fits", status=1)
+    cli("collapse", "cube.fits", "-o", "mean.fits", "--overwrite")
+    cli("collapse", "cube.fits", status=2)
 
 
 def test_several_images_of_one_cube(cli: Any, folder: Path) -> None:
     image = tf.open("cube.fits")[0]
-    words = ["image", "cube.fits", "--moment", "0,1,2", "--peak-channel", "--unit", "km/s"]
+    words = ["collapse", "cube.fits", "--moment", "0,1,2", "--peak-channel", "--unit", "km/s"]
     words += ["--region", "circle(7,6,4)", "-o", "line.fits", "-o", "line.png", "--json"]
     answers = [json.loads(line) for line in cli(*words).out.splitlines()]
     assert [answer["statistic"] for answer in answers] == [
@@ -405,28 +405,29 @@ def test_several_images_of_one_cube(cli: Any, folder: Path) -> None:
         np.testing.assert_array_equal(file[0][...], peak + 1)
         assert any("(from 1)" in text for text in file[0].header.history())
     assert (folder / "line-max_channel.png").stat().st_size > 1000
-    cli("image", "cube.fits", "--moment", "1", "--keep-axis", "-o", "kept.fits")
+    cli("collapse", "cube.fits", "--moment", "1", "--keep-axis", "-o", "kept.fits")
     mask = tf.open("cube.fits")[0].plane(np.s_[2])
     mask.write("mask.fits")
     words = ["--threshold", "1.5", "--mask", "mask.fits", "--statistic", "median"]
-    cli("image", "cube.fits", *words, "-o", "median.fits")
+    cli("collapse", "cube.fits", *words, "-o", "median.fits")
     expected = image.select(where=mask.values).select(where=1.5).collapse("median").values
     np.testing.assert_array_equal(tf.open("median.fits")[0][...], expected)
     assert tf.open("kept.fits")[0].shape == (1, 12, 14)
     for words in (["--moment", "0,4"], ["--convention", "gamma"], ["--bare", "-o", "b.svg"]):
-        cli("image", "cube.fits", "-o", "x.fits", *words, status=2)
-    cli("image", "cube.fits", "--moment", "1", "--unit", "GHz", "-o", "x.fits", status=2)
-    cli("image", "cube.fits", "--hdu", "PIC", "--unit", "GHz", "-o", "x.fits", status=2)
+        cli("collapse", "cube.fits", "-o", "x.fits", *words, status=2)
+    cli("collapse", "cube.fits", "--moment", "1", "--unit", "GHz", "-o", "x.fits", status=2)
+    cli("collapse", "cube.fits", "--hdu", "PIC", "--unit", "GHz", "-o", "x.fits", status=2)
 
 
 def test_every_report_has_the_names_of_python(cli: Any) -> None:
     with tf.fortran.create("a.dat", order="big") as new:
         new.write(np.arange(4.0))
     lines = {
-        "stats": "cube.fits", "image": "cube.fits -o i.fits", "spectrum": "cube.fits",
+        "stats": "cube.fits", "collapse": "cube.fits -o i.fits", "spectrum": "cube.fits",
         "math": "a*2 a=cube.fits", "smooth": "cube.fits -o s.fits",
         "reorder": "cube.fits zxy -o o.fits", "rebin": "cube.fits 2 2 1 -o r.fits",
         "pv": "cube.fits --path '2,3 7,3' -o p.fits", "fortran stats": "a.dat --form f8",
+        "fit": "cube.fits -o f.fits",
     }  # fmt: skip
     for name in (*(set(COMMANDS) - OTHERS), *FORTRAN_COMMANDS):
         has = "--report" in cli(*name.split(), "--help").out
@@ -442,7 +443,7 @@ def test_every_report_has_the_names_of_python(cli: Any) -> None:
 
 
 def test_pictures_and_spectra_report_their_cost(cli: Any, folder: Path) -> None:
-    words = ["image", "cube.fits", "--statistic", "mad", "--statistic", "percentile90"]
+    words = ["collapse", "cube.fits", "--statistic", "mad", "--statistic", "percentile90"]
     answers = cli(*words, "-o", "p.fits", "--checksum", "--report", "--json").out.splitlines()
     assert [json.loads(line)["report"]["threads"] > 0 for line in answers] == [True, True]
     image = tf.open("cube.fits")[0]
@@ -452,7 +453,7 @@ def test_pictures_and_spectra_report_their_cost(cli: Any, folder: Path) -> None:
             np.testing.assert_array_equal(file[0][...], image.collapse(name).values)
     assert "of reading and writing hidden" in cli(
         "spectrum", "cube.fits", "--statistic", "median", "--report").err  # fmt: skip
-    several = cli("image", "cube.fits", "--moment", "0,1", "--peak-channel", "-o", "n.fits",
+    several = cli("collapse", "cube.fits", "--moment", "0,1", "--peak-channel", "-o", "n.fits",
                   "--report").err.splitlines()  # fmt: skip
     # One pass gives both moments, and costs once.
     assert ["hidden" in line for line in several] == [False, True, False, False, True]
@@ -460,7 +461,7 @@ def test_pictures_and_spectra_report_their_cost(cli: Any, folder: Path) -> None:
     assert (said.json["report"]["wall_seconds"] > 0, said.err) == (True, "")
     for out in ("s.csv", "s.png"):
         assert "hidden" in cli("spectrum", "cube.fits", "--report", "--json", "-o", out).err
-    wrong = ["image", "cube.fits", "--statistic", "percentile101", "-o", "x.fits"]
+    wrong = ["collapse", "cube.fits", "--statistic", "percentile101", "-o", "x.fits"]
     assert "'median', 'mad'" in cli(*wrong, status=2).err
 
 
@@ -511,7 +512,7 @@ def test_a_kill_leaves_the_old_file_and_nothing_else(name: str, folder: Path) ->
 
 @pytest.mark.parametrize("stretch", ["linear", "log", "asinh", "sqrt"])
 def test_images_as_pictures(stretch: str, cli: Any, folder: Path) -> None:
-    words = ["image", "cube.fits", "--stretch", stretch, "--percentile", "99"]
+    words = ["collapse", "cube.fits", "--stretch", stretch, "--percentile", "99"]
     cli(*words, "--cmap", "viridis", "-o", "p.png")
     assert (folder / "p.png").read_bytes().startswith(b"\x89PNG")
     cli(*words, "--bare", "-o", "bare.png")
@@ -532,10 +533,10 @@ def test_images_as_pictures(stretch: str, cli: Any, folder: Path) -> None:
 
 
 def test_pictures_are_drawn_as_they_are(cli: Any) -> None:
-    cli("image", "cube.fits", "--hdu", "PIC", "-o", "pic.fits")
+    cli("collapse", "cube.fits", "--hdu", "PIC", "-o", "pic.fits")
     np.testing.assert_array_equal(tf.open("pic.fits")[0][...], STORED[0])
-    cli("image", "cube.fits", "--hdu", "PIC", "--statistic", "max", "-o", "q.fits", status=2)
-    cli("image", "cube.fits", "--section", "*,*,3", "-o", "q.fits")
+    cli("collapse", "cube.fits", "--hdu", "PIC", "--statistic", "max", "-o", "q.fits", status=2)
+    cli("collapse", "cube.fits", "--section", "*,*,3", "-o", "q.fits")
 
 
 def test_cutouts(cli: Any, folder: Path) -> None:
@@ -565,11 +566,17 @@ def test_cutouts(cli: Any, folder: Path) -> None:
         ("stats cube.fits --median --ddof 1", "--median takes no --ddof"),
         ("histogram cube.fits --log", "--log: only with a picture"),
         ("spectrum cube.fits --csv -o new.txt", "--csv does not go with -o new.txt"),
-        ("image cube.fits --contours --low 1 -o new.fits", "--low, --contours: only with a pict"),
-        ("image cube.fits --scale-bar auto -o new.fits", "--scale-bar: only with a picture"),
-        ("image cube.fits --checksum -o new.png", "--checksum: only with a FITS file"),
-        ("image cube.fits --bare --levels 1,2 -o new.png", "--bare takes no --levels"),
-        ("image cube.fits --limits zscale --percentile 99 -o new.png", "both limits and a percent"),
+        (
+            "collapse cube.fits --contours --low 1 -o new.fits",
+            "--low, --contours: only with a pict",
+        ),
+        ("collapse cube.fits --scale-bar auto -o new.fits", "--scale-bar: only with a picture"),
+        ("collapse cube.fits --checksum -o new.png", "--checksum: only with a FITS file"),
+        ("collapse cube.fits --bare --levels 1,2 -o new.png", "--bare takes no --levels"),
+        (
+            "collapse cube.fits --limits zscale --percentile 99 -o new.png",
+            "both limits and a percent",
+        ),
         ("pv cube.fits --path '1,1 9,9' --cmap gray -o new.fits", "--cmap: only with --png"),
         ("cutout cube.fits --channels 2 --mode strict -o new.fits", "--mode: only with --region"),
         ("math a a=cube.fits --blank 3 --sync", "--blank, --sync: only with --output"),
@@ -586,11 +593,13 @@ def test_options_without_effect_are_refused(cli: Any, folder: Path, line: str, s
     assert sorted(folder.iterdir()) == before
 
 
-@pytest.mark.parametrize("command", ["histogram", "spectrum", "cutout", "image", "smooth", "math"])
+@pytest.mark.parametrize(
+    "command", ["histogram", "spectrum", "cutout", "collapse", "smooth", "math"]
+)
 def test_one_image_is_not_all_of_them(cli: Any, command: str) -> None:
     words = {"math": ["a", "a=cube.fits"]}.get(command, ["cube.fits"])
-    more = {"cutout": ["--section", "1", "-o", "x.fits"], "image": ["-o", "x.fits"]}
-    more["smooth"] = more["image"]
+    more = {"cutout": ["--section", "1", "-o", "x.fits"], "collapse": ["-o", "x.fits"]}
+    more["smooth"] = more["collapse"]
     said = cli(command, *words, *more.get(command, []), "--hdu", "all", status=2)
     assert "invalid --hdu all: expected one image" in said.err
 
@@ -602,7 +611,7 @@ def test_one_image_is_not_all_of_them(cli: Any, command: str) -> None:
         ("rebin cube.fits 2", [7, 12, 6]),
         ("reorder cube.fits zxy", [6, 14, 12]),
         ("pv cube.fits --path '1,1 9,1'", [9, 6]),
-        ("image cube.fits --keep-axis", [14, 12, 1]),
+        ("collapse cube.fits --keep-axis", [14, 12, 1]),
         ("cutout cube.fits --section *,*,4 --drop-degenerate", [14, 12]),
     ],
 )
@@ -623,7 +632,7 @@ def test_json_of_a_document_tells_its_file(cli: Any, folder: Path) -> None:
 def test_an_existing_output_is_refused_before_any_work(cli: Any, folder: Path) -> None:
     (folder / "old.png").write_bytes(b"old")
     for words in (
-        ["image", "cube.fits", "-o", "new.fits", "-o", "old.png"],
+        ["collapse", "cube.fits", "-o", "new.fits", "-o", "old.png"],
         ["pv", "cube.fits", "--path", "1,1 9,9", "-o", "new.fits", "--png", "old.png"],
     ):
         assert "old.png: the file exists" in cli(*words, status=1).err
@@ -631,7 +640,7 @@ def test_an_existing_output_is_refused_before_any_work(cli: Any, folder: Path) -
 
 
 def test_a_map_that_is_named_twice_is_one(cli: Any, folder: Path) -> None:
-    cli("image", "cube.fits", "--moment", "1,1", "--statistic", "moment1", "-o", "new.fits")
+    cli("collapse", "cube.fits", "--moment", "1,1", "--statistic", "moment1", "-o", "new.fits")
     assert (folder / "new.fits").exists()
 
 

@@ -74,9 +74,9 @@ def test_compressed_images_are_named(cli: Any, folder: Path) -> None:
     assert (found["codec"], found["tile"], found["quantisation"]) == ("RICE_1", [30, 1], None)
     assert "600" in cli("stats", "packed.fits").out
     assert tf.evaluate("a + 1", a=folder / "packed.fits")[0, 0] == 2
-    with tf.open(folder / "packed.fits", raw=True) as file:
+    with tf.open(folder / "packed.fits", decompress_tiles=False) as file:
         assert "compressed image (RICE_1)" in repr(file)
-        with pytest.raises(tf.UsageError, match="without raw=True"):
+        with pytest.raises(tf.UsageError, match="without decompress_tiles=False"):
             file.image(1)
 
 

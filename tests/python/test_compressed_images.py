@@ -176,7 +176,7 @@ def test_an_image_of_tiles_is_described_as_one(tmp_path: Path) -> None:
         assert "ZCMPTYPE" not in image.header
         assert image.header["NAXIS3"] == 5
         assert pickle.loads(pickle.dumps(image)).shape == image.shape
-    with tf.open(path, raw=True) as file:
+    with tf.open(path, decompress_tiles=False) as file:
         assert file[1].kind == "binary table"
         assert file[1].names == ("COMPRESSED_DATA",)
 
@@ -185,7 +185,7 @@ def test_a_damaged_tile_is_an_error_with_its_place_and_others_stay_readable(tmp_
     path = tmp_path / "packed.fits"
     pixels = CUBE[0].astype("i2")
     compressed(path, pixels, "RICE_1", tile_shape=(10, 111))
-    with tf.open(path, raw=True) as file:
+    with tf.open(path, decompress_tiles=False) as file:
         table = file[1]
         heap = table.data_offset + table.header["NAXIS1"] * table.header["NAXIS2"]
         descriptors = np.frombuffer(path.read_bytes()[table.data_offset : heap], ">i4")

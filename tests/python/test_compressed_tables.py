@@ -159,7 +159,7 @@ def test_tables_written_here_are_restored_by_funpack(
         tf.write(packed, list(plain), compress=how, checksum=True, threads=2)
         tf.write(tmp_path / "one.fz", list(plain), compress=how, checksum=True, threads=1)
         assert packed.read_bytes() == (tmp_path / "one.fz").read_bytes()
-        with tf.open(packed) as file, tf.open(packed, raw=True) as raw:
+        with tf.open(packed) as file, tf.open(packed, decompress_tiles=False) as raw:
             assert file[1].compression.tile == (rows or ROWS,)
             assert_same(file[1], plain[1])
             assert all(hdu.checksum().ok and hdu.checksum().data == "right" for hdu in raw)
@@ -207,7 +207,7 @@ def test_directives_in_headers_are_followed_unless_told_otherwise(tmp_path: Path
     packed = tmp_path / "t.fits.fz"
     for flags, tile, codec in (([], 100, "GZIP_1"), (["--ignore-directives"], ROWS, "RICE_1")):
         assert run(["compress", "--tables", "--overwrite", *flags, str(path)]) == 0
-        with tf.open(packed, raw=True) as raw:
+        with tf.open(packed, decompress_tiles=False) as raw:
             assert raw[1].header["ZTILELEN"] == tile
             assert raw[1].header["ZCTYP7"] == codec
             assert raw[1].header["ZCTYP9"] == "GZIP_2"
@@ -307,7 +307,7 @@ def test_the_hdu_after_a_table_with_a_gap_is_found(tmp_path: Path) -> None:
         tf.write(tmp_path / "ours.fz", [file[1]], compress=tf.Compression(tables=True))
     with tf.open(tmp_path / "ours.fz") as file, tf.open(path) as plain:
         assert_same(file[1], plain[1])
-    with tf.open(tmp_path / "ours.fz", raw=True) as raw:
+    with tf.open(tmp_path / "ours.fz", decompress_tiles=False) as raw:
         assert "THEAP" not in raw[1].header
         assert raw[1].header["ZTHEAP"] == rows + gap
 
@@ -354,7 +354,7 @@ def test_text_and_bits_of_any_length_are_those_of_astropy(tmp_path: Path, stem: 
 def test_reading_a_column_decodes_that_column_alone(tmp_path: Path) -> None:
     path = write_table(tmp_path / "t.fits", fixed_columns(ROWS), FZTILELN=100)
     packed = fpacked(path)
-    with tf.open(packed, raw=True) as file:
+    with tf.open(packed, decompress_tiles=False) as file:
         header, start = file[1].header, file[1].data_offset
     starts = [column.name for column in fixed_columns(1)]
     heap = start + header["NAXIS1"] * header["NAXIS2"]
@@ -512,7 +512,7 @@ def test_descriptors_in_the_order_of_the_standard_are_read(tmp_path: Path) -> No
     path = write_table(tmp_path / "t.fits", variable_columns(ROWS))
     with tf.open(path) as plain:
         tf.write(tmp_path / "t.fz", list(plain)[:2], compress=tf.Compression(tables=True))
-    with tf.open(tmp_path / "t.fz", raw=True) as raw:
+    with tf.open(tmp_path / "t.fz", decompress_tiles=False) as raw:
         header, start = raw[1].header, raw[1].data_offset
     content = bytearray((tmp_path / "t.fz").read_bytes())
     rows, heap = header["NAXIS1"], header["PCOUNT"]
@@ -542,7 +542,7 @@ def test_verify_compares_decoded_data_with_their_sum(tmp_path: Path) -> None:
     assert not [*tf.verify(tmp_path / "t.fz")]
     content = (tmp_path / "t.fz").read_bytes()
     for hdu in (1, 2):
-        with tf.open(tmp_path / "t.fz", raw=True) as raw:
+        with tf.open(tmp_path / "t.fz", decompress_tiles=False) as raw:
             stated, start = raw[hdu].header["ZDATASUM"], raw[hdu].data_offset
         place = content.rindex(b"ZDATASUM", 0, start)
         card = content[place : place + 80]
@@ -550,7 +550,7 @@ def test_verify_compares_decoded_data_with_their_sum(tmp_path: Path) -> None:
         changed = content[:place] + other + content[place + 80 :]
         found = [finding.code for finding in tf.verify(changed)]
         assert "decoded-sum" in found
-        with tf.open(changed, raw=True) as raw:
+        with tf.open(changed, decompress_tiles=False) as raw:
             heap = raw[hdu].data_offset + raw[hdu].header["NAXIS1"] * raw[hdu].header["NAXIS2"]
         damaged = content[: heap + 20] + bytes([content[heap + 20] ^ 255]) + content[heap + 21 :]
         found = [finding.code for finding in tf.verify(damaged)]

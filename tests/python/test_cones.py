@@ -139,3 +139,28 @@ def test_the_command_line_names_columns_of_a_cone(tmp_path: Path, capsys: Any) -
     for wrong in (["--cone", "10,20,1deg", "--cone-columns", "A"], ["--cone-columns", "A,B"]):
         assert run(["table", path, *wrong]) == 2
         assert "--cone-columns takes two names" in capsys.readouterr().err
+
+
+def test_a_cone_takes_a_position_of_astropy_in_any_frame(table: tf.Table) -> None:
+    position = SkyCoord(120.0, 30.0, unit="deg")
+    expected = table.cone(120.0, 30.0, "20deg", columns="ID")["ID"]
+    assert len(expected) > 3
+    for frame in ("icrs", "galactic", "fk5"):
+        found = table.cone(position.transform_to(frame), 20 * u.deg, columns="ID")["ID"]
+        np.testing.assert_array_equal(found, expected)
+    for wrong in ((position,), (position, 1.0, 2.0), (SkyCoord([1.0], [2.0], unit="deg"), 1.0)):
+        with pytest.raises((tf.UsageError, TypeError)):
+            table.cone(*wrong)  # type: ignore[call-arg]
+    with pytest.raises(tf.UsageError, match="expected a radius"):
+        table.cone(1.0, 2.0)
+
+
+def test_a_mask_selects_rows(table: tf.Table) -> None:
+    mask = table["DEC"] > 40.0
+    rows = table[mask]
+    assert rows.rows == len(rows) == np.count_nonzero(mask)
+    np.testing.assert_array_equal(rows["ID"], np.flatnonzero(mask))
+    with pytest.raises(tf.UsageError, match="a mask of 3 for 405 rows"):
+        table[np.ones(3, bool)]
+    with pytest.raises(tf.UsageError, match=r"table\[an array\]: an index selects a column"):
+        table[np.arange(400)]  # type: ignore[call-overload]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import pickle
 import shutil
 import subprocess
 from pathlib import Path
 
+import astropy.wcs
 import numpy as np
 import pytest
+from astropy.io import fits
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -151,8 +154,6 @@ def test_cutouts_pass_fitsverify(tmp_path: Path) -> None:
 
 
 def test_cutouts_read_the_same_in_astropy(tmp_path: Path) -> None:
-    from astropy.io import fits
-
     stored = np.arange(6 * 7 * 8, dtype="i4").reshape(6, 7, 8)
     image = tf.open(primary(stored, [*cube_cards(), ("BLANK", 5), ("BSCALE", 0.1)]))[0]
     image.cutout(section=np.s_[1:, ::2, ::-1]).write(tmp_path / "cut.fits")
@@ -160,3 +161,85 @@ def test_cutouts_read_the_same_in_astropy(tmp_path: Path) -> None:
         theirs.verify("exception")
         np.testing.assert_array_equal(theirs[0].data, ours[0][...])
         assert theirs[0].header["OBJECT"] == "test"
+
+
+@pytest.fixture
+def polarised() -> tf.Image:
+    """Return a cube of 2 polarisations, 5 channels, 6 x 7 pixels."""
+    stored = np.random.default_rng(51).normal(size=(2, 5, 6, 7)).astype("f4")
+    stokes = [("CTYPE4", "STOKES"), ("CRPIX4", 1.0), ("CRVAL4", 1.0), ("CDELT4", 3.0)]
+    image: tf.Image = tf.open(primary(stored, [*cube_cards(), *stokes]))[0]
+    return image
+
+
+def test_a_selected_polarisation_is_a_cube_of_three_axes(
+    polarised: tf.Image, tmp_path: Path
+) -> None:
+    stored = polarised.read()
+    for name, number in (("I", 0), ("V", 1)):
+        cube = polarised.select(pol=name, drop_degenerate=True)
+        assert cube.shape == (5, 6, 7)
+        np.testing.assert_array_equal(cube.read(), stored[number])
+        kept = polarised.select(pol=name)
+        np.testing.assert_array_equal(cube.moment(1).values, kept.moment(1).values)
+        assert cube.stats().sum == kept.stats().sum
+        assert pickle.loads(pickle.dumps(cube.file))[0].shape == (5, 6, 7)
+    cube.write(tmp_path / "v.fits")
+    # The world of the three axes that are left is the same in astropy.
+    written = astropy.wcs.WCS(fits.getheader(tmp_path / "v.fits"))
+    whole = polarised.wcs
+    here = written.pixel_to_world_values(3, 4, 2, *[0] * (written.naxis - 3))
+    np.testing.assert_allclose(here[:3], whole.pixel_to_world_values(3, 4, 2, 1)[:3])
+
+
+def test_selections_without_single_axes_keep_their_conditions(polarised: tf.Image) -> None:
+    chosen = {"region": "circle(3,3,2)", "where": "> 0.5", "pol": "I", "channels": slice(1, 4)}
+    kept = polarised.select(**chosen)
+    dropped = polarised.select(**chosen, drop_degenerate=True)
+    assert (kept.shape, dropped.shape) == ((1, 3, 6, 7), (3, 6, 7))
+    np.testing.assert_array_equal(dropped.read(), kept.read()[0])
+    np.testing.assert_array_equal(dropped.spectrum().values, kept.spectrum().values)
+    # A selection of a selection, and nothing to drop.
+    again = polarised.select(pol="I").select(where="> 0.5", drop_degenerate=True)
+    np.testing.assert_array_equal(again.read(), polarised.select(pol="I", where="> 0.5").read()[0])
+    assert polarised.select(channels=slice(0, 2), drop_degenerate=True).shape == (2, 2, 6, 7)
+    assert polarised.select(pol="I", channels=2, drop_degenerate=True).shape == (6, 7)
+
+
+def test_several_regions_need_every_axis(polarised: tf.Image) -> None:
+    regions = ["circle(2,2,1)", "circle(5,5,1)"]
+    with pytest.raises(tf.UsageError, match="several regions") as caught:
+        polarised.select(regions, pol="I", drop_degenerate=True)
+    assert "select them in the result" in str(caught.value)
+    cube = polarised.select(pol="I", drop_degenerate=True)
+    alone = [cube.select(each).stats().sum for each in regions]
+    assert [one.sum for one in cube.select(regions).stats()] == alone
+
+
+def test_axes_of_length_1_are_left_out_of_written_files(
+    polarised: tf.Image, tmp_path: Path
+) -> None:
+    part = polarised.select(pol="V")
+    part.write(tmp_path / "three.fits", drop_degenerate=True)
+    tf.write(tmp_path / "short.fits", part, dtype="i2", scaling=(0.01, 0.0), drop_degenerate=True)
+    part.write(tmp_path / "four.fits", drop_degenerate=False)
+    assert [tf.open(tmp_path / f"{name}.fits")[0].shape for name in ("three", "short", "four")] == [
+        (5, 6, 7), (5, 6, 7), (1, 5, 6, 7),
+    ]  # fmt: skip
+    stored = polarised.read()[1]
+    np.testing.assert_array_equal(tf.open(tmp_path / "three.fits")[0].read(), stored)
+    np.testing.assert_allclose(tf.open(tmp_path / "short.fits")[0].read(), stored, atol=0.006)
+    pixel = polarised.cutout(section=np.s_[0, 1, 2, 3])
+    with pytest.raises(tf.UsageError, match="drop_degenerate"):
+        tf.write(tmp_path / "new.fits", np.ones((1, 2, 3)), drop_degenerate=True)
+    assert not (tmp_path / "new.fits").exists()
+    # FITS has no image without axes.
+    pixel.write(tmp_path / "pixel.fits", drop_degenerate=True)
+    assert tf.open(tmp_path / "pixel.fits")[0].shape == (1,)
+    assert tf.open(tmp_path / "pixel.fits")[0].read().ravel().tolist() == [polarised[0, 1, 2, 3]]
+
+
+def test_header_without_single_axes_describes_the_axes_that_are_left(polarised: tf.Image) -> None:
+    cube = polarised.select(pol="V").cutout(drop_degenerate=True)
+    assert cube.header["NAXIS"] == 3
+    assert cube.coordinates.channel_axis == 0

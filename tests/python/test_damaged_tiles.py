@@ -30,7 +30,7 @@ def packed(pixels: Any, how: tf.Compression, folder: Path, **cards: Any) -> byte
 
 def streams(content: bytes) -> list[tuple[int, int]]:
     """Return where the stream of each tile is: offset in the file, and bytes."""
-    with tf.open(content, raw=True) as file:
+    with tf.open(content, decompress_tiles=False) as file:
         table = file[1]
         rows, width = table.header["NAXIS2"], table.header["NAXIS1"]
         heap = table.data_offset + rows * width
@@ -174,7 +174,7 @@ def test_tiles_beyond_the_end_of_the_file_are_damaged(tmp_path: Path) -> None:
         with pytest.warns(tf.TachyfitsWarning, match=r"row 14 .*then the end of the file"):
             found = file[1][:]
         assert np.array_equal(found, without(CUBE, range(13, 24)), equal_nan=True)
-    with tf.open(content, raw=True) as file:
+    with tf.open(content, decompress_tiles=False) as file:
         rows, width = file[1].data_offset, file[1].header["NAXIS1"]
     # In the rows: all of their tiles are lost, those before them too.
     file = tf.open(content[: rows + 3 * width + 1], damaged="nan")
@@ -186,7 +186,7 @@ def test_rows_that_say_nothing_valid_are_damaged(tmp_path: Path) -> None:
     content = bytearray(packed(CUBE, tf.Compression("rice", tile=TILE), tmp_path))
     with tf.open(bytes(content)) as file:
         whole = file[1][:]
-    with tf.open(bytes(content), raw=True) as file:
+    with tf.open(bytes(content), decompress_tiles=False) as file:
         table = file[1]
         start, width = table.data_offset, table.header["NAXIS1"]
         names = [column.name for column in table.columns]
@@ -291,7 +291,7 @@ def test_verify_reports_every_damaged_column_of_a_compressed_table(tmp_path: Pat
     tf.write(tmp_path / "t.fz", table, compress=how, overwrite=True)
     content = (tmp_path / "t.fz").read_bytes()
     assert tf.verify(content).ok
-    with tf.open(content, raw=True) as file:
+    with tf.open(content, decompress_tiles=False) as file:
         data, width = file[1].data_offset, file[1].header["NAXIS1"]
         heap = data + width * file[1].header["NAXIS2"]
         cells = np.frombuffer(content[data:heap], "u1").reshape(-1, 3, width // 3)

@@ -9,17 +9,14 @@ import numpy as np
 import pytest
 from examples.galaxy.__main__ import main
 from examples.galaxy.compare import compare, galaxy_plan
-from examples.galaxy.galaxy import Galaxy, Truth, write_galaxy
+from examples.galaxy.galaxy import Truth, write_galaxy
 from examples.galaxy.measure import measure
 
 import tachyfits as tf
 from fitsbytes import cube_cards, primary
+from smallgalaxy import SMALL
 
 pytestmark = pytest.mark.once
-
-#: The same galaxy, coarser: 10 MB instead of 270.
-SMALL = Galaxy(side=160, channels=100, pixel=4.8, channel_width=5.2, field_radius=78.0,
-               beam_major=25.6, beam_minor=19.2, dispersion=14.0, flat_speed=170.0)  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -12,11 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 from astropy.io import fits
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import tachyfits as tf
 from tachyfits.base.cluster import current
 from tachyfits.interop import dask_ranks
 from tachyfits.writing import shared
+from test_units import beams_cube
 
 pytestmark = pytest.mark.once
 
@@ -167,6 +170,44 @@ def test_a_file_has_the_bytes_of_one_process(image: tf.Image, chunk: Any, tmp_pa
     assert {entry.name for entry in tmp_path.iterdir()} == {"one.fits", "several.fits"}
 
 
+def check_sums(image: tf.Image, folder: Path, client: str, chunk: int) -> None:
+    image.write(folder / "one.fits", overwrite=True, checksum=True)
+    path = folder / "several.fits"
+    tf.distributed.write(image, path, overwrite=True, checksum=True, client=client, chunk=chunk)
+    assert path.read_bytes() == (folder / "one.fits").read_bytes()
+    assert tf.open(path)[0].checksum().ok
+
+
+@pytest.mark.parametrize("chunk", [997, 6000, 1 << 20])
+def test_merged_sums_are_those_of_one_process(image: tf.Image, chunk: int, tmp_path: Path) -> None:
+    for one in (image * 2, image * 0, image.cutout(tf.Box(4, 4, 9, 9))):
+        check_sums(one, tmp_path, "threads", chunk)
+
+
+def test_other_processes_sum_what_they_write(image: tf.Image, tmp_path: Path) -> None:
+    check_sums(image * 2, tmp_path, "processes", 6000)
+
+
+@pytest.mark.parametrize("cards", range(28, 34))
+def test_cards_of_sums_may_need_another_block(cards: int, tmp_path: Path) -> None:
+    hdu = fits.PrimaryHDU(np.arange(50, dtype="i2"))
+    hdu.header.extend([(f"CARD{number}", number) for number in range(cards)])
+    hdu.writeto(tmp_path / "cards.fits")
+    check_sums(tf.open(tmp_path / "cards.fits")[0] + 1, tmp_path, "synchronous", 30)
+
+
+def test_sums_of_the_original_are_not_those_of_the_image(tmp_path: Path) -> None:
+    tf.write(tmp_path / "sums.fits", np.arange(50, dtype="i2"), checksum=True)
+    check_sums(tf.open(tmp_path / "sums.fits")[0] + 1, tmp_path, "synchronous", 30)
+
+
+def test_sums_of_an_image_with_a_table_are_refused(tmp_path: Path) -> None:
+    image = beams_cube(tmp_path / "beams.fits") * 2
+    with pytest.raises(tf.UsageError, match="without tables of its coordinates or beams"):
+        tf.distributed.write(image, tmp_path / "new.fits", checksum=True, client="synchronous")
+    assert not (tmp_path / "new.fits").exists()
+
+
 def test_a_failed_write_leaves_nothing(image: tf.Image, tmp_path: Path) -> None:
     path = tmp_path / "new.fits"
     with pytest.raises(tf.UsageError, match="found one of a file"):
@@ -210,3 +251,23 @@ def test_warnings_of_tasks_are_given_here_once(
         stats = tf.distributed.stats(damaged, client=scheduler, chunk=3000)
     assert len({str(one.message) for one in seen}) == len(seen)
     assert stats.nan > image.stats().nan
+
+
+@settings(max_examples=20)
+@given(
+    shape=st.tuples(st.integers(1, 9), st.integers(1, 70), st.sampled_from([1, 2, 17, 300, 9001])),
+    kind=st.sampled_from(["f4", "f8", "i2", "i4"]),
+    statistic=st.sampled_from([one.name for one in tf.info.statistics()]),
+    axis=st.sampled_from(["x", "y", "z", "xy", "xz", "yz", "xyz"]),
+    parts=st.integers(1, 9),
+    seed=st.integers(0, 99),
+)
+def test_additions_do_not_depend_on_the_lengths_of_kept_axes(
+    shape: tuple[int, int, int], kind: str, statistic: str, axis: str, parts: int, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    values = (rng.normal(size=shape) * 10 ** rng.uniform(-3, 3, shape)).astype(kind)
+    image = tf.open(fits_bytes(values))[0]
+    with tf.distributed.on("synchronous", chunk=max(1, values.nbytes // parts)):
+        found = image.reduce(statistic, axis=axis)
+    np.testing.assert_array_equal(found, image.reduce(statistic, axis=axis))

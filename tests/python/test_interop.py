@@ -21,7 +21,7 @@ pytestmark = pytest.mark.once
 
 def test_specutils_spectra_go_there_and_back(tmp_path: Path) -> None:
     spectrum = cube(tmp_path / "a.fits").spectrum(unit="km/s")
-    given = spectrum.to_specutils()
+    given = spectrum.to_astropy()
     assert given.flux.unit == u.Jy / u.beam
     np.testing.assert_array_equal(given.flux.value, spectrum.values)
     np.testing.assert_array_equal(given.spectral_axis.to_value("km/s"), spectrum.axis.values)
@@ -58,7 +58,7 @@ def test_a_spectrum_of_specutils_alone_gets_coordinates(tmp_path: Path) -> None:
 
 def test_a_plane_goes_to_ccddata_and_back(tmp_path: Path) -> None:
     plane = cube(tmp_path / "a.fits").plane(np.s_[1])
-    data = plane.to_ccddata()
+    data = plane.to_astropy()
     assert isinstance(data, CCDData)
     assert data.unit == u.Jy / u.beam
     np.testing.assert_array_equal(data.mask, np.isnan(plane.values))
@@ -196,7 +196,7 @@ def test_tabulated_spectra_keep_their_coordinates(tabulated: tf.Image, tmp_path:
     with tf.open(tmp_path / "l.fits") as file:
         np.testing.assert_allclose(file[0].world_axis("x").values, WAVES)
         np.testing.assert_allclose(file[1].world_axis("x").values, WAVES[1:])
-    micron = tf.Spectrum.from_specutils(spectrum.to_specutils())
+    micron = tf.Spectrum.from_specutils(spectrum.to_astropy())
     micron.write(tmp_path / "u.fits")
     np.testing.assert_allclose(tf.open(tmp_path / "u.fits")[0].world_axis("x").values, WAVES)
 
@@ -228,7 +228,7 @@ def test_specutils_gets_the_rest_value_of_any_card(
         if value is not None:
             made[keyword] = value
     fits.PrimaryHDU(image.read(), made).writeto(tmp_path / "r.fits")
-    spectrum = tf.open(tmp_path / "r.fits")[0].spectrum().to_specutils()
+    spectrum = tf.open(tmp_path / "r.fits")[0].spectrum().to_astropy()
     assert spectrum.rest_value.to_value("Hz", u.spectral()) == pytest.approx(hertz, rel=1e-12)
 
 
@@ -253,13 +253,13 @@ def test_spectral_cube_of_an_unknown_unit_warns(tmp_path: Path) -> None:
 
 def test_specutils_gets_the_units_that_are_meant(tmp_path: Path) -> None:
     image = cube(tmp_path / "a.fits", "erg/s/cm2/A")
-    assert image.spectrum().to_specutils().flux.unit == u.erg / u.s / u.cm**2 / u.AA
+    assert image.spectrum().to_astropy().flux.unit == u.erg / u.s / u.cm**2 / u.AA
 
 
 @pytest.mark.parametrize(
     ("module", "call"),
     [
-        ("specutils", lambda image: image.spectrum().to_specutils()),
+        ("specutils", lambda image: image.spectrum().to_astropy()),
         ("spectral_cube", lambda image: image.to_spectral_cube()),
         ("spectral_cube", lambda image: image.collapse("max").to_projection()),
         ("xarray", lambda image: image.to_xarray()),

@@ -249,9 +249,9 @@ def assert_same_spectral(found: u.Quantity, truth: Truth, pixels: Floats) -> Non
 def test_places_of_pixels(image: tf.Image, truth: Truth) -> None:
     if truth.sky_axes is None and not in_file_spectral(truth):
         with pytest.raises(tf.UsageError):
-            image.coordinates(*truth.pixels[0])
+            image.coordinates.pixel_to_world(*truth.pixels[0])
         return
-    position, spectral = parts_of(image.coordinates(*truth.pixels.T), truth)
+    position, spectral = parts_of(image.coordinates.pixel_to_world(*truth.pixels.T), truth)
     if truth.sky_axes is not None:
         assert_same_sky(degrees(position), truth.sky(truth.pixels), truth)
     if in_file_spectral(truth):
@@ -263,8 +263,8 @@ def test_pixels_of_places(image: tf.Image, truth: Truth) -> None:
     pixels = truth.pixels[truth.is_invertible(truth.pixels)]
     if not len(pixels):
         pytest.skip("WCSLIB does not invert the projection")
-    position, spectral = parts_of(image.coordinates(*pixels.T), truth)
-    found = image.pixel(position, spectral)
+    position, spectral = parts_of(image.coordinates.pixel_to_world(*pixels.T), truth)
+    found = image.coordinates.world_to_pixel(position, spectral)
     for axis in range(1, truth.data.ndim + 1):
         if axis in axes or (spectral is not None and axis == truth.spectral_axis):
             np.testing.assert_allclose(found[axis - 1], pixels[:, axis - 1], rtol=0, atol=1e-4)
@@ -373,7 +373,7 @@ def test_places_in_a_compressed_copy(image: tf.Image, truth: Truth, tmp_path: Pa
     tf.write(path, image, compress="gzip")
     found = next(hdu for hdu in tf.open(path) if isinstance(hdu, tf.Image) and hdu.size)
     one, other = (
-        (parts_of(at.coordinates(*truth.pixels.T), truth) for at in (found, image))
+        (parts_of(at.coordinates.pixel_to_world(*truth.pixels.T), truth) for at in (found, image))
         if (truth.sky_axes is not None or in_file_spectral(truth))
         else ((None, None), (None, None))
     )

@@ -141,7 +141,9 @@ def test_velocities_about_another_line_need_no_other_axis(kind: str, tmp_path: P
     assert (kept.header["RESTFRQ"], kept.header["CTYPE3"]) == (REST, kind)
     inside = 0.6 * velocities[2] + 0.4 * velocities[3]
     assert image.select(channels=f"..{inside} km/s", rest=f"{other} Hz").spectrum().values.size == 3
-    assert image.pixel(spectral=f"{velocities[4]} km/s", rest=f"{other} Hz")[2] == pytest.approx(4)
+    assert image.coordinates.world_to_pixel(spectral=f"{velocities[4]} km/s", rest=f"{other} Hz")[
+        2
+    ] == pytest.approx(4)
     spectrum.write(tmp_path / "spectrum.fits")
     with tf.open(tmp_path / "spectrum.fits") as file:
         np.testing.assert_allclose(

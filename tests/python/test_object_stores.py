@@ -2,50 +2,18 @@
 
 from __future__ import annotations
 
-import socket
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import boto3
 import dask
 import numpy as np
 import pytest
 import xarray as xr
 from astropy.io import fits
-from moto.server import ThreadedMotoServer
 
 import tachyfits as tf
 
 pytestmark = pytest.mark.once
-
-
-@pytest.fixture(scope="module")
-def endpoint() -> Iterator[str]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=port, verbose=False)
-    server.start()
-    yield f"http://127.0.0.1:{port}"
-    server.stop()
-
-
-@pytest.fixture
-def bucket(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    for name, value in {
-        "AWS_ACCESS_KEY_ID": "someone",
-        "AWS_SECRET_ACCESS_KEY": "secret-word",
-        "AWS_REGION": "us-east-1",
-        "AWS_ENDPOINT_URL": endpoint,
-        "AWS_ALLOW_HTTP": "true",
-    }.items():
-        monkeypatch.setenv(name, value)
-    store = boto3.resource("s3", endpoint_url=endpoint, region_name="us-east-1")
-    found = store.create_bucket(Bucket="survey")
-    yield found
-    found.objects.all().delete()
-    found.delete()
 
 
 @pytest.fixture

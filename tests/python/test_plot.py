@@ -22,7 +22,6 @@ from tachyfits.plot import (
     pv_figure,
     save_figure,
     spectrum_figure,
-    triptych_figure,
 )
 from tachyfits.plot._limits import limits_of, normalisation
 from tachyfits.plot._plane import beam_outline
@@ -77,7 +76,7 @@ def test_axes_of_other_skies_are_labelled_as_people_say_them(
 def test_contours_and_outlines_are_at_their_place_on_other_skies(name: str) -> None:
     image = other_sky(name)
     # A source to the upper right of the middle, in an equatorial image.
-    at = image.coordinates(20.0, 14.0).icrs
+    at = image.coordinates.pixel_to_world(20.0, 14.0).icrs
     stored = np.zeros((21, 21), "f4")
     stored[10, 10] = 1.0
     cards = {"CTYPE1": "RA---TAN", "CTYPE2": "DEC--TAN", "CRVAL1": float(at.ra.deg),
@@ -208,7 +207,7 @@ def test_the_same_picture_is_the_same_file(suffix: str, tmp_path: Path) -> None:
 
 
 def test_results_draw_themselves(tmp_path: Path) -> None:
-    plane().png(tmp_path / "a.png", stretch="log", low=0.1, colormap="gray", title="mine")
+    plane().png(tmp_path / "a.png", stretch="log", low=0.1, cmap="gray", title="mine")
     assert plane().plot(title="mine").axes[0].get_title() == "mine"
     stored = np.ones((4, 3, 3), "f4")
     tf.open(primary(stored))[0].spectrum().png(tmp_path / "b.svg")
@@ -266,7 +265,7 @@ def test_a_cut_with_an_axis_of_one_pixel_is_drawn(shape: tuple[int, int]) -> Non
 
 def test_a_triptych_has_a_colour_bar_for_each_moment(tmp_path: Path) -> None:
     planes = _sky_cube(tmp_path / "c.fits").moments(unit="km/s")
-    figure = triptych_figure(planes)
+    figure = tf.figure(planes)
     assert [axes.get_title() for axes in figure.axes if axes.images] == [
         "Moment 0", "Moment 1", "Moment 2",
     ]  # fmt: skip
@@ -282,7 +281,7 @@ def test_velocities_have_the_same_colours_in_a_triptych_as_alone() -> None:
     wild = np.random.default_rng(3).normal(0, 10, (20, 30))
     wild[::4, ::5] *= 1e4
     velocities = replace(plane(), values=wild, unit="km/s", name="moment 1")
-    alone, together = plane_figure(velocities), triptych_figure([velocities])
+    alone, together = plane_figure(velocities), tf.figure([velocities])
     colours = [figure.axes[0].images[0].get_clim() for figure in (alone, together)]
     assert colours[0] == colours[1]
     assert max(map(abs, colours[1])) < 100
@@ -334,9 +333,9 @@ def test_the_command_line_draws_several_maps(tmp_path: Path) -> None:
         ["--moment", "0,1,2", "--triptych", "--overwrite"],
         ["--outline", "circle(9,9,3)", "--scale-bar", "2arcmin", "--overwrite"],
     ):
-        assert run(["image", path, *words, "-o", out]) == 0
+        assert run(["collapse", path, *words, "-o", out]) == 0
         assert Path(out).read_bytes().startswith(b"\x89PNG")
-    assert run(["image", path, "--channel-maps", "4", "-o", str(tmp_path / "o.fits")]) == 2
+    assert run(["collapse", path, "--channel-maps", "4", "-o", str(tmp_path / "o.fits")]) == 2
 
 
 @pytest.mark.parametrize(
@@ -365,7 +364,7 @@ def test_options_that_several_maps_lack_are_refused(
 ) -> None:
     _sky_cube(tmp_path / "c.fits")
     out = tmp_path / "o.png"
-    assert run(["image", str(tmp_path / "c.fits"), option, refused, "-o", str(out)]) == 2
+    assert run(["collapse", str(tmp_path / "c.fits"), option, refused, "-o", str(out)]) == 2
     names = [words.partition("=")[0] for words in (option, refused)]
     assert "{} takes no {}".format(*names) in capsys.readouterr().err
     assert not out.exists()
@@ -382,11 +381,11 @@ def test_the_command_line_gives_colours_and_lines_to_channel_maps(
         return channel_figure(*cube, **options)
 
     monkeypatch.setattr("tachyfits.plot.channel_figure", drawn)
-    expected = {"low": 0.1, "high": 0.5, "colormap": "gray", "rest": "21cm", "rest_medium": "air"}
-    names = {"colormap": "cmap", "rest_medium": "rest-medium"}
+    expected = {"low": 0.1, "high": 0.5, "cmap": "gray", "rest": "21cm", "rest_medium": "air"}
+    names = {"rest_medium": "rest-medium"}
     words = [f"--{names.get(name, name)}={value}" for name, value in expected.items()]
     arguments = [str(tmp_path / "c.fits"), "--channel-maps=2", "--unit=m", *words]
-    assert run(["image", *arguments, "-o", str(tmp_path / "o.png")]) == 0
+    assert run(["collapse", *arguments, "-o", str(tmp_path / "o.png")]) == 0
     assert asked.items() >= expected.items()
 
 
@@ -413,3 +412,181 @@ def test_contours_without_number_are_refused_at_once(contours: Any, tmp_path: Pa
     plane = tf.open(primary(np.arange(12.0).reshape(3, 4)))[0].plane()
     with pytest.raises(tf.UsageError, match="invalid contours: expected at most 200"):
         plane.png(tmp_path / "p.png", contours=contours)
+
+
+def test_a_figure_in_axes_of_the_user_leaves_the_figure_alone() -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 3))
+    left, right = figure.subplots(1, 2)
+    image = tf.open(primary(np.random.default_rng(1).normal(0, 1, (9, 20, 30)), cube_cards()))[0]
+    assert plane(*BEAM).plot(ax=left, title="mine", label="K") is figure
+    image.spectrum().plot(ax=right, label="all")
+    assert tuple(figure.get_size_inches()) == (8, 3)
+    # Plain axes gave their place to axes of the sky, in the same cell.
+    sky = figure.axes[-1]
+    assert left not in figure.axes
+    assert sky.get_subplotspec() == left.get_subplotspec()
+    assert (sky.get_title(), sky.child_axes[0].get_ylabel()) == ("mine", "K")
+    assert [text.get_text() for text in right.get_legend().get_texts()] == ["all"]
+    with pytest.raises(tf.UsageError, match="both ax and figsize"):
+        plane().plot(ax=right, figsize=3.5)
+
+
+def test_a_column_of_a_journal_has_letters_of_8_points_and_no_empty_bands(tmp_path: Path) -> None:
+    figure = plane(*BEAM).plot(figsize=3.5)
+    width, height = figure.get_size_inches()
+    assert width == 3.5
+    axes, bar = figure.axes
+    assert axes.title.get_fontsize() == 8
+    box = figure.get_tightbbox()
+    bands = (box.x0, width - box.x1, box.y0, height - box.y1)
+    assert all(0 <= band < 0.15 for band in bands), bands
+    # The colour bar is as high as the picture.
+    for end in ("y0", "y1"):
+        assert getattr(bar.get_position(), end) == pytest.approx(
+            getattr(axes.get_position(), end), abs=0.01
+        )
+    save_figure(figure, tmp_path / "a.png")
+    from matplotlib.image import imread
+
+    assert imread(tmp_path / "a.png").shape[1] == 3.5 * 300
+    assert tuple(plane().plot(figsize=(4, 5)).get_size_inches()) == (4, 5)
+
+
+@pytest.mark.parametrize("figsize", [0, -1, (1, 2, 3), "wide", float("nan"), (5, 1e9)])
+def test_invalid_sizes_are_refused(figsize: Any) -> None:
+    with pytest.raises(tf.UsageError, match="invalid figsize"):
+        plane().plot(figsize=figsize)
+
+
+@pytest.mark.parametrize(
+    ("cards", "name"),
+    [
+        ([("EQUINOX", 1950.0)], "Right ascension (B1950)"),
+        ([("RADESYS", "FK4")], "Right ascension (B1950)"),
+        ([("EPOCH", 1950.0)], "Right ascension (B1950)"),
+        ([("EQUINOX", 2000.0)], "Right ascension (J2000)"),
+        ([("RADESYS", "ICRS")], "Right ascension (ICRS)"),
+        ([], "Right ascension"),
+    ],
+)
+def test_axes_name_the_equinox_that_the_header_gives(
+    cards: list[tuple[str, object]], name: str
+) -> None:
+    figure = plane(*cards).plot()
+    assert figure.axes[0].coords[0].get_axislabel() == name
+
+
+def test_a_moment_read_from_a_file_is_drawn_as_the_moment_that_it_is(tmp_path: Path) -> None:
+    planes = _sky_cube(tmp_path / "c.fits").moments(unit="km/s")
+    for number, moment in enumerate(planes):
+        moment.write(tmp_path / f"{number}.fits")
+        image = tf.open(tmp_path / f"{number}.fits")[0]
+        assert image.header["BTYPE"] == f"moment {number}"
+        figures = moment.plot(), image.plane().plot()
+        axes = [figure.axes[0] for figure in figures]
+        assert axes[0].get_title() == axes[1].get_title()
+        assert axes[0].images[0].get_clim() == axes[1].images[0].get_clim()
+        assert axes[0].images[0].cmap == axes[1].images[0].cmap
+        assert figures[0].axes[1].get_ylabel() == figures[1].axes[1].get_ylabel()
+
+
+@pytest.mark.parametrize(
+    ("unit", "btype", "expected"),
+    [
+        ("km/s", None, "Velocity (km/s)"),
+        ("km s-1", "Dispersion", "Velocity dispersion (km/s)"),
+        ("Jy/beam.km/s", "Intensity", "Integrated intensity (Jy/beam km/s)"),
+        ("K km/s", None, "Integrated intensity (K km/s)"),
+        ("K", "Intensity", "Intensity (K)"),
+        ("Jy", None, "Pixel value (Jy)"),
+    ],
+)
+def test_values_of_other_programs_are_named_by_unit_and_type(
+    unit: str, btype: str | None, expected: str
+) -> None:
+    cards = [("BUNIT", unit), *([("BTYPE", btype)] if btype else [])]
+    image = tf.open(primary(np.arange(20.0).reshape(4, 5), cards))[0]
+    assert image.plane().plot().axes[1].get_ylabel() == expected
+
+
+def test_limits_of_velocities_come_from_pixels_with_a_line() -> None:
+    values = np.random.default_rng(3).normal(0, 300, (40, 40))
+    intensity = np.random.default_rng(4).normal(0, 1, (40, 40))
+    values[10:30, 10:30] = np.linspace(-50, 50, 400).reshape(20, 20)
+    intensity[10:30, 10:30] = 100.0
+    planes = [
+        replace(plane(), values=array, unit=unit, name=name)
+        for array, unit, name in (
+            (intensity, "K km/s", "moment 0"), (values, "km/s", "moment 1"),
+        )
+    ]  # fmt: skip
+    low, high = tf.figure(planes).axes[2].images[0].get_clim()
+    assert low == pytest.approx(-48, abs=4)
+    assert high == pytest.approx(48, abs=4)
+
+
+def test_a_figure_has_planes_diagrams_spectra_and_histograms(tmp_path: Path) -> None:
+    cube = _sky_cube(tmp_path / "c.fits")
+    pv = cube.with_beam("144arcsec").pv([(2, 12), (25, 12)])
+    panels = [cube.moment(0), pv, cube.spectrum(), cube.histogram(10)]
+    figure = tf.figure(panels, columns=2, figsize=7.1, titles=["a", "b", "c", "d"], title="all")
+    assert figure.get_suptitle() == "all"
+    assert [axes.get_title() for axes in figure.axes if axes.get_title()] == ["a", "b", "c", "d"]
+    # The ellipse is as wide as the beam, on an axis of arcmin, and a channel high.
+    (ellipse,) = figure.axes[2].patches
+    assert ellipse.width == pytest.approx(144 / 60, rel=1e-3)
+    # The width of a long beam along the path is unknown.
+    assert not pv_figure(cube.pv([(2, 12), (25, 12)])).axes[0].patches
+    assert ellipse.height == pytest.approx(0.25)
+    with pytest.raises(tf.UsageError, match="invalid panel"):
+        tf.figure([3])
+    with pytest.raises(tf.UsageError, match="invalid panels: expected 1 to 100, found 0"):
+        tf.figure([])
+    with pytest.raises(tf.UsageError, match="invalid titles: expected 1, found 2"):
+        tf.figure([cube.moment(0)], titles=["a", "b"])
+    with pytest.raises(tf.UsageError, match="invalid shared colours"):
+        tf.figure(panels, shared=True)
+
+
+def test_planes_of_one_kind_share_a_colour_bar(tmp_path: Path) -> None:
+    cube = _sky_cube(tmp_path / "c.fits")
+    planes = [cube.select(channels=channel).collapse("mean") for channel in (0, 2)]
+    figure = tf.figure(planes)
+    maps = [axes for axes in figure.axes if axes.images]
+    assert len(figure.axes) == 3
+    assert maps[0].images[0].norm is maps[1].images[0].norm
+    assert len(tf.figure(planes, shared=False).axes) == 4
+
+
+def test_the_command_line_draws_for_paper(tmp_path: Path) -> None:
+    from matplotlib.image import imread
+
+    _sky_cube(tmp_path / "c.fits")
+    cube, names = str(tmp_path / "c.fits"), [str(tmp_path / f"{n}.fits") for n in range(3)]
+    paper = ["--figsize", "3.5", "--title", "T", "--label", "L", "--dpi", "100"]
+    for number, command in enumerate((
+        ["collapse", cube, "--scale-bar", "auto", *paper, "-o"],
+        ["collapse", cube, "--channel-maps", "2", *paper, "-o"],
+        ["histogram", cube, *paper, "-o"],
+        ["spectrum", cube, *paper, "-o"],
+        ["pv", cube, "--path", "3,12 25,12", "--scale-bar", "auto", *paper, "--overwrite",
+         "-o", names[1], "--png"],
+    )):  # fmt: skip
+        picture = str(tmp_path / f"{number}.png")
+        assert run([*command, picture]) == 0
+        assert imread(picture).shape[1] == 350
+    assert run(["collapse", cube, "--moment", "1", "-o", names[0]]) == 0
+    tf.open(cube)[0].spectrum().write(names[2])
+    assert run(["figure", *names, "--figsize", "7.1", "--dpi", "50", "-o", f"{cube}.png"]) == 0
+    assert imread(f"{cube}.png").shape[1] == 355
+
+
+def test_options_for_paper_need_a_picture(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _sky_cube(tmp_path / "c.fits")
+    assert run(["spectrum", str(tmp_path / "c.fits"), "--figsize", "3.5"]) == 2
+    assert "--figsize: only with a picture (-o OUT.png)" in capsys.readouterr().err
+    assert run(["collapse", str(tmp_path / "c.fits"), "--figsize", "x", "-o", "a.png"]) == 2

@@ -58,7 +58,7 @@ class Centres:
         y, x = np.indices(image.shape)
         longitude, latitude = image.wcs.wcs_pix2world(x.ravel(), y.ravel(), 0)
         self.known = np.isfinite(longitude + latitude)
-        own = image._coordinates.sky.astropy_frame
+        own = image.coordinates.sky.astropy_frame
         there = SkyCoord(longitude[self.known], latitude[self.known], unit="deg", frame=own)
         self.places = {frame: there.transform_to(frame) for frame in frames}
         self.vectors = {name: at.cartesian.xyz.value.T for name, at in self.places.items()}

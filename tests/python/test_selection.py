@@ -224,6 +224,25 @@ def test_a_list_of_regions_has_a_result_for_each() -> None:
     assert not isinstance(image.select(regions[0]).select(channels=0).stats(), list)
 
 
+def test_every_nth_pixel_of_the_sky_has_a_flux_in_a_cutout_alone() -> None:
+    """Pixels that stay have the area of those that steps left out."""
+    image = cube(BUNIT="Jy/beam", BMAJ=0.02, BMIN=0.01, BPA=0.0)
+    section = np.s_[:, ::2, ::-2]
+    chosen = image.select(section=section)
+    for measure in (
+        lambda: chosen.flux(),
+        lambda: chosen.spectrum(statistic="flux"),
+        lambda: chosen.reduce("flux", axis="xy"),
+    ):
+        with pytest.raises(tf.UsageError, match="no flux of every n-th pixel of the sky"):
+            measure()
+    sampled = image.cutout(section=section)
+    area = np.nansum(image[section], axis=(1, 2)) * 4 / np.nansum(image[:], axis=(1, 2))
+    np.testing.assert_allclose(sampled.flux() / image.flux(), area, rtol=1e-6)
+    steps = image.select(section=np.s_[::2])
+    np.testing.assert_array_equal(steps.flux(), image.flux()[::2])
+
+
 def test_a_cutout_of_a_selection_is_the_rectangle_around_it(tmp_path: Path) -> None:
     image = cube()
     circle = tf.Circle(3, 4, 2)
@@ -269,6 +288,19 @@ def test_any_and_all_ask_the_pixels_that_are_left_alone() -> None:
     assert image.select(where="pixel > 0").all()
     assert np.count_nonzero(image.select(where="pixel >= 0")) == 1
     assert np.count_nonzero(image.select(tf.Point(2, 2))) == 0
+
+
+def test_a_selection_is_the_same_as_its_arguments() -> None:
+    image = cube()
+    alone = tf.Selection("circle(2,2,1)", slice(1, None))
+    there = image.select("circle(2,2,1)", channels=slice(1, None))
+    np.testing.assert_array_equal(image.select(alone).read(), there.read())
+    rectangle = tf.Selection("circle(2,2,1)", slice(1, None), mode="partial")
+    expected = image.cutout("circle(2,2,1)", channels=slice(1, None), mode="partial")
+    found = image.cutout(rectangle)
+    np.testing.assert_array_equal(found.read(), expected.read())
+    with pytest.raises(tf.UsageError, match="give it alone"):
+        image.select(alone, pol="I")
 
 
 def test_a_selection_outlives_its_file_and_pickles(tmp_path: Path) -> None:

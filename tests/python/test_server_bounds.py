@@ -317,3 +317,19 @@ def test_link_in_the_command_line_of_the_browser_works_once(viewed: str, tmp_pat
 
 def browser_base(link: str) -> str:
     return link.partition("?")[0]
+
+
+@pytest.mark.parametrize(("count", "end"), [(1, ""), (2, "#files=2"), (5, "#files=4")])
+def test_link_of_several_files_shows_up_to_four_of_them(
+    tmp_path: Path, count: int, end: str
+) -> None:
+    paths = [tmp_path / f"image-{number}.fits" for number in range(count)]
+    for path in paths:
+        tf.write(path, np.ones((4, 5), dtype=np.float32))
+    environment = os.environ | {"BROWSER": "true", "XDG_CACHE_HOME": str(tmp_path)}
+    command = [sys.executable, "-m", "tachyfits", "view", *map(str, paths), "--json"]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        link = json.loads(process.stdout.readline())["link"]
+        process.kill()
+    assert link.partition("?")[2].partition("#")[1:] == ("#" if end else "", end[1:])

@@ -328,3 +328,23 @@ def test_the_server_and_the_command_line_have_the_same_json(
     assert pixels == ["Infinity", "-Infinity", None, 1.5]
     assert (found["min"], found["max"]) == (stats["min"], stats["max"]) == ("-Infinity", "Infinity")
     assert [1.5, -2.0] in [card["value"] for card in header["cards"]]
+
+
+def test_noise_is_the_median_deviation(client: TestClient) -> None:
+    pixels = cube().read().astype(np.float64)
+
+    def sigma(values: Any) -> float:
+        return 1.482602218505602 * float(np.nanmedian(np.abs(values - np.nanmedian(values))))
+
+    for given, values in (
+        ({"channels": "1:10,90:101"}, np.concatenate([pixels[:10], pixels[89:]])),
+        ({"channel": 40}, pixels[39]),
+        (
+            {"collapse": "mean", "channels": "1:10"},
+            cube().select(channels=slice(10)).collapse("mean").values,
+        ),
+    ):
+        found = client.get("/api/v1/noise", params={"id": NAME, **given}).json()
+        assert found["noise"] == pytest.approx(sigma(values), rel=1e-6)
+        assert found["level"] == pytest.approx(float(np.nanmedian(values)), rel=1e-6)
+        assert (found["unit"], found["step"]) == (cube().unit, 1)

@@ -69,6 +69,40 @@ REFUSED: list[tuple[str, dict[str, Any]]] = [
                       {"convention": "radio"}, {"convention": "x"}, {"id": FLAT})
     ),
     *(
+        (f"/api/v1/{name}", given)
+        for name in ("axis", "lines")
+        for given in ({"redshift": -1}, {"redshift": "nan"}, {"redshift": 1e9}, {"frame": "XYZ"},
+                      {"frame": "LSRK"}, {"unit": "km/s", "redshift": 1}, {"unit": "kg"},
+                      {"unit": "km/s", "rest": "1e999 Hz"}, {"frame": "LSRK", "id": WORDS})
+    ),
+    *(
+        ("/api/v1/spectrum", given)
+        for given in ({"smooth": 0}, {"smooth": "nan"}, {"smooth": 1e6}, {"bin": 0}, {"bin": 5},
+                      {"bin": 1e9}, {"redshift": -2}, {"frame": "LSRK"}, {"frame": "fk5"},
+                      {"unit": "km/s", "redshift": 1})
+    ),
+    *(
+        ("/api/v1/fit", given)
+        for given in ({"gaussians": 0}, {"gaussians": 4}, {"baseline": 6}, {"baseline": -1},
+                      {"noise": 0}, {"noise": "inf"}, {"line_free": "1:2"}, {"line_free": "x"},
+                      {"line_free": "9:12"}, {"line_free": "\u00ca:"}, {"line_free": ":-"},
+                      {"channels": "9"}, {"channels": "1..2 km/s"},
+                      {"region": FAR}, {"region": "circle(1,2)"}, {"id": FLAT}, {"smooth": 2},
+                      {"statistic": "nonsense"}, {"format": "fits"}, {"channels": "5..6 GHz"})
+    ),
+    *(
+        ("/api/v1/position", given)
+        for given in ({"text": ""}, {"text": "x" * 101}, {"text": "M 1"}, {"text": "1 2 3"},
+                      {"text": "\n"}, {"text": "10 95"}, {"id": FLAT, "text": "10 20"}, {})
+    ),
+    *(
+        ("/api/v1/match", given)
+        for given in ({"onto": "none"}, {"onto": ""}, {"onto": FLAT}, {"onto": WORDS, "point": "1"},
+                      {"onto": WORDS, "point": "1,nan"}, {"region": "circle(1,2)"}, {})
+    ),
+    *(("/api/v1/lines", given) for given in ({"groups": "x"}, {"groups": "co,,co"}, {"id": FLAT})),
+    *(("/api/v1/spectral", given) for given in ({"id": FLAT}, {"hdu": 7}, {"frame": "LSRK"})),
+    *(
         ("/api/v1/spectrum", given)
         for given in ({"statistic": "nonsense"}, {"unit": "K"}, {"unit": "K, km/s"},
                       {"weights": "x"}, {"weights": "exact", "statistic": "median"},
@@ -137,6 +171,35 @@ REFUSED: list[tuple[str, dict[str, Any]]] = [
         for given in ({"id": PLAIN}, {"frame": "nonsense"}, {"box": "1,2"}, {"box": "5,5,1,1"},
                       {"box": "a,b,c,d"}, {"lines": 0}, {"id": WORDS})
     ),
+    *(
+        (f"/api/v1/catalogue{name}", {"catalogue": f"served/{CUBE}"} | given)
+        for name in ("", "/points", "/rows")
+        for given in ({}, {"table": 0}, {"catalogue": "none"}, {"cone": "1,2,3"})
+    ),
+    *(
+        (f"/api/v1/figure{name}", given)
+        for name in ("", "/lines")
+        for given in ({"width": 1}, {"width": "nan"}, {"title": "a\nb"}, {"title": "x" * 201},
+                      {"levels": "x"}, {"region": "circle(1)"}, {"channel": 9}, {"stretch": "x"},
+                      {"collapse": "linear_polarization"})
+        if name == "" or "channel" not in given
+    ),
+    ("/api/v1/figure", {"low": 2, "high": 1}),
+    ("/api/v1/figure", {"colormap": "nonsense"}),
+    ("/api/v1/figure/lines", {"collapse": "mean", "channels": "1..2 GHz"}),
+    *(
+        ("/api/v1/noise", given)
+        for given in ({"channel": 9}, {"channels": "9:12"}, {"channels": "1..2 km/s"},
+                      {"collapse": "nonsense"}, {"id": FLAT, "channels": "1:2"})
+    ),
+    *(
+        ("/api/v1/vectors", given)
+        for given in ({}, {"id": POLARISED, "step": 0}, {"id": POLARISED, "least": -1},
+                      {"id": POLARISED, "channels": "9:12"}, {"id": PLAIN})
+    ),
+    ("/api/v1/image", {"collapse": "linear_polarization"}),
+    ("/api/v1/tile", {"collapse": "polarization_angle", "level": 0, "x": 0, "y": 0}),
+    ("/api/v1/catalogue/cone", {"id": PLAIN}),
     ("/api/v1/files", {"folder": "none"}),
     ("/api/v1/files", {"folder": f"served/{FLAT}"}),
     ("/api/v1/jobs/!", {}),
@@ -153,8 +216,12 @@ BODIES: list[tuple[str, dict[str, Any], str]] = [
     ("/api/v1/regions/file", {}, "icrs; circle(10,20,1)"),
     ("/api/v1/regions/file", {"id": PLAIN}, "circle(1,1,1)"),
     ("/api/v1/regions/file", {"id": SUPER}, "circle(1,1,1)"),
-    ("/api/v1/regions/file", {"format": "crtf", "system": "image"}, "circle(1,1,1)"),
-    ("/api/v1/regions/file", {"system": "image"}, "line(1,1,2,2,3,3)"),
+    ("/api/v1/regions/file", {"format": "crtf", "system": "image"}, "circle(1,1)"),
+    ("/api/v1/regions/file", {"system": "image"}, "line(1,1,2,2,3)"),
+    ("/api/v1/regions/statistics", {}, "line(1,1,2,2)"),
+    ("/api/v1/regions/statistics", {}, "circle(1,1)"),
+    ("/api/v1/regions/statistics", {"channel": 9}, "circle(1,1,1)"),
+    ("/api/v1/regions/statistics", {}, "circle(1,1,1)\n" * 1001),
 ]
 
 #: Endpoints that refuse nothing by a parameter of theirs.

@@ -210,7 +210,7 @@ def piped(*words: str, given: bytes | None = None) -> bytes:
     [
         ["cutout", "cube.fits", "--channels", "2:3"],
         ["rebin", "cube.fits", "1", "2", "1", "--bitpix", "-64", "--report"],
-        ["image", "cube.fits", "--moment", "0"],
+        ["collapse", "cube.fits", "--moment", "0"],
         ["compress", "cube.fits", "--codec", "gzip", "--checksum"],
     ],
 )
@@ -231,7 +231,7 @@ def test_a_pipe_gets_the_bytes_of_the_file(words: list[str]) -> None:
         ["pv", "cube.fits", "--path", "1,1 4,3"],
         ["cutout", "cube.fits", "--section", "*,*,2"],
         ["decompress", "small.fits"],
-        ["image", "cube.fits", "--json"],
+        ["collapse", "cube.fits", "--json"],
     ],
 )
 def test_commands_write_fits_to_standard_output(
@@ -280,5 +280,5 @@ def test_several_maps_need_names(capsys: pytest.CaptureFixture[str]) -> None:
     from tachyfits.cli import run
 
     cube()
-    assert run(["image", "cube.fits", "--moment", "0,1", "-o", "-"]) == 2
+    assert run(["collapse", "cube.fits", "--moment", "0,1", "-o", "-"]) == 2
     assert "-o - takes one map" in capsys.readouterr().err

@@ -29,7 +29,7 @@ def centres(image: tf.Image) -> Any:
     y, x = np.indices(image.shape)
     longitude, latitude = image.wcs.wcs_pix2world(x.ravel(), y.ravel(), 0)
     known = np.isfinite(longitude + latitude)
-    frame = image._coordinates.sky.astropy_frame
+    frame = image.coordinates.sky.astropy_frame
     there = SkyCoord(
         np.where(known, longitude, 0.0), np.where(known, latitude, 0.0), unit="deg", frame=frame
     )
@@ -92,7 +92,7 @@ def sky_regions(draw: Any, most: float = 60.0) -> tf.SkyRegion:
 @given(region=sky_regions())
 def test_cells_leave_no_pixel_out_and_add_none(projection: str, region: tf.SkyRegion) -> None:
     image = sky_image(projection, **ALL_SKY[projection])
-    sky = image._coordinates.sky
+    sky = image.coordinates.sky
     height, width = image.shape
     placed = place(region, sky)
     np.testing.assert_array_equal(
@@ -111,7 +111,7 @@ def test_large_images_are_found_by_cells(projection: str, region: tf.SkyRegion) 
         "pixel": more["pixel"] / factor,
     }  # fmt: skip
     image = sky_image(projection, **finer)
-    sky = image._coordinates.sky
+    sky = image.coordinates.sky
     placed = place(region, sky)
     height, width = image.shape
     np.testing.assert_array_equal(
@@ -139,7 +139,7 @@ def fine_image(kind: str, pixel: float) -> tuple[tf.Image, Any]:
     at = position.get(kind, (0.0, 0.0))
     image = sky_image(projection, "icrs", at, size, pixel, more=middle)
     y, x = np.mgrid[: size[1], : size[0]]
-    return image, directions(image._coordinates.sky, x.ravel(), y.ravel())
+    return image, directions(image.coordinates.sky, x.ravel(), y.ravel())
 
 
 @pytest.mark.once
@@ -149,7 +149,7 @@ def fine_image(kind: str, pixel: float) -> tuple[tf.Image, Any]:
 @given(data=st.data())
 def test_interpolated_pixels_are_those_of_wcslib(kind: str, pixel: float, data: Any) -> None:
     image, vectors = fine_image(kind, pixel)
-    sky = image._coordinates.sky
+    sky = image.coordinates.sky
     height, width = image.shape
     # Around a place in the field, on the sky.
     vector = vectors[data.draw(st.integers(0, len(vectors) - 1))]
@@ -200,7 +200,7 @@ def test_corners_along_a_side_of_a_polygon_change_nothing(size: float) -> None:
 @pytest.mark.once
 def test_a_polygon_of_many_corners_has_the_pixels_that_rays_find() -> None:
     image, vectors = fine_image("TAN", 1e-3)
-    sky = image._coordinates.sky
+    sky = image.coordinates.sky
     height, width = image.shape
     rng = np.random.default_rng(1)
     # In the tangent plane at the middle of the image, a star whose sides are of any length.
@@ -229,7 +229,7 @@ def test_a_polygon_of_many_corners_has_the_pixels_that_rays_find() -> None:
 @pytest.mark.once
 def test_pixels_close_to_a_border_are_not_interpolated(monkeypatch: pytest.MonkeyPatch) -> None:
     image, vectors = fine_image("edge of a cube", 1e-3)
-    sky = image._coordinates.sky
+    sky = image.coordinates.sky
     height, width = image.shape
     middle = vectors[height // 2 * width + width // 2]
     at = np.degrees([np.arctan2(middle[1], middle[0]), np.arcsin(middle[2])])
@@ -272,7 +272,7 @@ def test_folds_that_are_not_seen_move_no_pixel(count: int, shape: str) -> None:
 def test_pixels_without_sky_are_in_no_region() -> None:
     image = sky_image("AIT", **ALL_SKY["AIT"])
     everything = tf.SkyRegion.circle((0, 0), 180)
-    sky = image._coordinates.sky
+    sky = image.coordinates.sky
     y, x = np.indices(image.shape)
     known = np.isfinite(directions(sky, x.ravel(), y.ravel())[:, 0]).reshape(image.shape)
     assert 0.6 < known.mean() < 0.9
@@ -329,7 +329,7 @@ def test_skies_have_the_frame_that_their_axes_name(
     cards = [("CTYPE1", f"{name}-TAN"), ("CTYPE2", f"{name[0]}LAT-TAN"), *more]
     image = sky_image("TAN", more=cards)
     y, x = np.indices(image.shape)
-    there = image.coordinates(x, y)
+    there = image.coordinates.pixel_to_world(x, y)
     assert there.frame.name == frame
     longitude, latitude = image.wcs.wcs_pix2world(x.ravel(), y.ravel(), 0)
     np.testing.assert_allclose(there.spherical.lon.deg.ravel(), longitude, atol=1e-12)
@@ -338,7 +338,7 @@ def test_skies_have_the_frame_that_their_axes_name(
         assert there.equinox.jyear == 1950.0
     # A position in another frame is at its pixel, and in its regions.
     at = there[20, 30].icrs
-    np.testing.assert_allclose(image.pixel(at), [30, 20], atol=1e-8)
+    np.testing.assert_allclose(image.coordinates.world_to_pixel(at), [30, 20], atol=1e-8)
     expected = there.icrs.separation(at).deg < 0.0834
     np.testing.assert_array_equal(image.region_mask(tf.SkyRegion.circle(at, 0.0834)), expected)
     assert 150 < expected.sum() < 300
@@ -358,9 +358,9 @@ def test_skies_without_a_frame_in_astropy_are_no_other_sky(more: list[tuple[str,
     with pytest.raises(tf.UsageError, match="frame of its sky"):
         image.region_mask("icrs; circle(83.6,22,1)")
     # Positions keep a frame of their own, which pixel() takes back.
-    at = image.coordinates(3, 4)
+    at = image.coordinates.pixel_to_world(3, 4)
     assert isinstance(at.frame, tf.HeaderFrame)
-    np.testing.assert_allclose(image.pixel(at), [3, 4], atol=1e-8)
+    np.testing.assert_allclose(image.coordinates.world_to_pixel(at), [3, 4], atol=1e-8)
     # Pixels do not depend on it.
     assert image.region_mask("circle(10,10,2)").sum() == 13
 
@@ -391,7 +391,7 @@ def test_positions_of_soda_are_regions() -> None:
         np.testing.assert_array_equal(image.region_mask(text), image.region_mask(same))
     mask = image.region_mask("RANGE 83.5 83.7 21.9 22.1")
     y, x = np.indices(image.shape)
-    at = image.coordinates(x, y)
+    at = image.coordinates.pixel_to_world(x, y)
     inside = (at.ra.deg >= 83.5) & (at.ra.deg <= 83.7) & (at.dec.deg >= 21.9) & (at.dec.deg <= 22.1)
     np.testing.assert_array_equal(mask, inside)
     assert mask.sum() > 100
@@ -416,7 +416,7 @@ def test_large_skies_need_little_memory() -> None:
     import tracemalloc
 
     image = sky_image("CAR", "icrs", (0.0, 0.0), (60, 40), 360 / 100_000)
-    sky = image._coordinates.sky
+    sky = image.coordinates.sky
     placed = place(tf.SkyRegion.circle((320.0, 10.0), 3.0), sky)
     tracemalloc.start()
     spans = spans_on_sky(placed, sky, 50_000, 100_000)
@@ -434,7 +434,7 @@ def test_a_field_of_100000_by_100000_pixels_needs_little_memory() -> None:
 
     scale = 0.5 / 3600
     image = sky_image("SIN", "icrs", (150.0, 30.0), (60, 40), scale)
-    sky = image._coordinates.sky
+    sky = image.coordinates.sky
     # A ring that crosses the edges of the field.
     placed = place(tf.SkyRegion.circle((150.5, 31.0), 6.0), sky)
     tracemalloc.start()
@@ -444,10 +444,14 @@ def test_a_field_of_100000_by_100000_pixels_needs_little_memory() -> None:
     # A mask would have 1e10 bytes.
     assert most < 400e6
     y, first, last = spans[:: len(spans) // 50].T.astype(np.int64)
-    within = image.coordinates(first, y).separation(image.coordinates(last, y))
+    within = image.coordinates.pixel_to_world(first, y).separation(
+        image.coordinates.pixel_to_world(last, y)
+    )
     assert within.deg.max() <= 12.0
     for x in (first, last):
-        away = image.coordinates(x, y).separation(SkyCoord(150.5, 31.0, unit="deg")).deg
+        away = (
+            image.coordinates.pixel_to_world(x, y).separation(SkyCoord(150.5, 31.0, unit="deg")).deg
+        )
         on_edge = (x == 0) | (x == 99_999)
         assert (away <= 6.0).all()
         assert (away[~on_edge] > 6.0 - 1e-3).all()

@@ -59,7 +59,7 @@ def test_channels_are_those_whose_cell_the_range_touches(
     import astropy.units as u
 
     image, unit = cube(kind), AXES[kind][4]
-    axis = image._coordinates.axis(0)
+    axis = image.coordinates.axis(0)
     ends = (axis.values(np.array([first, last])) * u.Unit(axis.unit)).to_value(unit)
     text = f"{float(min(ends))!r}..{float(max(ends))!r} {unit}"
     low, high = sorted((first, last))
@@ -111,7 +111,7 @@ def test_a_band_of_soda_has_wavelengths_in_vacuum(kind: str, first: float, last:
     from specutils.utils.wcs_utils import air_to_vac
 
     image = cube(kind, BARYCENTRIC)
-    axis = image._coordinates.axis(0)
+    axis = image.coordinates.axis(0)
     if min(abs(end + 0.5 - round(end + 0.5)) for end in (first, last)) < 1e-3:
         return
     low, high = sorted((first, last))
@@ -235,7 +235,7 @@ def test_an_observatory_moves_at_the_time_of_the_header(cards: dict[str, Any], d
 
     place = {"OBSGEO-X": -1601185.4, "OBSGEO-Y": -5041977.5, "OBSGEO-Z": 3554875.9}
     image = cube("frequency", tuple((place | cards).items()))
-    found = _observatory(image._coordinates, {"TOPOCENT"}, None).obstime
+    found = _observatory(image.coordinates, {"TOPOCENT"}, None).obstime
     assert abs((found - Time(days, format="mjd", scale="utc")).sec) < 1e-3
 
 
@@ -337,7 +337,7 @@ def test_the_axis_of_polarisations_has_one_name() -> None:
     for ctype, axis in (("stokes  ", 0), ("STOKES", 0), ("STOKESX", None), ("STOKES-I", None)):
         cards = [("CTYPE3", ctype), ("CRVAL3", 1.0), ("CDELT3", 1.0), ("CRPIX3", 1.0)]
         image: tf.Image = tf.open(primary(stored, cards))[0]
-        assert image._coordinates.stokes_axis == axis
+        assert image.coordinates.stokes_axis == axis
         if axis is None:
             with pytest.raises(tf.UsageError, match="no STOKES axis"):
                 image.cutout(pol="Q")

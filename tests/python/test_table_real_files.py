@@ -71,7 +71,7 @@ def compared(path: Path) -> int:
         warnings.simplefilter("ignore")
         with (
             fits.open(path, disable_image_compression=True) as theirs,
-            tf.open(path, raw=True) as ours,
+            tf.open(path, decompress_tiles=False) as ours,
         ):
             for index, hdu in enumerate(theirs):
                 if not isinstance(hdu, (fits.BinTableHDU, fits.TableHDU)):

@@ -405,5 +405,5 @@ def test_the_command_line_converts(tmp_path: Path, capsys: Any) -> None:
     assert lines[0] == "channel,FREQ[GHz],mean[K]"
     close(float(lines[1].split(",")[2]), image.spectrum(unit="K").values[0])
     assert "flux[Jy]" in called("spectrum", path, "--statistic", "flux")
-    called("image", path, "--moment", "0", "--unit", "K,km/s", "-o", str(tmp_path / "m.fits"))
+    called("collapse", path, "--moment", "0", "--unit", "K,km/s", "-o", str(tmp_path / "m.fits"))
     assert tf.open(tmp_path / "m.fits")[0].unit == "K km s-1"

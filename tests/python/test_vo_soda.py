@@ -80,15 +80,15 @@ def test_cutout_has_the_pixels_and_the_places_of_the_original(
         assert cut.read(dtype="raw").tobytes() == expected.read(dtype="raw").tobytes()
         view = image
         if name != "ngc6946.fits":
-            sky = image._coordinates.sky.axes
+            sky = image.coordinates.sky.axes
             order = [n for n in range(1, image.ndim + 1) if n not in sky]
             view = image.reorder("".join(str(n) for n in (*sky, *order)))
         assert sorted(view.cutout(REAL[name]).shape) == sorted(cut.shape)
-        x, y = (n - 1 for n in image._coordinates.sky.axes)
+        x, y = (n - 1 for n in image.coordinates.sky.axes)
         corners = np.array([[0, 0], [cut.shape[::-1][x] - 1, cut.shape[::-1][y] - 1]], dtype=float)
         np.testing.assert_allclose(
-            cut._coordinates.sky.wcs.all_pix2world(corners, 0),
-            image._coordinates.sky.wcs.all_pix2world(corners + np.array([begin[x], begin[y]]), 0),
+            cut.coordinates.sky.wcs.all_pix2world(corners, 0),
+            image.coordinates.sky.wcs.all_pix2world(corners + np.array([begin[x], begin[y]]), 0),
             rtol=1e-12,
             atol=1e-12,
         )

@@ -154,7 +154,7 @@ def test_rings_are_the_outer_shape_less_the_inner_one() -> None:
 @pytest.mark.parametrize("frame", ["icrs", "galactic"])
 def test_shapes_on_the_sky_are_those_of_astropy_regions(frame: str) -> None:
     image = sky_image("TAN", "icrs", size=(41, 33), pixel=1 / 3600, angle=40.0)
-    centre = image.coordinates(19.7, 15.2).transform_to(frame)
+    centre = image.coordinates.pixel_to_world(19.7, 15.2).transform_to(frame)
     circle = regions.CircleSkyRegion(centre, 9.3 * u.arcsec)
     shapes = [circle]
     if frame == "icrs":

@@ -69,7 +69,7 @@ def test_an_image_without_channels_is_not_reduced_along_another_axis(
 ) -> None:
     image = opened(tmp_path, RNG.random(shape).astype("f4"), cards)
     assert image.channel_axis is None
-    assert image.coordinates.spectral is None
+    assert image.coordinates.summary.spectral is None
     calls = [
         image.spectrum, image.collapse, image.smooth, lambda: image.moment(0),
         lambda: image.cutout(channels=slice(0, 1)), lambda: image.spectral_axis,
@@ -92,16 +92,16 @@ def test_the_command_line_names_the_axes(
     path = str(tmp_path / "cube.fits")
     for words in (
         ["spectrum", path],
-        ["image", path, "--moment", "0", "-o", str(tmp_path / "m.fits")],
+        ["collapse", path, "--moment", "0", "-o", str(tmp_path / "m.fits")],
         ["smooth", path, "-o", str(tmp_path / "s.fits")],
     ):
         assert run(words) == 2
         assert "no spectral one (CTYPE RA---SIN, DEC--SIN, STOKES)" in capsys.readouterr().err
     # A polarisation is a picture.
     out = str(tmp_path / "q.fits")
-    assert run(["image", path, "--pol", "Q", "-o", out]) == 0
+    assert run(["collapse", path, "--pol", "Q", "-o", out]) == 0
     assert tf.open(out)[0].shape == (5, 6)
-    assert run(["image", path, "-o", out, "--overwrite"]) == 2
+    assert run(["collapse", path, "-o", out, "--overwrite"]) == 2
     assert "a picture has two" in capsys.readouterr().err
 
 
@@ -207,7 +207,7 @@ def test_beams_without_a_unit_of_angles_are_an_error(tmp_path: Path, unit: str |
     for call in calls:
         with pytest.raises(tf.UsageError, match="invalid TUNIT1 of BMAJ in the table BEAMS"):
             call()
-    assert any("TUNIT1" in problem for problem in cube.coordinates.problems)
+    assert any("TUNIT1" in problem for problem in cube.coordinates.summary.problems)
     with pytest.warns(tf.TachyfitsWarning, match="TUNIT1 .* the result has no beam"):
         assert "BMAJ" not in cube.plane(np.s_[1]).header
 

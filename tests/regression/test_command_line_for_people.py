@@ -55,10 +55,10 @@ def test_alone_it_shows_every_command_by_purpose(cli: Any) -> None:
     assert "130 interrupted" in said.err
 
 
-@pytest.mark.parametrize("command", ["stats", "histogram", "spectrum", "image"])
+@pytest.mark.parametrize("command", ["stats", "histogram", "spectrum", "collapse"])
 def test_a_region_beyond_the_image_warns_once(command: str, cli: Any) -> None:
     def of(region: str) -> Said:
-        words = ["-o", "x.fits", "--overwrite"] if command == "image" else []
+        words = ["-o", "x.fits", "--overwrite"] if command == "collapse" else []
         words += ["--range", "0", "1"] if command == "histogram" else []
         return cli(command, "cube.fits", "--region", region, *words)
 
@@ -165,7 +165,7 @@ def test_machines_read_json_from_every_command(cli: Any) -> None:
     for words in (
         ["info", "cube.fits"], ["header", "cube.fits"], ["stats", "cube.fits"], ["errors"],
         ["histogram", "cube.fits"], ["spectrum", "cube.fits"], ["verify", "cube.fits"],
-        ["image", "cube.fits", "-o", "a.fits"], ["math", "a + 1", "a=cube.fits", "-o", "b.fits"],
+        ["collapse", "cube.fits", "-o", "a.fits"], ["math", "a + 1", "a=cube.fits", "-o", "b.fits"],
         ["cutout", "cube.fits", "--section", "1:2", "-o", "c.fits"], ["checksum", "cube.fits"],
         ["smooth", "cube.fits", "--axis", "z", "--kernel", "hanning", "-o", "d.fits"],
         ["pv", "cube.fits", "--path", "1,1 4,4", "-o", "e.fits"],

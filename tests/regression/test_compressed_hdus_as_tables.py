@@ -57,7 +57,7 @@ def table(tmp_path: Path) -> Path:
 
 def _copies(path: Path, folder: Path, which: list[int]) -> dict[str, tuple[Path, list[int]]]:
     """Return copies of HDUs of a file, made in every way, and where they are."""
-    with tf.open(path, raw=True) as file:
+    with tf.open(path, decompress_tiles=False) as file:
         for number in which:
             file[number].write(folder / f"own{number}.fits")
             tf.write(folder / f"table{number}.fits", file[number], checksum=True)
@@ -124,7 +124,7 @@ def test_command_cuts_a_compressed_image(image: Path, tmp_path: Path) -> None:
 
 
 def test_columns_that_were_read_keep_the_scaling_of_pixels(image: Path, tmp_path: Path) -> None:
-    with tf.open(image, raw=True) as file:
+    with tf.open(image, decompress_tiles=False) as file:
         tf.write(tmp_path / "read.fits", file[1].read())
     np.testing.assert_array_equal(fits.getdata(tmp_path / "read.fits"), PIXELS)
 
@@ -137,7 +137,7 @@ def test_other_tables_lose_keywords_of_pixels(tmp_path: Path) -> None:
 
 def test_copies_of_a_compressed_table_have_all_of_its_heap(table: Path, tmp_path: Path) -> None:
     def data(path: Path, hdu: int) -> bytes:
-        with tf.open(path, raw=True) as file:
+        with tf.open(path, decompress_tiles=False) as file:
             begin, length = file[hdu].data_offset, file[hdu].data_bytes
         return path.read_bytes()[begin : begin + length]
 
@@ -147,7 +147,7 @@ def test_copies_of_a_compressed_table_have_all_of_its_heap(table: Path, tmp_path
         assert data(copy, place) == original
     for name in ("own1.fits", "table1.fits"):
         assert data(tmp_path / name, 1) == original
-        with tf.open(tmp_path / name, raw=True) as file:
+        with tf.open(tmp_path / name, decompress_tiles=False) as file:
             assert (file[1].header["ZNAXIS2"], file[1].header["ZFORM1"]) == (50, "1I")
             assert file[1].checksum().ok
 
@@ -158,7 +158,10 @@ def test_copies_of_a_compressed_table_have_all_of_its_heap(table: Path, tmp_path
 def test_parts_of_compressed_hdus_are_not_copied(
     image: Path, tmp_path: Path, options: dict[str, Any]
 ) -> None:
-    with tf.open(image, raw=True) as file, pytest.raises(tf.UsageError, match="compressed image"):
+    with (
+        tf.open(image, decompress_tiles=False) as file,
+        pytest.raises(tf.UsageError, match="compressed image"),
+    ):
         file[1].write(tmp_path / "part.fits", **options)
     assert not (tmp_path / "part.fits").exists()
 
@@ -181,15 +184,20 @@ def test_rows_of_compressed_hdus_are_not_edited(image: Path, table: Path) -> Non
 
 
 def test_compressed_hdus_say_that_they_are_compressed(image: Path, table: Path) -> None:
-    with tf.open(image, raw=True) as file, tf.open(table, raw=True) as other:
+    with (
+        tf.open(image, decompress_tiles=False) as file,
+        tf.open(table, decompress_tiles=False) as other,
+    ):
         packed, rows = file[1], other[1]
         assert "compressed image (RICE_1), (3, 200)" in repr(packed)
         assert "compressed table (GZIP_1), 50 rows, 1 column" in repr(rows)
-        assert "raw=True" in packed._repr_html_()
+        assert "decompress_tiles=False" in packed._repr_html_()
         assert "compressed image (RICE_1)  (3, 200)" in repr(file)
         assert "compressed table (GZIP_1)  50 rows, 1 column" in repr(other)
         for name in ("stats", "dtype", "mean", "pixels"):
-            with pytest.raises(AttributeError, match=r"compressed image .*\nhint: .*raw=True"):
+            with pytest.raises(
+                AttributeError, match=r"compressed image .*\nhint: .*decompress_tiles=False"
+            ):
                 getattr(packed, name)
             assert not hasattr(packed, name)
         for key in (..., slice(0, 2), (0, slice(None)), np.array([0, 1])):
@@ -204,12 +212,12 @@ def test_rows_of_tiles_are_read_with_one_warning(image: Path, table: Path) -> No
             lambda hdu: list(hdu.batches()), lambda hdu: hdu.to_astropy(),
         ):  # fmt: skip
             with (
-                tf.open(path, raw=True) as file,
+                tf.open(path, decompress_tiles=False) as file,
                 pytest.warns(tf.TachyfitsWarning, match="tiles") as seen,
             ):
                 [read(file[1]) for _ in range(2)]
             assert len([each for each in seen if "tiles" in str(each.message)]) == 1
-        with tf.open(path, raw=True) as file, warnings.catch_warnings():
+        with tf.open(path, decompress_tiles=False) as file, warnings.catch_warnings():
             warnings.simplefilter("error", tf.TachyfitsWarning)
             repr(file[1])
             file[1].write(path.with_name("copy.fits"), overwrite=True)

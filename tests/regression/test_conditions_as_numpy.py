@@ -1,12 +1,17 @@
-"""Conditions mean what NumPy's comparisons mean: float32 beside decimals, and lists of values."""
+"""Conditions mean what NumPy and regular expressions mean: decimals, lists of values, patterns."""
 
 from __future__ import annotations
 
+import io
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from astropy.io import fits
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import tachyfits as tf
 
@@ -107,13 +112,53 @@ def test_a_bad_list_says_what_is_expected(table: Any, condition: str, expected: 
     assert expected in str(error.value)
 
 
+_PATTERN_PARTS = st.sampled_from(["a", "b", "A", ".", "é", "中", " ", "%", "_", "!%", "!_", "!!"])
+_TEXTS = st.text("abA.é中 %_!", max_size=7)
+
+
+def _regular_expression(parts: list[str]) -> str:
+    """Return the regular expression of a pattern with the escape character ``!``."""
+    while parts and parts[-1] == " ":
+        parts = parts[:-1]
+    words = {"%": ".*", "_": "."}
+    return "".join(words.get(part) or re.escape(part[-1]) for part in parts)
+
+
+@settings(max_examples=150, deadline=None)
+@given(parts=st.lists(_PATTERN_PARTS, max_size=6), texts=st.lists(_TEXTS, min_size=1, max_size=40))
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_like_is_a_regular_expression(encoding: str, parts: list[str], texts: list[str]) -> None:
+    # Text is UTF-8 where all of a column is, so one cell decides that this column is Latin-1.
+    texts = texts if encoding == "utf-8" else [text.replace("中", "é") for text in texts] + ["aé"]
+    stored = np.array([text.encode(encoding) for text in texts], "S24")
+    hdu = fits.BinTableHDU.from_columns([fits.Column("NAME", "24A", array=stored)])
+    buffer = io.BytesIO()
+    fits.HDUList([fits.PrimaryHDU(), hdu]).writeto(buffer)
+    table = tf.open(buffer.getvalue())[1]
+    expression = re.compile(_regular_expression(parts), re.DOTALL)
+    matches = [bool(expression.fullmatch(text.rstrip(" "))) for text in texts]
+    quoted = "'" + "".join(parts) + "' ESCAPE '!'"
+    assert table.where(f"NAME LIKE {quoted}").tolist() == np.flatnonzero(matches).tolist()
+    others = np.flatnonzero(np.logical_not(matches)).tolist()
+    assert table.where(f"name not like {quoted}").tolist() == others
+
+
+def test_like_reads_the_rows_of_a_catalogue(table: Any) -> None:
+    numbers = table.read("N", where="CLASS LIKE '_T%' or CLASS LIKE 'Q%'")["N"]
+    assert numbers.tolist() == [0, 1, 3, 8]
+    assert table.where("CLASS LIKE '%''s'").tolist() == [7]
+    with pytest.raises(tf.UsageError, match="a string before like"):
+        table.where("N LIKE '1%'")
+
+
 def test_a_column_may_be_called_in(tmp_path: Path) -> None:
     path = tmp_path / "t.fits"
-    tf.write(path, {"IN": [1, 2], "NOT": [3, 4]})
+    tf.write(path, {"IN": [1, 2], "NOT": [3, 4], "LIKE": ["ab", "b"]})
     table = tf.open(path)[1]
     assert table.where("IN == 2").tolist() == [1]
     assert table.where("`IN` in (1)").tolist() == [0]
     assert table.where("IN in (1, 2)").tolist() == [0, 1]
+    assert table.where("LIKE like '_b'").tolist() == [0]
 
 
 def test_expressions_of_images_have_no_lists() -> None:

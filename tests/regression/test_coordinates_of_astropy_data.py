@@ -58,4 +58,4 @@ def test_images_of_files(path: Path) -> None:
     with fits.open(path) as file:
         for hdu in tf.open(path):
             if isinstance(hdu, tf.Image) and hdu.ndim:
-                check(hdu.header.to_astropy(), hdu._coordinates, file)
+                check(hdu.header.to_astropy(), hdu.coordinates, file)

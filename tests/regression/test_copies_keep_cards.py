@@ -188,7 +188,7 @@ def test_odd_cards_of_columns_are_about_the_original_table(
         with tf.open(path) as file:
             assert np.array_equal(file[1].read()["FLUX"], expected)
             assert file[1].header[keyword] == value
-    with tf.open(packed, raw=True) as file:
+    with tf.open(packed, decompress_tiles=False) as file:
         assert len(file[1].read()["FLUX"]) == len(file[1])
 
 

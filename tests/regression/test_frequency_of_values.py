@@ -79,7 +79,7 @@ RESULTS: dict[str, Callable[[tf.Image, Path], Any]] = {
     "spectrum of velocities": lambda cube, path: cube.select(channels=2).spectrum(unit="km/s"),
     "spectrum of a file": lambda cube, path: written(path, cube.select(channels=2).spectrum()),
     "xarray": lambda cube, path: tf.Image.from_xarray(cube.plane(np.s_[2]).to_xarray()),
-    "CCDData": lambda cube, path: tf.Plane.from_nddata(cube.plane(np.s_[2]).to_ccddata()),
+    "CCDData": lambda cube, path: tf.Plane.from_nddata(cube.plane(np.s_[2]).to_astropy()),
 }
 
 

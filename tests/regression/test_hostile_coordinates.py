@@ -40,8 +40,8 @@ USES: dict[str, Callable[[tf.Image], object]] = {
     "world_axis": lambda image: [image.world_axis(n) for n in range(image.ndim)],
     "summary": lambda image: str(image.coordinates),
     "repr": repr,
-    "coordinates": lambda image: image.coordinates(1, 2),
-    "pixel": lambda image: image.pixel(image.coordinates(1, 2)),
+    "coordinates": lambda image: image.coordinates.pixel_to_world(1, 2),
+    "pixel": lambda image: image.coordinates.world_to_pixel(image.coordinates.pixel_to_world(1, 2)),
     "region": lambda image: image.region_mask("icrs; circle(0, 0, 1)"),
     "plane": lambda image: image.collapse("sum").wcs,
 }
@@ -128,7 +128,7 @@ def test_terms_that_no_plate_solution_has_are_errors_unless_they_are_0(keyword: 
     plate = [f"{key:<8}= {number}" for key, number in numbers.items()]
     assert opened([*SKY, *plate, f"{keyword:<8}= 0.0"], (4, 5)).wcs is not None
     # WCSLIB 8 ends the process.
-    for action in (lambda image: image.wcs, lambda image: image.coordinates(1, 2)):
+    for action in (lambda image: image.wcs, lambda image: image.coordinates.pixel_to_world(1, 2)):
         with pytest.raises(tf.FormatError, match=f"invalid {keyword} 1e-09: expected 0"):
             action(opened([*SKY, *plate, f"{keyword:<8}= 1E-9"], (4, 5)))
 
@@ -221,7 +221,7 @@ def test_valid_headers_agree_with_astropy(seed: int) -> None:
     pixels = (np.arange(4.0), np.arange(4.0)[::-1], np.array([0.0, 1.0, 2.0, 0.5]))
     theirs = WCS(header).wcs_pix2world(*pixels, 0)
     np.testing.assert_array_equal(image.wcs.wcs_pix2world(*pixels, 0), theirs)
-    sky = image._coordinates.sky
+    sky = image.coordinates.sky
     assert sky is not None
     two = sky.wcs.wcs_pix2world(*pixels[:2], 0)
     np.testing.assert_allclose(two, theirs[:2], rtol=0, atol=1e-11)

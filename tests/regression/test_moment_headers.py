@@ -15,7 +15,7 @@ def test_btype_stays_where_it_is_true(tmp_path: Path, keep_axis: bool) -> None:
     cube = tf.open(write_cube(tmp_path / "cube.fits", {"BTYPE": "Intensity"}))[0]
     for plane in cube.moments((0, 1, 2), unit="km/s", keep_axis=keep_axis):
         plane.write(tmp_path / "plane.fits", overwrite=True)
-        assert "BTYPE" not in tf.open(tmp_path / "plane.fits")[0].header, plane.name
+        assert tf.open(tmp_path / "plane.fits")[0].header["BTYPE"] == plane.name
     for statistic in ("count", "nan", "max_channel", "min_coordinate"):
         assert "BTYPE" not in cube.collapse(statistic, keep_axis=keep_axis).header, statistic
     for statistic in ("mean", "max", "median", "sum"):
@@ -25,4 +25,4 @@ def test_btype_stays_where_it_is_true(tmp_path: Path, keep_axis: bool) -> None:
     # Without BUNIT, too.
     bare = tf.open(write_cube(tmp_path / "bare.fits", {"BTYPE": "Intensity", "BUNIT": None}))[0]
     assert "BTYPE" not in bare.collapse("count").header
-    assert "BTYPE" not in bare.moment(0).header
+    assert bare.moment(0).header["BTYPE"] == "moment 0"

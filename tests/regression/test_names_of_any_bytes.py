@@ -105,7 +105,7 @@ def test_a_server_lists_and_opens_the_name(name: str) -> None:
     datasets = Datasets((folder, Path(inner)))
     listed = [entry.id for entry in datasets.list(folder.name)]
     assert listed == [f"{folder.name}/d\\xe8", f"{folder.name}/\\xe9toile.fits"]
-    assert datasets.path(listed[1]) == Path(name)
+    assert datasets.target(listed[1]).address == name
     assert [entry.id for entry in datasets.list(listed[0])] == [f"{listed[0]}/b.fits"]
     assert [entry.id for entry in datasets.list("")] == [folder.name, "d\\xe8"]
     assert datasets.hidden(f"{printable(inner)}/b.fits: damaged") == "d\\xe8/b.fits: damaged"

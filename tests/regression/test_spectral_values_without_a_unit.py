@@ -21,7 +21,7 @@ PLACES: dict[str, Callable[[tf.Image, Any], Any]] = {
     "spectrum": lambda image, value: image.spectrum(unit="km/s", rest=value),
     "moment": lambda image, value: image.moment(1, unit="km/s", rest=value),
     "channels": lambda image, value: image.select(channels="-200..200 km/s", rest=value).spectrum(),
-    "pixel": lambda image, value: image.pixel(spectral="1 km/s", rest=value),
+    "pixel": lambda image, value: image.coordinates.world_to_pixel(spectral="1 km/s", rest=value),
     "cut": lambda image, value: image.cutout(channels="-200..200 km/s", rest=value),
     "frequency": lambda image, value: image.to("K", frequency=value, beam="30arcsec"),
 }
@@ -47,7 +47,7 @@ def test_a_number_alone_is_no_frequency(path: Path, place: str) -> None:
 def test_the_command_line_names_hz(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     commands = [
         ["spectrum", str(path), "--unit", "km/s"],
-        ["image", str(path), "--statistic", "moment1", "--unit", "km/s", "-o", "m.fits"],
+        ["collapse", str(path), "--statistic", "moment1", "--unit", "km/s", "-o", "m.fits"],
         ["cutout", str(path), "--channels", "0..1 km/s", "-o", "c.fits"],
         ["stats", str(path), "--channels", "0..1 km/s"],
     ]

@@ -17,11 +17,13 @@ from smallcubes import write_cube
 
 #: Modules of this package that open files and describe their HDUs.
 OPENING = {
-    "_core", "base", "base.boundary", "base.errors", "base.lazy_numpy", "base.whole_numbers",
+    "_core", "base", "base.boundary", "base.errors", "base.hints", "base.lazy_numpy", "base.rooms",
+    "base.whole_numbers",
     "base.sources",
     "base.upper", "file", "file.file", "file.hdu", "file.image_hdu", "header", "header.beam",
     "header.beam_table",
     "header.cards", "header.companion_hdus", "header.coordinates", "header.frame_names",
+    "header.image_coordinates",
     "header.sky", "header.summary", "header.wcs_cards", "text", "text.axes", "text.beams",
     "text.units",
 }  # fmt: skip

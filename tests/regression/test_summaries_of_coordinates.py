@@ -1,4 +1,4 @@
-"""`info`, `stats` and `Image.coordinates` say where an image is, and which cards are invalid."""
+"""`info`, `stats` and summaries say where an image is, and which cards are invalid."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BEAM = {"BMAJ": 4e-3, "BMIN": 2e-3, "BPA": 30.0, "RADESYS": "FK5"}
 
 
 def test_a_summary_has_sky_scale_spectrum_beam_and_rest_frequency(tmp_path: Path) -> None:
-    summary = tf.open(write_cube(tmp_path / "cube.fits", BEAM))[0].coordinates
+    summary = tf.open(write_cube(tmp_path / "cube.fits", BEAM))[0].coordinates.summary
     sky, spectral, beam = summary.sky, summary.spectral, summary.beam
     assert (sky.longitude, sky.latitude, sky.frame) == (150.0, 2.0, "FK5")
     assert sky.pixel == (2.0, 3.0)
@@ -59,7 +59,7 @@ def test_commands_show_it_as_text_and_as_json(
 def test_far_from_the_reference_pixel_the_centre_is_shown(tmp_path: Path) -> None:
     path = write_cube(tmp_path / "cube.fits", {"CRPIX1": -400.0, "CRPIX2": 1000.0, "CRVAL1": -5.0})
     image = tf.open(path)[0]
-    sky = image.coordinates.sky
+    sky = image.coordinates.summary.sky
     assert sky.pixel == (2.5, 3.0)
     expected = image.wcs.celestial.pixel_to_world_values(1.5, 2.0)
     np.testing.assert_allclose([sky.longitude - 360, sky.latitude], expected, rtol=1e-12)
@@ -99,14 +99,14 @@ def test_broken_cards_are_named_and_the_rest_is_shown(
     assert any(problem in one for one in found["problems"])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert any(problem in one for one in tf.open(path)[0].coordinates.problems)
+        assert any(problem in one for one in tf.open(path)[0].coordinates.summary.problems)
 
 
 def test_images_without_coordinates_have_empty_summaries(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tf.write(tmp_path / "plain.fits", np.zeros((3, 4)))
-    summary = tf.open(tmp_path / "plain.fits")[0].coordinates
+    summary = tf.open(tmp_path / "plain.fits")[0].coordinates.summary
     assert (summary.sky, summary.spectral, summary.beam, summary.problems) == (None,) * 3 + ((),)
     assert str(summary) == ""
     assert run(["info", str(tmp_path / "plain.fits")]) == 0

@@ -52,7 +52,7 @@ def test_an_angstrom_is_not_an_ampere_on_the_command_line(
     assert lines[0].startswith("channel,WAVE[nm],")
     assert lines[3].split(",")[1] == "500.0"
     out = tmp_path / "m.fits"
-    assert run(["image", str(path), "--moment", "1", "--unit", "A", "-o", str(out)]) == 0
+    assert run(["collapse", str(path), "--moment", "1", "--unit", "A", "-o", str(out)]) == 0
     assert tf.open(out)[0].unit == "Angstrom"
     np.testing.assert_array_equal(tf.open(out)[0][...], 5000.0)
 

@@ -9,7 +9,7 @@ import contextlib
 import shutil
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -75,6 +75,12 @@ def running(settings: Settings) -> Iterator[str]:
     yield f"http://127.0.0.1:{port}/"
     server.should_exit = True
     thread.join()
+
+
+@pytest.fixture
+def serving() -> Callable[[Settings], contextlib.AbstractContextManager[str]]:
+    """Run a server with other settings, in a with block."""
+    return running
 
 
 @pytest.fixture(scope="session")

@@ -28,6 +28,7 @@ class Model:
     prepare: Callable[[Request], None] = lambda request: None
     clock: Callable[[Any], float] | None = None  # the seconds, from a program that times itself
     worked: Callable[[Any], float] | None = None  # its seconds of processor time
+    parts: Callable[[Any], dict[str, float]] | None = None  # other numbers, by name
     size: Callable[[Any, Request], int] | None = None  # the bytes that it read or wrote
     hidden: Callable[[Any], float] | None = None  # the share of the I/O hidden behind computing
 
@@ -70,6 +71,8 @@ def one(models: dict[str, Model], request: Request) -> dict[str, Any]:
         reply["answer"] = plain(model.answer(result, request))
         if model.worked is not None:
             reply["processor_seconds"] = model.worked(result)
+        if model.parts is not None:
+            reply["parts"] = model.parts(result)
         if model.size is not None:
             reply["bytes"] = model.size(result, request)
         if model.hidden is not None:

@@ -17,6 +17,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "common"))
 
+import day
+import numpy as np
 import smoothing
 from python_runner import Model, Request, Unsupported, serve
 from spectral_cube import SpectralCube
@@ -85,9 +87,52 @@ def smooth_beams(request: Request) -> Any:
     return smooth.filled_data[:].value
 
 
+def read_cube(request: Request) -> Any:
+    """Open a cube, which may be large."""
+    cube = SpectralCube.read(request["path"])
+    cube.allow_huge_operations = True
+    return cube
+
+
+def noise(request: Request) -> float:
+    """Measure the noise of two ranges of channels, in kelvins."""
+    cube = read_cube(request)
+    parts = [cube[part].to("K").filled_data[:].value for part in day.ranges(len(cube))]
+    return float(np.nanstd(np.concatenate(parts), dtype="f8"))
+
+
+def moments(request: Request) -> Any:
+    """Take moments of the pixels above a threshold, by velocity."""
+    import astropy.units as u
+
+    cube = read_cube(request).with_spectral_unit(
+        u.km / u.s, velocity_convention="radio", rest_value=day.REST * u.GHz
+    )
+    bright = cube.with_mask(cube > day.THRESHOLD * cube.unit)
+    integral, mean, variance = (bright.moment(order=order).value for order in (0, 1, 2))
+    return [integral, mean, np.sqrt(variance)]
+
+
+def spectra(request: Request) -> Any:
+    """Take the mean spectra of circles, each of the box around it."""
+    cube = read_cube(request)
+    found = []
+    for x, y in day.circles(cube.shape):
+        left, low = int(x - day.RADIUS), int(y - day.RADIUS)
+        size = int(2 * day.RADIUS) + 3
+        rows, columns = np.indices((size, size))
+        inside = np.hypot(rows + low - y, columns + left - x) <= day.RADIUS
+        part = cube[:, low : low + size, left : left + size].with_mask(inside)
+        found.append(part.mean(axis=(1, 2)).value)
+    return found
+
+
 if __name__ == "__main__":
     serve(
         {
+            "day-noise": Model(noise, day.right_noise),
+            "day-moments": Model(moments, day.right_moments),
+            "day-spectra": Model(spectra, day.right_spectra),
             "add": Model(add, prepare=limit),
             "cluster-stats": Model(cluster_stats, prepare=lambda request: client() and None),
             "smooth-beams": smoothing.timed(smooth_beams, smoothing.has_beam),

@@ -29,7 +29,7 @@ IMAGES: dict[str, Callable[[Any], Any]] = {
 
 #: Results computed from a cube: arrays, or lists of them.
 ANSWERS: dict[str, Callable[..., Any]] = {
-    "moments": lambda cube, threads, buffering: [
+    "moments": lambda cube, threads: [
         plane.values for plane in cube.moments((0, 1, 2), threads=threads)
     ],
     "median": lambda cube, **options: cube.median(**options),
@@ -42,9 +42,9 @@ ANSWERS: dict[str, Callable[..., Any]] = {
 def files(cube: Any, request: Request) -> Iterator[tuple[str, str]]:
     """Write every image; name it, and hash the whole file."""
     path = Path(request["output"])
-    options = {name: request[name] for name in ("threads", "buffering")}
+    threads = request["threads"]
     for name, image in IMAGES.items():
-        write_new(path, image(cube), overwrite=True, checksum=True, **options)
+        write_new(path, image(cube), overwrite=True, checksum=True, threads=threads)
         yield name, hashlib.sha256(path.read_bytes()).hexdigest()
     path.unlink()
 
@@ -52,7 +52,7 @@ def files(cube: Any, request: Request) -> Iterator[tuple[str, str]]:
 def answers(cube: Any, request: Request) -> Iterator[tuple[str, str]]:
     """Compute everything else; name it, and hash the arrays."""
     for name, compute in ANSWERS.items():
-        found = compute(cube, threads=request["threads"], buffering=request["buffering"])
+        found = compute(cube, threads=request["threads"])
         digest = hashlib.sha256()
         for array in found if isinstance(found, list) else [found]:
             whole = np.ascontiguousarray(array)

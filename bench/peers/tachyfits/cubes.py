@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from line_fits import at_minima
 from opened import opened
 from python_runner import Model, Request
 from smoothing import agrees, asked_beam, has_beam, timed
@@ -39,6 +40,22 @@ def smooth_beams(request: Request) -> Any:
         return file[0].smooth(beam=beam, edge="zero").read(threads=1)
 
 
+def fit_lines(request: Request) -> Any:
+    """Fit a Gaussian to each spectrum."""
+    with opened(request) as file:
+        (maps,) = file[0].fit_gaussians(threads=request["threads"])
+        return maps, file[0].world_axis("z").values
+
+
+def in_channels(result: Any, request: Request) -> dict[str, bool]:
+    """Check the maps, whose centres and widths are coordinates."""
+    maps, axis = result
+    step = axis[1] - axis[0]
+    width = maps.fwhm.values / abs(step) / np.sqrt(8 * np.log(2))
+    centre = (maps.centre.values - axis[0]) / step
+    return at_minima(np.stack([maps.amplitude.values, centre, width]), request)
+
+
 def region_spectrum(request: Request) -> Any:
     """Take the spectrum of a circle: in pixels and Jy/beam, or on the sky, by velocity and in K."""
     with opened(request) as file:
@@ -47,7 +64,7 @@ def region_spectrum(request: Request) -> Any:
         if request["form"] == "pixels":
             radius = request["arcsec"] / 3600 / image.header["CDELT2"]
             return image.spectrum(tf.Circle(x, y, radius), threads=request["threads"])
-        at, _ = image.coordinates(x, y, 0)
+        at, _ = image.coordinates.pixel_to_world(x, y, 0)
         # Of all channels.
         circle = tf.SkyRegion.circle(at, f"{request['arcsec']} arcsec")
         chosen = image.select(circle, channels="-1e5..1e5 km/s", rest="100 GHz")
@@ -140,11 +157,16 @@ def keep(request: Request) -> None:
 def robust_rms(request: Request) -> tuple[Any, Any]:
     """Find the robust rms of every plane, `repeat` times over; what that cost."""
     with tf.open(KEPT[request["path"]]) if KEPT else opened(request) as file, tf.reports() as costs:
-        found = file[0].robust_rms(
-            per_plane=True,
-            repeat=request["repeat"],
-            buffering=request["buffering"],
-            threads=request["threads"],
+        # The engine repeats what it computes of each plane: users have no such option.
+        found = (
+            file[0]
+            ._core_image()
+            .robust_rms(
+                True,
+                repeat=request["repeat"],
+                buffering=request["buffering"],
+                threads=request["threads"],
+            )
         )
     return found, costs[-1]
 
@@ -153,6 +175,7 @@ MODELS = {
     "hanning": Model(hanning),
     "smooth-sky": timed(smooth_sky, agrees),
     "smooth-beams": timed(smooth_beams, has_beam),
+    "fit-lines": Model(fit_lines, in_channels),
     "region-spectrum": Model(region_spectrum, right_spectrum),
     "add": Model(add),
     "pipeline": Model(pipeline),

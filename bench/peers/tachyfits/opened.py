@@ -13,9 +13,10 @@ import tachyfits as tf
 def opened(request: Request) -> Any:
     """Open the file by the requested storage: positioned reads, a memory map, bytes in memory."""
     storage = request.get("storage", "auto")
+    options = {"buffering": request["buffering"]} if "buffering" in request else {}
     if storage == "memory":
-        return tf.open(Path(request["path"]).read_bytes())
-    return tf.open(request["path"], storage=storage)
+        return tf.open(Path(request["path"]).read_bytes(), **options)
+    return tf.open(request["path"], storage=storage, **options)
 
 
 def right_tier(request: Request) -> None:

@@ -13,8 +13,10 @@ import at_once
 import bits_of_cubes
 import cluster
 import cubes
+import days
 import numpy as np
 import records
+import remote
 import small_requests as small_requests_of
 import table_models
 import tiles
@@ -152,9 +154,11 @@ MODELS = {
     **at_once.MODELS,
     **cluster.MODELS,
     **cubes.MODELS,
+    **days.MODELS,
     **bits_of_cubes.MODELS,
     **table_models.MODELS,
     **records.MODELS,
+    **remote.MODELS,
     **tiles.MODELS,
 }
 

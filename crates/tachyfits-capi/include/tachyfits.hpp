@@ -24,7 +24,9 @@
 
 #include "tachyfits.h"
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -228,12 +230,19 @@ template <class To, class From> To exact(From value, const char *what) {
     return static_cast<To>(value);
 }
 
-/// The shortest digits that restore a number.
+/// The shortest digits that restore a number, at least as many as every number of the type keeps.
 template <class T> std::string digits_of(T value) {
     if constexpr (std::is_integral_v<T>) {
         return std::to_string(value);
     } else {
         char text[40];
+#ifdef __cpp_lib_to_chars
+        const auto end = std::to_chars(text, text + sizeof text, value, std::chars_format::scientific).ptr;
+        int digits = 0;
+        for (const char *at = text; at != end && *at != 'e'; at++) digits += *at >= '0' && *at <= '9';
+        digits = std::max(digits, std::numeric_limits<T>::digits10);
+        return {text, std::to_chars(text, text + sizeof text, value, std::chars_format::general, digits).ptr};
+#else
         for (int digits = std::numeric_limits<T>::digits10;; digits++) {
             std::snprintf(text, sizeof text, "%.*g", digits, static_cast<double>(value));
             double same = 0;
@@ -241,6 +250,7 @@ template <class T> std::string digits_of(T value) {
                 (std::sscanf(text, "%lf", &same) == 1 && static_cast<T>(same) == value))
                 return text;
         }
+#endif
     }
 }
 

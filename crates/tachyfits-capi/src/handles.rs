@@ -7,7 +7,6 @@ pub(crate) mod file_handle;
 pub(crate) mod header_handle;
 pub(crate) mod new_files;
 pub(crate) mod pixels;
-pub(crate) mod table_stream;
 
 pub(crate) use call::Call;
 pub(crate) use file_handle::FileHandle;

@@ -62,7 +62,7 @@ pub use hdu::{Hdu, HduKind, StoredType};
 pub use header::{ColumnKeyword, Context, Header, column_keyword, is_structural};
 pub use image::{ImageLayout, ValueType};
 pub use limits::{BLOCK_BYTES, CARD_BYTES, Limits, ReadOptions, padded};
-pub use new_image::{NO_CHECKSUM, NewImage};
+pub use new_image::{NO_CHECKSUM, NewImage, reserve_checksums};
 pub use new_table::{NewColumn, NewTable};
 pub use table::text;
 pub use table::{

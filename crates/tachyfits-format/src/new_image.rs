@@ -70,11 +70,27 @@ impl NewImage {
         cards.extend(carried.cards().iter().filter(is_taken).cloned());
         let mut header = Header::from_cards(cards);
         if self.checksum {
-            header.set("DATASUM", "0", "sum of the data")?;
-            header.set("CHECKSUM", NO_CHECKSUM, "sum of the HDU")?;
+            reserve_checksums(&mut header)?;
         }
         Ok(header)
     }
+}
+
+/// Keeps DATASUM and CHECKSUM a place in a header, as for no data.
+///
+/// # Errors
+/// If the header has no room for the cards.
+///
+/// ```
+/// use tachyfits_format::{Header, reserve_checksums};
+/// let mut header = Header::new();
+/// reserve_checksums(&mut header)?;
+/// assert_eq!(header.get_text("DATASUM")?, Some("0"));
+/// # Ok::<(), tachyfits_format::FormatError>(())
+/// ```
+pub fn reserve_checksums(header: &mut Header) -> Result<(), FormatError> {
+    header.set("DATASUM", "0", "sum of the data")?;
+    header.set("CHECKSUM", NO_CHECKSUM, "sum of the HDU")
 }
 
 /// A whole number is written as an integer, as other programs write the BZERO of the unsigned conventions: some take a

@@ -3,7 +3,7 @@
 //!
 //! Bytes in memory and on local devices are read as they are: the system reads ahead and caches for them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
 use tachyfits_memory as memory;
@@ -12,8 +12,8 @@ use crate::error::IoError;
 use crate::profile::{Latency, Profile};
 use crate::storage::{Request, Storage};
 
-/// Bytes of a block: more than most headers have.
-const BLOCK_BYTES: u64 = 32 << 10;
+/// Bytes of a block: as many as most headers have.
+const BLOCK_BYTES: u64 = 16 << 10;
 
 /// The most bytes that the cache keeps.
 const BUDGET_BYTES: u64 = 8 << 20;
@@ -21,8 +21,15 @@ const BUDGET_BYTES: u64 = 8 << 20;
 /// The most bytes that are read ahead of a walk in small steps.
 const MOST_AHEAD: u64 = 1 << 20;
 
-/// The places of a walk that were at one distance so often are expected to go on so.
-const SAME_STEPS: usize = 2;
+/// The most bytes that are read at an expected place, and the most before and after them: a short request in all.
+const MOST_LENGTH: u64 = 32 << 10;
+const MOST_AROUND: u64 = 16 << 10;
+
+/// Steps are of one run if they are as long as its mean up to this: sizes of compressed images differ a little.
+const STEP_TOLERANCE: u64 = 32 << 10;
+
+/// The least difference between steps that is expected: a FITS block.
+const STEP_SPREAD: u64 = 2880;
 
 /// Reads a storage from place to place, by few requests.
 ///
@@ -42,11 +49,9 @@ pub struct ReadAhead<'a> {
     cache: BlockCache,
     /// How much is read ahead of the next place, if it is near.
     ahead: u64,
-    /// Where the last read ended, and the last places that were read from after a step.
+    /// Where the last read ended.
     end: u64,
-    place: u64,
-    step: u64,
-    same_steps: usize,
+    strides: Strides,
 }
 
 impl<'a> ReadAhead<'a> {
@@ -54,8 +59,8 @@ impl<'a> ReadAhead<'a> {
     pub fn new(storage: &'a dyn Storage) -> ReadAhead<'a> {
         let cache = BlockCache::new(BUDGET_BYTES);
         let profile = storage.profile();
-        let ahead = 2 * BLOCK_BYTES;
-        ReadAhead { storage, profile, cache, ahead, end: 0, place: 0, step: 0, same_steps: 0 }
+        let strides = Strides::new(profile.in_flight);
+        ReadAhead { storage, profile, cache, ahead: 64 << 10, end: 0, strides }
     }
 
     /// Fills `buffer` from `offset` on.
@@ -69,37 +74,116 @@ impl<'a> ReadAhead<'a> {
         }
         self.storage.check_within(offset, length)?;
         let range = offset..offset + length;
+        self.strides.visit(&range);
+        let end = std::mem::replace(&mut self.end, range.end);
+        if self.storage.is_resident(range.clone()) {
+            return self.storage.read_exact_at(offset, buffer);
+        }
         if self.cache.lacks(&range) {
-            let ranges = self.expected(&range);
+            let ranges = self.expected(range, end);
             self.cache.fetch(self.storage, &ranges)?;
         }
-        self.end = range.end;
         self.cache.copy(offset, buffer);
         Ok(())
     }
 
-    /// The wanted range first, then what a walk is expected to want next.
-    fn expected(&mut self, range: &Range<u64>) -> Vec<Range<u64>> {
-        let near = range.start.saturating_sub(self.end) <= self.profile.gap_bytes;
-        if range.start == 0 || (near && range.start >= self.end) {
+    /// Gives the storage the blocks that were used, unless they were too many: see [`Storage::keep`].
+    pub fn finish(self) {
+        let parts = self.cache.used_parts();
+        if !parts.is_empty() {
+            self.storage.keep(parts);
+        }
+    }
+
+    /// The range first, then what a walk is expected to read next. `end`: where the read before ended.
+    fn expected(&mut self, range: Range<u64>, end: u64) -> Vec<Range<u64>> {
+        let is_near =
+            range.start >= end && range.start.saturating_sub(end) <= self.profile.gap_bytes;
+        if range.start == 0 || is_near {
             // Small steps: twice as much with each miss.
             let ahead = range.start..range.end.max(range.start.saturating_add(self.ahead));
             self.ahead = (2 * self.ahead).min(MOST_AHEAD);
-            self.place = range.start;
             return Vec::from([ahead]);
         }
-        let step = range.start.saturating_sub(self.place);
-        self.same_steps = if step == self.step { self.same_steps + 1 } else { 0 };
-        (self.place, self.step) = (range.start, step);
-        let guesses = if self.same_steps >= SAME_STEPS { self.profile.in_flight as u64 } else { 1 };
-        if guesses > 1 {
-            self.place = range.start.saturating_add((guesses - 1).saturating_mul(step));
+        let mut ranges = Vec::from([range]);
+        ranges.extend(self.strides.next_windows());
+        ranges
+    }
+}
+
+/// The places that a walk reads from, and a guess where it goes on: at steps like those before.
+#[derive(Debug)]
+struct Strides {
+    /// The last place, where the reads from there ended, and the most bytes that were read from a place.
+    place: u64,
+    end: u64,
+    length: u64,
+    /// The place from which all steps are about as long as each other, their number, the shortest and the longest.
+    first: u64,
+    count: u64,
+    shortest: u64,
+    longest: u64,
+    /// How many places are worth reading at the next miss, and as soon as two steps are alike.
+    next: u64,
+    in_flight: u64,
+}
+
+impl Strides {
+    fn new(in_flight: usize) -> Strides {
+        let in_flight = in_flight as u64;
+        // Before anything is known half of the requests are risked: most files have images of one size.
+        let (place, end, length, next) = (0, 0, 0, in_flight / 2);
+        let (first, count, shortest, longest) = (0, 0, 0, 0);
+        Strides { place, end, length, first, count, shortest, longest, next, in_flight }
+    }
+
+    /// The mean step of the run.
+    fn mean(&self) -> u64 {
+        self.place.saturating_sub(self.first).checked_div(self.count).unwrap_or(0)
+    }
+
+    /// Takes note of a read.
+    fn visit(&mut self, range: &Range<u64>) {
+        if range.start != self.end {
+            self.step_to(range.start);
         }
-        let length = range.end - range.start;
-        (0..guesses)
-            .map(|guess| range.start.saturating_add(guess.saturating_mul(step)))
-            .map(|start| start..start.saturating_add(length))
-            .collect()
+        // A long header is read in pieces.
+        self.end = range.end;
+        self.length = self.length.max(self.end - self.place).min(MOST_LENGTH);
+    }
+
+    fn step_to(&mut self, place: u64) {
+        let step = place.saturating_sub(self.place);
+        if self.count > 0 && step.abs_diff(self.mean()) <= STEP_TOLERANCE {
+            self.count += 1;
+            (self.shortest, self.longest) = (self.shortest.min(step), self.longest.max(step));
+            self.next = if self.next <= 1 { self.in_flight } else { self.next };
+        } else {
+            if self.count > 0 {
+                self.next = 1;
+            }
+            (self.first, self.count) = (self.place, 1);
+            (self.shortest, self.longest) = (step, step);
+        }
+        self.place = place;
+    }
+
+    /// The bytes around the next places. They are the wider the more steps are ahead and the more those before differed; the
+    /// guess ends where they are too wide.
+    fn next_windows(&mut self) -> impl Iterator<Item = Range<u64>> + use<> {
+        let (place, length, count, mean) =
+            (self.place, self.length, self.count.max(1), self.mean());
+        let spread = (self.longest - self.shortest).max(STEP_SPREAD);
+        // The error of the mean adds up; differences from the mean cancel in part, as in a random walk.
+        let around = move |steps: u64| spread * steps / count + spread * steps.isqrt() / 2;
+        let steps = 1..self.next;
+        self.next = (2 * self.next).min(2 * self.in_flight);
+        let is_narrow = move |steps: &u64| around(*steps) <= MOST_AROUND;
+        steps.take_while(is_narrow).map(move |steps| {
+            let start = place.saturating_add(steps.saturating_mul(mean));
+            let end = start.saturating_add(length).saturating_add(around(steps));
+            start.saturating_sub(around(steps))..end
+        })
     }
 }
 
@@ -108,6 +192,8 @@ impl<'a> ReadAhead<'a> {
 struct BlockCache {
     /// By number: the bytes, and when they were used.
     blocks: HashMap<u64, (Vec<u8>, u64)>,
+    /// Numbers of the blocks that were copied from.
+    copied: BTreeSet<u64>,
     bytes: u64,
     budget: u64,
     uses: u64,
@@ -120,7 +206,7 @@ fn blocks(range: &Range<u64>) -> Range<u64> {
 
 impl BlockCache {
     fn new(budget: u64) -> BlockCache {
-        BlockCache { blocks: HashMap::new(), bytes: 0, budget, uses: 0 }
+        BlockCache { blocks: HashMap::new(), copied: BTreeSet::new(), bytes: 0, budget, uses: 0 }
     }
 
     /// Returns whether blocks of a range are missing. The others count as used, so that they do not give way to those that are
@@ -186,12 +272,28 @@ impl BlockCache {
         }
     }
 
+    /// The bytes of the blocks that were copied from, joined where they follow one another; none if some gave way.
+    fn used_parts(mut self) -> Vec<(u64, Vec<u8>)> {
+        let mut parts: Vec<(u64, Vec<u8>)> = Vec::new();
+        for block in std::mem::take(&mut self.copied) {
+            let Some((bytes, _)) = self.blocks.remove(&block) else { return Vec::new() };
+            let offset = block * BLOCK_BYTES;
+            match parts.last_mut() {
+                // Within the budget.
+                Some((first, part)) if *first + part.len() as u64 == offset => part.extend(bytes),
+                _ => parts.push((offset, bytes)),
+            }
+        }
+        parts
+    }
+
     /// Copies bytes whose blocks are there.
     fn copy(&mut self, offset: u64, out: &mut [u8]) {
         self.uses += 1;
         for block in blocks(&(offset..offset + out.len() as u64)) {
             let Some((bytes, used)) = self.blocks.get_mut(&block) else { continue };
             *used = self.uses;
+            self.copied.insert(block);
             let begin = block * BLOCK_BYTES;
             let (from, to) = (offset.saturating_sub(begin), begin.saturating_sub(offset) as usize);
             let part = &bytes[from as usize..];
@@ -251,17 +353,33 @@ mod tests {
         (place ^ (place / 251)) as u8
     }
 
-    /// Reads `count` times 2880 bytes, each so far from the one before; gives the calls, the requests and the bytes.
-    fn walk(bytes: u64, step: u64, count: u64) -> (usize, usize, u64) {
+    /// Reads 2880 bytes at each of these places; gives the calls, the requests and the bytes.
+    fn walk_to(bytes: u64, places: impl IntoIterator<Item = u64>) -> (usize, usize, u64) {
         let far = Far { bytes, ..Far::default() };
         let mut ahead = ReadAhead::new(&far);
         let mut header = vec![0; 2880];
-        for offset in (0..count).map(|place| place * step) {
+        for offset in places {
             ahead.read_exact_at(offset, &mut header).unwrap();
             assert!((offset..).zip(&header).all(|(place, &byte)| byte == value(place)));
             assert!(ahead.cache.bytes <= BUDGET_BYTES);
         }
         far.calls.into_inner().unwrap()
+    }
+
+    /// The same of `count` places, each so far from the one before.
+    fn walk(bytes: u64, step: u64, count: u64) -> (usize, usize, u64) {
+        walk_to(bytes, (0..count).map(|place| place * step))
+    }
+
+    /// Places of a walk whose steps are `step` and up to `spread` less, in whole blocks.
+    fn places(count: u64, step: u64, spread: u64) -> Vec<u64> {
+        let shorter = (0..count).map(|n| n * n * 7919 % (spread + 1));
+        let steps = shorter.scan(0, |place, less| {
+            let before = *place;
+            *place += (step - less) / 2880 * 2880;
+            Some(before)
+        });
+        steps.collect()
     }
 
     #[test]
@@ -275,6 +393,20 @@ mod tests {
         let (calls, requests, bytes) = walk(1 << 40, 10 << 20, 1000);
         assert!(calls <= 70, "{calls}");
         assert!(requests <= 1100 && bytes <= 1100 * 3 * BLOCK_BYTES, "{requests} {bytes}");
+    }
+
+    #[test]
+    fn headers_at_about_equal_steps_are_guessed() {
+        let (calls, _, bytes) = walk_to(1 << 30, places(60, 550_080, 2880));
+        assert!(calls <= 8 && bytes <= 60 * 4 * BLOCK_BYTES, "{calls} {bytes}");
+    }
+
+    #[test]
+    fn bytes_of_guesses_that_may_be_wrong_are_few() {
+        for spread in [10_000, 100_000, 500_000] {
+            let (calls, _, bytes) = walk_to(1 << 30, places(200, 900_000, spread));
+            assert!(calls <= 201 && bytes <= 201 * 6 * BLOCK_BYTES, "{spread} {calls} {bytes}");
+        }
     }
 
     #[test]

@@ -41,6 +41,19 @@ impl RemoteUrl {
         &self.text
     }
 
+    /// A text without secrets that names the object for caches; `None` where the query or a password may be a part of its name.
+    #[cfg(feature = "remote")]
+    pub(crate) fn cache_key(&self) -> Option<String> {
+        let (host, _) = self.bucket_and_key();
+        if !self.scheme().starts_with("http") {
+            return (!host.contains(':')).then(|| self.text.clone());
+        }
+        let query = self.text.split_once('?').map_or("", |(_, query)| query);
+        let query = query.split_once('#').map_or(query, |(query, _)| query);
+        let names = query.split('&').map(|each| each.split('=').next().unwrap_or(each));
+        names.filter(|name| !name.is_empty()).all(is_of_signature).then(|| self.to_string())
+    }
+
     /// The bucket and the key of an object, which follow "://".
     #[cfg(feature = "remote")]
     pub(crate) fn bucket_and_key(&self) -> (&str, &str) {
@@ -64,6 +77,37 @@ impl fmt::Debug for RemoteUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "RemoteUrl({self})")
     }
+}
+
+/// Whether a parameter of a query is a part of a signature: of Amazon, Google, CloudFront or Azure.
+#[cfg(feature = "remote")]
+fn is_of_signature(name: &str) -> bool {
+    const NAMES: [&str; 22] = [
+        "awsaccesskeyid",
+        "expires",
+        "googleaccessid",
+        "key-pair-id",
+        "policy",
+        "se",
+        "sig",
+        "signature",
+        "sip",
+        "ske",
+        "skoid",
+        "sks",
+        "skt",
+        "sktid",
+        "skv",
+        "sp",
+        "spr",
+        "sr",
+        "srt",
+        "ss",
+        "st",
+        "sv",
+    ];
+    let name = name.to_ascii_lowercase();
+    name.starts_with("x-amz-") || name.starts_with("x-goog-") || NAMES.contains(&name.as_str())
 }
 
 /// A text with the URLs in it without their queries, users and passwords.
@@ -103,6 +147,20 @@ mod tests {
         assert_eq!(url.scheme(), "s3");
         #[cfg(feature = "remote")]
         assert_eq!(url.bucket_and_key(), ("bucket", "a?b.fits"));
+    }
+
+    #[cfg(feature = "remote")]
+    #[test]
+    fn keys_of_caches_have_no_secrets() {
+        let key = |text: &str| RemoteUrl::of(text).and_then(|url| url.cache_key());
+        let plain = || Some("https://a.org/x.fits".to_owned());
+        assert_eq!(key("https://a.org/x.fits"), plain());
+        assert_eq!(key("https://me:word@a.org/x.fits?X-Amz-Signature=1&X-Amz-Date=2"), plain());
+        assert_eq!(key("https://a.org/x.fits?sv=2024&sig=1#part"), plain());
+        // The name of the file may be in the query.
+        assert_eq!(key("https://a.org/get?file=x.fits&sig=1"), None);
+        assert_eq!(key("s3://bucket/a?b.fits").as_deref(), Some("s3://bucket/a?b.fits"));
+        assert_eq!(key("s3://key:secret@bucket/x.fits"), None);
     }
 
     #[test]

@@ -229,9 +229,15 @@ fn open_remote(url: &RemoteUrl, notices: &mut Vec<Notice>) -> Result<Arc<dyn Sto
 
 #[cfg(not(feature = "remote"))]
 fn open_remote(url: &RemoteUrl, _: &mut Vec<Notice>) -> Result<Arc<dyn Storage>, IoError> {
+    Err(no_client(url))
+}
+
+/// The error of a build without the feature `remote`.
+#[cfg(not(feature = "remote"))]
+pub(crate) fn no_client(url: &RemoteUrl) -> IoError {
     let detail = "this build has no client for servers (Cargo feature remote)";
     let source = io::Error::new(io::ErrorKind::Unsupported, detail);
-    Err(IoError::Remote { name: url.to_string(), source })
+    IoError::Remote { name: url.to_string(), source }
 }
 
 /// The content of a storage that holds gzip content; `None` for any other.

@@ -138,6 +138,11 @@ pub trait Storage: Send + Sync + Debug {
         None
     }
 
+    /// Keeps bytes that opening needed, ascending by their offsets and apart, for reads of them now and for opening it again.
+    fn keep(&self, parts: Vec<(u64, Vec<u8>)>) {
+        drop(parts);
+    }
+
     /// The name for messages.
     fn name(&self) -> &str {
         self.id().name()

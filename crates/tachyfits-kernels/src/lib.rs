@@ -21,6 +21,7 @@ mod decode;
 mod elementwise;
 mod encode;
 mod exact;
+mod fit;
 mod fold;
 mod histogram;
 mod integers;
@@ -64,6 +65,10 @@ pub use elementwise::{
     Binary, Operand, Unary, binary, binary_reversed, round_to_f32, select, unary, unify_nan,
 };
 pub use encode::{encode_f32, encode_f64, encode_native};
+pub use fit::{
+    BaselineFit, FitFlag, GaussianFit, GaussianModel, MOST_COMPONENTS, MOST_JOINT_ORDER,
+    MOST_ORDER, ParameterLimits, exponential,
+};
 pub use histogram::{Histogram, HistogramRange};
 pub use isa::{CACHES_BYTES, Streaming, Tier, UnknownTier, prefetch_all, streaming};
 pub use noise::{Noise, NoiseKey, NoiseMeter, NoisePixel};

@@ -182,9 +182,9 @@ pub const UNSOURCED: &[Subject] = unsourced! {
     "Sqrt" Flat Numbers |_, tier| isa::address::<Map<'static, functions::Sqrt>>(tier);
     "IsNan" Flat Numbers |_, tier| isa::address::<Map<'static, functions::IsNan>>(tier);
     "UnifyNan" Flat Numbers |_, tier| isa::address::<Map<'static, functions::UnifyNan>>(tier);
-    "dequantising to f32" Flat Numbers |_, tier| isa::address::<quantised::Dequantise<'static, f32, &'static [f32]>>(tier);
-    "dequantising to f64" Flat Numbers |_, tier| isa::address::<quantised::Dequantise<'static, f64, &'static [f32]>>(tier);
-    "dequantising without dither" Flat Numbers |_, tier| isa::address::<quantised::Dequantise<'static, f32, quantised::NoRandom>>(tier);
+    "dequantising to f32" Flat Numbers |_, tier| isa::address::<quantised::Dequantise<'static, f32, &'static [f32], true>>(tier);
+    "dequantising to f64" Flat Numbers |_, tier| isa::address::<quantised::Dequantise<'static, f64, &'static [f32], true>>(tier);
+    "dequantising without dither" Flat Numbers |_, tier| isa::address::<quantised::Dequantise<'static, f32, quantised::NoRandom, true>>(tier);
     "quantising f32" Flat Numbers |_, tier| isa::address::<quantised::Quantise<'static, f32, &'static [f32]>>(tier);
     "quantising f64" Flat Numbers |_, tier| isa::address::<quantised::Quantise<'static, f64, &'static [f32]>>(tier);
     "differences of f32 for noise" Flat Numbers |_, tier| isa::address::<noise::DifferenceKernel<'static, f32>>(tier);

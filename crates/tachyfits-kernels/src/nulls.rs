@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use crate::decode::{Float, FloatKernel};
 use crate::isa::{self, Kernel, Tier};
 use crate::pixel::{Pixel, PixelType, with_pixel};
-use crate::source::Source;
+use crate::source::{ByteOrder, Scaled, Source};
 use crate::{Encoding, LANES, decode_f32, decode_f64, decode_native, mark_nulls};
 
 /// Pixels that are decoded at a time: 8 KiB of f64, in the first-level cache.
@@ -111,6 +111,11 @@ pub fn decode_elements(
     if encoding.scaling.is_none() && encoding.pixel == element {
         return same_type(bytes, &encoding, rule, nulls, tier, out);
     }
+    if let NullOutput::Value(null) = nulls
+        && let Some(nulls) = fill_blanks(bytes, &encoding, element, null, tier, out)
+    {
+        return NullCounts { nulls, ..NullCounts::default() };
+    }
     let (size, width) = (encoding.pixel_bytes(), element.bytes());
     let mut counts = NullCounts::default();
     let (mut singles, mut doubles) = ([0.0f32; PIECE], [0.0f64; PIECE]);
@@ -149,6 +154,82 @@ pub fn finite_in_place(bytes: &mut [u8], pixel: PixelType, null: u64, tier: Tier
         PixelType::F32 => isa::dispatch(tier, FiniteSingles { bytes, null: null as u32 }),
         PixelType::F64 => isa::dispatch(tier, FiniteDoubles { bytes, null }),
         _ => panic!("{pixel:?} is not a float"),
+    }
+}
+
+/// Decodes integers of which only BLANK is null to floats, in one loop; how many are null. `None` for others.
+fn fill_blanks(
+    bytes: &[u8],
+    encoding: &Encoding,
+    element: PixelType,
+    null: u64,
+    tier: Tier,
+    out: &mut [u8],
+) -> Option<u64> {
+    let (scale, zero) = encoding.scaling.unwrap_or((1.0, 0.0));
+    encoding.blank?;
+    // Through f64 an integer of 64 bits would be rounded twice; a scale that is not finite makes more of them NaN.
+    let is_long = encoding.scaling.is_none() && encoding.pixel_bytes() == 8;
+    let is_big_endian = encoding.order == ByteOrder::BigEndian;
+    if is_long || !is_big_endian || !scale.is_finite() || !zero.is_finite() {
+        return None;
+    }
+    let (stored, flip) = encoding.pixel.in_f64();
+    macro_rules! fill {
+        ($Stored:ty, $Element:ty) => {
+            isa::dispatch(
+                tier,
+                Fill::<$Stored, $Element> {
+                    bytes,
+                    source: Scaled::new(encoding, flip),
+                    null: <$Element as Element<f64>>::of_bits(null),
+                    out,
+                },
+            )
+        };
+    }
+    let nulls = match (stored, element) {
+        (PixelType::U8, PixelType::F32) => fill!(u8, f32),
+        (PixelType::U8, PixelType::F64) => fill!(u8, f64),
+        (PixelType::I16, PixelType::F32) => fill!(i16, f32),
+        (PixelType::I16, PixelType::F64) => fill!(i16, f64),
+        (PixelType::I32, PixelType::F32) => fill!(i32, f32),
+        (PixelType::I32, PixelType::F64) => fill!(i32, f64),
+        _ => return None,
+    };
+    Some(nulls)
+}
+
+/// Integers decoded to floats, BLANK to the null value.
+struct Fill<'a, P, E> {
+    bytes: &'a [u8],
+    source: Scaled<P>,
+    null: E,
+    out: &'a mut [u8],
+}
+
+impl<P: Pixel, E: Element<f64>> Kernel for Fill<'_, P, E> {
+    type Output = u64;
+
+    #[inline(always)]
+    fn run(self) -> u64 {
+        let mut nulls = 0;
+        // As many at a time as 32 bits can count, whose lanes are as wide as most elements.
+        let pieces = self.bytes.chunks(PIECE * P::BYTES).zip(self.out.chunks_mut(PIECE * E::BYTES));
+        for (bytes, out) in pieces {
+            let mut found = 0u32;
+            let pixels = bytes.chunks_exact(P::BYTES).zip(out.chunks_exact_mut(E::BYTES));
+            for (pixel, out) in pixels {
+                let pixel = P::read_big_endian(pixel);
+                let is_null = self.source.is_blank(pixel);
+                let (element, _, _) = E::of(self.source.physical(pixel));
+                let element = if is_null { self.null } else { element };
+                element.store_native(out);
+                found += u32::from(is_null);
+            }
+            nulls += u64::from(found);
+        }
+        nulls
     }
 }
 

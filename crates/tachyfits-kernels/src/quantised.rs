@@ -4,6 +4,7 @@
 //! Every step is rounded as in CFITSIO without fused multiply-add: in f64, and once to f32.
 
 use crate::isa::{self, Kernel, Tier};
+use crate::source::ByteOrder;
 
 /// How the pixels of one tile are quantised.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,40 +50,72 @@ pub fn random_numbers() -> &'static [f32] {
     &RANDOM
 }
 
-/// The pixels of these integers, as f32.
+/// The pixels of these integers, as f32 whose bytes are in an order.
 ///
 /// # Panics
 /// If the slices differ in length, or there is no such random number.
 ///
 /// ```
-/// use tachyfits_kernels::{Quantiser, Tier, dequantise_f32};
+/// use tachyfits_kernels::{ByteOrder, Quantiser, Tier, dequantise_f32};
 /// let plain = Quantiser { scale: 0.5, zero: 10.0, blank: Some(-1), exact_zero: None, dither: None };
 /// let mut out = [0.0; 3];
-/// dequantise_f32(&[1, -1, 4], &plain, Tier::SCALAR, &mut out);
+/// dequantise_f32(&[1, -1, 4], &plain, ByteOrder::Native, Tier::SCALAR, &mut out);
 /// assert!(out[0] == 10.5 && out[1].is_nan() && out[2] == 12.0);
 /// ```
-pub fn dequantise_f32(integers: &[i32], how: &Quantiser, tier: Tier, out: &mut [f32]) {
-    dequantise(integers, how, tier, out);
+pub fn dequantise_f32(
+    integers: &[i32],
+    how: &Quantiser,
+    order: ByteOrder,
+    tier: Tier,
+    out: &mut [f32],
+) {
+    dequantise(integers, how, order, tier, out);
 }
 
 /// The pixels of these integers, as f64; see [`dequantise_f32`].
 ///
 /// # Panics
 /// If the slices differ in length, or there is no such random number.
-pub fn dequantise_f64(integers: &[i32], how: &Quantiser, tier: Tier, out: &mut [f64]) {
-    dequantise(integers, how, tier, out);
+pub fn dequantise_f64(
+    integers: &[i32],
+    how: &Quantiser,
+    order: ByteOrder,
+    tier: Tier,
+    out: &mut [f64],
+) {
+    dequantise(integers, how, order, tier, out);
 }
 
-fn dequantise<F: Real>(integers: &[i32], how: &Quantiser, tier: Tier, out: &mut [F]) {
+fn dequantise<F: Real>(
+    integers: &[i32],
+    how: &Quantiser,
+    order: ByteOrder,
+    tier: Tier,
+    out: &mut [F],
+) {
     assert_eq!(integers.len(), out.len());
+    match order.is_native() {
+        true => dequantise_turned::<F, false>(integers, how, tier, out),
+        false => dequantise_turned::<F, true>(integers, how, tier, out),
+    }
+}
+
+/// Gives pixels in the machine's byte order, or the other one.
+fn dequantise_turned<F: Real, const TURNED: bool>(
+    integers: &[i32],
+    how: &Quantiser,
+    tier: Tier,
+    out: &mut [F],
+) {
     let Some(block) = how.dither else {
-        return isa::dispatch(tier, Dequantise { integers, random: NoRandom, how, out });
+        let random = NoRandom;
+        return isa::dispatch(tier, Dequantise::<_, _, TURNED> { integers, random, how, out });
     };
     let mut at = 0;
     for random in RandomRuns::new(block, integers.len()) {
         let end = at + random.len();
         let (integers, out) = (&integers[at..end], &mut out[at..end]);
-        isa::dispatch(tier, Dequantise { integers, random, how, out });
+        isa::dispatch(tier, Dequantise::<_, _, TURNED> { integers, random, how, out });
         at = end;
     }
 }
@@ -175,6 +208,8 @@ pub(crate) trait Real: Copy {
     const ZERO: Self;
     fn of(value: f64) -> Self;
     fn wide(self) -> f64;
+    /// The number with its bytes in reverse.
+    fn turned(self) -> Self;
 }
 
 macro_rules! reals {
@@ -191,6 +226,11 @@ macro_rules! reals {
             #[inline(always)]
             fn wide(self) -> f64 {
                 self.into()
+            }
+
+            #[inline(always)]
+            fn turned(self) -> Self {
+                <$real>::from_bits(self.to_bits().swap_bytes())
             }
         }
     )+};
@@ -215,14 +255,14 @@ fn reserved<F: Real>(how: &Quantiser) -> impl Fn(i32, F) -> F + use<F> {
     }
 }
 
-pub(crate) struct Dequantise<'a, F, R> {
+pub(crate) struct Dequantise<'a, F, R, const TURNED: bool> {
     integers: &'a [i32],
     random: R,
     how: &'a Quantiser,
     out: &'a mut [F],
 }
 
-impl<F: Real, R: Random> Kernel for Dequantise<'_, F, R> {
+impl<F: Real, R: Random, const TURNED: bool> Kernel for Dequantise<'_, F, R, TURNED> {
     type Output = ();
 
     #[inline(always)]
@@ -234,7 +274,8 @@ impl<F: Real, R: Random> Kernel for Dequantise<'_, F, R> {
         for at in 0..out.len() {
             let integer = integers[at];
             let value = random.removed(at, integer.into()) * scale + zero;
-            out[at] = reserved(integer, F::of(value));
+            let pixel = reserved(integer, F::of(value));
+            out[at] = if TURNED { pixel.turned() } else { pixel };
         }
     }
 }

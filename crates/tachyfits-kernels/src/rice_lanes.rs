@@ -6,6 +6,7 @@
 //! says what is wrong.
 
 use crate::isa::{self, Kernel, Tier};
+use crate::source::ByteOrder;
 
 /// Tiles that are decoded at a time.
 pub const RICE_LANES: usize = 16;
@@ -38,6 +39,8 @@ pub trait RicePixel: Copy {
     const PLAIN: u32;
     /// The pixel of these lowest bits.
     fn of(bits: u32) -> Self;
+    /// The pixel with its bytes in reverse.
+    fn turned(self) -> Self;
 }
 
 macro_rules! pixels {
@@ -51,6 +54,11 @@ macro_rules! pixels {
             fn of(bits: u32) -> Self {
                 bits as $pixel
             }
+
+            #[inline(always)]
+            fn turned(self) -> Self {
+                self.swap_bytes()
+            }
         }
     )+};
 }
@@ -62,33 +70,38 @@ pub fn has_rice_lanes(tier: Tier) -> bool {
     tier.shifts_lanes()
 }
 
-/// Decodes sixteen tiles in blocks of `block` pixels; gives the lanes, as bits, whose tiles are not decoded. Tiles that are
-/// shorter than the longest have whole blocks; those without pixels need no stream.
+/// Decodes sixteen tiles in blocks of `block` pixels, whose bytes get an order; gives the lanes, as bits, whose tiles are not
+/// decoded. Tiles that are shorter than the longest have whole blocks; those without pixels need no stream.
 ///
 /// # Panics
 /// If another tile than the longest ends within a block, or a block has no pixels.
 ///
 /// ```
-/// use tachyfits_kernels::{RICE_LANES, Tier, decode_rice_lanes};
+/// use tachyfits_kernels::{ByteOrder, RICE_LANES, Tier, decode_rice_lanes};
 /// // The first pixel, and a block without differences.
 /// let streams = [&[0, 7, 0][..]; RICE_LANES];
 /// let mut tiles = [[0i16; 5]; RICE_LANES];
-/// let failed = decode_rice_lanes(&streams, 32, Tier::SCALAR, &mut tiles.each_mut().map(|tile| &mut tile[..]));
+/// let mut out = tiles.each_mut().map(|tile| &mut tile[..]);
+/// let failed = decode_rice_lanes(&streams, 32, ByteOrder::Native, Tier::SCALAR, &mut out);
 /// assert_eq!((failed, tiles), (0, [[7; 5]; RICE_LANES]));
 /// ```
 pub fn decode_rice_lanes<P: RicePixel>(
     streams: &[&[u8]; RICE_LANES],
     block: usize,
+    order: ByteOrder,
     tier: Tier,
     out: &mut [&mut [P]; RICE_LANES],
 ) -> u16 {
     assert!(block > 0);
     let longest = out.iter().map(|tile| tile.len()).max().unwrap_or(0);
     assert!(out.iter().all(|tile| tile.len() == longest || tile.len().is_multiple_of(block)));
-    isa::dispatch(tier, RiceKernel { streams, block, longest, out })
+    match order.is_native() {
+        true => isa::dispatch(tier, RiceKernel::<_, false> { streams, block, longest, out }),
+        false => isa::dispatch(tier, RiceKernel::<_, true> { streams, block, longest, out }),
+    }
 }
 
-pub(crate) struct RiceKernel<'a, 'b, P> {
+struct RiceKernel<'a, 'b, P, const TURNED: bool> {
     streams: &'a [&'a [u8]; RICE_LANES],
     block: usize,
     /// Pixels of the longest tile.
@@ -96,7 +109,7 @@ pub(crate) struct RiceKernel<'a, 'b, P> {
     out: &'a mut [&'b mut [P]; RICE_LANES],
 }
 
-impl<P: RicePixel> Kernel for RiceKernel<'_, '_, P> {
+impl<P: RicePixel, const TURNED: bool> Kernel for RiceKernel<'_, '_, P, TURNED> {
     type Output = u16;
 
     #[inline(always)]
@@ -128,7 +141,8 @@ impl<P: RicePixel> Kernel for RiceKernel<'_, '_, P> {
                 for (lane, tile) in self.out.iter_mut().enumerate() {
                     let Some(tile) = tile.get_mut(at..at + count) else { continue };
                     for (pixel, lanes) in tile.iter_mut().zip(&part) {
-                        *pixel = P::of(lanes[lane]);
+                        let decoded = P::of(lanes[lane]);
+                        *pixel = if TURNED { decoded.turned() } else { decoded };
                     }
                 }
                 at += count;

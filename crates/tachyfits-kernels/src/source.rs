@@ -22,6 +22,13 @@ pub enum ByteOrder {
     Native,
 }
 
+impl ByteOrder {
+    /// Whether numbers in this order are those of the machine.
+    pub(crate) fn is_native(self) -> bool {
+        self == ByteOrder::Native || cfg!(target_endian = "big")
+    }
+}
+
 /// The encoding of a pixel.
 ///
 /// The physical value is `zero + scale * pixel`, computed in f64 (Standard 4.0, section 4.4.2.5), and NaN where the
@@ -231,7 +238,7 @@ impl<P: Pixel, O: Order> Source for Plain<P, O> {
 }
 
 #[derive(Clone, Copy)]
-struct Scaled<P> {
+pub(crate) struct Scaled<P> {
     /// Offset of the unsigned and signed-byte conventions; exact in f64.
     flip: f64,
     scale: f64,
@@ -243,7 +250,7 @@ struct Scaled<P> {
 }
 
 impl<P: Pixel> Scaled<P> {
-    fn new(encoding: &Encoding, flip: f64) -> Self {
+    pub(crate) fn new(encoding: &Encoding, flip: f64) -> Self {
         let blank = encoding.blank.and_then(P::from_stored);
         // Without scaling, `0 + 1 * x` gives x back bit for bit: what comes here then is an integer, which has no -0.0.
         let (scale, zero) = encoding.scaling.unwrap_or((1.0, 0.0));
@@ -259,12 +266,17 @@ impl<P: Pixel> Scaled<P> {
 
     #[inline(always)]
     fn value(&self, pixel: P) -> f64 {
-        let value = self.zero + self.scale * (pixel.to_f64() + self.flip);
-        if self.is_blank(pixel) { f64::NAN } else { value }
+        if self.is_blank(pixel) { f64::NAN } else { self.physical(pixel) }
+    }
+
+    /// The value of a pixel that is not blank.
+    #[inline(always)]
+    pub(crate) fn physical(&self, pixel: P) -> f64 {
+        self.zero + self.scale * (pixel.to_f64() + self.flip)
     }
 
     #[inline(always)]
-    fn is_blank(&self, pixel: P) -> bool {
+    pub(crate) fn is_blank(&self, pixel: P) -> bool {
         self.has_blank & (pixel == self.blank)
     }
 }

@@ -26,18 +26,6 @@ fn warn_of_wrong_tier(py: Python<'_>) -> PyResult<()> {
 }
 
 /// Return what was built and what runs: a dictionary.
-///
-/// Returns
-/// -------
-/// dict
-///     version; tier, the vector tier in use; tiers, those of this machine, slowest first; cores, how many threads
-///     ``threads=0`` means; rustc and profile of the build.
-///
-/// Examples
-/// --------
-/// >>> from tachyfits import _core
-/// >>> _core.build_info()["tier"] in _core.build_info()["tiers"]
-/// True
 #[pyfunction]
 fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let tier = Tier::current();
@@ -53,14 +41,7 @@ fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(info)
 }
 
-/// Return of each statistic the name, the meaning in one line, whether it has the unit of the pixels, whether it is one of
-/// the standard ones, and whether it is an order statistic: `Image.order` has those, `Image.reduce` the others.
-///
-/// Examples
-/// --------
-/// >>> from tachyfits import _core
-/// >>> [row for row in _core.statistics() if row[0] in ("mean", "mad")][0]
-/// ('mean', 'sum over count', True, True, False)
+/// Return (name, meaning, has the unit of pixels, is standard, is an order statistic) of each statistic.
 #[pyfunction]
 fn statistics() -> Vec<(&'static str, &'static str, bool, bool, bool)> {
     let facts = tachyfits::statistics::statistics().map(|facts| {

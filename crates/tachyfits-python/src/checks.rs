@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use tachyfits::for_fits;
 use tachyfits::io::SpoolOptions;
@@ -13,6 +14,7 @@ use crate::{interface, progress};
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Checksum>()?;
     module.add_class::<Finding>()?;
+    module.add_function(wrap_pyfunction!(sum_of_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(verify, module)?)?;
     module.add_function(wrap_pyfunction!(verify_rules, module)?)
 }
@@ -195,13 +197,6 @@ fn findings(verified: tachyfits::verify::Verification) -> Verified {
 }
 
 /// Compare a file with the Standard; return the number of HDUs, the findings, and what was found beside the file.
-///
-/// The source is as of `FitsFile.open`.
-///
-/// Raises
-/// ------
-/// IoError
-///     The file cannot be read.
 #[pyfunction]
 #[pyo3(signature = (source, *, name="<bytes>", on_demand=false, headers_only=false, threads=0, progress=None))]
 fn verify(
@@ -242,6 +237,13 @@ fn verify_rules() -> Vec<[Cow<'static, str>; 5]> {
         [code, severity, section, meaning, interface::hint(rule.hint())]
     };
     tachyfits::verify::Rule::ALL.iter().map(row).collect()
+}
+
+/// Return the sum of a part of the data of an HDU, whose first byte is byte `offset` of them.
+#[pyfunction]
+fn sum_of_bytes(py: Python<'_>, offset: u64, data: PyReadonlyArray1<'_, u8>) -> PyResult<u32> {
+    let bytes = data.as_slice()?;
+    Ok(py.detach(|| tachyfits::checksum::sum_of_bytes(offset, bytes)).sum())
 }
 
 /// The sums of an HDU.

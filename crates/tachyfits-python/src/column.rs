@@ -8,13 +8,6 @@ use crate::buffer;
 use crate::errors::argument;
 
 /// Header information about one column of a table.
-///
-/// Examples
-/// --------
-/// >>> from tachyfits import _core
-/// >>> column = _core.FitsFile.open("table.fits").hdu(1).table().columns()[3]
-/// >>> column.name, column.form, column.dtype, column.null, column.unit
-/// ('MAG', 'I', 'float64', -1, 'mag')
 #[pyclass(frozen, module = "tachyfits._core")]
 pub(crate) struct Column {
     column: tachyfits::table::Column,
@@ -107,8 +100,7 @@ impl Column {
         matches!(self.column.field, Field::Variable { .. })
     }
 
-    /// The code of the separator of strings of any length in a field of characters (rA:SSTRw/nnn);
-    /// None without.
+    /// The code of the separator of strings of any length in a field of characters (rA:SSTRw/nnn); None without.
     #[getter]
     fn delimiter(&self) -> Option<u8> {
         self.column.substrings.map(|substrings| substrings.delimiter)

@@ -40,14 +40,7 @@ pub(crate) fn engine_compression(
     ))
 }
 
-/// Return of each codec the words for it, its name in the Standard, whether it keeps every bit, whether columns can have
-/// it, and what it is for.
-///
-/// Examples
-/// --------
-/// >>> from tachyfits import _core
-/// >>> [name for words, name, keeps_bits, of_columns, purpose in _core.codecs() if "gzip" in words]
-/// ['GZIP_2']
+/// Return (words, name in the Standard, keeps bits, is for columns, purpose) of each codec.
 #[pyfunction]
 #[expect(clippy::type_complexity, reason = "a tuple that Python unpacks")]
 pub(crate) fn codecs(

@@ -19,21 +19,6 @@ use crate::text::GivenText;
 #[pymethods]
 impl Image {
     /// Return the image smoothed along an axis, as the file that it would be; nothing is computed yet.
-    ///
-    /// Parameters
-    /// ----------
-    /// axis
-    ///     NumPy number of the axis.
-    /// weights
-    ///     float64, odd in number, from the lowest index to the highest.
-    /// edge
-    ///     "repeat", "pair", "zero", "blank" or "keep".
-    /// blanks
-    ///     "renormalise", "propagate" or "zero".
-    /// fill
-    ///     Give undefined pixels values too.
-    /// every
-    ///     Keep the results for the first pixel and every n-th after it.
     #[pyo3(signature = (axis, weights, *, edge="repeat", blanks="renormalise", fill=false, every=1))]
     #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
     fn smooth(
@@ -55,8 +40,7 @@ impl Image {
         Ok(FitsFile::new(image.smooth(&smoothing).or_raise(py)?))
     }
 
-    /// Return the planes of NAXIS1 and NAXIS2 smoothed with weights along x times weights along y, every result multiplied
-    /// by the scale of its plane; `axes` and the other options are those of `smooth_beams`.
+    /// Return the planes of NAXIS1 and NAXIS2 smoothed with weights along x times weights along y.
     #[pyo3(signature = (x, y, *, edge="repeat", blanks="renormalise", fill=false, axes=Vec::new(), scales=vec![1.0]),
            text_signature = "($self, x, y, *, edge='repeat', blanks='renormalise', fill=False, axes=(), scales=[1.0])")]
     #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
@@ -84,16 +68,6 @@ impl Image {
     }
 
     /// Return the planes of NAXIS1 and NAXIS2 smoothed with Gaussians; the other options are those of `smooth`.
-    ///
-    /// Parameters
-    /// ----------
-    /// axes
-    ///     NumPy numbers of the axes along which the kernels vary.
-    /// widths
-    ///     Squared full widths at half maximum in pixels, as matrices: (xx, xy, yy) of each kernel. The last of the
-    ///     axes varies fastest.
-    /// scales
-    ///     Factors of the results, one for each kernel.
     #[pyo3(signature = (axes, widths, scales, *, edge="repeat", blanks="renormalise", fill=false))]
     #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
     fn smooth_beams(
@@ -115,14 +89,12 @@ impl Image {
         Ok(FitsFile::new(py.detach(|| image.smooth_beams(&smoothing)).or_raise(py)?))
     }
 
-    /// Return the same pixels with other beams in the rows of the table BEAMS, in the order of `beams`: full widths of
-    /// the major and the minor axis, and position angle, degrees.
+    /// Return the same pixels with other beams in the rows of the table BEAMS, in the order of `beams`.
     fn with_channel_beams(&self, py: Python<'_>, beams: Vec<[f64; 3]>) -> PyResult<FitsFile> {
         Ok(FitsFile::new(self.engine().with_channel_beams(&beams).or_raise(py)?))
     }
 
-    /// Return the same pixels with other cards: given ones are set in place or added, those named
-    /// in ``removed`` are left out.
+    /// Return the same pixels with other cards.
     #[pyo3(signature = (cards, removed=Vec::new()), text_signature = "($self, cards, removed=())")]
     fn with_cards(
         &self,
@@ -144,8 +116,7 @@ impl Image {
     }
 }
 
-/// Return the weights of "hanning" (of no width), "boxcar" (width in pixels, odd) or "gaussian" (full width at half
-/// maximum in pixels): float64, adding up to 1.
+/// Return the weights of "hanning", "boxcar" or "gaussian": float64, adding up to 1.
 #[pyfunction]
 #[pyo3(signature = (kernel, width=None))]
 pub(crate) fn smoothing_weights<'py>(
@@ -218,21 +189,7 @@ pub(crate) fn array_file(
     Ok(FitsFile::new(file.expect("the bytes of an array are handed over once")))
 }
 
-/// Return the image whose pixels are in files of chunks, as a FITS file; chunks are opened when pixels of them are read.
-///
-/// Parameters
-/// ----------
-/// folder
-///     The file of a chunk is named by its numbers along the axes in it, such as ``3/0/1``. It has the pixels,
-///     big-endian, and their CRC-32C.
-/// shape, chunk
-///     Lengths of the axes and of a chunk.
-/// pixel
-///     Type of the pixels.
-/// cards
-///     (keyword, value, comment) of the header; structure and scaling get new ones.
-/// name
-///     What messages call the image.
+/// Return the image whose pixels are in files of chunks, as a FITS file.
 #[pyfunction]
 #[pyo3(signature = (folder, shape, chunk, pixel, cards, *, name))]
 pub(crate) fn chunks_file(

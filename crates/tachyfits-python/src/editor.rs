@@ -14,19 +14,6 @@ use crate::progress;
 use crate::text::GivenText;
 
 /// A file that is being edited. Nothing is written before `commit`; a failure leaves the file as it was.
-///
-/// Examples
-/// --------
-/// >>> from tachyfits import _core
-/// >>> editor = _core.Editor("table.fits")
-/// >>> editor.set_cards(1, [("OBSERVER", "Hubble", "observer")])
-/// [('OBSERVER', '', 'observer')]
-/// >>> editor.rename_card(1, "TUNIT2", "XUNIT2")
-/// True
-/// >>> editor.commit()["in_place"]
-/// True
-/// >>> _core.FitsFile.open("table.fits").hdu(1).header().get("OBSERVER")
-/// 'Hubble'
 #[pyclass(frozen, module = "tachyfits._core")]
 pub(crate) struct Editor(Mutex<Option<tachyfits::Editor>>);
 
@@ -96,9 +83,7 @@ impl Editor {
         self.with(py, |editor| card_rows(py, editor.header(hdu).or_raise(py)?.cards(), kind))
     }
 
-    /// Set cards, each in place of its keyword or after the others; an empty comment keeps the
-    /// existing one. COMMENT and HISTORY are always added. Return (keyword, comment before, comment
-    /// now) for each comment that was cut to fit its card.
+    /// Set cards, each in place of its keyword or after the others; an empty comment keeps the existing one.
     fn set_cards(
         &self,
         py: Python<'_>,
@@ -144,8 +129,7 @@ impl Editor {
         })
     }
 
-    /// Give the first card of a keyword another comment, its value as it is written; return the comment now, which is cut
-    /// to what the card has room for, or None without such a card.
+    /// Give the first card of a keyword another comment, its value as it is written.
     fn comment_card(
         &self,
         py: Python<'_>,
@@ -178,8 +162,7 @@ impl Editor {
         self.with(py, |editor| editor.rename(hdu, &keyword, &to).or_raise(py))
     }
 
-    /// Return the keyword of the card that a keyword means: of a HIERARCH card if no other has it; the keyword itself
-    /// without a card.
+    /// Return the keyword of the card that a keyword means: of a HIERARCH card if no other has it.
     fn meant_keyword(&self, py: Python<'_>, hdu: usize, keyword: GivenText) -> PyResult<String> {
         self.with(py, |editor| {
             let header = editor.header(hdu).or_raise(py)?;
@@ -211,11 +194,6 @@ impl Editor {
     }
 
     /// Write all changes. The editor is over then, whether it could be done or not.
-    ///
-    /// Returns
-    /// -------
-    /// dict
-    ///     "in_place" (false for a new file), "bytes_written", "bytes" (of the file now).
     #[pyo3(signature = (*, sync=false, threads=0, progress=None))]
     fn commit<'py>(
         &self,

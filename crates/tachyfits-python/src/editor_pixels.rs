@@ -12,8 +12,7 @@ type Layout = (Vec<u64>, i64, f64, f64, bool, Option<i64>, Option<String>);
 
 #[pymethods]
 impl Editor {
-    /// Return what the header of an image says of its pixels: shape (in NumPy order), BITPIX, BSCALE, BZERO, whether these
-    /// two do more than make integers unsigned (or bytes signed), BLANK, BUNIT.
+    /// Return what the header of an image says of its pixels.
     fn image_layout(&self, py: Python<'_>, hdu: usize) -> PyResult<Layout> {
         self.with(py, |editor| {
             let layout = editor.image_layout(hdu).or_raise(py)?;
@@ -29,8 +28,7 @@ impl Editor {
         self.with(py, |editor| editor.check_pixels(hdu).or_raise(py))
     }
 
-    /// Give the pixels of a section other values: (start, count, step) for each NumPy axis, steps above 0, and the pixels as
-    /// they are stored, big-endian.
+    /// Give the pixels of a section other values, which are stored ones, big-endian.
     fn update_pixels(
         &self,
         py: Python<'_>,

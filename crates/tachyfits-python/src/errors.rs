@@ -130,17 +130,6 @@ fn class<'py>(
 }
 
 /// Return every code that an error or a warning can have.
-///
-/// Returns
-/// -------
-/// list of (code, kind, what it means)
-///     The kind is "io", "format", "usage", "limit" or "warning".
-///
-/// Examples
-/// --------
-/// >>> from tachyfits import _core
-/// >>> [kind for code, kind, meaning in _core.error_codes() if code == "io-not-found"]
-/// ['io']
 #[pyfunction]
 fn error_codes() -> Vec<(&'static str, &'static str, String)> {
     let engine =
@@ -232,8 +221,7 @@ fn exception_of(py: Python<'_>, error: &impl Raised) -> PyErr {
     }
 }
 
-/// Return a IoError with the attributes of an OSError: for some error numbers one that is the built-in class for
-/// the number too, such as a FileNotFoundError.
+/// Return an IoError with the attributes of an OSError, as the built-in class of the number if there is one.
 #[pyfunction]
 #[pyo3(signature = (message, code, path=None, number=None))]
 fn io_error(

@@ -19,19 +19,6 @@ pub(crate) enum GivenValue {
 }
 
 /// Return the image of an expression over images and numbers, as the file that it would be; nothing is read yet.
-///
-/// Parameters
-/// ----------
-/// expression
-///     Of names, numbers, operators and functions; see `expression_functions`.
-/// inputs
-///     (name, a number or an image, or (an image, the NumPy axis of the result that its one axis lies along, counted from
-///     the end: -1 is x), or (an image, None) of numbers that vary along axes, which have neither a unit nor a type).
-/// dtype
-///     "float32" or "float64"; None: bool for truth values, else float32 if every image has pixels of at most 16 bits or
-///     float32.
-/// unit
-///     BUNIT of the result, "" for none; None: what is sure.
 #[pyfunction]
 #[pyo3(signature = (expression, inputs, *, dtype=None, unit=None))]
 pub(crate) fn evaluate(
@@ -57,8 +44,7 @@ pub(crate) fn evaluate(
     Ok(FitsFile::new(file))
 }
 
-/// Return pairs of different units (BUNIT) whose values an expression adds or compares, or of which it takes one; inputs are
-/// those of `evaluate`. Units are compared as texts.
+/// Return pairs of different units (BUNIT) whose values an expression adds or compares, or of which it takes one.
 #[pyfunction]
 #[pyo3(signature = (expression, inputs))]
 pub(crate) fn expression_mixed_units(
@@ -100,12 +86,6 @@ fn from_the_end(py: Python<'_>, axis: i64) -> PyResult<usize> {
 }
 
 /// Return the functions of expressions: (names, arguments, what it gives) of each.
-///
-/// Examples
-/// --------
-/// >>> from tachyfits import _core
-/// >>> [arguments for names, arguments, meaning in _core.expression_functions() if "where" in names]
-/// ['condition, a, b']
 #[pyfunction]
 pub(crate) fn expression_functions(
     py: Python<'_>,
@@ -118,12 +98,6 @@ pub(crate) fn expression_functions(
 }
 
 /// Return the names that an expression has, in the order in which it has them.
-///
-/// Examples
-/// --------
-/// >>> from tachyfits import _core
-/// >>> _core.expression_names("(a - b) / sqrt(a)")
-/// ['a', 'b']
 #[pyfunction]
 pub(crate) fn expression_names(py: Python<'_>, expression: GivenText) -> PyResult<Vec<String>> {
     tachyfits::expression::expression_names(&expression).or_raise(py)

@@ -13,13 +13,6 @@ use crate::source::Given;
 use crate::{checks, interface, options, progress};
 
 /// An open FITS file: its HDUs. Opening costs the headers.
-///
-/// Examples
-/// --------
-/// >>> from tachyfits import _core
-/// >>> file = _core.FitsFile.open("cube.fits")
-/// >>> len(file), file.storage, file.hdu(0).kind
-/// (1, 'auto', 'primary')
 #[pyclass(frozen, module = "tachyfits._core")]
 pub(crate) struct FitsFile(Arc<tachyfits::FitsFile>);
 
@@ -37,32 +30,6 @@ impl FitsFile {
 #[pymethods]
 impl FitsFile {
     /// Open a path, the bytes of a file, or a file object; gzip content is inflated.
-    ///
-    /// Parameters
-    /// ----------
-    /// source
-    ///     The path; the bytes, which are kept and not copied; or an object with ``read(size)``.
-    /// damaged
-    ///     How damaged tiles of compressed images are read: "error"; "nan", as undefined pixels, of which an operation warns.
-    /// name
-    ///     What messages call bytes and objects.
-    /// on_demand
-    ///     An object is read by ``seek`` and ``read`` whenever bytes of it are needed; otherwise once, to its end.
-    /// raw
-    ///     Leave tile-compressed images and tables as the binary tables that store them.
-    /// strict
-    ///     Refuse what the Standard does not allow, instead of reading it with a warning.
-    /// storage
-    ///     How the bytes of a path are read: "auto", where they lie in the page cache if that is faster, else copied, the
-    ///     default; "pread", copied by positioned reads; "mmap", through a memory map; "direct", past the page cache;
-    ///     "memory", the whole file at once.
-    ///
-    /// Raises
-    /// ------
-    /// IoError
-    ///     The file cannot be read.
-    /// FormatError
-    ///     It is not a FITS file, or, with strict, breaks the Standard.
     #[staticmethod]
     #[pyo3(signature = (
         source, *, name="<bytes>", on_demand=false, strict=false, storage="auto", raw=false, damaged="error",

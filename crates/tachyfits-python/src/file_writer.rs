@@ -24,23 +24,7 @@ use crate::table::Table;
 use crate::text::GivenText;
 use crate::{options, progress};
 
-/// A new file of consecutive HDUs, which appears under its name when `commit` is called. Dropped
-/// before, it leaves nothing.
-///
-/// Examples
-/// --------
-/// >>> import numpy as np
-/// >>> from tachyfits import _core
-/// >>> writer = _core.FileWriter("new.fits")
-/// >>> column = dict(name="N", element="int16", repeat=1, width=1, variable=None, null=None)
-/// >>> column |= dict(dimensions=[], substrings=None, unit=None, display=None, scaling=None)
-/// >>> writer.begin_table([column], [], rows=2)
-/// >>> values = np.array([1, 2], "int16").view("uint8")
-/// >>> writer.write_rows([(values, None, None)], 2)
-/// >>> writer.end_table()
-/// >>> writer.commit()
-/// >>> _core.FitsFile.open("new.fits").hdu(1).table().read([0], (0, 2))
-/// [(array([1, 2], dtype=int16), None, 0)]
+/// A new file of consecutive HDUs, which appears under its name when `commit` is called.
 #[pyclass(frozen, module = "tachyfits._core")]
 pub(crate) struct FileWriter(Mutex<WriterState>);
 
@@ -127,19 +111,7 @@ impl FileWriter {
         Ok(FileWriter(Mutex::new(WriterState::File(Box::new(file)))))
     }
 
-    /// Begin a table of these columns, dictionaries of name, element, repeat, width, variable, null (stored), dimensions,
-    /// substrings, unit, display and scaling.
-    ///
-    /// Parameters
-    /// ----------
-    /// cards
-    ///     Of the header; structure and columns get new ones, with the comments of the given ones.
-    /// kind
-    ///     "binary" or "ascii".
-    /// name
-    ///     EXTNAME.
-    /// rows
-    ///     Number of rows; 0: not known yet.
+    /// Begin a table of columns, each a dictionary; rows of 0 are not known yet.
     #[pyo3(signature = (columns, cards, *, kind="binary", name=None, rows=0))]
     fn begin_table(
         &self,
@@ -162,8 +134,6 @@ impl FileWriter {
     }
 
     /// Begin a table of columns as another one has them, to be written with ``raw`` values of whole fields.
-    ///
-    /// Its cards are taken over, but for those of the keywords ``without``; ``cards`` come before them.
     #[pyo3(signature = (table, columns, cards, *, without=Vec::new(), rows=0),
            text_signature = "($self, table, columns, cards, *, without=(), rows=0)")]
     fn begin_table_like(
@@ -195,16 +165,6 @@ impl FileWriter {
     }
 
     /// Write rows of the table that was begun.
-    ///
-    /// Parameters
-    /// ----------
-    /// cells
-    ///     For each column (values, offsets, nulls): the bytes (uint8) of native values; of arrays in the heap int64 offsets
-    ///     in elements; where a value is undefined, a byte each.
-    /// rows
-    ///     How many.
-    /// raw
-    ///     The values are the stored ones.
     #[pyo3(signature = (cells, rows, *, raw=false, threads=0, progress=None))]
     fn write_rows(
         &self,
@@ -232,17 +192,6 @@ impl FileWriter {
     }
 
     /// Write a binary table as the next HDU, in compressed tiles.
-    ///
-    /// Parameters
-    /// ----------
-    /// table
-    ///     The table, all of it.
-    /// tile_rows
-    ///     Rows of a tile; None: as many as have 10 MB.
-    /// codecs
-    ///     Names of the Standard by the number of the column, from 0.
-    /// directives
-    ///     Follow FZTILELN and FZALGn where nothing else is given.
     #[pyo3(signature = (table, *, tile_rows=None, codecs=Vec::new(), directives=false, threads=0, progress=None),
            text_signature = "($self, table, *, tile_rows=None, codecs=(), directives=False, threads=0, progress=None)")]
     #[expect(clippy::too_many_arguments, reason = "arguments by name in Python")]
@@ -266,23 +215,7 @@ impl FileWriter {
         Ok(())
     }
 
-    /// Write an array as the next HDU: the primary array, or an IMAGE extension. Return the largest difference between a
-    /// value and the integer that it was rounded to; 0 where nothing is lost.
-    ///
-    /// Parameters
-    /// ----------
-    /// array
-    ///     Native-endian, contiguous in C order.
-    /// cards
-    ///     (keyword, value, comment) of the header; structure and scaling get new ones.
-    /// pixel
-    ///     Type of the pixels as NumPy names it ("float32", "int16", "uint16", ...); None: what they are.
-    /// scaling
-    ///     (BSCALE, BZERO), for "uint8", "int16", "int32" and "int64".
-    /// blank
-    ///     BLANK, for integers.
-    /// compression
-    ///     Codec, shape of a tile in NumPy order, level of quantisation, dither, its seed, divisor of HCOMPRESS.
+    /// Write an array as the next HDU; return the largest error of rounding.
     #[pyo3(signature = (
         array, cards, *, pixel=None, scaling=None, blank=None, compression=None, threads=0, progress=None
     ))]
@@ -330,9 +263,7 @@ impl FileWriter {
         Ok(())
     }
 
-    /// Write the image of HDU 1 of a file, which was the primary array before it was compressed, as the next HDU, with the
-    /// cards of the empty primary HDU. Returns the keywords of its cards that the image has with another value, which are left
-    /// out.
+    /// Write a compressed primary array as one again; return the keywords that its empty HDU says otherwise.
     #[pyo3(signature = (file, *, threads=0, progress=None))]
     fn write_restored(
         &self,
@@ -356,8 +287,7 @@ impl FileWriter {
         Ok(others)
     }
 
-    /// Write an image, computed ones too, as the next HDU; arguments as of `write_array`, and ``buffering``: "auto",
-    /// "single" or "double". Return the largest error of rounding.
+    /// Write an image as the next HDU; return the largest error of rounding.
     #[pyo3(signature = (
         image, *, pixel=None, scaling=None, blank=None, compression=None, buffering="auto", threads=0, progress=None
     ))]
@@ -390,9 +320,6 @@ impl FileWriter {
     }
 
     /// Write an HDU of another file as the next HDU, its data byte by byte.
-    ///
-    /// Its cards are taken over, but for those of the keywords ``without``; ``cards`` are set in them. Cards of structure
-    /// stay, and sums are those of the copy.
     #[pyo3(signature = (file, hdu, cards, *, without=Vec::new(), threads=0, progress=None),
            text_signature = "($self, file, hdu, cards, *, without=(), threads=0, progress=None)")]
     #[expect(clippy::too_many_arguments, reason = "arguments by name in Python")]

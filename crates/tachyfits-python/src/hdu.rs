@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 use tachyfits::HduKind;
+use tachyfits::checksum::OnesComplement;
 
-use crate::buffer::shaped;
+use crate::buffer::{bytes, shaped};
 use crate::checks::{self, Checksum};
 use crate::errors::{OrRaise, argument};
 use crate::header::Header;
@@ -109,13 +110,6 @@ impl Hdu {
     }
 
     /// Return the pixels.
-    ///
-    /// Raises
-    /// ------
-    /// UsageError
-    ///     The HDU has no image.
-    /// FormatError
-    ///     Its scaling keywords are not numbers.
     fn image(&self, py: Python<'_>) -> PyResult<Image> {
         if self.hdu.axes.is_empty() {
             let (index, name) = (self.hdu.index, self.file.name());
@@ -128,13 +122,6 @@ impl Hdu {
     }
 
     /// Return the rows and columns.
-    ///
-    /// Raises
-    /// ------
-    /// UsageError
-    ///     The HDU holds no table.
-    /// FormatError
-    ///     Its keywords do not say where the columns are.
     fn table(&self, py: Python<'_>) -> PyResult<Table> {
         let table = py.detach(|| self.file.table(self.hdu.index)).or_raise(py)?;
         Ok(Table::new(table))
@@ -151,13 +138,19 @@ impl Hdu {
         checks::checksum(py, &self.file, self.hdu.index, threads, progress)
     }
 
-    /// Return the parameters of random groups: a dictionary by PTYPE of one float64 per group, scaled; those of one
-    /// name are added up.
-    ///
-    /// Raises
-    /// ------
-    /// UsageError
-    ///     The HDU holds no random groups.
+    /// Return the header blocks of a new file that states its sums; `sums`: of the parts of the data.
+    fn header_with_checksums<'py>(
+        &self,
+        py: Python<'py>,
+        sums: Vec<u32>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let mut data = OnesComplement::default();
+        sums.into_iter().for_each(|sum| data.merge(OnesComplement::from_sum(sum)));
+        let header = self.file.header_with_checksums(self.hdu.index, data).or_raise(py)?;
+        bytes(py, &header)
+    }
+
+    /// Return the parameters of random groups: a dictionary by PTYPE of one float64 per group, scaled.
     fn group_parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let read = py.detach(|| self.file.group_parameters(self.hdu.index)).or_raise(py)?;
         let parameters = PyDict::new(py);

@@ -21,16 +21,7 @@ const RECORDS: &str = "_records";
 /// (keyword, value, comment).
 pub(crate) type Row<'py> = (Bound<'py, PyString>, Option<Bound<'py, PyAny>>, Bound<'py, PyString>);
 
-/// Say whether a keyword belongs to a column of a table, and what it is called when columns have other places (both from
-/// 1): None where its column has none.
-///
-/// Examples
-/// --------
-/// >>> from tachyfits import _core
-/// >>> _core.column_keyword("TCRVL3", {3: 1}), _core.column_keyword("TCRVL3", {2: 1})
-/// ((True, 'TCRVL1'), (True, None))
-/// >>> _core.column_keyword("EXPTIME3", {3: 1})
-/// (False, None)
+/// Say whether a keyword belongs to a column of a table.
 #[pyfunction]
 pub(crate) fn column_keyword(
     keyword: &str,
@@ -41,12 +32,6 @@ pub(crate) fn column_keyword(
 }
 
 /// Return what a new card of text has room for of its comment.
-///
-/// Examples
-/// --------
-/// >>> from tachyfits import _core
-/// >>> _core.comment_kept("TTYPE1", "RA", "right ascension"), len(_core.comment_kept("TTYPE1", "RA", "x" * 99))
-/// ('right ascension', 63)
 #[pyfunction]
 pub(crate) fn comment_kept(
     py: Python<'_>,
@@ -60,14 +45,7 @@ pub(crate) fn comment_kept(
     Ok(card.comment().to_owned())
 }
 
-/// Return to which column (from 1) a keyword belongs, and the keyword with "#" in the place of the number; None if it
-/// belongs to none, or to two of them.
-///
-/// Examples
-/// --------
-/// >>> from tachyfits import _core
-/// >>> _core.column_pattern("TLMIN12"), _core.column_pattern("1CRV3P"), _core.column_pattern("TPC2_1")
-/// ((12, 'TLMIN#'), (3, '1CRV#P'), None)
+/// Return to which column (from 1) a keyword belongs, and the keyword with "#" in the place of the number.
 #[pyfunction]
 pub(crate) fn column_pattern(keyword: GivenText) -> Option<(usize, String)> {
     let found = tachyfits::header::ColumnKeyword::of(&keyword)?;
@@ -75,13 +53,6 @@ pub(crate) fn column_pattern(keyword: GivenText) -> Option<(usize, String)> {
 }
 
 /// The cards of one HDU, in order.
-///
-/// Examples
-/// --------
-/// >>> from tachyfits import _core
-/// >>> header = _core.FitsFile.open("cube.fits").hdu(0).header()
-/// >>> header.get("NAXIS"), header.get("BUNIT"), "BLANK" in header
-/// (3, 'Jy/beam', False)
 #[pyclass(frozen, module = "tachyfits._core")]
 pub(crate) struct Header(Arc<Hdu>);
 
@@ -105,12 +76,7 @@ impl Header {
 
 #[pymethods]
 impl Header {
-    /// Return (keyword, value, comment) of every card but END, each as a tuple of this kind, such as a named one, which
-    /// keeps the card's records as ``_records``.
-    ///
-    /// Values are int (of any size), float, bool, str or complex; None if undefined, and the stored
-    /// text if it has no FITS type (opening warned of it). The value of a commentary card is its
-    /// text.
+    /// Return (keyword, value, comment) of every card but END, each as a tuple of this kind.
     #[pyo3(signature = (kind=None))]
     fn cards<'py>(
         &self,

@@ -19,13 +19,6 @@ use crate::stats::Stats;
 type BeamRow = (u64, Option<u64>, f64, f64, f64);
 
 /// Pixels of one HDU, read on request.
-///
-/// Axes are in NumPy order (reversed FITS); a section is one (start, count, step) per axis, 0-based, None for
-/// everything.
-/// Every operation takes ``threads`` (0: one per core), which never changes a result, and ``progress``, a function
-/// that is called on this thread now and then with (bytes done, bytes in all), and a last time at the end: returning
-/// False stops the operation with a TachyfitsError of code "io-cancelled", an exception stops it and is raised.
-/// Ctrl-C works either way.
 #[pyclass(frozen, module = "tachyfits._core")]
 pub(crate) struct Image {
     image: tachyfits::Image,
@@ -137,8 +130,7 @@ impl Image {
         self.image.layout().unit.as_deref()
     }
 
-    /// Return the rows of the table BEAMS that goes with the image: (channel, polarisation or None, full widths of the
-    /// major and the minor axis, position angle), numbers from 0 and degrees; None without such a table.
+    /// Return the rows of the table BEAMS that goes with the image.
     fn beams(&self, py: Python<'_>) -> PyResult<Option<Vec<BeamRow>>> {
         let found = py.detach(|| self.image.channel_beams()).or_raise(py)?;
         let row = |b: ChannelBeam| (b.channel, b.polarisation, b.major, b.minor, b.angle);
@@ -151,8 +143,7 @@ impl Image {
         buffer::bytes(py, &found)
     }
 
-    /// Return the bytes of a file whose HDU 1 is the table of coordinates (-TAB) of this EXTNAME and EXTVER that goes with
-    /// a computed image; None where it has none: the tables of stored images are in their file.
+    /// Return a file with the table of coordinates of a computed image; None if it has none.
     fn coordinate_table<'py>(
         &self,
         py: Python<'py>,
@@ -164,7 +155,6 @@ impl Image {
     }
 
     /// Default type of `read`, as NumPy names it: float64 if the pixels are scaled or may be BLANK.
-    /// "bool" for truth values, which are read as uint8.
     #[getter]
     fn dtype(&self, py: Python<'_>) -> PyResult<&'static str> {
         if self.image.is_logical() {
@@ -181,30 +171,6 @@ impl Image {
     }
 
     /// Read pixels into a native-endian array in C order.
-    ///
-    /// Parameters
-    /// ----------
-    /// section
-    ///     One (start, count, step) per NumPy axis; the step may be negative.
-    /// dtype
-    ///     None: `dtype`. "float32", "float64": physical values, computed in float64 and rounded once, NaN where
-    ///     undefined. "exact": the pixels with the unsigned and signed-byte conventions applied, including BLANK
-    ///     ones. "raw": the stored numbers.
-    /// out
-    ///     Array to fill: of exactly this type and shape, writable. If it is not contiguous in C order, pixels are read
-    ///     into a new array and copied. Its contents after an error are undefined.
-    ///
-    /// Returns
-    /// -------
-    /// numpy.ndarray
-    ///     Of the section's shape; ``out`` where that is given.
-    ///
-    /// Examples
-    /// --------
-    /// >>> from tachyfits import _core
-    /// >>> image = _core.FitsFile.open("cube.fits").hdu(0).image()
-    /// >>> image.read([(2, 1, 1), (3, 1, 1), (4, 3, -2)])
-    /// array([[[59., 57., 55.]]], dtype=float32)
     #[pyo3(signature = (section=None, *, dtype=None, out=None, threads=0, progress=None))]
     fn read<'py>(
         &self,
@@ -221,16 +187,7 @@ impl Image {
         self.read_section(py, &section, read, &shape, out, (threads, progress))
     }
 
-    /// Return the pixels of a NumPy index of integers, slices and an Ellipsis, of the default type: an array, or a
-    /// number where every axis has an integer. None for any other index, for one out of bounds or without pixels, and
-    /// for truth values.
-    ///
-    /// Examples
-    /// --------
-    /// >>> from tachyfits import _core
-    /// >>> image = _core.FitsFile.open("cube.fits").hdu(0).image()
-    /// >>> image.indexed((2, 3, slice(None, None, -2)))
-    /// array([59., 57., 55.], dtype=float32)
+    /// Return the pixels of a NumPy index of integers, slices and an Ellipsis, of the default type.
     #[pyo3(signature = (index, threads=0))]
     fn indexed<'py>(
         &self,
@@ -252,13 +209,6 @@ impl Image {
     }
 
     /// Return the full statistics of a section, or of each region in every plane of it: a list of `Stats`.
-    ///
-    /// Examples
-    /// --------
-    /// >>> from tachyfits import _core
-    /// >>> image = _core.FitsFile.open("cube.fits").hdu(0).image()
-    /// >>> [stats.sum for stats in image.stats(regions=[_core.Region.box(1, 1, 2, 2)])]
-    /// [276.0]
     #[pyo3(signature = (section=None, *, regions=None, threads=0, progress=None))]
     fn stats(
         &self,
@@ -292,33 +242,6 @@ impl Image {
     }
 
     /// Reduce axes by statistics.
-    ///
-    /// Parameters
-    /// ----------
-    /// statistics
-    ///     Names of `statistics()`.
-    /// axes
-    ///     NumPy numbers of the axes to reduce, each once.
-    /// section
-    ///     One (start, count, step) per NumPy axis.
-    /// regions
-    ///     Regions of the sky plane; the last two axes must then be among those reduced.
-    /// ddof
-    ///     The divisor of "std" is count - ddof.
-    ///
-    /// Returns
-    /// -------
-    /// dict
-    ///     By name, an array of the shape of the axes kept; with regions, an axis for them comes first. float64 in the
-    ///     unit of the pixels; int64 for counts and positions, which are linear indices among the pixels reduced (-1:
-    ///     none).
-    ///
-    /// Examples
-    /// --------
-    /// >>> from tachyfits import _core
-    /// >>> image = _core.FitsFile.open("cube.fits").hdu(0).image()
-    /// >>> image.reduce(["mean", "count"], [1, 2])
-    /// {'mean': array([ 9.5, 29.5, 49.5]), 'count': array([20, 20, 20])}
     #[pyo3(signature = (statistics, axes, section=None, *, regions=None, ddof=0, threads=0, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
     fn reduce<'py>(
@@ -353,8 +276,7 @@ impl Image {
         Ok(arrays)
     }
 
-    /// Count the pixels of a section in equal bins over [low, high]; with regions, those that lie in any of them, each
-    /// once.
+    /// Count the pixels of a section in equal bins over [low, high].
     #[pyo3(signature = (low, high, bins, section=None, *, regions=None, threads=0, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
     fn histogram(

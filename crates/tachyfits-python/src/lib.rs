@@ -5,6 +5,7 @@
 
 use pyo3::prelude::*;
 
+mod arrow_stream;
 mod buffer;
 mod build_info;
 mod checks;
@@ -21,6 +22,7 @@ mod executor;
 mod expression;
 mod file;
 mod file_writer;
+mod fit;
 mod hdu;
 mod header;
 mod histogram;
@@ -69,12 +71,17 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(report::collect_reports, module)?)?;
     module.add_function(wrap_pyfunction!(report::stop_collecting, module)?)?;
     module.add_function(wrap_pyfunction!(computed::smoothing_weights, module)?)?;
+    module.add_function(wrap_pyfunction!(fit::fit_spectra, module)?)?;
     module.add_function(wrap_pyfunction!(computed::array_file, module)?)?;
     module.add_function(wrap_pyfunction!(computed::chunks_file, module)?)?;
     module.add_function(wrap_pyfunction!(csv::csv_rows, module)?)?;
     module.add_function(wrap_pyfunction!(csv::decode_texts, module)?)?;
     module.add_function(wrap_pyfunction!(source::compression, module)?)?;
     module.add_function(wrap_pyfunction!(source::url_name, module)?)?;
+    module.add_function(wrap_pyfunction!(source::remote_entry, module)?)?;
+    module.add_function(wrap_pyfunction!(source::remote_entries, module)?)?;
+    module.add_function(wrap_pyfunction!(source::index_cache, module)?)?;
+    module.add_function(wrap_pyfunction!(source::set_index_cache, module)?)?;
     module.add_function(wrap_pyfunction!(source::file_version, module)?)?;
     module.add_function(wrap_pyfunction!(compression::codecs, module)?)?;
     module.add_function(wrap_pyfunction!(header::column_keyword, module)?)?;

@@ -17,34 +17,6 @@ use crate::section::{Ranges, fits_axes, fits_axis, place, shape};
 #[pymethods]
 impl Image {
     /// Return moments along an axis, all made in one pass: a float64 array of the shape of the other axes for each.
-    ///
-    /// Moment 0 is sum(I * width of its channel); moment 1 the mean coordinate weighted with I; moment 2 the dispersion
-    /// about it, its square root taken. NaN without defined pixels, where the weights add up to 0, or where a mean
-    /// square is negative.
-    ///
-    /// Parameters
-    /// ----------
-    /// orders
-    ///     Of 0, 1 and 2.
-    /// axis
-    ///     NumPy number of the axis.
-    /// coordinates
-    ///     float64, one per pixel of the section along the axis, finite, in the axis' unit.
-    /// section
-    ///     One (start, count, step) per NumPy axis.
-    /// widths
-    ///     Of the channels, for moment 0: float64, one per pixel as the coordinates, or a single one. None: the mean
-    ///     distance of neighbouring coordinates, 1.0 for a single one.
-    ///
-    /// Examples
-    /// --------
-    /// >>> import numpy as np
-    /// >>> from tachyfits import _core
-    /// >>> image = _core.FitsFile.open("cube.fits").hdu(0).image()
-    /// >>> for moment in image.moments([0, 1], 0, np.array([1.0, 2.0, 4.0])):
-    /// ...     print(moment[0, :2])
-    /// [90.  94.5]
-    /// [3.33333333 3.28571429]
     #[pyo3(signature = (orders, axis, coordinates, section=None, *, widths=None, threads=0, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
     fn moments<'py>(
@@ -78,33 +50,7 @@ impl Image {
         moments.into_iter().map(shaped).collect()
     }
 
-    /// Return the cards of a result that was computed from a section: (keyword, value, comment), without the mandatory
-    /// ones and those that describe the stored pixels.
-    ///
-    /// Coordinates follow the section; axes are renumbered. Coordinates of an axis that is neither
-    /// kept nor collapsed are left out, unless those of another axis depend on it.
-    ///
-    /// Parameters
-    /// ----------
-    /// section
-    ///     One (start, count, step) per NumPy axis.
-    /// kept
-    ///     NumPy numbers of the axes that the result has.
-    /// collapsed
-    ///     Those of the axes that are one pixel of it, as wide as the section.
-    /// same_quantity
-    ///     Values are of the quantity that BTYPE names; otherwise it is left out.
-    /// kind
-    ///     As for ``Header.cards``.
-    /// with_tables
-    ///     The result has the HDUs of ``result_tables`` beside it; otherwise, coordinates that need these are left out.
-    ///
-    /// Examples
-    /// --------
-    /// >>> from tachyfits import _core
-    /// >>> image = _core.FitsFile.open("cube.fits").hdu(0).image()
-    /// >>> [value for keyword, value, comment in image.result_cards(kept=[0]) if keyword == "BUNIT"]
-    /// ['Jy/beam']
+    /// Return the cards of a result that was computed from a section.
     #[pyo3(
         signature = (section=None, *, kept, collapsed=Vec::new(), same_quantity=true, kind=None, with_tables=false),
         text_signature = "($self, section=None, *, kept, collapsed=(), same_quantity=True, kind=None, with_tables=False)"
@@ -126,8 +72,7 @@ impl Image {
         rows(py, &cards.or_raise(py)?, kind)
     }
 
-    /// Return the bytes of the HDUs that the coordinates of a result need: tables of -TAB axes, and images of corrections for
-    /// the pixels of the section; see ``result_cards``. Empty without any.
+    /// Return the bytes of the HDUs that the coordinates of a result need; empty without any.
     #[pyo3(
         signature = (section=None, *, kept, collapsed=Vec::new()),
         text_signature = "($self, section=None, *, kept, collapsed=())"

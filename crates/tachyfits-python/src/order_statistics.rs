@@ -22,32 +22,6 @@ enum Asked {
 #[pymethods]
 impl Image {
     /// Reduce axes by order statistics: exact, NaN and BLANK ignored, in bounded memory.
-    ///
-    /// Parameters
-    /// ----------
-    /// statistics
-    ///     "median", "mad" (median of the distances to the median, not scaled), or numbers: percentiles.
-    /// axes
-    ///     NumPy numbers of the axes to reduce, each once.
-    /// section
-    ///     One (start, count, step) per NumPy axis.
-    /// regions
-    ///     Regions of the sky plane; the last two axes must then be among those reduced.
-    /// buffering
-    ///     "auto", "single" or "double".
-    ///
-    /// Returns
-    /// -------
-    /// list
-    ///     For each statistic an array of the shape of the axes kept; with regions, an axis for them comes first.
-    ///     float64 in the unit of the pixels; NaN where no pixel is good.
-    ///
-    /// Examples
-    /// --------
-    /// >>> from tachyfits import _core
-    /// >>> image = _core.FitsFile.open("cube.fits").hdu(0).image()
-    /// >>> image.order(["median", 90.0], [1, 2])
-    /// [array([ 9.5, 29.5, 49.5]), array([17.1, 37.1, 57.1])]
     #[pyo3(signature = (
         statistics, axes, section=None, *, regions=None, buffering="auto", threads=0, progress=None
     ))]
@@ -92,13 +66,6 @@ impl Image {
     }
 
     /// Return an order statistic of `count` values, of which those of its two ranks are known.
-    ///
-    /// Examples
-    /// --------
-    /// >>> from tachyfits import _core
-    /// >>> image = _core.FitsFile.open("cube.fits").hdu(0).image()
-    /// >>> image.order_ranks("median", 60), image.order_value("median", 60, 29.0, 30.0)
-    /// ((29, 30), 29.5)
     fn order_value(
         &self,
         py: Python<'_>,
@@ -112,19 +79,7 @@ impl Image {
         Ok(statistic.value(count.max(1), [low, high]))
     }
 
-    /// Return the robust rms, the width of the noise in the histogram: float64, of the shape of all axes but the last
-    /// two, or without axes.
-    ///
-    /// Parameters
-    /// ----------
-    /// per_plane
-    ///     One for each plane of the last two axes; otherwise one of all pixels.
-    /// section
-    ///     One (start, count, step) per NumPy axis.
-    /// repeat
-    ///     How often it is computed, for experiments; 0 only reads and gives NaN.
-    /// buffering
-    ///     "auto", "single" or "double".
+    /// Return the robust rms, the width of the noise in the histogram.
     #[pyo3(signature = (
         per_plane, section=None, *, repeat=1, buffering="auto", threads=0, progress=None
     ))]

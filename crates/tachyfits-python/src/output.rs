@@ -10,15 +10,6 @@ use tachyfits::Error;
 use crate::errors::{OrRaise, argument};
 
 /// A new file, which appears under its name when `commit` is called. Forgotten before, it leaves nothing behind.
-///
-/// Examples
-/// --------
-/// >>> from tachyfits import _core
-/// >>> output = _core.OutputFile("note.txt")
-/// >>> output.write_at(0, b"a note")
-/// >>> output.commit()
-/// >>> open("note.txt").read()
-/// 'a note'
 #[pyclass(frozen, module = "tachyfits._core")]
 pub(crate) struct OutputFile(Mutex<Option<tachyfits::io::OutputFile>>);
 

@@ -10,11 +10,11 @@ use crate::errors::{OrRaise, argument, not_negative};
 use crate::image::Image;
 use crate::progress::reported;
 use crate::region::{Region, engine_regions};
-use crate::section::{Ranges, shape};
+use crate::section::{Ranges, fits_axes, shape};
 use crate::stats::Stats;
 
 /// Words of a state: the number of its region, then what the state holds; floats by their bits.
-const WORDS: usize = 16;
+const WORDS: usize = 15;
 
 fn words(region: u64, stats: &tachyfits::Stats) -> [u64; WORDS] {
     let extremum =
@@ -49,7 +49,6 @@ fn words(region: u64, stats: &tachyfits::Stats) -> [u64; WORDS] {
         max[1],
         max[2],
         value,
-        0,
     ]
 }
 
@@ -105,16 +104,22 @@ impl Image {
         self.engine().stats_tasks(&section, regions.as_deref(), &options).or_raise(py)
     }
 
-    /// Return the states of the tasks of `stats` from `first` to before `end`, for `merged_stats`: an array of a row of
-    /// 64-bit words for each run of pixels.
-    ///
-    /// Examples
-    /// --------
-    /// >>> from tachyfits import _core
-    /// >>> image = _core.FitsFile.open("cube.fits").hdu(0).image()
-    /// >>> parts = [image.partial_stats(n, n + 1) for n in range(image.stats_tasks())]
-    /// >>> image.merged_stats(parts)[0].mean
-    /// 29.5
+    /// Return how many pixels along a kept axis a part needs to have the sums of the whole; axes as of NumPy.
+    #[pyo3(signature = (axes, axis, section=None))]
+    fn least_part(
+        &self,
+        py: Python<'_>,
+        axes: Vec<i64>,
+        axis: i64,
+        section: Option<Ranges>,
+    ) -> PyResult<u64> {
+        let section = self.section(py, section)?;
+        let fits_axis = fits_axes(self.engine(), &[axis]).or_raise(py)?[0];
+        let reduced = fits_axes(self.engine(), &axes).or_raise(py)?;
+        self.engine().least_part(&reduced, &section, fits_axis).or_raise(py)
+    }
+
+    /// Return the states of the tasks of `stats` from `first` to before `end`, for `merged_stats`.
     #[pyo3(signature = (first, end, section=None, *, regions=None, threads=0, progress=None))]
     #[expect(clippy::too_many_arguments)]
     fn partial_stats<'py>(

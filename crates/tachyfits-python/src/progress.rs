@@ -43,6 +43,14 @@ pub(crate) fn set_defaults(
     Ok(())
 }
 
+/// The threads of an operation that is given some, or 0 for those of the defaults.
+pub(crate) fn threads(given: usize) -> usize {
+    match given {
+        0 => DEFAULTS.lock().unwrap_or_else(PoisonError::into_inner).threads,
+        given => given,
+    }
+}
+
 /// Say whether files in the page cache may be mapped, which needs a handler of SIGBUS.
 #[pyfunction]
 pub(crate) fn allow_maps(allowed: bool) {

@@ -180,8 +180,7 @@ impl RecordFile {
         Ok(each.map(|(range, why)| (range.start, range.end, worded(why))).collect())
     }
 
-    /// Return the runs of records of one length: rows of (first record, records, bytes of a record, offset of the first
-    /// one's bytes, subrecords of a record).
+    /// Return rows of (first record, records, bytes each, offset, subrecords) of runs of one length.
     fn runs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u64>>> {
         let index = py.detach(|| self.file.index()).or_raise(py)?;
         let runs = index.runs();
@@ -210,14 +209,12 @@ impl RecordFile {
         py.detach(|| self.file.common_bytes(first, count)).or_raise(py)
     }
 
-    /// Return how many records of one length there may be from one on, and their bytes, by the first one's marker; None
-    /// where the index tells.
+    /// Return how many records of one length there may be from one on, and their bytes, by the first one's marker.
     fn ahead(&self, py: Python<'_>, first: u64, most: u64) -> PyResult<Option<(u64, u64)>> {
         py.detach(|| self.file.ahead(first, most)).or_raise(py)
     }
 
-    /// Read records of one length into the bytes of items, every `step`th of them; with `ahead`, which has no step, without
-    /// an index, and return whether they were of one length: if not, what was read is of no use.
+    /// Read records of one length into bytes; with `ahead` return whether they were of one length.
     #[pyo3(signature = (first, count, record_bytes, item_bytes, fields, out, *, step=1, ahead=false, threads=0, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "arguments of a Python function")]
     fn read(
@@ -247,8 +244,7 @@ impl RecordFile {
         Ok(all)
     }
 
-    /// Return the full statistics of the numbers of records, or of a field of them; of complex numbers those of the real
-    /// and of the imaginary parts.
+    /// Return the full statistics of the numbers of records, or of a field of them.
     #[pyo3(signature = (first, count, dtype, *, fields=None, is_complex=false, threads=0, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "arguments of a Python function")]
     fn stats(
@@ -477,14 +473,7 @@ fn append_records(
     Ok(notices.iter().map(ToString::to_string).collect())
 }
 
-/// Return the items of a record of `record_bytes` bytes, by its form: (letter, bytes of an element,
-/// count, offset, parts), parts being the items of a group, whose letter is "(".
-///
-/// Examples
-/// --------
-/// >>> from tachyfits import _core
-/// >>> _core.record_items("i4,*f8,2(i2,a1)", 26)
-/// [('i', 4, 1, 0, []), ('f', 8, 2, 4, []), ('(', 3, 2, 20, [('i', 2, 1, 0, []), ('a', 1, 1, 2, [])])]
+/// Return the items of a record of `record_bytes` bytes, by its form.
 #[pyfunction]
 fn record_items<'py>(
     py: Python<'py>,
@@ -504,12 +493,6 @@ fn listed<'py>(py: Python<'py>, items: &[RecordItem]) -> PyResult<Bound<'py, PyL
 }
 
 /// Return the bytes that a record of a form has at least: those of all items but the one that fills it.
-///
-/// Examples
-/// --------
-/// >>> from tachyfits import _core
-/// >>> _core.record_least_bytes("i4,*f8,2(i2,a1)")
-/// 10
 #[pyfunction]
 fn record_least_bytes(py: Python<'_>, form: &str) -> PyResult<u64> {
     tachyfits_records::record_least_bytes(form).or_raise(py)

@@ -9,16 +9,6 @@ use crate::errors::{OrRaise, argument, not_negative};
 use crate::progress;
 
 /// Pixels of the plane of the last two axes whose centres lie inside, borders included.
-///
-/// Coordinates (x, y) are 0-based pixel numbers of the image, integers are pixel centres; x is the last axis.
-///
-/// Examples
-/// --------
-/// >>> from tachyfits._core import Region
-/// >>> Region.circle(1.0, 1.0, 1.0).mask(3, 4).astype(int)
-/// array([[0, 1, 0, 0],
-///        [1, 1, 1, 0],
-///        [0, 1, 0, 0]])
 #[pyclass(frozen, eq, module = "tachyfits._core")]
 #[derive(PartialEq)]
 pub(crate) struct Region {
@@ -46,13 +36,7 @@ pub(crate) fn engine_regions(regions: Option<Vec<Py<Region>>>) -> Option<Vec<tac
 
 #[pymethods]
 impl Region {
-    /// Return a box by its centre and full size, turned counter-clockwise. Pixels on its left and lower side are inside,
-    /// those on the others are not.
-    ///
-    /// Raises
-    /// ------
-    /// UsageError
-    ///     A number is not finite, or a size negative; so for the others.
+    /// Return a box by its centre and full size, turned counter-clockwise.
     #[staticmethod]
     #[pyo3(signature = (x, y, width, height, angle_degrees=0.0))]
     fn r#box(
@@ -90,8 +74,7 @@ impl Region {
         Region::new(py, tachyfits::Region::ellipse(x, y, semi_x, semi_y, angle_degrees), words)
     }
 
-    /// Return a polygon by its corners (x, y); it is closed by itself, and where it overlaps itself the even-odd rule
-    /// says what is inside.
+    /// Return a polygon by its corners (x, y).
     #[staticmethod]
     fn polygon(py: Python<'_>, vertices: Vec<(f64, f64)>) -> PyResult<Region> {
         let words = format!("Region.polygon({vertices:?})");
@@ -114,8 +97,7 @@ impl Region {
         Region::new(py, tachyfits::Region::of_spans(rows.collect()), words)
     }
 
-    /// Return regions in order, each added (True) to those before it or removed (False) from them; where the first one is
-    /// removed, it is from every pixel.
+    /// Return regions in order, each added (True) to those before it or removed (False) from them.
     #[staticmethod]
     fn combined(parts: Vec<(bool, Py<Region>)>) -> Region {
         let words = format!("Region.combined({} parts)", parts.len());
@@ -147,8 +129,7 @@ impl Region {
         Ok(mask.clone())
     }
 
-    /// Return the first and the last row, and the first and the last column, that have pixels inside in an image of this
-    /// size; None without any.
+    /// Return (first row, last row, first column, last column) of the pixels inside an image of this size.
     fn bounds(&self, py: Python<'_>, height: i64, width: i64) -> PyResult<Option<(Ends, Ends)>> {
         let height: u64 = not_negative(py, "height", height)?;
         let width: u64 = not_negative(py, "width", width)?;

@@ -19,8 +19,7 @@ fn notices(editor: &Editor) -> Vec<String> {
     editor.notices().iter().map(ToString::to_string).collect()
 }
 
-/// Repair faults of a file that need no guessing; return the repairs, whether the file was changed
-/// in place, and notices about it.
+/// Repair faults of a file that need no guessing.
 #[pyfunction]
 #[pyo3(signature = (path, *, sync=false, threads=0, progress=None))]
 fn repair(
@@ -45,8 +44,7 @@ fn repair(
     })
 }
 
-/// State DATASUM and CHECKSUM of some HDUs (None: of all) as their bytes have them; return their numbers, and what was found
-/// beside the file.
+/// State DATASUM and CHECKSUM of some HDUs (None: of all) as their bytes have them.
 #[pyfunction]
 #[pyo3(signature = (path, hdus=None, *, sync=false, threads=0, progress=None))]
 fn update_checksums(

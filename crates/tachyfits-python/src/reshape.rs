@@ -14,11 +14,6 @@ use crate::section::{Ranges, fits_axes, section};
 #[pymethods]
 impl Image {
     /// Return the image with its axes in another order, as the file that it would be; nothing is computed yet.
-    ///
-    /// Parameters
-    /// ----------
-    /// axes
-    ///     NumPy numbers of the axes in their new order, as `numpy.transpose` takes them.
     fn reorder(&self, py: Python<'_>, axes: Vec<i64>) -> PyResult<FitsFile> {
         let image = self.engine();
         let mut order = fits_axes(image, &axes).or_raise(py)?;
@@ -27,16 +22,7 @@ impl Image {
         Ok(FitsFile::new(image.reorder(&order).or_raise(py)?))
     }
 
-    /// Return the image with blocks of its pixels made one each, as the file that it would be; nothing is computed yet.
-    ///
-    /// Parameters
-    /// ----------
-    /// block
-    ///     Pixels of a block along each NumPy axis.
-    /// statistic
-    ///     "mean", "sum", "median", "min" or "max".
-    /// keep_partial
-    ///     Make a pixel of those at the end of an axis that are too few for a block.
+    /// Return the image with blocks of its pixels made one each, as the file that it would be.
     #[pyo3(signature = (block, *, statistic="mean", keep_partial=false))]
     fn rebin(
         &self,
@@ -53,15 +39,6 @@ impl Image {
     }
 
     /// Return a section as the file that it would be; nothing is computed yet.
-    ///
-    /// Parameters
-    /// ----------
-    /// ranges
-    ///     (start, count, step) for each NumPy axis.
-    /// margins
-    ///     Undefined pixels before and after those of each NumPy axis; none without.
-    /// drop_axes
-    ///     NumPy numbers of axes of length 1 in the section that are left out.
     #[pyo3(
         signature = (ranges, *, margins=Vec::new(), drop_axes=Vec::new()),
         text_signature = "($self, ranges, *, margins=(), drop_axes=())"
@@ -81,19 +58,7 @@ impl Image {
         Ok(FitsFile::new(image.cut_without(&section, &margins, &dropped).or_raise(py)?))
     }
 
-    /// Return the pixels along a path through the last two NumPy axes, as the file that they would be; nothing is computed
-    /// yet. Its last NumPy axis is the offset along the path.
-    ///
-    /// Parameters
-    /// ----------
-    /// points
-    ///     (x, y) of two or more points, 0-based pixels of NAXIS1 and NAXIS2.
-    /// width
-    ///     Pixels across the path that are averaged.
-    /// spacing
-    ///     Pixels from one sample to the next.
-    /// unit
-    ///     The unit of offsets and the length of a pixel in it; None for pixels.
+    /// Return the pixels along a path through the last two NumPy axes, as the file that they would be.
     #[pyo3(signature = (points, *, width=1, spacing=1.0, unit=None))]
     fn cut_along(
         &self,

@@ -5,16 +5,18 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyBytes;
 use tachyfits::io::{
-    Compression, Id, IoError, Profile, RemoteUrl, SpoolOptions, Stamp, Storage, spool,
+    Compression, Id, IoError, Profile, RemoteEntry, RemoteUrl, SpoolOptions, Stamp, Storage, spool,
 };
 use tachyfits::{Error, Source};
 
 use crate::errors::OrRaise;
+use crate::progress;
 
 /// A source as Python gives it.
 pub(crate) enum Given<'py> {
@@ -175,38 +177,59 @@ impl Storage for FileObject {
     }
 }
 
-/// Return what messages call the object of a server: its URL without the query and password, which may be secret; None for
-/// a path.
-///
-/// Examples
-/// --------
-/// >>> from tachyfits import _core
-/// >>> _core.url_name("https://me:word@archive.org/cube.fits?signature=1"), _core.url_name("cube.fits")
-/// ('https://archive.org/cube.fits', None)
+/// Return what messages call the object of a server: its URL without the query and password, which may be secret.
 #[pyfunction]
 pub(crate) fn url_name(text: OsString) -> Option<String> {
     RemoteUrl::of(text.to_str()?).map(|url| url.to_string())
 }
 
+/// Name of an object, whether it is a folder, bytes, seconds since 1970, version.
+type Entry = (String, bool, u64, i64, Option<String>);
+
+fn entry(entry: RemoteEntry) -> Entry {
+    (entry.name, entry.is_folder, entry.bytes, entry.modified, entry.version)
+}
+
+fn remote_url(text: &str) -> PyResult<RemoteUrl> {
+    RemoteUrl::of(text).ok_or_else(|| PyValueError::new_err("expected a URL"))
+}
+
+/// Return what the server says of the object of a URL now.
+#[pyfunction]
+pub(crate) fn remote_entry(py: Python<'_>, url: &str) -> PyResult<Entry> {
+    let url = remote_url(url)?;
+    let state = |spool: SpoolOptions| RemoteEntry::at(&url, &spool.token).map_err(Error::from);
+    progress::open(py, state).map(entry)
+}
+
+/// Return what the server has in the folder of a URL, ``most`` objects and folders at most.
+#[pyfunction]
+pub(crate) fn remote_entries(py: Python<'_>, url: &str, most: usize) -> PyResult<Vec<Entry>> {
+    let url = remote_url(url)?;
+    let list =
+        |spool: SpoolOptions| RemoteEntry::list(&url, most, &spool.token).map_err(Error::from);
+    Ok(progress::open(py, list)?.into_iter().map(entry).collect())
+}
+
+/// Return the folder in which the headers of remote files are kept; None if they are not.
+#[pyfunction]
+pub(crate) fn index_cache() -> Option<OsString> {
+    tachyfits::io::index_cache().map(PathBuf::into_os_string)
+}
+
+/// Choose the folder in which the headers of remote files are kept; None keeps none.
+#[pyfunction]
+pub(crate) fn set_index_cache(folder: Option<PathBuf>) {
+    tachyfits::io::set_index_cache(folder);
+}
+
 /// Return the version of a file, a text made of its size, its time of change and its number; None for a missing file.
-///
-/// Examples
-/// --------
-/// >>> from tachyfits import _core
-/// >>> _core.file_version("no-such-file.fits")
 #[pyfunction]
 pub(crate) fn file_version(path: PathBuf) -> Option<String> {
     Some(Stamp::of(&path).ok()?.version())
 }
 
-/// Return the name of the compressed format whose content begins with these bytes: "gzip", "bzip2", "xz" or "zstd"; None
-/// for other content.
-///
-/// Examples
-/// --------
-/// >>> from tachyfits import _core
-/// >>> _core.compression(b"\x28\xb5\x2f\xfd"), _core.compression(b"SIMPLE  = ")
-/// ('zstd', None)
+/// Return the name of the compressed format whose content begins with these bytes: "gzip", "bzip2", "xz" or "zstd".
 #[pyfunction]
 pub(crate) fn compression(first: &[u8]) -> Option<&'static str> {
     Compression::of(first).map(Compression::name)

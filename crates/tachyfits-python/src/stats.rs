@@ -1,7 +1,7 @@
 //! The statistics of a set of pixels: a state that merges and pickles without losing a bit.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyString, PyTuple};
+use pyo3::types::{PyDict, PyString, PyTuple};
 use tachyfits::statistics::{Common, Compensated, Extremum, Total, Unit};
 
 use crate::errors::not_negative;
@@ -195,6 +195,29 @@ impl Stats {
     #[pyo3(signature = (ddof=GivenInteger(0)), text_signature = "($self, ddof=0)")]
     fn standard_deviation(&self, py: Python<'_>, ddof: GivenInteger) -> PyResult<f64> {
         Ok(self.stats.std(not_negative(py, "ddof", ddof.0)?))
+    }
+
+    /// Return the statistics by their names, as `Image.stats` lists them.
+    ///
+    /// Numbers are those of Python; positions are tuples, or None if no pixel is defined.
+    fn to_dict<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
+        let names = [
+            "count",
+            "nan",
+            "sum",
+            "mean",
+            "rms",
+            "std",
+            "min",
+            "max",
+            "min_position",
+            "max_position",
+        ];
+        let found = PyDict::new(slf.py());
+        for name in names {
+            found.set_item(name, slf.getattr(name)?)?;
+        }
+        Ok(found)
     }
 
     /// Return the state of these pixels followed by later ones.

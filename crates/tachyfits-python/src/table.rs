@@ -1,5 +1,7 @@
 //! The rows and columns of one HDU: reading them, and finding rows by a condition.
 
+use std::sync::Arc;
+
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use tachyfits::Rows;
@@ -50,27 +52,19 @@ impl RowsGiven<'_> {
 }
 
 /// Rows and columns of one HDU, read on request.
-///
-/// Rows and columns are counted from 0; the shape of a cell is in NumPy order. Every operation takes ``threads`` and
-/// ``progress`` as those of `Image` do.
-///
-/// Examples
-/// --------
-/// >>> import numpy as np
-/// >>> from tachyfits import _core
-/// >>> table = _core.FitsFile.open("table.fits").hdu(1).table()
-/// >>> table.rows, [column.name for column in table.columns()]
-/// (5, ['NAME', 'RA', 'DEC', 'MAG'])
-/// >>> table.read([1], np.array([4, 0]))
-/// [(array([14., 10.]), None, 0)]
 #[pyclass(frozen, module = "tachyfits._core")]
 pub(crate) struct Table {
-    table: tachyfits::Table,
+    table: Arc<tachyfits::Table>,
 }
 
 impl Table {
     pub(crate) fn new(table: tachyfits::Table) -> Table {
-        Table { table }
+        Table { table: Arc::new(table) }
+    }
+
+    /// The engine's table, for what outlives this object.
+    pub(crate) fn shared(&self) -> Arc<tachyfits::Table> {
+        Arc::clone(&self.table)
     }
 
     pub(crate) fn engine(&self) -> &tachyfits::Table {
@@ -143,27 +137,6 @@ impl Table {
     }
 
     /// Read columns whose cells lie in the rows, in one pass.
-    ///
-    /// Parameters
-    /// ----------
-    /// columns
-    ///     Their numbers.
-    /// rows
-    ///     (first, end), or an int64 array of numbers in any order.
-    /// raw
-    ///     The stored values.
-    /// text
-    ///     "str" for NumPy's U, "bytes" for S.
-    /// into
-    ///     What an earlier read of the same columns gave as (values, nulls): these arrays, for as many rows, are read into
-    ///     and given back.
-    ///
-    /// Returns
-    /// -------
-    /// list of (values, nulls, odd)
-    ///     ``nulls`` is true where a value is undefined; None where the column has no way to say so. ``odd`` is the number
-    ///     of logical values that are neither T, F nor 0, of which a byte of 1 is taken as true and others are undefined,
-    ///     or of strings with bytes outside ASCII. Text as "str" is decoded, as "bytes" it is as stored.
     #[pyo3(signature = (columns, rows, *, raw=false, text="str", into=None, threads=0, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
     fn read<'py>(
@@ -212,11 +185,6 @@ impl Table {
     }
 
     /// Read a column of arrays of different lengths.
-    ///
-    /// Returns
-    /// -------
-    /// (offsets, values, nulls, odd)
-    ///     The array of a row is ``values[offsets[i]:offsets[i + 1]]``; characters are uint8.
     #[pyo3(signature = (column, rows, *, raw=false, threads=0, progress=None))]
     fn read_arrays<'py>(
         &self,
@@ -256,13 +224,7 @@ impl Table {
         Ok(PyArray1::from_vec(py, found.into_iter().map(u64::cast_signed).collect()))
     }
 
-    /// Read columns whose cells lie in the rows, of the rows from ``first`` to before ``end`` for which a condition holds,
-    /// in one scan.
-    ///
-    /// Returns
-    /// -------
-    /// (rows, list of (values, nulls, odd))
-    ///     The numbers of the rows, ascending, and the columns as `read` gives them.
+    /// Read columns of the rows for which a condition holds, in one scan.
     #[pyo3(signature = (condition, columns, first, end, *, raw=false, text="str", threads=0, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
     fn read_where<'py>(

@@ -1,7 +1,7 @@
 //! The sums of an HDU (Standard 4.0, section 4.4.2.7 and appendix J): taken in one pass over its bytes by all threads,
 //! compared with what DATASUM and CHECKSUM state, and put into a header. The sums themselves are the kernels'.
 
-use tachyfits_format::{Hdu, Value};
+use tachyfits_format::{Hdu, Value, reserve_checksums};
 use tachyfits_io::Report;
 use tachyfits_io::operation::RunOptions;
 use tachyfits_kernels::Tier;
@@ -9,7 +9,7 @@ use tachyfits_kernels::Tier;
 #[doc(no_inline)]
 pub use tachyfits_kernels::OnesComplement;
 
-use crate::byte_sums::sum_of_range;
+use crate::byte_sums::{sum_of_range, update_checksums};
 use crate::error::Error;
 use crate::file::FitsFile;
 
@@ -92,6 +92,21 @@ impl Checksum {
     }
 }
 
+/// The sum of a part of the data, whose first byte is byte `offset` of them. Sums of parts merge in any order.
+///
+/// ```
+/// use tachyfits::checksum::sum_of_bytes;
+/// let mut sum = sum_of_bytes(0, &[0, 1, 0]);
+/// sum.merge(sum_of_bytes(3, &[1, 0, 6, 0, 0]));
+/// assert_eq!(sum, sum_of_bytes(0, &[0, 1, 0, 1, 0, 6]));
+/// ```
+#[must_use]
+pub fn sum_of_bytes(offset: u64, bytes: &[u8]) -> OnesComplement {
+    let mut sum = OnesComplement::default();
+    sum.accumulate(offset, bytes, Tier::current());
+    sum
+}
+
 /// All ones is another form of 0.
 pub(crate) fn same_sum(a: u32, b: u32) -> bool {
     a % u32::MAX == b % u32::MAX
@@ -141,6 +156,34 @@ impl FitsFile {
         let mut header = OnesComplement::default();
         header.accumulate(0, &self.header_bytes(index)?, tier);
         Ok((Checksum::compared(hdu, data, header), report))
+    }
+
+    /// The header blocks of an HDU, as a new file has them that states its sums. `data`: the sum of the data.
+    ///
+    /// ```
+    /// use tachyfits::checksum::sum_of_bytes;
+    /// use tachyfits::{Array, FitsFile, Header, OpenOptions, RunOptions};
+    /// let file = Array::new(&[1i16, 2, 6], &[3]).to_file("three pixels", &Header::new())?;
+    /// let data = file.read_bytes(2880..5760, &RunOptions::default())?;
+    /// let mut bytes = file.header_with_checksums(0, sum_of_bytes(0, &data))?;
+    /// bytes.extend(data);
+    /// let file = FitsFile::from_bytes("with sums", bytes, &OpenOptions::default())?;
+    /// assert!(file.checksum(0, &RunOptions::default())?.0.is_good());
+    /// # Ok::<(), tachyfits::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If there is no such HDU, or its header has no room for the cards.
+    pub fn header_with_checksums(
+        &self,
+        index: usize,
+        data: OnesComplement,
+    ) -> Result<Vec<u8>, Error> {
+        let mut header = self.hdu(index)?.header.clone();
+        let stated = reserve_checksums(&mut header)
+            .and_then(|()| update_checksums(&mut header, data, Tier::current()));
+        stated.map_err(|error| Error::Format { file: self.name().to_owned(), error })?;
+        Ok(header.to_bytes())
     }
 
     /// The sum of the data of an HDU and their fill.

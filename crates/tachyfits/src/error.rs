@@ -147,6 +147,9 @@ reasons! {
     Moment = "moment", Usage,
         "A moment cannot be computed with these coordinates.",
         hint "use order 0, 1 or 2, with one finite coordinate per pixel along the axis and a finite width";
+    Fit = "fit", Usage,
+        "A spectrum cannot be fitted with this model or these coordinates.",
+        hint "use 1 to 3 Gaussians, a baseline of a low order, limits from low to high, and one finite coordinate per channel";
     Smoothing = "smoothing", Usage,
         "The weights of a smoothing are invalid.",
         hint "give a width within these limits, or an odd number of finite weights, the middle one for the pixel itself; and a step of 1 or more";

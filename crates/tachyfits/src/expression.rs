@@ -12,6 +12,7 @@ mod check;
 mod evaluate;
 pub(crate) mod language;
 pub(crate) mod parse;
+pub(crate) mod pattern;
 pub(crate) mod problem;
 pub(crate) mod program;
 mod result_unit;

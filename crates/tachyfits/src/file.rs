@@ -154,7 +154,9 @@ impl FitsFile {
         let bytes = Arc::clone(&storage);
         let mut ahead = ReadAhead::new(&*bytes);
         let read = |offset, buffer: &mut [u8]| ahead.read_exact_at(offset, buffer);
-        FitsFile::walked(storage, options, read)
+        let file = FitsFile::walked(storage, options, read)?;
+        ahead.finish();
+        Ok(file)
     }
 
     /// `read_at` fills a buffer with what the file has from an offset on.

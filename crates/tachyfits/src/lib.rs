@@ -30,6 +30,7 @@ pub mod error;
 pub mod expression;
 mod file;
 mod file_writer;
+pub mod fit;
 mod grid;
 pub mod groups;
 mod hdu_storage;
@@ -44,6 +45,7 @@ mod moment;
 mod native;
 mod number;
 mod order_statistics;
+mod output_tiles;
 pub mod path_cut;
 mod read_pixels;
 pub mod rebin;
@@ -92,7 +94,7 @@ pub use verify::verify;
 pub use tachyfits_format::{Card, Hdu, HduKind, Header, Value};
 pub use tachyfits_io::operation::RunOptions;
 pub use tachyfits_io::{CancelToken, ErrorKind, Executor, Job, Report, Source, StorageKind};
-pub use tachyfits_kernels::{PixelType, Statistic, Stats, Tier};
+pub use tachyfits_kernels::{ByteOrder, PixelType, Statistic, Stats, Tier};
 
 /// Pixels and axes as headers describe them, and the parts of cards.
 pub mod header {
@@ -108,8 +110,9 @@ pub mod io {
     pub use tachyfits_io::append_text;
     pub use tachyfits_io::{
         Budget, Buffering, Compression, FileStorage, Id, IoError, Latency, Lend, Note, Notes,
-        Notice, OutputFile, Priority, Profile, Recovery, RemoteUrl, Request, SpoolOptions, Stamp,
-        Storage, Watch, allow_maps, spool, without_permit,
+        Notice, OutputFile, Priority, Profile, Recovery, RemoteEntry, RemoteUrl, Request,
+        SpoolOptions, Stamp, Storage, Watch, allow_maps, index_cache, set_index_cache, spool,
+        without_permit,
     };
 }
 

@@ -1,12 +1,11 @@
 //! Order statistics: exact medians, median absolute deviations and percentiles, of everything, of regions, and along any
 //! axes, in bounded memory.
 //!
-//! Two methods: where an output has few pixels they are gathered in memory (`tiles`); where it has many they are read
+//! Two methods: where an output has few pixels they are gathered in memory (`output_tiles`); where it has many they are read
 //! again and again until the value is found (`stream`), which after a sample is usually once. Zeros are one value, 0.0.
 
 mod cuts;
 mod limits;
-mod output_tiles;
 mod passes;
 mod rank;
 mod sample;
@@ -15,15 +14,19 @@ mod stream;
 
 use tachyfits_io::Report;
 use tachyfits_io::operation::RunOptions;
+use tachyfits_kernels::Tier;
+use tachyfits_memory::NoMemory;
 
 pub(crate) use passes::Passes;
 pub use rank::OrderStatistic;
+use rank::Selection;
 pub(crate) use select::sort;
 use stream::Population;
 
 use crate::error::{Error, Reason};
 use crate::grid::Grid;
 use crate::image::{Image, filled, tier};
+use crate::output_tiles::{OutputOperation, push_outputs};
 use crate::reduce::Reduced;
 use crate::region::Region;
 use crate::section::{AxisRange, Section};
@@ -102,7 +105,9 @@ impl Image {
             results.iter_mut().for_each(|values| values.resize(nothing, f64::NAN));
         } else if asked && regions.is_none() && grid.reduced <= limits.gathered {
             let all = &mut results[..];
-            output_tiles::push_outputs(self, &grid, tier(), limits, statistics, &mut passes, all)?;
+            let (tier, tile_bytes) = (tier(), limits.tile_bytes);
+            let operation = InMemory { statistics, tier };
+            push_outputs(self, &grid, tier, tile_bytes, &operation, &mut passes, all)?;
         } else if asked {
             plan.stream(statistics, &mut passes, &mut results)?;
         }
@@ -126,6 +131,30 @@ impl Image {
             }
         }
         Ok(())
+    }
+}
+
+/// Order statistics of outputs whose pixels are in memory.
+struct InMemory<'a> {
+    statistics: &'a [OrderStatistic],
+    tier: Tier,
+}
+
+impl OutputOperation for InMemory<'_> {
+    type Scratch = Selection;
+
+    fn values(&self) -> usize {
+        self.statistics.len()
+    }
+
+    fn scratch(&self, pixels: usize) -> Result<Selection, NoMemory> {
+        let mut selection = Selection::default();
+        selection.reserve(pixels)?;
+        Ok(selection)
+    }
+
+    fn push(&self, selection: &mut Selection, pixels: &mut [f64], values: &mut Vec<f64>) {
+        selection.push(pixels, self.statistics, self.tier, values);
     }
 }
 

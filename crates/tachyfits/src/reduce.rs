@@ -20,7 +20,7 @@ use crate::lines::{GridLines, Lines};
 use crate::region::Region;
 use crate::region_lines::RegionLines;
 use crate::row_fold::{Row, RowFold, RowPlan, fold_rows};
-use crate::section::Section;
+use crate::section::{AxisRange, Section};
 use crate::statistic::Values;
 
 /// Result of [`Image::reduce`].
@@ -111,6 +111,36 @@ impl Image {
             states.extend(folded);
         })?;
         Ok((states, report))
+    }
+
+    /// The fewest pixels along an axis that a reduction keeps, so that a part of the section, cut along it, has the sums of
+    /// the whole bit by bit, two at least: for machines that share the work.
+    ///
+    /// # Errors
+    /// [`Reason::NoSuchAxis`]; [`Reason::Section`] for a section that does not lie within this image.
+    pub fn least_part(&self, axes: &[usize], section: &Section, axis: usize) -> Result<u64, Error> {
+        let reduced = self.reduced_axes(axes)?;
+        self.check_section(section)?;
+        self.check_axis(axis)?;
+        let range = section.ranges()[axis];
+        let rows_together = |count| -> Result<Option<u64>, Error> {
+            let part = section.clone().with(axis, AxisRange { count, ..range })?;
+            let grid = Grid::new(self.axes(), &part, &reduced);
+            let plan = grid.is_kept_innermost().then(|| RowPlan::new(&grid, self.pixel_bytes()));
+            Ok(plan.map(|plan| plan.rows_together()))
+        };
+        let whole = rows_together(range.count)?;
+        // An axis of one pixel is left out of the loops.
+        let (mut least, mut enough) = (2, range.count.max(2));
+        while least < enough {
+            let middle = least.midpoint(enough);
+            if rows_together(middle)? == whole {
+                enough = middle;
+            } else {
+                least = middle + 1;
+            }
+        }
+        Ok(least)
     }
 
     /// Count and sum of the physical values of a section, NaN and BLANK left out: the cheapest pass over the pixels. The

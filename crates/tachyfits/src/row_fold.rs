@@ -125,6 +125,11 @@ impl RowPlan {
         }
     }
 
+    /// Rows that are added plainly before their sums are; all there are, if fewer.
+    pub(crate) fn rows_together(&self) -> u64 {
+        self.slab_rows.min(self.reduced.count())
+    }
+
     fn slab(&self, index: u64) -> Slab {
         let per_loop = self.tiles_per_loop * self.slabs_per_tile;
         let (number_of_loop, index) = (index / per_loop, index % per_loop);

@@ -3,28 +3,35 @@
 
 use std::any::Any;
 
+use bytemuck::cast_slice_mut;
 use tachyfits_format::{CodecError, CodecScratch, PixelsMut, Rice, Tile, TileCodec};
-use tachyfits_kernels::{RICE_LANES, RicePixel, Tier, decode_rice_lanes, has_rice_lanes};
+use tachyfits_kernels::{
+    ByteOrder, PixelType, RICE_LANES, RicePixel, Tier, decode_rice_lanes, has_rice_lanes,
+    native_in_place,
+};
 
-/// Decodes each tile; the results are in the order of the tiles. A damaged tile does not affect the others.
+/// Decodes each tile, and gives the bytes of its pixels an order; the results are in the order of the tiles. A damaged tile
+/// does not affect the others.
 ///
 /// Tiles of the same size are fastest, sixteen or more at a time.
 ///
 /// ```
-/// use tachyfits::{Tier, decode_tiles};
+/// use tachyfits::{ByteOrder, Tier, decode_tiles};
 /// use tachyfits_format::{CodecScratch, PixelsMut, Rice, Tile};
 /// let mut pixels = [[0i16; 40]; 16];
 /// // The first pixel, and blocks without differences.
 /// let tile = |pixels| Tile { stream: &[0, 7, 0], shape: &[40], pixels: PixelsMut::I16(pixels) };
 /// let mut tiles: Vec<Tile<'_>> = pixels.iter_mut().map(|pixels| tile(&mut pixels[..])).collect();
-/// let found = decode_tiles(&Rice::for_width(2), &mut tiles, Tier::SCALAR, &mut CodecScratch::new());
-/// assert!(found.iter().all(Result::is_ok));
+/// let (rice, scratch) = (Rice::for_width(2), &mut CodecScratch::new());
+/// let results = decode_tiles(&rice, &mut tiles, ByteOrder::Native, Tier::SCALAR, scratch);
+/// assert!(results.iter().all(Result::is_ok));
 /// drop(tiles);
 /// assert_eq!(pixels, [[7; 40]; 16]);
 /// ```
 pub fn decode_tiles(
     codec: &dyn TileCodec,
     tiles: &mut [Tile<'_>],
+    order: ByteOrder,
     tier: Tier,
     scratch: &mut CodecScratch,
 ) -> Vec<Result<(), CodecError>> {
@@ -33,13 +40,33 @@ pub fn decode_tiles(
     let mut done = vec![false; tiles.len()];
     if let Some(rice) = any.downcast_ref::<Rice>().filter(|_| has_rice_lanes(tier)) {
         match rice.byte_pix {
-            1 => decode_in_lanes::<u8>(rice.block_size, tiles, tier, &mut done),
-            2 => decode_in_lanes::<i16>(rice.block_size, tiles, tier, &mut done),
-            _ => decode_in_lanes::<i32>(rice.block_size, tiles, tier, &mut done),
+            1 => decode_in_lanes::<u8>(rice.block_size, tiles, (order, tier), &mut done),
+            2 => decode_in_lanes::<i16>(rice.block_size, tiles, (order, tier), &mut done),
+            _ => decode_in_lanes::<i32>(rice.block_size, tiles, (order, tier), &mut done),
         }
     }
-    let rest = tiles.iter_mut().zip(done);
-    rest.map(|(tile, done)| if done { Ok(()) } else { codec.decode(tile, scratch) }).collect()
+    let alone = |(tile, is_done): (&mut Tile<'_>, bool)| {
+        if !is_done {
+            codec.decode(tile, scratch)?;
+            if order == ByteOrder::BigEndian {
+                turn(&mut tile.pixels, tier);
+            }
+        }
+        Ok(())
+    };
+    tiles.iter_mut().zip(done).map(alone).collect()
+}
+
+/// Turns pixels from the machine's byte order to big-endian.
+fn turn(pixels: &mut PixelsMut<'_>, tier: Tier) {
+    match pixels {
+        PixelsMut::U8(_) => {}
+        PixelsMut::I16(slice) => native_in_place(cast_slice_mut(slice), PixelType::I16, tier),
+        PixelsMut::I32(slice) => native_in_place(cast_slice_mut(slice), PixelType::I32, tier),
+        PixelsMut::I64(slice) => native_in_place(cast_slice_mut(slice), PixelType::I64, tier),
+        PixelsMut::F32(slice) => native_in_place(cast_slice_mut(slice), PixelType::F32, tier),
+        PixelsMut::F64(slice) => native_in_place(cast_slice_mut(slice), PixelType::F64, tier),
+    }
 }
 
 /// Pixels that RICE_1 stores in their own width.
@@ -76,7 +103,7 @@ const LEAST_LANES: usize = 6;
 fn decode_in_lanes<P: LanePixel>(
     block: usize,
     tiles: &mut [Tile<'_>],
-    tier: Tier,
+    (order, tier): (ByteOrder, Tier),
     done: &mut [bool],
 ) {
     // At most the tiles of a batch, 256.
@@ -106,7 +133,7 @@ fn decode_in_lanes<P: LanePixel>(
             (streams[lane], indices[lane]) = (tile.stream, tile.index);
             out[lane] = &mut *tile.pixels;
         }
-        let failed = decode_rice_lanes(&streams, block, tier, &mut out);
+        let failed = decode_rice_lanes(&streams, block, order, tier, &mut out);
         for (lane, index) in indices.into_iter().enumerate().take(count) {
             done[index] = failed >> lane & 1 == 0;
         }

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use common::{fits, image};
 use tachyfits::error::{Refusal, error_codes};
+use tachyfits::fit::Baseline;
 use tachyfits::path_cut::PathCut;
 use tachyfits::rebin::{BlockStatistic, Rebinning};
 use tachyfits::smooth::Smoothing;
@@ -158,6 +159,12 @@ fn provoke_with_pixels(reason: Reason) -> (Error, &'static str, &'static str) {
             let coordinates = Coordinates { values: &[1.0, 2.0, 3.0, f64::NAN], widths: &[1.0] };
             let error = image.moments(&[1], 0, coordinates, &whole, &options()).unwrap_err();
             (error, "finite coordinates and widths", "a coordinate of NaN")
+        }
+        Reason::Fit => {
+            let channels = [1.0, 2.0, 2.0, 3.0];
+            let baseline = Baseline::new(11, &channels, &[true; 4]);
+            let error = image.fit_baseline(&baseline, 0, None, &whole, &options()).unwrap_err();
+            (error, "an order from 0 to 9", "11")
         }
         Reason::Smoothing => {
             let error = image.smooth(&Smoothing::new(0, vec![0.5, 0.5])).unwrap_err();

@@ -1,7 +1,7 @@
 //! Batches of compressed tiles: each as if it were decoded alone, on every vector tier.
 
 use proptest::prelude::*;
-use tachyfits::{Tier, decode_tiles};
+use tachyfits::{ByteOrder, Tier, decode_tiles};
 use tachyfits_format::{
     CodecError, CodecScratch, Gzip, Pixels, PixelsMut, PlainTile, Rice, Tile, TileCodec,
 };
@@ -23,13 +23,14 @@ fn stream(codec: &dyn TileCodec, shape: &[u64], pixels: &[i16]) -> Vec<u8> {
     out
 }
 
-/// Decodes tiles of these shapes in one batch, as pixels of 16 bits, or of 32 bits where `wide` says so.
+/// Decodes tiles of these shapes in one batch, as pixels of 16 bits, or of 32 bits where `wide` says so; without a tier each
+/// alone.
 fn decoded(
     codec: &dyn TileCodec,
     shapes: &[[u64; 2]],
     streams: &[Vec<u8>],
     wide: impl Fn(usize) -> bool,
-    tier: Option<Tier>,
+    batch: Option<(Tier, ByteOrder)>,
 ) -> Vec<Result<Vec<i32>, CodecError>> {
     let size = |shape: &[u64; 2]| (shape[0] * shape[1]) as usize;
     let mut shorts: Vec<Vec<i16>> = shapes.iter().map(|shape| vec![0; size(shape)]).collect();
@@ -40,13 +41,16 @@ fn decoded(
         tiles.push(Tile { stream: &streams[index], shape: &shapes[index], pixels });
     }
     let mut scratch = CodecScratch::new();
-    let results = match tier {
-        Some(tier) => decode_tiles(codec, &mut tiles, tier, &mut scratch),
+    let results = match batch {
+        Some((tier, order)) => decode_tiles(codec, &mut tiles, order, tier, &mut scratch),
         None => tiles.iter_mut().map(|tile| codec.decode(tile, &mut scratch)).collect(),
     };
+    let is_big_endian = batch.is_some_and(|(_, order)| order == ByteOrder::BigEndian);
+    let int = |pixel: &i32| if is_big_endian { i32::from_be(*pixel) } else { *pixel };
+    let short = |pixel: &i16| if is_big_endian { i16::from_be(*pixel) } else { *pixel };
     let pixels = |index: usize| match wide(index) {
-        true => ints[index].clone(),
-        false => shorts[index].iter().map(|&pixel| pixel.into()).collect(),
+        true => ints[index].iter().map(int).collect(),
+        false => shorts[index].iter().map(|pixel| short(pixel).into()).collect(),
     };
     results.into_iter().enumerate().map(|(index, result)| result.map(|()| pixels(index))).collect()
 }
@@ -76,8 +80,11 @@ proptest! {
         let wide = wide.index(sizes.len());
         let expected = decoded(codec, &sizes, &streams, |index| index == wide, None);
         for tier in Tier::available() {
-            let found = decoded(codec, &sizes, &streams, |index| index == wide, Some(tier));
-            prop_assert_eq!(&found, &expected, "{:?}", tier);
+            for order in [ByteOrder::Native, ByteOrder::BigEndian] {
+                let batch = Some((tier, order));
+                let results = decoded(codec, &sizes, &streams, |index| index == wide, batch);
+                prop_assert_eq!(&results, &expected, "{:?}, {:?}", tier, order);
+            }
         }
     }
 }

@@ -23,6 +23,7 @@ from tachyfits.base.errors import (
     usage,
     with_hint,
 )
+from tachyfits.base.hints import argument_hint
 
 _T = TypeVar("_T")
 
@@ -105,12 +106,28 @@ def _guarded(function: Any) -> Any:
         except Exception as error:
             found = _of_package(error, function)
             if found is None:
+                if _is_of_the_call(error):
+                    _add_hint(error, function)
                 raise
             raise found from error
         return _iterated(function, result) if type(result) is GeneratorType else result
 
     within._is_guarded = True  # type: ignore[attr-defined]
     return within
+
+
+def _is_of_the_call(error: Exception) -> bool:
+    """Say whether the call does not fit the signature: no line of the function has run."""
+    trace = error.__traceback__
+    return isinstance(error, TypeError) and trace is not None and trace.tb_next is None
+
+
+def _add_hint(error: Exception, function: Any) -> None:
+    """Say what an unexpected argument is called here; the error stays a TypeError of Python."""
+    said = str(error)
+    hint = either(argument_hint(function, said))
+    if hint and "\nhint: " not in said:
+        error.args = (with_hint(said, hint),)
 
 
 def _iterated(function: Callable[..., Any], items: Iterator[Any]) -> Iterator[Any]:
@@ -130,7 +147,8 @@ def _of_package(error: Exception, function: Callable[..., Any]) -> Exception | N
         return None
     name = function.__qualname__.removesuffix(".__init__")
     said = str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
-    problem, hint = f"invalid argument of {name}: {said}", either(f"see help({name})")
+    more = argument_hint(function, said) if isinstance(error, TypeError) else ""
+    problem, hint = f"invalid argument of {name}: {said}", either(more or f"see help({name})")
     if isinstance(error, MemoryError):
         return memory_error(
             f"not enough memory for {name}: {said}", either("ask for less", "ask for less")

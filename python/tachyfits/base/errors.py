@@ -71,6 +71,11 @@ def worded_for_http() -> Iterator[None]:
         _answers_http.reset(before)
 
 
+def set_on_command_line(on_command_line: bool) -> bool:
+    """Set whether messages name flags of the command line; return what was set before."""
+    return _core.set_on_command_line(on_command_line)
+
+
 def either(python: str, command_line: str = "", http: str = "") -> str:
     """Return the wording for the interface at hand: arguments, flags, or parameters of HTTP.
 

@@ -1,13 +1,15 @@
-"""Default number of threads, progress function, and use of memory maps of this process."""
+"""Default number of threads, progress function, memory maps and index cache of this process."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from tachyfits import _core
 from tachyfits.base.errors import usage
+from tachyfits.base.sources import path_text
 from tachyfits.base.whole_numbers import check_threads
 
 __all__ = ["Options", "options"]
@@ -17,7 +19,7 @@ Progress = Callable[[int, int], Any]
 
 
 class Options:
-    """Defaults of this process: number of threads, a function that receives the progress, maps.
+    """Defaults of this process: threads, a function that receives the progress, maps, a cache.
 
     An operation uses them unless the call or the file has its own ``threads`` or ``progress``.
 
@@ -74,6 +76,20 @@ class Options:
     def maps(self, allowed: bool) -> None:
         _core.allow_maps(allowed)
         self._maps = allowed
+
+    @property
+    def index_cache(self) -> str | None:
+        """Folder in which the headers of remote files are kept, so that they open faster again.
+
+        The default is ``tachyfits/index`` in the user's folder of caches, or the folder that the
+        variable ``TACHYFITS_INDEX_CACHE`` names ("off": none). None keeps no headers. The cache has
+        at most 256 MiB; a file that has changed on its server is read again.
+        """
+        return _core.index_cache()
+
+    @index_cache.setter
+    def index_cache(self, folder: str | os.PathLike[str] | None) -> None:
+        _core.set_index_cache(None if folder is None else path_text(folder))
 
     def _set(self, threads: int, progress: Progress | None) -> None:
         threads = check_threads(threads)

@@ -9,7 +9,7 @@ import io
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TypedDict
 
 from tachyfits import _core
 from tachyfits.base.errors import either, usage, warn
@@ -24,11 +24,26 @@ COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".z", ".zip")
 #: Endings of pictures.
 PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg")
 
-#: Endings of file names, and what they mean.
+#: Endings of files with tables that can be read and written, and what they mean.
 FORMATS = {
     ".fits": "fits", ".fit": "fits", ".fts": "fits", ".csv": "csv",
     ".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow",
 }  # fmt: skip
+
+#: Endings of files that astropy writes; tachyfits does not read them.
+ASTROPY_FORMATS = {".vot": "votable", ".ecsv": "ecsv"}
+
+#: Endings of files with tables that can be written.
+WRITTEN_FORMATS = FORMATS | ASTROPY_FORMATS
+
+
+class ImageOptions(TypedDict, total=False):
+    """Keywords about the pixels of an image that is written; see `Image.write`."""
+
+    dtype: Any
+    scaling: tuple[float, float] | None
+    blank: int | None
+    drop_degenerate: bool
 
 
 class _Stream(io.RawIOBase):
@@ -89,12 +104,12 @@ def format_of(path: str | os.PathLike[str]) -> str:
     Raises
     ------
     UsageError
-        The format is not one of `FORMATS`.
+        The format is not one of `WRITTEN_FORMATS`.
     """
     suffix = Path(path).suffix.lower()
-    if suffix not in FORMATS:
-        raise usage(f"unknown format of {os.fspath(path)!r}", f"use {', '.join(FORMATS)}")
-    return FORMATS[suffix]
+    if suffix not in WRITTEN_FORMATS:
+        raise usage(f"unknown format of {os.fspath(path)!r}", f"use {', '.join(WRITTEN_FORMATS)}")
+    return WRITTEN_FORMATS[suffix]
 
 
 def fits_name(path: str | os.PathLike[str]) -> str:
@@ -116,9 +131,9 @@ def fits_name(path: str | os.PathLike[str]) -> str:
     if ending in PICTURES:
         raise usage(
             f"invalid name {name!r}: expected the name of a FITS file",
-            either("use .fits; Plane.png draws a plane", "use .fits; tachyfits image draws"),
+            either("use .fits; Plane.png draws a plane", "use .fits; tachyfits collapse draws"),
         )
-    if FORMATS.get(ending, "fits") != "fits":
+    if WRITTEN_FORMATS.get(ending, "fits") != "fits":
         raise usage(
             f"invalid name {name!r}: expected the name of a FITS file",
             "use .fits; a table is written as CSV, Parquet and Arrow by Table.write",

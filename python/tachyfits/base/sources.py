@@ -326,6 +326,11 @@ class _Joined:
         return given
 
 
+def is_compressed(first: bytes) -> bool:
+    """Tell from its first bytes whether a file is compressed by a program such as gzip."""
+    return _core.compression(first) is not None
+
+
 def _first_bytes(source: Readable) -> bytes:
     """Return enough of the first bytes of a stream to recognise its format."""
     first = b""

@@ -17,7 +17,8 @@ from typing import Any
 
 import click
 
-from tachyfits._core import TachyfitsError, set_on_command_line
+from tachyfits import TachyfitsError
+from tachyfits.base import option_hint, set_on_command_line
 from tachyfits.cli._failures import complain, unwritten
 from tachyfits.cli._group import Group
 from tachyfits.cli._output import warnings_said
@@ -27,13 +28,17 @@ SECTIONS = {
     "Look at files": {
         "info": "list the HDUs of files: shape, type, unit, size, warnings",
         "header": "print or change a header, or single keywords of it",
-        "table": "show a table, choose columns and rows, write FITS, CSV, Parquet, Arrow",
-        "image": "draw a picture, or collapse channels into one: mean, max, moments; FITS or PNG",
+        "table": "show a table, choose columns and rows, write FITS, CSV, Parquet, VOTable",
+        "match": "join two tables by position: nearest or all within a radius, inner or left",
+        "collapse": "make one picture of channels: mean, max, moments; or draw one; FITS or PNG",
+        "figure": "draw images, moments, diagrams and spectra as the panels of one picture",
     },
     "Measure": {
         "stats": "count, sum, mean, rms, std, min, max; median, percentiles, robust rms; per plane",
+        "photometry": "measure the flux of regions of an image: background, error, Jy or mag(AB)",
         "histogram": "count the pixels in bins of equal width, or plot them",
         "spectrum": "reduce every channel of a cube to a number, or plot the spectrum",
+        "fit": "fit Gaussians and baselines to spectra of regions or of every pixel",
     },
     "Make new images": {
         "cutout": "write a part of an image as a FITS file with right coordinates",
@@ -74,9 +79,9 @@ Exit status: 0 done, 1 failed or not as wanted, 2 wrong use, 130 interrupted (Ct
 Examples:
   tachyfits info cube.fits
   tachyfits stats cube.fits --json
-  tachyfits image cube.fits -o cube.png
+  tachyfits collapse cube.fits -o cube.png
   tachyfits spectrum cube.fits --region 'circle(512,480,12)' -o spectrum.png
-  tachyfits image cube.fits --channels 40:90 --statistic moment0 -o moment0.fits
+  tachyfits collapse cube.fits --channels 40:90 --statistic moment0 -o moment0.fits
   tachyfits cutout cube.fits --section '100:200,50:60,1:10' -o part.fits
   tachyfits stats --help
 """
@@ -189,6 +194,12 @@ def run(arguments: list[str]) -> int:
         status = group.main(args=arguments, prog_name="tachyfits", standalone_mode=False)
     except click.exceptions.Exit as stop:
         return int(stop.exit_code)
+    except click.NoSuchOption as error:
+        name = str(error.ctx.info_name) if error.ctx is not None else ""
+        hint = option_hint(name, error.option_name)
+        said = click.UsageError(f"{error.message} Hint: {hint}.", error.ctx) if hint else error
+        said.show()
+        return error.exit_code
     except click.ClickException as error:
         error.show()
         return error.exit_code

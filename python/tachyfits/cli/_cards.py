@@ -13,10 +13,10 @@ import click
 
 import tachyfits
 from tachyfits import File
-from tachyfits.base.errors import usage
+from tachyfits.base import usage
 from tachyfits.cli._common import Common
 from tachyfits.cli._output import json_text, say
-from tachyfits.header.cards import looked_up, meant_keyword
+from tachyfits.header import looked_up, meant_keyword
 
 
 class Change(NamedTuple):

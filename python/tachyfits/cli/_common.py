@@ -11,21 +11,26 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 import tachyfits
-from tachyfits import TachyfitsError
-from tachyfits.base.errors import placed, usage
+from tachyfits import File, Hdu, TachyfitsError
+from tachyfits.base import placed, usage
 from tachyfits.cli import _progress
 from tachyfits.cli._failures import complain
 from tachyfits.cli._group import Command, grouped
-from tachyfits.cli._output import say, warnings_said
+from tachyfits.cli._output import quiet_option, say, warnings_said
 from tachyfits.cli._syntax import CHANNELS, REGION, SECTION
-from tachyfits.file.file import DAMAGED, STORAGES, File
-from tachyfits.file.hdu import Hdu, no_pixels_hint
-from tachyfits.file.image_hdu import ImageHdu
+from tachyfits.file import (
+    BUFFERINGS,
+    DAMAGED,
+    STORAGES,
+    ImageHdu,
+    description,
+    index_of,
+    no_pixels_hint,
+)
 
 if TYPE_CHECKING:
-    from tachyfits import Image
-    from tachyfits.base.progress import Progress
-    from tachyfits.text.regions import Region
+    from tachyfits import Image, Region
+    from tachyfits.base import Progress
 
 
 @dataclass(frozen=True)
@@ -40,13 +45,15 @@ class Common:
     strict: bool
     storage: str
     damaged: str
+    buffering: str
+    quiet: bool
 
     def open(self, path: str, *, show_warnings: bool = True) -> File:
         """Open a file; its warnings go to stderr, and in any case what was found beside it."""
         with warnings_said(show_warnings):
             file = tachyfits.open(
                 path, strict=self.strict, storage=self.storage, threads=self.threads,
-                damaged=self.damaged,
+                damaged=self.damaged, buffering=self.buffering,
             )  # fmt: skip
         if not show_warnings:
             for notice in file.notices:
@@ -86,7 +93,7 @@ class Common:
 
     def descriptions(self, file: File, default: str = "all") -> Iterator[Hdu]:
         """Give the same HDUs without the methods that read pixels or rows, which costs less."""
-        return (file._described(index) for index in self._indices(file, default))
+        return (description(file, index) for index in self._indices(file, default))
 
     def _indices(self, file: File, default: str = "all") -> Iterable[int]:
         name = default if self.hdu is None else self.hdu
@@ -124,7 +131,7 @@ class Common:
 
 
 def _with_pixels(file: File) -> Iterator[ImageHdu]:
-    described = map(file._described, range(len(file)))
+    described = (description(file, index) for index in range(len(file)))
     return (hdu for hdu in described if isinstance(hdu, ImageHdu) and hdu.size)
 
 
@@ -136,10 +143,10 @@ def _index_of(file: File, text: str) -> int:
     """Find an HDU by its number (from 0), EXTNAME or EXTNAME,EXTVER."""
     name, comma, version = text.rpartition(",")
     if _is_whole(text.removeprefix("-")):
-        return file._index_of(int(text))
+        return index_of(file, int(text))
     if comma and _is_whole(version.strip()):
-        return file._index_of((name, int(version)))
-    return file._index_of(text)
+        return index_of(file, (name, int(version)))
+    return index_of(file, text)
 
 
 def common_options(
@@ -165,6 +172,7 @@ def common_options(
                           "depend on it."),
         click.option("--progress/--no-progress", default=None,
                      help="Show progress if the work takes over a second. Default: on a terminal."),
+        quiet_option,
         click.option("--strict", is_flag=True,
                      help="Fail where a file breaks the FITS Standard, or where images at "
                           "different places are combined."),
@@ -174,6 +182,11 @@ def common_options(
         click.option("--damaged", type=click.Choice(DAMAGED), default="error", show_default=True,
                      help="How to read damaged tiles of compressed images: nan gives NaN, or BLANK "
                           "of integers, and a warning."),
+        click.option("--buffering", type=click.Choice(BUFFERINGS), default="auto",
+                     show_default=True,
+                     help="How order statistics and writers of images read: single, each thread "
+                          "reads its own blocks; double, other threads read ahead; auto, ahead if "
+                          "the bytes are not in memory."),
     ]  # fmt: skip
 
     def made(files: Any, **values: Any) -> Common:
@@ -196,10 +209,11 @@ section_option = click.option(
     help="Use only this part, one range per axis: [1:100,*,5:50:2]; an end may be left out.",
 )  # fmt: skip
 channels_option = click.option(
-    "--channels", type=CHANNELS, metavar="a:b|LOW..HIGH UNIT",
+    "--channels", "channels", type=CHANNELS, multiple=True, metavar="a:b|LOW..HIGH UNIT",
     help="Use only these pixels of the spectral axis, counted from 1, both ends included; or those "
          "whose cell touches a range: '100..250 km/s', '230.5..230.6 GHz', '6540..6580 Angstrom', "
-         "with a frame after it where it is not that of the axis: '100..250 km/s LSRK'.",
+         "with a frame after it where it is not that of the axis: '100..250 km/s LSRK'. Several "
+         "with commas between, 10:40,80:120, or repeated: channels between them are undefined.",
 )  # fmt: skip
 pol_option = click.option(
     "--pol",
@@ -288,7 +302,7 @@ def heading(image: Image, name: str | None = None) -> str:
 
 def coordinate_lines(image: ImageHdu) -> list[str]:
     """Return lines that say where an image is, and which cards cannot be used."""
-    summary = image.coordinates
+    summary = image.coordinates.summary
     lines = [f"HDU {image.index}: {summary}"] if str(summary) else []
     return lines + [f"HDU {image.index}: warning: {problem}" for problem in summary.problems]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from tachyfits._core import TachyfitsError, UsageError
+from tachyfits import TachyfitsError, UsageError
 
 
 def complain(error: TachyfitsError) -> int:

@@ -11,6 +11,8 @@ from typing import Any
 
 import click
 
+from tachyfits.base import command_hint
+
 Command = Callable[..., Any]
 
 
@@ -61,7 +63,11 @@ def meant(word: str, known: list[str]) -> str:
     "Did you mean 'stats'?"
     >>> meant("xyzzy", ["stats", "table"])
     'The commands are stats, table.'
+    >>> meant("imhead", ["stats", "table"])
+    'Hint: use tachyfits header FILE.'
     """
+    if hint := command_hint(word):
+        return f"Hint: {hint}."
     if os.path.isfile(word):
         return f"To list the HDUs of a file: tachyfits info {word}"
     close = difflib.get_close_matches(word.lower(), known, n=3, cutoff=0.6)

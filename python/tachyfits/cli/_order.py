@@ -8,11 +8,10 @@ from typing import Any
 import click
 import numpy as np
 
-from tachyfits import Image, _core, reports
+from tachyfits import Image, Report, reports
 from tachyfits.cli._group import grouped
 from tachyfits.cli._syntax import PERCENTILES
-from tachyfits.cli._written import buffering_option
-from tachyfits.image.order_statistics import MOST_REPEATS
+from tachyfits.image import order_arrays
 
 
 @dataclass(frozen=True)
@@ -23,14 +22,6 @@ class OrderOptions:
     mad: bool
     percentile: tuple[str, tuple[float, ...]] | None
     robust: bool
-    repeat: int
-    buffering: str
-
-    def __post_init__(self) -> None:
-        if self.repeat != 1 and not self.robust:
-            raise click.UsageError("--repeat needs --robust")
-        if self.buffering != "auto" and not self:
-            raise click.UsageError("--buffering needs --median, --mad, --percentile or --robust")
 
     def __bool__(self) -> bool:
         return bool(self.names or self.robust)
@@ -55,10 +46,6 @@ _OPTIONS = [
                  help="Exact percentiles from 0 to 100, interpolated linearly: 1,50,99."),
     click.option("--robust", is_flag=True,
                  help="The rms of the noise, from the width of its peak in the histogram."),
-    click.option("--repeat", type=click.IntRange(0, MOST_REPEATS), default=1, metavar="N",
-                 help="Compute --robust N times, to compare computing with reading; 0 only "
-                      "reads."),
-    buffering_option,
 ]  # fmt: skip
 #: Adds the options of order statistics; the command gets them as ``order: OrderOptions``.
 order_options = grouped("order", OrderOptions, OrderOptions.__dataclass_fields__, _OPTIONS)
@@ -66,27 +53,25 @@ order_options = grouped("order", OrderOptions, OrderOptions.__dataclass_fields__
 
 def order_columns(
     image: Image, asked: OrderOptions, per_plane: bool, **run: Any
-) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, _core.Report]]:
+) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, Report]]:
     """Compute the requested arrays of an image by column, and their cost.
 
     ``run``: threads and progress.
     """
     columns: dict[str, np.ndarray[Any, Any]] = {}
-    costs: dict[str, _core.Report] = {}
+    costs: dict[str, Report] = {}
     if asked.names:
         with reports() as found:
-            arrays = image._order(
+            arrays = order_arrays(
+                image,
                 list(asked.names.values()),
                 "xy" if per_plane else None,
-                buffering=asked.buffering,
                 **run,
             )
         costs["order"] = found[-1]
         columns |= dict(zip(asked.names, arrays, strict=True))
     if asked.robust:
         with reports() as found:
-            columns["robust_rms"] = image.robust_rms(
-                per_plane=per_plane, repeat=asked.repeat, buffering=asked.buffering, **run
-            )
+            columns["robust_rms"] = image.robust_rms(per_plane=per_plane, **run)
         costs["robust"] = found[-1]
     return columns, costs

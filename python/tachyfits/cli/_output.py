@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import sys
+import tempfile
 import textwrap
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,9 +19,8 @@ from typing import Any, TextIO
 
 import click
 
-from tachyfits import _core
-from tachyfits._core import TachyfitsWarning
-from tachyfits.base.errors import printable
+from tachyfits import Report, TachyfitsWarning
+from tachyfits.base import printable
 
 #: The name of an output that stands for stdout.
 STDOUT = "-"
@@ -36,7 +36,7 @@ _COSTS = (
 
 def json_text(value: Any) -> str:
     """Return a value as one line of JSON; several files give one line each."""
-    from tachyfits.results.json import plain
+    from tachyfits.results import plain
 
     text = json.dumps(plain(value), ensure_ascii=False, allow_nan=False)
     # The name of a file that is not UTF-8, in escapes from which programs get its bytes back.
@@ -213,12 +213,12 @@ def size_text(size: int) -> str:
     return f"{size} B" if unit == "B" else f"{number:.1f} {unit}"
 
 
-def report_dict(report: _core.Report) -> dict[str, Any]:
+def report_dict(report: Report) -> dict[str, Any]:
     """Return what an operation cost, by the names of Python."""
     return {name: getattr(report, name) for name in _COSTS}
 
 
-def report_line(report: _core.Report) -> str:
+def report_line(report: Report) -> str:
     """Return what an operation cost, as a line for people."""
     seconds = report.wall_seconds
     rate = f", {report.bytes / seconds / 1e9:.2f} GB/s" if seconds > 0 else ""
@@ -230,14 +230,48 @@ def report_line(report: _core.Report) -> str:
     )
 
 
+quiet_option = click.option(
+    "--quiet", is_flag=True,
+    help="Write nothing but errors to stderr: no warnings, notes or progress.",
+)  # fmt: skip
+
+
+def is_quiet() -> bool:
+    """Say whether the command that runs has ``--quiet``."""
+    context = click.get_current_context(silent=True)
+    return context is not None and context.params.get("quiet") is True
+
+
 def say(text: str) -> None:
-    """Write words for people to stderr."""
-    click.echo(text, err=True)
+    """Write words for people to stderr, except with ``--quiet``."""
+    if not is_quiet():
+        click.echo(text, err=True)
 
 
 def bytes_of(output: str) -> int | None:
     """Return the size of a file that was written; None for one that went to stdout."""
     return None if output == STDOUT else Path(output).stat().st_size
+
+
+@contextmanager
+def file_for(output: str, ending: str) -> Iterator[str]:
+    """Give the name of a file to write; for ``-`` a temporary one, whose bytes then go to stdout.
+
+    ``ending``: of the temporary file, whose format it tells.
+    """
+    if output != STDOUT:
+        yield output
+        return
+    from tachyfits.writing import stream_of
+
+    stream = stream_of(STDOUT)
+    assert stream is not None
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, f"stdout{ending}")
+        yield str(path)
+        with path.open("rb") as source:
+            shutil.copyfileobj(source, stream)
+    stream.flush()
 
 
 def written(output: str, text: str) -> str:
@@ -272,7 +306,7 @@ def warnings_said(said: bool = True) -> Iterator[None]:
                 if str(message) not in told:
                     told.add(str(message))
                     say(f"warning: {message}")
-            else:
+            elif not is_quiet():
                 shown(message, category, filename, lineno, file, line)
 
         warnings.showwarning = show

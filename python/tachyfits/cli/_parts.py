@@ -10,9 +10,8 @@ from typing import Any
 import click
 
 import tachyfits
-from tachyfits import Image
-from tachyfits.base.errors import warn
-from tachyfits.base.output import check_output, write_atomically
+from tachyfits import Image, Selection, SpectralRange
+from tachyfits.base import check_output, warn, write_atomically
 from tachyfits.cli._common import (
     Common,
     RegionOptions,
@@ -21,17 +20,17 @@ from tachyfits.cli._common import (
     names_of,
     overwrite_option,
     pol_option,
+    refuse_without,
     region_option,
     section_option,
     suffix_of,
 )
 from tachyfits.cli._group import Command, grouped, with_options
-from tachyfits.cli._output import json_text
+from tachyfits.cli._output import STDOUT, json_text
 from tachyfits.cli._syntax import LIMITS, NUMBERS
-from tachyfits.header.spectral_units import CONVENTIONS, MEDIA, Line
-from tachyfits.image.rectangles import slices_of
-from tachyfits.image.selection import Selection
-from tachyfits.text.spectral_ranges import SpectralRange
+from tachyfits.header import CONVENTIONS, MEDIA, Line
+from tachyfits.image import slices_of
+from tachyfits.text import listed_channels, parse_channels
 
 #: As `tachyfits.plot` has them, which is imported for drawing alone.
 STRETCHES = ("linear", "log", "asinh", "sqrt")
@@ -39,6 +38,8 @@ STRETCHES = ("linear", "log", "asinh", "sqrt")
 #: Endings of drawings, and of numbers as text.
 DRAWN = (".png", ".svg", ".pdf")
 WRITTEN = (".txt", ".csv", ".json")
+#: Endings of tables of other kinds.
+TABLES = (".fits", ".parquet")
 
 
 @dataclass(frozen=True)
@@ -81,12 +82,16 @@ class PixelOptions:
 
     def line_of_values(self, line: dict[str, Any]) -> dict[str, Any]:
         """Return the options of coordinates, without a rest frequency for channels alone."""
-        of_channels = isinstance(self.selection.channels, SpectralRange)
+        of_channels = any(
+            isinstance(item, SpectralRange) for item in listed_channels(self.selection.channels)
+        )
         return {} if of_channels and line.get("unit") is None else line
 
     def of(self, image: Image, *where: Any) -> Image:
         """Return the pixels of an image, where conditions hold."""
-        return image._selected(replace(self.selection, where=where))
+        if self.is_whole and not where:
+            return image
+        return image.select(replace(self.selection, where=where))
 
     def index(self, image: Image) -> tuple[slice, ...]:
         """Return NumPy's index of the pixels, whatever the regions."""
@@ -114,11 +119,16 @@ def _pixel_options(**values: Any) -> PixelOptions:
     """Return the pixels that options choose, of which a command may lack some."""
     regions = values.pop("regions", ())
     line = Line(None, *(values.pop(name, None) for name in _LINE))
-    texts = {name: values.get(name) for name in ("section", "channels", "pol")}
+    given = values.pop("channels", ())
+    typed = ",".join(text for text, _ in given)
+    texts: dict[str, str | None] = {
+        "section": None, "channels": typed or None, "pol": values.get("pol"),
+    }  # fmt: skip
     words: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
-    for name in ("section", "channels"):
-        if name in words:
-            texts[name], words[name] = words[name]
+    if "section" in words:
+        texts["section"], words["section"] = words["section"]
+    if typed:
+        words["channels"] = parse_channels(typed)
     shapes = [shape for _, found in regions for shape in found] or None
     return PixelOptions(Selection.typed({"region": shapes, **words}, line=line), texts, regions)
 
@@ -135,10 +145,11 @@ def part_options(*names: str, rest: bool = False) -> Callable[[Command], Command
     every = [options[name] for name in names]
     if not rest:
         return grouped("pixels", _pixel_options, names, every)
-    return grouped("pixels", _pixel_options, (*names, *_LINE), [*every, *_REST_OPTIONS])
+    return grouped("pixels", _pixel_options, (*names, *_LINE), [*every, *REST_OPTIONS])
 
 
-_REST_OPTIONS = (
+#: --rest, --convention and --rest-medium.
+REST_OPTIONS = (
     click.option("--rest", metavar="VALUE",
                  help="Rest frequency or wavelength with its unit: '1.420405752 GHz'. Default: "
                       "the header's."),
@@ -156,7 +167,7 @@ line_options = with_options((
                  help="Unit of the coordinates (km/s, GHz, um), of the values (K, mJy/beam, "
                       "MJy/sr), or both: 'K,km/s'. Values are converted with the beam and the "
                       "frequency of each channel. Default: the header's."),
-    *_REST_OPTIONS,
+    *REST_OPTIONS,
 ))  # fmt: skip
 
 beam_option = click.option(
@@ -165,6 +176,96 @@ beam_option = click.option(
     help="Beam for conversions of units in place of the header's: 15arcsec, or major axis, minor "
     "axis and position angle: 15arcsec,10arcsec,30deg.",
 )
+
+
+@dataclass(frozen=True)
+class Paper:
+    """How large a picture is, and the words on it.
+
+    Attributes
+    ----------
+    figsize
+        Inches: the width, or the width and the height; None: as the picture needs.
+    title
+        In place of the object or the file; None: these.
+    labels
+        Of the colour bar, of each spectrum, or of the axis of values.
+    dpi
+        Pixels an inch; None: 300 up to the width of a page, else 150.
+    """
+
+    figsize: tuple[float, ...] | None
+    title: str | None
+    labels: tuple[str, ...]
+    dpi: int | None
+
+    @property
+    def label(self) -> str | None:
+        """The only label, of a picture that has one."""
+        if len(self.labels) > 1:
+            raise click.UsageError("several --label: this picture has one")
+        return self.labels[0] if self.labels else None
+
+    def titled(self, text: str) -> str:
+        """Return the title of --title, or else this one."""
+        return text if self.title is None else self.title
+
+    def save(self, figure: Any, path: str, *, overwrite: bool) -> None:
+        """Write a figure."""
+        from tachyfits.plot import save_figure
+
+        save_figure(figure, path, overwrite=overwrite, dpi=self.dpi)
+
+
+def _paper(values: dict[str, Any]) -> Paper:
+    """Take the options of the paper out of those of a command."""
+    figsize = values.pop("figsize", None)
+    return Paper(figsize and figsize[1], values.pop("title", None), values.pop("label", ()),
+                 values.pop("dpi", None))  # fmt: skip
+
+
+#: The names of these options.
+PAPER = ("figsize", "title", "label", "dpi")
+_PAPER_OPTIONS = (
+    click.option("--figsize", type=NUMBERS, metavar="WIDTH[,HEIGHT]",
+                 help="Inches of the picture: 3.5 is a column of a journal, whose height follows. "
+                      "Letters suit the width."),
+    click.option("--title", metavar="TEXT", help="Title. Default: the object, or else the file."),
+    click.option("--label", multiple=True, metavar="TEXT",
+                 help="Label of the values: of the colour bar, of the axis, or (repeated) of each "
+                      "spectrum."),
+    click.option("--dpi", type=click.IntRange(30, 1200), metavar="N",
+                 help="Pixels an inch. Default: 300 up to 7.2 inches of width, else 150."),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ValueUnit:
+    """The unit of the values, and what a conversion to it needs."""
+
+    unit: str | None
+    frequency: str | None
+    beam: str | None
+
+    def of(self, image: Image) -> Image:
+        """Return the pixels in this unit."""
+        if self.unit is not None:
+            return image.to(self.unit, frequency=self.frequency, beam=self.beam)
+        for name, value in (("frequency", self.frequency), ("beam", self.beam)):
+            if value is not None:
+                raise click.UsageError(f"--{name} is for --unit UNIT")
+        return image
+
+
+#: Adds --unit, --frequency and --beam, of the values alone; the command gets them as ``values``.
+value_unit_options = grouped("values", ValueUnit, ValueUnit.__dataclass_fields__, [
+    click.option("--unit", metavar="UNIT",
+                 help="Unit of the values (K, mJy/beam, MJy/sr), converted with the beam and the "
+                      "frequency of each channel. Default: that of the pixels."),
+    click.option("--frequency", metavar="VALUE",
+                 help="With --unit: one frequency in place of those of the channels: '1.4 GHz'."),
+    beam_option,
+])  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -179,34 +280,48 @@ class Drawing:
     cmap: str | None
     contours: bool
     levels: tuple[float, ...] | None
+    scale_bar: str | None
+    paper: Paper
+
+    @property
+    def bar(self) -> Any:
+        """The scale bar, as `tachyfits.plot` takes it."""
+        return True if self.scale_bar == "auto" else self.scale_bar or False
 
     @property
     def colours(self) -> dict[str, Any]:
         """The options that pictures without axes have too, as `tachyfits.plot` takes them."""
         names = ("stretch", "limits", "percentile", "low", "high")
-        return {name: getattr(self, name) for name in names} | {"colormap": self.cmap}
+        return {name: getattr(self, name) for name in names} | {"cmap": self.cmap}
 
     @property
     def options(self) -> dict[str, Any]:
         """All options, as `tachyfits.plot` takes them."""
-        return self.colours | {"contours": self.levels or self.contours}
+        return self.colours | self.words | {"contours": self.levels or self.contours}
+
+    @property
+    def words(self) -> dict[str, Any]:
+        """The size and the label of the colour bar, as `tachyfits.plot` takes them."""
+        return {"figsize": self.paper.figsize, "label": self.paper.label}
 
 
 def _drawing(limits: Any, levels: Any, **values: Any) -> Drawing:
-    return Drawing(limits=limits and limits[1], levels=levels and levels[1], **values)
+    paper = _paper(values)
+    return Drawing(limits=limits and limits[1], levels=levels and levels[1], paper=paper, **values)
 
 
 #: The names of these options.
-DRAWING = ("stretch", "limits", "percentile", "low", "high", "cmap", "contours", "levels")
+DRAWING = ("stretch", "limits", "percentile", "low", "high", "cmap", "contours", "levels",
+           "scale-bar", *PAPER)  # fmt: skip
 #: Adds the options of colours and contours; the command gets them as a ``drawing``.
-drawing_options = grouped("drawing", _drawing, Drawing.__dataclass_fields__, [
+drawing_options = grouped("drawing", _drawing, [name.replace("-", "_") for name in DRAWING], [
     click.option("--stretch", type=click.Choice(STRETCHES), default="linear",
                  show_default=True, help="Mapping of values to colours."),
     click.option("--limits", type=LIMITS, metavar="METHOD|LOW,HIGH",
                  help="Range of the colour map: zscale (background and faint "
                       "sources, as in DS9), minmax, percentile (99.5), percentile99 or two "
                       "numbers. Default: zscale; percentiles 1 and 99.9 with a nonlinear "
-                      "stretch; symmetric about the median for velocities."),
+                      "stretch, 2 and 98 for velocities."),
     click.option("--percentile", type=click.FloatRange(50, 100, min_open=True), metavar="P",
                  help="Limits at this percentile and the same share at the lower end."),
     click.option("--low", type=float, metavar="VALUE", help="Value of the first colour."),
@@ -217,6 +332,9 @@ drawing_options = grouped("drawing", _drawing, Drawing.__dataclass_fields__, [
                  help="Draw contours: at 3, 6, 12, ... times the noise, or at round values."),
     click.option("--levels", type=NUMBERS, metavar="V1,V2,...",
                  help="Draw contours at these values."),
+    click.option("--scale-bar", metavar="ANGLE",
+                 help="Draw a bar of this angle (30arcsec), or of a round one (auto)."),
+    *_PAPER_OPTIONS,
 ])  # fmt: skip
 
 
@@ -227,6 +345,7 @@ class Document:
     path: str | None
     overwrite: bool
     suffix: str
+    paper: Paper
 
     @property
     def is_drawn(self) -> bool:
@@ -235,6 +354,8 @@ class Document:
 
     def check(self, common: Common) -> None:
         """Refuse one document of several files, and one that cannot be written."""
+        if not self.is_drawn:
+            refuse_without("a picture (-o OUT.png)", PAPER)
         if self.path is not None:
             if len(common.files) > 1:
                 raise click.UsageError("several files cannot share one output")
@@ -242,10 +363,13 @@ class Document:
 
     def draw(self, figure: Any) -> None:
         """Write a figure."""
-        from tachyfits.plot import save_figure
-
         if self.path is not None:
-            save_figure(figure, self.path, overwrite=self.overwrite)
+            self.paper.save(figure, self.path, overwrite=self.overwrite)
+
+    @property
+    def is_table(self) -> bool:
+        """It is a table of FITS or Parquet."""
+        return self.suffix in TABLES
 
     def write(self, text: str) -> None:
         """Write text, or print it."""
@@ -261,14 +385,35 @@ class Document:
             click.echo(json_text(described(image, output=self.path, output_bytes=size)))
 
 
-def _document(output: str | None, overwrite: bool) -> Document:
-    suffix = suffix_of(output, WRITTEN + DRAWN) if output is not None else ""
-    return Document(output, overwrite, suffix)
+def _document_options(endings: tuple[str, ...], text: str) -> Callable[[Command], Command]:
+    """Return what adds --output, of some endings, --overwrite, and options of figures if drawn."""
+    is_drawn = DRAWN[0] in endings
+
+    def made(output: str | None, overwrite: bool, **paper: Any) -> Document:
+        # Numbers go to stdout without a name, too.
+        path = None if output == STDOUT else output
+        suffix = "" if path is None else suffix_of(path, endings)
+        return Document(path, overwrite, suffix, _paper(paper))
+
+    names = ("output", "overwrite", *(PAPER if is_drawn else ()))
+    return grouped("document", made, names, [
+        click.option("-o", "--output", type=click.Path(), metavar="OUT", help=text),
+        overwrite_option,
+        *(_PAPER_OPTIONS if is_drawn else ()),
+    ])  # fmt: skip
 
 
 #: Adds --output and --overwrite for numbers; the command gets them as a ``document``.
-document_options = grouped("document", _document, ("output", "overwrite"), [
-    click.option("-o", "--output", type=click.Path(), metavar="OUT",
-                 help="Write .txt, .csv or .json, or draw .png, .svg or .pdf."),
-    overwrite_option,
-])  # fmt: skip
+document_options = _document_options(
+    WRITTEN + DRAWN, "Write .txt, .csv or .json, or draw .png, .svg or .pdf. -: text on stdout."
+)
+#: The same for rows of numbers.
+rows_options = _document_options(
+    WRITTEN + TABLES, "Write .txt, .csv, .json or a table: .fits, .parquet. -: text on stdout."
+)
+#: The same for rows of numbers that can be drawn.
+drawn_rows_options = _document_options(
+    WRITTEN + TABLES + DRAWN,
+    "Write .txt, .csv, .json or a table (.fits, .parquet), or draw .png, .svg or .pdf. -: text on "
+    "stdout.",
+)

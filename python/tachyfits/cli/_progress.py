@@ -8,10 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from tachyfits.cli._output import is_quiet
+
 if TYPE_CHECKING:
     import rich.progress
 
-    from tachyfits.base.progress import Progress
+    from tachyfits.base import Progress
 
 #: Shorter work shows nothing: a bar that only flashes up is of no use.
 PATIENCE_SECONDS = 1.0
@@ -71,11 +73,11 @@ def progress(wanted: bool | None, label: str) -> Iterator[Progress]:
     Parameters
     ----------
     wanted
-        Whether to show anything; None: when stderr is a terminal.
+        Whether to show anything; None: when stderr is a terminal. ``--quiet`` shows nothing.
     label
         What the work is, beside the bar.
     """
-    if not (sys.stderr.isatty() if wanted is None else wanted):
+    if is_quiet() or not (sys.stderr.isatty() if wanted is None else wanted):
         # Even so there is a function: the engine calls it, and Python can see Ctrl-C there.
         yield lambda done, total: True
         return

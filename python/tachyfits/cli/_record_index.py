@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from tachyfits.cli._output import aligned, json_text, say, size_text
-from tachyfits.records.arrays import INDEX
-from tachyfits.records.record_file import File
+from tachyfits.fortran import File
+from tachyfits.records import INDEX, subrecords
 
 #: Rows of the index that are shown.
 _SHOWN = 20
@@ -15,11 +15,11 @@ _SHOWN = 20
 def tell(file: File, *, order_given: bool, as_json: bool) -> int:
     """Print how a file is framed, why, and the records that it has; return the exit status."""
     index, damage = file.index, file.damage
-    subrecords = file._core.runs()[:, 4]
+    pieces_of_runs = subrecords(file)
     assumed = file.markers is None and not order_given
     if as_json:
         runs = [dict(zip(INDEX.names or (), row, strict=True)) for row in index.tolist()]
-        for run, pieces in zip(runs, subrecords.tolist(), strict=True):
+        for run, pieces in zip(runs, pieces_of_runs.tolist(), strict=True):
             run |= {"first": run["first"] + 1, "subrecords": pieces}
         click.echo(json_text({
             "file": file.name, "bytes": file.nbytes, "access": file.access,
@@ -45,11 +45,11 @@ def tell(file: File, *, order_given: bool, as_json: bool) -> int:
     rows: list[tuple[str, ...]] = [
         ("records (from 1)", "count", "bytes each", "at byte", "subrecords")
     ]
-    each = zip(index[:_SHOWN].tolist(), subrecords[:_SHOWN].tolist(), strict=True)
+    each = zip(index[:_SHOWN].tolist(), pieces_of_runs[:_SHOWN].tolist(), strict=True)
     for (first, count, size, offset), pieces in each:
         last = f"-{first + count}" if count > 1 else ""
         rows.append((f"{first + 1}{last}", str(count), str(size), str(offset), str(pieces)))
-    if not (subrecords > 1).any():
+    if not (pieces_of_runs > 1).any():
         rows = [row[:-1] for row in rows]
     click.echo(aligned(rows, right=[1, 2, 3, 4]))
     if len(index) > _SHOWN:

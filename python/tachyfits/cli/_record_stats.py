@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from tachyfits._core import Report, Stats
-from tachyfits.base.progress import Progress
+from tachyfits import Report, Stats
+from tachyfits.base import Progress
 from tachyfits.cli._output import aligned, cell_text, columns_text
-from tachyfits.records.numbers import ComplexStats
-from tachyfits.records.record_file import File
+from tachyfits.fortran import ComplexStats, File
+from tachyfits.records import fields_of_records
 
 _Row = dict[str, Any]
 
@@ -30,8 +30,8 @@ def statistics(
 
     ``records`` are the first one, from 0, and how many, None being all up to the end.
     """
-    first, count = file._arrays.within(*records)
-    names: list[str | None] = [*(fields or file._arrays.number_fields(first, count, form))]
+    first, count, every_field = fields_of_records(file, *records, form)
+    names: list[str | None] = [*(fields or every_field)]
     rows = []
     costs = {}
     for name in names or [None]:

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tachyfits as tf
-from tachyfits.base.errors import usage
-from tachyfits.base.output import write_atomically
+from tachyfits.base import usage, write_atomically
 from tachyfits.cli._output import csv_text, number_text
-from tachyfits.table.display import own_digits
+from tachyfits.table import own_digits
 
 #: Characters that pad text.
 _PADDING = " \0"

@@ -12,9 +12,24 @@ from typing import Any
 
 import click
 
-from tachyfits.base.optional import SERVER, needed
+from tachyfits.base import SERVER, needed
 from tachyfits.cli._group import with_options
 from tachyfits.cli._output import json_text, say
+
+#: Images that the page shows beside each other.
+_BESIDE = 4
+
+
+class Served(click.Path):
+    """A file or a folder that exists, or a URL, as text."""
+
+    def __init__(self) -> None:
+        super().__init__(exists=True, path_type=Path)
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return the path, or the URL."""
+        is_url = isinstance(value, str) and "://" in value and not os.path.exists(value)
+        return value if is_url else super().convert(value, param, ctx)
 
 
 def options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -46,6 +61,14 @@ def options(command: Callable[..., Any]) -> Callable[..., Any]:
                      "faster access: up to this size in all. Needs zarr."),
         click.option("--authority", default="tachyfits", show_default=True, metavar="NAME",
                      help="Authority of the identifiers of datasets in the Virtual Observatory."),
+        click.option("--resolver", metavar="URL",
+                     help="Service that knows positions of names, with {name} in the address. "
+                     "Default: none; names are refused. Sesame of the CDS: "
+                     "'https://cds.unistra.fr/cgi-bin/nph-sesame/-oI/SNV?{name}'."),
+        click.option("--cone-host", "cone_hosts", multiple=True, metavar="HOST",
+                     help="Host of catalogue services that the page may search around a position, "
+                     "such as vizier.cds.unistra.fr. Default: none. A private address has to be "
+                     "named itself."),
         click.option("--json", is_flag=True,
                      help="Print the link as a line of JSON to stdout when requests are taken."),
         click.option("--log/--no-log", default=False,
@@ -57,7 +80,7 @@ def options(command: Callable[..., Any]) -> Callable[..., Any]:
     return with_options(found)(command)
 
 
-def run(paths: tuple[Path, ...], *, browser: bool, **given: Any) -> int:
+def run(paths: tuple[Path | str, ...], *, browser: bool, **given: Any) -> int:
     """Start a server and wait until it is stopped.
 
     ``browser``: open its page, for one user: other users of this machine reach its loopback
@@ -67,8 +90,7 @@ def run(paths: tuple[Path, ...], *, browser: bool, **given: Any) -> int:
         needed(library, "the server", extra="server")
     if given["sidecars"]:
         needed("zarr", "copies of cubes", extra="server")
-    from tachyfits.server.run import is_loopback, serve
-    from tachyfits.server.settings import GIBIBYTE, MEBIBYTE, Settings
+    from tachyfits.server import GIBIBYTE, MEBIBYTE, Settings, is_loopback, serve
 
     token = given["token"]
     if token is None and given["user_header"] is None:
@@ -90,27 +112,42 @@ def run(paths: tuple[Path, ...], *, browser: bool, **given: Any) -> int:
         origins=tuple(given["origins"]),
         hosts=tuple(given["names"]),
         authority=given["authority"],
+        resolver=given["resolver"],
+        cone_hosts=tuple(given["cone_hosts"]),
         samp=is_loopback(given["host"]) if given["samp"] is None else given["samp"],
         threads=given["threads"],
         sidecar_bytes=int(given["sidecars"] * GIBIBYTE),
         cache_bytes=given["memory"] * MEBIBYTE,
     )
 
+    # The page opens as many of the files as fit beside each other.
+    files = [isinstance(path, str) or not path.is_dir() for path in paths]
+    count = len(paths) if browser and all(files) else 1
+    view = f"#files={min(count, _BESIDE)}" if count > 1 else ""
+
     def started(link: str) -> None:
+        link += view
         if given["json"]:
             click.echo(json_text({"link": link}))
         else:
             say(f"{link}  (Ctrl-C ends the server)")
         if browser:
-            webbrowser.open(link if first is None else f"{link.partition('?')[0]}?token={first}")
+            own = link if first is None else f"{link.partition('?')[0]}?token={first}{view}"
+            webbrowser.open(own)
 
     serve(settings, given["host"], given["port"], started, given["log"])
     return 0
 
 
-def _warn_of_private(paths: tuple[Path, ...]) -> None:
+def _warn_of_private(paths: tuple[Path | str, ...]) -> None:
     """Say that files that other users cannot read are served to them."""
     for path in paths:
+        if isinstance(path, str):
+            say(
+                "warning: every user of this machine can ask this server for what your credentials "
+                "open\nhint: give --token TEXT, or use `tachyfits view`, which makes one"
+            )
+            continue
         needs = stat.S_IROTH | stat.S_IXOTH if path.is_dir() else stat.S_IROTH
         if os.name == "posix" and path.stat().st_mode & needs != needs:
             say(

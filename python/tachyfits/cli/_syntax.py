@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tachyfits.text.fits_sections import parse_channels, parse_points, parse_range, parse_section
-from tachyfits.text.statistics import order_statistic
+from tachyfits import info
+from tachyfits.text import order_statistic, parse_channels, parse_points, parse_range, parse_section
 
 if TYPE_CHECKING:
-    from tachyfits.text.regions import Region
+    from tachyfits import Region
 
 
 def parse_regions(text: str) -> list[Region]:
     """Read a region, or the shapes of a region file; see `tachyfits.regions`."""
-    from tachyfits.text.region_input import regions
+    from tachyfits import regions
 
     return regions(text)
 
@@ -29,7 +29,7 @@ def parse_path(text: str) -> list[tuple[float, float]] | Region:
     """
     if not re.search("[A-Za-z]{2}", text):
         return parse_points(text)
-    from tachyfits.text.region_input import region
+    from tachyfits import region
 
     return region(text)
 
@@ -40,9 +40,9 @@ def parse_percentiles(text: str) -> tuple[float, ...]:
     >>> parse_percentiles("1,50,99.5")
     (1.0, 50.0, 99.5)
     """
-    from tachyfits.text.numbers import numbers
+    from tachyfits.text import parse_numbers
 
-    found = numbers(text)
+    found = parse_numbers(text)
     if found is None:
         raise ValueError(f"invalid list {text!r}: expected numbers such as 1,50,99")
     if not all(0 <= percent <= 100 for percent in found):
@@ -69,6 +69,10 @@ class _Parsed(click.ParamType):  # type: ignore[type-arg,unused-ignore] # generi
             self.fail(str(error), param, ctx)
 
 
+#: The statistics of a spectrum, besides percentiles.
+SPECTRUM_STATISTICS = (*(each.name for each in info.statistics()), "flux")
+
+
 class StatisticType(click.Choice):  # type: ignore[type-arg,unused-ignore] # as above
     """One of some names, or a percentile: "percentile90"."""
 
@@ -85,9 +89,9 @@ def parse_numbers(text: str) -> tuple[float, ...]:
     >>> parse_numbers("1,2.5,-3")
     (1.0, 2.5, -3.0)
     """
-    from tachyfits.text.numbers import numbers
+    from tachyfits.text import parse_numbers
 
-    found = numbers(text)
+    found = parse_numbers(text)
     if found is None:
         raise ValueError(f"invalid values {text!r}: expected numbers such as 1,2.5,10")
     return found

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Any, TypeAlias
 
-from tachyfits import Table, UsageKeyError
-from tachyfits.base.errors import usage
-from tachyfits.text.fits_sections import Range
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits import Ragged, Table, UsageKeyError
+from tachyfits.base import usage
+from tachyfits.cli._common import Common
+from tachyfits.table import own_digits
+from tachyfits.text import Range
+
+#: Rows of a table: a range, their numbers from 0, or all.
+RowChoice: TypeAlias = Range | NDArray[np.int64] | None
 
 
 def chosen_columns(table: Table, text: str | None) -> list[str | int]:
@@ -52,8 +61,31 @@ def _place(part: str, count: int, place: Callable[[str], int]) -> int:
         raise
 
 
-def chosen_rows(table: Table, rows: Range | None) -> slice:
-    """Return the rows of a table that ``--rows`` names; all without."""
+def json_cells(values: Any) -> Any:
+    """Return cells as JSON has them: null where undefined."""
+    # The digits of the column, not those that it gets as float64.
+    values = own_digits(values)
+    return values.to_list() if isinstance(values, Ragged) else values.tolist()
+
+
+def rows_in_intervals(common: Common, table: Table, text: str, time: str) -> NDArray[np.int64]:
+    """Return the rows whose time lies in the intervals that ``--gti FILE[,HDU]`` names."""
+    path, comma, name = text.rpartition(",")
+    if not comma:
+        path, name = text, "GTI"
+    with common.open(path) as file:
+        intervals = file[int(name) if name.isdecimal() else name.strip()]
+        if not isinstance(intervals, Table):
+            raise usage(
+                f"{path}: HDU {name} is not a table", f"see the list of HDUs: tachyfits info {path}"
+            )
+        return table.in_intervals(intervals, time=time)
+
+
+def chosen_rows(table: Table, rows: RowChoice) -> Any:
+    """Return the rows of a table that ``--rows`` names, or numbers as they are; all without."""
+    if isinstance(rows, np.ndarray):
+        return rows
     place = f"{table.file.name}: HDU {table.index} (0-based)"
     return chosen_slice(rows, len(table), place)
 

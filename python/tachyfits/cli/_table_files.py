@@ -11,11 +11,8 @@ import click
 from tachyfits import File
 from tachyfits.cli._common import Common
 from tachyfits.cli._output import aligned, json_text, warnings_said
-from tachyfits.interop.parquet_metadata import said_of_columns
-from tachyfits.interop.table_files import TableFile
-from tachyfits.writing.options import Options
-from tachyfits.writing.sinks import temporary_file
-from tachyfits.writing.sources import sources_of
+from tachyfits.interop import TableFile, said_of_columns
+from tachyfits.writing import Options, sources_of, temporary_file
 
 COLUMN_HEADING = ("column", "name", "type", "unit", "description")
 

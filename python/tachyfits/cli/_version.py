@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from importlib import metadata
 
-from tachyfits import _core
+from tachyfits import __version__, info
 
 #: Packages whose versions matter to a report of a defect.
 LIBRARIES = ("numpy", "astropy", "click", "rich", "matplotlib")
@@ -13,10 +13,10 @@ LIBRARIES = ("numpy", "astropy", "click", "rich", "matplotlib")
 
 def version_text(*, verbose: bool) -> str:
     """Return the version; verbose: with the vector tier in use, the cores and the libraries."""
-    first = f"tachyfits {_core.__version__}"
+    first = f"tachyfits {__version__}"
     if not verbose:
         return first
-    rows = [(name, _as_text(value)) for name, value in _core.build_info().items()]
+    rows = [(name, _as_text(value)) for name, value in info.build().items()]
     rows = [row for row in rows if row[0] != "version"]
     rows.append(("python", f"{platform.python_version()} {platform.machine()}"))
     rows += [(name, _library_version(name)) for name in LIBRARIES]

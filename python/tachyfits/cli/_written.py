@@ -12,7 +12,7 @@ from tachyfits import Image, reports
 from tachyfits.cli._common import Common, described
 from tachyfits.cli._group import Command, grouped
 from tachyfits.cli._output import bytes_of, print_answer, report_dict, report_line, say, written
-from tachyfits.writing.sinks import write_new
+from tachyfits.writing import write_new
 
 #: BITPIX on the command line, by NumPy's name of the type.
 _TYPES = {
@@ -38,7 +38,7 @@ class Output:
     blank: int | None
     checksum: bool
     sync: bool
-    buffering: str
+    drop_degenerate: bool
     report: bool
 
     def write(self, common: Common, image: Image, label: str, source: Image, **answer: Any) -> None:
@@ -46,6 +46,8 @@ class Output:
 
         ``source``: the image that the result is of; it and ``answer`` go into the JSON.
         """
+        if self.drop_degenerate:
+            image = image.cutout(drop_degenerate=True)
         scaled = self.bscale is not None or self.bzero is not None
         scaling = (
             (1.0 if self.bscale is None else self.bscale, self.bzero or 0.0) if scaled else None
@@ -60,7 +62,6 @@ class Output:
                 overwrite=self.overwrite,
                 checksum=self.checksum,
                 sync=self.sync,
-                buffering=self.buffering,
                 threads=common.threads,
                 progress=progress,
             )
@@ -84,11 +85,11 @@ report_option = click.option(
     help="Report the cost: seconds of reading, computing and writing, and the share of reading "
          "and writing hidden behind computing.",
 )  # fmt: skip
-buffering_option = click.option(
-    "--buffering", type=click.Choice(["auto", "single", "double"]), default="auto",
-    show_default=True,
-    help="single: each thread reads, computes and writes in sequence; double: readers fetch ahead.",
-)  # fmt: skip
+
+
+drop_degenerate_option = click.option(
+    "--drop-degenerate", is_flag=True, help="Remove axes of length 1 from the output."
+)
 
 
 def _output_options(*, required: bool) -> Callable[[Command], Command]:
@@ -104,7 +105,7 @@ def _output_options(*, required: bool) -> Callable[[Command], Command]:
         click.option("--checksum", is_flag=True, help="Write DATASUM and CHECKSUM."),
         click.option("--sync", is_flag=True,
                      help="Return only when the file survives a power failure."),
-        buffering_option,
+        drop_degenerate_option,
         report_option,
     ]  # fmt: skip
 
@@ -115,7 +116,7 @@ def _output_options(*, required: bool) -> Callable[[Command], Command]:
 
 
 #: Options that have no meaning without an output.
-OF_OUTPUT = ("overwrite", "bscale", "bzero", "blank", "checksum", "sync", "buffering")
+OF_OUTPUT = ("overwrite", "bscale", "bzero", "blank", "checksum", "sync", "drop-degenerate")
 
 #: Adds the options of the output; the command gets them as ``output: Output``.
 output_options = _output_options(required=True)

@@ -11,7 +11,7 @@ import click
 
 import tachyfits
 from tachyfits import Compression, File, TachyfitsWarning
-from tachyfits.base.errors import listed
+from tachyfits.base import listed
 from tachyfits.cli._common import Common, common_options, overwrite_option, refuse_without
 from tachyfits.cli._group import packed
 from tachyfits.cli._output import bytes_of, print_answer, say, size_text

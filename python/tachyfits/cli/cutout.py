@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import click
 
@@ -14,9 +16,10 @@ from tachyfits.cli._common import (
     overwrite_option,
     refuse_without,
 )
-from tachyfits.cli._output import bytes_of, print_answer, say, written
+from tachyfits.cli._output import STDOUT, bytes_of, print_answer, say, written
 from tachyfits.cli._parts import PixelOptions, part_options
-from tachyfits.image.rectangles import MODES
+from tachyfits.cli._written import drop_degenerate_option
+from tachyfits.image import MODES, region_names
 
 
 @click.command()
@@ -38,13 +41,20 @@ from tachyfits.image.rectangles import MODES
     metavar="OUT",
     help="The new file; it appears when it is complete. -: FITS on stdout.",
 )
-@click.option("--drop-degenerate", is_flag=True, help="Remove axes of length 1.")
+@click.option(
+    "--each",
+    is_flag=True,
+    help="Write a file for each region: its label, or its number, goes before the ending: "
+    "OUT-label.fits.",
+)
+@drop_degenerate_option
 @overwrite_option
 def command(
     common: Common,
     pixels: PixelOptions,
     mode: str,
     output: str,
+    each: bool,
     drop_degenerate: bool,
     overwrite: bool,
 ) -> int:
@@ -61,26 +71,46 @@ def command(
       tachyfits cutout cube.fits --channels 40:90 -o line.fits --overwrite
       tachyfits cutout cube.fits --region 'icrs; circle(9:54:00,4.5,2arcmin)' -o source.fits
       tachyfits cutout cube.fits --channels '5..15 km/s' -o line.fits --overwrite
+      tachyfits cutout cube.fits --region sources.reg --each -o source.fits --overwrite
       tachyfits cutout cube.fits --channels 40:90 -o - | tachyfits stats -
     """
     if pixels.is_whole:
         raise click.UsageError("give --region, --section, --channels or --pol")
     if not pixels.regions:
-        refuse_without("--region", ["mode"])
+        refuse_without("--region", ["mode", "each"])
+    if each and output == STDOUT:
+        raise click.UsageError("-o - takes one image: a stream is one FITS file")
 
     def cut(file: File) -> None:
         image = common.image(file)
-        selection = replace(pixels.selection, regions=pixels.one_region(), mode=mode)
-        part = image._cutout(selection, drop_degenerate)
-        with common.meter("cutout") as progress:
-            part.write(output, overwrite=overwrite, progress=progress)
-        naxis = list(reversed(part.shape))
-        if common.json:
-            told = described(
-                image, output=output, output_naxis=naxis, output_bytes=bytes_of(output)
-            )
-            print_answer(told, output)
-        else:
-            say(written(output, f"{' x '.join(map(str, naxis))} pixels"))
+        shapes = [shape for _, found in pixels.regions for shape in found]
+        named = zip(region_names(shapes), shapes, strict=True) if each else [("", None)]
+        for name, shape in named:
+            region = pixels.one_region() if shape is None else shape
+            selection = replace(pixels.selection, regions=region, mode=mode)
+            part = image.cutout(selection, drop_degenerate=drop_degenerate)
+            path = _named(output, name)
+            with common.meter("cutout") as progress:
+                part.write(path, overwrite=overwrite, progress=progress)
+            naxis = list(reversed(part.shape))
+            if common.json:
+                of = {"region": name} if each else {}
+                told = described(
+                    image, **of, output=path, output_naxis=naxis, output_bytes=bytes_of(path)
+                )
+                print_answer(told, path)
+            else:
+                say(written(path, f"{' x '.join(map(str, naxis))} pixels"))
 
     return common.each(cut)
+
+
+def _named(output: str, name: str) -> str:
+    """Return the output of a region: its name goes before the ending.
+
+    >>> _named("out/a.fits", "W3 (OH)/main"), _named("a.fits", "")
+    ('out/a-W3_OH_main.fits', 'a.fits')
+    """
+    path = Path(output)
+    plain = re.sub(r"[^\w.+-]+", "_", name).strip("_.")
+    return str(path.with_name(f"{path.stem}-{plain}{path.suffix}")) if plain else output

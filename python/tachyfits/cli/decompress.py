@@ -8,7 +8,7 @@ import tachyfits
 from tachyfits import File
 from tachyfits.cli._common import Common, common_options, overwrite_option
 from tachyfits.cli.compress import tell
-from tachyfits.writing.restored import restored_hdus
+from tachyfits.writing import restored_hdus
 
 
 @click.command()

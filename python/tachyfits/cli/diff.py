@@ -9,7 +9,7 @@ import click
 
 import tachyfits
 from tachyfits import FileDifference
-from tachyfits.checks.diff import DataDifference, HduDifference, HduLabel
+from tachyfits.checks import DataDifference, HduDifference, HduLabel
 from tachyfits.cli import _progress
 from tachyfits.cli._failures import complain
 from tachyfits.cli._group import packed

@@ -13,24 +13,28 @@ import click
 
 import tachyfits as tf
 from tachyfits import TachyfitsError
-from tachyfits.base.errors import listed, usage
+from tachyfits.base import listed, usage
 from tachyfits.cli import _progress
 from tachyfits.cli._failures import complain
 from tachyfits.cli._group import Group, packed, with_options
 from tachyfits.cli._output import (
+    bytes_of,
+    file_for,
     json_text,
+    print_answer,
+    quiet_option,
     report_dict,
     report_line,
     say,
-    size_text,
+    written,
 )
 from tachyfits.cli._record_index import tell
 from tachyfits.cli._record_stats import as_text, statistics
 from tachyfits.cli._record_values import line, plain, save
 from tachyfits.cli._syntax import RANGE
-from tachyfits.records.convert import as_list, number_of_form
-from tachyfits.records.record_file import File, Record
-from tachyfits.text.fits_sections import Range
+from tachyfits.fortran import File, Record
+from tachyfits.records import as_list, number_of_form
+from tachyfits.text import Range
 
 #: Values of a record that are printed.
 SHOWN = 20
@@ -47,6 +51,7 @@ _SOURCE = [
     click.option("--recover", is_flag=True, help="Continue after damage, with the next whole "
                                                  "record."),
     click.option("--json", is_flag=True, help="Print one line of JSON per file."),
+    quiet_option,
 ]  # fmt: skip
 _RUN = [
     click.option("--threads", type=click.IntRange(min=0), default=0, metavar="N",
@@ -189,7 +194,8 @@ def _chosen(records: tuple[str, Range] | None, file: File) -> tuple[range, bool]
     "--output",
     type=click.Path(),
     metavar="OUT",
-    help="Write .fits, .npy or .csv instead; the records must have equal lengths.",
+    help="Write .fits, .npy or .csv instead, -: CSV on stdout; the records must have equal "
+    "lengths.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace an existing output file.")
 @with_options(_SOURCE + _RUN)
@@ -241,13 +247,13 @@ def dump(
                 threads=threads,
                 progress=meter,
             )
-        save(array, output, overwrite=overwrite)
-        size = Path(output).stat().st_size
+        with file_for(output, ".csv") as name:
+            save(array, name, overwrite=overwrite)
         if given["json"]:
-            answer = {"file": path, "output": output, "records": len(array), "bytes": size}
-            click.echo(json_text(answer))
+            answer = {"file": path, "output": output, "records": len(array)}
+            print_answer(answer | {"bytes": bytes_of(output)}, output)
         else:
-            say(f"{output}: {len(array)} records, {size_text(size)}")
+            say(written(output, f"{len(array)} records"))
         return 0
 
     return _each((file,), act)
@@ -357,7 +363,7 @@ def stats(
     required=True,
     type=click.Path(),
     metavar="OUT",
-    help="The new file; for several files an existing folder.",
+    help="The new file; for several files an existing folder. -: stdout.",
 )
 @click.option(
     "--form",
@@ -408,21 +414,23 @@ def convert(
 
     def act(path: str) -> int:
         name = outputs[path]
-        with _progress.progress(progress, "convert") as meter:
+        with (
+            _progress.progress(progress, "convert") as meter,
+            file_for(str(name), Path(path).suffix) as new,
+        ):
             records = _opened(path, given).convert(
-                name,
+                new,
                 **target.options,
                 forms=forms,
                 overwrite=overwrite,
                 threads=threads,
                 progress=meter,
             )
-        size = name.stat().st_size
         if given["json"]:
-            answer = {"file": path, "output": str(name), "records": records, "bytes": size}
-            click.echo(json_text(answer))
+            answer = {"file": path, "output": str(name), "records": records}
+            print_answer(answer | {"bytes": bytes_of(str(name))}, str(name))
         else:
-            say(f"{name}: {records} records, {size_text(size)}")
+            say(written(str(name), f"{records} records"))
         return 0
 
     return _each(files, act)

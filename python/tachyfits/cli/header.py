@@ -7,14 +7,12 @@ from typing import Any
 
 import click
 
-from tachyfits import File, FormatError
+from tachyfits import Card, File, FormatError, Hdu
 from tachyfits.cli._cards import Change, change_header, change_options
 from tachyfits.cli._common import Common, common_options
 from tachyfits.cli._output import json_text
-from tachyfits.file.hdu import Hdu
-from tachyfits.header.cards import (
+from tachyfits.header import (
     COMMENTARY,
-    Card,
     card_line,
     is_pattern,
     looked_up,

@@ -9,12 +9,10 @@ from typing import Any
 import click
 
 import tachyfits
-from tachyfits import TachyfitsError, TachyfitsWarning
+from tachyfits import File, Hdu, TachyfitsError, TachyfitsWarning
 from tachyfits.cli._common import Common, common_options, coordinate_lines
 from tachyfits.cli._output import aligned, json_text, size_text
-from tachyfits.file.file import File
-from tachyfits.file.hdu import Hdu, compression_of
-from tachyfits.file.image_hdu import ImageHdu
+from tachyfits.file import ImageHdu, axes_of, compression_of, problem_of, stored_table, type_name
 
 HEADING = ("HDU", "name", "ver", "kind", "type", "axes (NAXIS1 first)", "unit", "size")
 
@@ -48,7 +46,7 @@ def _as_text(file: File, hdus: list[Hdu]) -> str:
     lines.append(aligned([HEADING, *(_row(hdu) for hdu in hdus)], right=[0, 2]))
     for hdu in hdus:
         lines += _compression_lines(file, hdu)
-        if isinstance(hdu, ImageHdu) and hdu._problem() is None and hdu.ndim:
+        if isinstance(hdu, ImageHdu) and problem_of(hdu) is None and hdu.ndim:
             lines += coordinate_lines(hdu)
     lines += [f"warning: {warning}" for warning in _warnings(file, hdus)]
     return "\n".join(lines)
@@ -57,14 +55,14 @@ def _as_text(file: File, hdus: list[Hdu]) -> str:
 def _compression_lines(file: File, hdu: Hdu) -> list[str]:
     """Say how an image or a table is compressed in tiles, if it is."""
     found = compression_of(hdu)
-    if found is None or hdu._hdu().stored is None or not found.tile:
+    if found is None or stored_table(hdu) is None or not found.tile:
         return []
     if isinstance(hdu, ImageHdu):
         tile = " x ".join(map(str, reversed(found.tile)))
         memory = math.prod(found.tile) * abs(hdu.bitpix) // 8
     else:
         tile = f"{found.tile[0]} row{'' if found.tile[0] == 1 else 's'}"
-        memory = min(found.tile[0], hdu._hdu().axes[1]) * hdu._hdu().axes[0]
+        memory = min(found.tile[0], axes_of(hdu)[1]) * axes_of(hdu)[0]
     how = f", floats quantised with {found.quantisation}" if found.quantisation else ""
     steps = _steps(file, hdu) if found.quantisation else None
     if steps is not None:
@@ -85,7 +83,7 @@ def _steps(file: File, hdu: Hdu) -> tuple[float, float] | None:
         # The warning that rows are tiles is not about this output.
         warnings.simplefilter("ignore", TachyfitsWarning)
         try:
-            with tachyfits.open(file.path, raw=True) as raw:
+            with tachyfits.open(file.path, decompress_tiles=False) as raw:
                 stored = raw.table(hdu.index)
                 if "ZSCALE" not in stored:
                     return None
@@ -101,7 +99,7 @@ def _steps(file: File, hdu: Hdu) -> tuple[float, float] | None:
 
 
 def _row(hdu: Hdu) -> tuple[str, ...]:
-    image = hdu if isinstance(hdu, ImageHdu) and hdu._problem() is None else None
+    image = hdu if isinstance(hdu, ImageHdu) and problem_of(hdu) is None else None
     compression = compression_of(hdu)
     unknown = "unknown" if isinstance(hdu, ImageHdu) else compression.text if compression else ""
     size = size_text(hdu.data_bytes)
@@ -121,19 +119,19 @@ def _row(hdu: Hdu) -> tuple[str, ...]:
 
 def _axes(hdu: Hdu) -> list[int]:
     """Return the lengths of the axes in FITS order: of random groups those of their arrays."""
-    if hdu.kind == "random groups" and isinstance(hdu, ImageHdu) and hdu._problem() is None:
+    if hdu.kind == "random groups" and isinstance(hdu, ImageHdu) and problem_of(hdu) is None:
         return list(reversed(hdu.shape))
-    return list(hdu._hdu().axes)
+    return axes_of(hdu)
 
 
 def _type_text(image: ImageHdu) -> str:
     stored = f"BITPIX {image.bitpix}"
-    return f"{image._type_name} ({stored})"
+    return f"{type_name(image)} ({stored})"
 
 
 def _warnings(file: File, hdus: list[Hdu]) -> list[str]:
     """Return what is odd in the file, and of which images it cannot be known what they are."""
-    problems = (hdu._problem() for hdu in hdus if isinstance(hdu, ImageHdu))
+    problems = (problem_of(hdu) for hdu in hdus if isinstance(hdu, ImageHdu))
     return [*map(str, file.warnings), *(str(problem) for problem in problems if problem)]
 
 
@@ -169,16 +167,16 @@ def _hdu_as_json(file: File, hdu: Hdu) -> dict[str, Any]:
             "stored_bytes": compression.stored_bytes,
             "steps": _steps(file, hdu) if compression.quantisation else None,
         }
-    if isinstance(hdu, ImageHdu) and hdu._problem() is None:
+    if isinstance(hdu, ImageHdu) and problem_of(hdu) is None:
         scaling = hdu.scaling
         answer |= {
             "bitpix": hdu.bitpix,
-            "type": hdu._type_name,
+            "type": type_name(hdu),
             "unit": hdu.unit,
             "bscale": scaling.bscale,
             "bzero": scaling.bzero,
             "blank": scaling.blank,
             "ctype": [hdu.header.get(f"CTYPE{n}") for n in range(1, hdu.ndim + 1)],
-            "coordinates": hdu.coordinates.as_dict(),
+            "coordinates": hdu.coordinates.summary.as_dict(),
         }
     return answer

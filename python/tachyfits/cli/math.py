@@ -15,10 +15,9 @@ from tachyfits.cli._failures import complain
 from tachyfits.cli._output import json_text, number_text, report_dict, report_line, say
 from tachyfits.cli._parts import beam_option
 from tachyfits.cli._written import OF_OUTPUT, Output, optional_output_options
-from tachyfits.header.brightness import Asked
-from tachyfits.header.spectral_units import CONVENTIONS
-from tachyfits.image.expressions import evaluated
-from tachyfits.text.statistics import STANDARD_STATISTICS
+from tachyfits.header import CONVENTIONS, Asked
+from tachyfits.image import evaluated
+from tachyfits.text import STANDARD_STATISTICS
 
 #: A name and what it stands for.
 _INPUT = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.+?)\s*", re.DOTALL)

@@ -2,18 +2,67 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import click
 
 from tachyfits import File, Image, Region
-from tachyfits.base.errors import foreign_errors, usage
-from tachyfits.base.output import check_output
+from tachyfits.base import check_output, foreign_errors, usage
 from tachyfits.cli._common import Common, common_options, refuse_without, suffix_of, title
+from tachyfits.cli._group import packed
 from tachyfits.cli._output import say
-from tachyfits.cli._parts import DRAWING, DRAWN, Drawing, drawing_options
+from tachyfits.cli._parts import (
+    DRAWING,
+    DRAWN,
+    Drawing,
+    PixelOptions,
+    ValueUnit,
+    drawing_options,
+    part_options,
+    value_unit_options,
+)
 from tachyfits.cli._syntax import PATH
 from tachyfits.cli._written import Output, output_options
+
+
+@dataclass(frozen=True)
+class Path:
+    """The options of the path."""
+
+    points: tuple[str, list[tuple[float, float]] | Region]
+    sky: bool
+
+    def of(self, image: Image) -> Any:
+        """Return the path as `Image.pv` takes it."""
+        _, points = self.points
+        if isinstance(points, Region):
+            if self.sky:
+                raise click.UsageError("--sky is for points: a line names its frame")
+            return points
+        if not self.sky:
+            return [(x - 1, y - 1) for x, y in points]
+        coordinates = image.coordinates.sky
+        if coordinates is None:
+            raise usage(
+                f"{image.file.name}: HDU {image.index} has no sky coordinates",
+                "leave --sky out and give pixels, counted from 1",
+            )
+        longitudes, latitudes = zip(*points, strict=True)
+        hint = "give longitude,latitude in degrees, or leave --sky out and give pixels"
+        with foreign_errors("invalid --path", hint):
+            from astropy.coordinates import SkyCoord
+
+            frame = coordinates.astropy_frame
+            return SkyCoord(list(longitudes), list(latitudes), unit="deg", frame=frame)
+
+
+@dataclass(frozen=True)
+class Samples:
+    """The options of samples along the path."""
+
+    width: int
+    spacing: float
 
 
 @click.command()
@@ -44,6 +93,8 @@ from tachyfits.cli._written import Output, output_options
     metavar="PIXELS",
     help="Distance between samples.",
 )
+@part_options("pol")
+@value_unit_options
 @click.option(
     "--png",
     "picture",
@@ -53,12 +104,14 @@ from tachyfits.cli._written import Output, output_options
 )
 @drawing_options
 @output_options
+@packed("path", Path)
+@packed("samples", Samples)
 def command(
     common: Common,
-    points: tuple[str, list[tuple[float, float]] | Region],
-    sky: bool,
-    width: int,
-    spacing: float,
+    path: Path,
+    samples: Samples,
+    pixels: PixelOptions,
+    values: ValueUnit,
     picture: str | None,
     drawing: Drawing,
     output: Output,
@@ -82,40 +135,22 @@ def command(
         check_output(picture, overwrite=output.overwrite)
 
     def cut(file: File) -> None:
-        image = common.image(file)
-        diagram = image.pv(_path(image, points[1], sky), width=width, spacing=spacing)
-        asked = {"path": points[0], "width": width, "spacing": spacing}
+        own = common.image(file)
+        image = values.of(pixels.of(own))
+        diagram = image.pv(path.of(image), **asdict(samples))
+        asked = {"path": path.points[0], **asdict(samples)}
         if picture is None:
-            output.write(common, diagram, "pv", image, **asked)
+            output.write(common, diagram, "pv", own, **asked)
             return
-        from tachyfits.plot import pv_figure, save_figure
+        from tachyfits.plot import pv_figure
 
         # A diagram that cannot be drawn is refused before its file is written.
-        figure = pv_figure(diagram, title=title(image), **drawing.options)
-        output.write(common, diagram, "pv", image, **asked)
-        save_figure(figure, picture, overwrite=output.overwrite)
+        paper = drawing.paper
+        figure = pv_figure(
+            diagram, title=paper.titled(title(own)), scale_bar=drawing.bar, **drawing.options
+        )
+        output.write(common, diagram, "pv", own, **asked)
+        paper.save(figure, picture, overwrite=output.overwrite)
         say(f"{picture}: drawn")
 
     return common.each(cut)
-
-
-def _path(image: Image, points: list[tuple[float, float]] | Region, sky: bool) -> Any:
-    if isinstance(points, Region):
-        if sky:
-            raise click.UsageError("--sky is for points: a line names its frame")
-        return points
-    if not sky:
-        return [(x - 1, y - 1) for x, y in points]
-    coordinates = image._coordinates.sky
-    if coordinates is None:
-        raise usage(
-            f"{image.file.name}: HDU {image.index} has no sky coordinates",
-            "leave --sky out and give pixels, counted from 1",
-        )
-    longitudes, latitudes = zip(*points, strict=True)
-    hint = "give longitude,latitude in degrees, or leave --sky out and give pixels"
-    with foreign_errors("invalid --path", hint):
-        from astropy.coordinates import SkyCoord
-
-        frame = coordinates.astropy_frame
-        return SkyCoord(list(longitudes), list(latitudes), unit="deg", frame=frame)

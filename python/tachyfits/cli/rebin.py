@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import click
 
 from tachyfits import File
-from tachyfits.base.errors import usage
+from tachyfits.base import usage
 from tachyfits.cli._common import Common, common_options
+from tachyfits.cli._parts import PixelOptions, part_options
 from tachyfits.cli._written import Output, output_options
+from tachyfits.image import BlockStatistic, Remainder
 
 
 @click.command()
@@ -15,22 +19,24 @@ from tachyfits.cli._written import Output, output_options
 @click.argument("block", metavar="NX NY ...", nargs=-1, required=True, type=click.IntRange(min=1))
 @click.option(
     "--statistic",
-    type=click.Choice(["mean", "sum", "median", "min", "max"]),
+    type=click.Choice(get_args(BlockStatistic)),
     default="mean",
     show_default=True,
     help="Statistic of the defined pixels of a block; NaN if it has none.",
 )
 @click.option(
     "--partial",
-    type=click.Choice(["drop", "keep"]),
+    type=click.Choice(get_args(Remainder)),
     default="drop",
     show_default=True,
     help="Incomplete blocks at the end of an axis: drop them or keep them as a pixel.",
 )
+@part_options("pol")
 @output_options
 def command(
-    common: Common, block: tuple[int, ...], statistic: str, partial: str, output: Output
-) -> int:
+    common: Common, block: tuple[int, ...], statistic: BlockStatistic, partial: Remainder,
+    pixels: PixelOptions, output: Output,
+) -> int:  # fmt: skip
     """Make one pixel of each block of NX by NY by ... pixels; coordinates follow.
 
     Axes that are not named stay as they are. NaN and BLANK are left out of every block.
@@ -52,7 +58,7 @@ def command(
             )
         sizes = [*reversed(block)]
         sizes = [1] * (image.ndim - len(sizes)) + sizes
-        rebinned = image.rebin(sizes, statistic=statistic, partial=partial)
+        rebinned = pixels.of(image).rebin(sizes, statistic=statistic, partial=partial)
         output.write(common, rebinned, "rebin", image, block=list(block), statistic=statistic)
 
     return common.each(rebin)

@@ -6,14 +6,16 @@ import click
 
 from tachyfits import File
 from tachyfits.cli._common import Common, common_options
+from tachyfits.cli._parts import PixelOptions, part_options
 from tachyfits.cli._written import Output, output_options
 
 
 @click.command()
 @common_options(many=False)
 @click.argument("order", metavar="ORDER")
+@part_options("pol")
 @output_options
-def command(common: Common, order: str, output: Output) -> int:
+def command(common: Common, order: str, pixels: PixelOptions, output: Output) -> int:
     """Put the axes of an image in another order, pixels bit for bit, at any size.
 
     ORDER names the old axes in their new order: zxy makes z the new x, x the new y, y the new z.
@@ -27,6 +29,6 @@ def command(common: Common, order: str, output: Output) -> int:
 
     def reorder(file: File) -> None:
         image = common.image(file)
-        output.write(common, image.reorder(order), "reorder", image, order=order)
+        output.write(common, pixels.of(image).reorder(order), "reorder", image, order=order)
 
     return common.each(reorder)

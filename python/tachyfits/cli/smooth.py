@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass
 import click
 
 from tachyfits import File
-from tachyfits.base.errors import usage
+from tachyfits.base import usage
 from tachyfits.cli._common import Common, common_options, refuse_together, refuse_without
 from tachyfits.cli._group import packed
+from tachyfits.cli._parts import PixelOptions, part_options
 from tachyfits.cli._written import Output, output_options
-from tachyfits.text.axes import counted_axes
-from tachyfits.text.numbers import numbers
+from tachyfits.text import counted_axes, parse_numbers
 
 
 @dataclass(frozen=True)
@@ -102,6 +102,7 @@ class Borders:
     metavar="N",
     help="Keep every N-th result, starting with the first.",
 )
+@part_options("pol")
 @output_options
 @packed("line", AlongAxis)
 @packed("borders", Borders)
@@ -112,6 +113,7 @@ def command(
     beam: str | None,
     keep_beam: bool,
     borders: Borders,
+    pixels: PixelOptions,
     output: Output,
 ) -> int:
     """Smooth along one axis, or to a beam, in one pass; memory stays small for any size.
@@ -140,13 +142,14 @@ def command(
     options = asdict(borders)
 
     def smooth(file: File) -> None:
-        image = common.image(file)
+        own = common.image(file)
+        image = pixels.of(own)
         if sky is not None:
             smoothed = image.smooth_sky(_width(sky), update_beam=not keep_beam, **options)
-            return output.write(common, smoothed, "smooth", image)
+            return output.write(common, smoothed, "smooth", own)
         if beam is not None:
             smoothed = image.smooth(beam=beam, **options)
-            return output.write(common, smoothed, "smooth", image)
+            return output.write(common, smoothed, "smooth", own)
         smoothed = image.smooth(
             line.kernel if given is None else given,
             line.width,
@@ -154,7 +157,7 @@ def command(
             every=line.every,
             **options,
         )
-        return output.write(common, smoothed, "smooth", image)
+        return output.write(common, smoothed, "smooth", own)
 
     return common.each(smooth)
 
@@ -178,7 +181,7 @@ def _numpy_axis(axis: str, ndim: int) -> int:
 
 
 def _weights(text: str) -> list[float]:
-    found = numbers(text)
+    found = parse_numbers(text)
     if found is None:
         raise click.BadParameter(f"invalid weights {text!r}: write 1,2,1", param_hint="'--weights'")
     return list(found)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 import numpy as np
 
-from tachyfits import File, Image, Spectrum, info
+from tachyfits import File, Image, Spectrum
 from tachyfits.cli._common import Common, common_options, described, title
 from tachyfits.cli._group import packed
 from tachyfits.cli._output import columns_text, csv_text, json_text, report_dict, report_line, say
@@ -20,11 +20,9 @@ from tachyfits.cli._parts import (
     line_options,
     part_options,
 )
-from tachyfits.cli._syntax import StatisticType
+from tachyfits.cli._syntax import SPECTRUM_STATISTICS, StatisticType
 from tachyfits.cli._written import report_option
-from tachyfits.text.statistics import PERCENTILES
-
-STATISTICS = [*(each.name for each in info.statistics()), "flux"]
+from tachyfits.text import PERCENTILES
 
 
 @dataclass(frozen=True)
@@ -41,12 +39,12 @@ class Values:
 @part_options("regions", "channels", "pol", "section")
 @click.option(
     "--statistic",
-    type=StatisticType(STATISTICS),
+    type=StatisticType(SPECTRUM_STATISTICS),
     metavar="NAME",
     default="mean",
     show_default=True,
     help="Statistic of the pixels of a channel: one of "
-    f"{', '.join(STATISTICS)}, {PERCENTILES}. flux: the sum of the pixels times their "
+    f"{', '.join(SPECTRUM_STATISTICS)}, {PERCENTILES}. flux: the sum of the pixels times their "
     "solid angle, in Jy for Jy/beam.",
 )
 @click.option(
@@ -111,7 +109,12 @@ def command(
         if document.is_drawn:
             from tachyfits.plot import spectrum_figure
 
-            document.draw(spectrum_figure(spectra, title=title(image), labels=pixels.labels))
+            paper = document.paper
+            figure = spectrum_figure(
+                spectra, title=paper.titled(title(image)), labels=paper.labels or pixels.labels,
+                figsize=paper.figsize,
+            )  # fmt: skip
+            document.draw(figure)
         else:
             numbers = _channel_numbers(image, pixels)
             costs = {} if cost is None else {"report": report_dict(cost)}
@@ -123,7 +126,7 @@ def command(
 
 def _channel_numbers(image: Image, pixels: PixelOptions) -> list[int]:
     """Return the channels, counted from 1."""
-    axis = image._coordinates.required_channel_axis()
+    axis = image.coordinates.required_channel_axis()
     return [pixel + 1 for pixel in range(image.shape[axis])[pixels.index(image)[axis]]]
 
 

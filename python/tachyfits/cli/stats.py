@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import click
 import numpy as np
 
-from tachyfits import File, Image, Stats, reports
-from tachyfits._core import Report
-from tachyfits.base.errors import usage
+from tachyfits import Columns, File, Image, Report, Stats, reports
+from tachyfits.base import usage
 from tachyfits.cli._common import (
     Common,
     common_options,
@@ -18,22 +18,39 @@ from tachyfits.cli._common import (
     heading,
     refuse_together,
 )
+from tachyfits.cli._group import packed
 from tachyfits.cli._order import OrderOptions, order_columns, order_options
 from tachyfits.cli._output import (
     aligned,
     cell_text,
     columns_text,
+    csv_text,
     json_text,
     number_text,
     report_dict,
     report_line,
     say,
 )
-from tachyfits.cli._parts import PixelOptions, part_options
-from tachyfits.image.flux import AskedFlux, fluxes
-from tachyfits.image.reductions import reduced_arrays
-from tachyfits.text.fits_sections import fits_position
-from tachyfits.text.statistics import STANDARD_STATISTICS, UNITLESS
+from tachyfits.cli._parts import (
+    Document,
+    PixelOptions,
+    ValueUnit,
+    part_options,
+    rows_options,
+    value_unit_options,
+)
+from tachyfits.image import flux_values, reduced_arrays, statistics_of_regions
+from tachyfits.table import columns_of
+from tachyfits.text import STANDARD_STATISTICS, UNITLESS, fits_position
+
+
+@dataclass(frozen=True)
+class Measure:
+    """The options of the statistics: planes, divisor and flux."""
+
+    per_plane: bool
+    ddof: int
+    flux: bool
 
 
 @click.command()
@@ -41,6 +58,7 @@ from tachyfits.text.statistics import STANDARD_STATISTICS, UNITLESS
 @part_options("regions", "section", "channels", "pol", rest=True)
 @click.option("--per-plane", is_flag=True, help="One row per plane of the first two axes.")
 @order_options
+@rows_options
 @click.option(
     "--ddof",
     type=click.IntRange(min=0),
@@ -54,18 +72,20 @@ from tachyfits.text.statistics import STANDARD_STATISTICS, UNITLESS
     help="Also the flux: the sum of the pixels times their solid angle, in Jy for Jy/beam. Of a "
     "cube with --per-plane.",
 )
+@value_unit_options
 @click.option(
     "--report",
     is_flag=True,
     help="Report the cost: seconds of io, compute, wall; hidden fraction; GB/s.",
 )
+@packed("measure", Measure)
 def command(
     common: Common,
     pixels: PixelOptions,
-    per_plane: bool,
     order: OrderOptions,
-    ddof: int,
-    flux: bool,
+    document: Document,
+    measure: Measure,
+    values: ValueUnit,
     report: bool,
 ) -> int:
     """Count, sum, mean, rms, std, min and max of the pixels, in one pass.
@@ -84,28 +104,50 @@ def command(
       tachyfits stats cube.fits --section '[*,*,1:10]' --per-plane
       tachyfits stats *.fits --json | jq .statistics[0].mean
       tachyfits stats image.fits --region sources.reg --flux
+      tachyfits stats cube.fits --region sources.reg -o sources.fits
+      tachyfits stats cube.fits --channels 1:9,31:40 --robust
+      tachyfits stats cube.fits --unit K
       tachyfits stats cube.fits --median --mad --percentile 1,99
-      tachyfits stats cube.fits --per-plane --robust --repeat 5 --buffering double --report
+      tachyfits stats cube.fits --per-plane --robust --buffering double --report
     """
     refuse_together(dict.fromkeys(("median", "mad", "percentile", "robust"), ("ddof", "flux")))
 
+    per_plane, ddof = measure.per_plane, measure.ddof
+    document.check(common)
+    if document.path is not None and common.hdu == "all":
+        raise click.UsageError("several images cannot share one output")
+
     def show(file: File) -> None:
-        for image in common.images(file):
+        for own in common.images(file):
+            image = values.of(own)
             if order:
                 rows, costs = _ordered(common, image, pixels, per_plane, order)
             else:
                 with reports() as found:
                     rows = (_planes if per_plane else _whole)(common, image, pixels, ddof)
                 costs = {"": found[-1]}
-            unit = _add_fluxes(common, image, pixels, per_plane, rows) if flux else None
-            if common.json:
+            flux_unit = (
+                _add_fluxes(common, image, pixels, per_plane, rows) if measure.flux else None
+            )
+            if document.is_table:
+                _columns(image, rows, flux_unit).write(
+                    document.path or "", overwrite=document.overwrite
+                )
+            elif document.suffix == ".csv":
+                document.write(_as_csv(rows))
+            elif document.suffix == ".json" or (common.json and document.path is None):
                 told = {name: report_dict(cost) for name, cost in costs.items()}
                 more = {"report": told.get("", told)} if report and told else {}
-                fluxed = {} if unit is None else {"flux_unit": unit}
-                click.echo(json_text(_as_json(image, pixels, ddof, rows) | fluxed | more))
-                continue
-            click.echo(heading(image))
-            click.echo(_as_text(image, rows, unit))
+                fluxed = {} if flux_unit is None else {"flux_unit": flux_unit}
+                named = {"file": own.file.name, "hdu": own.index}
+                answer = _as_json(image, pixels, ddof, rows) | named | fluxed | more
+                document.write(json_text(answer) + "\n")
+                if document.path is None:
+                    continue
+            else:
+                top = heading(image, f"{own.file.name}, HDU {own.index}")
+                document.write(f"{top}\n{_as_text(image, rows, flux_unit)}\n")
+            document.tell(common, own)
             for name, cost in costs.items() if report else ():
                 say(f"{name}: {report_line(cost)}" if name else report_line(cost))
 
@@ -115,7 +157,7 @@ def command(
 def _whole(common: Common, image: Image, pixels: PixelOptions, ddof: int) -> list[dict[str, Any]]:
     """Return a row for each region, or one."""
     with common.meter("stats") as progress:
-        states = pixels.of(image)._states(progress=progress)
+        states = statistics_of_regions(pixels.of(image), progress)
     labels: list[str | None] = [*pixels.names] or [None]
     slices = pixels.index(image)
     return [
@@ -186,10 +228,9 @@ def _add_fluxes(
 ) -> str:
     """Add the flux to each row; return its unit."""
     with common.meter("flux") as progress:
-        values, unit = fluxes(
-            pixels.of(image)._chosen_pixels(),
-            image._axis_numbers("xy" if per_plane else None),
-            AskedFlux(None),
+        values, unit = flux_values(
+            pixels.of(image),
+            "xy" if per_plane else None,
             threads=common.threads,
             progress=progress,
         )
@@ -221,11 +262,44 @@ def _as_json(
 ) -> dict[str, Any]:
     return described(
         image,
-        coordinates=image.coordinates.as_dict(),
+        coordinates=image.coordinates.summary.as_dict(),
         **pixels.texts,
         ddof=ddof,
         statistics=rows,
     )
+
+
+def _cells(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    """Return the columns of rows that have values; a list of one number is a number."""
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    return {
+        name: [
+            value[0] if isinstance(value, list) and len(value) == 1
+            else cell_text(value) if isinstance(value, list)
+            else value
+            for value in values
+        ]
+        for name, values in columns.items()
+        if any(value is not None for value in values)
+    }  # fmt: skip
+
+
+def _columns(image: Image, rows: list[dict[str, Any]], flux_unit: str | None) -> Columns:
+    """Return rows as columns with units; positions are text, x first, from 1."""
+    found = {}
+    for name, values in _cells(rows).items():
+        is_text = any(isinstance(value, str) for value in values)
+        found[name] = np.array(["" if v is None else str(v) for v in values] if is_text else values)
+    units = {name: image.unit for name in found if name not in UNITLESS} | {"flux": flux_unit}
+    units = {name: None if found[name].dtype.kind == "U" else units.get(name) for name in found}
+    return columns_of(found, units | {"plane": None})
+
+
+def _as_csv(rows: list[dict[str, Any]]) -> str:
+    cells = _cells(rows)
+    table = [["" if value is None else value for value in row]
+             for row in zip(*cells.values(), strict=True)]  # fmt: skip
+    return csv_text(list(cells), table)
 
 
 def _as_text(image: Image, rows: list[dict[str, Any]], flux_unit: str | None) -> str:

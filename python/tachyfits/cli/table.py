@@ -10,22 +10,26 @@ from typing import Any
 import click
 
 import tachyfits
-from tachyfits import Columns, File, Ragged, Table
-from tachyfits.base.errors import usage
-from tachyfits.base.output import FORMATS, format_of
+from tachyfits import Columns, File, Table
+from tachyfits.base import FORMATS, format_of, usage
 from tachyfits.cli._common import Common, common_options, overwrite_option
+from tachyfits.cli._group import packed
 from tachyfits.cli._output import STDOUT, aligned, in_blocks, json_text, say, warnings_said, written
 from tachyfits.cli._syntax import RANGE
-from tachyfits.cli._table_chosen import chosen_columns, chosen_places, chosen_rows, chosen_slice
+from tachyfits.cli._table_chosen import (
+    RowChoice,
+    chosen_columns,
+    chosen_places,
+    chosen_rows,
+    chosen_slice,
+    json_cells,
+    rows_in_intervals,
+)
 from tachyfits.cli._table_files import as_fits, list_columns, places_needed
-from tachyfits.interop.table_files import TableFile, open_table_file
-from tachyfits.table.display import columns_of_text, own_digits
-from tachyfits.table.part import Part
-from tachyfits.table.rows import resolve_rows
-from tachyfits.table.sky import cone_condition
-from tachyfits.text.cones import cone_of_text
-from tachyfits.text.fits_sections import Range
-from tachyfits.writing.export import write_stream
+from tachyfits.interop import TableFile, open_table_file
+from tachyfits.table import Part, columns_of_text, cone_condition, resolve_rows
+from tachyfits.text import Range, cone_of_text
+from tachyfits.writing import write_stream
 
 #: Default number of rows shown.
 HEAD = 20
@@ -34,6 +38,34 @@ HEAD = 20
 PRINTED_ROWS = 10_000
 
 COLUMN_HEADING = ("column", "name", "TFORM", "type", "unit", "null", "description")
+
+
+@dataclass(frozen=True)
+class RowOptions:
+    """Which rows: the options of the command."""
+
+    where: str | None
+    cone: str | None
+    cone_columns: str | None
+    head: int | None
+    rows: tuple[str, Range] | None
+    gti: str | None
+    time: str
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every row is meant."""
+        return not (self.where or self.cone or self.rows or self.gti or self.head is not None)
+
+    @property
+    def names(self) -> list[str] | None:
+        """The columns of the positions; None: those that UCDs or names show."""
+        if self.cone_columns is None:
+            return None
+        names = [name.strip() for name in self.cone_columns.split(",")]
+        if self.cone is None or len(names) != 2:
+            raise click.UsageError("--cone-columns takes two names, and goes with --cone")
+        return names
 
 
 @click.command()
@@ -73,6 +105,19 @@ COLUMN_HEADING = ("column", "name", "TFORM", "type", "unit", "null", "descriptio
     metavar="A:B",
     help="Only these rows, counted from 1, both ends included; 'A:' extends to the end.",
 )
+@click.option(
+    "--gti",
+    metavar="FILE[,HDU]",
+    help="Only rows whose time lies in the intervals of a table, from START to STOP with both ends "
+    "included, as gtifilter. HDU: its number or EXTNAME. Default: GTI. FITS tables only.",
+)
+@click.option(
+    "--time",
+    default="TIME",
+    show_default=True,
+    metavar="NAME",
+    help="The column of times for --gti.",
+)
 @click.option("--list", "listed", is_flag=True, help="List the columns instead of the rows.")
 @click.option(
     "-o",
@@ -80,21 +125,21 @@ COLUMN_HEADING = ("column", "name", "TFORM", "type", "unit", "null", "descriptio
     type=click.Path(),
     metavar="OUT",
     help="Write a file instead, in the format that its name ends in: .fits, .csv, "
-    ".parquet, .arrow. It appears when it is complete. -: CSV on stdout.",
+    ".parquet, .arrow, .vot (VOTable), .ecsv. It appears when it is complete. -: CSV on stdout.",
 )
 @overwrite_option
+@packed("which", RowOptions)
 def command(
-    common: Common, columns: str | None, where: str | None, cone: str | None,
-    cone_columns: str | None, head: int | None, rows: tuple[str, Range] | None, listed: bool,
-    output: str | None, overwrite: bool,
+    common: Common, columns: str | None, which: RowOptions, listed: bool, output: str | None,
+    overwrite: bool,
 ) -> int:  # fmt: skip
     """Show a table, choose columns and rows of it, or write it in another format.
 
     The table is the first of the file unless --hdu names another. Rows and columns are counted
     from 1. Undefined cells are shown as --, NaN as nan; both are null in JSON, in CSV empty, but
     nan as elements of an array. FITS, CSV, Parquet and Arrow files are written row by row, so that
-    a table may be larger than memory. Parquet and Arrow need pyarrow: pip install
-    'tachyfits[arrow]'.
+    a table may be larger than memory; astropy writes VOTable and ECSV from memory. Parquet and
+    Arrow need pyarrow: pip install 'tachyfits[arrow]'.
 
     A FILE that ends in .parquet, .arrow or .csv is shown, filtered and written like the FITS table
     that -o OUT.fits makes of it: undefined values are TNULL, NaN or empty text. That table is
@@ -104,9 +149,9 @@ def command(
     A condition compares columns, numbers and text: < <= > >= == != with && || ! and ( ), arithmetic
     (in float64) and functions as in 'tachyfits math'. Text is in quotes, 'a' or "a"; a column named
     T, F or ROW, or with odd characters, in backquotes. ROW is the number of the row. Of integers &
-    and | take the bits: (QUALITY & 128) == 0. N IN (1, 2) is true for one of the values. isnull(X)
-    is true where X is undefined. A comparison with an undefined value is false, so !(N == 1) is
-    true there.
+    and | take the bits: (QUALITY & 128) == 0. N IN (1, 2) is true for one of the values, NAME LIKE
+    'NGC%' for text that matches: % is any text, _ one character. isnull(X) is true where X is
+    undefined. A comparison with an undefined value is false, so !(N == 1) is true there.
 
     \b
     Examples:
@@ -117,6 +162,7 @@ def command(
       tachyfits table table.fits --where "NAME != 'beta'" -o bright.csv
       tachyfits table table.fits --where 'MAG < 20' -o - | head
       tachyfits table table.fits --cone 11.5,-0.5,1deg
+      tachyfits table events.fits --gti gti.fits,GTI -o good.fits
       tachyfits table table.fits --hdu STARS --columns RA,DEC -o positions.fits
       tachyfits table survey.parquet -o survey.fits
       tachyfits table survey.parquet --where 'MAG < 20' --head 5
@@ -124,23 +170,25 @@ def command(
     path = common.files[0]
     if output == STDOUT and common.json:
         raise click.UsageError("-o - prints CSV: it does not go with --json")
-    if listed and (output or where or cone or rows or head is not None):
+    where, cone, head = which.where, which.cone, which.head
+    if listed and (output or not which.is_whole):
         raise click.UsageError("--list shows columns: it goes with neither rows nor -o")
     if output is not None and output != STDOUT:
         format_of(output)
 
-    names = None if cone_columns is None else [name.strip() for name in cone_columns.split(",")]
-    if names is not None and (cone is None or len(names) != 2):
-        raise click.UsageError("--cone-columns takes two names, and goes with --cone")
-    given, asked = where, None if rows is None else rows[1]
-    most = HEAD if head is None and rows is None and output is None else head
+    if which.gti is not None and which.rows is not None:
+        raise click.UsageError("choose one of --gti and --rows")
+    names, asked = which.names, None if which.rows is None else which.rows[1]
+    most = HEAD if head is None and asked is None and output is None else head
 
     def show(
         file: File, made: Made | None = None, places: list[str | int] | None = None,
-        some: Range | None = asked,
+        some: RowChoice = asked,
     ) -> None:  # fmt: skip
         table = _table(common, file)
-        where = _within(table, given, cone, names)
+        if which.gti is not None:
+            some = rows_in_intervals(common, table, which.gti, which.time)
+        where = _within(table, which.where, cone, names)
         chosen = places or chosen_columns(table, columns)
         if listed:
             click.echo(_listed(common, table, chosen))
@@ -156,8 +204,8 @@ def command(
         return common.each(show)
     if common.hdu is not None:
         raise usage(f"{path}: only FITS files have HDUs", "leave out --hdu")
-    if cone is not None:
-        raise usage(f"{path}: a cone needs a FITS table", "write one first: -o table.fits")
+    if cone is not None or which.gti is not None:
+        raise usage(f"{path}: --cone and --gti need a FITS table", "write one first: -o table.fits")
     with warnings_said():
         source = open_table_file(path)
     chosen = chosen_places(columns, source.keys, source.place)
@@ -165,8 +213,7 @@ def command(
         list_columns(common, source, chosen)
         return 0
     taken = chosen_slice(asked, source.rows, source.name)
-    whole = not (where or rows or head is not None)
-    if output not in (None, STDOUT) and whole and format_of(str(output)) == "fits":
+    if output not in (None, STDOUT) and which.is_whole and format_of(str(output)) == "fits":
         return _make(common, source if chosen is None else source.only(chosen), str(output),
                      overwrite)  # fmt: skip
     needed = places_needed(source, chosen, where)
@@ -227,7 +274,7 @@ def _table(common: Common, file: File) -> Table:
 
 
 def _numbers(
-    table: Table, rows: Range | None, where: str | None, head: int | None, threads: int | None
+    table: Table, rows: RowChoice, where: str | None, head: int | None, threads: int | None
 ) -> Any:
     """Return which rows: a slice, or the numbers of those for which the condition holds."""
     chosen = chosen_rows(table, rows)
@@ -245,7 +292,7 @@ def _first(rows: Any, count: int) -> Any:
 
 
 def _show(
-    common: Common, table: Table, columns: list[str | int], rows: Range | None, where: str | None,
+    common: Common, table: Table, columns: list[str | int], rows: RowChoice, where: str | None,
     head: int | None, made: Made | None,
 ) -> None:  # fmt: skip
     """Show rows; ``made``: what the table is made of, if it is not the file's."""
@@ -287,15 +334,8 @@ def _as_json(table: Table, read: Columns, count: int, made: Made | None) -> dict
         "rows": len(table) if made is None else made.source.rows,
         "rows_chosen": count,
         "columns": columns,
-        "data": {key: _json_cells(values) for key, values in read.items()},
+        "data": {key: json_cells(values) for key, values in read.items()},
     }
-
-
-def _json_cells(values: Any) -> Any:
-    """Return cells as JSON has them: null where undefined."""
-    # The digits of the column, not those that it gets as float64.
-    values = own_digits(values)
-    return values.to_list() if isinstance(values, Ragged) else values.tolist()
 
 
 def _listed(common: Common, table: Table, names: list[str | int]) -> str:
@@ -353,7 +393,7 @@ def _write(
 
 
 def _print(
-    common: Common, table: Table, columns: list[str | int], rows: Range | None, where: str | None,
+    common: Common, table: Table, columns: list[str | int], rows: RowChoice, where: str | None,
     head: int | None,
 ) -> None:  # fmt: skip
     """Print rows as CSV while they are read."""

@@ -6,21 +6,30 @@ from pathlib import Path
 
 import click
 
-from tachyfits.cli._serving import options, run
+from tachyfits.cli._serving import Served, options, run
 
 
 @click.command()
-@click.argument("path", metavar="FILE", type=click.Path(exists=True, path_type=Path))
+@click.argument(
+    "paths",
+    metavar="FILE...",
+    nargs=-1,
+    required=True,
+    type=Served(),
+)
 @options
-def command(path: Path, **given: object) -> int:
-    """Look at an image or a cube in the browser: a server for this file, and its page.
+def command(paths: tuple[Path | str, ...], **given: object) -> int:
+    """Look at images and cubes in the browser: a server for these files, and its page.
 
-    Drag a region and its spectrum follows. The link has a token, without which no other user of
-    this machine can see the file. Ctrl-C ends the server.
+    Drag a region and its spectrum follows. Two to four files are shown side by side, matched by
+    the sky; more are in the page's list. The link has a token, without which no other user of
+    this machine can see the files. Ctrl-C ends the server.
 
     \b
     Examples:
       tachyfits view cube.fits
+      tachyfits view co.fits hi.fits
       tachyfits view cubes/
+      tachyfits view https://archive.org/cube.fits
     """
-    return run((path,), browser=True, **given)
+    return run(paths, browser=True, **given)

@@ -151,8 +151,8 @@ class Editor:
         data
             Data of any kind, as `write` takes them. An `Image`, `Table` or other HDU of any file is
             copied unchanged without options (a compressed one without its compression, unless the
-            file was opened with ``raw=True``). Tables of beams (BEAMS) and of coordinates (-TAB)
-            that an image needs follow at the end.
+            file was opened with ``decompress_tiles=False``). Tables of beams (BEAMS) and of
+            coordinates (-TAB) that an image needs follow at the end.
         name
             EXTNAME.
         options

@@ -25,6 +25,7 @@ from tachyfits.base.errors import (
     warn,
     warn_of,
 )
+from tachyfits.base.hints import no_attribute
 from tachyfits.base.sources import Source, given, read_source
 from tachyfits.base.upper import upper
 from tachyfits.base.whole_numbers import check_threads, whole_number
@@ -45,6 +46,8 @@ STORAGES = ("auto", "pread", "mmap", "direct")
 
 #: How damaged tiles of compressed images are read; see `open`.
 DAMAGED = ("error", "nan")
+#: How operations read ahead.
+BUFFERINGS = ("auto", "single", "double")
 
 
 @public
@@ -54,8 +57,9 @@ def open(  # noqa: A001 - tf.open is the name people expect
     strict: bool = False,
     storage: str = "auto",
     threads: int = 0,
-    raw: bool = False,
+    decompress_tiles: bool = True,
     damaged: str = "error",
+    buffering: str = "auto",
 ) -> File:
     """Open a FITS file. Costs the headers.
 
@@ -78,13 +82,18 @@ def open(  # noqa: A001 - tf.open is the name people expect
     threads
         Default number of threads of the operations on this file; 0 means one per core.
         Results do not depend on it.
-    raw
-        Leave tile-compressed images and tables as the binary tables that store them. Otherwise they
-        are images and tables like others, decompressed where they are read.
+    decompress_tiles
+        Tile-compressed images and tables are images and tables like others, decompressed where they
+        are read. False leaves them as the binary tables that store them.
     damaged
         How to read the pixels of damaged tiles of compressed images: "error", the default, raises a
         FormatError; "nan" gives NaN, or BLANK where pixels are integers. Integers without BLANK
         have no such value, and raise the error. Tables are not affected.
+    buffering
+        How order statistics, and writers of images, read ahead: "single", each thread reads its own
+        blocks; "double", other threads read ahead; "auto" (the default), ahead if the bytes are not
+        in memory. Images that are computed from the file have the same. Results do not depend on
+        it.
 
     Returns
     -------
@@ -122,7 +131,13 @@ def open(  # noqa: A001 - tf.open is the name people expect
     if damaged not in DAMAGED:
         expected = " or ".join(DAMAGED)
         raise usage(f"invalid damaged {damaged!r}: expected {expected}", 'use "error"')
-    file = File(source, strict=strict, storage=storage, threads=threads, raw=raw, damaged=damaged)
+    if buffering not in BUFFERINGS:
+        expected = ", ".join(BUFFERINGS)
+        raise usage(f"invalid buffering {buffering!r}: expected one of {expected}", 'use "auto"')
+    file = File(
+        source, strict=strict, storage=storage, threads=threads,
+        decompress_tiles=decompress_tiles, damaged=damaged, buffering=buffering,
+    )  # fmt: skip
     warn_of(file.name, file.notices)
     if file.warnings:
         warn(f"{file.name}:\n{in_lines(file.warnings)}")
@@ -147,14 +162,20 @@ class File:
         strict: bool = False,
         storage: str = "auto",
         threads: int = 0,
-        raw: bool = False,
+        decompress_tiles: bool = True,
         damaged: str = "error",
+        buffering: str = "auto",
     ) -> None:
         found = given(source)
         core = read_source(
             found,
             lambda source, how: _core.FitsFile.open(
-                source, strict=strict, storage=storage, raw=raw, damaged=damaged, **how
+                source,
+                strict=strict,
+                storage=storage,
+                raw=not decompress_tiles,
+                damaged=damaged,
+                **how,
             ),
         )
         remote = isinstance(found, str) and "://" in found and _core.url_name(found) is not None
@@ -168,8 +189,12 @@ class File:
         if self._version is None and self._path is not None:
             # Compressed as a whole: the engine has what it holds.
             self._version = _core.file_version(self._path)
-        recipe = (_reopen, (found, strict, storage, threads, raw, damaged, self._version))
-        self._begin(core, recipe if restores else None, threads, strict)
+        options = {
+            "strict": strict, "storage": storage, "threads": threads,
+            "decompress_tiles": decompress_tiles, "damaged": damaged, "buffering": buffering,
+        }  # fmt: skip
+        recipe = (_reopen, (found, self._version, options))
+        self._begin(core, recipe if restores else None, threads, strict, buffering)
 
     @classmethod
     def computed(
@@ -179,10 +204,11 @@ class File:
         *,
         threads: int = 0,
         strict: bool = False,
+        buffering: str = "auto",
     ) -> File:
         """Return the file that the engine computes; ``recipe`` restores it, None: nothing does."""
         file = cls.__new__(cls)
-        file._begin(core, recipe, threads, strict)
+        file._begin(core, recipe, threads, strict, buffering)
         return file
 
     @classmethod
@@ -195,7 +221,7 @@ class File:
         """
         file = cls.__new__(cls)
         source = like._file
-        file._begin(None, recipe, source.threads, source.is_strict)
+        file._begin(None, recipe, source.threads, source.is_strict, source.buffering)
         file._make, file._name = make, f"{source.name} ({note})"
         file._hdus[0] = type(like)(file, 0)
         return file
@@ -214,12 +240,18 @@ class File:
     _warnings: tuple[str, ...] = ()
 
     def _begin(
-        self, core: _core.FitsFile | None, recipe: Recipe | None, threads: int, strict: bool
+        self,
+        core: _core.FitsFile | None,
+        recipe: Recipe | None,
+        threads: int,
+        strict: bool,
+        buffering: str,
     ) -> None:
         self._core: _core.FitsFile | None = core
         self._recipe = recipe
         self._threads = check_threads(threads)
         self._strict = bool(strict)
+        self._buffering = buffering
         self._hdus: dict[int, Hdu] = {}
         if core is not None:
             self._name = core.name
@@ -270,6 +302,11 @@ class File:
     def threads(self) -> int:
         """Default number of threads of operations; 0 means one per core."""
         return self._threads
+
+    @property
+    def buffering(self) -> str:
+        """How operations on this file read ahead: see `tachyfits.open`."""
+        return self._buffering
 
     @property
     def is_strict(self) -> bool:
@@ -455,10 +492,14 @@ class File:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            problem = f"'File' object has no attribute {name!r}"
-            if not name.startswith("_") and hasattr(upper.Image, name):
-                problem += f"\nhint: an image has it: file[0].{name}"
-            raise AttributeError(problem, name=name, obj=self)
+            hint = ""
+            for kind, verb, place in (
+                (upper.Image, "an image", "file.image()"), (upper.Table, "a table", "file.table()"),
+            ):  # fmt: skip
+                if not name.startswith("_") and not hint and hasattr(kind, name):
+                    hint = f"{verb} has it: {place}.{name}"
+            message = no_attribute("File", name, hint, dir(type(self)))
+            raise AttributeError(message, name=name, obj=self)
 
     def _ipython_key_completions_(self) -> list[str]:
         return list(dict.fromkeys(hdu.name for hdu in self._descriptions() if hdu.name))
@@ -556,15 +597,11 @@ def _class_of(core: _core.Hdu) -> type[Hdu]:
 
 def _reopen(
     source: str | bytes,
-    strict: bool,
-    storage: str,
-    threads: int,
-    raw: bool,
-    damaged: str,
     version: str | None,
+    options: dict[str, Any],
 ) -> File:
-    """Unpickle a File: open the same path again."""
-    file = File(source, strict=strict, storage=storage, threads=threads, raw=raw, damaged=damaged)
+    """Unpickle a File: open the same path again, with its options."""
+    file = File(source, **options)
     if file.version != version:
         raise io_error(
             f"{file.name}: expected the file that was pickled, found another or a changed one",
@@ -573,3 +610,13 @@ def _reopen(
             path=file.path,
         )
     return file
+
+
+def index_of(file: File, key: int | str | tuple[str, int]) -> int:
+    """Return the number of the HDU that a key names."""
+    return file._index_of(key)
+
+
+def description(file: File, index: int) -> Hdu:
+    """Return an HDU without the methods that read its pixels or rows, which costs less."""
+    return file._described(index)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tachyfits import _core
 from tachyfits.base.boundary import public
 from tachyfits.base.errors import either, warn
+from tachyfits.base.hints import attribute_hint, no_attribute
 from tachyfits.base.upper import upper
 from tachyfits.base.whole_numbers import check_threads, whole_number
 from tachyfits.header.cards import Header
@@ -102,6 +103,19 @@ class Hdu:
         if self._header is None:
             self._header = Header.of_file(self._hdu().header(), self._where())
         return self._header
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            hint = ""
+            if not name.startswith("_"):
+                for kind, what, get in (
+                    (upper.Image, "pixels", "image"), (upper.Table, "rows", "table"),
+                ):  # fmt: skip
+                    if not hint and (hasattr(kind, name) or attribute_hint(kind.__name__, name)):
+                        hint = f"HDU {self._index} has no {what}: file.{get}() is one that has"
+            message = no_attribute("Hdu", name, hint, dir(type(self)))
+            raise AttributeError(message, name=name, obj=self)
 
     def _release(self) -> None:
         """Release the engine's objects of this HDU: its file is closed."""
@@ -240,8 +254,8 @@ class CompressedTiles(NamedTuple):
     def hint(self) -> str:
         """How to read what the tiles hold."""
         return (
-            f"open the file without raw=True for the {self.content}; if it stays a table, the "
-            "warnings of the file say why"
+            f"open the file without decompress_tiles=False for the {self.content}; if it stays a "
+            "table, the warnings of the file say why"
         )
 
 
@@ -307,3 +321,13 @@ def _hdu_of(file: File, index: int) -> Hdu:
     """Unpickle an HDU: its file is reopened by path."""
     hdu: Hdu = file[index]
     return hdu
+
+
+def axes_of(hdu: Hdu) -> list[int]:
+    """Return NAXISn in FITS order, of a compressed image those of its pixels."""
+    return list(hdu._hdu().axes)
+
+
+def stored_table(hdu: Hdu) -> _core.Hdu | None:
+    """Return the table in which a compressed image or table is stored; None for any other."""
+    return hdu._hdu().stored

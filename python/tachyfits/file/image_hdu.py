@@ -14,8 +14,7 @@ from tachyfits._core import FormatError
 from tachyfits.file.hdu import Hdu
 from tachyfits.header.beam import Beam, Beams, beams_of
 from tachyfits.header.cards import Card, Header
-from tachyfits.header.coordinates import Coordinates
-from tachyfits.header.summary import CoordinateSummary, summary_of
+from tachyfits.header.image_coordinates import ImageCoordinates
 
 
 class Scaling(NamedTuple):
@@ -42,7 +41,7 @@ class ImageHdu(Hdu):
     """An HDU with pixels, as its header describes it. `Image` reads and reduces them."""
 
     _image: _core.Image | None = None
-    _world: Coordinates | None = None
+    _world: ImageCoordinates | None = None
 
     def _core_image(self) -> _core.Image:
         # None also once the file is closed, which `_hdu` says.
@@ -140,25 +139,20 @@ class ImageHdu(Hdu):
         return found if isinstance(found, Beams) else None
 
     @property
-    def coordinates(self) -> CoordinateSummary:
-        """Where the image is: its sky, pixel scale, spectral range, beam and rest frequency.
+    def coordinates(self) -> ImageCoordinates:
+        """World coordinates: axes, sky, spectral axis; positions of pixels, and their inverse.
 
-        Cards that cannot be used are in its ``problems``: this never fails, and never warns.
+        Each card that cannot be used gives one warning at most.
 
         Examples
         --------
         >>> import tachyfits as tf
-        >>> summary = tf.open("cube.fits")[0].coordinates
-        >>> summary.spectral.name, summary.spectral.first, summary.spectral.unit
-        ('VRAD', 1000.0, 'm/s')
+        >>> coordinates = tf.open("cube.fits")[0].coordinates
+        >>> coordinates.channel_axis, coordinates.axis(0).name, coordinates.sky.frame
+        (0, 'VRAD', 'ICRS')
         """
-        return summary_of(self)
-
-    @property
-    def _coordinates(self) -> Coordinates:
-        """Header information about the axes; each card gives one warning at most."""
         if self._world is None:
-            self._world = Coordinates(self.header, self.ndim, self._where(), self._companion)
+            self._world = ImageCoordinates(self)
         return self._world
 
     def _companion(self, name: str, version: int) -> Any:
@@ -167,3 +161,13 @@ class ImageHdu(Hdu):
         found = self._core_image().coordinate_table(name, version)
         file = self._file if found is None else type(self._file)(found)
         return file[name, version]
+
+
+def problem_of(image: ImageHdu) -> FormatError | None:
+    """Return why the header does not say what the pixels are; None if it does."""
+    return image._problem()
+
+
+def type_name(image: ImageHdu) -> str:
+    """Return the name of the type that indexing gives, without NumPy; see `Image.dtype`."""
+    return image._type_name

@@ -261,7 +261,7 @@ def beams_of(
     UsageError
         The header says that there is a table (CASAMBM), and the file has none.
     """
-    coordinates = image._coordinates if coordinates is None else coordinates
+    coordinates = image.coordinates if coordinates is None else coordinates
     announced = coordinates.header.get("CASAMBM") is True
     rows = beam_rows(image) if announced or "BMAJ" not in coordinates.header else None
     if rows is None:
@@ -304,7 +304,7 @@ def beam_of_part(image: ImageHdu, ranges: Sequence[tuple[int, int, int]]) -> Bea
     beams = beams_of(image)
     if not isinstance(beams, Beams):
         return beams
-    pieces = [ranges[axis] for axis in plane_axes(beams, image._coordinates)]
+    pieces = [ranges[axis] for axis in plane_axes(beams, image.coordinates)]
     if any(count != 1 for _, count, _ in pieces):
         return None
     beam = beams[tuple(start for start, _, _ in pieces)]
@@ -328,7 +328,7 @@ def _number(text: str) -> float:
 
 def is_left_behind(image: Pixels, axis: int) -> bool:
     """Say whether a kernel along one axis (NumPy number) changes a beam that cannot follow."""
-    coordinates = image._coordinates
+    coordinates = image.coordinates
     if not is_celestial(coordinates.ctypes[image.ndim - 1 - axis]):
         return False
     return image.header.get("CASAMBM") is True or beam_of(coordinates) is not None
@@ -347,7 +347,7 @@ def check_sky_plane(image: Pixels) -> None:
             f"{image._where()}: an image of one axis has no planes to smooth",
             either("use smooth(axis=0)", "leave out --sky and name --axis x"),
         )
-    ctypes = enumerate(image._coordinates.ctypes, 1)
+    ctypes = enumerate(image.coordinates.ctypes, 1)
     celestial = [number for number, ctype in ctypes if is_celestial(ctype)]
     if len(celestial) == 2 and celestial != [1, 2]:
         raise usage(
@@ -368,9 +368,9 @@ def sky_matrix(
         The first two axes are not longitude and latitude.
     """
     check_sky_plane(image)
-    sky = image._coordinates.sky
+    sky = image.coordinates.sky
     if sky is None or sky.axes != (1, 2):
-        ctypes = image._coordinates.ctypes[:2]
+        ctypes = image.coordinates.ctypes[:2]
         raise usage(
             "NAXIS1 and NAXIS2 are not sky coordinates (they are "
             f"{', '.join(ctype or 'without CTYPE' for ctype in ctypes) or 'none'})",

@@ -217,7 +217,7 @@ def flux_units(unit: str | None) -> tuple[str | None, str] | None:
 
 def setting_of(image: ImageHdu, asked: Asked) -> Setting:
     """Return what conversions of the pixels of an image depend on."""
-    return _setting(image._coordinates, image.shape, asked, lambda: beams_of(image), None)
+    return _setting(image.coordinates, image.shape, asked, lambda: beams_of(image), None)
 
 
 def setting_of_result(

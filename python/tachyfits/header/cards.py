@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from tachyfits.base.boundary import public
 from tachyfits.base.errors import either, listed, not_found, usage, warn
+from tachyfits.base.hints import no_attribute
 
 if TYPE_CHECKING:
     import astropy.io.fits
@@ -287,6 +288,12 @@ class Header(HeaderDict):
 
     #: Prefix of messages: the HDU and the file of the header, and a colon.
     _where = ""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            message = no_attribute("Header", name, known=dir(type(self)))
+            raise AttributeError(message, name=name, obj=self)
 
     def __init__(self, cards: Iterable[tuple[str, Any, str]], *, raw: bytes | None = None) -> None:
         self._core: _core.Header | None = None

@@ -105,7 +105,7 @@ def convolution(image: Pixels, target: Any) -> Convolution:
     beams = _known_beams(image)
     is_common = isinstance(target, str) and target.strip().lower() == COMMON
     wanted = common_beam(image) if is_common else beam_from(target)
-    coordinates = image._coordinates
+    coordinates = image.coordinates
     if isinstance(beams, Beam):
         axes: list[int] = []
         beams = Beams(*(np.array([x]) for x in (beams.major, beams.minor, beams.angle)))
@@ -167,7 +167,7 @@ def grown_beams(
     scales = np.ones(1)
     if power:
         after = beams.grown(kernel)
-        axes = plane_axes(beams, image._coordinates)
+        axes = plane_axes(beams, image.coordinates)
         ratios = after.solid_angle / beams.solid_angle
         scales = ratios.reshape(-1) ** -power
         _warn_of_undefined(image, np.isfinite(scales))

@@ -23,7 +23,7 @@ _STEPS = 5
 
 
 def world_of(coordinates: Coordinates, pixels: Sequence[Any]) -> Any:
-    """Return the sky position and the spectral coordinate of pixels: what `Image.coordinates` says.
+    """Return the sky position and the spectral coordinate of pixels: see `pixel_to_world`.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def world_of(coordinates: Coordinates, pixels: Sequence[Any]) -> Any:
 def pixel_of(
     coordinates: Coordinates, shape: Sequence[int], position: Any, spectral: Any, line: Line
 ) -> tuple[Any, ...]:
-    """Return the pixels of a sky position and a spectral coordinate: see `Image.pixel`.
+    """Return the pixels of a sky position and a spectral coordinate: see `world_to_pixel`.
 
     Raises
     ------

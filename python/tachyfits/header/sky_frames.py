@@ -44,9 +44,9 @@ _EQUATORS = ("", "ICRS", "FK5")
 class HeaderFrame(BaseCoordinateFrame):  # type: ignore[misc] # Any, without astropy's types
     """Longitude and latitude of a system that astropy has no frame for.
 
-    `Image.coordinates` gives a `SkyCoord` in this frame, and `Image.pixel` takes it: positions of
-    the Sun (HPLN, HGLN, CRLN, ...), of planets and of other systems that a CTYPE names. No position
-    can be converted to another system.
+    `ImageCoordinates.pixel_to_world` gives a `SkyCoord` in this frame, and `world_to_pixel` takes
+    it: positions of the Sun (HPLN, HGLN, CRLN, ...), of planets and of other systems that a CTYPE
+    names. No position can be converted to another system.
 
     Attributes
     ----------

@@ -3,28 +3,78 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tachyfits.base.errors import either, foreign_errors, no_overlap, usage
 from tachyfits.base.lazy_numpy import np
 from tachyfits.header.coordinates import Coordinates, pixel_numbers
 from tachyfits.header.spectral_frames import frequency_factor
 from tachyfits.header.spectral_units import Line, converted
-from tachyfits.text.sections import integer
-from tachyfits.text.spectral_ranges import SpectralRange, asked_channels
+from tachyfits.text.sections import integer, slice_range
+from tachyfits.text.spectral_ranges import (
+    SpectralRange,
+    asked_channels,
+    hint,
+    listed_channels,
+    refuse_none,
+)
 from tachyfits.text.stokes import stokes_codes, stokes_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
 
 #: Share of a channel that it must have in common with a range: less is rounding.
 _TOUCH = 1e-9
 
 
+class ChannelPart(NamedTuple):
+    """The channels of a request that has one range or several.
+
+    ``ranges``: start, count and step of the part of the axis that has all of them. ``inside``:
+    which channels of the axis are in one of several ranges; None: all of the part.
+    """
+
+    ranges: tuple[int, int, int]
+    inside: NDArray[np.bool_] | None = None
+
+
+def channel_part(length: int, given: Any, find: Callable[[Any], slice]) -> ChannelPart:
+    """Return the channels of an axis that `channels` of an operation selects.
+
+    Parameters
+    ----------
+    length
+        Number of channels of the axis.
+    find
+        Function that returns the channels of one range.
+
+    Raises
+    ------
+    UsageError
+        A range has no channels, or an array of bool has not one value for each channel.
+    """
+    if getattr(given, "dtype", None) == np.bool_ and given.shape != (length,):
+        expected = f"expected {length} of them, one for each channel"
+        raise usage(f"invalid channels: {expected}, found the shape {given.shape}", hint())
+    pieces = [slice_range(find(item), length) for item in listed_channels(given)]
+    if len(pieces) == 1:
+        return ChannelPart(pieces[0])
+    inside = np.zeros(length, dtype=np.bool_)
+    for start, count, step in pieces:
+        inside[np.arange(count) * step + start] = True
+    if not inside.any():
+        refuse_none()
+    found = np.flatnonzero(inside)
+    first, count = int(found[0]), int(np.ptp(found)) + 1
+    return ChannelPart((first, count, 1), None if count == found.size else inside)
+
+
 def channel_slice(
     coordinates: Coordinates, number: int, length: int, given: Any, line: Line
 ) -> slice:
-    """Return the channels of an axis (NumPy number) that `channels` of an operation selects.
+    """Return the channels of an axis (NumPy number) that one range selects.
 
     A channel belongs to a range if its cell, from half a pixel before its centre to half a pixel
     after it, touches it.
@@ -62,6 +112,29 @@ def channel_slice(
     with foreign_errors(failed, "give channels in pixels"):
         edges = converted(axis, coordinates, edges, wanted, factor)
     return _touched(edges, asked, f"{coordinates.where}: the {axis.name} axis")
+
+
+def channel_mask(
+    coordinates: Coordinates, number: int, length: int, channels: Any, line: Line
+) -> NDArray[np.bool_]:
+    """Return which channels of an axis `channels` of an operation selects; None: all.
+
+    Raises
+    ------
+    UsageError
+        As of `channel_part` and `channel_slice`.
+    """
+    if channels is None:
+        return np.ones(length, dtype=np.bool_)
+    part = channel_part(
+        length, channels, lambda item: channel_slice(coordinates, number, length, item, line)
+    )
+    if part.inside is not None:
+        return part.inside
+    start, count, step = part.ranges
+    mask = np.zeros(length, dtype=np.bool_)
+    mask[np.arange(count) * step + start] = True
+    return mask
 
 
 def _first(one: Any, other: Any) -> Any:

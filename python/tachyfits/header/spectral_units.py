@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,10 +29,12 @@ if TYPE_CHECKING:
 
 #: How a Doppler shift is written as a velocity: linear in frequency, linear in wavelength, or the
 #: velocity that special relativity gives.
-CONVENTIONS = ("radio", "optical", "relativistic")
+Convention: TypeAlias = Literal["radio", "optical", "relativistic"]
+CONVENTIONS = get_args(Convention)
 
 #: Where a rest wavelength was measured.
-MEDIA = ("vacuum", "air")
+Medium: TypeAlias = Literal["vacuum", "air"]
+MEDIA = get_args(Medium)
 
 
 @dataclass(frozen=True)
@@ -304,7 +306,7 @@ def _through_frequency(
         )
     wanted = line.convention or own or ("optical" if axis.kind in ("WAVE", "AWAV") else "radio")
     needs_rest = is_velocity or from_doppler
-    frequency = _rest_frequency(axis, coordinates, line) if needs_rest else None
+    frequency = rest_frequency_of(axis, coordinates, line) if needs_rest else None
     own_rest, known = frequency, coordinates.rest_frequency()
     if from_doppler and is_velocity and known is not None:
         own_rest = known * u.Hz
@@ -449,7 +451,7 @@ def _own_convention(axis: Axis, coordinates: Coordinates) -> str | None:
     return "relativistic" if axis.ctype.upper() == "VELO" else None
 
 
-def _rest_frequency(axis: Axis, coordinates: Coordinates, line: Line) -> Quantity:
+def rest_frequency_of(axis: Axis, coordinates: Coordinates, line: Line) -> Quantity:
     """Return the rest frequency in Hz: the requested one, or that of the header.
 
     A requested rest wavelength is in the medium of the axis unless ``rest_medium`` is given;
@@ -485,7 +487,7 @@ def _is_about_another_line(axis: Axis, coordinates: Coordinates, line: Line) -> 
     known = coordinates.rest_frequency()
     if line.rest is None or known is None:
         return False
-    return bool(_rest_frequency(axis, coordinates, line).value != known)
+    return bool(rest_frequency_of(axis, coordinates, line).value != known)
 
 
 def _asked_rest(rest: Any, medium: str) -> Quantity:

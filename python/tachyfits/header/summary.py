@@ -7,12 +7,11 @@ an axis that is not linear, and the sky far from the reference pixel, are evalua
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from tachyfits._core import TachyfitsError
 from tachyfits.base.boundary import public
-from tachyfits.base.errors import usage
 from tachyfits.base.lazy_numpy import np
 from tachyfits.header.beam import Beam, Beams, beams_of
 from tachyfits.header.coordinates import Coordinates
@@ -104,8 +103,6 @@ class CoordinateSummary:
         Hz; None where the header gives none.
     problems
         Cards that cannot be used: each with its value.
-
-    Called with pixel numbers it gives their places: ``image.coordinates(x, y, z)``.
     """
 
     sky: SkyPosition | None
@@ -114,52 +111,10 @@ class CoordinateSummary:
     rest_frequency: float | None
     problems: tuple[str, ...]
     beams: BeamRange | None = None
-    _coordinates: Coordinates | None = field(default=None, repr=False, compare=False)
-
-    def __call__(self, *pixels: Any) -> Any:
-        """Return the places of pixels in the world.
-
-        Parameters
-        ----------
-        pixels
-            x, y, z: numbers or arrays of pixels along NAXIS1, NAXIS2, NAXIS3, counted from 0,
-            integers at their centres.
-
-        Returns
-        -------
-        SkyCoord, Quantity, or a pair of them
-            The position on the sky, in the frame of the image, and the spectral coordinate, in the
-            unit of the axis: those of them whose axes have a pixel number. `Image.pixel` takes both
-            back. A system that astropy has no frame for (HPLN of the Sun, planets) has a
-            `HeaderFrame`. NaN where the image has no sky.
-
-        Raises
-        ------
-        UsageError
-            These axes have no coordinates, RADESYS names no known system, the distortion needs an
-            HDU that is not there, or the summary was read from a pickle.
-
-        Examples
-        --------
-        >>> import tachyfits as tf
-        >>> position, velocity = tf.open("cube.fits")[0].coordinates(0, 0, 2)
-        >>> position.to_string(), velocity
-        ('10 20', <Quantity 2000. m / s>)
-        """
-        from tachyfits.header.places import world_of
-
-        if self._coordinates is None:
-            raise usage("the summary has no image any more", "take it from the image again")
-        return world_of(self._coordinates, pixels)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_coordinates": None}
 
     def as_dict(self) -> dict[str, Any]:
         """Return the numbers as dictionaries, as JSON has them."""
-        found = asdict(replace(self, _coordinates=None))
-        del found["_coordinates"]
-        return found
+        return asdict(self)
 
     def __str__(self) -> str:
         parts = []
@@ -235,7 +190,7 @@ def summary_of(image: ImageHdu) -> CoordinateSummary:
     rest = known(coordinates.rest_frequency)
     several = _range_of(beams) if isinstance(beams, Beams) else None
     told = tuple(dict.fromkeys(problems))
-    return CoordinateSummary(sky, spectral, beam, rest, told, several, image._coordinates)
+    return CoordinateSummary(sky, spectral, beam, rest, told, several)
 
 
 def _range_of(beams: Beams) -> BeamRange | None:

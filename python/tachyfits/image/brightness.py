@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits.base.errors import usage
+from tachyfits.base.errors import either, usage
 from tachyfits.header.brightness import Asked, factor_between, flux_units, setting_of
 from tachyfits.header.spectral_units import Line
 from tachyfits.image.operators import converted
@@ -69,13 +69,13 @@ def prepared(
     """
     of_axis = of_values = None
     if line.unit is not None:
-        coordinates = image._coordinates
+        coordinates = image.coordinates
         own = coordinates.axis(coordinates.required_channel_axis()).unit
         of_axis, of_values = split_units(line.unit, (*SPECTRAL, own))
     rest = line.rest
     if of_axis is not None and asked_unit(of_axis, SPECTRAL).is_equivalent("m/s"):
         # It is of the requested velocities; those of the header are about its own.
-        rest = rest if image._coordinates.rest_frequency() is None else None
+        rest = rest if image.coordinates.rest_frequency() is None else None
     asked = Asked(None, None, rest, line.convention, line.rest_medium)
     name = statistic if isinstance(statistic, str) else ""
     converts = of_values is not None or name == FLUX
@@ -126,12 +126,29 @@ def _of_results(
     return found if found.size > 1 else found.reshape(())
 
 
+def check_steps(image: Image, section: Section) -> None:
+    """Refuse a flux of every n-th pixel of the sky: each has the area of those left out, too."""
+    sizes = zip(section.steps, section.full_shape, strict=True)
+    skipped = {number for number, (step, size) in enumerate(sizes) if abs(step) > 1 and size > 1}
+    if skipped and skipped & set(image._sky_numbers()):
+        raise usage(
+            f"{image._where()}: no flux of every n-th pixel of the sky in a selection",
+            either(
+                "leave the others out first: cutout(section=...)",
+                "leave the others out first: tachyfits cutout --section",
+                "give a section without steps",
+            ),
+        )
+
+
 def flux_of(
     image: Image, wanted: Any, asked: Asked, kept: tuple[Section, int] | None, line: Line
 ) -> Prepared:
     """Return pixels that add up to a flux."""
     import astropy.units as u
 
+    if kept is not None:
+        check_steps(image, kept[0])
     units = flux_units(image.unit)
     if units is None:
         raise usage(

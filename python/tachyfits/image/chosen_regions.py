@@ -159,9 +159,9 @@ def sky_of(image: ImageHdu) -> Sky:
     UsageError
         These are not the axes of the sky.
     """
-    sky = image._coordinates.sky
+    sky = image.coordinates.sky
     if sky is None or sky.axes != (1, 2):
-        ctypes = [ctype or "without CTYPE" for ctype in image._coordinates.ctypes[:2]]
+        ctypes = [ctype or "without CTYPE" for ctype in image.coordinates.ctypes[:2]]
         raise usage(
             f"{image._where()}: a region on the sky needs sky coordinates on NAXIS1 and NAXIS2, "
             f"which are {' and '.join(ctypes) or 'missing'}",
@@ -179,7 +179,7 @@ def _core_on_sky(image: ImageHdu, item: SkyRegion) -> _core.Region:
         )
     if item.shape == "point":
         return in_pixels(image, item).to_core()
-    kept: dict[SkyRegion, _core.Region] = image._coordinates.rasters
+    kept: dict[SkyRegion, _core.Region] = image.coordinates.rasters
     if item not in kept:
         sky = sky_of(image)
         height, width = image.shape[-2:]
@@ -192,7 +192,7 @@ def _core_on_sky(image: ImageHdu, item: SkyRegion) -> _core.Region:
 
 def _from_physical(image: ImageHdu) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return scale and shift from physical pixels (from 1) to those of the image (from 0)."""
-    cards = image._coordinates.cards
+    cards = image.coordinates.cards
     for letter in string.ascii_uppercase:
         # As in DS9, they are used before LTV and LTM.
         if str(image.header.get(f"WCSNAME{letter}")).strip().upper() == "PHYSICAL":
@@ -216,7 +216,7 @@ def _from_alternate(
     image: ImageHdu, letter: str
 ) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return the same of alternate coordinates, in which CIAO writes physical pixels."""
-    cards, header = image._coordinates.cards, image.header
+    cards, header = image.coordinates.cards, image.header
     scales, shifts = [], []
     for number in (1, 2):
         for root in ("CD", "PC"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,12 @@ if TYPE_CHECKING:
 
 #: Results of `Image.collapse` besides the statistics: the channel of an extreme, as a number from 0
 #: and as its coordinate.
-PEAKS = ("max_channel", "max_coordinate", "min_channel", "min_coordinate")
+Peak: TypeAlias = Literal["max_channel", "max_coordinate", "min_channel", "min_coordinate"]
+PEAKS = get_args(Peak)
+
+#: The order of a moment.
+MomentOrder: TypeAlias = Literal[0, 1, 2]
+ORDERS = get_args(MomentOrder)
 
 #: The FITS Standard's name for a number of channels (table 5).
 CHANNEL_UNIT = "chan"
@@ -79,7 +84,7 @@ class Collapse:
         pair = (sky[0], sky[1])
         within, inside = choice.inside(pair)
         ready = prepared(image, statistic, line)
-        unit = sampled_unit(ready.unit, image._coordinates, where.steps)
+        unit = sampled_unit(ready.unit, image.coordinates, where.steps)
         pixels = choice.masked(ready.pixels)
         return Collapse(choice, pixels, axis, pair, within, inside, keep_axis, unit, ready.line)
 
@@ -153,7 +158,7 @@ class Collapse:
     @property
     def _keeps_velocities(self) -> bool:
         """Whether the header's own velocities stay, which are about its own rest frequency."""
-        coordinates = self.image._coordinates
+        coordinates = self.image.coordinates
         is_velocity = coordinates.axis(self.axis).kind in DOPPLER_TYPES
         return self.keep_axis and is_velocity and coordinates.rest_frequency() is not None
 
@@ -171,6 +176,8 @@ class Collapse:
             self.image, self.where, self.sky, collapsed, same_quantity=of_pixels, with_tables=True
         )
         changes: dict[str, Any] = {"BUNIT": (unit, "")} if unit else {}
+        if name.startswith("moment "):
+            changes["BTYPE"] = (name, "kind of the pixels")
         if channels is not None and channels.rest_hz is not None and not self._keeps_velocities:
             changes["RESTFRQ"] = (channels.rest_hz, "[Hz] rest frequency")
         if of_brightness:
@@ -236,10 +243,11 @@ def moments(
     progress: Progress | None,
 ) -> list[Plane]:
     """Make moment maps in one pass."""
-    wanted = []
+    wanted: list[int] = []
     for order in orders if np.iterable(orders) else [None]:
         # The first invalid one ends the loop: a range may be long.
-        if (number := whole_number(order)) not in (0, 1, 2):
+        number = whole_number(order)
+        if number is None or number not in ORDERS:
             raise usage(f"invalid moments {orders!r}: expected some of 0, 1 and 2", "use (0, 1, 2)")
         wanted.append(number)
     channels = cube.channels()

@@ -8,13 +8,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tachyfits import _core
-from tachyfits.base.errors import foreign_errors, printable, usage
+from tachyfits.base.errors import foreign_errors, listed, printable, usage
 from tachyfits.header.alignment import tell_differences
 from tachyfits.header.brightness import Asked
 from tachyfits.image.expressions import computed, formula_of, on_sky, resolve
@@ -73,6 +74,31 @@ class Mask:
     def note(self, unit: str | None) -> str:
         """Return the note for HISTORY."""
         return f"pixels of the mask {self.name}"
+
+
+@dataclass(frozen=True)
+class ChannelMask(Mask):
+    """Pixels of some channels: which of the axis, by its NumPy number in the image."""
+
+    axis: int
+    inside: NDArray[np.bool_] = field(compare=False)
+
+    @staticmethod
+    def of(image: Image, axis: int, inside: NDArray[np.bool_]) -> ChannelMask:
+        """Return the mask of some channels of an image."""
+        shape = [1] * image.ndim
+        shape[axis] = inside.size
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], inside, [False]]).astype(np.int8)))
+        runs = [
+            f"{first + 1}" if last == first + 1 else f"{first + 1} to {last}"
+            for first, last in edges.reshape(-1, 2).tolist()
+        ]
+        name = f"channels {listed(runs)} (from 1)"
+        return ChannelMask(resolve(inside.reshape(shape)), name, axis, inside)
+
+    def note(self, unit: str | None) -> str:
+        """Return the note for HISTORY."""
+        return f"pixels of the {self.name}"
 
 
 @dataclass(frozen=True)
@@ -175,7 +201,7 @@ def _mask_of(image: Image, given: Any) -> Mask:
 def threshold_of_values(image: Image, number: float, unit: str | None) -> Threshold:
     """Return a threshold in the unit of values that a unit for results may have, as "K, km/s"."""
     axis = image.channel_axis
-    own = "" if axis is None else image._coordinates.axis(axis).unit
+    own = "" if axis is None else image.coordinates.axis(axis).unit
     return Threshold(number, None if unit is None else split_units(unit, (*SPECTRAL, own))[1])
 
 

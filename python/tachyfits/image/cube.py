@@ -6,19 +6,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, overload
+from typing import Any, Literal, TypeAlias, overload
 
 from tachyfits.base.progress import Progress
-from tachyfits.header.spectral_units import Line
-from tachyfits.image.collapse import Collapse, collapse, moments
-from tachyfits.image.selecting import Selecting
+from tachyfits.header.spectral_units import Convention, Line, Medium
+from tachyfits.image.collapse import Collapse, MomentOrder, Peak, collapse, moments
+from tachyfits.image.fitting import Fitting
 from tachyfits.image.spectra import picture, spectra
+from tachyfits.image.weights import Weights
 from tachyfits.results.plane import Plane
 from tachyfits.results.spectrum import Spectrum
 from tachyfits.text.region_input import OneRegion, Regions
+from tachyfits.text.statistic_names import StatisticName
+
+#: The statistics of `Cube.spectrum`.
+SpectrumStatistic: TypeAlias = Literal[StatisticName, "flux"]
 
 
-class Cube(Selecting):
+class Cube(Fitting):
     """Reductions of an image along its spectral axis."""
 
     @overload
@@ -26,12 +31,12 @@ class Cube(Selecting):
         self,
         region: OneRegion | None = None,
         *,
-        statistic: str = "mean",
+        statistic: SpectrumStatistic = "mean",
         unit: str | None = None,
         rest: Any = None,
-        convention: str | None = None,
-        rest_medium: str | None = None,
-        weights: str | None = None,
+        convention: Convention | None = None,
+        rest_medium: Medium | None = None,
+        weights: Weights | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Spectrum: ...
@@ -40,12 +45,12 @@ class Cube(Selecting):
         self,
         region: Sequence[OneRegion],
         *,
-        statistic: str = "mean",
+        statistic: SpectrumStatistic = "mean",
         unit: str | None = None,
         rest: Any = None,
-        convention: str | None = None,
-        rest_medium: str | None = None,
-        weights: str | None = None,
+        convention: Convention | None = None,
+        rest_medium: Medium | None = None,
+        weights: Weights | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> list[Spectrum]: ...
@@ -53,12 +58,12 @@ class Cube(Selecting):
         self,
         region: Regions = None,
         *,
-        statistic: str = "mean",
+        statistic: SpectrumStatistic = "mean",
         unit: str | None = None,
         rest: Any = None,
-        convention: str | None = None,
-        rest_medium: str | None = None,
-        weights: str | None = None,
+        convention: Convention | None = None,
+        rest_medium: Medium | None = None,
+        weights: Weights | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Spectrum | list[Spectrum]:
@@ -99,12 +104,12 @@ class Cube(Selecting):
 
     def collapse(
         self,
-        statistic: str = "mean",
+        statistic: StatisticName | Peak = "mean",
         *,
         unit: str | None = None,
         rest: Any = None,
-        convention: str | None = None,
-        rest_medium: str | None = None,
+        convention: Convention | None = None,
+        rest_medium: Medium | None = None,
         keep_axis: bool = False,
         threads: int | None = None,
         progress: Progress | None = None,
@@ -164,12 +169,12 @@ class Cube(Selecting):
 
     def moment(
         self,
-        order: int,
+        order: MomentOrder,
         *,
         unit: str | None = None,
         rest: Any = None,
-        convention: str | None = None,
-        rest_medium: str | None = None,
+        convention: Convention | None = None,
+        rest_medium: Medium | None = None,
         keep_axis: bool = False,
         threads: int | None = None,
         progress: Progress | None = None,
@@ -189,12 +194,12 @@ class Cube(Selecting):
 
     def moments(
         self,
-        orders: Sequence[int] = (0, 1, 2),
+        orders: Sequence[MomentOrder] = (0, 1, 2),
         *,
         unit: str | None = None,
         rest: Any = None,
-        convention: str | None = None,
-        rest_medium: str | None = None,
+        convention: Convention | None = None,
+        rest_medium: Medium | None = None,
         keep_axis: bool = False,
         threads: int | None = None,
         progress: Progress | None = None,

@@ -231,7 +231,8 @@ def _file(
         value.spectrum if isinstance(value, (Along, Numbers)) else value
         for value in inputs.values()
     ]
-    threads = next((image.file.threads for image in images if not isinstance(image, float)), 0)
+    files = [image.file for image in images if not isinstance(image, float)]
+    threads = files[0].threads if files else 0
     ndim = max(
         (value.ndim for value in inputs.values() if not isinstance(value, (float, Along, Numbers))),
         default=0,
@@ -240,9 +241,10 @@ def _file(
     if unit is None:
         _check_units(expression, _core.expression_mixed_units(expression, given))
     core = _core.evaluate(expression, given, dtype=dtype, unit=unit)
-    strict = any(image.file.is_strict for image in images if not isinstance(image, float))
+    strict = any(file.is_strict for file in files)
+    buffering = files[0].buffering if files else "auto"
     recipe = (_file, (expression, inputs, dtype, unit))
-    return File.computed(core, recipe, threads=threads, strict=strict)
+    return File.computed(core, recipe, threads=threads, strict=strict, buffering=buffering)
 
 
 def _check_units(expression: str, mixed: list[tuple[str, str]]) -> None:
@@ -432,7 +434,7 @@ def on_sky(plane: NDArray[Any], image: Pixels | None) -> NDArray[Any]:
     """Return a plane with its axes where the sky of an image is, which need not be the last two."""
     if image is None or image.ndim < 3:
         return plane
-    sky = image._coordinates.sky_axes(image.channel_axis)
+    sky = image.coordinates.sky_axes(image.channel_axis)
     shape = [1] * image.ndim
     for axis, length in zip(sky, plane.shape, strict=True):
         shape[axis] = length
@@ -449,7 +451,7 @@ def formula_of(value: Any, beside: Any = None) -> Formula | None:
         short = formula is not None and formula.characters() < MOST_CHARACTERS
         return formula if short and formula is not None else Formula((value,), ATOM)
     if isinstance(value, Measured) and value.ndim == 1 and beside is not None:
-        value = along(value, beside._coordinates.required_channel_axis() - beside.ndim)
+        value = along(value, beside.coordinates.required_channel_axis() - beside.ndim)
     if isinstance(value, Along):
         formula = Formula((resolve(value),), ATOM)
         unit = unit_parts(value.spectrum)[1] if has_unit(value.spectrum) else ""

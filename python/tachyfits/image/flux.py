@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tachyfits.base.errors import either, usage
 from tachyfits.header.brightness import Asked
 from tachyfits.header.spectral_units import Line
-from tachyfits.image.brightness import flux_of
+from tachyfits.image.brightness import check_steps, flux_of
 from tachyfits.image.reductions import reduced
 from tachyfits.image.selecting import Selecting
 from tachyfits.image.selection import Choice
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from astropy.units import Quantity
 
     from tachyfits.base.progress import Progress
+    from tachyfits.image.image import Image
+    from tachyfits.image.weights import Weights
+    from tachyfits.text.axes import Axis
     from tachyfits.text.region_input import Regions
 
 
@@ -37,7 +40,7 @@ class Flux(Selecting):
         unit: Any = None,
         frequency: Any = None,
         beam: Any = None,
-        weights: str | None = None,
+        weights: Weights | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Quantity:
@@ -83,7 +86,7 @@ class Flux(Selecting):
 
     def _sky_numbers(self) -> tuple[int, ...]:
         """Return the NumPy numbers of the axes of the sky; without one, the last two."""
-        sky = self._coordinates.sky
+        sky = self.coordinates.sky
         axes = (1, 2) if sky is None else sky.axes
         return tuple(sorted(self.ndim - axis for axis in axes if axis <= self.ndim))
 
@@ -94,7 +97,7 @@ class AskedFlux:
 
     unit: Any
     asked: Asked = field(default_factory=Asked)
-    weights: str | None = None
+    weights: Weights | None = None
     keepdims: bool = False
 
 
@@ -119,6 +122,7 @@ def fluxes(
                 "use the statistic flux of a spectrum",
             ),
         )
+    check_steps(image, where)
     others = [number for number in range(image.ndim) if number not in axes]
     # Of one axis, results get the factor of their channel; else pixels do.
     kept = (where, others[0] if others else 0) if len(others) < 2 else None
@@ -131,3 +135,8 @@ def fluxes(
     shape = kept_shape(where, axes, choice.regions.count, asked.keepdims)
     values = np.asarray(sums, dtype=np.float64) * ready.factor
     return values.reshape(shape), ready.unit or ""
+
+
+def flux_values(image: Image, axis: Axis | None, **run: Any) -> tuple[NDArray[np.float64], str]:
+    """Return fluxes over an axis and their unit; ``run``: threads and progress."""
+    return fluxes(image._chosen_pixels(), image._axis_numbers(axis), AskedFlux(None), **run)

@@ -16,17 +16,19 @@ from numpy.typing import NDArray
 
 from tachyfits import _core
 from tachyfits.base.boundary import public
-from tachyfits.base.errors import either, foreign_errors, usage
+from tachyfits.base.errors import UsageTypeError, either, foreign_errors, usage, with_hint
+from tachyfits.base.hints import no_attribute
 from tachyfits.base.optional import SERVER, needed
 from tachyfits.base.progress import Progress
 from tachyfits.base.upper import upper
 from tachyfits.base.whole_numbers import whole_number
 from tachyfits.image.array_functions import array_function, array_ufunc
 from tachyfits.image.brightness import FLUX
-from tachyfits.image.cube import Cube
-from tachyfits.image.flux import AskedFlux, Flux, fluxes
+from tachyfits.image.cube import Cube, SpectrumStatistic
+from tachyfits.image.flux import AskedFlux, fluxes
+from tachyfits.image.measuring import Measuring
 from tachyfits.image.operators import Operators
-from tachyfits.image.order_statistics import OrderStatistics
+from tachyfits.image.photometry import Apertures
 from tachyfits.image.reduction_methods import ReductionMethods
 from tachyfits.image.reductions import finished, reduced_arrays
 from tachyfits.image.reshape import Reshaping
@@ -44,20 +46,7 @@ if TYPE_CHECKING:
     import spectral_cube
     import xarray
 
-#: Names in other packages, and the equivalent here.
-_ELSEWHERE = {
-    "section": "image[...]",
-    "writeto": "image.write(path)",
-    "filled_data": "image.read()",
-    "unmasked_data": "image.read()",
-    "moment0": "image.moment(0)",
-    "moment1": "image.moment(1)",
-    "moment2": "image.moment(2)",
-    "spectral_slab": 'image.cutout(channels="100..250 km/s")',
-    "subcube": "image.cutout(region)",
-    "with_mask": "image.select(where=mask)",
-    "with_spectral_unit": 'image.moments(unit="km/s")',
-}
+    from tachyfits.image.weights import Weights
 
 #: Default number of bins of a histogram.
 _BINS = 256
@@ -94,7 +83,7 @@ def _range_of(states: Sequence[_core.Stats]) -> tuple[float, float]:
 
 
 @public
-class Image(ReductionMethods, Operators, Cube, OrderStatistics, Flux, Reshaping):
+class Image(ReductionMethods, Operators, Cube, Measuring, Apertures, Reshaping):
     """Pixels of one HDU: lazy until indexed, reduced or written.
 
     Axes are in NumPy order, indices 0-based; a section is a NumPy index expression (``np.s_``).
@@ -127,12 +116,17 @@ class Image(ReductionMethods, Operators, Cube, OrderStatistics, Flux, Reshaping)
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            hint = _ELSEWHERE.get(name)
-            if hint is None and hasattr(np.ndarray, name):
-                hint = either(f"an image is read first: image.read().{name}")
-            problem = f"'Image' object has no attribute {name!r}"
-            text = f"{problem}\nhint: {hint}" if hint and not name.startswith("_") else problem
-            raise AttributeError(text, name=name, obj=self)
+            is_array = hasattr(np.ndarray, name)
+            hint = either(f"an image is read first: image.read().{name}") if is_array else ""
+            message = no_attribute("Image", name, hint, dir(type(self)))
+            raise AttributeError(message, name=name, obj=self)
+
+    if not TYPE_CHECKING:
+
+        def __setitem__(self, index: Any, values: Any) -> None:
+            problem = "an image of a file cannot be changed in place"
+            hint = either("with tf.edit(path) as editor: editor[0].pixels[...] = values")
+            raise UsageTypeError(with_hint(problem, hint))
 
     def __repr__(self) -> str:
         if self._problem() is not None:
@@ -353,10 +347,10 @@ class Image(ReductionMethods, Operators, Cube, OrderStatistics, Flux, Reshaping)
 
     def reduce(
         self,
-        statistic: str,
+        statistic: SpectrumStatistic,
         axis: Axis | None = None,
         *,
-        weights: str | None = None,
+        weights: Weights | None = None,
         ddof: int = 0,
         keepdims: bool = False,
         dtype: Any = None,
@@ -512,3 +506,8 @@ class Image(ReductionMethods, Operators, Cube, OrderStatistics, Flux, Reshaping)
             threads=pixels._threads(threads),
             progress=progress,
         )
+
+
+def statistics_of_regions(image: Image, progress: Progress | None = None) -> list[_core.Stats]:
+    """Return the statistics of each region of a selected image, or one."""
+    return image._states(progress=progress)

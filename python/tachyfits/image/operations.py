@@ -37,6 +37,9 @@ from tachyfits.image.pixels import Pixels
 from tachyfits.text.pixel_units import beam_power
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from tachyfits.base.output import ImageOptions
     from tachyfits.image.image import Image
 
 
@@ -120,7 +123,7 @@ class Operations(Pixels):
                 raise usage("beam= takes no kernel, width, axis or every", "smooth in two steps")
             return self._smooth_to_beam(beam, edge=edge, blanks=blanks, fill=fill)
         number = (
-            self._coordinates.required_channel_axis() if axis is None else self._axis_number(axis)
+            self.coordinates.required_channel_axis() if axis is None else self._axis_number(axis)
         )
         if whole_number(every, least=1) is None:
             raise usage(f"invalid every {every!r}: expected a number of pixels from 1", "use 2")
@@ -133,7 +136,7 @@ class Operations(Pixels):
             number, weights, edge=edge, blanks=blanks, fill=fill, every=every
         )
         steps = [every if axis == number else 1 for axis in range(self.ndim)]
-        core = self._with_unit(core, sampled_unit(self.unit, self._coordinates, steps))
+        core = self._with_unit(core, sampled_unit(self.unit, self.coordinates, steps))
         if is_left_behind(self, number):
             warn(
                 f"{self._file.name}: smoothing along one axis of the sky leaves the beam (BMAJ, "
@@ -267,15 +270,13 @@ class Operations(Pixels):
         self,
         path: str | os.PathLike[str],
         *,
-        dtype: Any = None,
-        scaling: tuple[float, float] | None = None,
-        blank: int | None = None,
         compress: Any = None,
         overwrite: bool = False,
         checksum: bool = False,
         sync: bool = False,
         threads: int | None = None,
         progress: Progress | None = None,
+        **options: Unpack[ImageOptions],
     ) -> None:
         """Write the image as the primary array of a new FITS file.
 
@@ -285,15 +286,7 @@ class Operations(Pixels):
         Parameters
         ----------
         path
-            The new file.
-        dtype
-            Type of the pixels ("int16", "uint16", "float64", ...); None: their own, bit for bit.
-            Values are rounded to the nearest integer (ties to even), and refused if they do not
-            fit.
-        scaling
-            (BSCALE, BZERO) for integer types: stored = (value - BZERO) / BSCALE.
-        blank
-            BLANK for integer types; NaN becomes BLANK.
+            The new file; "-" for standard output.
         compress
             Compress in tiles: "rice", "gzip", "hcompress" or a `Compression`. Floats are quantised
             unless the codec keeps every bit. The image is then an extension, as the Standard asks.
@@ -303,6 +296,17 @@ class Operations(Pixels):
             Write DATASUM and CHECKSUM, computed on the way.
         sync
             Return only when the file survives a power failure.
+        dtype
+            Type of the pixels ("int16", "uint16", "float64", ...); None: their own, bit for bit.
+            Values are rounded to the nearest integer (ties to even), and refused if they do not
+            fit.
+        scaling
+            (BSCALE, BZERO) for integer types: stored = (value - BZERO) / BSCALE.
+        blank
+            BLANK for integer types; NaN becomes BLANK.
+        drop_degenerate
+            Leave out every axis of length 1, as `cutout` does: a cube with one polarisation gets
+            3 axes.
 
         Raises
         ------
@@ -325,9 +329,8 @@ class Operations(Pixels):
         59.0
         """
         upper.write_new(
-            path, self, dtype=dtype, scaling=scaling, blank=blank, compress=compress,
-            overwrite=overwrite, checksum=checksum, sync=sync, threads=self._threads(threads),
-            progress=progress,
+            path, self, compress=compress, overwrite=overwrite, checksum=checksum, sync=sync,
+            threads=self._threads(threads), progress=progress, **options,
         )  # fmt: skip
 
     def _with_unit(self, core: _core.FitsFile, unit: str | None) -> _core.FitsFile:
@@ -347,7 +350,11 @@ class Operations(Pixels):
     def _computed(self, core: _core.FitsFile, method: str, *args: Any, **kwargs: Any) -> Image:
         """Return the image that the engine computes; it pickles as the call that made it."""
         recipe = (recomputed, (self, method, args, kwargs))
-        file = File.computed(core, recipe, threads=self._file.threads, strict=self._file.is_strict)
+        source = self._file
+        file = File.computed(
+            core, recipe, threads=source.threads, strict=source.is_strict,
+            buffering=source.buffering,
+        )  # fmt: skip
         image: Image = file[0]
         return image
 
@@ -364,3 +371,8 @@ def _upright_weights(square: float) -> NDArray[np.float64]:
 def recomputed(image: Operations, method: str, args: Any, kwargs: Any) -> Any:
     """Unpickle the file of a computed image: call the method again."""
     return getattr(image, method)(*args, **kwargs).file
+
+
+def for_pictures(image: Operations) -> Image:
+    """Return the same pixels without a unit that larger pixels change, for previews."""
+    return image._for_pictures()

@@ -20,6 +20,7 @@ from tachyfits.image.expressions import ATOM, ENGINES, Formula, formula_of, numb
 from tachyfits.results.quantities import SIGNS, UFUNCS, outcome
 
 if TYPE_CHECKING:
+    from tachyfits.header.spectral_units import Convention, Medium
     from tachyfits.image.image import Image
 
 #: How tightly operators bind, from loose to tight, as the engine reads them; see `infix`.
@@ -168,32 +169,61 @@ class Operators:
     #: The expression that made the image, if operators did.
     _formula: Formula | None = None
 
-    __add__, __radd__ = _infix_methods("+")
-    __sub__, __rsub__ = _infix_methods("-")
-    __mul__, __rmul__ = _infix_methods("*")
-    __truediv__, __rtruediv__ = _infix_methods("/")
-    __floordiv__, __rfloordiv__ = _infix_methods("//")
-    __mod__, __rmod__ = _infix_methods("%")
-    __pow__, __rpow__ = _infix_methods("**")
-    __and__, __rand__ = _infix_methods("&")
-    __or__, __ror__ = _infix_methods("|")
+    if TYPE_CHECKING:
+        # The types of what is made below: type checkers see the operators of these signatures.
+        def __add__(self, other: Any) -> Image: ...
+        def __radd__(self, other: Any) -> Image: ...
+        def __sub__(self, other: Any) -> Image: ...
+        def __rsub__(self, other: Any) -> Image: ...
+        def __mul__(self, other: Any) -> Image: ...
+        def __rmul__(self, other: Any) -> Image: ...
+        def __truediv__(self, other: Any) -> Image: ...
+        def __rtruediv__(self, other: Any) -> Image: ...
+        def __floordiv__(self, other: Any) -> Image: ...
+        def __rfloordiv__(self, other: Any) -> Image: ...
+        def __mod__(self, other: Any) -> Image: ...
+        def __rmod__(self, other: Any) -> Image: ...
+        def __pow__(self, other: Any) -> Image: ...
+        def __rpow__(self, other: Any) -> Image: ...
+        def __and__(self, other: Any) -> Image: ...
+        def __rand__(self, other: Any) -> Image: ...
+        def __or__(self, other: Any) -> Image: ...
+        def __ror__(self, other: Any) -> Image: ...
+        def __xor__(self, other: Any) -> Image: ...
+        def __rxor__(self, other: Any) -> Image: ...
+        def __lt__(self, other: Any) -> Image: ...
+        def __le__(self, other: Any) -> Image: ...
+        def __gt__(self, other: Any) -> Image: ...
+        def __ge__(self, other: Any) -> Image: ...
+        def __eq__(self, other: object) -> Image: ...  # type: ignore[override]
+        def __ne__(self, other: object) -> Image: ...  # type: ignore[override]
+    else:
+        __add__, __radd__ = _infix_methods("+")
+        __sub__, __rsub__ = _infix_methods("-")
+        __mul__, __rmul__ = _infix_methods("*")
+        __truediv__, __rtruediv__ = _infix_methods("/")
+        __floordiv__, __rfloordiv__ = _infix_methods("//")
+        __mod__, __rmod__ = _infix_methods("%")
+        __pow__, __rpow__ = _infix_methods("**")
+        __and__, __rand__ = _infix_methods("&")
+        __or__, __ror__ = _infix_methods("|")
 
-    def __xor__(self, other: Any) -> Any:
-        """Return the image that is true where one of two conditions is and the other is not."""
-        return _exclusive(self, other)
+        def __xor__(self, other: Any) -> Any:
+            """Return the image that is true where one of two conditions is and the other is not."""
+            return _exclusive(self, other)
 
-    __rxor__ = __xor__
+        __rxor__ = __xor__
 
-    __lt__, __gt__ = _infix_methods("<")
-    __le__, __ge__ = _infix_methods("<=")
+        __lt__, __gt__ = _infix_methods("<")
+        __le__, __ge__ = _infix_methods("<=")
 
-    def __eq__(self, other: object) -> Any:
-        """Return the image of ``self == other``; as objects, images are the same with ``is``."""
-        return infix(self, "==", other)
+        def __eq__(self, other: object) -> Any:
+            """Return the image of ``self == other``; ``is`` compares images as objects."""
+            return infix(self, "==", other)
 
-    def __ne__(self, other: object) -> Any:
-        """Return the image of ``self != other``."""
-        return infix(self, "!=", other)
+        def __ne__(self, other: object) -> Any:
+            """Return the image of ``self != other``."""
+            return infix(self, "!=", other)
 
     __hash__ = object.__hash__
 
@@ -209,9 +239,10 @@ class Operators:
         """Return the image that is 1 where this one is 0, and 0 elsewhere."""
         return _signed("~", self, ATOM)
 
-    def __abs__(self) -> Any:
+    def __abs__(self) -> Image:
         """Return the image of the absolute values."""
-        return call("abs", self)
+        image: Image = call("abs", self)
+        return image
 
     def to(
         self,
@@ -220,8 +251,8 @@ class Operators:
         frequency: Any = None,
         beam: Any = None,
         rest: Any = None,
-        convention: str | None = None,
-        rest_medium: str | None = None,
+        convention: Convention | None = None,
+        rest_medium: Medium | None = None,
     ) -> Image:
         """Return the image in another unit; computed when it is read.
 

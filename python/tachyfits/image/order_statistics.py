@@ -12,18 +12,14 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tachyfits.base.errors import either, usage
+from tachyfits.base.errors import usage
 from tachyfits.base.progress import Progress
-from tachyfits.base.whole_numbers import whole_number
 from tachyfits.image.selecting import Selecting, whole
 from tachyfits.text.axes import Axis
 from tachyfits.text.regions import kept_shape
 
 if TYPE_CHECKING:
     from tachyfits.image.image import Image
-
-#: How often a robust rms can be computed in one call: the option compares computing with reading.
-MOST_REPEATS = 1000
 
 
 class OrderStatistics(Selecting):
@@ -34,7 +30,6 @@ class OrderStatistics(Selecting):
         axis: Axis | None = None,
         *,
         keepdims: bool = False,
-        buffering: str = "auto",
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Any:
@@ -48,9 +43,6 @@ class OrderStatistics(Selecting):
             two) must be reduced; for a list of regions the result has a first axis.
         keepdims
             Keep the reduced axes, with length 1.
-        buffering
-            "single": each thread reads its own blocks. "double": other threads read ahead. "auto":
-            ahead if the bytes are not in memory. The result does not depend on it.
 
         Returns
         -------
@@ -65,15 +57,14 @@ class OrderStatistics(Selecting):
         >>> float(cube.median()), cube.median(axis="xy"), cube.median(axis="z").shape
         (29.5, array([ 9.5, 29.5, 49.5]), (4, 5))
         """
-        options: dict[str, Any] = {"buffering": buffering, "threads": threads, "progress": progress}
-        return self._order(["median"], axis, keepdims, **options)[0][()]
+        found = self._order(["median"], axis, keepdims, threads=threads, progress=progress)
+        return found[0][()]
 
     def mad(
         self,
         axis: Axis | None = None,
         *,
         keepdims: bool = False,
-        buffering: str = "auto",
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Any:
@@ -88,8 +79,7 @@ class OrderStatistics(Selecting):
         >>> tf.open("cube.fits")[0].mad(axis="xy")
         array([5., 5., 5.])
         """
-        options: dict[str, Any] = {"buffering": buffering, "threads": threads, "progress": progress}
-        return self._order(["mad"], axis, keepdims, **options)[0][()]
+        return self._order(["mad"], axis, keepdims, threads=threads, progress=progress)[0][()]
 
     def percentile(
         self,
@@ -97,7 +87,6 @@ class OrderStatistics(Selecting):
         axis: Axis | None = None,
         *,
         keepdims: bool = False,
-        buffering: str = "auto",
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Any:
@@ -129,16 +118,13 @@ class OrderStatistics(Selecting):
                 "invalid percentiles: expected one or more", "give one or more, from 0 to 100"
             )
         percents = [float(percent) for percent in asked.flat]
-        options: dict[str, Any] = {"buffering": buffering, "threads": threads, "progress": progress}
-        found = self._order(percents, axis, keepdims, **options)
+        found = self._order(percents, axis, keepdims, threads=threads, progress=progress)
         return np.stack(found).reshape((*asked.shape, *found[0].shape))[()]
 
     def robust_rms(
         self,
         *,
         per_plane: bool = False,
-        repeat: int = 1,
-        buffering: str = "auto",
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Any:
@@ -153,14 +139,9 @@ class OrderStatistics(Selecting):
         ----------
         per_plane
             One value per plane of the last two axes; otherwise one value for all pixels.
-        repeat
-            How often to compute it, at most 1000 times, to compare computing with reading; 0 only
-            reads, and gives NaN.
-            `tf.reports` collects the cost.
-        buffering
-            As in `median`, but "auto" also reads ahead for a plane that all threads share. Planes
-            of more than 128 MiB, and a single one, are not held in memory but read again for each
-            histogram.
+        threads, progress
+            As in `median`. Planes of more than 128 MiB, and a single one, are not held in memory
+            but read again for each histogram.
 
         Returns
         -------
@@ -172,25 +153,16 @@ class OrderStatistics(Selecting):
         --------
         >>> import tachyfits as tf
         >>> cube = tf.open("cube.fits")[0]
-        >>> with tf.reports() as reports:
-        ...     rms = cube.robust_rms(per_plane=True, repeat=2, buffering="double")
-        >>> rms.shape, reports[0].buffering
-        ((3,), 'ahead')
+        >>> round(float(cube.robust_rms()), 6), cube.robust_rms(per_plane=True).shape
+        (17.318102, (3,))
         """
         if per_plane and self.ndim < 2:
             raise usage("an image of one axis has no planes", "leave per_plane out")
-        number = whole_number(repeat)
-        if number is None or number > MOST_REPEATS:
-            raise usage(
-                f"invalid repeat {repeat!r}: expected an integer from 0 to {MOST_REPEATS}",
-                either("leave repeat out to compute it once"),
-            )
         choice = self._chosen_pixels()
         if choice.regions.count is not None:
-            options: dict[str, Any] = {"buffering": buffering, "threads": threads}
-            each = [image.robust_rms(per_plane=per_plane, repeat=number, progress=progress,
-                                     **options) for image in self._of_each_region()]  # fmt: skip
-            return np.stack(each)
+            run: dict[str, Any] = {"threads": threads, "progress": progress}
+            images = self._of_each_region()
+            return np.stack([image.robust_rms(per_plane=per_plane, **run) for image in images])
         if choice.regions.cores is not None:
             # The engine has no histogram of a region: other pixels are NaN in the image itself.
             choice = whole(cast("Image", self))
@@ -198,8 +170,7 @@ class OrderStatistics(Selecting):
         values = pixels._reducer().robust_rms(
             per_plane,
             pixels._ranges(choice.section),
-            repeat=number,
-            buffering=buffering,
+            buffering=pixels.file.buffering,
             threads=pixels._threads(threads),
             progress=progress,
         )
@@ -212,7 +183,6 @@ class OrderStatistics(Selecting):
         axis: Axis | None,
         keepdims: bool = False,
         *,
-        buffering: str = "auto",
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> list[NDArray[np.float64]]:
@@ -225,9 +195,16 @@ class OrderStatistics(Selecting):
             list(axes),
             pixels._ranges(choice.section),
             regions=choice.regions.cores,
-            buffering=buffering,
+            buffering=pixels.file.buffering,
             threads=pixels._threads(threads),
             progress=progress,
         )
         shape = kept_shape(choice.section, axes, choice.regions.count, keepdims)
         return [array.reshape(shape) for array in arrays]
+
+
+def order_arrays(
+    image: OrderStatistics, statistics: Sequence[str | float], axis: Axis | None, **run: Any
+) -> list[NDArray[np.float64]]:
+    """Return several order statistics of one reading; ``run``: threads and progress."""
+    return image._order(statistics, axis, **run)

@@ -20,15 +20,14 @@ from tachyfits.base.upper import upper
 from tachyfits.base.whole_numbers import check_threads
 from tachyfits.file.image_hdu import ImageHdu
 from tachyfits.header.alignment import Grid
-from tachyfits.header.places import pixel_of
-from tachyfits.header.spectral_selection import channel_slice
+from tachyfits.header.spectral_selection import channel_part, channel_slice
 from tachyfits.header.spectral_units import Line
 from tachyfits.image.chosen_regions import ChosenRegions, chosen_regions, mask_of
 from tachyfits.results.measured import as_array
 from tachyfits.text.axes import Axis, WorldAxis, axis_number, axis_numbers
 from tachyfits.text.indices import is_section, read_indexed, with_new_axes
 from tachyfits.text.region_input import Regions
-from tachyfits.text.sections import Section, resolve, slice_range
+from tachyfits.text.sections import Section, resolve
 from tachyfits.text.spectral_ranges import AskedChannels
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ class Pixels(ImageHdu):
 
     def _grid(self) -> Grid:
         """Return where the pixels are, for images that are combined."""
-        return Grid(self._file.name, self._coordinates, self.shape, True, self._file.is_strict)
+        return Grid(self._file.name, self.coordinates, self.shape, True, self._file.is_strict)
 
     @property
     def wcs(self) -> astropy.wcs.WCS:
@@ -71,7 +70,7 @@ class Pixels(ImageHdu):
         UsageError
             WCSLIB or astropy cannot evaluate the cards, or a table that they need is not there.
         """
-        return self._coordinates.wcs()
+        return self.coordinates.wcs()
 
     @property
     def channel_axis(self) -> int | None:
@@ -81,7 +80,7 @@ class Pixels(ImageHdu):
         not STOKES (Faraday depth, time): the first of more than one pixel. Where CTYPE names no
         sky, the first two FITS axes are the sky.
         """
-        return self._coordinates.channel_axis
+        return self.coordinates.channel_axis
 
     @property
     def spectral_axis(self) -> astropy.units.Quantity:
@@ -103,8 +102,8 @@ class Pixels(ImageHdu):
         >>> cube[cube.spectral_axis < 1.8 * u.km / u.s].shape
         (2, 4, 5)
         """
-        number = self._coordinates.required_channel_axis()
-        return self._coordinates.world_axis(number, 0, self.shape[number], 1).quantity
+        number = self.coordinates.required_channel_axis()
+        return self.coordinates.world_axis(number, 0, self.shape[number], 1).quantity
 
     def world_axis(
         self, axis: int | str | None = None, channels: AskedChannels = None
@@ -120,57 +119,17 @@ class Pixels(ImageHdu):
         FormatError
             A card of the axis cannot be used: it is named, with its value.
         """
-        coordinates = self._coordinates
+        coordinates = self.coordinates
         number = coordinates.required_channel_axis() if axis is None else self._axis_number(axis)
         length = self.shape[number]
-        found = slice(None)
-        if channels is not None:
-            found = channel_slice(self._coordinates, number, length, channels, Line())
-        pieces = slice_range(found, length)
-        return self._coordinates.world_axis(number, *pieces)
-
-    def pixel(
-        self,
-        position: Any = None,
-        spectral: Any = None,
-        *,
-        rest: Any = None,
-        convention: str | None = None,
-        rest_medium: str | None = None,
-    ) -> tuple[Any, ...]:
-        """Return the pixel of a sky position and of a frequency, wavelength or velocity.
-
-        The inverse of `coordinates` with pixel numbers.
-
-        Parameters
-        ----------
-        position
-            An astropy SkyCoord in any frame, of one position or many; of the Sun and of planets in
-            the frame that `coordinates` gives.
-        spectral
-            Text with a unit ("120 km/s"), an astropy quantity, or numbers in the unit of the axis.
-        rest, convention, rest_medium
-            As in `Image.moments`, where a velocity needs them.
-
-        Returns
-        -------
-        tuple
-            A number, or an array, for each axis in FITS order: x, y, z. Counted from 0, integers at
-            the centres of pixels; it may be outside the image. NaN for axes that are not requested,
-            and where a position is not on the projection.
-
-        Examples
-        --------
-        >>> import tachyfits as tf
-        >>> cube = tf.open("cube.fits")[0]
-        >>> position, velocity = cube.coordinates(3, 1, 2)
-        >>> [round(float(at), 9) for at in cube.pixel(position.galactic, velocity)]
-        [3.0, 1.0, 2.0]
-        >>> float(cube.pixel(spectral="1.25 km/s")[2])
-        0.5
-        """
-        line = Line(None, rest, convention, rest_medium)
-        return pixel_of(self._coordinates, self.shape, position, spectral, line)
+        if channels is None:
+            return coordinates.world_axis(number, 0, length, 1)
+        part = channel_part(
+            length,
+            channels,
+            lambda item: channel_slice(coordinates, number, length, item, Line()),
+        )
+        return coordinates.world_axis(number, *part.ranges)
 
     def region_mask(self, region: Regions) -> NDArray[np.bool_]:
         """Return which pixels of a plane are in a region, or in any of a list of them.

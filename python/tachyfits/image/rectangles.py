@@ -5,7 +5,7 @@ Nothing here reads pixels.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 MOST_ROWS = 1 << 24
 
 #: Treatments of a region that reaches beyond the image, by the names of astropy's Cutout2D.
-MODES = ("trim", "partial", "strict")
+Mode: TypeAlias = Literal["trim", "partial", "strict"]
+MODES = get_args(Mode)
 
 #: Undefined pixels before and after an image, along one axis.
 Margin = tuple[int, int]

@@ -54,10 +54,15 @@ def reduced(
     order = order_statistic(statistic) if isinstance(statistic, str) else None
     if order is not None:
         return core.order([order], list(axes), ranges, **common)[0]
+    check_statistic(statistic)
+    return core.reduce([statistic], list(axes), ranges, **common)[statistic]
+
+
+def check_statistic(statistic: Any) -> None:
+    """Refuse what is not the name of a statistic that one pass gives."""
     if not isinstance(statistic, str) or statistic not in STATISTICS:
         known = ", ".join([*STATISTICS, *ORDER_STATISTICS, PERCENTILES])
         raise usage(f"invalid statistic {statistic!r}", f"use one of {known}")
-    return core.reduce([statistic], list(axes), ranges, **common)[statistic]
 
 
 def reduced_arrays(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     import astropy.coordinates
 
     from tachyfits.image.image import Image
+
+#: Statistics of the pixels of a block.
+BlockStatistic: TypeAlias = Literal["mean", "sum", "median", "min", "max"]
+#: Treatments of an incomplete block at the end of an axis.
+Remainder: TypeAlias = Literal["drop", "keep"]
 
 #: Largest relative difference of the sky scale along a path whose offsets are in degrees.
 _SCALE_TOLERANCE = 2e-3
@@ -86,8 +91,8 @@ class Reshaping(Operations):
         x: int = 1,
         y: int = 1,
         z: int = 1,
-        statistic: str = "mean",
-        partial: str = "drop",
+        statistic: BlockStatistic = "mean",
+        partial: Remainder = "drop",
     ) -> Image:
         """Combine blocks of pixels; computed when the result is read, reduced or written.
 
@@ -136,7 +141,7 @@ class Reshaping(Operations):
         >>> cube.rebin((3, 4, 5), statistic="median")[0, 0, 0]
         np.float32(29.5)
         """
-        if partial not in ("drop", "keep"):
+        if partial not in get_args(Remainder):
             raise usage(f"invalid partial {partial!r}", 'use "drop" or "keep"')
         named = {"x": x, "y": y, "z": z}
         if block is None:
@@ -152,7 +157,7 @@ class Reshaping(Operations):
             with foreign_errors(f"invalid block {block!r}", "give a number for each axis"):
                 sizes = [_block_size(size) for size in block]
         core = self._core_image().rebin(sizes, statistic=statistic, keep_partial=partial == "keep")
-        core = self._with_unit(core, binned_unit(self.unit, self._coordinates, sizes, statistic))
+        core = self._with_unit(core, binned_unit(self.unit, self.coordinates, sizes, statistic))
         return self._computed(core, "rebin", sizes, statistic=statistic, partial=partial)
 
     def pv(
@@ -255,13 +260,13 @@ def _sky_plane(image: Operations) -> Sky | None:
 
     An invalid card of these is an error: offsets would be wrong, or change their unit.
     """
-    sky = image._coordinates.sky
+    sky = image.coordinates.sky
     return sky if sky is not None and sky.axes == (1, 2) else None
 
 
 def _lone_celestial(image: Operations) -> int | None:
     """Return the FITS axis of the sky whose partner a path removes."""
-    ctypes = image._coordinates.ctypes
+    ctypes = image.coordinates.ctypes
     celestial = [number for number, ctype in enumerate(ctypes, 1) if is_celestial(ctype)]
     left = [number for number in celestial if number > 2]
     return left[0] if len(left) == 1 else None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from tachyfits import _core
-from tachyfits.base.errors import warn
+from tachyfits.base.errors import either, usage, warn
 from tachyfits.file.file import File, Recipe
 from tachyfits.header.beam import beam_cards, beam_of_part
 from tachyfits.header.photometry import sampled_unit
@@ -23,14 +23,15 @@ from tachyfits.image.chosen_regions import mask_of
 from tachyfits.image.conditions import PIXEL, condition_of, masked
 from tachyfits.image.operations import Operations, recomputed
 from tachyfits.image.operators import infix
-from tachyfits.image.rectangles import slices_of
+from tachyfits.image.rectangles import Mode, slices_of
 from tachyfits.image.selection import Choice, Selection
 from tachyfits.text.region_input import OneRegion, Regions
 from tachyfits.text.regions import CompoundRegion
-from tachyfits.text.sections import resolve
+from tachyfits.text.sections import Section, resolve
 from tachyfits.text.spectral_ranges import AskedChannels
 
 if TYPE_CHECKING:
+    from tachyfits.header.spectral_units import Convention, Medium
     from tachyfits.image.image import Image
 
 
@@ -47,15 +48,16 @@ class Selecting(Operations):
 
     def select(
         self,
-        region: Regions = None,
+        region: Regions | Selection = None,
         *,
-        channels: AskedChannels | list[AskedChannels] = None,
+        channels: AskedChannels = None,
         pol: str | Sequence[str] | None = None,
         section: Any = None,
         where: Any = None,
+        drop_degenerate: bool = False,
         rest: Any = None,
-        convention: str | None = None,
-        rest_medium: str | None = None,
+        convention: Convention | None = None,
+        rest_medium: Medium | None = None,
     ) -> Image:
         """Leave out pixels; every operation of the result uses the others alone.
 
@@ -70,11 +72,12 @@ class Selecting(Operations):
         region
             A region in pixels or on the sky, or what `tachyfits.region` makes one of. Of a list of
             them, or of a file of several, statistics and spectra have a result for each; other
-            operations use the pixels that are in any.
+            operations use the pixels that are in any. Or a `Selection`, which has all of these.
         channels
             A slice of the spectral axis, 0-based; or a range with a unit: "100..250 km/s",
             "230.5..230.6 GHz", a slice of quantities, or a `SpectralRange`. A channel belongs to a
-            range if its cell touches it. Several in a list: channels between them are undefined.
+            range if its cell touches it. Several in a list, in text with commas between, or as an
+            array of bool with a value for each channel: channels between them are undefined.
         pol
             Polarisations of an image with a STOKES axis by their names: "I", "Q,U", "RR".
         section
@@ -85,6 +88,9 @@ class Selecting(Operations):
             of at least that value count. An expression of ``pixel``: "pixel > 3 and pixel < 10". A
             mask: an image such as ``cube > 3``, an array or the path of a file, that broadcasts to
             the image (such as a plane), and is neither 0 nor undefined where pixels count.
+        drop_degenerate
+            Leave out every axis of length 1 of what is left: a cube with a STOKES axis has 3 axes
+            then. The pixels keep their values; several regions are selected after it.
         rest, convention, rest_medium
             As in `moments`, for channels by velocity.
 
@@ -96,7 +102,8 @@ class Selecting(Operations):
         Raises
         ------
         UsageError
-            Two arguments are about the same axis, or one does not fit the image.
+            Two arguments are about the same axis, or one does not fit the image; or
+            ``drop_degenerate`` goes with a list of regions.
 
         Examples
         --------
@@ -110,22 +117,43 @@ class Selecting(Operations):
                [nan, nan, nan, nan, nan]], dtype=float32)
         >>> float(source.median()), source.moment(0).values[1, 1:3], source.spectrum().values
         (25.0, array([13000., 17000.]), array([ 9., 26.]))
+
+        The noise of two ranges without lines, in one pass:
+
+        >>> noise = cube.select(channels=["900..1100 m/s", slice(2, 3)])
+        >>> noise.shape, noise.stats().count, round(float(noise.std()), 3)
+        ((3, 4, 5), 40, 20.815)
+
+        One channel as an image of two axes:
+
+        >>> cube.select(channels=1, drop_degenerate=True).shape
+        (4, 5)
         """
         conditions = () if where is None or where is True else (where,)
         line = Line(None, rest, convention, rest_medium)
-        return self._selected(Selection(region, channels, pol, section, conditions, line=line))
-
-    def _selected(self, selection: Selection) -> Image:
-        """Return the image of a selection; one of a selection is of both together if it can be."""
+        selection = _request(Selection(region, channels, pol, section, conditions, line=line))
+        if drop_degenerate:
+            return self._without_single_axes(selection)
         choice = self._choice
         together = None if choice is None else choice.selection.with_more(selection, choice)
         if choice is None or together is None:
             if not (selection.regions is None and selection.keeps_axes):
                 # Read before it is shared, so that regions on the sky are found once.
-                _ = self._coordinates
+                _ = self.coordinates
             return _image_of(selection.resolve(self._lasting()))
         known = choice.regions if selection.regions is None else None
         return _image_of(together.resolve(choice.image, known))
+
+    def _without_single_axes(self, selection: Selection) -> Image:
+        """Return a selection of this image without the axes of which it has one pixel."""
+        choice = self.select(selection)._chosen_pixels()
+        if choice.regions.count is not None:
+            raise usage(
+                "several regions need every axis of the image",
+                either("select them in the result: select(drop_degenerate=True).select(regions)"),
+            )
+        core = _core_of(choice, drop_degenerate=True)
+        return self._computed(core, "select", selection, drop_degenerate=True)
 
     def _lasting(self) -> Image:
         """Return the same image by an object that stays usable when its file is closed."""
@@ -143,20 +171,20 @@ class Selecting(Operations):
 
     def _within(self, region: Regions) -> Image:
         """Return the pixels in a region, for a single operation."""
-        return cast("Image", self) if region is None else self._selected(Selection(region))
+        return cast("Image", self) if region is None else self.select(region)
 
     def cutout(
         self,
-        region: OneRegion | None = None,
+        region: OneRegion | Selection | None = None,
         *,
         channels: AskedChannels = None,
         pol: str | Sequence[str] | None = None,
         section: Any = None,
-        mode: str = "trim",
+        mode: Mode = "trim",
         drop_degenerate: bool = False,
         rest: Any = None,
-        convention: str | None = None,
-        rest_medium: str | None = None,
+        convention: Convention | None = None,
+        rest_medium: Medium | None = None,
     ) -> Image:
         """Cut out the rectangle around a region, channels, or both; computed when it is read.
 
@@ -170,9 +198,11 @@ class Selecting(Operations):
         region
             A region in pixels or on the sky, or what `tachyfits.region` makes one of. The rectangle
             has the pixels whose centres are inside, or the one pixel that has it in it. None: the
-            regions of a selected image, else the whole plane.
+            regions of a selected image, else the whole plane. Or a `Selection`, with its mode.
         channels
-            A slice of the spectral axis, or a range with a unit: "100..250 km/s"; see `select`.
+            A slice of the spectral axis, or a range with a unit: "100..250 km/s"; see `select`. Of
+            several the part from the first to the last is cut out, and the channels between them
+            are undefined.
         pol
             Polarisations by name, for an image with a STOKES axis: "I", "Q,U".
         section
@@ -205,19 +235,15 @@ class Selecting(Operations):
         (2, 4, 3)
         """
         line = Line(None, rest, convention, rest_medium)
-        selection = Selection(region, channels, pol, section, mode=mode, line=line)
-        return self._cutout(selection, drop_degenerate)
-
-    def _cutout(self, selection: Selection, drop_degenerate: bool = False) -> Image:
-        """Return the rectangle of a selection."""
+        selection = _request(Selection(region, channels, pol, section, mode=mode, line=line))
         if selection.regions is None:
             selection = replace(selection, regions=self._selected_region())
         choice = selection.resolve(cast("Image", self))
-        core = cut(choice, drop_degenerate)
+        core = _core_of(choice, drop_degenerate)
         # It pickles as the section that it is, which needs no astropy.
-        if not choice.margins:
+        if not choice.margins and not choice.conditions:
             selection = Selection(section=slices_of(choice.section), mode=selection.mode)
-        return self._computed(core, "_cutout", selection, drop_degenerate)
+        return self._computed(core, "cutout", selection, drop_degenerate=drop_degenerate)
 
     def _of_each_region(self) -> list[Image]:
         """Return the images of the regions of a selected image, one by one."""
@@ -245,6 +271,30 @@ class Selecting(Operations):
         return CompoundRegion(tuple((True, item) for item in choice.regions.regions))
 
 
+def section_of(image: Image, index: Any) -> Section:
+    """Return the section that an index in world coordinates cuts out of an image of a result."""
+    is_spectrum = image.ndim == 1
+    choice = Selection(None if is_spectrum else index, index if is_spectrum else None, mode="trim")
+    found = choice.resolve(image)
+    if found.conditions:
+        raise usage(
+            "invalid index: expected one range of channels, found several",
+            either("take them one by one, or select them in the image: select(channels=[...])"),
+        )
+    return found.section
+
+
+def _request(selection: Selection) -> Selection:
+    """Return the selection that was given in place of a region, else the one of the arguments."""
+    request = selection.regions
+    if not isinstance(request, Selection):
+        return selection
+    alone = replace(selection, regions=None, mode=None)
+    if alone != Selection():
+        raise usage("a Selection has every part of the request", "give it alone")
+    return request
+
+
 def whole(image: Image) -> Choice:
     """Return every pixel of an image, as it reads them."""
     return Choice(image, Selection(), resolve(None, image.shape))
@@ -258,7 +308,7 @@ def _image_of(choice: Choice) -> Image:
         section=None if section.is_whole(source.shape) else slices_of(section),
         where=choice.conditions,
     )
-    recipe: Recipe = (recomputed, (source, "_selected", (selection,), {}))
+    recipe: Recipe = (recomputed, (source, "select", (selection,), {}))
     file = File.deferred(lambda: _core_of(choice), source, recipe, "selection")
     # Not file[0], which would make it.
     image = cast("Image", file._at(0))
@@ -266,15 +316,15 @@ def _image_of(choice: Choice) -> Image:
     return image
 
 
-def _core_of(choice: Choice) -> _core.FitsFile:
+def _core_of(choice: Choice, drop_degenerate: bool = False) -> _core.FitsFile:
     """Return the pixels of a choice as the engine's file; they are computed when they are read."""
     conditions = choice.conditions
     if (cores := choice.regions.cores) is not None:
         inside = mask_of(choice.image, cores).astype(np.uint8)
         conditions = (*conditions, condition_of(choice.image, inside))
     image = masked(choice.image, choice.image, conditions)
-    where = Choice(image, choice.selection, choice.section)
-    core = cut(where)
+    where = Choice(image, choice.selection, choice.section, choice.margins)
+    core = cut(where, drop_degenerate)
     notes = [("HISTORY", f"tachyfits: {note}", "") for note in choice.history(image.unit)]
     return core.hdu(0).image().with_cards(notes) if notes else core
 
@@ -284,13 +334,16 @@ def cut(choice: Choice, drop_degenerate: bool = False) -> _core.FitsFile:
     image, section = choice.image, choice.section
     sides = zip(section.full_shape, choice.margins or ((0, 0),) * image.ndim, strict=True)
     single = [axis for axis, (count, margin) in enumerate(sides) if count + sum(margin) == 1]
+    if len(single) == image.ndim:
+        # FITS has no image without axes.
+        single.pop()
     core = image._core_image().cut(
         list(section.ranges),
         margins=list(choice.margins),
         drop_axes=single if drop_degenerate else (),
     )
     core = _with_beam_of_polarisation(choice, core)
-    return image._with_unit(core, sampled_unit(image.unit, image._coordinates, section.steps))
+    return image._with_unit(core, sampled_unit(image.unit, image.coordinates, section.steps))
 
 
 def _with_beam_of_polarisation(choice: Choice, core: _core.FitsFile) -> _core.FitsFile:
@@ -299,7 +352,7 @@ def _with_beam_of_polarisation(choice: Choice, core: _core.FitsFile) -> _core.Fi
     The engine renumbers the rows of the table BEAMS by channels, which are on NAXIS3.
     """
     image, where = choice.image, choice.section
-    stokes = image._coordinates.stokes_axis
+    stokes = image.coordinates.stokes_axis
     if image.channel_axis is not None or stokes is None or image._core_image().beams() is None:
         return core
     whole = where.ranges[stokes] == (0, image.shape[stokes], 1)
@@ -313,3 +366,8 @@ def _with_beam_of_polarisation(choice: Choice, core: _core.FitsFile) -> _core.Fi
         )
         return core.hdu(0).image().with_cards([], ["CASAMBM"])
     return core
+
+
+def choice_of(image: Image) -> Choice:
+    """Return the pixels that reductions of an image use, and the image that they belong to."""
+    return image._chosen_pixels()

@@ -18,10 +18,15 @@ from numpy.typing import NDArray
 from tachyfits import _core
 from tachyfits.base.errors import either, usage
 from tachyfits.header.spectral_frames import frame_of, frequency_factor
-from tachyfits.header.spectral_selection import available_states, channel_slice, stokes_slice
+from tachyfits.header.spectral_selection import (
+    available_states,
+    channel_part,
+    channel_slice,
+    stokes_slice,
+)
 from tachyfits.header.spectral_units import Channels, Line, channels_of
 from tachyfits.image.chosen_regions import EVERYTHING, ChosenRegions, check_plane, mask_of
-from tachyfits.image.conditions import Condition, Mask, condition_of, masked
+from tachyfits.image.conditions import ChannelMask, Condition, Mask, condition_of, masked
 from tachyfits.image.rectangles import MODES, Margin, rectangle_of, slices_of
 from tachyfits.text.fits_sections import Range, numpy_index, parse_channels, parse_section
 from tachyfits.text.region_input import region
@@ -53,7 +58,7 @@ class FrameOfRange(NamedTuple):
 
 @dataclass(frozen=True)
 class Selection:
-    """A request for pixels of an image.
+    """A request for pixels of an image, which `Image.select` and `Image.cutout` take.
 
     Attributes
     ----------
@@ -146,11 +151,11 @@ class Selection:
             raise usage(problem, "leave it out for trim")
         part = _Part(image, self.section)
         frame: FrameOfRange | None = None
-        gaps: NDArray[np.bool_] | None = None
+        gaps: tuple[Condition, ...] = ()
         notes = () if self.pol is None else self._cut_states(part, self.pol)
         if self.channels is not None:
             if (axis := self.channel_axis) is None:
-                axis = image._coordinates.required_channel_axis()
+                axis = image.coordinates.required_channel_axis()
             frame, gaps = self._cut_channels(part, axis)
         chosen = EVERYTHING
         if self.regions is not None and self.mode is not None:
@@ -158,9 +163,7 @@ class Selection:
             part.cut_rectangle(rectangle_of, region(self.regions), self.mode)
         elif self.regions is not None:
             chosen = known or image._chosen(self.regions)
-        conditions = tuple(condition_of(image, given) for given in self.where)
-        if gaps is not None:
-            conditions += (condition_of(image, gaps),)
+        conditions = (*(condition_of(image, given) for given in self.where), *gaps)
         regions: Any = chosen.regions
         if regions is not None and chosen.count is None:
             (regions,) = regions
@@ -173,7 +176,7 @@ class Selection:
         """Cut the axis of polarisations; return what was assumed."""
         image = part.image
         find = available_states if self.is_lenient else stokes_slice
-        axis, pixels = find(image._coordinates, image.shape, pol)
+        axis, pixels = find(image.coordinates, image.shape, pol)
         part.cut("pol", axis, slice_range(pixels, image.shape[axis]))
         if self.is_lenient and len(range(image.shape[axis])[pixels]) > len(pol):
             return ("POL: not at equal steps of the STOKES axis, so all between are kept",)
@@ -181,31 +184,18 @@ class Selection:
 
     def _cut_channels(
         self, part: _Part, axis: int
-    ) -> tuple[FrameOfRange | None, NDArray[np.bool_] | None]:
-        """Cut the axis of channels; return the frame of a range, and which channels are in one."""
-        length = part.image.shape[axis]
-        several = isinstance(self.channels, list) and not any(
-            hasattr(item, "unit") and not isinstance(item, SpectralRange) for item in self.channels
-        )
-        frame = None
-        pieces = []
-        for given in self.channels if several else [self.channels]:
-            piece, frame = self._channels(part.image, axis, given)
-            pieces.append(slice_range(piece, length))
-        if len(pieces) == 1:
-            part.cut("channels", axis, pieces[0])
-            return frame, None
-        numbers = [np.arange(count) * step + start for start, count, step in pieces]
-        inside = np.zeros(length, dtype=np.bool_)
-        inside[np.concatenate([[], *numbers]).astype(np.intp)] = True
-        if not inside.any():
-            raise usage("an empty list of channels", "give a range, or leave channels out")
-        found = np.flatnonzero(inside)
-        first, count = int(found[0]), int(np.ptp(found)) + 1
-        part.cut("channels", axis, (first, count, 1))
-        shape = [1] * part.image.ndim
-        shape[axis] = length
-        return frame, None if count == found.size else inside.reshape(shape)
+    ) -> tuple[FrameOfRange | None, tuple[Condition, ...]]:
+        """Cut the axis of channels; return the frame of a range, and the mask of several."""
+        frames: list[FrameOfRange | None] = []
+
+        def find(item: Any) -> slice:
+            piece, frame = self._channels(part.image, axis, item)
+            frames.append(frame)
+            return piece
+
+        ranges, inside = channel_part(part.image.shape[axis], self.channels, find)
+        part.cut("channels", axis, ranges)
+        return frames[-1], () if inside is None else (ChannelMask.of(part.image, axis, inside),)
 
     def _channels(self, image: Image, axis: int, given: Any) -> tuple[slice, FrameOfRange | None]:
         length = image.shape[axis]
@@ -213,7 +203,7 @@ class Selection:
             name = f"the spectral axis (NAXIS{image.ndim - axis})"
             return given.to_slice(length, name), None
         frame = None
-        coordinates = image._coordinates
+        coordinates = image.coordinates
         if self.is_lenient and isinstance(given, SpectralRange):
             if given.low is None and given.high is None:
                 return slice(None), None
@@ -344,12 +334,12 @@ class Choice:
     @property
     def channel_axis(self) -> int:
         """NumPy number of the axis of channels; UsageError without one."""
-        return self.image._coordinates.required_channel_axis()
+        return self.image.coordinates.required_channel_axis()
 
     @property
     def sky_axes(self) -> tuple[int, ...]:
         """NumPy numbers of the axes beside that of the channels that are the sky."""
-        return self.image._coordinates.sky_axes(self.channel_axis)
+        return self.image.coordinates.sky_axes(self.channel_axis)
 
     @property
     def keeps_sky(self) -> bool:
@@ -365,12 +355,12 @@ class Choice:
     def check_single(self, kept: Sequence[int]) -> None:
         """Refuse axes that are neither sky nor spectral and have more than one value."""
         image = self.image
-        ctypes = image._coordinates.ctypes
+        ctypes = image.coordinates.ctypes
         for axis, count in enumerate(self.section.full_shape):
             if axis not in kept and count != 1:
                 number = image.ndim - axis
                 name = ctypes[number - 1] or "no CTYPE"
-                is_stokes = axis == image._coordinates.stokes_axis
+                is_stokes = axis == image.coordinates.stokes_axis
                 raise usage(
                     f"NAXIS{number} ({name}) has {count} values, and they cannot be mixed",
                     either(
@@ -430,7 +420,7 @@ class Choice:
     def channels(self, line: Line) -> Channels:
         """Return the coordinates of the channels."""
         axis = self.channel_axis
-        return channels_of(self.image._coordinates, axis, self.section.ranges[axis], line)
+        return channels_of(self.image.coordinates, axis, self.section.ranges[axis], line)
 
     # HISTORY of results.
 

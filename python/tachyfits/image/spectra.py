@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from tachyfits.base.progress import Progress
     from tachyfits.image.pixels import Pixels
     from tachyfits.image.selection import Choice
+    from tachyfits.image.weights import Weights
 
 
 #: Other names of the rest frequency: left out where RESTFRQ is set.
@@ -44,12 +45,12 @@ OTHER_REST = ("RESTFREQ", "RESTWAV")
 
 
 def spectra(
-    choice: Choice, statistic: str, weights: str | None, line: Line, **run: Any
+    choice: Choice, statistic: str, weights: Weights | None, line: Line, **run: Any
 ) -> list[Spectrum]:
     """Return one spectrum per region, or one of every pixel; ``run``: threads and progress."""
     image, where, chosen = choice.image, choice.section, choice.regions
     asks_flux = isinstance(statistic, str) and statistic == FLUX
-    if asks_flux and image.ndim == 2 and image._coordinates.channel_axis is None:
+    if asks_flux and image.ndim == 2 and image.coordinates.channel_axis is None:
         raise usage(
             f"{image._where()}: an image of 2 axes has one flux, and no spectrum",
             either("use flux(region)", "use tachyfits stats --flux", "use statistics"),
@@ -76,7 +77,7 @@ def spectra(
     header = result_header(image, where, (axis,), same_quantity=same)
     changes = {"BUNIT": (unit, "")} if unit else {}
     untrue = () if unit else ("BUNIT",)
-    axis_cards = _axis_cards(header, known, frame_of(image._coordinates))
+    axis_cards = _axis_cards(header, known, frame_of(image.coordinates))
     if "RESTFRQ" in axis_cards:
         untrue = (*untrue, *OTHER_REST)
     header = header.replaced(changes | axis_cards, without=untrue)
@@ -136,7 +137,7 @@ def picture(image: Pixels, section: Any, threads: int | None, progress: Progress
     axes.sort()
     values = image.read(where, dtype="float64", threads=threads, progress=progress)
     header = result_header(image, where, axes, with_tables=True)
-    unit = sampled_unit(image.unit, image._coordinates, where.steps)
+    unit = sampled_unit(image.unit, image.coordinates, where.steps)
     if unit:
         header = header.replaced({"BUNIT": unit, **dropped_frequency(image, where, axes)})
     elif image.unit:
@@ -152,11 +153,11 @@ def dropped_frequency(
     image: Pixels, where: Section, kept: Sequence[int], line: Line | None = None
 ) -> dict[str, Any]:
     """Return the cards of the frequency of a result that has not the spectral axis."""
-    axis = image._coordinates.spectral_axis
+    axis = image.coordinates.spectral_axis
     if axis in kept or not image.unit or (axis is not None and flux_units(image.unit) is None):
         return {}
     piece = None if axis is None else where.ranges[axis]
-    return frequency_cards(image._coordinates, piece, line)
+    return frequency_cards(image.coordinates, piece, line)
 
 
 def result_header(
@@ -199,7 +200,7 @@ def result_tables(
 def _warn_of_lost(image: Pixels, header: Header) -> None:
     """Warn of a plane of the sky without the distortions that its image has."""
     lost = [key for key in distortions(image.header) if key not in header]
-    if lost and image._coordinates.sky is not None and Coordinates(header, 2).sky is not None:
+    if lost and image.coordinates.sky is not None and Coordinates(header, 2).sky is not None:
         warn(
             f"{image._where()}: the distortion of its coordinates ({lost[0]}) is left out of a "
             "plane of other pixels: its positions are those of the linear part"

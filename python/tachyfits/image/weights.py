@@ -7,7 +7,7 @@ region, and a second one over the same bytes for the shares of the defined pixel
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from tachyfits.image.image import Image
 
 #: Ways of weighting pixels: "exact" is the share of a pixel that is inside.
-WEIGHTS = ("exact",)
+Weights: TypeAlias = Literal["exact"]
+WEIGHTS = get_args(Weights)
 #: Statistics that weights have a meaning for.
 WEIGHTED = ("sum", "mean")
 
@@ -95,10 +96,10 @@ def shares_of(image: Image, item: Region) -> tuple[NDArray[np.float64], tuple[in
     """
     height, width = image.shape[-2:]
     if not isinstance(item, CompoundRegion):
-        return overlap(_flat(image, item), height, width)
+        return overlap(flat(image, item), height, width)
     if [added for added, _ in item.parts] != [True, False]:
         raise usage(f"exact weights need one shape or a ring: {item}", "give the shapes one by one")
-    outer, inner = (_flat(image, part) for _, part in item.parts)
+    outer, inner = (flat(image, part) for _, part in item.parts)
     shares, (y, x) = overlap(outer, height, width)
     hole, (row, column) = overlap(inner, height, width)
     if not hole.size:
@@ -114,7 +115,7 @@ def shares_of(image: Image, item: Region) -> tuple[NDArray[np.float64], tuple[in
     return np.clip(shares, 0.0, 1.0), (y, x)
 
 
-def _flat(image: Image, item: Region) -> PixelRegion:
+def flat(image: Image, item: Region) -> PixelRegion:
     """Return a shape in pixels; of a shape on the sky with the scale at its centre."""
     if isinstance(item, CompoundRegion):
         raise usage(f"exact weights need one shape or a ring: {item}", "give single shapes")

@@ -1,1 +1,23 @@
 """Tables of other libraries; each library is imported on demand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tachyfits.base.rooms import interface
+
+if TYPE_CHECKING:
+    from tachyfits.interop.parquet_metadata import said_of_columns
+    from tachyfits.interop.region_files import parts_of_text
+    from tachyfits.interop.regions import region_of_astropy
+    from tachyfits.interop.table_files import TableFile, open_table_file
+
+__getattr__ = interface(
+    __name__,
+    {
+        "parquet_metadata": ("said_of_columns",),
+        "region_files": ("parts_of_text",),
+        "regions": ("region_of_astropy",),
+        "table_files": ("TableFile", "open_table_file"),
+    },
+)

@@ -33,20 +33,21 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def _pyarrow() -> Any:
+def pyarrow_module() -> Any:
+    """Import pyarrow, or say how to install it."""
     return needed("pyarrow", "Arrow", extra="arrow")
 
 
 def arrow_table(columns: Columns) -> pa.Table:
     """Return columns as a pyarrow Table."""
-    pa = _pyarrow()
+    pa = pyarrow_module()
     arrays = [array_of(array) for array in columns.values()]
     return pa.Table.from_arrays(arrays, schema=_schema(columns, arrays))
 
 
 def arrow_reader(empty: Columns, batches: Iterable[Columns]) -> pa.RecordBatchReader:
     """Return a reader of batches; ``empty`` has the columns without a row."""
-    pa = _pyarrow()
+    pa = pyarrow_module()
     schema = _schema(empty, [array_of(array) for array in empty.values()])
 
     def made() -> Iterable[Any]:
@@ -58,15 +59,15 @@ def arrow_reader(empty: Columns, batches: Iterable[Columns]) -> pa.RecordBatchRe
 
 
 def _schema(columns: Columns, arrays: list[Any]) -> pa.Schema:
-    pa = _pyarrow()
+    pa = pyarrow_module()
     fields = [
-        pa.field(key, array.type, metadata=_field_metadata(columns.info.get(key), columns[key]))
+        pa.field(key, array.type, metadata=field_metadata(columns.info.get(key), columns[key]))
         for key, array in zip(columns, arrays, strict=True)
     ]
-    return pa.schema(fields, metadata=_table_metadata(columns))
+    return pa.schema(fields, metadata=table_metadata(columns) or None)
 
 
-def _field_metadata(column: TableColumn | None, values: Any) -> dict[str, str]:
+def field_metadata(column: TableColumn | None, values: Any) -> dict[str, str]:
     """Return what describes a column, as text by name; unit and description as in VOTable."""
     known: dict[str, str | None] = {}
     if column is not None:
@@ -86,15 +87,15 @@ def _field_metadata(column: TableColumn | None, values: Any) -> dict[str, str]:
     return {name: text for name, text in known.items() if text}
 
 
-def _table_metadata(columns: Columns) -> dict[str, str] | None:
+def table_metadata(columns: Columns) -> dict[str, str]:
     """Return the cards of the header as JSON: values and comments by keyword."""
     known = {"fits.header": columns.meta, "fits.comments": columns.comments}
-    return {name: json.dumps(cards, default=str) for name, cards in known.items() if cards} or None
+    return {name: json.dumps(cards, default=str) for name, cards in known.items() if cards}
 
 
 def array_of(values: Any) -> pa.Array:
     """Return the values of a column as an Arrow array."""
-    pa = _pyarrow()
+    pa = pyarrow_module()
     if isinstance(values, Ragged):
         whole = values.compact()
         return pa.LargeListArray.from_arrays(whole.offsets, array_of(whole.values))
@@ -121,7 +122,7 @@ def array_of(values: Any) -> pa.Array:
 
 def _text(data: NDArray[Any], nulls: NDArray[np.bool_] | None) -> pa.Array:
     """Return text as UTF-8."""
-    pa = _pyarrow()
+    pa = pyarrow_module()
     if data.dtype.kind == "S" and is_ascii(data):
         return pa.array(data, pa.binary(), mask=nulls).cast(pa.string())
     if data.dtype.kind == "S":
@@ -135,7 +136,7 @@ def _text(data: NDArray[Any], nulls: NDArray[np.bool_] | None) -> pa.Array:
 
 def arrow_column(name: str, values: Any) -> Any:
     """Return the values of a column of any library that gives Arrow's."""
-    pa = _pyarrow()
+    pa = pyarrow_module()
     try:
         return arrow_values(name, intact(pa.chunked_array(values)))
     except pa.ArrowException as error:
@@ -159,7 +160,7 @@ def intact(data: Any) -> Any:
 
 def columns_of_arrow(data: Any) -> Named:
     """Give the columns of an Arrow stream."""
-    pa = _pyarrow()
+    pa = pyarrow_module()
     try:
         table = intact(pa.RecordBatchReader.from_stream(data).read_all())
     except pa.ArrowException as error:
@@ -238,7 +239,7 @@ def arrow_values(name: str, array: Any, *, pairs: bool = False) -> Any:
 
     ``pairs``: the innermost lists, of two floats each, are complex numbers.
     """
-    pa = _pyarrow()
+    pa = pyarrow_module()
     kind = array.type
     if isinstance(array, pa.ChunkedArray):
         array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.nulls(0, kind)
@@ -263,7 +264,7 @@ def arrow_values(name: str, array: Any, *, pairs: bool = False) -> Any:
 
 def _decoded(array: Any) -> Any:
     """Return the values of a dictionary's array."""
-    pa = _pyarrow()
+    pa = pyarrow_module()
     # pyarrow cannot take values from views, in which polars keeps text.
     plain = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}
     values = array.dictionary
@@ -282,7 +283,7 @@ def _complex(values: NDArray[Any]) -> NDArray[Any]:
 
 def _fixed_values(name: str, array: Any, *, pairs: bool) -> Any:
     """Return lists of one length as an array of one axis more."""
-    pa = _pyarrow()
+    pa = pyarrow_module()
     length = array.type.list_size
     first = array.offset * length
     inner = arrow_values(name, array.values.slice(first, len(array) * length), pairs=pairs)
@@ -299,7 +300,7 @@ def _fixed_values(name: str, array: Any, *, pairs: bool) -> Any:
 
 
 def _plain_values(name: str, array: Any) -> NDArray[Any]:
-    pa = _pyarrow()
+    pa = pyarrow_module()
     kind = array.type
     types = pa.types
     if types.is_boolean(kind):
@@ -333,7 +334,7 @@ def _plain_values(name: str, array: Any) -> NDArray[Any]:
 
 def _decimal_values(name: str, array: Any) -> NDArray[Any]:
     """Return decimals as integers if they have no decimal places, else as float64."""
-    pa = _pyarrow()
+    pa = pyarrow_module()
     whole = whole_numbers(array) if array.type.scale <= 0 else None
     if whole is not None:
         return whole.fill_null(0).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
@@ -352,7 +353,7 @@ _DIGITS = 15
 
 def _says(floats: Any, decimals: Any) -> bool:
     """Return whether the shortest text that stands for each float is the decimal."""
-    pa = _pyarrow()
+    pa = pyarrow_module()
     try:
         return bool(floats.cast(pa.string()).cast(decimals.type).equals(decimals))
     except pa.ArrowInvalid:
@@ -364,7 +365,7 @@ def whole_numbers(values: Any) -> Any:
 
     None: neither int64 nor uint64 does.
     """
-    pa = _pyarrow()
+    pa = pyarrow_module()
     for kind in (pa.int64(), pa.uint64()):
         try:
             return values.cast(kind)

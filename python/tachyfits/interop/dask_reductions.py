@@ -53,9 +53,8 @@ class SpreadImage:
     ) -> dict[str, NDArray[Any]]:  # fmt: skip
         """Reduce axes by statistics."""
         section = self._ranges(section)
-        options = {"statistics": list(statistics), "axes": list(axes), "ddof": ddof}
-        cut = self._kept(axes, section)
-        if cut is None and all(hasattr(_core.Stats, name) for name in statistics):
+        has_states = all(hasattr(_core.Stats, name) for name in statistics)
+        if len(axes) == len(section) and has_states:
             lengths = [count for _, count, _ in section]
             states = self.stats(section, regions=regions)
             arrays = {
@@ -63,14 +62,10 @@ class SpreadImage:
                 for name in statistics
             }
             return {name: array[0] if regions is None else array for name, array in arrays.items()}
-        if cut is None:
-            whole: dict[str, NDArray[Any]] = self._whole(
-                "reduce", regions, options | {"section": section}, run
-            )
-            return whole
-        parts = self._parts("reduce", section, cut, regions, options)
+        options = {"statistics": list(statistics), "axes": list(axes), "ddof": ddof}
+        cut, parts = self._parts("reduce", section, axes, regions, options, run)
         place = _place(cut, axes, regions)
-        return {name: np.concatenate([part[name] for part in parts], place) for name in statistics}
+        return {name: _joined([part[name] for part in parts], place) for name in statistics}
 
     def order(
         self, statistics: Sequence[str | float], axes: Sequence[int], section: Ranges | None, *,
@@ -78,69 +73,47 @@ class SpreadImage:
     ) -> list[NDArray[np.float64]]:  # fmt: skip
         """Reduce axes by order statistics."""
         section = self._ranges(section)
-        options = {"statistics": list(statistics), "axes": list(axes), "buffering": buffering}
-        cut = self._kept(axes, section)
-        if cut is None:
+        if len(axes) == len(section):
             return self._ranked(statistics, section, regions, run)
-        parts = self._parts("order", section, cut, regions, options)
+        options = {"statistics": list(statistics), "axes": list(axes), "buffering": buffering}
+        cut, parts = self._parts("order", section, axes, regions, options, run)
         place = _place(cut, axes, regions)
-        return [np.concatenate(arrays, place) for arrays in zip(*parts, strict=True)]
+        return [_joined(arrays, place) for arrays in zip(*parts, strict=True)]
 
     def moments(
         self, orders: Sequence[int], axis: int, coordinates: NDArray[np.float64],
         section: Ranges | None, *, widths: NDArray[np.float64] | None = None, **run: Any,
     ) -> list[NDArray[np.float64]]:  # fmt: skip
         """Make moments along an axis."""
-        section = self._ranges(section)
         options = {
             "orders": list(orders), "axis": axis, "coordinates": coordinates, "widths": widths
         }  # fmt: skip
-        cut = self._kept([axis], section)
-        if cut is None:
-            whole: list[NDArray[np.float64]] = self._whole(
-                "moments", None, options | {"section": section}, run
-            )
-            return whole
-        parts = self._parts("moments", section, cut, None, options)
+        cut, parts = self._parts("moments", self._ranges(section), [axis], None, options, run)
         place = _place(cut, [axis], None)
-        return [np.concatenate(arrays, place) for arrays in zip(*parts, strict=True)]
+        return [_joined(arrays, place) for arrays in zip(*parts, strict=True)]
 
     def robust_rms(
-        self, per_plane: bool, section: Ranges | None, *, repeat: int = 1, buffering: str = "auto",
+        self, per_plane: bool, section: Ranges | None, *, buffering: str = "auto",
         **run: Any,
     ) -> NDArray[np.float64]:  # fmt: skip
         """Return the robust rms of the planes, or of all pixels."""
         section = self._ranges(section)
-        options = {"per_plane": per_plane, "repeat": repeat, "buffering": buffering}
-        axes = range(len(section))
-        cut = self._kept(axes[-2:], section) if per_plane else None
-        if cut is None:
-            whole: NDArray[np.float64] = self._whole(
-                "robust_rms", None, options | {"section": section}, run
-            )
-            return whole
-        parts = self._parts("robust_rms", section, cut, None, options)
+        options = {"per_plane": per_plane, "buffering": buffering}
+        reduced = range(len(section))[-2:] if per_plane else range(len(section))
+        cut, parts = self._parts("robust_rms", section, reduced, None, options, run)
         lengths = [count for _, count, _ in section[:-2]]
-        shapes = [[*lengths[:cut], -1, *lengths[cut + 1 :]] for _ in parts]
-        arrays = [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
-        joined: NDArray[np.float64] = np.concatenate(arrays, cut)
-        return joined.reshape(-1)
+        shape = [*lengths[:cut], -1, *lengths[cut + 1 :]]
+        return _joined([part.reshape(shape) for part in parts], cut).reshape(-1)
 
     def histogram(
         self, low: float, high: float, bins: int, section: Ranges | None, *,
         regions: Sequence[_core.Region] | None = None, **run: Any,
     ) -> _core.Histogram:  # fmt: skip
         """Count pixels in bins."""
-        section = self._ranges(section)
         options = {"low": low, "high": high, "bins": bins}
-        cut = self._kept((), section)
-        if cut is None:
-            whole: _core.Histogram = self._whole(
-                "histogram", regions, options | {"section": section}, run
-            )
-            return whole
-        parts: list[_core.Histogram] = self._parts("histogram", section, cut, regions, options)
-        return folded(_core.Histogram.merge, parts)
+        _, parts = self._parts("histogram", self._ranges(section), (), regions, options, run)
+        joined: _core.Histogram = folded(_core.Histogram.merge, parts)
+        return joined
 
     def stats(
         self, section: Ranges | None, *, regions: Sequence[_core.Region] | None = None, **run: Any
@@ -192,8 +165,7 @@ class SpreadImage:
 
     def _ranks(self, section: Ranges, subset: Subset, count: int, low: float, high: float) -> Ranks:
         """Return what finds values of ranks."""
-        axis = self._kept((), section)
-        parts = [section] if axis is None else self._cut(section, axis)
+        _, parts = self._cut(section, ())
 
         def run(function: Callable[..., Any], subset: Subset, *more: float) -> list[Any]:
             arguments = [(part, subset, *more) for part in parts]
@@ -212,39 +184,42 @@ class SpreadImage:
         more = {} if regions is None else {"regions": list(regions)}
         return getattr(self._image._core_image(), method)(**options, **more, **run)
 
-    def _kept(self, reduced: Sequence[int], section: Ranges) -> int | None:
-        """Return the axis to cut; None without one.
+    def _parts(
+        self, method: str, section: Ranges, reduced: Sequence[int],
+        regions: Sequence[_core.Region] | None, options: dict[str, Any], run: dict[str, Any],
+    ) -> tuple[int, list[Any]]:  # fmt: skip
+        """Run a method on parts of a section along an axis; return the axis and results in order.
 
-        The slowest that has enough pixels for its parts, else the longest; rows stay whole if an
-        axis remains.
+        Where nothing can be cut, that is the whole section, in this process.
         """
-        axes = [n for n, (_, count, _) in enumerate(section) if n not in reduced and count > 1]
-        axes = [n for n in axes if n < len(section) - 1] or axes
-        enough = (n for n in axes if section[n][1] // 2 >= self._count(section))
-        return next(enough, max(axes, key=lambda n: section[n][1], default=None))
+        axis, parts = self._cut(section, reduced)
+        each = [options | {"section": part} for part in parts]
+        if len(each) == 1:
+            return axis, [self._whole(method, regions, each[0], run)]
+        return axis, self._run(method, regions, each)
+
+    def _cut(self, section: Ranges, reduced: Sequence[int]) -> tuple[int, list[Ranges]]:
+        """Return an axis that the result keeps, and the parts of the section along it; one: no cut.
+
+        The slowest axis that has enough pixels for all parts, else the one that gives most.
+        """
+        core, wanted = self._image._core_image(), self._count(section)
+        axis, parts = 0, 1
+        for n, (_, count, _) in enumerate(section):
+            if n not in reduced and parts < wanted:
+                possible = min(wanted, count // core.least_part(reduced, n, section))
+                if possible > parts:
+                    axis, parts = n, possible
+        start, count, step = section[axis]
+        borders = np.linspace(0, count, parts + 1).astype(int).tolist()
+        pieces = [(start + a * step, b - a, step) for a, b in itertools.pairwise(borders)]
+        return axis, [[*section[:axis], piece, *section[axis + 1 :]] for piece in pieces]
 
     def _count(self, section: Ranges) -> int:
         """Return the number of tasks."""
         pixels = math.prod(count for _, count, _ in section)
         file_bytes = pixels * max(1, abs(self._image.bitpix) // 8)
         return max(1, -(-file_bytes // self._cluster.chunk_bytes))
-
-    def _parts(
-        self, method: str, section: Ranges, axis: int,
-        regions: Sequence[_core.Region] | None, options: dict[str, Any],
-    ) -> list[Any]:  # fmt: skip
-        """Run a method on the parts of an axis, in order."""
-        each = [options | {"section": part} for part in self._cut(section, axis)]
-        return self._run(method, regions, each)
-
-    def _cut(self, section: Ranges, axis: int) -> list[Ranges]:
-        """Return the parts of a section along an axis."""
-        start, count, step = section[axis]
-        # An axis of one pixel is left out of the engine's loops, which may add in another order.
-        parts = max(1, min(self._count(section), count // 2))
-        borders = np.linspace(0, count, parts + 1).astype(int).tolist()
-        pieces = [(start + a * step, b - a, step) for a, b in itertools.pairwise(borders)]
-        return [[*section[:axis], piece, *section[axis + 1 :]] for piece in pieces]
 
     def _run(
         self, method: str, regions: Sequence[_core.Region] | None, each: list[dict[str, Any]]
@@ -270,6 +245,11 @@ def _of_state(state: _core.Stats, name: str, lengths: Sequence[int], ddof: int) 
         position = getattr(state, name)
         return -1 if position is None else np.ravel_multi_index(position, lengths)
     return state.standard_deviation(ddof) if name == "std" else getattr(state, name)
+
+
+def _joined(arrays: Sequence[NDArray[Any]], axis: int) -> NDArray[Any]:
+    """Put the arrays of parts side by side."""
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays, axis)
 
 
 def _place(cut: int, reduced: Sequence[int], regions: Any) -> int:

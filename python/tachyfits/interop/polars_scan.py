@@ -41,15 +41,15 @@ def lazy_frame(table: Table, columns: list[str] | None) -> polars.LazyFrame:
     ) -> Iterator[polars.DataFrame]:
         names = columns if with_columns is None else with_columns
         where = None if predicate is None else _condition(predicate, scalars)
-        reader = table.arrow_reader(
-            names or [], rows=max(batch_size or 0, _ROWS), where=where,
-            within=None if n_rows is None else slice(0, n_rows),
-        )  # fmt: skip
-        for batch in reader:
-            frame: Any = pl.from_arrow(batch)
+        step = max(batch_size or 0, _ROWS)
+        end = len(table) if n_rows is None else min(n_rows, len(table))
+        for first in range(0, end, step):
+            piece = slice(first, min(first + step, end))
+            stream = table.arrow_stream(names or [], rows=step, where=where, within=piece)
+            frame: Any = pl.DataFrame(stream)
             yield frame if predicate is None else frame.filter(predicate)
 
-    schema = table.to_polars(columns, rows=slice(0, 0)).schema
+    schema = pl.DataFrame(table.arrow_stream(columns, within=slice(0, 0))).schema
     lazy: polars.LazyFrame = plugins.register_io_source(source, schema=schema, is_pure=True)
     return lazy
 

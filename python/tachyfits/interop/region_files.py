@@ -25,7 +25,8 @@ from tachyfits.base.errors import (
 )
 from tachyfits.base.optional import needed
 from tachyfits.interop.regions import AREAS_HINT, parts_of_astropy
-from tachyfits.text.regions import Line, Parts, Region, labelled, physical
+from tachyfits.text.region_text import parse_region
+from tachyfits.text.regions import Line, Parts, Region, labelled, like, physical
 from tachyfits.text.sky_regions import SkyRegion, in_own_frame
 
 #: The most characters of a region file: far more than people draw.
@@ -36,7 +37,14 @@ _READ = ("image", "icrs", "fk5", "j2000", "fk4", "b1950", "galactic", "ecliptic"
 #: Frames of DS9 that need more than the image has.
 _REFUSED = re.compile(r"linear|amplifier|detector|tile|wcs[a-z1-9]")
 #: Drawings of DS9, which have no pixels inside.
-_DRAWN = ("text", "vector", "ruler", "compass", "projection", "segment")
+_DRAWN = ("text", "vector", "ruler", "compass", "projection")
+#: Lines of several sides, which astropy-regions does not read, of DS9 and of CARTA's files of CASA.
+_SEGMENT = re.compile(r"#?\s*segment\s*\(([^()]*)\)(.*)", re.IGNORECASE | re.DOTALL)
+_POLYLINE = re.compile(
+    r"\s*polyline\s*(\[\s*\[[^\]]*\](?:\s*,\s*\[[^\]]*\])*\s*\])(.*)", re.IGNORECASE
+)
+_LABEL = re.compile(r"""\b(?:text|label)\s*=\s*(?:\{([^{}]*)\}|"([^"]*)"|'([^']*)')""")
+_COLOR = re.compile(r"""\bcolor\s*=\s*["']?(#[0-9a-fA-F]{3,8}|[A-Za-z]{1,20})\b""")
 #: Parts of a line in which ";" is a character.
 _QUOTED = re.compile(r"\{[^{}]*\}|(?<==)\s*(?:\"[^\"]*\"|'[^']*')")
 #: Properties other than the label, whose text is in quotes.
@@ -91,8 +99,14 @@ def parts_of_file(path: str | os.PathLike[str]) -> Parts:
     return parts_of_text(text, name)
 
 
-def parts_of_text(text: str, name: str = "the text") -> Parts:
-    """Return the shapes of a text of DS9 or CASA, in the order in which they apply."""
+def parts_of_text(text: str, name: str = "the text", *, lines_too: bool = False) -> Parts:
+    """Return the shapes of a text of DS9 or CASA, in the order in which they apply.
+
+    Parameters
+    ----------
+    lines_too
+        Keep lines also beside shapes with pixels inside.
+    """
     regions = needed("regions", "reading region files of DS9 and CASA", extra="regions")
     is_casa = text.lstrip().startswith("#CRTF") or "[[" in text
     lines = list(_casa_lines(text, name) if is_casa else _ds9_lines(text, name))
@@ -100,6 +114,9 @@ def parts_of_text(text: str, name: str = "the text") -> Parts:
     parts: list[tuple[bool, Region]] = []
     shapes = (line for line in lines if line.frame != "global")
     for (frame, is_box), run in groupby(shapes, key=lambda line: (line.frame, line.is_box)):
+        if frame == "line":
+            parts.extend((True, _line_of_text(line.text)) for line in run)
+            continue
         body = "".join(f"{line.text}\n" for line in run)
         if is_casa:
             found = _parsed(regions, shared + body, "crtf", name)
@@ -112,7 +129,7 @@ def parts_of_text(text: str, name: str = "the text") -> Parts:
     if not parts:
         raise usage(f"{name}: no shape was found in it", AREAS_HINT)
     areas = [part for part in parts if not _is_line(part[1])]
-    if areas and len(areas) < len(parts):
+    if areas and len(areas) < len(parts) and not lines_too:
         # A file of lines alone has a path.
         count = len(parts) - len(areas)
         warn(f"{name}: lines, which have no pixels inside, are left out: {count}")
@@ -121,6 +138,14 @@ def parts_of_text(text: str, name: str = "the text") -> Parts:
         # DS9 keeps excluded pixels out whatever follows; CASA goes in order.
         parts.sort(key=lambda part: not part[0])
     return parts
+
+
+def _line_of_text(text: str) -> Region:
+    """Return a line of several sides: its shape is the first line of text, then its properties."""
+    shape, _, properties = text.partition("\n")
+    label, color = _LABEL.search(properties), _COLOR.search(properties)
+    name = next(filter(None, label.groups()), "") if label else ""
+    return labelled(parse_region(shape), name, color[1] if color else "")
 
 
 def _is_line(region: Region) -> bool:
@@ -142,7 +167,7 @@ def _between_corners(region: Region) -> Region:
     found = SkyRegion.range(
         ends, (latitude - height / 2, latitude + height / 2), frame=region.frame
     )
-    return labelled(found, region.label)
+    return like(found, region)
 
 
 def _as_it_is(region: Region) -> Region:
@@ -175,7 +200,7 @@ def _ds9_lines(text: str, name: str) -> Iterator[_Piece]:
     for piece in _pieces(text):
         match = _WORD.match(piece)
         word = match[1].lower() if match else ""
-        if piece.startswith("#") and word not in (*_DRAWN, "composite"):
+        if piece.startswith("#") and word not in (*_DRAWN, "segment", "composite"):
             continue
         if word == "global":
             yield _Piece("global", piece)
@@ -186,6 +211,8 @@ def _ds9_lines(text: str, name: str) -> Iterator[_Piece]:
                 f"{name}: invalid frame {word!r}: expected {', '.join(_READ)}, physical or wcs",
                 "save the file in another coordinate system by DS9",
             )
+        elif word == "segment" and (match := _SEGMENT.fullmatch(piece)):
+            yield _Piece("line", f"{frame}; line({match[1]})\n{match[2]}")
         elif word in _DRAWN:
             drawn.add(word)
             count += 1
@@ -250,6 +277,9 @@ def _casa_lines(text: str, name: str) -> Iterator[_Piece]:
             annotations += 1
             continue
         dropped.update(_unused(line))
+        if (path := _POLYLINE.fullmatch(line)) is not None:
+            yield _casa_polyline(line, path, shared, name)
+            continue
         yield _casa_shape(line, match, shared, name)
     if annotations:
         warn(f"{name}: annotations, which have no pixels inside, are left out: {annotations}")
@@ -297,6 +327,27 @@ def _casa_shape(line: str, match: re.Match[str] | None, shared: str, name: str) 
     if names:
         return _Piece("", line, is_box)
     return _Piece("own", f"{line}, coord=ICRS", is_box)
+
+
+def _casa_polyline(line: str, path: re.Match[str], shared: str, name: str) -> _Piece:
+    """Return a line of several sides, with the words of one in DS9."""
+    pairs = re.findall(r"\[\s*([^\[\],]+?)\s*,\s*([^\[\],]+?)\s*\]", path[1])
+    words = [word for pair in pairs for word in pair]
+    if all(word.endswith("pix") for word in words):
+        numbers = [_casa_number(word.removesuffix("pix"), line, name) + 1 for word in words]
+        return _Piece("line", f"image; line({','.join(map(repr, numbers))})\n{path[2]}")
+    names = [*_CASA_COORD.findall(shared), *_CASA_COORD.findall(line)]
+    frame = names[-1].lower() if names else "wcs"
+    degrees = [_casa_number(word.removesuffix("deg"), line, name) for word in words]
+    if not all(word.endswith("deg") for word in words):
+        raise usage(f"{name}: invalid position in {line[:100]!r}", "write 30deg or 30pix")
+    return _Piece("line", f"{frame}; line({','.join(map(repr, degrees))})\n{path[2]}")
+
+
+def _casa_number(word: str, line: str, name: str) -> float:
+    if not word or not _BARE.fullmatch(word):
+        raise usage(f"{name}: invalid position in {line[:100]!r}", "write 30deg or 30pix")
+    return float(word)
 
 
 def _mixed(name: str, line: str, centre: str, sizes: str) -> Exception:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -72,7 +73,15 @@ def region_of_astropy(shape: Any) -> Region:
         raise usage(f"invalid region of type {name}: expected an area", AREAS_HINT)
     with foreign_errors(f"invalid region {name}", AREAS_HINT):
         meta = getattr(shape, "meta", {})
-        return labelled(reader(shape), str(meta.get("text") or meta.get("label") or ""))
+        label = str(meta.get("text") or meta.get("label") or "")
+        return labelled(reader(shape), label, _color_of(shape))
+
+
+def _color_of(shape: Any) -> str:
+    """Return the colour of a shape; "" without one, or if it is neither a name nor #rrggbb."""
+    visual = getattr(shape, "visual", {})
+    color = str(visual.get("color") or visual.get("edgecolor") or "")
+    return color if re.fullmatch(r"#[0-9a-fA-F]{3,8}|[A-Za-z]{1,20}", color) else ""
 
 
 def _compound(shape: Any) -> Region:

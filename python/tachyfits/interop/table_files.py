@@ -17,9 +17,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tachyfits.base.errors import io_error, listed, not_found, printable, usage, warn
+from tachyfits.base.errors import either, io_error, listed, not_found, printable, usage, warn
 from tachyfits.base.optional import needed
-from tachyfits.base.output import format_of
+from tachyfits.base.output import ASTROPY_FORMATS, format_of
 from tachyfits.base.sources import regular_path
 from tachyfits.interop.arrow import intact, whole_numbers
 
@@ -171,6 +171,11 @@ def open_table_file(path: str | os.PathLike[str]) -> TableFile:
     form = format_of(name)
     if form == "fits":
         raise usage(f"{name!r} is a FITS file", "open it first: tachyfits.open")
+    if form in ASTROPY_FORMATS.values():
+        raise usage(
+            f"cannot read {name!r}: tachyfits reads Parquet, Arrow and CSV",
+            either("read it by astropy: astropy.table.Table.read", "convert it to CSV or Parquet"),
+        )
     needed("pyarrow", f"reading {form}", extra="arrow")
     with _told(name):
         file = {"parquet": _parquet, "arrow": _arrow, "csv": _csv}[form](name)

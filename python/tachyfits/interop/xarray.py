@@ -51,7 +51,7 @@ def data_array(source: Image | Measured, *, lazy: bool = True) -> xarray.DataArr
     header = result.header if image is None else physical_header(image)
     shape = source.shape
     # The header alone lacks tables of coordinates.
-    coordinates = Coordinates(header, len(shape)) if image is None else image._coordinates
+    coordinates = Coordinates(header, len(shape)) if image is None else image.coordinates
     names = axis_names(coordinates)
     known = {
         name: _coordinate(name, *axis_values(coordinates, n, shape[n]), coordinates.ctypes[-1 - n])

@@ -8,7 +8,8 @@ from tachyfits.plot._figure import save_figure
 from tachyfits.plot._histogram import histogram_figure
 from tachyfits.plot._labels import title_of
 from tachyfits.plot._limits import limits_of
-from tachyfits.plot._maps import channel_figure, triptych_figure
+from tachyfits.plot._maps import channel_figure
+from tachyfits.plot._panels import figure
 from tachyfits.plot._plane import colormap_of, plane_figure, save_pixels
 from tachyfits.plot._pv import pv_figure
 from tachyfits.plot._spectrum import spectrum_figure
@@ -16,6 +17,7 @@ from tachyfits.plot._spectrum import spectrum_figure
 __all__ = [
     "channel_figure",
     "colormap_of",
+    "figure",
     "histogram_figure",
     "limits_of",
     "plane_figure",
@@ -24,5 +26,4 @@ __all__ = [
     "save_pixels",
     "spectrum_figure",
     "title_of",
-    "triptych_figure",
 ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits.plot._figure import LINE_COLOURS, fit, new_figure, style
+from tachyfits.plot._figure import LINE_COLOURS, FigureSize, axes_at, page
 from tachyfits.plot._labels import set_title, with_unit
 
 if TYPE_CHECKING:
@@ -32,7 +32,14 @@ class Counts(Protocol):
 
 
 def histogram_figure(
-    histogram: Counts, *, unit: str | None = None, log: bool | None = None, title: str = ""
+    histogram: Counts,
+    *,
+    unit: str | None = None,
+    log: bool | None = None,
+    title: str = "",
+    label: str | None = None,
+    ax: Axes | None = None,
+    figsize: FigureSize = None,
 ) -> Figure:
     """Draw a histogram.
 
@@ -46,13 +53,17 @@ def histogram_figure(
         Counts on a logarithmic axis. None: where most bins would be too low to be seen.
     title
         Above the plot.
+    label
+        Of the horizontal axis; None: "Pixel value" with the unit.
+    ax, figsize
+        As of `plane_figure`.
     """
-    with style():
-        figure = new_figure(8.0, 4.2)
-        axes = figure.add_subplot()
+    with page(ax, figsize, (8.0, 4.8)) as figure:
+        axes = axes_at(figure, 111 if ax is None else ax)
         draw_histogram(axes, histogram, unit=unit, log=log)
+        if label:
+            axes.set_xlabel(label)
         set_title(axes, title, loc="left")
-        fit(figure)
     return figure
 
 

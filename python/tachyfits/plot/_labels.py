@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from tachyfits.header.cards import Header
-from tachyfits.text.pixel_units import pixel_unit
+from tachyfits import Header
+from tachyfits.text import pixel_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

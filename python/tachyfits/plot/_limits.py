@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits.base.errors import either, usage
+from tachyfits.base import either, usage
 
 if TYPE_CHECKING:
     from matplotlib.colors import Normalize
@@ -45,7 +45,7 @@ _VELOCITIES = (2.0, 98.0)
 _BELOW, _AROUND = 1.5, 3.5
 
 #: Share of the pixels up to which velocities far from the median count as noise.
-_FEW = 0.1
+_FEW = 0.06
 
 #: Depths of "log" and "asinh": the least and the greatest.
 _DEPTHS = {"log": (3.0, 1000.0), "asinh": (10.0, 1000.0)}
@@ -73,7 +73,7 @@ def limits_of(
     low: float | None = None,
     high: float | None = None,
     stretch: str = "linear",
-    diverging: bool = False,
+    of_coordinates: bool = False,
 ) -> tuple[float, float]:
     """Return the values of the first and the last colour.
 
@@ -84,7 +84,7 @@ def limits_of(
     limits
         "zscale", "minmax", "percentile", or two numbers. None: zscale for linear colours, the
         percentiles 1 and 99.9 for other stretches (from a little below the median where most of
-        the image is background); symmetric about the median for ``diverging``.
+        the image is background); those of most pixels for ``of_coordinates``.
     percentile
         Cut at this percentile and as much below: 99 reaches from 1 to 99 ("percentile99" says
         the same).
@@ -92,8 +92,9 @@ def limits_of(
         Values of the first and the last colour, instead of the chosen ones.
     stretch
         What the colours will be.
-    diverging
-        The values lie on both sides of a middle, as velocities do.
+    of_coordinates
+        The values are coordinates or widths of a line, such as velocities: the percentiles 2 and
+        98, without few pixels of noise far from the others.
 
     >>> limits_of(np.arange(101.0), percentile=99), limits_of(np.arange(3.0), "minmax")
     ((1.0, 99.0), (0.0, 2.0))
@@ -120,7 +121,7 @@ def limits_of(
     first: float = 0.0
     last: float = 1.0
     if low is None or high is None:
-        first, last = _chosen(values, limits, percentile, stretch, diverging)
+        first, last = _chosen(values, limits, percentile, stretch, of_coordinates)
     if low is not None:
         first = float(low)
     if high is not None:
@@ -191,7 +192,7 @@ def _chosen(
     limits: object,
     percentile: float | None,
     stretch: str,
-    diverging: bool,
+    of_coordinates: bool,
 ) -> tuple[float, float]:
     if limits == "minmax":
         return _minmax(values)
@@ -201,14 +202,14 @@ def _chosen(
     if limits == "percentile":
         cut = PERCENTILE if percentile is None else float(percentile)
         return _percentiles(good, 100 - cut, cut)
-    if limits is None and diverging:
+    if limits is None and of_coordinates:
         middle, sigma = noise_of(good)
         first, last = _percentiles(good, *_VELOCITIES)
-        half = max(middle - first, last - middle)
         # Few pixels far from the others are noise; many are a source in front of something larger.
         if np.count_nonzero(np.abs(good - middle) > _AROUND * sigma) < _FEW * good.size:
-            half = min(half, _AROUND * sigma)
-        return middle - half, middle + half
+            first = max(first, middle - _AROUND * sigma)
+            last = min(last, middle + _AROUND * sigma)
+        return (first, last) if first < last else _minmax(values)
     if limits is None and stretch in _STRETCHED:
         first, last = _percentiles(good, *_STRETCHED[stretch])
         middle, sigma = noise_of(good)

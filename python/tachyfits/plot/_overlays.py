@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tachyfits.base.errors import either, foreign_errors, usage
-from tachyfits.image.chosen_regions import border_of
-from tachyfits.image.expressions import image_of_array
-from tachyfits.results.plane import Plane
-from tachyfits.text.region_input import listed_regions
-from tachyfits.text.regions import CompoundRegion, Region
-from tachyfits.text.units import ANGLE, asked_quantity
+from tachyfits import CompoundRegion, Plane, Region
+from tachyfits.base import either, foreign_errors, usage
+from tachyfits.image import border_of, image_of_array
+from tachyfits.text import ANGLE, asked_quantity, listed_regions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,22 +45,30 @@ def angle_text(arcsec: float) -> str:
     return f"{arcsec * 1e3:.4g} mas"
 
 
-def draw_scale_bar(axes: Axes, sky: Any, shape: tuple[int, int], length: Any) -> None:
+def draw_scale_bar(axes: Axes, sky: Any, columns: int, length: Any) -> None:
+    """Draw a bar of an angle into the lower right corner of a plane of the sky.
+
+    ``sky``: coordinates of the plane by astropy; ``length``: as in `draw_angle`.
+    """
+    from astropy.wcs.utils import proj_plane_pixel_scales
+
+    scale = float(proj_plane_pixel_scales(sky.celestial)[0]) * 3600
+    draw_angle(axes, columns, scale, length)
+
+
+def draw_angle(axes: Axes, columns: int, scale: float, length: Any) -> None:
     """Draw a bar of an angle into the lower right corner.
 
-    ``sky``: coordinates of the plane by astropy. ``length``: True for a round angle of about a
-    fifth of the width, or an angle, "30arcsec".
+    ``scale``: arcsec along x for each of ``columns`` pixels, which fill the width. ``length``: True
+    for a round angle of about a fifth of the width, or an angle, "30arcsec".
 
     Raises
     ------
     UsageError
         The angle is invalid, or wider than the picture.
     """
-    from astropy.wcs.utils import proj_plane_pixel_scales
     from matplotlib.patheffects import withStroke
 
-    rows, columns = shape
-    scale = float(proj_plane_pixel_scales(sky.celestial)[0]) * 3600
     if length is True:
         wanted = columns * scale / 5
         arcsec = max((one for one in _LENGTHS if one <= wanted), default=_LENGTHS[0])
@@ -78,12 +83,15 @@ def draw_scale_bar(axes: Axes, sky: Any, shape: tuple[int, int], length: Any) ->
             "arcsec, the width of the picture",
             "give a smaller one",
         )
-    around = [withStroke(linewidth=3.0, foreground=_DARK)]
-    right, y = columns * 0.95 - 0.5, rows * 0.06
-    axes.plot([right - pixels, right], [y, y], color=_LIGHT, linewidth=1.8, path_effects=around,
-              solid_capstyle="butt", scalex=False, scaley=False)  # fmt: skip
-    axes.text(right - pixels / 2, y + rows * 0.015, angle_text(arcsec), color=_LIGHT,
-              ha="center", va="bottom", fontsize=9, path_effects=around)  # fmt: skip
+    around = [withStroke(linewidth=1.8, foreground=_DARK)]
+    (left, end), (low, high) = axes.get_xlim(), axes.get_ylim()
+    pixel = (end - left) / columns
+    right, y = left + 0.95 * (end - left), low + 0.06 * (high - low)
+    axes.plot([right - pixels * pixel, right], [y, y], color=_LIGHT, linewidth=1.5,
+              path_effects=around, solid_capstyle="butt", scalex=False, scaley=False)  # fmt: skip
+    axes.annotate(angle_text(arcsec), (right - pixels * pixel / 2, y), (0, 2.5),
+                  textcoords="offset points", color=_LIGHT, ha="center", va="bottom",
+                  fontsize="small", path_effects=around)  # fmt: skip
 
 
 def draw_other(axes: Any, other: Plane, levels: Sequence[float]) -> None:

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits import TachyfitsError
-from tachyfits.base.errors import either, foreign_errors, usage, warn
-from tachyfits.base.output import write_atomically
-from tachyfits.header.beam import beam_of
-from tachyfits.header.cards import Header
-from tachyfits.header.coordinates import Coordinates
-from tachyfits.plot._figure import fit, new_figure, style
+from tachyfits import Header, Plane, TachyfitsError
+from tachyfits.base import either, foreign_errors, usage, warn, write_atomically
+from tachyfits.header import Coordinates, beam_of
+from tachyfits.plot._figure import FigureSize, axes_at, colour_bar, page, style
+from tachyfits.plot._kinds import OF_COORDINATES, kind_of
 from tachyfits.plot._labels import (
     axis_name,
     capitalised,
@@ -29,8 +27,7 @@ from tachyfits.plot._labels import (
 )
 from tachyfits.plot._limits import limits_of, noise_of, round_values, sample, stretched
 from tachyfits.plot._overlays import draw_other, draw_regions, draw_scale_bar
-from tachyfits.results.plane import Plane
-from tachyfits.text.axes import is_celestial, is_latitude
+from tachyfits.text import is_celestial, is_latitude
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,7 +54,6 @@ _VALUES = {
     "pixels": "Pixel value",
     "count": "Number of pixels",
     "nan": "Number of undefined pixels",
-    "": "Pixel value",
 }
 
 #: Planes that are maps of a line.
@@ -76,15 +72,17 @@ _LONGEST = 20
 def plane_figure(
     plane: Plane,
     *,
-    stretch: str = "linear",
-    colormap: str | Colormap | None = None,
+    cmap: str | Colormap | None = None,
     contours: Contours = None,
     title: str | None = None,
+    label: str | None = None,
     scale_bar: Any = False,
     overlay: Plane | None = None,
     overlay_levels: Sequence[float] | int = 5,
     regions: Any = None,
-    **limits: Any,
+    ax: Axes | None = None,
+    figsize: FigureSize = None,
+    **colours: Any,
 ) -> Figure:
     """Draw a plane with sky coordinates, a colour bar with the unit, and the beam.
 
@@ -92,14 +90,14 @@ def plane_figure(
     ----------
     plane
         Values of shape (y, x); NaN is drawn grey.
-    stretch
-        "linear", "log", "asinh" or "sqrt": how values become colours.
-    colormap
-        A name that matplotlib knows; None: one that suits the values.
+    cmap
+        A colour map of matplotlib or its name; None: one that suits the values.
     contours
         True: at multiples of the noise or at round values; a number of them, or their values.
     title
         None: the object, or else the file, and the name of the plane.
+    label
+        Label of the colour bar; None: the name of the values with their unit.
     scale_bar
         True: a bar of a round angle; or its angle, "30arcsec". It needs sky coordinates.
     overlay, overlay_levels
@@ -108,34 +106,71 @@ def plane_figure(
     regions
         Regions whose borders are drawn, as `tachyfits.region` takes them: in pixels of the plane,
         or on the sky; one or a list.
-    **limits
-        The values of the first and the last colour, as `limits_of` takes them. ``limits``: "zscale"
-        (of the background and faint sources, as in IRAF and DS9), "minmax", "percentile",
+    ax
+        Axes of a figure of yours to draw in. Plain axes give their place to axes with coordinates
+        of the sky; axes of astropy get the coordinates of the plane.
+    figsize
+        Inches: a width, whose height follows without empty bands, or a width and a height, as
+        matplotlib takes them. 3.5 is a column of a journal; letters suit the width.
+    **colours
+        How values become colours. ``stretch``: "linear", "log", "asinh" or "sqrt". ``limits``:
+        "zscale" (of the background and faint sources, as in IRAF and DS9), "minmax", "percentile",
         "percentile99" or two numbers; without it zscale; the percentiles 1 and 99.9 for other
-        stretches than linear, 0.1 and 99.9 for maps of a line (moment 0, sum, max); symmetric about
-        the median for velocities. ``percentile``: limits at this percentile and as much below; 99.5
-        for ``limits="percentile"``. ``low``, ``high``: the value of the first and of the last
-        colour, in place of what ``limits`` gives.
+        stretches than linear, 0.1 and 99.9 for maps of a line (moment 0, sum, max), 2 and 98 for
+        velocities and dispersions, of the pixels that have one. ``percentile``: limits at this
+        percentile and as much below; 99.5 for ``limits="percentile"``. ``low``, ``high``: the value
+        of the first and of the last colour, in place of what ``limits`` gives.
 
     Returns
     -------
     matplotlib.figure.Figure
-        Pixels without sky coordinates are numbered as in FITS, from 1.
+        Pixels without sky coordinates are numbered as in FITS, from 1. Axes of right ascension
+        name the equinox or the system that the header gives.
+
+    Notes
+    -----
+    A moment that was read from a file is drawn as the moment that BTYPE, HISTORY or BUNIT names.
     """
-    chosen = _limits(plane, stretch, **limits)
+    drawn = colours_of(plane, cmap, **colours)
     rows, columns = plane.shape
     scale = _SIDE / max(rows, columns)
     # Room for labels and the colour bar; a strip of a few rows is drawn at least an inch high.
-    width, height = max(columns * scale, 1.0) + 1.9, max(rows * scale, 1.0) + 1.0
-    with style():
-        figure = new_figure(width, height)
+    size = max(columns * scale, 1.0) + 1.9, max(rows * scale, 1.0) + 1.0
+    with page(ax, figsize, size) as figure:
         draw_plane(
-            figure, 111, plane, limits=chosen, stretch=stretch,
-            colormap=colormap_of(colormap, plane), title=title,
+            figure, 111 if ax is None else ax, plane, drawn, title=title, label=label,
             over=Over(contours, scale_bar, overlay, overlay_levels, regions),
         )  # fmt: skip
-        fit(figure)
     return figure
+
+
+@dataclass(frozen=True)
+class Colours:
+    """How the values of a picture become colours.
+
+    Attributes
+    ----------
+    limits
+        The values of the first and the last colour, in the unit of the values.
+    cmap
+        The colour map.
+    stretch
+        One of `STRETCHES`.
+    """
+
+    limits: tuple[float, float]
+    cmap: Colormap
+    stretch: str = "linear"
+
+
+def colours_of(
+    plane: Plane, cmap: str | Colormap | None = None, *, stretch: str = "linear",
+    within: NDArray[np.bool_] | None = None, **limits: Any,
+) -> Colours:  # fmt: skip
+    """Return how a plane is coloured; ``within``: the pixels that choose the limits."""
+    if within is not None:
+        plane = replace(plane, values=np.where(within, plane.values, np.nan))
+    return Colours(_limits(plane, stretch, **limits), colormap_of(cmap, plane), stretch)
 
 
 @dataclass(frozen=True)
@@ -153,28 +188,24 @@ def draw_plane(
     figure: Figure,
     place: Any,
     plane: Plane,
+    colours: Colours,
     *,
-    limits: tuple[float, float],
-    colormap: Colormap,
-    stretch: str = "linear",
     title: str | None = None,
+    label: str | None = None,
     over: Over | None = None,
 ) -> Axes:
-    """Draw a plane into a place (as of ``Figure.add_subplot``) of a figure.
-
-    ``limits`` are the values of the first and the last colour, in the plane's unit.
-    """
-    sky, over = _sky(plane), over or Over()
+    """Draw a plane into a place of a figure, as `axes_at` takes it."""
+    sky, over = sky_of(plane), over or Over()
     if sky is None and (over.scale_bar or over.overlay is not None):
         raise usage(
             "a scale bar and contours of another image need sky coordinates, which the plane lacks",
             "leave them out",
         )
-    where = place if isinstance(place, tuple) else (place,)
-    axes = figure.add_subplot(*where, projection=sky) if sky else figure.add_subplot(*where)
+    axes: Axes = axes_at(figure, place, sky)
+    limits, colormap = colours.limits, colours.cmap
     unit, factor = shown_unit(plane.unit, max(map(abs, limits)))
     values = np.ma.masked_invalid(plane.values) * factor
-    norm = stretched(stretch, plane.values, limits, factor)
+    norm = stretched(colours.stretch, plane.values, limits, factor)
     rows, columns = plane.shape
     # wcsaxes counts pixels from 0; a plain axis shows FITS's numbers, or its coordinates.
     x, y = (_Side("", 0.0, 1.0), _Side("", 0.0, 1.0)) if sky else _sides(plane)
@@ -188,25 +219,25 @@ def draw_plane(
     for spine in axes.spines.values():
         spine.set_visible(True)
     if sky:
-        _label_sky(axes, sky)
+        label_sky(axes, sky, equinox_of(plane))
     else:
         axes.set_xlabel(x.label)
         axes.set_ylabel(y.label)
     draw_contours(axes, values, over.contours, norm, colormap, (x.first, y.first), (x.step, y.step))
-    bar = figure.colorbar(shown, ax=axes, pad=0.02, fraction=0.046)
-    bar.set_label(with_unit(_name_of_values(plane, unit), unit))
+    bar = colour_bar(figure, shown, axes, label or with_unit(name_of_values(plane, unit), unit))
     round_ticks(bar, norm)
-    shown_name = "" if plane.name == "pixels" else plane.name
+    kind = kind_of(plane)
+    shown_name = "" if kind == "pixels" else kind
     set_title(axes, title_of(plane.header, shown_name, plane.source) if title is None else title)
     outline = beam_outline(plane.header)
     if outline is not None:
-        _draw_beam(axes, outline, (columns, rows), x.first)
+        draw_beam(axes, outline, (columns, rows), x.first)
     if over.overlay is not None:
         draw_other(axes, over.overlay, _levels_of(over.overlay, over.overlay_levels))
     if over.regions is not None:
         draw_regions(axes, over.regions, plane, (x.first, y.first))
     if over.scale_bar:
-        draw_scale_bar(axes, sky, (rows, columns), over.scale_bar)
+        draw_scale_bar(axes, sky, columns, over.scale_bar)
     return axes
 
 
@@ -214,7 +245,7 @@ def _levels_of(plane: Plane, levels: Sequence[float] | int) -> list[float]:
     """Return the values of contours of another plane: those given, or round ones."""
     limits = limits_of(
         plane.values, "percentile99.9", percentile=None, low=None, high=None, stretch="linear",
-        diverging=False,
+        of_coordinates=False,
     )  # fmt: skip
     norm = stretched("linear", plane.values, limits)
     return contour_levels(plane.values, levels, norm)
@@ -267,27 +298,47 @@ def _limits(plane: Plane, stretch: str, **limits: Any) -> tuple[float, float]:
     The limits of maps of a line show the source, not noise.
     """
     asked = [limits.get(name) for name in ("limits", "percentile")]
-    if asked == [None, None] and stretch == "linear" and plane.name in _OF_LINES:
+    kind = kind_of(plane)
+    if asked == [None, None] and stretch == "linear" and kind in _OF_LINES:
         limits = limits | {"limits": "percentile99.9"}
-    return limits_of(plane.values, stretch=stretch, diverging=is_velocity_map(plane), **limits)
+    of_coordinates = kind in OF_COORDINATES
+    return limits_of(plane.values, stretch=stretch, of_coordinates=of_coordinates, **limits)
 
 
 def is_velocity_map(plane: Plane) -> bool:
     """Say whether values lie on both sides of a middle: coordinates along the spectral axis."""
-    return plane.name == "moment 1" or plane.name.endswith("_coordinate")
+    kind = kind_of(plane)
+    return kind == "moment 1" or kind.endswith("_coordinate")
 
 
-def _name_of_values(plane: Plane, unit: str) -> str:
+def name_of_values(plane: Plane, unit: str) -> str:
     """Return what the values are, for the colour bar."""
-    velocity = unit.endswith("m/s")
+    velocity, kind = unit.endswith("m/s"), kind_of(plane)
     if is_velocity_map(plane):
         return "Velocity" if velocity else "Spectral coordinate"
-    if plane.name == "moment 2" and velocity:
+    if kind == "moment 2" and velocity:
         return "Velocity dispersion"
-    kind = plane.header.get("BTYPE")
-    if plane.name in ("", "pixels") and isinstance(kind, str) and kind.strip():
-        return capitalised(kind.strip())
-    return _VALUES.get(plane.name) or capitalised(plane.name.replace("_", " "))
+    named = plane.header.get("BTYPE")
+    if kind == "pixels" and isinstance(named, str) and named.strip():
+        return capitalised(named.strip())
+    return _VALUES.get(kind) or capitalised(kind.replace("_", " "))
+
+
+def equinox_of(plane: Plane) -> str:
+    """Return "J2000", "B1950" or "ICRS" of right ascensions, if the header gives it."""
+    header = plane.header
+    keywords = ("RADESYS", "RADECSYS", "EQUINOX", "EPOCH")
+    if all(header.get(keyword) is None for keyword in keywords):
+        return ""
+    try:
+        sky = Coordinates(header, 2 if plane.kept_axis is None else 3, tell=lambda text: None).sky
+    except TachyfitsError:  # cards that cannot be used
+        return ""
+    system = None if sky is None else sky.system
+    letter = {"FK5": "J", "FK4": "B", "FK4-NO-E": "B"}.get(system.name) if system else None
+    if system is None or letter is None or system.equinox is None:
+        return system.name if system is not None and system.name == "ICRS" else ""
+    return f"{letter}{system.equinox:.7g}"
 
 
 def round_ticks(bar: Colorbar, norm: Normalize) -> None:
@@ -300,7 +351,6 @@ def round_ticks(bar: Colorbar, norm: Normalize) -> None:
             values, labels=[f"{value:.6g}".replace("-", "\N{MINUS SIGN}") for value in values]
         )
         bar.minorticks_off()
-    bar.outline.set_linewidth(0.6)
 
 
 def draw_contours(
@@ -407,7 +457,7 @@ def colormap_of(name: str | Colormap | None, plane: Plane) -> Colormap:
     suited = BRIGHTNESS
     if is_velocity_map(plane):
         suited = VELOCITY
-    elif plane.name in ("moment 2", "count", "nan") or "channel" in plane.name:
+    elif kind_of(plane) in ("moment 2", "count", "nan") or "channel" in plane.name:
         suited = DISPERSION
     return named_colormap(name, suited)
 
@@ -436,30 +486,29 @@ def save_pixels(
     plane: Plane,
     path: str | os.PathLike[str],
     *,
-    stretch: str = "linear",
-    colormap: str | Colormap | None = None,
+    cmap: str | Colormap | None = None,
     overwrite: bool = False,
-    **limits: Any,
+    **colours: Any,
 ) -> None:
     """Write a PNG of the pixels alone, one for one, y upwards; blank ones are transparent.
 
     Parameters as of `plane_figure`.
     """
-    chosen = _limits(plane, stretch, **limits)
-    norm = stretched(stretch, plane.values, chosen)
-    colours = colormap_of(colormap, plane)(norm(plane.values), bytes=True)
-    colours[~np.isfinite(plane.values)] = 0
+    drawn = colours_of(plane, cmap, **colours)
+    norm = stretched(drawn.stretch, plane.values, drawn.limits)
+    pixels = drawn.cmap(norm(plane.values), bytes=True)
+    pixels[~np.isfinite(plane.values)] = 0
     with style():
         from matplotlib.image import imsave
 
         write_atomically(
             path,
-            lambda stream: imsave(stream, colours[::-1], format="png"),
+            lambda stream: imsave(stream, pixels[::-1], format="png"),
             overwrite=overwrite,
         )
 
 
-def _sky(plane: Plane) -> Any:
+def sky_of(plane: Plane) -> Any:
     """Return celestial coordinates of a plane, or None where the header gives none that hold."""
     try:
         world = plane.wcs
@@ -478,14 +527,16 @@ def _sky(plane: Plane) -> Any:
     return world if np.isfinite(middle).all() else None
 
 
-def _label_sky(axes: Any, world: Any) -> None:
+def label_sky(axes: Any, world: Any, equinox: str = "") -> None:
     """Name the axes of the sky in full; Galactic and other degrees are decimal, as people use."""
     for coordinate, ctype in zip(axes.coords, world.wcs.ctype, strict=True):
-        coordinate.set_axislabel(axis_name(str(ctype)))
+        is_equatorial = str(ctype).startswith(("RA", "DEC"))
+        name = axis_name(str(ctype))
+        coordinate.set_axislabel(f"{name} ({equinox})" if equinox and is_equatorial else name)
         if coordinate.coord_type == "scalar" and is_celestial(str(ctype)):
             # Of a sky that astropy does not know.
             coordinate.set_coord_type("latitude" if is_latitude(str(ctype)) else "longitude")
-        if not str(ctype).startswith(("RA", "DEC")) and coordinate.coord_type != "scalar":
+        if not is_equatorial and coordinate.coord_type != "scalar":
             coordinate.set_format_unit("deg", decimal=True, show_decimal_unit=True)
         coordinate.set_ticklabel(exclude_overlapping=True)
     axes.coords.grid(color="white", alpha=0.18, linewidth=0.5)
@@ -517,7 +568,7 @@ def beam_outline(header: Header) -> NDArray[np.float64] | None:
     return outline
 
 
-def _draw_beam(
+def draw_beam(
     axes: Axes, outline: NDArray[np.float64], size: tuple[int, int], first: float
 ) -> None:
     """Draw the beam into the lower left corner."""

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tachyfits.base.errors import either, usage
-from tachyfits.plot._figure import fit, new_figure, style
+from tachyfits import TachyfitsError
+from tachyfits.base import either, usage
+from tachyfits.header import Coordinates, beam_of
+from tachyfits.plot._figure import FigureSize, axes_at, colour_bar, page
 from tachyfits.plot._labels import (
     capitalised,
     coordinate_label,
@@ -17,28 +19,42 @@ from tachyfits.plot._labels import (
     with_unit,
 )
 from tachyfits.plot._limits import limits_of, stretched
-from tachyfits.plot._plane import BRIGHTNESS, draw_contours, named_colormap, round_ticks
+from tachyfits.plot._overlays import draw_angle
+from tachyfits.plot._plane import (
+    BRIGHTNESS,
+    Colours,
+    Over,
+    draw_contours,
+    named_colormap,
+    round_ticks,
+)
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
-    from tachyfits.image.image import Image
+    from tachyfits import Image, WorldAxis
     from tachyfits.plot._plane import Contours
-    from tachyfits.text.axes import WorldAxis
 
 #: Units for degrees, by the largest offset: (up to this many degrees, factor, unit).
 _OFFSETS = ((0.05, 3600.0, "arcsec"), (3.0, 60.0, "arcmin"))
+#: Minor axis over major axis from which a beam has the same width along any path.
+_ROUND = 0.8
 
 
 def pv_figure(
     diagram: Image,
     *,
-    stretch: str = "linear",
-    colormap: str | Colormap | None = None,
+    cmap: str | Colormap | None = None,
     contours: Contours = None,
     title: str | None = None,
-    **limits: Any,
+    label: str | None = None,
+    scale_bar: Any = False,
+    ax: Axes | None = None,
+    figsize: FigureSize = None,
+    **colours: Any,
 ) -> Figure:
     """Draw a position-velocity diagram with its axes in world units and a colour bar.
 
@@ -47,53 +63,114 @@ def pv_figure(
     diagram
         An image of two axes, (velocity, offset), as `Image.pv` gives it of a cube, and any of one
         pixel.
-    stretch, colormap, contours
+    cmap, contours, label, ax, figsize
         As of `plane_figure`.
     title
         None: the object, or else the file.
-    **limits
-        As of `plane_figure`. Without them linear colours reach from the percentile 0.1 to 99.9: the
-        line is the subject, not the noise.
+    scale_bar
+        As of `plane_figure`, along the path. It needs offsets that are angles.
+    **colours
+        As of `plane_figure`. Without limits linear colours reach from the percentile 0.1 to 99.9:
+        the line is the subject, not the noise.
 
     Returns
     -------
     matplotlib.figure.Figure
-        Velocities in m/s are shown in km/s, frequencies in GHz; NaN is drawn grey.
+        Velocities in m/s are shown in km/s, frequencies in GHz; NaN is drawn grey. The ellipse in
+        the corner is as wide as the beam and as high as a channel, if the beam is nearly round (its
+        width along the path is unknown otherwise).
     """
-    axis = _axis_of_rows(diagram)
-    values = np.asarray(diagram.read(dtype="float64")).reshape(-1, diagram.shape[-1])
+    with page(ax, figsize, (7.4, 4.8)) as figure:
+        draw_pv(
+            figure, 111 if ax is None else ax, diagram, colours | {"cmap": cmap}, title=title,
+            label=label, over=Over(contours, scale_bar),
+        )  # fmt: skip
+    return figure
+
+
+def _colours_of(
+    values: NDArray[np.float64], *, cmap: str | Colormap | None = None, stretch: str = "linear",
+    **limits: Any,
+) -> Colours:  # fmt: skip
     asked = [limits.get(name) for name in ("limits", "percentile")]
     if asked == [None, None] and stretch == "linear":
         limits = limits | {"limits": "percentile99.9"}
     chosen = limits_of(values, stretch=stretch, **limits)
+    return Colours(chosen, named_colormap(cmap, BRIGHTNESS), stretch)
+
+
+def draw_pv(
+    figure: Figure, place: Any, diagram: Image, colours: dict[str, Any], *,
+    title: str | None = None, label: str | None = None, over: Over | None = None,
+) -> Axes:  # fmt: skip
+    """Draw a diagram into a place of a figure; ``colours``: as `pv_figure` takes them."""
+    axis, over = _axis_of_rows(diagram), over or Over()
+    values = np.asarray(diagram.read(dtype="float64")).reshape(-1, diagram.shape[-1])
+    drawn = _colours_of(values, **colours)
     left, right, offset_label = _offsets(diagram)
     bottom, top, world_label = _world(diagram, axis)
-    unit, factor = shown_unit(diagram.unit, max(map(abs, chosen)))
+    unit, factor = shown_unit(diagram.unit, max(map(abs, drawn.limits)))
     shown_values = np.ma.masked_invalid(values) * factor
-    with style():
-        cmap = named_colormap(colormap, BRIGHTNESS)
-        figure = new_figure(7.0, 4.6)
-        axes = figure.add_subplot(111)
-        norm = stretched(stretch, values, chosen, factor)
-        shown = axes.imshow(
-            shown_values, origin="lower", aspect="auto", norm=norm, cmap=cmap,
-            interpolation="nearest", extent=(left, right, bottom, top),
-        )  # fmt: skip
-        for spine in axes.spines.values():
-            spine.set_visible(True)
-        rows, columns = values.shape
-        steps = (right - left) / columns, (top - bottom) / rows
-        first = left + steps[0] / 2, bottom + steps[1] / 2
-        draw_contours(axes, shown_values, contours, norm, cmap, first, steps)
-        axes.set_xlabel(offset_label)
-        axes.set_ylabel(world_label)
-        bar = figure.colorbar(shown, ax=axes, pad=0.02)
-        kind = str(diagram.header.get("BTYPE") or "").strip()
-        bar.set_label(with_unit(capitalised(kind) or "Pixel value", unit))
-        round_ticks(bar, norm)
-        set_title(axes, title_of(diagram.header, "", diagram.file.name) if title is None else title)
-        fit(figure)
-    return figure
+    axes: Axes = axes_at(figure, place)
+    norm = stretched(drawn.stretch, values, drawn.limits, factor)
+    shown = axes.imshow(
+        shown_values, origin="lower", aspect="auto", norm=norm, cmap=drawn.cmap,
+        interpolation="nearest", extent=(left, right, bottom, top),
+    )  # fmt: skip
+    for spine in axes.spines.values():
+        spine.set_visible(True)
+    rows, columns = values.shape
+    steps = (right - left) / columns, (top - bottom) / rows
+    first = left + steps[0] / 2, bottom + steps[1] / 2
+    draw_contours(axes, shown_values, over.contours, norm, drawn.cmap, first, steps)
+    axes.set_xlabel(offset_label)
+    axes.set_ylabel(world_label)
+    kind = str(diagram.header.get("BTYPE") or "").strip()
+    named = label or with_unit(capitalised(kind) or "Pixel value", unit)
+    round_ticks(colour_bar(figure, shown, axes, named), norm)
+    set_title(axes, title_of(diagram.header, "", diagram.file.name) if title is None else title)
+    _draw_resolution(axes, diagram, (right - left) / columns, abs(steps[1]))
+    if over.scale_bar:
+        draw_angle(axes, columns, _degrees(diagram, needed=True) * 3600, over.scale_bar)
+    return axes
+
+
+def _degrees(diagram: Image, *, needed: bool = False) -> float:
+    """Return the degrees from one offset to the next; 0 if offsets are not angles."""
+    axis = diagram.world_axis("x")
+    if axis.unit == "deg" and len(axis.values) > 1:
+        return abs(float(axis.values[1] - axis.values[0]))
+    if needed:
+        raise usage(
+            "a scale bar needs offsets that are angles, which the diagram lacks", "leave it out"
+        )
+    return 0.0
+
+
+def _draw_resolution(axes: Axes, diagram: Image, column: float, row: float) -> None:
+    """Draw an ellipse of the beam by a channel into the lower left corner.
+
+    ``column``, ``row``: a pixel in units of the axes.
+    """
+    from matplotlib.patches import Ellipse
+
+    step = _degrees(diagram)
+    try:
+        beam = beam_of(Coordinates(diagram.header, 2, tell=lambda text: None)) if step else None
+    except TachyfitsError:  # cards that cannot be used, or a beam for each channel
+        return
+    if beam is None or beam.minor < _ROUND * beam.major:
+        return
+    width = (beam.major * beam.minor) ** 0.5 / step * abs(column)
+    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+    if width > 0.25 * abs(right - left):
+        return
+    x = left + np.sign(right - left) * (0.04 * abs(right - left) + width / 2)
+    y = low + np.sign(high - low) * (0.05 * abs(high - low) + row / 2)
+    axes.add_patch(
+        Ellipse((float(x), float(y)), width, row, facecolor="white", edgecolor="black",
+                linewidth=0.6, alpha=0.9)
+    )  # fmt: skip
 
 
 def _axis_of_rows(diagram: Image) -> int:

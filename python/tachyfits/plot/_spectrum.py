@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tachyfits.base.errors import either, usage
-from tachyfits.plot._figure import LINE_COLOURS, fit, new_figure, style
+from tachyfits import Box, Circle, Ellipse, Point, Polygon, Spectrum
+from tachyfits.base import either, usage
+from tachyfits.plot._figure import LINE_COLOURS, FigureSize, axes_at, page
 from tachyfits.plot._labels import (
     broken,
     capitalised,
@@ -18,8 +19,7 @@ from tachyfits.plot._labels import (
     title_of,
     with_unit,
 )
-from tachyfits.results.spectrum import Spectrum
-from tachyfits.text.regions import Box, Circle, Ellipse, Point, Polygon, numbers_of
+from tachyfits.text import numbers_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,7 +30,12 @@ _LABEL = 32
 
 
 def spectrum_figure(
-    spectra: Sequence[Spectrum], *, title: str | None = None, labels: Sequence[str] | None = None
+    spectra: Sequence[Spectrum],
+    *,
+    title: str | None = None,
+    labels: Sequence[str] | None = None,
+    ax: Axes | None = None,
+    figsize: FigureSize = None,
 ) -> Figure:
     """Draw spectra of one axis and one statistic.
 
@@ -42,18 +47,23 @@ def spectrum_figure(
         None: the object, or else the file.
     labels
         Names in the legend; None: the regions'.
+    ax, figsize
+        As of `plane_figure`.
     """
     if not spectra:
         raise usage("no spectrum to draw", either("give one or more"))
-    with style():
-        figure = new_figure(8.0, 4.2)
-        axes = figure.add_subplot()
+    if labels is not None and len(labels) != len(spectra):
+        raise usage(
+            f"invalid labels: expected {len(spectra)}, found {len(labels)}",
+            either("give a label for each spectrum", "give --label for each spectrum"),
+        )
+    with page(ax, figsize, (8.0, 4.8)) as figure:
+        axes = axes_at(figure, 111 if ax is None else ax)
         draw_spectra(axes, spectra, labels=labels)
         first = spectra[0]
         set_title(
             axes, title_of(first.header, "", first.source) if title is None else title, loc="left"
         )
-        fit(figure)
     return figure
 
 
@@ -61,6 +71,8 @@ def draw_spectra(
     axes: Axes, spectra: Sequence[Spectrum], *, labels: Sequence[str] | None = None
 ) -> None:
     """Draw spectra into axes."""
+    from matplotlib import rcParams
+
     first = spectra[0]
     greatest = float(np.nanmax(np.abs(first.axis.values), initial=0.0))
     unit, factor = shown_unit(first.axis.unit, greatest)
@@ -70,7 +82,7 @@ def draw_spectra(
             spectrum.axis.values * factor,
             spectrum.values,
             where="mid",
-            linewidth=1.1,
+            linewidth=0.85 * rcParams["lines.linewidth"],
             # Steps of one channel have no length.
             marker="o" if len(spectrum.values) == 1 else None,
             color=LINE_COLOURS[number % len(LINE_COLOURS)],
@@ -80,7 +92,7 @@ def draw_spectra(
     axes.set_xlabel(coordinate_label(first.axis.name, unit))
     axes.set_ylabel(with_unit(capitalised(first.statistic), first.unit))
     axes.margins(x=0)
-    if len(spectra) > 1 or spectra[0].region is not None:
+    if len(spectra) > 1 or spectra[0].region is not None or any(labels or ()):
         axes.legend(loc="best", fontsize="small")
 
 

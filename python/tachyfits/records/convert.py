@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,32 +26,39 @@ from tachyfits.records.layouts import check_access, check_name, dtype_of, form_t
 _HALVED = {"single": {("f", 8), ("c", 16)}, "double": {("f", 16), ("c", 32)}}
 
 
+@dataclass(frozen=True)
+class Conversion:
+    """How records are written again: see `fortran.convert`; None for what stays."""
+
+    access: str
+    markers: int | None = None
+    order: str | None = None
+    record_bytes: int | None = None
+    forms: Any = ()
+    precision: str | None = None
+
+
 def convert_file(
     core: _core.RecordFile,
     target: str | os.PathLike[str],
-    old_access: str,
+    conversion: Conversion,
     *,
-    markers: int | None = None,
-    order: str | None = None,
-    access: str | None = None,
-    record_bytes: int | None = None,
-    forms: Any = (),
-    precision: str | None = None,
     overwrite: bool = False,
     sync: bool = False,
     threads: int = 0,
     progress: Callable[[int, int], bool | None] | None = None,
 ) -> int:
     """Write the records into a new file and return their number; see `fortran.convert`."""
+    access, markers, order = conversion.access, conversion.markers, conversion.order
+    record_bytes, precision = conversion.record_bytes, conversion.precision
     if precision is not None and precision not in _HALVED:
         raise usage(
             f"invalid precision {precision!r}: expected 'single' or 'double'",
             "'single' converts reals of 8 bytes to 4, 'double' reals of 16 bytes to 8",
         )
-    access = old_access if access is None else access
     check_access(access, markers, record_bytes)
     check_name(target)
-    each, repeats = as_list(() if forms is None else forms)
+    each, repeats = as_list(() if conversion.forms is None else conversion.forms)
     if not each and (precision or order not in (None, core.order)):
         raise usage(
             f"{core.name}: a form of the records is needed to change their byte order or precision",

@@ -18,7 +18,7 @@ from tachyfits.base.progress import Progress
 from tachyfits.base.whole_numbers import check_threads
 from tachyfits.file.file import Recipe
 from tachyfits.records.arrays import Arrays, index_of, number_from_0
-from tachyfits.records.convert import convert_file
+from tachyfits.records.convert import Conversion, convert_file
 from tachyfits.records.layouts import MemoryOrder, Shape, one_axis_each, shaped
 from tachyfits.records.numbers import ComplexStats
 
@@ -323,9 +323,22 @@ class File:
         )
         return ComplexStats(*parts) if numbers.is_complex else parts[0]
 
-    def convert(self, target: str | os.PathLike[str], **options: Any) -> int:
+    def convert(
+        self,
+        target: str | os.PathLike[str],
+        *,
+        overwrite: bool = False,
+        sync: bool = False,
+        threads: int = 0,
+        progress: Progress | None = None,
+        **options: Any,
+    ) -> int:
         """Write the records as another file, with the options of `tachyfits.fortran.convert`."""
-        return convert_file(self._core, target, self.access, **options)
+        access = options.pop("access", None) or self.access
+        return convert_file(
+            self._core, target, Conversion(access, **options), overwrite=overwrite, sync=sync,
+            threads=threads, progress=progress,
+        )  # fmt: skip
 
     def close(self) -> None:
         """Close the file, from which nothing more is read then; arrays that were read stay."""
@@ -407,3 +420,19 @@ class Record:
 
     def __repr__(self) -> str:
         return f"<fortran.Record {self.number}: {self.nbytes} bytes at byte {self.offset}>"
+
+
+def fields_of_records(
+    file: File, first: int, count: int | None, dtype: Any
+) -> tuple[int, int, list[str]]:
+    """Return the first record, their number, and the names of the fields that have statistics.
+
+    ``count``: None for all up to the end.
+    """
+    first, count = file._arrays.within(first, count)
+    return first, count, file._arrays.number_fields(first, count, dtype)
+
+
+def subrecords(file: File) -> NDArray[np.uint64]:
+    """Return of how many pieces the records of each run are."""
+    return file._core.runs()[:, 4]

@@ -5,6 +5,7 @@ Operators work element by element as NumPy's do, and the unit follows as astropy
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,27 +15,32 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
 from tachyfits.base.errors import either, usage
+from tachyfits.base.hints import no_attribute
 from tachyfits.base.upper import upper
 from tachyfits.file.companions import plane_file
 from tachyfits.header.alignment import Grid, tell_differences
 from tachyfits.header.brightness import Asked, factor_between, setting_of_result
 from tachyfits.header.cards import Header
 from tachyfits.header.coordinates import Coordinates
+from tachyfits.results.array_methods import ArrayMethods
 from tachyfits.results.quantities import UFUNCS, is_quantity, outcome, parts_of
 from tachyfits.text.indices import is_section
 from tachyfits.text.pixel_units import certain_pixel_unit, pixel_unit
+from tachyfits.text.regions import Region
 from tachyfits.text.sections import Section, resolve
+from tachyfits.text.spectral_ranges import SpectralRange
 
 if TYPE_CHECKING:
     import astropy.units
     import xarray
 
+    from tachyfits.image.image import Image
     from tachyfits.text.axes import WorldAxis
 
 _Self = TypeVar("_Self", bound="Measured")
 
 
-class Measured(NDArrayOperatorsMixin, ABC):
+class Measured(ArrayMethods, NDArrayOperatorsMixin, ABC):
     """Values with a unit and a header; `Plane` and `Spectrum` say of what."""
 
     _data_kind = "measured"
@@ -65,6 +71,15 @@ class Measured(NDArrayOperatorsMixin, ABC):
     def _compare(self, other: Measured) -> None:
         """Tell where another operand has its values at other places."""
         tell_differences((self, other))
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            kind = type(self).__name__
+            hint = f"its array has it: {kind.lower()}.values.{name}"
+            hint = hint if hasattr(np.ndarray, name) else ""
+            message = no_attribute(kind, name, hint, dir(type(self)))
+            raise AttributeError(message, name=name, obj=self)
 
     def __getstate__(self) -> dict[str, Any]:
         # The cost belongs to the process that computed it.
@@ -142,7 +157,49 @@ class Measured(NDArrayOperatorsMixin, ABC):
         array: xarray.DataArray = upper.data_array(self)
         return array
 
+    def clip(
+        self: _Self, low: Any = None, high: Any = None, out: None = None, **options: Any
+    ) -> _Self:
+        """Return the values limited to a range, whose ends may be quantities; None: no end."""
+        if out is not None or options:
+            raise usage(
+                "a clipped result takes two ends alone", either("use np.clip(result.values, ...)")
+            )
+        limited = self if low is None else np.maximum(self, low)
+        return limited if high is None else np.minimum(limited, high)
+
+    def round(self: _Self, decimals: int = 0, out: None = None) -> _Self:
+        """Return the values rounded to a number of decimals."""
+        return self._changed(np.round(self.values, decimals), self.unit)
+
+    def to_image(self) -> Image:
+        """Return the same as an image in memory, with every method of images.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> plane = tf.open("cube.fits")[0].collapse("max")
+        >>> plane.to_image().select("circle(2,2,1)", where="> 45").stats().count
+        3
+        """
+        values, header = self.as_written()
+        image: Image = upper.image_of_array(values, header, self.companions)
+        return image
+
+    def _part(self: _Self, index: Any) -> _Self:
+        """Return the part that a region or a range of channels cuts out."""
+        section = upper.section_of(self.to_image(), index)
+        kept = [axis for axis in range(len(section.ranges)) if axis != self._kept]
+        return self._cut(Section(tuple(section.ranges[axis] for axis in kept)))
+
+    @property
+    def _kept(self) -> int | None:
+        """NumPy axis of length 1 that the image has and the values lack."""
+        return None
+
     def __getitem__(self, index: Any) -> Any:
+        if is_world(index):
+            return self._part(index)
         items = index if isinstance(index, tuple) else (index,)
         if is_section(items):
             section = resolve(items, self.shape)
@@ -214,6 +271,18 @@ class Measured(NDArrayOperatorsMixin, ABC):
         if values.dtype == np.bool_ or values.shape != self.shape or not alike:
             return values
         return self._changed(values, unit or None, other)
+
+
+def is_world(index: Any) -> bool:
+    """Say whether an index is in world coordinates: text, a region, or a range of quantities.
+
+    >>> is_world("5..15 km/s"), is_world("icrs; circle(10, 20, 0.1)"), is_world(slice(5, 15))
+    (True, True, False)
+    """
+    if isinstance(index, slice):
+        return any(hasattr(end, "unit") for end in (index.start, index.stop))
+    is_foreign = type(index).__module__.partition(".")[0] == "regions"
+    return is_foreign or isinstance(index, (str, Region, SpectralRange, os.PathLike))
 
 
 def has_unit(value: Any) -> bool:

@@ -7,9 +7,8 @@ imported on demand.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +30,30 @@ if TYPE_CHECKING:
     import astropy.wcs
     import matplotlib.figure
     import spectral_cube
+    from typing_extensions import Unpack
 
     from tachyfits._core import Report
     from tachyfits.file.hdu import Hdu
+
+
+class PictureOptions(TypedDict, total=False):
+    """Keywords of `Plane.plot` and `Plane.png`; see `tachyfits.plot.plane_figure`."""
+
+    cmap: Any
+    contours: Any
+    title: str | None
+    label: str | None
+    scale_bar: Any
+    overlay: Plane | None
+    overlay_levels: Any
+    regions: Any
+    ax: Any
+    figsize: Any
+    stretch: Literal["linear", "log", "asinh", "sqrt"]
+    limits: Any
+    percentile: float | None
+    low: float | None
+    high: float | None
 
 
 @public
@@ -42,7 +62,10 @@ class Plane(Measured):
     """A picture of the sky made from a cube: an array with a unit and coordinates.
 
     Arithmetic, NumPy functions and slices give planes with the right unit and coordinates;
-    comparisons give arrays of bool. Other indices give numbers and arrays.
+    comparisons give arrays of bool. Other indices give numbers and arrays: ``plane[3, 4]``, and by
+    a SkyCoord the value of the pixel that has it, NaN beyond the plane. A region as index, or the
+    text of one, gives the rectangle around it. ``max``, ``mean`` and the like ignore undefined
+    pixels.
 
     Attributes
     ----------
@@ -86,6 +109,27 @@ class Plane(Measured):
         if self.kept_axis is not None:
             shape.insert(self.kept_axis, 1)
         return Grid(self.source, Coordinates(self.header, len(shape)), tuple(shape))
+
+    @property
+    def _kept(self) -> int | None:
+        return self.kept_axis
+
+    def __getitem__(self, index: Any) -> Any:
+        if hasattr(index, "spherical"):
+            return self._at(index)
+        return super().__getitem__(index)
+
+    def _at(self, position: Any) -> Any:
+        """Return the values of the pixels that have positions on the sky; NaN beyond the plane."""
+        x, y = (
+            np.floor(np.asarray(at) + 0.5)
+            for at in self.to_image().coordinates.world_to_pixel(position)[:2]
+        )
+        height, width = self.shape
+        with np.errstate(invalid="ignore"):
+            inside = (x >= 0) & (x < width) & (y >= 0) & (y < height)
+        columns, rows = (np.where(inside, at, 0).astype(np.intp) for at in (x, y))
+        return np.where(inside, self.values[rows, columns], np.nan)[()]
 
     def _cut(self, section: Section) -> Plane:
         ranges, shape = list(section.ranges), list(self.shape)
@@ -156,15 +200,8 @@ class Plane(Measured):
         self,
         path: str | os.PathLike[str],
         *,
-        stretch: str = "linear",
-        limits: str | tuple[float | None, float | None] | None = None,
-        percentile: float | None = None,
-        low: float | None = None,
-        high: float | None = None,
-        colormap: str | None = None,
-        contours: bool | int | Sequence[float] = False,
-        title: str | None = None,
         overwrite: bool = True,
+        **options: Unpack[PictureOptions],
     ) -> None:
         """Draw the plane with axes and a colour bar into a PNG (or SVG or PDF, by the name).
 
@@ -172,33 +209,15 @@ class Plane(Measured):
         ----------
         path
             The picture.
-        stretch
-            Mapping of values to colours: "linear", "log", "asinh" or "sqrt".
-        limits, percentile, low, high
-            The range of the colour map, as in `tachyfits.plot.plane_figure`: "zscale", "minmax",
-            "percentile" or two numbers; None: suitable for the values.
-        colormap
-            A matplotlib colour map; None: suitable for the values.
-        contours
-            True, how many, or their values.
-        title
-            Title instead of the object (or the file) and the name.
         overwrite
             Replace an older picture.
+        **options
+            As in `tachyfits.plot.plane_figure`: ``cmap``, ``contours``, ``title``, ``figsize``,
+            ``stretch``, ``limits``, ...
         """
-        figure = self.plot(
-            stretch=stretch,
-            limits=limits,
-            percentile=percentile,
-            low=low,
-            high=high,
-            colormap=colormap,
-            contours=contours,
-            title=title,
-        )
-        upper.save_figure(figure, path, overwrite=overwrite)
+        upper.save_figure(self.plot(**options), path, overwrite=overwrite)
 
-    def plot(self, **options: Any) -> matplotlib.figure.Figure:
+    def plot(self, **options: Unpack[PictureOptions]) -> matplotlib.figure.Figure:
         """Draw the plane with axes and a colour bar; options as of `tachyfits.plot.plane_figure`.
 
         Examples
@@ -211,13 +230,13 @@ class Plane(Measured):
         figure: matplotlib.figure.Figure = upper.plane_figure(self, **options)
         return figure
 
-    def to_ccddata(self) -> astropy.nddata.CCDData:
+    def to_astropy(self) -> astropy.nddata.CCDData:
         """Return CCDData of astropy: unit, coordinates, header, and a mask of undefined pixels.
 
         Examples
         --------
         >>> import tachyfits as tf
-        >>> data = tf.open("cube.fits")[0].collapse("max").to_ccddata()
+        >>> data = tf.open("cube.fits")[0].collapse("max").to_astropy()
         >>> data.unit, tf.Plane.from_nddata(data).values[0, 0]
         (Unit("Jy / beam"), np.float64(40.0))
         """

@@ -17,7 +17,10 @@ from tachyfits.text.pixel_units import pixel_unit, product_text
 from tachyfits.text.units import text_of_unit
 
 #: Operators and functions whose operands and result have the same unit.
-_ALIKE = ("+", "-", "%", "min", "max", "fmin", "fmax", "clip", "where", "hypot")
+_ALIKE = (
+    "+", "-", "%", "min", "max", "fmin", "fmax", "clip", "where", "hypot", "fmod", "copysign",
+    "nextafter",
+)  # fmt: skip
 
 #: Operators of operands of one unit that give a truth value.
 _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
@@ -26,7 +29,9 @@ _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 _TRUTHS = ("&", "|", "not", "isnan", "isfinite", "isinf", "sign", "signbit")
 
 #: Functions of one operand that keep its unit.
-_SAME = ("abs", "floor", "ceil", "round", "trunc", "negative", "positive")
+_SAME = (
+    "abs", "floor", "ceil", "round", "trunc", "negative", "positive", "conjugate", "spacing",
+)  # fmt: skip
 
 #: Functions that are powers.
 _POWERS = {"sqrt": 0.5, "square": 2, "cbrt": 1 / 3, "reciprocal": -1}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -24,16 +25,21 @@ from tachyfits.base.upper import upper
 from tachyfits.header.alignment import Grid, difference
 from tachyfits.header.cards import Header
 from tachyfits.header.coordinates import PIXEL, Axis, Coordinates
+from tachyfits.header.spectral_selection import channel_mask
+from tachyfits.header.spectral_units import Line
 from tachyfits.header.tabulated import Tabulated, tabulated
+from tachyfits.results.fits import FitAxis, FitRequest, SpectrumFit, fitted
 from tachyfits.results.html import table_html
 from tachyfits.results.measured import Measured, both, cut_header, slice_of, with_unit
 from tachyfits.text.axes import WorldAxis
 from tachyfits.text.regions import Region
 from tachyfits.text.sections import Section
+from tachyfits.text.spectral_ranges import AskedChannels
 
 if TYPE_CHECKING:
     import matplotlib.figure
     import specutils
+    from matplotlib.axes import Axes
 
     from tachyfits._core import Report
 
@@ -44,7 +50,9 @@ class Spectrum(Measured):
     """Values along the spectral axis: an array with a unit and coordinates.
 
     Arithmetic, NumPy functions and slices give spectra with the right unit and coordinates;
-    comparisons give arrays of bool. Other indices give numbers and arrays.
+    comparisons give arrays of bool. Other indices give numbers and arrays. A range with a unit as
+    index, ``spectrum["5..15 km/s"]`` or a slice of quantities, gives the channels that it touches.
+    ``max``, ``mean`` and the like ignore undefined channels.
 
     Attributes
     ----------
@@ -165,18 +173,71 @@ class Spectrum(Measured):
             writer.writerow([repr(float(coordinate)), repr(float(value))])
         return stream.getvalue()
 
-    def png(
-        self, path: str | os.PathLike[str], *, title: str | None = None, overwrite: bool = True
-    ) -> None:
-        """Draw the spectrum into a PNG (or SVG or PDF, by the name)."""
-        upper.save_figure(self.plot(title=title), path, overwrite=overwrite)
+    def fit_gaussians(
+        self,
+        n: int = 1,
+        *,
+        channels: AskedChannels = None,
+        baseline: int | None = None,
+        noise: Any = None,
+        limits: dict[str, tuple[float | None, float | None]] | None = None,
+    ) -> SpectrumFit:
+        """Fit Gaussians, and a baseline with them; parameters as of `Image.fit_gaussians`.
 
-    def plot(self, *, title: str | None = None) -> matplotlib.figure.Figure:
-        """Draw the spectrum as steps, with units on the axes."""
-        figure: matplotlib.figure.Figure = upper.spectrum_figure([self], title=title)
+        Returns
+        -------
+        SpectrumFit
+            Of each Gaussian, the highest first, the amplitude, centre, full width at half maximum
+            and integral with their standard errors, in the units of the spectrum; all NaN, with
+            the flag saying why, if the fit failed.
+
+        Examples
+        --------
+        >>> import numpy as np, tachyfits as tf
+        >>> x = np.arange(32.0)
+        >>> line = 3 * np.exp(-4 * np.log(2) * ((x - 12.5) / 6) ** 2)
+        >>> cards = {"CTYPE1": "FREQ", "CUNIT1": "GHz", "CRPIX1": 1.0, "CDELT1": 1.0, "BUNIT": "K"}
+        >>> tf.write("spectrum.fits", line, header=cards, overwrite=True)
+        >>> fit = tf.open("spectrum.fits")[0].spectrum().fit_gaussians(noise=0.1)
+        >>> round(fit[0].centre, 6), round(fit[0].fwhm, 6), fit.channels
+        (12.5, 6.0, 32)
+        """
+        world = self.axis
+        used = channel_mask(Coordinates(self.header, 1), 0, len(world), channels, Line())
+        widths = np.abs(np.gradient(world.values)) if len(world) > 1 else np.ones(1)
+        axis = FitAxis(world.values[used], widths[used])
+        return fitted(self, used, FitRequest.of(n, baseline, noise, limits, self.unit, axis))
+
+    def png(self, path: str | os.PathLike[str], *, overwrite: bool = True, **options: Any) -> None:
+        """Draw the spectrum into a PNG (or SVG or PDF, by the name); options as of `plot`."""
+        upper.save_figure(self.plot(**options), path, overwrite=overwrite)
+
+    def plot(
+        self,
+        *,
+        title: str | None = None,
+        label: str | None = None,
+        ax: Axes | None = None,
+        figsize: float | Sequence[float] | None = None,
+    ) -> matplotlib.figure.Figure:
+        """Draw the spectrum as steps, with units on the axes.
+
+        Parameters
+        ----------
+        title
+            None: the object, or else the file.
+        label
+            Name in the legend; None: the region's.
+        ax, figsize
+            Axes of yours to draw in, or inches of a new figure, as in
+            `tachyfits.plot.plane_figure`.
+        """
+        figure: matplotlib.figure.Figure = upper.spectrum_figure(
+            [self], title=title, labels=None if label is None else [label], ax=ax, figsize=figsize
+        )
         return figure
 
-    def to_specutils(self) -> specutils.Spectrum:
+    def to_astropy(self) -> specutils.Spectrum:
         """Return a spectrum of specutils, with coordinates, rest frequency and ``meta["header"]``.
 
         Raises

@@ -14,7 +14,7 @@ import zstandard
 from fastapi import Request, Response
 from numpy.typing import NDArray
 
-from tachyfits.results.json import plain
+from tachyfits.results import plain
 from tachyfits.server.datasets import OpenFile
 from tachyfits.server.errors import Changed
 

@@ -14,6 +14,7 @@ from typing import Any
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.staticfiles import StaticFiles
 
 import tachyfits as tf
@@ -35,8 +36,9 @@ from tachyfits.server.work import Workers
 
 #: Modules of `server.endpoints`, each with a ``router``.
 ENDPOINTS = (
-    "about", "axis", "contours", "cutout", "dataset", "files", "grid", "health", "image", "jobs",
-    "pixel", "pv", "regions", "sidecars", "snapshot", "spectrum", "statistics", "tile",
+    "about", "axis", "catalogue", "contours", "cutout", "dataset", "figure", "files", "fit", "grid",
+    "health", "image", "jobs", "lines", "match", "noise", "pixel", "position", "pv", "regions",
+    "sidecars", "snapshot", "spectrum", "statistics", "tile", "vectors",
 )  # fmt: skip
 
 #: How failures are answered (RFC 9457).
@@ -132,7 +134,7 @@ def create_app(settings: Settings) -> FastAPI:
         app.include_router(found, responses=_PROBLEM, dependencies=[Depends(known_parameters)])
     for module in RESOURCES:
         app.include_router(importlib.import_module(f"{__package__}.vo.{module}").router)
-    app.mount("/", StaticFiles(directory=WEB, html=True))
+    app.mount("/", GZipMiddleware(StaticFiles(directory=WEB, html=True), minimum_size=1000))
     return app
 
 

@@ -12,7 +12,8 @@ import threading
 from collections.abc import Callable, Iterator
 
 import tachyfits as tf
-from tachyfits.base.errors import with_hint
+from tachyfits.base import with_hint
+from tachyfits.file import stored_table
 from tachyfits.server.errors import Superseded, TooLarge
 
 #: Bytes of a pixel while its tile is decoded: integers of 64 bits, or floats that become integers.
@@ -27,7 +28,7 @@ _PATIENCE = 0.05
 
 def tile_bytes(image: tf.Image) -> int:
     """Return the bytes of a decoded tile of a compressed image; 0 of another image."""
-    table = image._hdu().stored
+    table = stored_table(image)
     if table is None:
         return 0
     header = table.header()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 import tachyfits as tf
-from tachyfits.base.errors import with_hint
+from tachyfits.base import with_hint
 
 
 class RequestError(Exception):
@@ -78,6 +78,8 @@ def described(error: Exception) -> tuple[int, str, str]:
         return 400, "Bad request", str(error)
     if isinstance(error, tf.FormatError):
         return 422, "Invalid file", with_hint(problem, _DAMAGED)
+    if isinstance(error, tf.IoError) and error.code == "io-changed":
+        return Changed.status, Changed.title, with_hint(problem, "ask again")
     if isinstance(error, tf.IoError):
         return 503, "The file cannot be read", with_hint(problem, _UNREADABLE)
     return 500, "Internal error", "the server failed; its log says why"

@@ -20,7 +20,7 @@ from tachyfits.server.datasets import OpenFile
 from tachyfits.server.errors import RequestError
 from tachyfits.server.state import State
 from tachyfits.server.work import gone
-from tachyfits.writing.sinks import FileBytes
+from tachyfits.writing import FileBytes
 
 #: Bytes that are read at a time.
 _PIECE = 1 << 20

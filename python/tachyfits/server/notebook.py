@@ -12,8 +12,8 @@ from pathlib import Path
 import uvicorn
 
 import tachyfits as tf
-from tachyfits.base.errors import either, usage
-from tachyfits.results.frame import Frame
+from tachyfits.base import either, usage
+from tachyfits.results import Frame
 from tachyfits.server.app import create_app
 from tachyfits.server.run import LOOPBACK, listen
 from tachyfits.server.settings import Settings
@@ -71,7 +71,8 @@ _servers: dict[int, _Server] = {}
 def viewer(image: tf.Image, height: int, address: str | None) -> Frame:
     """Return the page that shows an image; see `Image.view`."""
     path = image.file.name
-    if not os.path.isfile(path):
+    is_remote = image.file.storage == "remote"
+    if not is_remote and not os.path.isfile(path):
         raise usage(
             f"{path}: the viewer shows images of files on this machine",
             either("write it to a file first: image.write(path)"),
@@ -82,7 +83,7 @@ def viewer(image: tf.Image, height: int, address: str | None) -> Frame:
         if process not in _servers:
             _servers[process] = _Server()
         server = _servers[process]
-    name = server.datasets.add(Path(path))
+    name = server.datasets.add(path if is_remote else Path(path))
     base = f"http://127.0.0.1:{server.port}/"
     if address is not None:
         base = address.replace("{port}", str(server.port)).rstrip("/") + "/"

@@ -6,15 +6,13 @@ from typing import Annotated
 
 from fastapi import Depends, Query, Request
 
-from tachyfits.base.errors import with_hint
-from tachyfits.header.spectral_units import Line
+from tachyfits.base import with_hint
+from tachyfits.header import Line
 from tachyfits.info import statistics
 from tachyfits.server.body import body_text, text_body
 from tachyfits.server.errors import RequestError, TooLarge
 from tachyfits.server.place import Place
-from tachyfits.text.numbers import numbers
-from tachyfits.text.statistics import PERCENTILES
-from tachyfits.text.units import SPECTRAL, asked_quantity
+from tachyfits.text import PERCENTILES, SPECTRAL, asked_quantity, parse_numbers
 
 #: Characters of a region: a polygon of some thousand corners. uvicorn takes addresses of at most
 #: 65 535 bytes, proxies often of 8 KiB: POST has the region in its body.
@@ -141,9 +139,10 @@ REGION_BODY = text_body(LONGEST_REGION, "polygon(10,10,30,12,20,40)")
 Channels = Annotated[
     str | None,
     Query(
-        max_length=200,
+        max_length=1000,
         description="Channels from 1, both ends included: '10:40', '10:40:2', '7'; or a range with "
-        "a unit, and with a frame: '100..250 km/s', '230.5..230.6 GHz LSRK'.",
+        "a unit, and with a frame: '100..250 km/s', '230.5..230.6 GHz LSRK'. Several with commas "
+        "between: the channels between them are undefined.",
         examples=["1:4"],
     ),
 ]
@@ -199,7 +198,7 @@ def numbers_of(text: str, name: str, most: int) -> list[float]:
     >>> numbers_of("1,2.5", "q", most=3)
     [1.0, 2.5]
     """
-    found = numbers(text, most)
+    found = parse_numbers(text, most)
     if found is None:
         raise RequestError(
             f"invalid {name} {text[:100]!r}: expected at most {most} numbers with commas between"

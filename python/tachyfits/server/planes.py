@@ -17,11 +17,10 @@ from fastapi import Depends, Query
 from numpy.typing import NDArray
 
 import tachyfits as tf
-from tachyfits.base.errors import with_hint
-from tachyfits.file.companions import plane_file
-from tachyfits.image.chosen_regions import in_pixels
-from tachyfits.image.conditions import threshold_of_values
-from tachyfits.image.rectangles import extent_on_image
+from tachyfits import CompoundRegion, Region, SkyRegion
+from tachyfits.base import with_hint
+from tachyfits.file import plane_file
+from tachyfits.image import extent_on_image, for_pictures, in_pixels, threshold_of_values
 from tachyfits.server.asked import Asked
 from tachyfits.server.errors import TooLarge
 from tachyfits.server.parameters import (
@@ -34,9 +33,8 @@ from tachyfits.server.parameters import (
     Unit,
     line_of,
 )
+from tachyfits.server.polarisation import ANGLE, INTENSITY, polarised
 from tachyfits.server.view import TILE, View
-from tachyfits.text.regions import CompoundRegion, Region
-from tachyfits.text.sky_regions import SkyRegion
 
 #: Most bytes of a plane that is computed as a whole, which the cache then keeps.
 MOST_BYTES = 256 << 20
@@ -222,6 +220,10 @@ class Collapse:
     ) -> tf.Plane:
         """Return a part of the plane, computed by the engine."""
         view = asked.view
+        if self.statistic in (INTENSITY, ANGLE):
+            return polarised(
+                self, view, lambda one: one._computed(asked, y, x, progress=progress), y, x
+            )
         line = line_of(None, self.rest, self.convention)
         words = {"channels": self.channels, "pol": self.pol}
         selection = view.selection(words, others=self.others, line=line)
@@ -229,16 +231,19 @@ class Collapse:
         if self.threshold is not None:
             where = (threshold_of_values(view.cube, self.threshold, self.unit),)
         section = (*selection.section, y, x)
-        cube = view.cube._selected(replace(selection, section=section, where=where))
+        cube = view.cube.select(replace(selection, section=section, where=where))
         options: dict[str, Any] = {
             "unit": self.unit,
             "rest": self.rest,
             "convention": self.convention,
             "progress": progress,
         }
-        if self.statistic.startswith("moment"):
-            return cube.moment(int(self.statistic.removeprefix("moment")), **options)
-        return cube.collapse(self.statistic, **options)
+        # Any of the names that the endpoints take, which were checked.
+        name: Any = self.statistic
+        if name.startswith("moment"):
+            order: Any = int(name.removeprefix("moment"))
+            return cube.moment(order, **options)
+        return cube.collapse(name, **options)
 
 
 def is_large(view: View) -> bool:
@@ -307,7 +312,7 @@ def binned(plane: tf.Image, view: View, level: int) -> tf.Image:
     if level == 0:
         return plane
     block = (1,) * (plane.ndim - 2) + (1 << level,) * 2
-    return plane._for_pictures().rebin(block, partial="keep")
+    return for_pictures(plane).rebin(block, partial="keep")
 
 
 def _means_of(image: tf.Image, view: View, levels: Iterable[int]) -> _Levels:
@@ -348,7 +353,8 @@ async def _collapse(
             max_length=40,
             pattern=r"^(moment[0-2]|[a-ln-z][a-z_]*[0-9.]*|m[a-np-z][a-z_]*)$",
             description="Collapse channels to one plane: sum, mean, max, min, rms, std, median, "
-            "max_coordinate, ..., or moment0, moment1, moment2.",
+            "max_coordinate, ..., or moment0, moment1, moment2; or linear_polarization and "
+            "polarization_angle (degrees, north through east) of the means of Stokes Q and U.",
             examples=["mean"],
         ),
     ] = None,

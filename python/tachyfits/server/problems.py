@@ -6,6 +6,7 @@ import math
 import re
 
 import tachyfits as tf
+from tachyfits.file import stored_table
 from tachyfits.server.datasets import OpenFile
 from tachyfits.server.view import View
 
@@ -25,7 +26,7 @@ def problems_of(file: OpenFile, view: View) -> list[str]:
         if found[0] is None or _TRUNCATED not in warning:
             found.append(warning)
     _ = view.sky  # what its cards lack becomes a problem of the view
-    found += [*view.problems, *image.coordinates.problems]
+    found += [*view.problems, *image.coordinates.summary.problems]
     texts = [text.partition("\nhint: ")[0].strip() for text in found if text]
     # The same card is a problem of the view and of the summary, whose texts name no file.
     alone = [
@@ -40,8 +41,8 @@ def problems_of(file: OpenFile, view: View) -> list[str]:
 
 def readable_channels(view: View) -> int:
     """Return how many channels from the first on a file has whole."""
-    hdu = view.image._hdu()
-    is_plain = hdu.stored is None and view.axes == tuple(range(1, view.image.ndim + 1))
+    hdu = view.image
+    is_plain = stored_table(hdu) is None and view.axes == tuple(range(1, view.image.ndim + 1))
     if not is_plain or view.image.ndim < 3 or hdu.data_bytes_present >= hdu.data_bytes:
         return view.channels
     plane = math.prod(view.image.shape[-2:]) * abs(view.image.bitpix) // 8
@@ -50,8 +51,7 @@ def readable_channels(view: View) -> int:
 
 def _truncated(image: tf.Image) -> str | None:
     """Return what is missing of an image whose file ends too early; None if nothing is."""
-    hdu = image._hdu()
-    hdu = hdu.stored or hdu
+    hdu = stored_table(image) or image
     present, expected = hdu.data_bytes_present, hdu.data_bytes
     if present >= expected:
         return None

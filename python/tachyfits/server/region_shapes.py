@@ -8,21 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import tachyfits as tf
-from tachyfits.base.errors import foreign_errors
-from tachyfits.base.optional import needed
-from tachyfits.header.sky import Sky
-from tachyfits.image.chosen_regions import border_of, in_pixels
-from tachyfits.interop.region_files import parts_of_text
-from tachyfits.interop.regions import region_of_astropy
-from tachyfits.server.errors import RequestError, TooLarge
-from tachyfits.text.region_text import is_file_text, parse_region
-from tachyfits.text.regions import (
+from tachyfits import (
     Box,
     Circle,
     CompoundRegion,
@@ -32,12 +23,21 @@ from tachyfits.text.regions import (
     Point,
     Polygon,
     Region,
+    SkyRegion,
+)
+from tachyfits.base import foreign_errors, needed
+from tachyfits.image import border_of, in_pixels
+from tachyfits.interop import parts_of_text, region_of_astropy
+from tachyfits.server.errors import RequestError, TooLarge
+from tachyfits.text import (
+    OWN_FRAME,
     annulus,
+    is_file_text,
     numbers_of,
+    parse_region,
     ring_of,
     union_of,
 )
-from tachyfits.text.sky_regions import OWN_FRAME, SkyRegion
 
 #: Most shapes of a file.
 MOST_SHAPES = 5000
@@ -49,7 +49,7 @@ _LONGEST_LINE, _LONGEST_COMMENT = 30_000, 2000
 #: Shapes of DS9 that are not read; annotations are written as comments.
 _UNREAD = re.compile(
     r"(?:^|[;\n])[ #+!-]{0,9}"
-    r"((?:|b|e)panda|vector|projection|segment|ruler|compass|text) ?\(",
+    r"((?:|b|e)panda|vector|projection|ruler|compass|text) ?\(",
     re.IGNORECASE,
 )
 
@@ -66,14 +66,15 @@ class Shape:
         Its pixels are left out.
     outline
         Points along its border, pixels from 1; NaN between the two of a ring.
-    label
-        The text beside it; "" without any.
+    label, color
+        The text beside it and its colour; "" without any.
     """
 
     text: str
     excluded: bool
     outline: NDArray[np.float64]
     label: str = ""
+    color: str = ""
 
 
 def shapes_of(image: tf.Image, text: str) -> list[Shape]:
@@ -82,9 +83,11 @@ def shapes_of(image: tf.Image, text: str) -> list[Shape]:
     Shapes on the sky get the scale and the angle that the sky has at their centre.
     """
     found = (
-        union_of(parts_of_text(_short_lines(text))) if is_file_text(text) else parse_region(text)
+        union_of(parts_of_text(_short_lines(text), lines_too=True))
+        if is_file_text(text)
+        else parse_region(text)
     )
-    parts = list(_parts(found, excluded=False))
+    parts = list(parts_of(found, excluded=False))
     if len(parts) > MOST_SHAPES:
         raise TooLarge(f"a region file of more than {MOST_SHAPES} shapes")
     return [shape for excluded, part in parts for shape in _on(image, part, excluded=excluded)]
@@ -97,7 +100,8 @@ def _on(image: tf.Image, part: Region, *, excluded: bool) -> Iterator[Shape]:
         ring = _ring_in_pixels(image, outer, inner)
         if ring is not None:
             lines = [_border(image, outer), np.full((1, 2), np.nan), _border(image, inner)]
-            yield Shape(text_of(ring), excluded, np.concatenate(lines), part.label)
+            outline = np.concatenate(lines)
+            yield Shape(text_of(ring), excluded, outline, part.label, part.color)
             return
         yield from _on(image, outer, excluded=excluded)
         yield from _on(image, inner, excluded=not excluded)
@@ -109,7 +113,7 @@ def _on(image: tf.Image, part: Region, *, excluded: bool) -> Iterator[Shape]:
         if len(corners) < 3:
             return
         shape = Polygon([(x, y) for x, y in (corners - 1).tolist()])
-    yield Shape(text_of(shape), excluded, border, part.label)
+    yield Shape(text_of(shape), excluded, border, part.label, part.color)
 
 
 def _ring_in_pixels(image: tf.Image, outer: Region, inner: Region) -> CompoundRegion | None:
@@ -168,7 +172,7 @@ def _short_lines(text: str) -> str:
     return short
 
 
-def _parts(region: Region, *, excluded: bool) -> Iterator[tuple[bool, Region]]:
+def parts_of(region: Region, *, excluded: bool) -> Iterator[tuple[bool, Region]]:
     """Return the shapes of a region, rings as one, and whether each is excluded."""
     if isinstance(region, CompoundRegion) and not _is_ring(region):
         parts = region.parts
@@ -177,7 +181,7 @@ def _parts(region: Region, *, excluded: bool) -> Iterator[tuple[bool, Region]]:
             # A combination takes the parts of one at its beginning for its own.
             parts = ((True, first), *parts[2:])
         for added, part in parts:
-            yield from _parts(part, excluded=excluded != (not added))
+            yield from parts_of(part, excluded=excluded != (not added))
     else:
         yield excluded, region
 
@@ -197,7 +201,7 @@ def _near(image: tf.Image, region: SkyRegion) -> PixelRegion | None:
     """Return a shape on the sky as one in pixels; None where it has none of that kind."""
     if region.shape == "point":
         return in_pixels(image, region)
-    sky = image._coordinates.sky
+    sky = image.coordinates.sky
     if region.shape == "range" or sky is None:
         return None
     regions = needed("regions", "shapes on the sky in pixels", extra="regions")
@@ -238,7 +242,11 @@ def text_of(region: Region) -> str:
     """
     ring = ring_of(region)
     if ring is not None:
-        inner, outer = (list(map(float, vars(shape).values())) for shape in ring)
+        inner, outer = (
+            list(map(float, numbers_of(shape)))
+            for shape in ring
+            if isinstance(shape, (Circle, Ellipse))
+        )
         numbers = [inner[0] + 1, inner[1] + 1, *inner[2:4], *outer[2:4], *inner[4:]]
         name = "annulus" if isinstance(ring[0], Circle) else "ellipse"
         return f"{name}({','.join(map(repr, numbers))})"
@@ -250,85 +258,3 @@ def text_of(region: Region) -> str:
     else:
         raise RequestError("the region has no text in pixels")
     return f"{type(region).__name__.lower()}({','.join(map(repr, numbers))})"
-
-
-def file_of(lines: list[str], form: str, sky: Sky | None) -> str:
-    """Return regions in pixels as a file of DS9 or CASA.
-
-    Parameters
-    ----------
-    lines
-        Text of regions in pixels.
-    form
-        "ds9" or "crtf".
-    sky
-        Write them on the sky; None: in pixels.
-    """
-    regions = needed("regions", "files of regions", extra="regions")
-    if form == "crtf" and sky is None:
-        # astropy-regions writes pixels in this form that it does not read.
-        raise RequestError("invalid system 'image': files of CASA are written on the sky; use sky")
-    if len(lines) > MOST_SHAPES:
-        raise TooLarge(f"more than {MOST_SHAPES} regions")
-    found = []
-    for line in lines:
-        for excluded, part in _parts(parse_region(line), excluded=False):
-            ring = ring_of(part)
-            if ring is None and not isinstance(part, PixelRegion):
-                raise RequestError(f"invalid region {line[:100]!r}: expected one in pixels")
-            shape = _foreign(regions, part) if ring is None else _foreign_ring(regions, *ring)
-            if excluded:
-                shape.meta["include"] = False
-            with foreign_errors(f"{line[:100]!r} has no place on the sky", "write it in pixels"):
-                found.append(shape if sky is None else shape.to_sky(sky.wcs))
-    frame = "image" if sky is None else sky.astropy_frame.name
-    with foreign_errors(
-        f"files of regions ({form}) cannot be in the frame {frame}",
-        "use the format ds9 and the system image",
-    ):
-        text: str = regions.Regions(found).serialize(format=form)
-    return text
-
-
-def _foreign_ring(regions: Any, inner: PixelRegion, outer: PixelRegion) -> Any:
-    """Return a ring as one of astropy-regions."""
-    from astropy import units as u
-
-    if isinstance(inner, Circle) and isinstance(outer, Circle):
-        centre = regions.PixCoord(inner.x, inner.y)
-        return regions.CircleAnnulusPixelRegion(centre, inner.radius, outer.radius)
-    assert isinstance(inner, Ellipse)
-    assert isinstance(outer, Ellipse)
-    return regions.EllipseAnnulusPixelRegion(
-        regions.PixCoord(inner.x, inner.y),
-        2 * inner.semi_x,
-        2 * outer.semi_x,
-        2 * inner.semi_y,
-        2 * outer.semi_y,
-        inner.angle_degrees * u.deg,
-    )
-
-
-def _foreign(regions: Any, region: Region) -> Any:
-    """Return a shape as one of astropy-regions."""
-    from astropy import units as u
-
-    def at(x: float, y: float) -> Any:
-        return regions.PixCoord(x, y)
-
-    if isinstance(region, Circle):
-        return regions.CirclePixelRegion(at(region.x, region.y), region.radius)
-    if isinstance(region, Ellipse):
-        x, y, first, second, angle = numbers_of(region)
-        return regions.EllipsePixelRegion(at(x, y), 2 * first, 2 * second, angle * u.deg)
-    if isinstance(region, Box):
-        x, y, width, height, angle = numbers_of(region)
-        return regions.RectanglePixelRegion(at(x, y), width, height, angle * u.deg)
-    if isinstance(region, Polygon):
-        columns, rows = zip(*region.vertices, strict=True)
-        return regions.PolygonPixelRegion(regions.PixCoord(columns, rows))
-    if isinstance(region, Point):
-        return regions.PointPixelRegion(at(region.x, region.y))
-    if isinstance(region, Line) and len(region.vertices) == 2:
-        return regions.LinePixelRegion(*(at(x, y) for x, y in region.vertices))
-    raise RequestError("files of regions have no lines of several sides")

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import uvicorn
 
-from tachyfits.base.errors import either, usage
+from tachyfits.base import either, usage
 from tachyfits.server.app import create_app
 from tachyfits.server.guard.connection import protocol
 from tachyfits.server.settings import Settings

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tachyfits.base.errors import either, usage
+from tachyfits.base import either, usage
 
 MEBIBYTE = 1 << 20
 GIBIBYTE = 1 << 30
@@ -25,7 +26,8 @@ class Settings:
     Attributes
     ----------
     paths
-        Files and folders. Nothing outside them is served; links are followed first.
+        Files and folders; texts are URLs of files, and of folders in object stores. Nothing outside
+        them is served; links are followed first.
     token
         Clients must send it, as ``Authorization: Bearer`` or in the link that the server prints.
         None: clients need none.
@@ -46,6 +48,14 @@ class Settings:
         Origins of other pages that may read answers (CORS).
     samp
         The page may reach the SAMP hub of its own machine, to send files to TOPCAT or Aladin.
+    resolver
+        Address of a service that knows positions of names, with ``{name}`` in it; it answers like
+        Sesame of the CDS. The server asks it for each new name that a client gives. None: names
+        are refused.
+    cone_hosts
+        Hosts of services whose catalogues the server searches around a position for its clients,
+        each with a port where that is not the usual one. A host whose address is private needs that
+        address in the list, too. Empty: none.
     frame_ancestors
         Sources, as of CSP, of pages that may show the viewer in a frame: notebooks.
     threads
@@ -77,7 +87,7 @@ class Settings:
         Folder of jobs, their results and copies of cubes in other layouts.
     """
 
-    paths: tuple[Path, ...]
+    paths: tuple[Path | str, ...]
     token: str | None = None
     first_token: str | None = None
     open_page: bool = False
@@ -86,6 +96,8 @@ class Settings:
     hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
     samp: bool = False
+    resolver: str | None = None
+    cone_hosts: tuple[str, ...] = ()
     frame_ancestors: tuple[str, ...] = ()
     threads: int = 0
     concurrent: int = 96
@@ -110,3 +122,13 @@ class Settings:
             if value is not None and not value.strip():
                 asked = either(name, f"--{name.replace('_', '-')}")
                 raise usage(f"invalid {asked} {value!r}: expected text", f"leave {asked} out")
+        if self.resolver is not None and not re.fullmatch(r"https?://[^/\s{}]+/\S*", self.resolver):
+            self._refuse_resolver()
+        if self.resolver is not None and "{name}" not in self.resolver:
+            self._refuse_resolver()
+
+    def _refuse_resolver(self) -> None:
+        raise usage(
+            f"invalid resolver {self.resolver!r}: expected an http address with {{name}}",
+            "use https://cds.unistra.fr/cgi-bin/nph-sesame/-oI/SNV?{name}",
+        )

@@ -21,20 +21,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tachyfits as tf
-from tachyfits import _core
-from tachyfits.base.errors import usage
-from tachyfits.header.sky import Sky
-from tachyfits.header.spectral_units import Line
-from tachyfits.image.rectangles import extent_on_image
-from tachyfits.image.selection import Choice, Selection
+from tachyfits import Region, WorldAxis
+from tachyfits.base import usage
+from tachyfits.file import stored_table
+from tachyfits.header import Line, Sky
+from tachyfits.image import (
+    ChannelMask,
+    Choice,
+    Selection,
+    cut_with_margins,
+    extent_on_image,
+    for_pictures,
+    image_of_pixels,
+    masked,
+    with_cards,
+)
 from tachyfits.server.decoding import tile_bytes
 from tachyfits.server.errors import RequestError, TooLarge
 from tachyfits.server.parameters import others_of
 from tachyfits.server.settings import GIBIBYTE
-from tachyfits.text.axes import WorldAxis
-from tachyfits.text.fits_sections import Range, numpy_index
-from tachyfits.text.region_text import parse_region
-from tachyfits.text.regions import Region
+from tachyfits.text import Range, numpy_index, parse_region
 
 _T = TypeVar("_T")
 
@@ -182,7 +188,7 @@ class View:
             section[-1] = slice(None)
         elif channel is not None and words.get("channels") is not None:
             raise RequestError("both channel and channels are given: use one of them")
-        stokes = self.cube._coordinates.stokes_axis
+        stokes = self.cube.coordinates.stokes_axis
         is_named = words.get("pol") is not None and others is None
         if is_named and stokes is not None and stokes < ndim - 2:
             section[stokes] = slice(None)
@@ -213,7 +219,7 @@ class View:
         RequestError
             They are not the axes of the sky.
         """
-        sky = self.cube._coordinates.sky
+        sky = self.cube.coordinates.sky
         if sky is None or sky.axes != (1, 2):
             raise RequestError("the image has no sky coordinates along x and y: use pixels")
         return sky
@@ -233,15 +239,25 @@ class View:
         item = image.dtype.itemsize
         if choice.margins and pixels * item > max(GIBIBYTE, image.size * item):
             raise TooLarge("the part with its margins has more bytes than the image; use trim")
+        image = self._of_channels(choice)
         ranges, around = [(0, 1, 1)] * ndim, [(0, 0)] * ndim
         for axis, place in enumerate(self._places):
             ranges[place], around[place] = choice.section.ranges[axis], margins[axis]
         if image.ndim == 1:
             ranges, around = ranges[:1], around[:1]
-        core = image._core_image().cut(ranges, margins=around if choice.margins else ())
-        found = tf.File.computed(core, None)[0]
-        assert isinstance(found, tf.Image)
-        return found
+        return cut_with_margins(image, ranges, around if choice.margins else ())
+
+    def _of_channels(self, choice: Choice) -> tf.Image:
+        """Return the image of the file with NaN in channels that a choice of the cube leaves out.
+
+        ``choice``: of a rectangle, whose conditions are about channels alone.
+        """
+        masks = [
+            ChannelMask.of(self.image, self._places[condition.axis], condition.inside)
+            for condition in choice.conditions
+            if isinstance(condition, ChannelMask)
+        ]
+        return masked(self.image, self.image, masks)
 
     def section_of_file(self, section: Sequence[Range]) -> tuple[slice, ...]:
         """Return NumPy's index in the cube of a section on the axes of the file."""
@@ -270,7 +286,7 @@ class View:
         """The sky of the cube; None without one, or if its cards cannot be used."""
 
         def usable() -> Sky | None:
-            sky = self.cube._coordinates.sky
+            sky = self.cube.coordinates.sky
             return sky if sky is None or sky.wcs is not None else None
 
         return self._tried(usable)
@@ -287,7 +303,7 @@ class View:
     def _order(self) -> list[int]:
         """Return the FITS numbers of the axes: x and y first, and that of the channels third."""
         image = self.image
-        sky = image._coordinates.sky
+        sky = image.coordinates.sky
         first = list(sky.axes) if sky is not None else [1, 2]
         axis = image.channel_axis
         if axis is not None and image.ndim - axis not in first:
@@ -383,7 +399,7 @@ class View:
             without any; blocks at the right and upper edge may be incomplete.
         """
         self.check_tile(level, column, row)
-        plane = plane._for_pictures() if level else plane
+        plane = for_pictures(plane) if level else plane
         step = 1 << level
         span = TILE * step
         y = slice(row * span, min((row + 1) * span, self.height))
@@ -402,9 +418,7 @@ def _without_coordinates(image: tf.Image) -> tf.Image:
     """Return an image with the cards that say what its pixels are."""
     keywords = dict.fromkeys(card.keyword for card in image.header.cards)
     removed = [name for name in keywords if name and not name.startswith(_OF_PIXELS)]
-    found = tf.File.computed(image._core_image().with_cards([], removed), None)[0]
-    assert isinstance(found, tf.Image)
-    return found
+    return with_cards(image, [], removed)
 
 
 def _cube_of_line(image: tf.Image) -> tf.Image:
@@ -430,11 +444,8 @@ def _cube_of_line(image: tf.Image) -> tf.Image:
         if isinstance(card.value, (bool, int, float)) or _PRINTABLE.fullmatch(str(card.value)):
             cards.append((name, card.value, ""))
     # Of a truncated file the part that is there.
-    hdu = image._hdu()
     count = image.size
-    if hdu.stored is None:
-        count = min(count, hdu.data_bytes_present * 8 // abs(image.bitpix))
+    if stored_table(image) is None:
+        count = min(count, image.data_bytes_present * 8 // abs(image.bitpix))
     pixels = np.ascontiguousarray(image.read(slice(0, max(1, count))).reshape(-1, 1, 1))
-    found_image = tf.File.computed(_core.array_file(pixels, cards, name=image.file.name), None)[0]
-    assert isinstance(found_image, tf.Image)
-    return found_image
+    return image_of_pixels(pixels, cards, image.file.name)

@@ -17,7 +17,7 @@ from fastapi import Request
 from starlette.types import Receive
 
 import tachyfits as tf
-from tachyfits.base.errors import worded_for_http
+from tachyfits.base import worded_for_http
 from tachyfits.server.errors import Busy, Superseded
 from tachyfits.server.settings import Settings
 

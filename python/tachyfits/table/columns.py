@@ -6,6 +6,7 @@ Nothing here reads a file. Conversions to other libraries are in `interop.arrow`
 
 from __future__ import annotations
 
+import os
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from dataclasses import dataclass
 from itertools import chain
@@ -266,6 +267,34 @@ class Columns(Mapping[str, Any]):
         frame: polars.DataFrame = upper.polars_frame(self)
         return frame
 
+    def write(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        r"""Write the columns in the format that the name ends in; it appears when it is complete.
+
+        Parameters
+        ----------
+        path
+            Ends in .fits, .csv, .json, .vot, .ecsv, .parquet or .arrow (these two need pyarrow).
+            Astropy writes VOTable (.vot) and ECSV. JSON has the
+            units by name, and an object for each row; an undefined number is null.
+        overwrite
+            Replace an existing file.
+
+        Raises
+        ------
+        IoError
+            The file exists, or cannot be written.
+        UsageError
+            The name ends in something else, or pyarrow is not installed.
+
+        Examples
+        --------
+        >>> import numpy as np, tachyfits as tf
+        >>> tf.Columns({"id": np.arange(2), "flux": np.array([1.5, 2.0])}).write("a.csv")
+        >>> open("a.csv").read()
+        'id,flux\n0,1.5\n1,2.0\n'
+        """
+        upper.write_columns(self, path, overwrite)
+
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
@@ -283,3 +312,12 @@ class Columns(Mapping[str, Any]):
 
     def _repr_html_(self) -> str:
         return html_of(self._head(10), self._units(), f"{self._rows} rows")
+
+
+def columns_of(arrays: Mapping[str, NDArray[Any]], units: Mapping[str, str | None]) -> Columns:
+    """Return columns of arrays with one number or text in each row; ``units``: by name."""
+    info = {
+        name: TableColumn(number, name, name, "", array.dtype, unit=units.get(name))
+        for number, (name, array) in enumerate(arrays.items())
+    }
+    return Columns(arrays, info)

@@ -173,15 +173,20 @@ class TableReading(Hdu):
     @overload
     def __getitem__(self, key: str | int) -> Any: ...
     @overload
-    def __getitem__(self, key: list[str] | list[int]) -> Columns: ...
+    def __getitem__(self, key: list[str] | list[int] | NDArray[np.bool_]) -> Columns: ...
     def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, np.ndarray) and key.dtype == np.bool_ and self._compression is None:
+            return self.read(rows=key)
         keys = key if isinstance(key, (list, tuple)) else [key]
         if any(isinstance(each, (slice, np.ndarray, EllipsisType)) for each in keys):
             if self._compression is not None:
                 problem = f"{self._where()} is a {self._compression.text}: table[{key!r}]"
                 raise usage(problem, self._compression.hint)
-            problem = f"{self._where()}: table[{key!r}]: an index selects a column"
-            raise usage(problem, either("use table.read(rows=...) for rows"))
+            shown = "an array" if any(isinstance(each, np.ndarray) for each in keys) else repr(key)
+            problem = f"{self._where()}: table[{shown}]: an index selects a column"
+            raise usage(
+                problem, either("use table.read(rows=...) for rows; table[mask] takes bools")
+            )
         if isinstance(key, (list, tuple)):
             return self.read(key)
         column = self.column(key)
@@ -348,7 +353,9 @@ class TableReading(Hdu):
         for column in plan.wanted:
             if column.is_variable:
                 arrays[column.key], odd = ragged(core, column, rows, text, options)
-                self._warn_of_shape(column, arrays[column.key])
+                values = arrays[column.key]
+                if column.shape and isinstance(values, Ragged) and not values.cell_shape:
+                    self._warn_of_shape(column)
             elif is_apart(column, options["raw"]):
                 arrays[column.key], odd = divided(core, column, rows, text, options)
             else:
@@ -362,14 +369,40 @@ class TableReading(Hdu):
         meta, comments = self._meta()
         return Columns(arrays, plan.info, meta=meta, comments=comments)
 
-    def _warn_of_shape(self, column: TableColumn, values: Values) -> None:
-        if column.shape and isinstance(values, Ragged) and not values.cell_shape:
-            elements = int(np.prod(column.shape))
-            warn(
-                f"{self._where()}, column {column.name!r}: TDIM{column.number + 1} is for arrays "
-                f"of {elements} element{'s' * (elements != 1)}, and some have other numbers: "
-                "all are read with one axis"
-            )
+    @placing
+    def _stream(
+        self,
+        wanted: Sequence[TableColumn],
+        rows: tuple[int, int],
+        where: str | None,
+        batch_rows: int,
+        threads: int | None,
+        metadata: tuple[list[tuple[str, str]], list[list[tuple[str, str]]]],
+    ) -> object:
+        """Return a stream of Arrow batches in a capsule; ``metadata`` of the schema and fields."""
+        if where is not None:
+            self._check_condition(where)
+        self._warn_of_tiles()
+
+        def faults(found: Sequence[tuple[int, bool]]) -> None:
+            for column, (odd, is_misshapen) in zip(wanted, found, strict=True):
+                if is_misshapen:
+                    self._warn_of_shape(column)
+                if odd:
+                    self._warn_of_odd(column, odd)
+
+        return self._core_table().arrow_stream(
+            [column.number for column in wanted], *rows, condition=where, batch_rows=batch_rows,
+            metadata=metadata, faults=faults, threads=self._threads(threads),
+        )  # fmt: skip
+
+    def _warn_of_shape(self, column: TableColumn) -> None:
+        elements = int(np.prod(column.shape))
+        warn(
+            f"{self._where()}, column {column.name!r}: TDIM{column.number + 1} is for arrays "
+            f"of {elements} element{'s' * (elements != 1)}, and some have other numbers: "
+            "all are read with one axis"
+        )
 
     def _warn_of_odd(self, column: TableColumn, odd: int) -> None:
         if column.dtype.kind == "U":
@@ -425,8 +458,10 @@ class TableReading(Hdu):
             float64. Put names with characters other than letters, digits and "_", and columns
             called T, F or ROW, in backquotes. ``ROW`` is the number of the row from 1, ``W[2]`` the
             second element of a cell, in file order. ``&`` and ``|`` of integers are bitwise:
-            ``(QUALITY & 128) == 0``. ``N IN (1, 2)`` is true for one of the values. A number beside
-            a column of float32 is rounded to float32. An undefined value makes a comparison false,
+            ``(QUALITY & 128) == 0``. ``N IN (1, 2)`` is true for one of the values. ``NAME LIKE
+            'NGC%'`` is true for text that matches: ``%`` is any text, ``_`` one character, each
+            itself after the character of ``ESCAPE '!'``. A number beside a column of float32 is
+            rounded to float32. An undefined value makes a comparison false,
             so ``!(N == 1)`` is true; test for it with ``isnull(x)``.
         rows
             Only among these; see `read`.

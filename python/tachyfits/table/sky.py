@@ -78,7 +78,10 @@ def position_columns(
         named = "of these names" if names is not None else "by UCD or by a usual name"
         raise usage(
             f"no columns of a position {named} among {listed(c.name for c in columns)}",
-            either('name them: names=("RA", "DEC")', "name them: --cone-columns RA,DEC"),
+            either(
+                'name them: names=("RA", "DEC")',
+                "name them: --cone-columns RA,DEC (match: --positions)",
+            ),
         )
     return PositionColumns(*found, (_factor(found[0]), _factor(found[1])))
 
@@ -108,11 +111,12 @@ def _by_ucd(columns: Sequence[TableColumn]) -> dict[str, TableColumn]:
 def _factor(column: TableColumn) -> float:
     """Return degrees per unit of a column; one without a unit is in degrees."""
     text = (column.unit or "").strip()
-    if not text or text.lower() in ("h", "hr", "hour", "hours"):
+    is_number = column.dtype.kind in "fiu"
+    if is_number and (not text or text.lower() in ("h", "hr", "hour", "hours")):
         # Hours of right ascension; as a unit they would be times.
         return 15.0 if text else 1.0
-    unit = fits_unit(text, ANGLE)
-    if unit is None or not unit.is_equivalent(asked_unit("deg")) or column.dtype.kind not in "fiu":
+    unit = fits_unit(text, ANGLE) if is_number else None
+    if unit is None or not unit.is_equivalent(asked_unit("deg")):
         raise usage(
             f"column {column.name!r} in {column.unit!r} of type {column.dtype} is not an angle",
             either(

@@ -10,12 +10,19 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tachyfits import _core
 from tachyfits.base.boundary import public
+from tachyfits.base.errors import either, usage
+from tachyfits.base.hints import attribute_hint, closest
 from tachyfits.base.progress import Progress
 from tachyfits.base.upper import upper
 from tachyfits.table.columns import Columns
 from tachyfits.table.display import html_of, text_of
+from tachyfits.table.intervals import clock_offset, inside, seconds_per_unit
+from tachyfits.table.joining import pairs_of, side_by_side
 from tachyfits.table.part import Part
 from tachyfits.table.reading import ColumnNames, TableReading
 from tachyfits.table.rows import batch_size
@@ -36,8 +43,28 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
+    from tachyfits.interop.arrow_stream import ArrowStream
+
 #: Rows that are shown of a table.
 SHOWN_ROWS = 10
+
+
+def _centre(ra: Any, dec: Any, radius: Any) -> tuple[Any, Any, Any]:
+    """Return longitude, latitude and radius of a cone; a SkyCoord of astropy has the first two."""
+    if not hasattr(ra, "transform_to"):
+        if radius is None:
+            raise usage(
+                "invalid cone: expected a radius, found none",
+                either('give ra, dec and radius, or a SkyCoord and a radius: "5arcmin"'),
+            )
+        return ra, dec, radius
+    if radius is not None or not getattr(ra, "isscalar", False):
+        raise usage(
+            "invalid cone: expected one position of astropy and a radius",
+            either('give cone(SkyCoord("05h34m32s +22d00m52s"), "5arcmin")'),
+        )
+    position = ra.transform_to("icrs")
+    return position.spherical.lon, position.spherical.lat, dec
 
 
 @public
@@ -82,7 +109,7 @@ class Table(TableReading):
     # Positions on the sky.
 
     def cone(
-        self, ra: Any, dec: Any, radius: Any, *, columns: ColumnNames = None,
+        self, ra: Any, dec: Any, radius: Any = None, *, columns: ColumnNames = None,
         names: Sequence[str] | None = None, where: str | None = None,
         threads: int | None = None, progress: Progress | None = None,
     ) -> Columns:  # fmt: skip
@@ -92,7 +119,8 @@ class Table(TableReading):
         ----------
         ra, dec, radius
             Degrees, or text or quantities with a unit ("05h34m32s", "5arcmin"). The position is in
-            the system of the columns.
+            the system of the columns. Or a SkyCoord of one position, of any frame, and the radius:
+            ``cone(position, "5arcmin")``; the columns are taken as ICRS then, as by `match`.
         columns
             As in `read`.
         names
@@ -116,8 +144,12 @@ class Table(TableReading):
         >>> import tachyfits as tf
         >>> tf.open("table.fits")[1].cone(11.5, -0.5, "1deg", columns="NAME")["NAME"]
         array(['beta', 'gamma'], dtype='<U8')
+        >>> from astropy.coordinates import SkyCoord
+        >>> position = SkyCoord("00h46m00s -00d30m00s")
+        >>> tf.open("table.fits")[1].cone(position, "1deg", columns="NAME")["NAME"]
+        array(['beta', 'gamma'], dtype='<U8')
         """
-        condition = cone_condition(self.columns, cone(ra, dec, radius), names)
+        condition = cone_condition(self.columns, cone(*_centre(ra, dec, radius)), names)
         both = condition if where is None else f"({where}) and {condition}"
         return self.read(columns, where=both, threads=threads, progress=progress)
 
@@ -154,6 +186,117 @@ class Table(TableReading):
             return nearest(own, other._positions(other_names), limit)
         return nearest(own, known_positions(other), limit)
 
+    def join(
+        self, other: Table, radius: Any = None, *, kind: str = "inner", matches: str = "nearest",
+        names: Sequence[str] | None = None, other_names: Sequence[str] | None = None,
+    ) -> Columns:  # fmt: skip
+        """Return the rows of two tables side by side, if their positions match.
+
+        Parameters
+        ----------
+        other
+            Another table. Both positions are taken to be in one frame, as by `match`.
+        radius
+            The largest separation; None: any (only for the nearest match). As in `cone`.
+        kind
+            "inner": rows with a match. "left": every row of this table; the columns of the other
+            are undefined without a match (NaN, masked, or cells without elements).
+        matches
+            "nearest": the nearest row of the other table. "all": every row within the radius, the
+            nearest first.
+        names, other_names
+            Columns of positions, as in `cone`.
+
+        Returns
+        -------
+        Columns
+            The columns of this table, those of the other table (with "_2" after a name that this
+            table has too), and SEPARATION (float64, degrees, NaN without a match). Rows are in the
+            order of this table.
+
+        Raises
+        ------
+        UsageError
+            A choice is invalid, or a table has no columns of positions.
+
+        Notes
+        -----
+        The rows of the result are in memory. A row of the other table may match several rows.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> table = tf.open("table.fits")[1]
+        >>> pairs = table.join(table, "1arcsec")
+        >>> pairs.names
+        ('NAME', 'RA', 'DEC', 'MAG', 'NAME_2', 'RA_2', 'DEC_2', 'MAG_2', 'SEPARATION')
+        """
+        limit = None if radius is None else cone(0.0, 0.0, radius)[2]
+        if not isinstance(other, Table):
+            raise usage(
+                f"invalid table of type {type(other).__name__}: expected a Table of tachyfits",
+                either("use tachyfits.open(...)[1]"),
+            )
+        own, others = self._positions(names), other._positions(other_names)
+        pairs = pairs_of(own, others, limit, kind, matches)
+        partners = other.read(rows=pairs.right[pairs.right >= 0])
+        return side_by_side(self.read(rows=pairs.left), partners, pairs)
+
+    def during(
+        self, intervals: Table, columns: ColumnNames = None, *, time: str = "TIME",
+        start: str = "START", stop: str = "STOP", where: str | None = None,
+    ) -> Columns:  # fmt: skip
+        """Return the rows whose time lies in good time intervals, as gtifilter of FTOOLS.
+
+        Parameters
+        ----------
+        intervals
+            A table of intervals, such as a GTI extension.
+        columns, where
+            As in `read`.
+        time, start, stop
+            Names of the columns of times, and of the ends of intervals. Units are converted.
+
+        Raises
+        ------
+        UsageError
+            A column is not of times, or the tables differ in MJDREF or TIMESYS.
+
+        Notes
+        -----
+        Both ends belong to an interval. TIMEZERO of each table is added to its times. Undefined
+        times lie in no interval. Intervals may overlap, in any order.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> tf.write("events.fits", {"TIME": [0.5, 2.0, 3.5]}, units={"TIME": "s"})
+        >>> tf.write("gti.fits", {"START": [2.0], "STOP": [3.0]}, name="GTI")
+        >>> tf.open("events.fits")[1].during(tf.open("gti.fits")["GTI"])["TIME"]
+        array([2.])
+        """
+        rows = self.in_intervals(intervals, time=time, start=start, stop=stop)
+        return self.read(columns, rows=rows, where=where)
+
+    def in_intervals(
+        self, intervals: Table, *, time: str = "TIME", start: str = "START", stop: str = "STOP"
+    ) -> NDArray[np.int64]:
+        """Return the numbers (int64, from 0) of the rows of `during`, whose options these are."""
+        if not isinstance(intervals, Table):
+            raise usage(
+                f"invalid intervals of type {type(intervals).__name__}: expected a Table",
+                either('use tachyfits.open("events.fits")["GTI"]'),
+            )
+        offset = clock_offset(self.header, intervals.header)
+        ends = [intervals._seconds(name) + offset for name in (start, stop)]
+        return np.flatnonzero(inside(self._seconds(time), ends[0], ends[1]))
+
+    def _seconds(self, name: str) -> NDArray[np.float64]:
+        """Return a column of times in seconds, NaN if undefined."""
+        factor = seconds_per_unit(self.column(name), self.header)
+        values = np.ma.asarray(self[name], dtype=np.float64)
+        return np.ma.filled(values, np.nan) * factor
+
     def _positions(self, names: Sequence[str] | None) -> Any:
         found = position_columns(self.columns, names)
         keys = [found.longitude.key, found.latitude.key]
@@ -177,19 +320,56 @@ class Table(TableReading):
         """
         return self._read_for_others(columns, rows, where, threads, progress).to_arrow()
 
+    def arrow_stream(
+        self, columns: ColumnNames = None, *, rows: int = 100_000, where: str | None = None,
+        within: Any = None, threads: int | None = None,
+    ) -> ArrowStream:  # fmt: skip
+        """Return a source of Arrow batches for any library, which reads the table from the start.
+
+        Parameters
+        ----------
+        columns, where, within, threads
+            As of `batches`.
+        rows
+            Rows that are read at a time; without ``where``, those of a batch. Fewer where rows are
+            longer than 256 MiB in all.
+
+        Returns
+        -------
+        ArrowStream
+            An object with ``__arrow_c_stream__``, which may be taken any number of times, as by
+            ``polars.DataFrame(...)``, ``pyarrow.table(...)`` and DuckDB's ``FROM``. pyarrow is not
+            needed, unless ``within`` is a list of rows, or a column has strings with a delimiter
+            (``TFORMn = 'rA:SSTRw/nnn'``).
+
+        Raises
+        ------
+        UsageError
+            The table lacks a column. An invalid condition is an error when a library takes the
+            stream.
+
+        Examples
+        --------
+        >>> import polars, tachyfits as tf
+        >>> stars = tf.open("table.fits")[1].arrow_stream(["NAME", "MAG"], where="MAG < 18")
+        >>> polars.DataFrame(stars)["NAME"].to_list()
+        ['epsilon']
+        """
+        chosen = self._rows(within)
+        part = Part(self, self._chosen(columns), chosen, where, batch_size(rows), threads)
+        stream: ArrowStream = upper.ArrowStream(part)
+        return stream
+
     def arrow_reader(
         self, columns: ColumnNames = None, *, rows: int = 100_000, where: str | None = None,
         within: Any = None, threads: int | None = None,
     ) -> pyarrow.RecordBatchReader:  # fmt: skip
-        """Return a pyarrow reader that reads the table batch by batch; options as of `batches`."""
-        wanted, chosen = self._chosen(columns), self._rows(within)
-        part = Part(self, wanted, chosen, where, batch_size(rows), threads)
-        batches = (part.read(piece, "bytes") for piece in part.pieces())
-        reader: pyarrow.RecordBatchReader = upper.arrow_reader(part.read((0, 0), "bytes"), batches)
-        return reader
+        """Return a pyarrow reader of the batches of `arrow_stream`, whose options these are."""
+        stream = self.arrow_stream(columns, rows=rows, where=where, within=within, threads=threads)
+        return stream.reader()
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self.arrow_reader().__arrow_c_stream__(requested_schema)
+        return self.arrow_stream().__arrow_c_stream__(requested_schema)
 
     def to_astropy(
         self, columns: ColumnNames = None, *, rows: Any = None, where: str | None = None,
@@ -329,7 +509,7 @@ class Table(TableReading):
         ----------
         path
             ``.fits`` (the header is copied), ``.csv``, ``.parquet`` or ``.arrow`` (the last two
-            need pyarrow).
+            need pyarrow); ``.vot`` (VOTable) or ``.ecsv``, which astropy writes from memory.
         columns, rows, where
             As in `read`.
         overwrite
@@ -363,7 +543,9 @@ class Table(TableReading):
                 problem = f"'Table' object has no attribute {name!r}"
                 raise AttributeError(problem, name=name, obj=self)
             compression = self._compression
-            kind, hint = self.kind, "a column is table['NAME'], several are table.read([...])"
+            kind = self.kind
+            hint = attribute_hint("Table", name) or closest(name, dir(type(self)))
+            hint = hint or either("a column is table['NAME'], several are table.read([...])")
             if compression is not None:
                 kind, hint = compression.text, compression.hint
             problem = f"{self._where()} is a {kind}, which has no attribute {name!r}"

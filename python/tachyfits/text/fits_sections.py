@@ -75,12 +75,20 @@ def parse_range(text: str) -> Range:
     return Range(first, last if match["colon"] else first, step)
 
 
-def parse_channels(text: str) -> Range | SpectralRange:
-    """Read a range of pixels, or one with a unit.
+def parse_channels(text: str) -> Range | SpectralRange | list[Range | SpectralRange]:
+    """Read a range of pixels, or one with a unit; several with commas between are a list.
 
     >>> parse_channels("5:50").last, str(parse_channels("100..250 km/s"))
     (50, '100..250 km/s')
+    >>> [item.first for item in parse_channels("10:40,80:120")]
+    [10, 80]
     """
+    found = [_one_range(part) for part in text.split(",")]
+    return found if len(found) > 1 else found[0]
+
+
+def _one_range(text: str) -> Range | SpectralRange:
+    """Read a range of pixels, or one with a unit."""
     if not re.search("[A-Za-z]", text):
         return parse_range(text)
     from tachyfits.text.spectral_ranges import parse_spectral_range

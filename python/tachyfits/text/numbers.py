@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 
 
-def numbers(text: str, most: int | None = None) -> tuple[float, ...] | None:
+def parse_numbers(text: str, most: int | None = None) -> tuple[float, ...] | None:
     """Return finite numbers with commas between, no more than ``most``; None of other texts.
 
-    >>> numbers("1,2.5, -3"), numbers("1,2,3", most=2), numbers("1,nan"), numbers("")
-    ((1.0, 2.5, -3.0), None, None, None)
+    >>> parse_numbers("1,2.5, -3"), parse_numbers("1,2,3", most=2)
+    ((1.0, 2.5, -3.0), None)
+    >>> parse_numbers("1,nan"), parse_numbers("")
+    (None, None)
     """
     parts = text.split(",", -1 if most is None else most)
     try:

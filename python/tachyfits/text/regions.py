@@ -41,9 +41,12 @@ class Region:
     label
         The text that a region file has beside the shape; "" without any. Shapes are equal whatever
         their labels.
+    color
+        The colour that the file gives it, such as "#58a6ff" or "red"; "" without one.
     """
 
     label: str = ""
+    color: str = ""
 
 
 @public
@@ -378,17 +381,23 @@ class PhysicalRegion(Region):
 Parts: TypeAlias = "Sequence[tuple[bool, Region]]"
 
 
-def labelled(region: Region, label: str) -> Region:
-    """Return the same region with a label.
+def labelled(region: Region, label: str, color: str = "") -> Region:
+    """Return the same region with a label and a colour.
 
     >>> labelled(Circle(9, 4, 2.5), "core").label, labelled(Circle(9, 4, 2.5), "core")
     ('core', Circle(x=9, y=4, radius=2.5))
     """
-    if region.label == label:
+    if (region.label, region.color) == (label, color):
         return region
     found = copy.copy(region)
     object.__setattr__(found, "label", label)
+    object.__setattr__(found, "color", color)
     return found
+
+
+def like(region: Region, other: Region) -> Region:
+    """Return a region with the label and the colour of another one."""
+    return labelled(region, other.label, other.color)
 
 
 def union_of(parts: Parts) -> Region:
@@ -409,7 +418,7 @@ def each_of(parts: Parts) -> list[Region]:
     for number, (added, shape) in enumerate(parts):
         if added:
             removed = [part for part in parts[number + 1 :] if not part[0]]
-            found.append(labelled(union_of([(True, shape), *removed]), shape.label))
+            found.append(like(union_of([(True, shape), *removed]), shape))
     # Shapes that are only removed leave the rest of the image.
     return found or [union_of(parts)]
 
@@ -418,9 +427,9 @@ def physical(region: Region) -> Region:
     """Return a region whose numbers, written from 1, are of physical pixels."""
     if isinstance(region, CompoundRegion):
         parts = tuple((added, physical(part)) for added, part in region.parts)
-        return labelled(CompoundRegion(parts), region.label)
+        return like(CompoundRegion(parts), region)
     assert isinstance(region, PixelRegion)
-    return labelled(PhysicalRegion(region.moved((1.0, 1.0), (1.0, 1.0))), region.label)
+    return like(PhysicalRegion(region.moved((1.0, 1.0), (1.0, 1.0))), region)
 
 
 def _check_numbers(shape: Any) -> None:

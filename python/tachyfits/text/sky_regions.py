@@ -12,7 +12,7 @@ from typing import Any
 
 from tachyfits.base.boundary import public
 from tachyfits.base.errors import foreign_errors, usage
-from tachyfits.text.regions import CompoundRegion, Region, annulus, check_radii, labelled
+from tachyfits.text.regions import CompoundRegion, Region, annulus, check_radii, like
 from tachyfits.text.units import ANGLE, asked_quantity
 
 #: Names of frames as DS9, CASA and people write them, and what astropy calls them.
@@ -216,10 +216,10 @@ def in_own_frame(region: Region) -> Region:
     """Return a region whose positions are in the frame of the image that it is used on."""
     if isinstance(region, CompoundRegion):
         parts = tuple((added, in_own_frame(part)) for added, part in region.parts)
-        return labelled(CompoundRegion(parts), region.label)
+        return like(CompoundRegion(parts), region)
     if not isinstance(region, SkyRegion):
         return region
-    return labelled(replace(region, frame=OWN_FRAME), region.label)
+    return like(replace(region, frame=OWN_FRAME), region)
 
 
 def degrees(value: Any, what: str) -> float:

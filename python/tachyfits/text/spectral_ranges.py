@@ -5,16 +5,22 @@ from __future__ import annotations
 import math
 import operator
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tachyfits import _core
 from tachyfits.base.boundary import public
 from tachyfits.base.errors import either, foreign_errors, usage
+from tachyfits.base.lazy_numpy import np
 from tachyfits.text.units import LIGHT, SPECTRAL, asked_unit, text_of_unit
 
-#: Forms of `channels` of an operation.
-AskedChannels: TypeAlias = "slice | int | str | SpectralRange | tuple[Any, Any] | None"
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: Forms of one range of channels, and of `channels` of an operation, which takes several.
+ChannelRange: TypeAlias = "slice | int | str | SpectralRange | tuple[Any, Any]"
+AskedChannels: TypeAlias = "ChannelRange | Sequence[ChannelRange] | NDArray[Any] | None"
 
 #: Names of spectral reference frames (Standard, table 27), and other spellings of them.
 SPECTRAL_FRAMES = {
@@ -40,9 +46,10 @@ _BOUND = re.compile(
 def hint() -> str:
     """Return how channels are named, in the words of the interface."""
     return either(
-        'use channels=slice(40, 90), "100..250 km/s", "230.5..230.6 GHz" or a slice of quantities',
-        "use --channels 40:90, '100..250 km/s' or '230.5..230.6 GHz'",
-        "use 40:90, '100..250 km/s' or '230.5..230.6 GHz'",
+        'use channels=slice(40, 90), "100..250 km/s", "230.5..230.6 GHz", a slice of quantities, '
+        "or a list of these",
+        "use --channels 40:90, '100..250 km/s', '230.5..230.6 GHz' or several with commas between",
+        "use 40:90, '100..250 km/s', '230.5..230.6 GHz' or several with commas between",
     )
 
 
@@ -87,7 +94,8 @@ class SpectralRange:
     def __str__(self) -> str:
         low, high = ("" if end is None else f"{end:.12g}" for end in (self.low, self.high))
         frame = f" {self.frame}" if self.frame else ""
-        return f"{low} {self.unit}{frame}" if low == high else f"{low}..{high} {self.unit}{frame}"
+        ends = low if low == high else f"{low}..{high}"
+        return f"{ends} {self.unit}{frame}".strip()
 
 
 def parse_spectral_range(text: str) -> SpectralRange:
@@ -174,6 +182,58 @@ def parse_band(text: str, frame: str | None = "BARYCENT") -> SpectralRange:
     )
     # The whole axis is the same in every frame.
     return SpectralRange(*ends, "Hz", None if ends == (None, None) else frame)
+
+
+def listed_channels(given: Any) -> list[Any]:
+    """Return the ranges of `channels` of an operation, which has one or several of them.
+
+    Parameters
+    ----------
+    given
+        A range, a list of ranges, text with commas between ranges, an array of numbers of channels,
+        or an array of bool with a value for each channel.
+
+    Raises
+    ------
+    UsageError
+        It has no range, or is an array of something else.
+
+    >>> listed_channels("1..2 km/s,5..6 km/s"), listed_channels([slice(1, 3), 7])
+    (['1..2 km/s', '5..6 km/s'], [slice(1, 3, None), 7])
+    >>> import numpy as np
+    >>> listed_channels(np.array([False, True, True, False, True]))
+    [slice(1, 3, None), slice(4, 5, None)]
+    """
+    if isinstance(given, str):
+        return list(given.split(","))
+    if isinstance(given, np.ndarray) and not hasattr(given, "unit"):
+        return _runs(given)
+    if not isinstance(given, list) or _is_pair_of_quantities(given):
+        return [given]
+    return [item for part in given for item in listed_channels(part)] or refuse_none()
+
+
+def _is_pair_of_quantities(given: list[Any]) -> bool:
+    """Say whether a list has the two ends of one range."""
+    return any(hasattr(item, "unit") and not isinstance(item, SpectralRange) for item in given)
+
+
+def refuse_none() -> list[Any]:
+    """Refuse a list without ranges."""
+    raise usage("an empty list of channels", "give a range, or leave channels out")
+
+
+def _runs(given: NDArray[Any]) -> list[Any]:
+    """Return the runs of channels that an array of bool or of numbers names."""
+    if given.ndim != 1 or given.dtype.kind not in "biu":
+        problem = f"invalid channels: an array of {given.dtype} with the shape {given.shape}"
+        expected = "expected numbers of channels, or a bool for each channel"
+        raise usage(f"{problem}: {expected}", hint())
+    if given.dtype.kind != "b":
+        return given.tolist() or refuse_none()
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], given, [False]]).astype(np.int8)))
+    runs = edges.reshape(-1, 2).tolist()
+    return [slice(first, last) for first, last in runs] or refuse_none()
 
 
 def asked_channels(given: Any) -> slice | SpectralRange:

@@ -9,6 +9,9 @@ import { number, unit } from "./words.js";
 /** @typedef {import("./state.js").Dataset} Dataset */
 /** @typedef {import("./state.js").Contours} ContourState */
 
+/** Levels in units of the noise that are chosen where none are given. */
+const SIGMAS = [3, 5, 10, 20, 40];
+
 /** Levels that are chosen where none are given. */
 const COUNT = 6;
 
@@ -88,6 +91,9 @@ export function contourGroup(app) {
   const planes = select({ mean: "Mean", max: "Maximum", moment0: "Moment 0", middle: "Middle channel" }, plane, (value) => { plane = value; levels.value = ""; }, "Plane of the other image");
   const planeRow = row("Plane", planes);
   const levels = make("input", { type: "text", placeholder: "chosen for you", "aria-label": "Levels, with commas between", spellcheck: false });
+  let measure = "value";
+  const measures = select({ value: "Values", sigma: "Sigma" }, measure, (value) => { measure = value; levels.value = ""; levels.placeholder = value === "sigma" ? SIGMAS.join(", ") : "chosen for you"; }, "What levels are counted in");
+  const noise = make("p", { class: "note", id: "contour-noise" });
   const colour = make("input", { type: "color", value: "#7ef0c9", "aria-label": "Colour of contours" });
   const note = make("p", { class: "note", role: "status" });
 
@@ -127,8 +133,16 @@ export function contourGroup(app) {
     const of = source();
     try {
       let values = levels.value.split(/[\s,]+/).filter(Boolean).map(Number);
+      const from = other ? of : { ...placeOf(dataset), ...of };
+      noise.textContent = "";
+      if (measure === "sigma") {
+        const found = await askJson("noise", from, { doing: "Measuring the noise" });
+        const sigmas = values.length ? values : SIGMAS;
+        if (!values.length) levels.value = sigmas.join(", ");
+        noise.textContent = `Sigma is ${number(found.noise, 4)} ${unit(found.unit)}, by the median deviation; levels are counted from 0.`;
+        values = sigmas.filter(Number.isFinite).map((sigma) => sigma * found.noise);
+      }
       if (!values.length) {
-        const from = other ? of : { ...placeOf(dataset), ...of };
         const { low, high } = await askJson("limits", { ...from, method: "percentile99.5" }, { doing: "Choosing levels" });
         values = Array.from({ length: COUNT }, (_, i) => Number((low + ((i + 1) / (COUNT + 1)) * (high - low)).toPrecision(3)));
         levels.value = values.join(", ");
@@ -150,7 +164,7 @@ export function contourGroup(app) {
     note.textContent = contours.note;
     if (!shown) return;
     colour.value = shown.colour;
-    if (document.activeElement !== levels) levels.value = shown.levels.join(", ");
+    if (document.activeElement !== levels && measure === "value") levels.value = shown.levels.join(", ");
   }
 
   contours.changed = refresh;
@@ -161,6 +175,8 @@ export function contourGroup(app) {
     make("div", { class: "check" }, name, mine, choose),
     planeRow,
     row("Levels", levels),
+    row("In", measures),
+    noise,
     row("Colour", colour),
     make("div", { class: "buttons" }, make("button", { type: "button", onclick: () => void draw() }, "Draw contours"), make("button", { type: "button", onclick: () => store.set({ contours: null }) }, "Remove")),
     note,

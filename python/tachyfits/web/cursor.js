@@ -19,7 +19,11 @@ export class Cursor {
     app.viewer.pointed = (at) => this.point(at);
     app.viewer.tapped = (at) => this.point(at);
     // What the strip says is of the plane that is shown, also after the pointer left.
-    app.store.on(["channel", "layer", "others"], () => this.named && this.asking.ask(this.named));
+    app.store.on(["channel", "layer", "others", "beside"], () => {
+      if (!this.named) return;
+      this.asking.ask(this.named);
+      app.images.point(this.named);
+    });
     app.store.on(["dataset"], () => this.clear());
   }
 
@@ -27,15 +31,20 @@ export class Cursor {
   point(at) {
     const { dataset, follow } = this.app.store.state;
     this.at = at;
+    this.app.overlay.follow(at);
     const x = Math.round(at?.x ?? 0);
     const y = Math.round(at?.y ?? 0);
     const inside = at && dataset && x >= 1 && y >= 1 && x <= dataset.width && y <= dataset.height;
     if (!inside) {
-      if (!at) this.app.dock.spectra.point(null);
+      if (!at) {
+        this.app.dock.spectra.point(null);
+        this.app.images.point(null);
+      }
       return;
     }
     this.named = { x, y };
     this.asking.ask(this.named);
+    this.app.images.point(this.named);
     if (!follow || dataset.channels < 2) return;
     // While something is dragged its own spectrum is what counts.
     this.app.dock.spectra.point(this.app.viewer.drag ? null : { x, y });
@@ -63,6 +72,15 @@ export class Cursor {
     if (dataset === this.app.store.state.dataset) this.show(found);
   }
 
+  /** Show the values of the other images at the same place. */
+  showOthers() {
+    for (const old of this.place.querySelectorAll("[data-image]")) old.remove();
+    if (!this.named) return;
+    this.app.images.values().forEach(([name, value], i) => {
+      this.place.append(make("div", { "data-image": i }, make("dt", {}, name), make("dd", {}, value)));
+    });
+  }
+
   /** @param {any} found */
   show(found) {
     const { axis } = this.app.dock.spectra;
@@ -77,5 +95,6 @@ export class Cursor {
     );
     this.place.dataset.pixel = `${found.x},${found.y},${found.channel}`;
     this.place.dataset.value = String(found.value);
+    this.showOthers();
   }
 }

@@ -19,6 +19,11 @@ export function dialog(title, fixed, body) {
   made.addEventListener("click", (event) => {
     if (event.target === made) made.close();
   });
+  made.addEventListener("close", () => {
+    // Keys of the page would go to a field that nobody sees.
+    const { activeElement } = document;
+    if (activeElement instanceof HTMLElement && made.contains(activeElement)) activeElement.blur();
+  });
   document.body.append(made);
   return made;
 }

@@ -2,8 +2,10 @@
 
 import { Chart } from "./chart.js";
 import { byId, make, select } from "./dom.js";
-import { KINDS, colourOf, hasArea } from "./regions.js";
+import { colourOf, hasArea, titleOf } from "./regions.js";
 import { Diagram } from "./pv.js";
+import { Fit, withRange } from "./fit.js";
+import { Lines } from "./lines.js";
 import { CURSOR, Spectra } from "./spectra.js";
 import { isLight } from "./theme.js";
 
@@ -11,13 +13,15 @@ const STATISTICS = {
   mean: "Mean", sum: "Sum", flux: "Flux", median: "Median", min: "Minimum", max: "Maximum", rms: "RMS", std: "Deviation",
 };
 
-const UNITS = { "": "Axis of the file", "km/s": "Velocity (km/s)", GHz: "Frequency (GHz)", mm: "Wavelength (mm)", um: "Wavelength (µm)", channel: "Channel" };
+const UNITS = { "": "Axis of the file", "km/s": "Velocity (km/s)", "m/s": "Velocity (m/s)", GHz: "Frequency (GHz)", mm: "Wavelength (mm)", um: "Wavelength (µm)", nm: "Wavelength (nm)", Angstrom: "Wavelength (Å)", channel: "Channel" };
 
 export class Dock {
   /** @param {import("./main.js").App} app */
   constructor(app) {
     this.app = app;
     const { store, viewer } = app;
+    /** @type {import("./spectra.js").Axis | null} the axis that is drawn */
+    this.axis = null;
     this.place = byId("chart", HTMLElement);
     this.diagram = new Diagram(app, byId("diagram", HTMLElement));
     this.note = byId("chart-note", HTMLElement);
@@ -25,8 +29,14 @@ export class Dock {
       this.place,
       (channel) => app.channels.go(channel),
       (range) => this.select(range),
+      (zoom) => this.keepZoom(zoom),
     );
     this.spectra = new Spectra(store, () => this.draw(), (error) => app.tell(error));
+    this.lines = new Lines(store, () => this.drawLines());
+    this.fit = new Fit(app, () => {
+      this.fitChanged();
+      this.draw();
+    });
     this.statistic = select(STATISTICS, store.state.statistic, (statistic) => store.set({ statistic }), "Statistic of spectra");
     this.unit = select(UNITS, "", (spectralUnit) => store.set({ spectralUnit }), "Spectral axis");
     this.follow = make("input", { type: "checkbox" });
@@ -35,19 +45,24 @@ export class Dock {
     this.legend = make("div", { class: "legend" });
     this.range = make("span", { class: "buttons" });
     const view = (/** @type {string} */ name, /** @type {string} */ text) =>
-      make("button", { type: "button", "data-view": name, onclick: () => this.showView(name) }, text);
+      make("button", { type: "button", "data-view": name, onclick: () => store.set({ below: name }) }, text);
     this.views = make("span", { class: "switch", role: "group", "aria-label": "What is below the image" }, view("spectrum", "Spectrum"), view("pv", "Position–velocity"));
     this.ofSpectrum = make("span", { class: "dock-tools" }, this.statistic, make("label", { class: "check" }, this.follow, "Cursor"), this.range, this.legend);
     byId("dock-bar", HTMLElement).append(this.views, this.unit, this.ofSpectrum);
     this.showView("spectrum");
+    store.on(["below"], () => this.showView(store.state.below));
     viewer.regionChanged = (region) => this.spectra.follow(region);
     store.on(["regions"], () => this.spectra.sync());
+    store.on(["smooth", "bin"], () => {
+      this.spectra.clear();
+      this.spectra.sync();
+    });
     store.on(["statistic", "others"], () => {
       this.spectra.clear();
       void this.spectra.loadUnit();
       this.spectra.sync();
     });
-    store.on(["spectralUnit"], () => void this.spectra.loadAxis());
+    store.on(["spectralUnit", "rest", "redshift", "convention", "frame"], () => this.spectra.followAxis());
     store.on(["statistic", "spectralUnit", "follow"], () => this.showControls());
     store.on(["range", "layer"], () => {
       this.showRange();
@@ -72,11 +87,12 @@ export class Dock {
 
   /** Another image was opened. */
   opened() {
-    this.spectra.clear();
-    this.spectra.axis = null;
+    this.chart.restored = this.app.store.state.zoom;
+    this.spectra.opened();
+    this.lines.opened();
     this.showControls();
     this.showRange();
-    void this.spectra.loadAxis();
+    this.spectra.followAxis();
     void this.spectra.loadUnit();
     this.spectra.sync();
   }
@@ -88,17 +104,27 @@ export class Dock {
     this.follow.checked = follow;
   }
 
+  /** @param {number[] | null} zoom */
+  keepZoom(zoom) {
+    const before = this.app.store.state.zoom;
+    if (this.app.opening || String(zoom) === String(before)) return;
+    this.app.store.set({ zoom });
+  }
+
   /** @param {number[] | null} range */
   select(range) {
     this.app.store.set({ range });
   }
 
   showRange() {
-    const { range } = this.app.store.state;
+    const { store } = this.app;
+    const { range } = store.state;
     this.range.replaceChildren();
     if (!range) return;
     this.range.append(
       make("span", { class: "dim" }, `Channels ${range[0]}–${range[1]}`),
+      make("button", { type: "button", onclick: () => this.fitRange(range) }, "Fit"),
+      make("button", { type: "button", title: "Take the noise from these channels", onclick: () => store.set({ fitFree: withRange(store.state.fitFree, range) }) }, "Line-free"),
       make("button", { type: "button", onclick: () => this.select(null) }, "Clear"),
     );
   }
@@ -108,20 +134,67 @@ export class Dock {
     this.chart.setMarks(channel, this.app.store.state.range);
   }
 
+  /** Fit Gaussians to a range, and show the numbers. @param {number[]} range */
+  fitRange(range) {
+    this.app.store.set({ fitChannels: withRange("", range), fitted: true });
+    this.app.panel.show("lines");
+  }
+
+  /** Called after the fit or its problem changed, for the tab of lines. */
+  fitChanged = () => {};
+
+  /** Called after the lines or their places changed, for the tab of lines. */
+  linesChanged = () => {};
+
+  /** Draw the lines of the chosen groups over the chart. */
+  drawLines() {
+    this.chart.setLines(this.lines.marks());
+    this.linesChanged();
+  }
+
+  /**
+   * The curves of a region in the other images, on their own coordinates.
+   * @param {number} id
+   * @param {string} label
+   * @param {{colour: number}} region
+   * @param {boolean} light
+   * @returns {import("./chart.js").Series[]}
+   */
+  others(id, label, region, light) {
+    return (this.app.images?.curvesOf(id) ?? []).map(({ name, index, axis, values, unit }) => {
+      // Curves of one region have colours that are far from each other.
+      const colour = colourOf({ colour: region.colour + 3 * (index + 1) }, light);
+      const frame = axis.frame && axis.frame !== this.axis?.frame ? ` (${axis.frame})` : "";
+      return { label: `${label} in ${name}${frame}`, colour, values, dashed: id === CURSOR, own: { xs: axis.values, unit } };
+    });
+  }
+
   draw() {
     const { store } = this.app;
     const { axis, curves } = this.spectra;
     if (!axis) return;
+    if (axis !== this.axis) {
+      this.axis = axis;
+      this.linesChanged();
+      this.app.images?.followAxes();
+    }
     const light = isLight();
     const series = [];
     const cursor = curves.get(CURSOR);
     if (cursor) series.push({ label: "Cursor", colour: light ? "#56606b" : "#9aa5b1", values: cursor.values, dashed: true });
+    series.push(...this.others(CURSOR, "Cursor", { colour: 6 }, light));
     for (const region of store.state.regions) {
       const curve = curves.get(region.id);
       if (curve && hasArea(region)) {
-        const label = `${KINDS[/** @type {keyof typeof KINDS} */ (region.kind)]} ${region.id}`;
+        const label = titleOf(region);
         series.push({ label, colour: colourOf(region, light), values: curve.values, dashed: false });
+        series.push(...this.others(region.id, label, region, light));
       }
+    }
+    const model = this.fit.model();
+    if (model) {
+      const colour = getComputedStyle(this.place).getPropertyValue("--bad").trim();
+      series.push({ label: "Fit", colour, values: model, dashed: false, smooth: true });
     }
     this.note.textContent = series.length ? "" : "Draw a region, or point at the image, to see its spectrum";
     this.chart.show(axis, series, this.spectra.unit);

@@ -25,6 +25,7 @@ export function make(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
     if (typeof value === "function") element.addEventListener(name.slice(2), value);
+    else if (name.startsWith("aria-")) element.setAttribute(name, String(value));
     else if (value === true) element.setAttribute(name, "");
     else if (value !== false) element.setAttribute(name, String(value));
   }

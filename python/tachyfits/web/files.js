@@ -3,6 +3,7 @@
 import { askJson } from "./api.js";
 import { dialog } from "./dialog.js";
 import { byId, make, select } from "./dom.js";
+import { MOST } from "./images.js";
 import { bytes } from "./words.js";
 
 export class Files {
@@ -17,18 +18,28 @@ export class Files {
     this.entries = [];
     /** @type {(id: string) => void} */
     this.chosen = () => {};
+    this.kind = "image";
     this.search.addEventListener("input", () => this.show());
     byId("open", HTMLButtonElement).addEventListener("click", () => this.open());
+    byId("add-image", HTMLButtonElement).addEventListener("click", () => this.add());
     app.store.on(["dataset"], () => this.showImages());
+    app.store.on(["beside"], () => (byId("add-image", HTMLButtonElement).disabled = app.store.state.beside.length >= MOST - 1));
   }
 
   open() {
     this.pick((id) => void this.app.open({ id }));
   }
 
-  /** Let people choose a file. @param {(id: string) => void} chosen */
-  pick(chosen) {
+  /** Show another image beside. */
+  add() {
+    if (this.app.store.state.dataset) this.pick((id) => void this.app.images.add({ id }));
+    else this.open();
+  }
+
+  /** Let people choose a file. @param {(id: string) => void} chosen @param {string} kind "image" or "catalogue" */
+  pick(chosen, kind = "image") {
     this.chosen = chosen;
+    this.kind = kind;
     const { id } = this.app.store.state;
     this.dialog.showModal();
     void this.load(id.includes("/") ? id.slice(0, id.lastIndexOf("/")) : "");
@@ -37,7 +48,7 @@ export class Files {
   /** @param {string} folder */
   async load(folder) {
     try {
-      const found = await askJson("files", { folder: folder || null }, { doing: "Listing files" });
+      const found = await askJson("files", { folder: folder || null, kind: this.kind }, { doing: "Listing files" });
       if (!folder && found.entries.length === 1 && found.entries[0].is_folder) {
         await this.load(found.entries[0].id);
         return;
@@ -75,7 +86,7 @@ export class Files {
         return make("li", {}, button);
       }),
     );
-    if (!found.length) this.list.append(make("li", { class: "note" }, "No FITS file here."));
+    if (!found.length) this.list.append(make("li", { class: "note" }, this.kind === "image" ? "No FITS file here." : "No table here."));
   }
 
   /** The images of the file, where there are several. */
@@ -85,6 +96,12 @@ export class Files {
     place.replaceChildren();
     if (!dataset || dataset.images.length < 2) return;
     const options = Object.fromEntries(dataset.images.map(({ hdu, name, naxis }) => [hdu, `HDU ${hdu} ${name} ${naxis.join(" × ")}`]));
-    place.append(select(options, String(dataset.hdu), (hdu) => void this.app.open({ id: dataset.id, hdu: Number(hdu) }), "Image of the file"));
+    place.append(select(options, String(dataset.hdu), (hdu) => void this.openHdu(dataset.id, Number(hdu)), "Image of the file"));
+  }
+
+  /** Show another image of the file; those beside it stay. @param {string} id @param {number} hdu */
+  openHdu(id, hdu) {
+    const { beside, place, layout, opacity, together } = this.app.store.state;
+    return this.app.open({ id, hdu, beside, place, layout, opacity, together });
   }
 }

@@ -6,13 +6,15 @@ import { SAMPLES } from "./colourmaps.js";
 export const STRETCHES = ["linear", "log", "asinh", "sqrt", "power"];
 
 const VERTEX = `#version 300 es
-uniform vec4 box;
+uniform vec2 origin;
+uniform vec2 along;
+uniform vec2 up;
 out vec2 place;
 const vec2 CORNERS[4] = vec2[4](vec2(0, 0), vec2(1, 0), vec2(0, 1), vec2(1, 1));
 void main() {
   vec2 corner = CORNERS[gl_VertexID];
   place = corner;
-  gl_Position = vec4(mix(box.xy, box.zw, corner), 0, 1);
+  gl_Position = vec4(origin + corner.x * along + corner.y * up, 0, 1);
 }`;
 
 const FRAGMENT = `#version 300 es
@@ -24,6 +26,7 @@ uniform vec2 used;
 uniform vec2 cuts;
 uniform vec2 adjust;
 uniform float power;
+uniform float opacity;
 uniform int stretch;
 in vec2 place;
 out vec4 colour;
@@ -48,7 +51,7 @@ void main() {
   if (undefined(value)) { colour = vec4(0); return; }
   float t = clamp((value - cuts.x) / (cuts.y - cuts.x), 0.0, 1.0);
   t = clamp((stretched(t) - adjust.x) * adjust.y + 0.5, 0.0, 1.0);
-  colour = vec4(texture(colours, vec2((t * 255.0 + 0.5) / 256.0, 0.5)).rgb, 1);
+  colour = vec4(texture(colours, vec2((t * 255.0 + 0.5) / 256.0, 0.5)).rgb, opacity);
 }`;
 
 /**
@@ -64,10 +67,21 @@ void main() {
  */
 
 /**
- * @typedef {object} Quad a tile and where it goes, in pixels of the canvas from its lower left
+ * @typedef {object} Quad a tile and three of its corners in its cell
  * @property {import("./tiles.js").Tile} tile
- * @property {number[]} box left, bottom, right, top
+ * @property {import("./regions.js").Point} corner of its first pixel
+ * @property {import("./regions.js").Point} right the other end of its first row
+ * @property {import("./regions.js").Point} top the other end of its first column
  * @property {number[]} used the part of the tile that is shown: of its width, of its height
+ */
+
+/**
+ * @typedef {object} Layer quads that lie over those of the layers before
+ * @property {Quad[]} quads coarse ones first
+ * @property {Look} look
+ * @property {import("./sheet.js").Cell} cell
+ * @property {number} opacity 1 covers what is below
+ * @property {boolean[] | null} colours whether red, green and blue are drawn; null: all
  */
 
 /**
@@ -151,26 +165,48 @@ export class Renderer {
   }
 
   /**
-   * Draw quads over each other in their order.
-   * @param {Quad[]} quads
-   * @param {Look} look
+   * Draw layers over each other in their order.
+   * @param {Layer[]} layers
+   * @param {number} ratio pixels of the canvas per pixel of the screen
    */
-  draw(quads, look) {
+  draw(layers, ratio) {
     const { gl, canvas } = this;
     gl.viewport(0, 0, canvas.width, canvas.height);
+    gl.disable(gl.SCISSOR_TEST);
+    gl.colorMask(true, true, true, true);
     gl.clearColor(0, 0, 0, 0);
     gl.clear(gl.COLOR_BUFFER_BIT);
-    this.setLook(look);
-    for (const { tile, box, used } of quads) {
-      gl.activeTexture(gl.TEXTURE0);
-      gl.bindTexture(gl.TEXTURE_2D, this.texture(tile));
-      const [left, bottom, right, top] = box.map(
-        (at, i) => (2 * at) / (i % 2 ? canvas.height : canvas.width) - 1,
-      );
-      gl.uniform4f(this.uniform("box"), left, bottom, right, top);
-      gl.uniform2f(this.uniform("used"), used[0], used[1]);
-      gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
+    gl.enable(gl.SCISSOR_TEST);
+    gl.enable(gl.BLEND);
+    gl.blendFuncSeparate(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA, gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
+    // Fine tiles are drawn first and hide coarse ones below them, also where they are undefined.
+    gl.enable(gl.DEPTH_TEST);
+    gl.depthFunc(gl.LESS);
+    for (const { quads, look, cell, opacity, colours } of layers) {
+      const edge = (/** @type {number} */ at) => Math.round(at * ratio);
+      const [left, bottom] = [edge(cell.x), canvas.height - edge(cell.y + cell.height)];
+      gl.scissor(left, bottom, edge(cell.x + cell.width) - left, canvas.height - edge(cell.y) - bottom);
+      gl.clear(gl.DEPTH_BUFFER_BIT);
+      const [red, green, blue] = colours ?? [true, true, true];
+      gl.colorMask(red, green, blue, true);
+      this.setLook(look);
+      gl.uniform1f(this.uniform("opacity"), opacity);
+      for (const quad of [...quads].reverse()) this.drawQuad(quad, cell, ratio);
     }
+  }
+
+  /** @param {Quad} quad @param {import("./sheet.js").Cell} cell @param {number} ratio */
+  drawQuad({ tile, corner, right, top, used }, cell, ratio) {
+    const { gl, canvas } = this;
+    gl.activeTexture(gl.TEXTURE0);
+    gl.bindTexture(gl.TEXTURE_2D, this.texture(tile));
+    const x = (/** @type {number} */ at) => (2 * at * ratio) / canvas.width;
+    const y = (/** @type {number} */ at) => (-2 * at * ratio) / canvas.height;
+    gl.uniform2f(this.uniform("origin"), x(cell.x + corner.x) - 1, y(cell.y + corner.y) + 1);
+    gl.uniform2f(this.uniform("along"), x(right.x - corner.x), y(right.y - corner.y));
+    gl.uniform2f(this.uniform("up"), x(top.x - corner.x), y(top.y - corner.y));
+    gl.uniform2f(this.uniform("used"), used[0], used[1]);
+    gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
   }
 
   /** @param {Look} look */

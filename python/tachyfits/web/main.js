@@ -1,6 +1,7 @@
 // The page: makes its parts, and connects them by the state.
 
 import { ApiError, Latest, activity, askJson, takeToken } from "./api.js";
+import { Catalogues } from "./catalogues.js";
 import { ChannelBar } from "./channels.js";
 import { ContourLines } from "./contours.js";
 import { showColourBar } from "./colourbar.js";
@@ -8,9 +9,12 @@ import { Cursor } from "./cursor.js";
 import { byId } from "./dom.js";
 import { Dock } from "./dock.js";
 import { cutsOf } from "./cuts.js";
-import { linkOf, stateOf } from "./link.js";
+import { VERSION, linkOf, stateOf, versionOf } from "./link.js";
 import { Files } from "./files.js";
+import { GoTo } from "./goto.js";
 import { showGrid } from "./grid.js";
+import { RegionHistory } from "./history.js";
+import { Images } from "./images.js";
 import { listenToKeys } from "./keys.js";
 import { Maps } from "./maps.js";
 import { Overlay } from "./overlay.js";
@@ -47,12 +51,16 @@ export class App {
     this.viewer = new Viewer(this.store, byId("pixels", HTMLCanvasElement), surface, failed);
     this.overlay = new Overlay(this.store, this.viewer, surface);
     this.dock = new Dock(this);
+    this.images = new Images(this);
     this.channels = new ChannelBar(this);
     this.cursor = new Cursor(this);
     this.toolbar = new Toolbar(this);
     this.files = new Files(this);
+    this.goTo = new GoTo(this);
+    this.history = new RegionHistory(this);
     this.maps = new Maps(this);
     this.contours = new ContourLines(this);
+    this.catalogues = new Catalogues(this);
     this.panel = new Panel(this);
     this.cutsWanted = false;
     /** Whether the cuts are those of a link. */
@@ -82,16 +90,20 @@ export class App {
     activity.changed = (text) => this.showActivity(text);
     store.on(
       ["channel", "others", "layer", "dataset", "centre", "scale", "map", "inverted", "stretch", "power", "low",
-        "high", "bias", "contrast", "regions", "selected", "grid", "scaleBar", "beam"],
+        "high", "bias", "contrast", "grid"],
       viewer.redraw,
     );
+    // The pixels stay as they are while a region is dragged.
+    store.on(["regions", "selected", "scaleBar", "beam"], this.overlay.redraw);
     store.on(["cuts", "layer", "dataset"], () => {
       this.cutsWanted = store.state.cuts !== "manual" && !this.keepsCuts;
       viewer.redraw();
     });
     store.on(Object.keys(this.initial).map((key) => /** @type {any} */ (key)), () => this.keepLink());
+    this.overlay.shapeOf = (key, region) => this.images.of(key).shapes.get(region)?.shape ?? null;
     viewer.drawnFrame = () => {
       if (this.cutsWanted) this.chooseCuts();
+      this.catalogues.draw();
       this.overlay.draw();
       this.channels.showShown();
       this.settled();
@@ -111,14 +123,15 @@ export class App {
   /** Say on the stage, for tests and screen readers, whether what is drawn is complete. */
   settled() {
     const stage = byId("stage", HTMLElement);
-    const done = this.viewer.tiles.waiting === 0 && !this.cutsWanted && !this.refining;
+    const done = this.viewer.tiles.waiting === 0 && !this.cutsWanted && !this.refining && !this.images.waiting && !this.opening;
     stage.setAttribute("aria-busy", String(!done));
   }
 
   /** Choose cuts from the coarsest tile of the plane that is shown. */
   chooseCuts() {
     const { viewer, store } = this;
-    const { dataset, cuts } = store.state;
+    const { dataset } = store.state;
+    const cuts = this.kindOfCuts();
     const plane = viewer.plane();
     if (!dataset || !plane) return;
     const pixels = [];
@@ -152,7 +165,8 @@ export class App {
    */
   async refineCuts(plane, signal) {
     const { store } = this;
-    const { cuts } = store.state;
+    const { cuts: chosen } = store.state;
+    const cuts = this.kindOfCuts();
     // The server names one percentile and leaves as much out at the other end.
     const method = /^\d/.test(cuts) ? `percentile${50 + Number(cuts) / 2}` : cuts;
     this.refining = plane;
@@ -162,12 +176,19 @@ export class App {
       const isLarge = plane.collapse !== undefined && (store.state.dataset?.collapse_level ?? 0) > 0;
       const found = await (cuts === "minmax" && !isLarge ? askJson("statistics", plane, options) : askJson("limits", { ...plane, method }, options));
       const [low, high] = [found.low ?? found.min, found.high ?? found.max];
-      if (cuts === store.state.cuts && high > low) store.set({ low, high });
+      if (chosen === store.state.cuts && high > low) store.set({ low, high });
     } finally {
       this.refining = null;
       this.viewer.redraw();
       this.keepLink();
     }
+  }
+
+  /** The cuts that are chosen; velocities, widths and angles begin with those of the engine's pictures. */
+  kindOfCuts() {
+    const { cuts, layer } = this.store.state;
+    const isOfLine = ["moment1", "moment2", "polarization_angle"].includes(layer.operation);
+    return isOfLine && cuts === this.initial.cuts ? "96" : cuts;
   }
 
   /** The unit of the values that are shown. */
@@ -178,7 +199,7 @@ export class App {
 
   /**
    * Open an image: what the link says, or what the server has.
-   * @param {Partial<import("./state.js").State>} given
+   * @param {import("./link.js").View} given
    * @param {Promise<import("./state.js").Dataset | null>} [early] its description, if it was asked for
    */
   async open(given, early) {
@@ -190,6 +211,7 @@ export class App {
         this.files.open();
         return;
       }
+      const beside = await this.images.all(given.files ? await filesAfter(dataset.id, given.files) : given.beside ?? []);
       const { id } = dataset;
       this.dismiss();
       const fresh = { ...this.initial, theme: store.state.theme, map: store.state.map, stretch: store.state.stretch };
@@ -200,19 +222,26 @@ export class App {
       const layer = given.layer ?? CHANNEL;
       const spectralUnit = PLEASANT[dataset.coordinates.spectral?.unit ?? ""] ?? "";
       this.keepsCuts = given.low !== undefined && given.high !== undefined;
-      store.set({ ...fresh, spectralUnit, others: firstOthers(dataset), ...given, id, hdu: dataset.hdu, dataset, regions, layer: CHANNEL, channel: Math.min(channel, dataset.channels) });
+      const redshift = dataset.redshift ? String(dataset.redshift) : "";
+      store.set({ ...fresh, spectralUnit, redshift, others: firstOthers(dataset), ...given, id, hdu: dataset.hdu, dataset, regions, beside, layer: CHANNEL, channel: Math.min(channel, dataset.channels) });
       this.describe(dataset);
       viewer.resize();
-      if (!given.scale) viewer.fit();
+      // Cells have another size now, and a link has the scale of its own.
+      if (given.scale && given.centre) store.set({ centre: given.centre, scale: given.scale });
+      else viewer.fit();
       this.dock.opened();
+      if (given.files) await this.images.chooseUnit();
       if (!given.regions && dataset.channels > 1) this.firstRegion(dataset);
       if (layer.operation !== "channel") await this.maps.show(layer);
+      const version = versionOf(location.hash);
+      if (version > VERSION) this.tell(new Error(`the link has version ${version}, and this page reads up to ${VERSION}: parts of the view may be missing`));
     } catch (error) {
       this.tell(error);
     } finally {
       this.keepsCuts = false;
       this.opening -= 1;
       this.keepLink();
+      viewer.redraw();
     }
   }
 
@@ -327,7 +356,7 @@ export class App {
     notice.replaceChildren(say, close);
     if (error instanceof ApiError && error.status === 409) {
       close.textContent = "Load it again";
-      close.addEventListener("click", () => void this.open({ ...this.store.state, dataset: null }));
+      close.addEventListener("click", () => void this.open({ ...this.store.state, dataset: null, beside: this.store.state.beside.map(({ key, dataset, ...rest }) => ({ ...rest, id: dataset.id, hdu: dataset.hdu })) }));
     }
     notice.hidden = false;
     if (!(error instanceof ApiError)) console.error(error);
@@ -339,8 +368,18 @@ export class App {
 }
 
 /**
+ * List files of the server beside the first one.
+ * @param {string} first
+ * @param {number} count of files with the first one
+ */
+async function filesAfter(first, count) {
+  const { entries } = await askJson("files", {});
+  return entries.filter((/** @type {any} */ { id, is_folder: isFolder }) => !isFolder && id !== first).slice(0, count - 1);
+}
+
+/**
  * Ask for the description of an image: of the first file that is served where none is named.
- * @param {Partial<import("./state.js").State>} given
+ * @param {import("./link.js").View} given
  * @returns {Promise<import("./state.js").Dataset | null>} null if people have to choose a file
  */
 async function describedBy({ id, hdu }) {
@@ -352,6 +391,7 @@ async function describedBy({ id, hdu }) {
 }
 
 takeToken();
+/** @type {import("./link.js").View} */
 const given = location.hash.length > 1 ? stateOf(location.hash, new Store().state) : {};
 // The server works while the graphics card gets ready.
 const early = describedBy(given);

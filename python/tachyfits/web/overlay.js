@@ -1,11 +1,13 @@
 // What is drawn over the pixels: the frame of the image, regions, scale bar, beam, grid, contours.
 
+import { eachFrame } from "./dom.js";
 import { colourOf, handles, outlines } from "./regions.js";
 import { angle } from "./words.js";
 
 /** @typedef {import("./viewer.js").Viewer} Viewer */
 /** @typedef {import("./regions.js").Point} Point */
 
+/** @typedef {{toScreen: (pixel: Point) => Point}} Places where pixels are in a cell */
 /** @typedef {{at: Point, text: string, align: CanvasTextAlign}} Label */
 
 /**
@@ -28,24 +30,98 @@ export class Overlay {
     this.canvas = canvas;
     /** @type {Map<string, Lines>} by the name of the module that wants them */
     this.lines = new Map();
+    /** Return the shape of a region in the pixels of another image. */
+    this.shapeOf = (/** @type {number} */ _key, /** @type {number} */ _region) => /** @type {{kind: string, values: number[]} | null} */ (null);
+    /** @type {Point | null} FITS pixel under the cursor */
+    this.cursor = null;
+    this.redraw = eachFrame(() => this.draw());
+  }
+
+  /** Show in all cells where the cursor is. @param {Point | null} at */
+  follow(at) {
+    this.cursor = at;
+    if (this.store.state.beside.length) this.redraw();
   }
 
   /** Draw all of it, on `context` where a picture is saved. */
   draw(context = this.canvas.getContext("2d")) {
     const { dataset } = this.store.state;
     if (!context || !dataset) return;
-    const ratio = this.canvas.width / this.viewer.width;
+    const ratio = this.canvas.width / this.viewer.total.width;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.clearRect(0, 0, this.viewer.width, this.viewer.height);
-    this.decorate(context);
+    context.clearRect(0, 0, this.viewer.total.width, this.viewer.total.height);
+    const { beside, layout } = this.store.state;
+    this.inCell(context, this.viewer.cellOf(null), () => this.decorate(context));
+    if (layout !== "side") return;
+    beside.forEach((image, n) => {
+      const sheet = this.viewer.sheetOf(image);
+      const cell = this.viewer.cellOf(n);
+      this.inCell(context, cell, () => {
+        this.besides(context, image, sheet);
+        this.showCursor(context, cell);
+      });
+    });
+  }
+
+  /**
+   * Draw in a cell, in whose coordinates the places of the viewer are.
+   * @param {CanvasRenderingContext2D} context
+   * @param {import("./sheet.js").Cell} cell
+   * @param {() => void} call
+   */
+  inCell(context, { x, y, width, height }, call) {
+    context.save();
+    context.beginPath();
+    context.rect(x, y, width, height);
+    context.clip();
+    context.translate(x, y);
+    call();
+    context.restore();
+  }
+
+  /**
+   * Draw what lies over another image: its frame, the regions in its pixels, contours, the cursor.
+   * @param {CanvasRenderingContext2D} context
+   * @param {import("./state.js").Beside} image
+   * @param {import("./sheet.js").Sheet | null} sheet
+   */
+  besides(context, image, sheet) {
+    this.prepare(context);
+    if (sheet) this.frame(context, image.dataset, sheet);
+    for (const lines of this.lines.values()) this.drawLines(context, lines);
+    for (const region of this.store.state.regions) {
+      const shape = this.shapeOf(image.key, region.id);
+      if (shape && sheet) this.outline(context, { ...region, ...shape }, sheet);
+    }
+  }
+
+  /** @param {CanvasRenderingContext2D} context */
+  prepare(context) {
+    context.font = "12px system-ui, sans-serif";
+    context.lineJoin = "round";
+  }
+
+  /**
+   * Draw a cross in the cells in which the cursor is not, at the same place of the sky.
+   * @param {CanvasRenderingContext2D} context
+   * @param {import("./sheet.js").Cell} cell
+   */
+  showCursor(context, cell) {
+    if (!this.cursor || cell === this.viewer.cells[this.viewer.cell]) return;
+    const at = this.viewer.toScreen(this.cursor);
+    context.beginPath();
+    for (const [dx, dy] of [[1, 0], [-1, 0], [0, 1], [0, -1]]) {
+      context.moveTo(at.x + 4 * dx, at.y + 4 * dy);
+      context.lineTo(at.x + 12 * dx, at.y + 12 * dy);
+    }
+    this.stroke(context, "#fff", 1);
   }
 
   /** @param {CanvasRenderingContext2D} context scaled to screen pixels */
   decorate(context) {
     const { state } = this.store;
-    context.font = "12px system-ui, sans-serif";
-    context.lineJoin = "round";
-    this.frame(context);
+    this.prepare(context);
+    if (state.dataset) this.frame(context, state.dataset, this.viewer);
     for (const lines of this.lines.values()) this.drawLines(context, lines);
     for (const region of state.regions) {
       if (region.values.length) this.region(context, region);
@@ -53,17 +129,27 @@ export class Overlay {
     this.corners(context);
     if (state.scaleBar) this.scaleBar(context);
     if (state.beam) this.beam(context);
+    if (state.beside.length && state.layout === "side") this.showCursor(context, this.viewer.cellOf(null));
   }
 
-  /** @param {CanvasRenderingContext2D} context */
-  frame(context) {
-    const { dataset } = this.store.state;
-    if (!dataset) return;
-    const a = this.viewer.toScreen({ x: 0.5, y: dataset.height + 0.5 });
-    const b = this.viewer.toScreen({ x: dataset.width + 0.5, y: 0.5 });
+  /**
+   * @param {CanvasRenderingContext2D} context
+   * @param {import("./state.js").Dataset} dataset
+   * @param {Places} places
+   */
+  frame(context, { width, height }, places) {
+    const corners = [[0, 0], [width, 0], [width, height], [0, height]];
+    context.beginPath();
+    corners.forEach(([x, y], i) => {
+      const at = places.toScreen({ x: x + 0.5, y: y + 0.5 });
+      const [left, top] = [Math.round(at.x) - 0.5, Math.round(at.y) - 0.5];
+      if (i) context.lineTo(left, top);
+      else context.moveTo(left, top);
+    });
+    context.closePath();
     context.strokeStyle = "rgba(128, 138, 150, 0.7)";
     context.lineWidth = 1;
-    context.strokeRect(Math.round(a.x) - 0.5, Math.round(a.y) - 0.5, Math.round(b.x - a.x) + 1, Math.round(b.y - a.y) + 1);
+    context.stroke();
   }
 
   /**
@@ -83,17 +169,18 @@ export class Overlay {
 
   /**
    * @param {CanvasRenderingContext2D} context
-   * @param {...Point[]} lines FITS pixels
+   * @param {Point[][]} lines FITS pixels
+   * @param {Places} places
    */
-  path(context, ...lines) {
+  path(context, lines, places = this.viewer) {
     context.beginPath();
-    for (const points of lines) this.line(context, points);
+    for (const points of lines) this.line(context, points, places);
   }
 
-  /** @param {CanvasRenderingContext2D} context @param {Point[]} points */
-  line(context, points) {
+  /** @param {CanvasRenderingContext2D} context @param {Point[]} points @param {Places} places */
+  line(context, points, places) {
     points.forEach((point, i) => {
-      const at = this.viewer.toScreen(point);
+      const at = places.toScreen(point);
       if (i) context.lineTo(at.x, at.y);
       else context.moveTo(at.x, at.y);
     });
@@ -104,19 +191,8 @@ export class Overlay {
    * @param {import("./regions.js").Region} region
    */
   region(context, region) {
-    const colour = colourOf(region, false);
     const chosen = region.id === this.store.state.selected;
-    if (region.kind === "point") {
-      const at = this.viewer.toScreen({ x: region.values[0], y: region.values[1] });
-      context.beginPath();
-      for (const [dx, dy] of [[1, 0], [-1, 0], [0, 1], [0, -1]]) {
-        context.moveTo(at.x + 3 * dx, at.y + 3 * dy);
-        context.lineTo(at.x + 10 * dx, at.y + 10 * dy);
-      }
-    } else {
-      this.path(context, ...outlines(region));
-    }
-    this.stroke(context, colour, chosen ? 2 : 1.5);
+    const colour = this.outline(context, region, this.viewer);
     if (!chosen) return;
     for (const handle of handles(region)) {
       const at = this.viewer.toScreen(handle);
@@ -130,13 +206,35 @@ export class Overlay {
     }
   }
 
+  /**
+   * Draw the outline of a region; return its colour.
+   * @param {CanvasRenderingContext2D} context
+   * @param {import("./regions.js").Region} region
+   * @param {Places} places
+   */
+  outline(context, region, places) {
+    const colour = colourOf(region, false);
+    if (region.kind === "point") {
+      const at = places.toScreen({ x: region.values[0], y: region.values[1] });
+      context.beginPath();
+      for (const [dx, dy] of [[1, 0], [-1, 0], [0, 1], [0, -1]]) {
+        context.moveTo(at.x + 3 * dx, at.y + 3 * dy);
+        context.lineTo(at.x + 10 * dx, at.y + 10 * dy);
+      }
+    } else {
+      this.path(context, outlines(region), places);
+    }
+    this.stroke(context, colour, region.id === this.store.state.selected ? 2 : 1.5);
+    return colour;
+  }
+
   /** The polygon that is being drawn. @param {CanvasRenderingContext2D} context */
   corners(context) {
     const { corners } = this.viewer;
     if (!corners) return;
     const points = [];
     for (let i = 0; i < corners.length; i += 2) points.push({ x: corners[i], y: corners[i + 1] });
-    this.path(context, points);
+    this.path(context, [points]);
     this.stroke(context, "#fff", 1.5);
     for (const point of points) {
       const at = this.viewer.toScreen(point);
@@ -192,7 +290,7 @@ export class Overlay {
     context.strokeStyle = colour;
     context.lineWidth = 1.2;
     for (const line of lines) {
-      this.path(context, line);
+      this.path(context, [line]);
       context.stroke();
     }
     context.restore();

@@ -1,8 +1,10 @@
 // The side panel: tabs with one module each, built when they are first shown. A sheet on phones.
 
 import { byId, make } from "./dom.js";
+import { cataloguesTab } from "./tab-catalogues.js";
 import { headerTab } from "./tab-header.js";
 import { imageTab } from "./tab-image.js";
+import { linesTab } from "./tab-lines.js";
 import { mapsTab } from "./tab-maps.js";
 import { plotsTab } from "./tab-plots.js";
 import { regionsTab } from "./tab-regions.js";
@@ -14,7 +16,9 @@ import { saveTab } from "./tab-save.js";
 const TABS = [
   ["image", "Image", imageTab],
   ["regions", "Regions", regionsTab],
+  ["catalogues", "Tables", cataloguesTab],
   ["maps", "Maps", mapsTab],
+  ["lines", "Lines", linesTab],
   ["plots", "Plots", plotsTab],
   ["header", "Header", headerTab],
   ["save", "Save", saveTab],
@@ -47,6 +51,9 @@ export class Panel {
     });
     this.body.setAttribute("role", "tabpanel");
     this.show("image");
+    app.store.on(["tab"], () => {
+      if (app.store.state.tab !== this.shown) this.show(app.store.state.tab);
+    });
   }
 
   /** On phones a tab opens the sheet, and the same tab closes it. @param {string} name */
@@ -75,6 +82,7 @@ export class Panel {
       button.tabIndex = chosen ? 0 : -1;
     }
     content.dispatchEvent(new Event("shown"));
+    this.app.store.set({ tab: name });
   }
 }
 

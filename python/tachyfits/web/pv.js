@@ -4,6 +4,7 @@ import { Latest, ask } from "./api.js";
 import { cutsOf } from "./cuts.js";
 import { colourTable } from "./gl.js";
 import { make } from "./dom.js";
+import { pvCursor } from "./pv-cursor.js";
 import { placeOf } from "./state.js";
 import { tileOf } from "./tiles.js";
 import { number, unit as unitText } from "./words.js";
@@ -22,6 +23,9 @@ export class Diagram {
     this.canvas = make("canvas", { role: "img", "aria-label": "Position–velocity diagram" });
     place.append(this.canvas);
     this.width = 1;
+    /** @type {{x: number, y: number, w: number, h: number} | null} where the diagram is on the canvas */
+    this.box = null;
+    this.cursor = pvCursor(this);
     /** @type {{tile: import("./tiles.js").Tile, step: number, unit: string, path: string} | null} */
     this.found = null;
     this.asking = new Latest((path, signal) => this.load(path, signal), (error) => app.tell(error));
@@ -34,15 +38,15 @@ export class Diagram {
   /** The line that is selected, else the newest. */
   line() {
     const { regions, selected } = this.app.store.state;
-    const lines = regions.filter((region) => region.kind === "line" && region.values.length);
+    const lines = regions.filter((region) => (region.kind === "line" || region.kind === "polyline") && region.values.length);
     return lines.find((region) => region.id === selected) ?? lines.at(-1);
   }
 
   path() {
     const line = this.line();
     if (!line) return "";
-    const [x1, y1, x2, y2] = line.values.map((value) => value.toFixed(2));
-    return `${x1},${y1} ${x2},${y2}`;
+    const values = line.values.map((value) => value.toFixed(2));
+    return values.flatMap((x, i) => (i % 2 ? [] : [`${x},${values[i + 1]}`])).join(" ");
   }
 
   /** Parameters of the diagram, for the picture and for the download. @param {string} path */
@@ -53,6 +57,7 @@ export class Diagram {
   }
 
   follow() {
+    this.cursor.refresh();
     if (this.place.hidden) return;
     const path = this.path();
     if (path) this.asking.ask(path);
@@ -81,6 +86,7 @@ export class Diagram {
     const context = this.canvas.getContext("2d");
     if (!context || !width || this.place.hidden) return;
     const ratio = devicePixelRatio;
+    this.box = null;
     this.canvas.width = width * ratio;
     this.canvas.height = height * ratio;
     context.scale(ratio, ratio);
@@ -96,6 +102,7 @@ export class Diagram {
     const [left, right, top, bottom] = MARGINS;
     const box = { x: left, y: top, w: width - left - right, h: height - top - bottom };
     if (box.w < 20 || box.h < 20) return;
+    this.box = box;
     context.imageSmoothingEnabled = false;
     context.drawImage(this.picture(tile), box.x, box.y, box.w, box.h);
     context.strokeStyle = theme.getPropertyValue("--edge").trim();

@@ -9,6 +9,8 @@
  *   box(x,y,width,height,angle), annulus(x,y,r1,r2), ellipse(x,y,a1,b1,a2,b2,angle) for the kind
  *   "ring", polygon(x1,y1,...), point(x,y), line(x1,y1,x2,y2)
  * @property {number} colour index
+ * @property {string} [name] given by people, or by a region file
+ * @property {string} [paint] #rrggbb, in place of the colour of the index
  */
 
 /** @typedef {{x: number, y: number}} Point */
@@ -23,7 +25,13 @@ export const KINDS = {
   polygon: "Polygon",
   point: "Point",
   line: "Line",
+  polyline: "Polyline",
 };
+
+/** What a region is called. @param {Region} region */
+export function titleOf({ id, kind, name }) {
+  return name || `${KINDS[/** @type {keyof typeof KINDS} */ (kind)]} ${id}`;
+}
 
 /** Colours over the image; each has a dark outline, so all are seen on any colour map. */
 const COLOURS = ["#58a6ff", "#ffa657", "#3fd68f", "#ff7b93", "#c297ff", "#ffdf5d", "#39d0d8", "#f778ba"];
@@ -33,10 +41,11 @@ const DARK_COLOURS = ["#0b62c4", "#a4520b", "#116b3f", "#b8203f", "#6f3ad1", "#7
 
 /**
  * Return the colour of a region.
- * @param {Region} region
+ * @param {{colour: number, paint?: string}} region
  * @param {boolean} onWhite
  */
 export function colourOf(region, onWhite) {
+  if (region.paint) return region.paint;
   const colours = onWhite ? DARK_COLOURS : COLOURS;
   return colours[region.colour % colours.length];
 }
@@ -46,7 +55,8 @@ export function colourOf(region, onWhite) {
  * @param {Region} region
  */
 export function textOf({ kind, values }) {
-  return `${kind === "ring" ? "ellipse" : kind}(${values.join(",")})`;
+  const word = kind === "ring" ? "ellipse" : kind === "polyline" ? "line" : kind;
+  return `${word}(${values.join(",")})`;
 }
 
 /** Return values with three decimals, as a drag sets them. @param {number[]} values */
@@ -68,7 +78,8 @@ export function parse(text) {
   let kind = found[1].toLowerCase();
   const words = found[2].split(",");
   const values = words.map(Number);
-  const fits = kind === "polygon" ? values.length >= 6 && values.length % 2 === 0 : COUNTS[kind]?.includes(values.length);
+  if (kind === "line" && values.length > 4 && values.length % 2 === 0) kind = "polyline";
+  const fits = kind === "polyline" ? values.length > 4 : kind === "polygon" ? values.length >= 6 && values.length % 2 === 0 : COUNTS[kind]?.includes(values.length);
   if (!fits || !values.every(Number.isFinite) || !words.every((word) => word.trim())) return null;
   // The angle of boxes and ellipses may be left out.
   if ((kind === "box" && values.length === 4) || (kind === "ellipse" && values.length % 2 === 0)) values.push(0);
@@ -88,9 +99,14 @@ export function problemOf({ kind, values: v }) {
   return kind === "annulus" && v[2] >= v[3] ? "expected the inner radius below the outer one" : "";
 }
 
+/** Are its values the places of corners? @param {string} kind */
+export function isPath(kind) {
+  return kind === "polygon" || kind === "line" || kind === "polyline";
+}
+
 /** Can a spectrum be taken over it? @param {Region} region */
 export function hasArea(region) {
-  return region.kind !== "line";
+  return region.kind !== "line" && region.kind !== "polyline";
 }
 
 /**
@@ -166,12 +182,12 @@ export function handles({ kind, values: v }) {
       from(turned(v[2] / 2, 0, v[4])),
     ];
   }
-  return kind === "polygon" || kind === "line" ? pairs(v) : [];
+  return isPath(kind) ? pairs(v) : [];
 }
 
 /** Return the middle of a region, by which a finger moves it. @param {Region} region @returns {Point} */
 export function middle({ kind, values }) {
-  if (kind !== "polygon" && kind !== "line") return { x: values[0], y: values[1] };
+  if (!isPath(kind)) return { x: values[0], y: values[1] };
   const points = pairs(values);
   const mean = (/** @type {"x" | "y"} */ name) => points.reduce((sum, at) => sum + at[name], 0) / points.length;
   return { x: mean("x"), y: mean("y") };
@@ -209,7 +225,7 @@ export function resized({ kind, values }, handle, to) {
     v[3] = Math.max(1, 2 * Math.abs(at.y));
   }
   if (kind === "box" && handle === 1) v[4] = angle;
-  if (kind === "polygon" || kind === "line") {
+  if (isPath(kind)) {
     v[2 * handle] = to.x;
     v[2 * handle + 1] = to.y;
   }
@@ -223,7 +239,7 @@ export function resized({ kind, values }, handle, to) {
  * @param {number} dy
  */
 export function moved({ kind, values }, dx, dy) {
-  const count = kind === "polygon" || kind === "line" ? values.length : 2;
+  const count = isPath(kind) ? values.length : 2;
   // Sizes stay as they are; places get three decimals.
   return values.map((value, i) => (i < count ? rounded([value + (i % 2 ? dy : dx)])[0] : value));
 }
@@ -257,14 +273,19 @@ export function drawn(kind, from, to) {
 export function holds(region, point, near) {
   const { kind, values: v } = region;
   if (kind === "point") return Math.hypot(point.x - v[0], point.y - v[1]) <= near;
-  if (kind === "line") {
-    const [dx, dy] = [v[2] - v[0], v[3] - v[1]];
-    const t = ((point.x - v[0]) * dx + (point.y - v[1]) * dy) / (dx * dx + dy * dy || 1);
-    const at = Math.min(1, Math.max(0, t));
-    return Math.hypot(point.x - v[0] - at * dx, point.y - v[1] - at * dy) <= near;
+  if (kind === "line" || kind === "polyline") {
+    return v.some((_, i) => i % 2 === 0 && i + 3 < v.length && isNear(point, v.slice(i, i + 4), near));
   }
   const [outer, inner] = outlines(region);
   return surrounds(outer, point) && !(inner && surrounds(inner, point));
+}
+
+/** Is a point within a distance of a line between two points? @param {Point} point @param {number[]} v @param {number} near */
+function isNear(point, v, near) {
+  const [dx, dy] = [v[2] - v[0], v[3] - v[1]];
+  const t = ((point.x - v[0]) * dx + (point.y - v[1]) * dy) / (dx * dx + dy * dy || 1);
+  const at = Math.min(1, Math.max(0, t));
+  return Math.hypot(point.x - v[0] - at * dx, point.y - v[1] - at * dy) <= near;
 }
 
 /** Is a point inside a closed line? @param {Point[]} corners @param {Point} point */

@@ -2,11 +2,20 @@
 
 import { ApiError, Latest, ask, askJson, isStale } from "./api.js";
 import { hasArea, textOf } from "./regions.js";
-import { placeOf, readable } from "./state.js";
+import { axisOf, placeOf, readable } from "./state.js";
 
 /** @typedef {import("./regions.js").Region} Region */
 
-/** @typedef {{name: string, unit: string | null, values: number[]}} Axis */
+/**
+ * @typedef {object} Axis
+ * @property {string} name
+ * @property {string | null} unit
+ * @property {number[]} values
+ * @property {number | null} [rest_hz] frequency about which velocities are counted
+ * @property {string | null} [frame]
+ * @property {string} [note] how the header's coordinates were converted
+ * @property {Axis} [of] the axis of the leading image, for which it was loaded
+ */
 
 /**
  * @typedef {object} Curve
@@ -16,6 +25,28 @@ import { placeOf, readable } from "./state.js";
 
 /** Identity of the curve under the cursor among those of regions. */
 export const CURSOR = 0;
+
+/** @typedef {Pick<import("./state.js").State, "spectralUnit" | "rest" | "redshift" | "convention" | "frame">} Form */
+
+/** The axis as the header has it. @type {Form} */
+const OF_HEADER = { spectralUnit: "", rest: "", redshift: "", convention: "", frame: "" };
+
+/**
+ * Ask for a spectrum; channels beyond the end of a truncated file are a gap.
+ * @param {import("./api.js").Parameters} asked
+ * @param {number} channels
+ * @param {{signal: AbortSignal, view: string, doing: string}} options
+ */
+export async function valuesOf(asked, channels, options) {
+  const answer = await ask("spectrum", { ...asked, format: "binary" }, options);
+  const found = new Float64Array(await answer.arrayBuffer());
+  const values = new Float64Array(channels).fill(NaN);
+  // Each channel of a bin has its mean.
+  const bin = Number(asked.bin ?? 1);
+  const most = Math.min(values.length, found.length * bin);
+  for (let i = 0; i < most; i++) values[i] = found[Math.floor(i / bin)];
+  return values;
+}
 
 export class Spectra {
   /**
@@ -33,6 +64,9 @@ export class Spectra {
     this.running = new Map();
     /** @type {Axis | null} */
     this.axis = null;
+    /** @type {Form} of the axis that is shown */
+    this.form = OF_HEADER;
+    this.axisLoaded = Promise.resolve();
     /** Unit of the values: that of fluxes is not that of the pixels. */
     this.unit = "";
   }
@@ -42,6 +76,12 @@ export class Spectra {
     const { dataset, others, statistic } = this.store.state;
     if (!dataset) throw new Error("no image is open");
     return { ...placeOf(dataset), others, statistic, channels: readable(dataset) };
+  }
+
+  /** Parameters of how spectra are shown. */
+  display() {
+    const { smooth, bin } = this.store.state;
+    return { smooth: smooth || null, bin: bin > 1 ? bin : null };
   }
 
   /** Ask for the spectrum of a region; only the newest of a region is asked for. @param {Region} region */
@@ -69,16 +109,17 @@ export class Spectra {
    * @param {AbortSignal} signal
    */
   async load(id, region, signal) {
-    const asked = { ...this.common(), region, format: "binary" };
-    const options = { signal, view: `spectrum-${id}`, doing: "Computing a spectrum" };
-    const answer = await ask("spectrum", asked, options);
-    const found = new Float64Array(await answer.arrayBuffer());
-    // Channels beyond the end of a truncated file are a gap.
-    const values = new Float64Array(this.store.state.dataset?.channels ?? found.length).fill(NaN);
-    values.set(found.subarray(0, values.length));
+    const asked = { ...this.common(), ...this.display(), region };
+    const channels = this.store.state.dataset?.channels ?? 0;
+    const values = await valuesOf(asked, channels, { signal, view: `spectrum-${id}`, doing: "Computing a spectrum" });
     if (asked.id !== this.store.state.dataset?.id || !this.running.has(id)) return;
     this.curves.set(id, { text: region, values });
     this.changed();
+  }
+
+  /** Load the axis; `axisLoaded` is fulfilled when that is done. */
+  followAxis() {
+    this.axisLoaded = this.loadAxis();
   }
 
   /** Ask for the axis in the unit of the state, and use it from then on. */
@@ -92,16 +133,21 @@ export class Spectra {
       return;
     }
     try {
-      const asked = { ...placeOf(dataset), unit: spectralUnit || null };
-      const axis = await askJson("axis", asked, { doing: "Reading the spectral axis" });
-      if (this.store.state.dataset !== dataset || this.store.state.spectralUnit !== spectralUnit) return;
+      const form = axisOf(this.store.state);
+      const axis = await askJson("axis", { ...placeOf(dataset), ...form }, { doing: "Reading the spectral axis" });
+      if (this.store.state.dataset !== dataset || JSON.stringify(axisOf(this.store.state)) !== JSON.stringify(form)) return;
       this.axis = axis;
+      const { rest, redshift, convention, frame } = this.store.state;
+      this.form = { spectralUnit, rest, redshift, convention, frame };
       this.changed();
     } catch (error) {
       if (isStale(error)) return;
       this.failed(error);
-      // Cards that cannot be used leave the numbers of the channels.
-      this.store.set({ spectralUnit: spectralUnit ? "" : "channel" });
+      // A form that the header does not allow gives way to the last one; without any, numbers are left.
+      const last = { ...this.form };
+      this.form = OF_HEADER;
+      const isSame = Object.entries(last).every(([key, value]) => this.store.state[/** @type {keyof Form} */ (key)] === value);
+      this.store.set(isSame ? { ...OF_HEADER, spectralUnit: spectralUnit ? "" : "channel" } : last);
     }
   }
 
@@ -144,6 +190,13 @@ export class Spectra {
     for (const running of this.running.values()) running.stop();
     this.running.clear();
     this.curves.clear();
+  }
+
+  /** Another image was opened. */
+  opened() {
+    this.clear();
+    this.axis = null;
+    this.form = OF_HEADER;
   }
 
   /** Follow the cursor: null when it left. @param {{x: number, y: number} | null} pixel */

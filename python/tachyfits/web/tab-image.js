@@ -5,6 +5,7 @@ import { CUTS } from "./cuts.js";
 import { make, row, select } from "./dom.js";
 import { STRETCHES } from "./gl.js";
 import { cutHistogram } from "./histogram.js";
+import { imagesGroup } from "./images-group.js";
 import { group } from "./panel.js";
 import { number } from "./words.js";
 
@@ -50,6 +51,15 @@ export function imageTab(app) {
     state.dataset.axes.slice(3).forEach((axis, i) => {
       if (axis.length < 2) return;
       const name = axis.ctype || `Axis ${axis.fits}`;
+      if (axis.stokes) {
+        const options = Object.fromEntries(axis.stokes.map((one, at) => [String(at + 1), one]));
+        const choose = (/** @type {string} */ value) => {
+          values[i] = Number(value);
+          store.set({ others: values.join(",") });
+        };
+        others.append(row("Stokes", select(options, String(values[i]), choose, "Stokes parameter")));
+        return;
+      }
       const input = make("input", { type: "number", min: 1, max: axis.length, value: values[i], "aria-label": name });
       input.addEventListener("change", () => {
         values[i] = Math.min(axis.length, Math.max(1, Math.round(Number(input.value)) || 1));
@@ -99,6 +109,7 @@ export function imageTab(app) {
   return make(
     "div",
     {},
+    imagesGroup(app),
     others,
     group("Colours", row("Colour map", map), row("Stretch", stretch), powerRow, inverted),
     group("Cuts", row("Range", cuts), row("From, to", low.input, high.input), cutHistogram(app)),

@@ -3,22 +3,25 @@
 import { contourGroup } from "./contours.js";
 import { make, row } from "./dom.js";
 import { OPERATIONS } from "./maps.js";
+import { polarisationGroup } from "./polarisation.js";
 import { group } from "./panel.js";
 import { CHANNEL } from "./state.js";
+import { number, unit } from "./words.js";
 
 /** @param {import("./main.js").App} app */
 export function mapsTab(app) {
   const { store, maps } = app;
   const first = make("input", { type: "number", min: 1, "aria-label": "First channel" });
   const last = make("input", { type: "number", min: 1, "aria-label": "Last channel" });
-  const threshold = make("input", { type: "text", inputmode: "decimal", placeholder: "none", "aria-label": "Threshold" });
+  const threshold = make("input", { type: "text", inputmode: "decimal", placeholder: "3 sigma", "aria-label": "Threshold" });
   const buttons = make("div", { class: "list" });
   const progress = make("progress", { max: 1, "aria-label": "Progress", hidden: true });
   const cancel = make("button", { type: "button", hidden: true, onclick: () => maps.cancel() }, "Cancel");
   const note = make("p", { class: "note" });
+  const source = make("p", { class: "note", role: "status", id: "threshold-note" });
 
   for (const [operation, label] of Object.entries(OPERATIONS)) {
-    buttons.append(make("button", { type: "button", class: "item", "data-operation": operation, onclick: () => void maps.show({ operation, ...range(), threshold: limit() }) }, label));
+    buttons.append(make("button", { type: "button", class: "item", "data-operation": operation, onclick: () => void maps.show({ operation, ...range(), ...given() }) }, label));
   }
   const back = make("button", { type: "button", class: "item", "data-operation": "channel", onclick: () => store.set({ layer: CHANNEL }) }, "One channel");
   buttons.prepend(back);
@@ -29,10 +32,19 @@ export function mapsTab(app) {
     return { first: a, last: b };
   }
 
+  /** Whether the threshold that is shown was chosen by the page. */
+  let automatic = true;
+
   /** The value below which pixels are left out: without it noise decides where the line is weak. */
   function limit() {
+    if (!threshold.value.trim() || automatic) return undefined;
     const value = Number(threshold.value);
-    return threshold.value.trim() && Number.isFinite(value) ? value : null;
+    return Number.isFinite(value) ? value : null;
+  }
+
+  function given() {
+    const value = limit();
+    return value === undefined ? {} : { threshold: value };
   }
 
   function setRange() {
@@ -45,7 +57,9 @@ export function mapsTab(app) {
 
   function refresh() {
     const { dataset, layer } = store.state;
-    if (layer.operation !== "channel" && document.activeElement !== threshold) threshold.value = layer.threshold == null ? "" : String(layer.threshold);
+    if (layer.operation !== "channel" && document.activeElement !== threshold) {
+      threshold.value = layer.threshold == null ? (maps.words || automatic ? "" : "none") : String(layer.threshold);
+    }
     const { first: a, last: b } = range();
     first.max = last.max = String(dataset?.channels ?? 1);
     first.value = String(a);
@@ -54,7 +68,8 @@ export function mapsTab(app) {
       button.setAttribute("aria-pressed", String(button.dataset.operation === layer.operation));
       button.disabled = (dataset?.channels ?? 1) < 2;
     }
-    note.textContent = (dataset?.channels ?? 1) < 2 ? "This image has one channel." : "Drag over the spectrum to choose the range. Pixels below the threshold are left out of the image.";
+    note.textContent = (dataset?.channels ?? 1) < 2 ? "This image has one channel." : "Drag over the spectrum to choose the range. Pixels below the threshold are left out of the image; write none for no threshold. Moments begin with 3 sigma of line-free channels.";
+    source.textContent = layer.operation === "channel" || layer.threshold == null ? "" : `The threshold is ${number(layer.threshold, 4)} ${unit(dataset?.unit)}${maps.words && automatic ? `: ${maps.words}` : "."}`;
   }
 
   maps.progress = (fraction) => {
@@ -62,8 +77,11 @@ export function mapsTab(app) {
     if (fraction !== null) progress.value = fraction;
   };
   threshold.addEventListener("change", () => {
+    automatic = !threshold.value.trim();
     const { layer } = store.state;
-    if (layer.operation !== "channel") void maps.show({ ...layer, threshold: limit() });
+    const { threshold: _before, ...map } = layer;
+    const value = limit();
+    if (layer.operation !== "channel") void maps.show(value === undefined ? map : { ...map, threshold: value });
   });
   first.addEventListener("change", setRange);
   last.addEventListener("change", setRange);
@@ -72,8 +90,9 @@ export function mapsTab(app) {
   return make(
     "div",
     {},
-    group("Range of channels", row("From, to", first, last), row("Threshold", threshold), note),
+    group("Range of channels", row("From, to", first, last), row("Threshold", threshold), source, note),
     group("The image shows", buttons, make("div", { class: "buttons" }, progress, cancel)),
+    polarisationGroup(app),
     contourGroup(app),
   );
 }

@@ -3,7 +3,7 @@
 import { Latest, linkTo, askJson } from "./api.js";
 import { make, row } from "./dom.js";
 import { group } from "./panel.js";
-import { KINDS, hasArea, textOf } from "./regions.js";
+import { hasArea, textOf, titleOf } from "./regions.js";
 import { number, unit } from "./words.js";
 
 const BINS = 60;
@@ -19,7 +19,7 @@ export function plotsTab(app) {
   const asking = new Latest(load, (error) => app.tell(error));
 
   function start() {
-    dock.showView("pv");
+    app.store.set({ below: "pv" });
     if (!dock.diagram.line()) store.set({ tool: "line" });
   }
 
@@ -71,7 +71,7 @@ export function plotsTab(app) {
     const region = regions.find((one) => one.id === selected && hasArea(one) && one.kind !== "point");
     const plane = viewer.plane();
     if (!plane) return;
-    note.textContent = region ? `${KINDS[/** @type {keyof typeof KINDS} */ (region.kind)]} ${region.id}` : "Whole plane";
+    note.textContent = region ? titleOf(region) : "Whole plane";
     asking.ask({ ...plane, bins: BINS, region: region && region.values.length ? textOf(region) : null });
   }
 

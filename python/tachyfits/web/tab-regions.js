@@ -1,9 +1,10 @@
 // The tab "Regions": the list, the numbers of the selected one, its statistics, and region files.
 
 import { ApiError, Latest, ask, askJson } from "./api.js";
-import { download, make, row } from "./dom.js";
+import { download, make, row, select as choice } from "./dom.js";
 import { group } from "./panel.js";
-import { KINDS, colourOf, hasArea, parse, problemOf, rounded, textOf } from "./regions.js";
+import { linesOf, regionTable } from "./region-table.js";
+import { colourOf, hasArea, parse, problemOf, rounded, textOf, titleOf } from "./regions.js";
 import { placeOf } from "./state.js";
 import { number, unit } from "./words.js";
 
@@ -31,6 +32,14 @@ const ANGLE = /\d\s*["'°:]|\d[dhm](?![a-z])/i;
 function inFrame(text) {
   const bare = /^\s*[a-z]+\s*\([^()]*\)\s*$/i.test(text);
   return bare && ANGLE.test(text) ? `icrs; ${text}` : text;
+}
+
+/** Return a colour of a file as #rrggbb; "" for none, or one that browsers do not know. @param {string} name */
+function hexOf(name) {
+  const context = document.createElement("canvas").getContext("2d");
+  if (!context || !name || !CSS.supports("color", name)) return "";
+  context.fillStyle = name;
+  return /^#[\da-f]{6}$/.test(context.fillStyle) ? context.fillStyle : "";
 }
 
 /** @param {import("./main.js").App} app */
@@ -73,7 +82,7 @@ export function regionsTab(app) {
       ...store.state.regions.map((region) => {
         const swatch = make("span", { class: "swatch" });
         swatch.style.background = colourOf(region, false);
-        const name = `${KINDS[/** @type {keyof typeof KINDS} */ (region.kind)]} ${region.id}`;
+        const name = titleOf(region);
         const select = make(
           "button",
           { type: "button", class: "item", "aria-pressed": region.id === store.state.selected, onclick: () => store.set({ selected: region.id }) },
@@ -88,8 +97,26 @@ export function regionsTab(app) {
     if (!store.state.regions.length) list.append(make("li", { class: "note" }, "Choose a shape at the left of the image and drag it."));
   }
 
+  const title = make("input", { type: "text", maxlength: 100, "aria-label": "Name of the region", spellcheck: false });
+  const paint = make("input", { type: "color", "aria-label": "Colour of the region" });
+  title.addEventListener("change", () => {
+    const region = chosen();
+    if (region) viewer.put({ ...region, name: title.value.trim() }, true);
+  });
+  paint.addEventListener("change", () => {
+    const region = chosen();
+    if (region) viewer.put({ ...region, paint: paint.value }, true);
+  });
+  const looks = make("div", { class: "group" }, row("Name", title), row("Colour", paint));
+
   function showValues() {
     const region = chosen();
+    looks.hidden = !region;
+    if (region) {
+      if (document.activeElement !== title) title.value = region.name ?? "";
+      title.placeholder = titleOf({ ...region, name: "" });
+      paint.value = colourOf(region, false);
+    }
     const names = region ? VALUES[/** @type {keyof typeof VALUES} */ (region.kind)] : undefined;
     if (!region || !names) {
       values.dataset.shape = "";
@@ -155,16 +182,17 @@ export function regionsTab(app) {
     const { dataset } = store.state;
     if (!dataset) return;
     const answer = await ask("regions/pixels", placeOf(dataset), { body, doing: "Reading regions" });
-    const { regions, excluded, left_out: unread } = await answer.json();
+    const { regions, excluded, labels, colors, left_out: unread } = await answer.json();
     // Without its holes a shape would be another one.
     if (excluded.length) throw new Error(`Nothing was added: the page has no excluded regions, and the text excludes ${excluded.slice(0, 3).join(", ")}`);
     /** @type {string[]} */
     const lacking = [...unread];
-    for (const one of regions) {
+    regions.forEach((/** @type {string} */ one, /** @type {number} */ i) => {
       const shape = parse(one);
-      if (shape) viewer.add(shape.kind, shape.values);
+      const colour = hexOf(colors[i]);
+      if (shape) viewer.add(shape.kind, shape.values, { ...(labels[i] ? { name: labels[i] } : {}), ...(colour ? { paint: colour } : {}) });
       else lacking.push(one);
-    }
+    });
     if (lacking.length) problem.textContent = `Left out, because they have no pixels or the page lacks them: ${lacking.slice(0, 5).join(", ")}`;
   }
 
@@ -177,11 +205,29 @@ export function regionsTab(app) {
     }
   }
 
-  function saveFile() {
-    const lines = ["# Region file format: DS9 version 4.1", "image"];
-    for (const region of store.state.regions) lines.push(`${textOf(region)} # color=${colourOf(region, false)}`);
-    download(new Blob([lines.join("\n") + "\n"], { type: "text/plain" }), "regions.reg");
+  let format = "ds9";
+  let system = "sky";
+  const formats = choice({ ds9: "DS9", crtf: "CASA (CRTF)" }, format, (value) => { format = value; }, "Format of the saved regions");
+  const systems = choice({ sky: "On the sky", image: "In pixels" }, system, (value) => { system = value; }, "Coordinates of the saved regions");
+
+  async function saveFile() {
+    const { dataset, regions } = store.state;
+    if (!dataset) return;
+    try {
+      const answer = await ask("regions/file", { ...placeOf(dataset), format, system }, { body: linesOf(regions), doing: "Writing regions" });
+      download(await answer.blob(), format === "ds9" ? "regions.reg" : "regions.crtf");
+    } catch (error) {
+      app.tell(error);
+    }
   }
+
+  const undo = make("button", { type: "button", title: "Undo (Ctrl+Z)", onclick: () => app.history.undo() }, "Undo");
+  const redo = make("button", { type: "button", title: "Redo (Ctrl+Shift+Z)", onclick: () => app.history.redo() }, "Redo");
+  app.history.changed = () => {
+    undo.disabled = !app.history.past.length;
+    redo.disabled = !app.history.future.length;
+  };
+  app.history.changed();
 
   text.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey) return;
@@ -198,8 +244,9 @@ export function regionsTab(app) {
   const content = make(
     "div",
     {},
-    group("Regions", list),
-    group("Selected", values, table, note),
+    group("Regions", list, make("div", { class: "buttons" }, undo, redo)),
+    group("Selected", looks, values, table, note),
+    regionTable(app),
     group(
       "By text",
       text,
@@ -209,11 +256,12 @@ export function regionsTab(app) {
     ),
     group(
       "Region files",
+      row("Save as", formats, systems),
       make(
         "div",
         { class: "buttons" },
         make("button", { type: "button", onclick: () => file.click() }, "Read a file…"),
-        make("button", { type: "button", onclick: saveFile }, "Save as DS9"),
+        make("button", { type: "button", onclick: () => void saveFile() }, "Save regions"),
         make("button", { type: "button", onclick: () => store.set({ regions: [], selected: null }) }, "Remove all"),
         file,
       ),

@@ -2,11 +2,13 @@
 
 import { Latest, askJson, linkTo, sizeOf } from "./api.js";
 import { download, make, row, select } from "./dom.js";
+import { figureGroup } from "./figure.js";
 import { group } from "./panel.js";
 import { programsGroup } from "./programs.js";
 import { paint } from "./colourbar.js";
 import { bounds, hasArea } from "./regions.js";
 import { CURSOR } from "./spectra.js";
+import { hashOf, sessionOf } from "./link.js";
 import { nameOf } from "./maps.js";
 import { collapseOf, placeOf } from "./state.js";
 import { bytes, number, unit as unitText } from "./words.js";
@@ -124,6 +126,7 @@ export function saveTab(app) {
     context.fillStyle = "#000";
     context.fillRect(0, 0, made.width, made.height);
     context.drawImage(canvas, 0, 0);
+    context.drawImage(app.catalogues.canvas, 0, 0);
     context.drawImage(surface, 0, 0);
     const strip = document.createElement("canvas");
     strip.width = 256;
@@ -166,6 +169,27 @@ export function saveTab(app) {
     );
   }
 
+  const session = make("input", { type: "file", accept: ".json,application/json", hidden: true, "aria-label": "Session file" });
+  session.addEventListener("change", () => {
+    const [file] = session.files ?? [];
+    if (file) void openSession(file);
+    session.value = "";
+  });
+
+  function saveSession() {
+    app.keepLinkNow();
+    download(new Blob([sessionOf(location.hash)], { type: "application/json" }), `${stem()}-session.json`);
+  }
+
+  /** @param {File} file */
+  async function openSession(file) {
+    try {
+      location.hash = hashOf(await file.text());
+    } catch (error) {
+      app.tell(error);
+    }
+  }
+
   store.on(["regions", "selected", "range", "channel", "dataset", "centre", "scale"], () => {
     if (!content.hidden) refresh();
   });
@@ -177,9 +201,22 @@ export function saveTab(app) {
     {},
     group("Cutout", row("Plane", whatSelect), row("Channels", depthSelect), size, make("div", { class: "buttons" }, save)),
     group("What is shown", mapSize, make("div", { class: "buttons" }, mapSave)),
+    figureGroup(app),
     group("Picture and spectra", make("div", { class: "buttons" }, make("button", { type: "button", onclick: savePicture }, "Picture (PNG)"), make("button", { type: "button", onclick: saveSpectra }, "Spectra (CSV)"))),
     programsGroup(app, { cutout: wanted, map: wantedMap }),
-    group("Link", make("p", { class: "note" }, "The address of this page restores the view."), make("div", { class: "buttons" }, make("button", { type: "button", onclick: () => void copyLink() }, "Copy the link"), copied)),
+    group(
+      "Link and session",
+      make("p", { class: "note" }, "The address of this page restores the view. A session is the same as a small file."),
+      make(
+        "div",
+        { class: "buttons" },
+        make("button", { type: "button", onclick: () => void copyLink() }, "Copy the link"),
+        make("button", { type: "button", onclick: saveSession }, "Save the session"),
+        make("button", { type: "button", onclick: () => session.click() }, "Open a session…"),
+        copied,
+        session,
+      ),
+    ),
   );
   content.addEventListener("shown", () => {
     refresh();

@@ -11,6 +11,7 @@ export const TOOLS = [
   ["ellipse", "e", "Ellipse", '<ellipse cx="8" cy="8" rx="6.5" ry="3.8" transform="rotate(-25 8 8)"/>'],
   ["box", "b", "Box", '<rect x="2.5" y="3.5" width="11" height="9"/>'],
   ["polygon", "g", "Polygon: click corners, then the first one again", '<path d="M8 2l6 4.6-2.3 7H4.3L2 6.6z"/>'],
+  ["polyline", "y", "Polyline: click points, then double-click or Enter", '<path d="M2 12.5 6 5l4 5.5 4-8"/><circle class="fill" cx="6" cy="5" r="1.4"/><circle class="fill" cx="10" cy="10.5" r="1.4"/>'],
   ["line", "l", "Line, for position–velocity diagrams", '<path d="M3 13 13 3"/><circle class="fill" cx="3" cy="13" r="1.6"/><circle class="fill" cx="13" cy="3" r="1.6"/>'],
 ];
 
@@ -35,7 +36,7 @@ export class Toolbar {
       for (const button of place.querySelectorAll("button")) {
         button.setAttribute("aria-pressed", String(button.dataset.tool === store.state.tool));
       }
-      if (store.state.tool !== "polygon" && viewer.corners) {
+      if (!["polygon", "polyline"].includes(store.state.tool) && viewer.corners) {
         viewer.corners = null;
         viewer.redraw();
       }

@@ -1,17 +1,15 @@
-// The image: which tiles are drawn where, moving and zooming, drawing and dragging regions.
+// The image: which parts of the stage it has, moving and zooming, drawing and dragging regions.
 
 import { Renderer } from "./gl.js";
 import { Tiles } from "./tiles.js";
 import { drawn, handles, holds, middle, moved, resized, rounded } from "./regions.js";
 import { eachFrame } from "./dom.js";
-import { collapseOf, placeOf } from "./state.js";
+import { Sheet } from "./sheet.js";
+import { lookOf, planeOf } from "./state.js";
 
 /** Screen pixels around a handle that take hold of it; more for fingers. */
 const GRIP = 9;
 const FINGER = 22;
-
-/** From this level on a first look has one pixel of each block, not its mean: fewer bytes are read. */
-const PREVIEWED = 3;
 
 /** The largest and the smallest zoom: screen pixels per image pixel. */
 const MOST = 64;
@@ -19,6 +17,31 @@ const LEAST = 1 / 512;
 
 /** @typedef {import("./regions.js").Region} Region */
 /** @typedef {import("./regions.js").Point} Point */
+/** @typedef {import("./sheet.js").Cell} Cell */
+
+/** Screen pixels between two cells. */
+const GAP = 2;
+
+/**
+ * Divide a stage into equal cells, as large as they can be.
+ * @param {number} count
+ * @param {number} width
+ * @param {number} height
+ * @returns {Cell[]}
+ */
+export function divided(count, width, height) {
+  let best = { columns: 1, side: 0 };
+  for (let columns = 1; columns <= count; columns++) {
+    const side = Math.min(width / columns, height / Math.ceil(count / columns));
+    if (side > best.side) best = { columns, side };
+  }
+  const { columns } = best;
+  const rows = Math.ceil(count / columns);
+  const [w, h] = [(width - GAP * (columns - 1)) / columns, (height - GAP * (rows - 1)) / rows];
+  return Array.from({ length: count }, (_, i) => ({
+    x: (i % columns) * (w + GAP), y: Math.floor(i / columns) * (h + GAP), width: w, height: h,
+  }));
+}
 
 export class Viewer {
   /**
@@ -50,15 +73,31 @@ export class Viewer {
     this.down = new Map();
     /** @type {((at: Point) => void) | null} what moving the pointer does */
     this.drag = null;
+    /** Number of what the pointer does from down to up, 0 between; for the history of regions. */
+    this.gesture = 0;
+    this.gestures = 0;
     /** @type {() => void} what its end does */
     this.release = () => {};
     /** @type {number[] | null} corners of a polygon that is drawn */
     this.corners = null;
+    /** Size of a cell: all have the same. */
     this.width = 0;
     this.height = 0;
-    /** Place of the surface in the window, as of `width` and `height`. */
+    /** @type {Cell[]} parts of the stage; one if images lie over each other */
+    this.cells = [{ x: 0, y: 0, width: 0, height: 0 }];
+    /** Size of the stage. */
+    this.total = { width: 0, height: 0 };
+    /** Place of the surface in the window, as of `total`. */
     this.left = 0;
     this.top = 0;
+    /** The cell that the pointer is in, by its number. */
+    this.cell = 0;
+    /** Return the sheet of another image; null if it has no place. */
+    this.sheetOf = (/** @type {import("./state.js").Beside} */ _image) => /** @type {Sheet | null} */ (null);
+    /** The cell that "blink" shows. */
+    this.blinked = 0;
+    /** @type {Map<number, import("./api.js").Parameters>} the plane that each other image showed whole last */
+    this.held = new Map();
     this.listen();
     new ResizeObserver(() => this.resize()).observe(surface);
     canvas.addEventListener("webglcontextlost", (event) => event.preventDefault());
@@ -74,23 +113,58 @@ export class Viewer {
     if (!clientWidth || !clientHeight) return;
     const first = this.width === 0;
     const { left, top } = this.surface.getBoundingClientRect();
+    const before = this.middle();
+    this.left = left;
+    this.top = top;
+    this.total = { width: clientWidth, height: clientHeight };
+    this.divide();
     if (this.down.size) {
       // What is dragged stays under the finger when the layout changes.
       const { centre, scale } = this.store.state;
-      const dx = left + clientWidth / 2 - this.left - this.width / 2;
-      const dy = top + clientHeight / 2 - this.top - this.height / 2;
-      this.store.set({ centre: [centre[0] + dx / scale, centre[1] - dy / scale] });
+      const after = this.middle();
+      this.store.set({ centre: [centre[0] + (after.x - before.x) / scale, centre[1] - (after.y - before.y) / scale] });
     }
-    this.left = left;
-    this.top = top;
-    this.width = clientWidth;
-    this.height = clientHeight;
     for (const canvas of [this.canvas, this.surface]) {
       canvas.width = Math.round(clientWidth * ratio);
       canvas.height = Math.round(clientHeight * ratio);
     }
     if (first && this.store.state.scale === 0) this.fit();
     this.draw();
+  }
+
+  /** The middle of the pointer's cell in the window. @returns {Point} */
+  middle() {
+    const { x, y } = this.cells[this.cell];
+    return { x: this.left + x + this.width / 2, y: this.top + y + this.height / 2 };
+  }
+
+  /** Divide the stage among the images. */
+  divide() {
+    const { beside, layout } = this.store.state;
+    const count = layout === "side" ? 1 + beside.length : 1;
+    this.cells = divided(count, this.total.width, this.total.height);
+    this.cell = Math.min(this.cell, count - 1);
+    this.width = this.cells[0].width;
+    this.height = this.cells[0].height;
+  }
+
+  /** Divide the stage anew; what was in view stays so. */
+  arrange() {
+    const { width, height } = this;
+    this.divide();
+    const { scale } = this.store.state;
+    if (width && scale && this.width !== width) {
+      const share = Math.min(this.width / width, this.height / height);
+      this.store.set({ scale: Math.min(MOST, Math.max(LEAST, scale * share)) });
+    }
+    this.redraw();
+  }
+
+  /** The cell of this image, and that of the n-th other one. @param {number | null} other */
+  cellOf(other) {
+    const { place, layout } = this.store.state;
+    if (layout !== "side") return this.cells[0];
+    return this.cells[other === null ? place : other + Number(other >= place)] ?? this.cells[0];
   }
 
   /** Show the whole image. */
@@ -139,17 +213,20 @@ export class Viewer {
   /** @returns {import("./api.js").Parameters | null} what all tiles of the wanted plane have */
   plane() {
     const { dataset, channel, others, layer } = this.store.state;
-    if (!dataset) return null;
-    const common = { ...placeOf(dataset), others };
-    if (layer.operation === "channel") return { ...common, channel };
-    return { ...common, ...collapseOf(layer) };
+    return dataset && planeOf({ dataset, channel, others, layer });
+  }
+
+  /** This image as it lies in its cell. @returns {Sheet | null} */
+  sheet() {
+    const { dataset, centre, scale } = this.store.state;
+    const plane = this.plane();
+    if (!dataset || !plane) return null;
+    return new Sheet({ dataset, plane, matrix: [scale, 0, 0, -scale], origin: centre, at: [this.width / 2, this.height / 2] });
   }
 
   /** The level at which a pixel of a tile is about one pixel of the screen. */
   level() {
-    const { dataset, scale } = this.store.state;
-    const wanted = Math.round(-Math.log2(scale * (devicePixelRatio || 1)));
-    return Math.min(Math.max(0, wanted), (dataset?.levels ?? 1) - 1);
+    return this.sheet()?.level() ?? 0;
   }
 
   /**
@@ -157,103 +234,57 @@ export class Viewer {
    * @param {number} level
    */
   visible(level) {
-    const { dataset } = this.store.state;
-    if (!dataset) return [];
-    const span = dataset.tile * 2 ** level;
-    const [a, b] = [this.toImage(0, this.height), this.toImage(this.width, 0)];
-    const range = (/** @type {number} */ low, /** @type {number} */ high, /** @type {number} */ length) => [
-      Math.max(0, Math.floor((low - 0.5) / span)),
-      Math.min(Math.ceil(length / span) - 1, Math.floor((high - 0.5) / span)),
-    ];
-    const [x1, x2] = range(a.x, b.x, dataset.width);
-    const [y1, y2] = range(a.y, b.y, dataset.height);
-    const found = [];
-    for (let y = y1; y <= y2; y++) for (let x = x1; x <= x2; x++) found.push({ level, x, y });
-    const [cx, cy] = [(x1 + x2) / 2, (y1 + y2) / 2];
-    return found.sort((p, q) => Math.hypot(p.x - cx, p.y - cy) - Math.hypot(q.x - cx, q.y - cy));
-  }
-
-  /**
-   * Return the quads of a plane, coarse ones first, and whether they cover what is on screen.
-   * @param {import("./api.js").Parameters} plane
-   */
-  quads(plane) {
-    const levels = this.store.state.dataset?.levels ?? 1;
-    const level = this.level();
-    /** @type {Map<string, import("./gl.js").Quad>} */
-    const coarse = new Map();
-    const fine = [];
-    let covered = true;
-    for (const place of this.visible(level)) {
-      const tile = this.tiles.find(plane, place);
-      if (tile) {
-        fine.push(this.quad(tile, place));
-        continue;
-      }
-      const preview = this.tiles.find({ ...plane, preview: true }, place);
-      if (preview) {
-        coarse.set(`preview ${place.x} ${place.y}`, this.quad(preview, place));
-        continue;
-      }
-      let found = false;
-      for (let up = level + 1; up < levels && !found; up++) {
-        const above = { level: up, x: place.x >> (up - level), y: place.y >> (up - level) };
-        const larger = this.tiles.find(plane, above);
-        if (larger) {
-          coarse.set(`${up} ${above.x} ${above.y}`, this.quad(larger, above));
-          found = true;
-        }
-      }
-      covered &&= found;
-    }
-    return { quads: [...coarse.values(), ...fine], covered };
-  }
-
-  /**
-   * @param {import("./tiles.js").Tile} tile
-   * @param {import("./tiles.js").Place} place
-   * @returns {import("./gl.js").Quad}
-   */
-  quad(tile, { level, x, y }) {
-    const { dataset } = this.store.state;
-    if (!dataset) throw new Error("a tile without an image");
-    const step = 2 ** level;
-    const [left, bottom] = [x * dataset.tile * step, y * dataset.tile * step];
-    const right = Math.min(left + tile.width * step, dataset.width);
-    const top = Math.min(bottom + tile.height * step, dataset.height);
-    const ratio = this.canvas.width / this.width;
-    const a = this.toScreen({ x: left + 0.5, y: bottom + 0.5 });
-    const b = this.toScreen({ x: right + 0.5, y: top + 0.5 });
-    return {
-      tile,
-      box: [a.x, this.height - a.y, b.x, this.height - b.y].map((at) => at * ratio),
-      used: [(right - left) / (tile.width * step), (top - bottom) / (tile.height * step)],
-    };
+    return this.sheet()?.visible(level, this.cells[0]) ?? [];
   }
 
   draw() {
-    const plane = this.plane();
-    if (!plane || !this.width || this.store.state.scale === 0) return;
-    const level = this.level();
-    const levels = this.store.state.dataset?.levels ?? 1;
-    const needed = this.visible(level).map((place) => ({ plane, place }));
-    // The whole plane in one tile comes first where it is small: it fills the screen at once.
-    if (level < levels - 1 && levels <= 4) {
-      needed.unshift({ plane, place: { level: levels - 1, x: 0, y: 0 } });
-    }
-    // The server keeps the levels of a map from its first answer on: they come at once.
-    if (level >= PREVIEWED && plane.collapse === undefined) {
-      needed.unshift(...needed.map(({ place }) => ({ plane: { ...plane, preview: true }, place })));
-    }
-    const { ahead } = this;
-    if (ahead) needed.push(...this.visible(level).map((place) => ({ plane: ahead, place })));
-    this.tiles.need(needed);
-    const wanted = this.quads(plane);
-    if (wanted.covered) this.shown = plane;
+    const sheet = this.sheet();
+    if (!sheet || !this.width || this.store.state.scale === 0) return;
+    const cell = this.cells[0];
+    const { beside } = this.store.state;
+    const others = beside.map((image) => ({ image, sheet: this.sheetOf(image) }));
+    this.tiles.need([sheet.needed(cell, this.ahead), ...others.map((other) => other.sheet?.needed(cell) ?? [])].flat());
+    const wanted = sheet.quads(sheet.plane, this.tiles, cell);
+    if (wanted.covered) this.shown = sheet.plane;
     // Until the new plane covers the screen the old one stays, with its labels.
-    const under = this.shown && !wanted.covered ? this.quads(this.shown).quads : wanted.quads;
-    this.renderer.draw(under, this.store.state);
+    const under = this.shown && !wanted.covered ? sheet.quads(this.shown, this.tiles, cell).quads : wanted.quads;
+    const layers = [{ quads: under, look: lookOf(this.store.state) }];
+    for (const { image, sheet } of others) layers.push({ quads: sheet ? this.heldQuads(image.key, sheet) : [], look: image.look });
+    this.renderer.draw(this.layered(layers), this.canvas.width / this.total.width);
     this.drawnFrame();
+  }
+
+  /** Quads of another image: those of its last plane until the new one is whole. @param {number} key @param {Sheet} sheet */
+  heldQuads(key, sheet) {
+    const cell = this.cells[0];
+    const { quads, covered } = sheet.quads(sheet.plane, this.tiles, cell);
+    const held = this.held.get(key);
+    if (covered) this.held.set(key, sheet.plane);
+    return held && !covered ? sheet.quads(held, this.tiles, cell).quads : quads;
+  }
+
+  /**
+   * Place the images: beside each other, one of them, over each other, or as three colours.
+   * @param {{quads: import("./gl.js").Quad[], look: import("./gl.js").Look}[]} images this one first
+   * @returns {import("./gl.js").Layer[]}
+   */
+  layered(images) {
+    const { layout, opacity } = this.store.state;
+    const layers = images.map((image, i) => ({ ...image, cell: this.cellOf(i ? i - 1 : null), opacity: 1, colours: /** @type {boolean[] | null} */ (null) }));
+    if (images.length < 2 || layout === "side") return layers;
+    if (layout === "over") return layers.map((layer, i) => ({ ...layer, opacity: i ? opacity : 1 }));
+    const ordered = this.inOrder(layers);
+    if (layout === "blink") return [ordered[this.blinked % ordered.length]];
+    return ordered.slice(0, 3).map((layer, i) => ({ ...layer, look: { ...layer.look, map: "grey" }, colours: colourOf(i, ordered.length) }));
+  }
+
+  /**
+   * Order this image and the others, which are given after it, by their places.
+   * @template T
+   * @param {T[]} images
+   */
+  inOrder([own, ...others]) {
+    return [...others.slice(0, this.store.state.place), own, ...others.slice(this.store.state.place)];
   }
 
   // Pointer.
@@ -291,17 +322,31 @@ export class Viewer {
   }
 
   /**
-   * Return where a pointer is on the surface as it was drawn last: the layout may have changed since.
+   * Return where a pointer is in its cell as it was drawn last: the layout may have changed since.
+   *
+   * Cells show the same part of the sky, so a place in one is that place in all.
    * @param {MouseEvent} event
    * @returns {Point}
    */
   placeOf(event) {
-    return { x: event.clientX - this.left, y: event.clientY - this.top };
+    const [x, y] = [event.clientX - this.left, event.clientY - this.top];
+    // A drag that leaves its cell goes on there.
+    if (!this.down.size) this.cell = this.cellAt(x, y);
+    const cell = this.cells[this.cell];
+    return { x: x - cell.x, y: y - cell.y };
+  }
+
+  /** The number of the cell at a place of the stage. @param {number} x @param {number} y */
+  cellAt(x, y) {
+    const number = this.cells.findIndex((cell) => x >= cell.x && x < cell.x + cell.width + GAP && y >= cell.y && y < cell.y + cell.height + GAP);
+    return Math.max(0, number);
   }
 
   /** @param {PointerEvent} event */
   pointerDown(event) {
     this.surface.setPointerCapture(event.pointerId);
+    this.gestures += 1;
+    this.gesture = this.gestures;
     const screen = this.placeOf(event);
     this.down.set(event.pointerId, screen);
     if (this.down.size === 2) {
@@ -329,6 +374,7 @@ export class Viewer {
     this.drag = null;
     this.release = () => {};
     release();
+    this.gesture = 0;
     if (this.down.size === 1) this.startPan([...this.down.values()][0]);
   }
 
@@ -412,7 +458,7 @@ export class Viewer {
   /** @param {Point} screen @param {number} grip */
   startTool(screen, grip) {
     const { tool } = this.store.state;
-    if (tool === "polygon") {
+    if (tool === "polygon" || tool === "polyline") {
       this.addCorner(screen);
       return;
     }
@@ -465,13 +511,14 @@ export class Viewer {
    * Add a region; it has no outline until it has values.
    * @param {string} kind
    * @param {number[]} values
+   * @param {{name?: string, paint?: string}} more
    */
-  add(kind, values) {
+  add(kind, values, more = {}) {
     const { regions } = this.store.state;
     const id = 1 + Math.max(0, ...regions.map((one) => one.id));
     let colour = 0;
     while (regions.some((one) => one.colour === colour)) colour += 1;
-    const region = { id, kind, values, colour };
+    const region = { id, kind, values, colour, ...more };
     if (values.length) this.put(region, true);
     return region;
   }
@@ -498,7 +545,7 @@ export class Viewer {
   addCorner(screen) {
     const at = this.toImage(screen.x, screen.y);
     this.corners ??= [];
-    if (this.corners.length >= 6) {
+    if (this.corners.length >= 6 && this.store.state.tool === "polygon") {
       const first = this.toScreen({ x: this.corners[0], y: this.corners[1] });
       if (Math.hypot(first.x - screen.x, first.y - screen.y) < GRIP) {
         this.closePolygon();
@@ -513,13 +560,25 @@ export class Viewer {
     const corners = this.corners;
     this.corners = null;
     // A double click adds its place twice.
-    while (corners && corners.length > 6) {
+    const kind = this.store.state.tool === "polyline" ? "polyline" : "polygon";
+    while (corners && corners.length > (kind === "polygon" ? 6 : 4)) {
       const [x1, y1, x2, y2] = corners.slice(-4);
       if (Math.hypot(x1 - x2, y1 - y2) * this.store.state.scale > 3) break;
       corners.splice(-2);
     }
-    if (corners && corners.length >= 6) this.add("polygon", rounded(corners));
+    if (corners && corners.length >= 6) this.add(kind, rounded(corners));
+    else if (corners && corners.length === 4 && kind === "polyline") this.add("line", rounded(corners));
     this.store.set({ tool: "pan" });
     this.redraw();
   }
+}
+
+/**
+ * Return which of red, green and blue an image has in a picture of two or three.
+ * @param {number} number
+ * @param {number} count
+ */
+function colourOf(number, count) {
+  if (count === 2) return number ? [false, true, true] : [true, false, false];
+  return [0, 1, 2].map((colour) => colour === number);
 }

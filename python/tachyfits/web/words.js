@@ -94,3 +94,9 @@ export function unit(text) {
   const raise = (/** @type {string} */ exponent) => [...exponent].map((sign) => RAISED[sign] ?? sign).join("");
   return (text ?? "").replace(/([A-Za-z])\^?([-+]?\d+)/g, (_, letter, exponent) => letter + raise(exponent));
 }
+
+/** Return a frequency with a unit that suits it, and its wavelength if it is light. @param {number} hertz */
+export function frequency(hertz) {
+  if (hertz < 1e13) return `${Number((hertz / 1e9).toPrecision(11))} GHz`;
+  return `${Number((299792458e10 / hertz).toPrecision(8))} Å in vacuum`;
+}

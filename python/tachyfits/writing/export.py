@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import os
 from collections.abc import Iterator
 from typing import Any, BinaryIO, TypeAlias
@@ -15,10 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _core
+from tachyfits.base.errors import foreign_errors
 from tachyfits.base.optional import needed
-from tachyfits.base.output import format_of, write_atomically
+from tachyfits.base.output import ASTROPY_FORMATS, format_of, write_atomically
 from tachyfits.interop.arrow import arrow_reader
+from tachyfits.interop.astropy import astropy_table
 from tachyfits.interop.parquet_metadata import foreign_metadata
+from tachyfits.results.json import plain
 from tachyfits.table.columns import Columns
 from tachyfits.table.display import own_digits
 from tachyfits.table.part import Part
@@ -26,6 +30,7 @@ from tachyfits.table.ragged import Ragged
 from tachyfits.writing.copying import copy_into
 from tachyfits.writing.new_columns import bytes_of
 from tachyfits.writing.sinks import new_file
+from tachyfits.writing.write import write
 
 #: A column as the compiled formatter takes it: the name of its type, the bytes of its elements,
 #: which of them are undefined, and the elements of its cells.
@@ -41,6 +46,14 @@ def export(part: Part, path: str | os.PathLike[str], overwrite: bool) -> None:
         with new_file(path, overwrite=overwrite) as writer:
             copy_into(writer, part)
         return
+    if form in ASTROPY_FORMATS.values():
+        rows = slice(*part.rows) if isinstance(part.rows, tuple) else part.rows
+        keys = [column.key for column in part.columns]
+        columns = part.table.read(
+            keys, rows=rows, where=part.where, threads=part.threads, progress=part.progress
+        )
+        _write_by_astropy(columns, path, form, overwrite)
+        return
     if form != "csv":
         needed("pyarrow", f"writing {form}", extra="arrow")
 
@@ -48,6 +61,55 @@ def export(part: Part, path: str | os.PathLike[str], overwrite: bool) -> None:
         write_stream(part, stream, form)
 
     write_atomically(path, produce, overwrite=overwrite)
+
+
+def write_columns(columns: Columns, path: str | os.PathLike[str], overwrite: bool) -> None:
+    """Write columns in the format that the name ends in; `export` does the same of a table."""
+    if os.fspath(path).lower().endswith(".json"):
+        text = json.dumps(plain(_records(columns)), ensure_ascii=False, allow_nan=False)
+        write_atomically(path, lambda s: s.write(f"{text}\n".encode()), overwrite=overwrite)
+        return
+    form = format_of(path)
+    if form == "fits":
+        write(path, columns, overwrite=overwrite)
+        return
+    if form in ASTROPY_FORMATS.values():
+        _write_by_astropy(columns, path, form, overwrite)
+        return
+    if form != "csv":
+        needed("pyarrow", f"writing {form}", extra="arrow")
+    empty = Columns(columns._head(0), columns.info)
+
+    def produce(stream: BinaryIO) -> None:
+        if form == "csv":
+            _write_csv(stream, empty, iter([columns]), 1)
+        else:
+            _write_arrow(stream, form, empty, iter([columns]))
+
+    write_atomically(path, produce, overwrite=overwrite)
+
+
+def _write_by_astropy(
+    columns: Columns, path: str | os.PathLike[str], form: str, overwrite: bool
+) -> None:
+    """Write columns as "votable" or "ecsv", whose writers of astropy have the table in memory."""
+    table = astropy_table(columns)
+    stream: Any = io.BytesIO() if form == "votable" else io.StringIO()
+    with foreign_errors(f"cannot write {os.fspath(path)!r} as {form}", "write .fits or .parquet"):
+        table.write(stream, format="votable" if form == "votable" else "ascii.ecsv")
+    data = stream.getvalue()
+    content = data if isinstance(data, bytes) else data.encode()
+    write_atomically(path, lambda output: output.write(content), overwrite=overwrite)
+
+
+def _records(columns: Columns) -> dict[str, Any]:
+    """Return columns as JSON has them: units by name, and an object for each row."""
+    units = {name: unit for name in columns if (unit := columns.unit(name))}
+    # Masked arrays give None for undefined values.
+    lists = [(values.to_object_array() if isinstance(values, Ragged) else values).tolist()
+             for values in columns.values()]  # fmt: skip
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
+    return {"units": units, "rows": rows}
 
 
 def write_stream(part: Part, stream: BinaryIO, form: str) -> None:

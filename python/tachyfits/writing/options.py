@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from tachyfits.base.errors import listed, usage
+from tachyfits.base.hints import name_hint
+from tachyfits.base.output import ImageOptions
 from tachyfits.base.progress import Progress
 from tachyfits.base.whole_numbers import check_threads
 from tachyfits.header.given import Cards, check_card_text
@@ -18,6 +20,19 @@ from tachyfits.writing.images import cards_given
 #: Options of a table, and of a single image.
 OF_TABLES = ("columns", "units", "nulls", "descriptions", "kind", "forms")
 OF_IMAGES = ("dtype", "scaling", "blank")
+#: Options of an image of a file, or of a computed one.
+OF_FILE_IMAGES = (*OF_IMAGES, "drop_degenerate")
+
+
+class DataOptions(ImageOptions, total=False):
+    """Keywords about the data that `tachyfits.write` takes: of an image, and of a table."""
+
+    columns: str | Sequence[str] | None
+    units: Mapping[str, str] | None
+    nulls: Mapping[str, int] | None
+    descriptions: Mapping[str, str] | None
+    kind: str | None
+    forms: Mapping[str, str] | None
 
 
 @dataclass(frozen=True)
@@ -26,9 +41,6 @@ class Options:
 
     Attributes
     ----------
-    buffering
-        Of an image: "single", each thread reads, computes and writes in sequence; "double", readers
-        fetch ahead; "auto" chooses "single" if the page cache has the input.
     place
         Number of the data in a list of HDUs; None: they are not in a list.
     """
@@ -38,6 +50,7 @@ class Options:
     dtype: Any = None
     scaling: tuple[float, float] | None = None
     blank: int | None = None
+    drop_degenerate: bool = False
     compress: Compression | str | None = None
     columns: str | Sequence[str] | None = None
     units: Mapping[str, str] | None = None
@@ -47,7 +60,6 @@ class Options:
     forms: Mapping[str, str] | None = None
     threads: int = 0
     progress: Progress | None = None
-    buffering: str = "auto"
     place: int | None = None
 
     @classmethod
@@ -56,14 +68,16 @@ class Options:
         *known, _ = (field.name for field in fields(cls))
         unknown = next((option for option in given if option not in known), None)
         if unknown is not None:
-            raise usage(f"invalid option {unknown}=", f"the options are {listed(known[:12])}")
+            hint = name_hint("write", unknown) or f"the options are {listed(known[:12])}"
+            raise usage(f"invalid option {unknown}=", hint)
         options = cls(**given)
         check_card_text("name", options.name)
         return options
 
     def among(self, names: Sequence[str]) -> list[str]:
         """Return those of some options that have a value."""
-        return [name for name in names if getattr(self, name) is not None]
+        values = ((name, getattr(self, name)) for name in names)
+        return [name for name, value in values if value is not None and value is not False]
 
     def of_item(self, place: int, header: Any) -> Options:
         """Return the options of an HDU of a list, with its header."""

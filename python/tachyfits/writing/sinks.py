@@ -145,7 +145,7 @@ class FileBytes:
         needed, names = with_needed(sources, ())
         if _is_made(sources):
             self._parts = [
-                _place_of(source.hdu) for source in [*sources, *needed] if source.hdu is not None
+                place_of(source.hdu) for source in [*sources, *needed] if source.hdu is not None
             ]
         else:
             core, _ = temporary_file([*sources, *needed], names, "a new file")
@@ -175,7 +175,7 @@ def _is_made(sources: Sequence[HduSource]) -> bool:
     return is_alone and core.storage in ("computed", "memory")
 
 
-def _place_of(hdu: Hdu) -> tuple[_core.FitsFile, int, int]:
+def place_of(hdu: Hdu) -> tuple[_core.FitsFile, int, int]:
     """Return the open file of an HDU, and where the HDU begins and ends there."""
     core = hdu.file._open_core()
     found = core.hdu(hdu.index)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tachyfits import _core
-from tachyfits.base.errors import listed, usage, warn
+from tachyfits.base.errors import either, listed, usage, warn
 from tachyfits.base.kinds import TABLES, kind_of
 from tachyfits.file.companions import companion_hdus
 from tachyfits.file.hdu import Hdu
@@ -23,7 +23,7 @@ from tachyfits.interop.nddata import parts_of
 from tachyfits.interop.to_columns import table_cards
 from tachyfits.writing.compression import engine_compression
 from tachyfits.writing.images import image_cards, native, with_blank
-from tachyfits.writing.options import OF_IMAGES, OF_TABLES, Options
+from tachyfits.writing.options import OF_FILE_IMAGES, OF_IMAGES, OF_TABLES, Options
 from tachyfits.writing.stacking import stacked
 from tachyfits.writing.tables import write_table
 
@@ -96,11 +96,14 @@ def sources_of(data: Any, options: Options) -> list[HduSource]:
     row = KINDS[kind]
     if of_tables and row.takes != OF_TABLES:
         raise usage(f"{of_tables[0]}= applies to tables only", "leave it out")
-    of_images = options.among(OF_IMAGES)
-    if of_images and row.takes != OF_IMAGES:
-        given = ", ".join(f"{option}=" for option in of_images)
-        problem = f"invalid options for {row.words}: {given}"
-        raise usage(problem, "give arrays of the type to write")
+    of_others = [option for option in options.among(OF_FILE_IMAGES) if option not in row.takes]
+    if of_others:
+        names = ", ".join(f"{option}=" for option in of_others)
+        is_shape = of_others == ["drop_degenerate"]
+        hint = (
+            either("give numpy.squeeze(array)") if is_shape else "give arrays of the type to write"
+        )
+        raise usage(f"invalid options for {row.words}: {names}", hint)
     return row.sources(data, options)
 
 
@@ -178,6 +181,8 @@ def _of_array(
 
 def _of_image(image: Any, options: Options) -> list[HduSource]:
     """Return an image of a file, or a computed one, which is read while it is written."""
+    if options.drop_degenerate:
+        image = image.cutout(drop_degenerate=True)
     if options.header is not None:
         return _of_array(image, options)
     # Pixels that the header does not describe are bytes; parameters of groups are not pixels.
@@ -197,7 +202,7 @@ def _of_image(image: Any, options: Options) -> list[HduSource]:
             compression=engine_compression(
                 options.compress, image.shape, options.dtype, image.bitpix
             ),
-            buffering=options.buffering, **options.run,
+            buffering=image.file.buffering, **options.run,
         )  # fmt: skip
 
     needed = (b"" if is_opaque else image._core_image().companion_bytes(), image.file.name)
@@ -301,10 +306,10 @@ _TABLE = Kind(_of_table, OF_TABLES, "a table")
 
 #: The kinds of data, by their names in `base/kinds.py`.
 KINDS = {
-    "array": Kind(_of_array, OF_IMAGES),
+    "array": Kind(_of_array, OF_IMAGES, "an array"),
     "arrow column": Kind(_of_array, OF_IMAGES),
-    "image": Kind(_of_image, OF_IMAGES),
-    "measured": Kind(_of_measured, OF_IMAGES),
+    "image": Kind(_of_image, OF_FILE_IMAGES, "an image"),
+    "measured": Kind(_of_measured, OF_IMAGES, "a plane or a spectrum"),
     "nddata": Kind(_of_nddata, OF_IMAGES),
     "hdu": Kind(_of_hdu),
     "restored": Kind(_of_restored),

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from tachyfits.base.boundary import public
 from tachyfits.header.cards import Header
 from tachyfits.writing.compression import Compression
 from tachyfits.writing.sinks import Output, write_new
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from tachyfits.writing.options import DataOptions
 
 
 @public
@@ -18,21 +23,13 @@ def write(
     header: Header | Mapping[str, Any] | None = None,
     *,
     name: str | None = None,
-    dtype: Any = None,
-    scaling: tuple[float, float] | None = None,
-    blank: int | None = None,
     compress: Compression | str | None = None,
-    columns: str | Sequence[str] | None = None,
-    units: Mapping[str, str] | None = None,
-    nulls: Mapping[str, int] | None = None,
-    descriptions: Mapping[str, str] | None = None,
-    kind: str | None = None,
-    forms: Mapping[str, str] | None = None,
     overwrite: bool = False,
     checksum: bool = False,
     sync: bool = False,
     threads: int = 0,
     progress: Callable[[int, int], bool | None] | None = None,
+    **options: Unpack[DataOptions],
 ) -> None:
     """Write an image, a table, or several HDUs as a new FITS file.
 
@@ -74,11 +71,15 @@ def write(
         cards. The ``meta`` of a table comes before them.
     name
         EXTNAME.
-    dtype, scaling, blank
-        Of an image: as in `Image.write`.
     compress
         Compress in tiles: images as in `Image.write`, also each image of a list; a table by a
         `Compression`, and the tables of a list by one with ``tables=True``.
+    overwrite, checksum, sync, threads, progress
+        As in `Image.write`.
+    dtype, scaling, blank
+        Of an image: as in `Image.write`.
+    drop_degenerate
+        Of an `Image`: leave out every axis of length 1.
     columns
         Of a table: a name or several; only these, in this order.
     units, nulls, descriptions
@@ -92,8 +93,6 @@ def write(
         cells in the heap; in an ASCII table "I6", "F8.3", "E16.8", "D25.16", "A10". Floats are
         rounded to the digits of their form; other values that do not fit are an error. By default
         the form follows from the type, and an ASCII table has every digit.
-    overwrite, checksum, sync, threads, progress
-        As in `Image.write`.
 
     Raises
     ------
@@ -120,8 +119,6 @@ def write(
     array([10., 11.])
     """
     write_new(
-        path, data, header=header, name=name, dtype=dtype, scaling=scaling, blank=blank,
-        compress=compress, columns=columns, units=units, nulls=nulls, descriptions=descriptions,
-        kind=kind, forms=forms, overwrite=overwrite, checksum=checksum, sync=sync,
-        threads=threads, progress=progress,
+        path, data, header=header, name=name, compress=compress, overwrite=overwrite,
+        checksum=checksum, sync=sync, threads=threads, progress=progress, **options,
     )  # fmt: skip

@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 from astropy.io import fits
 
+import tachyfits as tf
 from tachyfits import _core
 
 #: write(path, pixels, **keywords)
@@ -253,8 +254,24 @@ def test_the_examples_of_the_documentation(
             text = getattr(thing, "__doc__", None)
             if text and ">>>" in text:
                 runner.run(finder.find(_Documented(text), label)[0])
+    text = Path(__file__).with_name("examples.txt").read_text(encoding="utf-8")
+    runner.run(doctest.DocTestParser().get_doctest(text, {}, "examples", "examples.txt", 0))
     assert runner.failures == 0
-    assert runner.tries > 15
+    assert runner.tries > 60
+
+
+def test_documents_of_private_names_are_one_line() -> None:
+    long = []
+    for name, item in vars(_core).items():
+        if name.startswith("_") or getattr(tf, name, None) is item:
+            continue
+        members = vars(item).items() if isinstance(item, type) else ()
+        for label, thing in [(name, item), *((f"{name}.{key}", value) for key, value in members)]:
+            inner = getattr(thing, "__func__", thing)
+            text = getattr(inner, "__doc__", None) or ""
+            if "__" not in label and "\n" in text.strip():
+                long.append(label)
+    assert not long, long
 
 
 class _Documented:

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
-use tachyfits::{Tier, decode_tiles};
+use tachyfits::{ByteOrder, Tier, decode_tiles};
 use tachyfits_format::{CodecScratch, Pixels, PixelsMut, PlainTile, Rice, Tile, TileCodec};
 
 /// Pixels that are decoded, but for the rest of a tile.
@@ -47,7 +47,7 @@ pub fn answer(request: &Value) -> Result<Value, String> {
                     pixels: PixelsMut::I16(pixels),
                 })
                 .collect();
-            let results = decode_tiles(&codec, &mut tiles, tier, &mut scratch);
+            let results = decode_tiles(&codec, &mut tiles, ByteOrder::Native, tier, &mut scratch);
             results.into_iter().collect::<Result<(), _>>().map_err(|error| format!("{error:?}"))?;
         }
         fastest = fastest.min(start.elapsed());

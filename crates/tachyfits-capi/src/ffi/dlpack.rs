@@ -3,8 +3,7 @@
 use std::ffi::c_void;
 
 use tachyfits::PixelType;
-
-use crate::handles::pixels::AlignedBytes;
+use tachyfits_arrow::AlignedBytes;
 
 /// Version of DLPack.
 #[repr(C)]

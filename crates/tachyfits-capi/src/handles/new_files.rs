@@ -9,8 +9,9 @@ use tachyfits::tiled::{TileCompression, codec_facts};
 use tachyfits::{
     Array, AxisRange, Editor, FileWriter, Header, NewPixels, OpenOptions, PixelType, Rows, Value,
 };
+use tachyfits_arrow::AlignedBytes;
 
-use super::pixels::{AlignedBytes, read_stored};
+use super::pixels::read_stored;
 use super::{Call, FileHandle, HeaderHandle, Outcome};
 use crate::failure::Failure;
 use crate::types::{TACHYFITS_STORED, code_of};

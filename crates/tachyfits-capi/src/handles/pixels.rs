@@ -7,6 +7,7 @@ use tachyfits::{
     AxisRange, Image, OutputPixels, PixelType, ReadAs, Region, Section, Statistic, Stats, Values,
     evaluate,
 };
+use tachyfits_arrow::AlignedBytes;
 use tachyfits_memory as memory;
 
 use super::convert::convert;
@@ -189,50 +190,6 @@ fn integer_bytes(stored: i64, pixel: PixelType, is_stored: bool) -> [u8; 8] {
         own[..size].reverse();
     }
     own
-}
-
-/// Memory aligned for every type of pixels and cells.
-#[derive(Debug, Default)]
-pub(crate) struct AlignedBytes {
-    words: Vec<u128>,
-    length: usize,
-}
-
-impl AlignedBytes {
-    /// Zeros, or an error without memory.
-    pub(crate) fn zeros(bytes: u64) -> Outcome<AlignedBytes> {
-        let no_memory = || {
-            let expected = "memory for the values";
-            Failure::argument(
-                "request",
-                format!("of {bytes} bytes"),
-                expected,
-                "read a part at a time",
-            )
-        };
-        let length = usize::try_from(bytes).map_err(|_| no_memory())?;
-        let mut words = Vec::new();
-        let count = length.div_ceil(size_of::<u128>());
-        words.try_reserve_exact(count).map_err(|_| no_memory())?;
-        // At most the room just reserved.
-        words.resize(count, 0);
-        Ok(AlignedBytes { words, length })
-    }
-
-    /// The same bytes in aligned memory.
-    pub(crate) fn copy_of(bytes: &[u8]) -> Outcome<AlignedBytes> {
-        let mut copy = AlignedBytes::zeros(bytes.len() as u64)?;
-        copy.bytes_mut().copy_from_slice(bytes);
-        Ok(copy)
-    }
-
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &bytemuck::cast_slice(&self.words)[..self.length]
-    }
-
-    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut bytemuck::cast_slice_mut(&mut self.words)[..self.length]
-    }
 }
 
 /// Reads a run of pixels in the order of the file.

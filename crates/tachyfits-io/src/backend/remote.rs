@@ -3,9 +3,13 @@
 //! The planner joins and divides ranges by [`Profile::NETWORK`]; here each range is one request, and all of a call are under
 //! way at a time. Every request says which version of the object it wants, so that bytes of two versions never mix.
 
+pub(crate) mod entries;
+
 use std::env;
+use std::fmt;
 use std::io;
 use std::mem;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::pin::pin;
 use std::process;
@@ -17,6 +21,7 @@ use object_store::aws::AmazonS3Builder;
 use object_store::azure::MicrosoftAzureBuilder;
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::http::HttpBuilder;
+use object_store::list::PaginatedListStore;
 use object_store::path::Path;
 use object_store::{
     Attribute, ClientOptions, GetOptions, GetRange, GetResult, ObjectMeta, ObjectStore,
@@ -27,6 +32,8 @@ use super::memory::MemoryStorage;
 use tachyfits_memory as memory;
 
 use crate::error::IoError;
+use crate::index_cache::entry::{CacheEntry, Object, Part};
+use crate::index_cache::index_cache;
 use crate::operation::check_wait;
 use crate::patch::Notice;
 use crate::profile::Profile;
@@ -42,8 +49,14 @@ const WHOLE_BYTES: u64 = 64 << 20;
 /// Bytes that are read ahead where reads follow one another: as many as before, up to this.
 const AHEAD_BYTES: u64 = 8 << 20;
 
+/// Of requests for up to this many bytes, twice as many are under way.
+const SHORT_BYTES: usize = 64 << 10;
+
 /// The most requests for a body that ends early.
 const ATTEMPTS: usize = 3;
+
+/// Variables that name another server for the buckets of a URL.
+const ENDPOINTS: [&str; 3] = ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"];
 
 /// How often a wait asks whether the work was cancelled.
 const POLL: Duration = Duration::from_millis(50);
@@ -60,15 +73,57 @@ pub struct RemoteStorage {
     bytes: u64,
     version: Version,
     ahead: Mutex<Ahead>,
+    /// Bytes that opening needed.
+    kept: Mutex<Kept>,
+}
+
+/// Bytes that opening needed, and the file of the index cache that has them too.
+#[derive(Debug, Default)]
+struct Kept {
+    /// Ascending and apart.
+    parts: Vec<Part>,
+    entry: Option<CacheEntry>,
+}
+
+impl Kept {
+    /// Adds bytes; of those that are here already, nothing.
+    fn add(&mut self, parts: Vec<(u64, Vec<u8>)>) {
+        self.parts.extend(parts.into_iter().map(|(offset, bytes)| Part { offset, bytes }));
+        self.parts.sort_by_key(|part| part.offset);
+        let mut end = 0;
+        for part in &mut self.parts {
+            let known = (end.max(part.offset) - part.offset).min(part.bytes.len() as u64);
+            part.bytes.drain(..known as usize);
+            part.offset += known;
+            end = end.max(part.offset + part.bytes.len() as u64);
+        }
+        self.parts.retain(|part| !part.bytes.is_empty());
+    }
+
+    /// The bytes of a range, if all of them are here.
+    fn part(&self, offset: u64, length: usize) -> Option<&[u8]> {
+        let after = self.parts.partition_point(|part| part.offset <= offset);
+        let part = self.parts.get(after.checked_sub(1)?)?;
+        let start = usize::try_from(offset - part.offset).ok()?;
+        part.bytes.get(start..start.checked_add(length)?)
+    }
 }
 
 /// The store of an object, and the object in it.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 struct Client {
     store: Arc<dyn ObjectStore>,
+    /// The same store, if it has lists of its objects.
+    lists: Option<Arc<dyn PaginatedListStore>>,
     path: Path,
     /// The process whose runtime has the connections.
     process: u32,
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Client({}/{})", self.store, self.path)
+    }
 }
 
 /// The ETag or the time of change of an object, which tell its version.
@@ -128,8 +183,12 @@ impl RemoteStorage {
     /// [`IoError::NotFound`] for a missing object, [`IoError::Remote`] if the server refuses or fails.
     pub fn open(url: &RemoteUrl, notices: &mut Vec<Notice>) -> Result<Arc<dyn Storage>, IoError> {
         let client = Client::of(url)?;
-        let first =
-            GetOptions { range: Some(GetRange::Bounded(0..HEAD_BYTES)), ..GetOptions::default() };
+        let entry =
+            index_cache().zip(cache_key(url)).map(|(folder, key)| CacheEntry::of(&folder, key));
+        // The size and the version are in every answer.
+        let is_cached = entry.as_ref().is_some_and(CacheEntry::exists);
+        let head = if is_cached { 1 } else { HEAD_BYTES };
+        let first = GetOptions { range: Some(GetRange::Bounded(0..head)), ..GetOptions::default() };
         let opened = wait(async {
             let result = match client.store.get_opts(&client.path, first).await {
                 Ok(result) => result,
@@ -152,16 +211,28 @@ impl RemoteStorage {
             }
             Opened::Head { bytes, version, head } => {
                 let next = head.len() as u64;
+                let id = Id::new(url.to_string(), version.text(bytes));
+                let object = id.version().map(|version| Object { version, bytes });
+                let parts = entry.as_ref().zip(object).and_then(|(entry, of)| entry.load(of));
+                let kept = Kept { parts: parts.unwrap_or_default(), entry };
                 Ok(Arc::new(RemoteStorage {
-                    id: Id::new(url.to_string(), version.text(bytes)),
+                    id,
                     url: url.clone(),
                     client: Mutex::new(client),
                     bytes,
                     version,
                     ahead: Mutex::new(Ahead { offset: 0, bytes: head, next }),
+                    kept: Mutex::new(kept),
                 }))
             }
         }
+    }
+
+    /// Copies bytes that are here already; returns whether they are.
+    fn copy(&self, offset: u64, buffer: &mut [u8]) -> bool {
+        let (ahead, kept) = (lock(&self.ahead), lock(&self.kept));
+        let part = ahead.part(offset, buffer.len()).or_else(|| kept.part(offset, buffer.len()));
+        part.inspect(|part| buffer.copy_from_slice(part)).is_some()
     }
 
     /// A client of this process: connections of the parent do not work after a fork.
@@ -211,7 +282,7 @@ impl RemoteStorage {
         Ok(())
     }
 
-    fn options(&self, range: std::ops::Range<u64>) -> GetOptions {
+    fn options(&self, range: Range<u64>) -> GetOptions {
         GetOptions {
             range: Some(GetRange::Bounded(range)),
             if_match: self.version.e_tag.clone(),
@@ -253,11 +324,10 @@ impl Storage for RemoteStorage {
     fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
         let length = buffer.len() as u64;
         self.check_within(offset, length)?;
-        let mut ahead = lock(&self.ahead);
-        if let Some(part) = ahead.part(offset, buffer.len()) {
-            buffer.copy_from_slice(part);
+        if self.copy(offset, buffer) {
             return Ok(());
         }
+        let mut ahead = lock(&self.ahead);
         let client = self.client()?;
         let follows = (ahead.offset..=ahead.end()).contains(&offset);
         if !follows || length >= AHEAD_BYTES {
@@ -279,28 +349,21 @@ impl Storage for RemoteStorage {
             self.check_within(request.offset, request.buffer.len() as u64)?;
         }
         // Bytes that are here already need no request.
-        let missing: Vec<_> = {
-            let ahead = lock(&self.ahead);
-            let is_missing = |request: &mut &mut Request<'_>| {
-                let Some(part) = ahead.part(request.offset, request.buffer.len()) else {
-                    return true;
-                };
-                request.buffer.copy_from_slice(part);
-                false
-            };
-            requests
-                .iter_mut()
-                .filter_map(|mut each| is_missing(&mut each).then_some(each))
-                .collect()
-        };
+        let missing: Vec<_> = requests
+            .iter_mut()
+            .filter_map(|each| (!self.copy(each.offset, each.buffer)).then_some(each))
+            .collect();
         if missing.is_empty() {
             return Ok(());
         }
         let client = self.client()?;
+        // Short answers take little of the line: waiting for their first bytes is what takes time.
+        let are_short = missing.iter().all(|request| request.buffer.len() <= SHORT_BYTES);
+        let in_flight = if are_short { 2 } else { 1 } * Profile::NETWORK.in_flight;
         let filled = missing
             .into_iter()
             .map(|request| self.fill(&client, request.offset, &mut *request.buffer));
-        let under_way = stream::iter(filled).buffer_unordered(Profile::NETWORK.in_flight);
+        let under_way = stream::iter(filled).buffer_unordered(in_flight);
         wait(under_way.try_collect::<()>())
     }
 
@@ -310,6 +373,27 @@ impl Storage for RemoteStorage {
 
     fn kind(&self) -> &'static str {
         "remote"
+    }
+
+    fn is_resident(&self, range: Range<u64>) -> bool {
+        let Ok(length) = usize::try_from(range.end.saturating_sub(range.start)) else {
+            return false;
+        };
+        let is_here = lock(&self.ahead).part(range.start, length).is_some();
+        is_here || lock(&self.kept).part(range.start, length).is_some()
+    }
+
+    fn keep(&self, parts: Vec<(u64, Vec<u8>)>) {
+        let head = {
+            let ahead = lock(&self.ahead);
+            (ahead.offset == 0).then(|| (0, ahead.bytes.clone()))
+        };
+        let mut kept = lock(&self.kept);
+        kept.add(parts);
+        kept.add(head.into_iter().collect());
+        if let (Some(entry), Some(version)) = (&kept.entry, self.id.version()) {
+            entry.store(Object { version, bytes: self.bytes }, &kept.parts);
+        }
     }
 }
 
@@ -327,37 +411,54 @@ impl Client {
         let key_path = || Path::parse(key).map_err(|error| failed(error.into()));
         // The provider of this library's own copy of rustls; a second call changes nothing.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let (store, path): (Arc<dyn ObjectStore>, Path) = match url.scheme().as_str() {
+        Ok(match url.scheme().as_str() {
             "http" | "https" => {
                 let options = ClientOptions::new().with_allow_http(true);
                 // All of the URL: a path of the store would lose the query of a signed one.
                 let builder = HttpBuilder::new().with_url(url.with_secrets());
                 let store = builder.with_client_options(options).build().map_err(failed)?;
-                (Arc::new(store), Path::default())
+                let (lists, path) = (None, Path::default());
+                Client { store: Arc::new(store), lists, path, process: process::id() }
             }
             "gs" => {
                 let builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(bucket);
-                (Arc::new(builder.build().map_err(failed)?), key_path()?)
+                Client::with_lists(builder.build().map_err(failed)?, key_path()?)
             }
             "az" => {
                 let builder = MicrosoftAzureBuilder::from_env().with_container_name(bucket);
-                (Arc::new(builder.build().map_err(failed)?), key_path()?)
+                Client::with_lists(builder.build().map_err(failed)?, key_path()?)
             }
             "abfs" | "abfss" => {
                 let builder = MicrosoftAzureBuilder::from_env().with_url(url.with_secrets());
-                (Arc::new(builder.build().map_err(failed)?), key_path()?)
+                Client::with_lists(builder.build().map_err(failed)?, key_path()?)
             }
             _ => {
                 let builder = AmazonS3Builder::from_env().with_bucket_name(bucket);
-                let builder = match env::var_os("AWS_ENDPOINT_URL_S3") {
+                let builder = match env::var_os(ENDPOINTS[0]) {
                     Some(endpoint) => builder.with_endpoint(endpoint.to_string_lossy()),
                     None => builder,
                 };
-                (Arc::new(builder.build().map_err(failed)?), key_path()?)
+                Client::with_lists(builder.build().map_err(failed)?, key_path()?)
             }
-        };
-        Ok(Client { store, path, process: process::id() })
+        })
     }
+
+    /// A client of a store whose objects can be listed.
+    fn with_lists(store: impl ObjectStore + PaginatedListStore, path: Path) -> Client {
+        let store = Arc::new(store);
+        let lists: Arc<dyn PaginatedListStore> = store.clone();
+        Client { store, lists: Some(lists), path, process: process::id() }
+    }
+}
+
+/// Name of an object in the index cache: its URL, and the server if variables name one.
+fn cache_key(url: &RemoteUrl) -> Option<String> {
+    let key = url.cache_key()?;
+    let endpoint = ENDPOINTS.iter().find_map(|name| env::var(name).ok());
+    Some(match endpoint.filter(|_| !url.scheme().starts_with("http")) {
+        Some(endpoint) => format!("{key} of {}", without_secrets(&endpoint)),
+        None => key,
+    })
 }
 
 /// Downloads a file whose server gives no parts.
@@ -460,4 +561,25 @@ fn wait<T>(answer: impl Future<Output = Result<T, IoError>>) -> Result<T, IoErro
             }
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Kept;
+
+    #[test]
+    fn bytes_are_kept_once() {
+        let mut kept = Kept::default();
+        kept.add(vec![(10, vec![1, 2, 3]), (20, vec![4])]);
+        kept.add(vec![(0, vec![8, 9]), (11, vec![2, 3, 5, 6]), (20, vec![4])]);
+        let parts: Vec<_> =
+            kept.parts.iter().map(|part| (part.offset, part.bytes.as_slice())).collect();
+        let expected: [(u64, &[u8]); 4] =
+            [(0, &[8, 9]), (10, &[1, 2, 3]), (13, &[5, 6]), (20, &[4])];
+        assert_eq!(parts, expected);
+        assert_eq!(kept.part(11, 2), Some(&[2, 3][..]));
+        for missing in [(11, 3), (2, 1), (21, 1), (9, 2)] {
+            assert_eq!(kept.part(missing.0, missing.1), None);
+        }
+    }
 }

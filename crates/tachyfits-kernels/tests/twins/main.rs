@@ -8,6 +8,7 @@ mod content;
 mod decode;
 mod elementwise;
 mod encode;
+mod fit;
 mod merge;
 mod noise;
 mod nulls;

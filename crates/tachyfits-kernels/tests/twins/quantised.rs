@@ -3,8 +3,8 @@
 use crate::content::tiers;
 use proptest::prelude::*;
 use tachyfits_kernels::{
-    EXACT_ZERO, Quantiser, RANDOM_NUMBERS, dequantise_f32, dequantise_f64, naive, quantise_f32,
-    quantise_f64, random_numbers,
+    ByteOrder, EXACT_ZERO, Quantiser, RANDOM_NUMBERS, dequantise_f32, dequantise_f64, naive,
+    quantise_f32, quantise_f64, random_numbers,
 };
 
 const BLANKS: [Option<i32>; 4] = [None, Some(i32::MIN), Some(-2_147_483_647), Some(EXACT_ZERO)];
@@ -48,12 +48,20 @@ proptest! {
         let rounded: Vec<f64> = expected.iter().map(|&value| f64::from(value as f32)).collect();
         for tier in tiers() {
             let mut out = vec![0.0; integers.len()];
-            dequantise_f64(&integers, &how, tier, &mut out);
+            dequantise_f64(&integers, &how, ByteOrder::Native, tier, &mut out);
             prop_assert_eq!(bits(&out), bits(&expected), "{:?}", tier);
+            dequantise_f64(&integers, &how, ByteOrder::BigEndian, tier, &mut out);
+            let of_bytes = |x: f64| f64::from_be_bytes(x.to_ne_bytes());
+            let out: Vec<f64> = out.into_iter().map(of_bytes).collect();
+            prop_assert_eq!(bits(&out), bits(&expected), "{:?}, big-endian", tier);
             let mut out = vec![0.0f32; integers.len()];
-            dequantise_f32(&integers, &how, tier, &mut out);
-            let out: Vec<f64> = out.into_iter().map(f64::from).collect();
-            prop_assert_eq!(bits(&out), bits(&rounded), "{:?}", tier);
+            dequantise_f32(&integers, &how, ByteOrder::Native, tier, &mut out);
+            let wide: Vec<f64> = out.iter().copied().map(f64::from).collect();
+            prop_assert_eq!(bits(&wide), bits(&rounded), "{:?}", tier);
+            dequantise_f32(&integers, &how, ByteOrder::BigEndian, tier, &mut out);
+            let of_bytes = |x: &f32| f64::from(f32::from_be_bytes(x.to_ne_bytes()));
+            let wide: Vec<f64> = out.iter().map(of_bytes).collect();
+            prop_assert_eq!(bits(&wide), bits(&rounded), "{:?}, big-endian", tier);
         }
     }
 
@@ -82,7 +90,7 @@ proptest! {
             let mut integers = vec![0; pixels.len()];
             quantise_f64(&pixels, &how, tier, &mut integers);
             let mut back = vec![0.0; pixels.len()];
-            dequantise_f64(&integers, &how, tier, &mut back);
+            dequantise_f64(&integers, &how, ByteOrder::Native, tier, &mut back);
             for (pixel, back) in pixels.iter().zip(back) {
                 prop_assert!((pixel - back).abs() <= 0.125 + 1e-9, "{} {}", pixel, back);
             }
@@ -106,7 +114,7 @@ fn a_dithered_pixel_is_what_the_formula_says() {
     let how = Quantiser { scale: 2.0, zero: 1.0, blank: None, exact_zero: None, dither: Some(3) };
     for tier in tiers() {
         let mut out = [0.0; 2];
-        dequantise_f64(&[0, 10], &how, tier, &mut out);
+        dequantise_f64(&[0, 10], &how, ByteOrder::Native, tier, &mut out);
         let random = f64::from(random_numbers()[first + 1]);
         assert_eq!(out[1], (10.0 - random + 0.5) * 2.0 + 1.0);
     }

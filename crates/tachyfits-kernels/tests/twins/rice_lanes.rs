@@ -2,7 +2,7 @@
 
 use crate::content::tiers;
 use proptest::prelude::*;
-use tachyfits_kernels::{RICE_LANES, RicePixel, decode_rice_lanes, naive};
+use tachyfits_kernels::{ByteOrder, RICE_LANES, RicePixel, decode_rice_lanes, naive};
 
 /// Writes bits.
 #[derive(Default)]
@@ -84,14 +84,18 @@ fn check_lengths<P: RicePixel + Default + PartialEq + std::fmt::Debug>(
         0 => Some(Vec::new()),
         pixels => naive::decode_rice::<P>(streams[lane], block, pixels),
     });
-    for tier in tiers() {
+    let orders = [ByteOrder::Native, ByteOrder::BigEndian];
+    for (tier, order) in tiers().into_iter().flat_map(|tier| orders.map(|order| (tier, order))) {
         let mut tiles: [Vec<P>; RICE_LANES] =
             std::array::from_fn(|lane| vec![P::default(); pixels[lane]]);
         let mut out = tiles.each_mut().map(|tile| &mut tile[..]);
-        let failed = decode_rice_lanes(&streams, block, tier, &mut out);
+        let failed = decode_rice_lanes(&streams, block, order, tier, &mut out);
+        if order == ByteOrder::BigEndian && cfg!(target_endian = "little") {
+            tiles.iter_mut().flatten().for_each(|pixel| *pixel = pixel.turned());
+        }
         for (lane, (tile, expected)) in tiles.iter().zip(&expected).enumerate() {
             let found = (failed >> lane & 1 == 0).then_some(tile);
-            assert_eq!(found, expected.as_ref(), "lane {lane} on {tier:?}");
+            assert_eq!(found, expected.as_ref(), "lane {lane} on {tier:?}, {order:?}");
         }
     }
 }
@@ -167,6 +171,6 @@ fn tiles_without_pixels_need_no_stream() {
     let mut tiles: [[i16; 0]; RICE_LANES] = Default::default();
     for tier in tiers() {
         let mut out = tiles.each_mut().map(|tile| &mut tile[..]);
-        assert_eq!(decode_rice_lanes(&[&[]; RICE_LANES], 32, tier, &mut out), 0);
+        assert_eq!(decode_rice_lanes(&[&[]; RICE_LANES], 32, ByteOrder::Native, tier, &mut out), 0);
     }
 }

@@ -13,6 +13,7 @@ use std::ops::Range;
 use tachyfits_kernels::{Binary, Unary};
 
 use super::language::{ExpressionFunction, Rule, constant, function};
+use super::pattern::Pattern;
 use super::problem::ExpressionProblem;
 use super::token::{Dialect, Token, TokenKind, tokens, unquoted};
 
@@ -34,6 +35,13 @@ pub(crate) enum Item {
     Binary(Binary, Id, Id),
     /// The second where the first is not 0, else the third.
     Select(Id, Id, Id),
+    /// Whether a string matches the pattern of this number in [`Expression::patterns`], or does not (`is_like` false);
+    /// only in conditions on rows.
+    Like {
+        text: Id,
+        pattern: usize,
+        is_like: bool,
+    },
 }
 
 /// A name and its first position.
@@ -55,6 +63,7 @@ pub(crate) struct Expression {
     pub(crate) places: Vec<Range<usize>>,
     pub(crate) names: Vec<Name>,
     pub(crate) texts: Vec<String>,
+    pub(crate) patterns: Vec<Pattern>,
     pub(crate) result: Id,
 }
 
@@ -68,6 +77,7 @@ impl Expression {
                 binary,
                 And | Equal | Greater | GreaterEqual | Less | LessEqual | NotEqual | Or
             ),
+            Item::Like { .. } => true,
             Item::Number(_) | Item::Name(_) | Item::Text(_) | Item::Select(..) => false,
         }
     }
@@ -86,13 +96,14 @@ pub(crate) fn parse(text: &str, dialect: Dialect) -> Result<Expression, Expressi
         places: Vec::new(),
         names: Vec::new(),
         texts: Vec::new(),
+        patterns: Vec::new(),
     };
     let result = parser.expression(LOWEST)?.id;
     if parser.peek().kind != TokenKind::End {
         return Err(parser.unexpected("an operator or the end"));
     }
-    let Parser { items, places, names, texts, .. } = parser;
-    Ok(Expression { items, places, names, texts, result })
+    let Parser { items, places, names, texts, patterns, .. } = parser;
+    Ok(Expression { items, places, names, texts, patterns, result })
 }
 
 /// Notation of a part, as far as it matters to its neighbours.
@@ -110,6 +121,13 @@ enum ParsedForm {
 struct Parsed {
     id: Id,
     form: ParsedForm,
+}
+
+/// An operator of conditions on rows that is a word, in either case.
+#[derive(Clone, Copy)]
+enum WordOperator {
+    In,
+    Like,
 }
 
 /// An operator between two operands.
@@ -163,6 +181,7 @@ struct Parser<'a> {
     places: Vec<Range<usize>>,
     names: Vec<Name>,
     texts: Vec<String>,
+    patterns: Vec<Pattern>,
 }
 
 impl Parser<'_> {
@@ -177,10 +196,19 @@ impl Parser<'_> {
         let mut part = self.prefix(least)?;
         let mut compared = false;
         loop {
-            if let Some(is_in) = self.membership().filter(|_| COMPARISON >= least) {
+            if let Some((operator, is_positive)) = self.word_operator()
+                && COMPARISON >= least
+            {
                 self.check_comparison(part, compared)?;
                 compared = true;
-                part = self.members(part, is_in)?;
+                let start = self.take().at.start;
+                let end = if is_positive { self.next - 1 } else { self.next };
+                self.next = end + 1;
+                let at = start..self.tokens[end].at.end;
+                part = match operator {
+                    WordOperator::In => self.members(part, at, is_positive)?,
+                    WordOperator::Like => self.like(part, at, is_positive)?,
+                };
                 continue;
             }
             let Some(infix) = self.infix().filter(|infix| infix.power >= least) else { break };
@@ -206,28 +234,75 @@ impl Parser<'_> {
         INFIX.iter().find(|infix| infix.symbol == text).copied()
     }
 
-    /// Whether `IN` (true) or `NOT IN` (false), in either case, comes next.
-    fn membership(&self) -> Option<bool> {
-        let is_word = |next: usize, word: &str| {
-            let token = self.tokens.get(next);
-            token.is_some_and(|token| {
-                token.kind == TokenKind::Name
-                    && self.text[token.at.clone()].eq_ignore_ascii_case(word)
-            })
-        };
-        match self.dialect {
-            Dialect::Rows if is_word(self.next, "in") => Some(true),
-            Dialect::Rows if is_word(self.next, "not") && is_word(self.next + 1, "in") => {
-                Some(false)
-            }
-            _ => None,
+    /// The operator `IN` or `LIKE`, in either case, that comes next; `false` if `NOT` is before it.
+    fn word_operator(&self) -> Option<(WordOperator, bool)> {
+        if self.dialect != Dialect::Rows {
+            return None;
         }
+        let is_positive = !self.is_word(self.next, "not");
+        let next = if is_positive { self.next } else { self.next + 1 };
+        let operators = [("in", WordOperator::In), ("like", WordOperator::Like)];
+        let operator = operators.iter().find(|(word, _)| self.is_word(next, word));
+        operator.map(|(_, operator)| (*operator, is_positive))
+    }
+
+    /// Whether a token is this word, in either case.
+    fn is_word(&self, number: usize, word: &str) -> bool {
+        self.tokens.get(number).is_some_and(|token| {
+            token.kind == TokenKind::Name && self.text[token.at.clone()].eq_ignore_ascii_case(word)
+        })
+    }
+
+    /// `x LIKE 'pattern'`, with `ESCAPE 'c'` or not.
+    fn like(
+        &mut self,
+        left: Parsed,
+        at: Range<usize>,
+        is_like: bool,
+    ) -> Result<Parsed, ExpressionProblem> {
+        let hint = "write x like 'NGC%': % is any text, _ one character";
+        let (text, place) = self.string("a pattern in quotes", hint)?;
+        let mut escape = None;
+        if self.is_word(self.next, "escape") {
+            self.next += 1;
+            let (expected, hint) = ("one character in quotes", "write escape '!'");
+            let (text, place) = self.string(expected, hint)?;
+            let mut characters = text.chars();
+            escape = characters.next().filter(|_| characters.next().is_none());
+            if escape.is_none() {
+                return Err(ExpressionProblem::new(place, expected, format!("{text:?}")).hint(hint));
+            }
+        }
+        let pattern = Pattern::new(&text, escape).map_err(|found| {
+            ExpressionProblem::new(place, "%, _ or the escape character after it", found)
+                .hint("write the escape character twice for itself")
+        })?;
+        self.patterns.push(pattern);
+        let pattern = self.patterns.len() - 1;
+        let id = self.push(Item::Like { text: left.id, pattern, is_like }, at);
+        Ok(Parsed { id, form: ParsedForm::Plain })
+    }
+
+    /// A string, and its place.
+    fn string(
+        &mut self,
+        expected: &str,
+        hint: &str,
+    ) -> Result<(String, Range<usize>), ExpressionProblem> {
+        if self.peek().kind != TokenKind::Text {
+            return Err(self.unexpected(expected).hint(hint));
+        }
+        let at = self.take().at;
+        Ok((unquoted(&self.text[at.clone()]), at))
     }
 
     /// `x IN (a, b)` as `x == a or x == b`, `x NOT IN (a, b)` as `x != a and x != b`: neither is true of a null.
-    fn members(&mut self, left: Parsed, is_in: bool) -> Result<Parsed, ExpressionProblem> {
-        let start = self.take().at.start;
-        let at = start..if is_in { self.tokens[self.next - 1].at.end } else { self.take().at.end };
+    fn members(
+        &mut self,
+        left: Parsed,
+        at: Range<usize>,
+        is_in: bool,
+    ) -> Result<Parsed, ExpressionProblem> {
         if self.peek().kind != TokenKind::Symbol("(") {
             return Err(self.unexpected("\"(\" and the values").hint("write x in (1, 2)"));
         }
@@ -524,7 +599,7 @@ fn of_other_languages(word: &str, dialect: Dialect) -> Option<&'static str> {
         _ => None,
     };
     let of_rows = match &*upper {
-        "LIKE" => Some("compare whole strings with == != < <= > >="),
+        "LIKE" => Some("write x like 'NGC%', with a column or string before like"),
         "IS" => Some("write isnull(x) or !isnull(x)"),
         _ => None,
     };

@@ -196,7 +196,7 @@ impl KnownValues {
                     NameValue::Pixels(input) => Value::Pixels(input),
                 },
                 // Strings are compared where they are read, and are not operands by themselves.
-                Item::Text(_) => Value::Number(f64::NAN.to_bits()),
+                Item::Text(_) | Item::Like { .. } => Value::Number(f64::NAN.to_bits()),
                 Item::Unary(unary, x) => Value::Unary(unary, ids[x]),
                 Item::Binary(binary, a, b) => Value::Binary(binary, ids[a], ids[b]),
                 Item::Select(condition, a, b) => Value::Select(ids[condition], ids[a], ids[b]),

@@ -45,7 +45,7 @@ fn units_of(expression: &Expression, inputs: &[Bound<'_>]) -> Vec<ResultUnit> {
     let mut units: Vec<ResultUnit> = Vec::with_capacity(expression.items.len());
     for item in &expression.items {
         let unit = match *item {
-            Item::Number(_) | Item::Text(_) => ResultUnit::None,
+            Item::Number(_) | Item::Text(_) | Item::Like { .. } => ResultUnit::None,
             Item::Name(name) => match &inputs[name] {
                 Bound::Number(_) | Bound::Image(BoundImage { is_number: true, .. }) => {
                     ResultUnit::None

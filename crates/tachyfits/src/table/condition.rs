@@ -43,6 +43,8 @@ impl Table {
     /// - strings are in single or double quotes; trailing blanks do not count, nor does text after
     ///   a NUL; bytes outside ASCII are in the encoding of the column ([`Table::text_encoding`]);
     /// - `x IN (1, 2)` is true where one of `x == 1` and `x == 2` is, and `x NOT IN (1, 2)` where `x != 1` and `x != 2` are;
+    /// - `NAME LIKE 'NGC%'` is true of text that matches a pattern, `NAME NOT LIKE 'NGC%'` of other text: `%` is any text,
+    ///   `_` one character, each itself after the character of `ESCAPE '!'`; blanks at the end of a pattern do not count;
     /// - `NAME[2]` is the second element of a column of arrays;
     /// - of integers `&` and `|` take the bits, in brackets: `(QUALITY & 128) == 0`;
     /// - `ROW` (or `#ROW`) is the number of the row, from 1; `T` and `F` (or `true`, `false`) are truth values;
@@ -108,12 +110,16 @@ impl Table {
 }
 
 impl Table {
-    /// Sets the encoding of strings that are compared with text outside ASCII, or with each other.
+    /// Sets the encoding of strings that are compared with text outside ASCII or with each other, or whose characters
+    /// a pattern counts.
     fn set_encoding(&self, leaf: &mut ConditionLeaf) -> Result<(), Error> {
-        let ConditionLeaf::Texts(_, sides) = leaf else { return Ok(()) };
-        if sides.iter().any(Text::is_ascii) {
-            return Ok(());
-        }
+        let sides = match leaf {
+            ConditionLeaf::Texts(_, sides) if !sides.iter().any(Text::is_ascii) => &mut sides[..],
+            ConditionLeaf::Like { text, pattern, .. } if !pattern.is_of_bytes() => {
+                std::slice::from_mut(text)
+            }
+            _ => return Ok(()),
+        };
         for side in sides {
             if let Text::Field(field) = side {
                 field.encoding = Some(self.text_encoding(field.column)?);

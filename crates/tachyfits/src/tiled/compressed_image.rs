@@ -11,14 +11,11 @@ use tachyfits_format::{
 };
 use tachyfits_io::operation::RunOptions;
 use tachyfits_io::{Fetched, IoError, Storage, fetch, note};
-use tachyfits_kernels::{
-    EXACT_ZERO, Quantiser, Tier, dequantise_f32, dequantise_f64, native_in_place,
-};
+use tachyfits_kernels::{ByteOrder, EXACT_ZERO, Quantiser, Tier, dequantise_f32, dequantise_f64};
 use tachyfits_memory as memory;
 
 use super::damage::OnDamage;
 use super::{PixelSource, TakeTile, batch_tiles};
-use crate::image::plain_type;
 use crate::tile_batch::decode_tiles;
 
 /// See the module.
@@ -132,7 +129,8 @@ impl CompressedImage {
         let mut results = Vec::with_capacity(stored.len());
         let mut rest = &mut numbers[..];
         let mut first = 0;
-        for run in stored.chunk_by(|a, b| a.form == b.form) {
+        let step = |tile: &StoredTile| (tile.form, tile.quantisation.is_some());
+        for run in stored.chunk_by(|a, b| step(a) == step(b)) {
             // At most the tiles of a batch.
             let mut batch = Vec::with_capacity(run.len());
             for index in first..first + run.len() {
@@ -142,8 +140,10 @@ impl CompressedImage {
                 let pixels = pixels_of(own, kind, lengths[index]);
                 batch.push(Tile { stream: streams[index].bytes, shape: &shapes[index], pixels });
             }
-            let decoder = self.layout.codec_of(run[0].form);
-            results.extend(decode_tiles(decoder, &mut batch, self.tier, codec));
+            let (form, is_quantised) = step(&run[0]);
+            let order = if is_quantised { ByteOrder::Native } else { ByteOrder::BigEndian };
+            let decoder = self.layout.codec_of(form);
+            results.extend(decode_tiles(decoder, &mut batch, order, self.tier, codec));
             first += run.len();
         }
         let mut rest = &mut numbers[..];
@@ -161,7 +161,6 @@ impl CompressedImage {
                 Some(how) => self.dequantised(bytes, how, pixels)?,
                 None => bytes,
             };
-            native_in_place(bytes, plain_type(self.layout.image.stored), self.tier);
             if let Some(stream) = streams[index].mask {
                 let mask = self.sized(mask, lengths[index])?;
                 if let Err(error) = self.decode_mask(stream, &shapes[index], mask, codec) {
@@ -356,7 +355,7 @@ impl PixelSource for CompressedImage {
 }
 
 impl CompressedImage {
-    /// The pixels of quantised numbers, in the machine's byte order.
+    /// The pixels of quantised numbers, big-endian.
     fn dequantised<'a>(
         &self,
         numbers: &[u8],
@@ -373,10 +372,10 @@ impl CompressedImage {
             exact_zero: (how.dither == Dither::SubtractiveKeepingZeros).then_some(EXACT_ZERO),
             dither: (how.dither != Dither::None).then_some(how.first_random),
         };
-        let out = &mut cast_slice_mut::<u64, u8>(pixels)[..bytes];
+        let (order, out) = (ByteOrder::BigEndian, &mut cast_slice_mut::<u64, u8>(pixels)[..bytes]);
         match self.layout.image.stored {
-            StoredType::F64 => dequantise_f64(numbers, &how, self.tier, cast_slice_mut(out)),
-            _ => dequantise_f32(numbers, &how, self.tier, cast_slice_mut(out)),
+            StoredType::F64 => dequantise_f64(numbers, &how, order, self.tier, cast_slice_mut(out)),
+            _ => dequantise_f32(numbers, &how, order, self.tier, cast_slice_mut(out)),
         }
         Ok(out)
     }

@@ -6,8 +6,8 @@ use tachyfits_format::{
     StoredType, Tile, TileCodec, TileRange, sized,
 };
 use tachyfits_kernels::{
-    EXACT_ZERO, Noise, NoiseMeter, NoisePixel, Quantiser, RANDOM_NUMBERS, Tier, dequantise_f32,
-    dequantise_f64, native_in_place, quantise_f32, quantise_f64,
+    ByteOrder, EXACT_ZERO, Noise, NoiseMeter, NoisePixel, Quantiser, RANDOM_NUMBERS, Tier,
+    dequantise_f32, dequantise_f64, native_in_place, quantise_f32, quantise_f64,
 };
 
 use super::compressed_image::pixels_of as pixels_mut_of;
@@ -230,7 +230,7 @@ macro_rules! floats {
                 $quantise(pixels, how, tier, out);
             }
             fn dequantise(integers: &[i32], how: &Quantiser, tier: Tier, out: &mut [Self]) {
-                $dequantise(integers, how, tier, out);
+                $dequantise(integers, how, ByteOrder::Native, tier, out);
             }
             fn pixels(pixels: &[Self]) -> Pixels<'_> {
                 Pixels::$kind(pixels)

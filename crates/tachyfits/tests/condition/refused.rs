@@ -16,7 +16,7 @@ fn refusal(condition: &str) -> ExpressionError {
 }
 
 /// (condition with the place between « and », code, words of what was expected, words of the hint)
-const MISTAKES: [(&str, &str, &str, &str); 42] = [
+const MISTAKES: [(&str, &str, &str, &str); 49] = [
     ("«»", "expression", "a number, a name", ""),
     ("«MAG»", "expression", "a truth value", "compare it"),
     ("MAG «+» 1", "expression", "a truth value", "compare it"),
@@ -51,7 +51,14 @@ const MISTAKES: [(&str, &str, &str, &str); 42] = [
     ("MAG «=» 3", "expression", "", "write == to compare"),
     ("GOOD «AND» MAG > 1", "expression", "an operator", "write &&"),
     ("CLASS in «3»", "expression", "\"(\" and the values", "write x in (1, 2)"),
-    ("CLASS «LIKE» 'S%'", "expression", "an operator", "compare whole strings"),
+    ("MAG «like» 'S%'", "expression", "a string before like", "compare numbers"),
+    ("CLASS LIKE «S»", "expression", "a pattern in quotes", "write x like 'NGC%'"),
+    ("CLASS not like «3»", "expression", "a pattern in quotes", "write x like 'NGC%'"),
+    ("CLASS LIKE 'S%' ESCAPE «'ab'»", "expression", "one character in quotes", "escape '!'"),
+    ("CLASS LIKE 'S%' ESCAPE «»", "expression", "one character in quotes", "escape '!'"),
+    ("CLASS LIKE «'S!b'» ESCAPE '!'", "expression", "%, _ or the escape character", "twice"),
+    ("CLASS LIKE 'S%' «LIKE» 'S%'", "expression", "one comparison", ""),
+    ("(LIKE «'S%'»)", "expression", "an operator or", ""),
     ("MAG «is» null", "expression", "an operator", "isnull(x)"),
     ("GOOD «.»AND. GOOD", "expression", "an operator", "write &&"),
     ("MAG >«>» 3", "expression", "", ""),
@@ -129,7 +136,7 @@ proptest! {
     #[test]
     fn any_text_is_a_condition_or_refused(
         condition in "(MAG|CLASS|GOOD|ID|XY|`T`|'a'|\"|'|`|1|2\\.5|\\[1\\]|==|<|!=|&&|\\||!|not \
-                      |\\(|\\)|,|where|isnull|#ROW| |[ -~é]){0,14}",
+                      |\\(|\\)|,|where|isnull| like | escape |'%_'|#ROW| |[ -~é]){0,14}",
     ) {
         match rows(&catalog(), &condition) {
             Ok(found) => prop_assert!(found.iter().all(|row| *row < 4) && found.is_sorted()),

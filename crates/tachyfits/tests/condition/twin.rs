@@ -86,6 +86,21 @@ const TEXTS: [&[u8; 8]; 7] = [
     b"it's ok ",
 ];
 
+/// Patterns of strings.
+const PATTERNS: [&str; 12] =
+    ["STAR", "STAR  ", "S%", "%R", "_TAR", "%TA_%", "STAR_%", "", "%", "it's__k", "%A%A%", "G%_Y"];
+
+/// Whether a pattern matches a text: the first character, then the rest.
+fn is_like(pattern: &[u8], text: &[u8]) -> bool {
+    match (pattern, text) {
+        ([], _) => text.is_empty(),
+        ([b'%', rest @ ..], _) => (0..=text.len()).any(|taken| is_like(rest, &text[taken..])),
+        ([b'_', rest @ ..], [_, after @ ..]) => is_like(rest, after),
+        ([one, rest @ ..], [other, after @ ..]) => one == other && is_like(rest, after),
+        _ => false,
+    }
+}
+
 /// Appends the bytes of a row; gives what they mean.
 fn row(numbers: &mut Numbers, bytes: &mut Vec<u8>) -> Vec<Value> {
     let mut values = Vec::new();
@@ -151,6 +166,8 @@ enum Condition {
     /// A logical column as stored.
     Column(usize),
     IsNull(&'static str, usize),
+    /// The text matches a pattern, or does not.
+    Like(&'static str, bool),
 }
 
 /// A side of a comparison.
@@ -225,6 +242,8 @@ fn condition() -> impl Strategy<Value = Condition> {
             let [a, b] = if swap { let [a, b] = sides; [b, a] } else { sides };
             Condition::Compare(operator, a, b)
         }),
+        2 => (prop::sample::select(PATTERNS.to_vec()), any::<bool>())
+            .prop_map(|(pattern, is_like)| Condition::Like(pattern, is_like)),
         1 => prop::sample::select(vec![FLAG, BIT]).prop_map(Condition::Column),
         1 => (prop::sample::select(vec!["isnull", "isnan"]), 0..COLUMNS.len())
             .prop_map(|(name, column)| Condition::IsNull(name, column)),
@@ -343,6 +362,10 @@ impl Condition {
             Condition::Not(word, a) => format!("{word}({})", a.text()),
             Condition::Column(column) => name(*column).to_lowercase(),
             Condition::IsNull(word, column) => format!("{word}({})", name(*column)),
+            Condition::Like(pattern, is_like) => {
+                let word = if *is_like { "LIKE" } else { "not like" };
+                format!("{} {word} {}", name(TEXT), Side::Text(pattern).text())
+            }
         }
     }
 
@@ -355,6 +378,10 @@ impl Condition {
             Condition::Or(_, a, b) => a.holds(row, values) || b.holds(row, values),
             Condition::Not(_, a) => !a.holds(row, values),
             Condition::Column(column) => matches!(values[*column], Value::Truth(Some(true))),
+            Condition::Like(pattern, expected) => {
+                let Value::Text(text) = &values[TEXT] else { panic!("a text") };
+                is_like(pattern.trim_end().as_bytes(), text) == *expected
+            }
             Condition::IsNull(_, column) => match &values[*column] {
                 Value::Integer(value) => value.is_none(),
                 Value::Real(value) => value.is_none(),

@@ -105,6 +105,28 @@ fn words_have_their_documented_meaning() {
 }
 
 #[test]
+fn like_matches_text_without_the_blanks_at_its_end() {
+    choose(&[
+        ("CLASS LIKE 'S%'", &[0, 2]),
+        ("CLASS like '%A%'", &[0, 1, 2]),
+        ("CLASS LIKE 'STA_'", &[0, 2]),
+        ("CLASS LIKE 'STAR_'", &[]),
+        ("CLASS LIKE 'STAR  '", &[0, 2]),
+        ("CLASS LIKE 'STAR %'", &[]),
+        ("CLASS LIKE 's%'", &[]),
+        ("CLASS NOT LIKE 'S%'", &[1, 3]),
+        ("!(CLASS LIKE 'S%')", &[1, 3]),
+        ("CLASS LIKE ''", &[3]),
+        ("CLASS LIKE '%'", &[0, 1, 2, 3]),
+        ("CLASS LIKE '%R' && MAG < 20", &[0]),
+        ("CLASS LIKE 'G!%' ESCAPE '!' or CLASS LIKE '______'", &[1]),
+        ("'a%c' LIKE 'a!%_' escape '!' and GOOD", &[0, 3]),
+        ("NAMES[2] LIKE 'c_'", &[1]),
+        ("NAMES[2] not like 'b%'", &[1, 2, 3]),
+    ]);
+}
+
+#[test]
 fn ampersands_and_bars_take_the_bits_of_integers() {
     choose(&[
         ("(`T` & 1) == 0", &[0, 2]),
@@ -150,6 +172,10 @@ fn the_text_of_ascii_tables_is_looked_at() {
         "TBCOL5  = 1",
         "TNULL5  = '***'",
         "TSCAL5  = 2.0",
+        "TTYPE6  = 'WORD'",
+        "TFORM6  = 'A5'",
+        "TBCOL6  = 1",
+        "TNULL6  = '***'",
     ]
     .map(str::to_owned);
     let lines = [
@@ -166,6 +192,9 @@ fn the_text_of_ascii_tables_is_looked_at() {
         ("X == 1.5", &[0, 1]),
         ("X == 0", &[2]),
         ("S == ' b'", &[1]),
+        ("S LIKE '_b%'", &[0, 1]),
+        ("WORD LIKE '%'", &[0, 2]),
+        ("WORD NOT LIKE 'x'", &[0, 2]),
         ("LONG == 9007199254740993", &[0]),
         ("LONG < 9007199254740993", &[1, 2]),
         ("SC == 24 || isnull(SC)", &[0, 1]),

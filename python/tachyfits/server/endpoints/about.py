@@ -16,7 +16,8 @@ router = APIRouter()
 async def about(request: Request) -> Response:
     """Return the version, whether the page may use a SAMP hub, and what links begin with.
 
-    Programs that cannot send the token open the paths of data after ``links``.
+    Programs that cannot send the token open the paths of data after ``links``. Catalogues of
+    services at ``cone_hosts`` can be searched around a position.
     """
     settings = State.of(request).settings
     found = {
@@ -24,5 +25,6 @@ async def about(request: Request) -> Response:
         "version": tf.__version__,
         "samp": settings.samp,
         "links": links_of(settings),
+        "cone_hosts": settings.cone_hosts,
     }
     return json_answer(found, {"Cache-Control": "no-cache"})

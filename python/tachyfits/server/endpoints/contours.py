@@ -9,10 +9,10 @@ from fastapi import APIRouter, Query, Request, Response
 from numpy.typing import NDArray
 
 import tachyfits as tf
-from tachyfits.base.errors import foreign_errors
 from tachyfits.server.asked import Asked, answered
 from tachyfits.server.endpoints.image import pixels_of
 from tachyfits.server.errors import TooLarge
+from tachyfits.server.matching import Match
 from tachyfits.server.parameters import At, numbers_of
 from tachyfits.server.planes import PlaneAsked
 from tachyfits.server.view import View
@@ -109,13 +109,10 @@ def _lines(plane: tf.Image, values: list[float], level: int) -> list[list[NDArra
 
 def _moved(lines: list[NDArray[np.float64]], view: View, target: View) -> list[NDArray[np.float64]]:
     """Return lines in the pixels of another image, cut where they leave its projection."""
-    sky, other = view.required_sky, target.required_sky
+    match = Match(view.required_sky, target.required_sky)
     if not lines:
         return []
-    whole = np.concatenate(lines)
-    with foreign_errors("the contours cannot be placed on the other image", "leave onto out"):
-        world = sky.positions(*(whole - 1).T)
-        pixels = np.column_stack(other.pixels_of(world)) + 1
+    pixels = match.places(np.concatenate(lines))
     found = []
     for line in np.split(pixels, np.cumsum([len(line) for line in lines])[:-1]):
         good = np.asarray(np.isfinite(line).all(axis=1))

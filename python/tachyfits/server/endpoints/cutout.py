@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 import tachyfits as tf
-from tachyfits.image.selection import Selection
+from tachyfits import Selection
 from tachyfits.server.answers import json_answer
 from tachyfits.server.asked import Asked, answered
 from tachyfits.server.fits_answer import fits_answer
@@ -24,7 +24,7 @@ from tachyfits.server.parameters import (
     Section,
     line_of,
 )
-from tachyfits.writing.sinks import FileBytes
+from tachyfits.writing import FileBytes
 
 router = APIRouter()
 

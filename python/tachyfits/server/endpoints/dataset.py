@@ -12,7 +12,9 @@ from tachyfits.server.asked import Asked, answered
 from tachyfits.server.datasets import OpenFile
 from tachyfits.server.parameters import At
 from tachyfits.server.planes import first_level, is_large
+from tachyfits.server.polarisation import stokes_of
 from tachyfits.server.problems import problems_of, readable_channels
+from tachyfits.server.spectral_axis import source_redshift
 from tachyfits.server.view import TILE, View
 
 router = APIRouter()
@@ -50,7 +52,7 @@ async def header(request: Request, at: At) -> Response:
 
 def _described(file: OpenFile, view: View, hidden: Callable[[str], str]) -> dict[str, Any]:
     image = view.image
-    summary = image.coordinates.as_dict()
+    summary = image.coordinates.summary.as_dict()
     return {
         "id": file.name,
         "hdu": image.index,
@@ -61,6 +63,7 @@ def _described(file: OpenFile, view: View, hidden: Callable[[str], str]) -> dict
         "naxis": list(reversed(image.shape)),
         "dtype": str(image.dtype),
         "unit": image.unit,
+        "redshift": source_redshift(image),
         "axes": [_axis(view, number) for number in range(view.cube.ndim)],
         "width": view.width,
         "height": view.height,
@@ -84,15 +87,17 @@ def _axis(view: View, number: int) -> dict[str, Any]:
     axis = cube.ndim - 1 - number
     found = {"fits": view.axes[number], "length": cube.shape[axis]}
     try:
-        coordinate = cube._coordinates.axis(axis)
+        coordinate = cube.coordinates.axis(axis)
     except tf.TachyfitsError:
         # Cards that cannot be used are among the problems.
-        return found | {"ctype": "", "name": "", "unit": None, "spectral": False}
+        return found | {"ctype": "", "name": "", "unit": None, "spectral": False, "stokes": None}
+    names = stokes_of(view)
     return found | {
         "ctype": coordinate.ctype,
         "name": coordinate.name,
         "unit": coordinate.unit,
         "spectral": coordinate.is_spectral,
+        "stokes": names[1] if names is not None and names[0] == number else None,
     }
 
 

@@ -13,12 +13,12 @@ import numpy as np
 from fastapi import APIRouter, Query, Request, Response
 from numpy.typing import NDArray
 
-from tachyfits.base.errors import foreign_errors
-from tachyfits.header.sky import Sky
+from tachyfits.base import foreign_errors
+from tachyfits.header import Sky
 from tachyfits.server.asked import Asked, answered
 from tachyfits.server.errors import RequestError
 from tachyfits.server.parameters import At, numbers_of
-from tachyfits.text.sky_regions import frame_name
+from tachyfits.text import frame_name
 
 router = APIRouter()
 

@@ -31,7 +31,7 @@ async def ready(request: Request) -> Response:
     problem = ""
     if state.workers.closing:
         problem = "the server ends"
-    elif not all(path.exists() for path in state.settings.paths):
+    elif not state.datasets.is_complete():
         problem = "a served path is gone"
     found = {"status": problem or "ok"}
     return json_answer(found, _NEVER, 503 if problem else 200)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 from fastapi import APIRouter, Query, Request, Response
 
-from tachyfits.base.errors import foreign_errors, usage
+from tachyfits.base import foreign_errors, usage
 from tachyfits.server.answers import json_answer
 from tachyfits.server.asked import Asked, answered
 from tachyfits.server.parameters import At, Channel, Others, others_of

@@ -9,15 +9,14 @@ import numpy as np
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 import tachyfits as tf
-from tachyfits.image.chosen_regions import line_points
+from tachyfits.image import line_points
 from tachyfits.server.answers import Encoded, encoded, tile_answer
 from tachyfits.server.asked import Asked, answered
 from tachyfits.server.body import text_body
 from tachyfits.server.errors import RequestError, TooLarge
 from tachyfits.server.fits_answer import TILE_OR_FITS, AnswerFormat, fits_answer
 from tachyfits.server.parameters import At, LargestError, Others, posted
-from tachyfits.text.fits_sections import parse_points
-from tachyfits.text.region_text import parse_region
+from tachyfits.text import parse_points, parse_region
 
 router = APIRouter()
 

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import csv
+import io
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
+import tachyfits as tf
+from tachyfits import Region
+from tachyfits.base import NoOverlap
+from tachyfits.image import extent_on_image, region_names
 from tachyfits.server.answers import json_answer
 from tachyfits.server.asked import Asked, answered
 from tachyfits.server.body import MOST_BYTES, body_text, text_body
-from tachyfits.server.parameters import At
-from tachyfits.server.region_shapes import file_of, left_out, shapes_of
+from tachyfits.server.errors import TooLarge
+from tachyfits.server.parameters import At, others_of
+from tachyfits.server.planes import OnePlane, PlaneAsked
+from tachyfits.server.region_files import file_of, region_of_line
+from tachyfits.server.region_shapes import left_out, shapes_of
 
 router = APIRouter()
 
 _TEXT = text_body(MOST_BYTES, required=True)
+
+#: Most regions of a table, and the statistics that it has.
+_MOST_MEASURED = 1000
+_MEASURED = ("count", "nan", "sum", "mean", "median", "std", "rms", "min", "max")
 
 
 @router.post("/api/v1/regions/pixels", summary="Read a region file", openapi_extra=_TEXT)
@@ -33,6 +46,7 @@ async def regions_pixels(request: Request, at: At) -> Response:
             "regions": [shape.text for shape in shapes if not shape.excluded],
             "excluded": [shape.text for shape in shapes if shape.excluded],
             "labels": [shape.label for shape in shapes if not shape.excluded],
+            "colors": [shape.color for shape in shapes if not shape.excluded],
             "outlines": [shape.outline for shape in shapes if not shape.excluded],
             "left_out": left_out(text),
         }
@@ -58,7 +72,11 @@ async def regions_file(
         str, Query(pattern="^(image|sky)$", description="In pixels, or on the sky.")
     ] = "sky",
 ) -> Response:
-    """Return regions in pixels, one a line, as a file of DS9 or CASA."""
+    """Return regions in pixels, one a line, as a file of DS9 or CASA.
+
+    A name and a colour follow a region: ``circle(1,2,3) # text={core} color=#58a6ff``. Numbers have
+    16 decimals, so that reading the file gives the same regions.
+    """
     lines = [line for line in (await body_text(request)).splitlines() if line.strip()]
 
     def make(asked: Asked) -> Response:
@@ -67,3 +85,92 @@ async def regions_file(
         return Response(file_of(lines, answer_format, sky), 200, headers, "text/plain")
 
     return await answered(request, at, make)
+
+
+@router.post(
+    "/api/v1/regions/statistics",
+    summary="Measure several regions",
+    openapi_extra=_TEXT,
+    responses={200: {"content": {"text/csv": {}}, "description": "JSON, or CSV."}},
+)
+async def regions_statistics(
+    request: Request,
+    at: At,
+    of: PlaneAsked,
+    answer_format: Annotated[
+        str, Query(alias="format", pattern="^(json|csv)$", description="json or csv.")
+    ] = "json",
+) -> Response:
+    """Return the statistics of a plane in each of some regions, one a line, in pixels.
+
+    A region without a pixel in the image has a count of 0 and null elsewhere. Names follow regions
+    as in `/api/v1/regions/file`; regions without one are called by their number from 1.
+    """
+    lines = [line for line in (await body_text(request)).splitlines() if line.strip()]
+    if len(lines) > _MOST_MEASURED:
+        raise TooLarge(f"more than {_MOST_MEASURED} regions are not measured at a time")
+
+    def make(asked: Asked) -> Response:
+        regions = [region_of_line(line) for line in lines]
+        texts = [line.partition("#")[0].strip() for line in lines]
+        plane, unit = _plane_of(asked, of)
+        columns = {
+            "name": region_names(regions),
+            "region": texts,
+            **_measured(asked, plane, regions),
+        }
+        asked.file.check()
+        if answer_format == "csv":
+            return Response(_csv(columns, unit), 200, {"Cache-Control": "no-store"}, "text/csv")
+        return json_answer({"unit": unit, "columns": columns}, {"Cache-Control": "no-store"})
+
+    return await answered(request, at, make)
+
+
+def _plane_of(asked: Asked, of: OnePlane) -> tuple[tf.Image, str | None]:
+    """Return the plane whose pixels are measured, and their unit."""
+    if of.collapse is not None:
+        plane = of.collapse.part(asked).image
+    else:
+        view = asked.view
+        plane = view.cube.cutout(section=view.section(of.channel, others_of(of.others)))
+    return plane, plane.unit
+
+
+def _measured(asked: Asked, plane: tf.Image, regions: list[Region]) -> dict[str, list[Any]]:
+    """Return the columns of statistics; those of regions outside the image are undefined."""
+    inside = [place for place, region in enumerate(regions) if _is_inside(asked, region)]
+    columns: dict[str, list[Any]] = {
+        name: [0 if name in ("count", "nan") else None] * len(regions) for name in _MEASURED
+    }
+    if inside:
+        table = plane.measure([regions[place] for place in inside], _MEASURED)
+        for name, column in columns.items():
+            for place, value in zip(inside, table[name].tolist(), strict=True):
+                column[place] = value
+    return columns
+
+
+def _is_inside(asked: Asked, region: Region) -> bool:
+    """Say whether an image has pixels near a region; refuse lines, which have none inside."""
+    try:
+        extent_on_image(asked.view.cube, region)
+    except NoOverlap:
+        return False
+    return True
+
+
+def _csv(columns: dict[str, list[Any]], unit: str | None) -> str:
+    """Return a table whose header has the unit; undefined cells are empty."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    plain = ("name", "region", "count", "nan")
+    writer.writerow(f"{name} ({unit})" if unit and name not in plain else name for name in columns)
+    for row in zip(*columns.values(), strict=True):
+        writer.writerow("" if cell is None or cell != cell else _safe(cell) for cell in row)
+    return stream.getvalue()
+
+
+def _safe(cell: Any) -> Any:
+    """Return a cell that a spreadsheet does not take for a formula."""
+    return f"'{cell}" if isinstance(cell, str) and cell[:1] in "=+-@\t\r" else cell

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 import tachyfits as tf
+from tachyfits.image import with_cards
 from tachyfits.plot import plane_figure
 from tachyfits.server.asked import Asked, answered
 from tachyfits.server.endpoints.image import plane_of
@@ -21,7 +22,7 @@ from tachyfits.server.parameters import (
     others_of,
 )
 from tachyfits.server.planes import OnePlane, PlaneAsked, binned, first_level, is_large
-from tachyfits.text.region_text import parse_region
+from tachyfits.text import parse_region
 
 router = APIRouter()
 
@@ -70,7 +71,7 @@ async def _drawing(
 ) -> _Drawing:
     values = numbers_of(contours, "contours", most=50) if contours is not None else None
     options: dict[str, Any] = {
-        "stretch": stretch, "limits": limits, "low": low, "high": high, "colormap": colormap,
+        "stretch": stretch, "limits": limits, "low": low, "high": high, "cmap": colormap,
         "contours": values, "scale_bar": scale_bar,
     }  # fmt: skip
     return _Drawing(dpi, values, options)
@@ -130,9 +131,7 @@ def _drawn(asked: Asked, of: OnePlane, level: int) -> tf.Plane:
         for number, name in enumerate("xy", 1)
         for root, value in (("CTYPE", name), ("CRPIX", 1.0), ("CRVAL", 1.0), ("CDELT", 1.0))
     ]
-    numbered = tf.File.computed(pixels._core_image().with_cards(cards), None)[0]
-    assert isinstance(numbered, tf.Image)
-    return binned(numbered, view, level).plane()
+    return binned(with_cards(pixels, cards), view, level).plane()
 
 
 def _png(plane: tf.Plane, dpi: int, options: dict[str, Any]) -> bytes:

@@ -9,7 +9,7 @@ import numpy as np
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 import tachyfits as tf
-from tachyfits.image.rectangles import slices_of
+from tachyfits.image import choice_of, slices_of
 from tachyfits.plot import limits_of
 from tachyfits.server.asked import Asked, answered
 from tachyfits.server.errors import RequestError
@@ -24,8 +24,7 @@ from tachyfits.server.parameters import (
     others_of,
 )
 from tachyfits.server.planes import Collapse, CollapseAsked
-from tachyfits.text.fits_sections import fits_position
-from tachyfits.text.statistics import STANDARD_STATISTICS, UNITLESS
+from tachyfits.text import STANDARD_STATISTICS, UNITLESS, fits_position
 
 router = APIRouter()
 
@@ -54,7 +53,7 @@ class _Chosen:
         view = asked.view
         words = {"region": view.region(self.region), "channels": self.channels}
         selection = view.selection(words, channel=self.channel, others=self.others)
-        return view.cube._selected(selection), (0, 0)
+        return view.cube.select(selection), (0, 0)
 
 
 async def _chosen(
@@ -86,7 +85,7 @@ async def statistics(
             image, (top, left) = chosen.pixels(asked)
             found = image.stats(progress=asked.progress)
             assert isinstance(found, tf.Stats)
-            choice = image._chosen_pixels()
+            choice = choice_of(image)
             section = slices_of(choice.section)
 
             def position(index: tuple[int, ...] | None) -> list[int] | None:
@@ -136,7 +135,7 @@ async def histogram(
             return {
                 "low": edges[0], "high": edges[-1], "counts": found.counts, "below": found.below,
                 "above": found.above, "undefined": found.nan,
-                "unit": image._chosen_pixels().image.unit,
+                "unit": choice_of(image).image.unit,
             }  # fmt: skip
 
         return asked.json(("histogram", chosen, bins, low, high), compute)
@@ -164,7 +163,7 @@ async def percentiles(
         def compute() -> dict[str, Any]:
             image, _ = chosen.pixels(asked)
             values = image.percentile(percents, progress=asked.progress)
-            unit = image._chosen_pixels().image.unit
+            unit = choice_of(image).image.unit
             return {"percentiles": percents, "values": np.asarray(values), "unit": unit}
 
         return asked.json(("percentiles", chosen, q), compute)

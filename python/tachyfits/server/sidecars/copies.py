@@ -21,8 +21,11 @@ from tachyfits.server.view import TILE, View
 #: The first level of a pyramid: tiles of lower ones read at most a mebibyte or so of the file.
 FIRST_LEVEL = 3
 
-#: Pixels along x and y of a chunk of a spectral copy, and its most channels.
-_SIDE, _DEPTH = 16, 4096
+#: Least and most pixels along x and y of a chunk of a spectral copy, and its most channels.
+_SIDE, _LONGEST_SIDE, _DEPTH = 16, 64, 4096
+
+#: Pixels of a chunk, at least where its sides are not the longest.
+_CHUNK_PIXELS = 1 << 14
 
 #: Smallest planes with a pyramid and smallest cubes with a spectral copy, in pixels.
 _LEAST_PLANE, _LEAST_CUBE = 1 << 22, 1 << 24
@@ -157,7 +160,7 @@ class Pyramid(Copy):
 
 
 class Spectral(Copy):
-    """Pixels as they are, in chunks of 16 x 16 lines of sight."""
+    """Pixels as they are, in chunks of 16 x 16 lines of sight, or more where these are short."""
 
     kind = "spectral"
 
@@ -165,8 +168,8 @@ class Spectral(Copy):
     def is_useful(self) -> bool:
         """Whether the cube is large, and its pixels are floats without scaling."""
         view = self.view
-        core = view.image._core_image()
-        is_plain = core.bitpix < 0 and (core.bscale, core.bzero) == (1.0, 0.0)
+        scaling = view.image.scaling
+        is_plain = view.image.bitpix < 0 and (scaling.bscale, scaling.bzero) == (1.0, 0.0)
         return is_plain and view.channels > 1 and view.image.size >= _LEAST_CUBE
 
     @property
@@ -174,13 +177,21 @@ class Spectral(Copy):
         """About how many it takes."""
         return self.view.image.size * self.view.image.dtype.itemsize
 
+    @property
+    def _side(self) -> int:
+        """Pixels of a chunk along x and y; few channels would make many small files."""
+        side = _SIDE
+        while side < _LONGEST_SIDE and side * side * self.view.channels < _CHUNK_PIXELS:
+            side *= 2
+        return side
+
     def create(self, path: Path) -> None:
         """Make the empty array."""
         import zarr
 
         shape = self.view.cube.shape
         depth = min(self.view.channels, _DEPTH)
-        chunks = (*(1 for _ in shape[:-3]), depth, _SIDE, _SIDE)
+        chunks = (*(1 for _ in shape[:-3]), depth, self._side, self._side)
         group = zarr.open_group(path, mode="w", zarr_format=3)
         dtype = self.view.image.dtype
         # Big-endian as in the file: the engine reads chunks as it reads that.
@@ -193,7 +204,7 @@ class Spectral(Copy):
     def _units(self) -> Iterator[tuple[int, ...]]:
         for number in range(math.prod(self._outer[:-1])):
             for channel in range(0, self.view.channels, _DEPTH):
-                for row in range(0, self.view.height, _SIDE):
+                for row in range(0, self.view.height, self._side):
                     yield number, channel, row
 
     def build(self, path: Path, unit: tuple[int, ...]) -> None:
@@ -202,11 +213,12 @@ class Spectral(Copy):
         array = _to_write(path / "pixels")
         index = tuple(int(at) for at in np.unravel_index(number, self._outer[:-1]))
         # Columns are taken in parts, so that a unit needs little memory for any width.
-        wide = (1 << 24) // (_SIDE * min(_DEPTH, self.view.channels))
-        columns = max(_SIDE, wide // _SIDE * _SIDE)
+        side = self._side
+        wide = (1 << 24) // (side * min(_DEPTH, self.view.channels))
+        columns = max(side, wide // side * side)
         for first in range(0, self.view.width, columns):
             where = (
-                *index, slice(channel, channel + _DEPTH), slice(row, row + _SIDE),
+                *index, slice(channel, channel + _DEPTH), slice(row, row + side),
                 slice(first, first + columns),
             )  # fmt: skip
             array[where] = self.view.cube.read(where, dtype="exact")

@@ -40,7 +40,7 @@ class Folder:
     @staticmethod
     def name(file: OpenFile, hdu: int, kind: str) -> str:
         """Return the name of a sidecar of this version of a file."""
-        text = f"{_FORMAT}\0{file.path}\0{file.version.device:x}\0{file.version}\0{hdu}"
+        text = f"{_FORMAT}\0{file.target.address}\0{file.version.unique}\0{hdu}"
         return f"{hashlib.sha256(text.encode()).hexdigest()[:32]}-{kind}"
 
     def complete(self, name: str) -> Path | None:

@@ -9,10 +9,9 @@ import json
 from pathlib import Path
 
 import tachyfits as tf
-from tachyfits import _core
-from tachyfits.image.rectangles import extent_on_image
+from tachyfits import Region
+from tachyfits.image import extent_on_image, image_of_zarr_chunks
 from tachyfits.server.view import View
-from tachyfits.text.regions import Region
 
 #: The encoding of chunks that the engine reads.
 _CODECS = [("bytes", {"endian": "big"}), ("crc32c", {})]
@@ -48,8 +47,4 @@ def image_of_chunks(path: Path, cube: tf.Image) -> tf.Image:
         raise OSError(f"{path.name}: its description is damaged") from error
     if codecs != _CODECS or (tuple(shape), pixel) != (cube.shape, cube.dtype.name):
         raise OSError(f"{path.name}: it is not a copy of this cube")
-    cards = [(card.keyword, card.value, card.comment) for card in cube.header.cards]
-    core = _core.chunks_file(path / "c", shape, chunk, pixel, cards, name=cube.file.name)
-    image = tf.File.computed(core, None)[0]
-    assert isinstance(image, tf.Image)
-    return image
+    return image_of_zarr_chunks(path / "c", shape, chunk, pixel, cube)

@@ -84,7 +84,7 @@ def find(datasets: Datasets, authority: str, text: str) -> Found:
     name, hdu, is_ivoid = name_and_hdu(authority, text)
     if not is_ivoid and hdu is not None:
         try:  # the name of a file may end in "#2"
-            datasets.path(text)
+            datasets.target(text)
             name, hdu = text, None
         except NotFound:
             pass

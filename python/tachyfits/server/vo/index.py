@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import tachyfits as tf
-from tachyfits.base.errors import printable
-from tachyfits.server.datasets import MOST_ENTRIES, Datasets, Entry, Version
+from tachyfits.base import printable
+from tachyfits.server.datasets import Datasets, Entry
 from tachyfits.server.errors import Busy, NotFound, RequestError
 from tachyfits.server.state import State
+from tachyfits.server.targets import MOST_ENTRIES, Version
 from tachyfits.server.vo.identifiers import Found, find
 from tachyfits.server.vo.observation import Observation, observation_of
 from tachyfits.server.vo.store import Store, StoreFailure
@@ -71,9 +72,9 @@ class Listing:
                 if self.is_late():
                     break
                 try:
-                    path = self._state.datasets.path(name)
-                    version = Version.of(path)
-                    key = _key(str(path), version)
+                    target = self._state.datasets.target(name)
+                    version = target.version()
+                    key = _key(target.address, version)
                     if key not in known:
                         # Time is left for the files that are known.
                         if self.is_late(_NEW):
@@ -106,7 +107,7 @@ class Listing:
         count = 0
         while waiting:
             folder, depth = waiting.pop()
-            place = str(datasets.path(folder)) if folder else ""
+            place = datasets.target(folder).address if folder else ""
             if place in visited:
                 continue
             visited.add(place)
@@ -162,7 +163,7 @@ def _keep(folder: Path, described: list[tuple[str, str, str]]) -> None:
 def described_dataset(state: State, found: Found) -> Observation:
     """Return the description of a dataset, from the index where it has this version."""
     folder = state.settings.cache_folder
-    key = _key(str(found.file.path), found.file.version, found.hdu)
+    key = _key(found.file.target.address, found.file.version, found.hdu)
     text = _known(folder, key).get(key)
     if text is not None and text != "null":
         return Observation.from_dict(json.loads(text))

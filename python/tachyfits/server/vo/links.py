@@ -6,11 +6,12 @@ from typing import Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import FileResponse
+from fastapi.responses import FileResponse, RedirectResponse
 
-from tachyfits.server.datasets import COMPRESSED, Version
-from tachyfits.server.errors import RequestError
+from tachyfits.server.datasets import COMPRESSED
+from tachyfits.server.errors import NotFound, RequestError
 from tachyfits.server.state import State
+from tachyfits.server.targets import LocalTarget, RemoteTarget
 from tachyfits.server.vo.failures import fault
 from tachyfits.server.vo.identifiers import Found, find
 from tachyfits.server.vo.index import described_dataset
@@ -86,8 +87,16 @@ async def file(request: Request) -> Response:
 
 def file_answer(found: Found) -> Response:
     """Return the file of a dataset as an answer, of which clients may ask for ranges."""
+    target = found.file.target
+    if isinstance(target, RemoteTarget):
+        if target.is_public:
+            return RedirectResponse(target.url)
+        raise NotFound(
+            f"{found.file.name}: files of object stores are not passed on: ask for a part"
+        )
+    assert isinstance(target, LocalTarget)
     return FileResponse(
-        found.file.path,
+        target.path,
         filename=found.file.name.rpartition("/")[2],
         media_type=_stored_type(found.file.name),
     )
@@ -123,7 +132,7 @@ def _document(request: Request, state: State, identifiers: list[str]) -> Documen
                 description=f"The file {found.file.name}",
                 semantics="#this",
                 content_type=_stored_type(found.file.name),
-                content_length=Version.of(found.file.path).size,
+                content_length=found.file.version.size,
                 content_qualifier=kind,
             )
         )

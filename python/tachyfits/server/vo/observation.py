@@ -14,19 +14,20 @@ from typing import Any
 import numpy as np
 
 import tachyfits as tf
-from tachyfits.base.errors import foreign_errors
-from tachyfits.header.beam import Beam
-from tachyfits.header.coordinates import Coordinates, pixel_numbers
-from tachyfits.header.sky import Sky
-from tachyfits.header.spectral_frames import frequency_factor
-from tachyfits.header.spectral_selection import polarisations_of
-from tachyfits.header.spectral_units import Line, converted
+from tachyfits import Beam, SpectralRange
+from tachyfits.base import foreign_errors
+from tachyfits.header import (
+    Coordinates,
+    Line,
+    Sky,
+    converted,
+    frequency_factor,
+    pixel_numbers,
+    polarisations_of,
+)
 from tachyfits.server.view import View
 from tachyfits.server.vo.times import exposure_of, times_of
-from tachyfits.text.pixel_units import pixel_unit
-from tachyfits.text.spectral_ranges import SpectralRange
-from tachyfits.text.stokes import stokes_name
-from tachyfits.text.units import LIGHT
+from tachyfits.text import LIGHT, pixel_unit, stokes_name
 
 #: Points along each side of an image that its footprint is measured at.
 _POINTS = 16
@@ -93,7 +94,7 @@ class Observation:
 def observation_of(view: View) -> Observation:
     """Return what the header of an image says."""
     header, cube = view.image.header, view.cube
-    coordinates = cube._coordinates
+    coordinates = cube.coordinates
     sky = _known(lambda: _sky(coordinates, view.width, view.height)) or _Footprint()
     band = _known(lambda: _band(coordinates, cube.shape)) or _Band()
     times = _known(lambda: times_of(header))

@@ -16,7 +16,7 @@ import uuid
 from pathlib import Path
 
 import tachyfits as tf
-from tachyfits.base.errors import worded_for_http
+from tachyfits.base import worded_for_http
 from tachyfits.server.datasets import Datasets
 from tachyfits.server.errors import RequestError
 from tachyfits.server.file_lock import hold, is_held

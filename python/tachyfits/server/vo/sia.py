@@ -14,7 +14,7 @@ import numpy as np
 from fastapi import APIRouter, Request, Response
 
 import tachyfits as tf
-from tachyfits.image.selection import Selection
+from tachyfits import Selection, SkyRegion
 from tachyfits.server.errors import RequestError
 from tachyfits.server.state import State
 from tachyfits.server.vo.identifiers import identifier_of
@@ -33,7 +33,6 @@ from tachyfits.server.vo.votable import (
     Service,
     votable_answer,
 )
-from tachyfits.text.sky_regions import SkyRegion
 
 #: Rows of an answer.
 MOST_ROWS = 10_000

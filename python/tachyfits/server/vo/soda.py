@@ -14,18 +14,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import tachyfits as tf
-from tachyfits.base.errors import NoOverlap, usage
-from tachyfits.image.selection import Choice, Selection
+from tachyfits import Region, Selection
+from tachyfits.base import NoOverlap, usage
+from tachyfits.image import Choice, with_cards
 from tachyfits.server.errors import RequestError
 from tachyfits.server.view import View
 from tachyfits.server.vo.failures import MultiValued, NoPixels
 from tachyfits.server.vo.identifiers import Found
 from tachyfits.server.vo.parameters import Parameters
 from tachyfits.server.vo.times import interval_of, times_of
-from tachyfits.text.region_text import parse_position
-from tachyfits.text.regions import Region
-from tachyfits.text.spectral_ranges import parse_band
-from tachyfits.text.stokes import STOKES
+from tachyfits.text import STOKES, parse_band, parse_position
 
 #: Polarisation states of SODA; the last two are degree and angle of linear polarisation.
 POLARISATIONS = (*STOKES, "POLI", "POLA")
@@ -199,14 +197,12 @@ def cutout_of(found: Found, cutout: Cutout) -> tf.Image:
     if not notes:
         return image
     cards = [("HISTORY", f"tachyfits: {note}", "") for note in notes]
-    made = tf.File.computed(image._core_image().with_cards(cards), None)[0]
-    assert isinstance(made, tf.Image)
-    return made
+    return with_cards(image, cards)
 
 
 def _check_band(cube: tf.Image, cutout: Cutout) -> int | None:
     """Return the axis of wavelengths, which a BAND needs."""
-    axis = cube._coordinates.spectral_axis
+    axis = cube.coordinates.spectral_axis
     if axis is None and "BAND" in cutout.texts:
         raise usage("BAND: the dataset has no spectral axis", "leave BAND out")
     return axis
@@ -224,7 +220,7 @@ def _notes(choice: Choice, texts: dict[str, str], times: list[str]) -> list[str]
             ratio = f"frequencies x {1 / frame.factor:.10g}"
             notes.append(f"{said}, barycentric) of the {frame.own} axis: {ratio}")
         else:
-            where = choice.image._coordinates.where
+            where = choice.image.coordinates.where
             reason = frame.reason.removeprefix(f"{where}: ").rpartition("converted: ")[2]
             no_frame = "its header names no frame (SPECSYS)"
             notes += [f"{said}) taken in the frame of the axis, not barycentric:",

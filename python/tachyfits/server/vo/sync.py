@@ -14,7 +14,7 @@ from tachyfits.server.vo.links import file_answer
 from tachyfits.server.vo.parameters import parameters_of
 from tachyfits.server.vo.routes import TextRoute
 from tachyfits.server.vo.soda import cutout_of, media_type, one_cutout
-from tachyfits.writing.sinks import FileBytes
+from tachyfits.writing import FileBytes
 
 log = logging.getLogger("tachyfits.server")
 

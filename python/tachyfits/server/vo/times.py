@@ -7,8 +7,8 @@ import math
 import re
 from typing import Any
 
-from tachyfits.base.errors import foreign_errors
-from tachyfits.header.times import BEGIN, END, MIDDLE, stated_time, time_of
+from tachyfits.base import foreign_errors
+from tachyfits.header import BEGIN, END, MIDDLE, stated_time, time_of
 from tachyfits.server.errors import RequestError
 
 _BOUND = re.compile(r"[-+]?(?:inf|infinity|(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?)", re.IGNORECASE)

@@ -6,8 +6,11 @@ use tachyfits_kernels::{Binary, Encoding, Fields, Tier, decode_f64, gather_field
 
 use super::super::Table;
 use super::super::row_ranges::RowBlock;
-use super::side::{Text, TextField, Whole, compare_long, compare_texts, have_no_text, holds};
+use super::side::{
+    Text, TextField, Whole, compare_long, compare_texts, have_no_text, holds, match_texts,
+};
 use crate::error::Error;
+use crate::expression::pattern::Pattern;
 
 /// Source of a number for each row.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +33,8 @@ pub(super) enum ConditionLeaf {
     Rest(Whole),
     /// Whether a comparison of strings holds.
     Texts(Binary, [Text; 2]),
+    /// Whether a string matches a pattern, or does not; neither is true of a null.
+    Like { text: Text, pattern: Pattern, is_like: bool },
     /// Whether a string is null, or has no characters.
     NoText(Text),
 }
@@ -130,7 +135,7 @@ impl ConditionLeaf {
             ConditionLeaf::Texts(_, sides) => {
                 sides.iter().filter_map(Text::field).for_each(|text| field(text.at, text.width));
             }
-            ConditionLeaf::NoText(text) => {
+            ConditionLeaf::NoText(text) | ConditionLeaf::Like { text, .. } => {
                 text.field().into_iter().for_each(|text| field(text.at, text.width));
             }
         }
@@ -147,6 +152,7 @@ impl ConditionLeaf {
             | ConditionLeaf::Whole(_)
             | ConditionLeaf::Rest(_)
             | ConditionLeaf::Texts(..)
+            | ConditionLeaf::Like { .. }
             | ConditionLeaf::NoText(_) => None,
         }
     }
@@ -205,6 +211,9 @@ impl Loader<'_> {
             }
             ConditionLeaf::Texts(comparison, [left, right]) => {
                 compare_texts(chunk, *comparison, [left, right], out);
+            }
+            ConditionLeaf::Like { text, pattern, is_like } => {
+                match_texts(chunk, text, (pattern, *is_like), out);
             }
             ConditionLeaf::NoText(text) => have_no_text(chunk, text, out),
         }

@@ -74,8 +74,9 @@ pub(super) fn check(
     }
     let result = checker.truth(expression.result)?;
     let Checker { items, leaves, .. } = checker;
-    let expression =
-        Expression { items, places: Vec::new(), names: Vec::new(), texts: Vec::new(), result };
+    let (places, names) = (Vec::new(), Vec::new());
+    let (texts, patterns) = (Vec::new(), Vec::new());
+    let expression = Expression { items, places, names, texts, patterns, result };
     Ok(Resolved { expression, leaves })
 }
 
@@ -135,6 +136,16 @@ impl Checker<'_> {
             Item::Select(condition, a, b) => {
                 let item = Item::Select(self.truth(condition)?, self.number(a)?, self.number(b)?);
                 Ok(self.number_part(item))
+            }
+            Item::Like { text, pattern, is_like } => {
+                let PartKind::Text(text) = self.parts[text].kind.clone() else {
+                    let place = self.expression.places[id].clone();
+                    return Err(ExpressionProblem::new(place, "a string before like", "a number")
+                        .hint("compare numbers, as in 10 <= N && N < 20"));
+                };
+                let pattern = self.expression.patterns[pattern].clone();
+                let item = self.leaf(ConditionLeaf::Like { text, pattern, is_like });
+                Ok(self.truth_part(item))
             }
         }
     }

@@ -10,6 +10,7 @@ use tachyfits_kernels::{Binary, PixelType};
 use super::super::read_text::{BadText, TextNumbers};
 use super::operand::{ConditionLeaf, RowChunk};
 use crate::error::Error;
+use crate::expression::pattern::Pattern;
 
 /// An integer of each row.
 #[derive(Clone, Debug, PartialEq)]
@@ -301,6 +302,19 @@ pub(super) fn compare_texts(
                 });
             }
         }
+    }
+}
+
+/// Whether strings match a pattern, or do not (`is_like` false); neither is true of a null.
+pub(super) fn match_texts(
+    chunk: &RowChunk<'_>,
+    text: &Text,
+    (pattern, is_like): (&Pattern, bool),
+    out: &mut [f64],
+) {
+    let values = text.values(chunk, out.len());
+    for (out, text) in out.iter_mut().zip(values) {
+        *out = number(text.is_some_and(|text| pattern.matches(&text) == is_like));
     }
 }
 

@@ -1,18 +1,17 @@
-"""`tachyfits image`: channels collapsed into a picture, as FITS or as PNG."""
+"""`tachyfits collapse`: channels collapsed into a picture, as FITS or as PNG."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 import numpy as np
 
-from tachyfits import File, Image, Plane, info
-from tachyfits.base.errors import usage
-from tachyfits.base.output import check_output
+from tachyfits import File, Header, Image, Plane, info
+from tachyfits.base import check_output, usage
 from tachyfits.cli._common import (
     Common,
     common_options,
@@ -29,6 +28,7 @@ from tachyfits.cli._output import STDOUT, json_text, print_answer, report_dict, 
 from tachyfits.cli._parts import (
     DRAWING,
     DRAWN,
+    PAPER,
     Drawing,
     PixelOptions,
     beam_option,
@@ -38,13 +38,11 @@ from tachyfits.cli._parts import (
 )
 from tachyfits.cli._syntax import StatisticType
 from tachyfits.cli._written import report_option
-from tachyfits.header.cards import Header
-from tachyfits.image.collapse import PEAKS
-from tachyfits.image.conditions import threshold_of_values
-from tachyfits.text.statistics import PERCENTILES
-from tachyfits.writing.sinks import stream_of
+from tachyfits.image import PEAKS, MomentOrder, threshold_of_values
+from tachyfits.text import PERCENTILES
+from tachyfits.writing import stream_of
 
-MOMENTS = {"moment0": 0, "moment1": 1, "moment2": 2}
+MOMENTS: dict[str, MomentOrder] = {"moment0": 0, "moment1": 1, "moment2": 2}
 STATISTICS = [*(each.name for each in info.statistics()), *PEAKS, *MOMENTS]
 FITS = (".fits", ".fit", ".fts")
 
@@ -53,14 +51,8 @@ FITS = (".fits", ".fit", ".fts")
 class Over:
     """The options of drawings over a picture, by their names."""
 
-    scale_bar: str | None
     overlay: str | None
     outline: tuple[str, ...]
-
-    @property
-    def bar(self) -> Any:
-        """The scale bar, as `tachyfits.plot` takes it."""
-        return True if self.scale_bar == "auto" else self.scale_bar or False
 
     def options(self, common: Common) -> dict[str, Any]:
         """All of them, as `tachyfits.plot.plane_figure` takes them."""
@@ -69,7 +61,6 @@ class Over:
             with common.open(self.overlay) as file:
                 other = file.image().plane()
         return {
-            "scale_bar": self.bar,
             "overlay": other,
             "regions": list(self.outline) if self.outline else None,
         }
@@ -176,11 +167,6 @@ class Layout:
 )
 @click.option("--triptych", is_flag=True, help="Draw the maps side by side in one picture.")
 @click.option(
-    "--scale-bar",
-    metavar="ANGLE",
-    help="Draw a bar of this angle (30arcsec), or of a round one (auto).",
-)
-@click.option(
     "--overlay",
     type=click.Path(),
     metavar="FILE",
@@ -219,14 +205,14 @@ def command(
 
     \b
     Examples:
-      tachyfits image cube.fits --channels 40:90 --moment 0,1,2 --unit km/s -o line.fits -o line.png
-      tachyfits image cube.fits --section '*,*,10' -o plane.png
-      tachyfits image cube.fits --statistic max --stretch asinh --contours -o max.pdf
-      tachyfits image cube.fits --channels 40:90 --moment 1 --limits 5,25 -o velocity.svg
-      tachyfits image cube.fits --region 'circle(512,480,60)' --peak-channel -o peak.fits
-      tachyfits image cube.fits --channels 40:90 --channel-maps 12 --unit km/s -o channels.png
-      tachyfits image cube.fits --channels 40:90 --moment 0,1,2 --triptych -o three.png
-      tachyfits image cube.fits --scale-bar auto --outline 'circle(90,80,12)' -o mean.png
+      tachyfits collapse cube.fits --channels 40:90 --moment 0,1,2 --unit km/s -o a.fits -o a.png
+      tachyfits collapse cube.fits --section '*,*,10' -o plane.png
+      tachyfits collapse cube.fits --statistic max --stretch asinh --contours -o max.pdf
+      tachyfits collapse cube.fits --channels 40:90 --moment 1 --limits 5,25 -o velocity.svg
+      tachyfits collapse cube.fits --region 'circle(512,480,60)' --peak-channel -o peak.fits
+      tachyfits collapse cube.fits --channels 40:90 --channel-maps 12 --unit km/s -o channels.png
+      tachyfits collapse cube.fits --channels 40:90 --moment 0,1,2 --triptych -o three.png
+      tachyfits collapse cube.fits --scale-bar auto --outline 'circle(90,80,12)' -o mean.png
     """  # fmt: skip
     suffixes = [
         ".fits" if output == STDOUT else suffix_of(output, FITS + DRAWN) for output in files.outputs
@@ -258,11 +244,11 @@ def command(
         made = Maps(common, pixels.with_line(line), maps, pixels.line_of_values(line))
         if together:
             if layout.channel_maps is not None:
-                figure = made.channels(image, layout.channel_maps, drawing, over)
+                figure = made.channels(image, layout.channel_maps, drawing)
             else:
                 planes = [plane for _, plane in made.planes(image, chosen)]
-                figure = _triptych(image, planes, drawing, over)
-            return _save(figure, image, files, common)
+                figure = _triptych(image, planes, drawing)
+            return _save(figure, image, files, drawing, common.json)
         for name, plane in made.planes(image, chosen):
             written = [_named(output, name if len(chosen) > 1 else "") for output in files.outputs]
             for output, suffix in zip(written, suffixes, strict=True):
@@ -289,31 +275,30 @@ def command(
 
 
 #: Options of drawings over a picture.
-OVER = ("scale-bar", "overlay", "outline")
+OVER = ("overlay", "outline")
 #: Options with which others have no meaning: maps in one picture are drawn with fewer of them.
 _OF_ONE_MAP = ("keep-axis", "report", "contours", "levels", "overlay", "outline")
 ALONE = {
-    "bare": ("contours", "levels", *OVER),
+    "bare": ("contours", "levels", "scale-bar", *OVER, *PAPER),
     "channel-maps": ("triptych", "statistic", "moment", "peak-channel", "region", "threshold",
                      "mask", *_OF_ONE_MAP),
-    "triptych": (*_OF_ONE_MAP, "limits", "percentile", "low", "high", "cmap"),
+    "triptych": (*_OF_ONE_MAP, "limits", "percentile", "low", "high", "cmap", "label"),
 }  # fmt: skip
 
 
-def _triptych(image: Image, planes: list[Plane], drawing: Drawing, over: Over) -> Any:
-    from tachyfits.plot import triptych_figure
+def _triptych(image: Image, planes: list[Plane], drawing: Drawing) -> Any:
+    from tachyfits.plot import figure
 
-    return triptych_figure(
-        planes, stretch=drawing.stretch, title=title(image, ""), scale_bar=over.bar
-    )
+    return figure(
+        planes, title=drawing.paper.titled(title(image, "")), scale_bar=drawing.bar, shared=False,
+        columns=len(planes), figsize=drawing.paper.figsize, **drawing.colours,
+    )  # fmt: skip
 
 
-def _save(figure: Any, image: Image, files: Files, common: Common) -> None:
-    from tachyfits.plot import save_figure
-
+def _save(figure: Any, image: Image, files: Files, drawing: Drawing, json: bool) -> None:
     for output in files.outputs:
-        save_figure(figure, output, overwrite=files.overwrite)
-    if not common.json:
+        drawing.paper.save(figure, output, overwrite=files.overwrite)
+    if not json:
         say(f"{' '.join(files.outputs)}: {heading(image)}")
     else:
         click.echo(json_text(described(image, output=list(files.outputs))))
@@ -386,7 +371,7 @@ class Maps:
                 line = self.line if of_line or not orders else {}
                 with self.common.meter(name) as progress:
                     plane = cube.collapse(
-                        name, keep_axis=asked.keep_axis, **line, progress=progress
+                        cast("Any", name), keep_axis=asked.keep_axis, **line, progress=progress
                     )
                 made[name] = _from_one(plane) if name.endswith("_channel") else plane
             yield name, made[name]
@@ -399,14 +384,15 @@ class Maps:
             conditions.append(threshold_of_values(image, threshold, self.line.get("unit")))
         return conditions
 
-    def channels(self, image: Image, count: int, drawing: Drawing, over: Over) -> Any:
+    def channels(self, image: Image, count: int, drawing: Drawing) -> Any:
         """Draw channels in one picture."""
         from tachyfits.plot import channel_figure
 
         with self.common.meter("channel maps"):
             return channel_figure(
-                self.pixels.of(image), count=count, title=title(image, ""), scale_bar=over.bar,
-                **self.line, **drawing.colours,
+                self.pixels.of(image), count=count, scale_bar=drawing.bar,
+                title=drawing.paper.titled(title(image, "")), **self.line, **drawing.colours,
+                **drawing.words,
             )  # fmt: skip
 
 
@@ -426,15 +412,15 @@ def _draw(
     common: Common, image: Image, plane: Plane, output: str, drawing: Drawing, over: Over, *,
     bare: bool, overwrite: bool,
 ) -> None:  # fmt: skip
-    from tachyfits.plot import plane_figure, save_figure, save_pixels
+    from tachyfits.plot import plane_figure, save_pixels
 
     if bare:
         save_pixels(plane, output, overwrite=overwrite, **drawing.colours)
         return
     name = "" if plane.name == "pixels" else plane.name
-    options = drawing.options | over.options(common)
-    figure = plane_figure(plane, title=title(image, name), **options)
-    save_figure(figure, output, overwrite=overwrite)
+    options = drawing.options | over.options(common) | {"scale_bar": drawing.bar}
+    named = drawing.paper.titled(title(image, name))
+    drawing.paper.save(plane_figure(plane, title=named, **options), output, overwrite=overwrite)
 
 
 def _as_json(image: Image, plane: Plane, outputs: list[str]) -> dict[str, Any]:

@@ -1,18 +1,36 @@
 //! Rows of a table as Arrow has them: batches of arrays, described by a schema.
 //!
-//! The layouts are those of `Table.to_arrow` in Python: array cells are fixed-size lists nested in the order of C, cells of
+//! Array cells are fixed-size lists nested in the order of C, cells of
 //! different lengths large lists, complex numbers lists of two floats, text UTF-8. Units and descriptions are in the metadata
 //! of fields.
+
+use std::ops::Range;
+use std::sync::Arc;
 
 use tachyfits::table::{
     CellKind, Cells, Column, ColumnOutput, Element, Field, TextEncoding, WantedColumn, significant,
 };
-use tachyfits::{Job, PixelType, Rows, RunOptions, Table};
-use tachyfits_memory as memory;
+use tachyfits::{Error, Job, PixelType, Rows, RunOptions, Table};
+use tachyfits_memory::{self as memory, NoMemory};
 
-use super::pixels::AlignedBytes;
-use super::{Call, Outcome};
-use crate::failure::Failure;
+use crate::aligned::AlignedBytes;
+
+type Outcome<T> = Result<T, Error>;
+
+/// Names and texts that describe a field.
+pub type FieldMetadata = Vec<(String, String)>;
+
+/// Odd elements of a column.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ColumnFaults {
+    /// Elements that were not as the Standard has them; of text, those outside ASCII.
+    pub odd: u64,
+    /// Some arrays of variable length do not have the shape of TDIMn.
+    pub misshapen: bool,
+}
+
+/// Receives the faults of each column.
+pub type Faults = Box<dyn FnOnce(&[ColumnFaults]) + Send>;
 
 /// Rows of a batch, unless the caller says how many.
 const BATCH_ROWS: u64 = 100_000;
@@ -42,6 +60,7 @@ pub(crate) struct Values {
 /// A column of a stream.
 struct Exported {
     index: usize,
+    metadata: FieldMetadata,
     cells: Cells,
     /// Cells are arrays of variable length.
     is_variable: bool,
@@ -50,66 +69,85 @@ struct Exported {
 }
 
 /// A table read batch by batch.
-pub(crate) struct TableStream {
-    table: Table,
+pub struct TableStream {
+    table: Arc<Table>,
     columns: Vec<Exported>,
+    metadata: FieldMetadata,
     condition: Option<String>,
-    rows: std::ops::Range<u64>,
+    rows: Range<u64>,
     batch_rows: u64,
     threads: usize,
     job: Option<Job>,
+    found: Vec<ColumnFaults>,
+    faults: Option<Faults>,
 }
 
-/// The part of a table that a stream gives.
-pub(crate) struct Request<'a> {
-    /// None for all columns.
-    pub(crate) columns: Option<&'a [i32]>,
-    pub(crate) condition: Option<&'a str>,
-    pub(crate) first: u64,
-    pub(crate) rows: u64,
-    /// Rows of a batch; 0 for the default.
-    pub(crate) batch_rows: u64,
+/// The part of a table that a stream gives, and how.
+#[derive(Default)]
+pub struct Request {
+    /// Numbers of columns; `None` for all.
+    pub columns: Option<Vec<usize>>,
+    /// Only the rows for which this holds.
+    pub condition: Option<String>,
+    /// The rows; their end may lie beyond the table.
+    pub rows: Range<u64>,
+    /// Rows that are read at a time; 0 for 100 000.
+    pub batch_rows: u64,
+    /// Of the schema, and of the field of each column; `None`: units and descriptions of the header.
+    pub metadata: Option<(FieldMetadata, Vec<FieldMetadata>)>,
+    /// Called once, after the last batch.
+    pub faults: Option<Faults>,
+    /// 0 for one per core.
+    pub threads: usize,
+    /// Ends reading when it is cancelled.
+    pub job: Option<Job>,
 }
 
 impl TableStream {
-    pub(crate) fn new(
-        table: Table,
-        request: &Request<'_>,
-        call: &Call<'_>,
-    ) -> Outcome<TableStream> {
-        let count = table.layout().columns.len();
-        let numbers: Vec<usize> = match request.columns {
-            None => (0..count).collect(),
-            // A negative number becomes one that no table has.
-            Some(numbers) => numbers.iter().map(|&number| number as usize).collect(),
-        };
-        let columns: Vec<_> =
-            numbers.iter().map(|&index| Exported::new(&table, index)).collect::<Outcome<_>>()?;
-        let rows = table.layout().rows;
-        let first = request.first.min(rows);
-        let end = first + request.rows.min(rows - first);
-        table.check_rows(&Rows::Range(first..end))?;
-        if let Some(condition) = request.condition {
+    /// A stream of rows and columns. Nothing is read before the first batch.
+    ///
+    /// # Errors
+    /// If the table lacks a column, the condition is invalid, or the file is too short for the rows.
+    pub fn new(table: Arc<Table>, request: Request) -> Outcome<TableStream> {
+        let Request { columns, condition, rows, batch_rows, metadata, faults, threads, job } =
+            request;
+        let numbers = columns.unwrap_or_else(|| (0..table.layout().columns.len()).collect());
+        let (own, mut fields) =
+            metadata.map_or((Vec::new(), None), |(own, fields)| (own, Some(fields.into_iter())));
+        let mut columns = memory::with_room(numbers.len(), "columns")?;
+        for &index in &numbers {
+            let metadata = fields.as_mut().map(|fields| fields.next().unwrap_or_default());
+            columns.push(Exported::new(&table, index, metadata)?);
+        }
+        let count = table.layout().rows;
+        let rows = rows.start.min(count)..rows.end.clamp(rows.start.min(count), count);
+        table.check_rows(&Rows::Range(rows.clone()))?;
+        if let Some(condition) = &condition {
             // An invalid condition is an error of this call, not of the first batch.
-            table.rows_where(condition, first..first, &RunOptions::new())?;
+            table.rows_where(condition, rows.start..rows.start, &RunOptions::new())?;
         }
         let most = (BATCH_BYTES / table.layout().row_bytes.max(1)).max(1);
-        let batch_rows = if request.batch_rows == 0 { BATCH_ROWS } else { request.batch_rows };
+        let batch_rows = if batch_rows == 0 { BATCH_ROWS } else { batch_rows };
+        let found = memory::filled(columns.len(), ColumnFaults::default(), "columns")?;
         Ok(TableStream {
             columns,
-            condition: request.condition.map(str::to_owned),
-            rows: first..end,
+            metadata: own,
+            condition,
+            rows,
             batch_rows: batch_rows.min(most),
-            threads: call.run().threads,
-            job: call.job.map(|job| job.0.clone()),
+            threads,
+            job,
             table,
+            found,
+            faults,
         })
     }
 
     /// The schema: a struct with a field for each column.
     pub(crate) fn schema(&self) -> Node {
         let children = self.columns.iter().map(|column| column.node(&self.table)).collect();
-        Node { name: String::new(), format: "+s".to_owned(), metadata: Vec::new(), children }
+        let (name, metadata) = (String::new(), self.metadata.clone());
+        Node { name, format: "+s".to_owned(), metadata, children }
     }
 
     /// The next batch; none after the last one.
@@ -122,19 +160,25 @@ impl TableStream {
                 return Ok(Some(batch));
             }
         }
+        if let Some(faults) = self.faults.take() {
+            faults(&self.found);
+        }
         Ok(None)
     }
 
-    fn read(&self, rows: std::ops::Range<u64>) -> Outcome<Values> {
+    fn read(&mut self, rows: Range<u64>) -> Outcome<Values> {
         let run = RunOptions::new().threads(self.threads).job(self.job.as_ref());
         let fixed: Vec<&Exported> = self.columns.iter().filter(|one| !one.is_variable).collect();
         let (numbers, mut cells) = match &self.condition {
             Some(condition) => {
                 let wanted: Vec<_> = fixed.iter().map(|one| WantedColumn::new(one.index)).collect();
                 let found = self.table.read_where(condition, &wanted, rows.clone(), &run)?;
-                let columns = found.columns.into_iter();
-                let cells = columns.map(|one| Ok((AlignedBytes::copy_of(&one.values)?, one.nulls)));
-                (Some(found.rows), cells.collect::<Outcome<Vec<_>>>()?)
+                let mut cells = memory::with_room(fixed.len(), "columns")?;
+                for column in found.columns {
+                    let values = AlignedBytes::copy_of(&column.values)?;
+                    cells.push(FixedCells { values, nulls: column.nulls, odd: column.odd });
+                }
+                (Some(found.rows), cells)
             }
             None => (None, self.read_fixed(&fixed, rows.clone(), &run)?),
         };
@@ -144,15 +188,21 @@ impl TableStream {
         };
         let length = chosen.len();
         cells.reverse();
-        let mut children = Vec::new();
-        for column in &self.columns {
-            children.push(match (column.is_variable, length) {
-                (true, _) => column.arrays(&self.table, &chosen, &run)?,
-                (false, _) => match cells.pop() {
-                    Some((values, nulls)) => column.values(&self.table, values, nulls, length)?,
+        let mut children = memory::with_room(self.columns.len(), "columns")?;
+        for (column, faults) in self.columns.iter().zip(&mut self.found) {
+            let (values, now) = match column.is_variable {
+                true => column.arrays(&self.table, &chosen, &run)?,
+                false => match cells.pop() {
+                    Some(cells) => {
+                        let now = ColumnFaults { odd: cells.odd, misshapen: false };
+                        (column.values(&self.table, cells, length)?, now)
+                    }
                     None => continue,
                 },
-            });
+            };
+            faults.odd += now.odd;
+            faults.misshapen |= now.misshapen;
+            children.push(values);
         }
         Ok(Values { length, null_count: 0, buffers: vec![None], children })
     }
@@ -160,39 +210,52 @@ impl TableStream {
     fn read_fixed(
         &self,
         columns: &[&Exported],
-        rows: std::ops::Range<u64>,
+        rows: Range<u64>,
         run: &RunOptions<'_>,
-    ) -> Outcome<Vec<(AlignedBytes, Option<Vec<u8>>)>> {
+    ) -> Outcome<Vec<FixedCells>> {
         let count = rows.end - rows.start;
-        let mut memory = Vec::new();
+        let mut cells = memory::with_room(columns.len(), "columns")?;
         for column in columns {
             let elements = count.saturating_mul(column.cells.elements());
             let bytes = elements.saturating_mul(column.cells.kind.bytes());
+            let marks = usize::try_from(elements).unwrap_or(usize::MAX);
             let nulls = match column.cells.nullable {
-                true => Some(AlignedBytes::zeros(elements)?.bytes().to_vec()),
+                true => Some(memory::filled(marks, 0, "marks of undefined cells")?),
                 false => None,
             };
-            memory.push((AlignedBytes::zeros(bytes)?, nulls));
+            cells.push(FixedCells { values: AlignedBytes::zeros(bytes)?, nulls, odd: 0 });
         }
-        let outputs = columns.iter().zip(&mut memory);
+        let outputs = columns.iter().zip(&mut cells);
         let mut outputs: Vec<_> = outputs
-            .map(|(column, (values, nulls))| {
-                ColumnOutput::new(column.index, values.bytes_mut()).nulls(nulls.as_deref_mut())
+            .map(|(column, cells)| {
+                let nulls = cells.nulls.as_deref_mut();
+                ColumnOutput::new(column.index, cells.values.bytes_mut()).nulls(nulls)
             })
             .collect();
         self.table.read(&mut outputs, &Rows::Range(rows), run)?;
-        Ok(memory)
+        let odd: Vec<u64> = outputs.iter().map(|output| output.odd).collect();
+        cells.iter_mut().zip(odd).for_each(|(cells, odd)| cells.odd = odd);
+        Ok(cells)
     }
 }
 
+/// The cells of a column whose cells have one size.
+struct FixedCells {
+    values: AlignedBytes,
+    nulls: Option<Vec<u8>>,
+    /// Elements that were not as the Standard has them; of text, those outside ASCII.
+    odd: u64,
+}
+
 impl Exported {
-    fn new(table: &Table, index: usize) -> Outcome<Exported> {
+    fn new(table: &Table, index: usize, metadata: Option<FieldMetadata>) -> Outcome<Exported> {
         let cells = table.cells(index, false)?;
         let column = &table.layout().columns[index];
         let is_text = matches!(column.field, Field::Variable { element: Element::Character, .. });
         let is_several = is_text && column.dimensions.len() > 1;
         Ok(Exported {
             index,
+            metadata: metadata.unwrap_or_else(|| said(table, index, column, &cells)),
             cells,
             is_variable: matches!(column.field, Field::Variable { .. }),
             string_width: is_several.then(|| column.dimensions[0].max(1) as usize),
@@ -208,6 +271,7 @@ impl Exported {
         let element = element_node(self.cells.kind);
         let mut node = match (self.is_variable, self.is_text(), self.string_width) {
             (true, true, None) => plain("U"),
+            (true, true, Some(_)) => list("+L", plain("U")),
             (true, ..) => list("+L", element),
             (false, ..) if self.cells.shape.contains(&0) => list("+L", element),
             (false, ..) => self
@@ -217,44 +281,20 @@ impl Exported {
                 .fold(element, |inner, length| list(&format!("+w:{length}"), inner)),
         };
         node.name.clone_from(&column.key);
-        node.metadata = self.metadata(table, column);
+        node.metadata.clone_from(&self.metadata);
         node
     }
 
-    fn metadata(&self, table: &Table, column: &Column) -> Vec<(String, String)> {
-        let comment = format!("TCOMM{}", self.index + 1);
-        let description = table.hdu().header.get_text(&comment).ok().flatten();
-        let shape = match (self.is_variable, self.is_text()) {
-            (false, _) => &[][..],
-            (true, true) => column.dimensions.get(1..).unwrap_or_default(),
-            (true, false) => &column.dimensions[..],
-        };
-        let lengths: Vec<String> = shape.iter().map(ToString::to_string).collect();
-        let shape = (!lengths.is_empty()).then(|| format!("({})", lengths.join(",")));
-        let is_complex = matches!(self.cells.kind, CellKind::Complex32 | CellKind::Complex64);
-        let entries = [
-            ("unit", column.unit.clone()),
-            ("description", description.map(|text| text.trim_end().to_owned())),
-            ("fits.TFORM", Some(column.form.clone())),
-            ("fits.TDISP", column.display.clone()),
-            ("fits.TDIM", shape),
-            ("fits.complex", is_complex.then(|| "re,im".to_owned())),
-        ];
-        let known = entries.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text?)));
-        known.filter(|(_, text)| !text.is_empty()).collect()
-    }
-
     /// Cells of one size.
-    fn values(
-        &self,
-        table: &Table,
-        values: AlignedBytes,
-        nulls: Option<Vec<u8>>,
-        rows: u64,
-    ) -> Outcome<Values> {
+    fn values(&self, table: &Table, cells: FixedCells, rows: u64) -> Outcome<Values> {
         let count = rows * self.cells.elements();
-        let encoding = self.encoding(table)?;
-        let mut values = elements(self.cells.kind, values, nulls.as_deref(), count, encoding)?;
+        // ASCII is the same in every encoding; to know that of a column takes reading all of it.
+        let encoding = match self.is_text() && cells.odd > 0 {
+            true => table.text_encoding(self.index)?,
+            false => TextEncoding::default(),
+        };
+        let nulls = cells.nulls.as_deref();
+        let mut values = elements(self.cells.kind, cells.values, nulls, count, encoding)?;
         if self.cells.shape.contains(&0) {
             let offsets = memory::filled(rows as usize + 1, 0, "offsets of empty arrays")?;
             let offsets = offsets_of(&offsets)?;
@@ -268,37 +308,71 @@ impl Exported {
         Ok(values)
     }
 
-    /// Cells that are arrays of variable length.
-    fn arrays(&self, table: &Table, rows: &Rows<'_>, run: &RunOptions<'_>) -> Outcome<Values> {
+    /// Cells that are arrays of variable length, and what is odd in them.
+    fn arrays(
+        &self,
+        table: &Table,
+        rows: &Rows<'_>,
+        run: &RunOptions<'_>,
+    ) -> Outcome<(Values, ColumnFaults)> {
         let (arrays, _) = table.read_arrays(self.index, false, rows, run)?;
         let count = arrays.offsets.last().map_or(0, |&end| end as u64);
         if !self.is_text() {
             let values = AlignedBytes::copy_of(&arrays.values)?;
             let nulls = arrays.nulls.as_deref();
             let values = elements(self.cells.kind, values, nulls, count, TextEncoding::default())?;
-            return Ok(list_values(offsets_of(&arrays.offsets)?, rows.len(), values));
+            let lists = list_values(offsets_of(&arrays.offsets)?, rows.len(), values);
+            let size = table.layout().columns[self.index].dimensions.iter().product::<u64>();
+            let mut lengths = arrays.offsets.windows(2).map(|at| at[1].abs_diff(at[0]));
+            let has_shape = !table.layout().columns[self.index].dimensions.is_empty();
+            let misshapen = has_shape && lengths.any(|length| length != 0 && length != size);
+            return Ok((lists, ColumnFaults { odd: arrays.odd, misshapen }));
         }
-        let encoding = self.encoding(table)?;
+        let is_ascii = arrays.values.is_ascii();
+        let encoding = match is_ascii {
+            true => TextEncoding::default(),
+            false => table.text_encoding(self.index)?,
+        };
+        let faults = ColumnFaults { odd: u64::from(!is_ascii), misshapen: false };
         let cells =
             arrays.offsets.windows(2).map(|at| &arrays.values[at[0] as usize..at[1] as usize]);
         let Some(width) = self.string_width else {
-            return large_texts(cells, encoding);
+            return Ok((large_texts(cells, encoding)?, faults));
         };
         let (mut ends, mut strings) = (vec![0], Vec::new());
         for cell in cells {
             strings.extend(cell.chunks(width));
             ends.push(strings.len() as i64);
         }
-        let strings = texts(strings.into_iter(), None, encoding)?;
-        Ok(list_values(offsets_of(&ends)?, rows.len(), strings))
+        let strings = large_texts(strings.into_iter(), encoding)?;
+        Ok((list_values(offsets_of(&ends)?, rows.len(), strings), faults))
     }
+}
 
-    fn encoding(&self, table: &Table) -> Outcome<TextEncoding> {
-        match self.is_text() {
-            true => Ok(table.text_encoding(self.index)?),
-            false => Ok(TextEncoding::default()),
-        }
-    }
+/// Unit and description of a column, as Arrow's users know them, and its cards in FITS.
+fn said(table: &Table, index: usize, column: &Column, cells: &Cells) -> FieldMetadata {
+    let comment = format!("TCOMM{}", index + 1);
+    let description = table.hdu().header.get_text(&comment).ok().flatten();
+    let is_variable = matches!(column.field, Field::Variable { .. });
+    let is_text = matches!(cells.kind, CellKind::Text { .. });
+    let shape = match (is_variable, is_text) {
+        (false, _) => &[][..],
+        (true, true) => column.dimensions.get(1..).unwrap_or_default(),
+        (true, false) => &column.dimensions[..],
+    };
+    let lengths: Vec<String> = shape.iter().map(ToString::to_string).collect();
+    let shape = (!lengths.is_empty()).then(|| format!("({})", lengths.join(",")));
+    let is_complex = matches!(cells.kind, CellKind::Complex32 | CellKind::Complex64);
+    let entries = [
+        ("unit", column.unit.clone()),
+        ("description", description.map(|text| text.trim_end().to_owned())),
+        ("fits.TFORM", Some(column.form.clone())),
+        ("fits.TDISP", column.display.clone()),
+        ("fits.TDIM", shape),
+        ("fits.complex", is_complex.then(|| "re,im".to_owned())),
+    ];
+    let known = entries.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text?)));
+    known.filter(|(_, text)| !text.is_empty()).collect()
 }
 
 fn plain(format: &str) -> Node {
@@ -410,11 +484,8 @@ fn texts<'a>(
 ) -> Outcome<Values> {
     let (text, ends) = joined(cells, encoding);
     let small: Result<Vec<i32>, _> = ends.iter().map(|&end| i32::try_from(end)).collect();
-    let small = small.map_err(|_| {
-        let hint = "give a smaller batch_rows";
-        let shown = format!("with {} bytes of text", text.len());
-        Failure::argument("batch", shown, "less than 2147483648 bytes of text", hint)
-    })?;
+    let what = "the text of a batch, which may have 2 GiB: read fewer rows at a time";
+    let small = small.map_err(|_| NoMemory { what, bytes: text.len() as u128 })?;
     let (validity, null_count) = validity(nulls)?;
     let offsets = AlignedBytes::copy_of(bytemuck::cast_slice(&small))?;
     let buffers = vec![validity, Some(offsets), Some(AlignedBytes::copy_of(text.as_bytes())?)];
@@ -430,15 +501,4 @@ fn large_texts<'a>(
     let text = Some(AlignedBytes::copy_of(text.as_bytes())?);
     let buffers = vec![None, Some(offsets_of(&ends)?), text];
     Ok(Values { length, null_count: 0, buffers, children: Vec::new() })
-}
-
-/// The number of an operating system's error for a failure, as Arrow's streams return it.
-pub(crate) fn errno(failure: &Failure) -> i32 {
-    let (io, memory, cancelled, invalid) = (5, 12, 125, 22);
-    match failure.number() {
-        crate::types::TACHYFITS_ERROR_IO => io,
-        crate::types::TACHYFITS_ERROR_LIMIT => memory,
-        crate::types::TACHYFITS_ERROR_CANCELLED => cancelled,
-        _ => invalid,
-    }
 }

@@ -1,5 +1,6 @@
-//! Order statistics of many outputs, each of few pixels: the outputs are taken a tile at a time, the pixels of which are
-//! read into memory as they are, in runs as long as the tile allows; then each output is gathered and selected in.
+//! Operations that need all pixels of an output at once, such as order statistics and fits of spectra: the outputs are
+//! taken a tile at a time, the pixels of which are read into memory as they are, in runs as long as the tile allows; then
+//! each output is gathered and decoded.
 //!
 //! The tile is one for all threads, so that its runs are long: along the axis of 65536 channels a tile per thread would
 //! have rows of a few hundred bytes.
@@ -11,13 +12,11 @@ use tachyfits_io::{NoReads, Tasks};
 use tachyfits_kernels::{Encoding, Tier, decode_f64, transpose};
 use tachyfits_memory::{self as memory, NoMemory};
 
-use super::limits::OrderLimits;
-use super::passes::Passes;
-use super::rank::{OrderStatistic, Selection};
 use crate::error::Error;
 use crate::grid::{Grid, Outer};
 use crate::image::{Image, filled};
 use crate::lines::{LINE_PIXELS, PixelBytes, Stretch};
+use crate::order_statistics::Passes;
 
 /// The most runs of a task.
 const TASK_RUNS: u64 = 1024;
@@ -25,6 +24,21 @@ const TASK_RUNS: u64 = 1024;
 const GATHERED_PIXELS: u64 = 1 << 19;
 /// The most outputs that are gathered at a time: 16 cache lines of f32 in each row.
 const GATHERED_OUTPUTS: u64 = 256;
+
+/// Operation on the pixels of an output.
+pub(crate) trait OutputOperation: Sync {
+    /// Buffers of a thread.
+    type Scratch: Send;
+    /// How many numbers an output has.
+    fn values(&self) -> usize;
+    /// Buffers for outputs of this many pixels.
+    ///
+    /// # Errors
+    /// If there is too little memory.
+    fn scratch(&self, pixels: usize) -> Result<Self::Scratch, NoMemory>;
+    /// Appends the numbers of an output with these pixels, NaN where undefined, which may be changed.
+    fn push(&self, scratch: &mut Self::Scratch, pixels: &mut [f64], values: &mut Vec<f64>);
+}
 
 /// Blocks of outputs, one after the other. Where the innermost loop is kept, a block is some of its outputs, and its
 /// runs are rows of these; where it is reduced, a block is one output, and its runs follow each other.
@@ -151,21 +165,22 @@ impl Tasks for OutputReads<'_> {
     }
 }
 
-/// Appends, for each statistic, the values of all outputs, in their order. There are outputs, and each has pixels.
-pub(crate) fn push_outputs(
+/// Appends, for each number of an output, the values of all outputs, in their order. There are outputs, and each has
+/// pixels. `tile_bytes`: bytes of the pixels that are in memory together.
+pub(crate) fn push_outputs<O: OutputOperation>(
     image: &Image,
     grid: &Grid,
     tier: Tier,
-    limits: &OrderLimits,
-    statistics: &[OrderStatistic],
+    tile_bytes: u64,
+    operation: &O,
     passes: &mut Passes<'_>,
     results: &mut [Vec<f64>],
 ) -> Result<(), Error> {
-    let blocks = OutputBlocks::new(grid, image.pixel_bytes(), limits.tile_bytes);
+    let blocks = OutputBlocks::new(grid, image.pixel_bytes(), tile_bytes);
     let mut bytes: Vec<u8> = Vec::new();
     let mut first = 0;
     while first < blocks.count() {
-        let tile = blocks.tile(first, limits.tile_bytes);
+        let tile = blocks.tile(first, tile_bytes);
         let needed = blocks.pixels(&tile) * blocks.pixels.size;
         if bytes.is_empty() {
             let what = "a part of the pixels";
@@ -175,7 +190,7 @@ pub(crate) fn push_outputs(
         read(image, &blocks, &tile, passes, bytes)?;
         let pixels = grid.reduced;
         let columns = Columns { blocks: &blocks, tile: &tile, pixels, bytes, image, tier };
-        columns.push(statistics, passes, results)?;
+        columns.push(operation, passes, results)?;
         first = tile.blocks.end;
     }
     Ok(())
@@ -225,18 +240,17 @@ struct Columns<'a> {
     tier: Tier,
 }
 
-/// Buffers of a thread.
-#[derive(Default)]
-struct Gathered {
+/// Buffers of a thread, and those of the operation.
+struct Gathered<S> {
     turned: Vec<u8>,
     decoded: Vec<f64>,
-    selection: Selection,
+    scratch: Option<S>,
 }
 
 impl Columns<'_> {
-    fn push(
+    fn push<O: OutputOperation>(
         &self,
-        statistics: &[OrderStatistic],
+        operation: &O,
         passes: &mut Passes<'_>,
         results: &mut [Vec<f64>],
     ) -> Result<(), Error> {
@@ -254,15 +268,15 @@ impl Columns<'_> {
                 &NoReads(blocks * groups),
                 0,
                 options,
-                Gathered::default,
+                || Gathered { turned: Vec::new(), decoded: Vec::new(), scratch: None },
                 |gathered, task, _| {
                     let first = task % groups * together;
                     let outputs = first..width.min(first + together);
                     let block = (task / groups) as usize;
-                    Ok(self.select(block, outputs, statistics, &encoding, gathered)?)
+                    Ok(self.operate(block, outputs, operation, &encoding, gathered)?)
                 },
                 |_task, values: Vec<f64>| {
-                    for values in values.chunks_exact(statistics.len()) {
+                    for values in values.chunks_exact(operation.values()) {
                         results.iter_mut().zip(values).for_each(|(all, x)| all.push(*x));
                     }
                     Ok(())
@@ -272,19 +286,19 @@ impl Columns<'_> {
         })
     }
 
-    /// The statistics of some outputs of a block, output by output.
-    fn select(
+    /// The numbers of some outputs of a block, output by output.
+    fn operate<O: OutputOperation>(
         &self,
         block: usize,
         outputs: Range<u64>,
-        statistics: &[OrderStatistic],
+        operation: &O,
         encoding: &Encoding,
-        gathered: &mut Gathered,
+        gathered: &mut Gathered<O::Scratch>,
     ) -> Result<Vec<f64>, NoMemory> {
         let size = encoding.pixel_bytes();
         let pixels = self.pixels as usize;
         let (first, count) = (outputs.start as usize, (outputs.end - outputs.start) as usize);
-        let Gathered { turned, decoded, selection } = gathered;
+        let Gathered { turned, decoded, scratch } = gathered;
         let together = if self.blocks.side_by_side {
             let width = self.tile.run as usize;
             let begin = (block * pixels * width + first) * size;
@@ -295,12 +309,15 @@ impl Columns<'_> {
         } else {
             &self.bytes[first * pixels * size..(first + count) * pixels * size]
         };
-        let mut values = memory::with_room(count * statistics.len(), "the values of outputs")?;
+        let mut values = memory::with_room(count * operation.values(), "the values of outputs")?;
         memory::resize(decoded, pixels, 0.0, "the pixels of an output")?;
-        selection.reserve(pixels)?;
+        let scratch = match scratch {
+            Some(scratch) => scratch,
+            None => scratch.insert(operation.scratch(pixels)?),
+        };
         for bytes in together.chunks_exact(pixels * size) {
             decode_f64(bytes, encoding, self.tier, decoded);
-            selection.push(decoded, statistics, self.tier, &mut values);
+            operation.push(scratch, decoded, &mut values);
         }
         Ok(values)
     }

@@ -1,0 +1,304 @@
+//! Arrow's C stream interface: <https://arrow.apache.org/docs/format/CStreamInterface.html>.
+//!
+//! The consumer calls the functions of the structs by its rules: with structs that they filled, from one thread at a time, and
+//! releases each once. Those are the reasons of the blocks below.
+#![expect(
+    unsafe_code,
+    reason = "the border to other libraries: see DESIGN.md, \"Where is unsafe code allowed?\""
+)]
+
+use std::ffi::{CString, c_char, c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::null_mut;
+
+use tachyfits::io::IoError;
+use tachyfits::{Error, ErrorKind};
+
+use crate::aligned::AlignedBytes;
+use crate::stream::{Node, TableStream, Values};
+
+/// A type.
+#[repr(C)]
+pub struct ArrowSchema {
+    format: *const c_char,
+    name: *const c_char,
+    metadata: *const c_char,
+    flags: i64,
+    n_children: i64,
+    children: *mut *mut ArrowSchema,
+    dictionary: *mut ArrowSchema,
+    release: Option<extern "C" fn(*mut ArrowSchema)>,
+    private_data: *mut c_void,
+}
+
+/// Values.
+#[repr(C)]
+pub struct ArrowArray {
+    length: i64,
+    null_count: i64,
+    offset: i64,
+    n_buffers: i64,
+    n_children: i64,
+    buffers: *mut *const c_void,
+    children: *mut *mut ArrowArray,
+    dictionary: *mut ArrowArray,
+    release: Option<extern "C" fn(*mut ArrowArray)>,
+    private_data: *mut c_void,
+}
+
+/// Batches, one after another. Dropping it releases what its consumer did not take.
+#[repr(C)]
+pub struct ArrowArrayStream {
+    get_schema: Option<extern "C" fn(*mut ArrowArrayStream, *mut ArrowSchema) -> c_int>,
+    get_next: Option<extern "C" fn(*mut ArrowArrayStream, *mut ArrowArray) -> c_int>,
+    get_last_error: Option<extern "C" fn(*mut ArrowArrayStream) -> *const c_char>,
+    release: Option<extern "C" fn(*mut ArrowArrayStream)>,
+    private_data: *mut c_void,
+}
+
+// SAFETY: a stream is moved between threads, and used by one at a time; what it owns allows that.
+unsafe impl Send for ArrowArrayStream {}
+
+impl Drop for ArrowArrayStream {
+    fn drop(&mut self) {
+        if let Some(release) = self.release {
+            release(self);
+        }
+    }
+}
+
+/// The end of a stream: an array that needs no release.
+const RELEASED: ArrowArray = ArrowArray {
+    length: 0,
+    null_count: 0,
+    offset: 0,
+    n_buffers: 0,
+    n_children: 0,
+    buffers: null_mut(),
+    children: null_mut(),
+    dictionary: null_mut(),
+    release: None,
+    private_data: null_mut(),
+};
+
+/// Any field may have nulls (ARROW_FLAG_NULLABLE).
+const NULLABLE: i64 = 2;
+
+/// The argument is invalid (EINVAL).
+const INVALID: c_int = 22;
+
+/// A struct of the consumer, to be changed; none for NULL.
+fn mutable<'a, T>(pointer: *mut T) -> Option<&'a mut T> {
+    // SAFETY: NULL, or what the type says, used by one thread.
+    unsafe { pointer.as_mut() }
+}
+
+/// Takes back what a struct owns; NULL owns nothing.
+fn taken<T>(pointer: *mut T) -> Option<Box<T>> {
+    // SAFETY: made by `Box::into_raw` here, and taken once.
+    (!pointer.is_null()).then(|| unsafe { Box::from_raw(pointer) })
+}
+
+/// Stores a result where the consumer wants it, whatever was there before.
+fn put<T>(place: *mut T, value: T) -> Option<()> {
+    if place.is_null() {
+        return None;
+    }
+    // SAFETY: not NULL; a place of the consumer for a value of this type.
+    unsafe { place.write(value) };
+    Some(())
+}
+
+/// Runs what releases a struct; a panic must not pass through C.
+fn without_panic(body: impl FnOnce()) {
+    let _ = catch_unwind(AssertUnwindSafe(body));
+}
+
+/// Memory of a schema.
+struct SchemaOwner {
+    format: CString,
+    name: CString,
+    metadata: Vec<u8>,
+    children: Vec<*mut ArrowSchema>,
+}
+
+/// Memory of an array.
+struct ArrayOwner {
+    /// Only held: `pointers` refers to them.
+    _buffers: Vec<Option<AlignedBytes>>,
+    pointers: Vec<*const c_void>,
+    children: Vec<*mut ArrowArray>,
+}
+
+/// State of a stream.
+struct StreamOwner {
+    stream: TableStream,
+    last_error: Option<CString>,
+}
+
+/// Text without the NULs that would end it.
+fn c_text(text: &str) -> CString {
+    CString::new(text.replace('\0', "")).unwrap_or_default()
+}
+
+/// Names and texts as the interface has them: their numbers and lengths as 32-bit integers of the machine.
+fn metadata_bytes(entries: &[(String, String)]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut put = |text: &[u8]| {
+        bytes.extend((text.len() as i32).to_ne_bytes());
+        bytes.extend(text);
+    };
+    for (name, text) in entries {
+        put(name.as_bytes());
+        put(text.as_bytes());
+    }
+    [&(entries.len() as i32).to_ne_bytes()[..], &bytes].concat()
+}
+
+fn schema_of(node: Node) -> ArrowSchema {
+    let children = node.children.into_iter().map(|child| Box::into_raw(Box::new(schema_of(child))));
+    let mut owner = Box::new(SchemaOwner {
+        format: c_text(&node.format),
+        name: c_text(&node.name),
+        metadata: metadata_bytes(&node.metadata),
+        children: children.collect(),
+    });
+    ArrowSchema {
+        format: owner.format.as_ptr(),
+        name: owner.name.as_ptr(),
+        metadata: match node.metadata.is_empty() {
+            true => std::ptr::null(),
+            false => owner.metadata.as_ptr().cast(),
+        },
+        flags: NULLABLE,
+        n_children: owner.children.len() as i64,
+        children: owner.children.as_mut_ptr(),
+        dictionary: null_mut(),
+        release: Some(release_schema),
+        private_data: Box::into_raw(owner).cast(),
+    }
+}
+
+fn array_of(values: Values) -> ArrowArray {
+    let children =
+        values.children.into_iter().map(|child| Box::into_raw(Box::new(array_of(child))));
+    let pointer = |buffer: &Option<AlignedBytes>| {
+        buffer.as_ref().map_or(std::ptr::null(), |bytes| bytes.bytes().as_ptr().cast())
+    };
+    let mut owner = Box::new(ArrayOwner {
+        pointers: values.buffers.iter().map(pointer).collect(),
+        children: children.collect(),
+        _buffers: values.buffers,
+    });
+    ArrowArray {
+        length: values.length as i64,
+        null_count: values.null_count as i64,
+        offset: 0,
+        n_buffers: owner.pointers.len() as i64,
+        n_children: owner.children.len() as i64,
+        buffers: owner.pointers.as_mut_ptr(),
+        children: owner.children.as_mut_ptr(),
+        dictionary: null_mut(),
+        release: Some(release_array),
+        private_data: Box::into_raw(owner).cast(),
+    }
+}
+
+/// Releases what a child still holds; its consumer may have moved it away.
+fn release_child<T>(child: *mut T, release: impl FnOnce(&T) -> Option<extern "C" fn(*mut T)>) {
+    if let Some(release) = mutable(child).and_then(|child| release(child)) {
+        release(child);
+    }
+    drop(taken(child));
+}
+
+extern "C" fn release_schema(schema: *mut ArrowSchema) {
+    without_panic(|| {
+        let Some(schema) = mutable(schema) else { return };
+        schema.release = None;
+        let Some(owner) = taken(schema.private_data.cast::<SchemaOwner>()) else { return };
+        for child in owner.children {
+            release_child(child, |child| child.release);
+        }
+    });
+}
+
+extern "C" fn release_array(array: *mut ArrowArray) {
+    without_panic(|| {
+        let Some(array) = mutable(array) else { return };
+        array.release = None;
+        let Some(owner) = taken(array.private_data.cast::<ArrayOwner>()) else { return };
+        for child in owner.children {
+            release_child(child, |child| child.release);
+        }
+    });
+}
+
+/// Runs a function of a stream; its error becomes the last one.
+fn with_stream(
+    stream: *mut ArrowArrayStream,
+    operate: impl FnOnce(&mut TableStream) -> Result<c_int, Error>,
+) -> c_int {
+    let Some(stream) = mutable(stream) else { return INVALID };
+    let Some(owner) = mutable(stream.private_data.cast::<StreamOwner>()) else { return INVALID };
+    let outcome = catch_unwind(AssertUnwindSafe(|| operate(&mut owner.stream)));
+    let (number, message) = match outcome {
+        Ok(Ok(number)) => (number, None),
+        Ok(Err(error)) => (errno(&error), Some(format!("{error:#}"))),
+        Err(_) => (INVALID, Some("internal error: please report it with the file".to_owned())),
+    };
+    owner.last_error = message.map(|message| c_text(&message));
+    number
+}
+
+extern "C" fn get_schema(stream: *mut ArrowArrayStream, schema: *mut ArrowSchema) -> c_int {
+    with_stream(
+        stream,
+        |stream| Ok(put(schema, schema_of(stream.schema())).map_or(INVALID, |()| 0)),
+    )
+}
+
+extern "C" fn get_next(stream: *mut ArrowArrayStream, array: *mut ArrowArray) -> c_int {
+    with_stream(stream, |stream| {
+        let next = stream.next()?.map_or(RELEASED, array_of);
+        Ok(put(array, next).map_or(INVALID, |()| 0))
+    })
+}
+
+extern "C" fn get_last_error(stream: *mut ArrowArrayStream) -> *const c_char {
+    let owner =
+        mutable(stream).and_then(|stream| mutable(stream.private_data.cast::<StreamOwner>()));
+    let text = owner.and_then(|owner| owner.last_error.as_ref());
+    text.map_or(std::ptr::null(), |text| text.as_ptr())
+}
+
+extern "C" fn release_stream(stream: *mut ArrowArrayStream) {
+    without_panic(|| {
+        let Some(stream) = mutable(stream) else { return };
+        stream.release = None;
+        drop(taken(stream.private_data.cast::<StreamOwner>()));
+    });
+}
+
+/// The number of the operating system's error that Arrow's streams return for an error.
+fn errno(error: &Error) -> c_int {
+    let (io, memory, cancelled) = (5, 12, 125);
+    match (error, error.kind()) {
+        (Error::Io(IoError::Cancelled), _) => cancelled,
+        (_, ErrorKind::Io) => io,
+        (_, ErrorKind::Limit) => memory,
+        _ => INVALID,
+    }
+}
+
+/// A stream for other libraries, which release it.
+pub fn exported(stream: TableStream) -> ArrowArrayStream {
+    let owner = Box::new(StreamOwner { stream, last_error: None });
+    ArrowArrayStream {
+        get_schema: Some(get_schema),
+        get_next: Some(get_next),
+        get_last_error: Some(get_last_error),
+        release: Some(release_stream),
+        private_data: Box::into_raw(owner).cast(),
+    }
+}

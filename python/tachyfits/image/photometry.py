@@ -1,0 +1,261 @@
+"""Aperture photometry: fluxes of regions of an image, less a background, with errors.
+
+The engine sums. This finds the background of each region and the noise of its sum.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits.base.errors import either, foreign_errors, usage
+from tachyfits.header.brightness import Asked, factor_between, setting_of
+from tachyfits.header.spectral_units import Line
+from tachyfits.image.brightness import flux_of
+from tachyfits.image.expressions import evaluate
+from tachyfits.image.flux import AskedFlux, Flux, fluxes
+from tachyfits.image.selection import Choice
+from tachyfits.image.weights import flat, weighted
+from tachyfits.results.aperture import Photometry
+from tachyfits.text.pixel_units import certain_pixel_unit
+from tachyfits.text.region_input import listed_regions
+from tachyfits.text.regions import Circle, CompoundRegion, Region, annulus, check_radii
+
+if TYPE_CHECKING:
+    from tachyfits.image.image import Image
+    from tachyfits.image.weights import Weights
+    from tachyfits.text.region_input import Regions
+
+#: The spelling of AB magnitudes.
+AB = ("mag(AB)", "ABmag", "AB")
+
+#: The standard deviation of normal noise in median absolute deviations.
+_OF_MAD = 1.482602218505602
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """Factors of the pixels of an image.
+
+    Attributes
+    ----------
+    own
+        From their values to fluxes.
+    beam
+        Pixels per beam; 1 without a beam, or with a smaller one.
+    """
+
+    own: float
+    beam: float
+
+
+class Apertures(Flux):
+    """Photometry of an image by regions."""
+
+    def photometry(
+        self,
+        region: Regions,
+        *,
+        background: Any = None,
+        noise: Any = None,
+        unit: Any = None,
+        frequency: Any = None,
+        beam: Any = None,
+        weights: Weights | None = "exact",
+        threads: int | None = None,
+    ) -> Photometry:
+        """Measure the flux of regions of an image, with a background and an error.
+
+        Parameters
+        ----------
+        region
+            A region, or what `tachyfits.region` makes one of; a list of them, or a file of several.
+        background
+            Where the background of each region is measured: a pair of radii in pixels, of a ring
+            about the centre of the box around the region; or a region, or a list of one for each.
+            The median of its pixels is subtracted from every pixel. None: nothing is.
+        noise
+            The standard deviation of a pixel, in the unit of the pixels or as a quantity. None:
+            1.4826 median absolute deviations of the pixels of the background; without one, errors
+            are NaN.
+        unit
+            Unit of the flux: "mJy", or "mag(AB)". None: as of `flux`.
+        frequency, beam
+            As in `Image.to`.
+        weights
+            "exact": each pixel counts by its share inside the region. None: pixels whose centre is
+            inside.
+
+        Returns
+        -------
+        Photometry
+            Arrays with one value for each region. Undefined pixels are left out; NaN without any
+            defined pixel, and for the magnitude of a flux that is not above 0.
+
+        Raises
+        ------
+        UsageError
+            The image has more than two axes, or its pixels do not add up to a flux.
+
+        Notes
+        -----
+        The variance of a sum is noise² (A + π A² / 2 N), A being the area in pixels and N the
+        number of pixels of the background; the second term is that of its median, and is left out
+        without one. photutils has the first term. The noise of an image with a beam of n pixels
+        is alike within the beam: the variance is multiplied by n if n is more than 1.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> image = tf.open("cube.fits")[0].cutout(channels=0).with_beam("36arcsec")
+        >>> found = image.photometry("circle(3,2,1)", noise="0.1 Jy/beam", unit="mJy")
+        >>> found.flux.round(1), found.area.round(3)
+        (<Quantity [19408.1] mJy>, array([3.142]))
+        """
+        chosen = self._plane_of_image()._within(region)._chosen_pixels()
+        asked = Asked(frequency, beam)
+        is_magnitude = isinstance(unit, str) and unit.replace(" ", "") in AB
+        wanted = "Jy" if is_magnitude else unit
+        scale = _scale(chosen, wanted, asked)
+        axes = tuple(range(chosen.image.ndim))
+        request = AskedFlux(wanted, asked, weights)
+        values, text = fluxes(chosen, axes, request, threads=threads)
+        area = _areas(chosen, axes, weights, threads)
+        regions = list(chosen.regions.regions or ())
+        level, spread, count = _backgrounds(chosen.image, regions, background)
+        own = _noise(noise, chosen.image)
+        flux = np.atleast_1d(values).reshape(-1) - np.nan_to_num(level) * area * scale.own
+        if background is not None:
+            flux[np.isnan(level)] = np.nan
+        sigma = spread if own is None else np.full(len(regions), own)
+        of_level = np.zeros(len(regions))
+        np.divide(math.pi * area**2, 2 * count, out=of_level, where=count > 0)
+        error = sigma * scale.own * np.sqrt((area + of_level) * scale.beam)
+        return Photometry.of(
+            regions, flux, error, certain_pixel_unit(text), area, level, sigma,
+            chosen.image.unit, is_magnitude,
+        )  # fmt: skip
+
+    def _plane_of_image(self) -> Image:
+        """Return the image; UsageError unless it has one plane."""
+        sky = self._sky_numbers()
+        if len(sky) < 2 or any(n not in sky and length != 1 for n, length in enumerate(self.shape)):
+            raise usage(
+                f"{self._where()}: photometry is of one plane, and the image has the shape "
+                f"{self.shape}",
+                either(
+                    "choose a channel: image.select(channels=10), or use spectrum(statistic="
+                    '"flux")',
+                    "choose a channel: --channels 10",
+                ),
+            )
+        image: Any = self
+        return image  # type: ignore[no-any-return]
+
+
+def _scale(choice: Choice, unit: Any, asked: Asked) -> _Scale:
+    """Return the factors of an image whose pixels all have the same one."""
+    image = choice.image
+    ready = flux_of(image, unit, asked, (choice.section, 0), Line())
+    own = float(np.ravel(ready.factor)[0])
+    if ready.pixels is not image:
+        # The pixels themselves are converted: the factor is in their unit.
+        own *= _factor(image.unit, ready.pixels.unit, image, asked)
+    pixels = 1.0
+    if asked.beam is not None or image.header.get("BMAJ") is not None:
+        setting = setting_of(image, asked)
+        pixels = float(np.ravel(setting.beam_area() / setting.pixel_area())[0])
+    return _Scale(own, max(pixels, 1.0))
+
+
+def _factor(unit: str | None, wanted: str | None, image: Image, asked: Asked) -> float:
+    """Return the factor between two units of the pixels of one plane."""
+    return float(np.ravel(factor_between(unit, wanted, setting_of(image, asked))[1])[0])
+
+
+def _areas(
+    choice: Choice, axes: tuple[int, ...], weights: Weights | None, threads: int | None
+) -> NDArray[np.float64]:
+    """Return the area of the defined pixels of each region."""
+    if weights is None:
+        counts = choice.image._within(choice.regions.regions).reduce("count", axis=axes)
+        return np.atleast_1d(np.asarray(counts, dtype=np.float64)).reshape(-1)
+    ones = evaluate("a * 0 + 1", a=choice.masked(choice.image), dtype="float64")
+    return weighted(choice, ones, "sum", axes, threads=threads).reshape(-1)
+
+
+def _backgrounds(
+    image: Image, regions: list[Region], background: Any
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the median, the width of the noise and the number of pixels of each background."""
+    undefined = np.full(len(regions), np.nan)
+    if background is None:
+        return undefined, undefined.copy(), np.zeros(len(regions))
+    rings = _rings(image, regions, background)
+    part = image._within(rings)
+    axes = tuple(range(image.ndim))
+    numbers = [np.asarray(part.reduce(name, axis=axes)) for name in ("median", "mad", "count")]
+    level, spread, count = (np.reshape(each, -1).astype(np.float64) for each in numbers)
+    return level, spread * _OF_MAD, count
+
+
+def _rings(image: Image, regions: list[Region], background: Any) -> list[Region]:
+    """Return the background of each region."""
+    is_pair = isinstance(background, (tuple, list)) and len(background) == 2
+    if is_pair and all(isinstance(each, (int, float, np.number)) for each in background):
+        inner, outer = (float(radius) for radius in background)
+        check_radii(inner, outer)
+        if inner < 0:
+            raise usage(
+                f"invalid radius {inner:g} of a background", "give radii in pixels: (8, 12)"
+            )
+        rings: list[Region] = []
+        for item in regions:
+            if isinstance(item, CompoundRegion):
+                raise usage(
+                    f"a ring needs one shape inside: {item}",
+                    either(
+                        "give the background as a region: background=tachyfits.region(...)",
+                        "give the background as a region: --background 'annulus(...)'",
+                    ),
+                )
+            left, right, low, high = flat(image, item).ends()
+            x, y = (left + right) / 2, (low + high) / 2
+            outside = Circle(x, y, outer)
+            rings.append(annulus(Circle(x, y, inner), outside) if inner else outside)
+        return rings
+    found, _ = listed_regions(background)
+    if len(found) == 1:
+        found = found * len(regions)
+    if len(found) != len(regions):
+        raise usage(
+            f"{len(found)} backgrounds for {len(regions)} regions: expected one, or one for each",
+            either(
+                "give a pair of radii in pixels: background=(8, 12)",
+                "give a pair of radii in pixels: --background 8,12",
+            ),
+        )
+    return list(found)
+
+
+def _noise(noise: Any, image: Image) -> float | None:
+    """Return the noise of a pixel in the unit of the pixels."""
+    if noise is None:
+        return None
+    hint = 'give a number in the unit of the pixels, or with its unit: "0.2 mJy/beam"'
+    with foreign_errors(f"invalid noise {noise!r}", hint):
+        if isinstance(noise, str):
+            number, _, text = noise.strip().partition(" ")
+            noise = float(number)
+            if text:
+                noise *= _factor(text, image.unit, image, Asked())
+        elif getattr(noise, "unit", None) is not None:
+            noise = noise.to_value(certain_pixel_unit(image.unit))
+        value = float(noise)
+    if not 0 <= value < math.inf:
+        raise usage(f"invalid noise {noise!r}: expected a number from 0", hint)
+    return value

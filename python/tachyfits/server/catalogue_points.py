@@ -1,0 +1,312 @@
+"""Catalogue points: which columns of a table are positions, and the pixels of an image they are in.
+
+Positions on the sky are transformed by astropy from the frame of the catalogue to that of the
+image. Proper motions are not applied: points are where the columns say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import tachyfits as tf
+from tachyfits.base import foreign_errors, usage
+from tachyfits.header import Sky
+from tachyfits.server.errors import NotFound, RequestError, Superseded
+from tachyfits.server.view import View
+from tachyfits.table import position_columns
+from tachyfits.text import frame_name
+
+#: The frame of columns that are pixels of the image, from 1.
+PIXELS = "pixels"
+
+#: Columns of Galactic positions and of pixels: UCDs, and usual names.
+_OTHERS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
+    ("galactic", (("pos.galactic.lon", "pos.galactic.lat"), ("pos_gal_lon", "pos_gal_lat"),
+                  ("glon", "glat"), ("gal_lon", "gal_lat"))),
+    (PIXELS, (("x_image", "y_image"), ("xwin_image", "ywin_image"), ("xcentroid", "ycentroid"))),
+)  # fmt: skip
+
+#: Rows that are transformed at a time.
+_BLOCK = 1 << 18
+
+#: Points on each side of the image whose distance from its centre bounds that of its pixels.
+_SIDE = 65
+
+
+@dataclass(frozen=True)
+class Places:
+    """Two columns that are positions.
+
+    Attributes
+    ----------
+    longitude, latitude
+        Names of the columns.
+    frame
+        A frame of the sky, or "pixels".
+    factors
+        From the units of the columns to degrees; 1 for pixels.
+    equinox
+        Of FK5 and FK4, in years; None for that of their names.
+    """
+
+    longitude: str
+    latitude: str
+    frame: str
+    factors: tuple[float, float] = (1.0, 1.0)
+    equinox: float | None = None
+
+
+@dataclass(frozen=True)
+class Points:
+    """The rows whose positions are in an image.
+
+    Attributes
+    ----------
+    x, y
+        Pixels from 1; float64.
+    rows
+        Numbers of the rows from 0; ascending.
+    count
+        Rows that the condition has, also those elsewhere.
+    """
+
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    rows: NDArray[np.int64]
+    count: int
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return self.x.nbytes + self.y.nbytes + self.rows.nbytes
+
+
+def places_of(
+    table: tf.Table, names: tuple[str, str] | None = None, frame: str | None = None
+) -> Places:
+    """Return the columns of positions: of these names, else by UCD, else by usual names.
+
+    Parameters
+    ----------
+    frame
+        A frame of the sky or "pixels"; None: that of RADESYS, of the UCDs, else ICRS.
+
+    Raises
+    ------
+    UsageError
+        There are no such columns, or they are not angles.
+    """
+    if names is not None:
+        columns = [_number_column(table, name) for name in names]
+        if frame == PIXELS:
+            return Places(columns[0].key, columns[1].key, PIXELS)
+    if names is None and frame in (None, "galactic", PIXELS):
+        found = _other_columns(table, frame)
+        if found is not None and (frame is not None or not _has_equatorial(table)):
+            return found
+    positions = position_columns(table.columns, names)
+    keys = positions.longitude.key, positions.latitude.key
+    if frame is None:
+        ucd = _ucd_of(positions.longitude)
+        is_galactic = ucd.startswith(("pos.galactic", "pos_gal")) or keys[0].lower() == "glon"
+        frame, equinox = ("galactic", None) if is_galactic else _frame_of_header(table)
+        return Places(*keys, frame, positions.factors, equinox)
+    return Places(*keys, frame_name(frame), positions.factors)
+
+
+def _number_column(table: tf.Table, name: str) -> tf.TableColumn:
+    """Return a column of one number a row, by its name."""
+    alike = (one for one in table.columns if one.name.strip().lower() == name.strip().lower())
+    column = next(alike, None)
+    if column is None:
+        raise usage(f"no column is named {name!r:.100}", "name two columns of the table")
+    if column.dtype.kind not in "iuf" or column.shape:
+        raise usage(f"column {column.name!r} is not one number a row", "name another")
+    return column
+
+
+def _has_equatorial(table: tf.Table) -> bool:
+    try:
+        position_columns(table.columns)
+    except tf.UsageError:
+        return False
+    return True
+
+
+def _other_columns(table: tf.Table, frame: str | None) -> Places | None:
+    """Return columns of Galactic positions or pixels by UCD or name; None without any."""
+    by_word = {}
+    for column in reversed(table.columns):
+        by_word[column.name.strip().lower()] = column
+        by_word[_ucd_of(column)] = column
+    for name, pairs in _OTHERS:
+        for first, second in pairs:
+            if frame in (None, name) and first in by_word and second in by_word:
+                pair = by_word[first].key, by_word[second].key
+                if name == PIXELS:
+                    return Places(*pair, PIXELS)
+                return Places(*pair, name, position_columns(table.columns, pair).factors)
+    return None
+
+
+def _ucd_of(column: tf.TableColumn) -> str:
+    return str(dict(column.carried).get("TUCD", "")).lower().partition(";")[0].removesuffix("_main")
+
+
+def ucd_of(column: tf.TableColumn) -> str | None:
+    """Return the UCD of a column, as its header has it."""
+    found = dict(column.carried).get("TUCD")
+    return None if found is None else str(found)
+
+
+def _frame_of_header(table: tf.Table) -> tuple[str, float | None]:
+    """Return the frame of RADESYS (ICRS without it), and its equinox if that is not the usual one.
+
+    >>> from types import SimpleNamespace
+    >>> _frame_of_header(SimpleNamespace(header={"RADESYS": "FK5", "EQUINOX": 1975.0}))
+    ('fk5', 1975.0)
+    """
+    header = table.header
+    system = str(header.get("RADESYS") or header.get("RADECSYS") or "").strip().lower()
+    equinox = header.get("EQUINOX")
+    if system not in ("fk5", "fk4"):
+        return "icrs", None
+    usual = 2000.0 if system == "fk5" else 1950.0
+    is_other = isinstance(equinox, (int, float)) and float(equinox) != usual
+    return system, float(equinox) if is_other else None
+
+
+def points_of(
+    view: View,
+    table: tf.Table,
+    places: Places,
+    where: str | None,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> Points:
+    """Return the rows of a condition whose positions are in an image, and their pixels.
+
+    A row is in the image if the pixel that has its position is.
+
+    Raises
+    ------
+    RequestError
+        The image has no sky.
+    """
+    rows = None if where is None else table.where(where)
+    count = len(table) if rows is None else len(rows)
+    sky = None if places.frame == PIXELS else view.required_sky
+    near = None if sky is None else _Near.of(view, sky)
+    parts = []
+    for start in range(0, count, _BLOCK):
+        if cancelled():
+            raise Superseded("cancelled while positions were computed")
+        stop = min(start + _BLOCK, count)
+        numbers = np.arange(start, stop) if rows is None else rows[start:stop]
+        columns = table.read([places.longitude, places.latitude], rows=numbers)
+        first, second = (
+            np.ma.filled(np.ma.asarray(columns[name], dtype=np.float64), np.nan) * factor
+            for name, factor in zip(
+                (places.longitude, places.latitude), places.factors, strict=True
+            )
+        )
+        known = np.isfinite(first) & np.isfinite(second)
+        if sky is not None:
+            known &= np.abs(second) <= 90
+        numbers, first, second = numbers[known], first[known], second[known]
+        if sky is not None and near is not None:
+            numbers, first, second = _pixels(sky, near, places, numbers, first, second)
+        inside = (first >= 0.5) & (first < view.width + 0.5)
+        inside &= (second >= 0.5) & (second < view.height + 0.5)
+        parts.append((first[inside], second[inside], numbers[inside].astype(np.int64)))
+    if not parts:
+        return Points(np.empty(0), np.empty(0), np.empty(0, np.int64), 0)
+    x, y, found = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return Points(x, y, found, count)
+
+
+def cone_of(view: View) -> tuple[float, float, float]:
+    """Return a cone of ICRS that has the image: its centre and radius in degrees.
+
+    Raises
+    ------
+    RequestError
+        The image has no sky, or it is larger than 60 degrees.
+    """
+    near = _Near.of(view, view.required_sky)
+    if near.radius is None:
+        raise RequestError("the image is too large for a cone: a radius below 60 degrees is needed")
+    centre = near.centre.icrs
+    return round(float(centre.ra.deg), 6), round(float(centre.dec.deg), 6), round(near.radius, 6)
+
+
+@dataclass(frozen=True)
+class _Near:
+    """The centre of an image, and an angle within which all its pixels are; None: any."""
+
+    centre: Any
+    radius: float | None
+
+    @classmethod
+    def of(cls, view: View, sky: Sky) -> _Near:
+        """Return them: the pixel farthest from the centre is at the border."""
+        x = np.linspace(-0.5, view.width - 0.5, _SIDE)
+        y = np.linspace(-0.5, view.height - 0.5, _SIDE)
+        edges = [(x, x * 0 - 0.5), (x, x * 0 + y[-1]), (y * 0 - 0.5, y), (y * 0 + x[-1], y)]
+        border = sky.positions(*(np.concatenate(at) for at in zip(*edges, strict=True)))
+        centre = sky.positions((view.width - 1) / 2, (view.height - 1) / 2)
+        far = centre.separation(border).deg
+        # Beyond, a map of much of the sky may have more than one border.
+        radius = float(far.max()) * 1.05 if np.isfinite(far).all() and far.max() < 60 else None
+        return cls(centre, radius)
+
+
+def _pixels(
+    sky: Sky, near: _Near, places: Places, rows: NDArray[Any],
+    longitude: NDArray[np.float64], latitude: NDArray[np.float64],
+) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64]]:  # fmt: skip
+    """Return the rows near an image, and the pixels of their positions, from 1."""
+    from astropy.coordinates import SkyCoord
+
+    with foreign_errors("the positions have no place in this image", "name other columns"):
+        frame = sky.astropy_frame
+        given = SkyCoord(longitude, latitude, unit="deg", frame=_frame_of(places))
+        # Merged, an equinox of the catalogue would become that of the image.
+        there = given.transform_to(frame, merge_attributes=False).spherical
+        world = SkyCoord(there, frame=frame)
+        if near.radius is not None:
+            close = near.centre.separation(world).deg <= near.radius
+            rows, world = rows[close], world[close]
+        if not len(rows):
+            return rows, np.empty(0), np.empty(0)
+        x, y = sky.pixels_of(world)
+    return rows, np.asarray(x) + 1, np.asarray(y) + 1
+
+
+def _frame_of(places: Places) -> Any:
+    """Return the frame of the columns, by astropy."""
+    if places.equinox is None:
+        return places.frame
+    from astropy.coordinates import FK4, FK5
+    from astropy.time import Time
+
+    frame, form = (FK5, "jyear") if places.frame == "fk5" else (FK4, "byear")
+    return frame(equinox=Time(places.equinox, format=form))
+
+
+def column_named(table: tf.Table, name: str) -> tf.TableColumn:
+    """Return a column by its name.
+
+    Raises
+    ------
+    NotFound
+        No column has it.
+    """
+    try:
+        return table.column(name)
+    except KeyError:
+        raise NotFound(f"no column is named {name!r:.100}") from None

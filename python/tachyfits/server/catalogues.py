@@ -1,0 +1,296 @@
+"""Catalogues: tables that are drawn over an image, of FITS, VOTable, CSV, Parquet and Arrow files.
+
+A file of another format becomes a FITS table in memory, which the cache keeps: conditions, UCDs and
+positions are read in one way. A cone of a service comes as a VOTable (`cones`).
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import tempfile
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import tachyfits as tf
+from tachyfits.base import foreign_errors
+from tachyfits.interop import open_table_file
+from tachyfits.server.cones import answer_of
+from tachyfits.server.errors import NotFound, RequestError, TooLarge
+from tachyfits.server.state import State
+from tachyfits.server.targets import ENDINGS
+
+#: Endings of files of other formats.
+VOTABLES, COLUMNAR = (".vot", ".votable", ".xml"), (".csv", ".parquet", ".arrow", ".feather")
+
+#: Endings of files that lists of catalogues show.
+CATALOGUE_ENDINGS = (*ENDINGS, *VOTABLES, *COLUMNAR)
+
+#: Most bytes of a file of another format, which is read whole.
+MOST_BYTES = 256 << 20
+
+#: Most rows of a catalogue.
+MOST_ROWS = 20_000_000
+
+#: Conversions at a time: each needs some times the bytes of its file.
+_CONVERTING = threading.BoundedSemaphore(2)
+
+#: Definitions of entities, with which a short document grows, in the encodings of XML.
+_ENTITIES = tuple("<!ENTITY".encode(code) for code in ("utf-8", "utf-16-le", "utf-16-be"))
+
+#: First bytes of compressed content, which astropy would inflate without a limit.
+_COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"PK\x03\x04", b"\x1f\x9d")
+
+#: Most elements of a cell: astropy reserves memory for what a FIELD claims.
+_MOST_ELEMENTS = 1 << 16
+_ARRAYSIZE = re.compile(r"""\barraysize\s*=\s*["']([^"']*)""", re.IGNORECASE)
+
+#: Values of RADESYS by the systems of COOSYS; galactic columns say it by their UCDs.
+_SYSTEMS = {"icrs": "ICRS", "eq_fk5": "FK5", "eq_fk4": "FK4"}
+
+#: Names of the tables of a file, and one of them as a FITS file.
+_Converted = tuple[bytes, tuple[tuple[int, str], ...]]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a catalogue is: a file with the number of a table, or a cone of a service."""
+
+    name: str | None = None
+    number: int | None = None
+    service: str | None = None
+    cone: tuple[float, float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """An open table.
+
+    Attributes
+    ----------
+    key
+        Changes with the content.
+    number
+        The HDU of a FITS file, the place of a table in a VOTable from 0; 0 of other files.
+    tables
+        Numbers and names of the tables of the file.
+    check
+        Raises `Changed` if the file is not the one that was opened.
+    """
+
+    key: tuple[Any, ...]
+    label: str
+    number: int
+    table: tf.Table
+    tables: tuple[tuple[int, str], ...]
+    check: Callable[[], None] = lambda: None
+
+
+def opened(
+    state: State, source: Source, cancelled: Callable[[], bool] = lambda: False
+) -> Catalogue:
+    """Open a catalogue.
+
+    Raises
+    ------
+    NotFound
+        There is no such file or table.
+    RequestError
+        It is not a table, or the service refuses.
+    """
+    if source.service is not None and source.cone is not None:
+        found = _of_cone(state, source.service, source.cone, cancelled)
+    elif source.name is None:
+        raise RequestError("the parameter catalogue is missing: name a file, or service and cone")
+    elif source.name.lower().endswith((*VOTABLES, *COLUMNAR)):
+        found = _of_other_format(state, source.name, source.number or 0, cancelled)
+    else:
+        found = _of_fits(state, source.name, source.number)
+    if len(found.table) > MOST_ROWS:
+        raise TooLarge(f"a catalogue of {len(found.table)} rows: at most {MOST_ROWS} are drawn")
+    return found
+
+
+def _of_fits(state: State, name: str, number: int | None) -> Catalogue:
+    file = state.datasets.open(name)
+    tables = file.tables()
+    if not tables:
+        raise NotFound(f"{name}: no HDU is a table")
+    chosen = tables[0].index if number is None else number
+    table = next((one for one in tables if one.index == chosen), None)
+    if table is None:
+        raise NotFound(f"{name}: HDU {chosen} is not a table")
+    names = tuple((one.index, one.name) for one in tables)
+    return Catalogue((name, str(file.version), chosen), name, chosen, table, names, file.check)
+
+
+def _of_other_format(
+    state: State, name: str, number: int, cancelled: Callable[[], bool]
+) -> Catalogue:
+    target, version = state.datasets.versioned(name)
+
+    def convert() -> _Converted:
+        content = target.content(version, min(MOST_BYTES, state.settings.cache_bytes))
+        with _CONVERTING, _reading(f"{name}: no table can be read"):
+            if name.lower().endswith(VOTABLES):
+                return fits_of_votable(content, number)
+            return fits_of_columnar(content, Path(target.name).suffix), ((0, ""),)
+
+    if number and not name.lower().endswith(VOTABLES):
+        raise NotFound(f"{name}: table {number} is not one of 0 to 0")
+    key = ("catalogue", name, str(version), number)
+    content, names = state.cache.get(key, convert, lambda made: len(made[0]), cancelled)
+    return Catalogue(key, name, number, _table_of(content), names)
+
+
+def _of_cone(
+    state: State, service: str, cone: tuple[float, float, float], cancelled: Callable[[], bool]
+) -> Catalogue:
+    def convert() -> _Converted:
+        content = answer_of(state.settings.cone_hosts, service, cone)
+        with _CONVERTING, _reading("the service sent no table"):
+            return fits_of_votable(content, 0)
+
+    key = ("cone", service, cone)
+    content, names = state.cache.get(key, convert, lambda made: len(made[0]), cancelled)
+    return Catalogue(key, service, 0, _table_of(content), names)
+
+
+@contextmanager
+def _reading(problem: str) -> Iterator[None]:
+    """Turn exceptions of libraries into errors of the request; refusals stay as they are."""
+    refusal = None
+    with foreign_errors(problem, "check what it holds"):
+        try:
+            yield
+        except RequestError as error:
+            refusal = error
+    if refusal is not None:
+        raise refusal
+
+
+def _table_of(content: bytes) -> tf.Table:
+    table = tf.open(content)[1]
+    assert isinstance(table, tf.Table)
+    return table
+
+
+def fits_of_votable(content: bytes, number: int) -> _Converted:
+    """Return a table of a VOTable as a FITS file, and the names of all its tables.
+
+    UCDs become TUCDn, the system of COOSYS becomes RADESYS.
+
+    Raises
+    ------
+    RequestError
+        The document defines entities, is compressed, or says that a service failed.
+    """
+    if content.startswith(_COMPRESSED):
+        raise RequestError("a compressed VOTable\nhint: decompress it first")
+    if any(entity in content for entity in _ENTITIES):
+        raise RequestError("a VOTable that defines entities is not read")
+    for claimed in _ARRAYSIZE.findall(content.replace(b"\0", b"").decode("latin-1")):
+        count = 1
+        for part in re.findall(r"\d+", claimed[:100]):
+            count *= max(1, int(part))
+        if count > _MOST_ELEMENTS:
+            raise TooLarge(f"a VOTable with cells of {claimed[:40]} elements")
+    from astropy.io import votable
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about documents that break the standard in small ways
+        document = votable.parse(io.BytesIO(content), verify="ignore")
+        tables = list(document.iter_tables())
+        if not tables:
+            raise RequestError(_failure_of(document) or "the VOTable has no table")
+        if not 0 <= number < len(tables):
+            raise NotFound(f"table {number} is not one of 0 to {len(tables) - 1}")
+        chosen = tables[number]
+        table = chosen.to_table(use_names_over_ids=True)
+        table.meta.clear()
+        for field, column in zip(chosen.fields, table.itercols(), strict=True):
+            column.info.meta = {"TUCD": str(field.ucd)} if field.ucd else {}
+            column.info.description = None
+        system = _system_of(document, chosen)
+    cards = {} if system is None else {"RADESYS": system}
+    stream = io.BytesIO()
+    tf.write(stream, _in_ascii(table), cards)
+    names = tuple((place, str(one.name or one.ID or "")) for place, one in enumerate(tables))
+    return stream.getvalue(), names
+
+
+def _failure_of(document: Any) -> str:
+    """Return what a service says of its failure; "" for nothing."""
+    places = [document, *document.resources]
+    infos = [info for place in places for info in (*place.infos, *getattr(place, "params", ()))]
+    said = [
+        str(info.value) for info in infos if str(info.name).lower() in ("error", "query_status")
+    ]
+    return f"the service has no table: {said[0][:300]}" if said else ""
+
+
+def _system_of(document: Any, table: Any) -> str | None:
+    """Return RADESYS of the columns that name a COOSYS; None if none is known."""
+    systems = {one.ID: str(one.system).lower() for one in document.iter_coosys()}
+    used = {systems[field.ref] for field in table.fields if field.ref in systems}
+    return _SYSTEMS.get(used.pop()) if len(used) == 1 else None
+
+
+def _in_ascii(table: Any) -> Any:
+    r"""Return a table of astropy with text that FITS has: é becomes \xe9."""
+    for name in table.colnames:
+        column = table[name]
+        if column.dtype.kind == "O":
+            column = _text_of_objects(column)
+        if column.dtype.kind == "U":
+            text = np.char.encode(np.ma.filled(column, ""), "ascii", "backslashreplace")
+            meta, unit = table[name].info.meta, table[name].unit
+            table[name] = text
+            table[name].info.meta, table[name].unit = meta, unit
+    return table
+
+
+def _text_of_objects(column: Any) -> Any:
+    """Return cells of text as one array; other cells of varying length as they are."""
+    cells = list(np.ma.filled(column, ""))
+    if all(isinstance(cell, (str, bytes)) for cell in cells):
+        return np.array(
+            [cell.decode("latin-1") if isinstance(cell, bytes) else cell for cell in cells],
+            dtype=np.str_,
+        )
+    return column
+
+
+def fits_of_columnar(content: bytes, ending: str) -> bytes:
+    """Return a CSV, Parquet or Arrow file as a FITS file; see `tachyfits.write`."""
+    stream = io.BytesIO()
+    with tempfile.TemporaryDirectory(prefix="tachyfits-catalogue-") as folder:
+        path = Path(folder) / f"catalogue{ending.lower()}"
+        path.write_bytes(content)
+        table = open_table_file(str(path)).read(None)
+    tf.write(stream, _arrow_in_ascii(table))
+    return stream.getvalue()
+
+
+def _arrow_in_ascii(table: Any) -> Any:
+    r"""Return an Arrow table with text that FITS has: é becomes \xe9."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for place, field in enumerate(table.schema):
+        column = table.column(place)
+        is_text = pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
+        if is_text and not pc.all(pc.string_is_ascii(column)).as_py():
+            cells = [
+                None if cell is None else cell.encode("ascii", "backslashreplace").decode()
+                for cell in column.to_pylist()
+            ]
+            table = table.set_column(place, field.name, pa.array(cells, type=pa.string()))
+    return table

@@ -1,0 +1,270 @@
+"""`/api/v1/figure`: a figure of a plane for print, and the command and lines that draw it."""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+import threading
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+
+import tachyfits as tf
+from tachyfits.plot import plane_figure, save_figure, title_of
+from tachyfits.server.asked import Asked, answered
+from tachyfits.server.endpoints.image import plane_of
+from tachyfits.server.errors import RequestError, TooLarge
+from tachyfits.server.parameters import REGION_BODY, At, Region, numbers_of, others_of
+from tachyfits.server.planes import Collapse, OnePlane, PlaneAsked
+from tachyfits.server.polarisation import ANGLE, INTENSITY
+from tachyfits.text import Range, parse_channels, parse_region
+
+router = APIRouter()
+
+#: Most pixels of a plane that is drawn.
+_MOST_PIXELS = 1 << 24
+
+#: matplotlib draws one picture at a time: its caches are not for several threads.
+_DRAWING = threading.Lock()
+
+_TYPES = {"png": "image/png", "svg": "image/svg+xml", "pdf": "application/pdf"}
+_FIGURE: dict[int | str, dict[str, Any]] = {
+    200: {"content": {kind: {} for kind in _TYPES.values()}, "description": "The figure."}
+}
+
+
+@dataclass(frozen=True)
+class _Look:
+    """The parameters of a figure, as `tachyfits.plot.plane_figure` takes them; also a key."""
+
+    width: float
+    title: str | None
+    stretch: str
+    low: float | None
+    high: float | None
+    cmap: str | None
+    levels: str | None
+    scale_bar: bool
+    region: str | None
+
+    def options(self) -> dict[str, Any]:
+        """Return the keywords that differ from their defaults."""
+        levels = None if self.levels is None else numbers_of(self.levels, "levels", most=50)
+        found = {
+            "figsize": self.width, "title": self.title, "low": self.low, "high": self.high,
+            "stretch": None if self.stretch == "linear" else self.stretch, "cmap": self.cmap,
+            "contours": levels, "scale_bar": self.scale_bar or None,
+            "regions": None if self.region is None else self.region.splitlines(),
+        }  # fmt: skip
+        return {name: value for name, value in found.items() if value is not None}
+
+
+async def _colours(
+    stretch: Annotated[
+        str, Query(pattern="^(linear|log|asinh|sqrt)$", description="From values to colours.")
+    ] = "linear",
+    low: Annotated[float | None, Query(allow_inf_nan=False, description="First colour.")] = None,
+    high: Annotated[float | None, Query(allow_inf_nan=False, description="Last colour.")] = None,
+    colormap: Annotated[
+        str | None, Query(pattern=r"^\w{1,40}$", description="A colour map of matplotlib.")
+    ] = None,
+) -> dict[str, Any]:
+    return {"stretch": stretch, "low": low, "high": high, "cmap": colormap}
+
+
+async def _look(
+    region: Region,
+    colours: Annotated[dict[str, Any], Depends(_colours)],
+    width: Annotated[
+        float,
+        Query(ge=2, le=20, description="Inches: 3.5 is a column of a journal, 7.1 a page."),
+    ] = 3.5,
+    title: Annotated[
+        str | None, Query(max_length=200, description="Without it the object or the file.")
+    ] = None,
+    levels: Annotated[
+        str | None, Query(max_length=1000, description="Values of contours, 50 at most.")
+    ] = None,
+    scale_bar: Annotated[bool, Query(description="Draw a bar of a round angle.")] = False,
+) -> _Look:
+    if title is not None and not title.isprintable():
+        raise RequestError("invalid title: expected printable text")
+    if region is not None:
+        parse_region(region)
+    return _Look(width, title, levels=levels, scale_bar=scale_bar, region=region, **colours)
+
+
+LookAsked = Annotated[_Look, Depends(_look)]
+
+
+@router.post(
+    "/api/v1/figure", summary="Draw a figure with many regions", response_class=Response,
+    responses=_FIGURE, openapi_extra=REGION_BODY,
+)  # fmt: skip
+@router.get("/api/v1/figure", summary="Draw a figure", response_class=Response, responses=_FIGURE)
+async def figure(
+    request: Request,
+    at: At,
+    of: PlaneAsked,
+    look: LookAsked,
+    answer_format: Annotated[
+        str, Query(alias="format", pattern="^(png|svg|pdf)$", description="png, svg or pdf.")
+    ] = "pdf",
+) -> Response:
+    """Draw a plane with axes, colour bar, beam, contours and regions, for a column of a journal.
+
+    It is what `tachyfits collapse` draws with the options of `/api/v1/figure/lines`.
+    """
+
+    def make(asked: Asked) -> Response:
+        def compute() -> bytes:
+            plane = _plane(asked, of)
+            options = _named(asked, of, look.options())
+            with _DRAWING, tempfile.TemporaryDirectory(prefix="tachyfits-figure-") as folder:
+                path = Path(folder) / f"figure.{answer_format}"
+                save_figure(plane_figure(plane, **options), path)
+                return path.read_bytes()
+
+        body = asked.kept(("figure", of, look, answer_format), compute, len)
+        name = f'attachment; filename="figure.{answer_format}"'
+        headers = asked.caching | {"Content-Disposition": name}
+        return Response(body, headers=headers, media_type=_TYPES[answer_format])
+
+    return await answered(request, at, make)
+
+
+def _collapse_of(asked: Asked, of: OnePlane) -> Collapse | None:
+    """Return how channels become the plane: one is the mean of itself, as a command draws it.
+
+    None: the image has no channels.
+    """
+    if of.collapse is not None or asked.view.image.channel_axis is None:
+        return of.collapse
+    return Collapse("mean", f"{of.channel}:{of.channel}", of.others)
+
+
+def _named(asked: Asked, of: OnePlane, options: dict[str, Any]) -> dict[str, Any]:
+    """Return options of a figure whose title and label name the channel, not a mean."""
+    view = asked.view
+    if of.collapse is not None or view.image.channel_axis is None:
+        return options
+    unit = f" ({view.cube.unit})" if view.cube.unit else ""
+    title = title_of(view.image.header, "", Path(asked.file.name).name)
+    return {"title": title, "label": f"Channel {of.channel}{unit}", **options}
+
+
+def _plane(asked: Asked, of: OnePlane) -> tf.Plane:
+    view = asked.view
+    if view.width * view.height > _MOST_PIXELS:
+        raise TooLarge("the plane has too many pixels for a figure: cut a part out")
+    collapse = _collapse_of(asked, of)
+    if collapse is not None:
+        plane = collapse.plane(asked)
+    else:
+        plane = plane_of(asked, None, of.channel, of.others, 0).plane()
+    return replace(plane, source=Path(asked.file.name).name)
+
+
+@router.post(
+    "/api/v1/figure/lines", summary="Return the command of a figure with many regions",
+    openapi_extra=REGION_BODY,
+)  # fmt: skip
+@router.get("/api/v1/figure/lines", summary="Return the command of a figure")
+async def figure_lines(request: Request, at: At, of: PlaneAsked, look: LookAsked) -> Response:
+    """Return the command line and the Python lines that draw the same figure.
+
+    Both name the file as it is called here: run them in its folder.
+    """
+
+    def make(asked: Asked) -> Response:
+        return asked.json(("figure lines", of, look), lambda: _lines(asked, of, look))
+
+    return await answered(request, at, make)
+
+
+def _lines(asked: Asked, of: OnePlane, look: _Look) -> dict[str, str]:
+    view, collapse = asked.view, _collapse_of(asked, of)
+    if view.axes != tuple(range(1, view.image.ndim + 1)) or view.cube.ndim < 2:
+        raise RequestError("no lines: the axes of the file are in another order than on the page")
+    if collapse is not None and collapse.statistic in (INTENSITY, ANGLE):
+        raise RequestError("no lines: one command does not make images of polarisation")
+    others = others_of(collapse.others if collapse is not None else of.others)
+    first, last = of.channel, of.channel
+    if collapse is not None:
+        first, last = _ends(collapse.channels, view.channels)
+    count = view.cube.ndim - 2
+    pixels = [(first, last), *((at, at) for at in (*others, *(1,) * (count - 1 - len(others))))]
+    name = Path(asked.file.name).name
+    command = ["tachyfits", "collapse", name]
+    index = view.image.index
+    command += ["--hdu", str(index)] if index else []
+    if count:
+        ranges = [f"{a}" if a == b else f"{a}:{b}" for a, b in pixels[:count]]
+        command += ["--section", ",".join(["*", "*", *ranges])]
+    chosen = ", ".join(f"{a - 1}:{b}" for a, b in reversed(pixels[:count]))
+    calls = f".select(section=np.s_[{chosen}]" if count else ""
+    call, words = ".plane()", []
+    if collapse is not None:
+        calls += f", where={collapse.threshold!r}" if collapse.threshold is not None else ""
+        command += (
+            ["--threshold", repr(collapse.threshold)] if collapse.threshold is not None else []
+        )
+        words = [
+            (name, value)
+            for name, value in (("unit", collapse.unit), ("rest", collapse.rest),
+                                ("convention", collapse.convention))
+            if value is not None
+        ]  # fmt: skip
+        command += [part for name, value in words for part in (f"--{name}", value)]
+        keywords = "".join(f", {name}={value!r}" for name, value in words)
+        order = collapse.statistic.removeprefix("moment")
+        if collapse.statistic.startswith("moment"):
+            command += ["--moment", order]
+            call = f".moment({order}{keywords})"
+        else:
+            command += ["--statistic", collapse.statistic]
+            call = f".collapse({collapse.statistic!r}{keywords})"
+    calls += ")" if count else ""
+    options = _named(asked, of, look.options())
+    drawing = ", ".join(f"{name}={value!r}" for name, value in options.items())
+    python = [
+        "import numpy as np" if count else "",
+        "import tachyfits as tf",
+        "from tachyfits.plot import save_figure",
+        "",
+        f"image = tf.open({name!r})[{index}]",
+        f"plane = image{calls}{call}",
+        f"save_figure(plane.plot({drawing}), 'figure.pdf')",
+    ]
+    return {
+        "command": shlex.join([*command, *_flags(options), "-o", "figure.pdf"]),
+        "python": "\n".join(python[0 if count else 1 :]) + "\n",
+    }
+
+
+def _ends(channels: str | None, count: int) -> tuple[int, int]:
+    """Return the first and the last channel of a plain range."""
+    found = parse_channels("*" if channels is None else channels)
+    if not isinstance(found, Range) or found.step != 1 or found.backwards:
+        raise RequestError("no lines: expected one range of channels, such as 10:40")
+    return found.first or 1, found.last or count
+
+
+def _flags(options: dict[str, Any]) -> list[str]:
+    """Return the options of the command."""
+    flags = {"contours": "levels", "scale_bar": "scale-bar"}
+    found = []
+    for name, value in options.items():
+        if name == "regions":
+            found += [f"--outline={line}" for line in value]
+            continue
+        text = ",".join(map(repr, value)) if isinstance(value, list) else str(value)
+        if name == "scale_bar":
+            text = "auto"
+        elif isinstance(value, float):
+            text = repr(value)
+        # A value that begins with a minus sign is not taken for an option in this form.
+        found.append(f"--{flags.get(name, name)}={text}")
+    return found

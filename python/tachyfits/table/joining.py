@@ -1,0 +1,143 @@
+"""Rows of two tables side by side, where their positions on the sky match."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits.base.errors import either, usage
+from tachyfits.table.columns import Columns, TableColumn, Values
+from tachyfits.table.ragged import Ragged
+from tachyfits.table.sky import Matches, nearest
+
+#: Rows of the first table that a join has: those with a match, or all.
+KINDS = ("inner", "left")
+
+#: Matches of a row that a join has: the nearest one, or all within the radius.
+MATCHES = ("nearest", "all")
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Rows of two tables that belong together, in the order of the first table.
+
+    Attributes
+    ----------
+    left
+        Row numbers of the first table, ascending.
+    right
+        Row numbers of the second table; -1 if the row of the first has no match.
+    separation
+        Angles, degrees; NaN without a match.
+    """
+
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    separation: NDArray[np.float64]
+
+
+def pairs_of(one: Any, other: Any, radius: float | None, kind: str, matches: str) -> Pairs:
+    """Return the pairs of a join; ``one`` and ``other`` as in `nearest`, radius in degrees."""
+    for name, value, choices in (("kind", kind, KINDS), ("matches", matches, MATCHES)):
+        if value not in choices:
+            raise usage(
+                f"invalid {name} {value!r}: expected {' or '.join(map(repr, choices))}",
+                either(f"use {name}={choices[0]!r}", f"use --{name} {choices[0]}"),
+            )
+    if matches == "all" and radius is None:
+        raise usage(
+            "invalid radius None: expected an angle for matches='all'",
+            either('give a radius: "1arcsec"', "give --radius 1arcsec"),
+        )
+    pairs = (
+        _nearest_pairs(nearest(one, other, radius))
+        if matches == "nearest" or radius is None
+        else _all_pairs(one, other, radius)
+    )
+    return pairs if kind == "inner" else _with_every_row(pairs, len(one[0]))
+
+
+def _nearest_pairs(matches: Matches) -> Pairs:
+    left = np.flatnonzero(matches.index >= 0)
+    return Pairs(left, matches.index[left], matches.separation[left])
+
+
+def _all_pairs(one: Any, other: Any, radius: float) -> Pairs:
+    """Return every pair within the radius: by row of the first table, then by separation."""
+    from astropy import units
+
+    (positions, defined), (others, other_defined) = one, other
+    if not (defined.any() and other_defined.any()):
+        nothing = np.empty(0, np.int64)
+        return Pairs(nothing, nothing, np.empty(0))
+    # astropy returns the rows of the positions whose method is called first.
+    right, left, angles, _ = positions[defined].search_around_sky(
+        others[other_defined], radius * units.deg
+    )
+    rows, partners = np.flatnonzero(defined)[left], np.flatnonzero(other_defined)[right]
+    separation = angles.to_value("deg")
+    order = np.lexsort((partners, separation, rows))
+    return Pairs(rows[order], partners[order], separation[order])
+
+
+def _with_every_row(pairs: Pairs, count: int) -> Pairs:
+    """Return the pairs with the other rows of the first table, which have no partner."""
+    alone = np.setdiff1d(np.arange(count), pairs.left)
+    left = np.concatenate([pairs.left, alone])
+    right = np.concatenate([pairs.right, np.full(len(alone), -1)])
+    separation = np.concatenate([pairs.separation, np.full(len(alone), np.nan)])
+    order = np.argsort(left, kind="stable")
+    return Pairs(left[order], right[order], separation[order])
+
+
+def side_by_side(left: Columns, right: Columns, pairs: Pairs) -> Columns:
+    """Return the columns of both tables and the separation.
+
+    ``right`` has one row for each pair with a partner. A column of the second table whose name the
+    first has too gets the suffix "_2".
+    """
+    arrays: dict[str, Values] = dict(left.items())
+    info = dict(left.info)
+    partner = pairs.right >= 0
+    for key, values in right.items():
+        name = _free_name(key, "_2", tuple(arrays))
+        arrays[name] = values if partner.all() else _spread(values, partner)
+        if key in right.info:
+            column = right.info[key]
+            info[name] = replace(
+                column, number=len(info), key=name, name=column.name if name == key else name
+            )
+    name = _free_name("SEPARATION", "_2", tuple(arrays))
+    arrays[name] = pairs.separation
+    info[name] = TableColumn(len(info), name, name, "D", np.dtype(np.float64), unit="deg")
+    return Columns(arrays, info, meta=left.meta, comments=left.comments)
+
+
+def _free_name(name: str, suffix: str, names: Sequence[str]) -> str:
+    """Return the name with the suffix as often as no column has it, in either case."""
+    taken = {other.strip().upper() for other in names}
+    while name.strip().upper() in taken:
+        name += suffix
+    return name
+
+
+def _spread(values: Values, partner: NDArray[np.bool_]) -> Values:
+    """Return values at the rows that have a partner, and undefined ones at the others."""
+    if isinstance(values, Ragged):
+        lengths = np.zeros(len(partner), np.int64)
+        lengths[partner] = values.lengths
+        whole = values.compact()
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        return Ragged(offsets, whole.values, cell_shape=whole.cell_shape)
+    shape = (len(partner), *values.shape[1:])
+    result: Any
+    if values.dtype.kind in "fc" and not np.ma.isMaskedArray(values):
+        result = np.full(shape, np.nan, values.dtype)
+    else:
+        result = np.ma.array(np.zeros(shape, values.dtype), mask=True)
+    result[partner] = values
+    return result  # type: ignore[no-any-return]
