@@ -46,6 +46,7 @@ AT_A_TIME, PARTS = 2, 4
 COLOUR_CODES = re.compile(r"\x1b\[[0-9;]*m")
 CARGO_RESULT = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored")
 PYTEST_RESULT = re.compile(r"^=* ?((?:\d+ [a-z]+,? ?)+in [0-9.]+s.*?)[ =]*$")
+FAILED_TEST = re.compile(r"^(?:(?:FAILED|ERROR) \w+/.*|test .* \.\.\. FAILED)$")
 
 
 class Screen:
@@ -94,6 +95,7 @@ class Step:
     seconds: float = 0.0
     counts: list[int] = field(default_factory=lambda: [0, 0, 0])
     pytest_line: str = ""
+    failed_tests: list[str] = field(default_factory=list)
 
     def run(self, screen: Screen) -> None:
         """Run the command; print its output while no other step does, else when that has ended."""
@@ -134,9 +136,11 @@ class Step:
             self.counts = [a + int(b) for a, b in zip(self.counts, found.groups(), strict=True)]
         elif found := PYTEST_RESULT.match(line):
             self.pytest_line = found.group(1)
+        elif FAILED_TEST.match(line):
+            self.failed_tests.append(line)
 
     def summary(self) -> str:
-        """One line: verdict, seconds, name, and the counts where there are any."""
+        """Verdict, seconds, name and counts on one line; the tests that failed below it."""
         if self.code is None:
             missing = " or ".join(self.needs.split("|"))
             return f"NOT RUN             {self.name:<28} {missing} is not installed"
@@ -144,7 +148,8 @@ class Step:
         counts = self.pytest_line
         if any(self.counts):
             counts = "{} passed, {} failed, {} ignored".format(*self.counts)
-        return f"{verdict} {self.seconds:6.1f} s  {self.name:<28} {counts}".rstrip()
+        line = f"{verdict} {self.seconds:6.1f} s  {self.name:<28} {counts}".rstrip()
+        return "\n".join([line, *(f"    {test[:400]}" for test in self.failed_tests)])
 
 
 def _print_line(line: str) -> None:

@@ -35,8 +35,8 @@ from tachyfits import fortran
 #: Address space of a process: a call that takes more for a small file is a fault.
 MEMORY = 6 << 30
 
-#: Seconds of a call.
-PATIENCE = 10
+#: Seconds of a call: of processors, which other programs beside it do not change, and of the clock.
+PATIENCE, LIMIT = 10, 60
 
 HUGE = 2**63 - 1
 
@@ -345,7 +345,8 @@ def drive(name: str, make: Callable[[], Any], method: str, share: float) -> None
         args = [values[v.number] if isinstance(v, Pick) else v for v in first]
         named = {k: values[v.number] if isinstance(v, Pick) else v for k, v in rest.items()}
         tell(call=name, place=place, argument=pick)
-        signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+        signal.setitimer(signal.ITIMER_PROF, PATIENCE)
+        signal.setitimer(signal.ITIMER_REAL, LIMIT)
         try:
             result = getattr(make(), method)(*args, **named)
             if isinstance(result, tf.Image) and result.size < 10**6:
@@ -362,6 +363,7 @@ def drive(name: str, make: Callable[[], Any], method: str, share: float) -> None
                 shown = repr(values[pick])[:50]
                 tell(fault=name, place=place, argument=pick, error=said, value=shown, where=where)
         finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
             signal.setitimer(signal.ITIMER_REAL, 0)
         restore()
 
@@ -372,6 +374,7 @@ def main() -> None:
     faulthandler.enable()
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGALRM, late)
+    signal.signal(signal.SIGPROF, late)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     os.environ["TACHYFITS_THREADS"] = "2"
     write_inputs()
