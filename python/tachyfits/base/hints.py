@@ -175,6 +175,8 @@ ATTRIBUTES: dict[str, dict[str, str]] = {
         "read": "plane.values",
         "to_hdu": "plane.write(path)",
         "stats": "np.nanmean(plane.values) and the like",
+        "to_ccddata": "plane.to_astropy()",
+        "to_nddata": "plane.to_astropy()",
         "convolve_to": "cube.smooth(beam=beam) before the plane is made",
     },
     "Spectrum": {
@@ -189,6 +191,7 @@ ATTRIBUTES: dict[str, dict[str, str]] = {
         "plotter": "spectrum.plot()",
         "savefig": "spectrum.png(path)",
         "to_csv": 'spectrum.write("out.csv")',
+        "to_specutils": "spectrum.to_astropy()",
         "writeto": "spectrum.write(path)",
     },
     "Header": {
