@@ -149,5 +149,6 @@ $(VENV)/built: $(RUST_SOURCES) Cargo.toml Cargo.lock pyproject.toml $(VENV)/envi
 
 $(VENV)/checkers: pyproject.toml $(VENV)/built
 	$(PY) -m pip install --quiet mypy pyright ruff mkdocs-material 'mkdocstrings[python]'
-	if command -v npm >/dev/null; then cd web && npm install --silent --no-package-lock --ignore-scripts; fi
+	if command -v npm >/dev/null; then for tools in web tests/services; do \
+		npm install --prefix $$tools --silent --no-package-lock --ignore-scripts || exit; done; fi
 	@touch $@

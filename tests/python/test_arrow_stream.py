@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -180,3 +181,29 @@ def test_faults_of_a_request_and_of_a_file_are_told(mixed: Path, tmp_path: Path)
     cut.write_bytes(mixed.read_bytes()[:9000])
     with pytest.raises(tf.TachyfitsError, match="rows"):
         tf.open(cut).table(1).arrow_stream().reader()
+
+
+def test_duckdb_queries_tables_by_name_any_number_of_times(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    columns = {
+        "id": np.arange(3000),
+        "flux": rng.normal(size=3000).astype("f4"),
+        "name": rng.choice(["NGC 1", "M 31", ""], 3000),
+    }
+    tf.write(tmp_path / "table.fits", columns)
+    catalogue = tf.open(tmp_path / "table.fits")[1]
+    bright = columns["flux"] > 0.5
+    query = "SELECT count(*), sum(id), min(flux) FROM catalogue WHERE flux > 0.5 AND name = 'M 31'"
+    rows = bright & (columns["name"] == "M 31")
+    for _ in range(2):
+        assert duckdb.sql(query).fetchall() == [
+            (rows.sum(), columns["id"][rows].sum(), columns["flux"][rows].min())
+        ]
+    # A condition of the engine, before DuckDB has the rows.
+    part = catalogue.arrow_stream(["id", "flux"], where="flux > 0.5")
+    numbers = duckdb.sql("SELECT id FROM part ORDER BY flux").fetchnumpy()["id"]
+    np.testing.assert_array_equal(
+        numbers, columns["id"][bright][np.argsort(columns["flux"][bright])]
+    )
+    assert catalogue is not None
+    assert part is not None
