@@ -12,6 +12,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote
 
 
+#: Bytes that are sent at a time, and seconds that a sleep may be late.
+PIECE, LATE = 1 << 20, 0.002
+
+
 @dataclass
 class Log:
     """The files of a server by path, and what it was asked."""
@@ -21,6 +25,8 @@ class Log:
     #: (path with query, first byte, bytes sent, time of the request)
     requests: list[tuple[str, int, int, float]] = field(default_factory=list)
     delay: float = 0.0
+    #: bytes a second, for all connections together; 0: as fast as it can
+    bandwidth: float = 0.0
 
     def clear(self) -> None:
         """Forget the requests."""
@@ -41,12 +47,36 @@ class Log:
         return rounds
 
 
+class Link:
+    """The time at which what is shared by all connections is free."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._free = 0.0
+
+    def wait(self, size: int, bandwidth: float) -> None:
+        """Wait until some bytes may be sent."""
+        if not bandwidth:
+            return
+        with self._lock:
+            self._free = max(self._free, time.monotonic() - LATE) + size / bandwidth
+            pause = self._free - time.monotonic()
+        if pause > LATE:
+            time.sleep(pause)
+
+
+def _version(content: bytes) -> int:
+    """Return another number for another content; a map of a file does not change."""
+    return hash(content) if isinstance(content, bytes) else len(content)
+
+
 @contextmanager
 def range_server(
-    files: dict[str, bytes], delay: float = 0.0, *, tags: bool = True
+    files: dict[str, bytes], delay: float = 0.0, *, tags: bool = True, bandwidth: float = 0.0
 ) -> Iterator[Log]:
     """Serve files by path, each answer after a delay in seconds; without tags: without versions."""
-    log = Log(files, delay=delay)
+    log = Log(files, delay=delay, bandwidth=bandwidth)
+    link = Link()
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -59,26 +89,29 @@ def range_server(
             if content is None:
                 self._answer(404, b"", {})
                 return
-            tag = {"ETag": f'"{hash(content)}"'} if tags else {}
+            tag = {"ETag": f'"{_version(content)}"'} if tags else {}
             expected = self.headers.get("If-Match")
             if tags and expected is not None and expected != tag["ETag"]:
                 self._answer(412, b"", {})
                 return
             asked = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
             first, last = (int(n) for n in asked.groups()) if asked else (0, len(content) - 1)
-            part = content[first : last + 1]
+            part = memoryview(content)[first : last + 1]
             with lock:
                 log.requests.append((self.path, first, len(part), begun))
             where = {"Content-Range": f"bytes {first}-{first + len(part) - 1}/{len(content)}"}
             self._answer(206 if asked else 200, part, tag | (where if asked else {}))
 
-        def _answer(self, status: int, body: bytes, headers: dict[str, str]) -> None:
+        def _answer(self, status: int, body: bytes | memoryview, headers: dict[str, str]) -> None:
             self.send_response(status)
             for name, value in headers.items():
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            self.wfile.write(body)
+            for at in range(0, len(body), PIECE):
+                piece = body[at : at + PIECE]
+                link.wait(len(piece), log.bandwidth)
+                self.wfile.write(piece)
 
         def log_message(self, *args: object) -> None:
             """Say nothing."""

@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "common"))
 import astropy
 import columns
 import numpy as np
+import served
 import small_requests as small_requests_of
 from astropy.io import fits
 from compressed import compressed_answer
@@ -25,6 +26,14 @@ def total(request: Request) -> dict[str, Any]:
     """Sum of the map."""
     with fits.open(request["path"]) as hdus:
         return {"sum": float(hdus[0].data.sum())}
+
+
+def remote_cutout(request: Request) -> Any:
+    """Pixels of a file of a server, by fsspec in blocks of 64 KiB."""
+    hdu, section = served.place(request)
+    options = {"block_size": 1 << 16, "cache_type": "bytes"}
+    with fits.open(served.url(request), use_fsspec=True, fsspec_kwargs=options) as hdus:
+        return hdus[hdu].section[section]
 
 
 def nanmean(request: Request) -> dict[str, Any]:
@@ -151,6 +160,7 @@ MODELS = {
     "planes-lean": Model(planes_lean),
     "read": Model(read, checksum),
     "compress": Model(compress, compressed_answer),
+    "remote-cutout": served.model(remote_cutout),
     "spectrum": Model(spectrum),
     **columns.MODELS,
 }

@@ -1,4 +1,4 @@
-"""A server of the input in a process of its own, 50 ms from a request to its first byte.
+"""A server of the input in a process of its own, with a delay and a bandwidth of the request.
 
 Run as a program, it serves one file; a line of its input asks for what it was asked since.
 """
@@ -7,39 +7,36 @@ from __future__ import annotations
 
 import functools
 import json
+import mmap
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from python_runner import Model, Request
 
-#: Seconds from a request to its answer.
-DELAY = 0.05
-
-
 @functools.cache
-def _server(path: str) -> subprocess.Popen[str]:
-    """Start the server; it ends with the input of its process."""
-    command = [sys.executable, __file__, path]
+def _server(path: str, delay: float, bandwidth: float) -> tuple[subprocess.Popen[str], str]:
+    """Start the server, which ends with the input of its process; and its URL."""
+    command = [sys.executable, __file__, path, str(delay), str(bandwidth)]
     server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
-    server_url[path] = server.stdout.readline().strip()
-    return server
+    return server, server.stdout.readline().strip()
 
 
-server_url: dict[str, str] = {}
+def _server_of(request: Request) -> tuple[subprocess.Popen[str], str]:
+    return _server(request["path"], request.get("delay", 0.05), request.get("bandwidth", 0.0))
 
 
 def url(request: Request) -> str:
     """Give the URL of the input."""
-    _server(request["path"])
-    return server_url[request["path"]]
+    return _server_of(request)[1]
 
 
 def log(request: Request) -> dict[str, float]:
     """Give rounds and megabytes since the last call."""
-    server = _server(request["path"])
+    server, _ = _server_of(request)
     assert server.stdin is not None
     assert server.stdout is not None
     server.stdin.write("log\n")
@@ -54,8 +51,15 @@ def place(request: Request) -> tuple[int, tuple[slice, ...]]:
     return pixels["hdu"], tuple(slice(*pair) for pair in pixels["cutout"])
 
 
-def model(cutout: Any, prepare: Any = lambda request: None) -> Model:
-    """Make the model of a function that gives the pixels of the cutout."""
+def sum_of(pixels: Any) -> dict[str, Any]:
+    """Give the answer of a cutout."""
+    return {"sum": float(pixels.sum(dtype="f8"))}
+
+
+def model(
+    work: Any, prepare: Any = lambda request: None, result: Callable[[Any], Any] = sum_of
+) -> Model:
+    """Make the model of a function that reads from the server, and of what it answers."""
 
     def ready(request: Request) -> None:
         url(request)
@@ -63,19 +67,22 @@ def model(cutout: Any, prepare: Any = lambda request: None) -> Model:
         log(request)
 
     def run(request: Request) -> tuple[Any, Request]:
-        return cutout(request), request
+        return work(request), request
 
-    def answer(result: tuple[Any, Request], request: Request) -> dict[str, Any]:
-        return {"sum": float(result[0].sum(dtype="f8"))}
+    def answer(done: tuple[Any, Request], request: Request) -> dict[str, Any]:
+        answered: dict[str, Any] = result(done[0])
+        return answered
 
-    return Model(run, answer, ready, parts=lambda result: log(result[1]))
+    return Model(run, answer, ready, parts=lambda done: log(done[1]))
 
 
-def _serve(path: Path) -> None:
+def _serve(path: Path, delay: float, bandwidth: float) -> None:
     sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tests" / "python"))
     from rangeserver import range_server
 
-    with range_server({"/file.fits": path.read_bytes()}, DELAY) as server:
+    with path.open("rb") as file:
+        content: Any = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    with range_server({"/file.fits": content}, delay, bandwidth=bandwidth) as server:
         print(f"{server.url}/file.fits", flush=True)
         for _ in sys.stdin:
             numbers = {"rounds": server.rounds, "sent_mb": server.sent / 1e6}
@@ -84,4 +91,4 @@ def _serve(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    _serve(Path(sys.argv[1]))
+    _serve(Path(sys.argv[1]), *map(float, sys.argv[2:]))

@@ -66,6 +66,11 @@ impl Fetched<'_> {
         Some(bytes)
     }
 
+    /// Some of the ranges.
+    pub(crate) fn part(&self, pieces: Range<usize>) -> Fetched<'_> {
+        Fetched { places: &self.places[pieces], ..*self }
+    }
+
     /// The number of ranges of the task.
     pub fn pieces(&self) -> usize {
         self.places.len()

@@ -33,6 +33,10 @@ const AHEAD_BYTES: u64 = 32 << 20;
 const FEW_AHEAD: u64 = 4;
 const FEW_AHEAD_BYTES: u64 = 64 << 20;
 
+/// Tasks of fewer bytes are fetched together where each request waits for a network: at 16 requests of 20 ms this is
+/// 3 GB/s.
+const REQUEST_BYTES: u64 = 4 << 20;
+
 /// So few bytes in memory are for one thread: another one begins when they are done.
 const FOR_ONE_THREAD: u64 = 1 << 20;
 
@@ -179,7 +183,7 @@ where
         storage.prepare_to_lend();
     }
     let coordinator = Coordinator::new(
-        tasks.len(),
+        tasks.len().div_ceil(arrangement.together),
         arrangement.window(),
         arrangement.threads,
         arrangement.blocks(),
@@ -191,6 +195,7 @@ where
             cached: arrangement.cached,
             hints: arrangement.hints,
             waits: arrangement.waits,
+            together: arrangement.together,
             read_bytes: AtomicU64::new(0),
         },
         coordinator,
@@ -274,6 +279,8 @@ struct Arrangement {
     hints: u64,
     /// Whether workers that read for themselves may wait for a device.
     waits: bool,
+    /// How many tasks one block has the bytes of.
+    together: u64,
     /// How many results may wait to be merged; 0 is the default.
     waiting: usize,
 }
@@ -288,7 +295,7 @@ impl Arrangement {
         let threads = executor::threads_of(options.job, options.threads);
         // A caller that chooses a buffering gets buffers.
         let may_lend = options.buffering == Buffering::Auto;
-        let Sample { borrowed, cached, resident, in_order, bytes, all_bytes } =
+        let Sample { borrowed, cached, resident, in_order, scans, bytes, all_bytes } =
             Sample::of(storage, tasks, may_lend);
         // A caller that chooses the buffering, or how far to read ahead, computes much on each byte.
         let is_quick = may_lend && options.ahead == 0;
@@ -301,14 +308,24 @@ impl Arrangement {
             Buffering::Single => false,
             Buffering::Double => true,
         };
-        // Bytes in memory need no reader, and one task alone leaves nothing to overlap.
+        let profile = storage.profile();
+        let together = match profile.latency {
+            // Short runs are still divided among all requests.
+            Latency::Network if scans && ahead && !storage.computes() => (REQUEST_BYTES
+                / bytes.max(1))
+            .min(tasks.len().div_ceil(profile.in_flight.max(1) as u64))
+            .max(1),
+            _ => 1,
+        };
+        let bytes = bytes.saturating_mul(together);
+        let length = length.div_ceil(usize::try_from(together).unwrap_or(usize::MAX));
         let several = (AHEAD_BYTES / bytes.max(1)).min(AHEAD);
         let few = FEW_AHEAD_BYTES / bytes.max(1);
-        let profile = storage.profile();
         let in_flight = match profile.latency {
             Latency::Network => (few as usize).clamp(2, profile.in_flight.max(2)),
             Latency::Memory | Latency::Device => profile.in_flight,
         };
+        // Bytes in memory need no reader, and one task alone leaves nothing to overlap.
         let ahead = match options.ahead {
             _ if !ahead || borrowed || cached || length < 2 => 0,
             // Readers that compute need permits, which a run within a run does not wait for.
@@ -329,6 +346,7 @@ impl Arrangement {
                 false => several.max(1),
             },
             waits: !(resident || storage.computes()) || profile.latency == Latency::Network,
+            together,
             waiting: options.waiting,
         }
     }
@@ -373,6 +391,8 @@ struct Feed<'s> {
     hints: u64,
     /// Whether reading may wait for a device.
     waits: bool,
+    /// How many tasks one block has the bytes of.
+    together: u64,
     read_bytes: AtomicU64,
 }
 
@@ -383,9 +403,10 @@ impl<'s> Feed<'s> {
         if self.hints > 0 {
             self.announce(index, block);
         }
-        if !block.take_all(self.storage, self.cached, || self.tasks.extent(index)) {
+        let extent = || if self.together == 1 { self.tasks.extent(index) } else { None };
+        if !block.take_all(self.storage, self.cached, extent) {
             block.ranges.clear();
-            self.tasks.ranges(index, &mut block.ranges);
+            self.ranges(index, &mut block.ranges);
         }
         if !self.storage.computes() {
             executor::charge_current(block.wanted())?;
@@ -396,23 +417,44 @@ impl<'s> Feed<'s> {
         Ok(())
     }
 
-    /// Announces the ranges of the tasks after this one: the first task announces several, each
-    /// other task one.
+    /// The tasks of a block.
+    fn tasks_of(&self, block: u64) -> Range<u64> {
+        let first = block * self.together;
+        first..first.saturating_add(self.together).min(self.tasks.len())
+    }
+
+    /// Appends the ranges of all tasks of a block.
+    fn ranges(&self, block: u64, ranges: &mut Vec<Range<u64>>) {
+        for task in self.tasks_of(block) {
+            self.tasks.ranges(task, ranges);
+        }
+    }
+
+    /// Announces the ranges of the blocks after this one: the first announces several, each other
+    /// one.
     fn announce(&self, index: u64, block: &mut Block<'s>) {
         let last = index.saturating_add(self.hints);
         let first = if index == 0 { 1 } else { last };
-        for later in first..last.saturating_add(1).min(self.tasks.len()) {
+        let end = self.tasks.len().div_ceil(self.together);
+        for later in first..last.saturating_add(1).min(end) {
             block.ranges.clear();
-            self.tasks.ranges(later, &mut block.ranges);
+            self.ranges(later, &mut block.ranges);
             block.planned(self.storage).for_each(|range| self.storage.will_need(range));
         }
     }
 }
 
+/// What the work on a block gave.
+enum Results<R, E> {
+    One(R),
+    /// Of several tasks, up to one that failed.
+    Several(Vec<R>, Option<E>),
+}
+
 /// Everything that the threads of a run share.
 struct Line<'s, R, E, S, K, M> {
     feed: Feed<'s>,
-    coordinator: Coordinator<'s, R, E>,
+    coordinator: Coordinator<'s, Results<R, E>, E>,
     readers: usize,
     scratch: S,
     work: K,
@@ -502,7 +544,7 @@ where
     fn next<T>(
         &self,
         worker: &Worker<'_>,
-        take: impl Fn(&Coordinator<'s, R, E>) -> Next<T>,
+        take: impl Fn(&Coordinator<'s, Results<R, E>, E>) -> Next<T>,
     ) -> Option<T> {
         while worker.works() {
             match take(&self.coordinator) {
@@ -522,14 +564,14 @@ where
         let cancelled = || self.is_cancelled();
         let mut fetched = block.fetched();
         fetched.cancelled = Some(&cancelled);
-        let made = (self.work)(scratch, index, &fetched);
+        let made = match self.feed.together {
+            1 => (self.work)(scratch, index, &fetched).map(Results::One),
+            _ => Ok(self.compute_several(index, &fetched, scratch)),
+        };
         // An error of work comes second: bytes that were not there explain it.
         match block.intact(self.feed.storage).map_err(E::from).and(made) {
             Ok(result) => self.coordinator.complete(index, result, |merged, result| {
-                let outcome = {
-                    let mut merge = self.merge.lock().unwrap_or_else(PoisonError::into_inner);
-                    (*merge)(merged, result)
-                };
+                let outcome = self.merge(merged, result);
                 // Results of other threads may keep this one busy for long.
                 if merged != index {
                     self.progress(0);
@@ -540,6 +582,36 @@ where
         }
         spent.compute += begun.elapsed();
         self.progress(block.wanted());
+    }
+
+    /// Computes on each task of a block.
+    fn compute_several(&self, block: u64, fetched: &Fetched<'_>, scratch: &mut W) -> Results<R, E> {
+        let (mut results, mut ranges, mut first) = (Vec::new(), Vec::new(), 0);
+        for task in self.feed.tasks_of(block) {
+            ranges.clear();
+            self.feed.tasks.ranges(task, &mut ranges);
+            let end = first + ranges.len();
+            match (self.work)(scratch, task, &fetched.part(first..end)) {
+                Ok(result) => results.push(result),
+                Err(error) => return Results::Several(results, Some(error)),
+            }
+            first = end;
+        }
+        Results::Several(results, None)
+    }
+
+    /// Merges the results of a block, task by task.
+    fn merge(&self, block: u64, results: Results<R, E>) -> Result<(), E> {
+        let mut merge = self.merge.lock().unwrap_or_else(PoisonError::into_inner);
+        match results {
+            Results::One(result) => (*merge)(block, result),
+            Results::Several(results, error) => {
+                for (task, result) in self.feed.tasks_of(block).zip(results) {
+                    (*merge)(task, result)?;
+                }
+                error.map_or(Ok(()), Err)
+            }
+        }
     }
 
     /// Whether the run was stopped, which the job is asked.

@@ -4,6 +4,8 @@
 //! way at a time. Every request says which version of the object it wants, so that bytes of two versions never mix.
 
 pub(crate) mod entries;
+mod object;
+mod runs;
 
 use std::env;
 use std::fmt;
@@ -23,12 +25,12 @@ use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::http::HttpBuilder;
 use object_store::list::PaginatedListStore;
 use object_store::path::Path;
-use object_store::{
-    Attribute, ClientOptions, GetOptions, GetRange, GetResult, ObjectMeta, ObjectStore,
-};
+use object_store::{ClientOptions, GetOptions, GetRange, ObjectStore};
 use tokio::runtime::{Builder, Runtime};
 
 use super::memory::MemoryStorage;
+use object::{RemoteObject, Version, check_encoding};
+use runs::{Runs, Window, copy_from, read_window};
 use tachyfits_memory as memory;
 
 use crate::error::IoError;
@@ -52,9 +54,6 @@ const AHEAD_BYTES: u64 = 8 << 20;
 /// Of requests for up to this many bytes, twice as many are under way.
 const SHORT_BYTES: usize = 64 << 10;
 
-/// The most requests for a body that ends early.
-const ATTEMPTS: usize = 3;
-
 /// Variables that name another server for the buckets of a URL.
 const ENDPOINTS: [&str; 3] = ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"];
 
@@ -67,12 +66,10 @@ const WORKERS: usize = 2;
 /// An object of a server. Its bytes are read on demand.
 #[derive(Debug)]
 pub struct RemoteStorage {
-    id: Id,
-    url: RemoteUrl,
+    object: Arc<RemoteObject>,
     client: Mutex<Client>,
-    bytes: u64,
-    version: Version,
     ahead: Mutex<Ahead>,
+    runs: Mutex<Runs>,
     /// Bytes that opening needed.
     kept: Mutex<Kept>,
 }
@@ -126,13 +123,6 @@ impl fmt::Debug for Client {
     }
 }
 
-/// The ETag or the time of change of an object, which tell its version.
-#[derive(Debug, Default)]
-struct Version {
-    e_tag: Option<String>,
-    changed: Option<i64>,
-}
-
 /// The last bytes that were read, and how many are worth reading next.
 #[derive(Debug, Default)]
 struct Ahead {
@@ -150,27 +140,6 @@ impl Ahead {
 
     fn end(&self) -> u64 {
         self.offset + self.bytes.len() as u64
-    }
-}
-
-impl Version {
-    fn of(meta: &ObjectMeta) -> Version {
-        // A weak ETag compares unequal to itself in If-Match (RFC 9110, section 13.1.1).
-        let strong = |tag: &&String| !tag.starts_with("W/");
-        let changed = meta.last_modified.timestamp();
-        Version {
-            e_tag: meta.e_tag.as_ref().filter(strong).cloned(),
-            changed: (changed > 0).then_some(changed),
-        }
-    }
-
-    /// For caches; nothing is cached without it.
-    fn text(&self, bytes: u64) -> Option<String> {
-        match (&self.e_tag, self.changed) {
-            (Some(tag), _) => Some(format!("{tag} {bytes}")),
-            (None, Some(changed)) => Some(format!("{changed} {bytes}")),
-            (None, None) => None,
-        }
     }
 }
 
@@ -216,12 +185,10 @@ impl RemoteStorage {
                 let parts = entry.as_ref().zip(object).and_then(|(entry, of)| entry.load(of));
                 let kept = Kept { parts: parts.unwrap_or_default(), entry };
                 Ok(Arc::new(RemoteStorage {
-                    id,
-                    url: url.clone(),
+                    object: Arc::new(RemoteObject { id, url: url.clone(), bytes, version }),
                     client: Mutex::new(client),
-                    bytes,
-                    version,
                     ahead: Mutex::new(Ahead { offset: 0, bytes: head, next }),
+                    runs: Mutex::default(),
                     kept: Mutex::new(kept),
                 }))
             }
@@ -240,84 +207,35 @@ impl RemoteStorage {
         let mut client = lock(&self.client);
         if client.process != process::id() {
             // Dropping the old one would wait for threads that this process does not have.
-            mem::forget(mem::replace(&mut *client, Client::of(&self.url)?));
+            mem::forget(mem::replace(&mut *client, Client::of(&self.object.url)?));
         }
         Ok(client.clone())
     }
+}
 
-    /// Fills a buffer by one request, or by several where bodies end early.
-    async fn fill(&self, client: &Client, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
-        let mut done = 0;
-        let mut attempts = 1;
-        while done < buffer.len() {
-            let range = offset + done as u64..offset + buffer.len() as u64;
-            let result = client.store.get_opts(&client.path, self.options(range)).await;
-            let result = result.map_err(|error| self.failure(error))?;
-            check_encoding(&self.url, &result)?;
-            if result.meta.size != self.bytes || !self.is_same(&result.meta) {
-                return Err(self.changed(result.meta.size));
-            }
-            let mut body = result.into_stream();
-            let problem = loop {
-                match body.next().await {
-                    Some(Ok(chunk)) => {
-                        let length = chunk.len().min(buffer.len() - done);
-                        buffer[done..done + length].copy_from_slice(&chunk[..length]);
-                        done += length;
-                    }
-                    Some(Err(error)) => break Some(self.failure(error)),
-                    None => break None,
-                }
-            };
-            if done < buffer.len() {
-                attempts += 1;
-                if attempts > ATTEMPTS {
-                    let short = || {
-                        remote(&self.url, io::ErrorKind::UnexpectedEof, "the answer is cut short")
-                    };
-                    return Err(problem.unwrap_or_else(short));
-                }
-            }
+impl RemoteStorage {
+    /// The windows read ahead that have bytes of requests, the next ones being under way then.
+    fn windows(
+        &self,
+        requests: &[&mut Request<'_>],
+        client: &Client,
+    ) -> Result<Vec<Window>, IoError> {
+        let mut runs = lock(&self.runs);
+        let next = runs.visit(requests, self.object.bytes);
+        for range in next {
+            runs.add(read_window(&self.object, client, range)?);
         }
-        Ok(())
-    }
-
-    fn options(&self, range: Range<u64>) -> GetOptions {
-        GetOptions {
-            range: Some(GetRange::Bounded(range)),
-            if_match: self.version.e_tag.clone(),
-            ..GetOptions::default()
-        }
-    }
-
-    /// Whether an answer is of the version that was opened. Servers that know no If-Match give another version's bytes.
-    fn is_same(&self, meta: &ObjectMeta) -> bool {
-        let now = Version::of(meta);
-        match (&self.version.e_tag, &now.e_tag) {
-            (Some(then), Some(now)) => then == now,
-            _ => self.version.changed.is_none() || self.version.changed == now.changed,
-        }
-    }
-
-    fn changed(&self, found: u64) -> IoError {
-        IoError::Changed { path: PathBuf::from(self.name()), expected: self.bytes, found }
-    }
-
-    fn failure(&self, error: object_store::Error) -> IoError {
-        match error {
-            object_store::Error::Precondition { .. } => self.changed(self.bytes),
-            error => failed(&self.url, error),
-        }
+        Ok(runs.windows_of(requests))
     }
 }
 
 impl Storage for RemoteStorage {
     fn id(&self) -> &Id {
-        &self.id
+        &self.object.id
     }
 
     fn bytes(&self) -> u64 {
-        self.bytes
+        self.object.bytes
     }
 
     /// Reads that follow one another are read ahead, as of a stream.
@@ -332,13 +250,13 @@ impl Storage for RemoteStorage {
         let follows = (ahead.offset..=ahead.end()).contains(&offset);
         if !follows || length >= AHEAD_BYTES {
             drop(ahead);
-            return wait(self.fill(&client, offset, buffer));
+            return wait(self.object.fill(&client, offset, buffer));
         }
         let next = (2 * ahead.next.max(HEAD_BYTES)).min(AHEAD_BYTES).max(length);
-        let count = next.min(self.bytes - offset);
+        let count = next.min(self.object.bytes - offset);
         let no_memory = |_| IoError::Memory { name: self.name().to_owned(), bytes: count };
         let mut bytes = memory::filled(count as usize, 0, "bytes read ahead").map_err(no_memory)?;
-        wait(self.fill(&client, offset, &mut bytes))?;
+        wait(self.object.fill(&client, offset, &mut bytes))?;
         buffer.copy_from_slice(&bytes[..buffer.len()]);
         *ahead = Ahead { offset, bytes, next };
         Ok(())
@@ -357,12 +275,16 @@ impl Storage for RemoteStorage {
             return Ok(());
         }
         let client = self.client()?;
+        let windows = self.windows(&missing, &client)?;
         // Short answers take little of the line: waiting for their first bytes is what takes time.
         let are_short = missing.iter().all(|request| request.buffer.len() <= SHORT_BYTES);
         let in_flight = if are_short { 2 } else { 1 } * Profile::NETWORK.in_flight;
-        let filled = missing
-            .into_iter()
-            .map(|request| self.fill(&client, request.offset, &mut *request.buffer));
+        let filled = missing.into_iter().map(async |request| {
+            if copy_from(&windows, request).await {
+                return Ok(());
+            }
+            self.object.fill(&client, request.offset, &mut *request.buffer).await
+        });
         let under_way = stream::iter(filled).buffer_unordered(in_flight);
         wait(under_way.try_collect::<()>())
     }
@@ -391,8 +313,8 @@ impl Storage for RemoteStorage {
         let mut kept = lock(&self.kept);
         kept.add(parts);
         kept.add(head.into_iter().collect());
-        if let (Some(entry), Some(version)) = (&kept.entry, self.id.version()) {
-            entry.store(Object { version, bytes: self.bytes }, &kept.parts);
+        if let (Some(entry), Some(version)) = (&kept.entry, self.object.id.version()) {
+            entry.store(Object { version, bytes: self.object.bytes }, &kept.parts);
         }
     }
 }
@@ -490,18 +412,6 @@ async fn whole(
 fn gives_no_parts(error: &object_store::Error) -> bool {
     matches!(error, object_store::Error::NotSupported { .. })
         || error.to_string().contains("416 Range Not Satisfiable")
-}
-
-/// Refuses content that is encoded for the transfer: offsets would be those of the encoded bytes.
-fn check_encoding(url: &RemoteUrl, result: &GetResult) -> Result<(), IoError> {
-    match result.attributes.get(&Attribute::ContentEncoding).map(AsRef::as_ref) {
-        None | Some("" | "identity") => Ok(()),
-        Some(coding) => {
-            let detail =
-                format!("expected the bytes of the file, found Content-Encoding: {coding}");
-            Err(remote(url, io::ErrorKind::Unsupported, &detail))
-        }
-    }
 }
 
 fn remote(url: &RemoteUrl, kind: io::ErrorKind, detail: &str) -> IoError {

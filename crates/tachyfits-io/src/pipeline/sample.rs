@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::Tasks;
 use crate::fetch::Extent;
+use crate::profile::{Latency, Profile};
 use crate::storage::Storage;
 
 /// Number of sampled tasks; fewer of small runs, whose tasks take no longer than their samples.
@@ -29,6 +30,8 @@ pub(super) struct Sample {
     pub(super) resident: bool,
     /// Whether each task begins where the one before it ends; true of all that is in memory.
     pub(super) in_order: bool,
+    /// Whether the tasks go through the storage, and use most of what lies between: they can be fetched together.
+    pub(super) scans: bool,
     /// The bytes of the first task, which the others are about as large as.
     pub(super) bytes: u64,
     /// The bytes of all tasks, estimated.
@@ -59,11 +62,11 @@ impl Sample {
                 resident = resident && storage.is_resident(range.clone());
             }
         }
-        let in_order = || {
-            let mut indices = (0..count).map(|sample| sampled(tasks, sample, count));
-            indices.all(|index| goes_on(tasks, index))
+        let each = |holds: fn(&dyn Tasks, u64) -> bool| {
+            (0..count).all(|sample| holds(tasks, sampled(tasks, sample, count)))
         };
-        let in_order = resident || in_order();
+        let in_order = resident || each(goes_on);
+        let scans = storage.profile().latency == Latency::Network && each(scans);
         // The sampled tasks represent the others.
         let all_bytes = bytes as f64 * (tasks.len() as f64 / count as f64);
         let uses = all_bytes / end.saturating_sub(start) as f64;
@@ -75,6 +78,7 @@ impl Sample {
             cached,
             resident,
             in_order,
+            scans,
             bytes: of_first,
             all_bytes: all_bytes as u64,
         }
@@ -125,6 +129,14 @@ fn ranges_of(tasks: &dyn Tasks, index: u64) -> Vec<Range<u64>> {
 
 fn bytes_of(ranges: &[Range<u64>]) -> u64 {
     ranges.iter().fold(0, |bytes, range| bytes.saturating_add(range.end - range.start))
+}
+
+/// Whether a task uses half of the bytes from its first to its last one, and the next task begins soon after it.
+fn scans(tasks: &dyn Tasks, index: u64) -> bool {
+    let (task, next) = (Sampled::of(tasks, index), Sampled::of(tasks, index + 1));
+    let span = task.within.end - task.within.start;
+    let soon = task.within.start..=task.within.end.saturating_add(Profile::NETWORK.gap_bytes);
+    2 * task.bytes >= span && (next.bytes == 0 || soon.contains(&next.within.start))
 }
 
 /// Whether the ranges of a task follow each other, and the next task begins there, or within them and goes beyond.
