@@ -442,6 +442,7 @@ class Image:
         threads: int = 0,
         progress: _Progress | None = None,
     ) -> list[NDArray[np.float64]]: ...
+    def with_channels(self, axis: int, channels: NDArray[np.bool_]) -> FitsFile: ...  # NaN in the others, which are not read
     def subtract_baseline(
         self,
         order: int,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits import Box, Circle, Ellipse, PixelRegion
+from tachyfits import Circle, Ellipse, PixelRegion
 
 Array = NDArray[np.float64]
 

@@ -82,9 +82,7 @@ def test_matches_are_those_of_astropy(table: tf.Table, tmp_path: Path) -> None:
     index, angles, _ = match_coordinates_sky(here, there)
     for found in (table.match(other), table.match(there)):
         np.testing.assert_array_equal(found.index, index)
-        np.testing.assert_allclose(
-            found.separation, angles.to_value("deg"), rtol=1e-12, atol=1e-12
-        )
+        np.testing.assert_allclose(found.separation, angles.to_value("deg"), rtol=1e-12, atol=1e-12)
     near = table.match(other, "1arcsec")
     np.testing.assert_array_equal(near.index >= 0, angles <= 1 * u.arcsec)
 
@@ -114,9 +112,9 @@ def test_angles_with_a_unit_are_those_of_astropy(unit: str) -> None:
 
 
 def test_invalid_cones_are_refused(table: tf.Table, tmp_path: Path) -> None:
-    for cone in ((0, 91, 1), (0, 0, -1), (0, 0, 181), (np.nan, 0, 1), ("x", 0, 1), (0, 0, "1kg")):
+    for wrong in ((0, 91, 1), (0, 0, -1), (0, 0, 181), (np.nan, 0, 1), ("x", 0, 1), (0, 0, "1kg")):
         with pytest.raises(tf.UsageError, match="invalid cone"):
-            table.cone(*cone)
+            table.cone(*wrong)
     with pytest.raises(tf.UsageError, match="no columns of a position of these names"):
         table.cone(0, 0, 1, names=("A", "B"))
     for names in ("RA", ["RA"], ("RA", "DEC", "ID"), (1, 2), 5):

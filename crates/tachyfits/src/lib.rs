@@ -20,6 +20,7 @@
 
 mod array;
 mod byte_sums;
+mod channel_gaps;
 pub mod checksum;
 mod chunks;
 mod computed;

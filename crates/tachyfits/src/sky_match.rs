@@ -17,6 +17,8 @@ pub const NO_ROW: i64 = -1;
 const TASK_ROWS: usize = 1 << 13;
 /// Nodes of at most this many positions are searched one by one.
 const BUCKET: usize = 8;
+/// Bands of latitude are about as wide as as many positions are far from each other.
+const IN_BAND: f64 = 8.0;
 /// The tree is divided into this many parts before threads share the work.
 const PARTS: usize = 16;
 /// By how much a chord may be longer than the limit before its angle decides.
@@ -81,6 +83,26 @@ impl SkyPositions<'_> {
         })
     }
 
+    /// The rows in bands of latitude, by longitude in each: a search that follows another one nearby finds the tree in the
+    /// caches of the processor.
+    fn neighbours_together(&self) -> Result<Vec<usize>, NoMemory> {
+        let known = |latitude: &&f64| (-90.0..=90.0).contains(*latitude);
+        let ends =
+            self.latitude.iter().filter(known).fold((90.0f64, -90.0f64), |ends, &latitude| {
+                (ends.0.min(latitude), ends.1.max(latitude))
+            });
+        let bands = (self.len() as f64 / IN_BAND).sqrt().ceil();
+        let scale = bands / (ends.1 - ends.0).max(f64::MIN_POSITIVE);
+        let key = |row: usize| {
+            let band = ((self.latitude[row] - ends.0) * scale).clamp(0.0, bands) as u32;
+            // Longitudes of one turn, in parts of a hundredth of an arc second.
+            (band, (self.longitude[row].rem_euclid(360.0) * 1e7) as u32, row)
+        };
+        let mut keys = memory::collected((0..self.len()).map(key), WHAT)?;
+        keys.sort_unstable();
+        memory::collected(keys.into_iter().map(|(.., row)| row), WHAT)
+    }
+
     /// The angle between a row and a row of other positions, in degrees.
     fn separation(&self, row: usize, others: &SkyPositions<'_>, other: usize) -> f64 {
         let (sin, cos) = self.latitude[row].to_radians().sin_cos();
@@ -115,27 +137,29 @@ pub fn nearest(
 ) -> Result<(NearestRows, Report), Error> {
     positions.check()?;
     let tree = Tree::new(others, options)?;
-    let mut rows = memory::with_room(positions.len(), WHAT)?;
-    let mut separations = memory::with_room(positions.len(), WHAT)?;
+    let mut rows = memory::filled(positions.len(), NO_ROW, WHAT)?;
+    let mut separations = memory::filled(positions.len(), f64::NAN, WHAT)?;
     let limit = radius.map_or(f64::INFINITY, squared_chord);
+    let order = positions.neighbours_together()?;
     let report = in_parts(
         positions.len(),
         options,
         |range| {
             let mut partners = memory::with_room(range.len(), WHAT)?;
-            for row in range {
-                let partner = positions.vector(row).and_then(|at| tree.nearest(&at, limit));
-                let partner =
-                    partner.map(|other| (other, positions.separation(row, &others, other)));
-                let is_near =
-                    |&(_, angle): &(usize, f64)| radius.is_none_or(|radius| angle <= radius);
-                partners.push(partner.filter(is_near));
+            for &row in &order[range] {
+                let Some(at) = positions.vector(row) else { continue };
+                let Some(other) = tree.nearest(&at, limit) else { continue };
+                let angle = positions.separation(row, &others, other);
+                if radius.is_none_or(|radius| angle <= radius) {
+                    partners.push((row, other, angle));
+                }
             }
             Ok(partners)
         },
-        |partners: Vec<Option<(usize, f64)>>| {
-            rows.extend(partners.iter().map(|one| one.map_or(NO_ROW, |(row, _)| row as i64)));
-            separations.extend(partners.iter().map(|one| one.map_or(f64::NAN, |(_, angle)| angle)));
+        |partners: Vec<(usize, usize, f64)>| {
+            for (row, other, angle) in partners {
+                (rows[row], separations[row]) = (other as i64, angle);
+            }
             Ok(())
         },
     )?;

@@ -137,7 +137,7 @@ struct WeightedSum {
     shares: Sum,
 }
 
-/// What is summed: big-endian float64, as computed images are stored.
+/// Type of the products and shares, big-endian as in computed images.
 const SUMMED: PixelType = PixelType::F64;
 const BYTES: usize = 8;
 

@@ -138,7 +138,7 @@ def fluxes_and_areas(
     if check_weights(asked.weights, "sum", choice.regions):
         sums, areas = weighted_sums(choice, pixels, axes, **run)
     else:
-        found = pixels._reducer().reduce(
+        totals = pixels._reducer().reduce(
             ["sum", "count"],
             list(axes),
             pixels._ranges(where),
@@ -146,7 +146,7 @@ def fluxes_and_areas(
             threads=pixels._threads(run.get("threads")),
             progress=run.get("progress"),
         )
-        sums, areas = found["sum"], found["count"]
+        sums, areas = totals["sum"], totals["count"]
     shape = kept_shape(where, axes, choice.regions.count, asked.keepdims)
     values = np.asarray(sums, dtype=np.float64) * ready.factor
     areas = np.asarray(areas, dtype=np.float64).reshape(shape)

@@ -186,10 +186,9 @@ def _backgrounds(
         return undefined, undefined.copy(), np.zeros(len(regions))
     rings = _rings(image, regions, background)
     part = image._within(rings)
-    numbers = order_arrays(part, ["median", "mad"], None, threads=threads)
-    numbers.append(part.reduce("count", threads=threads))
-    level, spread, count = (np.reshape(each, -1).astype(np.float64) for each in numbers)
-    return level, spread * _OF_MAD, count
+    numbers = order_arrays(part, ["median", "mad", "count"], None, threads=threads)
+    level, spread, count = (np.reshape(each, -1) for each in numbers)
+    return level, spread * _OF_MAD, np.nan_to_num(count)
 
 
 def _rings(image: Image, regions: list[Region], background: Any) -> list[Region]:

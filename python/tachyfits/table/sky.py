@@ -37,7 +37,7 @@ class PositionColumns(NamedTuple):
     factors: tuple[float, float]
 
 
-#: Degrees per unit of usual units. Hours are those of right ascension; as a unit they would be times.
+#: Degrees per unit. Hours are those of right ascension; as a unit they would be times.
 _FACTORS = {"": 1.0, "deg": 1.0, **dict.fromkeys(("h", "hr", "hour", "hours"), 15.0)}
 
 #: Longitudes and latitudes in degrees; NaN where a row has no position.
