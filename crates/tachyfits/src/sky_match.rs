@@ -249,20 +249,20 @@ fn squared_distance(a: &Vector, b: &Vector) -> f64 {
 
 /// A position of the tree.
 #[derive(Clone, Copy)]
-struct Leaf {
+struct TreePoint {
     at: Vector,
     row: usize,
 }
 
 /// A balanced k-d tree in place: the middle position of a range divides it along an axis.
 struct Tree {
-    leaves: Vec<Leaf>,
+    leaves: Vec<TreePoint>,
     /// The axis of each middle position.
     axes: Vec<u8>,
 }
 
 /// A range of the tree that a thread divides.
-type TreePart<'a> = (&'a mut [Leaf], &'a mut [u8]);
+type TreePart<'a> = (&'a mut [TreePoint], &'a mut [u8]);
 
 impl Tree {
     fn new(positions: SkyPositions<'_>, options: &RunOptions<'_>) -> Result<Tree, Error> {
@@ -273,10 +273,12 @@ impl Tree {
             options,
             |range| {
                 let mut part = memory::with_room(range.len(), WHAT)?;
-                part.extend(range.filter_map(|row| Some(Leaf { at: positions.vector(row)?, row })));
+                part.extend(
+                    range.filter_map(|row| Some(TreePoint { at: positions.vector(row)?, row })),
+                );
                 Ok(part)
             },
-            |part: Vec<Leaf>| {
+            |part: Vec<TreePoint>| {
                 leaves.extend(part);
                 Ok(())
             },
@@ -314,7 +316,7 @@ impl Tree {
     }
 
     fn search_nearest(&self, at: &Vector, low: usize, high: usize, best: &mut (f64, usize)) {
-        let mut look = |leaf: &Leaf| {
+        let mut look = |leaf: &TreePoint| {
             let distance = squared_distance(at, &leaf.at);
             if distance < best.0 || (distance == best.0 && leaf.row < best.1) {
                 *best = (distance, leaf.row);
@@ -348,7 +350,7 @@ impl Tree {
         // Ranges to look into: the tree is at most 64 deep, and each level leaves one.
         let mut ranges = vec![(0, self.leaves.len())];
         while let Some((low, high)) = ranges.pop() {
-            let mut look = |leaf: &Leaf| match squared_distance(at, &leaf.at) <= limit {
+            let mut look = |leaf: &TreePoint| match squared_distance(at, &leaf.at) <= limit {
                 true => found(leaf.row),
                 false => Ok(()),
             };
