@@ -107,7 +107,7 @@ impl Image {
                     sums.push(if is_defined { state.products.sum.value() } else { f64::NAN });
                     shares.push(state.shares.sum.value());
                 })?;
-            report = Some(report.map_or_else(|| this.clone(), |before| before.followed_by(&this)));
+            report = Some(report.map_or(this, |before| before.followed_by(&this)));
         }
         Ok((Weighted { axes, sums, shares }, report.unwrap_or_default()))
     }
