@@ -1,7 +1,7 @@
 """A day with a cube: noise, one beam, moments, a cut, spectra with fits, a figure, a catalogue.
 
-python examples/day.py, in a folder with cube.fits, catalogue.fits and other.fits, another catalogue;
-day.sh does the same.
+python examples/day.py, in a folder with cube.fits and two catalogues, catalogue.fits and
+other.fits; day.sh does the same.
 """
 
 import tachyfits as tf
