@@ -1,6 +1,7 @@
 """A day with a cube: noise, one beam, moments, a cut, spectra with fits, a figure, a catalogue.
 
-python examples/day.py, in a folder with cube.fits and catalogue.fits; day.sh does the same.
+python examples/day.py, in a folder with cube.fits and two catalogues, catalogue.fits and
+other.fits; day.sh does the same.
 """
 
 import tachyfits as tf
@@ -23,4 +24,5 @@ for place in places:
     print(place, 1, gaussian.amplitude, gaussian.centre, gaussian.fwhm)
 
 tf.figure([*moments, cut], columns=2, figsize=7.1).savefig("day.png", dpi=150)
-tf.open("catalogue.fits")[1].cone(202.4696, 47.1952, "4arcmin").write("near.parquet")
+catalogue, other = (tf.open(path)[1] for path in ("catalogue.fits", "other.fits"))
+catalogue.join(other, "30arcsec").write("matched.parquet")

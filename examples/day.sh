@@ -10,4 +10,4 @@ tachyfits collapse smooth.fits --channels 7:54 --threshold "$(awk "BEGIN { print
 tachyfits pv smooth.fits --path 'line(20,28,77,69)' --width 3 -o pv.fits --quiet
 tachyfits fit smooth.fits $places --statistic flux --unit Jy,km/s
 tachyfits figure day-moment?.fits pv.fits --columns 2 --figsize 7.1 --dpi 150 -o day.png --quiet
-tachyfits table catalogue.fits --cone 202.4696,47.1952,4arcmin -o near.parquet --quiet
+tachyfits match catalogue.fits other.fits --radius 30arcsec -o matched.parquet --quiet

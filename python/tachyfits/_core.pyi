@@ -90,6 +90,16 @@ def fit_spectra(
     noise: float | None = None,
     iterations: int = 100,
 ) -> NDArray[np.float64]: ...  # for each spectrum the numbers of Image.fit_gaussians
+def nearest_positions(  # (longitudes, latitudes) in degrees
+    positions: tuple[NDArray[np.float64], NDArray[np.float64]],
+    others: tuple[NDArray[np.float64], NDArray[np.float64]],
+    radius: float | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]: ...  # rows (-1: none within the radius), angles in degrees
+def matching_positions(
+    positions: tuple[NDArray[np.float64], NDArray[np.float64]],
+    others: tuple[NDArray[np.float64], NDArray[np.float64]],
+    radius: float,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]: ...  # rows of both, angles in degrees
 def array_file(array: NDArray[Any], cards: Sequence[tuple[str, Any, str]], *, name: str = "<array>") -> FitsFile: ...
 def chunks_file(
     folder: str | os.PathLike[str],
@@ -384,6 +394,15 @@ class Image:
         threads: int = 0,
         progress: _Progress | None = None,
     ) -> dict[str, NDArray[Any]]: ...  # each of the kept axes' shape; with regions a leading axis of len(regions)
+    def weighted(
+        self,
+        axes: Sequence[int],  # NumPy axes to reduce, both sky axes (the last two) among them
+        section: _Section | None = None,
+        *,
+        regions: Sequence[Region],  # shapes or rings
+        threads: int = 0,
+        progress: _Progress | None = None,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...  # sums of share x value, and of shares; a leading axis for the regions
     def moments(
         self,
         orders: Sequence[int],  # of 0, 1, 2
@@ -423,6 +442,7 @@ class Image:
         threads: int = 0,
         progress: _Progress | None = None,
     ) -> list[NDArray[np.float64]]: ...
+    def with_channels(self, axis: int, channels: NDArray[np.bool_]) -> FitsFile: ...  # NaN in the others, which are not read
     def subtract_baseline(
         self,
         order: int,
@@ -572,6 +592,7 @@ class Region:
     def combined(parts: Sequence[tuple[bool, Region]]) -> Region: ...  # added or removed, in order
     def bounds(self, height: int, width: int) -> tuple[tuple[int, int], tuple[int, int]] | None: ...  # rows, columns
     def mask(self, height: int, width: int) -> NDArray[np.bool_]: ...
+    def shares(self, height: int, width: int) -> tuple[NDArray[np.float64], tuple[int, int]]: ...  # of each pixel of a box; its first row and column
 
 @final
 class Stats:

@@ -77,6 +77,31 @@ def test_statistics_are_those_of_the_concatenated_ranges(ends: list[list[int]]) 
     np.testing.assert_array_equal(spectrum.axis.values[known], velocities)
 
 
+@given(ends=ranges, axes=st.permutations([0, 1, 2]), dtype=st.sampled_from(["f4", "f8"]))
+def test_channels_that_are_not_read_have_the_bits_of_a_mask(
+    ends: list[list[int]], axes: list[int], dtype: str
+) -> None:
+    inside = np.zeros(CHANNELS, dtype=bool)
+    for first, last in ends:
+        inside[first : last + 1] = True
+    values = pixels().astype(dtype).transpose(axes)
+    axis = axes.index(0)
+    image: tf.Image = tf.open(primary(np.ascontiguousarray(values)))[0]
+    shape = [1, 1, 1]
+    shape[axis] = CHANNELS
+    mask = inside.reshape(shape).astype("u1")
+    masked = tf.evaluate("where(m, a, nan)", dtype=np.dtype(dtype).name, a=image, m=mask)
+    parts = image._with_channels(axis, inside)
+    assert parts.dtype == masked.dtype == np.dtype(dtype)
+    np.testing.assert_array_equal(parts.read(), masked.read())
+    np.testing.assert_array_equal(parts[1:, ::2, 3], masked[1:, ::2, 3])
+    for reduced in (None, 0, (1, 2)):
+        for name in ("count", "nan", "sum", "std", "max_position", "median"):
+            one, other = (each.reduce(name, reduced) for each in (parts, masked))
+            np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(parts)).read(), masked.read())
+
+
 def test_robust_noise_is_that_of_the_concatenated_ranges() -> None:
     random = np.random.default_rng(3)
     values = random.normal(0, 1, (CHANNELS, 40, 50)).astype("f4")

@@ -8,12 +8,13 @@ from typing import Any
 import astropy.units as u
 import numpy as np
 import pytest
-from astropy.coordinates import SkyCoord, match_coordinates_sky
+from astropy.coordinates import Angle, SkyCoord, match_coordinates_sky
 from hypothesis import given
 from hypothesis import strategies as st
 
 import tachyfits as tf
 from tachyfits.cli import run
+from tachyfits.text.cones import cone
 
 RNG = np.random.default_rng(11)
 LONGITUDES = np.concatenate([RNG.uniform(0, 360, 400), [0.0, 359.999, 0.001, 10.0, 10.0]])
@@ -81,7 +82,7 @@ def test_matches_are_those_of_astropy(table: tf.Table, tmp_path: Path) -> None:
     index, angles, _ = match_coordinates_sky(here, there)
     for found in (table.match(other), table.match(there)):
         np.testing.assert_array_equal(found.index, index)
-        np.testing.assert_allclose(found.separation, angles.to_value("deg"), rtol=1e-12)
+        np.testing.assert_allclose(found.separation, angles.to_value("deg"), rtol=1e-12, atol=1e-12)
     near = table.match(other, "1arcsec")
     np.testing.assert_array_equal(near.index >= 0, angles <= 1 * u.arcsec)
 
@@ -103,10 +104,17 @@ def test_matches_are_with_positions_alone(table: tf.Table) -> None:
             table.match(other)
 
 
+@pytest.mark.parametrize("unit", ["deg", "arcmin", "arcsec"])
+def test_angles_with_a_unit_are_those_of_astropy(unit: str) -> None:
+    for number in ("1", "30", "0.1", "2.5e-3", " +7.25 ", ".3", "0.04567"):
+        for text in (f"{number}{unit}", f"{number} {unit}"):
+            assert cone(0, 0, text)[2] == Angle(text.strip()).to_value("deg")
+
+
 def test_invalid_cones_are_refused(table: tf.Table, tmp_path: Path) -> None:
-    for cone in ((0, 91, 1), (0, 0, -1), (0, 0, 181), (np.nan, 0, 1), ("x", 0, 1), (0, 0, "1kg")):
+    for wrong in ((0, 91, 1), (0, 0, -1), (0, 0, 181), (np.nan, 0, 1), ("x", 0, 1), (0, 0, "1kg")):
         with pytest.raises(tf.UsageError, match="invalid cone"):
-            table.cone(*cone)
+            table.cone(*wrong)
     with pytest.raises(tf.UsageError, match="no columns of a position of these names"):
         table.cone(0, 0, 1, names=("A", "B"))
     for names in ("RA", ["RA"], ("RA", "DEC", "ID"), (1, 2), 5):

@@ -44,12 +44,13 @@ def days(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, str]
     for kind, program in (("python", sys.executable), ("shell", "sh")):
         folder = tmp_path_factory.mktemp(kind)
         write_galaxy(GALAXY, folder / "cube.fits", model_range=slice(5, 55))
-        offsets = np.random.default_rng(3).uniform(-0.2, 0.2, (2, 200))
-        tf.write(
-            folder / "catalogue.fits",
-            {"RA": 202.4696 + offsets[0], "DEC": 47.1952 + offsets[1], "N": np.arange(200)},
-            units={"RA": "deg", "DEC": "deg"},
-        )
+        for name, seed, count in (("catalogue", 3, 200), ("other", 4, 300)):
+            offsets = np.random.default_rng(seed).uniform(-0.2, 0.2, (2, count))
+            tf.write(
+                folder / f"{name}.fits",
+                {"RA": 202.4696 + offsets[0], "DEC": 47.1952 + offsets[1], "N": np.arange(count)},
+                units={"RA": "deg", "DEC": "deg"},
+            )
         script = EXAMPLES / ("day.py" if kind == "python" else "day.sh")
         done = subprocess.run(
             [program, str(script)], cwd=folder, env=os.environ | {"PATH": path},
@@ -106,7 +107,7 @@ def test_both_scripts_give_the_same_numbers(days: dict[str, tuple[Path, str]]) -
         one, other = tf.open(ours / name)[0], tf.open(theirs / name)[0]
         assert one.unit == other.unit
         np.testing.assert_array_equal(one.read(), other.read())
-    rows = [pyarrow.parquet.read_table(folder / "near.parquet") for folder in (ours, theirs)]
+    rows = [pyarrow.parquet.read_table(folder / "matched.parquet") for folder in (ours, theirs)]
     assert rows[0].equals(rows[1])
     for folder in (ours, theirs):
         assert (folder / "day.png").read_bytes().startswith(b"\x89PNG")
@@ -181,17 +182,16 @@ def test_spectra_in_jansky_and_their_fits_are_those_of_astropy(
         np.testing.assert_allclose(numbers, expected, rtol=2e-4)
 
 
-def test_the_catalogue_has_the_rows_that_astropy_finds(
-    days: dict[str, tuple[Path, str]],
-) -> None:
+def test_the_catalogues_match_as_by_astropy(days: dict[str, tuple[Path, str]]) -> None:
     folder = days["shell"][0]
-    rows = tf.open(folder / "catalogue.fits")[1].read()
-    places = SkyCoord(rows["RA"], rows["DEC"], unit="deg")
-    near = places.separation(SkyCoord(202.4696, 47.1952, unit="deg")) <= 4 * u.arcmin
-    assert pyarrow.parquet.read_table(folder / "near.parquet")["N"].to_pylist() == list(
-        np.flatnonzero(near)
-    )
-    assert 3 < near.sum() < 100
+    tables = [tf.open(folder / f"{name}.fits")[1].read() for name in ("catalogue", "other")]
+    one, other = (SkyCoord(table["RA"], table["DEC"], unit="deg") for table in tables)
+    index, angles, _ = one.match_to_catalog_sky(other)
+    near = np.flatnonzero(angles <= 30 * u.arcsec)
+    found = pyarrow.parquet.read_table(folder / "matched.parquet")
+    assert found["N"].to_pylist() == near.tolist()
+    assert found["N_2"].to_pylist() == index[near].tolist()
+    assert 10 < near.size < 190
 
 
 def test_the_fits_are_about_the_galaxy(days: dict[str, tuple[Path, str]]) -> None:

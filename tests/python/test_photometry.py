@@ -62,6 +62,20 @@ def test_sums_backgrounds_and_errors_are_those_of_photutils(method: str) -> None
     assert np.isnan(plain.background).all()
 
 
+@pytest.mark.parametrize("weights", ["exact", None])
+def test_apertures_together_have_the_bits_of_each_alone(weights: Any) -> None:
+    values = pixels()
+    values[11, 40:46] = np.nan
+    places = np.random.default_rng(4).uniform((-1, -1), (65, 61), (60, 2)).tolist()
+    regions = [tf.Circle(x, y, 1.5 + number % 7) for number, (x, y) in enumerate(places)]
+    together = image(values).photometry(regions, background=(8, 12), weights=weights)
+    for number, region in enumerate(regions):
+        alone = image(values).photometry(region, background=(8, 12), weights=weights)
+        for name in ("flux", "error", "area", "background", "noise"):
+            one, other = getattr(together, name)[number], getattr(alone, name)[0]
+            np.testing.assert_array_equal(one, other, err_msg=f"{name} of {region}")
+
+
 def test_errors_are_the_scatter_of_many_skies() -> None:
     regions = [tf.Circle(x, y, 4.0) for x, y in PLACES]
     fluxes, errors = [], []

@@ -454,6 +454,17 @@ def test_a_column_of_a_journal_has_letters_of_8_points_and_no_empty_bands(tmp_pa
     assert tuple(plane().plot(figsize=(4, 5)).get_size_inches()) == (4, 5)
 
 
+def test_panels_of_a_narrow_figure_are_below_each_other() -> None:
+    one, other = plane(), plane(*BEAM)
+    narrow = tf.figure([one, other], shared=False, figsize=3.5)
+    boxes = [axes.get_position() for axes in narrow.axes if hasattr(axes, "coords")]
+    assert boxes[0].y0 > boxes[1].y1
+    assert min(box.width for box in boxes) > 0.4
+    with pytest.raises(tf.UsageError, match=r"2 panels side by side in 3\.5 inches") as error:
+        tf.figure([one, other], shared=False, columns=2, figsize=3.5)
+    assert "hint: give columns=1" in str(error.value)
+
+
 @pytest.mark.parametrize("figsize", [0, -1, (1, 2, 3), "wide", float("nan"), (5, 1e9)])
 def test_invalid_sizes_are_refused(figsize: Any) -> None:
     with pytest.raises(tf.UsageError, match="invalid figsize"):

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tachyfits as tf
+from tachyfits import _core
 from tachyfits.cli import run
 from tachyfits.table.intervals import inside
 
@@ -71,6 +72,82 @@ def test_joins_have_the_pairs_of_all_angles(
         assert joined["NAME_2"].tolist()[row] == (None if number is None else f"b{number}")
         assert np.isnan(joined["SEPARATION"][row]) == (number is None)
     assert joined.unit("SEPARATION") == joined.unit("RA_2") == "deg"
+
+
+ANGLES = st.one_of(
+    st.sampled_from([0.0, 90.0, 180.0, 359.999999, -90.0, -180.0, 1e-7, np.nan, np.inf, 91.0]),
+    st.floats(-400, 400),
+)
+SKY = st.lists(st.tuples(ANGLES, ANGLES), max_size=40)
+
+
+@given(SKY, SKY, st.sampled_from([0.0, 1e-6, 0.5, 30.0, 180.0]))
+def test_matches_are_those_of_all_angles(one: Any, other: Any, radius: float) -> None:
+    first, second = (np.array(rows, dtype=float).reshape(-1, 2).T.copy() for rows in (one, other))
+    known, there = (
+        np.isfinite(lon) & np.isfinite(lat) & (np.abs(lat) <= 90) for lon, lat in (first, second)
+    )
+    angles = np.full((first.shape[1], second.shape[1]), np.nan)
+    rows, partners = np.ix_(known, there)
+    angles[rows, partners] = (
+        SkyCoord(*first[:, known], unit="deg")[:, None]
+        .separation(SkyCoord(*second[:, there], unit="deg")[None, :])
+        .to_value("deg")
+    )
+    index, separation = _core.nearest_positions(tuple(first), tuple(second))
+    for row, all_angles in enumerate(angles):
+        if np.isnan(all_angles).all():
+            assert index[row] == -1
+            assert np.isnan(separation[row])
+        else:
+            # Roundings of chords and angles: 1e-13 degrees, and 1e-6 of almost opposite ones.
+            assert all_angles[index[row]] <= np.nanmin(all_angles) + 3e-6
+            assert separation[row] == pytest.approx(all_angles[index[row]], abs=1e-11)
+    left, right, apart = _core.matching_positions(tuple(first), tuple(second), radius)
+    pairs = set(zip(left.tolist(), right.tolist(), strict=True))
+    assert len(pairs) == len(left)
+    assert pairs >= {(a, b) for a, b in np.argwhere(angles <= radius - 1e-11).tolist()}
+    assert pairs <= {(a, b) for a, b in np.argwhere(angles <= radius + 1e-11).tolist()}
+    order = sorted(range(len(left)), key=lambda n: (left[n], apart[n], right[n]))
+    assert order == list(range(len(left)))
+
+
+@pytest.mark.parametrize("width", [360.0, 1e-4])
+def test_many_matches_are_those_of_astropy(width: float) -> None:
+    rng = np.random.default_rng(6)
+    first, second = (
+        (rng.uniform(0, width, count), rng.uniform(-width / 4, width / 4, count))
+        for count in (30000, 40000)
+    )
+    index, separation = _core.nearest_positions(first, second)
+    theirs, angles, _ = SkyCoord(*first, unit="deg").match_to_catalog_sky(
+        SkyCoord(*second, unit="deg")
+    )
+    np.testing.assert_array_equal(index, theirs)
+    np.testing.assert_allclose(separation, angles.to_value("deg"), rtol=1e-9, atol=1e-15)
+    limit = float(np.median(separation))
+    near, apart = _core.nearest_positions(first, second, limit)
+    np.testing.assert_array_equal(near, np.where(separation <= limit, index, -1))
+    np.testing.assert_array_equal(apart, np.where(separation <= limit, separation, np.nan))
+    # Of equal positions the first one counts.
+    twice = tuple(np.concatenate([angle, angle]) for angle in second)
+    np.testing.assert_array_equal(_core.nearest_positions(first, twice)[0], index)
+
+
+def test_positions_of_astropy_match_in_their_frame(paths: tuple[Path, Path]) -> None:
+    one, other = (tf.open(path)[1] for path in paths)
+    there = SkyCoord(np.nan_to_num(other["RA"]), other["DEC"], unit="deg")
+    for frame in ("icrs", "galactic", "fk5"):
+        matches = one.match(there.transform_to(frame), RADIUS)
+        expected, angles, _ = SkyCoord(
+            np.nan_to_num(one["RA"]), one["DEC"], unit="deg"
+        ).match_to_catalog_sky(there)
+        good = np.isfinite(one["RA"])
+        near = good & (angles.to_value("deg") <= RADIUS)
+        np.testing.assert_array_equal(matches.index, np.where(near, expected, -1))
+        np.testing.assert_allclose(
+            matches.separation[good], angles.to_value("deg")[good], rtol=1e-6
+        )
 
 
 def test_a_join_written_and_read_keeps_null_values(

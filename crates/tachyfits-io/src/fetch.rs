@@ -111,10 +111,29 @@ pub fn fetch<R>(
     if !storage.computes() {
         executor::charge_current(block.wanted())?;
     }
-    block.fetch(storage, false)?;
+    let cached = block.is_picked() && {
+        let is_free = block.ranges.iter().step_by(block.ranges.len().div_ceil(LOOKS));
+        let is_free = is_free.cloned().all(|range| storage.is_resident(range));
+        storage.lends_cached(is_free, 0)
+    };
+    if cached {
+        storage.prepare_to_lend();
+    }
+    block.fetch(storage, cached)?;
     let used = use_them(&block.fetched());
+    if cached {
+        block.intact(storage)?;
+    }
     executor::check_current().map(|()| used)
 }
+
+/// Ranges that are looked for in the page cache before any is borrowed from it.
+const LOOKS: usize = 4;
+
+/// Ranges of fewer bytes on average, of less than a share of the bytes between the first and the last one, are picked: a copy
+/// would be of the gaps.
+const PICKED_BYTES: u64 = 1 << 10;
+const PICKED_SHARE: u64 = 8;
 
 /// Where the bytes of a range are.
 #[derive(Clone, Debug)]
@@ -218,6 +237,16 @@ impl<'s> Block<'s> {
         }
         let bytes = |range: &Range<u64>| range.end.saturating_sub(range.start);
         self.ranges.iter().map(bytes).fold(0, u64::saturating_add)
+    }
+
+    /// Whether the ranges pick short pieces out of many more bytes.
+    fn is_picked(&self) -> bool {
+        let used = self.ranges.iter().filter(|range| !range.is_empty());
+        let start = used.clone().map(|range| range.start).min().unwrap_or(0);
+        let end = used.map(|range| range.end).max().unwrap_or(0);
+        let wanted = self.wanted();
+        wanted < PICKED_BYTES.saturating_mul(self.ranges.len() as u64)
+            && wanted.saturating_mul(PICKED_SHARE) < end - start
     }
 
     /// The reads that the ranges need, to be announced; nothing is read.

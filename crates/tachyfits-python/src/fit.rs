@@ -98,6 +98,18 @@ impl Image {
         let baseline = Baseline::new(unknown_as_most(order), &coordinates, &channels);
         Ok(FitsFile::new(self.engine().subtract_baseline(&baseline, fits_axis).or_raise(py)?))
     }
+
+    /// Return the image with NaN in the other channels; nothing is computed yet.
+    fn with_channels(
+        &self,
+        py: Python<'_>,
+        axis: i64,
+        channels: PyReadonlyArray1<'_, bool>,
+    ) -> PyResult<FitsFile> {
+        let fits_axis = fits_axis(self.engine(), axis).or_raise(py)?;
+        let channels = buffer::copied(py, &channels)?;
+        Ok(FitsFile::new(self.engine().with_channels(fits_axis, &channels).or_raise(py)?))
+    }
 }
 
 /// Fit Gaussians and a baseline to spectra, one after the other: the numbers of `fit_gaussians`.

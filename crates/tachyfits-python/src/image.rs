@@ -276,6 +276,31 @@ impl Image {
         Ok(arrays)
     }
 
+    /// Sum the pixels of each region along axes, each times its share inside; return the sums, and those of the shares.
+    #[pyo3(signature = (axes, section=None, *, regions, threads=0, progress=None))]
+    fn weighted<'py>(
+        &self,
+        py: Python<'py>,
+        axes: Vec<i64>,
+        section: Option<Ranges>,
+        regions: Vec<Py<Region>>,
+        threads: i64,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let axes = fits_axes(&self.image, &axes).or_raise(py)?;
+        let section = self.section(py, section)?;
+        let regions = engine_regions(Some(regions)).unwrap_or_default();
+        let mut weighted = reported(py, threads, progress, |options| {
+            self.image.weighted(&axes, &section, &regions, options)
+        })?;
+        weighted.axes.reverse();
+        let place = || place(&self.image);
+        Ok((
+            shaped(py, weighted.sums, &weighted.axes, place())?,
+            shaped(py, weighted.shares, &weighted.axes, place())?,
+        ))
+    }
+
     /// Count the pixels of a section in equal bins over [low, high].
     #[pyo3(signature = (low, high, bins, section=None, *, regions=None, threads=0, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "Python has them by name")]

@@ -41,6 +41,7 @@ mod repair;
 mod report;
 mod reshape;
 mod section;
+mod sky_match;
 mod source;
 mod stats;
 mod table;
@@ -72,6 +73,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(report::stop_collecting, module)?)?;
     module.add_function(wrap_pyfunction!(computed::smoothing_weights, module)?)?;
     module.add_function(wrap_pyfunction!(fit::fit_spectra, module)?)?;
+    module.add_function(wrap_pyfunction!(sky_match::nearest_positions, module)?)?;
+    module.add_function(wrap_pyfunction!(sky_match::matching_positions, module)?)?;
     module.add_function(wrap_pyfunction!(computed::array_file, module)?)?;
     module.add_function(wrap_pyfunction!(computed::chunks_file, module)?)?;
     module.add_function(wrap_pyfunction!(csv::csv_rows, module)?)?;

@@ -112,6 +112,7 @@ impl Image {
     fn order_statistic(&self, py: Python<'_>, asked: Asked) -> PyResult<OrderStatistic> {
         match asked {
             Asked::Percentile(percent) => Ok(OrderStatistic::Percentile(percent)),
+            Asked::Name(name) if name == "count" => Ok(OrderStatistic::Count),
             Asked::Name(name) => OrderStatistic::of_name(&name).ok_or_else(|| {
                 let names = statistics().filter(|facts| facts.is_order).map(|facts| facts.name);
                 let names: Vec<_> = names.collect();

@@ -4,7 +4,7 @@ use numpy::{PyArrayDyn, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
 use tachyfits::region::Part;
 
-use crate::buffer::zeros;
+use crate::buffer::{shaped, zeros};
 use crate::errors::{OrRaise, argument, not_negative};
 use crate::progress;
 
@@ -127,6 +127,20 @@ impl Region {
             Ok::<_, tachyfits::Error>(())
         })?;
         Ok(mask.clone())
+    }
+
+    /// Return the share of each pixel that is inside, in the box around the region, and the first row and column of that.
+    fn shares<'py>(
+        &self,
+        py: Python<'py>,
+        height: i64,
+        width: i64,
+    ) -> PyResult<(Bound<'py, PyAny>, Ends)> {
+        let height: u64 = not_negative(py, "height", height)?;
+        let width: u64 = not_negative(py, "width", width)?;
+        let shares = progress::run(py, 0, None, |run| self.region.shares(width, height, run))?;
+        let shape = [shares.height, shares.width];
+        Ok((shaped(py, shares.values, &shape, ("", None))?, (shares.y, shares.x)))
     }
 
     /// Return (first row, last row, first column, last column) of the pixels inside an image of this size.

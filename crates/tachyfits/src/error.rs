@@ -135,6 +135,9 @@ reasons! {
     Region = "region", Usage,
         "A region is invalid, or cannot be used here.",
         hint "use sizes of 0 or more and finite numbers up to 1e12, and reduce NAXIS1 and NAXIS2";
+    Weights = "weights", Usage,
+        "A region has no exact shares of pixels.",
+        hint "use one circle, ellipse, box or polygon, or a ring whose hole is inside";
     Statistic = "statistic", Usage,
         "No statistic has this name.",
         hint "use one of these names";

@@ -20,6 +20,7 @@
 
 mod array;
 mod byte_sums;
+mod channel_gaps;
 pub mod checksum;
 mod chunks;
 mod computed;
@@ -58,6 +59,8 @@ mod robust;
 mod row_fold;
 mod row_spans;
 mod section;
+mod shares;
+pub mod sky_match;
 pub mod smooth;
 mod statistic;
 mod stored_type;
@@ -68,6 +71,7 @@ mod tile_batch;
 pub mod tiled;
 mod typed;
 pub mod verify;
+mod weighted;
 mod workers;
 mod write_image;
 
@@ -123,7 +127,9 @@ pub mod statistics {
     pub use crate::order_statistics::OrderLimits;
     pub use crate::order_statistics::OrderStatistic;
     pub use crate::reduce::Reduced;
+    pub use crate::shares::Shares;
     pub use crate::statistic::{StatisticFacts, statistics};
+    pub use crate::weighted::Weighted;
     pub use tachyfits_kernels::{
         Common, Compensated, Extremum, Histogram, HistogramRange, StatisticUnit, Sum, Total, Unit,
         UnknownStatistic,

@@ -18,6 +18,10 @@ pub(crate) trait LineFold: Sync {
     type State: Default + Clone + Send;
     /// Whether states have positions, which [`LineFold::place`] replaces.
     const HAS_POSITIONS: bool;
+    /// The bytes that stand for the pixels of a line in [`LineFold::accumulate`].
+    fn pixels<'a>(&self, _line: &Line, bytes: &'a [u8], _buffer: &'a mut Vec<u8>) -> &'a [u8] {
+        bytes
+    }
     /// Adds the pixels of a line, the first of which has the linear index `position` among the reduced ones.
     fn accumulate(&self, state: &mut Self::State, bytes: &[u8], position: u64);
     /// Adds the state of later pixels.
@@ -211,8 +215,8 @@ pub(crate) fn fold_tasks<F: LineFold>(
         &TasksOf { reads: LineReads { lines, pixels }, tasks },
         lines.pixels(),
         options,
-        <(Vec<u8>, OpenLeaf)>::default,
-        |(gathered, leaf), task, fetched| {
+        <(Vec<u8>, Vec<u8>, OpenLeaf)>::default,
+        |(gathered, buffer, leaf), task, fetched| {
             let task = start + task;
             let mut piece = 0;
             let mut folded: Vec<(u64, F::State)> = Vec::new();
@@ -220,6 +224,7 @@ pub(crate) fn fold_tasks<F: LineFold>(
                 group.prefetch(fetched, pixels);
                 for line in group.lines() {
                     let bytes = line.stretch.collect(fetched, &mut piece, pixels, gathered);
+                    let bytes = fold.pixels(&line, bytes, buffer);
                     if line.leaf != LeafPlace::Next {
                         leaf.fold(fold, &mut folded);
                     }

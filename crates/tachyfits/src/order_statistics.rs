@@ -14,8 +14,8 @@ mod stream;
 
 use tachyfits_io::Report;
 use tachyfits_io::operation::RunOptions;
-use tachyfits_kernels::Tier;
-use tachyfits_memory::NoMemory;
+use tachyfits_kernels::{Encoding, Tier, decode_f64};
+use tachyfits_memory::{self as memory, NoMemory};
 
 pub(crate) use passes::Passes;
 pub use rank::OrderStatistic;
@@ -26,6 +26,7 @@ use stream::Population;
 use crate::error::{Error, Reason};
 use crate::grid::Grid;
 use crate::image::{Image, filled, tier};
+use crate::line_fold::{LeafRows, LineFold, fold_tasks};
 use crate::output_tiles::{OutputOperation, push_outputs};
 use crate::reduce::Reduced;
 use crate::region::Region;
@@ -108,7 +109,7 @@ impl Image {
             let (tier, tile_bytes) = (tier(), limits.tile_bytes);
             let operation = InMemory { statistics, tier };
             push_outputs(self, &grid, tier, tile_bytes, &operation, &mut passes, all)?;
-        } else if asked {
+        } else if asked && !plan.gather_regions(statistics, &mut passes, &mut results)? {
             plan.stream(statistics, &mut passes, &mut results)?;
         }
         let mut axes: Vec<u64> = plan.kept().map(|range| range.count).collect();
@@ -185,6 +186,51 @@ impl OrderPlan<'_> {
         ranges.filter(|(_, reduced)| !**reduced).map(|(range, _)| *range)
     }
 
+    /// Select among the pixels of all regions, gathered by one pass; `false` where there are no regions, or too many pixels.
+    fn gather_regions(
+        &self,
+        statistics: &[OrderStatistic],
+        passes: &mut Passes<'_>,
+        results: &mut [Vec<f64>],
+    ) -> Result<bool, Error> {
+        let Some(regions) = self.regions else { return Ok(false) };
+        // Regions that are too many for one pass may do one by one.
+        let options = passes.options();
+        let Ok(lines) = self.image.lines(self.section, self.reduced, Some(regions), false, options)
+        else {
+            return Ok(false);
+        };
+        let outputs = self.kept().map(|range| range.count).product::<u64>() * regions.len() as u64;
+        if lines.pixels() > self.limits.kept || lines.pixels() / outputs > self.limits.gathered {
+            return Ok(false);
+        }
+        let mut gathered: Vec<Vec<f64>> = filled(outputs, Vec::new(), GATHERED)?;
+        let mut outcome = Ok(());
+        let fold = GatherFold { encoding: self.image.encoding(), tier: tier() };
+        passes.alone(lines.pixels() <= ALONE_PIXELS);
+        passes.run(lines.pixels() * self.image.pixel_bytes().size, |options| {
+            let take = |folded: Vec<(u64, Vec<f64>)>| {
+                for (output, values) in folded {
+                    let pixels = &mut gathered[output as usize];
+                    let added = memory::extend(pixels, &values, GATHERED);
+                    outcome = std::mem::replace(&mut outcome, Ok(())).and(added);
+                }
+            };
+            let tasks = 0..lines.tasks();
+            let report = fold_tasks(self.image, &*lines, &fold, outputs, tasks, options, take)?;
+            Ok(((), report))
+        })?;
+        outcome?;
+        let (mut selection, mut values) = (Selection::default(), Vec::new());
+        for mut pixels in gathered {
+            selection.reserve(pixels.len())?;
+            values.clear();
+            selection.push(&mut pixels, statistics, fold.tier, &mut values);
+            results.iter_mut().zip(&values).for_each(|(all, &value)| all.push(value));
+        }
+        Ok(true)
+    }
+
     /// Output by output, region by region, each on its own.
     fn stream(
         &self,
@@ -216,6 +262,33 @@ impl OrderPlan<'_> {
         }
         Ok(())
     }
+}
+
+/// Purpose of the memory, for errors.
+const GATHERED: &str = "the pixels of regions";
+
+/// The physical values of pixels.
+struct GatherFold {
+    encoding: Encoding,
+    tier: Tier,
+}
+
+impl LineFold for GatherFold {
+    type State = Vec<f64>;
+    const HAS_POSITIONS: bool = false;
+
+    fn accumulate(&self, state: &mut Vec<f64>, bytes: &[u8], _position: u64) {
+        let first = state.len();
+        // At most a line, 512 KiB.
+        state.resize(first + bytes.len() / self.encoding.pixel_bytes(), 0.0);
+        decode_f64(bytes, &self.encoding, self.tier, &mut state[first..]);
+    }
+
+    fn merge(&self, state: &mut Vec<f64>, later: &Vec<f64>) {
+        state.extend_from_slice(later);
+    }
+
+    fn place(&self, _state: &mut Vec<f64>, _rows: &LeafRows) {}
 }
 
 /// The ranges of one output of a section of which some axes are reduced.

@@ -21,7 +21,7 @@ use crate::row_spans::{self, push_joined};
 pub struct Region(RegionShape);
 
 #[derive(Clone, Debug, PartialEq)]
-enum RegionShape {
+pub(crate) enum RegionShape {
     Box {
         x: f64,
         y: f64,
@@ -181,6 +181,10 @@ impl Region {
             parts.insert(0, (Part::Include, Region::everything()));
         }
         Region(RegionShape::Combined(parts))
+    }
+
+    pub(crate) fn shape(&self) -> &RegionShape {
+        &self.0
     }
 
     /// Whether a point lies inside: the definition, one pixel at a time.

@@ -174,9 +174,12 @@ ATTRIBUTES: dict[str, dict[str, str]] = {
         "array": "plane.values",
         "read": "plane.values",
         "to_hdu": "plane.write(path)",
-        "stats": "np.nanmean(plane.values) and the like",
+        "stats": "plane.mean(), plane.std(), plane.max() and the like",
         "to_ccddata": "plane.to_astropy()",
         "to_nddata": "plane.to_astropy()",
+        "cutout": "plane[region], such as plane['circle(10,20,5)']",
+        "crop": "plane[region], such as plane['circle(10,20,5)']",
+        "select": "cube.select(region) before the plane is made, or plane[region]",
         "convolve_to": "cube.smooth(beam=beam) before the plane is made",
     },
     "Spectrum": {
@@ -211,7 +214,7 @@ ARGUMENTS: dict[str, str] = {
     "open.mode": 'tf.open reads; to change a file: with tf.edit(path) as editor:',
     "open.memmap": "leave it out, or say storage='mmap'",
     "open.lazy_load_hdus": "leave it out: only headers are read",
-    "open.do_not_scale_image_data": "image.read(raw=True) reads stored values",
+    "open.do_not_scale_image_data": 'image.read(dtype="raw") for stored values',
     "open.uint": "leave it out: unsigned integers are read as such",
     "open.ignore_missing_end": "damaged='warn' reads what is whole",
     "open.ignore_blank": "leave it out: BLANK pixels are undefined",
@@ -219,6 +222,11 @@ ARGUMENTS: dict[str, str] = {
     "open.ext": "index the file: tf.open(path)[1]",
     "open.hdu": "index the file: tf.open(path)[1]",
     "open.hdu_index": "index the file: tf.open(path)[1]",
+    **{
+        f"{name}.{argument}": f"image.select({argument}=...).{name}()"
+        for name in ("std", "mean", "sum", "max", "min", "median", "mad", "reduce")
+        for argument in ("channels", "region", "section", "where", "pol")
+    },
     "write.clobber": "overwrite=True",
     "write.output_verify": "leave it out; tf.verify(path) checks a file",
     "write.hdr": "header=",
@@ -238,7 +246,7 @@ ARGUMENTS: dict[str, str] = {
     "method": "statistic=",
     "how": "statistic=, such as 'mean'",
     "func": "statistic=, such as 'mean'",
-    "chans": 'channels="40:90" or channels=slice(40, 90)',
+    "chans": 'channels=slice(40, 90) or channels="100..250 km/s"',
     "chan": "channels=",
     "spw": "channels=",
     "stokes": 'pol="I"',

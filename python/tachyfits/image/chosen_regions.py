@@ -24,6 +24,7 @@ from tachyfits.text.axes import counted_axes
 from tachyfits.text.region_input import listed_regions, region
 from tachyfits.text.regions import (
     CompoundRegion,
+    Ends,
     Line,
     MaskRegion,
     PhysicalRegion,
@@ -252,9 +253,7 @@ def _warn_outside(image: ImageHdu, item: Region, core: _core.Region) -> None:
     """Warn of a region that has no pixel on the image, or not all of its pixels."""
     height, width = image.shape[-2:]
     with np.errstate(all="ignore"):
-        left, right, low, high = (
-            item.ends() if isinstance(item, PixelRegion) else ends_of(border_of(image, item))
-        )
+        left, right, low, high = _ends(image, item)
     if math.isnan(left):
         # On the other half of the sky, or all around the image.
         if core.bounds(height, width) is None:
@@ -267,6 +266,18 @@ def _warn_outside(image: ImageHdu, item: Region, core: _core.Region) -> None:
         _warn_of(item, "lies outside", width, height)
     elif any(first + slack < least or last - slack > most for first, last, most in sides):
         _warn_of(item, "reaches beyond", width, height)
+
+
+def _ends(image: ImageHdu, item: Region) -> Ends:
+    """Return the least and the greatest x, and those of y, of the border of a region."""
+    if isinstance(item, PixelRegion):
+        return item.ends()
+    if isinstance(item, CompoundRegion):
+        parts = [_ends(image, part) for added, part in item.parts if added]
+        if parts and not any(math.isnan(ends[0]) for ends in parts):
+            left, right, low, high = zip(*parts, strict=True)
+            return min(left), max(right), min(low), max(high)
+    return ends_of(border_of(image, item))
 
 
 def _warn_of(item: Region, where: str, width: int, height: int) -> None:

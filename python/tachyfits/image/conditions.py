@@ -215,6 +215,13 @@ def masked(
     """
     if not conditions and not result:
         return pixels
+    is_float = pixels.bitpix == -8 * pixels.dtype.itemsize
+    if is_float and not result and all(isinstance(each, ChannelMask) for each in conditions):
+        # Channels of a mask alone need not be read.
+        for each in conditions:
+            assert isinstance(each, ChannelMask)
+            pixels = pixels._with_channels(each.axis, each.inside)
+        return pixels
     texts = _Texts(source)
     parts = [_condition_text(condition, pixels, texts) for condition in conditions]
     shown = texts.of_pixels(result) if result else texts.of(pixels)

@@ -13,10 +13,9 @@ from tachyfits.base.errors import either, usage
 from tachyfits.header.brightness import Asked
 from tachyfits.header.spectral_units import Line
 from tachyfits.image.brightness import check_steps, flux_of
-from tachyfits.image.reductions import reduced
 from tachyfits.image.selecting import Selecting
 from tachyfits.image.selection import Choice
-from tachyfits.image.weights import check_weights, weighted
+from tachyfits.image.weights import check_weights, weighted_sums
 from tachyfits.text.pixel_units import certain_pixel_unit
 from tachyfits.text.regions import kept_shape
 
@@ -108,6 +107,14 @@ def fluxes(
 
     ``run``: threads and progress.
     """
+    values, _, unit = fluxes_and_areas(choice, axes, asked, **run)
+    return values, unit
+
+
+def fluxes_and_areas(
+    choice: Choice, axes: Sequence[int], asked: AskedFlux, **run: Any
+) -> tuple[NDArray[np.float64], NDArray[np.float64], str]:
+    """Return the fluxes as `fluxes`, the areas of their defined pixels, and the unit."""
     image, where = choice.image, choice.section
     sky = image._sky_numbers()
     several = [n for n in axes if n not in sky and where.full_shape[n] != 1]
@@ -129,12 +136,21 @@ def fluxes(
     ready = flux_of(image, asked.unit, asked.asked, kept, Line())
     pixels = choice.masked(ready.pixels)
     if check_weights(asked.weights, "sum", choice.regions):
-        sums = weighted(choice, pixels, "sum", axes, **run)
+        sums, areas = weighted_sums(choice, pixels, axes, **run)
     else:
-        sums = reduced(pixels, "sum", axes, where, regions=choice.regions.cores, **run)
+        totals = pixels._reducer().reduce(
+            ["sum", "count"],
+            list(axes),
+            pixels._ranges(where),
+            regions=choice.regions.cores,
+            threads=pixels._threads(run.get("threads")),
+            progress=run.get("progress"),
+        )
+        sums, areas = totals["sum"], totals["count"]
     shape = kept_shape(where, axes, choice.regions.count, asked.keepdims)
     values = np.asarray(sums, dtype=np.float64) * ready.factor
-    return values.reshape(shape), ready.unit or ""
+    areas = np.asarray(areas, dtype=np.float64).reshape(shape)
+    return values.reshape(shape), areas, ready.unit or ""
 
 
 def flux_values(image: Image, axis: Axis | None, **run: Any) -> tuple[NDArray[np.float64], str]:

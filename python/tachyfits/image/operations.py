@@ -347,6 +347,11 @@ class Operations(Pixels):
         core = self._core_image().with_cards([], ["BUNIT"])
         return self._computed(core, "_for_pictures")
 
+    def _with_channels(self, axis: int, inside: NDArray[np.bool_]) -> Image:
+        """Return the image with NaN in the other channels, which are not read."""
+        core = self._core_image().with_channels(axis, inside)
+        return self._computed(core, "_with_channels", axis, inside)
+
     def _computed(self, core: _core.FitsFile, method: str, *args: Any, **kwargs: Any) -> Image:
         """Return the image that the engine computes; it pickles as the call that made it."""
         recipe = (recomputed, (self, method, args, kwargs))

@@ -16,10 +16,10 @@ from tachyfits.base.errors import either, foreign_errors, usage
 from tachyfits.header.brightness import Asked, factor_between, setting_of
 from tachyfits.header.spectral_units import Line
 from tachyfits.image.brightness import flux_of
-from tachyfits.image.expressions import evaluate
-from tachyfits.image.flux import AskedFlux, Flux, fluxes
+from tachyfits.image.flux import AskedFlux, Flux, fluxes_and_areas
+from tachyfits.image.order_statistics import order_arrays
 from tachyfits.image.selection import Choice
-from tachyfits.image.weights import flat, weighted
+from tachyfits.image.weights import flat
 from tachyfits.results.aperture import Photometry
 from tachyfits.text.pixel_units import certain_pixel_unit
 from tachyfits.text.region_input import listed_regions
@@ -123,10 +123,10 @@ class Apertures(Flux):
         scale = _scale(chosen, wanted, asked)
         axes = tuple(range(chosen.image.ndim))
         request = AskedFlux(wanted, asked, weights)
-        values, text = fluxes(chosen, axes, request, threads=threads)
-        area = _areas(chosen, axes, weights, threads)
+        values, areas, text = fluxes_and_areas(chosen, axes, request, threads=threads)
+        area = np.atleast_1d(areas).reshape(-1)
         regions = list(chosen.regions.regions or ())
-        level, spread, count = _backgrounds(chosen.image, regions, background)
+        level, spread, count = _backgrounds(chosen.image, regions, background, threads)
         own = _noise(noise, chosen.image)
         flux = np.atleast_1d(values).reshape(-1) - np.nan_to_num(level) * area * scale.own
         if background is not None:
@@ -177,19 +177,8 @@ def _factor(unit: str | None, wanted: str | None, image: Image, asked: Asked) ->
     return float(np.ravel(factor_between(unit, wanted, setting_of(image, asked))[1])[0])
 
 
-def _areas(
-    choice: Choice, axes: tuple[int, ...], weights: Weights | None, threads: int | None
-) -> NDArray[np.float64]:
-    """Return the area of the defined pixels of each region."""
-    if weights is None:
-        counts = choice.image._within(choice.regions.regions).reduce("count", axis=axes)
-        return np.atleast_1d(np.asarray(counts, dtype=np.float64)).reshape(-1)
-    ones = evaluate("a * 0 + 1", a=choice.masked(choice.image), dtype="float64")
-    return weighted(choice, ones, "sum", axes, threads=threads).reshape(-1)
-
-
 def _backgrounds(
-    image: Image, regions: list[Region], background: Any
+    image: Image, regions: list[Region], background: Any, threads: int | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return the median, the width of the noise and the number of pixels of each background."""
     undefined = np.full(len(regions), np.nan)
@@ -197,10 +186,9 @@ def _backgrounds(
         return undefined, undefined.copy(), np.zeros(len(regions))
     rings = _rings(image, regions, background)
     part = image._within(rings)
-    axes = tuple(range(image.ndim))
-    numbers = [np.asarray(part.reduce(name, axis=axes)) for name in ("median", "mad", "count")]
-    level, spread, count = (np.reshape(each, -1).astype(np.float64) for each in numbers)
-    return level, spread * _OF_MAD, count
+    numbers = order_arrays(part, ["median", "mad", "count"], None, threads=threads)
+    level, spread, count = (np.reshape(each, -1) for each in numbers)
+    return level, spread * _OF_MAD, np.nan_to_num(count)
 
 
 def _rings(image: Image, regions: list[Region], background: Any) -> list[Region]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tachyfits import Histogram, Image, Plane, Spectrum
 from tachyfits.base import either, public, usage
-from tachyfits.plot._figure import FigureSize, add_title, axes_at, page
+from tachyfits.plot._figure import FigureSize, add_title, axes_at, page, size_of
 from tachyfits.plot._histogram import draw_histogram
 from tachyfits.plot._kinds import OF_COORDINATES, kind_of
 from tachyfits.plot._labels import capitalised, set_title, title_of
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: Inches of a panel without ``figsize``.
 _PANEL = 4.2
+#: Inches that a panel needs beside others, with its letters and its colour bar.
+_LEAST_PANEL = 2.0
 #: The most panels of a figure.
 _MOST_PANELS = 100
 #: Noise of an integrated intensity above which a pixel has a line.
@@ -54,7 +56,8 @@ def figure(
         Planes, images of two axes (a picture, or a diagram of `Image.pv`), spectra (one, or a list
         of those that share axes) and histograms. An image of one spectral axis is a spectrum.
     columns
-        Panels in a row; None: all of up to three, else as many as rows.
+        Panels in a row; None: all of up to three, else as many as rows, and fewer where a panel
+        would have less than 2 inches.
     title
         Above all; None: the object, or else the file, of the first.
     titles
@@ -101,7 +104,7 @@ def figure(
             f"invalid titles: expected {len(drawn)}, found {len(titles)}",
             either("give a title for each panel", "give --panel-title for each file"),
         )
-    across = _columns(columns, len(drawn))
+    _check_columns(columns)
     whole = _title_of(drawn[0]) if title is None else title
     planes = [panel for panel in drawn if isinstance(panel, Plane)]
     alike = len(planes) == len(drawn) > 1 and _are_alike(planes)
@@ -117,6 +120,7 @@ def figure(
                            columns=columns, scale_bar=scale_bar, figsize=figsize)  # fmt: skip
     within = _with_line(planes)
     of_coordinates = all(kind_of(plane) in OF_COORDINATES for plane in planes)
+    across = _columns(columns, len(drawn), figsize)
     down = math.ceil(len(drawn) / across)
     size = (_PANEL * across, 0.85 * _PANEL * down * _height(planes, drawn) + 0.4)
     with page(None, figsize, size, across=across) as result:
@@ -183,15 +187,32 @@ def _panel(given: Any) -> Any:
     )
 
 
-def _columns(columns: int | None, count: int) -> int:
-    if columns is None:
-        return count if count <= 3 else math.ceil(math.sqrt(count))
-    if not 1 <= columns <= _MOST_PANELS:
+def _check_columns(columns: int | None) -> None:
+    if columns is not None and not 1 <= columns <= _MOST_PANELS:
         raise usage(
             f"invalid columns {columns}: expected 1 to {_MOST_PANELS}",
             either("give columns=2", "give --columns 2"),
         )
-    return min(columns, count)
+
+
+def _columns(columns: int | None, count: int, figsize: FigureSize) -> int:
+    """Return the number of panels side by side, which letters and colour bars leave room for."""
+    usual = count if count <= 3 else math.ceil(math.sqrt(count))
+    across = min(usual if columns is None else columns, count)
+    if figsize is None:
+        return across
+    (width, _), _ = size_of(figsize, (1.0, 1.0))
+    most = max(int(width / _LEAST_PANEL), 1)
+    if columns is not None and across > most:
+        raise usage(
+            f"{across} panels side by side in {width:g} inches: expected {_LEAST_PANEL:g} inches "
+            "for each",
+            either(
+                f"give columns={most}, or a wider figure: figsize=7.1",
+                f"give --columns {most}, or a wider figure: --figsize 7.1",
+            ),
+        )
+    return min(across, most)
 
 
 def _title_of(panel: Any) -> str:

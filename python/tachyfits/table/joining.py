@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tachyfits import _core
 from tachyfits.base.errors import either, usage
 from tachyfits.table.columns import Columns, TableColumn, Values
 from tachyfits.table.ragged import Ragged
-from tachyfits.table.sky import Matches, nearest
+from tachyfits.table.sky import Positions
 
 #: Rows of the first table that a join has: those with a match, or all.
 KINDS = ("inner", "left")
@@ -40,8 +41,10 @@ class Pairs:
     separation: NDArray[np.float64]
 
 
-def pairs_of(one: Any, other: Any, radius: float | None, kind: str, matches: str) -> Pairs:
-    """Return the pairs of a join; ``one`` and ``other`` as in `nearest`, radius in degrees."""
+def pairs_of(
+    one: Positions, other: Positions, radius: float | None, kind: str, matches: str
+) -> Pairs:
+    """Return the pairs of a join; the radius is in degrees."""
     for name, value, choices in (("kind", kind, KINDS), ("matches", matches, MATCHES)):
         if value not in choices:
             raise usage(
@@ -53,35 +56,13 @@ def pairs_of(one: Any, other: Any, radius: float | None, kind: str, matches: str
             "invalid radius None: expected an angle for matches='all'",
             either('give a radius: "1arcsec"', "give --radius 1arcsec"),
         )
-    pairs = (
-        _nearest_pairs(nearest(one, other, radius))
-        if matches == "nearest" or radius is None
-        else _all_pairs(one, other, radius)
-    )
+    if matches == "all" and radius is not None:
+        pairs = Pairs(*_core.matching_positions(one, other, radius))
+    else:
+        partners, separation = _core.nearest_positions(one, other, radius)
+        left = np.flatnonzero(partners >= 0)
+        pairs = Pairs(left, partners[left], separation[left])
     return pairs if kind == "inner" else _with_every_row(pairs, len(one[0]))
-
-
-def _nearest_pairs(matches: Matches) -> Pairs:
-    left = np.flatnonzero(matches.index >= 0)
-    return Pairs(left, matches.index[left], matches.separation[left])
-
-
-def _all_pairs(one: Any, other: Any, radius: float) -> Pairs:
-    """Return every pair within the radius: by row of the first table, then by separation."""
-    from astropy import units
-
-    (positions, defined), (others, other_defined) = one, other
-    if not (defined.any() and other_defined.any()):
-        nothing = np.empty(0, np.int64)
-        return Pairs(nothing, nothing, np.empty(0))
-    # astropy returns the rows of the positions whose method is called first.
-    right, left, angles, _ = positions[defined].search_around_sky(
-        others[other_defined], radius * units.deg
-    )
-    rows, partners = np.flatnonzero(defined)[left], np.flatnonzero(other_defined)[right]
-    separation = angles.to_value("deg")
-    order = np.lexsort((partners, separation, rows))
-    return Pairs(rows[order], partners[order], separation[order])
 
 
 def _with_every_row(pairs: Pairs, count: int) -> Pairs:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tachyfits import _core
 from tachyfits.base.errors import either, listed, usage
 from tachyfits.text.units import ANGLE, asked_unit, fits_unit
 
 if TYPE_CHECKING:
-    import astropy.coordinates
-
     from tachyfits.table.columns import Columns, TableColumn
 
 #: UCDs of equatorial positions, of the present standard and of the old one (UCD1).
@@ -36,6 +35,16 @@ class PositionColumns(NamedTuple):
     longitude: TableColumn
     latitude: TableColumn
     factors: tuple[float, float]
+
+
+#: Degrees per unit. Hours are those of right ascension; as a unit they would be times.
+_FACTORS = {"": 1.0, "deg": 1.0, **dict.fromkeys(("h", "hr", "hour", "hours"), 15.0)}
+
+#: Longitudes and latitudes in degrees; NaN where a row has no position.
+Positions: TypeAlias = "tuple[NDArray[np.float64], NDArray[np.float64]]"
+
+#: Latitude of the poles, degrees.
+_POLE = 90.0
 
 
 @dataclass(frozen=True)
@@ -112,9 +121,8 @@ def _factor(column: TableColumn) -> float:
     """Return degrees per unit of a column; one without a unit is in degrees."""
     text = (column.unit or "").strip()
     is_number = column.dtype.kind in "fiu"
-    if is_number and (not text or text.lower() in ("h", "hr", "hour", "hours")):
-        # Hours of right ascension; as a unit they would be times.
-        return 15.0 if text else 1.0
+    if is_number and text.lower() in _FACTORS:
+        return _FACTORS[text.lower()]
     unit = fits_unit(text, ANGLE) if is_number else None
     if unit is None or not unit.is_equivalent(asked_unit("deg")):
         raise usage(
@@ -147,51 +155,47 @@ def _term(column: TableColumn, factor: float) -> str:
     return name if factor == 1 else f"{name} * {factor!r}"
 
 
-def coordinates_of(
-    columns: Columns, found: PositionColumns
-) -> tuple[astropy.coordinates.SkyCoord, NDArray[np.bool_]]:
-    """Return the positions of rows, and which rows have one; those of others are 0."""
-    from astropy.coordinates import SkyCoord
-
-    angles = [
+def positions_of(columns: Columns, found: PositionColumns) -> Positions:
+    """Return the positions of rows; NaN where a number is null."""
+    longitude, latitude = (
         np.ma.filled(np.ma.asarray(columns[column.key], dtype=np.float64), np.nan) * factor
         for column, factor in zip((found.longitude, found.latitude), found.factors, strict=True)
-    ]
-    known = np.isfinite(angles[0]) & np.isfinite(angles[1]) & (np.abs(angles[1]) <= 90)
-    longitude, latitude = (np.where(known, angle, 0.0) for angle in angles)
-    return SkyCoord(longitude, latitude, unit="deg"), known
+    )
+    return np.ascontiguousarray(longitude), np.ascontiguousarray(latitude)
 
 
-def known_positions(
-    positions: Any,
-) -> tuple[astropy.coordinates.SkyCoord, NDArray[np.bool_]]:
-    """Return positions of astropy, and which of them are known."""
-    from astropy.coordinates import SkyCoord
+def in_one_frame(own: Positions, other: Any) -> tuple[Positions, Positions]:
+    """Return positions of rows, which are ICRS, in the frame of positions of astropy, and those."""
+    from astropy.coordinates import ICRS, SkyCoord
 
-    if not isinstance(positions, SkyCoord) or positions.ndim != 1:
+    if not isinstance(other, SkyCoord) or other.ndim != 1:
         raise usage(
-            f"invalid positions of type {type(positions).__name__}: expected a Table of tachyfits "
+            f"invalid positions of type {type(other).__name__}: expected a Table of tachyfits "
             "or a SkyCoord of one axis",
             either("use tachyfits.open(...)[1], or SkyCoord([10.0], [-2.0], unit='deg')"),
         )
-    known = np.isfinite(positions.spherical.lon) & np.isfinite(positions.spherical.lat)
-    return positions, np.ma.filled(known, False)
+    if not other.is_equivalent_frame(ICRS()):
+        known = np.isfinite(own[0]) & np.isfinite(own[1]) & (np.abs(own[1]) <= _POLE)
+        longitude, latitude = (np.where(known, angle, 0.0) for angle in own)
+        moved = SkyCoord(longitude, latitude, unit="deg").transform_to(other)
+        longitude, latitude = _degrees(moved)
+        own = np.where(known, longitude, np.nan), latitude
+    return own, _degrees(other)
 
 
-def nearest(one: Any, other: Any, radius: float | None) -> Matches:
-    """Return the nearest positions, by astropy's match_coordinates_sky.
+def _degrees(positions: Any) -> Positions:
+    """Return longitudes and latitudes of astropy in degrees; NaN where they are masked."""
+    angles = positions.spherical
+    longitude, latitude = (
+        np.ma.filled(np.asanyarray(angle.to_value("deg")), np.nan)
+        for angle in (angles.lon, angles.lat)
+    )
+    return np.ascontiguousarray(longitude), np.ascontiguousarray(latitude)
 
-    ``one`` and ``other``: positions and which of them are known, as of `coordinates_of`.
-    """
-    from astropy.coordinates import match_coordinates_sky
 
-    (positions, known), (others, there) = one, other
-    index = np.full(len(positions), -1, dtype=np.int64)
-    separation = np.full(len(positions), np.nan)
-    if known.any() and there.any():
-        found, angles, _ = match_coordinates_sky(positions[known], others[there])
-        index[known] = np.flatnonzero(there)[found]
-        separation[known] = angles.to_value("deg")
+def nearest(one: Positions, other: Positions, radius: float | None) -> Matches:
+    """Return the nearest positions; of several that are equally near, the first."""
+    index, separation = _core.nearest_positions(one, other)
     if radius is not None:
         index[~(separation <= radius)] = -1
     return Matches(index, separation)

@@ -29,10 +29,10 @@ from tachyfits.table.rows import batch_size
 from tachyfits.table.sky import (
     Matches,
     cone_condition,
-    coordinates_of,
-    known_positions,
+    in_one_frame,
     nearest,
     position_columns,
+    positions_of,
 )
 from tachyfits.text.cones import cone
 
@@ -157,7 +157,7 @@ class Table(TableReading):
         self, other: Any, radius: Any = None, *, names: Sequence[str] | None = None,
         other_names: Sequence[str] | None = None,
     ) -> Matches:  # fmt: skip
-        """Return the nearest row of another table for each row, by astropy.
+        """Return the nearest row of another table for each row.
 
         Parameters
         ----------
@@ -184,7 +184,7 @@ class Table(TableReading):
         own = self._positions(names)
         if isinstance(other, Table):
             return nearest(own, other._positions(other_names), limit)
-        return nearest(own, known_positions(other), limit)
+        return nearest(*in_one_frame(own, other), limit)
 
     def join(
         self, other: Table, radius: Any = None, *, kind: str = "inner", matches: str = "nearest",
@@ -300,7 +300,7 @@ class Table(TableReading):
     def _positions(self, names: Sequence[str] | None) -> Any:
         found = position_columns(self.columns, names)
         keys = [found.longitude.key, found.latitude.key]
-        return coordinates_of(self.read(keys), found)
+        return positions_of(self.read(keys), found)
 
     # To other libraries.
 

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 from tachyfits.base.errors import foreign_errors, usage
 from tachyfits.text.units import ANGLE, asked_quantity
+
+#: Units of angles in degrees, and angles that have no others.
+_DEGREES = {"": 1.0, "deg": 1.0, "arcmin": 1 / 60, "arcsec": 1 / 3600}
+_SIMPLE = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(|deg|arcmin|arcsec)\s*")
 
 _HINT = "give longitude, latitude and radius: 83.63,22.01,5arcmin, or 05h34m32s,+22d00m52s,5arcmin"
 
@@ -41,12 +46,13 @@ def cone(longitude: Any, latitude: Any, radius: Any) -> tuple[float, float, floa
 
 
 def _degrees(value: Any) -> float:
+    if isinstance(value, (int, float)):
+        return float(value)
     if not isinstance(value, str):
         return float(asked_quantity(value, ANGLE, "deg").to_value("deg"))
-    try:
-        return float(value)
-    except ValueError:
-        from astropy.coordinates import Angle
+    if simple := _SIMPLE.fullmatch(value):
+        # As astropy, whose import takes most of the time of a command.
+        return float(simple[1]) * _DEGREES[simple[2]]
+    from astropy.coordinates import Angle
 
-        found = Angle(value.strip())
-        return float(found.to_value("deg"))
+    return float(Angle(value.strip()).to_value("deg"))

@@ -168,6 +168,13 @@ impl Lend for JoinedStorage {
         self.members.iter().for_each(|(_, member)| member.prepare_to_lend());
     }
 
+    fn all_mapped(&self) -> Option<&[u8]> {
+        match &self.members[..] {
+            [(0, member)] => member.all_mapped(),
+            _ => None,
+        }
+    }
+
     fn cached(&self, range: Range<u64>) -> Option<&[u8]> {
         let (base, member) = self.member_of(&range)?;
         member.cached(range.start - base..range.end.checked_sub(base)?)

@@ -14,6 +14,8 @@ pub enum OrderStatistic {
     Mad,
     /// Between the smallest (0) and the largest value (100), linearly interpolated between neighbours: NumPy's default.
     Percentile(f64),
+    /// How many values are defined, where that is needed beside the others; NaN without any.
+    Count,
 }
 
 impl OrderStatistic {
@@ -48,6 +50,7 @@ impl OrderStatistic {
     pub fn ranks(self, count: u64) -> [u64; 2] {
         match self {
             OrderStatistic::Median | OrderStatistic::Mad => [(count - 1) / 2, count / 2],
+            OrderStatistic::Count => [0, 0],
             OrderStatistic::Percentile(_) => {
                 let before = self.place(count).floor() as u64;
                 [before.min(count - 1), (before + 1).min(count - 1)]
@@ -60,6 +63,7 @@ impl OrderStatistic {
         match self {
             OrderStatistic::Percentile(percent) => percent / 100.0,
             OrderStatistic::Median | OrderStatistic::Mad => 0.5,
+            OrderStatistic::Count => 0.0,
         }
     }
 
@@ -72,6 +76,7 @@ impl OrderStatistic {
     pub fn value(self, count: u64, [low, high]: [f64; 2]) -> f64 {
         match self {
             OrderStatistic::Median | OrderStatistic::Mad => mean(low, high),
+            OrderStatistic::Count => count as f64,
             OrderStatistic::Percentile(_) => {
                 let place = self.place(count);
                 interpolate(low, high, place - place.floor())
@@ -149,6 +154,7 @@ impl Selection {
                     deviations = true;
                     f64::NAN
                 }
+                OrderStatistic::Count if count > 0 => count as f64,
                 statistic if count > 0 && is_sorted => {
                     let end = |rank: u64| value_of_key(self.keys[rank as usize]);
                     statistic.value(count, statistic.ranks(count).map(end))
