@@ -77,7 +77,7 @@ def running(settings: Settings) -> Iterator[str]:
     thread.join()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def serving() -> Callable[[Settings], contextlib.AbstractContextManager[str]]:
     """Run a server with other settings, in a with block."""
     return running
@@ -112,7 +112,14 @@ def page(browser: Browser, address: str, request: pytest.FixtureRequest) -> Iter
     expect.set_options(timeout=PATIENCE)
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
+    page.on(
+        "console",
+        lambda said: (
+            errors.append(f"{said.text} ({said.location.get('url', '')})")
+            if said.type == "error"
+            else None
+        ),
+    )
     yield page
     notice = page.locator("#notice")
     told = notice.inner_text() if notice.is_visible() else ""
