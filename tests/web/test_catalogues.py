@@ -192,6 +192,7 @@ def test_link_and_session_restore_catalogues(
     page.evaluate("(({catalogues}) => { catalogues.change(catalogues.current, {colour: '#ff0080'});"
                   " catalogues.select(catalogues.current, 7); })(tachyfits)")  # fmt: skip
     add(page, "unplaced.fits")
+    expect(page.locator("#catalogue-problem")).to_contain_text("no columns of a position")
     page.get_by_label("Frame of the positions").select_option("pixels")
     page.get_by_label("Column of longitudes").select_option("A")
     page.get_by_label("Column of latitudes").select_option("B")
