@@ -154,7 +154,6 @@ def used(server: Server, minutes: float) -> Memory:
         page = browser.new_page(viewport={"width": 1280, "height": 800})
         page.set_default_timeout(120_000)
         page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
         page.goto(f"{link}&unit=km/s")
         page.wait_for_function(
             "n => window.tachyfits?.store.state.beside.length === n", arg=IMAGES - 1
