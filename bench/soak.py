@@ -83,7 +83,7 @@ _CLICK = """(async () => {
 
 @dataclass
 class Memory:
-    """What was in use after each round, by its name."""
+    """Memory in use after each round, by its name."""
 
     samples: dict[str, list[float]] = field(default_factory=dict)
 

@@ -112,7 +112,7 @@ def notice_expected() -> None:
 
 @pytest.fixture(scope="session")
 def context(browser: Browser) -> Iterator[BrowserContext]:
-    """What pages share: the browser keeps the scripts of the page from test to test."""
+    """Context of all pages: the browser keeps the scripts of the page from test to test."""
     context = browser.new_context(viewport={"width": 1280, "height": 800}, accept_downloads=True)
     yield context
     context.close()

@@ -212,7 +212,7 @@ def test_link_and_session_restore_catalogues(
     page.goto(link)
     settled(page)
     assert layers(page) == before
-    # A link without catalogues shows none; the session brings them back.
+    # A link without catalogues shows none; the session restores them.
     page.goto("about:blank")
     opened(page, address, "tab=save")
     assert layers(page) == []

@@ -187,7 +187,7 @@ def check(
             axes = dataset["axes"]
             header = hdu.header.copy()
             for number in range(1, count + 1):
-                # Frames of AIPS after the type are no projections.
+                # AIPS appends the frame to the type: it is not a projection.
                 header[f"CTYPE{number}"] = header[f"CTYPE{number}"].removesuffix("-OHEL")
             wcs = WCS(header, hdus)
             pixels = [where[count - 1 - n] for n in range(wcs.naxis)]

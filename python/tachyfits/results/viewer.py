@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 class Viewer(Protocol):
     """The viewer page in a notebook's cell, as `Image.view` returns it: a widget of ipywidgets.
 
-    What people do on the page is here in later cells. Before the page is shown there are no
+    It has the regions of the page in later cells. Before the page is shown there are no
     regions, and no place was clicked.
     """
 
     @property
     def link(self) -> str:
-        """Address of the page, for a browser. It has the token: who knows it sees the image."""
+        """Address of the page, for a browser. It has the token: it opens the image to all users of the machine."""
 
     @property
     def height(self) -> int:
