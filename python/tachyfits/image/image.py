@@ -242,9 +242,9 @@ class Image(ReductionMethods, Operators, Cube, Measuring, Apertures, Reshaping):
         """Show the image in the viewer page, as a widget in the output of a notebook's cell.
 
         One server on a thread of this process serves the files that were viewed, on the loopback
-        address, to clients that have the token of the link. Widgets work in JupyterLab, Jupyter Notebook
-        and VS Code. The browser must reach the server: if the kernel runs on another machine, use
-        ``address``, or forward the port.
+        address, to clients that have the token of the link. Widgets are for JupyterLab, Jupyter
+        Notebook and VS Code. The browser must reach the server: if the kernel runs on another
+        machine, use ``address``, or forward the port.
 
         Parameters
         ----------

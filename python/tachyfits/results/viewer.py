@@ -19,7 +19,7 @@ class Viewer(Protocol):
 
     @property
     def link(self) -> str:
-        """Address of the page, for a browser. It has the token: it opens the image to all users of the machine."""
+        """Address of the page, for a browser. It has the token, so keep it secret."""
 
     @property
     def height(self) -> int:
