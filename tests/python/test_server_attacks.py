@@ -163,7 +163,7 @@ def test_numbers_beyond_reason_are_refused_at_once(server: Server, value: str) -
                    "overlay_levels"),
         "figure/lines": ("width", "levels"), "vectors": ("step", "least"), "match": ("point",),
         "fit": ("gaussians", "baseline", "noise", "line_free", "channels", "region"),
-        "axis": ("redshift", "rest"), "lines": ("redshift", "rest"), "position": ("text",),
+        "axis": ("redshift", "rest"), "lines": ("redshift",), "position": ("text",),
         "catalogue": ("table", "cone"), "catalogue/points": ("table", "where"),
         "catalogue/rows": ("offset", "limit", "around", "where"),
     }  # fmt: skip
