@@ -78,9 +78,10 @@ fuzz: require ## each fuzz target for FUZZ_SECONDS=120
 		cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS); \
 	done
 
-soak: require ## Rust tests that take minutes: faults of servers, too little memory
+soak: $(VENV)/checkers ## tests that take minutes: faults of servers, too little memory, the viewer for half an hour
 	cargo test -p tachyfits-io --features remote,conformance --test remote
 	cargo test -p tachyfits --test memory
+	$(PY) -m bench.soak $(ARGS)
 
 miri: require ## the tests of the format and kernels crates under Miri, which finds undefined behaviour
 	@tools/require miri

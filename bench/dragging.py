@@ -23,7 +23,7 @@ _DRAG = """async (steps) => {
   for (let i = 0; i < steps; i++) {
     const [region] = store.state.regions, begin = performance.now();
     const before = store.state.beside.map(({key}) => images.of(key).curves.get(region.id)?.of);
-    viewer.put({...region, values: [201 + i, 220, 30]}, false);
+    viewer.put({...region, values: [201 + i, 220, 30]});
     const text = tachyfits.text(store.state.regions[0]);
     const isNew = ({key}, n) => images.of(key).curves.get(region.id)?.of !== before[n];
     const isDone = () => dock.spectra.curves.get(region.id)?.text === text

@@ -39,6 +39,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pixels = np.arange(np.prod(SHAPE), dtype=np.float32).reshape(SHAPE)
     tf.write(found / "served" / "cube.fits", pixels)
     tf.write(found / "served" / "deep" / "cube.fits", pixels)
+    places = {"RA": np.array([1.0, 2.0]), "DEC": np.array([3.0, 4.0])}
+    tf.write(found / "served" / "stars.fits", places, units={"RA": "deg", "DEC": "deg"})
     tf.write(found / "secret.fits", np.full((3, 4, 5), 7, dtype=np.float32))
     return found
 
@@ -95,6 +97,21 @@ def test_ids_of_every_form_lead_nowhere_else(server: Server, folder: Path) -> No
             status, content = raw(server, f"/api/v1/{name}?id={trick}{extra}")
             assert status in (400, 404), (trick, status)
             assert secret in trick or str(folder).encode() not in content, trick
+        # The IDs of a second file.
+        for name, parameter, extra in (
+            ("match", "onto", "point=1,1"),
+            ("contours", "onto", "levels=1"),
+            ("figure", "overlay", "overlay_levels=1"),
+            ("figure/lines", "overlay", "overlay_levels=1"),
+            ("spectrum", "region_in", "region=circle(9,9,2)"),
+            ("catalogue", "catalogue", "hdu=0"),
+            ("catalogue/points", "catalogue", "hdu=0"),
+            ("catalogue/rows", "catalogue", "hdu=0"),
+        ):
+            target = f"/api/v1/{name}?id=served/cube.fits&{extra}&{parameter}={trick}"
+            status, content = raw(server, target)
+            assert status in (400, 404), (name, trick, status)
+            assert secret in trick or str(folder).encode() not in content, trick
     paths = (
         "/../secret.fits", "/%2e%2e/%2e%2e/etc/passwd", "//etc/passwd", "/..%2f..%2fapp.py",
         "/..%5c..%5capp.py", "/%00", "/main.js/../../server/app.py",
@@ -140,11 +157,23 @@ def test_numbers_beyond_reason_are_refused_at_once(server: Server, value: str) -
         "pixel": ("x", "y", "channel"), "tile": ("level", "x", "y", "error", "threshold"),
         "histogram": ("bins", "low", "high"), "pv": ("width", "spacing"), "grid": ("lines", "box"),
         "percentiles": ("q",), "contours": ("levels", "level"), "snapshot": ("dpi", "low", "high"),
-        "spectrum": ("region", "channels", "others"), "image": ("level", "threshold", "channel"),
+        "spectrum": ("region", "channels", "others", "smooth", "bin", "region_in_hdu"),
+        "image": ("level", "threshold", "channel"), "noise": ("channel", "threshold"),
+        "figure": ("width", "low", "high", "levels", "channel", "overlay_channel", "overlay_hdu",
+                   "overlay_levels"),
+        "figure/lines": ("width", "levels"), "vectors": ("step", "least"), "match": ("point",),
+        "fit": ("gaussians", "baseline", "noise", "line_free", "channels", "region"),
+        "axis": ("redshift", "rest"), "lines": ("redshift",), "position": ("text",),
+        "catalogue": ("table", "cone"), "catalogue/points": ("table", "where"),
+        "catalogue/rows": ("offset", "limit", "around", "where"),
     }  # fmt: skip
     good = {
         "pixel": {"x": 1, "y": 1}, "tile": {"level": 0, "x": 0, "y": 0}, "pv": {"path": "1,1 9,9"},
-        "contours": {"levels": "1"},
+        "contours": {"levels": "1"}, "match": {"onto": "served/cube.fits"},
+        "fit": {"region": "circle(9,9,3)"}, "catalogue": {"catalogue": "served/stars.fits"},
+        "catalogue/points": {"catalogue": "served/stars.fits"},
+        "catalogue/rows": {"catalogue": "served/stars.fits"},
+        "figure": {"overlay": "served/cube.fits", "overlay_levels": "1", "channel": 1},
     }  # fmt: skip
     for name, parameters in numbers.items():
         for parameter in parameters:

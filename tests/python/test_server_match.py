@@ -160,3 +160,64 @@ def test_long_regions_are_posted_and_no_cache_keeps_the_answer(client: TestClien
     assert answer.json()["region"].count(",") == 1799
     assert answer.headers["Cache-Control"] == "no-store"
     assert "ETag" not in answer.headers
+
+
+@pytest.fixture(scope="module")
+def cubes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The first image and its targets as cubes of four channels."""
+    folder = tmp_path_factory.mktemp("cubes")
+    pixels = np.random.default_rng(9).normal(size=(4, 100, 100)).astype(np.float32)
+    own = header(("RA---SIN", "DEC--SIN"), CRAB, (-1, 1), 0)
+    far = header(("RA---TAN", "DEC--TAN"), (263.0, -22.0), (-1, 1), 0)
+    for name, cards in {"own": own, "far": far, **TARGETS}.items():
+        fits.writeto(folder / f"{name}.fits", pixels, cards)
+    fits.writeto(folder / "bare.fits", pixels)
+    return folder
+
+
+@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("text", [*SHAPES, "point(61,49)"])
+def test_spectrum_of_a_region_of_another_image_is_that_of_the_matched_one(
+    cubes: Path, name: str, text: str
+) -> None:
+    client = TestClient(create_app(Settings(paths=tuple(cubes.glob("*.fits")))))
+    asked = {"id": f"{name}.fits", "region": text, "region_in": "own.fits", "statistic": "sum"}
+    answer = client.get("/api/v1/spectrum", params=asked)
+    assert answer.status_code == 200, answer.text
+    found = answer.json()
+    region = matched(client, name, region=text)["region"]
+    assert found["region"] == region
+    with tf.open(cubes / f"{name}.fits") as file:
+        expected = file[0].spectrum(region, statistic="sum").values
+    np.testing.assert_array_equal(found["values"], expected)
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert "ETag" not in answer.headers
+    # As pages send a polygon of many corners.
+    del asked["region"]
+    posted = client.post("/api/v1/spectrum", params=asked, content=text)
+    assert posted.json() == found
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        ({"region_in": "none.fits"}, 404, "unknown ID"),
+        ({"region_in": "bare.fits"}, 400, "no sky coordinates"),
+        ({"region_in": "far.fits"}, 400, "does not reach the region"),
+        ({"region_in": "turned.fits", "region_in_hdu": "7"}, 404, "HDU 7"),
+        ({"region_in": "turned.fits", "region": None}, 400, "without a region"),
+        ({"region_in_hdu": "0"}, 400, "without region_in"),
+        ({"region_in": "turned.fits", "format": "fits"}, 400, "needs the format json"),
+        ({"region_in": "turned.fits", "region": "icrs; circle(83.6,22,5\")"}, 400, "in pixels"),
+        ({"region_in": "turned.fits", "region": "circle(900,50,5)"}, 400, "no pixel on"),
+    ],
+)  # fmt: skip
+def test_region_of_another_image_that_cannot_be_moved_is_refused(
+    cubes: Path, words: dict[str, Any], status: int, said: str
+) -> None:
+    client = TestClient(create_app(Settings(paths=tuple(cubes.glob("*.fits")))))
+    asked = {"id": "own.fits", "region": "circle(50,50,5)"} | words
+    given = {name: value for name, value in asked.items() if value is not None}
+    answer = client.get("/api/v1/spectrum", params=given)
+    assert answer.status_code == status
+    assert said in answer.json()["detail"]

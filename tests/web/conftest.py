@@ -14,7 +14,14 @@ from pathlib import Path
 
 import pytest
 import uvicorn
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    expect,
+    sync_playwright,
+)
 
 from realfiles import path_of
 from tachyfits.server.app import create_app
@@ -77,7 +84,7 @@ def running(settings: Settings) -> Iterator[str]:
     thread.join()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def serving() -> Callable[[Settings], contextlib.AbstractContextManager[str]]:
     """Run a server with other settings, in a with block."""
     return running
@@ -103,20 +110,33 @@ def notice_expected() -> None:
     """Let the page say that something failed."""
 
 
-@pytest.fixture
-def page(browser: Browser, address: str, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """A new page; an error in its scripts, or one that it tells, fails the test."""
+@pytest.fixture(scope="session")
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """Context of all pages: the browser keeps the scripts of the page from test to test."""
     context = browser.new_context(viewport={"width": 1280, "height": 800}, accept_downloads=True)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext, address: str, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """A new page; an error in its scripts, or one that it tells, fails the test."""
+    context.clear_cookies()
     page = context.new_page()
     page.set_default_timeout(PATIENCE)
     expect.set_options(timeout=PATIENCE)
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
+
+    def said(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            errors.append(f"{message.text} ({message.location.get('url')})")
+
+    page.on("console", said)
     yield page
     notice = page.locator("#notice")
     told = notice.inner_text() if notice.is_visible() else ""
-    context.close()
+    page.close()
     if "notice_expected" not in request.fixturenames:
         assert not errors
         assert not told

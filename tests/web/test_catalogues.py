@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 from playwright.sync_api import Page, expect
 
 import tachyfits as tf
@@ -146,10 +148,11 @@ def test_drawn_points_are_seen_as_circles_and_as_dots(
     add(page, "stars.fits")
     x, y, _ = points(page)
     drawn = (
-        "(([x, y]) => { const {canvas} = tachyfits.catalogues, {viewer} = tachyfits;"
-        " const at = viewer.toScreen({x, y}), ratio = canvas.width / viewer.width;"
-        " const {data} = canvas.getContext('2d').getImageData(Math.round(at.x * ratio) - 6,"
-        " Math.round(at.y * ratio) - 6, 12, 12); return data.some(value => value > 0); })"
+        "(([x, y]) => { const {canvas, box} = tachyfits.catalogues, {viewer} = tachyfits;"
+        " const at = viewer.toScreen({x, y});"
+        " const [left, top] = [at.x - box.x, at.y - box.y].map(n => Math.round(n * box.ratio) - 6);"
+        " const {data} = canvas.getContext('2d').getImageData(left, top, 12, 12);"
+        " return data.some(value => value > 0); })"
     )
     middle = int(np.argmin(np.hypot(x - x.mean(), y - y.mean())))
     place = [float(x[middle]), float(y[middle])]
@@ -165,3 +168,95 @@ def test_drawn_points_are_seen_as_circles_and_as_dots(
     settled(page)
     assert page.evaluate(drawn, [20, 30])
     assert not page.evaluate(drawn, place)
+
+
+def layers(page: Page) -> list[dict[str, Any]]:
+    """Return the catalogues of the page with their points."""
+    found: list[dict[str, Any]] = page.evaluate(
+        "tachyfits.catalogues.layers.map(({described, points, id, ...rest}) => ({...rest,"
+        " x: points && [...points.x], current: tachyfits.catalogues.current?.id === id}))"
+    )
+    return found
+
+
+def test_link_and_session_restore_catalogues(
+    page: Page, address: str, stars: dict[str, np.ndarray[Any, Any]], tmp_path: Path
+) -> None:
+    opened(page, address)
+    add(page, "stars.fits")
+    points(page)
+    page.get_by_label("Condition of rows").fill("MAG < 15 && NAME != 'star 3'")
+    page.get_by_label("Condition of rows").press("Enter")
+    wanted = inside(stars) & (stars["MAG"] < 15) & (stars["NAME"] != "star 3")
+    expect(page.locator("#catalogue-counts")).to_contain_text(f"{wanted.sum()} of")
+    page.evaluate("(({catalogues}) => { catalogues.change(catalogues.current, {colour: '#ff0080'});"
+                  " catalogues.select(catalogues.current, 7); })(tachyfits)")  # fmt: skip
+    add(page, "unplaced.fits")
+    expect(page.locator("#catalogue-problem")).to_contain_text("no columns of a position")
+    page.get_by_label("Frame of the positions").select_option("pixels")
+    page.get_by_label("Column of longitudes").select_option("A")
+    page.get_by_label("Column of latitudes").select_option("B")
+    points(page)
+    page.get_by_label("Show unplaced.fits").uncheck()
+    page.locator("#panel").get_by_role("button", name="stars.fits", exact=True).click()
+    before = layers(page)
+    assert [one["current"] for one in before] == [True, False]
+    assert [one["shown"] for one in before] == [True, False]
+    page.evaluate("tachyfits.keepLinkNow()")
+    link = page.url
+    page.get_by_role("tab", name="Save").click()
+    with page.expect_download() as downloading:
+        page.get_by_role("button", name="Save the session").click()
+    downloading.value.save_as(tmp_path / "session.json")
+    page.goto("about:blank")
+    page.goto(link)
+    settled(page)
+    assert layers(page) == before
+    # A link without catalogues shows none; the session restores them.
+    page.goto("about:blank")
+    opened(page, address, "tab=save")
+    assert layers(page) == []
+    page.get_by_label("Session file").set_input_files(tmp_path / "session.json")
+    page.wait_for_function("() => tachyfits.catalogues.layers.length === 2")
+    settled(page)
+    assert layers(page) == before
+
+
+def test_catalogue_of_a_link_that_is_gone_is_told(
+    page: Page, address: str, stars: dict[str, np.ndarray[Any, Any]], notice_expected: None
+) -> None:
+    opened(page, address, "cat=catalogue%3Dcubes%2Fgone.fits&cat=catalogue%3Dcubes%2Fstars.fits")
+    expect(page.locator("#notice")).to_contain_text("unknown ID")
+    assert [one["name"] for one in layers(page)] == ["cubes/stars.fits"]
+    assert layers(page)[0]["x"]
+
+
+@pytest.mark.parametrize("count", [400, 5000])
+def test_points_are_in_the_cell_of_the_leading_image(
+    page: Page, address: str, stars: dict[str, np.ndarray[Any, Any]], count: int
+) -> None:
+    """The pixels of the screen where points are: circles and dots, with an image beside."""
+    opened(page, address, "with=id%3Dcubes%2Fngc6946.fits&at=50,50,3&bar=false&r=0:point(1,1)")
+    page.wait_for_function("() => tachyfits.store.state.beside.length === 1")
+    add(page, "stars.fits")
+    points(page)
+    before = np.asarray(Image.open(io.BytesIO(page.locator("#stage").screenshot())).convert("RGB"))
+    page.evaluate(
+        "n => { const {catalogues} = tachyfits, layer = catalogues.layers[0], {points} = layer;"
+        " const x = new Float32Array(n).fill(30), y = new Float32Array(n).fill(60);"
+        " layer.points = new points.constructor(x, y, Uint32Array.from(x.keys()), points.width,"
+        " points.height); catalogues.change(layer, {colour: '#ff00ff'}); }",
+        count,
+    )
+    settled(page)
+    page.wait_for_timeout(100)
+    after = np.asarray(Image.open(io.BytesIO(page.locator("#stage").screenshot())).convert("RGB"))
+    at = page.evaluate(
+        "(({viewer}) => { const at = viewer.toScreen({x: 30, y: 60}), cell = viewer.cellOf(null);"
+        " return [at.x + cell.x, at.y + cell.y]; })(tachyfits)"
+    )
+    magenta = (after[..., 0] > 200) & (after[..., 2] > 200) & (after[..., 1] < 120)
+    assert not ((before[..., 0] > 200) & (before[..., 2] > 200) & (before[..., 1] < 60)).any()
+    y, x = np.nonzero(magenta)
+    assert len(x) > 2
+    assert np.hypot(x.mean() + 0.5 - at[0], y.mean() + 0.5 - at[1]) < 1.5

@@ -5,8 +5,10 @@ from __future__ import annotations
 import shlex
 import subprocess
 import sys
+import urllib.parse
 from pathlib import Path
 
+import matplotlib
 from playwright.sync_api import Page
 
 from realfiles import path_of
@@ -37,10 +39,11 @@ def test_figure_is_what_its_command_draws(page: Page, address: str, tmp_path: Pa
     assert "outline" in text
     assert "--cmap=RdBu " in text
     # All colour maps of the page have a name of matplotlib.
-    for name in page.evaluate(
-        "import('./colourmaps.js').then(found => Object.keys(found.SAMPLES))"
-    ):
+    names = page.evaluate("import('./colourmaps.js').then(found => Object.keys(found.SAMPLES))")
+    for name in names:
         page.evaluate("map => tachyfits.store.set({map})", name)
-        with page.expect_download():
-            page.get_by_role("button", name="Draw the figure").click()
+        with page.expect_response(lambda answer: "figure/lines" in answer.url) as answered:
+            page.get_by_role("button", name="Command and Python").click()
+        query = urllib.parse.urlsplit(answered.value.url).query
+        assert urllib.parse.parse_qs(query)["colormap"][0] in matplotlib.colormaps
     assert page.get_by_label("Python lines").input_value().startswith("import numpy as np")

@@ -437,14 +437,14 @@ def test_link_and_session_restore_all_that_is_on_the_screen(
     arranged(page, address)
     before = picture(page)
     kept, link = state(page), page.url
-    assert "v=2" in link
+    assert "v=3" in link
     page.evaluate("tachyfits.panel.show('save')")
     with page.expect_download() as downloading:
         page.get_by_role("button", name="Save the session").click()
     path = tmp_path / "session.json"
     downloading.value.save_as(path)
     saved = json.loads(path.read_text())
-    assert (saved["program"], saved["session"]) == ("tachyfits", 2)
+    assert (saved["program"], saved["session"]) == ("tachyfits", 3)
     assert path.stat().st_size < 3000
     page.goto("about:blank")
     page.goto(link)

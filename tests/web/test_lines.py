@@ -196,9 +196,7 @@ def test_dragged_range_is_fitted_and_the_fit_follows_the_region(
                                rtol=1e-4, atol=1e-6)  # fmt: skip
     assert np.isnan(np.array(model, dtype=float)[: first - 1]).all()
     before = found["components"][0]["amplitude"]
-    page.evaluate(
-        "tachyfits.viewer.put({...tachyfits.store.state.regions[0], values: [5, 5, 2]}, true)"
-    )
+    page.evaluate("tachyfits.viewer.put({...tachyfits.store.state.regions[0], values: [5, 5, 2]})")
     page.wait_for_function(
         "before => tachyfits.dock.fit.result?.components[0].amplitude !== before", arg=before
     )

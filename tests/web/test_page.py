@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import threading
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -245,21 +242,6 @@ def test_keys_move_a_region_and_channels(page: Page, address: str) -> None:
     page.keyboard.press("Escape")
     page.keyboard.press("Delete")
     assert state(page)["regions"] == []
-
-
-def test_notebook_shows_the_page_in_a_frame(page: Page, folder: Path, tmp_path: Path) -> None:
-    with tf.open(folder / "ngc6946.fits") as file:
-        (tmp_path / "cell.html").write_text(file[0].view(height=600)._repr_html_())
-    (tmp_path / "favicon.ico").touch()
-    handler = functools.partial(SimpleHTTPRequestHandler, directory=str(tmp_path))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as notebook:
-        threading.Thread(target=notebook.serve_forever, daemon=True).start()
-        # Another origin than that of the frame, as a notebook is.
-        page.goto(f"http://localhost:{notebook.server_port}/cell.html")
-        inside = page.frame_locator("iframe")
-        expect(inside.locator("#stage")).to_have_attribute("aria-busy", "false")
-        expect(inside.locator("#file-name")).to_have_text("ngc6946.fits")
-        notebook.shutdown()
 
 
 def test_region_files_are_read_and_saved(page: Page, address: str, tmp_path: Path) -> None:

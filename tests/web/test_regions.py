@@ -141,7 +141,7 @@ def test_table_of_all_regions_has_the_engines_numbers(
         assert shown == pytest.approx(expected["median"][number], rel=1e-4)
     # The table follows a region that is dragged.
     page.evaluate(
-        "tachyfits.viewer.put({...tachyfits.store.state.regions[0], values: [30, 30, 5]}, true)"
+        "tachyfits.viewer.put({...tachyfits.store.state.regions[0], values: [30, 30, 5]})"
     )
     moved = plane.measure(["circle(30,30,5)"], ["count"])["count"][0]
     expect(rows.first.locator("[data-name=count]")).to_have_text(str(moved))

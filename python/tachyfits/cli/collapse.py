@@ -36,7 +36,7 @@ from tachyfits.cli._parts import (
     line_options,
     part_options,
 )
-from tachyfits.cli._syntax import StatisticType
+from tachyfits.cli._syntax import NUMBERS, StatisticType
 from tachyfits.cli._written import report_option
 from tachyfits.image import PEAKS, MomentOrder, threshold_of_values
 from tachyfits.text import PERCENTILES
@@ -52,6 +52,7 @@ class Over:
     """The options of drawings over a picture, by their names."""
 
     overlay: str | None
+    overlay_levels: tuple[str, tuple[float, ...]] | None
     outline: tuple[str, ...]
 
     def options(self, common: Common) -> dict[str, Any]:
@@ -60,7 +61,8 @@ class Over:
         if self.overlay is not None:
             with common.open(self.overlay) as file:
                 other = file.image().plane()
-        return {
+        levels = {} if self.overlay_levels is None else {"overlay_levels": self.overlay_levels[1]}
+        return levels | {
             "overlay": other,
             "regions": list(self.outline) if self.outline else None,
         }
@@ -173,6 +175,12 @@ class Layout:
     help="Draw contours of this image of the sky, where its own coordinates put them.",
 )
 @click.option(
+    "--overlay-levels",
+    type=NUMBERS,
+    metavar="V1,V2,...",
+    help="Values of these contours, in the unit of that image; without it 5 round ones.",
+)
+@click.option(
     "--outline",
     multiple=True,
     metavar="REGION",
@@ -228,6 +236,8 @@ def command(
     if together and (layout.bare or set(suffixes) & set(FITS)):
         raise click.UsageError("--channel-maps and --triptych need pictures: .png, .svg or .pdf")
     refuse_together(ALONE)
+    if over.overlay is None:
+        refuse_without("--overlay", ["overlay-levels"])
     chosen = maps.statistics
     endings = chosen if len(chosen) > 1 and not together else [""]
     if files.outputs.count(STDOUT) * len(endings) > 1:
@@ -275,9 +285,9 @@ def command(
 
 
 #: Options of drawings over a picture.
-OVER = ("overlay", "outline")
+OVER = ("overlay", "overlay-levels", "outline")
 #: Options with which others have no meaning: maps in one picture are drawn with fewer of them.
-_OF_ONE_MAP = ("keep-axis", "report", "contours", "levels", "overlay", "outline")
+_OF_ONE_MAP = ("keep-axis", "report", "contours", "levels", *OVER)
 ALONE = {
     "bare": ("contours", "levels", "scale-bar", *OVER, *PAPER),
     "channel-maps": ("triptych", "statistic", "moment", "peak-channel", "region", "threshold",

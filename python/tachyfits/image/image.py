@@ -33,9 +33,9 @@ from tachyfits.image.reduction_methods import ReductionMethods
 from tachyfits.image.reductions import finished, reduced_arrays
 from tachyfits.image.reshape import Reshaping
 from tachyfits.image.weights import check_weights, weighted
-from tachyfits.results.frame import Frame
 from tachyfits.results.html import table_html
 from tachyfits.results.quantities import number_in
+from tachyfits.results.viewer import Viewer
 from tachyfits.text.axes import Axis
 from tachyfits.text.region_input import OneRegion, Regions
 from tachyfits.text.regions import kept_shape
@@ -238,30 +238,46 @@ class Image(ReductionMethods, Operators, Cube, Measuring, Apertures, Reshaping):
         image: Image = upper.image_of_data_array(array)
         return image
 
-    def view(self, *, height: int = 720, address: str | None = None) -> Frame:
-        """Show the image in the viewer page, in the output of a notebook's cell.
+    def view(self, *, height: int = 720, address: str | None = None) -> Viewer:
+        """Show the image in the viewer page, as a widget in the output of a notebook's cell.
 
         One server on a thread of this process serves the files that were viewed, on the loopback
-        address, to any user of this machine.
+        address, to clients that have the token of the link. Widgets are for JupyterLab, Jupyter
+        Notebook and VS Code. The browser must reach the server: if the kernel runs on another
+        machine, use ``address``, or forward the port.
 
         Parameters
         ----------
         height
-            Of the frame, in pixels of the screen.
+            Of the page, in pixels of the screen.
         address
-            Address by which the browser reaches the server where the notebook runs on another
+            Address by which the browser reaches the server where the kernel runs on another
             machine; ``{port}`` stands for the port: ``"/user/me/proxy/{port}/"`` of
             jupyter-server-proxy.
+
+        Returns
+        -------
+        Viewer
+            The widget. ``regions`` are the regions of the page, 0-based pixels, and can be set;
+            ``spectra`` their spectra, as `spectrum` computes them; ``pixel`` and ``position`` the
+            place that was clicked last, 0-based and as a `SkyCoord`.
 
         Raises
         ------
         UsageError
-            The image is not that of a file on this machine, or the extra ``server`` is missing.
+            The image is not that of a file on this machine, or the extra ``notebook`` is missing.
+
+        Examples
+        --------
+        >>> viewer = tf.open("cube.fits")[0].view()
+        >>> viewer.regions = ["circle(2,2,1)"]
+        >>> viewer.regions, viewer.spectra[0].values.shape
+        ([Circle(x=1.0, y=1.0, radius=1.0)], (4,))
         """
-        for library in SERVER:
-            needed(library, "the viewer", extra="server")
-        frame: Frame = upper.viewer(self, height, address)
-        return frame
+        for library in (*SERVER, "anywidget"):
+            needed(library, "the viewer in notebooks", extra="notebook")
+        found: Viewer = upper.viewer(self, height, address)
+        return found
 
     # Reductions.
 

@@ -179,6 +179,13 @@ def caching(request: Request, file: OpenFile, version: str | None) -> dict[str, 
     return {"ETag": tag_of(request, file), "Cache-Control": f"private, {keep}"}
 
 
+def of_two_files(answer: Response) -> Response:
+    """Return an answer that no cache keeps: its ETag is that of one file, it depends on two."""
+    del answer.headers["ETag"]
+    answer.headers["Cache-Control"] = "no-store"
+    return answer
+
+
 def json_bytes(value: Any) -> bytes:
     """Return a value as JSON.
 

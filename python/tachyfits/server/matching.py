@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
+from fastapi import Depends, Query
 from numpy.typing import NDArray
 
 from tachyfits import Box, Circle, CompoundRegion, Ellipse, Line, PixelRegion, Point, Polygon
 from tachyfits.base import foreign_errors
 from tachyfits.header import Sky
+from tachyfits.server.asked import Asked
 from tachyfits.server.errors import RequestError
+from tachyfits.server.region_shapes import text_of
 from tachyfits.text import annulus, parse_region, ring_of
 
 #: The largest relative difference of the scales along two axes that counts as one scale.
@@ -114,6 +118,50 @@ class Match:
         sides = along @ np.diag((part.width / 2, part.height / 2))
         corners = matrix @ sides @ np.array([[-1, 1, 1, -1], [-1, -1, 1, 1]]) + [[x], [y]]
         return Polygon([(x, y) for x, y in corners.T.tolist()])
+
+
+@dataclass(frozen=True)
+class OtherImage:
+    """The image in whose pixels a region is."""
+
+    id: str
+    hdu: int | None
+
+
+async def _drawn_on(
+    region_in: Annotated[
+        str | None,
+        Query(min_length=1, max_length=4096, description="Another dataset, in whose pixels the "
+              "region is: it is moved by the sky of both, as by /api/v1/match."),
+    ] = None,
+    region_in_hdu: Annotated[int | None, Query(ge=0, le=1_000_000, description="Its HDU.")] = None,
+) -> OtherImage | None:  # fmt: skip
+    if region_in is None and region_in_hdu is not None:
+        raise RequestError("region_in_hdu is given without region_in: give both")
+    return None if region_in is None else OtherImage(region_in, region_in_hdu)
+
+
+#: The image in whose pixels the region is, where that is another one.
+DrawnOn = Annotated[OtherImage | None, Depends(_drawn_on)]
+
+
+def region_of(asked: Asked, other: OtherImage, text: str | None) -> str:
+    """Return a region of another image in the pixels of this one.
+
+    Raises
+    ------
+    RequestError
+        There is no region, or it has no place in this image.
+    """
+    if text is None:
+        raise RequestError("region_in is given without a region: give both")
+    source = asked.state.datasets.open(other.id)
+    view = source.view(other.hdu)
+    moved = Match(view.required_sky, asked.view.required_sky).region(text)
+    source.check()
+    if moved is None:
+        raise RequestError("the projection of the image does not reach the region")
+    return text_of(moved)
 
 
 def _turn(degrees: float) -> _Floats:

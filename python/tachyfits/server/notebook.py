@@ -13,10 +13,11 @@ import uvicorn
 
 import tachyfits as tf
 from tachyfits.base import either, usage
-from tachyfits.results import Frame
+from tachyfits.results import Viewer
 from tachyfits.server.app import create_app
 from tachyfits.server.run import LOOPBACK, listen
 from tachyfits.server.settings import Settings
+from tachyfits.server.widget import Widget
 
 #: Seconds in which the server has to start.
 _START = 30.0
@@ -68,8 +69,8 @@ _lock = threading.Lock()
 _servers: dict[int, _Server] = {}
 
 
-def viewer(image: tf.Image, height: int, address: str | None) -> Frame:
-    """Return the page that shows an image; see `Image.view`."""
+def viewer(image: tf.Image, height: int, address: str | None) -> Viewer:
+    """Return the widget with the page that shows an image; see `Image.view`."""
     path = image.file.name
     is_remote = image.file.storage == "remote"
     if not is_remote and not os.path.isfile(path):
@@ -89,4 +90,5 @@ def viewer(image: tf.Image, height: int, address: str | None) -> Frame:
         base = address.replace("{port}", str(server.port)).rstrip("/") + "/"
     # Browsers send no part of an address after "#": neither logs nor proxies have the token.
     link = f"{base}#token={server.token}&id={urllib.parse.quote(name)}&hdu={image.index}"
-    return Frame(link, height)
+    found: Viewer = Widget(server.datasets, name, image.index, link, height)
+    return found

@@ -87,7 +87,12 @@ def shapes_of(image: tf.Image, text: str) -> list[Shape]:
         if is_file_text(text)
         else parse_region(text)
     )
-    parts = list(parts_of(found, excluded=False))
+    return shapes_in(image, found)
+
+
+def shapes_in(image: tf.Image, region: Region) -> list[Shape]:
+    """Return the shapes of a region, in the pixels of an image."""
+    parts = list(parts_of(region, excluded=False))
     if len(parts) > MOST_SHAPES:
         raise TooLarge(f"a region file of more than {MOST_SHAPES} shapes")
     return [shape for excluded, part in parts for shape in _on(image, part, excluded=excluded)]

@@ -207,9 +207,17 @@ export class Latest {
     this.patience = patience;
     /** @type {T | null} */
     this.wanted = null;
+    /** @type {T | null} */
+    this.sent = null;
     /** @type {AbortController | null} */
     this.running = null;
     this.started = 0;
+  }
+
+  /** Is this the newest request, and not answered yet? @param {T} wanted */
+  isAsking(wanted) {
+    if (this.wanted !== null) return this.wanted === wanted;
+    return this.running !== null && !this.running.signal.aborted && this.sent === wanted;
   }
 
   /** @param {T} wanted */
@@ -227,7 +235,7 @@ export class Latest {
 
   async loop() {
     while (this.wanted !== null) {
-      const wanted = this.wanted;
+      const wanted = this.sent = this.wanted;
       this.wanted = null;
       this.running = new AbortController();
       this.started = performance.now();

@@ -115,19 +115,9 @@ export class PointGrid {
 }
 
 /**
- * @typedef {object} Layer a catalogue over the image
- * @property {number} id
- * @property {string} name
- * @property {string} colour
- * @property {boolean} shown
- * @property {Parameters} source catalogue and table, or service and cone
- * @property {Parameters} columns longitude, latitude and frame, where people chose them
- * @property {string} where
- * @property {Catalogue} described
- * @property {PointGrid | null} points
- * @property {number} rows rows of the condition
- * @property {number | null} selected a row of the table
- * @property {string} problem why no points are drawn
+ * @typedef {Omit<import("./state.js").CatalogueOf, "current"> & {id: number, described: Catalogue,
+ *   points: PointGrid | null, rows: number, problem: string}} Layer a catalogue over the image;
+ *   `rows`: rows of the condition; `problem`: why no points are drawn
  */
 
 const COLOURS = ["#39d0d8", "#ffdf5d", "#ff7b93", "#3fd68f", "#c297ff", "#ffa657"];
@@ -141,11 +131,14 @@ export class Catalogues {
     surface.before(this.canvas);
     /** @type {Layer[]} */
     this.layers = [];
+    this.ids = 0;
     /** @type {Layer | null} the one whose rows are listed */
     this.current = null;
     /** Called after layers, their points or the selected row changed. */
     this.changed = () => {};
     this.drawn = "";
+    /** Place of the canvas in the cell of the image, and its pixels per pixel of the screen. */
+    this.box = { x: 0, y: 0, ratio: 1 };
     this.version = 0;
     /** @type {ImageData | null} */
     this.dots = null;
@@ -162,19 +155,34 @@ export class Catalogues {
    * Open a catalogue and draw its points.
    * @param {Parameters} source
    * @param {string} name
+   * @param {Partial<import("./state.js").CatalogueOf>} look
    */
-  async add(source, name) {
+  async add(source, name, look = {}) {
     const { dataset } = this.app.store.state;
     if (!dataset) return;
     const described = await askJson("catalogue", { ...placeOf(dataset), ...source }, { doing: "Opening the catalogue" });
-    const id = 1 + Math.max(0, ...this.layers.map((layer) => layer.id));
+    const id = ++this.ids;
     const colour = COLOURS.find((one) => !this.layers.some((layer) => layer.colour === one)) ?? COLOURS[0];
     /** @type {Layer} */
-    const layer = { id, name, colour, shown: true, source, columns: {}, where: "", described, points: null, rows: described.rows, selected: null, problem: described.problem ?? "" };
+    const layer = { id, name, colour, shown: true, source, columns: {}, where: "", described, points: null, rows: described.rows, selected: null, problem: described.problem ?? "", ...look };
     this.layers = [...this.layers, layer];
-    this.current = layer;
+    if (look.current ?? true) this.current = layer;
     this.redraw();
-    if (described.positions) this.asking.ask(layer);
+    if (isPlaced(layer)) await this.load(layer);
+  }
+
+  /** Show the catalogues of a link, and no others. @param {import("./state.js").CatalogueOf[]} catalogues */
+  async restore(catalogues) {
+    this.layers = [];
+    this.current = null;
+    this.redraw();
+    for (const { source, name, ...look } of catalogues) {
+      try {
+        await this.add(source, name, look);
+      } catch (error) {
+        this.app.tell(error);
+      }
+    }
   }
 
   /** @param {Layer} layer */
@@ -229,52 +237,74 @@ export class Catalogues {
   /** Change a layer; its points are asked for again if they may be others. @param {Layer} layer @param {Partial<Layer>} changes */
   change(layer, changes) {
     Object.assign(layer, changes);
-    const isPlaced = layer.described.positions !== null || Boolean(layer.columns.longitude);
-    if (isPlaced && ("where" in changes || "columns" in changes)) this.asking.ask(layer);
+    if (isPlaced(layer) && ("where" in changes || "columns" in changes)) this.asking.ask(layer);
     this.redraw();
   }
 
   redraw() {
     this.version += 1;
-    this.app.viewer.redraw();
+    const { store, viewer } = this.app;
+    const catalogues = this.layers.map((layer) => {
+      const { source, name, colour, shown, columns, where, selected } = layer;
+      return { source, name, colour, shown, columns, where, selected, current: layer === this.current };
+    });
+    // Links follow what was changed, not what arrived.
+    if (JSON.stringify(catalogues) !== JSON.stringify(store.state.catalogues)) store.set({ catalogues });
+    viewer.redraw();
     this.changed();
   }
 
   /** Draw all layers, if the view or they changed. */
   draw() {
     const { viewer, store } = this.app;
-    const { centre, scale } = store.state;
-    const surface = byId("surface", HTMLCanvasElement);
-    const key = [...centre, scale, surface.width, surface.height, this.version].join(" ");
+    const { centre, scale, dataset, layout, place } = store.state;
+    const shown = this.layers.filter((layer) => layer.shown && layer.points);
+    // A canvas that has nothing on it costs time in each frame.
+    this.canvas.hidden = !shown.length || !dataset || !viewer.width;
+    if (this.canvas.hidden || !dataset) return;
+    const { total, canvas } = viewer;
+    const key = [...centre, scale, layout, place, viewer.cells.length, total.width, total.height, canvas.width, this.version].join(" ");
     if (key === this.drawn) return;
     this.drawn = key;
-    if (this.canvas.width !== surface.width || this.canvas.height !== surface.height) {
-      this.canvas.width = surface.width;
-      this.canvas.height = surface.height;
-    }
+    this.cover(dataset);
     const context = this.canvas.getContext("2d");
-    if (!context || !viewer.width) return;
+    if (!context) return;
+    const { x, y, ratio } = this.box;
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.clearRect(0, 0, this.canvas.width, this.canvas.height);
-    const many = [];
-    for (const layer of this.layers) {
-      if (!layer.shown || !layer.points) continue;
-      const runs = layer.points.runs(viewer.toImage(-GRIP, viewer.height + GRIP), viewer.toImage(viewer.width + GRIP, -GRIP));
+    const [low, high] = [viewer.toImage(-GRIP, viewer.height + GRIP), viewer.toImage(viewer.width + GRIP, -GRIP)];
+    const drawn = shown.map((layer) => {
+      const runs = /** @type {PointGrid} */ (layer.points).runs(low, high);
       let count = 0;
       for (let i = 0; i < runs.length; i += 2) count += runs[i + 1] - runs[i];
-      if (count > CIRCLES) many.push({ layer, runs });
-      else this.circles(context, layer, runs);
-    }
+      return { layer, runs, count };
+    });
     // Dots are pixels of the canvas: they go below what is drawn with lines.
-    if (many.length) {
-      this.drawDots(context, many);
-      for (const layer of this.layers) {
-        if (layer.shown && layer.points && !many.some((one) => one.layer === layer)) {
-          this.circles(context, layer, layer.points.runs(viewer.toImage(-GRIP, viewer.height + GRIP), viewer.toImage(viewer.width + GRIP, -GRIP)));
-        }
-      }
+    const many = drawn.filter(({ count }) => count > CIRCLES);
+    if (many.length) this.drawDots(context, many);
+    context.setTransform(ratio, 0, 0, ratio, -x * ratio, -y * ratio);
+    for (const one of drawn) if (one.count <= CIRCLES) this.circles(context, one);
+    for (const layer of shown) this.mark(context, layer);
+  }
+
+  /** Let the canvas cover what is seen of the image, and no more: its pixels are sent to the screen. @param {import("./state.js").Dataset} dataset */
+  cover({ width, height }) {
+    const { viewer } = this.app;
+    const cell = viewer.cellOf(null);
+    const [a, b] = [viewer.toScreen({ x: 0.5, y: height + 0.5 }), viewer.toScreen({ x: width + 0.5, y: 0.5 })];
+    const [x, y] = [a.x, a.y].map((at) => Math.max(0, Math.floor(at) - GRIP));
+    const right = Math.min(Math.ceil(cell.width), Math.ceil(b.x) + GRIP);
+    const bottom = Math.min(Math.ceil(cell.height), Math.ceil(b.y) + GRIP);
+    const ratio = viewer.canvas.width / viewer.total.width;
+    this.box = { x, y, ratio };
+    const [wide, tall] = [Math.max(1, right - x), Math.max(1, bottom - y)];
+    const [w, h] = [Math.round(wide * ratio), Math.round(tall * ratio)];
+    if (this.canvas.width !== w || this.canvas.height !== h) {
+      this.canvas.width = w;
+      this.canvas.height = h;
     }
-    for (const layer of this.layers) this.mark(context, layer);
+    // The server's policy forbids attributes of style.
+    Object.assign(this.canvas.style, { left: `${cell.x + x}px`, top: `${cell.y + y}px`, width: `${wide}px`, height: `${tall}px` });
   }
 
   /** @param {CanvasRenderingContext2D} context @param {{layer: Layer, runs: number[]}[]} many */
@@ -284,13 +314,13 @@ export class Catalogues {
     if (!this.dots || this.dots.width !== width || this.dots.height !== height) this.dots = context.createImageData(width, height);
     const pixels = new Uint32Array(this.dots.data.buffer);
     pixels.fill(0);
-    const ratio = width / viewer.width;
+    const { ratio, ...box } = this.box;
     const side = Math.max(1, Math.round(2 * ratio));
     const { centre, scale } = store.state;
     // x and y on the canvas are linear in the pixels of the image.
     const step = scale * ratio;
-    const left = width / 2 - centre[0] * step - (side - 1) / 2 + 0.5;
-    const top = height / 2 + centre[1] * step - (side - 1) / 2 + 0.5;
+    const left = (viewer.width / 2 - box.x) * ratio - centre[0] * step - (side - 1) / 2 + 0.5;
+    const top = (viewer.height / 2 - box.y) * ratio + centre[1] * step - (side - 1) / 2 + 0.5;
     const [right, bottom] = [width - side, height - side];
     for (const { layer, runs } of many) {
       const { x, y } = /** @type {PointGrid} */ (layer.points);
@@ -315,12 +345,10 @@ export class Catalogues {
     context.putImageData(this.dots, 0, 0);
   }
 
-  /** @param {CanvasRenderingContext2D} context @param {Layer} layer @param {number[]} runs */
-  circles(context, layer, runs) {
+  /** @param {CanvasRenderingContext2D} context @param {{layer: Layer, runs: number[]}} one */
+  circles(context, { layer, runs }) {
     const { viewer } = this.app;
     const { x, y } = /** @type {PointGrid} */ (layer.points);
-    const ratio = this.canvas.width / viewer.width;
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.beginPath();
     for (let run = 0; run < runs.length; run += 2) {
       for (let i = runs[run]; i < runs[run + 1]; i++) {
@@ -339,12 +367,9 @@ export class Catalogues {
 
   /** Mark the point of the selected row. @param {CanvasRenderingContext2D} context @param {Layer} layer */
   mark(context, layer) {
-    const { viewer } = this.app;
-    const at = layer.shown ? this.placeOfRow(layer, layer.selected) : null;
+    const at = this.placeOfRow(layer, layer.selected);
     if (!at) return;
-    const place = viewer.toScreen(at);
-    const ratio = this.canvas.width / viewer.width;
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const place = this.app.viewer.toScreen(at);
     for (const [colour, width] of /** @type {const} */ ([["#000", 5], ["#fff", 2]])) {
       context.beginPath();
       context.arc(place.x, place.y, 9, 0, 2 * Math.PI);
@@ -352,6 +377,13 @@ export class Catalogues {
       context.lineWidth = width;
       context.stroke();
     }
+  }
+
+  /** Draw the catalogues on the picture of the stage. @param {CanvasRenderingContext2D} context whose pixels are those of the stage */
+  paint(context) {
+    const cell = this.app.viewer.cellOf(null);
+    const { x, y, ratio } = this.box;
+    if (!this.canvas.hidden) context.drawImage(this.canvas, (cell.x + x) * ratio, (cell.y + y) * ratio);
   }
 
   /** Return where the point of a row is; null if the image has none. @param {Layer} layer @param {number | null} row @returns {Point | null} */
@@ -407,6 +439,11 @@ export class Catalogues {
     }
     this.redraw();
   }
+}
+
+/** Are the columns of its positions known? @param {Layer} layer */
+function isPlaced(layer) {
+  return layer.described.positions !== null || Boolean(layer.columns.longitude);
 }
 
 /** Return an opaque colour as a pixel of a canvas in memory. @param {string} colour as #rrggbb */

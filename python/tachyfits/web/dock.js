@@ -1,7 +1,7 @@
 // The dock below the image: the chart of spectra, with its statistic, axis and legend.
 
 import { Chart } from "./chart.js";
-import { byId, make, select } from "./dom.js";
+import { byId, eachFrame, make, select } from "./dom.js";
 import { colourOf, hasArea, titleOf } from "./regions.js";
 import { Diagram } from "./pv.js";
 import { Fit, withRange } from "./fit.js";
@@ -19,7 +19,9 @@ export class Dock {
   /** @param {import("./main.js").App} app */
   constructor(app) {
     this.app = app;
-    const { store, viewer } = app;
+    const { store } = app;
+    /** Draw the chart in the next frame: the spectra of several images arrive one by one. */
+    this.redraw = eachFrame(() => this.draw());
     /** @type {import("./spectra.js").Axis | null} the axis that is drawn */
     this.axis = null;
     this.place = byId("chart", HTMLElement);
@@ -31,11 +33,11 @@ export class Dock {
       (range) => this.select(range),
       (zoom) => this.keepZoom(zoom),
     );
-    this.spectra = new Spectra(store, () => this.draw(), (error) => app.tell(error));
+    this.spectra = new Spectra(store, () => this.changed(), (error) => app.tell(error));
     this.lines = new Lines(store, () => this.drawLines());
     this.fit = new Fit(app, () => {
       this.fitChanged();
-      this.draw();
+      this.redraw();
     });
     this.statistic = select(STATISTICS, store.state.statistic, (statistic) => store.set({ statistic }), "Statistic of spectra");
     this.unit = select(UNITS, "", (spectralUnit) => store.set({ spectralUnit }), "Spectral axis");
@@ -51,7 +53,6 @@ export class Dock {
     byId("dock-bar", HTMLElement).append(this.views, this.unit, this.ofSpectrum);
     this.showView("spectrum");
     store.on(["below"], () => this.showView(store.state.below));
-    viewer.regionChanged = (region) => this.spectra.follow(region);
     store.on(["regions"], () => this.spectra.sync());
     store.on(["smooth", "bin"], () => {
       this.spectra.clear();
@@ -71,7 +72,7 @@ export class Dock {
     store.on(["follow"], () => {
       if (!store.state.follow) this.spectra.point(null);
     });
-    document.addEventListener("themechange", () => this.draw());
+    document.addEventListener("themechange", this.redraw);
   }
 
   /** Show the chart of spectra or the diagram. @param {string} name "spectrum" or "pv" */
@@ -169,15 +170,21 @@ export class Dock {
     });
   }
 
-  draw() {
-    const { store } = this.app;
-    const { axis, curves } = this.spectra;
-    if (!axis) return;
-    if (axis !== this.axis) {
+  /** The axis or a spectrum is another one. */
+  changed() {
+    const { axis } = this.spectra;
+    if (axis && axis !== this.axis) {
       this.axis = axis;
       this.linesChanged();
       this.app.images?.followAxes();
     }
+    this.redraw();
+  }
+
+  draw() {
+    const { store } = this.app;
+    const { axis, curves } = this.spectra;
+    if (!axis) return;
     const light = isLight();
     const series = [];
     const cursor = curves.get(CURSOR);

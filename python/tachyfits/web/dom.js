@@ -60,6 +60,14 @@ export function row(text, control, ...more) {
   return make("label", { class: "row" }, make("span", {}, text), control, ...more);
 }
 
+/** Return a colour as #rrggbb; "" for none, or one that browsers do not know. @param {string} name */
+export function hexOf(name) {
+  const context = document.createElement("canvas").getContext("2d");
+  if (!context || !name || !CSS.supports("color", name)) return "";
+  context.fillStyle = name;
+  return /^#[\da-f]{6}$/.test(context.fillStyle) ? context.fillStyle : "";
+}
+
 /**
  * Download some content under a name.
  * @param {Blob} content

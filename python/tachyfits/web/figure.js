@@ -36,10 +36,12 @@ export function figureGroup(app) {
     const turned = plain.endsWith("_r") ? plain.slice(0, -2) : `${plain}_r`;
     const name = inverted ? turned : plain;
     note.textContent = drawn === stretch ? "" : `Figures have no stretch ${stretch}: it is drawn linear.`;
-    // Contours of another image have no place among the options of the command.
-    const levels = withContours.checked && contours && !contours.of.id ? contours.levels.join(",") : null;
+    const drawnContours = withContours.checked ? contours : null;
+    const other = drawnContours?.of.id ? drawnContours : null;
+    const levels = drawnContours && !other ? drawnContours.levels.join(",") : null;
+    const over = other ? { overlay: other.of.id, overlay_hdu: other.of.hdu, overlay_channel: other.of.channel, overlay_collapse: other.of.collapse, overlay_others: other.of.others, overlay_levels: other.levels.join(",") } : {};
     const body = withRegions.checked ? regions.filter((region) => region.values.length && (hasArea(region) || region.kind === "line")).map(textOf).join("\n") : "";
-    return { body, asked: { ...plane, low, high, stretch: drawn, colormap: name, levels, scale_bar: scaleBar && store.state.dataset?.coordinates.sky ? true : null, width, title: title.value.trim() || null } };
+    return { body, asked: { ...plane, low, high, stretch: drawn, colormap: name, levels, ...over, scale_bar: scaleBar && store.state.dataset?.coordinates.sky ? true : null, width, title: title.value.trim() || null } };
   }
 
   async function save() {

@@ -120,12 +120,37 @@ export function brightness(value, look) {
   return clamp((t - look.bias) * look.contrast + 0.5);
 }
 
+/** Is WebGL computed by the processor? @param {WebGL2RenderingContext} gl */
+function isSoftware(gl) {
+  const names = gl.getExtension("WEBGL_debug_renderer_info");
+  const name = gl.getParameter(names ? names.UNMASKED_RENDERER_WEBGL : gl.RENDERER);
+  return /swiftshader|llvmpipe|softpipe|software|basic render/i.test(String(name));
+}
+
+/**
+ * Let the processor draw the 2-D canvases that are made from now on.
+ *
+ * Without a graphics card browsers draw their paths by software GL, which takes several times as long:
+ * a chart of four spectra 150 ms a frame. A chart makes its own canvas, so the method is replaced.
+ */
+function drawByProcessor() {
+  const { prototype } = HTMLCanvasElement;
+  const plain = /** @type {(kind: string, options?: any) => any} */ (prototype.getContext);
+  Object.assign(prototype, {
+    /** @this {HTMLCanvasElement} @param {string} kind @param {any} options */
+    getContext(kind, options) {
+      return plain.call(this, kind, kind === "2d" ? { willReadFrequently: true, ...options } : options);
+    },
+  });
+}
+
 /** Draws quads on a canvas. */
 export class Renderer {
   /** @param {HTMLCanvasElement} canvas */
   constructor(canvas) {
     const gl = canvas.getContext("webgl2", { preserveDrawingBuffer: true, antialias: false });
     if (!gl) throw new Error("this browser has no WebGL2: use a newer one, or allow it in its settings");
+    if (isSoftware(gl)) drawByProcessor();
     this.gl = gl;
     this.canvas = canvas;
     /** @type {Map<import("./tiles.js").Tile, WebGLTexture>} */

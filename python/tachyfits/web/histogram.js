@@ -33,6 +33,12 @@ export function cutHistogram(app) {
       return;
     }
     const margin = 0.5 * (high - low);
+    // Numbers of the page and of the engine are float64: the sides of bins must differ.
+    canvas.hidden = (2 * margin) / BINS < 4 * Number.EPSILON * Math.max(Math.abs(low), Math.abs(high));
+    if (canvas.hidden) {
+      note.textContent = "The values are too close to each other for a histogram.";
+      return;
+    }
     asking.ask({ ...plane, bins: BINS, low: low - margin, high: high + margin });
   }
 

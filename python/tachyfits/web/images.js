@@ -4,7 +4,7 @@ import { Latest, askJson, isStale } from "./api.js";
 import { byId, make } from "./dom.js";
 import { hasArea, parse, textOf } from "./regions.js";
 import { Sheet } from "./sheet.js";
-import { CURSOR, valuesOf } from "./spectra.js";
+import { CURSOR, byChannel } from "./spectra.js";
 import { CHANNEL, axisOf, firstOthers, isVelocity, lookOf, placeOf, planeOf, readable } from "./state.js";
 import { number, unit as unitText } from "./words.js";
 
@@ -13,6 +13,9 @@ export const MOST = 4;
 
 /** Layouts by their name in the state. */
 export const LAYOUTS = { side: "Beside each other", blink: "One after the other", over: "Over each other", rgb: "Red, green, blue" };
+
+/** Milliseconds after which the outline of a region no longer waits for its spectrum. */
+const OUTLINE = 150;
 
 /** Milliseconds that an image is shown before the next one. */
 const BLINK = 900;
@@ -42,10 +45,8 @@ class Companion {
     this.isOutside = false;
     /** @type {Map<number, {of: string, shape: {kind: string, values: number[]} | null}>} regions in its pixels */
     this.shapes = new Map();
-    /** @type {Map<number, {of: string, values: Float64Array}>} spectra by region */
+    /** @type {Map<number, {of: string, unit: string, values: Float64Array}>} spectra by region */
     this.curves = new Map();
-    /** @type {string | null} unit of fluxes; null until it is known */
-    this.flux = null;
     /** @type {{value: number | null, unit: string | null} | null} under the cursor */
     this.value = null;
     /** @type {Map<string, Latest<any>>} */
@@ -169,7 +170,7 @@ export class Images {
     const { dataset } = this.app.store.state;
     if (!dataset) throw new Error("no image is open");
     const other = image.dataset;
-    if (dataset.coordinates.sky && other.coordinates.sky) {
+    if (isBySky(dataset, other)) {
       const asked = { ...placeOf(dataset), onto: other.id, onto_hdu: other.hdu, point: point?.join(",") ?? null, region: region ?? null };
       return askJson("match", asked, { signal });
     }
@@ -241,7 +242,7 @@ export class Images {
     }
     companion.problems.delete("axis");
     this.followChannel();
-    this.app.dock.draw();
+    this.app.dock.redraw();
   }
 
   /** Give the other images the channels whose coordinates are nearest to that of the leading one. */
@@ -327,37 +328,64 @@ export class Images {
   /** @param {Beside} image @param {import("./regions.js").Region} region @param {AbortSignal} signal */
   async loadRegion(image, region, signal) {
     const companion = this.of(image.key);
-    const of = this.identityOf(image, textOf(region));
-    const { region: text } = await this.matched(image, { region: textOf(region) }, signal);
+    const { dataset } = this.app.store.state;
+    const given = textOf(region);
+    const of = this.identityOf(image, given);
+    let text = null;
+    if (dataset && hasArea(region) && image.dataset.channels > 1) {
+      // The answer has the region in the pixels of this image: a drag waits for one request.
+      const from = isBySky(dataset, image.dataset) ? { region_in: dataset.id, region_in_hdu: dataset.hdu } : {};
+      const outline = setTimeout(() => this.loadShape(image, region, of, signal).catch(() => {}), OUTLINE);
+      text = await this.loadCurve(image, region.id, of, { region: given, ...from }, signal).finally(() => clearTimeout(outline));
+    } else companion.curves.delete(region.id);
+    await this.loadShape(image, region, of, signal, text);
+  }
+
+  /**
+   * Show the outline of a region in another image.
+   * @param {Beside} image
+   * @param {import("./regions.js").Region} region
+   * @param {string} of identity of the region and its spectrum
+   * @param {AbortSignal} signal
+   * @param {string | null} known the region in the pixels of the image, if that was answered
+   */
+  async loadShape(image, region, of, signal, known = null) {
+    const companion = this.of(image.key);
+    const text = known ?? (await this.matched(image, { region: textOf(region) }, signal)).region;
     if (this.companions.get(image.key) !== companion) return;
     companion.problems.delete(`region ${region.id}`);
     companion.shapes.set(region.id, { of, shape: text === null ? null : parse(text) });
     this.app.overlay.redraw();
-    if (text === null || !hasArea(region)) companion.curves.delete(region.id);
-    else await this.loadCurve(image, region.id, of, text, signal);
   }
 
-  /** @param {Beside} image @param {number} id @param {string} of @param {string} region @param {AbortSignal} signal */
-  async loadCurve(image, id, of, region, signal) {
+  /**
+   * Load the spectrum of a region; return the region in the pixels of the image, null without a spectrum.
+   * @param {Beside} image
+   * @param {number} id
+   * @param {string} of
+   * @param {import("./api.js").Parameters} pixels region, and the image in whose pixels it is
+   * @param {AbortSignal} signal
+   * @returns {Promise<string | null>}
+   */
+  async loadCurve(image, id, of, pixels, signal) {
     const { dataset, others } = image;
-    if (dataset.channels < 2) return;
     const companion = this.of(image.key);
     const { statistic, smooth, bin } = this.app.store.state;
-    const asked = { ...placeOf(dataset), others, statistic, channels: readable(dataset), smooth: smooth || null, bin: bin > 1 ? bin : null, region };
+    const asked = { ...placeOf(dataset), others, statistic, channels: readable(dataset), smooth: smooth || null, bin: bin > 1 ? bin : null, ...pixels };
+    let region = null;
     try {
-      const values = await valuesOf(asked, dataset.channels, { signal, view: `spectrum-${image.key}-${id}`, doing: "Computing a spectrum" });
-      if (statistic === "flux" && companion.flux === null) {
-        const { unit } = await askJson("spectrum", { ...placeOf(dataset), others, statistic, channels: readable(dataset), region: "point(1,1)" }, { signal });
-        companion.flux = unit ?? "";
-      }
-      if (this.companions.get(image.key) !== companion) return;
-      companion.curves.set(id, { of, values });
+      const found = await askJson("spectrum", asked, { signal, view: `spectrum-${image.key}-${id}`, doing: "Computing a spectrum" });
+      if (this.companions.get(image.key) !== companion) return null;
+      region = found.region;
+      const unit = (statistic === "flux" ? found.unit : dataset.unit) ?? "";
+      companion.curves.set(id, { of, unit, values: byChannel(found.values, dataset.channels, bin) });
     } catch (error) {
       if (isStale(error)) throw error;
       // The region is outside of this image.
       companion.curves.delete(id);
     }
-    this.app.dock.draw();
+    this.app.dock.redraw();
+    return region;
   }
 
   /** Follow the cursor: null when it left. @param {Point | null} pixel */
@@ -369,7 +397,7 @@ export class Images {
         continue;
       }
       companion.running.get("cursor")?.stop();
-      if (companion.curves.delete(CURSOR)) this.app.dock.draw();
+      if (companion.curves.delete(CURSOR)) this.app.dock.redraw();
     }
   }
 
@@ -385,7 +413,7 @@ export class Images {
       const now = this.app.store.state.beside.find(({ key }) => key === image.key) ?? image;
       companion.value = await askJson("pixel", { channel: now.channel, ...planeOf(now), x, y }, { signal, view: `pixel-${image.key}` });
       const text = `point(${x},${y})`;
-      if (follow && this.app.cursor.at && !this.app.viewer.drag) await this.loadCurve(now, CURSOR, this.identityOf(now, text), text, signal);
+      if (follow && now.dataset.channels > 1 && this.app.cursor.at && !this.app.viewer.drag) await this.loadCurve(now, CURSOR, this.identityOf(now, text), { region: text }, signal);
     } else {
       companion.curves.delete(CURSOR);
     }
@@ -407,11 +435,10 @@ export class Images {
    */
   curvesOf(id) {
     return this.app.store.state.beside.flatMap((image, index) => {
-      const { axis, curves, flux } = this.of(image.key);
+      const { axis, curves } = this.of(image.key);
       const curve = curves.get(id);
       if (!axis || !curve) return [];
-      const unit = (this.app.store.state.statistic === "flux" ? flux : image.dataset.unit) ?? "";
-      return [{ name: nameOf(image.dataset), index, axis, values: curve.values, unit }];
+      return [{ name: nameOf(image.dataset), index, axis, values: curve.values, unit: curve.unit }];
     });
   }
 
@@ -604,6 +631,11 @@ export class Images {
     this.place.replaceChildren(...(isSide ? chips : [make("div", { class: "chips" }, ...chips)]));
     if (focused) /** @type {HTMLElement | null} */ (this.place.querySelector(`[data-cell="${focused}"]`))?.focus();
   }
+}
+
+/** Are two images matched by their coordinates on the sky? @param {Dataset} one @param {Dataset} other */
+function isBySky(one, other) {
+  return Boolean(one.coordinates.sky && other.coordinates.sky);
 }
 
 /** The name of an image for people. @param {Dataset} dataset */

@@ -18,7 +18,7 @@ export function listenToKeys(app) {
   const arrow = (dx, dy, event) => {
     const region = state.regions.find((one) => one.id === state.selected);
     const step = event.shiftKey ? 10 : 1;
-    if (region) viewer.put({ ...region, values: moved(region, dx * step, dy * step) }, true);
+    if (region) viewer.put({ ...region, values: moved(region, dx * step, dy * step) });
     else viewer.pan(-dx * 40 * step, dy * 40 * step);
     if (!region) app.cursor.point({ x: Math.round(state.centre[0]), y: Math.round(state.centre[1]) });
   };

@@ -13,7 +13,7 @@ import { parse, textOf } from "./regions.js";
 /** @typedef {{id: string, hdu: number | null, channel?: number, others?: string | null, layer?: Layer, look?: Partial<import("./gl.js").Look>}} OfBeside */
 
 /** The version of links that this page writes; it reads those without one, too. */
-export const VERSION = 2;
+export const VERSION = 3;
 
 /** Keys that are text or numbers as they are, with their short names in the link. */
 const PLAIN = /** @type {const} */ ({
@@ -31,7 +31,14 @@ const LOOK = /** @type {const} */ (["map", "inverted", "stretch", "power", "cuts
 const MOST_REGIONS = 1000;
 
 /** Parts of a link that may be there several times. */
-const REPEATED = ["r", "with"];
+const REPEATED = ["r", "with", "cat"];
+
+/** Catalogues of a link: each is a request for its points. */
+const MOST_CATALOGUES = 20;
+
+/** Parameters of the source of a catalogue, and of its columns. */
+const SOURCE = ["catalogue", "table", "service", "cone"];
+const COLUMNS = ["longitude", "latitude", "frame"];
 
 /** Parameters of a plane that contours may name. */
 const OF = ["id", "hdu", "others", "channel", "collapse", "channels", "unit", "threshold", "rest", "convention"];
@@ -64,6 +71,7 @@ export function linkOf(state, initial, hasCuts) {
   const selected = state.regions.filter(({ values }) => values.length).findIndex(({ id }) => id === state.selected);
   if (selected >= 0) found.set("sel", String(selected + 1));
   for (const image of state.beside) found.append("with", besideText(image, initial));
+  for (const catalogue of state.catalogues) found.append("cat", catalogueText(catalogue));
   // Commas and brackets are allowed in a fragment, and read better.
   return found.toString().replace(/%2C/g, ",").replace(/%28/g, "(").replace(/%29/g, ")").replace(/%3A/g, ":").replace(/%2F/g, "/");
 }
@@ -97,6 +105,7 @@ export function stateOf(hash, initial) {
   if (layer) found.layer = layer;
   const beside = given.getAll("with").slice(0, 3).flatMap((text) => besideOf(text, initial) ?? []);
   if (beside.length) found.beside = beside;
+  found.catalogues = given.getAll("cat").slice(0, MOST_CATALOGUES).flatMap((text) => catalogueOf(text) ?? []);
   const files = Number(given.get("files"));
   if (files > 1) found.files = files;
   const contours = contoursOf(given.get("contours") ?? "");
@@ -210,6 +219,34 @@ function besideOf(text, initial) {
   }
   const whole = (/** @type {string} */ key) => (/^\d+$/.test(link.get(key) ?? "") ? Number(link.get(key)) : undefined);
   return { id, hdu: whole("hdu") ?? null, channel: whole("ch"), others: link.get("others") ?? undefined, layer: layerOf(link) ?? undefined, look };
+}
+
+/** A catalogue as a link of its own. @param {import("./state.js").CatalogueOf} catalogue */
+function catalogueText({ source, name, colour, shown, columns, where, selected, current }) {
+  const link = new URLSearchParams();
+  const values = { ...source, ...columns, name, colour, hidden: shown ? null : true, where: where || null, row: selected, current: current || null };
+  for (const [key, value] of Object.entries(values)) if (value !== null && value !== undefined) link.set(key, String(value));
+  return link.toString();
+}
+
+/** @param {string} text @returns {import("./state.js").CatalogueOf | null} null without a source */
+function catalogueOf(text) {
+  const link = new URLSearchParams(text);
+  const parts = (/** @type {string[]} */ keys) => Object.fromEntries(keys.flatMap((key) => (link.has(key) ? [[key, link.get(key)]] : [])));
+  const source = parts(SOURCE);
+  if (!source.catalogue && !source.service) return null;
+  const colour = link.get("colour") ?? "";
+  const row = link.get("row") ?? "";
+  return {
+    source,
+    name: (link.get("name") ?? String(source.catalogue ?? source.service)).slice(0, 100),
+    colour: /^#[\da-f]{6}$/i.test(colour) ? colour : "#39d0d8",
+    shown: !link.has("hidden"),
+    columns: parts(COLUMNS),
+    where: link.get("where") ?? "",
+    selected: /^\d+$/.test(row) ? Number(row) : null,
+    current: link.has("current"),
+  };
 }
 
 /**

@@ -17,6 +17,7 @@ import { RegionHistory } from "./history.js";
 import { Images } from "./images.js";
 import { listenToKeys } from "./keys.js";
 import { Maps } from "./maps.js";
+import { connectNotebook } from "./notebook.js";
 import { Overlay } from "./overlay.js";
 import { Panel } from "./panel.js";
 import { textOf } from "./regions.js";
@@ -81,6 +82,7 @@ export class App {
     showColourBar(this);
     showGrid(this);
     listenToKeys(this);
+    connectNotebook(this);
   }
 
   connect() {
@@ -223,7 +225,7 @@ export class App {
       const spectralUnit = PLEASANT[dataset.coordinates.spectral?.unit ?? ""] ?? "";
       this.keepsCuts = given.low !== undefined && given.high !== undefined;
       const redshift = dataset.redshift ? String(dataset.redshift) : "";
-      store.set({ ...fresh, spectralUnit, redshift, others: firstOthers(dataset), ...given, id, hdu: dataset.hdu, dataset, regions, beside, layer: CHANNEL, channel: Math.min(channel, dataset.channels) });
+      store.set({ ...fresh, spectralUnit, redshift, others: firstOthers(dataset), ...given, id, hdu: dataset.hdu, dataset, regions, beside, layer: CHANNEL, channel: Math.min(channel, dataset.channels), catalogues: store.state.catalogues });
       this.describe(dataset);
       viewer.resize();
       // Cells have another size now, and a link has the scale of its own.
@@ -232,6 +234,7 @@ export class App {
       this.dock.opened();
       if (given.files) await this.images.chooseUnit();
       if (!given.regions && dataset.channels > 1) this.firstRegion(dataset);
+      if (given.catalogues) await this.catalogues.restore(given.catalogues);
       if (layer.operation !== "channel") await this.maps.show(layer);
       const version = versionOf(location.hash);
       if (version > VERSION) this.tell(new Error(`the link has version ${version}, and this page reads up to ${VERSION}: parts of the view may be missing`));

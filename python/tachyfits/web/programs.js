@@ -89,7 +89,7 @@ export function programsGroup(app, wanted) {
       return;
     }
     const known = store.state.regions.find((one) => one.id === pointer);
-    if (known) viewer.put({ ...known, values: [x, y] }, true);
+    if (known) viewer.put({ ...known, values: [x, y] });
     else pointer = viewer.add("point", [x, y]).id;
     store.set({ centre: [x, y] });
     note.textContent = "The point follows positions of other programs.";

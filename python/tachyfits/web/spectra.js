@@ -32,19 +32,15 @@ export const CURSOR = 0;
 const OF_HEADER = { spectralUnit: "", rest: "", redshift: "", convention: "", frame: "" };
 
 /**
- * Ask for a spectrum; channels beyond the end of a truncated file are a gap.
- * @param {import("./api.js").Parameters} asked
+ * Return a value for each channel: channels beyond the end of a truncated file are a gap.
+ * @param {ArrayLike<number | null>} found means of bins; null is undefined
  * @param {number} channels
- * @param {{signal: AbortSignal, view: string, doing: string}} options
+ * @param {number} bin channels of a bin
  */
-export async function valuesOf(asked, channels, options) {
-  const answer = await ask("spectrum", { ...asked, format: "binary" }, options);
-  const found = new Float64Array(await answer.arrayBuffer());
+export function byChannel(found, channels, bin) {
   const values = new Float64Array(channels).fill(NaN);
-  // Each channel of a bin has its mean.
-  const bin = Number(asked.bin ?? 1);
   const most = Math.min(values.length, found.length * bin);
-  for (let i = 0; i < most; i++) values[i] = found[Math.floor(i / bin)];
+  for (let i = 0; i < most; i++) values[i] = found[Math.floor(i / bin)] ?? NaN;
   return values;
 }
 
@@ -100,7 +96,7 @@ export class Spectra {
       running = new Latest((wanted, signal) => this.load(id, wanted, signal), this.failed);
       this.running.set(id, running);
     }
-    running.ask(text);
+    if (!running.isAsking(text)) running.ask(text);
   }
 
   /**
@@ -111,7 +107,8 @@ export class Spectra {
   async load(id, region, signal) {
     const asked = { ...this.common(), ...this.display(), region };
     const channels = this.store.state.dataset?.channels ?? 0;
-    const values = await valuesOf(asked, channels, { signal, view: `spectrum-${id}`, doing: "Computing a spectrum" });
+    const answer = await ask("spectrum", { ...asked, format: "binary" }, { signal, view: `spectrum-${id}`, doing: "Computing a spectrum" });
+    const values = byChannel(new Float64Array(await answer.arrayBuffer()), channels, asked.bin ?? 1);
     if (asked.id !== this.store.state.dataset?.id || !this.running.has(id)) return;
     this.curves.set(id, { text: region, values });
     this.changed();

@@ -55,6 +55,18 @@
  * @property {import("./gl.js").Look & {cuts: string}} look
  */
 
+/**
+ * @typedef {object} CatalogueOf a catalogue over the image, as links restore it
+ * @property {import("./api.js").Parameters} source catalogue and table, or service and cone
+ * @property {string} name
+ * @property {string} colour #rrggbb
+ * @property {boolean} shown
+ * @property {import("./api.js").Parameters} columns longitude, latitude and frame, where people chose them
+ * @property {string} where condition of rows
+ * @property {number | null} selected a row of the table
+ * @property {boolean} current whether its rows are listed
+ */
+
 /** @type {Layer} */
 export const CHANNEL = { operation: "channel", first: 1, last: 1 };
 
@@ -109,6 +121,7 @@ export const CHANNEL = { operation: "channel", first: 1, last: 1 };
  * @property {string} layout "side", "blink", "over" or "rgb"
  * @property {number} opacity of the images that lie over this one
  * @property {boolean} together channels of the other images follow by the spectral coordinate
+ * @property {CatalogueOf[]} catalogues over the image
  */
 
 /** @type {State} */
@@ -162,6 +175,7 @@ const INITIAL = {
   layout: "side",
   opacity: 0.5,
   together: true,
+  catalogues: [],
 };
 
 /**

@@ -105,7 +105,7 @@ export function cataloguesTab(app) {
         const shown = make("input", { type: "checkbox", "aria-label": `Show ${layer.name}` });
         shown.checked = layer.shown;
         shown.addEventListener("change", () => catalogues.change(layer, { shown: shown.checked }));
-        const name = make("button", { type: "button", class: "item", "aria-pressed": layer === catalogues.current, onclick: () => { catalogues.current = layer; refresh(); } }, make("span", { class: "space" }, layer.name));
+        const name = make("button", { type: "button", class: "item", "aria-pressed": layer === catalogues.current, onclick: () => { catalogues.current = layer; catalogues.redraw(); } }, make("span", { class: "space" }, layer.name));
         const remove = make("button", { type: "button", class: "icon", title: "Remove", "aria-label": `Remove ${layer.name}`, onclick: () => catalogues.remove(layer) }, "×");
         return make("li", { class: "check" }, shown, colour, name, remove);
       }),

@@ -1,7 +1,7 @@
 // The tab "Regions": the list, the numbers of the selected one, its statistics, and region files.
 
 import { ApiError, Latest, ask, askJson } from "./api.js";
-import { download, make, row, select as choice } from "./dom.js";
+import { download, hexOf, make, row, select as choice } from "./dom.js";
 import { group } from "./panel.js";
 import { linesOf, regionTable } from "./region-table.js";
 import { colourOf, hasArea, parse, problemOf, rounded, textOf, titleOf } from "./regions.js";
@@ -32,14 +32,6 @@ const ANGLE = /\d\s*["'°:]|\d[dhm](?![a-z])/i;
 function inFrame(text) {
   const bare = /^\s*[a-z]+\s*\([^()]*\)\s*$/i.test(text);
   return bare && ANGLE.test(text) ? `icrs; ${text}` : text;
-}
-
-/** Return a colour of a file as #rrggbb; "" for none, or one that browsers do not know. @param {string} name */
-function hexOf(name) {
-  const context = document.createElement("canvas").getContext("2d");
-  if (!context || !name || !CSS.supports("color", name)) return "";
-  context.fillStyle = name;
-  return /^#[\da-f]{6}$/.test(context.fillStyle) ? context.fillStyle : "";
 }
 
 /** @param {import("./main.js").App} app */
@@ -101,11 +93,11 @@ export function regionsTab(app) {
   const paint = make("input", { type: "color", "aria-label": "Colour of the region" });
   title.addEventListener("change", () => {
     const region = chosen();
-    if (region) viewer.put({ ...region, name: title.value.trim() }, true);
+    if (region) viewer.put({ ...region, name: title.value.trim() });
   });
   paint.addEventListener("change", () => {
     const region = chosen();
-    if (region) viewer.put({ ...region, paint: paint.value }, true);
+    if (region) viewer.put({ ...region, paint: paint.value });
   });
   const looks = make("div", { class: "group" }, row("Name", title), row("Colour", paint));
 
@@ -135,7 +127,7 @@ export function regionsTab(app) {
           const next = { ...now, values: now.values.map((old, j) => (j === i ? input.valueAsNumber : old)) };
           const wrong = problemOf(next);
           input.setCustomValidity(wrong && `${name}: ${wrong}`);
-          if (input.reportValidity()) viewer.put(next, true);
+          if (input.reportValidity()) viewer.put(next);
         });
         values.append(row(name, input));
         inputs[i] = input;

@@ -126,7 +126,7 @@ export function saveTab(app) {
     context.fillStyle = "#000";
     context.fillRect(0, 0, made.width, made.height);
     context.drawImage(canvas, 0, 0);
-    context.drawImage(app.catalogues.canvas, 0, 0);
+    app.catalogues.paint(context);
     context.drawImage(surface, 0, 0);
     const strip = document.createElement("canvas");
     strip.width = 256;

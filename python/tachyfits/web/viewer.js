@@ -65,8 +65,6 @@ export class Viewer {
     this.drawnFrame = () => {};
     /** Called with the FITS pixel under the cursor, null outside. */
     this.pointed = (/** @type {Point | null} */ _at) => {};
-    /** Called when a region is added, moved or resized; `done` at the end of a drag. */
-    this.regionChanged = (/** @type {Region} */ _region, /** @type {boolean} */ _done) => {};
     /** Called for a point that was tapped without a drag. */
     this.tapped = (/** @type {Point} */ _at) => {};
     /** @type {Map<number, Point>} fingers and mouse that are down */
@@ -475,15 +473,12 @@ export class Viewer {
   startHeld({ region, handle }, screen) {
     const from = this.toImage(screen.x, screen.y);
     this.store.set({ selected: region.id });
-    let latest = region;
     this.drag = (at) => {
       const to = this.toImage(at.x, at.y);
       const values =
         handle === undefined ? moved(region, to.x - from.x, to.y - from.y) : resized(region, handle, to);
-      latest = { ...region, values };
-      this.put(latest, false);
+      this.put({ ...region, values });
     };
-    this.release = () => this.regionChanged(latest, true);
   }
 
   /** @param {string} kind @param {Point} screen */
@@ -491,20 +486,17 @@ export class Viewer {
     const from = this.toImage(screen.x, screen.y);
     const region = this.add(kind, kind === "point" ? drawn(kind, from, from) : []);
     let far = kind === "point";
-    let latest = region;
     this.drag = (at) => {
       far ||= Math.hypot(at.x - screen.x, at.y - screen.y) > 3;
       if (!far) return;
-      latest = { ...region, values: drawn(kind, from, this.toImage(at.x, at.y)) };
-      this.put(latest, false);
+      this.put({ ...region, values: drawn(kind, from, this.toImage(at.x, at.y)) });
     };
     this.release = () => {
-      if (far) this.put(latest, true);
-      else this.remove(region.id);
+      if (!far) this.remove(region.id);
       // One shape at a time: the next drag moves it, as users expect.
       this.store.set({ tool: "pan" });
     };
-    if (far) this.put(region, false);
+    if (far) this.put(region);
   }
 
   /**
@@ -519,17 +511,16 @@ export class Viewer {
     let colour = 0;
     while (regions.some((one) => one.colour === colour)) colour += 1;
     const region = { id, kind, values, colour, ...more };
-    if (values.length) this.put(region, true);
+    if (values.length) this.put(region);
     return region;
   }
 
-  /** Add or replace a region. @param {Region} region @param {boolean} done */
-  put(region, done) {
+  /** Add or replace a region. @param {Region} region */
+  put(region) {
     const { regions } = this.store.state;
     const known = regions.some((one) => one.id === region.id);
     const next = known ? regions.map((one) => (one.id === region.id ? region : one)) : [...regions, region];
     this.store.set({ regions: next, selected: region.id });
-    this.regionChanged(region, done);
   }
 
   /** @param {number} id */

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 from numpy.typing import NDArray
 
 import tachyfits as tf
+from tachyfits.server.answers import of_two_files
 from tachyfits.server.asked import Asked, answered
 from tachyfits.server.endpoints.image import pixels_of
 from tachyfits.server.errors import TooLarge
@@ -73,11 +74,7 @@ async def contours(
         where = (target.name, target.version, onto_hdu) if target is not None else None
         key = ("contours", levels, of, chosen, where)
         answer = asked.json(key, compute)
-        if target is not None:
-            # The ETag is that of one file, the answer depends on two.
-            del answer.headers["ETag"]
-            answer.headers["Cache-Control"] = "no-store"
-        return answer
+        return answer if target is None else of_two_files(answer)
 
     return await answered(request, at, make)
 

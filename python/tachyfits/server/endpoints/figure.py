@@ -13,10 +13,12 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 import tachyfits as tf
 from tachyfits.plot import plane_figure, save_figure, title_of
+from tachyfits.server.answers import of_two_files
 from tachyfits.server.asked import Asked, answered
 from tachyfits.server.endpoints.image import plane_of
 from tachyfits.server.errors import RequestError, TooLarge
-from tachyfits.server.parameters import REGION_BODY, At, Region, numbers_of, others_of
+from tachyfits.server.parameters import REGION_BODY, At, Others, Region, numbers_of, others_of
+from tachyfits.server.place import Place
 from tachyfits.server.planes import Collapse, OnePlane, PlaneAsked
 from tachyfits.server.polarisation import ANGLE, INTENSITY
 from tachyfits.text import Range, parse_channels, parse_region
@@ -99,6 +101,60 @@ async def _look(
 LookAsked = Annotated[_Look, Depends(_look)]
 
 
+@dataclass(frozen=True)
+class _Overlay:
+    """Another image whose contours are drawn; also a key."""
+
+    id: str
+    hdu: int | None
+    of: OnePlane
+    levels: str
+
+    def open(self, asked: Asked) -> Asked:
+        """Return the request about that image."""
+        file = asked.state.datasets.open(self.id)
+        return replace(asked, file=file, place=Place(self.id, self.hdu))
+
+    @property
+    def values(self) -> list[float]:
+        """The values of the contours."""
+        return numbers_of(self.levels, "overlay_levels", most=50)
+
+
+async def _overlay(
+    overlay: Annotated[
+        str | None,
+        Query(min_length=1, max_length=4096, description="Another dataset, whose contours are "
+              "drawn where its own coordinates put them."),
+    ] = None,
+    overlay_hdu: Annotated[int | None, Query(ge=0, le=1_000_000, description="Its HDU.")] = None,
+    overlay_channel: Annotated[
+        int, Query(ge=1, le=2**53, description="Its channel, from 1.")
+    ] = 1,
+    overlay_collapse: Annotated[
+        str | None,
+        Query(pattern="^(mean|max|sum|moment0)$", description="In place of a channel: how all of "
+              "its channels become a plane."),
+    ] = None,
+    overlay_others: Others = None,
+    overlay_levels: Annotated[
+        str | None, Query(max_length=1000, description="Values of its contours, 50 at most.")
+    ] = None,
+) -> _Overlay | None:  # fmt: skip
+    if overlay is None or overlay_levels is None:
+        if (overlay, overlay_levels) != (None, None):
+            raise RequestError("give both overlay and overlay_levels, or neither")
+        return None
+    collapse = (
+        None if overlay_collapse is None else Collapse(overlay_collapse, None, overlay_others)
+    )
+    plane = OnePlane(collapse, overlay_channel, overlay_others)
+    return _Overlay(overlay, overlay_hdu, plane, overlay_levels)
+
+
+OverlayAsked = Annotated[_Overlay | None, Depends(_overlay)]
+
+
 @router.post(
     "/api/v1/figure", summary="Draw a figure with many regions", response_class=Response,
     responses=_FIGURE, openapi_extra=REGION_BODY,
@@ -109,6 +165,7 @@ async def figure(
     at: At,
     of: PlaneAsked,
     look: LookAsked,
+    over: OverlayAsked,
     answer_format: Annotated[
         str, Query(alias="format", pattern="^(png|svg|pdf)$", description="png, svg or pdf.")
     ] = "pdf",
@@ -119,18 +176,25 @@ async def figure(
     """
 
     def make(asked: Asked) -> Response:
+        other = None if over is None else over.open(asked)
+
         def compute() -> bytes:
             plane = _plane(asked, of)
             options = _named(asked, of, look.options())
+            if other is not None and over is not None:
+                options |= {"overlay": _plane(other, over.of), "overlay_levels": over.values}
+                other.file.check()
             with _DRAWING, tempfile.TemporaryDirectory(prefix="tachyfits-figure-") as folder:
                 path = Path(folder) / f"figure.{answer_format}"
                 save_figure(plane_figure(plane, **options), path)
                 return path.read_bytes()
 
-        body = asked.kept(("figure", of, look, answer_format), compute, len)
+        key = ("figure", of, look, over, other and other.file.version, answer_format)
+        body = asked.kept(key, compute, len)
         name = f'attachment; filename="figure.{answer_format}"'
         headers = asked.caching | {"Content-Disposition": name}
-        return Response(body, headers=headers, media_type=_TYPES[answer_format])
+        answer = Response(body, headers=headers, media_type=_TYPES[answer_format])
+        return answer if other is None else of_two_files(answer)
 
     return await answered(request, at, make)
 
@@ -172,19 +236,56 @@ def _plane(asked: Asked, of: OnePlane) -> tf.Plane:
     openapi_extra=REGION_BODY,
 )  # fmt: skip
 @router.get("/api/v1/figure/lines", summary="Return the command of a figure")
-async def figure_lines(request: Request, at: At, of: PlaneAsked, look: LookAsked) -> Response:
+async def figure_lines(
+    request: Request, at: At, of: PlaneAsked, look: LookAsked, over: OverlayAsked
+) -> Response:
     """Return the command line and the Python lines that draw the same figure.
 
-    Both name the file as it is called here: run them in its folder.
+    Both name the files as they are called here: run them in their folder. Contours of another image
+    take a command before.
     """
 
     def make(asked: Asked) -> Response:
-        return asked.json(("figure lines", of, look), lambda: _lines(asked, of, look))
+        other = None if over is None else over.open(asked)
+        key = ("figure lines", of, look, over, other and other.file.version)
+        answer = asked.json(key, lambda: _lines(asked, of, look, (other, over)))
+        return answer if other is None else of_two_files(answer)
 
     return await answered(request, at, make)
 
 
-def _lines(asked: Asked, of: OnePlane, look: _Look) -> dict[str, str]:
+def _lines(
+    asked: Asked, of: OnePlane, look: _Look, contours: tuple[Asked | None, _Overlay | None]
+) -> dict[str, str]:
+    options = _named(asked, of, look.options())
+    drawing = [f"{name}={value!r}" for name, value in options.items()]
+    steps, flags = _steps(asked, of), _flags(options)
+    commands, python = [], [f"plane = {steps.python}"]
+    other, over = contours
+    if other is not None and over is not None:
+        made = _steps(other, over.of)
+        commands.append(shlex.join([*made.command, "-o", "contours.fits"]))
+        levels = ",".join(map(repr, over.values))
+        flags += ["--overlay=contours.fits", f"--overlay-levels={levels}"]
+        python.append(f"other = {made.python}")
+        drawing += ["overlay=other", f"overlay_levels={over.values!r}"]
+    commands.append(shlex.join([*steps.command, *flags, "-o", "figure.pdf"]))
+    python.append(f"save_figure(plane.plot({', '.join(drawing)}), 'figure.pdf')")
+    imports = ["import tachyfits as tf", "from tachyfits.plot import save_figure", ""]
+    if any("np.s_" in line for line in python):
+        imports.insert(0, "import numpy as np")
+    return {"command": "\n".join(commands), "python": "\n".join([*imports, *python]) + "\n"}
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """How a plane is made: the words of a command without its output, and an expression."""
+
+    command: list[str]
+    python: str
+
+
+def _steps(asked: Asked, of: OnePlane) -> _Steps:
     view, collapse = asked.view, _collapse_of(asked, of)
     if view.axes != tuple(range(1, view.image.ndim + 1)) or view.cube.ndim < 2:
         raise RequestError("no lines: the axes of the file are in another order than on the page")
@@ -205,7 +306,7 @@ def _lines(asked: Asked, of: OnePlane, look: _Look) -> dict[str, str]:
         command += ["--section", ",".join(["*", "*", *ranges])]
     chosen = ", ".join(f"{a - 1}:{b}" for a, b in reversed(pixels[:count]))
     calls = f".select(section=np.s_[{chosen}]" if count else ""
-    call, words = ".plane()", []
+    call = ".plane()"
     if collapse is not None:
         calls += f", where={collapse.threshold!r}" if collapse.threshold is not None else ""
         command += (
@@ -227,21 +328,7 @@ def _lines(asked: Asked, of: OnePlane, look: _Look) -> dict[str, str]:
             command += ["--statistic", collapse.statistic]
             call = f".collapse({collapse.statistic!r}{keywords})"
     calls += ")" if count else ""
-    options = _named(asked, of, look.options())
-    drawing = ", ".join(f"{name}={value!r}" for name, value in options.items())
-    python = [
-        "import numpy as np" if count else "",
-        "import tachyfits as tf",
-        "from tachyfits.plot import save_figure",
-        "",
-        f"image = tf.open({name!r})[{index}]",
-        f"plane = image{calls}{call}",
-        f"save_figure(plane.plot({drawing}), 'figure.pdf')",
-    ]
-    return {
-        "command": shlex.join([*command, *_flags(options), "-o", "figure.pdf"]),
-        "python": "\n".join(python[0 if count else 1 :]) + "\n",
-    }
+    return _Steps(command, f"tf.open({name!r})[{index}]{calls}{call}")
 
 
 def _ends(channels: str | None, count: int) -> tuple[int, int]:

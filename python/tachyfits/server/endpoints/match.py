@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 from fastapi import APIRouter, Query, Request, Response
 
+from tachyfits.server.answers import of_two_files
 from tachyfits.server.asked import Asked, answered
 from tachyfits.server.errors import RequestError
 from tachyfits.server.matching import Match
@@ -62,9 +63,6 @@ async def match(
         answer = asked.json(
             ("match", target.name, target.version, onto_hdu, point, region), compute
         )
-        # The ETag is that of one file, the answer depends on two.
-        del answer.headers["ETag"]
-        answer.headers["Cache-Control"] = "no-store"
-        return answer
+        return of_two_files(answer)
 
     return await answered(request, at, make)

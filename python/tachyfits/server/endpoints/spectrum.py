@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 import numpy as np
 from fastapi import APIRouter, Query, Request, Response
 
 import tachyfits as tf
+from tachyfits.server.answers import of_two_files
 from tachyfits.server.asked import Asked, answered
+from tachyfits.server.errors import RequestError
 from tachyfits.server.fits_answer import FitsAnswer, disposition
+from tachyfits.server.matching import DrawnOn, region_of
 from tachyfits.server.parameters import REGION_BODY, At
 from tachyfits.server.spectrum_form import AskedPixels, ShownSpectrum, spectrum_of
 from tachyfits.writing import FileBytes
@@ -40,6 +44,7 @@ async def spectrum(
     at: At,
     pixels: AskedPixels,
     form: ShownSpectrum,
+    drawn_on: DrawnOn,
     answer_format: Annotated[
         str,
         Query(alias="format", pattern="^(json|binary|csv|fits)$",
@@ -47,9 +52,22 @@ async def spectrum(
               "columns; fits: an image of one axis, which specutils reads."),
     ] = "json",
 ) -> Response:  # fmt: skip
-    """Return one number a channel, computed from the original pixels in one pass."""
+    """Return one number a channel, computed from the original pixels in one pass.
+
+    ``region`` of the answer is the region in the pixels of this image, where ``region_in`` names
+    another one.
+    """
+    if drawn_on is not None and answer_format != "json":
+        raise RequestError("a region in the pixels of another image needs the format json")
 
     def make(asked: Asked) -> Response:
+        if drawn_on is not None:
+            moved = replace(pixels, region=region_of(asked, drawn_on, pixels.region))
+            key = ("spectrum of a moved region", moved, form)
+            described = asked.json(
+                key, lambda: _described(spectrum_of(asked, moved, form)) | {"region": moved.region}
+            )
+            return of_two_files(described)
         key = ("spectrum", pixels, form)
         if answer_format == "binary":
             body = asked.kept(
