@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote
 
-
 #: Bytes that are sent at a time, and seconds that a sleep may be late.
 PIECE, LATE = 1 << 20, 0.002
 

@@ -22,7 +22,7 @@ import tachyfits as tf
 
 pytestmark = pytest.mark.once
 
-#: The account of Azurite, whose key its documentation prints: it is no secret.
+#: The account of Azurite. Its documentation prints the key, which is public.
 ACCOUNT = "devstoreaccount1"
 KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 

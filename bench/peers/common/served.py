@@ -16,6 +16,7 @@ from typing import Any
 
 from python_runner import Model, Request
 
+
 @functools.cache
 def _server(path: str, delay: float, bandwidth: float) -> tuple[subprocess.Popen[str], str]:
     """Start the server, which ends with the input of its process; and its URL."""

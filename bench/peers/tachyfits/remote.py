@@ -1,4 +1,4 @@
-"""Files of a server: cutouts with and without headers that were kept, statistics, a mere download."""
+"""Files of a server: cutouts with and without kept headers, statistics, a mere download."""
 
 from __future__ import annotations
 

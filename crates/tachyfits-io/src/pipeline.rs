@@ -444,7 +444,7 @@ impl<'s> Feed<'s> {
     }
 }
 
-/// What the work on a block gave.
+/// Results of the work on a block.
 enum Results<R, E> {
     One(R),
     /// Of several tasks, up to one that failed.

@@ -3,44 +3,33 @@
 //! The planner joins and divides ranges by [`Profile::NETWORK`]; here each range is one request, and all of a call are under
 //! way at a time. Every request says which version of the object it wants, so that bytes of two versions never mix.
 
+mod client;
 pub(crate) mod entries;
 mod object;
 mod runs;
 
 use std::env;
-use std::fmt;
 use std::io;
 use std::mem;
 use std::ops::Range;
-use std::path::PathBuf;
-use std::pin::pin;
 use std::process;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
-use object_store::aws::AmazonS3Builder;
-use object_store::azure::MicrosoftAzureBuilder;
-use object_store::gcp::GoogleCloudStorageBuilder;
-use object_store::http::HttpBuilder;
-use object_store::list::PaginatedListStore;
-use object_store::path::Path;
-use object_store::{ClientOptions, GetOptions, GetRange, ObjectStore};
-use tokio::runtime::{Builder, Runtime};
+use object_store::{GetOptions, GetRange};
 
 use super::memory::MemoryStorage;
-use object::{RemoteObject, Version, check_encoding};
-use runs::{Runs, Window, copy_from, read_window};
-use tachyfits_memory as memory;
-
 use crate::error::IoError;
 use crate::index_cache::entry::{CacheEntry, Object, Part};
 use crate::index_cache::index_cache;
-use crate::operation::check_wait;
 use crate::patch::Notice;
 use crate::profile::Profile;
 use crate::remote_url::{RemoteUrl, without_secrets};
 use crate::storage::{Id, Request, Storage};
+use client::{Client, ENDPOINTS, failed, lock, remote, wait};
+use object::{RemoteObject, Version, check_encoding};
+use runs::{Runs, Window, copy_from, read_window};
+use tachyfits_memory as memory;
 
 /// Bytes that the first request asks for: the headers of most files, and the size and version of all.
 const HEAD_BYTES: u64 = 64 << 10;
@@ -53,15 +42,6 @@ const AHEAD_BYTES: u64 = 8 << 20;
 
 /// Of requests for up to this many bytes, twice as many are under way.
 const SHORT_BYTES: usize = 64 << 10;
-
-/// Variables that name another server for the buckets of a URL.
-const ENDPOINTS: [&str; 3] = ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"];
-
-/// How often a wait asks whether the work was cancelled.
-const POLL: Duration = Duration::from_millis(50);
-
-/// Threads that wait for sockets.
-const WORKERS: usize = 2;
 
 /// An object of a server. Its bytes are read on demand.
 #[derive(Debug)]
@@ -103,23 +83,6 @@ impl Kept {
         let part = self.parts.get(after.checked_sub(1)?)?;
         let start = usize::try_from(offset - part.offset).ok()?;
         part.bytes.get(start..start.checked_add(length)?)
-    }
-}
-
-/// The store of an object, and the object in it.
-#[derive(Clone)]
-struct Client {
-    store: Arc<dyn ObjectStore>,
-    /// The same store, if it has lists of its objects.
-    lists: Option<Arc<dyn PaginatedListStore>>,
-    path: Path,
-    /// The process whose runtime has the connections.
-    process: u32,
-}
-
-impl fmt::Debug for Client {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Client({}/{})", self.store, self.path)
     }
 }
 
@@ -325,54 +288,6 @@ enum Opened {
     Whole(Vec<u8>),
 }
 
-impl Client {
-    /// A client with the credentials of the environment.
-    fn of(url: &RemoteUrl) -> Result<Client, IoError> {
-        let (bucket, key) = url.bucket_and_key();
-        let failed = |error| failed(url, error);
-        let key_path = || Path::parse(key).map_err(|error| failed(error.into()));
-        // The provider of this library's own copy of rustls; a second call changes nothing.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        Ok(match url.scheme().as_str() {
-            "http" | "https" => {
-                let options = ClientOptions::new().with_allow_http(true);
-                // All of the URL: a path of the store would lose the query of a signed one.
-                let builder = HttpBuilder::new().with_url(url.with_secrets());
-                let store = builder.with_client_options(options).build().map_err(failed)?;
-                let (lists, path) = (None, Path::default());
-                Client { store: Arc::new(store), lists, path, process: process::id() }
-            }
-            "gs" => {
-                let builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(bucket);
-                Client::with_lists(builder.build().map_err(failed)?, key_path()?)
-            }
-            "az" => {
-                let builder = MicrosoftAzureBuilder::from_env().with_container_name(bucket);
-                Client::with_lists(builder.build().map_err(failed)?, key_path()?)
-            }
-            "abfs" | "abfss" => {
-                let builder = MicrosoftAzureBuilder::from_env().with_url(url.with_secrets());
-                Client::with_lists(builder.build().map_err(failed)?, key_path()?)
-            }
-            _ => {
-                let builder = AmazonS3Builder::from_env().with_bucket_name(bucket);
-                let builder = match env::var_os(ENDPOINTS[0]) {
-                    Some(endpoint) => builder.with_endpoint(endpoint.to_string_lossy()),
-                    None => builder,
-                };
-                Client::with_lists(builder.build().map_err(failed)?, key_path()?)
-            }
-        })
-    }
-
-    /// A client of a store whose objects can be listed.
-    fn with_lists(store: impl ObjectStore + PaginatedListStore, path: Path) -> Client {
-        let store = Arc::new(store);
-        let lists: Arc<dyn PaginatedListStore> = store.clone();
-        Client { store, lists: Some(lists), path, process: process::id() }
-    }
-}
-
 /// Name of an object in the index cache: its URL, and the server if variables name one.
 fn cache_key(url: &RemoteUrl) -> Option<String> {
     let key = url.cache_key()?;
@@ -412,65 +327,6 @@ async fn whole(
 fn gives_no_parts(error: &object_store::Error) -> bool {
     matches!(error, object_store::Error::NotSupported { .. })
         || error.to_string().contains("416 Range Not Satisfiable")
-}
-
-fn remote(url: &RemoteUrl, kind: io::ErrorKind, detail: &str) -> IoError {
-    IoError::Remote { name: url.to_string(), source: io::Error::new(kind, detail.to_owned()) }
-}
-
-/// The error for what the client says, without secrets.
-fn failed(url: &RemoteUrl, error: object_store::Error) -> IoError {
-    let kind = match &error {
-        object_store::Error::NotFound { .. } => {
-            return IoError::NotFound { path: PathBuf::from(url.to_string()) };
-        }
-        object_store::Error::PermissionDenied { .. }
-        | object_store::Error::Unauthenticated { .. } => io::ErrorKind::PermissionDenied,
-        object_store::Error::NotSupported { .. } => io::ErrorKind::Unsupported,
-        object_store::Error::InvalidPath { .. } => io::ErrorKind::InvalidInput,
-        _ => io::ErrorKind::Other,
-    };
-    let words = without_secrets(&error.to_string());
-    let line: Vec<&str> = words.split_whitespace().collect();
-    remote(url, kind, &line.join(" "))
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The runtime of this process.
-fn runtime() -> Result<Arc<Runtime>, IoError> {
-    static RUNTIME: Mutex<Option<(u32, Arc<Runtime>)>> = Mutex::new(None);
-    let mut runtime = lock(&RUNTIME);
-    match &*runtime {
-        Some((process, runtime)) if *process == process::id() => Ok(Arc::clone(runtime)),
-        _ => {
-            let made = Builder::new_multi_thread()
-                .worker_threads(WORKERS)
-                .thread_name("tachyfits-net")
-                .enable_all()
-                .build()
-                .map_err(|source| IoError::Threads { source })?;
-            let made = Arc::new(made);
-            // A runtime of the parent has no threads here, and dropping it would wait for them.
-            mem::forget(runtime.replace((process::id(), Arc::clone(&made))));
-            Ok(made)
-        }
-    }
-}
-
-/// Waits for an answer, and asks now and then whether the work was cancelled.
-fn wait<T>(answer: impl Future<Output = Result<T, IoError>>) -> Result<T, IoError> {
-    runtime()?.block_on(async {
-        let mut answer = pin!(answer);
-        loop {
-            match tokio::time::timeout(POLL, &mut answer).await {
-                Ok(result) => return result,
-                Err(_) => check_wait()?,
-            }
-        }
-    })
 }
 
 #[cfg(test)]

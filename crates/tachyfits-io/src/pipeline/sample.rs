@@ -30,7 +30,7 @@ pub(super) struct Sample {
     pub(super) resident: bool,
     /// Whether each task begins where the one before it ends; true of all that is in memory.
     pub(super) in_order: bool,
-    /// Whether the tasks go through the storage, and use most of what lies between: they can be fetched together.
+    /// Whether the tasks go through the storage, and use most of the bytes between them: they can be fetched together.
     pub(super) scans: bool,
     /// The bytes of the first task, which the others are about as large as.
     pub(super) bytes: u64,

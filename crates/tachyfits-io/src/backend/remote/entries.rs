@@ -5,7 +5,9 @@ use std::io;
 use object_store::list::PaginatedListOptions;
 use object_store::{GetOptions, GetRange, ObjectMeta};
 
-use super::{Client, Version, failed, gives_no_parts, remote, wait};
+use super::client::{Client, failed, remote, wait};
+use super::gives_no_parts;
+use super::object::Version;
 use crate::error::IoError;
 use crate::executor::CancelToken;
 use crate::operation::opening;

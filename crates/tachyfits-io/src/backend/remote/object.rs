@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use futures_util::StreamExt;
 use object_store::{Attribute, GetOptions, GetRange, GetResult, ObjectMeta};
 
-use super::{Client, failed, remote};
+use super::client::{Client, failed, remote};
 use crate::error::IoError;
 use crate::remote_url::RemoteUrl;
 use crate::storage::Id;
@@ -15,7 +15,7 @@ use crate::storage::Id;
 /// The most requests for a body that ends early.
 const ATTEMPTS: usize = 3;
 
-/// What was opened.
+/// The object and the version that was opened.
 #[derive(Debug)]
 pub(super) struct RemoteObject {
     pub(super) id: Id,

@@ -1,7 +1,7 @@
-//! Reading ahead of runs of short reads: what a storage asks for that decodes tiles or computes on pixels as they are read.
+//! Reading ahead of runs of short reads, which storages make that decode tiles or compute pixels as they are read.
 //!
-//! As kernels do for files: a run has to show itself before anything is read that nobody asked for, and no more than was used
-//! is read ahead of it, but for a first short window.
+//! As kernels do for files: a run has at least three reads before bytes are read that no reader has requested, and no more
+//! than the run has used is read ahead of it, except a first short window.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -13,7 +13,8 @@ use futures_util::future::{BoxFuture, Shared};
 use tachyfits_memory as memory;
 use tokio::task::AbortHandle;
 
-use super::{Client, RemoteObject, runtime};
+use super::client::{Client, runtime};
+use super::object::RemoteObject;
 use crate::error::IoError;
 use crate::storage::Request;
 
@@ -37,7 +38,7 @@ const IN_FLIGHT: u64 = 8;
 /// Runs that go on at the same time: an expression has several operands in a file.
 const MOST_RUNS: usize = 4;
 
-/// The bytes of a window; none where reading failed, of which the reader finds the reason itself.
+/// The bytes of a window; none where reading failed: the reader then reads itself, and gets the error.
 type Bytes = Option<Arc<Vec<u8>>>;
 
 /// A part of the object that is read ahead.
@@ -53,7 +54,7 @@ pub(super) struct Window {
 struct Run {
     start: u64,
     end: u64,
-    /// Bytes that were asked for.
+    /// Bytes of all requests.
     wanted: u64,
     reads: u32,
     /// Where the last window ends.
@@ -144,7 +145,7 @@ impl Run {
     }
 
     fn go_on(&mut self, read: Range<u64>, wanted: u64) {
-        // Bytes that were passed are no step.
+        // Only bytes beyond the end continue the run.
         if read.end > self.end {
             self.end = read.end;
             self.wanted += wanted;
@@ -230,7 +231,7 @@ mod tests {
         let next = visit(&mut runs, 1_001_000, 500_000);
         assert_eq!(next.first().map(|window| window.start), Some(1_501_000));
         let ahead: u64 = next.iter().map(|window| window.end - window.start).sum();
-        assert!(next.len() <= 8 && ahead <= 1_500_000 && ahead >= 1_200_000, "{next:?}");
+        assert!(next.len() <= 8 && (1_200_000..=1_500_000).contains(&ahead), "{next:?}");
     }
 
     #[test]
