@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -363,9 +363,15 @@ class _Beside:
 
 
 def save_figure(
-    figure: Figure, path: str | os.PathLike[str], *, overwrite: bool = False, **options: Any
+    figure: Figure | Callable[[], Figure],
+    path: str | os.PathLike[str],
+    *,
+    overwrite: bool = False,
+    **options: Any,
 ) -> None:
     """Write a figure as PNG, SVG or PDF, by the name; the file appears when it is complete.
+
+    A function that draws the figure is called after the name was checked.
 
     Figures up to 7.2 inches wide, the page of a journal, have 300 pixels an inch, others 150;
     ``dpi`` and other options are for ``Figure.savefig``.
@@ -383,6 +389,8 @@ def save_figure(
             f"{os.fspath(path)}: unknown picture format",
             f"end it in one of {' '.join(FORMATS)}",
         )
+    if callable(figure):
+        figure = figure()
     if options.get("dpi") is None:
         options["dpi"] = _PRINT_DPI if figure.get_figwidth() <= _PAGE else _SCREEN_DPI
     # A date in the file would make two runs differ.

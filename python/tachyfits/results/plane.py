@@ -215,7 +215,7 @@ class Plane(Measured):
             As in `tachyfits.plot.plane_figure`: ``cmap``, ``contours``, ``title``, ``figsize``,
             ``stretch``, ``limits``, ...
         """
-        upper.save_figure(self.plot(**options), path, overwrite=overwrite)
+        upper.save_figure(lambda: self.plot(**options), path, overwrite=overwrite)
 
     def plot(self, **options: Unpack[PictureOptions]) -> matplotlib.figure.Figure:
         """Draw the plane with axes and a colour bar; options as of `tachyfits.plot.plane_figure`.

@@ -210,7 +210,7 @@ class Spectrum(Measured):
 
     def png(self, path: str | os.PathLike[str], *, overwrite: bool = True, **options: Any) -> None:
         """Draw the spectrum into a PNG (or SVG or PDF, by the name); options as of `plot`."""
-        upper.save_figure(self.plot(**options), path, overwrite=overwrite)
+        upper.save_figure(lambda: self.plot(**options), path, overwrite=overwrite)
 
     def plot(
         self,
