@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 from collections import defaultdict
@@ -143,7 +144,8 @@ def size_of(
         return size, (False, False)
     given = figsize if isinstance(figsize, (Sequence, tuple)) else [figsize]
     try:
-        inches = [float(one) for one in given]
+        # A range may be of any length.
+        inches = [float(one) for one in itertools.islice(given, 3)]
     except (TypeError, ValueError):
         inches = []
     if len(inches) not in (1, 2) or not all(_SIZES[0] <= one <= _SIZES[1] for one in inches):
