@@ -19,7 +19,7 @@ import served
 import small_requests as small_requests_of
 from astropy.io import fits
 from compressed import compressed_answer
-from python_runner import Model, Request, checksum, serve
+from python_runner import Model, Request, Unsupported, checksum, serve
 
 
 def total(request: Request) -> dict[str, Any]:
@@ -30,6 +30,10 @@ def total(request: Request) -> dict[str, Any]:
 
 def remote_cutout(request: Request) -> Any:
     """Pixels of a file of a server, by fsspec in blocks of 64 KiB."""
+    try:
+        import aiohttp  # noqa: F401 # what fsspec speaks HTTP with
+    except ImportError as error:
+        raise Unsupported(str(error)) from error
     hdu, section = served.place(request)
     options = {"block_size": 1 << 16, "cache_type": "bytes"}
     with fits.open(served.url(request), use_fsspec=True, fsspec_kwargs=options) as hdus:
