@@ -189,8 +189,10 @@ def test_link_and_session_restore_catalogues(
     page.get_by_label("Condition of rows").press("Enter")
     wanted = inside(stars) & (stars["MAG"] < 15) & (stars["NAME"] != "star 3")
     expect(page.locator("#catalogue-counts")).to_contain_text(f"{wanted.sum()} of")
-    page.evaluate("(({catalogues}) => { catalogues.change(catalogues.current, {colour: '#ff0080'});"
-                  " catalogues.select(catalogues.current, 7); })(tachyfits)")  # fmt: skip
+    page.evaluate("row => { const {catalogues} = tachyfits;"
+                  " catalogues.change(catalogues.current, {colour: '#ff0080'});"
+                  " catalogues.select(catalogues.current, row); }",
+                  int(np.flatnonzero(wanted)[0]))  # fmt: skip
     add(page, "unplaced.fits")
     expect(page.locator("#catalogue-problem")).to_contain_text("no columns of a position")
     page.get_by_label("Frame of the positions").select_option("pixels")

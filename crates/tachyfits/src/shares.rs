@@ -46,9 +46,9 @@ impl Region {
     ///
     /// ```
     /// use tachyfits::{Region, RunOptions};
-    /// let shares = Region::rectangle(1.0, 1.0, 2.0, 1.0, 0.0)?.shares(5, 5, &RunOptions::default())?;
+    /// let shares = Region::rectangle(1.0, 1.0, 2.0, 0.5, 0.0)?.shares(5, 5, &RunOptions::default())?;
     /// assert_eq!((shares.x, shares.y, shares.width, shares.height), (0, 1, 3, 1));
-    /// assert_eq!(shares.values, [0.5, 1.0, 0.5]);
+    /// assert_eq!(shares.values, [0.25, 0.5, 0.25]);
     /// # Ok::<(), tachyfits::Error>(())
     /// ```
     ///

@@ -85,7 +85,9 @@ impl Image {
                 && rows < ROWS_AT_ONCE
                 && let Some(region) = rest.next()
             {
-                let of_region = region.shares(plane[0], plane[1], options)?;
+                let of_region = region
+                    .shares(plane[0], plane[1], options)
+                    .map_err(|error| self.place(error))?;
                 pixels += of_region.values.len() as u64;
                 rows += of_region.height;
                 batch.push(of_region);

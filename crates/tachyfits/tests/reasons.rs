@@ -9,6 +9,7 @@ use tachyfits::error::{Refusal, error_codes};
 use tachyfits::fit::Baseline;
 use tachyfits::path_cut::PathCut;
 use tachyfits::rebin::{BlockStatistic, Rebinning};
+use tachyfits::region::Part;
 use tachyfits::smooth::Smoothing;
 use tachyfits::statistics::{Coordinates, OrderStatistic};
 use tachyfits::table::{ColumnOutput, TextAs};
@@ -154,6 +155,13 @@ fn provoke_with_pixels(reason: Reason) -> (Error, &'static str, &'static str) {
             let statistics = [OrderStatistic::Percentile(101.0)];
             let error = image.order(&statistics, &[0], &whole, None, &options()).unwrap_err();
             (error, "from 0 to 100", "101")
+        }
+        Reason::Weights => {
+            let circle = Region::circle(1.0, 1.0, 1.0).unwrap();
+            let both = vec![(Part::Include, circle.clone()), (Part::Include, circle)];
+            let regions = [Region::combined(both)];
+            let error = image.weighted(&[0, 1], &whole, &regions, &options()).unwrap_err();
+            (error, "a single shape, or a ring", "another combination")
         }
         Reason::Moment => {
             let coordinates = Coordinates { values: &[1.0, 2.0, 3.0, f64::NAN], widths: &[1.0] };
