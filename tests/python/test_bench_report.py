@@ -106,6 +106,9 @@ EMPTY |= {
         "mShrink, row by row",
     )
 }
+EMPTY |= {f"limit{mark} RICE_1 {kind}" for mark in ",:" for kind in ("i16", "f32")}
+EMPTY |= {"limit, nine columns as f64"}
+EMPTY |= {f"limit: {call}" for call in ("f32, nulls", "f32, subset", "scaled i16 as f32, nulls")}
 
 
 def test_every_measured_cell_names_a_contestant_of_a_full_run() -> None:
