@@ -79,7 +79,7 @@ def folder(content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
     }
     tf.write("events.fits", {"TIME": [0.5, 2.0, 3.5]}, units={"TIME": "s"})
     tf.write("gti.fits", {"START": [2.0], "STOP": [3.0]}, name="GTI")
-    for name in ("table.fits", "catalogue.fits"):
+    for name in ("table.fits", "catalogue.fits", "other.fits"):
         tf.write(tmp_path / name, stars, units={"RA": "deg"}, name="STARS")
     with tf.open(tmp_path / "table.fits") as file:
         file[1].write(tmp_path / "survey.parquet")
