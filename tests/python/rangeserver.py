@@ -47,7 +47,7 @@ class Log:
 
 
 class Link:
-    """The time at which what is shared by all connections is free."""
+    """A link that all connections share: it says when the next bytes may be sent."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -137,7 +137,7 @@ def test_objects_of_a_store_are_listed(store: Store, cube: tf.Image) -> None:
     (entry,) = tf.remote_entries(f"{folder}/")
     assert (entry.url, entry.name, entry.is_folder) == (url, "m31+.fits", False)
     assert entry.size == Path(str(cube.file.path)).stat().st_size
-    assert [found.url for found in tf.remote_entries(f"{store.url}/")] == [folder]
+    assert [entry.url for entry in tf.remote_entries(f"{store.url}/")] == [folder]
 
 
 def test_an_object_that_was_replaced_is_an_error(store: Store, cube: tf.Image) -> None:

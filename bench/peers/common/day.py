@@ -83,15 +83,15 @@ def velocities(header: Any) -> Any:
     return LIGHT * (1 - hertz / (REST * 1e9))
 
 
-def near(found: Any, right: Any, extent: float = 0.0) -> bool:
-    """Tell whether numbers agree, NaN with NaN; `extent` widens what is allowed."""
-    found, right = np.asarray(found, "f8"), np.asarray(right, "f8")
-    return found.shape == right.shape and np.allclose(
-        found, right, rtol=TOLERANCE, atol=TOLERANCE * extent, equal_nan=True
+def near(values: Any, right: Any, extent: float = 0.0) -> bool:
+    """Tell whether numbers agree, NaN with NaN; errors are relative to them and to `extent`."""
+    values, right = np.asarray(values, "f8"), np.asarray(right, "f8")
+    return values.shape == right.shape and np.allclose(
+        values, right, rtol=TOLERANCE, atol=TOLERANCE * extent, equal_nan=True
     )
 
 
-def right_noise(found: Any, request: Request) -> dict[str, bool]:
+def right_noise(result: Any, request: Request) -> dict[str, bool]:
     """Check the standard deviation in kelvins of two ranges of channels."""
     from astropy.io import fits
 
@@ -104,14 +104,14 @@ def right_noise(found: Any, request: Request) -> dict[str, bool]:
                 count += plane.size
                 total += plane.sum()
                 squares += (plane**2).sum()
-    return {"agrees": near(found, np.sqrt(squares / count - (total / count) ** 2))}
+    return {"agrees": near(result, np.sqrt(squares / count - (total / count) ** 2))}
 
 
-def right_moments(found: Any, request: Request) -> dict[str, bool]:
+def right_moments(result: Any, request: Request) -> dict[str, bool]:
     """Check integral, mean velocity and dispersion of some pixels."""
     from astropy.io import fits
 
-    integral, mean, dispersion = (np.asarray(one) for one in found)
+    integral, mean, dispersion = (np.asarray(one) for one in result)
     agrees = True
     with fits.open(request["path"]) as hdus:
         cube, velocity = hdus[0].data, velocities(hdus[0].header)
@@ -132,7 +132,7 @@ def right_moments(found: Any, request: Request) -> dict[str, bool]:
     return {"agrees": bool(agrees)}
 
 
-def right_cut(found: Any, request: Request) -> dict[str, bool]:
+def right_cut(result: Any, request: Request) -> dict[str, bool]:
     """Check the first and the last channel of a cut, interpolated between four pixels."""
     from astropy.io import fits
 
@@ -143,26 +143,26 @@ def right_cut(found: Any, request: Request) -> dict[str, bool]:
         x, y = at[..., 0], at[..., 1]
         left, low = np.floor(x).astype(int), np.floor(y).astype(int)
         dx, dy = x - left, y - low
-        agrees &= len(found) == len(cube)
+        agrees &= len(result) == len(cube)
         for channel in (0, -1):
             plane = cube[channel].astype("f8")
             below = plane[low, left] * (1 - dx) + plane[low, left + 1] * dx
             above = plane[low + 1, left] * (1 - dx) + plane[low + 1, left + 1] * dx
             right = (below * (1 - dy) + above * dy).mean(axis=0)
-            agrees &= near(found[channel], right, float(np.abs(right).max()))
+            agrees &= near(result[channel], right, float(np.abs(right).max()))
     return {"agrees": bool(agrees)}
 
 
-def right_spectra(found: Any, request: Request) -> dict[str, bool]:
+def right_spectra(result: Any, request: Request) -> dict[str, bool]:
     """Check the means of circles in the first and the last channel, shape (circles, channels)."""
     from astropy.io import fits
 
-    found = np.asarray(found)
-    agrees = len(found) == CIRCLES
+    result = np.asarray(result)
+    agrees = len(result) == CIRCLES
     with fits.open(request["path"]) as hdus:
         cube = hdus[0].data
         y, x = np.indices(cube.shape[1:])
-        for values, (centre_x, centre_y) in zip(found, circles(cube.shape), strict=True):
+        for values, (centre_x, centre_y) in zip(result, circles(cube.shape), strict=True):
             inside = np.hypot(x - centre_x, y - centre_y) <= RADIUS
             ends = [cube[channel][inside].mean(dtype="f8") for channel in (0, -1)]
             agrees &= len(values) == len(cube) and near([values[0], values[-1]], ends)
@@ -205,7 +205,7 @@ def directions(table: Any) -> Any:
     return np.stack(parts, axis=1)
 
 
-def right_fluxes(found: Any, request: Request) -> dict[str, bool]:
+def right_fluxes(result: Any, request: Request) -> dict[str, bool]:
     """Check fluxes less their backgrounds, in sums of pixels, of the first apertures.
 
     An aperture is divided into 50 x 50 parts of a pixel; the background is the median of the pixels
@@ -217,7 +217,7 @@ def right_fluxes(found: Any, request: Request) -> dict[str, bool]:
     parts = (np.arange(50) + 0.5) / 50 - 0.5
     with fits.open(request["path"]) as hdus:
         data = hdus[0].data
-        for (x, y), value in zip(centres[:LOOKED_AT], found, strict=False):
+        for (x, y), value in zip(centres[:LOOKED_AT], result, strict=False):
             left, low = int(x) - 14, int(y) - 14
             pixels = data[low : low + 30, left : left + 30].astype("f8")
             rows, columns = np.indices(pixels.shape)
@@ -228,4 +228,4 @@ def right_fluxes(found: Any, request: Request) -> dict[str, bool]:
             share = (np.hypot(fine_y, fine_x) <= APERTURE).mean(axis=(2, 3))
             right = (share * (pixels - np.median(pixels[ring]))).sum()
             agrees &= abs(value - right) <= 2e-3 * (share * np.abs(pixels)).sum()
-    return {"agrees": bool(agrees) and len(found) == len(centres)}
+    return {"agrees": bool(agrees) and len(result) == len(centres)}

@@ -75,7 +75,7 @@ MODELS = {
     "remote-cutout": served.model(cutout, nothing_kept),
     "remote-cutout-again": served.model(cutout, headers_kept),
     "remote-stats": served.model(
-        stats, nothing_kept, lambda found: {"count": found.count, "mean": found.mean}
+        stats, nothing_kept, lambda result: {"count": result.count, "mean": result.mean}
     ),
     "remote-download": served.model(download, result=lambda nothing: {}),
 }

@@ -173,7 +173,7 @@ impl FitsFile {
     /// ```
     ///
     /// # Errors
-    /// If there is no such HDU, or its header has no room for the cards.
+    /// The HDU does not exist, or its header has no room for the cards.
     pub fn header_with_checksums(
         &self,
         index: usize,

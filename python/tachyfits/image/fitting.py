@@ -77,8 +77,8 @@ class Fitting(Selecting):
             The channels that are fitted, as of `select`: a slice, a range with a unit, or a list of
             them. None: all.
         baseline
-            Order, 0 to 5, of a polynomial that is fitted together with the Gaussians. None: there
-            is none, as after `subtract_baseline`.
+            Order, 0 to 5, of a polynomial that is fitted together with the Gaussians. None: no
+            baseline is fitted, as suits a cube of `subtract_baseline`.
         noise
             The standard deviation of a channel, in the unit of the values or as a quantity: errors
             and chi² are about it. None: errors are about the rms of the residuals.

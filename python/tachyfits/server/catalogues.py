@@ -101,7 +101,7 @@ def opened(
     Raises
     ------
     NotFound
-        There is no such file or table.
+        The file or the table does not exist.
     RequestError
         It is not a table, or the service refuses.
     """

@@ -151,7 +151,7 @@ def region_of(asked: Asked, other: OtherImage, text: str | None) -> str:
     Raises
     ------
     RequestError
-        There is no region, or it has no place in this image.
+        The text is missing, or the region lies outside this image.
     """
     if text is None:
         raise RequestError("region_in is given without a region: give both")

@@ -1,4 +1,4 @@
-"""The resolver: positions of names by a service that the operator names; by default there is none.
+"""The resolver: positions of names, by a service that the operator configures; off by default.
 
 The service answers like Sesame of the CDS: a line ``%J longitude latitude`` in degrees of ICRS.
 """

@@ -7,7 +7,7 @@ import { parse, textOf } from "./regions.js";
 
 /**
  * @typedef {Omit<Partial<State>, "beside"> & {beside?: (OfBeside | import("./state.js").Beside)[], files?: number}} View what a link holds;
- *   `files`: so many of the served files are shown beside each other
+ *   `files`: the number of served files that are shown beside each other
  */
 
 /** @typedef {{id: string, hdu: number | null, channel?: number, others?: string | null, layer?: Layer, look?: Partial<import("./gl.js").Look>}} OfBeside */

@@ -39,7 +39,7 @@ export class Maps {
   /**
    * Compute an image and show it. The server keeps the plane, so its tiles come at once.
    * @param {import("./state.js").Layer} layer without ``along`` in the unit of the chart; moments
-   *   without ``threshold`` have 3 sigma of the line-free channels, null is none
+   *   without ``threshold`` take 3 sigma of the line-free channels; null: no threshold
    */
   async show({ operation, first, last, threshold, ...form }) {
     const { store } = this.app;
