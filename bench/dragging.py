@@ -38,9 +38,9 @@ _DRAG = """async (steps) => {
 
 def with_sky(path: Path, turn: float) -> Path:
     """Return a cube as a file whose header has coordinates; its pixels are those of ``path``."""
-    found = path.with_name(f"{path.stem}-sky.fits")
-    if found.exists():
-        return found
+    copy = path.with_name(f"{path.stem}-sky.fits")
+    if copy.exists():
+        return copy
     with fits.open(path, memmap=True) as file:
         header = file[0].header.copy()
         for axis, (kind, value, step) in enumerate(
@@ -49,8 +49,8 @@ def with_sky(path: Path, turn: float) -> Path:
             header[f"CTYPE{axis}"], header[f"CRVAL{axis}"] = kind, value
             header[f"CDELT{axis}"], header[f"CRPIX{axis}"] = step / 3600, 250.5
         header["CROTA2"], header["RESTFRQ"], header["RADESYS"] = turn, 1.101e11, "ICRS"
-        fits.writeto(found, file[0].data, header)
-    return found
+        fits.writeto(copy, file[0].data, header)
+    return copy
 
 
 async def at_server(connection: Any, name: str) -> float:
@@ -103,8 +103,8 @@ async def measured(
     names = [cube.name for cube in cubes]
     loop = asyncio.get_running_loop()
     with serving(*cubes) as server:
-        found = {"at the server": await at_server(connect(server.port), names[0])}
+        seconds = {"at the server": await at_server(connect(server.port), names[0])}
         for count in (1, IMAGES):
             one = await loop.run_in_executor(None, on_screen, server.port, names[:count])
-            found[f"on the screen, {count} image{'s' if count > 1 else ''}"] = one
-    return found
+            seconds[f"on the screen, {count} image{'s' if count > 1 else ''}"] = one
+    return seconds

@@ -94,12 +94,12 @@ class Memory:
 
     def growth(self) -> dict[str, tuple[float, float]]:
         """Return the medians of the middle and of the last third by name."""
-        found = {}
+        medians = {}
         for name, values in self.samples.items():
             third = len(values) // 3
             middle, last = values[third : 2 * third], values[-third:]
-            found[name] = (statistics.median(middle), statistics.median(last))
-        return found
+            medians[name] = (statistics.median(middle), statistics.median(last))
+        return medians
 
     def leaks(self) -> list[str]:
         """Return the names of what grew."""
@@ -164,8 +164,8 @@ def used(server: Server, minutes: float) -> Memory:
         while time.monotonic() < ends or len(memory.samples.get("nodes", ())) < 9:
             page.evaluate(call)
             session.send("HeapProfiler.collectGarbage")
-            found = session.send("Performance.getMetrics")["metrics"]
-            metrics = {metric["name"]: metric["value"] for metric in found}
+            reply = session.send("Performance.getMetrics")["metrics"]
+            metrics = {metric["name"]: metric["value"] for metric in reply}
             memory.note(
                 server_MiB=server.resident_mib(),
                 heap_MiB=metrics["JSHeapUsedSize"] / 2**20,
@@ -186,14 +186,14 @@ def main() -> int:
     """Use the page, and print what was in use."""
     parser = argparse.ArgumentParser(prog="python -m bench.soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=30.0)
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     cubes = [
         with_sky(made(f"server-soak-{number}.fits", SHAPE), 15.0 * number)
         for number in range(IMAGES)
     ]
     with serving(*cubes, catalogue()) as server:
-        memory = used(server, given.minutes)
-    print(f"{len(memory.samples['nodes'])} rounds in {given.minutes:g} minutes")
+        memory = used(server, arguments.minutes)
+    print(f"{len(memory.samples['nodes'])} rounds in {arguments.minutes:g} minutes")
     for name, (middle, last) in memory.growth().items():
         values = memory.samples[name]
         print(f"{name:12} first {values[0]:9.1f}  middle {middle:9.1f}  last {last:9.1f}")
