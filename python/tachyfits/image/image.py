@@ -269,10 +269,11 @@ class Image(ReductionMethods, Operators, Cube, Measuring, Apertures, Reshaping):
 
         Examples
         --------
+        >>> import tachyfits as tf
         >>> viewer = tf.open("cube.fits")[0].view()
         >>> viewer.regions = ["circle(2,2,1)"]
         >>> viewer.regions, viewer.spectra[0].values.shape
-        ([Circle(x=1.0, y=1.0, radius=1.0)], (4,))
+        ([Circle(x=1.0, y=1.0, radius=1.0)], (3,))
         """
         for library in (*SERVER, "anywidget"):
             needed(library, "the viewer in notebooks", extra="notebook")
